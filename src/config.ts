@@ -33,8 +33,7 @@ const numbers = (fallback: string, one: z.ZodNumber) =>
 
 const timezone = z.string().refine((zone) => {
   try {
-    new Intl.DateTimeFormat('en', { timeZone: zone });
-    return true;
+    return Boolean(new Intl.DateTimeFormat('en', { timeZone: zone }));
   } catch {
     return false;
   }

@@ -1,8 +1,8 @@
 import knex, { type Knex } from 'knex';
-import pg from 'pg';
+import { types } from 'pg';
 
 // Money is int8: as bigint it is exact. count(*) is int8 as well, so queries cast counts to int.
-pg.types.setTypeParser(pg.types.builtins.INT8, (text) => BigInt(text));
+types.setTypeParser(types.builtins.INT8, (text) => BigInt(text));
 // NUMERIC stays text and is never turned into a float.
 
 export type Database = Knex;
