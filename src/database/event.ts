@@ -1,0 +1,35 @@
+import { rows, type Executor } from './connection';
+import { newId } from './ids';
+
+/** One transition of one resource, as the audit trail keeps it for good. */
+export interface AuditEvent {
+  resourceId: string;
+  /** The resource's own counter after the transition; unique with the resource. */
+  sequence: number;
+  /** `<resource>.<what happened>`, e.g. `billing_request.declined`. */
+  type: string;
+  /** Whose act it was; `network` for a window that closed or a charge that fell due. */
+  cause: 'merchant' | 'provider' | 'bank' | 'operator' | 'network';
+  /** Ids, states and amounts in minor units; never anything personal. */
+  details?: Record<string, unknown>;
+  /** Business time, i.e. with the owner's test-clock offset. */
+  at: Date;
+}
+
+/** Writes audit events in the transaction that made the transitions. */
+export async function recordEvents(trx: Executor, events: AuditEvent[]): Promise<void> {
+  if (events.length === 0) return;
+  await rows(
+    trx,
+    `INSERT INTO events (id, resource_id, sequence, type, cause, details, business_at)
+     SELECT e->>'id', e->>'resourceId', (e->>'sequence')::int, e->>'type', e->>'cause',
+            coalesce(e->'details', '{}'), (e->>'at')::timestamptz
+     FROM jsonb_array_elements(:events::jsonb) AS e`,
+    {
+      events: JSON.stringify(
+        events.map((event) => ({ ...event, id: newId('event') })),
+        (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value),
+      ),
+    },
+  );
+}

@@ -1,0 +1,72 @@
+import { rows, type Executor } from './connection';
+
+/**
+ * Messages to Temporal, written by the transaction whose work they announce.
+ *
+ * A transaction that commits can therefore not lose its workflow, whatever dies next. `temporal/relay.ts`
+ * takes the rows out: at once in the process that wrote them, and after a moment in any worker.
+ */
+export interface OutboxStart {
+  type: string;
+  args: unknown[];
+  attributes: Record<string, string>;
+  summary: string;
+}
+
+export interface OutboxRow {
+  id: bigint;
+  kind: 'start' | 'wake';
+  workflowId: string;
+  start: OutboxStart | null;
+}
+
+/** Workflows to start once this transaction has committed. */
+export async function enqueueStarts(
+  trx: Executor,
+  starts: ({ workflowId: string } & OutboxStart)[],
+): Promise<void> {
+  if (starts.length === 0) return;
+  await rows(
+    trx,
+    `INSERT INTO outbox (kind, workflow_id, start)
+     SELECT 'start', s->>'workflowId', s - 'workflowId' FROM jsonb_array_elements(:starts::jsonb) AS s`,
+    { starts: JSON.stringify(starts) },
+  );
+}
+
+/** Workflows to wake once this transaction has committed. */
+export async function enqueueWakes(trx: Executor, workflowIds: string[]): Promise<void> {
+  if (workflowIds.length === 0) return;
+  await rows(trx, `INSERT INTO outbox (kind, workflow_id) SELECT 'wake', unnest(:workflowIds::text[])`, {
+    workflowIds: [...new Set(workflowIds)],
+  });
+}
+
+/**
+ * Takes up to `limit` messages out, oldest first, passing over those that another process has in hand. They
+ * are gone when the surrounding transaction commits, and back when it does not.
+ */
+export async function takeOutboxRows(trx: Executor, limit: number): Promise<OutboxRow[]> {
+  return rows<OutboxRow>(
+    trx,
+    `DELETE FROM outbox WHERE id IN (
+       SELECT id FROM outbox WHERE not_before <= clock_timestamp() ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED)
+     RETURNING id, kind, workflow_id AS "workflowId", start`,
+    { limit },
+  );
+}
+
+/** Puts back what Temporal did not take; it is tried again after `delayS` seconds. */
+export async function returnOutboxRows(trx: Executor, returned: OutboxRow[], delayS: number): Promise<void> {
+  if (returned.length === 0) return;
+  await rows(
+    trx,
+    `INSERT INTO outbox (kind, workflow_id, start, not_before)
+     SELECT r->>'kind', r->>'workflowId', nullif(r->'start', 'null'), clock_timestamp() + :delayS * interval '1 second'
+     FROM jsonb_array_elements(:returned::jsonb) AS r`,
+    {
+      delayS,
+      returned: JSON.stringify(returned.map(({ kind, workflowId, start }) => ({ kind, workflowId, start }))),
+    },
+  );
+}

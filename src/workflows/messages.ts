@@ -1,0 +1,54 @@
+/**
+ * What workflows and their callers agree on: task queues, workflow ids, the one signal, and what a start
+ * carries. Ids only: a payload never holds a name, an address or an account.
+ */
+
+/** Workflow tasks and the short, local effects. */
+export const TASK_QUEUE = 'assent';
+/** Webhook retries, whose receivers may take seconds each, run beside the charges and not before them. */
+export const WEBHOOK_TASK_QUEUE = 'assent-webhook';
+
+/** Names of the workflow types, as registered with the worker and shown to operators. */
+export const WORKFLOW_TYPE = {
+  intent: 'intent',
+  billingRequest: 'billingRequest',
+  recurring: 'recurring',
+  webhookDelivery: 'webhookDelivery',
+  sandboxClock: 'sandboxClock',
+} as const;
+
+export type WorkflowType = keyof typeof WORKFLOW_TYPE;
+
+/** A workflow's id follows from the business id, so that starting it twice is harmless. */
+export const workflowId = {
+  intent: (intentId: string) => `intent/${intentId}`,
+  billingRequest: (billingRequestId: string) => `billing-request/${billingRequestId}`,
+  billingBatch: (batchId: string) => `billing-batch/${batchId}`,
+  recurring: (scheduleId: string) => `recurring/${scheduleId}`,
+  webhookDelivery: (deliveryId: string) => `webhook-delivery/${deliveryId}`,
+  sandboxClock: (ownerId: string, advanceId: string) => `sandbox-clock/${ownerId}/${advanceId}`,
+} as const;
+
+/**
+ * "Look again": something about your rows has changed. It carries no news itself, for the database holds
+ * the truth; a lost one costs time until the next deadline, a doubled one costs a look.
+ */
+export const WAKE_SIGNAL = 'wake';
+
+/** What is indexed for operators; set at the start and kept up by the workflow. */
+export interface Attributes {
+  status: string;
+  merchantId?: string;
+  bankId?: string;
+  /** RFC 3339, for schedules. */
+  nextBillingDate?: string;
+}
+
+export interface WorkflowStart {
+  type: WorkflowType;
+  workflowId: string;
+  args: unknown[];
+  attributes: Attributes;
+  /** One line that an operator reads in the Temporal UI. */
+  summary: string;
+}
