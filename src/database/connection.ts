@@ -42,17 +42,30 @@ export function openDatabase(url: string, poolSize: number): Database {
   });
 }
 
-/** The rows of a raw statement. */
+/**
+ * The rows of one statement, whose `:names` are bound from `bindings`.
+ *
+ * knex's own named bindings take `:ids::text[]` for an identifier, so names are made positional here.
+ *
+ * @throws Error where the statement names a binding that was not given
+ */
 export async function rows<Row>(
   db: Executor,
   sql: string,
   bindings: Record<string, unknown> = {},
 ): Promise<Row[]> {
-  const result = await db.raw<{ rows: Row[] }>(sql, bindings as Record<string, Knex.RawBinding>);
+  const values: Knex.RawBinding[] = [];
+  const positional = sql.replaceAll('?', '\\?').replace(/(?<!:):([a-zA-Z]\w*)/g, (_, name: string) => {
+    const value = bindings[name];
+    if (value === undefined) throw new Error(`no binding for :${name}`);
+    values.push(value as Knex.RawBinding);
+    return '?';
+  });
+  const result = await db.raw<{ rows: Row[] }>(positional, values);
   return result.rows;
 }
 
-/** The only row of a raw statement, or undefined where it found none. */
+/** The only row of a statement, or undefined where it found none. */
 export async function row<Row>(
   db: Executor,
   sql: string,

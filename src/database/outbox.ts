@@ -9,7 +9,7 @@ import { rows, type Executor } from './connection';
 export interface OutboxStart {
   type: string;
   args: unknown[];
-  attributes: Record<string, string>;
+  attributes: { status: string; merchantId?: string; bankId?: string; nextBillingDate?: string };
   summary: string;
 }
 

@@ -1,0 +1,126 @@
+import {
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowIdConflictPolicy,
+  WorkflowIdReusePolicy,
+  WorkflowNotFoundError,
+  type Client,
+} from '@temporalio/client';
+import type { Logger } from 'pino';
+import type { Database } from '../database/connection';
+import { returnOutboxRows, takeOutboxRows, type OutboxRow, type OutboxStart } from '../database/outbox';
+import { TASK_QUEUE, WAKE_SIGNAL, WEBHOOK_TASK_QUEUE } from '../workflows/messages';
+import { searchAttributes } from '../workflows/search-attributes';
+
+/**
+ * Carries outbox rows to Temporal.
+ *
+ * A process that has just committed work calls `kick()`, and its workflow starts within a round trip; `watch()`,
+ * in the worker, also looks every second for what a crash, or a Temporal that was away, left behind. Any
+ * number of relays may run at once: each passes over the rows that another has in hand. A row may reach
+ * Temporal twice, when a crash comes between the call and the commit; business ids as workflow ids make the
+ * second start, and a signal's carrying no news makes the second signal, harmless.
+ */
+export interface Relay {
+  /** Looks now; returns at once. Calls while a look is under way make it look once more, not many times. */
+  kick(): void;
+  /** Looks every second from now on. */
+  watch(): void;
+  /** Ends after the look in hand. */
+  stop(): Promise<void>;
+}
+
+/** Rows a look takes at once: enough to drain a burst, few enough that one transaction stays short. */
+const BATCH = 100;
+/** Longest wait for one call to Temporal. The rows are locked meanwhile, and another process may do better. */
+const CALL_TIMEOUT_MS = 5_000;
+/** After Temporal failed: how long the rows, and this process, leave it alone. */
+const PAUSE_S = 2;
+const WATCH_MS = 1_000;
+
+export function createRelay(db: Database, client: Client, log: Logger): Relay {
+  let looking: Promise<void> | undefined;
+  let again = false;
+  let quietUntil = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let stopped = false;
+
+  async function look(): Promise<void> {
+    try {
+      do {
+        again = false;
+        while (!stopped && (await carryBatch(db, client, log)) === BATCH);
+      } while (again && !stopped);
+    } catch (error) {
+      quietUntil = Date.now() + PAUSE_S * 1000;
+      log.warn({ err: error }, 'messages to Temporal wait in the outbox');
+    } finally {
+      looking = undefined;
+    }
+  }
+
+  function kick(): void {
+    if (stopped || Date.now() < quietUntil) return;
+    again = true;
+    looking ??= look();
+  }
+
+  return {
+    kick,
+    watch() {
+      timer ??= setInterval(kick, WATCH_MS);
+    },
+    async stop() {
+      stopped = true;
+      clearInterval(timer);
+      await looking;
+    },
+  };
+}
+
+/** Carries one batch; returns how many rows it took out. */
+async function carryBatch(db: Database, client: Client, log: Logger): Promise<number> {
+  return db.transaction(async (trx) => {
+    const taken = await takeOutboxRows(trx, BATCH);
+    const outcomes = await Promise.allSettled(taken.map((message) => carry(client, message)));
+    const returned = taken.filter((_, i) => outcomes[i]?.status === 'rejected');
+    await returnOutboxRows(trx, returned, PAUSE_S);
+    const failure = outcomes.find((outcome) => outcome.status === 'rejected');
+    if (failure)
+      log.warn({ err: failure.reason as unknown, count: returned.length }, 'Temporal took no message');
+    return taken.length - returned.length;
+  });
+}
+
+async function carry(client: Client, message: OutboxRow): Promise<void> {
+  await client.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
+    message.start === null
+      ? wake(client, message.workflowId)
+      : start(client, message.workflowId, message.start),
+  );
+}
+
+async function start(client: Client, workflowId: string, start: OutboxStart): Promise<void> {
+  try {
+    await client.workflow.start(start.type, {
+      workflowId,
+      taskQueue: start.type === 'webhookDelivery' ? WEBHOOK_TASK_QUEUE : TASK_QUEUE,
+      args: start.args,
+      typedSearchAttributes: searchAttributes(start.attributes),
+      staticSummary: start.summary,
+      workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
+      workflowIdConflictPolicy: WorkflowIdConflictPolicy.USE_EXISTING,
+    });
+  } catch (error) {
+    // It ran and ended already: this row was carried before, by a process that died before its commit.
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+  }
+}
+
+async function wake(client: Client, workflowId: string): Promise<void> {
+  try {
+    await client.workflow.getHandle(workflowId).signal(WAKE_SIGNAL);
+  } catch (error) {
+    // It has ended, or its start is still in the outbox and it will read the truth when it runs.
+    if (!(error instanceof WorkflowNotFoundError)) throw error;
+  }
+}
