@@ -46,10 +46,11 @@ export function createRelay(db: Database, client: Client, log: Logger): Relay {
 
   async function look(): Promise<void> {
     try {
-      do {
+      while (again) {
         again = false;
-        while (!stopped && (await carryBatch(db, client, log)) === BATCH);
-      } while (again && !stopped);
+        const carried = await carryBatch(db, client, log);
+        if (carried === BATCH) again = true;
+      }
     } catch (error) {
       quietUntil = Date.now() + PAUSE_S * 1000;
       log.warn({ err: error }, 'messages to Temporal wait in the outbox');
@@ -71,6 +72,7 @@ export function createRelay(db: Database, client: Client, log: Logger): Relay {
     },
     async stop() {
       stopped = true;
+      again = false;
       clearInterval(timer);
       await looking;
     },
@@ -99,14 +101,14 @@ async function carry(client: Client, message: OutboxRow): Promise<void> {
   );
 }
 
-async function start(client: Client, workflowId: string, start: OutboxStart): Promise<void> {
+async function start(client: Client, workflowId: string, options: OutboxStart): Promise<void> {
   try {
-    await client.workflow.start(start.type, {
+    await client.workflow.start(options.type, {
       workflowId,
-      taskQueue: start.type === 'webhookDelivery' ? WEBHOOK_TASK_QUEUE : TASK_QUEUE,
-      args: start.args,
-      typedSearchAttributes: searchAttributes(start.attributes),
-      staticSummary: start.summary,
+      taskQueue: options.type === 'webhookDelivery' ? WEBHOOK_TASK_QUEUE : TASK_QUEUE,
+      args: options.args,
+      typedSearchAttributes: searchAttributes(options.attributes),
+      staticSummary: options.summary,
       workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
       workflowIdConflictPolicy: WorkflowIdConflictPolicy.USE_EXISTING,
     });
