@@ -1,0 +1,69 @@
+import { readdir } from 'node:fs/promises';
+import { join, parse } from 'node:path';
+import knex, { type Knex } from 'knex';
+
+const FOLDER = join(__dirname, '../../migrations');
+/** Any number that no other advisory lock of the database uses. */
+const LOCK = 7_161_974;
+
+interface Migration {
+  up(knex: Knex): Promise<void>;
+  down(knex: Knex): Promise<void>;
+}
+
+/** Names have no extension, so that a schema migrated from source and one from the build are the same. */
+const source: Knex.MigrationSource<string> = {
+  getMigrations: async () =>
+    (await readdir(FOLDER))
+      .filter((file) => /^\d{4}_\w+\.[jt]s$/.test(file))
+      .map((file) => parse(file).name)
+      .sort(),
+  getMigrationName: (name) => name,
+  getMigration: async (name) => (await import(join(FOLDER, name))) as Migration,
+};
+
+/**
+ * Brings the schema up to date and returns the names of the migrations that ran.
+ *
+ * Several processes may call it at once: each waits for the one before it. knex's own lock survives a
+ * killed migration and then refuses every later one, so a lock that ends with its session stands before it.
+ *
+ * @param ownerUrl logs in as the role that shall own the schema
+ */
+export async function migrateUp(ownerUrl: string): Promise<string[]> {
+  return migrating(ownerUrl, async (db) => {
+    const [, names] = (await db.migrate.latest()) as [number, string[]];
+    return names;
+  });
+}
+
+/** Takes everything back, to an empty schema; returns the names of the migrations undone. */
+export async function migrateDown(ownerUrl: string): Promise<string[]> {
+  return migrating(ownerUrl, async (db) => {
+    const [, names] = (await db.migrate.rollback(undefined, true)) as [number, string[]];
+    return names;
+  });
+}
+
+async function migrating<Result>(ownerUrl: string, work: (db: Knex) => Promise<Result>): Promise<Result> {
+  const db = knex({
+    client: 'pg',
+    connection: {
+      connectionString: ownerUrl,
+      application_name: 'assent migrate',
+      connectionTimeoutMillis: 4_000,
+    },
+    // One connection holds the lock, the other migrates.
+    pool: { min: 0, max: 2 },
+    migrations: { migrationSource: source },
+  });
+  try {
+    return await db.transaction(async (lock) => {
+      await lock.raw('SELECT pg_advisory_xact_lock(?)', [LOCK]);
+      await db.migrate.forceFreeMigrationsLock();
+      return work(db);
+    });
+  } finally {
+    await db.destroy();
+  }
+}

@@ -1,0 +1,55 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { KeyringError, type Keyring } from './keyring';
+
+/**
+ * Values at rest, sealed with AES-256-GCM. A sealed value is
+ *
+ *     format (1 byte, 1) · length of the key id (1) · key id · nonce (12) · ciphertext · tag (16)
+ *
+ * and opens only under the place that it was sealed for, `table.column:rowId`: copied to another row or
+ * column it is worthless. Nonces are random, which is safe for 2^32 values a key: rotate long before.
+ */
+export type SealedPlace = `${string}.${string}:${string}`;
+
+const FORMAT = 1;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+export function seal(ring: Keyring, plain: string, place: SealedPlace): Buffer {
+  const kid = Buffer.from(ring.current, 'ascii');
+  const nonce = randomBytes(NONCE_BYTES);
+  const cipher = createCipheriv('aes-256-gcm', sealingKey(ring, ring.current), nonce);
+  cipher.setAAD(Buffer.from(place));
+  const text = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()]);
+  return Buffer.concat([Buffer.from([FORMAT, kid.length]), kid, nonce, text, cipher.getAuthTag()]);
+}
+
+/** @throws KeyringError when the ring lacks the key, or the value is damaged or was sealed for another place */
+export function open(ring: Keyring, sealed: Buffer, place: SealedPlace): string {
+  const kidLength = sealed[1] ?? 0;
+  const nonceAt = 2 + kidLength;
+  const textAt = nonceAt + NONCE_BYTES;
+  const tagAt = sealed.length - TAG_BYTES;
+  if (sealed[0] !== FORMAT || tagAt < textAt)
+    throw new KeyringError(`what is stored in ${place} is not sealed`);
+  const key = sealingKey(ring, sealed.toString('ascii', 2, nonceAt));
+  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(nonceAt, textAt), {
+    authTagLength: TAG_BYTES,
+  });
+  decipher.setAAD(Buffer.from(place));
+  decipher.setAuthTag(sealed.subarray(tagAt));
+  try {
+    return decipher.update(sealed.subarray(textAt, tagAt), undefined, 'utf8') + decipher.final('utf8');
+  } catch (cause) {
+    throw new KeyringError(`what is stored in ${place} does not open: damaged, or from another place`, {
+      cause,
+    });
+  }
+}
+
+function sealingKey(ring: Keyring, kid: string) {
+  const key = ring.derive(kid, 'seal', 32);
+  if (key === undefined)
+    throw new KeyringError(`ASSENT_KEYS lacks the key "${kid}" that a stored value needs`);
+  return key;
+}

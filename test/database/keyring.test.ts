@@ -1,0 +1,46 @@
+import { makeKeyring, readKeyring } from '../../src/database/keyring';
+
+const A = makeKeyring();
+const B = makeKeyring();
+
+describe('the keyring', () => {
+  it('seals with the first key and still holds the others', () => {
+    const ring = readKeyring(`${B},${A}`);
+    expect(ring.current).toBe(B.split(':')[0]);
+    expect(ring.derive(A.split(':')[0] ?? '', 'seal', 32)).toBeDefined();
+    expect(ring.derive('k00', 'seal', 32)).toBeUndefined();
+  });
+
+  it('finds again what was indexed before a key was put in front', () => {
+    const before = readKeyring(A).blindIndex('customer.email', 'ada@example.com');
+    const after = readKeyring(`${B},${A}`).blindIndex('customer.email', 'ada@example.com');
+    expect(after).toEqual(before);
+  });
+
+  it('indexes the same value differently for another purpose or by another ring', () => {
+    const ring = readKeyring(A);
+    const index = ring.blindIndex('customer.email', 'x');
+    expect(ring.blindIndex('customer.account_number', 'x')).not.toEqual(index);
+    expect(readKeyring(B).blindIndex('customer.email', 'x')).not.toEqual(index);
+  });
+
+  it('gives each purpose a key of its own', () => {
+    const ring = readKeyring(A);
+    const sealing = ring.derive(ring.current, 'seal', 32)?.export();
+    const paying = ring.derive(ring.current, 'payment-id', 64)?.export();
+    expect(sealing).toHaveLength(32);
+    expect(paying).toHaveLength(64);
+    expect(paying?.subarray(0, 32)).not.toEqual(sealing);
+  });
+
+  it.each([
+    ['a short key', 'k1:c2hvcnQ='],
+    ['no key id', makeKeyring().split(':')[1] ?? ''],
+    ['an empty entry', `${A},`],
+    ['a key id twice', `${A},${A}`],
+  ])('refuses %s without showing any key', (_, text) => {
+    const secret = A.split(':')[1] ?? '';
+    expect(() => readKeyring(text)).toThrow(expect.objectContaining({ name: 'KeyringError' }));
+    expect(() => readKeyring(text)).not.toThrow(new RegExp(secret.slice(0, 10).replaceAll('+', '\\+')));
+  });
+});
