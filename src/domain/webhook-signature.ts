@@ -1,0 +1,48 @@
+import { createHmac } from 'node:crypto';
+
+/**
+ * The two signatures of a webhook.
+ *
+ * The network's own is a bare HMAC over the body, in the body itself and in `X-Service-Signature`. Whoever
+ * records such a request can send it again later; the Standard Webhooks signature
+ * (https://www.standardwebhooks.com) binds the delivery's id and the time of sending as well.
+ *
+ * A secret is `whsec_` and the base64 of 32 random bytes. The network's signature takes the whole text as the
+ * key, the standard one the bytes that the base64 stands for.
+ */
+
+const SECRET_PREFIX = 'whsec_';
+
+/** What `X-Service-Signature` carries: HMAC-SHA256 of the body's exact bytes, in lower-case hex. */
+export function serviceSignature(secret: string, body: string): string {
+  return createHmac('sha256', secret).update(body, 'utf8').digest('hex');
+}
+
+/**
+ * Serialises an envelope with its own `signature` as the last member, so that a receiver can take it out
+ * again, by parsing and serialising or by cutting the text, and is left with the text that was signed.
+ */
+export function bodyWithSignature(envelope: Record<string, unknown>, secret: string): string {
+  const signature = serviceSignature(secret, JSON.stringify(envelope));
+  return JSON.stringify({ ...envelope, signature });
+}
+
+/**
+ * What `webhook-signature` carries: one `v1,<base64>` for each secret, a space between them.
+ *
+ * @param sentAtS seconds since 1970, as in `webhook-timestamp`
+ */
+export function standardWebhookSignature(
+  secrets: readonly string[],
+  deliveryId: string,
+  sentAtS: number,
+  body: string,
+): string {
+  return secrets
+    .map((secret) => {
+      const key = Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64');
+      const mac = createHmac('sha256', key).update(`${deliveryId}.${sentAtS}.${body}`, 'utf8');
+      return `v1,${mac.digest('base64')}`;
+    })
+    .join(' ');
+}
