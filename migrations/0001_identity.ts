@@ -96,6 +96,7 @@ export async function up(knex: Knex): Promise<void> {
       CHECK (expires_at > created_at)
     );
     CREATE INDEX idempotency_keys_expiry ON idempotency_keys (expires_at);
+    CREATE INDEX idempotency_keys_with_secrets ON idempotency_keys (created_at) WHERE secret_free_sealed IS NOT NULL;
 
     -- Token buckets. A crash of Postgres empties the table, which only fills the buckets again.
     CREATE UNLOGGED TABLE rate_limits (

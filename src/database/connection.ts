@@ -38,6 +38,8 @@ export function openDatabase(url: string, poolSize: number): Database {
       keepAlive: true,
       options: `-c role=${APP_ROLE} -c timezone=UTC`,
     },
+    // Errors reach the log: with this they show a statement's text, never the values bound to it.
+    compileSqlOnError: false,
     pool: { min: 0, max: poolSize, acquireTimeoutMillis: ACQUIRE_TIMEOUT_MS, propagateCreateError: true },
   });
 }

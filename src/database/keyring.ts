@@ -23,7 +23,12 @@ export interface Keyring {
   blindIndex(purpose: IndexPurpose, value: string): Buffer;
 }
 
-export type IndexPurpose = 'customer.email' | 'customer.account_number' | 'device.fingerprint';
+export type IndexPurpose =
+  | 'customer.email'
+  | 'customer.account_number'
+  | 'device.fingerprint'
+  | 'idempotency.body'
+  | 'rate_limit.address';
 export type KeyPurpose = 'seal' | 'payment-id' | 'blind-index';
 
 export class KeyringError extends Error {

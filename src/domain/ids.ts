@@ -18,6 +18,7 @@ export const ID_PREFIX = {
   batch: 'bat',
   delivery: 'dlv',
   event: 'evt',
+  signingKey: 'key',
 } as const;
 
 export type IdKind = keyof typeof ID_PREFIX;

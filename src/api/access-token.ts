@@ -1,0 +1,114 @@
+import { createPublicKey, randomUUID, type JsonWebKey, type KeyObject } from 'node:crypto';
+import { decode, JsonWebTokenError, sign, verify } from 'jsonwebtoken';
+import { usableSigningKeys } from '../database/signing-key';
+import { isId } from '../domain/ids';
+import { ROLES, type Role } from '../domain/entity';
+import type { ApiDeps } from './deps';
+
+/** Issues and checks access tokens: JWTs signed with ES256, whose keys the database shares. */
+export interface AccessTokens {
+  issue(entityId: string, role: Role): Promise<{ token: string; expiresInS: number }>;
+  /** What a token says; undefined for one that is forged, expired, or of another audience. */
+  verify(token: string): Promise<{ entityId: string; role: Role } | undefined>;
+  /** Public keys that tokens may be signed with. */
+  jwks(): Promise<JsonWebKey[]>;
+}
+
+const AUDIENCE = 'assent';
+/** Clocks of two machines may differ by this much. */
+const LEEWAY_S = 5;
+/** A process learns of a rotation within this time, and signs with the old key until then. */
+const KEYS_TTL_MS = 30_000;
+/** An unknown key id makes a process look at once, but made-up ones not more often than this. */
+const REFRESH_MIN_MS = 1_000;
+
+interface Keys {
+  signer: { kid: string; key: KeyObject };
+  verifiers: Map<string, KeyObject>;
+  jwks: JsonWebKey[];
+  readAt: number;
+}
+
+export function createAccessTokens({
+  db,
+  ring,
+  config,
+}: Pick<ApiDeps, 'db' | 'ring' | 'config'>): AccessTokens {
+  const ttlS = config.ACCESS_TOKEN_TTL_S;
+  const verifyForS = ttlS + LEEWAY_S + KEYS_TTL_MS / 1000;
+  let cached: Promise<Keys> | undefined;
+  let readAt = 0;
+
+  async function read(): Promise<Keys> {
+    const usable = await usableSigningKeys(db, ring, verifyForS);
+    return {
+      signer: { kid: usable[0].kid, key: usable[0].privateKey },
+      verifiers: new Map(
+        usable.map(({ kid, publicJwk }) => [kid, createPublicKey({ key: publicJwk, format: 'jwk' })]),
+      ),
+      jwks: usable.map(({ publicJwk }) => publicJwk),
+      readAt: Date.now(),
+    };
+  }
+
+  /** The keys, not older than given; callers at the same time share one look. */
+  async function keys(maxAgeMs: number): Promise<Keys> {
+    if (cached === undefined || Date.now() - readAt >= maxAgeMs) {
+      readAt = Date.now();
+      const reading = read();
+      cached = reading;
+      reading.catch(() => {
+        if (cached === reading) cached = undefined;
+      });
+    }
+    return cached;
+  }
+
+  async function verifierOf(kid: string): Promise<KeyObject | undefined> {
+    const known = (await keys(KEYS_TTL_MS)).verifiers.get(kid);
+    return known ?? (await keys(REFRESH_MIN_MS)).verifiers.get(kid);
+  }
+
+  return {
+    async issue(entityId, role) {
+      const { signer } = await keys(KEYS_TTL_MS);
+      const token = sign({ role }, signer.key, {
+        algorithm: 'ES256',
+        keyid: signer.kid,
+        issuer: config.JWT_ISSUER,
+        audience: AUDIENCE,
+        subject: entityId,
+        expiresIn: ttlS,
+        jwtid: randomUUID(),
+      });
+      return { token, expiresInS: ttlS };
+    },
+
+    async verify(token) {
+      try {
+        const kid = decode(token, { complete: true })?.header.kid;
+        if (typeof kid !== 'string' || !isId('signingKey', kid)) return undefined;
+        const verifier = await verifierOf(kid);
+        if (verifier === undefined) return undefined;
+        const claims = verify(token, verifier, {
+          algorithms: ['ES256'],
+          issuer: config.JWT_ISSUER,
+          audience: AUDIENCE,
+          clockTolerance: LEEWAY_S,
+        });
+        if (typeof claims === 'string' || claims.exp === undefined || claims.sub === undefined)
+          return undefined;
+        const role = ROLES.find((name) => name === claims['role']);
+        return role && isId(role, claims.sub) ? { entityId: claims.sub, role } : undefined;
+      } catch (error) {
+        // Also a header that is no JSON, and one of another algorithm. A database away is another matter.
+        if (error instanceof JsonWebTokenError || error instanceof SyntaxError) return undefined;
+        throw error;
+      }
+    },
+
+    async jwks() {
+      return (await keys(KEYS_TTL_MS)).jwks;
+    },
+  };
+}

@@ -1,0 +1,17 @@
+import type { Logger } from 'pino';
+import type { Config } from '../config';
+import type { Database } from '../database/connection';
+import type { Keyring } from '../database/keyring';
+import type { Problem } from '../domain/failures';
+
+/** What the API works with; the entry point composes it. */
+export interface ApiDeps {
+  config: Config;
+  db: Database;
+  ring: Keyring;
+  log: Logger;
+  /** What keeps the service from doing its work; empty when it is ready. */
+  readiness: () => Promise<Problem[]>;
+  /** Carries what a transaction left for Temporal. Called after each commit, and never waited for. */
+  afterCommit: () => void;
+}

@@ -1,0 +1,89 @@
+import { z } from 'zod';
+import { isId, type IdKind } from '../domain/ids';
+
+/** The pieces that request schemas are made of, so that a name, a date or a page means the same everywhere. */
+
+/** Longest description, and longest name. */
+export const DESCRIPTION_MAX = 500;
+export const NAME_MAX = 200;
+
+/** Control characters, lone surrogates, and the marks that make text read in another order than it is stored. */
+const UNFIT = /[\p{Cc}\p{Surrogate}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
+
+/** Text as people write it: trimmed, in normal form C, 1 to `max` characters. */
+export const text = (max: number) =>
+  z
+    .string()
+    .refine((value) => !UNFIT.test(value), 'must not have control or text-direction characters')
+    .transform((value) => value.trim().normalize('NFC'))
+    .pipe(z.string().min(1).max(max));
+
+/**
+ * An id of ours. A malformed one becomes the empty id, which nothing has: it is unknown like any other, and
+ * what reaches the database is clean.
+ */
+export const id = (kind: IdKind) => z.string().transform((value) => (isId(kind, value) ? value : ''));
+
+/** RFC 3339 with an offset, e.g. `2026-03-01T09:00:00+01:00`. */
+export const instant = z.iso
+  .datetime({ offset: true, error: 'must be a date and time with offset, as 2026-03-01T09:00:00+01:00' })
+  .transform((value) => new Date(value));
+
+/** Longest address that a mail server takes (RFC 5321). */
+export const email = text(254).pipe(z.email('must be an e-mail address'));
+
+/** An address on the web; what may be behind it is checked by whoever connects to it. */
+export const webUrl = (schemes: readonly ('http' | 'https')[]) =>
+  text(2048).refine(
+    (value) => {
+      const url = URL.canParse(value) ? new URL(value) : undefined;
+      return schemes.some((scheme) => url?.protocol === `${scheme}:`) && !url?.username && !url?.password;
+    },
+    `must be an address that starts with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}, without user or password`,
+  );
+
+/** Free-form notes of the caller: at most 50 names of 40 characters, with simple values. */
+export const metadata = z
+  .record(
+    text(40),
+    z.union(
+      [text(500), z.number(), z.boolean()],
+      'must be text of at most 500 characters, a number, true or false',
+    ),
+  )
+  .refine((value) => Object.keys(value).length <= 50, 'must have at most 50 names');
+
+/** Each entry once, 1 to `max` of them. */
+export const list = <Entry extends z.ZodType>(entry: Entry, max: number) =>
+  z
+    .array(entry)
+    .min(1)
+    .max(max)
+    .superRefine((entries, context) => {
+      entries.forEach((value, i) => {
+        if (entries.indexOf(value) < i) {
+          context.addIssue({ code: 'custom', path: [i], message: 'is the same as an earlier entry' });
+        }
+      });
+    });
+
+const wholeNumber = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d{1,9}$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.number().min(min).max(max));
+
+/** Far more pages than anybody turns; an offset beyond it would only make Postgres count. */
+const PAGE_MAX = 100_000;
+
+/**
+ * The parameters that every list takes: `page`, `limit`, `sortBy` (one of `sortable`, the first being the
+ * default) and `sortOrder`.
+ */
+export const pagination = <Field extends string>(sortable: readonly [Field, ...Field[]]) => ({
+  page: wholeNumber(1, PAGE_MAX).default(1),
+  limit: wholeNumber(1, 100).default(20),
+  sortBy: z.enum(sortable).default(() => sortable[0]),
+  sortOrder: z.enum(['asc', 'desc']).default('desc'),
+});

@@ -1,0 +1,25 @@
+import type { RequestHandler } from 'express';
+import type { ApiDeps } from './deps';
+
+/** `GET /healthz`: the process lives. It asks nobody else, so that no outage elsewhere gets it restarted. */
+export const livenessEndpoint: RequestHandler = (_req, res) => {
+  res.json({ statusCode: 200, success: true, message: 'alive' });
+};
+
+/** `GET /readyz`: Postgres, Temporal and a polling worker are reachable; 503 names those that are not. */
+export function readinessEndpoint({ readiness }: ApiDeps): RequestHandler {
+  return async (_req, res) => {
+    const problems = await readiness();
+    const statusCode = problems.length === 0 ? 200 : 503;
+    res.status(statusCode).json(
+      problems.length === 0
+        ? { statusCode, success: true, message: 'ready' }
+        : {
+            statusCode,
+            success: false,
+            message: `Not ready: ${problems.map(({ path, message }) => `${path} ${message}`).join('; ')}`,
+            errors: problems,
+          },
+    );
+  };
+}

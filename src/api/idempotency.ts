@@ -1,0 +1,99 @@
+import type { Request } from 'express';
+import type { Transaction } from '../database/connection';
+import { isUnavailable } from '../database/availability';
+import { claimKey, storeAnswer, type KeyedRequest } from '../database/idempotency';
+import { Failure } from '../domain/failures';
+import { replyOfFailure, type Reply } from './answer';
+import { IS_AN_ANSWER } from './failure-status';
+import type { ApiDeps } from './deps';
+
+/** The request's `Idempotency-Key`, if it has one. @throws Failure invalid_request */
+export function readIdempotencyKey(req: Request): string | undefined {
+  const key = req.headers['idempotency-key'];
+  if (key === undefined) return undefined;
+  if (typeof key === 'string' && /^[\x21-\x7e]{1,255}$/.test(key)) return key;
+  const message = 'must be 1 to 255 visible ASCII characters';
+  throw new Failure('invalid_request', `The header Idempotency-Key ${message}`, {
+    problems: [{ path: 'Idempotency-Key', message }],
+  });
+}
+
+/** A request that holds the key ends within seconds, or its transaction is ended for it. */
+const RUNNING_RETRY_S = 1;
+/** When the outcome of a lost commit can be asked for. */
+const UNKNOWN_FATE_RETRY_S = 2;
+
+/**
+ * Runs the work in one transaction together with its idempotency key, if the request has one; a repeat gets
+ * the stored answer.
+ *
+ * @throws Failure idempotency_key_in_use, idempotency_key_reused, unavailable, and what the work throws
+ */
+export async function acceptOnce(
+  deps: ApiDeps,
+  keyed: KeyedRequest | undefined,
+  work: (trx: Transaction) => Promise<Reply>,
+): Promise<Reply> {
+  try {
+    return await attempt(deps, keyed, work);
+  } catch (error) {
+    if (keyed === undefined || !(error instanceof Failure) || !IS_AN_ANSWER[error.code]) throw error;
+    // The work is undone; its refusal is kept, unless another request with the key was quicker.
+    return attempt(deps, keyed, () => Promise.resolve(replyOfFailure(error)));
+  }
+}
+
+async function attempt(
+  { db, ring, afterCommit }: ApiDeps,
+  keyed: KeyedRequest | undefined,
+  work: (trx: Transaction) => Promise<Reply>,
+): Promise<Reply> {
+  let committing = false;
+  try {
+    const reply = await db.transaction(async (trx) => {
+      const done = keyed && (await replay(trx, ring, keyed));
+      if (done) return done;
+      const fresh = await work(trx);
+      if (keyed && !(await storeAnswer(trx, ring, keyed, fresh, fresh.bodyWithoutSecrets))) throw inUse();
+      committing = true;
+      return fresh;
+    });
+    afterCommit();
+    return reply;
+  } catch (error) {
+    if (committing && isUnavailable(error)) throw unknownFate(keyed !== undefined, error);
+    throw error;
+  }
+}
+
+async function replay(
+  trx: Transaction,
+  ring: ApiDeps['ring'],
+  keyed: KeyedRequest,
+): Promise<Reply | undefined> {
+  const claim = await claimKey(trx, ring, keyed);
+  if (claim.outcome === 'running') throw inUse();
+  if (claim.outcome === 'other_body') {
+    throw new Failure(
+      'idempotency_key_reused',
+      'This Idempotency-Key was used with another body: use a new key for a new request',
+    );
+  }
+  return claim.outcome === 'done' ? { ...claim.answer, replayed: true } : undefined;
+}
+
+function inUse(): Failure {
+  return new Failure('idempotency_key_in_use', 'The first request with this Idempotency-Key still runs', {
+    retryAfterS: RUNNING_RETRY_S,
+  });
+}
+
+function unknownFate(keyed: boolean, cause: unknown): Failure {
+  return new Failure(
+    'unavailable',
+    keyed
+      ? 'The database was lost while the request was committed: retry with the same Idempotency-Key to learn its outcome'
+      : 'The database was lost while the request was committed: look whether it took effect before sending it again; an Idempotency-Key would make the retry safe',
+    { retryAfterS: UNKNOWN_FATE_RETRY_S, cause },
+  );
+}

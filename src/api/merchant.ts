@@ -1,0 +1,125 @@
+import { z } from 'zod';
+import type { Config } from '../config';
+import type { Transaction } from '../database/connection';
+import type { Keyring } from '../database/keyring';
+import { createEntity, setEntityTrust } from '../database/entity';
+import { TRUST_LEVELS } from '../domain/entity';
+import { Failure } from '../domain/failures';
+import type { Reply } from './answer';
+import { email, id, NAME_MAX, text, webUrl } from './fields';
+import type { Call } from './route';
+import { webhookUrl } from './webhook-endpoint';
+
+/** Merchants, as their providers manage them. */
+
+/** Most merchants in one call, as the network's document says. */
+const MERCHANTS_MAX = 100;
+
+export const merchantsBody = (config: Config) =>
+  z.strictObject({
+    merchants: z
+      .array(
+        z.strictObject({
+          name: text(NAME_MAX),
+          email,
+          website: webUrl(['https', 'http']).optional(),
+          icon: webUrl(['https', 'http']).optional(),
+          webhookUrl: webhookUrl(config).optional(),
+          clientRef: text(NAME_MAX),
+        }),
+      )
+      .min(1)
+      .max(MERCHANTS_MAX)
+      .superRefine((merchants, context) => {
+        const refs = merchants.map(({ clientRef }) => clientRef);
+        refs.forEach((ref, i) => {
+          if (refs.indexOf(ref) < i) {
+            context.addIssue({
+              code: 'custom',
+              path: [i, 'clientRef'],
+              message: 'is the same as an earlier entry’s',
+            });
+          }
+        });
+      }),
+  });
+
+type MerchantsBody = z.output<ReturnType<typeof merchantsBody>>;
+type NewMerchant = MerchantsBody['merchants'][number];
+
+interface MerchantItem {
+  statusCode: number;
+  success: boolean;
+  message: string;
+  clientRef: string;
+  merchantId?: string;
+  clientId?: string;
+  clientSecret?: string;
+  webhookSecret?: string;
+}
+
+export async function createMerchants({
+  accept,
+  body,
+  caller,
+  deps,
+}: Call<MerchantsBody, unknown, unknown>): Promise<Reply> {
+  return accept(async (trx) => {
+    const items = await createEach(trx, deps.ring, caller.entityId, body.merchants);
+    if (!items.some(({ success }) => success)) {
+      throw new Failure('conflict', 'Every clientRef is taken by an earlier merchant of yours', {
+        data: { merchants: items },
+      });
+    }
+    const created = items.filter(({ success }) => success).length;
+    return {
+      message: `${created} of ${items.length} merchants created`,
+      data: { merchants: items },
+      dataWithoutSecrets: { merchants: items.map(withoutSecrets) },
+    };
+  });
+}
+
+/** One item per merchant, in the order of the request. */
+async function createEach(trx: Transaction, ring: Keyring, providerId: string, merchants: NewMerchant[]) {
+  const items: MerchantItem[] = [];
+  for (const merchant of merchants) {
+    const { clientRef } = merchant;
+    const made = await createEntity(trx, ring, { ...merchant, type: 'merchant', providerId });
+    if (made === undefined) {
+      const message = 'You have a merchant with this clientRef already';
+      items.push({ statusCode: 409, success: false, message, clientRef });
+    } else {
+      const { entityId: merchantId, ...secrets } = made;
+      items.push({
+        statusCode: 201,
+        success: true,
+        message: 'Merchant created',
+        clientRef,
+        merchantId,
+        ...secrets,
+      });
+    }
+  }
+  return items;
+}
+
+function withoutSecrets(item: MerchantItem) {
+  const { clientSecret, webhookSecret, ...rest } = item;
+  return clientSecret && webhookSecret ? rest : item;
+}
+
+export const trustBody = z.strictObject({ merchantId: id('merchant'), trustLevel: z.enum(TRUST_LEVELS) });
+
+export async function setTrust({
+  accept,
+  body,
+  caller,
+}: Call<z.output<typeof trustBody>, unknown, unknown>): Promise<Reply> {
+  return accept(async (trx) => {
+    if (!(await setEntityTrust(trx, body.merchantId, body.trustLevel, caller.entityId))) {
+      throw new Failure('not_found', 'You have no such merchant');
+    }
+    return { message: `The merchant is ${body.trustLevel} now`, data: body };
+  });
+}

@@ -1,0 +1,131 @@
+import type { Request, RequestHandler, Response } from 'express';
+import { z } from 'zod';
+import type { Transaction } from '../database/connection';
+import type { Role } from '../domain/entity';
+import { Failure } from '../domain/failures';
+import { replyOf, type Answer, type Reply } from './answer';
+import type { Authenticate, Caller } from './authentication';
+import { BODY_LIMIT_BYTES, readJsonBody } from './body';
+import type { ApiDeps } from './deps';
+import { acceptOnce, readIdempotencyKey } from './idempotency';
+import { canonicalJson } from './json';
+import { meter, type Bucket } from './rate-limit';
+import { requestIdOf } from './request-log';
+import { check, invalidRequest, readQuery } from './validation';
+
+/** One authenticated, validated request, as a handler sees it. */
+export interface Call<Body, Query, Params> {
+  caller: Caller;
+  body: Body;
+  query: Query;
+  params: Params;
+  deps: ApiDeps;
+  requestId: string;
+  /**
+   * Runs the work of the request in one transaction, and answers with what it returns. On a route that
+   * takes idempotency keys, the key and the answer are part of that transaction, and a repeat gets the
+   * stored answer without the work being run.
+   *
+   * What the work throws undoes all of it. A `Failure` that says something about the thing asked for, and
+   * not about the request, is kept as the key's answer.
+   */
+  accept: (work: (trx: Transaction) => Promise<Answer>) => Promise<Reply>;
+}
+
+interface RouteOptions<Body, Query, Params> {
+  roles: readonly Role[];
+  /** Which of the caller's token buckets pays for the request. */
+  limit: Bucket;
+  /** Of the JSON body; without it the request has none. */
+  body?: z.ZodType<Body>;
+  /** Of the query string; without it no parameter is taken. */
+  query?: z.ZodType<Query>;
+  /** Of the path's parameters. */
+  params?: z.ZodType<Params>;
+  /** Of a successful answer that names no other; 200 if left out. */
+  status?: number;
+  /** The route takes an `Idempotency-Key`. */
+  idempotent?: boolean;
+  bodyLimitBytes?: number;
+}
+
+type Method = 'get' | 'post' | 'put' | 'patch';
+
+export interface Route {
+  method: Method;
+  path: string;
+  options: RouteOptions<unknown, unknown, unknown>;
+  handle(call: Call<unknown, unknown, unknown>): Promise<Answer | Reply>;
+}
+
+/** An entry of the table in `app.ts`: who may call what, what it takes, and the operation behind it. */
+export function route<Body = undefined, Query = unknown, Params = unknown>(
+  method: Method,
+  path: string,
+  options: RouteOptions<Body, Query, Params>,
+  handle: (call: Call<Body, Query, Params>) => Promise<Answer | Reply>,
+): Route {
+  return { method, path, options, handle };
+}
+
+/** Refusals come in one order, whatever the route: 401, 429, 403, 413 and 415, 400, and then the operation's. */
+export function serve(deps: ApiDeps, authenticate: Authenticate, one: Route): RequestHandler {
+  const { options } = one;
+  return async (req: Request, res: Response) => {
+    const caller = await authenticate(req);
+    // For the request's log line.
+    Object.assign(req, { caller });
+    await meter(deps, res, options.limit, caller.entityId);
+    if (!options.roles.includes(caller.role)) {
+      throw new Failure('role_not_allowed', `A ${caller.role} may not call this endpoint`);
+    }
+
+    const input = options.body && (await readJsonBody(req, res, options.bodyLimitBytes ?? BODY_LIMIT_BYTES));
+    const key = options.idempotent ? readIdempotencyKey(req) : undefined;
+    const { body, query } = checkAll(options, input, req.originalUrl);
+    const params = readPath(options.params, req.params);
+
+    const status = options.status ?? 200;
+    const outcome = await one.handle({
+      caller,
+      body,
+      query,
+      params,
+      deps,
+      requestId: requestIdOf(res),
+      accept: (work) =>
+        acceptOnce(
+          deps,
+          key === undefined
+            ? undefined
+            : { callerId: caller.entityId, path: req.path, key, body: canonicalJson(input ?? null) },
+          async (trx) => replyOf(await work(trx), status),
+        ),
+    });
+    const reply = 'body' in outcome ? outcome : replyOf(outcome, status);
+    if (reply.replayed) res.set('Idempotent-Replayed', 'true');
+    res.status(reply.status).json(reply.body);
+  };
+}
+
+const NO_PARAMETERS: z.ZodType = z.strictObject({});
+
+/** Body and query string as their schemas make them. @throws Failure invalid_request with every problem of both */
+function checkAll(options: Route['options'], input: unknown, url: string): { body: unknown; query: unknown } {
+  const body = check(options.body ?? z.undefined(), input, '');
+  const parameters = readQuery(url);
+  const query = parameters.problems
+    ? parameters
+    : check(options.query ?? NO_PARAMETERS, parameters.value, 'query');
+  if (body.problems || query.problems) {
+    throw invalidRequest([...(body.problems ?? []), ...(query.problems ?? [])]);
+  }
+  return { body: body.value, query: query.value };
+}
+
+/** The parameters of the path. What is no id of its kind cannot be known: @throws Failure not_found */
+function readPath(schema: Route['options']['params'], given: object): unknown {
+  const parsed = (schema ?? NO_PARAMETERS).safeParse(given);
+  if (!parsed.success) throw new Failure('not_found', 'There is no such thing, or it is not yours');
+  return parsed.data;
+}

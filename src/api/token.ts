@@ -1,0 +1,173 @@
+import { URLSearchParams } from 'node:url';
+import * as ipaddr from 'ipaddr.js';
+import type { Request, RequestHandler, Response } from 'express';
+import { authenticateClient } from '../database/client-credential';
+import type { Failure } from '../domain/failures';
+import { isId } from '../domain/ids';
+import type { AccessTokens } from './access-token';
+import { failureOf, sendFailureHeaders } from './answer';
+import { readBytes } from './body';
+import type { ApiDeps } from './deps';
+import { FAILURE_STATUS } from './failure-status';
+import { parseJson } from './json';
+import { meter } from './rate-limit';
+import { requestIdOf } from './request-log';
+
+/**
+ * `POST /v1/oauth/token`: OAuth 2.0 client credentials (RFC 6749 §4.4), with the client in the form, in a
+ * JSON body or in HTTP Basic. The one endpoint outside the envelope: its errors are those of §5.2.
+ */
+export function tokenEndpoint(deps: ApiDeps, tokens: AccessTokens): RequestHandler {
+  return async (req, res) => {
+    // RFC 6749 §5.1 asks for both, the second for caches of its time.
+    res.set({ 'Cache-Control': 'no-store', Pragma: 'no-cache' });
+    try {
+      await meter(deps, res, 'tokenAddress', addressKey(deps, req));
+      const request = await readTokenRequest(req, res);
+      // Ids that cannot exist share one bucket: made-up ones must not fill the table.
+      await meter(deps, res, 'token', isId('client', request.clientId) ? request.clientId : 'malformed');
+      const client = await authenticateClient(deps.db, request.clientId, request.clientSecret);
+      if (client === undefined) {
+        throw new OAuthError('invalid_client', 'Client id and secret do not belong together');
+      }
+      const { token, expiresInS } = await tokens.issue(client.entityId, client.role);
+      res.json({ access_token: token, token_type: 'Bearer', expires_in: expiresInS });
+    } catch (error) {
+      sendOAuthError(req, res, error);
+    }
+  };
+}
+
+/** The part of RFC 6749 §5.2 that the client credentials grant needs. */
+type OAuthCode = 'invalid_request' | 'invalid_client' | 'unsupported_grant_type' | 'invalid_scope';
+
+class OAuthError extends Error {
+  override readonly name = 'OAuthError';
+  constructor(
+    readonly code: OAuthCode,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+interface TokenRequest {
+  clientId: string;
+  clientSecret: string;
+}
+
+/** A token request is a few hundred bytes. */
+const BODY_LIMIT_BYTES = 16 * 1024;
+
+/** @throws OAuthError for what RFC 6749 refuses, Failure for a body that cannot be read */
+async function readTokenRequest(req: Request, res: Response): Promise<TokenRequest> {
+  const given = await readParameters(req, res);
+  const basic = readBasic(req);
+  const clientId = basic?.clientId ?? given.get('client_id');
+  const clientSecret = basic?.clientSecret ?? given.get('client_secret');
+  if (
+    basic &&
+    (given.has('client_secret') || (given.get('client_id') ?? basic.clientId) !== basic.clientId)
+  ) {
+    throw new OAuthError(
+      'invalid_request',
+      'Send the client either in the header or in the body, not in both',
+    );
+  }
+  const grantType = given.get('grant_type');
+  if (grantType === undefined) throw new OAuthError('invalid_request', 'grant_type is required');
+  if (grantType !== 'client_credentials') {
+    throw new OAuthError('unsupported_grant_type', 'grant_type must be client_credentials');
+  }
+  if (given.has('scope'))
+    throw new OAuthError('invalid_scope', 'This service knows no scopes: leave scope out');
+  if (clientId === undefined || clientSecret === undefined) {
+    throw new OAuthError('invalid_client', 'client_id and client_secret are required');
+  }
+  return { clientId, clientSecret };
+}
+
+/** The parameters of the body. One without a value counts as left out; unknown ones are ignored (§3.2). */
+async function readParameters(req: Request, res: Response): Promise<Map<string, string>> {
+  const type = (req.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase();
+  const bytes = await readBytes(req, res, BODY_LIMIT_BYTES);
+  if (type === 'application/x-www-form-urlencoded') {
+    const given = [...new URLSearchParams(bytes.toString('utf8'))];
+    if (new Set(given.map(([name]) => name)).size < given.length) {
+      throw new OAuthError('invalid_request', 'A parameter may be given only once');
+    }
+    return new Map(given.filter(([, value]) => value !== ''));
+  }
+  if (type === 'application/json') {
+    const body = parseJson(bytes);
+    if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+      throw new OAuthError('invalid_request', 'The body must be a JSON object');
+    }
+    return new Map(
+      Object.entries(body).filter((entry): entry is [string, string] => {
+        if (typeof entry[1] === 'string') return entry[1] !== '';
+        throw new OAuthError('invalid_request', 'Every parameter must be a string');
+      }),
+    );
+  }
+  if (bytes.length === 0) return new Map();
+  throw new OAuthError(
+    'invalid_request',
+    'Send the parameters as application/x-www-form-urlencoded or application/json',
+  );
+}
+
+/** The client in `Authorization: Basic`, its parts form-encoded as §2.3.1 says. */
+function readBasic(req: Request): { clientId: string; clientSecret: string } | undefined {
+  const { authorization } = req.headers;
+  if (authorization === undefined) return undefined;
+  const [, encoded] = /^Basic +([A-Za-z0-9+/]+=*) *$/i.exec(authorization) ?? [];
+  const text = Buffer.from(encoded ?? '', 'base64').toString('utf8');
+  const colon = text.indexOf(':');
+  if (colon < 1) throw new OAuthError('invalid_client', 'Authorization must be Basic with id and secret');
+  try {
+    return { clientId: formDecoded(text.slice(0, colon)), clientSecret: formDecoded(text.slice(colon + 1)) };
+  } catch {
+    throw new OAuthError('invalid_client', 'Client id and secret in Basic must be form-encoded');
+  }
+}
+
+function formDecoded(part: string): string {
+  return decodeURIComponent(part.replaceAll('+', ' '));
+}
+
+/** The bucket of a client's address: the /64 for IPv6, of which one customer of a provider has all. */
+function addressKey({ ring }: ApiDeps, req: Request): string {
+  const address = ipaddr.process(req.socket.remoteAddress ?? '0.0.0.0');
+  const bytes = address.toByteArray().slice(0, 8);
+  // An address is personal: what is stored does not show it.
+  return ring.blindIndex('rate_limit.address', bytes.join('.')).toString('base64url');
+}
+
+function sendOAuthError(req: Request, res: Response, error: unknown): void {
+  if (error instanceof OAuthError) {
+    const unknownClient = error.code === 'invalid_client';
+    if (unknownClient) res.set('WWW-Authenticate', 'Basic realm="assent", charset="UTF-8"');
+    res.status(unknownClient ? 401 : 400).json({ error: error.code, error_description: error.message });
+    return;
+  }
+  const failure = failureOf(error);
+  if (failure === undefined || failure.code === 'unavailable')
+    req.log.error({ err: error }, 'no token issued');
+  if (failure === undefined) {
+    const error_description = `Something went wrong on our side; request id ${requestIdOf(res)}`;
+    res.status(500).json({ error: 'server_error', error_description });
+    return;
+  }
+  sendFailureHeaders(res, failure);
+  res
+    .status(FAILURE_STATUS[failure.code])
+    .json({ error: codeOf(failure), error_description: failure.message });
+}
+
+/** RFC 6749 has no words of its own for a token request that comes too often or too early. */
+function codeOf(failure: Failure): string {
+  return failure.code === 'rate_limited' || failure.code === 'unavailable'
+    ? 'temporarily_unavailable'
+    : 'invalid_request';
+}

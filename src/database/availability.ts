@@ -1,0 +1,33 @@
+/** Node's and the resolver's words for a server that cannot be reached. */
+const NETWORK = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ENOENT',
+]);
+
+/**
+ * SQLSTATEs that say nothing about the request, and that go away: lost connections (08), shutdown and
+ * recovery (57P), no resources left (53), a statement cut off by its time limit, and lock conflicts.
+ */
+const PASSING = /^(08...|57P0[1-5]|53...|57014|55P03|40001|40P01)$/;
+
+/** What pg and knex say without a code when the connection is gone or none was to be had in time. */
+const WORDS =
+  /connection terminated|timeout expired|timeout exceeded when trying to connect|acquiring a connection|connection ended|not queryable|Query read timeout/i;
+
+/**
+ * Whether an error means that Postgres is out of reach for now, so that the same request may do better in a
+ * moment; anything else is a fault of ours.
+ */
+export function isUnavailable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code } = error as Error & { code?: unknown };
+  if (typeof code === 'string') return NETWORK.has(code) || PASSING.test(code);
+  return error.name === 'KnexTimeoutError' || WORDS.test(error.message);
+}

@@ -1,0 +1,94 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Role } from '../domain/entity';
+import { row, type Executor } from './connection';
+
+/**
+ * The client id and secret by which an entity gets its access tokens.
+ *
+ * Secrets are 32 random bytes, not something that a person chose, so one round of SHA-256 keeps them as
+ * safe as a slow hash would: there is nothing to guess. The client id goes into the hash, so that a hash is
+ * worth nothing in another row.
+ */
+export interface Client {
+  clientId: string;
+  entityId: string;
+  role: Role;
+}
+
+/** How long the secret before the last rotation stays good. */
+const PREVIOUS_SECRET = '24 hours';
+
+export function newClientSecret(): string {
+  return `sec_${randomBytes(32).toString('base64url')}`;
+}
+
+export async function insertClient(
+  trx: Executor,
+  client: { clientId: string; entityId: string; clientSecret: string },
+): Promise<void> {
+  await row(
+    trx,
+    `INSERT INTO client_credentials (client_id, entity_id, secret_hash) VALUES (:clientId, :entityId, :hash)`,
+    {
+      clientId: client.clientId,
+      entityId: client.entityId,
+      hash: hashOf(client.clientId, client.clientSecret),
+    },
+  );
+}
+
+/**
+ * The active entity whose client id and secret these are, or undefined. An unknown client takes the same
+ * query, hash and comparisons as a wrong secret, so the time says nothing either.
+ */
+export async function authenticateClient(
+  db: Executor,
+  clientId: string,
+  clientSecret: string,
+): Promise<Client | undefined> {
+  const found = await row<{
+    entityId: string;
+    role: Role;
+    active: boolean;
+    hash: Buffer;
+    previousHash: Buffer | null;
+  }>(
+    db,
+    `SELECT e.id AS "entityId", e.type AS role, e.status = 'active' AS active, c.secret_hash AS hash,
+            CASE WHEN c.previous_secret_until > clock_timestamp() THEN c.previous_secret_hash END AS "previousHash"
+     FROM client_credentials c JOIN entities e ON e.id = c.entity_id WHERE c.client_id = :clientId`,
+    { clientId },
+  );
+  const given = hashOf(clientId, clientSecret);
+  const nothing = Buffer.alloc(given.length);
+  const current = timingSafeEqual(given, found?.hash ?? nothing);
+  const previous = timingSafeEqual(given, found?.previousHash ?? nothing);
+  if (!found?.active || !(current || previous)) return undefined;
+  return { clientId, entityId: found.entityId, role: found.role };
+}
+
+/** Puts a new secret in force; the one before stays good for 24 h. Undefined for an unknown entity. */
+export async function rotateClientSecret(
+  db: Executor,
+  entityId: string,
+): Promise<{ clientId: string; clientSecret: string } | undefined> {
+  const clientSecret = newClientSecret();
+  const client = await row<{ clientId: string }>(
+    db,
+    `SELECT client_id AS "clientId" FROM client_credentials WHERE entity_id = :entityId`,
+    { entityId },
+  );
+  if (client === undefined) return undefined;
+  await row(
+    db,
+    `UPDATE client_credentials SET secret_hash = :hash, previous_secret_hash = secret_hash,
+       previous_secret_until = clock_timestamp() + :kept::interval
+     WHERE client_id = :clientId`,
+    { clientId: client.clientId, hash: hashOf(client.clientId, clientSecret), kept: PREVIOUS_SECRET },
+  );
+  return { clientId: client.clientId, clientSecret };
+}
+
+function hashOf(clientId: string, clientSecret: string): Buffer {
+  return createHash('sha256').update(`${clientId}:${clientSecret}`).digest();
+}

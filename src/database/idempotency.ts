@@ -1,0 +1,131 @@
+import { row, type Executor, type Transaction } from './connection';
+import type { Keyring } from './keyring';
+import { open, seal, type SealedPlace } from './sealing';
+
+/**
+ * Idempotency keys. The row of a key is written by the transaction that does its work, so there is never a
+ * key without its answer, nor an answer whose work was lost. While that transaction runs it holds an
+ * advisory lock on the key, by which a second request with it sees at once that the first is not done.
+ */
+export interface KeyedRequest {
+  callerId: string;
+  /** Path of the request as it was called. */
+  path: string;
+  key: string;
+  /** The body in canonical form; only a keyed fingerprint of it is stored. */
+  body: string;
+}
+
+export interface StoredAnswer {
+  status: number;
+  /** The JSON body of the answer. */
+  body: unknown;
+}
+
+export type Claim =
+  | { outcome: 'new' }
+  | { outcome: 'running' }
+  | { outcome: 'other_body' }
+  | { outcome: 'done'; answer: StoredAnswer };
+
+/** How long a key is remembered, and how long an answer shows the secrets that it holds again. */
+const KEPT = '7 days';
+const SECRETS_SHOWN = '1 hour';
+
+/** Looks the key up, and holds it until the transaction ends when it is new. */
+export async function claimKey(trx: Transaction, ring: Keyring, request: KeyedRequest): Promise<Claim> {
+  const found = await row<{
+    locked: boolean;
+    requestHash: Buffer | null;
+    status: number | null;
+    sealed: Buffer | null;
+  }>(
+    trx,
+    `SELECT pg_try_advisory_xact_lock(hashtextextended(:callerId || ' ' || :path || ' ' || :key, 0)) AS locked,
+            k.request_hash AS "requestHash", k.http_status AS status,
+            CASE WHEN k.created_at < clock_timestamp() - :shown::interval
+                 THEN coalesce(k.secret_free_sealed, k.answer_sealed) ELSE k.answer_sealed END AS sealed
+     FROM (VALUES (1)) AS one
+     LEFT JOIN idempotency_keys k ON k.caller_id = :callerId AND k.path = :path AND k.key = :key
+       AND k.expires_at > clock_timestamp()`,
+    { ...identity(request), shown: SECRETS_SHOWN },
+  );
+  if (!found?.requestHash || found.status === null || !found.sealed) {
+    return { outcome: found?.locked ? 'new' : 'running' };
+  }
+  if (!found.requestHash.equals(hashOf(ring, request))) return { outcome: 'other_body' };
+  const body = JSON.parse(open(ring, found.sealed, placeOf(request))) as unknown;
+  return { outcome: 'done', answer: { status: found.status, body } };
+}
+
+/**
+ * Stores the answer under its key, in the transaction that holds the claim.
+ *
+ * @param secretFree the body without its secrets, where it holds any
+ * @returns false if the key was taken after all: the claim's look came just before the other's commit
+ */
+export async function storeAnswer(
+  trx: Transaction,
+  ring: Keyring,
+  request: KeyedRequest,
+  answer: StoredAnswer,
+  secretFree: unknown,
+): Promise<boolean> {
+  const sealed = (body: unknown) => seal(ring, JSON.stringify(body), placeOf(request));
+  const stored = await row(
+    trx,
+    `INSERT INTO idempotency_keys AS k
+       (caller_id, path, key, request_hash, http_status, answer_sealed, secret_free_sealed, expires_at)
+     VALUES (:callerId, :path, :key, :hash, :status, :answer, :secretFree, clock_timestamp() + :kept::interval)
+     ON CONFLICT (caller_id, path, key) DO UPDATE SET
+       request_hash = excluded.request_hash, http_status = excluded.http_status,
+       answer_sealed = excluded.answer_sealed, secret_free_sealed = excluded.secret_free_sealed,
+       created_at = excluded.created_at, expires_at = excluded.expires_at
+     WHERE k.expires_at <= clock_timestamp()
+     RETURNING k.key`,
+    {
+      ...identity(request),
+      hash: hashOf(ring, request),
+      status: answer.status,
+      answer: sealed(answer.body),
+      secretFree: secretFree === undefined ? null : sealed(secretFree),
+      kept: KEPT,
+    },
+  );
+  return stored !== undefined;
+}
+
+/** Most rows that one housekeeping statement touches, so that it never holds locks for long. */
+const SWEEP = 1_000;
+
+/** Deletes keys past their time, and the secrets in answers that no longer show them. */
+export async function expireKeys(db: Executor): Promise<void> {
+  await row(
+    db,
+    `DELETE FROM idempotency_keys WHERE (caller_id, path, key) IN (
+       SELECT caller_id, path, key FROM idempotency_keys WHERE expires_at <= clock_timestamp()
+       LIMIT :sweep FOR UPDATE SKIP LOCKED)`,
+    { sweep: SWEEP },
+  );
+  await row(
+    db,
+    `UPDATE idempotency_keys SET answer_sealed = secret_free_sealed, secret_free_sealed = NULL
+     WHERE (caller_id, path, key) IN (
+       SELECT caller_id, path, key FROM idempotency_keys
+       WHERE secret_free_sealed IS NOT NULL AND created_at < clock_timestamp() - :shown::interval
+       LIMIT :sweep FOR UPDATE SKIP LOCKED)`,
+    { sweep: SWEEP, shown: SECRETS_SHOWN },
+  );
+}
+
+function identity({ callerId, path, key }: KeyedRequest) {
+  return { callerId, path, key };
+}
+
+function hashOf(ring: Keyring, request: KeyedRequest): Buffer {
+  return ring.blindIndex('idempotency.body', request.body);
+}
+
+function placeOf({ callerId, path, key }: KeyedRequest): SealedPlace {
+  return `idempotency_keys.answer:${callerId} ${path} ${key}`;
+}

@@ -1,0 +1,30 @@
+import { destination, pino, type Logger } from 'pino';
+import type { Config } from './config';
+
+/**
+ * One line of JSON per event, on standard output or in `LOG_FILE`. What is personal or secret never gets
+ * here: callers log ids and codes, requests are logged without query, headers and body
+ * (`api/request-log.ts`), and errors through `describeError`.
+ */
+export function createLogger(config: Pick<Config, 'LOG_LEVEL' | 'LOG_FILE'>, process: string): Logger {
+  return pino(
+    { level: config.LOG_LEVEL, base: { process }, serializers: { err: describeError } },
+    destination(config.LOG_FILE === undefined ? 1 : { dest: config.LOG_FILE, mkdir: true, sync: true }),
+  );
+}
+
+/**
+ * An error as it may be logged. Postgres quotes rows and values in its messages and details, so of its
+ * errors only the code and the names of what was hit remain; of all others no properties but the code.
+ */
+export function describeError(error: unknown): Record<string, unknown> {
+  if (!(error instanceof Error)) return { type: typeof error };
+  const { code, constraint, table, column } = error as Error & Record<string, unknown>;
+  return {
+    type: error.name,
+    ...('severity' in error ? { constraint, table, column } : { message: error.message }),
+    code,
+    stack: error.stack?.slice(error.stack.indexOf('\n    at ') + 1),
+    ...(error.cause === undefined ? {} : { cause: describeError(error.cause) }),
+  };
+}
