@@ -1,0 +1,57 @@
+import { SimulatedBank } from '../../demo/parties/bank';
+import { BankControl, PartyControl } from '../../demo/parties/control';
+import { startPartyProcess } from '../../demo/parties/process';
+import { Receiver } from '../../demo/parties/receiver';
+
+/** What an entity gets when it is made: all that a party needs to take its part. */
+export interface PartyIdentity {
+  clientId: string;
+  clientSecret: string;
+  webhookSecret: string;
+}
+
+export interface Started<Control extends PartyControl> {
+  control: Control;
+  stop: () => Promise<void>;
+}
+
+/** A simulated bank in the test's own process, still spoken to over HTTP only. */
+export async function startBank(apiUrl: string, identity: PartyIdentity): Promise<Started<BankControl>> {
+  const bank = new SimulatedBank({ apiUrl, ...identity });
+  const port = await bank.listen(0);
+  return { control: new BankControl(`http://127.0.0.1:${port}`), stop: () => bank.close() };
+}
+
+/** A simulated merchant in the test's own process. */
+export async function startMerchant(
+  identity: Pick<PartyIdentity, 'webhookSecret'>,
+): Promise<Started<PartyControl>> {
+  const merchant = new Receiver(identity.webhookSecret);
+  const port = await merchant.listen(0);
+  return { control: new PartyControl(`http://127.0.0.1:${port}`), stop: () => merchant.close() };
+}
+
+/** The same bank as a process of its own, for tests that need it to outlive or not share their event loop. */
+export async function startBankProcess(
+  apiUrl: string,
+  { clientId, clientSecret, webhookSecret }: PartyIdentity,
+): Promise<Started<BankControl> & { pid: number }> {
+  const { url, pid, stop } = await startPartyProcess('bank', {
+    PORT: '0',
+    API_URL: apiUrl,
+    CLIENT_ID: clientId,
+    CLIENT_SECRET: clientSecret,
+    WEBHOOK_SECRET: webhookSecret,
+  });
+  return { control: new BankControl(url), pid, stop };
+}
+
+export async function startMerchantProcess({
+  webhookSecret,
+}: Pick<PartyIdentity, 'webhookSecret'>): Promise<Started<PartyControl> & { pid: number }> {
+  const { url, pid, stop } = await startPartyProcess('merchant', {
+    PORT: '0',
+    WEBHOOK_SECRET: webhookSecret,
+  });
+  return { control: new PartyControl(url), pid, stop };
+}
