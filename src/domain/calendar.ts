@@ -1,0 +1,135 @@
+import { Temporal } from 'temporal-polyfill';
+import { accept, refuse, type Parsed } from './parsed';
+
+/**
+ * Days, months and due dates as the people in a time zone live them. Moments are `Date`s (milliseconds of
+ * UTC); a zone is an IANA name.
+ */
+
+export type Frequency = 'daily' | 'weekly' | 'monthly' | 'yearly';
+
+const UNIT = { daily: 'days', weekly: 'weeks', monthly: 'months', yearly: 'years' } as const satisfies Record<
+  Frequency,
+  string
+>;
+
+/**
+ * The most units between two charges: three years at the longest. Days stop at 1095, since only some spans of
+ * three years have a 1096th.
+ */
+const MAX_INTERVAL: Record<Frequency, number> = { daily: 1095, weekly: 156, monthly: 36, yearly: 3 };
+
+export function maxInterval(frequency: Frequency): number {
+  return MAX_INTERVAL[frequency];
+}
+
+/** When a recurring charge falls due: every `interval` units of `frequency`, counted from `startAt`. */
+export interface Recurrence {
+  startAt: Date;
+  frequency: Frequency;
+  /** A whole number from 1 to `maxInterval(frequency)`. */
+  interval: number;
+  timeZone: string;
+}
+
+/**
+ * The moment of the n-th billing, n = 0, 1, 2 …; n = 0 is `startAt` itself.
+ *
+ * Each is counted from the start and never from the one before, so a month too short for the day of the start
+ * does not shift those after it: 31 January, 28 February, 31 March. The wall clock keeps its time through
+ * changes of the zone's offset; a time that a change skips moves forward by the gap, one that it repeats is
+ * the first of the two.
+ *
+ * The moments rise strictly, with one exception: where a zone leaves out a whole calendar day (Samoa, 30
+ * December 2011), a daily billing of that day falls on the same moment as the next day's.
+ */
+export function dueDate({ startAt, frequency, interval, timeZone }: Recurrence, n: number): Date {
+  return toDate(zoned(startAt, timeZone).add({ [UNIT[frequency]]: n * interval }));
+}
+
+/** The calendar day in the zone, `2026-11-21`. */
+export function calendarDay(moment: Date, timeZone: string): string {
+  return zoned(moment, timeZone).toPlainDate().toString();
+}
+
+/** The calendar month in the zone, `2026-11`. */
+export function calendarMonth(moment: Date, timeZone: string): string {
+  return zoned(moment, timeZone).toPlainDate().toPlainYearMonth().toString();
+}
+
+/** The same wall-clock time in the zone, a whole number of calendar days later. */
+export function addCalendarDays(moment: Date, days: number, timeZone: string): Date {
+  return toDate(zoned(moment, timeZone).add({ days }));
+}
+
+const RFC_3339 =
+  /^(\d{4})-\d\d-\d\d[Tt]\d\d:\d\d:(\d\d)(?:\.\d{1,9})?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
+const WITHOUT_OFFSET = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?$/;
+
+/** What a four-digit year in UTC can write back, and no earlier than computers count. */
+const FIRST_INSTANT = Date.UTC(1970, 0, 1);
+const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
+/** Reads RFC 3339 with its offset; digits beyond the millisecond are cut off. */
+export function parseInstant(text: string): Parsed<Date> {
+  const parts = RFC_3339.exec(text);
+  if (!parts) {
+    return refuse(
+      WITHOUT_OFFSET.test(text)
+        ? 'must name its offset from UTC, as in 2026-01-31T09:00:00+01:00'
+        : 'must be a date and time of RFC 3339, as in 2026-01-31T09:00:00+01:00',
+    );
+  }
+  // The clocks that we count by have no leap seconds, so a second 60 would quietly become another moment.
+  if (parts[2] === '60') return refuse('must not be a leap second');
+  let moment: Date;
+  try {
+    moment = new Date(Temporal.Instant.from(text).epochMilliseconds);
+  } catch {
+    return refuse('must be a day and time that exist');
+  }
+  if (moment.getTime() < FIRST_INSTANT || moment.getTime() > LAST_INSTANT) {
+    return refuse('must be within the years 1970 to 9999');
+  }
+  return accept(moment);
+}
+
+/** RFC 3339 in UTC with milliseconds, `2026-01-31T08:00:00.000Z`. */
+export function formatInstant(moment: Date): string {
+  return moment.toISOString();
+}
+
+/** More than the longest duration that makes sense, with every unit in it, needs. */
+const MAX_DURATION_LENGTH = 100;
+const MAX_DURATION = { years: 10 };
+
+/**
+ * Adds an ISO 8601 duration such as `P1M` or `P1DT12H`, by the calendar of the zone.
+ *
+ * @returns a moment later than `from`, by at most ten years
+ */
+export function addDuration(from: Date, duration: string, timeZone: string): Parsed<Date> {
+  const malformed = refuse('must be a duration of ISO 8601, as in P1M or P1DT12H, of at most ten years');
+  if (duration.length > MAX_DURATION_LENGTH) return malformed;
+  const start = zoned(from, timeZone);
+  let target: Date;
+  try {
+    target = toDate(start.add(Temporal.Duration.from(duration)));
+  } catch {
+    return malformed;
+  }
+  // What is shorter than a millisecond moves nothing, and counts as nothing.
+  if (target.getTime() <= from.getTime()) return refuse('must be a duration greater than 0');
+  if (target.getTime() > toDate(start.add(MAX_DURATION)).getTime()) {
+    return refuse('must be a duration of at most ten years');
+  }
+  return accept(target);
+}
+
+function zoned(moment: Date, timeZone: string): Temporal.ZonedDateTime {
+  return Temporal.Instant.fromEpochMilliseconds(moment.getTime()).toZonedDateTimeISO(timeZone);
+}
+
+function toDate(moment: Temporal.ZonedDateTime): Date {
+  return new Date(moment.epochMilliseconds);
+}

@@ -1,0 +1,51 @@
+import { Big } from 'big.js';
+import { minorUnitDigits } from './currency';
+import { accept, refuse, type Parsed } from './parsed';
+
+/**
+ * Amounts are JSON numbers in major units on the wire (1500.5 naira) and `bigint` minor units everywhere else
+ * (150050n kobo). The two functions here are the only way across, and no arithmetic happens on the outer side.
+ */
+
+/** Far above any payment of a person, and far below where the digits of a JSON number end. */
+export const MAX_AMOUNT_MINOR = 1_000_000_000_000n;
+
+/** A double keeps every decimal of up to 15 digits apart; from the 16th on, two amounts can look the same. */
+const EXACT_DIGITS = 15;
+
+/** @returns minor units, greater than 0 and at most `MAX_AMOUNT_MINOR` */
+export function parseAmount(value: unknown, currency: string): Parsed<bigint> {
+  const digits = minorUnitDigits(currency);
+  if (digits === undefined) return refuse('must be in a currency of ISO 4217');
+  if (typeof value !== 'number' || !Number.isFinite(value)) return refuse('must be a number');
+  if (value <= 0) return refuse('must be greater than 0');
+
+  // Big drops trailing zeros, so 100.00 and 1e2 have one digit and no decimals.
+  const exact = new Big(value);
+  if (exact.c.length > EXACT_DIGITS) return refuse(`must have at most ${EXACT_DIGITS} significant digits`);
+  const decimals = exact.c.length - 1 - exact.e;
+  if (decimals > digits) {
+    return refuse(
+      digits === 0
+        ? `must have no decimals in ${currency}`
+        : `must have at most ${digits} decimals in ${currency}`,
+    );
+  }
+  const minor = BigInt(exact.times(`1e${digits}`).toFixed(0));
+  if (minor > MAX_AMOUNT_MINOR) {
+    return refuse(`must be at most ${formatAmount(MAX_AMOUNT_MINOR, currency)} ${currency}`);
+  }
+  return accept(minor);
+}
+
+/**
+ * @returns major units; `JSON.stringify` writes exactly the decimal that is meant
+ * @throws RangeError for what is no currency, or a sum of more than 15 digits, which would be rounded
+ */
+export function formatAmount(minor: bigint, currency: string): number {
+  const digits = minorUnitDigits(currency);
+  if (digits === undefined) throw new RangeError(`${currency} is no currency of ISO 4217`);
+  const exact = new Big(minor.toString());
+  if (exact.c.length > EXACT_DIGITS) throw new RangeError(`${minor} ${currency} does not fit a JSON number`);
+  return exact.times(`1e-${digits}`).toNumber();
+}

@@ -1,0 +1,405 @@
+import * as fc from 'fast-check';
+import {
+  addCalendarDays,
+  addDuration,
+  calendarDay,
+  calendarMonth,
+  dueDate,
+  formatInstant,
+  maxInterval,
+  parseInstant,
+  type Frequency,
+} from '../../src/domain/calendar';
+import type { Parsed } from '../../src/domain/parsed';
+
+const LAGOS = 'Africa/Lagos';
+const NEW_YORK = 'America/New_York';
+
+const FREQUENCIES: Frequency[] = ['daily', 'weekly', 'monthly', 'yearly'];
+
+/** Among them: no change of offset, half-hour ones, at midnight, around Ramadan, a lost calendar day. */
+const ZONES = [
+  LAGOS,
+  NEW_YORK,
+  'UTC',
+  'Africa/Cairo',
+  'Africa/Casablanca',
+  'America/Santiago',
+  'America/Sao_Paulo',
+  'America/St_Johns',
+  'Asia/Kathmandu',
+  'Asia/Tehran',
+  'Atlantic/Azores',
+  'Australia/Lord_Howe',
+  'Europe/Dublin',
+  'Pacific/Apia',
+  'Pacific/Auckland',
+  'Pacific/Chatham',
+];
+
+function due(
+  startAt: string,
+  frequency: Frequency,
+  interval: number,
+  timeZone: string,
+  count: number,
+): string[] {
+  return Array.from({ length: count }, (_, n) =>
+    dueDate({ startAt: new Date(startAt), frequency, interval, timeZone }, n).toISOString(),
+  );
+}
+
+/*
+ * A second opinion on due dates that shares no code with the first: wall clocks come from `Intl`, and calendar
+ * arithmetic from `Date.UTC`. A wall-clock time is a number, the milliseconds of UTC that read the same.
+ */
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function wallClock(moment: number, timeZone: string): number {
+  let format = formats.get(timeZone);
+  if (!format) {
+    format = new Intl.DateTimeFormat('en-US', {
+      timeZone,
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+    });
+    formats.set(timeZone, format);
+  }
+  const part = Object.fromEntries(
+    format.formatToParts(moment).map(({ type, value }) => [type, Number(value)]),
+  );
+  const { year = NaN, month = NaN, day = NaN, hour = NaN, minute = NaN, second = NaN } = part;
+  return Date.UTC(year, month - 1, day, hour, minute, second, moment % 1000);
+}
+
+const DAY_MS = 86_400_000;
+
+function addToWallClock(wall: number, frequency: Frequency, count: number): number {
+  if (frequency === 'daily') return wall + count * DAY_MS;
+  if (frequency === 'weekly') return wall + count * 7 * DAY_MS;
+  const from = new Date(wall);
+  const months = from.getUTCMonth() + count * (frequency === 'yearly' ? 12 : 1);
+  const lastDay = new Date(Date.UTC(from.getUTCFullYear(), months + 1, 0)).getUTCDate();
+  const day = Math.min(from.getUTCDate(), lastDay);
+  return Date.UTC(from.getUTCFullYear(), months, day) + (wall % DAY_MS);
+}
+
+/** The first moment that reads so; where none does, the one that the offset before the gap gives. */
+function momentOf(wall: number, timeZone: string): number {
+  const moments = [wall - DAY_MS, wall + DAY_MS].map((near) => wall - (wallClock(near, timeZone) - near));
+  const exact = moments.filter((moment) => wallClock(moment, timeZone) === wall);
+  return exact.length > 0 ? Math.min(...exact) : Math.max(...moments);
+}
+
+const recurrence = (fromYear: number) =>
+  fc
+    .record({
+      startAt: fc.oneof(
+        fc.date({
+          min: new Date(Date.UTC(fromYear, 0)),
+          max: new Date(Date.UTC(2060, 0)),
+          noInvalidDate: true,
+        }),
+        // On the hours and in the months in which clocks change.
+        fc
+          .tuple(
+            fc.integer({ min: fromYear, max: 2059 }),
+            fc.constantFrom(1, 2, 3, 8, 9, 10),
+            fc.integer({ min: 1, max: 31 }),
+            fc.integer({ min: 0, max: 95 }),
+          )
+          .map(([year, month, day, quarter]) => new Date(Date.UTC(year, month, day, 0, quarter * 15))),
+      ),
+      frequency: fc.constantFrom(...FREQUENCIES),
+      interval: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 1095 })),
+      timeZone: fc.constantFrom(...ZONES),
+    })
+    .map((one) => ({ ...one, interval: Math.min(one.interval, maxInterval(one.frequency)) }));
+
+describe('due dates', () => {
+  it('return to the 31st after every month that is too short for it', () => {
+    expect(due('2027-01-31T09:00:00Z', 'monthly', 1, LAGOS, 5)).toEqual([
+      '2027-01-31T09:00:00.000Z',
+      '2027-02-28T09:00:00.000Z',
+      '2027-03-31T09:00:00.000Z',
+      '2027-04-30T09:00:00.000Z',
+      '2027-05-31T09:00:00.000Z',
+    ]);
+  });
+
+  it('use 29 February when there is one', () => {
+    expect(due('2028-01-31T09:00:00Z', 'monthly', 1, LAGOS, 2)[1]).toBe('2028-02-29T09:00:00.000Z');
+    expect(due('2028-02-29T09:00:00Z', 'yearly', 1, LAGOS, 5)).toEqual([
+      '2028-02-29T09:00:00.000Z',
+      '2029-02-28T09:00:00.000Z',
+      '2030-02-28T09:00:00.000Z',
+      '2031-02-28T09:00:00.000Z',
+      '2032-02-29T09:00:00.000Z',
+    ]);
+  });
+
+  it("are counted by the zone's calendar: late on the 31st in UTC is the 1st in Lagos", () => {
+    expect(due('2027-01-31T23:30:00Z', 'monthly', 1, LAGOS, 2)[1]).toBe('2027-02-28T23:30:00.000Z');
+  });
+
+  it.each([
+    ['daily', 3, '2026-11-24'],
+    ['weekly', 2, '2026-12-05'],
+    ['monthly', 3, '2027-02-21'],
+    ['yearly', 2, '2028-11-21'],
+  ] as const)('%s, every %i, is next due on %s', (frequency, interval, day) => {
+    expect(due('2026-11-21T08:00:00Z', frequency, interval, LAGOS, 2)[1]).toBe(`${day}T08:00:00.000Z`);
+  });
+
+  it('keep the time of the wall clock, not that of UTC', () => {
+    expect(due('2026-02-15T14:00:00Z', 'monthly', 1, NEW_YORK, 2)).toEqual([
+      '2026-02-15T14:00:00.000Z', // 09:00 in winter
+      '2026-03-15T13:00:00.000Z', // 09:00 in summer
+    ]);
+  });
+
+  it('move forward by the gap on the day that skips their time, and on that day only', () => {
+    expect(due('2026-03-07T07:30:00Z', 'daily', 1, NEW_YORK, 3)).toEqual([
+      '2026-03-07T07:30:00.000Z', // 02:30
+      '2026-03-08T07:30:00.000Z', // 03:30, for 02:30 does not exist
+      '2026-03-09T06:30:00.000Z', // 02:30
+    ]);
+  });
+
+  it('move forward by half an hour where the clocks change by half an hour', () => {
+    expect(due('2026-10-02T15:45:00Z', 'daily', 1, 'Australia/Lord_Howe', 3)).toEqual([
+      '2026-10-02T15:45:00.000Z', // 02:15 on the 3rd
+      '2026-10-03T15:45:00.000Z', // 02:45 on the 4th, for 02:15 does not exist
+      '2026-10-04T15:15:00.000Z', // 02:15 on the 5th
+    ]);
+  });
+
+  it('are the first of the two times when the clocks go back, and charge once', () => {
+    expect(due('2026-10-31T05:30:00Z', 'daily', 1, NEW_YORK, 3)).toEqual([
+      '2026-10-31T05:30:00.000Z', // 01:30
+      '2026-11-01T05:30:00.000Z', // 01:30 in summer time; 06:30Z reads 01:30 again
+      '2026-11-02T06:30:00.000Z',
+    ]);
+  });
+
+  it('begin at the start itself, also when that is the second of two equal times', () => {
+    expect(due('2026-11-01T06:30:00Z', 'daily', 1, NEW_YORK, 2)).toEqual([
+      '2026-11-01T06:30:00.000Z',
+      '2026-11-02T06:30:00.000Z',
+    ]);
+  });
+
+  it('lose no billing to a calendar day that the zone left out: it falls together with the next', () => {
+    expect(due('2011-12-28T20:00:00Z', 'daily', 1, 'Pacific/Apia', 5)).toEqual([
+      '2011-12-28T20:00:00.000Z', // 10:00 on the 28th
+      '2011-12-29T20:00:00.000Z', // 10:00 on the 29th
+      '2011-12-30T20:00:00.000Z', // 10:00 on the 31st, for the 30th does not exist
+      '2011-12-30T20:00:00.000Z', // 10:00 on the 31st
+      '2011-12-31T20:00:00.000Z', // 10:00 on 1 January
+    ]);
+  });
+
+  it('rise strictly, over decades of starts, every frequency, interval and zone', () => {
+    fc.assert(
+      // Since 2012 no zone has left out a day.
+      fc.property(recurrence(2012), fc.nat({ max: 500 }), (one, n) => {
+        expect(dueDate(one, n + 1).getTime()).toBeGreaterThan(dueDate(one, n).getTime());
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it('fall once into each period, at the wall-clock time of the start', () => {
+    fc.assert(
+      fc.property(recurrence(1990), fc.integer({ min: 1, max: 500 }), (one, n) => {
+        const wall = wallClock(one.startAt.getTime(), one.timeZone);
+        const expected = momentOf(addToWallClock(wall, one.frequency, n * one.interval), one.timeZone);
+        expect(dueDate(one, n).toISOString()).toBe(new Date(expected).toISOString());
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it('do not drift: the n-th is found without those before it', () => {
+    expect(due('1996-08-31T12:00:00Z', 'monthly', 1, LAGOS, 481)[480]).toBe('2036-08-31T12:00:00.000Z');
+  });
+});
+
+describe('the longest interval', () => {
+  it.each(FREQUENCIES)('of a %s schedule stays within three years, and one more would not', (frequency) => {
+    // A leap day lies in the one span and not in the other.
+    for (const [start, end] of [
+      ['2025-03-01T00:00:00Z', '2028-03-01T00:00:00Z'],
+      ['2028-03-01T00:00:00Z', '2031-03-01T00:00:00Z'],
+    ] as const) {
+      const next = (interval: number) => due(start, frequency, interval, 'UTC', 2)[1] ?? '';
+      expect(next(maxInterval(frequency)) <= new Date(end).toISOString()).toBe(true);
+    }
+    const oneMore = due('2028-03-01T00:00:00Z', frequency, maxInterval(frequency) + 1, 'UTC', 2)[1] ?? '';
+    expect(oneMore > '2031-03-01T00:00:00.000Z').toBe(true);
+  });
+});
+
+describe('the calendar of the zone', () => {
+  it.each([
+    ['2026-01-31T22:59:59.999Z', '2026-01-31', '2026-01'],
+    ['2026-01-31T23:00:00.000Z', '2026-02-01', '2026-02'],
+    ['2026-12-31T23:00:00.000Z', '2027-01-01', '2027-01'],
+  ])('%s is on %s, in %s, in Lagos', (moment, day, month) => {
+    expect(calendarDay(new Date(moment), LAGOS)).toBe(day);
+    expect(calendarMonth(new Date(moment), LAGOS)).toBe(month);
+  });
+
+  it('counts days by the wall clock: one day over the change to summer time is 23 hours', () => {
+    expect(addCalendarDays(new Date('2026-03-07T17:00:00Z'), 1, NEW_YORK).toISOString()).toBe(
+      '2026-03-08T16:00:00.000Z',
+    );
+  });
+});
+
+function outcome(parsed: Parsed<Date>): string {
+  return parsed.ok ? parsed.value.toISOString() : parsed.reason;
+}
+
+describe('a date-time in a request', () => {
+  it.each([
+    ['2026-01-31T09:00:00+01:00', '2026-01-31T08:00:00.000Z'],
+    ['2026-01-31T09:00:00Z', '2026-01-31T09:00:00.000Z'],
+    ['2026-01-31t09:00:00z', '2026-01-31T09:00:00.000Z'],
+    ['2026-01-31T09:00:00-00:00', '2026-01-31T09:00:00.000Z'],
+    ['2026-01-31T00:00:00+23:59', '2026-01-30T00:01:00.000Z'],
+    ['2026-01-31T09:00:00.1Z', '2026-01-31T09:00:00.100Z'],
+    ['2026-01-31T09:00:00.123999999Z', '2026-01-31T09:00:00.123Z'],
+    ['2028-02-29T09:00:00Z', '2028-02-29T09:00:00.000Z'],
+    ['1970-01-01T00:00:00Z', '1970-01-01T00:00:00.000Z'],
+    ['9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z'],
+  ])('%s is %s', (text, moment) => {
+    expect(outcome(parseInstant(text))).toBe(moment);
+  });
+
+  const offset = 'must name its offset from UTC, as in 2026-01-31T09:00:00+01:00';
+  const format = 'must be a date and time of RFC 3339, as in 2026-01-31T09:00:00+01:00';
+  const nowhere = 'must be a day and time that exist';
+  const years = 'must be within the years 1970 to 9999';
+  it.each([
+    ['2026-01-31T09:00:00', offset],
+    ['2026-01-31T09:00:00.5', offset],
+    ['2026-01-31', format],
+    ['2026-01-31T09:00Z', format],
+    ['2026-01-31 09:00:00Z', format],
+    ['2026-01-31T09:00:00+0100', format],
+    ['2026-01-31T09:00:00+24:00', format],
+    ['2026-01-31T09:00:00+01:60', format],
+    ['2026-01-31T09:00:00Z[Africa/Lagos]', format],
+    ['2026-01-31T09:00:00,5Z', format],
+    ['2026-01-31T09:00:00.0000000001Z', format],
+    ['+002026-01-31T09:00:00Z', format],
+    ['20260131T090000Z', format],
+    ['1769850000', format],
+    ['', format],
+    [' 2026-01-31T09:00:00Z', format],
+    ['2026-01-31T09:00:00Z\n', format],
+    ['2026-02-29T09:00:00Z', nowhere],
+    ['2026-13-01T09:00:00Z', nowhere],
+    ['2026-00-01T09:00:00Z', nowhere],
+    ['2026-01-31T24:00:00Z', nowhere],
+    ['2026-01-31T09:60:00Z', nowhere],
+    ['2026-01-31T09:00:61Z', nowhere],
+    ['2026-12-31T23:59:60Z', 'must not be a leap second'],
+    ['1970-01-01T00:00:00+00:01', years],
+    ['9999-12-31T23:59:59-00:01', years],
+    ['0000-01-01T00:00:00Z', years],
+  ])('%j is refused: %s', (text, reason) => {
+    expect(outcome(parseInstant(text))).toBe(reason);
+  });
+
+  it('comes back from an answer unchanged', () => {
+    fc.assert(
+      fc.property(
+        fc.date({ min: new Date(0), max: new Date('9999-12-31T23:59:59.999Z'), noInvalidDate: true }),
+        (moment) => {
+          expect(formatInstant(moment)).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+          expect(parseInstant(formatInstant(moment))).toEqual({ ok: true, value: moment });
+        },
+      ),
+    );
+  });
+});
+
+describe('a duration to move a test clock by', () => {
+  const from = new Date('2028-01-31T12:00:00.000Z');
+
+  it.each([
+    ['P1M', '2028-02-29T12:00:00.000Z'],
+    ['P1D', '2028-02-01T12:00:00.000Z'],
+    ['P2W', '2028-02-14T12:00:00.000Z'],
+    ['PT90M', '2028-01-31T13:30:00.000Z'],
+    ['PT0.5S', '2028-01-31T12:00:00.500Z'],
+    ['PT0.001S', '2028-01-31T12:00:00.001Z'],
+    ['P1Y2M3DT4H5M6S', '2029-04-03T16:05:06.000Z'],
+    ['P10Y', '2038-01-31T12:00:00.000Z'],
+    ['P120M', '2038-01-31T12:00:00.000Z'],
+    ['P3653D', '2038-01-31T12:00:00.000Z'],
+  ])('%s goes to %s', (duration, moment) => {
+    expect(outcome(addDuration(from, duration, LAGOS))).toBe(moment);
+  });
+
+  it('follows the calendar of the zone over a change of its offset', () => {
+    const winter = new Date('2026-03-07T17:00:00Z');
+    expect(outcome(addDuration(winter, 'P1D', NEW_YORK))).toBe('2026-03-08T16:00:00.000Z');
+    expect(outcome(addDuration(winter, 'PT24H', NEW_YORK))).toBe('2026-03-08T17:00:00.000Z');
+  });
+
+  const malformed = 'must be a duration of ISO 8601, as in P1M or P1DT12H, of at most ten years';
+  const tooLong = 'must be a duration of at most ten years';
+  const nothing = 'must be a duration greater than 0';
+  it.each([
+    ['P0D', nothing],
+    ['PT0S', nothing],
+    ['PT0.0009S', nothing],
+    ['-P1M', nothing],
+    ['P10YT0.001S', tooLong],
+    ['P121M', tooLong],
+    ['P3654D', tooLong],
+    ['P4000000000Y', malformed],
+    [`P${'0'.repeat(98)}1D`, malformed],
+    ['P', malformed],
+    ['PT', malformed],
+    ['1M', malformed],
+    ['P1', malformed],
+    ['P1.5D', malformed],
+    ['P-1M', malformed],
+    ['P1M P1D', malformed],
+    ['1 month', malformed],
+    ['', malformed],
+  ])('%j is refused: %s', (duration, reason) => {
+    expect(outcome(addDuration(from, duration, LAGOS))).toBe(reason);
+  });
+
+  it('ends after its start, by ten years at most, and is refused only where it would not', () => {
+    fc.assert(
+      fc.property(
+        fc.date({ min: new Date('2020-01-01'), max: new Date('2060-01-01'), noInvalidDate: true }),
+        fc.record({ years: fc.nat(12), months: fc.nat(40), weeks: fc.nat(9), days: fc.nat(99) }),
+        fc.constantFrom(...ZONES),
+        (start, { years, months, weeks, days }, timeZone) => {
+          const moved = addDuration(start, `P${years}Y${months}M${weeks}W${days}D`, timeZone);
+          const elapsedDays = moved.ok ? (moved.value.getTime() - start.getTime()) / DAY_MS : NaN;
+          const mostDays = years * 366 + months * 31 + weeks * 7 + days;
+          const possible = mostDays > 0 && mostDays < 3652;
+          if (moved.ok) {
+            expect(elapsedDays).toBeGreaterThan(0);
+            expect(elapsedDays).toBeLessThan(3654);
+          }
+          expect(moved.ok || !possible).toBe(true);
+        },
+      ),
+    );
+  });
+});
