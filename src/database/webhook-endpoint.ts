@@ -9,12 +9,6 @@ export interface WebhookEndpoint {
   url: string | null;
 }
 
-export interface WebhookSecrets {
-  current: string;
-  /** The one before the last rotation, while it is still good. */
-  previous?: string;
-}
-
 /** `whsec_` and 32 random bytes in base64, the form that Standard Webhooks libraries take. */
 export function newWebhookSecret(): string {
   return `whsec_${randomBytes(32).toString('base64')}`;
@@ -53,23 +47,29 @@ export async function setWebhookUrl(db: Executor, entityId: string, url: string 
   );
 }
 
-export async function findWebhookSecrets(
-  db: Executor,
+/** The columns of `webhook_endpoints w` that `openWebhookSecrets` takes. */
+export const SEALED_SECRETS = `w.secret_sealed AS "secretSealed",
+  CASE WHEN w.previous_secret_until > clock_timestamp() THEN w.previous_secret_sealed END AS "previousSecretSealed"`;
+
+export interface SealedSecrets {
+  secretSealed: Buffer;
+  /** The one before the last rotation, while it is still good. */
+  previousSecretSealed: Buffer | null;
+}
+
+/**
+ * The secrets good now, the old one first: until a rotation is finished, the network's own signature stays with
+ * the old secret, and the standard one is made with both.
+ */
+export function openWebhookSecrets(
   ring: Keyring,
   entityId: string,
-): Promise<WebhookSecrets | undefined> {
-  const sealed = await row<{ current: Buffer; previous: Buffer | null }>(
-    db,
-    `SELECT secret_sealed AS current,
-            CASE WHEN previous_secret_until > clock_timestamp() THEN previous_secret_sealed END AS previous
-     FROM webhook_endpoints WHERE entity_id = :entityId`,
-    { entityId },
-  );
-  if (sealed === undefined) return undefined;
-  return {
-    current: open(ring, sealed.current, placeOf(entityId)),
-    ...(sealed.previous && { previous: open(ring, sealed.previous, placeOf(entityId)) }),
-  };
+  { secretSealed, previousSecretSealed }: SealedSecrets,
+): [string, ...string[]] {
+  const secret = open(ring, secretSealed, placeOf(entityId));
+  return previousSecretSealed === null
+    ? [secret]
+    : [open(ring, previousSecretSealed, placeOf(entityId)), secret];
 }
 
 /** Current and previous secret share their place: a rotation moves the sealed bytes as they are. */

@@ -1,9 +1,11 @@
+import type { Role } from '../domain/entity';
 import { bodyWithSignature } from '../domain/webhook-signature';
-import { rows, type Executor } from './connection';
+import { row, rows, type Database, type Executor } from './connection';
 import { newId } from './ids';
 import type { Keyring } from './keyring';
 import { enqueueStarts, type OutboxStart } from './outbox';
 import { open, seal } from './sealing';
+import { openWebhookSecrets, SEALED_SECRETS, type SealedSecrets } from './webhook-endpoint';
 
 /**
  * Webhooks as rows: what was announced to whom, and what became of it.
@@ -45,14 +47,47 @@ export interface Announcement {
   items: object[];
 }
 
-interface Recipient {
+/** What one attempt needs to know. */
+export interface DeliveryToAttempt {
+  id: string;
   entityId: string;
-  entityType: 'bank' | 'merchant' | 'provider';
+  webhookType: WebhookType;
+  status: 'pending' | 'delivered' | 'failed';
+  /** How many attempts are behind it. */
+  attempts: number;
+  /** The recipient's URL now, which may be another one than when it was announced. */
+  url: string | null;
+  /** The recipient's last attempt, of whatever delivery, has failed. */
+  failing: boolean;
+  body: string;
+  /** One or, during a rotation, two: the old one first. */
+  secrets: [string, ...string[]];
+}
+
+/** What became of one attempt. */
+export interface Attempt {
+  deliveryId: string;
+  /** Which attempt the sender took it for, counted from 1. */
+  n: number;
+  durationMs: number;
+  /** Null where no answer came. */
+  httpStatus: number | null;
+  /** Null where it succeeded. */
+  error: string | null;
+  /** The beginning of the answer's body. */
+  responseHead: string | null;
+}
+
+export interface DeliveryState {
+  status: 'pending' | 'delivered' | 'failed';
+  attempts: number;
+}
+
+interface Recipient extends SealedSecrets {
+  entityId: string;
+  entityType: Role;
   hasUrl: boolean;
   failing: boolean;
-  secretSealed: Buffer;
-  /** Only while it is good. */
-  previousSecretSealed: Buffer | null;
   now: Date;
 }
 
@@ -99,7 +134,12 @@ export async function announce(
     trx,
     deliveries
       .filter((one) => one.recipient.hasUrl && one.carrier === ownWorkflowId(one.id))
-      .map((one) => deliveryStart(one.id, one.recipient.entityId, one.announcement.webhookType)),
+      .map((one) =>
+        deliveryStart([one.id], {
+          entityId: one.recipient.entityId,
+          webhookType: one.announcement.webhookType,
+        }),
+      ),
   );
   return deliveries.map((one) => one.id);
 }
@@ -108,10 +148,7 @@ async function readRecipients(trx: Executor, announcements: Announcement[]): Pro
   const found = await rows<Recipient>(
     trx,
     `SELECT e.id AS "entityId", e.type AS "entityType", w.url IS NOT NULL AS "hasUrl",
-            w.failing_since IS NOT NULL AS failing, w.secret_sealed AS "secretSealed",
-            CASE WHEN w.previous_secret_until > clock_timestamp() THEN w.previous_secret_sealed END
-              AS "previousSecretSealed",
-            clock_timestamp() AS now
+            w.failing_since IS NOT NULL AS failing, clock_timestamp() AS now, ${SEALED_SECRETS}
      FROM webhook_endpoints w JOIN entities e ON e.id = w.entity_id
      WHERE w.entity_id = ANY(:entityIds)`,
     { entityIds: [...new Set(announcements.map((one) => one.entityId))] },
@@ -120,7 +157,7 @@ async function readRecipients(trx: Executor, announcements: Announcement[]): Pro
 }
 
 function makeBody(keyring: Keyring, recipient: Recipient, announcement: Announcement): string {
-  const [signingSecret] = openSecrets(keyring, recipient);
+  const [signingSecret] = openWebhookSecrets(keyring, recipient.entityId, recipient);
   return bodyWithSignature(
     {
       entityId: recipient.entityId,
@@ -133,21 +170,6 @@ function makeBody(keyring: Keyring, recipient: Recipient, announcement: Announce
     },
     signingSecret,
   );
-}
-
-/**
- * The secrets good now, the oldest first: until a rotation is finished, the network's own signature stays with
- * the old secret, and the standard one is made with both.
- */
-function openSecrets(
-  keyring: Keyring,
-  endpoint: Pick<Recipient, 'entityId' | 'secretSealed' | 'previousSecretSealed'>,
-): [string, ...string[]] {
-  const { entityId, secretSealed, previousSecretSealed } = endpoint;
-  const secret = open(keyring, secretSealed, `webhook_endpoints.secret_sealed:${entityId}`);
-  if (previousSecretSealed === null) return [secret];
-  const place = `webhook_endpoints.previous_secret_sealed:${entityId}` as const;
-  return [open(keyring, previousSecretSealed, place), secret];
 }
 
 async function insertDeliveries(trx: Executor, deliveries: NewDelivery[]): Promise<void> {
@@ -173,6 +195,154 @@ async function insertDeliveries(trx: Executor, deliveries: NewDelivery[]): Promi
   );
 }
 
+const TO_ATTEMPT = `
+  SELECT d.id, d.entity_id AS "entityId", d.webhook_type AS "webhookType", d.status, d.attempts,
+         d.body_sealed AS "bodySealed", w.url, w.failing_since IS NOT NULL AS failing,
+         ${SEALED_SECRETS}
+  FROM webhook_deliveries d JOIN webhook_endpoints w ON w.entity_id = d.entity_id`;
+
+type SealedToAttempt = Omit<DeliveryToAttempt, 'body' | 'secrets'> & SealedSecrets & { bodySealed: Buffer };
+
+function opened(keyring: Keyring, sealed: SealedToAttempt): DeliveryToAttempt {
+  const { bodySealed, secretSealed, previousSecretSealed, ...rest } = sealed;
+  return {
+    ...rest,
+    body: open(keyring, bodySealed, bodyPlace(rest.id)),
+    secrets: openWebhookSecrets(keyring, rest.entityId, { secretSealed, previousSecretSealed }),
+  };
+}
+
+/**
+ * What a carrier announced and nobody has attempted yet, oldest first. One call announces at most 100 items,
+ * so there are hardly more than 101 of these: one for each bank and one for the merchant.
+ */
+export async function unattempted(
+  db: Executor,
+  keyring: Keyring,
+  carrier: string,
+): Promise<DeliveryToAttempt[]> {
+  const found = await rows<SealedToAttempt>(
+    db,
+    `${TO_ATTEMPT} WHERE d.carrier = :carrier AND d.status = 'pending' AND d.attempts = 0 ORDER BY d.event_id`,
+    { carrier },
+  );
+  return found.map((one) => opened(keyring, one));
+}
+
+export async function deliveryToAttempt(
+  db: Executor,
+  keyring: Keyring,
+  deliveryId: string,
+): Promise<DeliveryToAttempt | undefined> {
+  const found = await row<SealedToAttempt>(db, `${TO_ATTEMPT} WHERE d.id = :deliveryId`, { deliveryId });
+  return found && opened(keyring, found);
+}
+
+/**
+ * Writes down an attempt and what follows from it: the delivery's status, and whether the recipient counts as
+ * failing. Returns how the delivery stands then.
+ *
+ * Two workers may attempt one delivery at once, when Temporal takes a slow one for dead. A failure counts only
+ * if no other n-th attempt has been recorded; a success always does, for the recipient has the message.
+ *
+ * After a failed first attempt the delivery leaves its carrier: the same transaction starts its own workflow,
+ * which waits `retryInMs` before the second.
+ *
+ * @param maxAttempts the failed attempt with this number ends the delivery, as does a 410
+ */
+export async function recordAttempt(
+  db: Database,
+  attempt: Attempt,
+  { maxAttempts, retryInMs }: { maxAttempts: number; retryInMs: number },
+): Promise<DeliveryState> {
+  const { deliveryId, n } = attempt;
+  // One statement does for a success, without the round trips of a transaction: most deliveries are one.
+  if (attempt.error === null) return insertAttempt(db, attempt, maxAttempts);
+  return db.transaction(async (trx) => {
+    const { entityId, webhookType, carrier, counted, ...state } = await insertAttempt(
+      trx,
+      attempt,
+      maxAttempts,
+    );
+    if (counted && n === 1 && state.status === 'pending' && carrier !== ownWorkflowId(deliveryId)) {
+      const progress = { attempts: state.attempts, maxAttempts, retryInMs };
+      await enqueueStarts(trx, [deliveryStart([deliveryId, progress], { entityId, webhookType })]);
+    }
+    return state;
+  });
+}
+
+interface Recorded extends DeliveryState {
+  entityId: string;
+  webhookType: WebhookType;
+  carrier: string;
+  counted: boolean;
+}
+
+async function insertAttempt(db: Executor, attempt: Attempt, maxAttempts: number): Promise<Recorded> {
+  const recorded = await row<Recorded>(
+    db,
+    `WITH delivery AS MATERIALIZED (
+       SELECT * FROM webhook_deliveries WHERE id = :deliveryId FOR UPDATE
+     ), attempt AS (
+       INSERT INTO webhook_attempts (delivery_id, n, duration_ms, http_status, error, response_head)
+       SELECT id, attempts + 1, :durationMs, :httpStatus, :error, :responseHead FROM delivery
+       WHERE :delivered::boolean OR (status = 'pending' AND attempts = :n::int - 1)
+       RETURNING delivery_id, n
+     ), outcome AS (
+       SELECT id, n, CASE WHEN :delivered::boolean THEN 'delivered'
+                          WHEN :httpStatus::int IS NOT DISTINCT FROM 410 OR n >= :maxAttempts::int THEN 'failed'
+                          ELSE 'pending' END AS status
+       FROM delivery, attempt
+     ), advanced AS (
+       UPDATE webhook_deliveries d
+       SET attempts = o.n, status = o.status,
+           finished_at = CASE WHEN o.status = d.status THEN d.finished_at ELSE clock_timestamp() END
+       FROM outcome o WHERE d.id = o.id
+     ), endpoint AS (
+       UPDATE webhook_endpoints w
+       SET failing_since = CASE WHEN NOT :delivered::boolean THEN clock_timestamp() END
+       FROM delivery, attempt
+       WHERE w.entity_id = delivery.entity_id AND (w.failing_since IS NULL) <> :delivered::boolean
+     )
+     SELECT d.entity_id AS "entityId", d.webhook_type AS "webhookType", d.carrier, o.id IS NOT NULL AS counted,
+            coalesce(o.status, d.status) AS status, coalesce(o.n, d.attempts) AS attempts
+     FROM delivery d LEFT JOIN outcome o ON true`,
+    { ...attempt, delivered: attempt.error === null, maxAttempts },
+  );
+  if (!recorded) throw new Error(`there is no delivery ${attempt.deliveryId}`);
+  return recorded;
+}
+
+/**
+ * Takes deliveries that nobody has attempted yet off their carrier: each gets a workflow of its own, which
+ * makes the first attempt. Those attempted or handed over meanwhile are passed over; returns how many were not.
+ */
+export async function handOver(trx: Executor, deliveryIds: string[], carrier: string): Promise<number> {
+  const handed = await rows<{ id: string; entityId: string; webhookType: WebhookType }>(
+    trx,
+    `UPDATE webhook_deliveries SET carrier = 'webhook-delivery/' || id
+     WHERE id = ANY(:deliveryIds) AND carrier = :carrier AND status = 'pending' AND attempts = 0
+     RETURNING id, entity_id AS "entityId", webhook_type AS "webhookType"`,
+    { deliveryIds, carrier },
+  );
+  await enqueueStarts(
+    trx,
+    handed.map((one) => deliveryStart([one.id], one)),
+  );
+  return handed.length;
+}
+
+/** Whether an attempt got a 2xx. What was delivered once stays delivered, also when it is sent again. */
+export async function isDelivered(db: Executor, deliveryId: string): Promise<boolean> {
+  const found = await row<{ delivered: boolean }>(
+    db,
+    `SELECT status = 'delivered' AS delivered FROM webhook_deliveries WHERE id = :deliveryId`,
+    { deliveryId },
+  );
+  return found?.delivered ?? false;
+}
+
 function bodyPlace(deliveryId: string) {
   return `webhook_deliveries.body_sealed:${deliveryId}` as const;
 }
@@ -182,15 +352,15 @@ function ownWorkflowId(deliveryId: string): string {
   return `webhook-delivery/${deliveryId}`;
 }
 
+/** @param args those of the workflow `webhookDelivery`: the delivery, and its progress where there is any */
 function deliveryStart(
-  deliveryId: string,
-  entityId: string,
-  webhookType: WebhookType,
+  args: [deliveryId: string, progress?: object],
+  { entityId, webhookType }: { entityId: string; webhookType: WebhookType },
 ): { workflowId: string } & OutboxStart {
   return {
-    workflowId: ownWorkflowId(deliveryId),
+    workflowId: ownWorkflowId(args[0]),
     type: 'webhookDelivery',
-    args: [deliveryId],
+    args,
     attributes: {
       status: 'pending',
       ...(entityId.startsWith('bnk_') && { bankId: entityId }),
