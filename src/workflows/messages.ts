@@ -52,3 +52,12 @@ export interface WorkflowStart {
   /** One line that an operator reads in the Temporal UI. */
   summary: string;
 }
+
+/** How far a webhook delivery has come when its last attempt has failed and another one follows. */
+export interface DeliveryProgress {
+  /** Made so far. */
+  attempts: number;
+  /** The one with this number is the last. */
+  maxAttempts: number;
+  retryInMs: number;
+}

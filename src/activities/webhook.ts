@@ -1,0 +1,195 @@
+import { performance } from 'node:perf_hooks';
+import type { Logger } from 'pino';
+import type { Config } from '../config';
+import type { Database } from '../database/connection';
+import type { Keyring } from '../database/keyring';
+import {
+  deliveryToAttempt,
+  handOver,
+  recordAttempt,
+  unattempted,
+  type DeliveryState,
+  type DeliveryToAttempt,
+} from '../database/webhook';
+import { webhookRetryMs } from '../domain/retry';
+import { serviceSignature, standardWebhookSignature } from '../domain/webhook-signature';
+import type { Relay } from '../temporal/relay';
+import type { DeliveryProgress } from '../workflows/messages';
+import type { PostOutcome, WebhookConnector } from './webhook-connector';
+import { createWebhookTurns, type TurnKind } from './webhook-turns';
+
+/**
+ * Sending webhooks.
+ *
+ * No billing waits for a receiver. What is announced is a committed row already; its first attempt is made in
+ * passing, by the workflow whose work it tells of, within seconds that are bounded however many receivers there
+ * are and however dead; and what that leaves undone goes on in workflows and on a task queue of its own. None of
+ * this reports a receiver's failure to the billing as an error: a charge is decided by its row and its window.
+ *
+ * A body holds personal data and a URL may hold a secret, so the log gets neither: only ids, type and outcome.
+ */
+export interface WebhookActivities {
+  /**
+   * Makes the first attempt of everything that this workflow announced, and hands to delivery workflows what
+   * failed or would take too long. A local activity: takes 4 s at most, and costs its workflow no wait beyond.
+   */
+  deliverFirstAttempts(carrier: string): Promise<FirstAttempts>;
+  /** Makes one attempt, unless the delivery has ended already. */
+  attemptDelivery(deliveryId: string): Promise<AttemptResult>;
+}
+
+export interface FirstAttempts {
+  delivered: number;
+  /** Tried in vain, and gone on in a workflow of their own. */
+  failed: number;
+  /** Not tried: too many, or their receiver is failing or has no place left. They have a workflow of their own. */
+  handedOver: number;
+}
+
+export type AttemptResult =
+  { status: 'delivered' | 'failed'; attempts: number } | ({ status: 'pending' } & DeliveryProgress);
+
+/** Longest first attempt: a receiver in good standing answers within it, and nobody notices another's being slow. */
+const FIRST_ATTEMPT_MS = 2_000;
+/** After this long no first attempt is begun any more, so that all of them end within 4 s. */
+const FIRST_ATTEMPTS_MS = 2_000;
+/** How many of a carrier's first attempts run at once: 100 healthy receivers are done in a fraction of a second. */
+const AT_ONCE = 10;
+
+export function createWebhookActivities({
+  db,
+  keyring,
+  config,
+  connector,
+  relay,
+  log,
+}: {
+  db: Database;
+  keyring: Keyring;
+  config: Pick<Config, 'WEBHOOK_RETRY_S' | 'WEBHOOK_TIMEOUT_S'>;
+  connector: WebhookConnector;
+  relay: Pick<Relay, 'kick'>;
+  log: Pick<Logger, 'info'>;
+}): WebhookActivities {
+  const turns = createWebhookTurns(() => performance.now());
+  const timeoutMs = config.WEBHOOK_TIMEOUT_S * 1000;
+  const maxAttempts = config.WEBHOOK_RETRY_S.length + 1;
+
+  function retryInMs(attempts: number): number {
+    return webhookRetryMs(config.WEBHOOK_RETRY_S, attempts, Math.random()) ?? 0;
+  }
+
+  /** One request and its record; undefined where the receiver has no place left, and nothing was done. */
+  async function attempt(
+    delivery: DeliveryToAttempt,
+    kind: TurnKind,
+    withinMs: number,
+  ): Promise<DeliveryState | undefined> {
+    const outcome = await send(delivery, kind, withinMs);
+    if (!outcome) return undefined;
+    const n = delivery.attempts + 1;
+    const state = await recordAttempt(
+      db,
+      { deliveryId: delivery.id, n, ...outcome },
+      { maxAttempts, retryInMs: retryInMs(n) },
+    );
+    log.info(
+      {
+        deliveryId: delivery.id,
+        webhookType: delivery.webhookType,
+        entityId: delivery.entityId,
+        attempts: state.attempts,
+        httpStatus: outcome.httpStatus,
+        error: outcome.error,
+        durationMs: outcome.durationMs,
+        status: state.status,
+      },
+      'webhook attempt',
+    );
+    return state;
+  }
+
+  async function send(
+    delivery: DeliveryToAttempt,
+    kind: TurnKind,
+    withinMs: number,
+  ): Promise<PostOutcome | undefined> {
+    if (delivery.url === null) {
+      return { durationMs: 0, httpStatus: null, error: 'no URL is set', responseHead: null };
+    }
+    const turn = turns.enter(kind, delivery.url);
+    if (!turn) return undefined;
+    try {
+      const headers = webhookHeaders(delivery, Math.floor(Date.now() / 1000));
+      return await connector.post(delivery.url, headers, delivery.body, { timeoutMs: withinMs });
+    } finally {
+      turn.leave();
+    }
+  }
+
+  return {
+    async deliverFirstAttempts(carrier) {
+      const startedAt = performance.now();
+      const deliveries = await unattempted(db, keyring, carrier);
+      const counts: FirstAttempts = { delivered: 0, failed: 0, handedOver: 0 };
+      const left: string[] = [];
+      await eachOf(deliveries, AT_ONCE, async (delivery) => {
+        const late = performance.now() - startedAt >= FIRST_ATTEMPTS_MS;
+        const withinMs = Math.min(FIRST_ATTEMPT_MS, timeoutMs);
+        const state = late || delivery.failing ? undefined : await attempt(delivery, 'first', withinMs);
+        if (!state) left.push(delivery.id);
+        else if (state.status === 'delivered') counts.delivered++;
+        else counts.failed++;
+      });
+      if (left.length > 0) {
+        counts.handedOver = await db.transaction((trx) => handOver(trx, left, carrier));
+      }
+      if (counts.failed + counts.handedOver > 0) relay.kick();
+      return counts;
+    },
+
+    async attemptDelivery(deliveryId) {
+      const delivery = await deliveryToAttempt(db, keyring, deliveryId);
+      if (!delivery) throw new Error(`there is no delivery ${deliveryId}`);
+      if (delivery.status !== 'pending') return { status: delivery.status, attempts: delivery.attempts };
+      const state = await attempt(delivery, 'retry', timeoutMs);
+      if (state && state.status !== 'pending') return { status: state.status, attempts: state.attempts };
+      return {
+        status: 'pending',
+        maxAttempts,
+        attempts: state?.attempts ?? delivery.attempts,
+        retryInMs: state ? retryInMs(state.attempts) : turns.comeBackInMs(delivery.url ?? '', timeoutMs),
+      };
+    },
+  };
+}
+
+/** @param sentAtS seconds since 1970 */
+function webhookHeaders(delivery: DeliveryToAttempt, sentAtS: number): Record<string, string> {
+  const { id, webhookType, body, secrets } = delivery;
+  return {
+    'Content-Type': 'application/json',
+    'User-Agent': 'Assent/1',
+    'X-Service-Signature': serviceSignature(secrets[0], body),
+    'X-Service-Event': webhookType,
+    'X-Service-Delivery': id,
+    'webhook-id': id,
+    'webhook-timestamp': String(sentAtS),
+    'webhook-signature': standardWebhookSignature(secrets, id, sentAtS, body),
+  };
+}
+
+/** Works through all items, some at once; an error ends it only when the others are through. */
+async function eachOf<Item>(
+  items: Item[],
+  atOnce: number,
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
+  const rest = items.values();
+  const lanes = Array.from({ length: Math.min(atOnce, items.length) }, async () => {
+    for (const item of rest) await work(item);
+  });
+  const ended = await Promise.allSettled(lanes);
+  const failure = ended.find((lane) => lane.status === 'rejected');
+  if (failure) throw failure.reason;
+}

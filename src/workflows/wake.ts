@@ -1,0 +1,30 @@
+import { condition, defineSignal, setHandler } from '@temporalio/workflow';
+import { WAKE_SIGNAL } from './messages';
+
+const wakeSignal = defineSignal(WAKE_SIGNAL);
+
+export interface WakeUps {
+  /** From here on a signal counts as news. Called before each look at the database, never after one. */
+  look(): void;
+  /** Sleeps until a signal that came after `look()`, or until the time is over. */
+  sleep(ms: number, summary: string): Promise<void>;
+}
+
+/**
+ * Listens for "look again". A signal that arrives while the database is being read ends the next sleep at
+ * once, so none is lost between a look and a sleep.
+ */
+export function listenForWakes(): WakeUps {
+  let woken = false;
+  setHandler(wakeSignal, () => {
+    woken = true;
+  });
+  return {
+    look() {
+      woken = false;
+    },
+    async sleep(ms, summary) {
+      await condition(() => woken, ms, { summary });
+    },
+  };
+}

@@ -1,0 +1,69 @@
+import {
+  allHandlersFinished,
+  continueAsNew,
+  proxyActivities,
+  setCurrentDetails,
+  upsertSearchAttributes,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { WebhookActivities } from '../activities/webhook';
+import type { DeliveryProgress } from './messages';
+import { SEARCH_ATTRIBUTE } from './search-attributes';
+import { listenForWakes } from './wake';
+
+const { attemptDelivery } = proxyActivities<WebhookActivities>({
+  // The longest time-out that can be set for a receiver is 60 s; the rest is for the database.
+  startToCloseTimeout: '75s',
+  // A receiver's failure is an answer, not an error. What is retried here is Postgres being away, for as long as
+  // it is: the delivery has its own end, and giving up before it would lose the message.
+  retry: { initialInterval: '1s', maximumInterval: '1m' },
+});
+
+/**
+ * One webhook that was not delivered at the first attempt, or got none: it is tried until it is delivered, the
+ * table of retries is at its end, or the receiver says that it is gone (410).
+ *
+ * A signal makes the next attempt come at once.
+ *
+ * @param progress what the carrier's own attempt left behind; without it, the first attempt comes now
+ */
+export async function webhookDelivery(
+  deliveryId: string,
+  progress?: DeliveryProgress,
+): Promise<'delivered' | 'failed'> {
+  const wakes = listenForWakes();
+  let next = progress;
+  for (;;) {
+    if (next) {
+      const { attempts, maxAttempts, retryInMs } = next;
+      const attempt = `attempt ${attempts + 1} of ${maxAttempts}`;
+      setCurrentDetails(
+        `Not delivered yet: ${attempts} of ${maxAttempts} attempts made, the next one follows.`,
+      );
+      await wakes.sleep(retryInMs, `wait ${inWords(retryInMs)} before ${attempt}`);
+      if (workflowInfo().continueAsNewSuggested && allHandlersFinished()) {
+        await continueAsNew<typeof webhookDelivery>(deliveryId, { ...next, retryInMs: 0 });
+      }
+    }
+    wakes.look();
+    const summary = next ? `attempt ${next.attempts + 1} of ${next.maxAttempts}` : 'first attempt';
+    const result = await attemptDelivery.executeWithOptions({ summary }, [deliveryId]);
+    if (result.status !== 'pending') {
+      setCurrentDetails(
+        result.status === 'delivered'
+          ? `Delivered at attempt ${result.attempts}.`
+          : `Failed after ${result.attempts} attempts. It can be sent again by hand.`,
+      );
+      upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.status, value: result.status }]);
+      return result.status;
+    }
+    next = result;
+  }
+}
+
+function inWords(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 100) return `${seconds} s`;
+  const minutes = Math.round(seconds / 60);
+  return minutes < 100 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;
+}
