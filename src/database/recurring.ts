@@ -1,0 +1,264 @@
+import { hasEnded, permitted, statusOf, type ScheduleStatus } from '../domain/recurring';
+import { rows, type Executor } from './connection';
+import { recordEvents, type AuditEvent } from './event';
+import type { Keyring } from './keyring';
+import { enqueueWakes } from './outbox';
+import { announce, type Announcement } from './webhook';
+
+/**
+ * Recurring schedules, and what the agreement behind one does to it.
+ *
+ * A schedule keeps no copy of the decision or of the merchant's trust: whoever changes one of these calls the
+ * `sync…` of it in the same transaction, and a schedule that comes to charge looks again. Both are held to the
+ * same rule, `permitted`.
+ */
+export interface ScheduleRow {
+  id: string;
+  agreementId: string;
+  merchantId: string;
+  customerId: string;
+  bankId: string;
+  amount: bigint;
+  currency: string;
+  description: string | null;
+  frequency: 'daily' | 'weekly' | 'monthly' | 'yearly';
+  interval: number;
+  startAt: Date;
+  endAt: Date | null;
+  maxBillings: number | null;
+  status: ScheduleStatus;
+  paused: boolean;
+  nextN: number;
+  nextDueAt: Date | null;
+  noticedN: number | null;
+  ran: number;
+  failedInARow: number;
+  sequence: number;
+  createdAt: Date;
+  /** A billing has been declined at least once and has not ended yet. */
+  overdue: boolean;
+  agreement: { decision: string; blocked: boolean; currency: string; merchantTrusted: boolean };
+  /** Business time of the merchant. */
+  now: Date;
+}
+
+const COLUMNS = `s.id, s.agreement_id AS "agreementId", s.merchant_id AS "merchantId",
+  s.customer_id AS "customerId", s.bank_id AS "bankId", s.amount::bigint, s.currency, s.description, s.frequency,
+  s.every AS "interval", s.start_at AS "startAt", s.end_at AS "endAt", s.max_billings AS "maxBillings", s.status,
+  s.paused, s.next_n AS "nextN", s.next_due_at AS "nextDueAt", s.noticed_n AS "noticedN", s.ran,
+  s.failed_in_a_row AS "failedInARow", s.sequence, s.created_at AS "createdAt",
+  EXISTS (SELECT FROM billings b WHERE b.schedule_id = s.id
+          AND (b.status = 'retrying' OR b.status = 'pending' AND b.attempts > 1)) AS overdue,
+  jsonb_build_object('decision', a.decision, 'blocked', a.blocked, 'currency', a.currency,
+                     'merchantTrusted', m.trust_level = 'trusted') AS agreement,
+  business_now(s.merchant_id) AS now`;
+
+const NOT_ENDED = `s.status NOT IN ('completed', 'cancelled', 'failed')`;
+
+/** Most schedules that one change of trust moves at once; the rest, woken by it, see for themselves. */
+const SYNC_AT_ONCE = 1_000;
+
+/** Locks schedules until the transaction ends. The caller holds their agreements locked. */
+export async function lockSchedules(trx: Executor, scheduleIds: string[]): Promise<ScheduleRow[]> {
+  return rows<ScheduleRow>(
+    trx,
+    `SELECT ${COLUMNS} FROM schedules s JOIN agreements a ON a.id = s.agreement_id
+       JOIN entities m ON m.id = s.merchant_id
+     WHERE s.id = ANY(:scheduleIds) ORDER BY s.id FOR UPDATE OF s`,
+    { scheduleIds },
+  );
+}
+
+/**
+ * Suspends, resumes or cancels the schedules of an agreement, as its decision and currency now are. The caller
+ * has changed it, and holds it locked.
+ */
+export async function syncSchedulesWithAgreement(
+  trx: Executor,
+  keyring: Keyring,
+  agreementId: string,
+  cause: AuditEvent['cause'],
+): Promise<void> {
+  const found = await rows<{ id: string }>(
+    trx,
+    `SELECT s.id FROM schedules s WHERE s.agreement_id = :agreementId AND ${NOT_ENDED} ORDER BY s.id`,
+    { agreementId },
+  );
+  await align(trx, keyring, await lockSchedules(trx, ids(found)), cause);
+}
+
+/** Suspends or resumes the schedules of a merchant whose trust the caller has just changed. */
+export async function syncSchedulesWithTrust(
+  trx: Executor,
+  keyring: Keyring,
+  merchantId: string,
+  cause: AuditEvent['cause'],
+): Promise<void> {
+  const found = await rows<{ id: string; agreementId: string }>(
+    trx,
+    `SELECT s.id, s.agreement_id AS "agreementId" FROM schedules s
+     WHERE s.merchant_id = :merchantId AND ${NOT_ENDED} ORDER BY s.id`,
+    { merchantId },
+  );
+  const atOnce = found.slice(0, SYNC_AT_ONCE);
+  await rows(trx, `SELECT id FROM agreements WHERE id = ANY(:agreementIds) ORDER BY id FOR UPDATE`, {
+    agreementIds: atOnce.map((schedule) => schedule.agreementId),
+  });
+  await align(trx, keyring, await lockSchedules(trx, ids(atOnce)), cause);
+  await enqueueWakes(
+    trx,
+    found.slice(SYNC_AT_ONCE).map((schedule) => workflowIdOf(schedule.id)),
+  );
+}
+
+/**
+ * Brings locked schedules in line with their agreements and their merchant's trust. What changes is told to
+ * both sides, and its workflow woken.
+ */
+export async function align(
+  trx: Executor,
+  keyring: Keyring,
+  schedules: ScheduleRow[],
+  cause: AuditEvent['cause'],
+): Promise<void> {
+  const live = schedules.filter((schedule) => !hasEnded(schedule.status));
+  const changed = live.flatMap((schedule) => {
+    const may = permitted(schedule.agreement, schedule.currency);
+    const status = statusOf({
+      ended: may === 'cancel' ? 'cancelled' : null,
+      suspended: may === 'suspend',
+      paused: schedule.paused,
+      overdue: schedule.overdue,
+    });
+    return status === schedule.status ? [] : [{ before: schedule, status }];
+  });
+  if (changed.length === 0) return;
+  await rows(
+    trx,
+    `UPDATE schedules s SET status = c.status, acts_at = c.at, updated_at = c.at, sequence = s.sequence + 1,
+       next_due_at = CASE WHEN c.status = 'cancelled' THEN NULL ELSE s.next_due_at END
+     FROM unnest(:ids::text[], :statuses::text[], :ats::timestamptz[]) AS c (id, status, at) WHERE s.id = c.id`,
+    {
+      ids: changed.map(({ before }) => before.id),
+      statuses: changed.map(({ status }) => status),
+      ats: changed.map(({ before }) => before.now),
+    },
+  );
+  const suspended = changed.filter(({ status }) => status === 'suspended');
+  const released = changed.filter(({ before }) => before.status === 'suspended');
+  await openHolds(
+    trx,
+    suspended.map(({ before }) => before),
+  );
+  await closeHolds(
+    trx,
+    released.map(({ before }) => before),
+  );
+  await tellOfStatus(
+    trx,
+    keyring,
+    changed.map(({ before, status }) => ({
+      ...before,
+      status,
+      previousStatus: before.status,
+      sequence: before.sequence + 1,
+      nextDueAt: status === 'cancelled' ? null : before.nextDueAt,
+    })),
+    cause,
+  );
+  await enqueueWakes(
+    trx,
+    changed.map(({ before }) => workflowIdOf(before.id)),
+  );
+}
+
+export interface StatusChange {
+  id: string;
+  merchantId: string;
+  bankId: string;
+  status: ScheduleStatus;
+  previousStatus: ScheduleStatus;
+  /** Of the schedule, after the change. */
+  sequence: number;
+  nextDueAt: Date | null;
+  ran: number;
+  now: Date;
+}
+
+/** Puts changes of status on record and tells both sides of them. */
+export async function tellOfStatus(
+  trx: Executor,
+  keyring: Keyring,
+  changes: StatusChange[],
+  cause: AuditEvent['cause'],
+): Promise<void> {
+  await recordEvents(
+    trx,
+    changes.map(({ id, sequence, status, previousStatus, now }) => ({
+      resourceId: id,
+      sequence,
+      type: `schedule.${status}`,
+      cause,
+      details: { previousStatus },
+      at: now,
+    })),
+  );
+  await announce(
+    trx,
+    keyring,
+    changes.flatMap((change) =>
+      toBothSides(change, 'recurring.updated', {
+        scheduleId: change.id,
+        sequence: change.sequence,
+        status: change.status,
+        previousStatus: change.previousStatus,
+        nextBillingDate: change.nextDueAt?.toISOString() ?? null,
+        billingsCompleted: change.ran,
+      }),
+    ),
+  );
+}
+
+export function toBothSides(
+  schedule: { id: string; merchantId: string; bankId: string },
+  webhookType: Announcement['webhookType'],
+  item: object,
+): Announcement[] {
+  return [schedule.merchantId, schedule.bankId].map((entityId) => ({
+    entityId,
+    webhookType,
+    carrier: workflowIdOf(schedule.id),
+    items: [item],
+  }));
+}
+
+/** As `workflowId.recurring` has it, which this layer does not know; a test holds the two together. */
+export function workflowIdOf(scheduleId: string): string {
+  return `recurring/${scheduleId}`;
+}
+
+async function openHolds(trx: Executor, held: ScheduleRow[]): Promise<void> {
+  if (held.length === 0) return;
+  await rows(
+    trx,
+    `INSERT INTO schedule_holds (schedule_id, reason, from_at)
+     SELECT id, 'suspended', at FROM unnest(:ids::text[], :ats::timestamptz[]) AS held (id, at)
+     ON CONFLICT (schedule_id, reason, from_at) DO UPDATE SET to_at = NULL`,
+    { ids: ids(held), ats: held.map((schedule) => schedule.now) },
+  );
+}
+
+async function closeHolds(trx: Executor, freed: ScheduleRow[]): Promise<void> {
+  if (freed.length === 0) return;
+  await rows(
+    trx,
+    `UPDATE schedule_holds h SET to_at = greatest(f.at, h.from_at)
+     FROM unnest(:ids::text[], :ats::timestamptz[]) AS f (id, at)
+     WHERE h.schedule_id = f.id AND h.reason = 'suspended' AND h.to_at IS NULL`,
+    { ids: ids(freed), ats: freed.map((schedule) => schedule.now) },
+  );
+}
+
+function ids(schedules: { id: string }[]): string[] {
+  return schedules.map((schedule) => schedule.id);
+}

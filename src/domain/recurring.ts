@@ -1,0 +1,37 @@
+/** The states of a recurring schedule, and what puts it there. */
+
+export type ScheduleStatus =
+  'active' | 'paused' | 'suspended' | 'past_due' | 'completed' | 'cancelled' | 'failed';
+
+export type Ended = Extract<ScheduleStatus, 'completed' | 'cancelled' | 'failed'>;
+
+/** A schedule's status follows from these facts; what is further up in the order shows. */
+export function statusOf(facts: {
+  ended: Ended | null;
+  suspended: boolean;
+  paused: boolean;
+  /** A billing has been declined at least once and has not ended yet. */
+  overdue: boolean;
+}): ScheduleStatus {
+  if (facts.ended !== null) return facts.ended;
+  if (facts.suspended) return 'suspended';
+  if (facts.paused) return 'paused';
+  return facts.overdue ? 'past_due' : 'active';
+}
+
+export function hasEnded(status: ScheduleStatus): status is Ended {
+  return status === 'completed' || status === 'cancelled' || status === 'failed';
+}
+
+/**
+ * What an agreement lets a schedule do. A schedule needs the standing approval of its customer, in its own
+ * currency, and a merchant that the network trusts; a denial is for good.
+ */
+export function permitted(
+  agreement: { decision: string; blocked: boolean; currency: string; merchantTrusted: boolean },
+  currency: string,
+): 'charge' | 'suspend' | 'cancel' {
+  if (agreement.decision === 'deny' || agreement.blocked) return 'cancel';
+  const stands = agreement.decision === 'approve_recurring' && agreement.merchantTrusted;
+  return stands && agreement.currency === currency ? 'charge' : 'suspend';
+}
