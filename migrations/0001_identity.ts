@@ -5,11 +5,14 @@ import type { Knex } from 'knex';
  * billing: signing keys, idempotency keys, rate limits and the clock that business time is told by.
  */
 export async function up(knex: Knex): Promise<void> {
-  // Roles belong to the whole cluster: another of its databases may be migrating at this very moment.
+  // Roles belong to the whole cluster: another of its databases may be migrating at this very moment. An owner
+  // that may make no roles finds it made, by whoever set up the logins.
   await knex.raw(`
     DO $$
     BEGIN
-      CREATE ROLE assent_app NOLOGIN;
+      IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'assent_app') THEN
+        CREATE ROLE assent_app NOLOGIN;
+      END IF;
     EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
     END $$
   `);
