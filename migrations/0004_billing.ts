@@ -95,6 +95,8 @@ export async function up(knex: Knex): Promise<void> {
       description         text NOT NULL,
       approval_required   boolean NOT NULL,
       status              text NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'successful', 'declined')),
+      -- Who ended it: the bank by its answer, or the network by a window or a limit.
+      closed_by           text CHECK (closed_by IN ('bank', 'network')),
       decline_reason      text,
       bank_transaction_id text,
       -- The bank's own notes on its answer.
@@ -114,8 +116,10 @@ export async function up(knex: Knex): Promise<void> {
       UNIQUE (schedule_id, billing_n, attempt),
       UNIQUE (bank_id, bank_transaction_id),
       CHECK ((status = 'pending') = (closed_at IS NULL)),
+      CHECK ((status = 'pending') = (closed_by IS NULL)),
       CHECK ((status = 'declined') = (decline_reason IS NOT NULL)),
       CHECK ((status = 'successful') = (bank_transaction_id IS NOT NULL)),
+      CHECK (status <> 'successful' OR closed_by = 'bank'),
       CHECK ((schedule_id IS NULL) = (billing_n IS NULL) AND (schedule_id IS NULL) = (attempt IS NULL)),
       CHECK ((counted_day IS NULL) = (counted_month IS NULL)),
       CHECK (schedule_id IS NULL OR agreement_id IS NOT NULL)

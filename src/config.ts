@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { BillingRules } from './domain/billing-rules';
 
 /**
  * Every setting of Assent, read once from the environment by the entry points. This is the only module that
@@ -140,4 +141,28 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     if (refused.length > 0) throw new ConfigError(refused.join('\n'));
   }
   return { ...config, ALLOW_PRIVATE_WEBHOOKS: allowPrivate };
+}
+
+/** What a process cannot do without: `npm start` sets it for the processes that it starts. */
+export type ServerConfig = Config & { DATABASE_URL: string; TEMPORAL_ADDRESS: string; ASSENT_KEYS: string };
+
+/** @throws ConfigError naming what is missing */
+export function requireServers(config: Config): ServerConfig {
+  const { DATABASE_URL, TEMPORAL_ADDRESS, ASSENT_KEYS } = config;
+  if (DATABASE_URL === undefined || TEMPORAL_ADDRESS === undefined || ASSENT_KEYS === undefined) {
+    const missing = Object.entries({ DATABASE_URL, TEMPORAL_ADDRESS, ASSENT_KEYS })
+      .filter(([, value]) => value === undefined)
+      .map(([name]) => `${name}: is not set. Set it, or run "npm start", which brings its own.`);
+    throw new ConfigError(missing.join('\n'));
+  }
+  return { ...config, DATABASE_URL, TEMPORAL_ADDRESS, ASSENT_KEYS };
+}
+
+export function billingRules(config: Config): BillingRules {
+  return {
+    timeZone: config.NETWORK_TIMEZONE,
+    intentWindowS: config.INTENT_WINDOW_S,
+    approvalWindowS: config.APPROVAL_WINDOW_S,
+    settlementWindowS: config.SETTLEMENT_WINDOW_S,
+  };
 }

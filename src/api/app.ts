@@ -3,12 +3,29 @@ import helmet from 'helmet';
 import { createAccessTokens } from './access-token';
 import { errorHandler, unknownEndpoint } from './answer';
 import { createAuthenticate } from './authentication';
+import {
+  bankResponseBody,
+  bill,
+  billBody,
+  billingRequestPath,
+  respondToBillingRequest,
+  showBillingRequest,
+} from './billing-request';
 import type { ApiDeps } from './deps';
 import { livenessEndpoint, readinessEndpoint } from './health';
+import {
+  intentBody,
+  intentPath,
+  intentResponseBody,
+  respondToIntent,
+  sendIntents,
+  showIntent,
+} from './intent';
 import { createMerchants, merchantsBody, setTrust, trustBody } from './merchant';
 import { requestLog } from './request-log';
 import { route, serve, type Route } from './route';
 import { tokenEndpoint } from './token';
+import { historyQuery, listHistory } from './transaction';
 import { changeEndpoint, endpointBody, showEndpoint } from './webhook-endpoint';
 
 /** The whole API on one page. Each entry: who may call it, which bucket pays, what it takes, what does it. */
@@ -31,6 +48,50 @@ function routes(deps: ApiDeps): Route[] {
       '/v1/provider/merchant/trust',
       { roles: ['provider'], limit: 'caller', body: trustBody },
       setTrust,
+    ),
+
+    route(
+      'post',
+      '/v1/billing/intent',
+      { roles: ['merchant'], limit: 'caller', body: intentBody(deps.config), idempotent: true },
+      sendIntents,
+    ),
+    route(
+      'post',
+      '/v1/billing/intent-response',
+      { roles: ['bank'], limit: 'answer', body: intentResponseBody },
+      respondToIntent,
+    ),
+    route(
+      'get',
+      '/v1/billing/intents/:intentId',
+      { roles: ['merchant', 'bank'], limit: 'caller', params: intentPath },
+      showIntent,
+    ),
+
+    route(
+      'post',
+      '/v1/customer/bill',
+      { roles: ['merchant'], limit: 'caller', body: billBody(deps.config), status: 201, idempotent: true },
+      bill,
+    ),
+    route(
+      'post',
+      '/v1/billing/bank-response',
+      { roles: ['bank'], limit: 'answer', body: bankResponseBody },
+      respondToBillingRequest,
+    ),
+    route(
+      'get',
+      '/v1/billing/requests/:billingRequestId',
+      { roles: ['merchant', 'bank'], limit: 'caller', params: billingRequestPath },
+      showBillingRequest,
+    ),
+    route(
+      'get',
+      '/v1/transaction-history',
+      { roles: ['bank', 'merchant', 'provider'], limit: 'caller', query: historyQuery },
+      listHistory,
     ),
 
     route(

@@ -1,5 +1,8 @@
 import { z } from 'zod';
+import type { Config } from '../config';
 import { isId, type IdKind } from '../domain/ids';
+import { minorUnitDigits } from '../domain/currency';
+import { parseAmount } from '../domain/money';
 
 /** The pieces that request schemas are made of, so that a name, a date or a page means the same everywhere. */
 
@@ -87,3 +90,36 @@ export const pagination = <Field extends string>(sortable: readonly [Field, ...F
   sortBy: z.enum(sortable).default(() => sortable[0]),
   sortOrder: z.enum(['asc', 'desc']).default('desc'),
 });
+
+/** Most identifiers in one call: the bank shows each to a person, and one transaction holds them all. */
+export const BATCH_MAX = 100;
+
+/** A lookupID as somebody typed it; how it is read is the domain's business. */
+export const phrase = text(NAME_MAX);
+
+export const currency = (config: Config) => z.enum(config.ACCEPTED_CURRENCIES as [string, ...string[]]);
+
+/**
+ * A body with an `amount` in major units of its `currency`, made into exact minor units. Whether the two fit is
+ * looked at even when other fields are wrong, so that the sender hears of every problem at once.
+ */
+export const withAmount = <Body extends { amount: number; currency: string }>(schema: z.ZodType<Body>) =>
+  schema
+    .refine((body) => parseAmount(body.amount, body.currency).ok, {
+      path: ['amount'],
+      when: ({ value }) => isMoney(value),
+      error: ({ input }) => {
+        const parsed = isMoney(input) ? parseAmount(input.amount, input.currency) : undefined;
+        return parsed === undefined || parsed.ok ? undefined : parsed.reason;
+      },
+    })
+    .transform((body) => {
+      const amount = parseAmount(body.amount, body.currency);
+      if (!amount.ok) throw new Error('an amount passed its check and then failed it');
+      return { ...body, amount: amount.value };
+    });
+
+function isMoney(value: unknown): value is { amount: number; currency: string } {
+  const { amount, currency: code } = (value ?? {}) as Record<string, unknown>;
+  return typeof amount === 'number' && typeof code === 'string' && minorUnitDigits(code) !== undefined;
+}

@@ -1,0 +1,214 @@
+import { z } from 'zod';
+import { billingRules, type Config } from '../config';
+import { acceptCharges, type BillItem, type Payee } from '../database/billing-request';
+import { answerBillingRequest } from '../database/billing-request-outcome';
+import { readBillingRequest } from '../database/billing-request-read';
+import type { Transaction } from '../database/connection';
+import { enqueueStarts } from '../database/outbox';
+import { makePaymentId, openPaymentId } from '../database/payment-id';
+import { formatInstant } from '../domain/calendar';
+import { REASON_OF_ACTION, type BankAnswer } from '../domain/charge';
+import { Failure } from '../domain/failures';
+import { formatAmount } from '../domain/money';
+import { normalizePhrase } from '../domain/phrase';
+import { workflowId } from '../workflows/messages';
+import type { Answer, Reply } from './answer';
+import {
+  BATCH_MAX,
+  currency,
+  DESCRIPTION_MAX,
+  id,
+  list,
+  metadata,
+  NAME_MAX,
+  phrase,
+  text,
+  withAmount,
+} from './fields';
+import { answerItems, refusedItem } from './items';
+import type { Call } from './route';
+
+/** Billing requests: a merchant charges, and the bank says what became of it. */
+
+/** Longer than any paymentID; one that is too long is unknown like any other, but need not be read. */
+const PAYMENT_ID_MAX = 500;
+
+export const billBody = (config: Config) =>
+  withAmount(
+    z
+      .strictObject({
+        paymentIDs: list(text(PAYMENT_ID_MAX), BATCH_MAX).optional(),
+        lookupIDs: list(phrase, BATCH_MAX).optional(),
+        amount: z.number(),
+        currency: currency(config),
+        description: text(DESCRIPTION_MAX),
+      })
+      .refine(({ paymentIDs, lookupIDs }) => (paymentIDs === undefined) !== (lookupIDs === undefined), {
+        path: ['paymentIDs'],
+        when: ({ value }) => typeof value === 'object',
+        error: 'send exactly one of paymentIDs and lookupIDs',
+      }),
+  );
+
+type BillBody = z.output<ReturnType<typeof billBody>>;
+
+export async function bill({ accept, body, caller, deps }: Call<BillBody, unknown, unknown>): Promise<Reply> {
+  const merchantId = caller.entityId;
+  const payees: Payee[] = [
+    ...(body.paymentIDs ?? []).map((paymentID) => ({
+      phrase: paymentID,
+      agreementId: openPaymentId(deps.ring, paymentID, merchantId),
+    })),
+    ...(body.lookupIDs ?? []).map((lookupID) => ({ phrase: lookupID, lookupId: normalizePhrase(lookupID) })),
+  ];
+  return accept(async (trx) => {
+    const accepted = await acceptCharges(
+      trx,
+      deps.ring,
+      billingRules(deps.config),
+      merchantId,
+      payees,
+      body,
+      (batchId, [first, ...others]) =>
+        first !== undefined && others.length === 0
+          ? workflowId.billingRequest(first)
+          : workflowId.billingBatch(batchId),
+    );
+    await startWorkflow(trx, merchantId, accepted.workflowId, accepted.items);
+    return answerItems(
+      accepted.items.map((item) =>
+        'refused' in item
+          ? refusedItem(item.refused, { phrase: item.phrase, entityId: merchantId })
+          : {
+              statusCode: 201,
+              success: true,
+              message: 'The bank has the charge; its outcome comes by webhook',
+              ...item.accepted,
+              phrase: item.phrase,
+              entityId: merchantId,
+            },
+      ),
+      accepted.items.flatMap((item) => ('refused' in item ? [item.refused] : [])),
+    );
+  });
+}
+
+async function startWorkflow(
+  trx: Transaction,
+  merchantId: string,
+  carrier: string | undefined,
+  items: BillItem[],
+): Promise<void> {
+  if (carrier === undefined) return;
+  const charges = items.filter((item) => 'accepted' in item).length;
+  const what = charges === 1 ? 'A charge' : `${charges} charges of one call`;
+  await enqueueStarts(trx, [
+    {
+      type: 'billingRequest',
+      workflowId: carrier,
+      args: [],
+      attributes: { status: 'pending', merchantId },
+      summary: `${what} by ${merchantId}: waits for the bank`,
+    },
+  ]);
+}
+
+/** Longest transaction id of a bank; ISO 20022 has 35 characters, card schemes fewer. */
+const BANK_TRANSACTION_ID_MAX = 100;
+
+/**
+ * Two forms: with `action`, as the guide has it, and without, where the id of the debit or the reason of the
+ * refusal says which it is. Both become one answer.
+ */
+export const bankResponseBody = z
+  .strictObject({
+    billingRequestId: id('billingRequest'),
+    batchId: text(NAME_MAX).optional(),
+    action: z.enum(['approve_once', 'approve_recurring', 'deny', 'suspended']).optional(),
+    bankTransactionId: text(BANK_TRANSACTION_ID_MAX).optional(),
+    declineReason: text(NAME_MAX).optional(),
+    metadata: metadata.optional(),
+  })
+  .transform(({ action, bankTransactionId, declineReason, ...rest }, context) => {
+    const refuse = (path: string, message: string) => {
+      context.addIssue({ code: 'custom', path: [path], message, input: undefined });
+      return z.NEVER;
+    };
+    const approves = action === undefined ? bankTransactionId !== undefined : action.startsWith('approve');
+    if (approves) {
+      if (bankTransactionId === undefined) return refuse('bankTransactionId', 'is required to approve');
+      if (declineReason !== undefined) return refuse('declineReason', 'does not go with an approval');
+      const approval = action === 'approve_once' || action === 'approve_recurring' ? action : null;
+      return { ...rest, answer: { outcome: 'approved', bankTransactionId, action: approval } as BankAnswer };
+    }
+    if (bankTransactionId !== undefined) return refuse('bankTransactionId', 'does not go with a refusal');
+    const refusal = action === 'deny' || action === 'suspended' ? action : null;
+    const reason = declineReason ?? (refusal && REASON_OF_ACTION[refusal]);
+    if (reason === null) {
+      return refuse('bankTransactionId', 'send it to approve, or declineReason to decline');
+    }
+    return { ...rest, answer: { outcome: 'declined', declineReason: reason, action: refusal } as BankAnswer };
+  });
+
+export async function respondToBillingRequest({
+  body,
+  caller,
+  deps,
+}: Call<z.output<typeof bankResponseBody>, unknown, unknown>): Promise<Answer> {
+  const { agreed, ...data } = await deps.db.transaction((trx) =>
+    answerBillingRequest(trx, deps.ring, caller.entityId, body.billingRequestId, body.answer, body),
+  );
+  deps.afterCommit();
+  // Thrown after the commit: what the bank says too late is kept, for money may have moved.
+  if (!agreed) {
+    throw new Failure(
+      'conflict',
+      `The charge is ${data.status} already. If you debited the customer for it, reverse the debit.`,
+      { data },
+    );
+  }
+  return { message: `The charge is ${data.status}`, data };
+}
+
+export const billingRequestPath = z.strictObject({ billingRequestId: id('billingRequest') });
+
+export async function showBillingRequest({
+  caller,
+  params,
+  deps,
+}: Call<unknown, unknown, z.output<typeof billingRequestPath>>): Promise<Answer> {
+  const request = await readBillingRequest(deps.db, caller.entityId, params.billingRequestId);
+  return {
+    message: `The charge is ${request.status}`,
+    data: {
+      billingRequestId: request.billingRequestId,
+      batchId: request.batchId,
+      transactionId: request.transactionId,
+      reference: request.reference,
+      status: request.status,
+      declineReason: request.declineReason,
+      amount: formatAmount(request.amount, request.currency),
+      currency: request.currency,
+      description: request.description,
+      approvalRequired: request.approvalRequired,
+      customerId: request.customerId,
+      entityId: request.merchantId,
+      bankId: request.bankId,
+      ...(request.agreementId !== null && request.paymentIdKey !== null
+        ? {
+            paymentID: makePaymentId(
+              deps.ring,
+              request.paymentIdKey,
+              request.agreementId,
+              request.merchantId,
+            ),
+          }
+        : { lookupID: request.lookupId }),
+      scheduleId: request.scheduleId,
+      ...(caller.role === 'bank' && { bankTransactionId: request.bankTransactionId }),
+      expiresAt: formatInstant(request.expiresAt),
+      createdAt: formatInstant(request.createdAt),
+      closedAt: request.closedAt && formatInstant(request.closedAt),
+    },
+  };
+}

@@ -1,0 +1,150 @@
+import { z } from 'zod';
+import { billingRules, type Config } from '../config';
+import { createIntents } from '../database/intent';
+import { answerIntent } from '../database/intent-outcome';
+import { readIntent } from '../database/intent-read';
+import { enqueueStarts } from '../database/outbox';
+import { makePaymentId } from '../database/payment-id';
+import { formatInstant } from '../domain/calendar';
+import { Failure } from '../domain/failures';
+import { normalizePhrase } from '../domain/phrase';
+import { workflowId } from '../workflows/messages';
+import type { Answer, Reply } from './answer';
+import { BATCH_MAX, currency, DESCRIPTION_MAX, id, instant, list, phrase, text } from './fields';
+import { answerItems, refusedItem } from './items';
+import type { Call } from './route';
+
+/** Billing intents: a merchant asks for permission to bill, and the bank relays what the customer says. */
+
+export const intentBody = (config: Config) =>
+  z.strictObject({
+    lookupIDs: list(phrase, BATCH_MAX),
+    currency: currency(config),
+    description: text(DESCRIPTION_MAX),
+    intentSettings: z.strictObject({ dueDate: instant.optional() }).optional(),
+  });
+
+type IntentBody = z.output<ReturnType<typeof intentBody>>;
+
+export async function sendIntents({
+  accept,
+  body,
+  caller,
+  deps,
+}: Call<IntentBody, unknown, unknown>): Promise<Reply> {
+  return accept(async (trx) => {
+    const { items, intents } = await createIntents(
+      trx,
+      deps.ring,
+      billingRules(deps.config),
+      caller.entityId,
+      {
+        lookupIds: body.lookupIDs.map((lookupID) => ({
+          phrase: lookupID,
+          lookupId: normalizePhrase(lookupID),
+        })),
+        currency: body.currency,
+        description: body.description,
+        dueDate: body.intentSettings?.dueDate,
+      },
+      workflowId.intent,
+    );
+    await enqueueStarts(
+      trx,
+      intents.map(({ id: intentId, bankId }) => ({
+        type: 'intent',
+        workflowId: workflowId.intent(intentId),
+        args: [intentId],
+        attributes: { status: 'pending', merchantId: caller.entityId, bankId },
+        summary: `Intent of ${caller.entityId}: waits for the customer's decision`,
+      })),
+    );
+    return answerItems(
+      items.map((item) =>
+        'refused' in item
+          ? refusedItem(item.refused, { lookupID: item.phrase, entityId: caller.entityId })
+          : {
+              statusCode: 200,
+              success: true,
+              message: 'The bank asks the customer; the decision comes by webhook',
+              lookupID: item.phrase,
+              entityId: caller.entityId,
+              ...item.accepted,
+            },
+      ),
+      items.flatMap((item) => ('refused' in item ? [item.refused] : [])),
+    );
+  });
+}
+
+const limit = z.number().positive().optional();
+
+export const intentResponseBody = z.strictObject({
+  customerId: id('customer'),
+  entityId: id('merchant'),
+  lookupID: phrase,
+  customerDecision: z.enum(['approve_once', 'approve_recurring', 'deny', 'suspended']),
+  spendingLimits: z.strictObject({ daily: limit, monthly: limit }).optional(),
+  blockMerchant: z.boolean().optional(),
+});
+
+export async function respondToIntent({
+  body,
+  caller,
+  deps,
+}: Call<z.output<typeof intentResponseBody>, unknown, unknown>): Promise<Answer> {
+  const { agreed, ...data } = await deps.db.transaction((trx) =>
+    answerIntent(trx, deps.ring, caller.entityId, {
+      customerId: body.customerId,
+      merchantId: body.entityId,
+      lookupId: normalizePhrase(body.lookupID),
+      customerDecision: body.customerDecision,
+      spendingLimits: body.spendingLimits,
+      blockMerchant: body.blockMerchant ?? false,
+    }),
+  );
+  deps.afterCommit();
+  // Thrown after the commit: an expired intent that this answer came upon stays closed.
+  if (!agreed) {
+    throw new Failure('conflict', `The intent is ${data.status} already; this answer changes nothing`, {
+      data,
+    });
+  }
+  return { message: `The intent is ${data.status}`, data };
+}
+
+export const intentPath = z.strictObject({ intentId: id('intent') });
+
+export async function showIntent({
+  caller,
+  params,
+  deps,
+}: Call<unknown, unknown, z.output<typeof intentPath>>): Promise<Answer> {
+  const intent = await readIntent(deps.db, caller.entityId, params.intentId);
+  const paymentID =
+    intent.status === 'approved'
+      ? makePaymentId(deps.ring, intent.paymentIdKey, intent.agreementId, intent.merchantId)
+      : undefined;
+  return {
+    message: `The intent is ${intent.status}`,
+    data: {
+      intentId: intent.intentId,
+      batchId: intent.batchId,
+      reference: intent.reference,
+      status: intent.status,
+      reason: intent.reason,
+      customerDecision: intent.customerDecision,
+      currency: intent.currency,
+      description: intent.description,
+      customerId: intent.customerId,
+      lookupID: intent.lookupId,
+      entityId: intent.merchantId,
+      bankId: intent.bankId,
+      ...(paymentID !== undefined && { paymentID }),
+      dueDate: intent.dueDate && formatInstant(intent.dueDate),
+      expiresAt: formatInstant(intent.expiresAt),
+      createdAt: formatInstant(intent.createdAt),
+      closedAt: intent.closedAt && formatInstant(intent.closedAt),
+    },
+  };
+}

@@ -1,0 +1,155 @@
+import { Failure } from '../domain/failures';
+import type { BillingRules } from '../domain/billing-rules';
+import { rows, type Executor } from './connection';
+import { newId } from './ids';
+import type { Keyring } from './keyring';
+
+/**
+ * Agreements between a merchant and a customer: the decision, the limits, and what is spent under them.
+ *
+ * Locks are taken in one order everywhere: agreement, schedule, intent or billing request.
+ */
+export type Decision = 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+
+export interface Agreement {
+  id: string;
+  merchantId: string;
+  customerId: string;
+  bankId: string;
+  lookupId: string;
+  decision: Decision;
+  blocked: boolean;
+  currency: string;
+  dailyLimit: bigint | null;
+  monthlyLimit: bigint | null;
+  paymentIdKey: string;
+}
+
+export const AGREEMENT_COLUMNS = `a.id, a.merchant_id AS "merchantId", a.customer_id AS "customerId", a.bank_id AS "bankId",
+  c.lookup_id AS "lookupId", a.decision, a.blocked, a.currency, a.daily_limit AS "dailyLimit",
+  a.monthly_limit AS "monthlyLimit", a.payment_id_key AS "paymentIdKey"`;
+
+/** Locks agreements until the transaction ends, by ascending id, and reads them as they then are. */
+export async function lockAgreements(trx: Executor, ids: string[]): Promise<Agreement[]> {
+  if (ids.length === 0) return [];
+  return rows<Agreement>(
+    trx,
+    `SELECT ${AGREEMENT_COLUMNS} FROM agreements a JOIN customers c ON c.id = a.customer_id
+     WHERE a.id = ANY(:ids) ORDER BY a.id FOR UPDATE OF a`,
+    { ids },
+  );
+}
+
+/** @throws Failure not_found */
+export async function lockAgreement(trx: Executor, id: string): Promise<Agreement> {
+  const [agreement] = await lockAgreements(trx, [id]);
+  if (!agreement) throw new Failure('not_found', 'There is no such agreement.');
+  return agreement;
+}
+
+/**
+ * The agreements of a merchant with these customers, made where there are none yet, and locked.
+ *
+ * @param currency of the agreements that are made; one that stands keeps its own
+ */
+export async function openAgreements(
+  trx: Executor,
+  keyring: Keyring,
+  merchantId: string,
+  customers: { id: string; bankId: string }[],
+  currency: string,
+): Promise<Agreement[]> {
+  const ordered = customers.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  await rows(
+    trx,
+    `INSERT INTO agreements (id, merchant_id, customer_id, bank_id, currency, payment_id_key, created_at, updated_at)
+     SELECT n.id, :merchantId, n.customer_id, n.bank_id, :currency, :key, at, at
+     FROM business_now(:merchantId) AS at,
+          unnest(:ids::text[], :customerIds::text[], :bankIds::text[]) AS n (id, customer_id, bank_id)
+     ON CONFLICT (merchant_id, customer_id) DO NOTHING`,
+    {
+      merchantId,
+      currency,
+      key: keyring.current,
+      ids: ordered.map(() => newId('agreement')),
+      customerIds: ordered.map((customer) => customer.id),
+      bankIds: ordered.map((customer) => customer.bankId),
+    },
+  );
+  return rows<Agreement>(
+    trx,
+    `SELECT ${AGREEMENT_COLUMNS} FROM agreements a JOIN customers c ON c.id = a.customer_id
+     WHERE a.merchant_id = :merchantId AND a.customer_id = ANY(:customerIds) ORDER BY a.id FOR UPDATE OF a`,
+    { merchantId, customerIds: ordered.map((customer) => customer.id) },
+  );
+}
+
+/** What is spent so far on the period's day, and in its month: nothing where the sum is of an earlier one. */
+const SPENT_TODAY = `CASE WHEN a.spent_day = period.day THEN a.spent_day_total ELSE 0 END`;
+const SPENT_THIS_MONTH = `CASE WHEN a.spent_month = period.month THEN a.spent_month_total ELSE 0 END`;
+
+export interface Counted {
+  agreementId: string;
+  /** YYYY-MM-DD */
+  day: string;
+  month: string;
+}
+
+/**
+ * Counts one amount against each of the agreements that allow it: approved, in this currency, and within
+ * both limits. One guarded UPDATE decides, so no number of racing charges gets past a limit.
+ *
+ * @returns the agreements that the amount was counted in; those missing refuse it
+ */
+export async function countSpending(
+  trx: Executor,
+  rules: BillingRules,
+  merchantId: string,
+  agreementIds: string[],
+  charge: { amount: bigint; currency: string },
+): Promise<Counted[]> {
+  return rows<Counted>(
+    trx,
+    `UPDATE agreements a SET
+       spent_day = period.day, spent_day_total = ${SPENT_TODAY} + :amount,
+       spent_month = period.month, spent_month_total = ${SPENT_THIS_MONTH} + :amount
+     FROM (SELECT (at AT TIME ZONE :timeZone)::date AS day,
+                  date_trunc('month', at AT TIME ZONE :timeZone)::date AS month
+           FROM business_now(:merchantId) AS at) AS period
+     WHERE a.id = ANY(:agreementIds)
+       AND a.decision IN ('approve_once', 'approve_recurring') AND NOT a.blocked AND a.currency = :currency
+       AND (a.daily_limit IS NULL OR ${SPENT_TODAY} + :amount <= a.daily_limit)
+       AND (a.monthly_limit IS NULL OR ${SPENT_THIS_MONTH} + :amount <= a.monthly_limit)
+     RETURNING a.id AS "agreementId", period.day::text, period.month::text`,
+    { merchantId, agreementIds, timeZone: rules.timeZone, currency: charge.currency, amount: charge.amount },
+  );
+}
+
+/**
+ * Takes declined charges out of the sums that they counted in. A sum that has moved on to another day or
+ * month no longer holds them, and is left alone.
+ */
+export async function releaseSpending(
+  trx: Executor,
+  charges: { agreementId: string; amount: bigint; day: string; month: string }[],
+): Promise<void> {
+  if (charges.length === 0) return;
+  await rows(
+    trx,
+    `WITH released AS (
+       SELECT * FROM unnest(:agreementIds::text[], :amounts::bigint[], :days::date[], :months::date[])
+         AS r (agreement_id, amount, day, month))
+     UPDATE agreements a SET
+       spent_day_total = a.spent_day_total
+         - (SELECT coalesce(sum(amount), 0) FROM released WHERE agreement_id = a.id AND day = a.spent_day),
+       spent_month_total = a.spent_month_total
+         - (SELECT coalesce(sum(amount), 0) FROM released WHERE agreement_id = a.id AND month = a.spent_month)
+     WHERE a.id = ANY(:agreementIds)`,
+    {
+      agreementIds: charges.map((charge) => charge.agreementId),
+      amounts: charges.map((charge) => charge.amount.toString()),
+      days: charges.map((charge) => charge.day),
+      months: charges.map((charge) => charge.month),
+    },
+  );
+}

@@ -1,0 +1,396 @@
+import type { BankAnswer } from '../domain/charge';
+import { Failure } from '../domain/failures';
+import { groupBy } from '../domain/group';
+import { formatAmount } from '../domain/money';
+import { lockAgreement, lockAgreements, openAgreements, releaseSpending } from './agreement';
+import { row, rows, type Executor } from './connection';
+import { announceDecision, applyDecision } from './decision';
+import { recordEvents, type AuditEvent } from './event';
+import type { Keyring } from './keyring';
+import { enqueueWakes } from './outbox';
+import { makePaymentId } from './payment-id';
+import { announce } from './webhook';
+
+/**
+ * How a charge ends: by the bank's answer or by its window passing.
+ *
+ * Both are one UPDATE on the same row, `WHERE status = 'pending' AND now < expires_at` against `now >=
+ * expires_at`, judged by the database's clock. However they race, one of them finds the row pending and in its
+ * half of time, and the other finds nothing.
+ */
+
+/** Postgres' name of the rule that a bank's transaction id is used once. */
+const BANK_TRANSACTION_USED = 'billing_requests_bank_id_bank_transaction_id_key';
+
+interface Outcome {
+  id: string;
+  reference: string;
+  batchId: string;
+  merchantId: string;
+  customerId: string;
+  bankId: string;
+  lookupId: string;
+  agreementId: string | null;
+  paymentIdKey: string | null;
+  scheduleId: string | null;
+  amount: bigint;
+  currency: string;
+  status: 'pending' | 'successful' | 'declined';
+  declineReason: string | null;
+  bankTransactionId: string | null;
+  answerAction: string | null;
+  countedDay: string | null;
+  countedMonth: string | null;
+  sequence: number;
+  workflowId: string;
+  closedAt: Date | null;
+  closedBy: 'bank' | 'network' | null;
+  approvalRequired: boolean;
+}
+
+const OUTCOME_COLUMNS = `b.id, b.reference, b.batch_id AS "batchId", b.merchant_id AS "merchantId",
+  b.customer_id AS "customerId", b.bank_id AS "bankId", b.lookup_id AS "lookupId", b.agreement_id AS "agreementId",
+  (SELECT payment_id_key FROM agreements WHERE id = b.agreement_id) AS "paymentIdKey",
+  b.schedule_id AS "scheduleId", b.amount, b.currency, b.status, b.decline_reason AS "declineReason",
+  b.bank_transaction_id AS "bankTransactionId", b.answer_action AS "answerAction",
+  b.counted_day::text AS "countedDay", b.counted_month::text AS "countedMonth", b.sequence,
+  b.workflow_id AS "workflowId", b.closed_at AS "closedAt", b.closed_by AS "closedBy", b.approval_required AS "approvalRequired"`;
+
+/** What the bank is told: the true status, and whether its answer is the one that made it. */
+export interface AnswerResult {
+  billingRequestId: string;
+  status: 'successful' | 'declined';
+  /** False where another answer, or the window, came first: the bank may have to reverse its debit. */
+  agreed: boolean;
+}
+
+/**
+ * Takes a bank's answer to a charge. The same answer again changes nothing and is agreed to again; another, or
+ * a late one, is kept as a reconciliation exception, for money may have moved.
+ *
+ * @throws Failure not_found; invalid_request (a `batchId` that is not the request's); conflict (the bank has
+ *   used this transaction id for another charge)
+ */
+export async function answerBillingRequest(
+  trx: Executor,
+  keyring: Keyring,
+  bankId: string,
+  billingRequestId: string,
+  answer: BankAnswer,
+  more: { batchId?: string | undefined; metadata?: Record<string, unknown> | undefined },
+): Promise<AnswerResult> {
+  const asked = await lockForAnswer(trx, keyring, bankId, billingRequestId, answer);
+  if (more.batchId !== undefined && more.batchId !== asked.batchId) {
+    throw new Failure('invalid_request', 'This billing request belongs to another batch.', {
+      problems: [
+        { path: 'batchId', message: 'is not the batch of this billing request; leave it out or correct it' },
+      ],
+    });
+  }
+  const decided = await decide(trx, billingRequestId, answer, more.metadata);
+  if (!decided) return answerTooLate(trx, keyring, billingRequestId, answer);
+
+  await close(trx, keyring, [decided], 'bank');
+  await applyToAgreement(trx, keyring, asked, answer);
+  await enqueueWakes(trx, [decided.workflowId]);
+  return { billingRequestId, status: decided.status as 'successful' | 'declined', agreed: true };
+}
+
+/** Locks in the decided order: first the agreement that the answer may touch, then (by the UPDATE) the request. */
+async function lockForAnswer(
+  trx: Executor,
+  keyring: Keyring,
+  bankId: string,
+  billingRequestId: string,
+  answer: BankAnswer,
+) {
+  const asked = await row<Outcome & { trusted: boolean }>(
+    trx,
+    `SELECT ${OUTCOME_COLUMNS}, m.trust_level = 'trusted' AS trusted
+     FROM billing_requests b JOIN entities m ON m.id = b.merchant_id
+     WHERE b.id = :billingRequestId AND b.bank_id = :bankId`,
+    { billingRequestId, bankId },
+  );
+  if (!asked) throw new Failure('not_found', 'There is no such billing request.');
+  if (asked.agreementId !== null) {
+    return { ...asked, agreement: await lockAgreement(trx, asked.agreementId), grants: false };
+  }
+  const grants = answer.action === 'approve_recurring' && asked.trusted && asked.status === 'pending';
+  const customer = { id: asked.customerId, bankId };
+  if (grants) {
+    const [agreement] = await openAgreements(trx, keyring, asked.merchantId, [customer], asked.currency);
+    return { ...asked, agreement, grants };
+  }
+  const standing = await row<{ id: string }>(
+    trx,
+    `SELECT id FROM agreements WHERE merchant_id = :merchantId AND customer_id = :customerId`,
+    asked as unknown as Record<string, unknown>,
+  );
+  const [agreement] = await lockAgreements(trx, standing ? [standing.id] : []);
+  return { ...asked, agreement, grants };
+}
+
+async function decide(
+  trx: Executor,
+  billingRequestId: string,
+  answer: BankAnswer,
+  metadata: Record<string, unknown> | undefined,
+): Promise<Outcome | undefined> {
+  const approved = answer.outcome === 'approved';
+  try {
+    return await row<Outcome>(
+      trx,
+      `UPDATE billing_requests b SET
+         status = :status, closed_by = 'bank', bank_transaction_id = :bankTransactionId, decline_reason = :declineReason,
+         answer_action = :action, bank_metadata = :metadata::jsonb, closed_at = business_now(b.merchant_id),
+         sequence = b.sequence + 1
+       WHERE b.id = :billingRequestId AND b.status = 'pending' AND business_now(b.merchant_id) < b.expires_at
+       RETURNING ${OUTCOME_COLUMNS}`,
+      {
+        billingRequestId,
+        status: approved ? 'successful' : 'declined',
+        bankTransactionId: approved ? answer.bankTransactionId : null,
+        declineReason: approved ? null : answer.declineReason,
+        action: answer.action,
+        metadata: metadata ? JSON.stringify(metadata) : null,
+      },
+    );
+  } catch (error) {
+    if ((error as { constraint?: string }).constraint === BANK_TRANSACTION_USED) {
+      throw new Failure('conflict', 'This bankTransactionId belongs to another charge of yours.', {
+        cause: error,
+      });
+    }
+    throw error;
+  }
+}
+
+/** The request was not open any more: it has ended as this answer says, or it has ended otherwise. */
+async function answerTooLate(
+  trx: Executor,
+  keyring: Keyring,
+  billingRequestId: string,
+  answer: BankAnswer,
+): Promise<AnswerResult> {
+  // Its window may have passed with nobody yet to say so.
+  await closeExpiredRequests(trx, keyring, [billingRequestId]);
+  const ended = await row<Outcome>(
+    trx,
+    `SELECT ${OUTCOME_COLUMNS} FROM billing_requests b WHERE b.id = :billingRequestId AND b.status <> 'pending'`,
+    { billingRequestId },
+  );
+  if (!ended) throw new Error(`${billingRequestId} is neither open nor closed`);
+  // A window that passed is nobody's answer, whatever reason the bank may now give.
+  const agreed = ended.closedBy === 'bank' && sameAnswer(ended, answer);
+  if (!agreed) {
+    await rows(
+      trx,
+      `INSERT INTO reconciliation_exceptions
+         (billing_request_id, kind, outcome, bank_transaction_id, decline_reason, business_at)
+       VALUES (:billingRequestId, :kind, :outcome, :bankTransactionId, :declineReason, business_now(:merchantId))
+       ON CONFLICT DO NOTHING`,
+      {
+        billingRequestId,
+        kind: ended.closedBy === 'bank' ? 'conflicting_answer' : 'late_answer',
+        outcome: answer.outcome,
+        bankTransactionId: answer.outcome === 'approved' ? answer.bankTransactionId : '',
+        declineReason: answer.outcome === 'declined' ? answer.declineReason : '',
+        merchantId: ended.merchantId,
+      },
+    );
+  }
+  return { billingRequestId, status: ended.status as 'successful' | 'declined', agreed };
+}
+
+/** What an action says beyond approving or declining this one charge. */
+const said = (action: string | null) =>
+  action === 'approve_recurring' || action === 'suspended' ? action : '';
+
+/** Whether the answer says what was said before, in either of the two forms. */
+function sameAnswer(ended: Outcome, answer: BankAnswer): boolean {
+  if (said(answer.action) !== said(ended.answerAction)) return false;
+  return answer.outcome === 'approved'
+    ? answer.bankTransactionId === ended.bankTransactionId
+    : ended.status === 'declined' && answer.declineReason === ended.declineReason;
+}
+
+/**
+ * Declines every request of this workflow whose window has passed.
+ *
+ * @returns how many it closed
+ */
+export async function closeExpired(trx: Executor, keyring: Keyring, workflowId: string): Promise<number> {
+  const due = await rows<{ id: string }>(
+    trx,
+    `SELECT id FROM billing_requests
+     WHERE workflow_id = :workflowId AND status = 'pending' AND business_now(merchant_id) >= expires_at`,
+    { workflowId },
+  );
+  return due.length === 0
+    ? 0
+    : closeExpiredRequests(
+        trx,
+        keyring,
+        due.map((request) => request.id),
+      );
+}
+
+async function closeExpiredRequests(trx: Executor, keyring: Keyring, ids: string[]): Promise<number> {
+  const agreements = await rows<{ id: string }>(
+    trx,
+    `SELECT DISTINCT agreement_id AS id FROM billing_requests WHERE id = ANY(:ids) AND agreement_id IS NOT NULL`,
+    { ids },
+  );
+  await lockAgreements(
+    trx,
+    agreements.map((agreement) => agreement.id),
+  );
+  const closed = await rows<Outcome>(
+    trx,
+    `UPDATE billing_requests b SET
+       status = 'declined', closed_by = 'network', closed_at = business_now(b.merchant_id), sequence = b.sequence + 1,
+       decline_reason = CASE WHEN EXISTS (SELECT FROM webhook_deliveries d
+                                          WHERE d.id = b.bank_delivery_id AND d.status = 'delivered')
+                             THEN 'expired' ELSE 'not_delivered' END
+     WHERE b.id = ANY(:ids) AND b.status = 'pending' AND business_now(b.merchant_id) >= b.expires_at
+     RETURNING ${OUTCOME_COLUMNS}`,
+    { ids },
+  );
+  // A bank that was asked to confirm a debit and said nothing may have made it.
+  const unanswered = closed.filter(
+    (request) =>
+      request.declineReason === 'expired' && (request.scheduleId !== null || !request.approvalRequired),
+  );
+  if (unanswered.length > 0) {
+    await rows(
+      trx,
+      `INSERT INTO reconciliation_exceptions (billing_request_id, kind, business_at)
+       SELECT id, 'unanswered', closed_at FROM billing_requests WHERE id = ANY(:ids) ON CONFLICT DO NOTHING`,
+      { ids: unanswered.map((request) => request.id) },
+    );
+  }
+  await close(trx, keyring, closed, 'network');
+  return closed.length;
+}
+
+/** What follows every end: sums released, both sides told, the transition on record. */
+async function close(
+  trx: Executor,
+  keyring: Keyring,
+  closed: Outcome[],
+  cause: AuditEvent['cause'],
+): Promise<void> {
+  await releaseSpending(
+    trx,
+    closed.flatMap(({ status, agreementId, amount, countedDay, countedMonth }) =>
+      status === 'declined' && agreementId !== null && countedDay !== null && countedMonth !== null
+        ? [{ agreementId, amount, day: countedDay, month: countedMonth }]
+        : [],
+    ),
+  );
+  await recordEvents(
+    trx,
+    closed.map((request) => ({
+      resourceId: request.id,
+      sequence: request.sequence,
+      type: `billing_request.${request.status}`,
+      cause,
+      details: { declineReason: request.declineReason, bankTransactionId: request.bankTransactionId },
+      at: request.closedAt ?? new Date(Number.NaN),
+    })),
+  );
+  await announceAll(trx, keyring, closed, cause);
+}
+
+/** Tells the sides of requests that were declined as they were made. */
+export async function announceOutcomes(
+  trx: Executor,
+  keyring: Keyring,
+  billingRequestIds: string[],
+  cause: AuditEvent['cause'],
+): Promise<void> {
+  const ended = await rows<Outcome>(
+    trx,
+    `SELECT ${OUTCOME_COLUMNS} FROM billing_requests b WHERE b.id = ANY(:billingRequestIds)`,
+    { billingRequestIds },
+  );
+  await announceAll(trx, keyring, ended, cause);
+}
+
+async function announceAll(
+  trx: Executor,
+  keyring: Keyring,
+  closed: Outcome[],
+  cause: AuditEvent['cause'],
+): Promise<void> {
+  const perBatch = (requests: Outcome[], side: 'merchantId' | 'bankId') =>
+    [...groupBy(requests, (request) => `${request.batchId} ${request[side]}`).values()].flatMap((group) => {
+      const [first] = group;
+      return first
+        ? [{ group, entityId: first[side], batchId: first.batchId, carrier: first.workflowId }]
+        : [];
+    });
+  const toMerchants = perBatch(closed, 'merchantId').map(({ group, ...to }) => ({
+    ...to,
+    webhookType: 'billing.response' as const,
+    items: group.map((request) => ({
+      billingRequestId: request.id,
+      sequence: request.sequence,
+      reference: request.reference,
+      ...payerAsBilled(keyring, request),
+      amount: formatAmount(request.amount, request.currency),
+      currency: request.currency,
+      customerAction: request.status === 'successful' ? 'approved' : 'declined',
+      status: request.status,
+      declineReason: request.declineReason,
+      scheduleId: request.scheduleId,
+    })),
+  }));
+  // The bank hears of what ended without its answer, if it was asked at all.
+  const unasked =
+    cause === 'bank' ? [] : closed.filter((request) => request.declineReason !== 'limit_reached');
+  const toBanks = perBatch(unasked, 'bankId').map(({ group, ...to }) => ({
+    ...to,
+    webhookType: 'billing.closed' as const,
+    items: group.map((request) => ({
+      billingRequestId: request.id,
+      sequence: request.sequence,
+      reference: request.reference,
+      status: request.status,
+      declineReason: request.declineReason,
+    })),
+  }));
+  await announce(trx, keyring, [...toMerchants, ...toBanks]);
+}
+
+function payerAsBilled(keyring: Keyring, request: Outcome): { paymentID: string } | { lookupID: string } {
+  return request.agreementId !== null && request.paymentIdKey !== null
+    ? { paymentID: makePaymentId(keyring, request.paymentIdKey, request.agreementId, request.merchantId) }
+    : { lookupID: request.lookupId };
+}
+
+/** An answer may also speak of the agreement: suspend it, or grant a standing approval to a one-time payee. */
+async function applyToAgreement(
+  trx: Executor,
+  keyring: Keyring,
+  asked: Awaited<ReturnType<typeof lockForAnswer>>,
+  answer: BankAnswer,
+): Promise<void> {
+  const { agreement, grants } = asked;
+  if (!agreement || agreement.blocked) return;
+  if (answer.action === 'suspended' && agreement.decision !== 'suspended') {
+    await applyDecision(trx, keyring, agreement.id, { decision: 'suspended', blocked: false }, 'bank');
+  } else if (grants) {
+    const approved = { currency: asked.currency, dailyLimit: null, monthlyLimit: null };
+    await applyDecision(
+      trx,
+      keyring,
+      agreement.id,
+      { decision: 'approve_recurring', blocked: false, approved },
+      'bank',
+    );
+  } else {
+    return;
+  }
+  await announceDecision(trx, keyring, agreement.id);
+}

@@ -1,0 +1,81 @@
+import { Failure } from '../domain/failures';
+import { row, type Executor } from './connection';
+
+/** Charges, as they are read: by the workflow that waits for them, and by the two parties. */
+
+export interface OpenRequests {
+  open: number;
+  /** Of those open, how many are past their window. */
+  due: number;
+  status: string;
+  closesInMs: number;
+}
+
+export async function openRequests(db: Executor, workflowId: string): Promise<OpenRequests> {
+  const found = await row<OpenRequests>(
+    db,
+    `SELECT count(*) FILTER (WHERE b.status = 'pending')::int AS open,
+       count(*) FILTER (WHERE b.status = 'pending' AND left_ms <= 0)::int AS due,
+       CASE WHEN count(*) FILTER (WHERE b.status = 'pending') > 0 THEN 'pending'
+            WHEN count(*) = 1 THEN min(b.status) ELSE 'closed' END AS status,
+       -- Rounded up, so that whoever sleeps that long wakes after the window, not just before it.
+       coalesce(greatest(min(left_ms) FILTER (WHERE b.status = 'pending'), 0), 0)::float AS "closesInMs"
+     FROM billing_requests b,
+       LATERAL (SELECT ceil(extract(epoch FROM b.expires_at - business_now(b.merchant_id)) * 1000) AS left_ms) AS t
+     WHERE b.workflow_id = :workflowId`,
+    { workflowId },
+  );
+  return found ?? { open: 0, due: 0, status: 'closed', closesInMs: 0 };
+}
+
+export interface BillingRequestRecord {
+  billingRequestId: string;
+  batchId: string;
+  transactionId: string;
+  reference: string;
+  status: string;
+  declineReason: string | null;
+  amount: bigint;
+  currency: string;
+  description: string;
+  approvalRequired: boolean;
+  customerId: string;
+  merchantId: string;
+  bankId: string;
+  lookupId: string;
+  agreementId: string | null;
+  paymentIdKey: string | null;
+  scheduleId: string | null;
+  bankTransactionId: string | null;
+  workflowId: string;
+  expiresAt: Date;
+  createdAt: Date;
+  closedAt: Date | null;
+}
+
+/**
+ * A charge, for the merchant or the bank concerned.
+ *
+ * @throws Failure not_found
+ */
+export async function readBillingRequest(
+  db: Executor,
+  entityId: string,
+  billingRequestId: string,
+): Promise<BillingRequestRecord> {
+  const found = await row<BillingRequestRecord>(
+    db,
+    `SELECT b.id AS "billingRequestId", b.batch_id AS "batchId", b.transaction_id AS "transactionId", b.reference,
+       b.status, b.decline_reason AS "declineReason", b.amount, b.currency, b.description,
+       b.approval_required AS "approvalRequired", b.customer_id AS "customerId", b.merchant_id AS "merchantId",
+       b.bank_id AS "bankId", b.lookup_id AS "lookupId", b.agreement_id AS "agreementId",
+       a.payment_id_key AS "paymentIdKey", b.schedule_id AS "scheduleId",
+       b.bank_transaction_id AS "bankTransactionId", b.workflow_id AS "workflowId", b.expires_at AS "expiresAt",
+       b.created_at AS "createdAt", b.closed_at AS "closedAt"
+     FROM billing_requests b LEFT JOIN agreements a ON a.id = b.agreement_id
+     WHERE b.id = :billingRequestId AND :entityId IN (b.merchant_id, b.bank_id)`,
+    { billingRequestId, entityId },
+  );
+  if (!found) throw new Failure('not_found', 'There is no such billing request.');
+  return found;
+}

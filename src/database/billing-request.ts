@@ -1,0 +1,353 @@
+import { approvalRequired, chargeRefusal } from '../domain/charge';
+import type { BillingRules } from '../domain/billing-rules';
+import { Failure } from '../domain/failures';
+import { groupBy } from '../domain/group';
+import { formatAmount } from '../domain/money';
+import { countSpending, lockAgreements, type Agreement, type Counted } from './agreement';
+import { rows, type Executor } from './connection';
+import { recordEvents } from './event';
+import { newId, newReference } from './ids';
+import type { Keyring } from './keyring';
+import { merchantFace, payersByLookupId, payersOf, type MerchantFace, type Payer } from './party';
+import { makePaymentId } from './payment-id';
+import { announce } from './webhook';
+import { announceOutcomes } from './billing-request-outcome';
+
+/**
+ * Charges, as far as accepting them: from a merchant's call, or from a schedule that fell due.
+ *
+ * One transaction checks the agreement, counts the amount, writes the request with its audit event and the
+ * bank's webhook; what it returns is already true.
+ */
+
+/** What a merchant bills, in minor units. */
+export interface Charge {
+  amount: bigint;
+  currency: string;
+  description: string;
+}
+
+/** One line of a bill: who is to pay, as the merchant named them. */
+export type Payee =
+  { phrase: string; agreementId: string | undefined } | { phrase: string; lookupId: string };
+
+export interface AcceptedCharge {
+  billingRequestId: string;
+  reference: string;
+  status: 'pending' | 'declined';
+}
+
+export type BillItem = { phrase: string } & ({ accepted: AcceptedCharge } | { refused: Failure });
+
+interface NewRequest extends Charge {
+  id: string;
+  reference: string;
+  payer: Payer;
+  agreement: Agreement | undefined;
+  approvalRequired: boolean;
+  counted: Counted | undefined;
+  schedule: { id: string; n: number; attempt: number } | undefined;
+  /** Set where the request is declined as it is made. */
+  declined: 'limit_reached' | undefined;
+}
+
+interface Batch {
+  id: string;
+  merchant: MerchantFace;
+  workflowId: string;
+}
+
+const UNKNOWN = {
+  paymentId: 'There is no such paymentID. Use one that came with the approval of your own billing intent.',
+  lookupId: 'There is no customer with this lookupID. Check the spelling with the customer.',
+};
+
+/**
+ * Accepts what can be accepted of one bill, item by item, in the order given.
+ *
+ * @param workflowIdOf names the workflow that will carry the accepted requests
+ */
+export async function acceptCharges(
+  trx: Executor,
+  keyring: Keyring,
+  rules: BillingRules,
+  merchantId: string,
+  payees: Payee[],
+  charge: Charge,
+  workflowIdOf: (batchId: string, billingRequestIds: string[]) => string,
+): Promise<{ batchId: string; workflowId: string | undefined; items: BillItem[] }> {
+  const byAgreement = await readAgreements(trx, keyring, merchantId, payees);
+  const merchant = await merchantFace(trx, merchantId);
+  const byLookupId = await readLookupIds(trx, keyring, merchantId, payees);
+  const counted = await countSpending(trx, rules, merchantId, [...byAgreement.keys()], charge);
+  const countedById = new Map(counted.map((one) => [one.agreementId, one]));
+
+  const decided = payees.map(
+    (payee): { phrase: string; refused: Failure } | (NewRequest & { phrase: string }) => {
+      const blank = {
+        id: newId('billingRequest'),
+        reference: newReference(),
+        ...charge,
+        phrase: payee.phrase,
+      };
+      const plain = { ...blank, schedule: undefined, declined: undefined };
+      if ('lookupId' in payee) {
+        const found = byLookupId.get(payee.lookupId);
+        if (!found) return { phrase: payee.phrase, refused: new Failure('not_found', UNKNOWN.lookupId) };
+        if (found.blocked) {
+          return {
+            phrase: payee.phrase,
+            refused: new Failure('not_approved', 'The customer has blocked this merchant.'),
+          };
+        }
+        return {
+          ...plain,
+          payer: found.payer,
+          agreement: undefined,
+          approvalRequired: true,
+          counted: undefined,
+        };
+      }
+      const found = payee.agreementId === undefined ? undefined : byAgreement.get(payee.agreementId);
+      if (!found) return { phrase: payee.phrase, refused: new Failure('not_found', UNKNOWN.paymentId) };
+      const sums = countedById.get(found.agreement.id);
+      if (!sums) return { phrase: payee.phrase, refused: chargeRefusal(found.agreement, charge.currency) };
+      return {
+        ...plain,
+        payer: found.payer,
+        agreement: found.agreement,
+        approvalRequired: approvalRequired(found.agreement.decision, merchant.trusted),
+        counted: sums,
+      };
+    },
+  );
+
+  const batchId = newId('batch');
+  const requests = decided.filter((one): one is NewRequest & { phrase: string } => !('refused' in one));
+  const workflowId =
+    requests.length === 0
+      ? undefined
+      : workflowIdOf(
+          batchId,
+          requests.map((one) => one.id),
+        );
+  if (workflowId !== undefined) {
+    await insertRequests(trx, keyring, rules, { id: batchId, merchant, workflowId }, requests);
+  }
+  return {
+    batchId,
+    workflowId,
+    items: decided.map((one) =>
+      'refused' in one
+        ? { phrase: one.phrase, refused: one.refused }
+        : {
+            phrase: one.phrase,
+            accepted: { billingRequestId: one.id, reference: one.reference, status: 'pending' },
+          },
+    ),
+  };
+}
+
+/**
+ * Makes one attempt at a schedule's n-th billing. The caller holds the agreement and the schedule locked.
+ *
+ * Over a limit, the request is declined as it is made (`limit_reached`) and the bank is not asked.
+ *
+ * @throws Failure not_approved, invalid_request where the agreement no longer carries this schedule
+ */
+export async function openScheduledCharge(
+  trx: Executor,
+  keyring: Keyring,
+  rules: BillingRules,
+  agreementId: string,
+  charge: Charge & { scheduleId: string; n: number; attempt: number; workflowId: string },
+): Promise<AcceptedCharge> {
+  const [agreement] = await lockAgreements(trx, [agreementId]);
+  if (!agreement) throw new Failure('not_found', 'There is no such agreement.');
+  const merchant = await merchantFace(trx, agreement.merchantId);
+  const [payer] = await payersOf(trx, keyring, [agreement.customerId]);
+  if (!payer) throw new Failure('not_found', 'There is no such customer.');
+  const [counted] = await countSpending(trx, rules, agreement.merchantId, [agreement.id], charge);
+  if (!counted) {
+    const refusal = chargeRefusal(agreement, charge.currency);
+    if (refusal.code !== 'limit_reached') throw refusal;
+  }
+  const request: NewRequest = {
+    id: newId('billingRequest'),
+    reference: newReference(),
+    amount: charge.amount,
+    currency: charge.currency,
+    description: charge.description,
+    payer,
+    agreement,
+    approvalRequired: approvalRequired(agreement.decision, merchant.trusted),
+    counted,
+    schedule: { id: charge.scheduleId, n: charge.n, attempt: charge.attempt },
+    declined: counted ? undefined : 'limit_reached',
+  };
+  const batch = { id: newId('batch'), merchant, workflowId: charge.workflowId };
+  await insertRequests(trx, keyring, rules, batch, [request]);
+  return {
+    billingRequestId: request.id,
+    reference: request.reference,
+    status: request.declined ? 'declined' : 'pending',
+  };
+}
+
+async function readAgreements(trx: Executor, keyring: Keyring, merchantId: string, payees: Payee[]) {
+  const ids = payees.flatMap((payee) =>
+    'agreementId' in payee && payee.agreementId ? [payee.agreementId] : [],
+  );
+  const agreements = (await lockAgreements(trx, ids)).filter((one) => one.merchantId === merchantId);
+  const payers = await payersOf(
+    trx,
+    keyring,
+    agreements.map((one) => one.customerId),
+  );
+  const payerById = new Map(payers.map((payer) => [payer.customerId, payer]));
+  const found = new Map<string, { agreement: Agreement; payer: Payer }>();
+  for (const agreement of agreements) {
+    const payer = payerById.get(agreement.customerId);
+    if (payer) found.set(agreement.id, { agreement, payer });
+  }
+  return found;
+}
+
+async function readLookupIds(trx: Executor, keyring: Keyring, merchantId: string, payees: Payee[]) {
+  const lookupIds = payees.flatMap((payee) => ('lookupId' in payee ? [payee.lookupId] : []));
+  const payers = await payersByLookupId(trx, keyring, lookupIds);
+  const blocked = await rows<{ customerId: string }>(
+    trx,
+    `SELECT customer_id AS "customerId" FROM agreements
+     WHERE merchant_id = :merchantId AND customer_id = ANY(:customerIds) AND blocked`,
+    { merchantId, customerIds: payers.map((payer) => payer.customerId) },
+  );
+  const blockers = new Set(blocked.map((one) => one.customerId));
+  return new Map(payers.map((payer) => [payer.lookupId, { payer, blocked: blockers.has(payer.customerId) }]));
+}
+
+async function insertRequests(
+  trx: Executor,
+  keyring: Keyring,
+  rules: BillingRules,
+  batch: Batch,
+  requests: NewRequest[],
+): Promise<void> {
+  const at = batch.merchant.now;
+  const expiresAt = (request: NewRequest) =>
+    new Date(
+      at.getTime() + (request.approvalRequired ? rules.approvalWindowS : rules.settlementWindowS) * 1000,
+    );
+
+  const asked = requests.filter((request) => !request.declined);
+  const deliveries = await askBanks(trx, keyring, batch, asked, expiresAt);
+  await rows(
+    trx,
+    `INSERT INTO billing_requests (id, transaction_id, reference, batch_id, merchant_id, customer_id, bank_id,
+       lookup_id, agreement_id, schedule_id, billing_n, attempt, amount, currency, description, approval_required,
+       status, closed_by, decline_reason, counted_day, counted_month, expires_at, closed_at, workflow_id, bank_delivery_id,
+       created_at)
+     SELECT r.id, r.transaction_id, r.reference, :batchId, :merchantId, r.customer_id, r.bank_id,
+       r.lookup_id, r.agreement_id, r.schedule_id, r.billing_n, r.attempt, r.amount, r.currency, r.description,
+       r.approval_required, CASE WHEN r.decline_reason IS NULL THEN 'pending' ELSE 'declined' END,
+       CASE WHEN r.decline_reason IS NULL THEN NULL ELSE 'network' END, r.decline_reason,
+       r.counted_day, r.counted_month, r.expires_at, CASE WHEN r.decline_reason IS NULL THEN NULL ELSE at END,
+       :workflowId, r.bank_delivery_id, at
+     FROM CAST(:at AS timestamptz) AS at, jsonb_to_recordset(:requests::jsonb) AS r (id text, transaction_id text,
+       reference text, customer_id text, bank_id text, lookup_id text, agreement_id text, schedule_id text,
+       billing_n int, attempt int, amount bigint, currency text, description text, approval_required boolean,
+       decline_reason text, counted_day date, counted_month date, expires_at timestamptz, bank_delivery_id text)`,
+    {
+      batchId: batch.id,
+      merchantId: batch.merchant.id,
+      workflowId: batch.workflowId,
+      at,
+      requests: JSON.stringify(
+        requests.map((request) => ({
+          id: request.id,
+          transaction_id: newId('transaction'),
+          reference: request.reference,
+          customer_id: request.payer.customerId,
+          bank_id: request.payer.bankId,
+          lookup_id: request.payer.lookupId,
+          agreement_id: request.agreement?.id,
+          schedule_id: request.schedule?.id,
+          billing_n: request.schedule?.n,
+          attempt: request.schedule?.attempt,
+          amount: request.amount.toString(),
+          currency: request.currency,
+          description: request.description,
+          approval_required: request.approvalRequired,
+          decline_reason: request.declined,
+          counted_day: request.counted?.day,
+          counted_month: request.counted?.month,
+          expires_at: expiresAt(request),
+          bank_delivery_id: deliveries.get(request.payer.bankId),
+        })),
+      ),
+    },
+  );
+  await recordEvents(
+    trx,
+    requests.map((request) => ({
+      resourceId: request.id,
+      sequence: 1,
+      type: request.declined ? 'billing_request.declined' : 'billing_request.accepted',
+      cause: request.schedule ? 'network' : 'merchant',
+      details: {
+        amount: request.amount,
+        currency: request.currency,
+        ...(request.schedule && { scheduleId: request.schedule.id, n: request.schedule.n }),
+        ...(request.declined && { declineReason: request.declined }),
+      },
+      at,
+    })),
+  );
+  const declined = requests.filter((request) => request.declined).map((request) => request.id);
+  if (declined.length > 0) await announceOutcomes(trx, keyring, declined, 'network');
+}
+
+/** Writes the webhook of each bank concerned, with all its items; returns the delivery of each bank. */
+async function askBanks(
+  trx: Executor,
+  keyring: Keyring,
+  batch: Batch,
+  requests: NewRequest[],
+  expiresAt: (request: NewRequest) => Date,
+): Promise<Map<string, string>> {
+  const byBank = groupBy(requests, (request) => request.payer.bankId);
+  const deliveryIds = await announce(
+    trx,
+    keyring,
+    [...byBank].map(([bankId, ofBank]) => ({
+      entityId: bankId,
+      webhookType: 'billing.request' as const,
+      batchId: batch.id,
+      carrier: batch.workflowId,
+      items: ofBank.map((request) => ({
+        billingRequestId: request.id,
+        sequence: 1,
+        reference: request.reference,
+        approvalRequired: request.approvalRequired,
+        amount: formatAmount(request.amount, request.currency),
+        currency: request.currency,
+        description: request.description,
+        customerId: request.payer.customerId,
+        customerEmail: request.payer.email,
+        lookupID: request.payer.lookupId,
+        ...(request.agreement && {
+          paymentID: makePaymentId(
+            keyring,
+            request.agreement.paymentIdKey,
+            request.agreement.id,
+            request.agreement.merchantId,
+          ),
+        }),
+        merchant: batch.merchant.shown,
+        dueDate: expiresAt(request).toISOString(),
+        ...(request.schedule && { scheduleId: request.schedule.id }),
+      })),
+    })),
+  );
+  return new Map([...byBank.keys()].map((bankId, i) => [bankId, deliveryIds[i] ?? '']));
+}

@@ -1,0 +1,110 @@
+import { Failure } from '../domain/failures';
+import type { Decision } from './agreement';
+import { row, rows, type Executor } from './connection';
+import { recordEvents } from './event';
+import type { Keyring } from './keyring';
+import { makePaymentId } from './payment-id';
+import { syncSchedulesWithAgreement } from './recurring';
+import { announce } from './webhook';
+
+/** The customer's decision on an agreement, and all that follows from it. */
+
+export interface NewTerms {
+  decision: Decision;
+  blocked: boolean;
+  /** Set where the customer approved new terms; limits that are null are none. */
+  approved?: { currency: string; dailyLimit: bigint | null; monthlyLimit: bigint | null };
+}
+
+/**
+ * Writes the customer's decision on a locked agreement, and lets its schedules follow. A change of currency starts the spent sums anew, for they were counted in
+ * the other one.
+ */
+export async function applyDecision(
+  trx: Executor,
+  keyring: Keyring,
+  agreementId: string,
+  terms: NewTerms,
+  cause: 'bank' | 'operator',
+): Promise<void> {
+  const changed = await row<{ sequence: number; at: Date }>(
+    trx,
+    `UPDATE agreements a SET
+       decision = :decision, blocked = :blocked, sequence = sequence + 1, updated_at = at,
+       spent_day_total = CASE WHEN currency = coalesce(:currency, currency) THEN spent_day_total ELSE 0 END,
+       spent_month_total = CASE WHEN currency = coalesce(:currency, currency) THEN spent_month_total ELSE 0 END,
+       daily_limit = CASE WHEN :replace THEN :dailyLimit::bigint ELSE daily_limit END,
+       monthly_limit = CASE WHEN :replace THEN :monthlyLimit::bigint ELSE monthly_limit END,
+       currency = coalesce(:currency, currency)
+     FROM (SELECT business_now(merchant_id) AS at FROM agreements WHERE id = :agreementId) AS moment
+     WHERE a.id = :agreementId
+     RETURNING a.sequence, moment.at`,
+    {
+      agreementId,
+      decision: terms.decision,
+      blocked: terms.blocked,
+      replace: terms.approved !== undefined,
+      currency: terms.approved?.currency ?? null,
+      dailyLimit: terms.approved?.dailyLimit?.toString() ?? null,
+      monthlyLimit: terms.approved?.monthlyLimit?.toString() ?? null,
+    },
+  );
+  if (!changed) throw new Failure('not_found', 'There is no such agreement.');
+  if (terms.approved) {
+    // Counted in a sum that is gone: their decline must not be taken out of the new one.
+    await rows(
+      trx,
+      `UPDATE billing_requests SET counted_day = NULL, counted_month = NULL
+       WHERE agreement_id = :agreementId AND status = 'pending' AND currency <> :currency`,
+      { agreementId, currency: terms.approved.currency },
+    );
+  }
+  await recordEvents(trx, [
+    {
+      resourceId: agreementId,
+      sequence: changed.sequence,
+      type: 'agreement.decided',
+      cause,
+      details: { ...terms },
+      at: changed.at,
+    },
+  ]);
+  await syncSchedulesWithAgreement(trx, keyring, agreementId, cause);
+}
+
+/** Tells the merchant of a decision that no intent of its own asked for. */
+export async function announceDecision(trx: Executor, keyring: Keyring, agreementId: string): Promise<void> {
+  const agreement = await row<{
+    merchantId: string;
+    customerId: string;
+    lookupId: string;
+    decision: Decision;
+    currency: string;
+    paymentIdKey: string;
+    sequence: number;
+  }>(
+    trx,
+    `SELECT a.merchant_id AS "merchantId", a.customer_id AS "customerId", c.lookup_id AS "lookupId", a.decision,
+       a.currency, a.payment_id_key AS "paymentIdKey", a.sequence
+     FROM agreements a JOIN customers c ON c.id = a.customer_id WHERE a.id = :agreementId`,
+    { agreementId },
+  );
+  if (!agreement) throw new Failure('not_found', 'There is no such agreement.');
+  await announce(trx, keyring, [
+    {
+      entityId: agreement.merchantId,
+      webhookType: 'decision.updated',
+      items: [
+        {
+          id: agreementId,
+          sequence: agreement.sequence,
+          customerId: agreement.customerId,
+          lookupID: agreement.lookupId,
+          paymentID: makePaymentId(keyring, agreement.paymentIdKey, agreementId, agreement.merchantId),
+          customerDecision: agreement.decision,
+          currency: agreement.currency,
+        },
+      ],
+    },
+  ]);
+}

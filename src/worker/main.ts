@@ -1,0 +1,143 @@
+import { existsSync } from 'node:fs';
+import { DefaultLogger, NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
+import type { Logger } from 'pino';
+import { createBillingRequestActivities } from '../activities/billing-request';
+import { createIntentActivities } from '../activities/intent';
+import { createWebhookActivities } from '../activities/webhook';
+import { createWebhookConnector } from '../activities/webhook-connector';
+import { readConfig, requireServers } from '../config';
+import { openDatabase } from '../database/connection';
+import { readKeyring } from '../database/keyring';
+import { createLogger } from '../log';
+import { connectionOptions, lazyClient } from '../temporal/connection';
+import { createRelay } from '../temporal/relay';
+import { TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../workflows/messages';
+import { BUNDLE_PATH } from './bundle';
+
+/**
+ * The worker process: it runs the workflows and their effects, and carries to Temporal what the outbox still
+ * holds. Any number of them may run; they share nothing but Postgres and Temporal.
+ */
+
+/** Longest that a start waits for Temporal. Whoever started this process decides whether to try again. */
+const CONNECT_TIMEOUT_MS = 5_000;
+
+/**
+ * Longest that a stop waits for what is in hand. An effect that takes longer is cut off and runs again in the
+ * next worker, which is safe for all of them.
+ */
+const SHUTDOWN_GRACE = '5s';
+const SHUTDOWN_FORCE = '7s';
+
+/**
+ * Slots and pollers. A charge is a local activity of some milliseconds, so few run at once on two cores; many
+ * pollers keep the hand-over from the server short (with fewer, a tail of two seconds shows on the dev server).
+ * A sleeping workflow in the cache costs about 0.1 MB: 1 000 of them keep the worker well below 512 MB.
+ */
+const BILLING: Partial<WorkerOptions> = {
+  maxConcurrentWorkflowTaskExecutions: 80,
+  maxConcurrentWorkflowTaskPolls: 40,
+  maxConcurrentLocalActivityExecutions: 100,
+  maxConcurrentActivityTaskExecutions: 40,
+  maxConcurrentActivityTaskPolls: 10,
+  maxCachedWorkflows: 1_000,
+};
+
+/** Attempts at webhooks wait for receivers, up to ten seconds each; a slot that waits costs a socket. */
+const WEBHOOKS: Partial<WorkerOptions> = {
+  maxConcurrentWorkflowTaskExecutions: 20,
+  maxConcurrentWorkflowTaskPolls: 10,
+  maxConcurrentActivityTaskExecutions: 100,
+  maxConcurrentActivityTaskPolls: 20,
+  maxCachedWorkflows: 200,
+};
+
+async function main(): Promise<void> {
+  const config = requireServers(readConfig(process.env));
+  const log = createLogger(config, 'worker');
+  Runtime.install({
+    logger: new DefaultLogger('WARN', ({ level, message }) => log.warn({ level }, message)),
+  });
+
+  const keyring = readKeyring(config.ASSENT_KEYS);
+  const db = openDatabase(config.DATABASE_URL, config.DATABASE_POOL);
+  const relay = createRelay(db, lazyClient(config), log);
+  const connector = createWebhookConnector({ allowPrivate: config.ALLOW_PRIVATE_WEBHOOKS });
+  const activities = {
+    ...createBillingRequestActivities(db, keyring),
+    ...createIntentActivities(db, keyring),
+    ...createWebhookActivities({ db, keyring, config, connector, relay, log }),
+  };
+
+  const connection = await connect(config);
+  const shared: Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath' | 'activities' | 'connection'> = {
+    connection,
+    activities,
+    ...(existsSync(BUNDLE_PATH)
+      ? { workflowBundle: { codePath: BUNDLE_PATH } }
+      : { workflowsPath: require.resolve('../workflows') }),
+  };
+  const workers = await Promise.all(
+    [
+      { taskQueue: TASK_QUEUE, ...BILLING },
+      { taskQueue: WEBHOOK_TASK_QUEUE, ...WEBHOOKS },
+    ].map((own) =>
+      Worker.create({
+        ...shared,
+        ...own,
+        namespace: config.TEMPORAL_NAMESPACE,
+        shutdownGraceTime: SHUTDOWN_GRACE,
+        shutdownForceTime: SHUTDOWN_FORCE,
+      }),
+    ),
+  );
+  stopOnSignals(workers, log);
+  relay.watch();
+  log.info('worker is ready');
+  try {
+    await Promise.all(workers.map((worker) => worker.run()));
+  } finally {
+    await relay.stop();
+    await connector.close();
+    await connection.close();
+    await db.destroy();
+    log.info('worker has stopped');
+  }
+}
+
+async function connect(config: Parameters<typeof connectionOptions>[0]): Promise<NativeConnection> {
+  const timeout = new Promise<never>((_, reject) => {
+    setTimeout(
+      () => reject(new Error(`no answer within ${CONNECT_TIMEOUT_MS / 1000} s`)),
+      CONNECT_TIMEOUT_MS,
+    ).unref();
+  });
+  try {
+    return await Promise.race([NativeConnection.connect(connectionOptions(config)), timeout]);
+  } catch (cause) {
+    throw new Error(
+      `Temporal is not reachable at ${config.TEMPORAL_ADDRESS}. Start it, or correct TEMPORAL_ADDRESS.`,
+      { cause },
+    );
+  }
+}
+
+/** The first signal drains; the runtime's own handlers stay out of it, so that all stops in one order. */
+function stopOnSignals(workers: Worker[], log: Logger): void {
+  let stopping = false;
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      if (stopping) return;
+      stopping = true;
+      log.info({ signal }, 'worker drains and stops');
+      for (const worker of workers) {
+        if (worker.getState() === 'RUNNING') worker.shutdown();
+      }
+    });
+  }
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+});

@@ -1,0 +1,42 @@
+import {
+  proxyLocalActivities,
+  setCurrentDetails,
+  upsertSearchAttributes,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { IntentActivities } from '../activities/intent';
+import type { WebhookActivities } from '../activities/webhook';
+import { local } from './local';
+import { SEARCH_ATTRIBUTE } from './search-attributes';
+import { listenForWakes } from './wake';
+
+const { settleIntent } = proxyLocalActivities<IntentActivities>(
+  local('Decline it if its window has passed; see whether it is still open'),
+);
+const { deliverFirstAttempts } = proxyLocalActivities<WebhookActivities>(
+  local('First attempt of each new webhook'),
+);
+
+/**
+ * One billing intent: tells the bank, waits for the customer's decision or for the window to pass, and tells
+ * the merchant (and the bank, where it did not answer) how it ended.
+ *
+ * @param intentId the row is there before this starts
+ */
+export async function intent(intentId: string): Promise<void> {
+  const { workflowId } = workflowInfo();
+  const wakes = listenForWakes();
+  for (;;) {
+    await deliverFirstAttempts(workflowId);
+    wakes.look();
+    const { status, closesInMs } = await settleIntent(intentId);
+    if (closesInMs === null) {
+      await deliverFirstAttempts(workflowId);
+      setCurrentDetails(`The intent is ${status}.`);
+      upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.status, value: status }]);
+      return;
+    }
+    setCurrentDetails(`Waiting for the customer's decision. The window closes in ${closesInMs} ms.`);
+    await wakes.sleep(closesInMs, 'The bank may answer until the window closes');
+  }
+}
