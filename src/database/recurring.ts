@@ -1,3 +1,4 @@
+import type { Frequency } from '../domain/calendar';
 import { hasEnded, permitted, statusOf, type ScheduleStatus } from '../domain/recurring';
 import { rows, type Executor } from './connection';
 import { recordEvents, type AuditEvent } from './event';
@@ -21,7 +22,7 @@ export interface ScheduleRow {
   amount: bigint;
   currency: string;
   description: string | null;
-  frequency: 'daily' | 'weekly' | 'monthly' | 'yearly';
+  frequency: Frequency;
   interval: number;
   startAt: Date;
   endAt: Date | null;
