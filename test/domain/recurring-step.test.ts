@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import {
   nextBilling,
   nextStep,
@@ -45,8 +45,8 @@ function step(schedule: Partial<Schedule>, billings: Partial<Billings>, now: Dat
 
 const first = { n: 0, attempts: 1, firstAttemptAt: START, lastAttemptAt: START };
 
-function declined(reason: string, more: Partial<OpenBilling> = {}): OpenBilling {
-  return { ...first, ...more, status: 'pending', charge: { status: 'declined', reason } } as OpenBilling;
+function declined(reason: string, more: Partial<typeof first> = {}): OpenBilling {
+  return { ...first, ...more, status: 'pending', charge: { status: 'declined', reason } };
 }
 
 function pending(expiresAt: Date): OpenBilling {
@@ -422,37 +422,37 @@ const anySchedule = fc.record({
 const anyAnswers = fc.array(fc.constantFrom('approve', 'approve', 'insufficient_funds', 'denied', 'silent'), {
   minLength: 1,
   maxLength: 12,
-}) as fc.Arbitrary<('approve' | 'insufficient_funds' | 'denied' | 'silent')[]>;
+});
 /** Gaps between looks in hours, from minutes to outages of months. */
 const anyGaps = fc.array(fc.oneof(fc.integer({ min: 1, max: 30 }), fc.integer({ min: 1, max: 3_000 })), {
   minLength: 1,
   maxLength: 120,
 });
 
-describe('whatever banks answer and however long the service was away', () => {
-  function playAny(
-    {
-      endAfterDays,
-      ...terms
-    }: {
-      frequency: Schedule['frequency'];
-      interval: number;
-      maxBillings: number | null;
-      endAfterDays: number | null;
-    },
-    answers: Parameters<typeof play>[1],
-    gapsInHours: number[],
-  ) {
-    let at = START;
-    const looks = gapsInHours.map((hours) => (at = after(hours * 3_600_000, at)));
-    const schedule = {
-      ...monthly,
-      ...terms,
-      endAt: endAfterDays === null ? null : after(endAfterDays * DAY),
-    };
-    return { schedule, ...play(schedule, answers, looks) };
-  }
+function playAny(
+  {
+    endAfterDays,
+    ...terms
+  }: {
+    frequency: Schedule['frequency'];
+    interval: number;
+    maxBillings: number | null;
+    endAfterDays: number | null;
+  },
+  answers: Parameters<typeof play>[1],
+  gapsInHours: number[],
+) {
+  let at = START;
+  const looks = gapsInHours.map((hours) => (at = after(hours * 3_600_000, at)));
+  const schedule = {
+    ...monthly,
+    ...terms,
+    endAt: endAfterDays === null ? null : after(endAfterDays * DAY),
+  };
+  return { schedule, ...play(schedule, answers, looks) };
+}
 
+describe('whatever banks answer and however long the service was away', () => {
   it('every due date is charged or skipped once, in order, never early and never beyond the end', () => {
     fc.assert(
       fc.property(anySchedule, anyAnswers, anyGaps, (terms, answers, gaps) => {
