@@ -47,8 +47,8 @@ export interface Announcement {
   items: object[];
 }
 
-/** What one attempt needs to know. */
-export interface DeliveryToAttempt {
+/** What one attempt needs to know, as stored; `openDelivery` gives the rest. */
+export interface DeliveryToAttempt extends SealedSecrets {
   id: string;
   entityId: string;
   webhookType: WebhookType;
@@ -59,6 +59,11 @@ export interface DeliveryToAttempt {
   url: string | null;
   /** The recipient's last attempt, of whatever delivery, has failed. */
   failing: boolean;
+  bodySealed: Buffer;
+}
+
+/** What of an attempt is secret. */
+export interface OpenDelivery {
   body: string;
   /** One or, during a rotation, two: the old one first. */
   secrets: [string, ...string[]];
@@ -201,41 +206,31 @@ const TO_ATTEMPT = `
          ${SEALED_SECRETS}
   FROM webhook_deliveries d JOIN webhook_endpoints w ON w.entity_id = d.entity_id`;
 
-type SealedToAttempt = Omit<DeliveryToAttempt, 'body' | 'secrets'> & SealedSecrets & { bodySealed: Buffer };
-
-function opened(keyring: Keyring, sealed: SealedToAttempt): DeliveryToAttempt {
-  const { bodySealed, secretSealed, previousSecretSealed, ...rest } = sealed;
-  return {
-    ...rest,
-    body: open(keyring, bodySealed, bodyPlace(rest.id)),
-    secrets: openWebhookSecrets(keyring, rest.entityId, { secretSealed, previousSecretSealed }),
-  };
-}
-
 /**
  * What a carrier announced and nobody has attempted yet, oldest first. One call announces at most 100 items,
  * so there are hardly more than 101 of these: one for each bank and one for the merchant.
  */
-export async function unattempted(
-  db: Executor,
-  keyring: Keyring,
-  carrier: string,
-): Promise<DeliveryToAttempt[]> {
-  const found = await rows<SealedToAttempt>(
+export async function unattempted(db: Executor, carrier: string): Promise<DeliveryToAttempt[]> {
+  return rows<DeliveryToAttempt>(
     db,
     `${TO_ATTEMPT} WHERE d.carrier = :carrier AND d.status = 'pending' AND d.attempts = 0 ORDER BY d.event_id`,
     { carrier },
   );
-  return found.map((one) => opened(keyring, one));
 }
 
 export async function deliveryToAttempt(
   db: Executor,
-  keyring: Keyring,
   deliveryId: string,
 ): Promise<DeliveryToAttempt | undefined> {
-  const found = await row<SealedToAttempt>(db, `${TO_ATTEMPT} WHERE d.id = :deliveryId`, { deliveryId });
-  return found && opened(keyring, found);
+  return row<DeliveryToAttempt>(db, `${TO_ATTEMPT} WHERE d.id = :deliveryId`, { deliveryId });
+}
+
+/** @throws KeyringError where the ring lacks a key that the body or a secret was sealed with */
+export function openDelivery(keyring: Keyring, delivery: DeliveryToAttempt): OpenDelivery {
+  return {
+    body: open(keyring, delivery.bodySealed, bodyPlace(delivery.id)),
+    secrets: openWebhookSecrets(keyring, delivery.entityId, delivery),
+  };
 }
 
 /**
