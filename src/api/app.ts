@@ -11,6 +11,7 @@ import {
   respondToBillingRequest,
   showBillingRequest,
 } from './billing-request';
+import { banksOfCustomer, byEmail, onboardCustomers, onboardingBody } from './customer';
 import type { ApiDeps } from './deps';
 import { livenessEndpoint, readinessEndpoint } from './health';
 import {
@@ -31,6 +32,26 @@ import { changeEndpoint, endpointBody, showEndpoint } from './webhook-endpoint';
 /** The whole API on one page. Each entry: who may call it, which bucket pays, what it takes, what does it. */
 function routes(deps: ApiDeps): Route[] {
   return [
+    route(
+      'post',
+      '/v1/bank/customers',
+      {
+        roles: ['bank'],
+        limit: 'caller',
+        body: onboardingBody,
+        bodyLimitBytes: 16 * 1024 * 1024,
+        status: 201,
+        idempotent: true,
+      },
+      onboardCustomers,
+    ),
+    route(
+      'get',
+      '/v1/customer/banks',
+      { roles: ['merchant'], limit: 'lookup', query: byEmail },
+      banksOfCustomer,
+    ),
+
     route(
       'post',
       '/v1/provider/merchants',

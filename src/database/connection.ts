@@ -21,6 +21,14 @@ const STATEMENT_TIMEOUT_MS = 10_000;
 /** A dead database must become a 503 within 5 s, so connecting and waiting for a connection end before. */
 const ACQUIRE_TIMEOUT_MS = 4_000;
 
+/** knex prints what it also throws: whoever catches it decides what is told. */
+export const SILENT: Knex.Logger = {
+  warn: () => undefined,
+  error: () => undefined,
+  deprecate: () => undefined,
+  debug: () => undefined,
+};
+
 /**
  * Opens the pool that API and worker use, as the role `assent_app`, whoever the URL logs in as.
  *
@@ -40,6 +48,7 @@ export function openDatabase(url: string, poolSize: number): Database {
     },
     // Errors reach the log: with this they show a statement's text, never the values bound to it.
     compileSqlOnError: false,
+    log: SILENT,
     pool: { min: 0, max: poolSize, acquireTimeoutMillis: ACQUIRE_TIMEOUT_MS, propagateCreateError: true },
   });
 }

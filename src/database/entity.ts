@@ -84,7 +84,7 @@ export async function findEntity(db: Executor, entityId: string): Promise<Entity
 
 /** All of them, oldest first: made by hand or by providers, they are few enough for one answer. */
 export async function listEntities(db: Executor): Promise<Entity[]> {
-  return rows<Entity>(db, `SELECT ${COLUMNS} FROM entities ORDER BY id`);
+  return rows<Entity>(db, `SELECT ${COLUMNS} FROM entities ORDER BY created_at, id`);
 }
 
 /** @returns false for an unknown entity */

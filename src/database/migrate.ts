@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join, parse } from 'node:path';
 import knex, { type Knex } from 'knex';
+import { SILENT } from './connection';
 
 const FOLDER = join(__dirname, '../../migrations');
 /** Any number that no other advisory lock of the database uses. */
@@ -19,7 +20,8 @@ const source: Knex.MigrationSource<string> = {
       .map((file) => parse(file).name)
       .sort(),
   getMigrationName: (name) => name,
-  getMigration: async (name) => (await import(join(FOLDER, name))) as Migration,
+  // Not `import()`, which wants to know whether it is `.ts` or `.js`.
+  getMigration: (name) => Promise.resolve(require(join(FOLDER, name)) as Migration),
 };
 
 /**
@@ -56,6 +58,7 @@ async function migrating<Result>(ownerUrl: string, work: (db: Knex) => Promise<R
     // One connection holds the lock, the other migrates.
     pool: { min: 0, max: 2 },
     migrations: { migrationSource: source },
+    log: SILENT,
   });
   try {
     return await db.transaction(async (lock) => {

@@ -1,0 +1,13 @@
+#!/usr/bin/env node
+'use strict';
+// The operator's commands: from source in a checkout, from the build in an installation.
+const { existsSync } = require('node:fs');
+const { join } = require('node:path');
+
+const source = join(__dirname, '../src/cli/main.ts');
+if (existsSync(source)) {
+  require('tsx/cjs');
+  require(source);
+} else {
+  require('../dist/src/cli/main.js');
+}

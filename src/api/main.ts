@@ -1,0 +1,96 @@
+import type { Server } from 'node:http';
+import type { Logger } from 'pino';
+import { ConfigError, readConfig, requireServers } from '../config';
+import { openDatabase, type Database } from '../database/connection';
+import { expireKeys } from '../database/idempotency';
+import { KeyringError, readKeyring } from '../database/keyring';
+import { deleteFullBuckets } from '../database/rate-limit';
+import { databaseProblems } from '../database/readiness';
+import { createLogger } from '../log';
+import { lazyClient } from '../temporal/connection';
+import { temporalProblems } from '../temporal/readiness';
+import { createRelay } from '../temporal/relay';
+import { createApp } from './app';
+
+/**
+ * The API process. It starts and accepts work while Temporal is away, and answers 503 while Postgres is.
+ * Any number of them may run; they share nothing but Postgres.
+ */
+
+/** Longest that a stop waits for requests in hand, well within the 10 s that supervisors give. */
+const DRAIN_MS = 8_000;
+/** A request that takes longer to arrive than this is not one of ours. */
+const REQUEST_TIMEOUT_MS = 30_000;
+/** How often what has expired is swept away. */
+const SWEEP_MS = 60_000;
+
+async function main(): Promise<void> {
+  const config = requireServers(readConfig(process.env));
+  const log = createLogger(config, 'api');
+  const ring = readKeyring(config.ASSENT_KEYS);
+  const db = openDatabase(config.DATABASE_URL, config.DATABASE_POOL);
+  const temporal = lazyClient(config);
+  const relay = createRelay(db, temporal, log);
+  const app = createApp({
+    config,
+    db,
+    ring,
+    log,
+    readiness: async () => (await Promise.all([databaseProblems(db), temporalProblems(temporal)])).flat(),
+    afterCommit: () => relay.kick(),
+  });
+
+  const port = config.PORT + config.PORT_OFFSET;
+  const server = app.listen(port);
+  server.requestTimeout = REQUEST_TIMEOUT_MS;
+  await listening(server, port);
+  log.info({ port }, 'API is ready');
+  const sweeper = setInterval(() => void sweep(db, log), SWEEP_MS);
+
+  await Promise.race(
+    ['SIGINT', 'SIGTERM'].map((signal) => new Promise((seen) => process.once(signal, seen))),
+  );
+  log.info('API stops');
+  clearInterval(sweeper);
+  await drained(server);
+  await relay.stop();
+  await temporal.connection.close();
+  await db.destroy();
+}
+
+async function listening(server: Server, port: number): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('listening', resolve);
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      reject(
+        error.code === 'EADDRINUSE'
+          ? new ConfigError(
+              `PORT: ${port} is taken. Stop what listens there, or set PORT or PORT_OFFSET to use another.`,
+            )
+          : error,
+      );
+    });
+  });
+}
+
+/** Takes no more requests, and ends when the last in hand is answered or out of time. */
+async function drained(server: Server): Promise<void> {
+  const cutOff = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
+  await new Promise((resolve) => server.close(resolve));
+  clearTimeout(cutOff);
+}
+
+async function sweep(db: Database, log: Logger): Promise<void> {
+  try {
+    await expireKeys(db);
+    await deleteFullBuckets(db);
+  } catch (error) {
+    log.warn({ err: error }, 'what has expired is left for the next sweep');
+  }
+}
+
+main().catch((error: unknown) => {
+  const known = error instanceof ConfigError || error instanceof KeyringError;
+  process.stderr.write(`${known ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+});

@@ -1,0 +1,67 @@
+import { Command } from 'commander';
+import { ConfigError, readConfig, type Config } from '../config';
+import { isUnavailable } from '../database/availability';
+import { KeyringError } from '../database/keyring';
+import { openEngine, type Engine } from './engine';
+
+/** What a command has to tell: the object for programs, and the same in words. */
+export interface Outcome {
+  json: object;
+  text: string;
+}
+
+/** Something that the operator can mend. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError';
+}
+
+type Action = (...given: unknown[]) => Promise<void>;
+
+/** A command below `parent` that takes `--json`. */
+export function command(parent: Command, name: string, description: string): Command {
+  return parent
+    .command(name)
+    .description(description)
+    .option('--json', 'print one JSON object and nothing else');
+}
+
+/** An action that prints its outcome, as words or as JSON. Its arguments are the command's, then its options. */
+export function telling(work: (config: Config, ...args: never[]) => Promise<Outcome>): Action {
+  return async (...given) => {
+    const self = given.at(-1);
+    const outcome = await work(readConfig(process.env), ...(given as never[]));
+    const json = self instanceof Command && self.opts<{ json?: boolean }>().json === true;
+    process.stdout.write(`${json ? JSON.stringify(outcome.json) : outcome.text}\n`);
+  };
+}
+
+/** The same for a command that works on a running engine. */
+export function onEngine(
+  work: (engine: Engine, config: Config, ...args: never[]) => Promise<Outcome>,
+): Action {
+  return telling(async (config, ...args) => {
+    const engine = openEngine(config);
+    try {
+      return await work(engine, config, ...args);
+    } finally {
+      await engine.db.destroy();
+    }
+  });
+}
+
+/** Postgres's code for a table that is not there. */
+const UNDEFINED_TABLE = '42P01';
+
+/** What went wrong, in words that help; a fault of ours with all that is known about it. */
+export function explained(error: unknown): string {
+  if (error instanceof CommandError || error instanceof ConfigError || error instanceof KeyringError) {
+    return error.message;
+  }
+  if (isUnavailable(error)) {
+    return 'the database does not answer. Run "npm start" in this folder, or correct DATABASE_URL.';
+  }
+  if (error instanceof Error && 'code' in error && error.code === UNDEFINED_TABLE) {
+    return 'the database has no schema yet: run "assent migrate"';
+  }
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

@@ -1,0 +1,134 @@
+import { z } from 'zod';
+import * as fields from '../../src/api/fields';
+import { check } from '../../src/api/validation';
+
+/** What the schema says of a value: the value that it makes, or its complaint. */
+function judge(schema: z.ZodType, input: unknown): unknown {
+  const checked = check(schema, input, '');
+  return checked.problems ? checked.problems.map(({ path, message }) => `${path} ${message}`) : checked.value;
+}
+
+describe('text', () => {
+  it.each([
+    [' a ', 'a'],
+    ['e\u0301', 'é'],
+    ['x'.repeat(10), 'x'.repeat(10)],
+    ['👩‍👩‍👧', '👩‍👩‍👧'],
+  ])('%j is taken as %j', (given, taken) => {
+    expect(judge(fields.text(10), given)).toBe(taken);
+  });
+
+  it.each([
+    ['', 'must not be empty'],
+    ['  ', 'must not be empty'],
+    ['x'.repeat(11), 'must have at most 10 characters'],
+    [7, 'must be a string'],
+    [undefined, 'is required'],
+    [null, 'must be a string'],
+  ])('%j is refused: it %s', (given, complaint) => {
+    expect(judge(fields.text(10), given)).toEqual([`body ${complaint}`]);
+  });
+
+  it.each(['a\u0000', 'a\nb', '\ud800', 'a\u202eb', '\u2066', '\u0085', '\u200f'])(
+    '%j is refused, for it would not show as it is',
+    (given) => {
+      expect(judge(fields.text(10), given)).toEqual([
+        'body must not have control or text-direction characters',
+      ]);
+    },
+  );
+});
+
+describe('an id', () => {
+  it('that is malformed becomes one that nothing has, so that it is unknown and not invalid', () => {
+    const known = 'cus_01m7ygk0qjezfapa59qk2wf3wm';
+    expect(judge(fields.id('customer'), known)).toBe(known);
+    expect(judge(fields.id('merchant'), known)).toBe('');
+    expect(judge(fields.id('customer'), 'cus_\u0000')).toBe('');
+    expect(judge(fields.id('customer'), 7)).toEqual(['body must be a string']);
+  });
+});
+
+describe('an instant', () => {
+  it.each([
+    ['2026-03-01T09:00:00+01:00', '2026-03-01T08:00:00.000Z'],
+    ['2026-03-01T09:00:00.250Z', '2026-03-01T09:00:00.250Z'],
+  ])('%s is %s', (given, taken) => {
+    expect(judge(fields.instant, given)).toEqual(new Date(taken));
+  });
+
+  it.each(['2026-03-01', '2026-03-01T09:00:00', '2026-02-30T09:00:00Z', 'tomorrow', ''])(
+    '%j is refused, with an example of what is taken',
+    (given) => {
+      expect(judge(fields.instant, given)).toEqual([
+        'body must be a date and time with offset, as 2026-03-01T09:00:00+01:00',
+      ]);
+    },
+  );
+});
+
+const names = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`n${i}`, i]));
+
+describe('metadata', () => {
+  it('takes up to 50 names of text, numbers, true and false', () => {
+    const given = { a: 'x'.repeat(500), b: 1.5, c: false };
+    expect(judge(fields.metadata, given)).toEqual(given);
+    expect(judge(fields.metadata, names(50))).toEqual(names(50));
+    expect(judge(fields.metadata, names(51))).toEqual(['body must have at most 50 names']);
+  });
+
+  it.each([
+    ['a name of 41 characters', { ['n'.repeat(41)]: 1 }],
+    ['text of 501 characters', { a: 'x'.repeat(501) }],
+    ['an object', { a: {} }],
+    ['null', { a: null }],
+    ['a list', []],
+  ])('refuses %s', (_, given) => {
+    expect(check(fields.metadata, given, '').problems).toHaveLength(1);
+  });
+});
+
+describe('a list', () => {
+  const list = fields.list(fields.text(5), 3);
+
+  it('has 1 to its most entries, each once', () => {
+    expect(judge(list, ['a', 'b', 'c'])).toEqual(['a', 'b', 'c']);
+    expect(judge(list, [])).toEqual(['body must have at least 1 entry']);
+    expect(judge(list, ['a', 'b', 'c', 'd'])).toEqual(['body must have at most 3 entries']);
+    expect(judge(list, ['a', ' a', 'b'])).toEqual(['[1] is the same as an earlier entry']);
+  });
+});
+
+describe('pagination', () => {
+  const page = z.strictObject(fields.pagination(['createdAt', 'amount']));
+
+  it('has defaults', () => {
+    expect(judge(page, {})).toEqual({ page: 1, limit: 20, sortBy: 'createdAt', sortOrder: 'desc' });
+  });
+
+  it('names every parameter that is out of bounds', () => {
+    const given = { page: '0', limit: '101', sortBy: 'password', sortOrder: 'up', x: '1' };
+    expect(judge(page, given)).toEqual([
+      'page must be at least 1',
+      'limit must be at most 100',
+      'sortBy must be one of createdAt, amount',
+      'sortOrder must be one of asc, desc',
+      'x is not a known field',
+    ]);
+  });
+
+  it.each(['1.5', '-1', '1e3', '', ' 1', '99999999999'])('refuses the page %j', (given) => {
+    expect(judge(page, { page: given })).toEqual(['page must be a whole number']);
+  });
+});
+
+describe('a web address', () => {
+  it.each(['http://a.example', 'ftp://a.example', 'https://user:pass@a.example', 'a.example', 'https://'])(
+    '%s is refused where https is asked for',
+    (given) => {
+      expect(judge(fields.webUrl(['https']), given)).toEqual([
+        'body must be an address that starts with https://, without user or password',
+      ]);
+    },
+  );
+});

@@ -1,0 +1,67 @@
+import * as fc from 'fast-check';
+import { canonicalJson, parseJson } from '../../src/api/json';
+
+const parse = (text: string) => parseJson(Buffer.from(text));
+const refusal = (problem: object) =>
+  expect.objectContaining({ code: 'invalid_request', problems: [expect.objectContaining(problem)] }) as Error;
+
+describe('a JSON body', () => {
+  it('is read as JSON.parse reads it', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
+        fc.pre(!JSON.stringify(value).includes('__proto__'));
+        expect(parse(JSON.stringify(value))).toEqual(JSON.parse(JSON.stringify(value)));
+      }),
+    );
+  });
+
+  it.each([
+    ['{"a":1,"b":{"a":2},"c":[{"a":3},{"a":4}]}'],
+    ['{"a":"a","b":"\\"a\\":","c":"{\\"a\\":1"}'],
+    ['"x"'],
+    ['12'],
+  ])('may use a key again in another object: %s', (text) => {
+    expect(parse(text)).toEqual(JSON.parse(text));
+  });
+
+  it.each(['{"a":1,"a":2}', '{"a":1,"b":{},"a":2}', '{"a":1,"\\u0061":2}', '[{"a" : 1 , "a"\n: 2}]'])(
+    'that names a key twice is refused: %s',
+    (text) => {
+      expect(() => parse(text)).toThrow(refusal({ path: 'a', message: 'occurs twice in one object' }));
+    },
+  );
+
+  it('that tries to reach a prototype is refused', () => {
+    expect(() => parse('{"__proto__":{"admin":true}}')).toThrow(refusal({ path: '__proto__' }));
+  });
+
+  it('is refused beyond 16 levels, without a stack overflow', () => {
+    expect(parse('['.repeat(16) + ']'.repeat(16))).toBeDefined();
+    expect(() => parse('['.repeat(17) + ']'.repeat(17))).toThrow(
+      refusal({ message: 'is nested more than 16 levels deep' }),
+    );
+    expect(() => parse('['.repeat(120_000) + ']'.repeat(120_000))).toThrow(refusal({ path: 'body' }));
+  });
+
+  it.each([['{'], [''], ['{"a":1,}'], ["{'a':1}"], ['NaN'], ['{"secret":"4111-1111" x}']])(
+    'that is broken is refused without quoting it: %s',
+    (text) => {
+      expect(() => parse(text)).toThrow(refusal({ path: 'body', message: 'is not valid JSON in UTF-8' }));
+      expect(() => parse(text)).not.toThrow(/4111/);
+    },
+  );
+
+  it('that is not UTF-8 is refused', () => {
+    expect(() => parseJson(Buffer.from([0x22, 0xff, 0x22]))).toThrow(refusal({ path: 'body' }));
+  });
+});
+
+describe('the canonical form', () => {
+  it('is the same for every spelling of a value, and another for another value', () => {
+    expect(canonicalJson(parse('{ "b": 1e2, "a": [1, {"d":"\\u0041","c":null}] }'))).toBe(
+      canonicalJson(parse('{"a":[1.0,{"c":null,"d":"A"}],"b":100}')),
+    );
+    expect(canonicalJson({ a: [1, 2] })).not.toBe(canonicalJson({ a: [2, 1] }));
+    expect(canonicalJson({ a: '1' })).not.toBe(canonicalJson({ a: 1 }));
+  });
+});
