@@ -1,3 +1,5 @@
+import { base32 } from './base32';
+
 /**
  * Ids are TypeIDs (https://github.com/jetify-com/typeid): a prefix that names the kind, `_`, and a UUIDv7
  * as 26 characters of Crockford's base32 in lower case. They sort by time of creation.
@@ -23,19 +25,12 @@ export const ID_PREFIX = {
 
 export type IdKind = keyof typeof ID_PREFIX;
 
-const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 // A UUID has 128 bits and 26 base32 characters hold 130: the first character is at most 7.
 const SUFFIX = /^[0-7][0-9abcdefghjkmnpqrstvwxyz]{25}$/;
 
 /** @param uuid 16 bytes */
 export function encodeId(kind: IdKind, uuid: Uint8Array): string {
-  let value = uuid.reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
-  let suffix = '';
-  for (let i = 0; i < 26; i++) {
-    suffix = ALPHABET[Number(value & 31n)] + suffix;
-    value >>= 5n;
-  }
-  return `${ID_PREFIX[kind]}_${suffix}`;
+  return `${ID_PREFIX[kind]}_${base32(uuid)}`;
 }
 
 export function isId(kind: IdKind, text: string): boolean {

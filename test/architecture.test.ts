@@ -1,0 +1,245 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, join, posix, relative } from 'node:path';
+
+/*
+ * The arrows between layers, and the few rules of style that a machine can keep. Imports are read with regular
+ * expressions: the forms are few, and prettier writes each in one way.
+ */
+
+const ROOT = join(__dirname, '..');
+
+interface Source {
+  /** From the root of the project, with forward slashes: `src/domain/money.ts`. */
+  path: string;
+  text: string;
+}
+
+interface Import {
+  /** A file without its extension (`src/domain/money`), a package (`zod`), or what could not be read. */
+  target: string;
+  typeOnly: boolean;
+}
+
+const STATIC = /^(import|export)\s+(type\s+)?(?:[\w*{][^'"`;]*?\sfrom\s+)?'([^']+)'/gm;
+const DYNAMIC = /\b(?:import|require)\s*\(\s*([^)]*)/g;
+const LITERAL = /^'([^']+)'\s*,?\s*$/;
+
+function importsOf({ path, text }: Source): Import[] {
+  const code = text.replace(/^\s*\/\*[\s\S]*?\*\//gm, '').replace(/^\s*\/\/.*$/gm, '');
+  return [
+    ...[...code.matchAll(STATIC)].map(([, , type, from]) => ({
+      from: from ?? '',
+      typeOnly: type !== undefined,
+    })),
+    ...[...code.matchAll(DYNAMIC)].map(([, argument = '']) => ({
+      from: LITERAL.exec(argument)?.[1] ?? `a computed import (${argument.trim()})`,
+      typeOnly: false,
+    })),
+  ].map(({ from, typeOnly }) => ({
+    target: from.startsWith('.') ? posix.join(posix.dirname(path), from) : from,
+    typeOnly,
+  }));
+}
+
+/** What each layer, or file beside the layers, may import of `src`, beside itself: layers, or modules of one. */
+const ARROWS: Record<string, readonly string[]> = {
+  config: ['domain'],
+  log: ['config'],
+  domain: [],
+  database: ['domain'],
+  workflows: ['domain'],
+  temporal: ['database', 'domain', 'workflows/messages', 'workflows/search-attributes', 'config', 'log'],
+  activities: ['domain', 'database', 'temporal', 'workflows/messages', 'config', 'log'],
+  api: ['domain', 'database', 'temporal', 'workflows/messages', 'config', 'log'],
+};
+
+/** Folders of entry points, which put the layers together; so does each `main.ts`. */
+const COMPOSING = ['worker', 'start', 'cli'];
+
+/** Packages that only some layers may use; a layer without a line may use any. */
+const PACKAGES: Record<string, RegExp> = {
+  domain: /^(big\.js|temporal-polyfill|node:crypto)$/,
+  workflows: /^(@temporalio\/(workflow|common)|temporal-polyfill)$/,
+};
+/** Checking input is the business of the door, and zod would double the size of the workflow bundle. */
+const ZOD_USERS = ['api', 'config'];
+
+function layerOf(path: string): string {
+  return (
+    path
+      .replace(/^src\//, '')
+      .split('/')[0]
+      ?.replace(/\.ts$/, '') ?? ''
+  );
+}
+
+function composes(path: string): boolean {
+  return COMPOSING.includes(layerOf(path)) || basename(path) === 'main.ts';
+}
+
+function arrowProblems(source: Source): string[] {
+  return importsOf(source)
+    .filter((one) => !isAllowed(source.path, one))
+    .map(({ target, typeOnly }) => `${source.path} → ${typeOnly ? 'type of ' : ''}${target}`);
+}
+
+function isAllowed(path: string, { target, typeOnly }: Import): boolean {
+  const layer = layerOf(path);
+  // Migrations are found by listing their folder.
+  if (target.startsWith('a computed import')) return path === 'src/database/migrate.ts';
+  if (!target.startsWith('src/')) {
+    if (target.startsWith('.') || /^(test|demo|migrations)\//.test(target)) return false;
+    if (target === 'zod') return ZOD_USERS.includes(layer);
+    return PACKAGES[layer]?.test(target) ?? true;
+  }
+  const to = target.slice('src/'.length);
+  if (layerOf(target) === layer || composes(path)) return true;
+  if (layer === 'workflows' && layerOf(target) === 'activities') return typeOnly;
+  return ARROWS[layer]?.some((arrow) => to === arrow || to.startsWith(`${arrow}/`)) ?? false;
+}
+
+/** What makes a function's answer depend on more than its arguments. */
+const IMPURE =
+  /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\brandom(Bytes|UUID|Int)\(|\bperformance\b|\bprocess\.|\bconsole\./;
+
+function purityProblems({ path, text }: Source): string[] {
+  return text
+    .split('\n')
+    .filter((line) => IMPURE.test(line) && !/^\s*(\/\/|\/?\*)/.test(line))
+    .map((line) => `${path}: ${line.trim()}`);
+}
+
+function filesUnder(folder: string): Source[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .map((file) => ({
+      path: relative(ROOT, file).replaceAll('\\', '/'),
+      text: readFileSync(file, 'utf8'),
+    }));
+}
+
+const src = filesUnder('src');
+
+describe('the layers', () => {
+  it('import each other along the arrows only', () => {
+    expect(src.flatMap(arrowProblems)).toEqual([]);
+  });
+
+  it('are all known, so that a new folder cannot go around them', () => {
+    const unknown = src.filter(({ path }) => !ARROWS[layerOf(path)] && !COMPOSING.includes(layerOf(path)));
+    expect(unknown.map(({ path }) => path)).toEqual([]);
+  });
+
+  it('have a domain that is the same today and tomorrow: no clock, no dice, no environment', () => {
+    expect(src.filter(({ path }) => layerOf(path) === 'domain').flatMap(purityProblems)).toEqual([]);
+  });
+
+  it('get their settings from the entry points, which alone have the environment read', () => {
+    const readers = src
+      .filter(({ text }) => /process\.env|\breadConfig\(/.test(text))
+      .map(({ path }) => path);
+    expect(readers.filter((path) => path !== 'src/config.ts' && !composes(path))).toEqual([]);
+  });
+
+  it('leave the environment to settings: an entry point only hands it on', () => {
+    const readers = src.filter(({ text }) => /process\.env\b(?=[.[])/.test(text)).map(({ path }) => path);
+    expect(readers).toEqual([]);
+  });
+});
+
+describe('a planted import', () => {
+  const planted: [path: string, code: string, problem: string | undefined][] = [
+    ['src/domain/a.ts', `import { b } from '../database/b';`, 'src/domain/a.ts → src/database/b'],
+    [
+      'src/domain/a.ts',
+      `import type { B } from '../database/b';`,
+      'src/domain/a.ts → type of src/database/b',
+    ],
+    ['src/domain/a.ts', `import {\n  b,\n  c,\n} from '../api/b';`, 'src/domain/a.ts → src/api/b'],
+    ['src/domain/a.ts', `import * as b from '../api/b';`, 'src/domain/a.ts → src/api/b'],
+    ['src/domain/a.ts', `import b, { type C } from '../api/b';`, 'src/domain/a.ts → src/api/b'],
+    ['src/domain/a.ts', `export { b } from '../api/b';`, 'src/domain/a.ts → src/api/b'],
+    ['src/domain/a.ts', `export * from '../api/b';`, 'src/domain/a.ts → src/api/b'],
+    ['src/domain/a.ts', `import '../api/b';`, 'src/domain/a.ts → src/api/b'],
+    ['src/domain/a.ts', `const b = await import('../api/b');`, 'src/domain/a.ts → src/api/b'],
+    ['src/domain/a.ts', `const b = require('../api/b');`, 'src/domain/a.ts → src/api/b'],
+    ['src/domain/a.ts', `type B = import('../api/b').B;`, 'src/domain/a.ts → src/api/b'],
+    ['src/domain/a.ts', `await import(name);`, 'src/domain/a.ts → a computed import (name)'],
+    ['src/domain/a.ts', `await import(\`../api/b\`);`, 'src/domain/a.ts → a computed import (`../api/b`)'],
+    ['src/domain/a.ts', `import { z } from 'zod';`, 'src/domain/a.ts → zod'],
+    ['src/domain/a.ts', `import { readFile } from 'node:fs';`, 'src/domain/a.ts → node:fs'],
+    ['src/domain/a.ts', `import type { Config } from '../config';`, 'src/domain/a.ts → type of src/config'],
+    ['src/domain/a.ts', `import { b } from './b';\nimport Big from 'big.js';`, undefined],
+    [
+      'src/domain/a.ts',
+      `const all = '**/*.ts';\nawait import('../api/b');\n/* the end */`,
+      'src/domain/a.ts → src/api/b',
+    ],
+    ['src/domain/a.ts', `// import { b } from '../api/b';`, undefined],
+    ['src/database/a.ts', `import { z } from 'zod';`, 'src/database/a.ts → zod'],
+    ['src/database/a.ts', `import { b } from '../temporal/b';`, 'src/database/a.ts → src/temporal/b'],
+    ['src/database/a.ts', `import { b } from '../domain/b';\nimport knex from 'knex';`, undefined],
+    ['src/workflows/a.ts', `import { b } from '../activities/b';`, 'src/workflows/a.ts → src/activities/b'],
+    ['src/workflows/a.ts', `export type { B } from '../activities/b';`, undefined],
+    ['src/workflows/a.ts', `import type * as b from '../activities/b';`, undefined],
+    ['src/workflows/a.ts', `import { v7 } from 'uuid';`, 'src/workflows/a.ts → uuid'],
+    [
+      'src/temporal/a.ts',
+      `import { b } from '../workflows/intent';`,
+      'src/temporal/a.ts → src/workflows/intent',
+    ],
+    ['src/temporal/a.ts', `import { b } from '../workflows/messages';`, undefined],
+    ['src/activities/a.ts', `import { b } from '../api/b';`, 'src/activities/a.ts → src/api/b'],
+    ['src/api/a.ts', `import { b } from '../activities/b';`, 'src/api/a.ts → src/activities/b'],
+    ['src/workflows/a.ts', `import { b } from '../config';`, 'src/workflows/a.ts → src/config'],
+    ['src/config.ts', `import { b } from './database/b';`, 'src/config.ts → src/database/b'],
+    ['src/api/a.ts', `import type { Config } from '../config';`, undefined],
+    ['src/api/a.ts', `import { b } from '../../test/support/b';`, 'src/api/a.ts → test/support/b'],
+    [
+      'src/api/main.ts',
+      `import { readConfig } from '../config';\nimport { b } from '../activities/b';`,
+      undefined,
+    ],
+    ['src/start/a.ts', `import { b } from '../worker/main';`, undefined],
+    ['src/elsewhere/a.ts', `import { b } from '../domain/b';`, 'src/elsewhere/a.ts → src/domain/b'],
+  ];
+
+  it.each(planted)('in %s, %j, is seen as: %s', (path, text, problem) => {
+    expect(arrowProblems({ path, text })).toEqual(problem === undefined ? [] : [problem]);
+  });
+
+  it('of a clock or of dice is seen in domain', () => {
+    for (const text of [
+      'const at = new Date();',
+      'return Date.now();',
+      'Math.random() < 0.5',
+      'randomBytes(8)',
+    ]) {
+      expect(purityProblems({ path: 'src/domain/a.ts', text })).toHaveLength(1);
+    }
+    expect(purityProblems({ path: 'src/domain/a.ts', text: "new Date(at); // not new Date('now')" })).toEqual(
+      [],
+    );
+  });
+});
+
+const ROOM = /^(utils?|helpers?|common|misc|shared)$/;
+
+/** Folders and file of a path, without extensions. */
+function parts(path: string): string[] {
+  return path.split('/').map((part) => part.replace(/\..*$/, ''));
+}
+
+describe('the style', () => {
+  it('has no room where anything may be put: every file is named for what it holds', () => {
+    const paths = ['src', 'test', 'demo', 'migrations'].flatMap(filesUnder).map(({ path }) => path);
+    expect(paths.filter((path) => parts(path).some((part) => ROOM.test(part)))).toEqual([]);
+    expect(parts('src/api/helpers.test.ts').some((part) => ROOM.test(part))).toBe(true);
+  });
+
+  it('keeps each file of src at 400 lines or fewer, to be read in one sitting', () => {
+    const long = src.filter(({ text }) => text.trimEnd().split('\n').length > 400).map(({ path }) => path);
+    expect(long).toEqual([]);
+  });
+});
