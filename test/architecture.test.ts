@@ -159,6 +159,11 @@ describe('a planted import', () => {
     ['src/domain/a.ts', `import {\n  b,\n  c,\n} from '../api/b';`, 'src/domain/a.ts → src/api/b'],
     ['src/domain/a.ts', `import * as b from '../api/b';`, 'src/domain/a.ts → src/api/b'],
     ['src/domain/a.ts', `import b, { type C } from '../api/b';`, 'src/domain/a.ts → src/api/b'],
+    [
+      'src/domain/a.ts',
+      `import { b } from './b';\nimport { c } from '../api/c';`,
+      'src/domain/a.ts → src/api/c',
+    ],
     ['src/domain/a.ts', `export { b } from '../api/b';`, 'src/domain/a.ts → src/api/b'],
     ['src/domain/a.ts', `export * from '../api/b';`, 'src/domain/a.ts → src/api/b'],
     ['src/domain/a.ts', `import '../api/b';`, 'src/domain/a.ts → src/api/b'],
