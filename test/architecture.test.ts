@@ -61,8 +61,8 @@ const PACKAGES: Record<string, RegExp> = {
   domain: /^(big\.js|temporal-polyfill|node:crypto)$/,
   workflows: /^(@temporalio\/(workflow|common)|temporal-polyfill)$/,
 };
-/** Checking input is the business of the door, and zod would double the size of the workflow bundle. */
-const ZOD_USERS = ['api', 'config'];
+/** Checking input is the business of the doors, and zod would double the size of the workflow bundle. */
+const ZOD_USERS = ['api', 'cli', 'config'];
 
 function layerOf(path: string): string {
   return (
