@@ -25,6 +25,8 @@ module.exports = {
       },
     ],
   },
+  globalSetup: '<rootDir>/test/support/global-setup.ts',
+  globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   transformIgnorePatterns: [`/node_modules/(?!(${esmOnly.join('|')})/)`],
   // Two cores: a third worker only makes the servers under test slower.
   maxWorkers: 2,

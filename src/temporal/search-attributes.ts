@@ -1,4 +1,4 @@
-import { isGrpcServiceError, type Connection } from '@temporalio/client';
+import type { Connection } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
 import { SEARCH_ATTRIBUTE } from '../workflows/search-attributes';
 
@@ -7,18 +7,12 @@ const TYPE = {
   DATETIME: temporal.api.enums.v1.IndexedValueType.INDEXED_VALUE_TYPE_DATETIME,
 } as const;
 
-/** gRPC's code for "it is there already", which the server also uses when only some of them are. */
-const ALREADY_EXISTS = 6;
-
 /**
  * Registers what operators filter by. It must come before the first worker: an upsert of an attribute that the
  * namespace does not know fails workflow tasks for ever. Running it again changes nothing.
  */
 export async function registerSearchAttributes(connection: Connection, namespace: string): Promise<void> {
-  const known = await connection.operatorService.listSearchAttributes({ namespace });
-  const missing = Object.values(SEARCH_ATTRIBUTE).filter(
-    ({ name }) => !Object.hasOwn(known.customAttributes ?? {}, name),
-  );
+  const missing = await missingAttributes(connection, namespace);
   if (missing.length === 0) return;
   try {
     await connection.operatorService.addSearchAttributes({
@@ -26,6 +20,12 @@ export async function registerSearchAttributes(connection: Connection, namespace
       searchAttributes: Object.fromEntries(missing.map(({ name, type }) => [name, TYPE[type]])),
     });
   } catch (error) {
-    if (!isGrpcServiceError(error) || Number(error.code) !== ALREADY_EXISTS) throw error;
+    // Another process may have registered them since we looked.
+    if ((await missingAttributes(connection, namespace)).length > 0) throw error;
   }
+}
+
+async function missingAttributes(connection: Connection, namespace: string) {
+  const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
+  return Object.values(SEARCH_ATTRIBUTE).filter(({ name }) => !Object.hasOwn(customAttributes ?? {}, name));
 }

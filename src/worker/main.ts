@@ -93,7 +93,7 @@ async function main(): Promise<void> {
   );
   stopOnSignals(workers, log);
   relay.watch();
-  log.info('worker is ready');
+  log.info({ pid: process.pid }, 'worker is ready');
   try {
     await Promise.all(workers.map((worker) => worker.run()));
   } finally {

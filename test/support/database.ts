@@ -1,0 +1,33 @@
+import { randomBytes } from 'node:crypto';
+import knex from 'knex';
+import { openDatabase, type Database } from '../../src/database/connection';
+import { servers, TEMPLATE } from './servers';
+
+export interface TestDatabase {
+  /** For the API and the worker. */
+  url: string;
+  db: Database;
+  drop(): Promise<void>;
+}
+
+/** A migrated database of this test file's own. */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const { postgres } = await servers();
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  const admin = knex({ client: 'pg', connection: `${postgres}/postgres`, pool: { min: 0, max: 1 } });
+  // A template may have no connections but ours: two files that copy it at once take turns.
+  await admin.raw(`SELECT pg_advisory_lock(1)`);
+  await admin.raw(`CREATE DATABASE ${name} TEMPLATE ${TEMPLATE}`);
+  await admin.raw(`SELECT pg_advisory_unlock(1)`);
+  const url = `${postgres}/${name}`;
+  const db = openDatabase(url, 8);
+  return {
+    url,
+    db,
+    async drop() {
+      await db.destroy();
+      await admin.raw(`DROP DATABASE ${name} WITH (FORCE)`);
+      await admin.destroy();
+    },
+  };
+}

@@ -1,0 +1,181 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Connection } from '@temporalio/client';
+import { createEntity, setEntityTrust, type EntityCredentials } from '../../src/database/entity';
+import { makeKeyring, readKeyring, type Keyring } from '../../src/database/keyring';
+import type { Role } from '../../src/domain/entity';
+import { registerSearchAttributes } from '../../src/temporal/search-attributes';
+import { createTestDatabase, type TestDatabase } from './database';
+import { servers } from './servers';
+
+/**
+ * The real engine for journeys: the API and the worker as processes of their own, on a database and a Temporal
+ * namespace that nobody else uses. Either process can be killed and started again.
+ */
+export interface TestEngine {
+  apiUrl: string;
+  temporalAddress: string;
+  namespace: string;
+  database: TestDatabase;
+  keyring: Keyring;
+  /** What both processes run with, for more processes beside them. */
+  environment: NodeJS.ProcessEnv;
+  api: EngineProcess;
+  worker: EngineProcess;
+  /** As the operator's command does it. */
+  createEntity(type: Role, name: string): Promise<EntityCredentials>;
+  trust(merchantId: string): Promise<void>;
+  /** All that both processes have logged, for looking for what must not be there. */
+  log(): Promise<string>;
+  stop(): Promise<void>;
+}
+
+export interface EngineProcess {
+  /** Starts it, if it does not run, and waits until it is ready. */
+  start(more?: Record<string, string>): Promise<void>;
+  /** Ends it as a power cut would. */
+  kill(): Promise<void>;
+  /** Ends it as an operator would. */
+  stop(): Promise<void>;
+  /** Ends when the process has, however it came to that. */
+  ended(): Promise<void>;
+}
+
+const READY_TIMEOUT_MS = 60_000;
+
+/** @param settings of `config.ts`, for both processes */
+export async function startEngine(settings: Record<string, string> = {}): Promise<TestEngine> {
+  const { temporalAddress } = await servers();
+  const database = await createTestDatabase();
+  const namespace = new URL(database.url).pathname.slice(1);
+  await createNamespace(temporalAddress, namespace);
+  const folder = await mkdtemp(path.join(tmpdir(), 'assent-engine-'));
+  const logFile = path.join(folder, 'log');
+  const keys = makeKeyring();
+  const keyring = readKeyring(keys);
+  const port = await freePort();
+  const environment = {
+    ...process.env,
+    DATABASE_URL: database.url,
+    TEMPORAL_ADDRESS: temporalAddress,
+    TEMPORAL_NAMESPACE: namespace,
+    ASSENT_KEYS: keys,
+    PORT: String(port),
+    LOG_FILE: logFile,
+    ...settings,
+  };
+  const api = engineProcess('api', environment, () => isReady(`http://127.0.0.1:${port}/healthz`));
+  const worker = engineProcess('worker', environment, async (pid) =>
+    (await readFile(logFile, 'utf8').catch(() => '')).includes(`"pid":${pid},"msg":"worker is ready"`),
+  );
+  await Promise.all([api.start(), worker.start()]);
+  return {
+    apiUrl: `http://127.0.0.1:${port}`,
+    temporalAddress,
+    namespace,
+    database,
+    keyring,
+    environment,
+    api,
+    worker,
+    async createEntity(type, name) {
+      const made = await database.db.transaction((trx) => createEntity(trx, keyring, { type, name }));
+      if (made === undefined) throw new Error(`${name} is taken`);
+      return made;
+    },
+    async trust(merchantId) {
+      await database.db.transaction((trx) => setEntityTrust(trx, merchantId, 'trusted'));
+    },
+    log: () => readFile(logFile, 'utf8'),
+    async stop() {
+      await Promise.all([api.stop(), worker.stop()]);
+      await database.drop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function createNamespace(address: string, namespace: string): Promise<void> {
+  const connection = await Connection.connect({ address });
+  await connection.workflowService.registerNamespace({
+    namespace,
+    workflowExecutionRetentionPeriod: { seconds: 86_400 as never },
+  });
+  // The server takes a moment to know its own new namespace.
+  await eventually(() =>
+    registerSearchAttributes(connection, namespace).then(
+      () => true,
+      () => false,
+    ),
+  );
+  await connection.close();
+}
+
+function engineProcess(
+  name: 'api' | 'worker',
+  environment: NodeJS.ProcessEnv,
+  ready: (pid: number) => Promise<boolean>,
+): EngineProcess {
+  let child: ChildProcess | undefined;
+  let output = '';
+  const running = () => child !== undefined && child.exitCode === null && child.signalCode === null;
+  const end = async (signal: NodeJS.Signals) => {
+    if (!child || !running()) return;
+    const exit = once(child, 'exit');
+    child.kill(signal);
+    await exit;
+  };
+  return {
+    async start(more = {}) {
+      if (running()) return;
+      const main = path.join(__dirname, `../../src/${name}/main.ts`);
+      const started = spawn(process.execPath, ['--import', 'tsx', main], {
+        env: { ...environment, ...more },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      child = started;
+      for (const stream of [started.stdout, started.stderr]) {
+        stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+      }
+      await eventually(async () => {
+        if (!running()) throw new Error(`the ${name} did not start: ${output}`);
+        return ready(started.pid ?? 0);
+      });
+    },
+    kill: () => end('SIGKILL'),
+    stop: () => end('SIGTERM'),
+    async ended() {
+      if (child && running()) await once(child, 'exit');
+    },
+  };
+}
+
+async function isReady(url: string): Promise<boolean> {
+  return fetch(url).then(
+    (answer) => answer.ok,
+    () => false,
+  );
+}
+
+/** Polls until it holds. @throws Error when it does not within a minute, or what the look itself throws */
+export async function eventually(holds: () => Promise<boolean>, withinMs = READY_TIMEOUT_MS): Promise<void> {
+  const deadline = Date.now() + withinMs;
+  while (!(await holds())) {
+    if (Date.now() > deadline)
+      throw new Error(`did not come true within ${withinMs} ms: ${holds.toString()}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}

