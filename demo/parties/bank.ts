@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { Big } from 'big.js';
 import { ApiClient, type Credentials } from '../api-client';
+import { kobo } from '../kobo';
 import { Receiver, type ReceivedEvent } from './receiver';
 
 export type Decision = 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
@@ -30,7 +30,7 @@ export interface LedgerEntry {
   billingRequestId: string;
   reference: string;
   lookupID: string;
-  /** In minor units, as text. */
+  /** In kobo, as text: the bank's accounts are all in naira. */
   amount: string;
   currency: string;
   /** `reversed`: the network said that the charge had ended otherwise, so the money was given back. */
@@ -50,9 +50,6 @@ export interface BankSettings extends Credentials {
   apiUrl: string;
   webhookSecret: string;
 }
-
-/** The Nigerian naira, in which the simulated bank keeps all its accounts, has 100 kobo. */
-const MINOR_UNITS = 100;
 
 /**
  * A bank as the network sees one: an HTTP server that is told of intents and charges, and answers each
@@ -150,7 +147,7 @@ export class SimulatedBank {
       billingRequestId: String(item['billingRequestId']),
       reference: String(item['reference']),
       lookupID: String(item['lookupID']),
-      amount: new Big(item['amount'] as number).times(MINOR_UNITS).toFixed(),
+      amount: kobo(item['amount'] as number).toString(),
       currency: String(item['currency']),
       state: 'debited',
     };
