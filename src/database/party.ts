@@ -49,7 +49,7 @@ export async function payersByLookupId(
 }
 
 function unseal(keyring: Keyring, { emailSealed, ...payer }: SealedPayer): Payer {
-  return { ...payer, email: open(keyring, emailSealed, `customers.email:${payer.customerId}`) };
+  return { ...payer, email: open(keyring, emailSealed, `customers.email_sealed:${payer.customerId}`) };
 }
 
 /** A merchant, with the moment in its business time at which it was read. */
