@@ -38,7 +38,7 @@ export const billBody = (config: Config) =>
     z
       .strictObject({
         paymentIDs: list(text(PAYMENT_ID_MAX), BATCH_MAX).optional(),
-        lookupIDs: list(phrase, BATCH_MAX).optional(),
+        lookupIDs: list(phrase, BATCH_MAX, normalizePhrase).optional(),
         amount: z.number(),
         currency: currency(config),
         description: text(DESCRIPTION_MAX),

@@ -56,17 +56,27 @@ export const metadata = z
   )
   .refine((value) => Object.keys(value).length <= 50, 'must have at most 50 names');
 
-/** Each entry once, 1 to `max` of them. */
-export const list = <Entry extends z.ZodType>(entry: Entry, max: number) =>
+/**
+ * Each entry once, 1 to `max` of them.
+ *
+ * @param meaning what two entries have in common that are spelled differently and mean the same
+ */
+export const list = <Entry extends z.ZodType>(
+  entry: Entry,
+  max: number,
+  meaning: (value: z.output<Entry>) => unknown = (value) => value,
+) =>
   z
     .array(entry)
     .min(1)
     .max(max)
     .superRefine((entries, context) => {
+      const seen = new Set<unknown>();
       entries.forEach((value, i) => {
-        if (entries.indexOf(value) < i) {
+        if (seen.has(meaning(value))) {
           context.addIssue({ code: 'custom', path: [i], message: 'is the same as an earlier entry' });
         }
+        seen.add(meaning(value));
       });
     });
 

@@ -18,7 +18,7 @@ import type { Call } from './route';
 
 export const intentBody = (config: Config) =>
   z.strictObject({
-    lookupIDs: list(phrase, BATCH_MAX),
+    lookupIDs: list(phrase, BATCH_MAX, normalizePhrase),
     currency: currency(config),
     description: text(DESCRIPTION_MAX),
     intentSettings: z.strictObject({ dueDate: instant.optional() }).optional(),
