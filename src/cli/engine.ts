@@ -23,7 +23,8 @@ export function openEngine(config: Config): Engine {
   const embedded = readEngineFile(FOLDER);
   const url = config.DATABASE_URL ?? embedded?.databaseUrl;
   if (url === undefined) throw new ConfigError(`There is no engine here. ${NO_ENGINE} DATABASE_URL.`);
-  const keys = config.ASSENT_KEYS ?? (embedded && readFileSync(embedded.keysFile, 'utf8'));
+  const keysFile = embedded?.keysFile;
+  const keys = config.ASSENT_KEYS ?? (keysFile && readFileSync(keysFile, 'utf8'));
   if (keys === undefined) throw new ConfigError(`There is no keyring here. ${NO_ENGINE} ASSENT_KEYS.`);
   return { ring: readKeyring(keys), db: openDatabase(url, 2) };
 }

@@ -1,0 +1,47 @@
+import { Client } from 'pg';
+import { StartError } from './start-error';
+
+/** Longest that a given server may take to answer, so that a dead one is told of within 5 s. */
+const ANSWER_WITHIN_MS = 4_500;
+
+/** Runs `work` on a connection of its own. */
+export async function onDatabase<Answer>(
+  url: string,
+  work: (client: Client) => Promise<Answer>,
+): Promise<Answer> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: ANSWER_WITHIN_MS });
+  // A server that ends while nothing is asked of it must not end us.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** @throws StartError where the Postgres that a setting names does not let us in */
+export async function requireDatabase(setting: string, url: string): Promise<void> {
+  try {
+    await onDatabase(url, (client) => client.query('SELECT 1'));
+  } catch (cause) {
+    const { code, message } = cause as Error & { code?: string };
+    const where = URL.canParse(url) ? ` at ${new URL(url).host}` : '';
+    // For a name with several addresses Node's error has a code and no message.
+    throw new StartError(
+      `${setting}: Postgres${where} cannot be used (${message || code}). Start it, or correct ${setting}; ` +
+        'unset, the engine brings its own.',
+      { cause },
+    );
+  }
+}
+
+/** Whether the database holds anything sealed with a keyring. */
+export async function holdsSealedData(ownerUrl: string): Promise<boolean> {
+  const { rows } = await onDatabase(ownerUrl, (client) =>
+    client.query<{ sealed: boolean }>(
+      'SELECT EXISTS (SELECT FROM signing_keys) OR EXISTS (SELECT FROM entities) AS sealed',
+    ),
+  );
+  return rows[0]?.sealed ?? false;
+}

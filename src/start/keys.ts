@@ -1,0 +1,23 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { makeKeyring } from '../database/keyring';
+import { writePrivateFile } from './private-file';
+import { StartError } from './start-error';
+
+/**
+ * The embedded keyring, made at the first start.
+ *
+ * @param hasData whether the database holds anything that only a keyring opens
+ * @throws StartError where there is such data and the keyring is gone: a new one would open none of it
+ */
+export function embeddedKeys(file: string, hasData: boolean): string {
+  if (existsSync(file)) return readFileSync(file, 'utf8').trim();
+  if (hasData) {
+    throw new StartError(
+      `${file} is gone, and without it nothing sealed in the database can be opened again. Put it back from ` +
+        'a backup or set ASSENT_KEYS; or, if the data may be lost as well, start with an empty database.',
+    );
+  }
+  const keys = makeKeyring();
+  writePrivateFile(file, `${keys}\n`);
+  return keys;
+}

@@ -1,0 +1,68 @@
+import { ConfigError } from '../config';
+import { startEngine } from './engine';
+import type { EngineFile } from './engine-file';
+import { StartError } from './start-error';
+
+/** `npm start`: runs the engine in the foreground until Ctrl-C. */
+
+const FOLDER = '.assent';
+
+async function main(): Promise<void> {
+  // What is made from here on, the data of Temporal for one, is for nobody else to read.
+  process.umask(0o077);
+  const stopped = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    // From a terminal, npm's own signal comes on top of ours; the stop is in hand then.
+    process.on(signal, () => stopped.abort());
+  }
+  const wasStopped = new Promise<undefined>((resolve) => {
+    stopped.signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+  try {
+    const engine = await startEngine({
+      environment: process.env,
+      folder: FOLDER,
+      say: (line) => console.log(line),
+      signal: stopped.signal,
+    });
+    console.log(welcome(engine.file));
+    const failure = await Promise.race([wasStopped, engine.failed]);
+    console.log(failure === undefined ? '\nStopping …' : 'Stopping, because the engine cannot go on …');
+    await engine.stop();
+    if (failure !== undefined) throw failure;
+  } catch (error) {
+    if (!stopped.signal.aborted) throw error;
+  }
+  console.log('Stopped.');
+}
+
+function welcome(file: EngineFile): string {
+  const rows = [
+    ['API', file.apiUrl],
+    ['Temporal UI', file.temporalUiUrl ?? `that of ${file.temporalAddress}`],
+    ['Log file', file.logFile],
+  ];
+  return [
+    '',
+    'Assent is ready.',
+    '',
+    ...rows.map(([name, value]) => `  ${name?.padEnd(13)}${value}`),
+    '',
+    'Next, in another terminal:',
+    '  npm run demo                                          the whole story, played against this engine',
+    '  npx assent entity create --type bank --name "My Bank" an identity for your own first calls',
+    '  README.md                                             what to call then',
+    '',
+    'Ctrl-C stops everything; what waits goes on at the next start.',
+  ].join('\n');
+}
+
+main().then(
+  // Whatever was left in hand when the start was given up must not hold the process.
+  () => process.exit(0),
+  (error: unknown) => {
+    const known = error instanceof StartError || error instanceof ConfigError;
+    console.error(`\n${known ? error.message : error instanceof Error ? error.stack : String(error)}`);
+    process.exit(1);
+  },
+);

