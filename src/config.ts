@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { BillingRules } from './domain/billing-rules';
+import { minorUnitDigits } from './domain/currency';
 
 /**
  * Every setting of Assent, read once from the environment by the entry points. This is the only module that
@@ -31,6 +32,10 @@ const numbers = (fallback: string, one: z.ZodNumber) =>
     .default(fallback)
     .transform((text) => text.split(',').map((part) => Number(part.trim())))
     .pipe(z.array(one).min(1).max(50));
+
+const currency = z
+  .string()
+  .refine((code) => minorUnitDigits(code) !== undefined, 'must be ISO 4217 codes, for example NGN,JPY');
 
 const timezone = z.string().refine((zone) => {
   try {
@@ -77,7 +82,7 @@ const settings = z.object({
     .string()
     .default('NGN')
     .transform((text) => text.split(',').map((code) => code.trim()))
-    .pipe(z.array(z.string().regex(/^[A-Z]{3}$/, 'must be ISO 4217 codes, for example NGN,JPY')).min(1)),
+    .pipe(z.array(currency).min(1)),
   NETWORK_TIMEZONE: timezone.default('Africa/Lagos'),
 
   INTENT_WINDOW_S: seconds(86_400),

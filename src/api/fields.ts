@@ -1,8 +1,11 @@
 import { z } from 'zod';
 import type { Config } from '../config';
+import { parseInstant } from '../domain/calendar';
 import { isId, type IdKind } from '../domain/ids';
 import { minorUnitDigits } from '../domain/currency';
 import { parseAmount } from '../domain/money';
+import type { Parsed } from '../domain/parsed';
+import { parseText } from '../domain/plain-text';
 
 /** The pieces that request schemas are made of, so that a name, a date or a page means the same everywhere. */
 
@@ -10,16 +13,17 @@ import { parseAmount } from '../domain/money';
 export const DESCRIPTION_MAX = 500;
 export const NAME_MAX = 200;
 
-/** Control characters, lone surrogates, and the marks that make text read in another order than it is stored. */
-const UNFIT = /[\p{Cc}\p{Surrogate}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
+/** A string that the domain reads or refuses. */
+const read = <Value>(parse: (text: string) => Parsed<Value>) =>
+  z.string().transform((text, context): Value => {
+    const parsed = parse(text);
+    if (parsed.ok) return parsed.value;
+    context.addIssue({ code: 'custom', message: parsed.reason });
+    return z.NEVER;
+  });
 
 /** Text as people write it: trimmed, in normal form C, 1 to `max` characters. */
-export const text = (max: number) =>
-  z
-    .string()
-    .refine((value) => !UNFIT.test(value), 'must not have control or text-direction characters')
-    .transform((value) => value.trim().normalize('NFC'))
-    .pipe(z.string().min(1).max(max));
+export const text = (max: number) => read((value) => parseText(value, max));
 
 /**
  * An id of ours. A malformed one becomes the empty id, which nothing has: it is unknown like any other, and
@@ -28,9 +32,7 @@ export const text = (max: number) =>
 export const id = (kind: IdKind) => z.string().transform((value) => (isId(kind, value) ? value : ''));
 
 /** RFC 3339 with an offset, e.g. `2026-03-01T09:00:00+01:00`. */
-export const instant = z.iso
-  .datetime({ offset: true, error: 'must be a date and time with offset, as 2026-03-01T09:00:00+01:00' })
-  .transform((value) => new Date(value));
+export const instant = read(parseInstant);
 
 /** Longest address that a mail server takes (RFC 5321). */
 export const email = text(254).pipe(z.email('must be an e-mail address'));

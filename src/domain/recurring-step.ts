@@ -1,5 +1,6 @@
 import { dueDate, type Frequency } from './calendar';
 import { hasEnded, type ScheduleStatus } from './recurring';
+import { billingRetryAt, isRetryable } from './retry';
 
 /**
  * What a recurring schedule does next.
@@ -84,16 +85,6 @@ const NOTICE_MS = DAY_MS;
 /** The span in which `catchUpPerDay` billings may be begun. */
 const CATCH_UP_SPAN_MS = DAY_MS;
 
-/**
- * Reasons that a bank gives for a decline which another day may undo. Silence is not among them: a bank that did
- * not answer may have debited, and a second attempt could take the money twice.
- */
-const RETRYABLE: ReadonlySet<string> = new Set([
-  'insufficient_funds',
-  'limit_reached',
-  'temporarily_unavailable',
-]);
-
 export function nextStep(schedule: Schedule, billings: Billings, now: Date, rules: RecurringRules): Step {
   const { open } = billings;
   if (open?.status === 'pending' && open.charge.status !== 'pending') {
@@ -139,20 +130,15 @@ function settled(
 ): Step {
   if (charge.status === 'successful') return { do: 'succeed', n: open.n };
   const { reason } = charge;
-  const retryAt = RETRYABLE.has(reason) && !hasEnded(schedule.status) && retryMoment(schedule, open, rules);
+  const retryAt =
+    isRetryable(reason) && !hasEnded(schedule.status)
+      ? billingRetryAt(
+          { ...open, nextDueDate: due(schedule, open.n + 1, rules) },
+          rules.retryDays,
+          rules.timeZone,
+        )
+      : undefined;
   return retryAt ? { do: 'retry', n: open.n, retryAt, reason } : { do: 'fail', n: open.n, reason };
-}
-
-/**
- * The first moment of the table that no attempt has used up yet. From the next due date on it is the next
- * billing's turn. An attempt made late, after an outage, uses up every moment before it.
- */
-function retryMoment(schedule: Schedule, open: OpenBilling, rules: RecurringRules): Date | undefined {
-  const giveUpAt = due(schedule, open.n + 1, rules);
-  return rules.retryDays
-    .map((days) => new Date(open.firstAttemptAt.getTime() + days * DAY_MS))
-    .sort((a, b) => a.getTime() - b.getTime())
-    .find((moment) => moment > open.lastAttemptAt && moment < giveUpAt);
 }
 
 /** A charge that is still open when its schedule ends runs to its own end; one that waits for a retry does not. */

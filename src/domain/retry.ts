@@ -41,7 +41,7 @@ const DAY_MS = 86_400_000;
  *
  * @param billing.nextDueDate the schedule's next regular due date, whether or not it will be charged then. From
  *   it on it is the next billing's turn
- * @param retryDays days after the first attempt, in rising order. Whole ones are calendar days, at the same
+ * @param retryDays days after the first attempt, in any order. Whole ones are calendar days, at the same
  *   time by the zone's wall clock; fractions, for trials, are exact time
  * @returns undefined where no attempt is left
  */
@@ -57,5 +57,6 @@ export function billingRetryAt(
         ? addCalendarDays(firstAttemptAt, days, timeZone)
         : new Date(firstAttemptAt.getTime() + Math.round(days * DAY_MS)),
     )
+    .sort((a, b) => a.getTime() - b.getTime())
     .find((moment) => moment > lastAttemptAt && moment < nextDueDate);
 }

@@ -72,6 +72,11 @@ describe('a declined billing', () => {
     expect(retry('2026-06-01T09:00:00.000Z', new Date(nextDueDate))).toBe(next);
   });
 
+  it('takes the moments by time, in whatever order the table names them', () => {
+    expect(retry('2026-06-01T09:00:00.000Z', monthLater, [5, 1])).toBe('2026-06-02T09:00:00.000Z');
+    expect(retry('2026-06-02T09:00:00.000Z', monthLater, [5, 1])).toBe('2026-06-06T09:00:00.000Z');
+  });
+
   it('keeps to the wall clock over a change to summer time, and to the second with fractions', () => {
     const billing = {
       firstAttemptAt: new Date('2026-03-07T17:00:00Z'),
