@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { BillingRules } from './domain/billing-rules';
 import { minorUnitDigits } from './domain/currency';
+import type { RecurringRules } from './domain/recurring-step';
 
 /**
  * Every setting of Assent, read once from the environment by the entry points. This is the only module that
@@ -169,5 +170,15 @@ export function billingRules(config: Config): BillingRules {
     intentWindowS: config.INTENT_WINDOW_S,
     approvalWindowS: config.APPROVAL_WINDOW_S,
     settlementWindowS: config.SETTLEMENT_WINDOW_S,
+  };
+}
+
+/** What schedules need beside the rules of their charges. */
+export function recurringRules(config: Config): BillingRules & RecurringRules {
+  return {
+    ...billingRules(config),
+    retryDays: config.RECURRING_RETRY_DAYS,
+    catchUpPerDay: config.CATCH_UP_PER_DAY,
+    arrearsDays: config.ARREARS_DAYS,
   };
 }

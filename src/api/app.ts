@@ -23,6 +23,14 @@ import {
   showIntent,
 } from './intent';
 import { createMerchants, merchantsBody, setTrust, trustBody } from './merchant';
+import {
+  createRecurring,
+  listRecurring,
+  scheduleBody,
+  schedulePath,
+  schedulesQuery,
+  showRecurring,
+} from './recurring';
 import { requestLog } from './request-log';
 import { route, serve, type Route } from './route';
 import { tokenEndpoint } from './token';
@@ -30,7 +38,7 @@ import { historyQuery, listHistory } from './transaction';
 import { changeEndpoint, endpointBody, showEndpoint } from './webhook-endpoint';
 
 /** The whole API on one page. Each entry: who may call it, which bucket pays, what it takes, what does it. */
-export function routes(deps: ApiDeps): Route[] {
+function routes(deps: ApiDeps): Route[] {
   return [
     route(
       'post',
@@ -108,6 +116,31 @@ export function routes(deps: ApiDeps): Route[] {
       { roles: ['merchant', 'bank'], limit: 'caller', params: billingRequestPath },
       showBillingRequest,
     ),
+    route(
+      'post',
+      '/v1/billing/recurring/create',
+      {
+        roles: ['merchant', 'provider'],
+        limit: 'caller',
+        body: scheduleBody(deps.config),
+        status: 201,
+        idempotent: true,
+      },
+      createRecurring,
+    ),
+    route(
+      'get',
+      '/v1/billing/recurring',
+      { roles: ['merchant', 'provider'], limit: 'caller', query: schedulesQuery },
+      listRecurring,
+    ),
+    route(
+      'get',
+      '/v1/billing/recurring/:scheduleId',
+      { roles: ['merchant', 'provider'], limit: 'caller', params: schedulePath },
+      showRecurring,
+    ),
+
     route(
       'get',
       '/v1/transaction-history',

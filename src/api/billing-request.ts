@@ -21,6 +21,7 @@ import {
   list,
   metadata,
   NAME_MAX,
+  PAYMENT_ID_MAX,
   phrase,
   text,
   withAmount,
@@ -29,9 +30,6 @@ import { answerItems, refusedItem } from './items';
 import type { Call } from './route';
 
 /** Billing requests: a merchant charges, and the bank says what became of it. */
-
-/** Longer than any paymentID; one that is too long is unknown like any other, but need not be read. */
-const PAYMENT_ID_MAX = 500;
 
 export const billBody = (config: Config) =>
   withAmount(

@@ -106,6 +106,9 @@ export const pagination = <Field extends string>(sortable: readonly [Field, ...F
 /** Most identifiers in one call: the bank shows each to a person, and one transaction holds them all. */
 export const BATCH_MAX = 100;
 
+/** Longer than any paymentID; one that is too long is unknown like any other, but need not be read. */
+export const PAYMENT_ID_MAX = 500;
+
 /** A lookupID as somebody typed it; how it is read is the domain's business. */
 export const phrase = text(NAME_MAX);
 

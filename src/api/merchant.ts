@@ -3,6 +3,7 @@ import type { Config } from '../config';
 import type { Transaction } from '../database/connection';
 import type { Keyring } from '../database/keyring';
 import { createEntity, setEntityTrust } from '../database/entity';
+import { syncSchedulesWithTrust } from '../database/recurring';
 import { TRUST_LEVELS } from '../domain/entity';
 import { Failure } from '../domain/failures';
 import type { Reply } from './answer';
@@ -115,11 +116,13 @@ export async function setTrust({
   accept,
   body,
   caller,
+  deps,
 }: Call<z.output<typeof trustBody>, unknown, unknown>): Promise<Reply> {
   return accept(async (trx) => {
     if (!(await setEntityTrust(trx, body.merchantId, body.trustLevel, caller.entityId))) {
       throw new Failure('not_found', 'You have no such merchant');
     }
+    await syncSchedulesWithTrust(trx, deps.ring, body.merchantId, 'provider');
     return { message: `The merchant is ${body.trustLevel} now`, data: body };
   });
 }

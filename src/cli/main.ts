@@ -9,6 +9,7 @@ import type { Config } from '../config';
 import { rotateClientSecret } from '../database/client-credential';
 import { createEntity, findEntity, listEntities, setEntityStatus, setEntityTrust } from '../database/entity';
 import { migrateUp } from '../database/migrate';
+import { syncSchedulesWithTrust } from '../database/recurring';
 import { rotateSigningKey } from '../database/signing-key';
 import { ROLES, TRUST_LEVELS, type TrustLevel } from '../domain/entity';
 import { command, CommandError, explained, onEngine, telling } from './command';
@@ -79,8 +80,12 @@ command(entity, 'trust', 'set whether customers may give a merchant standing app
   .argument('<merchantId>')
   .addArgument(new Argument('<level>').choices(TRUST_LEVELS))
   .action(
-    onEngine(async ({ db }, _config, merchantId: string, trustLevel: TrustLevel) => {
-      const set = await db.transaction((trx) => setEntityTrust(trx, merchantId, trustLevel));
+    onEngine(async ({ db, ring }, _config, merchantId: string, trustLevel: TrustLevel) => {
+      const set = await db.transaction(async (trx) => {
+        const found = await setEntityTrust(trx, merchantId, trustLevel);
+        if (found) await syncSchedulesWithTrust(trx, ring, merchantId, 'operator');
+        return found;
+      });
       if (!set) throw new CommandError('there is no such merchant');
       return { json: { merchantId, trustLevel }, text: `${merchantId} is ${trustLevel} now` };
     }),

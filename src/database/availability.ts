@@ -1,5 +1,3 @@
-import { isNativeError } from 'node:util/types';
-
 /** Node's and the resolver's words for a server that cannot be reached. */
 const NETWORK = new Set([
   'ECONNREFUSED',
@@ -28,8 +26,7 @@ const WORDS =
  * moment; anything else is a fault of ours.
  */
 export function isUnavailable(error: unknown): boolean {
-  // Not `instanceof`: errors of Node's sockets come from outside of the context that tests run in.
-  if (!isNativeError(error)) return false;
+  if (!(error instanceof Error)) return false;
   const { code } = error as Error & { code?: unknown };
   if (typeof code === 'string') return NETWORK.has(code) || PASSING.test(code);
   return error.name === 'KnexTimeoutError' || WORDS.test(error.message);

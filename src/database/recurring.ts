@@ -115,13 +115,15 @@ export async function syncSchedulesWithTrust(
 /**
  * Brings locked schedules in line with their agreements and their merchant's trust. What changes is told to
  * both sides, and its workflow woken.
+ *
+ * @returns whether any changed, so that the rows given are out of date
  */
 export async function align(
   trx: Executor,
   keyring: Keyring,
   schedules: ScheduleRow[],
   cause: AuditEvent['cause'],
-): Promise<void> {
+): Promise<boolean> {
   const live = schedules.filter((schedule) => !hasEnded(schedule.status));
   const changed = live.flatMap((schedule) => {
     const may = permitted(schedule.agreement, schedule.currency);
@@ -133,7 +135,7 @@ export async function align(
     });
     return status === schedule.status ? [] : [{ before: schedule, status }];
   });
-  if (changed.length === 0) return;
+  if (changed.length === 0) return false;
   await rows(
     trx,
     `UPDATE schedules s SET status = c.status, acts_at = c.at, updated_at = c.at, sequence = s.sequence + 1,
@@ -171,6 +173,7 @@ export async function align(
     trx,
     changed.map(({ before }) => workflowIdOf(before.id)),
   );
+  return true;
 }
 
 export interface StatusChange {

@@ -14,7 +14,7 @@ import { billingRetryAt, isRetryable } from './retry';
 export interface RecurringRules {
   /** IANA zone of due dates. */
   timeZone: string;
-  /** Days after the first attempt at which a declined billing is tried again. */
+  /** Days after the first attempt at which a declined billing is tried again, in rising order. */
   retryDays: readonly number[];
   /** Most billings of one schedule that are begun within 24 h. */
   catchUpPerDay: number;
@@ -130,15 +130,12 @@ function settled(
 ): Step {
   if (charge.status === 'successful') return { do: 'succeed', n: open.n };
   const { reason } = charge;
-  const retryAt =
-    isRetryable(reason) && !hasEnded(schedule.status)
-      ? billingRetryAt(
-          { ...open, nextDueDate: due(schedule, open.n + 1, rules) },
-          rules.retryDays,
-          rules.timeZone,
-        )
-      : undefined;
-  return retryAt ? { do: 'retry', n: open.n, retryAt, reason } : { do: 'fail', n: open.n, reason };
+  if (isRetryable(reason) && !hasEnded(schedule.status)) {
+    const billing = { ...open, nextDueDate: due(schedule, open.n + 1, rules) };
+    const retryAt = billingRetryAt(billing, rules.retryDays, rules.timeZone);
+    if (retryAt) return { do: 'retry', n: open.n, retryAt, reason };
+  }
+  return { do: 'fail', n: open.n, reason };
 }
 
 /** A charge that is still open when its schedule ends runs to its own end; one that waits for a retry does not. */

@@ -3,9 +3,10 @@ import { DefaultLogger, NativeConnection, Runtime, Worker, type WorkerOptions } 
 import type { Logger } from 'pino';
 import { createBillingRequestActivities } from '../activities/billing-request';
 import { createIntentActivities } from '../activities/intent';
+import { createRecurringActivities } from '../activities/recurring';
 import { createWebhookActivities } from '../activities/webhook';
 import { createWebhookConnector } from '../activities/webhook-connector';
-import { readConfig, requireServers } from '../config';
+import { readConfig, recurringRules, requireServers } from '../config';
 import { openDatabase } from '../database/connection';
 import { readKeyring } from '../database/keyring';
 import { createLogger } from '../log';
@@ -66,6 +67,7 @@ async function main(): Promise<void> {
   const activities = {
     ...createBillingRequestActivities(db, keyring),
     ...createIntentActivities(db, keyring),
+    ...createRecurringActivities(db, keyring, recurringRules(config)),
     ...createWebhookActivities({ db, keyring, config, connector, relay, log }),
   };
 

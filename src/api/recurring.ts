@@ -1,0 +1,189 @@
+import { z } from 'zod';
+import type { Config } from '../config';
+import { createSchedule } from '../database/recurring-create';
+import {
+  listSchedules,
+  readSchedule,
+  SCHEDULE_SORTS,
+  type BillingRecord,
+  type ScheduleRecord,
+} from '../database/recurring-read';
+import { enqueueStarts } from '../database/outbox';
+import { formatInstant, maxInterval, type Frequency } from '../domain/calendar';
+import { Failure } from '../domain/failures';
+import { formatAmount } from '../domain/money';
+import { workflowId } from '../workflows/messages';
+import type { Answer, Reply } from './answer';
+import {
+  currency,
+  DESCRIPTION_MAX,
+  id,
+  instant,
+  metadata,
+  pagination,
+  PAYMENT_ID_MAX,
+  text,
+  withAmount,
+} from './fields';
+import type { Call } from './route';
+
+/** Recurring schedules: a merchant, or its provider for it, has a customer billed again and again. */
+
+/** Far more billings than anybody agrees to at once: 27 years of daily ones. */
+const MAX_BILLINGS = 10_000;
+
+const FREQUENCIES = ['daily', 'weekly', 'monthly', 'yearly'] as const satisfies Frequency[];
+
+/** Whether the interval can be judged, even when other fields are wrong. */
+function hasFrequency(value: unknown): value is { frequency: Frequency } {
+  return FREQUENCIES.some((one) => one === (value as { frequency?: unknown } | null)?.frequency);
+}
+
+export const scheduleBody = (config: Config) =>
+  withAmount(
+    z
+      .strictObject({
+        customerId: id('customer'),
+        paymentID: text(PAYMENT_ID_MAX),
+        amount: z.number(),
+        currency: currency(config),
+        frequency: z.enum(FREQUENCIES),
+        interval: z.int().min(1).default(1),
+        startDate: instant.optional(),
+        endDate: instant.optional(),
+        maxBillings: z.int().min(1).max(MAX_BILLINGS).optional(),
+        description: text(DESCRIPTION_MAX).optional(),
+        metadata: metadata.optional(),
+      })
+      .refine(({ frequency, interval }) => interval <= maxInterval(frequency), {
+        path: ['interval'],
+        when: ({ value }) => hasFrequency(value),
+        error: ({ input }) =>
+          hasFrequency(input)
+            ? `must be at most ${maxInterval(input.frequency)}, which is three years`
+            : undefined,
+      }),
+  );
+
+type ScheduleBody = z.output<ReturnType<typeof scheduleBody>>;
+
+export async function createRecurring({
+  accept,
+  body,
+  caller,
+  deps,
+}: Call<ScheduleBody, unknown, unknown>): Promise<Reply> {
+  const { entityId, role } = caller;
+  if (role === 'bank') throw new Error('a bank makes no schedules');
+  return accept(async (trx) => {
+    const {
+      id: scheduleId,
+      merchantId,
+      bankId,
+      startAt,
+    } = await createSchedule(
+      trx,
+      deps.ring,
+      { entityId, role },
+      {
+        ...body,
+        paymentId: body.paymentID,
+        startAt: body.startDate,
+        endAt: body.endDate,
+        maxBillings: body.maxBillings,
+        description: body.description,
+        metadata: body.metadata ?? {},
+      },
+    );
+    await enqueueStarts(trx, [
+      {
+        type: 'recurring',
+        workflowId: workflowId.recurring(scheduleId),
+        args: [scheduleId],
+        attributes: { status: 'active', merchantId, bankId, nextBillingDate: formatInstant(startAt) },
+        summary: `${formatAmount(body.amount, body.currency)} ${body.currency} ${body.frequency} by ${merchantId}`,
+      },
+    ]);
+    const made = await readSchedule(trx, entityId, scheduleId);
+    if (!made) throw new Error(`there is no schedule ${scheduleId}`);
+    return {
+      message: 'The schedule is active; each charge is made when it is due',
+      data: scheduleData(made.schedule),
+    };
+  });
+}
+
+export const schedulePath = z.strictObject({ scheduleId: id('schedule') });
+
+export async function showRecurring({
+  caller,
+  params,
+  deps,
+}: Call<unknown, unknown, z.output<typeof schedulePath>>): Promise<Answer> {
+  const found = await readSchedule(deps.db, caller.entityId, params.scheduleId);
+  if (!found) throw new Failure('not_found', 'There is no such schedule.');
+  return {
+    message: `The schedule is ${found.schedule.status}`,
+    data: { ...scheduleData(found.schedule), billings: billingsData(found.schedule, found.billings) },
+  };
+}
+
+export const schedulesQuery = z.strictObject({
+  ...pagination(Object.keys(SCHEDULE_SORTS) as [keyof typeof SCHEDULE_SORTS]),
+  status: z
+    .enum(['active', 'paused', 'suspended', 'past_due', 'completed', 'cancelled', 'failed'])
+    .optional(),
+  customerId: id('customer').optional(),
+});
+
+export async function listRecurring({
+  caller,
+  query,
+  deps,
+}: Call<unknown, z.output<typeof schedulesQuery>, unknown>): Promise<Answer> {
+  const { schedules, total } = await listSchedules(deps.db, caller.entityId, query, query);
+  return {
+    message: `${total} schedules`,
+    data: { schedules: schedules.map(scheduleData), total, page: query.page, limit: query.limit },
+  };
+}
+
+function scheduleData(schedule: ScheduleRecord) {
+  return {
+    scheduleId: schedule.id,
+    merchantId: schedule.merchantId,
+    customerId: schedule.customerId,
+    amount: formatAmount(schedule.amount, schedule.currency),
+    currency: schedule.currency,
+    frequency: schedule.frequency,
+    interval: schedule.interval,
+    startDate: formatInstant(schedule.startAt),
+    endDate: instantOrNull(schedule.endAt),
+    maxBillings: schedule.maxBillings,
+    description: schedule.description,
+    metadata: schedule.metadata,
+    status: schedule.status,
+    nextBillingDate: instantOrNull(schedule.nextDueAt),
+    retryAt: instantOrNull(schedule.retryAt),
+    billingsCompleted: schedule.ran,
+    createdAt: formatInstant(schedule.createdAt),
+    updatedAt: formatInstant(schedule.updatedAt),
+  };
+}
+
+function instantOrNull(moment: Date | null): string | null {
+  return moment && formatInstant(moment);
+}
+
+/** What has been billed so far and, as `scheduled`, what comes next. */
+function billingsData({ nextN, nextDueAt }: ScheduleRecord, billings: BillingRecord[]) {
+  const past = billings.map(({ n, dueAt, status, reason, attempts }) => ({
+    n,
+    dueDate: formatInstant(dueAt),
+    status,
+    ...((status === 'skipped' || status === 'failed') && { reason }),
+    attempts: attempts.map(({ at, ...attempt }) => ({ ...attempt, at: formatInstant(at) })),
+  }));
+  if (nextDueAt === null) return past;
+  return [...past, { n: nextN, dueDate: formatInstant(nextDueAt), status: 'scheduled', attempts: [] }];
+}

@@ -1,0 +1,358 @@
+import type { BillingRules } from '../domain/billing-rules';
+import { BILLING, statesBefore, type BillingStatus } from '../domain/lifecycle';
+import { formatAmount } from '../domain/money';
+import { hasEnded, statusOf, type ScheduleStatus } from '../domain/recurring';
+import {
+  nextBilling,
+  nextStep,
+  type Billings,
+  type ChargeOutcome,
+  type OpenBilling,
+  type RecurringRules,
+  type Step,
+} from '../domain/recurring-step';
+import { lockAgreement } from './agreement';
+import { openScheduledCharge } from './billing-request';
+import { closeExpired } from './billing-request-outcome';
+import { row, rows, type Database, type Transaction } from './connection';
+import { recordEvents, type AuditEvent } from './event';
+import type { Keyring } from './keyring';
+import { align, lockSchedules, tellOfStatus, toBothSides, workflowIdOf, type ScheduleRow } from './recurring';
+import { announce, type Announcement } from './webhook';
+
+/**
+ * A schedule goes as far as it can, in one transaction: it takes note of how its last charge ended, then does
+ * what the rule says, until the rule says to wait.
+ *
+ * The agreement and the schedule are locked throughout. Of any number that run at once, each finds done what the
+ * one before it did, so running it twice, or far too often, does nothing twice.
+ */
+
+/** How a schedule stands after a look, for the workflow that waits for it and for who watches that. */
+export interface ScheduleState {
+  status: ScheduleStatus;
+  /** RFC 3339; null when no further billing comes. */
+  nextBillingDate: string | null;
+  /** Milliseconds of business time until it has something to do; null once it never will have. */
+  sleepMs: number | null;
+  /** In plain words, for operators: what it is waiting for. Ids, dates and amounts only. */
+  waitingFor: string;
+}
+
+/**
+ * Most steps that one transaction takes, so that none holds its locks for long. Only skipping makes more of
+ * them (ten years of daily billing that were paused); the next look goes on from there.
+ */
+const MAX_STEPS = 100;
+
+/** What the customer's bank shows for a charge of a schedule without a description. */
+const DESCRIPTION = 'Recurring charge';
+
+/** A schedule on its way through one transaction. What it does to `schedule` is written when it is saved. */
+interface Work {
+  trx: Transaction;
+  keyring: Keyring;
+  rules: BillingRules & RecurringRules;
+  /** As it was locked. */
+  before: ScheduleRow;
+  /** As it is by now; its `now` is that of the latest look. */
+  schedule: ScheduleRow;
+  events: AuditEvent[];
+  webhooks: Announcement[];
+}
+
+export async function advanceSchedule(
+  db: Database,
+  keyring: Keyring,
+  rules: BillingRules & RecurringRules,
+  scheduleId: string,
+): Promise<ScheduleState> {
+  return db.transaction(async (trx) => {
+    const before = await lockForAdvance(trx, keyring, scheduleId);
+    const work: Work = { trx, keyring, rules, before, schedule: { ...before }, events: [], webhooks: [] };
+    for (let steps = 0; steps < MAX_STEPS; steps++) {
+      const billings = await look(work);
+      const step = nextStep(work.schedule, billings, work.schedule.now, rules);
+      if (step.do === 'wait') return save(work, billings.open, step.until);
+      if (step.do === 'nothing') return save(work, billings.open, null);
+      await take(work, step);
+    }
+    const { open } = await look(work);
+    return save(work, open, work.schedule.now);
+  });
+}
+
+async function lockForAdvance(trx: Transaction, keyring: Keyring, scheduleId: string): Promise<ScheduleRow> {
+  const found = await row<{ agreementId: string }>(
+    trx,
+    `SELECT agreement_id AS "agreementId" FROM schedules WHERE id = :scheduleId`,
+    { scheduleId },
+  );
+  if (!found) throw new Error(`there is no schedule ${scheduleId}`);
+  await lockAgreement(trx, found.agreementId);
+  // Whoever changes the decision or the trust brings the schedules in line; should one have been left out, it
+  // must not charge all the same.
+  const locked = await lockSchedules(trx, [scheduleId]);
+  const changed = await align(trx, keyring, locked, 'network');
+  const [schedule] = changed ? await lockSchedules(trx, [scheduleId]) : locked;
+  if (!schedule) throw new Error(`there is no schedule ${scheduleId}`);
+  return schedule;
+}
+
+/** What the rule asks to know, and the time. A charge whose window has passed is closed before it is reported. */
+async function look(work: Work): Promise<Billings> {
+  const seen = await read(work);
+  if (seen.open?.status !== 'pending' || seen.open.charge.status !== 'pending') return seen;
+  if (work.schedule.now < seen.open.charge.expiresAt) return seen;
+  await closeExpired(work.trx, work.keyring, workflowIdOf(work.schedule.id));
+  return read(work);
+}
+
+interface Seen {
+  now: Date;
+  starts: Date[];
+  heldFor: 'paused' | 'suspended' | null;
+  n: number | null;
+  attempts: number;
+  status: 'pending' | 'retrying';
+  firstAttemptAt: Date;
+  lastAttemptAt: Date;
+  retryAt: Date;
+  reason: string;
+  chargeStatus: 'pending' | 'successful' | 'declined';
+  declineReason: string;
+  expiresAt: Date;
+}
+
+async function read({ trx, rules, schedule }: Work): Promise<Billings> {
+  const seen = await row<Seen>(
+    trx,
+    `SELECT business_now(s.merchant_id) AS now,
+       ARRAY(SELECT first_attempt_at FROM billings WHERE schedule_id = s.id AND first_attempt_at IS NOT NULL
+             ORDER BY n DESC LIMIT :starts) AS starts,
+       -- A suspension outranks a pause, as it does in the status.
+       (SELECT max(reason) FROM schedule_holds WHERE schedule_id = s.id AND from_at <= :dueAt
+          AND (to_at IS NULL OR to_at > :dueAt)) AS "heldFor",
+       b.n, b.attempts, b.status, b.first_attempt_at AS "firstAttemptAt", r.created_at AS "lastAttemptAt",
+       b.retry_at AS "retryAt", b.reason, r.status AS "chargeStatus", r.decline_reason AS "declineReason",
+       r.expires_at AS "expiresAt"
+     FROM schedules s
+       LEFT JOIN billings b ON b.schedule_id = s.id AND b.status IN ('pending', 'retrying')
+       LEFT JOIN billing_requests r ON r.schedule_id = b.schedule_id AND r.billing_n = b.n AND r.attempt = b.attempts
+     WHERE s.id = :id`,
+    {
+      id: schedule.id,
+      starts: rules.catchUpPerDay,
+      dueAt: nextBilling(schedule, false, rules)?.dueAt ?? null,
+    },
+  );
+  if (!seen) throw new Error(`there is no schedule ${schedule.id}`);
+  schedule.now = seen.now;
+  return { open: openBilling(seen), starts: seen.starts, heldFor: seen.heldFor ?? undefined };
+}
+
+function openBilling(seen: Seen): OpenBilling | undefined {
+  if (seen.n === null) return undefined;
+  const { n, attempts, firstAttemptAt, lastAttemptAt } = seen;
+  const billing = { n, attempts, firstAttemptAt, lastAttemptAt };
+  return seen.status === 'retrying'
+    ? { ...billing, status: 'retrying', retryAt: seen.retryAt, reason: seen.reason }
+    : { ...billing, status: 'pending', charge: outcomeOf(seen) };
+}
+
+function outcomeOf(seen: Seen): ChargeOutcome {
+  if (seen.chargeStatus === 'successful') return { status: 'successful' };
+  return seen.chargeStatus === 'declined'
+    ? { status: 'declined', reason: seen.declineReason }
+    : { status: 'pending', expiresAt: seen.expiresAt };
+}
+
+async function take(work: Work, step: Exclude<Step, { do: 'wait' | 'nothing' }>): Promise<void> {
+  const { schedule } = work;
+  switch (step.do) {
+    case 'charge':
+      await charge(work, step);
+      break;
+    case 'succeed':
+      await closeBilling(work, step.n, 'successful', null);
+      schedule.failedInARow = 0;
+      break;
+    case 'fail':
+      await closeBilling(work, step.n, 'failed', step.reason);
+      schedule.failedInARow += 1;
+      break;
+    case 'retry':
+      await moveBilling(work, step.n, 'retrying', { retryAt: step.retryAt, reason: step.reason });
+      note(work, 'schedule.billing_retrying', { n: step.n, retryAt: step.retryAt, reason: step.reason });
+      break;
+    case 'skip':
+      await rows(
+        work.trx,
+        `INSERT INTO billings (schedule_id, n, due_at, status, reason, attempts, closed_at)
+         VALUES (:id, :n, :dueAt, 'skipped', :reason, 0, :now)`,
+        { id: schedule.id, n: step.n, dueAt: step.dueAt, reason: step.reason, now: schedule.now },
+      );
+      schedule.nextN = step.n + 1;
+      note(work, 'schedule.billing_skipped', { n: step.n, dueAt: step.dueAt, reason: step.reason });
+      break;
+    case 'notify':
+      schedule.noticedN = step.n;
+      note(work, 'schedule.notice_given', { n: step.n, dueAt: step.dueAt });
+      work.webhooks.push(
+        ...toBothSides(schedule, 'recurring.upcoming', {
+          scheduleId: schedule.id,
+          sequence: schedule.sequence,
+          customerId: schedule.customerId,
+          amount: formatAmount(schedule.amount, schedule.currency),
+          currency: schedule.currency,
+          description: schedule.description,
+          dueDate: step.dueAt.toISOString(),
+        }),
+      );
+      break;
+    case 'end':
+      schedule.status = step.as;
+  }
+}
+
+/** One more attempt. The billing's row comes first: its UNIQUE key is what no second charge gets past. */
+async function charge(work: Work, step: Extract<Step, { do: 'charge' }>): Promise<void> {
+  const { trx, keyring, rules, schedule } = work;
+  const { n, attempt } = step;
+  if (attempt === 1) {
+    await rows(
+      trx,
+      `INSERT INTO billings (schedule_id, n, due_at, status, attempts, first_attempt_at)
+       VALUES (:id, :n, :dueAt, 'pending', 1, :now)`,
+      { id: schedule.id, n, dueAt: step.dueAt, now: schedule.now },
+    );
+    schedule.nextN = n + 1;
+  } else {
+    await moveBilling(work, n, 'pending', { attempt });
+  }
+  const { billingRequestId, reference } = await openScheduledCharge(
+    trx,
+    keyring,
+    rules,
+    schedule.agreementId,
+    {
+      scheduleId: schedule.id,
+      n,
+      attempt,
+      amount: schedule.amount,
+      currency: schedule.currency,
+      description: schedule.description ?? DESCRIPTION,
+      workflowId: workflowIdOf(schedule.id),
+    },
+  );
+  note(work, 'schedule.billing_charged', { n, attempt, billingRequestId, reference });
+}
+
+async function closeBilling(
+  work: Work,
+  n: number,
+  status: 'successful' | 'failed',
+  reason: string | null,
+): Promise<void> {
+  await moveBilling(work, n, status, { reason, closedAt: work.schedule.now });
+  work.schedule.ran += 1;
+  note(work, `schedule.billing_${status}`, { n, ...(reason !== null && { reason }) });
+}
+
+/** Moves the billing in hand to another state; what `to` does not name is emptied, but for the attempts. */
+async function moveBilling(
+  { trx, schedule }: Work,
+  n: number,
+  status: Exclude<BillingStatus, 'scheduled' | 'skipped'>,
+  to: { attempt?: number; retryAt?: Date; reason?: string | null; closedAt?: Date },
+): Promise<void> {
+  const moved = await row(
+    trx,
+    `UPDATE billings SET status = :status, attempts = coalesce(:attempt, attempts), retry_at = :retryAt,
+       reason = :reason, closed_at = :closedAt
+     WHERE schedule_id = :id AND n = :n AND status = ANY(:from) RETURNING n`,
+    {
+      id: schedule.id,
+      n,
+      status,
+      from: statesBefore(BILLING, status),
+      attempt: to.attempt ?? null,
+      retryAt: to.retryAt ?? null,
+      reason: to.reason ?? null,
+      closedAt: to.closedAt ?? null,
+    },
+  );
+  if (!moved) throw new Error(`billing ${n} of ${schedule.id} cannot become ${status} now`);
+}
+
+function note({ schedule, events }: Work, type: string, details: Record<string, unknown>): void {
+  schedule.sequence += 1;
+  events.push({
+    resourceId: schedule.id,
+    sequence: schedule.sequence,
+    type,
+    cause: 'network',
+    details,
+    at: schedule.now,
+  });
+}
+
+/** Writes down where the schedule has come to, and tells of it. */
+async function save(
+  { trx, keyring, rules, before, schedule, events, webhooks }: Work,
+  open: OpenBilling | undefined,
+  actsAt: Date | null,
+): Promise<ScheduleState> {
+  const status = statusOf({
+    ended: hasEnded(schedule.status) ? schedule.status : null,
+    suspended: schedule.status === 'suspended',
+    paused: schedule.paused,
+    overdue: open !== undefined && (open.status === 'retrying' || open.attempts > 1),
+  });
+  const turned = status !== before.status;
+  const sequence = schedule.sequence + (turned ? 1 : 0);
+  const next = nextBilling({ ...schedule, status }, open !== undefined, rules);
+  const nextDueAt = next?.dueAt ?? null;
+  await rows(
+    trx,
+    `UPDATE schedules SET status = :status, next_n = :nextN, next_due_at = :nextDueAt, noticed_n = :noticedN,
+       ran = :ran, failed_in_a_row = :failedInARow, acts_at = :actsAt, sequence = :sequence,
+       updated_at = CASE WHEN sequence = :sequence THEN updated_at ELSE :now END
+     WHERE id = :id`,
+    { ...fieldsOf(schedule), status, nextDueAt, actsAt, sequence },
+  );
+  await recordEvents(trx, events);
+  await announce(trx, keyring, webhooks);
+  if (turned) {
+    const change = { ...schedule, status, previousStatus: before.status, sequence, nextDueAt };
+    await tellOfStatus(trx, keyring, [change], 'network');
+  }
+  return {
+    status,
+    nextBillingDate: nextDueAt?.toISOString() ?? null,
+    sleepMs: actsAt && Math.max(0, actsAt.getTime() - schedule.now.getTime()),
+    waitingFor: inWords({ ...schedule, status, nextDueAt }, open),
+  };
+}
+
+function fieldsOf({ id, nextN, noticedN, ran, failedInARow, now }: ScheduleRow): Record<string, unknown> {
+  return { id, nextN, noticedN, ran, failedInARow, now };
+}
+
+function inWords(schedule: ScheduleRow, open: OpenBilling | undefined): string {
+  const sum = `${formatAmount(schedule.amount, schedule.currency)} ${schedule.currency}`;
+  const ran = `${schedule.ran}${schedule.maxBillings === null ? '' : ` of ${schedule.maxBillings}`} billings have run`;
+  if (open?.status === 'pending' && open.charge.status === 'pending') {
+    const until = open.charge.expiresAt.toISOString();
+    return `Billing ${open.n}, attempt ${open.attempts}: asked the bank for ${sum}, which it may confirm until ${until}. ${ran}.`;
+  }
+  if (open?.status === 'retrying') {
+    const at = open.retryAt.toISOString();
+    return `Billing ${open.n} was declined (${open.reason}); attempt ${open.attempts + 1} for ${sum} comes at ${at}. ${ran}.`;
+  }
+  if (schedule.nextDueAt === null) return `The schedule is ${schedule.status}. ${ran}.`;
+  const next = `billing ${schedule.nextN} for ${sum} is due at ${schedule.nextDueAt.toISOString()}`;
+  return schedule.status === 'active'
+    ? `Next charge: ${next}. ${ran}.`
+    : `The schedule is ${schedule.status}, so nothing is charged; ${next}. ${ran}.`;
+}

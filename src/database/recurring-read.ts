@@ -1,0 +1,130 @@
+import type { Frequency } from '../domain/calendar';
+import type { ScheduleStatus } from '../domain/recurring';
+import { row, rows, type Executor } from './connection';
+
+/** Schedules as their merchant, or its provider, reads them. */
+
+export interface ScheduleRecord {
+  id: string;
+  merchantId: string;
+  customerId: string;
+  bankId: string;
+  amount: bigint;
+  currency: string;
+  description: string | null;
+  metadata: Record<string, string | number | boolean>;
+  frequency: Frequency;
+  interval: number;
+  startAt: Date;
+  endAt: Date | null;
+  maxBillings: number | null;
+  status: ScheduleStatus;
+  nextN: number;
+  nextDueAt: Date | null;
+  retryAt: Date | null;
+  ran: number;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+export interface BillingRecord {
+  n: number;
+  dueAt: Date;
+  status: 'pending' | 'retrying' | 'successful' | 'failed' | 'skipped';
+  reason: string | null;
+  attempts: {
+    billingRequestId: string;
+    reference: string;
+    at: Date;
+    status: 'pending' | 'successful' | 'declined';
+    declineReason: string | null;
+  }[];
+}
+
+const COLUMNS = `s.id, s.merchant_id AS "merchantId", s.customer_id AS "customerId", s.bank_id AS "bankId",
+  s.amount::bigint, s.currency, s.description, s.metadata, s.frequency, s.every AS "interval",
+  s.start_at AS "startAt", s.end_at AS "endAt", s.max_billings AS "maxBillings", s.status, s.next_n AS "nextN",
+  s.next_due_at AS "nextDueAt", s.ran, s.created_at AS "createdAt", s.updated_at AS "updatedAt",
+  (SELECT retry_at FROM billings b WHERE b.schedule_id = s.id AND b.status = 'retrying') AS "retryAt"`;
+
+/** A caller's own: a merchant's, and for a provider those of the merchants that it made. */
+const OWN = `s.merchant_id IN (SELECT id FROM entities WHERE :callerId IN (id, provider_id))`;
+
+/**
+ * Most billings that are shown with a schedule, the latest ones. Ten years of daily billing are fewer, and their
+ * answer stays around a megabyte.
+ */
+const BILLINGS_MAX = 4_000;
+
+export async function readSchedule(
+  db: Executor,
+  callerId: string,
+  scheduleId: string,
+): Promise<{ schedule: ScheduleRecord; billings: BillingRecord[] } | undefined> {
+  const schedule = await row<ScheduleRecord>(
+    db,
+    `SELECT ${COLUMNS} FROM schedules s WHERE s.id = :scheduleId AND ${OWN}`,
+    { scheduleId, callerId },
+  );
+  return schedule && { schedule, billings: await readBillings(db, scheduleId) };
+}
+
+interface Attempt {
+  n: number;
+  billingRequestId: string;
+  reference: string;
+  at: Date;
+  status: 'pending' | 'successful' | 'declined';
+  declineReason: string | null;
+}
+
+async function readBillings(db: Executor, scheduleId: string): Promise<BillingRecord[]> {
+  const latest = await rows<Omit<BillingRecord, 'attempts'>>(
+    db,
+    `SELECT n, due_at AS "dueAt", status, reason FROM billings
+     WHERE schedule_id = :scheduleId ORDER BY n DESC LIMIT :limit`,
+    { scheduleId, limit: BILLINGS_MAX },
+  );
+  const billings = latest.toReversed().map((billing): BillingRecord => ({ ...billing, attempts: [] }));
+  const byN = new Map(billings.map((billing) => [billing.n, billing]));
+  const attempts = await rows<Attempt>(
+    db,
+    `SELECT billing_n AS n, id AS "billingRequestId", reference, created_at AS at, status,
+       decline_reason AS "declineReason"
+     FROM billing_requests WHERE schedule_id = :scheduleId AND billing_n >= :from ORDER BY billing_n, attempt`,
+    { scheduleId, from: billings[0]?.n ?? 0 },
+  );
+  for (const { n, ...attempt } of attempts) byN.get(n)?.attempts.push(attempt);
+  return billings;
+}
+
+export const SCHEDULE_SORTS = {
+  createdAt: 's.id',
+  amount: 's.amount',
+  nextBillingDate: 's.next_due_at',
+} as const;
+
+export async function listSchedules(
+  db: Executor,
+  callerId: string,
+  filter: { status?: ScheduleStatus | undefined; customerId?: string | undefined },
+  page: { page: number; limit: number; sortBy: keyof typeof SCHEDULE_SORTS; sortOrder: 'asc' | 'desc' },
+): Promise<{ schedules: ScheduleRecord[]; total: number }> {
+  const where = `${OWN} AND (:status::text IS NULL OR s.status = :status)
+    AND (:customerId::text IS NULL OR s.customer_id = :customerId)`;
+  const bindings = { callerId, status: filter.status ?? null, customerId: filter.customerId ?? null };
+  const counted = await row<{ total: number }>(
+    db,
+    `SELECT count(*)::int AS total FROM schedules s WHERE ${where}`,
+    bindings,
+  );
+  const schedules = await rows<ScheduleRecord>(
+    db,
+    // The id makes the order whole, so that no schedule is on two pages or on none.
+    `SELECT ${COLUMNS} FROM schedules s WHERE ${where}
+     ORDER BY ${SCHEDULE_SORTS[page.sortBy]} ${page.sortOrder} NULLS LAST, s.id ${page.sortOrder}
+     LIMIT :limit OFFSET :offset`,
+    { ...bindings, limit: page.limit, offset: (page.page - 1) * page.limit },
+  );
+  return { schedules, total: counted?.total ?? 0 };
+}

@@ -1,0 +1,573 @@
+import { rows, type Database } from '../../src/database/connection';
+import { answerBillingRequest } from '../../src/database/billing-request-outcome';
+import { applyDecision } from '../../src/database/decision';
+import { setEntityTrust } from '../../src/database/entity';
+import { makeKeyring, readKeyring } from '../../src/database/keyring';
+import { syncSchedulesWithTrust } from '../../src/database/recurring';
+import { advanceSchedule, type ScheduleState } from '../../src/database/recurring-advance';
+import { createSchedule, type ScheduleTerms } from '../../src/database/recurring-create';
+import { readSchedule } from '../../src/database/recurring-read';
+import { open } from '../../src/database/sealing';
+import { recurringRules, readConfig } from '../../src/config';
+import { workflowId } from '../../src/workflows/messages';
+import { createTestDatabase, type TestDatabase } from '../support/database';
+import { moveClock, standingApproval, type Standing } from '../support/standing';
+
+const keyring = readKeyring(makeKeyring());
+const rules = recurringRules(readConfig({}));
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+let database: TestDatabase;
+let db: Database;
+let standing: Standing;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = database.db;
+});
+afterAll(() => database.drop());
+
+async function schedule(
+  terms: Partial<ScheduleTerms> = {},
+  limits: { dailyLimit?: bigint } = {},
+): Promise<string> {
+  standing = await standingApproval(db, keyring, limits);
+  const made = await db.transaction((trx) =>
+    createSchedule(
+      trx,
+      keyring,
+      { entityId: standing.merchantId, role: 'merchant' },
+      {
+        customerId: standing.customerId,
+        paymentId: standing.paymentId,
+        amount: 150_000n,
+        currency: 'NGN',
+        frequency: 'monthly',
+        interval: 1,
+        startAt: undefined,
+        endAt: undefined,
+        maxBillings: undefined,
+        description: undefined,
+        metadata: {},
+        ...terms,
+      },
+    ),
+  );
+  return made.id;
+}
+
+function advance(id: string): Promise<ScheduleState> {
+  return advanceSchedule(db, keyring, rules, id);
+}
+
+async function later(ms: number): Promise<void> {
+  await moveClock(db, standing.merchantId, `${ms} milliseconds`);
+}
+
+/** The bank's answer to whatever is open: its own reason, or approval. */
+async function answer(declineReason?: string): Promise<void> {
+  const [request] = await rows<{ id: string }>(
+    db,
+    `SELECT id FROM billing_requests WHERE bank_id = :bankId AND status = 'pending'`,
+    { bankId: standing.bankId },
+  );
+  if (!request) throw new Error('the bank was not asked');
+  await db.transaction((trx) =>
+    answerBillingRequest(
+      trx,
+      keyring,
+      standing.bankId,
+      request.id,
+      declineReason === undefined
+        ? { outcome: 'approved', bankTransactionId: `tx-${request.id}`, action: null }
+        : { outcome: 'declined', declineReason, action: null },
+      {},
+    ),
+  );
+}
+
+async function view(id: string) {
+  const found = await readSchedule(db, standing.merchantId, id);
+  if (!found) throw new Error(`there is no ${id}`);
+  return found;
+}
+
+async function billings(id: string): Promise<string[]> {
+  const found = await view(id);
+  return found.billings.map(({ n, status, reason, attempts }) =>
+    [n, status, ...(reason === null ? [] : [reason]), `${attempts.length}x`].join(' '),
+  );
+}
+
+/** What was announced to a party, oldest first. */
+async function announced(
+  entityId: string,
+): Promise<{ type: string; item: Record<string, unknown>; carrier: string }[]> {
+  const deliveries = await rows<{ id: string; type: string; body: Buffer; carrier: string }>(
+    db,
+    `SELECT id, webhook_type AS type, body_sealed AS body, carrier FROM webhook_deliveries
+     WHERE entity_id = :entityId ORDER BY event_id`,
+    { entityId },
+  );
+  return deliveries.map(({ id, type, body, carrier }) => {
+    const { data } = JSON.parse(open(keyring, body, `webhook_deliveries.body_sealed:${id}`)) as {
+      data: Record<string, unknown>[];
+    };
+    return { type, item: data[0] ?? {}, carrier };
+  });
+}
+
+async function decide(
+  decision: 'approve_once' | 'approve_recurring' | 'suspended' | 'deny',
+  currency?: string,
+) {
+  await db.transaction((trx) =>
+    applyDecision(
+      trx,
+      keyring,
+      standing.agreementId,
+      {
+        decision,
+        blocked: false,
+        ...(currency !== undefined && { approved: { currency, dailyLimit: null, monthlyLimit: null } }),
+      },
+      'bank',
+    ),
+  );
+}
+
+describe('a schedule that goes well', () => {
+  it('charges when due, waits for the bank, and completes after maxBillings', async () => {
+    const id = await schedule({ maxBillings: 2 });
+    const first = await advance(id);
+    expect(first).toMatchObject({ status: 'active', sleepMs: expect.any(Number) as number });
+    expect(await billings(id)).toEqual(['0 pending 1x']);
+
+    await answer();
+    const second = await advance(id);
+    expect(await billings(id)).toEqual(['0 successful 1x']);
+    expect(second.nextBillingDate).toBe((await view(id)).schedule.nextDueAt?.toISOString());
+    expect(second.sleepMs).toBeGreaterThan(26 * DAY);
+
+    await later((second.sleepMs ?? 0) + 1);
+    await advance(id);
+    expect((await announced(standing.bankId)).at(-1)).toMatchObject({ type: 'recurring.upcoming' });
+    expect(await billings(id)).toHaveLength(1);
+
+    await later(DAY);
+    await advance(id);
+    await answer();
+    expect(await advance(id)).toMatchObject({ status: 'completed', nextBillingDate: null, sleepMs: null });
+    expect(await billings(id)).toEqual(['0 successful 1x', '1 successful 1x']);
+    expect((await announced(standing.merchantId)).map(({ type }) => type)).toEqual([
+      'billing.response',
+      'recurring.upcoming',
+      'billing.response',
+      'recurring.updated',
+    ]);
+    expect((await announced(standing.merchantId)).at(-1)?.item).toMatchObject({
+      scheduleId: id,
+      status: 'completed',
+      previousStatus: 'active',
+      nextBillingDate: null,
+      billingsCompleted: 2,
+    });
+  });
+
+  it('does nothing when it is looked at again', async () => {
+    const id = await schedule();
+    await advance(id);
+    const before = await view(id);
+    await advance(id);
+    await advance(id);
+    expect(await view(id)).toEqual(before);
+  });
+
+  it('is charged once, however many look at it at the same time', async () => {
+    const id = await schedule();
+    await Promise.all(Array.from({ length: 24 }, () => advance(id)));
+    expect(await billings(id)).toEqual(['0 pending 1x']);
+    expect((await announced(standing.bankId)).filter(({ type }) => type === 'billing.request')).toHaveLength(
+      1,
+    );
+    await answer();
+    await Promise.all(Array.from({ length: 24 }, () => advance(id)));
+    expect((await view(id)).schedule.ran).toBe(1);
+  });
+
+  it('has its own workflow send what it announces', async () => {
+    const id = await schedule({ maxBillings: 1 });
+    await rows(db, `UPDATE webhook_endpoints SET url = 'https://merchant.test/' WHERE entity_id = :id`, {
+      id: standing.merchantId,
+    });
+    await advance(id);
+    await answer();
+    await advance(id);
+    expect((await announced(standing.merchantId)).map(({ carrier }) => carrier)).toEqual([
+      workflowId.recurring(id),
+      workflowId.recurring(id),
+    ]);
+  });
+
+  it('names its workflow on each charge, so that the answer wakes it', async () => {
+    const id = await schedule();
+    await advance(id);
+    await answer();
+    const wakes = await rows<{ id: string }>(
+      db,
+      `SELECT workflow_id AS id FROM outbox WHERE workflow_id = :workflow`,
+      {
+        workflow: workflowId.recurring(id),
+      },
+    );
+    expect(wakes).toHaveLength(1);
+  });
+});
+
+describe('a declined charge', () => {
+  it('is tried again 1, 3 and 5 days after the first attempt, past due all the while', async () => {
+    const id = await schedule();
+    await advance(id);
+    for (const days of [1, 2, 2]) {
+      await answer('insufficient_funds');
+      const waiting = await advance(id);
+      expect(waiting).toMatchObject({ status: 'past_due' });
+      expect((await view(id)).schedule.retryAt).not.toBeNull();
+      expect(waiting.sleepMs ?? 0).toBeGreaterThan(days * DAY - HOUR);
+      expect(waiting.sleepMs ?? 0).toBeLessThanOrEqual(days * DAY);
+      await later(waiting.sleepMs ?? 0);
+      await advance(id);
+    }
+    await answer('insufficient_funds');
+    expect(await advance(id)).toMatchObject({ status: 'active' });
+    expect(await billings(id)).toEqual(['0 failed insufficient_funds 4x']);
+    const references = (await view(id)).billings.flatMap(({ attempts }) =>
+      attempts.map(({ reference }) => reference),
+    );
+    expect(new Set(references).size).toBe(4);
+    const told = (await announced(standing.bankId)).filter(({ type }) => type === 'recurring.updated');
+    expect(told.map(({ item }) => [item['previousStatus'], item['status']])).toEqual([
+      ['active', 'past_due'],
+      ['past_due', 'active'],
+    ]);
+  });
+
+  it('that succeeds at the second attempt ends being past due', async () => {
+    const id = await schedule();
+    await advance(id);
+    await answer('temporarily_unavailable');
+    await later((await advance(id)).sleepMs ?? 0);
+    expect(await advance(id)).toMatchObject({ status: 'past_due' });
+    await answer();
+    expect(await advance(id)).toMatchObject({ status: 'active' });
+    expect(await billings(id)).toEqual(['0 successful 2x']);
+  });
+
+  it('for another reason fails its billing at once', async () => {
+    const id = await schedule();
+    await advance(id);
+    await answer('do_not_honor');
+    expect(await advance(id)).toMatchObject({ status: 'active' });
+    expect(await billings(id)).toEqual(['0 failed do_not_honor 1x']);
+  });
+
+  it('after silence is never tried again, and is kept for reconciliation', async () => {
+    const id = await schedule();
+    const asked = await advance(id);
+    await rows(
+      db,
+      `UPDATE webhook_deliveries SET status = 'delivered' WHERE webhook_type = 'billing.request'`,
+    );
+    await later(asked.sleepMs ?? 0);
+    expect(await advance(id)).toMatchObject({ status: 'active' });
+    expect(await billings(id)).toEqual(['0 failed expired 1x']);
+    const [kept] = await rows(
+      db,
+      `SELECT kind FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
+       WHERE b.schedule_id = :id`,
+      { id },
+    );
+    expect(kept).toEqual({ kind: 'unanswered' });
+    expect((await announced(standing.bankId)).map(({ type }) => type)).toContain('billing.closed');
+  });
+
+  it('over a spending limit does not ask the bank, and is tried again', async () => {
+    const id = await schedule({}, { dailyLimit: 149_999n });
+    expect(await advance(id)).toMatchObject({ status: 'past_due' });
+    expect(await billings(id)).toEqual(['0 retrying limit_reached 1x']);
+    expect((await announced(standing.bankId)).map(({ type }) => type)).toEqual(['recurring.updated']);
+    expect((await announced(standing.merchantId))[0]).toMatchObject({
+      type: 'billing.response',
+      item: { declineReason: 'limit_reached', scheduleId: id },
+    });
+    await rows(db, `UPDATE agreements SET daily_limit = 150000 WHERE id = :id`, { id: standing.agreementId });
+    await later(DAY);
+    await advance(id);
+    await answer();
+    expect(await advance(id)).toMatchObject({ status: 'active' });
+  });
+
+  it('three billings in a row long ends the schedule as failed', async () => {
+    const id = await schedule({ frequency: 'daily' });
+    for (let n = 0; n < 3; n++) {
+      const { sleepMs } = await advance(id);
+      if (n > 0) expect(sleepMs).not.toBeNull();
+      await answer('denied');
+      const state = await advance(id);
+      if (n < 2) await later(state.sleepMs ?? 0);
+      else expect(state).toMatchObject({ status: 'failed', nextBillingDate: null, sleepMs: null });
+    }
+    expect(await billings(id)).toHaveLength(3);
+  });
+});
+
+describe('an outage', () => {
+  it('is caught up with oldest first, three billings a day, each after the one before it', async () => {
+    const id = await schedule({ frequency: 'daily' });
+    await later(10 * DAY);
+    for (let n = 0; n < 3; n++) {
+      await advance(id);
+      expect(await billings(id)).toHaveLength(n + 1);
+      await answer();
+    }
+    const { sleepMs } = await advance(id);
+    expect(await billings(id)).toEqual(['0 successful 1x', '1 successful 1x', '2 successful 1x']);
+    expect(sleepMs ?? 0).toBeGreaterThan(DAY - HOUR);
+    await later(sleepMs ?? 0);
+    await advance(id);
+    expect(await billings(id)).toHaveLength(4);
+  });
+
+  it('skips what is more than 35 days late, in words', async () => {
+    const id = await schedule({ frequency: 'weekly' });
+    await later(50 * DAY);
+    await advance(id);
+    expect(await billings(id)).toEqual([
+      '0 skipped arrears 0x',
+      '1 skipped arrears 0x',
+      '2 skipped arrears 0x',
+      '3 pending 1x',
+    ]);
+  });
+
+  it('of years takes several looks, none of them long', async () => {
+    const id = await schedule({ frequency: 'daily' });
+    await later(300 * DAY);
+    expect(await advance(id)).toMatchObject({ sleepMs: 0 });
+    expect(await billings(id)).toHaveLength(100);
+    await advance(id);
+    await advance(id);
+    expect((await billings(id)).at(-1)).toMatch(/^266 pending 1x$/);
+  });
+
+  it('does not stretch maxBillings: what was skipped did not run', async () => {
+    const id = await schedule({ frequency: 'weekly', maxBillings: 2 });
+    await later(45 * DAY);
+    await advance(id);
+    await answer();
+    await advance(id);
+    await answer();
+    expect(await advance(id)).toMatchObject({ status: 'completed' });
+    expect(await billings(id)).toEqual([
+      '0 skipped arrears 0x',
+      '1 skipped arrears 0x',
+      '2 successful 1x',
+      '3 successful 1x',
+    ]);
+  });
+});
+
+describe('the agreement behind a schedule', () => {
+  it.each(['suspended', 'approve_once'] as const)(
+    'becoming %s suspends it at once, and what falls due meanwhile is skipped',
+    async (decision) => {
+      const id = await schedule({ frequency: 'daily' });
+      await advance(id);
+      await answer();
+      await advance(id);
+      await decide(decision);
+      expect((await view(id)).schedule.status).toBe('suspended');
+      await later(2 * DAY);
+      await advance(id);
+      await decide('approve_recurring');
+      expect((await view(id)).schedule.status).toBe('active');
+      await advance(id);
+      expect(await billings(id)).toEqual([
+        '0 successful 1x',
+        '1 skipped suspended 0x',
+        '2 skipped suspended 0x',
+      ]);
+    },
+  );
+
+  it('suspended while nobody was looking still has its due dates skipped, not charged', async () => {
+    const id = await schedule({ frequency: 'daily' });
+    await advance(id);
+    await answer();
+    await advance(id);
+    await decide('suspended');
+    await later(3 * DAY);
+    await decide('approve_recurring');
+    await advance(id);
+    expect(await billings(id)).toEqual([
+      '0 successful 1x',
+      '1 skipped suspended 0x',
+      '2 skipped suspended 0x',
+      '3 skipped suspended 0x',
+    ]);
+  });
+
+  it('denied cancels it for good, and an open charge runs to its end', async () => {
+    const id = await schedule();
+    await advance(id);
+    await decide('deny');
+    expect((await view(id)).schedule).toMatchObject({ status: 'cancelled', nextDueAt: null });
+    expect((await advance(id)).sleepMs).toBeGreaterThan(0);
+    await answer();
+    expect(await advance(id)).toMatchObject({ status: 'cancelled', sleepMs: null });
+    expect(await billings(id)).toEqual(['0 successful 1x']);
+    await decide('approve_recurring');
+    expect((await view(id)).schedule.status).toBe('cancelled');
+  });
+
+  it('denied ends a billing that waits for its retry', async () => {
+    const id = await schedule();
+    await advance(id);
+    await answer('insufficient_funds');
+    await advance(id);
+    await decide('deny');
+    expect(await advance(id)).toMatchObject({ status: 'cancelled', sleepMs: null });
+    expect(await billings(id)).toEqual(['0 failed insufficient_funds 1x']);
+  });
+
+  it('suspended, a declined billing waits; approved again, it is tried again', async () => {
+    const id = await schedule();
+    await advance(id);
+    await answer('insufficient_funds');
+    await advance(id);
+    await decide('suspended');
+    await later(2 * DAY);
+    await advance(id);
+    expect(await billings(id)).toEqual(['0 retrying insufficient_funds 1x']);
+    await decide('approve_recurring');
+    expect((await view(id)).schedule.status).toBe('past_due');
+    await advance(id);
+    expect(await billings(id)).toEqual(['0 pending 2x']);
+  });
+
+  it('in another currency suspends it; in its own again, it goes on', async () => {
+    const id = await schedule();
+    await advance(id);
+    await answer();
+    await advance(id);
+    await decide('approve_recurring', 'JPY');
+    expect((await view(id)).schedule.status).toBe('suspended');
+    await decide('approve_recurring', 'NGN');
+    expect((await view(id)).schedule.status).toBe('active');
+  });
+
+  it('is told of, to both sides, with its workflow woken', async () => {
+    const id = await schedule();
+    await rows(db, `DELETE FROM outbox`);
+    await decide('suspended');
+    const expected = {
+      type: 'recurring.updated',
+      item: { scheduleId: id, status: 'suspended', previousStatus: 'active' },
+    };
+    expect((await announced(standing.merchantId)).at(-1)).toMatchObject(expected);
+    expect((await announced(standing.bankId)).at(-1)).toMatchObject(expected);
+    expect(await rows(db, `SELECT kind, workflow_id AS workflow FROM outbox`)).toEqual([
+      { kind: 'wake', workflow: workflowId.recurring(id) },
+    ]);
+  });
+
+  it('changed without anybody saying so is noticed before the next charge', async () => {
+    const id = await schedule();
+    await rows(db, `UPDATE agreements SET decision = 'suspended' WHERE id = :id`, {
+      id: standing.agreementId,
+    });
+    expect(await advance(id)).toMatchObject({ status: 'suspended' });
+    expect(await billings(id)).toEqual([]);
+  });
+});
+
+it('a merchant that loses trust has its schedules suspended, and gets them back with it', async () => {
+  const id = await schedule();
+  const trust = (level: 'trusted' | 'untrusted') =>
+    db.transaction(async (trx) => {
+      await setEntityTrust(trx, standing.merchantId, level);
+      await syncSchedulesWithTrust(trx, keyring, standing.merchantId, 'provider');
+    });
+  await trust('untrusted');
+  expect((await view(id)).schedule.status).toBe('suspended');
+  await decide('approve_once');
+  await trust('trusted');
+  // The customer's own decision still stands in the way.
+  expect((await view(id)).schedule.status).toBe('suspended');
+  await decide('approve_recurring');
+  expect((await view(id)).schedule.status).toBe('active');
+});
+
+it('a paused schedule skips what falls due, and comes back from a suspension as paused', async () => {
+  const id = await schedule({ frequency: 'daily' });
+  await rows(
+    db,
+    `WITH held AS (INSERT INTO schedule_holds (schedule_id, reason, from_at) SELECT id, 'paused', created_at
+       FROM schedules WHERE id = :id)
+     UPDATE schedules SET paused = true, status = 'paused' WHERE id = :id`,
+    { id },
+  );
+  await later(DAY);
+  expect(await advance(id)).toMatchObject({ status: 'paused' });
+  expect(await billings(id)).toEqual(['0 skipped paused 0x', '1 skipped paused 0x']);
+  await decide('suspended');
+  await later(DAY);
+  expect(await advance(id)).toMatchObject({ status: 'suspended' });
+  await decide('approve_recurring');
+  expect(await advance(id)).toMatchObject({ status: 'paused' });
+  expect((await billings(id)).at(-1)).toBe('2 skipped suspended 0x');
+});
+
+describe('the record', () => {
+  it('has every transition once, counted without a gap', async () => {
+    const id = await schedule({ maxBillings: 1 });
+    await advance(id);
+    await answer('insufficient_funds');
+    await later((await advance(id)).sleepMs ?? 0);
+    await advance(id);
+    await answer();
+    await advance(id);
+    const events = await rows<{ sequence: number; type: string }>(
+      db,
+      `SELECT sequence, type FROM events WHERE resource_id = :id ORDER BY sequence`,
+      { id },
+    );
+    expect(events.map(({ type }) => type)).toEqual([
+      'schedule.created',
+      'schedule.billing_charged',
+      'schedule.billing_retrying',
+      'schedule.past_due',
+      'schedule.billing_charged',
+      'schedule.billing_successful',
+      'schedule.completed',
+    ]);
+    expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, i) => i + 1));
+    expect(await rows(db, `SELECT sequence FROM schedules WHERE id = :id`, { id })).toEqual([
+      { sequence: events.length },
+    ]);
+  });
+
+  it('takes no second billing in hand, whoever writes it', async () => {
+    const id = await schedule();
+    await advance(id);
+    await expect(
+      rows(
+        db,
+        `INSERT INTO billings (schedule_id, n, due_at, status, attempts, first_attempt_at)
+         SELECT id, 1, start_at, 'pending', 1, start_at FROM schedules WHERE id = :id`,
+        { id },
+      ),
+    ).rejects.toMatchObject({ constraint: 'billings_one_open' });
+  });
+});
