@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { ConfigError, readConfig, type Config } from '../config';
 import { isUnavailable } from '../database/availability';
 import { KeyringError } from '../database/keyring';
+import { StartError } from '../start/start-error';
 import { openEngine, type Engine } from './engine';
 
 /** What a command has to tell: the object for programs, and the same in words. */
@@ -54,7 +55,12 @@ const UNDEFINED_TABLE = '42P01';
 
 /** What went wrong, in words that help; a fault of ours with all that is known about it. */
 export function explained(error: unknown): string {
-  if (error instanceof CommandError || error instanceof ConfigError || error instanceof KeyringError) {
+  if (
+    error instanceof CommandError ||
+    error instanceof ConfigError ||
+    error instanceof KeyringError ||
+    error instanceof StartError
+  ) {
     return error.message;
   }
   if (isUnavailable(error)) {

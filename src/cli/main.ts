@@ -12,6 +12,7 @@ import { migrateUp } from '../database/migrate';
 import { syncSchedulesWithTrust } from '../database/recurring';
 import { rotateSigningKey } from '../database/signing-key';
 import { ROLES, TRUST_LEVELS, type TrustLevel } from '../domain/entity';
+import { prepareGivenNamespace } from '../start/temporal';
 import { command, CommandError, explained, onEngine, telling } from './command';
 import { ownerUrl } from './engine';
 
@@ -125,9 +126,17 @@ command(keys, 'rotate', 'sign with a new key from now on; tokens of the old one 
   }),
 );
 
-command(program, 'migrate', 'bring the database schema up to date').action(
+/** Longest that `migrate` waits for Temporal, which may be starting beside it. */
+const NAMESPACE_WITHIN_MS = 15_000;
+
+command(program, 'migrate', 'bring the database schema, and the Temporal namespace, up to date').action(
   telling(async (config) => {
     const migrations = await migrateUp(ownerUrl(config));
+    // The embedded Temporal has been prepared by `npm start`; any other one by nobody but this.
+    if (config.TEMPORAL_ADDRESS !== undefined) {
+      const { TEMPORAL_ADDRESS } = config;
+      await prepareGivenNamespace({ ...config, TEMPORAL_ADDRESS }, NAMESPACE_WITHIN_MS);
+    }
     const done = migrations.length === 0 ? 'The schema is up to date' : `Applied ${migrations.join(', ')}`;
     return { json: { migrations }, text: done };
   }),
