@@ -1,4 +1,120 @@
-import { ConfigError, readConfig } from '../src/config';
+import { ConfigError, readConfig, requireServers } from '../src/config';
+
+/** The lines of the error that these settings are refused with. */
+function refusals(
+  environment: Record<string, string>,
+  act = readConfig as (env: NodeJS.ProcessEnv) => unknown,
+) {
+  try {
+    act(environment);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message.split('\n');
+    throw error;
+  }
+  return [];
+}
+
+const productionServers = {
+  ASSENT_MODE: 'production',
+  DATABASE_URL: 'postgres://login@db/assent',
+  TEMPORAL_ADDRESS: 'temporal:7233',
+  ASSENT_KEYS: 'k1:key',
+};
+
+describe('readConfig', () => {
+  it('names every wrong setting at once, so that all are mended in one go', () => {
+    const lines = refusals({
+      PORT: '70000',
+      DATABASE_URL: 'mysql://db',
+      TEMPORAL_ADDRESS: 'http://temporal:7233',
+      NETWORK_TIMEZONE: 'Lagos',
+      RATE_LIMIT_CALLER: 'fast',
+    });
+    expect(lines.map((line) => line.split(':')[0])).toEqual([
+      'PORT',
+      'DATABASE_URL',
+      'TEMPORAL_ADDRESS',
+      'NETWORK_TIMEZONE',
+      'RATE_LIMIT_CALLER',
+    ]);
+  });
+
+  it.each([
+    ['ASSENT_MODE', 'staging'],
+    ['PORT', '0'],
+    ['PORT', '65536'],
+    ['PORT', 'http'],
+    ['PORT_OFFSET', '-1'],
+    ['PORT_OFFSET', '1.5'],
+    ['DATABASE_POOL', '1'],
+    ['DATABASE_OWNER_URL', '/var/run/postgres'],
+    ['TEMPORAL_ADDRESS', 'temporal'],
+    ['INTENT_WINDOW_S', '0'],
+    ['RECURRING_RETRY_DAYS', '1,soon'],
+    ['RECURRING_RETRY_DAYS', '1,0'],
+    ['CATCH_UP_PER_DAY', '0'],
+    ['CLOCK_WAIT_S', '-1'],
+    ['WEBHOOK_RETRY_S', '5;30'],
+    ['WEBHOOK_TIMEOUT_S', '61'],
+    ['ALLOW_PRIVATE_WEBHOOKS', 'yes'],
+    ['RATE_LIMIT_TOKEN', '10/1'],
+    ['RATE_LIMIT_TOKEN', '0/10'],
+    ['LOG_LEVEL', 'loud'],
+  ])('refuses %s=%s with a line that begins with its name', (name, value) => {
+    expect(refusals({ [name]: value })).toEqual([expect.stringMatching(new RegExp(`^${name}(\\.\\d+)?: .`))]);
+  });
+
+  it('takes an empty variable for one that is not set', () => {
+    expect(readConfig({ PORT: '', DATABASE_URL: '', ALLOW_PRIVATE_WEBHOOKS: '' })).toEqual(readConfig({}));
+  });
+
+  it('does not show a refused value, which may hold a password', () => {
+    expect(refusals({ DATABASE_URL: 'user:hunter2@db' }).join()).not.toContain('hunter2');
+  });
+
+  it('refuses production without servers and keys of its own, naming each', () => {
+    const lines = refusals({ ASSENT_MODE: 'production' });
+    expect(lines.map((line) => line.split(':')[0])).toEqual([
+      'DATABASE_URL',
+      'TEMPORAL_ADDRESS',
+      'ASSENT_KEYS',
+    ]);
+  });
+
+  it('keeps webhooks off private addresses in production, whatever is asked', () => {
+    expect(readConfig(productionServers).ALLOW_PRIVATE_WEBHOOKS).toBe(false);
+    expect(refusals({ ...productionServers, ALLOW_PRIVATE_WEBHOOKS: 'true' })).toEqual([
+      expect.stringMatching(/^ALLOW_PRIVATE_WEBHOOKS: /),
+    ]);
+  });
+
+  it('lets a sandbox send webhooks to private addresses, unless told not to', () => {
+    expect(readConfig({}).ALLOW_PRIVATE_WEBHOOKS).toBe(true);
+    expect(readConfig({ ALLOW_PRIVATE_WEBHOOKS: 'false' }).ALLOW_PRIVATE_WEBHOOKS).toBe(false);
+  });
+
+  it('reads lists and rates into numbers', () => {
+    const config = readConfig({
+      WEBHOOK_RETRY_S: '1, 2.5',
+      RATE_LIMIT_CALLER: '5/20',
+    });
+    expect(config.WEBHOOK_RETRY_S).toEqual([1, 2.5]);
+    expect(config.RATE_LIMIT_CALLER).toEqual({ perSecond: 5, burst: 20 });
+  });
+});
+
+describe('requireServers', () => {
+  const servers = { DATABASE_URL: 'postgres://db', TEMPORAL_ADDRESS: 'temporal:7233', ASSENT_KEYS: 'k1:key' };
+
+  it('gives a process that has its servers and keys what it was given', () => {
+    expect(requireServers(readConfig(servers))).toMatchObject(servers);
+  });
+
+  it.each(Object.keys(servers))('refuses a process without %s, and says what else to do', (name) => {
+    const lines = refusals({ ...servers, [name]: '' }, (env) => requireServers(readConfig(env)));
+    expect(lines).toEqual([expect.stringMatching(new RegExp(`^${name}: .*npm start`))]);
+  });
+});
 
 describe('the accepted currencies', () => {
   it('are those of ISO 4217 that have a minor unit', () => {

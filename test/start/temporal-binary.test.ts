@@ -1,0 +1,172 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { firstOf } from '../../src/start/temporal-binary';
+
+const ROOT = path.join(__dirname, '../..');
+
+/** A machine with nothing but what a test puts on it: its PATH and its home are folders of the test. */
+interface Machine {
+  bin: string;
+  cached: string;
+  /** Puts a shell script there that runs as a program. */
+  program(file: string, script: string): Promise<string>;
+  find(cliPath?: string): Promise<{ found: string; error: string; lines: string[] }>;
+}
+
+let machine: Machine;
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'assent-ladder-'));
+  machine = await bareMachine(folder);
+});
+
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+describe('findTemporal', () => {
+  it('takes the command that TEMPORAL_CLI_PATH names before the one on PATH', async () => {
+    await machine.program(path.join(machine.bin, 'temporal'), 'exit 0');
+    const named = await machine.program(path.join(folder, 'my-temporal'), 'exit 0');
+    expect(await machine.find(named)).toMatchObject({ found: named });
+  });
+
+  it.each([
+    ['is not there', undefined, 'not found'],
+    ['is no Temporal command', 'exit 3', 'does not answer --version'],
+  ])('stops at once when the TEMPORAL_CLI_PATH %s, though another would do', async (_, script, why) => {
+    await machine.program(path.join(machine.bin, 'temporal'), 'exit 0');
+    const named = path.join(folder, 'my-temporal');
+    if (script !== undefined) await machine.program(named, script);
+    const { found, error } = await machine.find(named);
+    expect(found).toBe('');
+    expect(error).toContain(`TEMPORAL_CLI_PATH: ${named}`);
+    expect(error).toContain(why);
+  });
+
+  it('takes the one on PATH before the one that an earlier run left in the cache', async () => {
+    await machine.program(path.join(machine.bin, 'temporal'), 'exit 0');
+    await machine.program(machine.cached, 'exit 0');
+    expect(await machine.find()).toMatchObject({ found: 'temporal', lines: [] });
+  });
+
+  it('takes the one in the cache before it downloads or builds anything', async () => {
+    await machine.program(path.join(machine.bin, 'go'), BUILDS);
+    await machine.program(machine.cached, 'exit 0');
+    expect(await machine.find()).toMatchObject({ found: machine.cached, lines: [] });
+  });
+
+  it('goes on to the cache when the one on PATH does not work', async () => {
+    await machine.program(path.join(machine.bin, 'temporal'), 'exit 3');
+    await machine.program(machine.cached, 'exit 0');
+    expect(await machine.find()).toMatchObject({ found: machine.cached });
+  });
+
+  it('builds one with Go where the download fails, into the cache for the next run', async () => {
+    await machine.program(path.join(machine.bin, 'go'), BUILDS);
+    const first = await machine.find();
+    expect(first).toMatchObject({ found: machine.cached });
+    expect(first.lines.map((line) => line.split(' ')[0])).toEqual(['Downloading', 'Building']);
+    expect(await machine.find()).toMatchObject({ found: machine.cached, lines: [] });
+  });
+
+  it('leaves nothing in the cache of a build that failed half-way', async () => {
+    await machine.program(path.join(machine.bin, 'go'), BREAKS_HALF_WAY);
+    const { error } = await machine.find();
+    expect(error).toContain('out of disk space');
+    expect(await readdir(path.dirname(machine.cached))).toEqual([]);
+  });
+
+  it('does not keep a build that does not run', async () => {
+    await machine.program(path.join(machine.bin, 'go'), BUILDS_ANOTHER_ARCHITECTURE);
+    expect((await machine.find()).error).toContain('a build with Go: does not answer --version');
+    expect(existsSync(machine.cached)).toBe(false);
+  });
+
+  it('says on a bare machine all that it tried, and what to install', async () => {
+    const { error } = await machine.find();
+    const tried = error.split('\n').filter((line) => line.startsWith('  - '));
+    expect(tried).toEqual([
+      '  - `temporal` on PATH: not found',
+      `  - the cache ${machine.cached}: not found`,
+      expect.stringMatching(/^ {2}- the Temporal SDK's download: ./),
+      '  - a build with Go: Go is not installed',
+    ]);
+    expect(error).toMatch(/Install .*Temporal CLI.* or Go .*TEMPORAL_CLI_PATH.*TEMPORAL_ADDRESS/);
+  });
+});
+
+describe('firstOf', () => {
+  it('does not even ask the sources after the first that has one', async () => {
+    const asked: string[] = [];
+    const source = (name: string, has: boolean) => ({
+      name,
+      find: async () => {
+        asked.push(name);
+        if (!has) throw new Error('none');
+        return name;
+      },
+    });
+    const found = await firstOf('it', [source('a', false), source('b', true), source('c', true)], '');
+    expect({ found, asked }).toEqual({ found: 'b', asked: ['a', 'b'] });
+  });
+});
+
+/** What `go install` does, in a moment: it leaves a program in GOBIN. */
+const BUILDS = `
+  [ "$1" = install ] || exit 0
+  printf '#!/bin/sh\\nexit 0\\n' > "$GOBIN/temporal"
+  chmod +x "$GOBIN/temporal"`;
+
+const BREAKS_HALF_WAY = `
+  [ "$1" = install ] || exit 0
+  printf 'half' > "$GOBIN/temporal"
+  echo 'out of disk space' >&2
+  exit 1`;
+
+const BUILDS_ANOTHER_ARCHITECTURE = `
+  [ "$1" = install ] || exit 0
+  printf '#!/bin/sh\\nexit 126\\n' > "$GOBIN/temporal"
+  chmod +x "$GOBIN/temporal"`;
+
+/**
+ * The search runs as a process of its own, as PATH and home are a process's. Its downloads go to a proxy that
+ * refuses them, so that no test depends on a network.
+ */
+async function bareMachine(place: string): Promise<Machine> {
+  const bin = path.join(place, 'bin');
+  await mkdir(bin);
+  // What the scripts and the build need of a system, and no more: /usr/bin may well hold Go.
+  for (const program of ['/usr/bin/env', '/bin/chmod']) {
+    await symlink(program, path.join(bin, path.basename(program)));
+  }
+  const script = `
+    const { findTemporal } = require('./src/start/temporal-binary.ts');
+    const say = (line) => process.stderr.write(line + '\\n');
+    findTemporal({ cliPath: process.argv[1], say }).then(
+      (found) => process.stdout.write(JSON.stringify({ found, error: '' })),
+      (error) => process.stdout.write(JSON.stringify({ found: '', error: error.message })),
+    );`;
+  return {
+    bin,
+    cached: path.join(place, '.cache/assent/temporal-v1.5.1/temporal'),
+    async program(file, text) {
+      await mkdir(path.dirname(file), { recursive: true });
+      await writeFile(file, `#!/bin/sh\n${text}\n`);
+      await chmod(file, 0o755);
+      return file;
+    },
+    find: (cliPath) =>
+      new Promise((resolve, reject) => {
+        const args = ['--import', 'tsx', '--eval', script, ...(cliPath === undefined ? [] : [cliPath])];
+        const environment = { PATH: bin, HOME: place, HTTPS_PROXY: 'http://127.0.0.1:9', TMPDIR: place };
+        execFile(process.execPath, args, { cwd: ROOT, env: environment }, (error, stdout, stderr) => {
+          if (error) return reject(error);
+          const lines = stderr.split('\n').filter((line) => line !== '');
+          return resolve({ ...(JSON.parse(stdout) as { found: string; error: string }), lines });
+        });
+      }),
+  };
+}
