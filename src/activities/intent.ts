@@ -2,11 +2,12 @@ import type { Database } from '../database/connection';
 import { closeExpiredIntent } from '../database/intent-outcome';
 import { intentState } from '../database/intent-read';
 import type { Keyring } from '../database/keyring';
+import type { Moment } from '../domain/moment';
 
 export interface SettledIntent {
   status: string;
-  /** Until the window closes, by the merchant's clock; null once the intent has ended. */
-  closesInMs: number | null;
+  /** When its window closes; null once the intent has ended. */
+  closes: Moment | null;
 }
 
 export interface IntentActivities {
@@ -18,7 +19,7 @@ export function createIntentActivities(db: Database, keyring: Keyring): IntentAc
   return {
     async settleIntent(intentId) {
       const before = await intentState(db, intentId);
-      if (before.closesInMs === null || before.closesInMs > 0) return before;
+      if (before.closes === null || before.closes.inMs > 0) return before;
       await db.transaction((trx) => closeExpiredIntent(trx, keyring, intentId));
       return intentState(db, intentId);
     },

@@ -98,13 +98,13 @@ async function startWorkflow(
   items: BillItem[],
 ): Promise<void> {
   if (carrier === undefined) return;
-  const charges = items.filter((item) => 'accepted' in item).length;
-  const what = charges === 1 ? 'A charge' : `${charges} charges of one call`;
+  const ids = items.flatMap((item) => ('accepted' in item ? [item.accepted.billingRequestId] : []));
+  const what = ids.length === 1 ? 'A charge' : `${ids.length} charges of one call`;
   await enqueueStarts(trx, [
     {
       type: 'billingRequest',
       workflowId: carrier,
-      args: [],
+      args: [ids],
       attributes: { status: 'pending', merchantId },
       summary: `${what} by ${merchantId}: waits for the bank`,
     },

@@ -215,7 +215,7 @@ function sameAnswer(ended: Outcome, answer: BankAnswer): boolean {
 }
 
 /**
- * Declines every request of this workflow whose window has passed.
+ * Declines every request of a schedule's workflow whose window has passed.
  *
  * @returns how many it closed
  */
@@ -235,7 +235,8 @@ export async function closeExpired(trx: Executor, keyring: Keyring, workflowId: 
       );
 }
 
-async function closeExpiredRequests(trx: Executor, keyring: Keyring, ids: string[]): Promise<number> {
+/** Declines those of the requests whose window has passed. Whoever comes second finds nothing to do. */
+export async function closeExpiredRequests(trx: Executor, keyring: Keyring, ids: string[]): Promise<number> {
   const agreements = await rows<{ id: string }>(
     trx,
     `SELECT DISTINCT agreement_id AS id FROM billing_requests WHERE id = ANY(:ids) AND agreement_id IS NOT NULL`,

@@ -1,4 +1,6 @@
+import { formatInstant } from '../domain/calendar';
 import { Failure } from '../domain/failures';
+import type { Moment } from '../domain/moment';
 import { row, type Executor } from './connection';
 
 /** Charges, as they are read: by the workflow that waits for them, and by the two parties. */
@@ -8,24 +10,31 @@ export interface OpenRequests {
   /** Of those open, how many are past their window. */
   due: number;
   status: string;
-  closesInMs: number;
+  nextClose: Moment | null;
 }
 
-export async function openRequests(db: Executor, workflowId: string): Promise<OpenRequests> {
-  const found = await row<OpenRequests>(
+/** @param ids the charges of one call */
+export async function openRequests(db: Executor, ids: string[]): Promise<OpenRequests> {
+  const found = await row<Omit<OpenRequests, 'nextClose'> & { inMs: number | null; at: Date | null }>(
     db,
     `SELECT count(*) FILTER (WHERE b.status = 'pending')::int AS open,
        count(*) FILTER (WHERE b.status = 'pending' AND left_ms <= 0)::int AS due,
        CASE WHEN count(*) FILTER (WHERE b.status = 'pending') > 0 THEN 'pending'
             WHEN count(*) = 1 THEN min(b.status) ELSE 'closed' END AS status,
-       -- Rounded up, so that whoever sleeps that long wakes after the window, not just before it.
-       coalesce(greatest(min(left_ms) FILTER (WHERE b.status = 'pending'), 0), 0)::float AS "closesInMs"
+       greatest(min(left_ms) FILTER (WHERE b.status = 'pending'), 0)::float AS "inMs",
+       min(b.expires_at) FILTER (WHERE b.status = 'pending') AS at
      FROM billing_requests b,
        LATERAL (SELECT ceil(extract(epoch FROM b.expires_at - business_now(b.merchant_id)) * 1000) AS left_ms) AS t
-     WHERE b.workflow_id = :workflowId`,
-    { workflowId },
+     WHERE b.id = ANY(:ids)`,
+    { ids },
   );
-  return found ?? { open: 0, due: 0, status: 'closed', closesInMs: 0 };
+  const { open = 0, due = 0, status = 'closed', inMs = null, at = null } = found ?? {};
+  return {
+    open,
+    due,
+    status,
+    nextClose: inMs === null || at === null ? null : { inMs, at: formatInstant(at) },
+  };
 }
 
 export interface BillingRequestRecord {

@@ -1,26 +1,25 @@
+import { formatInstant } from '../domain/calendar';
 import { Failure } from '../domain/failures';
+import type { Moment } from '../domain/moment';
 import { row, type Executor } from './connection';
 
 /** Billing intents, as they are read: by the workflow that waits for the answer, and by the two parties. */
 
-/**
- * @returns `closesInMs` until the window closes by the merchant's clock, rounded up, at least 0; null when ended
- * @throws Failure not_found
- */
+/** @throws Failure not_found */
 export async function intentState(
   db: Executor,
   intentId: string,
-): Promise<{ status: string; closesInMs: number | null }> {
-  const found = await row<{ status: string; closesInMs: number | null }>(
+): Promise<{ status: string; closes: Moment | null }> {
+  const found = await row<{ status: string; inMs: number; at: Date }>(
     db,
-    `SELECT status, CASE WHEN status = 'pending' THEN
-       greatest(ceil(extract(epoch FROM expires_at - business_now(merchant_id)) * 1000), 0)::float
-       END AS "closesInMs"
+    `SELECT status, expires_at AS at,
+       greatest(ceil(extract(epoch FROM expires_at - business_now(merchant_id)) * 1000), 0)::float AS "inMs"
      FROM intents WHERE id = :intentId`,
     { intentId },
   );
   if (!found) throw new Failure('not_found', 'There is no such intent.');
-  return found;
+  const { status, inMs, at } = found;
+  return { status, closes: status === 'pending' ? { inMs, at: formatInstant(at) } : null };
 }
 
 export interface IntentRecord {

@@ -15,14 +15,21 @@ export async function registerSearchAttributes(connection: Connection, namespace
   const missing = await missingAttributes(connection, namespace);
   if (missing.length === 0) return;
   try {
-    await connection.operatorService.addSearchAttributes({
-      namespace,
-      searchAttributes: Object.fromEntries(missing.map(({ name, type }) => [name, TYPE[type]])),
-    });
+    await connection.operatorService.addSearchAttributes(registration(missing, namespace));
   } catch (error) {
     // Another process may have registered them since we looked.
     if ((await missingAttributes(connection, namespace)).length > 0) throw error;
   }
+}
+
+type Attribute = (typeof SEARCH_ATTRIBUTE)[keyof typeof SEARCH_ATTRIBUTE];
+
+/** The request that registers these attributes in a namespace. */
+export function registration(attributes: Attribute[], namespace: string) {
+  return {
+    namespace,
+    searchAttributes: Object.fromEntries(attributes.map(({ name, type }) => [name, TYPE[type]])),
+  };
 }
 
 async function missingAttributes(connection: Connection, namespace: string) {

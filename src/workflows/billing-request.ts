@@ -23,21 +23,19 @@ const { deliverFirstAttempts } = proxyLocalActivities<WebhookActivities>(
  * The rows are there before it starts and name this workflow's id. It asks the banks, waits for their answers or
  * for the windows to pass, and tells the merchant and the banks how each charge ended.
  */
-export async function billingRequest(): Promise<void> {
+export async function billingRequest(billingRequestIds: string[]): Promise<void> {
   const { workflowId } = workflowInfo();
   const wakes = listenForWakes();
-  await deliverFirstAttempts(workflowId);
   for (;;) {
     wakes.look();
-    const { open, status, closesInMs } = await settleRequests(workflowId);
-    if (open === 0) {
-      await deliverFirstAttempts(workflowId);
+    const { open, status, nextClose } = await settleRequests(billingRequestIds);
+    await deliverFirstAttempts(workflowId);
+    if (nextClose === null) {
       setCurrentDetails(`${status}: every charge of this call has ended.`);
       upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.status, value: status }]);
       return;
     }
-    setCurrentDetails(`Waiting for the bank: ${open} open. The next window closes in ${closesInMs} ms.`);
-    await wakes.sleep(closesInMs, 'The bank may answer until its window closes');
-    await deliverFirstAttempts(workflowId);
+    setCurrentDetails(`Waiting for the bank: ${open} open, next window closes ${nextClose.at}.`);
+    await wakes.sleep(nextClose.inMs, `The bank may answer until ${nextClose.at}`);
   }
 }

@@ -27,16 +27,15 @@ export async function intent(intentId: string): Promise<void> {
   const { workflowId } = workflowInfo();
   const wakes = listenForWakes();
   for (;;) {
-    await deliverFirstAttempts(workflowId);
     wakes.look();
-    const { status, closesInMs } = await settleIntent(intentId);
-    if (closesInMs === null) {
-      await deliverFirstAttempts(workflowId);
+    const { status, closes } = await settleIntent(intentId);
+    await deliverFirstAttempts(workflowId);
+    if (closes === null) {
       setCurrentDetails(`The intent is ${status}.`);
       upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.status, value: status }]);
       return;
     }
-    setCurrentDetails(`Waiting for the customer's decision. The window closes in ${closesInMs} ms.`);
-    await wakes.sleep(closesInMs, 'The bank may answer until the window closes');
+    setCurrentDetails(`Waiting for the customer's decision. The window closes ${closes.at}.`);
+    await wakes.sleep(closes.inMs, `The bank may answer until ${closes.at}`);
   }
 }

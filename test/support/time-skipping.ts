@@ -5,6 +5,8 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { firstOf, type Source } from '../../src/start/temporal-binary';
+import { SEARCH_ATTRIBUTE } from '../../src/workflows/search-attributes';
+import { registration } from '../../src/temporal/search-attributes';
 
 /**
  * A Temporal whose clock jumps to the next timer, for workflows with stubbed activities. Its clock runs on by
@@ -15,9 +17,14 @@ import { firstOf, type Source } from '../../src/start/temporal-binary';
  */
 export async function timeSkippingEnvironment(): Promise<TestWorkflowEnvironment> {
   found ??= findServer();
-  return TestWorkflowEnvironment.createTimeSkipping({
+  const environment = await TestWorkflowEnvironment.createTimeSkipping({
     server: { executable: { type: 'existing-path', path: await found } },
   });
+  // This server cannot list what it has; a workflow that sets an attribute it lacks would hang.
+  await environment.connection.operatorService.addSearchAttributes(
+    registration(Object.values(SEARCH_ATTRIBUTE), environment.namespace ?? 'default'),
+  );
+  return environment;
 }
 
 let found: Promise<string> | undefined;

@@ -1,0 +1,91 @@
+import { randomUUID } from 'node:crypto';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { TASK_QUEUE, WAKE_SIGNAL } from '../../src/workflows/messages';
+import { timeSkippingEnvironment } from '../support/time-skipping';
+import { withWorker, workflowBundle } from '../support/workflow-worker';
+
+const INTENT_ID = 'int_00000000000000000000000001';
+const HOUR_MS = 3_600_000;
+
+describe('the workflow of an intent', () => {
+  let environment: TestWorkflowEnvironment;
+  let closesAtMs: number;
+  let status: string;
+  let told: string[];
+
+  // In place of the database: the intent's row, and what has been told to whom.
+  const activities = {
+    async settleIntent(intentId: string) {
+      expect(intentId).toBe(INTENT_ID);
+      const inMs = closesAtMs - (await environment.currentTimeMs());
+      if (status === 'pending' && inMs <= 0) status = 'declined';
+      const closes = { inMs, at: new Date(closesAtMs).toISOString() };
+      return { status, closes: status === 'pending' ? closes : null };
+    },
+    deliverFirstAttempts() {
+      if (!told.includes(status)) told.push(status);
+      return Promise.resolve({});
+    },
+  };
+
+  beforeAll(async () => {
+    await workflowBundle();
+  });
+
+  beforeEach(async () => {
+    environment = await timeSkippingEnvironment();
+    closesAtMs = (await environment.currentTimeMs()) + 24 * HOUR_MS;
+    status = 'pending';
+    told = [];
+  });
+
+  afterEach(async () => {
+    await environment.teardown();
+  });
+
+  const run = (story: (workflowId: string) => Promise<void>) =>
+    withWorker(environment, activities, async () => {
+      const workflowId = `intent/${randomUUID()}`;
+      const handle = await environment.client.workflow.start('intent', {
+        workflowId,
+        taskQueue: TASK_QUEUE,
+        args: [INTENT_ID],
+      });
+      await story(workflowId);
+      await handle.result();
+    });
+
+  it('declines an intent that the customer did not answer in time, and tells both sides', async () => {
+    await run(() => Promise.resolve());
+    expect(told).toEqual(['pending', 'declined']);
+  });
+
+  it('tells the merchant of the decision as soon as it is woken', async () => {
+    const startedAt = await environment.currentTimeMs();
+    await run(async (workflowId) => {
+      await environment.sleep(HOUR_MS);
+      status = 'approved';
+      await environment.client.workflow.getHandle(workflowId).signal(WAKE_SIGNAL);
+    });
+    expect(told).toEqual(['pending', 'approved']);
+    expect((await environment.currentTimeMs()) - startedAt).toBeLessThan(24 * HOUR_MS);
+  });
+
+  it('learns of a decision whose signal was lost when the window ends, and tells that one', async () => {
+    await run(async () => {
+      await environment.sleep(HOUR_MS);
+      status = 'approved';
+    });
+    expect(told).toEqual(['pending', 'approved']);
+  });
+
+  it('takes a doubled signal for one', async () => {
+    await run(async (workflowId) => {
+      const handle = environment.client.workflow.getHandle(workflowId);
+      await environment.sleep(HOUR_MS);
+      status = 'superseded';
+      await Promise.all([handle.signal(WAKE_SIGNAL), handle.signal(WAKE_SIGNAL)]);
+    });
+    expect(told).toEqual(['pending', 'superseded']);
+  });
+});
