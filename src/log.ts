@@ -1,3 +1,4 @@
+import { isNativeError } from 'node:util/types';
 import { destination, pino, type Logger } from 'pino';
 import type { Config } from './config';
 
@@ -18,7 +19,7 @@ export function createLogger(config: Pick<Config, 'LOG_LEVEL' | 'LOG_FILE'>, pro
  * errors only the code and the names of what was hit remain; of all others no properties but the code.
  */
 export function describeError(error: unknown): Record<string, unknown> {
-  if (!(error instanceof Error)) return { type: typeof error };
+  if (!isNativeError(error)) return { type: typeof error };
   const { code, constraint, table, column } = error as Error & Record<string, unknown>;
   return {
     type: error.name,

@@ -38,7 +38,7 @@ import { historyQuery, listHistory } from './transaction';
 import { changeEndpoint, endpointBody, showEndpoint } from './webhook-endpoint';
 
 /** The whole API on one page. Each entry: who may call it, which bucket pays, what it takes, what does it. */
-function routes(deps: ApiDeps): Route[] {
+export function routes(deps: ApiDeps): Route[] {
   return [
     route(
       'post',

@@ -1,3 +1,5 @@
+import { isNativeError } from 'node:util/types';
+
 /** Node's and the resolver's words for a server that cannot be reached. */
 const NETWORK = new Set([
   'ECONNREFUSED',
@@ -26,7 +28,8 @@ const WORDS =
  * moment; anything else is a fault of ours.
  */
 export function isUnavailable(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
+  // Not `instanceof`: errors of Node's sockets come from outside of the context that tests run in.
+  if (!isNativeError(error)) return false;
   const { code } = error as Error & { code?: unknown };
   if (typeof code === 'string') return NETWORK.has(code) || PASSING.test(code);
   return error.name === 'KnexTimeoutError' || WORDS.test(error.message);

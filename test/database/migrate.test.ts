@@ -1,0 +1,86 @@
+import { migrateDown, migrateUp } from '../../src/database/migrate';
+import { createTestDatabase } from '../support/database';
+
+let test: Awaited<ReturnType<typeof createTestDatabase>>;
+beforeAll(async () => {
+  test = await createTestDatabase();
+});
+afterAll(() => test.drop());
+
+/** Everything in the schema that a migration of ours made. */
+async function made(): Promise<string[]> {
+  const found = await test.db.raw<{ rows: { name: string }[] }>(
+    `SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'S')
+       AND relname NOT LIKE 'knex%'
+     UNION ALL SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+     UNION ALL SELECT typname FROM pg_type WHERE typnamespace = 'public'::regnamespace AND typtype = 'd'
+     ORDER BY name`,
+  );
+  return found.rows.map(({ name }) => name);
+}
+
+describe('the migrations', () => {
+  it('go down to an empty schema and up to the same one again', async () => {
+    const before = await made();
+    expect(before).toEqual(expect.arrayContaining(['entities', 'customers', 'business_now']));
+    const undone = await migrateDown(test.url);
+    expect(await made()).toEqual([]);
+    expect(await migrateUp(test.url)).toEqual(undone.toReversed());
+    expect(await made()).toEqual(before);
+  });
+
+  it('run once when two processes start at the same time', async () => {
+    await migrateDown(test.url);
+    const ran = await Promise.all([migrateUp(test.url), migrateUp(test.url), migrateUp(test.url)]);
+    expect(ran.filter((names) => names.length > 0)).toHaveLength(1);
+  });
+
+  it('run although an earlier one was killed and left its lock behind', async () => {
+    await migrateDown(test.url);
+    // The table belongs to the owner: as the owner that migrates, not as the role that serves.
+    await test.db.raw('SET ROLE NONE; UPDATE knex_migrations_lock SET is_locked = 1; RESET ROLE');
+    expect(await migrateUp(test.url)).toContain('0001_identity');
+  });
+
+  it('leave the serving role unable to change the schema, or to delete what must be kept', async () => {
+    for (const statement of [
+      'CREATE TABLE mine (id int)',
+      'ALTER TABLE entities ADD COLUMN mine int',
+      'DELETE FROM entities',
+      "UPDATE entities SET type = 'bank'",
+      'DELETE FROM customers',
+      'DELETE FROM signing_keys',
+    ]) {
+      await expect(test.db.raw(statement)).rejects.toMatchObject({ code: '42501' });
+    }
+  });
+});
+
+describe('business_now', () => {
+  it('runs ahead of the database’s clock by the test clock of the owner, and knows no stranger', async () => {
+    await test.db.raw(
+      `INSERT INTO entities (id, type, name, clock_offset) VALUES ('mch_ahead', 'merchant', 'M', '1 year'), ('mch_now', 'merchant', 'M', '0')`,
+    );
+    const told = await test.db.raw<{ rows: unknown[] }>(
+      `SELECT business_now('mch_ahead') - clock_timestamp() > '364 days' AS ahead,
+              abs(extract(epoch FROM business_now('mch_now') - clock_timestamp())) < 5 AS present,
+              business_now('mch_gone') IS NULL AS unknown`,
+    );
+    expect(told.rows).toEqual([{ ahead: true, present: true, unknown: true }]);
+  });
+});
+
+describe('the entities table', () => {
+  it.each([
+    ['an id of another type', `('mch_1', 'bank', 'B', null, 'untrusted')`],
+    ['a trusted bank', `('bnk_1', 'bank', 'B', null, 'trusted')`],
+    ['a bank of a provider', `('bnk_1', 'bank', 'B', 'prv_1', 'untrusted')`],
+    ['a merchant of a merchant', `('mch_1', 'merchant', 'M', 'mch_0', 'untrusted')`],
+    ['an unknown trust level', `('mch_1', 'merchant', 'M', null, 'somewhat')`],
+    ['a name of nothing', `('mch_1', 'merchant', '', null, 'untrusted')`],
+  ])('refuses %s', async (_, values) => {
+    await expect(
+      test.db.raw(`INSERT INTO entities (id, type, name, provider_id, trust_level) VALUES ${values}`),
+    ).rejects.toMatchObject({ code: expect.stringMatching(/^235(14|03)$/) as string });
+  });
+});

@@ -1,0 +1,118 @@
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { pino } from 'pino';
+import { createApp } from '../../src/api/app';
+import type { ApiDeps } from '../../src/api/deps';
+import { readConfig } from '../../src/config';
+import { createEntity, type EntityCredentials, type NewEntity } from '../../src/database/entity';
+import type { Database } from '../../src/database/connection';
+import { makeKeyring, readKeyring } from '../../src/database/keyring';
+import type { Role } from '../../src/domain/entity';
+import { describeError } from '../../src/log';
+
+/** The API on a port of its own, in this process, on a database of the test's. */
+export interface ServedApi {
+  url: string;
+  deps: ApiDeps;
+  /** What it has logged, one object per line. */
+  log: Record<string, unknown>[];
+  close(): Promise<void>;
+}
+
+export interface Envelope {
+  statusCode: number;
+  success: boolean;
+  message: string;
+  data?: Record<string, unknown>;
+  errors?: { path: string; message: string }[];
+}
+
+export interface Answered {
+  status: number;
+  headers: Headers;
+  body: Envelope;
+}
+
+/** An entity and a way to speak as it. */
+export interface Party extends EntityCredentials {
+  token: string;
+  send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answered>;
+}
+
+export async function serveApi(
+  db: Database,
+  more: { settings?: Record<string, string> | undefined } & Partial<ApiDeps> = {},
+): Promise<ServedApi> {
+  const { settings, ...given } = more;
+  const log: Record<string, unknown>[] = [];
+  const deps: ApiDeps = {
+    config: readConfig(settings ?? {}),
+    db,
+    ring: readKeyring(makeKeyring()),
+    log: pino(
+      { serializers: { err: describeError } },
+      { write: (line: string) => void log.push(JSON.parse(line) as Record<string, unknown>) },
+    ),
+    readiness: () => Promise.resolve([]),
+    afterCommit: () => undefined,
+    ...given,
+  };
+  const server = await new Promise<Server>((resolve) => {
+    const listening = createApp(deps).listen(0, '127.0.0.1', () => resolve(listening));
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    deps,
+    log,
+    close: () =>
+      new Promise((resolve, reject) => {
+        server.close((error) => (error ? reject(error) : resolve()));
+        server.closeAllConnections();
+      }),
+  };
+}
+
+/** Makes an entity as the operator would, and gets it a token over HTTP. */
+export async function enter(api: ServedApi, type: Role, more: Partial<NewEntity> = {}): Promise<Party> {
+  const { db, ring } = api.deps;
+  const made = await db.transaction((trx) => createEntity(trx, ring, { type, name: `A ${type}`, ...more }));
+  if (made === undefined) throw new Error('the clientRef is taken');
+  const token = await tokenOf(api, made);
+  return {
+    ...made,
+    token,
+    send: (method, path, body, headers) =>
+      send(api.url, method, path, body, { authorization: `Bearer ${token}`, ...headers }),
+  };
+}
+
+export async function tokenOf(api: ServedApi, client: EntityCredentials): Promise<string> {
+  const answered = await fetch(`${api.url}/v1/oauth/token`, {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: client.clientId,
+      client_secret: client.clientSecret,
+    }),
+  });
+  const { access_token: token } = (await answered.json()) as { access_token?: string };
+  if (token === undefined) throw new Error(`no token: ${answered.status}`);
+  return token;
+}
+
+/** A request as it is: an object goes as JSON, text and bytes go unchanged. */
+export async function send(
+  url: string,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Answered> {
+  const raw = typeof body === 'string' || body instanceof Uint8Array;
+  const answered = await fetch(url + path, {
+    method,
+    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+    ...(body === undefined ? {} : { body: raw ? body : JSON.stringify(body) }),
+  });
+  return { status: answered.status, headers: answered.headers, body: (await answered.json()) as Envelope };
+}

@@ -1,0 +1,260 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import { ApiClient, type Answer, type Envelope } from '../../demo/api-client';
+import type { BankControl, PartyControl } from '../../demo/parties/control';
+import type { ReceivedEvent } from '../../demo/parties/receiver';
+import { startBank, startMerchant, type PartyIdentity, type Started } from './parties';
+
+/** What a cast plays on: an API, and the operator's hand for what only the operator can do. */
+export interface CastEngine {
+  apiUrl: string;
+  createEntity(
+    type: 'bank' | 'merchant' | 'provider',
+    name: string,
+  ): Promise<PartyIdentity & { entityId: string }>;
+  trust(merchantId: string): Promise<void>;
+}
+
+export interface Customer {
+  customerId: string;
+  lookupID: string;
+  email: string;
+}
+
+/** One line of the answer to an intent or a bill. */
+export interface Item {
+  statusCode: number;
+  success: boolean;
+  message: string;
+  entityId: string;
+  reference: string;
+  intentId: string;
+  lookupID: string;
+  billingRequestId: string;
+  phrase: string;
+  status: string;
+}
+
+type News = ReceivedEvent['item'];
+
+/** Generous, for a machine that runs other tests beside this one; an event that comes ends the wait. */
+const NEWS_WITHIN_MS = 20_000;
+const POLL_MS = 50;
+
+/** A bank with its server, told to the network, and customers to be asked. */
+export class Bank {
+  constructor(
+    readonly entityId: string,
+    readonly api: ApiClient,
+    readonly server: BankControl,
+    readonly customers: readonly [Customer, ...Customer[]],
+  ) {}
+
+  /** What the customer says to a merchant's next intent, or to any; silence where nobody has said. */
+  answerIntents(
+    answer: Parameters<BankControl['rule']>[0]['answer'],
+    more: Omit<Parameters<BankControl['rule']>[0], 'on' | 'answer'> = {},
+  ): Promise<void> {
+    return this.server.rule({ on: 'billing.intent', answer, ...more });
+  }
+
+  answerCharges(
+    answer: Parameters<BankControl['rule']>[0]['answer'],
+    more: Omit<Parameters<BankControl['rule']>[0], 'on' | 'answer'> = {},
+  ): Promise<void> {
+    return this.server.rule({ on: 'billing.request', answer, ...more });
+  }
+
+  respondToIntent(merchant: Merchant, customer: Customer, more: object): Promise<Answer> {
+    return this.api.answer('/v1/billing/intent-response', {
+      customerId: customer.customerId,
+      entityId: merchant.entityId,
+      lookupID: customer.lookupID,
+      ...more,
+    });
+  }
+
+  respondToCharge(billingRequestId: string, more: object): Promise<Answer> {
+    return this.api.answer('/v1/billing/bank-response', { billingRequestId, ...more });
+  }
+
+  /** The item of the first webhook of this type about this intent or charge. */
+  hears(type: string, about: string): Promise<News> {
+    return newsOf(this.server, type, about);
+  }
+}
+
+/** A merchant with its server, told to the network. */
+export class Merchant {
+  constructor(
+    readonly entityId: string,
+    readonly api: ApiClient,
+    readonly server: PartyControl,
+  ) {}
+
+  sendIntent(
+    lookupIDs: string[],
+    more: { description?: string; currency?: string; intentSettings?: object } = {},
+  ): Promise<Answer<Item[]>> {
+    return this.api.post('/v1/billing/intent', {
+      lookupIDs,
+      currency: 'NGN',
+      description: 'Gold plan',
+      ...more,
+    });
+  }
+
+  /** @returns the id of the intent, once the network has accepted it */
+  async ask(customer: Customer, description = 'Gold plan'): Promise<string> {
+    return accepted(await this.sendIntent([customer.lookupID], { description })).intentId;
+  }
+
+  bill(
+    payer: { paymentIDs: string[] } | { lookupIDs: string[] },
+    amount: number,
+    more: { description?: string; currency?: string } = {},
+  ): Promise<Answer<Item[]>> {
+    return this.api.post('/v1/customer/bill', {
+      ...payer,
+      amount,
+      currency: 'NGN',
+      description: 'Shoes',
+      ...more,
+    });
+  }
+
+  /** @returns the one accepted charge */
+  async charge(
+    payer: { paymentIDs: [string] } | { lookupIDs: [string] },
+    amount: number,
+    description = 'Shoes',
+  ): Promise<Item> {
+    return accepted(await this.bill(payer, amount, { description }));
+  }
+
+  hears(type: string, about: string): Promise<News> {
+    return newsOf(this.server, type, about);
+  }
+
+  /** The true state of an intent or a charge. */
+  async look(id: string): Promise<Record<string, unknown>> {
+    const folder = id.startsWith('int_') ? 'intents' : 'requests';
+    const { status, body } = await this.api.get(`/v1/billing/${folder}/${id}`);
+    if (status !== 200) throw new Error(`${id}: ${status} ${JSON.stringify(body)}`);
+    return body.data;
+  }
+
+  /** Moves the test clock and waits until all that fell due on the way is done. */
+  async advanceClock(by: string): Promise<void> {
+    const { status, body } = await this.api.post('/v1/sandbox/clock/advance', { by }, randomUUID());
+    if (status !== 202) throw new Error(`the clock answered ${status}: ${JSON.stringify(body)}`);
+    for (;;) {
+      const clock = await this.api.get('/v1/sandbox/clock');
+      if (clock.body.data['status'] === 'ready') return;
+      await wait(POLL_MS);
+    }
+  }
+}
+
+/** The parties of one test file; `leave` stops all their servers. */
+export class Cast {
+  private readonly started: Started<PartyControl>[] = [];
+
+  constructor(private readonly engine: CastEngine) {}
+
+  async bank(customers = 1): Promise<Bank> {
+    const { engine } = this;
+    const { entityId, ...identity } = await engine.createEntity('bank', 'Harbour Bank');
+    const { control, stop } = await startBank(engine.apiUrl, identity);
+    this.started.push({ control, stop });
+    const api = new ApiClient(engine.apiUrl, identity);
+    await setWebhook(api, control);
+    return new Bank(entityId, api, control, await onboard(api, customers));
+  }
+
+  async merchant({ trusted = true } = {}): Promise<Merchant> {
+    const { engine } = this;
+    const { entityId, ...identity } = await engine.createEntity('merchant', 'Palm Grocers');
+    if (trusted) await engine.trust(entityId);
+    const { control, stop } = await startMerchant(identity);
+    this.started.push({ control, stop });
+    const api = new ApiClient(engine.apiUrl, identity);
+    await setWebhook(api, control);
+    return new Merchant(entityId, api, control);
+  }
+
+  async leave(): Promise<void> {
+    await Promise.all(this.started.map(({ stop }) => stop()));
+  }
+}
+
+/** Lets the customer approve the merchant. @returns the paymentID */
+export async function agreement(
+  bank: Bank,
+  merchant: Merchant,
+  customer: Customer,
+  terms: { decision?: 'approve_once' | 'approve_recurring'; spendingLimits?: object } = {},
+): Promise<string> {
+  const { decision = 'approve_recurring', spendingLimits } = terms;
+  await bank.answerIntents('silence', { lookupID: customer.lookupID, times: 1 });
+  const intentId = await merchant.ask(customer);
+  const answer = await bank.respondToIntent(merchant, customer, {
+    customerDecision: decision,
+    ...(spendingLimits && { spendingLimits }),
+  });
+  if (answer.status !== 200) throw new Error(`the approval: ${answer.status} ${JSON.stringify(answer.body)}`);
+  const { paymentID } = await merchant.hears('billing.intent.response', intentId);
+  return String(paymentID);
+}
+
+/** The first of the items, which all must have been accepted. */
+export function accepted({ status, body }: Answer<Item[]>): Item {
+  const [item] = Array.isArray(body) ? body : [];
+  if (!item?.success) throw new Error(`refused with ${status}: ${JSON.stringify(body)}`);
+  return item;
+}
+
+/** An answer that must be the error envelope, for a request whose success is an array. */
+export function refusal(answer: Answer<Item[]>): Answer<Envelope<Item[]>> {
+  if (Array.isArray(answer.body)) throw new Error(`not refused: ${JSON.stringify(answer.body)}`);
+  return answer as unknown as Answer<Envelope<Item[]>>;
+}
+
+async function newsOf(server: PartyControl, type: string, about: string): Promise<News> {
+  const { item } = await server.waitFor(
+    `${type} of ${about}`,
+    (event) =>
+      event.type === type && [event.item['intentId'], event.item['billingRequestId']].includes(about),
+    NEWS_WITHIN_MS,
+  );
+  return item;
+}
+
+async function setWebhook(api: ApiClient, control: PartyControl): Promise<void> {
+  const { status, body } = await api.put('/v1/webhooks/endpoint', { url: control.webhookUrl });
+  if (status !== 200) throw new Error(`the webhook endpoint: ${status} ${JSON.stringify(body)}`);
+}
+
+async function onboard(api: ApiClient, count: number): Promise<[Customer, ...Customer[]]> {
+  const people = Array.from({ length: count }, (_, i) => ({
+    clientRef: `core-${i}`,
+    firstname: 'Ngozi',
+    lastname: `Umeh ${i}`,
+    accountName: `UMEH NGOZI ${i}`,
+    email: `${randomUUID()}@example.com`,
+    country: 'NG',
+    accountNumber: String(1_000_000_000 + i),
+  }));
+  const { status, body } = await api.post('/v1/bank/customers', { customers: people }, randomUUID());
+  const taken = body.data?.['customers'] as (Customer & { clientRef: string })[] | undefined;
+  if (status !== 201 || taken?.length !== count)
+    throw new Error(`onboarding: ${status} ${JSON.stringify(body)}`);
+  const emailOf = new Map(people.map(({ clientRef, email }) => [clientRef, email]));
+  const [first, ...rest] = taken.map(({ clientRef, customerId, lookupID }) => ({
+    customerId,
+    lookupID,
+    email: emailOf.get(clientRef) ?? '',
+  }));
+  if (!first) throw new Error('a bank needs a customer');
+  return [first, ...rest];
+}
