@@ -12,11 +12,13 @@ describe('the workflow of an intent', () => {
   let closesAtMs: number;
   let status: string;
   let told: string[];
+  let looks: number;
 
   // In place of the database: the intent's row, and what has been told to whom.
   const activities = {
     async settleIntent(intentId: string) {
       expect(intentId).toBe(INTENT_ID);
+      looks += 1;
       const inMs = closesAtMs - (await environment.currentTimeMs());
       if (status === 'pending' && inMs <= 0) status = 'declined';
       const closes = { inMs, at: new Date(closesAtMs).toISOString() };
@@ -37,6 +39,7 @@ describe('the workflow of an intent', () => {
     closesAtMs = (await environment.currentTimeMs()) + 24 * HOUR_MS;
     status = 'pending';
     told = [];
+    looks = 0;
   });
 
   afterEach(async () => {
@@ -61,14 +64,13 @@ describe('the workflow of an intent', () => {
   });
 
   it('tells the merchant of the decision as soon as it is woken', async () => {
-    const startedAt = await environment.currentTimeMs();
     await run(async (workflowId) => {
       await environment.sleep(HOUR_MS);
       status = 'approved';
       await environment.client.workflow.getHandle(workflowId).signal(WAKE_SIGNAL);
     });
     expect(told).toEqual(['pending', 'approved']);
-    expect((await environment.currentTimeMs()) - startedAt).toBeLessThan(24 * HOUR_MS);
+    expect(looks).toBe(2);
   });
 
   it('learns of a decision whose signal was lost when the window ends, and tells that one', async () => {
