@@ -18,11 +18,11 @@ export class Narrator {
   private step = 0;
 
   /**
-   * @param temporalUiUrl without a trailing slash
+   * @param temporalUiUrl without a trailing slash; unknown where Temporal is a given one
    * @param namespace the Temporal namespace that the engine works in
    */
   constructor(
-    private readonly temporalUiUrl: string,
+    private readonly temporalUiUrl: string | undefined,
     private readonly namespace: string,
   ) {}
 
@@ -47,6 +47,10 @@ export class Narrator {
   private readonly say: Say = (line, workflowId) => {
     console.log(`    ${line}`);
     if (workflowId === undefined) return;
+    if (this.temporalUiUrl === undefined) {
+      console.log(`    → workflow ${workflowId}`);
+      return;
+    }
     const url = `${this.temporalUiUrl}/namespaces/${this.namespace}/workflows/${encodeURIComponent(workflowId)}`;
     console.log(`    ${paint('cyan', `→ ${url}`)}`);
   };

@@ -3,7 +3,7 @@ import { ApiClient, type Credentials } from '../api-client';
 import { kobo } from '../kobo';
 import { Receiver, type ReceivedEvent } from './receiver';
 
-export type Decision = 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+type Decision = 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
 
 /**
  * What the bank's customers answer. The newest rule that matches counts; without one, intents are given the

@@ -11,11 +11,14 @@ export interface WantedPort {
   remedy: string;
 }
 
-/** @throws StartError naming every port that cannot be had, and how to have another */
+/** For whoever can do with other ports. */
+export class PortTakenError extends StartError {}
+
+/** @throws PortTakenError naming every port that cannot be had, and how to have another */
 export async function requireFreePorts(wanted: WantedPort[]): Promise<void> {
   const found = await Promise.all(wanted.map(problem));
   const problems = found.filter((line) => line !== undefined);
-  if (problems.length > 0) throw new StartError(problems.join('\n'));
+  if (problems.length > 0) throw new PortTakenError(problems.join('\n'));
 }
 
 async function problem({ name, port, host, remedy }: WantedPort): Promise<string | undefined> {
