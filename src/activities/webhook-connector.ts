@@ -119,8 +119,8 @@ function refusal(httpStatus: number): string | null {
     : `HTTP ${httpStatus}`;
 }
 
-/** What came of the body before it ended, grew too long, took too long or broke off. */
-async function readHead(body: AsyncIterable<Buffer>): Promise<string> {
+/** Its first 1 KiB, from what came of the body before it ended, grew too long, took too long or broke off. */
+export async function readHead(body: AsyncIterable<Buffer>): Promise<string> {
   const kept: Buffer[] = [];
   let keptBytes = 0;
   let readBytes = 0;
@@ -199,8 +199,8 @@ const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /** Whether an IP address, in either notation, belongs to the open Internet. */
 export function isPublicAddress(address: string): boolean {
-  // An IPv4 address in IPv6 clothing is judged as what it is.
-  const parsed = ipaddr.process(address);
+  const parsed = ipaddr.parse(address);
+  // Leaves out IPv4 addresses in IPv6 clothing, and all ways to tunnel to one.
   if (parsed.range() !== 'unicast') return false;
   return parsed.kind() === 'ipv4' || parsed.match(GLOBAL_IPV6);
 }
