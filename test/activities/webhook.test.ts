@@ -1,0 +1,406 @@
+import { createHmac } from 'node:crypto';
+import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Webhook } from 'standardwebhooks';
+import { createWebhookActivities } from '../../src/activities/webhook';
+import { createWebhookConnector } from '../../src/activities/webhook-connector';
+import { rows, type Database } from '../../src/database/connection';
+import { createEntity } from '../../src/database/entity';
+import { newId } from '../../src/database/ids';
+import { makeKeyring, readKeyring } from '../../src/database/keyring';
+import { open, seal } from '../../src/database/sealing';
+import { announce, isDelivered } from '../../src/database/webhook';
+import { newWebhookSecret, setWebhookUrl } from '../../src/database/webhook-endpoint';
+import type { DeliveryProgress } from '../../src/workflows/messages';
+import { createTestDatabase } from '../support/database';
+
+const keyring = readKeyring(makeKeyring());
+const connector = createWebhookConnector({ allowPrivate: true });
+let database: Awaited<ReturnType<typeof createTestDatabase>>;
+let db: Database;
+let kicks = 0;
+let logged: string[] = [];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = database.db;
+});
+beforeEach(() => {
+  kicks = 0;
+  logged = [];
+});
+afterEach(async () => {
+  await Promise.all(
+    servers.splice(0).map(
+      (server) =>
+        new Promise((resolve) => {
+          server.close(resolve);
+          server.closeAllConnections();
+        }),
+    ),
+  );
+});
+afterAll(async () => {
+  await connector.close();
+  await database.drop();
+});
+
+const logLine = (...line: unknown[]) => logged.push(JSON.stringify(line));
+
+const activities = (config: { WEBHOOK_RETRY_S?: number[]; WEBHOOK_TIMEOUT_S?: number } = {}) =>
+  createWebhookActivities({
+    db,
+    keyring,
+    connector,
+    config: { WEBHOOK_RETRY_S: [5, 30], WEBHOOK_TIMEOUT_S: 10, ...config },
+    relay: { kick: () => kicks++ },
+    log: { info: logLine, warn: logLine },
+  });
+
+interface Received {
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+const servers: Server[] = [];
+
+/** A receiver that answers as told, after it has read the body. */
+async function receiver(answer: (response: ServerResponse, received: Received) => void) {
+  const received: Received[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const one = { headers: request.headers, body: Buffer.concat(chunks).toString('utf8') };
+      received.push(one);
+      answer(response, one);
+    });
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks?key=s3cret`, received };
+}
+
+const taken = (response: ServerResponse) => response.end('thanks');
+const broken = (response: ServerResponse) => response.writeHead(503).end('down');
+
+async function bankAt(webhookUrl: string) {
+  const made = await db.transaction((trx) =>
+    createEntity(trx, keyring, { type: 'bank', name: 'bank', webhookUrl }),
+  );
+  if (!made) throw new Error('not made');
+  return made;
+}
+
+/** Announces to each bank; with `carrier` left out, to delivery workflows. */
+const tell = (entityIds: string[], carrier?: string) =>
+  db.transaction((trx) =>
+    announce(
+      trx,
+      keyring,
+      entityIds.map((entityId) => ({
+        entityId,
+        webhookType: 'billing.request' as const,
+        batchId: newId('batch'),
+        ...(carrier !== undefined && { carrier }),
+        items: [{ amount: 0.3, customerEmail: 'ada@example.com', description: 'Café "№ 1" \u2028 €' }],
+      })),
+    ),
+  );
+
+const attemptsOf = (deliveryId: string) =>
+  rows<{ n: number; httpStatus: number | null; error: string | null; head: string | null }>(
+    db,
+    `SELECT n, http_status AS "httpStatus", error, response_head AS head FROM webhook_attempts
+     WHERE delivery_id = :deliveryId ORDER BY n`,
+    { deliveryId },
+  );
+
+const hmac = (secret: string, text: string) => createHmac('sha256', secret).update(text).digest('hex');
+
+describe('a webhook as its receiver sees it', () => {
+  it('is verified by any Standard Webhooks library, and by an HMAC over the bytes without `signature`', async () => {
+    const { url, received } = await receiver(taken);
+    const bank = await bankAt(url);
+    const [deliveryId] = await tell([bank.entityId], 'billing-request/a');
+    expect(await activities().deliverFirstAttempts('billing-request/a')).toEqual({
+      delivered: 1,
+      failed: 0,
+      handedOver: 0,
+    });
+
+    const [{ headers, body }] = received as [Received];
+    expect(() =>
+      new Webhook(bank.webhookSecret).verify(body, headers as Record<string, string>),
+    ).not.toThrow();
+    expect(headers['x-service-signature']).toBe(hmac(bank.webhookSecret, body));
+    const { signature } = JSON.parse(body) as { signature: string };
+    expect(signature).toBe(hmac(bank.webhookSecret, body.replace(`,"signature":"${signature}"`, '')));
+    expect(headers).toMatchObject({
+      'content-type': 'application/json',
+      'user-agent': 'Assent/1',
+      'x-service-event': 'billing.request',
+      'x-service-delivery': deliveryId,
+      'webhook-id': deliveryId,
+    });
+  });
+
+  it('is byte for byte the same each time, under the same id', async () => {
+    let answers = 0;
+    const { url, received } = await receiver((response) =>
+      ++answers < 3 ? broken(response) : taken(response),
+    );
+    const bank = await bankAt(url);
+    const [id = ''] = await tell([bank.entityId], 'billing-request/b');
+    await activities().deliverFirstAttempts('billing-request/b');
+    expect(await activities().attemptDelivery(id)).toMatchObject({ status: 'pending', attempts: 2 });
+    expect(await activities().attemptDelivery(id)).toEqual({ status: 'delivered', attempts: 3 });
+    expect(received).toHaveLength(3);
+    expect(new Set(received.map(({ body }) => body)).size).toBe(1);
+    expect(new Set(received.map(({ headers }) => headers['webhook-id']))).toEqual(new Set([id]));
+    expect(await attemptsOf(id)).toEqual([
+      { n: 1, httpStatus: 503, error: 'HTTP 503', head: 'down' },
+      { n: 2, httpStatus: 503, error: 'HTTP 503', head: 'down' },
+      { n: 3, httpStatus: 200, error: null, head: 'thanks' },
+    ]);
+  });
+
+  it('is signed with both secrets while they are rotated, its own signature with the old one', async () => {
+    const { url, received } = await receiver(taken);
+    const bank = await bankAt(url);
+    const newSecret = newWebhookSecret();
+    await rows(
+      db,
+      `UPDATE webhook_endpoints SET previous_secret_sealed = secret_sealed, secret_sealed = :secret,
+         previous_secret_until = clock_timestamp() + interval '1 day' WHERE entity_id = :entityId`,
+      {
+        entityId: bank.entityId,
+        secret: seal(keyring, newSecret, `webhook_endpoints.secret:${bank.entityId}`),
+      },
+    );
+    const ids = await tell([bank.entityId, bank.entityId], 'billing-request/c');
+    const [id = '', later = ''] = ids;
+    await activities().attemptDelivery(id);
+    await rows(
+      db,
+      `UPDATE webhook_endpoints SET previous_secret_until = clock_timestamp() WHERE entity_id = :id`,
+      {
+        id: bank.entityId,
+      },
+    );
+    await activities().attemptDelivery(later);
+
+    const [during, after] = received as [Received, Received];
+    const verify = (secret: string, { body, headers }: Received) =>
+      new Webhook(secret).verify(body, headers as Record<string, string>);
+    expect(() => verify(bank.webhookSecret, during)).not.toThrow();
+    expect(() => verify(newSecret, during)).not.toThrow();
+    expect(during.headers['x-service-signature']).toBe(hmac(bank.webhookSecret, during.body));
+
+    expect(() => verify(bank.webhookSecret, after)).toThrow('No matching signature');
+    expect(() => verify(newSecret, after)).not.toThrow();
+    expect(after.headers['x-service-signature']).toBe(hmac(newSecret, after.body));
+  });
+
+  it('goes to where the receiver wants it now', async () => {
+    const { url, received } = await receiver(taken);
+    const bank = await bankAt('http://127.0.0.1:1/');
+    const [id = ''] = await tell([bank.entityId]);
+    expect(await activities().attemptDelivery(id)).toMatchObject({ status: 'pending' });
+    await setWebhookUrl(db, bank.entityId, null);
+    expect(await activities().attemptDelivery(id)).toMatchObject({ status: 'pending' });
+    await setWebhookUrl(db, bank.entityId, url);
+    expect(await activities().attemptDelivery(id)).toMatchObject({ status: 'delivered' });
+    expect(received).toHaveLength(1);
+    expect((await attemptsOf(id)).map(({ error }) => error)).toEqual([
+      'connection refused',
+      'no URL is set',
+      null,
+    ]);
+  });
+});
+
+describe('first attempts', () => {
+  it('that fail go on as workflows; those of a receiver known to be failing are not made', async () => {
+    const down = await receiver(broken);
+    const up = await receiver(taken);
+    const [failing, healthy] = [await bankAt(down.url), await bankAt(up.url)];
+    const carrier = 'billing-batch/d';
+    await tell([failing.entityId, healthy.entityId], carrier);
+    const first = activities();
+    expect(await first.deliverFirstAttempts(carrier)).toEqual({ delivered: 1, failed: 1, handedOver: 0 });
+    expect(kicks).toBe(1);
+
+    // Announced before it was known to be failing, attempted after.
+    const [left = ''] = await tell([healthy.entityId], carrier);
+    await rows(db, `UPDATE webhook_endpoints SET failing_since = now() WHERE entity_id = :id`, {
+      id: healthy.entityId,
+    });
+    expect(await first.deliverFirstAttempts(carrier)).toEqual({ delivered: 0, failed: 0, handedOver: 1 });
+    expect(up.received).toHaveLength(1);
+    expect(
+      await rows(db, `SELECT 1 FROM outbox WHERE workflow_id = :id`, { id: `webhook-delivery/${left}` }),
+    ).toHaveLength(1);
+    // Run again, as after a crash, there is nothing left to do.
+    expect(await first.deliverFirstAttempts(carrier)).toEqual({ delivered: 0, failed: 0, handedOver: 0 });
+    expect(kicks).toBe(2);
+  });
+
+  it('are cut off when their time is over, and that counts as a failure', async () => {
+    const { url } = await receiver(() => undefined);
+    const bank = await bankAt(url);
+    const [id = ''] = await tell([bank.entityId], 'billing-request/e');
+    const cut = activities({ WEBHOOK_TIMEOUT_S: 0.05 });
+    expect(await cut.deliverFirstAttempts('billing-request/e')).toMatchObject({ failed: 1 });
+    expect(await attemptsOf(id)).toMatchObject([{ n: 1, httpStatus: null, error: 'no answer within 50 ms' }]);
+  });
+
+  it('to a receiver that does not answer hold up nobody else', async () => {
+    const held: ServerResponse[] = [];
+    const dead = await receiver((response) => held.push(response));
+    const healthy = await receiver((response) => {
+      taken(response);
+      // Only now does the other one answer: were anybody waiting for it, it would be cut off.
+      if (healthy.received.length === 20) for (const one of held) broken(one);
+    });
+    const deadBank = await bankAt(dead.url);
+    const banks: string[] = [];
+    for (let i = 0; i < 20; i++) banks.push((await bankAt(healthy.url)).entityId);
+    const [deadId = ''] = await tell([deadBank.entityId, ...banks], 'billing-batch/f');
+    expect(await activities().deliverFirstAttempts('billing-batch/f')).toEqual({
+      delivered: 20,
+      failed: 1,
+      handedOver: 0,
+    });
+    expect(await attemptsOf(deadId)).toMatchObject([{ httpStatus: 503 }]);
+  });
+
+  it('that cannot be made at all, for a key is missing, go to workflows and leave the carrier in peace', async () => {
+    const { url, received } = await receiver(taken);
+    const [bank, other] = [await bankAt(url), await bankAt(url)];
+    const [id = ''] = await tell([bank.entityId, other.entityId], 'billing-batch/h');
+    await rows(db, `UPDATE webhook_endpoints SET secret_sealed = :sealed WHERE entity_id = :entityId`, {
+      entityId: bank.entityId,
+      sealed: seal(
+        readKeyring(makeKeyring()),
+        bank.webhookSecret,
+        `webhook_endpoints.secret:${bank.entityId}`,
+      ),
+    });
+    expect(await activities().deliverFirstAttempts('billing-batch/h')).toEqual({
+      delivered: 1,
+      failed: 0,
+      handedOver: 1,
+    });
+    expect(received).toHaveLength(1);
+    await expect(activities().attemptDelivery(id)).rejects.toThrow('ASSENT_KEYS lacks the key');
+  });
+
+  it('end within seconds however many receivers are dead; what is left goes to workflows', async () => {
+    const dead = await receiver(() => undefined);
+    const banks: string[] = [];
+    for (let i = 0; i < 40; i++) banks.push((await bankAt(dead.url)).entityId);
+    const ids = await tell(banks, 'billing-batch/g');
+    const counts = await activities().deliverFirstAttempts('billing-batch/g');
+    // One round of ten takes the whole 2 s.
+    expect(counts).toEqual({ delivered: 0, failed: 10, handedOver: 30 });
+    expect(
+      await rows(db, `SELECT 1 FROM outbox WHERE workflow_id = ANY(:ids)`, {
+        ids: ids.map((id) => `webhook-delivery/${id}`),
+      }),
+    ).toHaveLength(40);
+  });
+});
+
+describe('an attempt of a delivery workflow', () => {
+  it('is followed by the next after the time in the table, give or take a fifth', async () => {
+    const { url } = await receiver(broken);
+    const bank = await bankAt(url);
+    const [id = ''] = await tell([bank.entityId]);
+    const made = activities();
+    for (const [attempts, s] of [
+      [1, 5],
+      [2, 30],
+    ] as const) {
+      const result = await made.attemptDelivery(id);
+      expect(result).toMatchObject({ status: 'pending', attempts, maxAttempts: 3 });
+      const { retryInMs } = result as DeliveryProgress;
+      expect(retryInMs).toBeGreaterThanOrEqual(s * 800);
+      expect(retryInMs).toBeLessThanOrEqual(s * 1200);
+    }
+    expect(await made.attemptDelivery(id)).toEqual({ status: 'failed', attempts: 3 });
+    expect(await isDelivered(db, id)).toBe(false);
+  });
+
+  it('sends nothing once the delivery has ended', async () => {
+    const { url, received } = await receiver(taken);
+    const bank = await bankAt(url);
+    const [id = ''] = await tell([bank.entityId]);
+    await activities().attemptDelivery(id);
+    expect(await activities().attemptDelivery(id)).toEqual({ status: 'delivered', attempts: 1 });
+    expect(received).toHaveLength(1);
+  });
+
+  it('made twice at once is one attempt, although the receiver saw both', async () => {
+    const { url, received } = await receiver((response) => {
+      if (received.length === 2) for (const one of waiting.concat(response)) broken(one);
+      else waiting.push(response);
+    });
+    const waiting: ServerResponse[] = [];
+    const bank = await bankAt(url);
+    const [id = ''] = await tell([bank.entityId]);
+    const results = await Promise.all([activities().attemptDelivery(id), activities().attemptDelivery(id)]);
+    expect(results).toEqual([
+      expect.objectContaining({ status: 'pending', attempts: 1 }),
+      expect.objectContaining({ status: 'pending', attempts: 1 }),
+    ]);
+    expect(await attemptsOf(id)).toHaveLength(1);
+  });
+
+  it('finds no place at a receiver that holds eight already, and does not count', async () => {
+    const held: ServerResponse[] = [];
+    let back = false;
+    const dead = await receiver((response) => (back ? taken(response) : held.push(response)));
+    const up = await receiver(taken);
+    const [deadBank, healthyBank] = [await bankAt(dead.url), await bankAt(up.url)];
+    const made = activities();
+    const ids = await tell(Array.from({ length: 9 }, () => deadBank.entityId));
+    const inFlight = ids.slice(0, 8).map((id) => made.attemptDelivery(id));
+    while (held.length < 8) await new Promise((resolve) => setImmediate(resolve));
+
+    const ninth = ids[8] ?? '';
+    expect(await made.attemptDelivery(ninth)).toMatchObject({ status: 'pending', attempts: 0 });
+    expect(await attemptsOf(ninth)).toEqual([]);
+    const [healthyId = ''] = await tell([healthyBank.entityId]);
+    expect(await made.attemptDelivery(healthyId)).toMatchObject({ status: 'delivered' });
+
+    back = true;
+    for (const response of held) taken(response);
+    await Promise.all(inFlight);
+    expect(await made.attemptDelivery(ninth)).toEqual({ status: 'delivered', attempts: 1 });
+  });
+});
+
+describe('the log of an attempt', () => {
+  it('has ids and outcome, and neither the body nor where it went', async () => {
+    const { url } = await receiver(broken);
+    const bank = await bankAt(url);
+    const [id = ''] = await tell([bank.entityId]);
+    await activities().attemptDelivery(id);
+    expect(logged).toHaveLength(1);
+    expect(logged[0]).toContain(id);
+    expect(logged[0]).toContain(bank.entityId);
+    for (const secret of ['ada@example.com', 'hooks', 's3cret', '127.0.0.1', 'down', bank.webhookSecret]) {
+      expect(logged[0]).not.toContain(secret);
+    }
+    const [stored] = await rows<{ body: Buffer }>(
+      db,
+      `SELECT body_sealed AS body FROM webhook_deliveries WHERE id = :id`,
+      { id },
+    );
+    expect(open(keyring, stored?.body ?? Buffer.alloc(0), `webhook_deliveries.body_sealed:${id}`)).toContain(
+      'ada@example.com',
+    );
+  });
+});

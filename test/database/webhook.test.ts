@@ -1,0 +1,337 @@
+import { rows, type Database } from '../../src/database/connection';
+import { createEntity } from '../../src/database/entity';
+import { newId } from '../../src/database/ids';
+import { makeKeyring, readKeyring } from '../../src/database/keyring';
+import {
+  announce,
+  deliveryToAttempt,
+  handOver,
+  isDelivered,
+  openDelivery,
+  recordAttempt,
+  unattempted,
+  type Announcement,
+  type Attempt,
+} from '../../src/database/webhook';
+import { setWebhookUrl } from '../../src/database/webhook-endpoint';
+import { serviceSignature } from '../../src/domain/webhook-signature';
+import { workflowId } from '../../src/workflows/messages';
+import { createTestDatabase } from '../support/database';
+
+const keyring = readKeyring(makeKeyring());
+const RETRY = { maxAttempts: 3, retryInMs: 5_000 };
+let database: Awaited<ReturnType<typeof createTestDatabase>>;
+let db: Database;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = database.db;
+});
+afterAll(() => database.drop());
+
+async function entity(type: 'bank' | 'merchant', webhookUrl?: string) {
+  const made = await db.transaction((trx) => createEntity(trx, keyring, { type, name: type, webhookUrl }));
+  if (!made) throw new Error('not made');
+  return made;
+}
+
+const tell = (...announcements: Announcement[]) =>
+  db.transaction((trx) => announce(trx, keyring, announcements));
+
+/** A delivery announced to a bank of its own, by a carrier of its own. */
+async function pending() {
+  const bank = await entity('bank', 'http://bank.test/');
+  const carrier = workflowId.billingRequest(newId('billingRequest'));
+  const [id = ''] = await tell({
+    entityId: bank.entityId,
+    webhookType: 'billing.request',
+    carrier,
+    items: [{}],
+  });
+  return { id, carrier, bank };
+}
+
+const starts = (deliveryId: string) =>
+  rows<{ start: object }>(db, `SELECT start FROM outbox WHERE workflow_id = :id`, {
+    id: workflowId.webhookDelivery(deliveryId),
+  });
+
+const failure = (deliveryId: string, n: number, more: Partial<Attempt> = {}): Attempt => ({
+  deliveryId,
+  n,
+  durationMs: 7,
+  httpStatus: 500,
+  error: 'HTTP 500',
+  responseHead: 'oh no',
+  ...more,
+});
+const success = (deliveryId: string, n: number) =>
+  failure(deliveryId, n, { httpStatus: 200, error: null, responseHead: 'thanks' });
+
+async function attemptsOf(deliveryId: string) {
+  return rows<{ n: number; error: string | null }>(
+    db,
+    `SELECT n, error FROM webhook_attempts WHERE delivery_id = :deliveryId ORDER BY n`,
+    { deliveryId },
+  );
+}
+
+async function failingSince(entityId: string): Promise<Date | null | undefined> {
+  const [found] = await rows<{ since: Date | null }>(
+    db,
+    `SELECT failing_since AS since FROM webhook_endpoints WHERE entity_id = :entityId`,
+    { entityId },
+  );
+  return found?.since;
+}
+
+describe('an announcement', () => {
+  it('has one signed envelope per recipient, in the order given', async () => {
+    const bank = await entity('bank', 'http://bank.test/');
+    const merchant = await entity('merchant', 'http://merchant.test/');
+    const batchId = newId('batch');
+    const carrier = 'billing-request/x1';
+    const ids = await tell(
+      {
+        entityId: merchant.entityId,
+        webhookType: 'billing.response',
+        batchId,
+        carrier,
+        items: [{ amount: 10.5, payer: 'Zoë €' }, { amount: 2 }],
+      },
+      { entityId: bank.entityId, webhookType: 'billing.closed', carrier, items: [{ sequence: 2 }] },
+    );
+    const deliveries = await unattempted(db, carrier);
+    expect(deliveries.map((one) => one.id)).toEqual(ids);
+
+    const [toMerchant, toBank] = deliveries.map(
+      (one) => JSON.parse(openDelivery(keyring, one).body) as Record<string, unknown>,
+    );
+    expect(toMerchant).toEqual({
+      entityId: merchant.entityId,
+      entityType: 'merchant',
+      webhookType: 'billing.response',
+      timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      batchId,
+      data: [{ amount: 10.5, payer: 'Zoë €' }, { amount: 2 }],
+      itemCount: 2,
+      signature: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+    expect(toBank).toMatchObject({ entityId: bank.entityId, entityType: 'bank', itemCount: 1 });
+    expect(toBank).not.toHaveProperty('batchId');
+
+    const { signature, ...unsigned } = toMerchant ?? {};
+    expect(signature).toBe(serviceSignature(merchant.webhookSecret, JSON.stringify(unsigned)));
+  });
+
+  it('is not written when its transaction does not commit', async () => {
+    const bank = await entity('bank', 'http://bank.test/');
+    const announcement = { entityId: bank.entityId, webhookType: 'webhook.test' as const, items: [{}] };
+    await expect(
+      db.transaction(async (trx) => {
+        await announce(trx, keyring, [announcement]);
+        throw new Error('rolled back');
+      }),
+    ).rejects.toThrow('rolled back');
+    expect(
+      await rows(db, `SELECT 1 FROM webhook_deliveries WHERE entity_id = :id`, { id: bank.entityId }),
+    ).toEqual([]);
+  });
+
+  it('is stored sealed, so the database holds no e-mail of a customer', async () => {
+    const bank = await entity('bank', 'http://bank.test/');
+    const [id = ''] = await tell({
+      entityId: bank.entityId,
+      webhookType: 'billing.request',
+      items: [{ customerEmail: 'ada@example.com' }],
+    });
+    const stored = await deliveryToAttempt(db, id);
+    if (!stored) throw new Error('not stored');
+    expect(stored.bodySealed.includes('ada@example.com')).toBe(false);
+    expect(openDelivery(keyring, stored).body).toContain('ada@example.com');
+  });
+
+  it('without a carrier starts its own workflow at once', async () => {
+    const merchant = await entity('merchant', 'http://merchant.test/');
+    const [id = ''] = await tell({
+      entityId: merchant.entityId,
+      webhookType: 'webhook.test',
+      items: [{ sequence: 1 }],
+    });
+    expect(await starts(id)).toEqual([
+      {
+        start: {
+          type: 'webhookDelivery',
+          args: [id],
+          attributes: { status: 'pending', merchantId: merchant.entityId },
+          summary: `webhook.test to ${merchant.entityId}`,
+        },
+      },
+    ]);
+  });
+
+  it('to a recipient without a URL has failed from the start, and no workflow tries it', async () => {
+    const bank = await entity('bank');
+    const carrier = 'billing-request/x2';
+    const [id = ''] = await tell({
+      entityId: bank.entityId,
+      webhookType: 'billing.request',
+      carrier,
+      items: [{}],
+    });
+    expect(await unattempted(db, carrier)).toEqual([]);
+    expect(await starts(id)).toEqual([]);
+    expect(await deliveryToAttempt(db, id)).toMatchObject({ status: 'failed', attempts: 0 });
+    expect(await isDelivered(db, id)).toBe(false);
+  });
+
+  it('to a recipient known to be failing is not left to its carrier, which would only wait', async () => {
+    const { id: failed, bank, carrier } = await pending();
+    await recordAttempt(db, failure(failed, 1), RETRY);
+    const [id = ''] = await tell({
+      entityId: bank.entityId,
+      webhookType: 'billing.closed',
+      carrier,
+      items: [{}],
+    });
+    expect(await unattempted(db, carrier)).toEqual([]);
+    expect(await starts(id)).toHaveLength(1);
+  });
+
+  it('to an entity that is not there is an error of the caller', async () => {
+    const announcement = { entityId: newId('bank'), webhookType: 'webhook.test' as const, items: [] };
+    await expect(tell(announcement)).rejects.toThrow('has no webhook endpoint');
+  });
+});
+
+describe('an attempt', () => {
+  it('that succeeds ends the delivery', async () => {
+    const { id, carrier } = await pending();
+    expect(await recordAttempt(db, success(id, 1), RETRY)).toMatchObject({
+      status: 'delivered',
+      attempts: 1,
+    });
+    expect(await isDelivered(db, id)).toBe(true);
+    expect(await unattempted(db, carrier)).toEqual([]);
+    expect(await starts(id)).toEqual([]);
+  });
+
+  it('that is the first and fails moves the delivery to a workflow of its own, which waits', async () => {
+    const { id, bank } = await pending();
+    expect(await recordAttempt(db, failure(id, 1), RETRY)).toMatchObject({ status: 'pending', attempts: 1 });
+    expect(await starts(id)).toEqual([
+      {
+        start: expect.objectContaining({
+          args: [id, { attempts: 1, maxAttempts: 3, retryInMs: 5_000 }],
+          attributes: { status: 'pending', bankId: bank.entityId },
+        }) as object,
+      },
+    ]);
+  });
+
+  it('that fails later starts no second workflow', async () => {
+    const { id } = await pending();
+    await recordAttempt(db, failure(id, 1), RETRY);
+    await recordAttempt(db, failure(id, 2), RETRY);
+    expect(await starts(id)).toHaveLength(1);
+  });
+
+  it('that is the last and fails ends the delivery as failed', async () => {
+    const { id } = await pending();
+    await recordAttempt(db, failure(id, 1), RETRY);
+    expect(await recordAttempt(db, failure(id, 2), RETRY)).toMatchObject({ status: 'pending', attempts: 2 });
+    expect(await recordAttempt(db, failure(id, 3), RETRY)).toMatchObject({ status: 'failed', attempts: 3 });
+    expect(await isDelivered(db, id)).toBe(false);
+  });
+
+  it('answered with 410 ends the delivery at once, also the first', async () => {
+    const { id } = await pending();
+    const gone = failure(id, 1, { httpStatus: 410, error: 'HTTP 410' });
+    expect(await recordAttempt(db, gone, RETRY)).toMatchObject({ status: 'failed', attempts: 1 });
+    expect(await starts(id)).toEqual([]);
+  });
+
+  it('sets and clears the mark of a failing recipient, and keeps the time it began', async () => {
+    const { id, bank } = await pending();
+    expect(await failingSince(bank.entityId)).toBeNull();
+    await recordAttempt(db, failure(id, 1), RETRY);
+    const since = await failingSince(bank.entityId);
+    expect(since).toBeInstanceOf(Object);
+    await recordAttempt(db, failure(id, 2), RETRY);
+    expect(await failingSince(bank.entityId)).toEqual(since);
+    await recordAttempt(db, success(id, 3), RETRY);
+    expect(await failingSince(bank.entityId)).toBeNull();
+  });
+
+  it('made by several workers at once is one attempt per number, however they race', async () => {
+    const { id } = await pending();
+    await Promise.all(Array.from({ length: 6 }, () => recordAttempt(db, failure(id, 1), RETRY)));
+    expect(await attemptsOf(id)).toEqual([{ n: 1, error: 'HTTP 500' }]);
+    expect(await starts(id)).toHaveLength(1);
+    await Promise.all(Array.from({ length: 6 }, () => recordAttempt(db, failure(id, 2), RETRY)));
+    expect(await attemptsOf(id)).toHaveLength(2);
+  });
+
+  it('that succeeded is kept although another worker recorded its failure first', async () => {
+    const { id } = await pending();
+    await Promise.all([
+      recordAttempt(db, failure(id, 1), RETRY),
+      recordAttempt(db, success(id, 1), RETRY),
+      recordAttempt(db, failure(id, 1), RETRY),
+    ]);
+    expect(await isDelivered(db, id)).toBe(true);
+    expect((await attemptsOf(id)).filter((one) => one.error === null)).toHaveLength(1);
+  });
+
+  it('that comes after the end changes nothing, unless it succeeds', async () => {
+    const { id } = await pending();
+    await recordAttempt(db, success(id, 1), RETRY);
+    expect(await recordAttempt(db, failure(id, 2), RETRY)).toMatchObject({
+      status: 'delivered',
+      attempts: 1,
+    });
+
+    const other = await pending();
+    await recordAttempt(db, failure(other.id, 1), { ...RETRY, maxAttempts: 1 });
+    expect(await recordAttempt(db, success(other.id, 1), RETRY)).toMatchObject({ status: 'delivered' });
+  });
+});
+
+describe('what a carrier does not attempt', () => {
+  it('is handed over once, to a workflow that makes the first attempt', async () => {
+    const { id, carrier } = await pending();
+    const handed = await Promise.all(
+      Array.from({ length: 4 }, () => db.transaction((trx) => handOver(trx, [id], carrier))),
+    );
+    expect(handed.reduce((sum, one) => sum + one)).toBe(1);
+    expect(await starts(id)).toEqual([{ start: expect.objectContaining({ args: [id] }) as object }]);
+    expect(await unattempted(db, carrier)).toEqual([]);
+  });
+
+  it('is left alone once it has been attempted', async () => {
+    const { id, carrier } = await pending();
+    await recordAttempt(db, success(id, 1), RETRY);
+    expect(await db.transaction((trx) => handOver(trx, [id], carrier))).toBe(0);
+  });
+});
+
+describe('what an attempt needs', () => {
+  it('has the URL and the standing of the recipient as they are now', async () => {
+    const { id, bank } = await pending();
+    await recordAttempt(db, failure(id, 1), RETRY);
+    expect(await deliveryToAttempt(db, id)).toMatchObject({
+      url: 'http://bank.test/',
+      failing: true,
+      attempts: 1,
+    });
+    await setWebhookUrl(db, bank.entityId, 'http://moved.test/');
+    expect(await deliveryToAttempt(db, id)).toMatchObject({
+      url: 'http://moved.test/',
+      failing: false,
+    });
+  });
+
+  it('is not there for an unknown delivery', async () => {
+    expect(await deliveryToAttempt(db, newId('delivery'))).toBeUndefined();
+  });
+});

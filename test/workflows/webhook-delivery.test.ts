@@ -1,0 +1,159 @@
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import {
+  bundleWorkflowCode,
+  DefaultLogger,
+  Runtime,
+  Worker,
+  type WorkflowBundleWithSourceMap,
+} from '@temporalio/worker';
+import type { AttemptResult } from '../../src/activities/webhook';
+import type { webhookDelivery } from '../../src/workflows';
+import { WAKE_SIGNAL, WEBHOOK_TASK_QUEUE, type DeliveryProgress } from '../../src/workflows/messages';
+import { timeSkippingEnvironment } from '../support/time-skipping';
+
+/** Seconds between attempts, as decided; here without jitter. */
+const RETRY_S = [5, 30, 120, 600, 1800, 3600, 10800, 21600, 43200, 86400, 86400];
+const MAX = RETRY_S.length + 1;
+
+let env: TestWorkflowEnvironment;
+let workflowBundle: WorkflowBundleWithSourceMap;
+
+beforeAll(async () => {
+  const logger = new DefaultLogger('ERROR');
+  Runtime.install({ logger });
+  workflowBundle = await bundleWorkflowCode({
+    workflowsPath: require.resolve('../../src/workflows'),
+    logger,
+  });
+});
+// The test server's clock runs on by days in each test, so each has its own.
+beforeEach(async () => {
+  env = await timeSkippingEnvironment();
+});
+afterEach(() => env.teardown());
+
+const pending = (attempts: number): AttemptResult => ({
+  status: 'pending',
+  attempts,
+  maxAttempts: MAX,
+  retryInMs: (RETRY_S[attempts - 1] ?? 0) * 1000,
+});
+
+interface Run {
+  /** Virtual milliseconds at which each attempt was made. */
+  at: number[];
+  result: string;
+  workflowId: string;
+}
+
+/** Runs a delivery whose attempts end as `outcome` says, given the number of each. */
+async function deliver(
+  outcome: (n: number) => AttemptResult,
+  { progress, wakes = 0 }: { progress?: DeliveryProgress; wakes?: number } = {},
+): Promise<Run> {
+  const at: number[] = [];
+  const worker = await Worker.create({
+    connection: env.nativeConnection,
+    taskQueue: WEBHOOK_TASK_QUEUE,
+    workflowBundle,
+    activities: {
+      async attemptDelivery(): Promise<AttemptResult> {
+        at.push(await env.currentTimeMs());
+        return outcome((progress?.attempts ?? 0) + at.length);
+      },
+    },
+  });
+  const workflowId = 'webhook-delivery/dlv_1';
+  const result = await worker.runUntil(async () => {
+    const handle = await env.client.workflow.start<typeof webhookDelivery>('webhookDelivery', {
+      workflowId,
+      taskQueue: WEBHOOK_TASK_QUEUE,
+      args: progress ? ['dlv_1', progress] : ['dlv_1'],
+    });
+    for (let i = 0; i < wakes; i++) await handle.signal(WAKE_SIGNAL);
+    return handle.result();
+  });
+  return { at, result, workflowId };
+}
+
+const gapsS = (at: number[]) => at.slice(1).map((ms, i) => Math.round((ms - (at[i] ?? 0)) / 1000));
+
+async function statusAttribute(workflowId: string): Promise<unknown> {
+  const { raw } = await env.client.workflow.getHandle(workflowId).describe();
+  const payload = raw.workflowExecutionInfo?.searchAttributes?.indexedFields?.['AssentStatus']?.data;
+  return payload && JSON.parse(Buffer.from(payload).toString('utf8'));
+}
+
+/** The summaries of timers and activities, in the order in which an operator reads them. */
+async function summaries(workflowId: string): Promise<string[]> {
+  const { events } = await env.client.workflow.getHandle(workflowId).fetchHistory();
+  return (events ?? []).flatMap((event) => {
+    const data = event.userMetadata?.summary?.data;
+    return data ? [JSON.parse(Buffer.from(data).toString('utf8')) as string] : [];
+  });
+}
+
+describe('a delivery', () => {
+  it('whose receiver stays dead is tried twelve times, as the table says, and then failed', async () => {
+    const run = await deliver((n) => (n < MAX ? pending(n) : { status: 'failed', attempts: n }));
+    expect(run.result).toBe('failed');
+    expect(run.at).toHaveLength(12);
+    expect(gapsS(run.at)).toEqual(RETRY_S);
+    expect(await statusAttribute(run.workflowId)).toBe('failed');
+  });
+
+  it('ends with the attempt that succeeds', async () => {
+    const run = await deliver((n) => (n < 3 ? pending(n) : { status: 'delivered', attempts: n }));
+    expect(run.result).toBe('delivered');
+    expect(gapsS(run.at)).toEqual([5, 30]);
+    expect(await statusAttribute(run.workflowId)).toBe('delivered');
+  });
+
+  it('goes on where its carrier left off: the wait first, then the second attempt', async () => {
+    const startedAt = await env.currentTimeMs();
+    const run = await deliver((n) => ({ status: 'delivered', attempts: n }), {
+      progress: { attempts: 1, maxAttempts: MAX, retryInMs: 5_000 },
+    });
+    expect(run.at).toHaveLength(1);
+    expect((run.at[0] ?? 0) - startedAt).toBeGreaterThanOrEqual(5_000);
+  });
+
+  it('whose receiver is gone (410) ends at once', async () => {
+    const run = await deliver((n) => ({ status: 'failed', attempts: n }));
+    expect(run.result).toBe('failed');
+    expect(run.at).toHaveLength(1);
+  });
+
+  it('that found no place at its receiver waits without losing an attempt', async () => {
+    let turns = 0;
+    const run = await deliver((n) =>
+      ++turns === 1
+        ? { status: 'pending', attempts: 0, maxAttempts: MAX, retryInMs: 40_000 }
+        : { status: 'delivered', attempts: n - 1 },
+    );
+    expect(gapsS(run.at)).toEqual([40]);
+  });
+
+  it('is tried at once when it is woken', async () => {
+    const startedAt = await env.currentTimeMs();
+    const run = await deliver((n) => ({ status: 'delivered', attempts: n }), {
+      progress: { attempts: 10, maxAttempts: MAX, retryInMs: 86_400_000 },
+      wakes: 1,
+    });
+    expect((run.at[0] ?? Infinity) - startedAt).toBeLessThan(86_400_000);
+  });
+
+  it('reads in the Temporal UI as what it does and waits for', async () => {
+    const run = await deliver((n) => (n < 4 ? pending(n) : { status: 'delivered', attempts: n }), {
+      progress: { attempts: 1, maxAttempts: MAX, retryInMs: 5_000 },
+    });
+    expect(await summaries(run.workflowId)).toEqual([
+      'wait 5 s before attempt 2 of 12',
+      'attempt 2 of 12',
+      'wait 30 s before attempt 3 of 12',
+      'attempt 3 of 12',
+      'wait 2 min before attempt 4 of 12',
+      'attempt 4 of 12',
+    ]);
+  });
+});
