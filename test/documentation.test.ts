@@ -1,0 +1,60 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+const ROOT = join(__dirname, '..');
+const pages = [
+  ...readdirSync(ROOT).filter((file) => file.endsWith('.md')),
+  ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => join('docs', file)),
+].map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
+
+/** Headings as GitHub makes anchors of them. */
+function anchorsOf(text: string): string[] {
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+describe('the documentation', () => {
+  it('links to pages, files and headings that exist', () => {
+    const dead = pages.flatMap(({ path, text }) =>
+      [...text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)]
+        .filter(([, file = '', anchor]) => {
+          const target = file === '' ? path : join(dirname(path), file);
+          if (!existsSync(join(ROOT, target))) return true;
+          if (anchor === undefined) return false;
+          return !anchorsOf(readFileSync(join(ROOT, target), 'utf8')).includes(anchor);
+        })
+        .map(([link]) => `${path}: ${link}`),
+    );
+    expect(dead).toEqual([]);
+  });
+
+  it('names source files that exist, from the root or from src', () => {
+    const gone = pages.flatMap(({ path, text }) =>
+      [...text.matchAll(/`([\w-]+(?:\/[\w-]+)*\/[\w.-]+\.(?:ts|json))`/g)]
+        .map(([, file = '']) => file)
+        .filter((file) => !existsSync(join(ROOT, file)) && !existsSync(join(ROOT, 'src', file)))
+        .map((file) => `${path}: ${file}`),
+    );
+    expect(gone).toEqual([]);
+  });
+
+  it('names functions that the file named beside them has', () => {
+    const named = pages.flatMap(({ path, text }) =>
+      [...text.matchAll(/`(\w+)`\s+in\s+`([\w-]+(?:\/[\w-]+)*\/[\w.-]+\.ts)`/g)].map(
+        ([, name = '', file = '']) => ({ path, name, file }),
+      ),
+    );
+    const wrong = named.filter(({ name, file }) => {
+      const source = [join(ROOT, file), join(ROOT, 'src', file)].find((one) => existsSync(one));
+      return source === undefined || !new RegExp(`\\b${name}\\b`).test(readFileSync(source, 'utf8'));
+    });
+    expect(named.length).toBeGreaterThan(5);
+    expect(wrong).toEqual([]);
+  });
+});
