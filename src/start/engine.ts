@@ -1,17 +1,18 @@
 import { chmodSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { readConfig, type Config } from '../config';
+import { readKeyring } from '../database/keyring';
 import { migrateUp } from '../database/migrate';
 import { holdsSealedData, requireDatabase } from './database';
 import { removeEngineFile, writeEngineFile, type EngineFile } from './engine-file';
 import { embeddedKeys } from './keys';
 import { takeLock } from './lock';
+import { setAsideIfLong } from './log-file';
 import { ownProgram } from './own-program';
-import { poll } from './poll';
-import { requireFreePorts, type WantedPort } from './ports';
+import { enginePorts, requireFreePorts, type EnginePorts } from './ports';
 import { preparePostgres, type DatabaseUrls } from './postgres';
 import { Programs } from './programs';
-import type { StartError } from './start-error';
+import { StartError } from './start-error';
 import { prepareGivenNamespace, prepareNamespace, temporalServer } from './temporal';
 import { findTemporal } from './temporal-binary';
 
@@ -23,13 +24,13 @@ export interface Engine {
   /** Where everything is; also in `engine.json` of the folder for as long as the engine runs. */
   file: EngineFile;
   /** Resolves, should a process of the engine keep dying. The engine must be stopped then. */
-  failed: Promise<StartError>;
+  failed: Promise<Error>;
   /** Stops all in order, within 10 s. */
   stop(): Promise<void>;
 }
 
 export interface EngineOptions {
-  /** The settings, as the environment has them. */
+  /** The settings, as the environment has them; the engine's processes inherit all of it. */
   environment: NodeJS.ProcessEnv;
   /** Where data, keys and log are kept. */
   folder: string;
@@ -39,41 +40,47 @@ export interface EngineOptions {
   signal: AbortSignal;
 }
 
-/** Embedded Postgres; recovery after a kill included. */
+/** What the steps of a start share. */
+interface Boot extends Omit<EngineOptions, 'signal'> {
+  config: Config;
+  ports: EnginePorts;
+  programs: Programs;
+  logFile: string;
+}
+
+/** Recovery after a kill included. */
 const POSTGRES_READY_MS = 60_000;
 /** The dev server starts in two seconds, and in ten on a busy machine with much history. */
 const TEMPORAL_READY_MS = 60_000;
 /** The worker compiles the workflows first, which takes some seconds of a free core. */
 const READY_MS = 120_000;
-/** A given server that does not answer by then is an error. */
-const GIVEN_ANSWERS_MS = 4_500;
-
-const POSTGRES_PORT = 5433;
-const TEMPORAL_PORT = 7233;
-const TEMPORAL_UI_PORT = 8233;
+const READINESS_ANSWERS_MS = 5_000;
 
 /**
  * Starts what is missing, migrates, and waits until the engine can work. On an error all that had been started is
  * stopped again.
  *
- * @throws ConfigError, StartError saying what to do; the signal's reason
+ * @throws ConfigError, KeyringError, StartError saying what to do; the signal's reason
  */
 export async function startEngine(options: EngineOptions): Promise<Engine> {
-  const config = readConfig(options.environment);
+  const { environment, say, signal } = options;
+  const config = readConfig(environment);
   const folder = resolve(options.folder);
-  mkdirSync(folder, { recursive: true });
-  // As root, Postgres runs as a user of its own, who must get through to its data. What is secret in here has
-  // a mode of its own.
-  chmodSync(folder, process.getuid?.() === 0 ? 0o711 : 0o700);
-  const lock = await takeLock(folder, options.say);
-  const programs = new Programs(join(folder, 'assent.log'), lock, options.signal);
+  makeFolder(folder);
+  const lock = await takeLock(folder, say);
+  const logFile = join(folder, 'assent.log');
+  const programs = new Programs(logFile, lock, signal);
   const stop = async () => {
     await programs.stop();
     removeEngineFile(folder);
     lock.release();
   };
   try {
-    const file = await boot(config, { ...options, folder }, programs);
+    // An engine that was killed has left its own.
+    removeEngineFile(folder);
+    setAsideIfLong(logFile);
+    const ports = enginePorts(config);
+    const file = await boot({ environment, folder, say, config, ports, programs, logFile });
     return { file, failed: programs.failed, stop };
   } catch (error) {
     await stop();
@@ -81,119 +88,110 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
   }
 }
 
-async function boot(
-  config: Config,
-  { folder, environment, say }: EngineOptions,
-  programs: Programs,
-): Promise<EngineFile> {
-  const ports = enginePorts(config);
-  await requireFreePorts(Object.values(ports).filter((wanted) => wanted !== undefined));
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true });
+    // As root, Postgres runs as a user of its own, who must get through to its data. What is secret in here has
+    // a mode of its own.
+    chmodSync(folder, process.getuid?.() === 0 ? 0o711 : 0o700);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    throw new StartError(
+      `The folder ${folder}, where data is kept, cannot be used (${code}). It must be writable and belong to ` +
+        'whoever starts the engine: start as the user who did so first, or in another folder.',
+      { cause },
+    );
+  }
+}
 
-  const { ownerUrl, databaseUrl } = await database(config, folder, ports.postgres?.port, say, programs);
-  const temporalAddress = await temporal(config, folder, ports, environment, say, programs);
+async function boot(common: Boot): Promise<EngineFile> {
+  const { config, environment, folder, logFile, ports, programs, say } = common;
+  await requireFreePorts(config, ports);
+  await requireGiven(config);
+  const { ownerUrl, databaseUrl } = await bootDatabase(common);
+  const temporalAddress = await bootTemporal(common);
 
   const migrations = await programs.unlessStopped(migrateUp(ownerUrl));
   if (migrations.length > 0) say(`Applied ${migrations.length} migrations.`);
 
   const keysFile = join(folder, 'keys');
   const keys = config.ASSENT_KEYS ?? embeddedKeys(keysFile, await holdsSealedData(ownerUrl));
+  readKeyring(keys);
 
-  const own = {
+  say('Starting the API and the worker …');
+  const settings = {
     ...environment,
     DATABASE_URL: databaseUrl,
     TEMPORAL_ADDRESS: temporalAddress,
     ASSENT_KEYS: keys,
   };
-  const apiUrl = `http://127.0.0.1:${ports.api.port}`;
-  say('Starting the API and the worker …');
-  programs.start(ownProgram('worker', own));
-  programs.start(ownProgram('API', own));
-  await poll('The engine', READY_MS, programs.signal, async () => {
-    const answer = await fetch(`${apiUrl}/readyz`);
-    if (answer.ok) return true;
-    throw new Error(await answer.text());
-  });
+  programs.start(ownProgram('worker', settings));
+  programs.start(ownProgram('API', settings));
+  const apiUrl = `http://127.0.0.1:${ports.api}`;
+  await programs.until('The engine', READY_MS, () => requireReady(apiUrl));
 
   const file: EngineFile = {
     pid: process.pid,
     apiUrl,
-    ...(ports.temporalUi && { temporalUiUrl: `http://127.0.0.1:${ports.temporalUi.port}` }),
+    ...(config.TEMPORAL_ADDRESS === undefined && { temporalUiUrl: `http://127.0.0.1:${ports.temporalUi}` }),
     temporalAddress,
     namespace: config.TEMPORAL_NAMESPACE,
     databaseUrl,
     ownerUrl,
     ...(config.ASSENT_KEYS === undefined && { keysFile }),
-    logFile: config.LOG_FILE === undefined ? join(folder, 'assent.log') : resolve(config.LOG_FILE),
+    logFile: config.LOG_FILE === undefined ? logFile : resolve(config.LOG_FILE),
   };
   writeEngineFile(folder, file);
   return file;
 }
 
-/** The ports of what will be started; a given server has its own. */
-function enginePorts(config: Config) {
-  const wanted = (name: string, base: number, host: WantedPort['host'], remedy: string): WantedPort => ({
-    name,
-    port: base + config.PORT_OFFSET,
-    host,
-    remedy: `${remedy}set PORT_OFFSET to shift all ports`,
-  });
-  const local = (name: string, base: number, setting: string) =>
-    wanted(name, base, '127.0.0.1', `set ${setting} to use a server of your own, or `);
-  const ownTemporal = config.TEMPORAL_ADDRESS === undefined;
-  return {
-    api: wanted('the API', config.PORT, '::', 'set PORT, or '),
-    ...(config.DATABASE_URL === undefined && {
-      postgres: local('the embedded Postgres', POSTGRES_PORT, 'DATABASE_URL'),
-    }),
-    ...(ownTemporal && {
-      temporal: local('the embedded Temporal', TEMPORAL_PORT, 'TEMPORAL_ADDRESS'),
-      temporalUi: local("Temporal's UI", TEMPORAL_UI_PORT, 'TEMPORAL_ADDRESS'),
-    }),
-  };
+/** What the settings name is looked at before anything is started: what is wrong with it shows within 5 s. */
+async function requireGiven(config: Config): Promise<void> {
+  const { ASSENT_KEYS, DATABASE_URL, DATABASE_OWNER_URL, TEMPORAL_ADDRESS } = config;
+  if (ASSENT_KEYS !== undefined) readKeyring(ASSENT_KEYS);
+  await Promise.all([
+    DATABASE_URL !== undefined && requireDatabase('DATABASE_URL', DATABASE_URL),
+    DATABASE_URL !== undefined &&
+      DATABASE_OWNER_URL !== undefined &&
+      requireDatabase('DATABASE_OWNER_URL', DATABASE_OWNER_URL),
+    TEMPORAL_ADDRESS !== undefined && prepareGivenNamespace({ ...config, TEMPORAL_ADDRESS }),
+  ]);
 }
 
-async function database(
-  config: Config,
-  folder: string,
-  port: number | undefined,
-  say: (line: string) => void,
-  programs: Programs,
-): Promise<DatabaseUrls> {
+async function bootDatabase({ config, folder, ports, programs, say }: Boot): Promise<DatabaseUrls> {
   const { DATABASE_URL, DATABASE_OWNER_URL } = config;
   if (DATABASE_URL !== undefined) {
-    await requireDatabase('DATABASE_URL', DATABASE_URL);
-    if (DATABASE_OWNER_URL !== undefined) await requireDatabase('DATABASE_OWNER_URL', DATABASE_OWNER_URL);
     return { databaseUrl: DATABASE_URL, ownerUrl: DATABASE_OWNER_URL ?? DATABASE_URL };
   }
   say('Starting Postgres …');
-  const postgres = await preparePostgres(folder, port ?? POSTGRES_PORT, say);
+  const postgres = await preparePostgres(folder, ports.postgres, say);
   programs.start(postgres.program);
-  await poll('Postgres', POSTGRES_READY_MS, programs.signal, () => postgres.answers());
-  await postgres.setUp();
+  await programs.until('Postgres', POSTGRES_READY_MS, () => postgres.setUp());
   return postgres;
 }
 
-async function temporal(
-  config: Config,
-  folder: string,
-  ports: ReturnType<typeof enginePorts>,
-  environment: NodeJS.ProcessEnv,
-  say: (line: string) => void,
-  programs: Programs,
-): Promise<string> {
-  const { TEMPORAL_ADDRESS, TEMPORAL_CLI_PATH, TEMPORAL_NAMESPACE: namespace } = config;
-  if (TEMPORAL_ADDRESS !== undefined) {
-    await prepareGivenNamespace({ ...config, TEMPORAL_ADDRESS }, GIVEN_ANSWERS_MS);
-    return TEMPORAL_ADDRESS;
-  }
-  const port = ports.temporal?.port ?? TEMPORAL_PORT;
-  const uiPort = ports.temporalUi?.port ?? TEMPORAL_UI_PORT;
-  const command = await programs.unlessStopped(findTemporal({ cliPath: TEMPORAL_CLI_PATH, say }));
+async function bootTemporal({ config, environment, folder, ports, programs, say }: Boot): Promise<string> {
+  const { TEMPORAL_ADDRESS, TEMPORAL_CLI_PATH, TEMPORAL_NAMESPACE } = config;
+  if (TEMPORAL_ADDRESS !== undefined) return TEMPORAL_ADDRESS;
+  const command = await programs.unlessStopped(temporalCommand(TEMPORAL_CLI_PATH, say));
   say('Starting Temporal …');
-  programs.start(temporalServer(command, folder, { port, uiPort, namespace }, environment));
-  const address = `127.0.0.1:${port}`;
-  await poll('Temporal', TEMPORAL_READY_MS, programs.signal, () =>
-    prepareNamespace({ TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace }, GIVEN_ANSWERS_MS),
+  programs.start(temporalServer(command, environment, folder, ports, TEMPORAL_NAMESPACE));
+  const address = `127.0.0.1:${ports.temporal}`;
+  await programs.until('Temporal', TEMPORAL_READY_MS, () =>
+    prepareNamespace({ TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE }),
   );
   return address;
+}
+
+async function temporalCommand(cliPath: string | undefined, say: (line: string) => void): Promise<string> {
+  try {
+    return await findTemporal({ cliPath, say });
+  } catch (cause) {
+    throw new StartError(cause instanceof Error ? cause.message : String(cause), { cause });
+  }
+}
+
+async function requireReady(apiUrl: string): Promise<void> {
+  const answer = await fetch(`${apiUrl}/readyz`, { signal: AbortSignal.timeout(READINESS_ANSWERS_MS) });
+  if (!answer.ok) throw new Error(await answer.text());
 }

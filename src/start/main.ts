@@ -1,4 +1,5 @@
 import { ConfigError } from '../config';
+import { KeyringError } from '../database/keyring';
 import { startEngine } from './engine';
 import type { EngineFile } from './engine-file';
 import { StartError } from './start-error';
@@ -10,6 +11,8 @@ const FOLDER = '.assent';
 async function main(): Promise<void> {
   // What is made from here on, the data of Temporal for one, is for nobody else to read.
   process.umask(0o077);
+  // With nobody left to read, as after `| head`, the engine still stops in order.
+  process.stdout.on('error', () => undefined);
   const stopped = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     // From a terminal, npm's own signal comes on top of ours; the stop is in hand then.
@@ -61,7 +64,8 @@ main().then(
   // Whatever was left in hand when the start was given up must not hold the process.
   () => process.exit(0),
   (error: unknown) => {
-    const known = error instanceof StartError || error instanceof ConfigError;
+    const known =
+      error instanceof StartError || error instanceof ConfigError || error instanceof KeyringError;
     console.error(`\n${known ? error.message : error instanceof Error ? error.stack : String(error)}`);
     process.exit(1);
   },

@@ -4,34 +4,28 @@ import { StartError } from './start-error';
 const PAUSE_MS = 100;
 
 /**
- * Asks again until `check` answers something other than undefined, and returns that.
+ * Tries again until `attempt` succeeds, and returns what it returned.
  *
- * @param what waited for, as the error names it
- * @throws StartError with the last thing that went wrong, when `withinMs` are over; the signal's reason
+ * @param what is waited for, as the error names it
+ * @throws StartError with the last attempt's error; the signal's reason
  */
 export async function poll<Found>(
   what: string,
   withinMs: number,
   signal: AbortSignal,
-  check: () => Promise<Found | undefined>,
+  attempt: () => Promise<Found>,
 ): Promise<Found> {
   const deadline = performance.now() + withinMs;
-  let problem: unknown;
-  while (performance.now() < deadline) {
+  for (;;) {
     signal.throwIfAborted();
     try {
-      const found = await check();
-      if (found !== undefined) return found;
-    } catch (error) {
-      problem = error;
+      return await attempt();
+    } catch (cause) {
+      if (performance.now() > deadline) {
+        const why = cause instanceof Error ? cause.message : String(cause);
+        throw new StartError(`${what} is not ready after ${withinMs / 1000} s: ${why}`, { cause });
+      }
     }
-    await Promise.race([sleep(PAUSE_MS), aborted(signal)]);
+    await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined);
   }
-  signal.throwIfAborted();
-  throw new StartError(`${what} is not ready after ${withinMs / 1000} s.`, { cause: problem });
-}
-
-/** Resolves, and never rejects, once the signal is given. */
-async function aborted(signal: AbortSignal): Promise<void> {
-  await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined);
 }

@@ -1,42 +1,65 @@
+import { once } from 'node:events';
 import { createServer } from 'node:net';
+import type { Config } from '../config';
 import { StartError } from './start-error';
 
-/** A port that something of ours is about to listen on. */
-export interface WantedPort {
-  /** Who wants it, as the error names it. */
-  name: string;
-  port: number;
-  host: '127.0.0.1' | '::';
-  /** How to have it elsewhere. */
-  remedy: string;
+export interface EnginePorts {
+  api: number;
+  /** This one and those below are of use only where the engine brings the server itself. */
+  postgres: number;
+  temporal: number;
+  temporalUi: number;
+}
+
+export function enginePorts({ PORT, PORT_OFFSET }: Config): EnginePorts {
+  return {
+    api: PORT + PORT_OFFSET,
+    // Not 5432, where a Postgres of the machine's own would be.
+    postgres: 5433 + PORT_OFFSET,
+    temporal: 7233 + PORT_OFFSET,
+    temporalUi: 8233 + PORT_OFFSET,
+  };
 }
 
 /** For whoever can do with other ports. */
 export class PortTakenError extends StartError {}
 
-/** @throws PortTakenError naming every port that cannot be had, and how to have another */
-export async function requireFreePorts(wanted: WantedPort[]): Promise<void> {
-  const found = await Promise.all(wanted.map(problem));
-  const problems = found.filter((line) => line !== undefined);
+/** @throws PortTakenError naming every port that the engine needs and cannot have, and what to do */
+export async function requireFreePorts(config: Config, ports: EnginePorts): Promise<void> {
+  const wanted: [name: string, port: number, setting: string][] = [['the API', ports.api, 'PORT']];
+  if (config.DATABASE_URL === undefined) {
+    wanted.push(['the embedded Postgres', ports.postgres, 'DATABASE_URL']);
+  }
+  if (config.TEMPORAL_ADDRESS === undefined) {
+    wanted.push(['the embedded Temporal', ports.temporal, 'TEMPORAL_ADDRESS']);
+    wanted.push(["the embedded Temporal's UI", ports.temporalUi, 'TEMPORAL_ADDRESS']);
+  }
+  const problems: string[] = [];
+  for (const [name, port, setting] of wanted) {
+    const problem = await whyNotFree(port);
+    if (problem === undefined) continue;
+    problems.push(
+      `Port ${port} for ${name} ${problem}. Stop what listens there, or set ${setting}, or set PORT_OFFSET ` +
+        'to shift all ports.',
+    );
+  }
   if (problems.length > 0) throw new PortTakenError(problems.join('\n'));
 }
 
-async function problem({ name, port, host, remedy }: WantedPort): Promise<string | undefined> {
-  if (port > 65_535) return `${name} would need port ${port}, and 65535 is the last: lower PORT_OFFSET.`;
-  const code = await listenProblem(port, host);
-  if (code === undefined) return undefined;
-  const why = code === 'EADDRINUSE' ? 'is taken by another program' : `cannot be listened on (${code})`;
-  return `Port ${port}, which ${name} needs, ${why}. Stop what listens there, or ${remedy}.`;
-}
-
-async function listenProblem(port: number, host: string): Promise<string | undefined> {
-  const server = createServer();
-  try {
-    return await new Promise<string | undefined>((resolve) => {
-      server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
-      server.listen({ port, host, exclusive: true }, () => resolve(undefined));
-    });
-  } finally {
-    server.close();
+async function whyNotFree(port: number): Promise<string | undefined> {
+  if (port > 65_535) return 'does not exist, for 65535 is the last';
+  // Something that listens on the loopback address alone would answer in our place.
+  for (const host of ['127.0.0.1', undefined]) {
+    const server = createServer();
+    try {
+      server.listen({ port, host, exclusive: true });
+      await once(server, 'listening');
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      return code === 'EADDRINUSE' ? 'is taken by another program' : `cannot be listened on (${code})`;
+    } finally {
+      server.close();
+    }
   }
+  return undefined;
 }

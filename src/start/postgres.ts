@@ -1,6 +1,15 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -26,6 +35,7 @@ const run = promisify(execFile);
 const INITDB_TIMEOUT_MS = 120_000;
 const DATABASE = 'assent';
 const LOGINS = ['postgres', 'assent_owner', 'assent_login'] as const;
+type User = NonNullable<Program['user']>;
 type Passwords = Record<(typeof LOGINS)[number], string>;
 
 /** One database, seen by the login that owns its schema and by the one that API and worker use. */
@@ -36,9 +46,7 @@ export interface DatabaseUrls {
 
 export interface EmbeddedPostgres extends DatabaseUrls {
   program: Program;
-  /** Whether the server answers. */
-  answers(): Promise<true>;
-  /** Makes the logins and the database. Safe to run again. */
+  /** Makes the logins and the database, as soon as the server answers. Safe to run again. */
   setUp(): Promise<void>;
 }
 
@@ -54,10 +62,10 @@ export async function preparePostgres(
   say: (line: string) => void,
 ): Promise<EmbeddedPostgres> {
   const binaries = findBinaries();
-  const user = await serverUser(binaries.postgres);
   const data = join(folder, 'postgres');
-  const passwords = readPasswords(join(folder, 'postgres-logins.json'), existsSync(data));
+  const user = await serverUser(binaries.postgres, data);
   setAsideIfIncomplete(data, say);
+  const passwords = readPasswords(join(folder, 'postgres-logins.json'), existsSync(data));
   if (!existsSync(data)) {
     say('Making a Postgres data folder (once) …');
     await initialise(binaries.initdb, data, passwords.postgres, user);
@@ -79,7 +87,6 @@ export async function preparePostgres(
       stopSignal: 'SIGINT',
       ...(user && { user }),
     },
-    answers: () => onDatabase(url('postgres', 'postgres'), async () => true as const),
     setUp: () => onDatabase(url('postgres', 'postgres'), (client) => makeLogins(client, passwords)),
   };
 }
@@ -113,19 +120,28 @@ function findBinaries(): { postgres: string; initdb: string } {
 }
 
 /**
- * Postgres refuses to run as root, so root runs it as the user `postgres`, made where it is missing.
+ * Postgres refuses to run as root, so root runs it as whoever owns the data already, otherwise as the user
+ * `postgres`, made where it is missing.
  *
  * @throws StartError where that user cannot be made or cannot get at the program
  */
-async function serverUser(postgres: string): Promise<{ uid: number; gid: number } | undefined> {
+async function serverUser(postgres: string, data: string): Promise<User | undefined> {
   if (process.getuid?.() !== 0) return undefined;
-  const ids = async () => {
-    const [uid, gid] = await Promise.all(
-      ['-u', '-g'].map(async (which) => Number((await run('id', [which, 'postgres'])).stdout)),
+  const owner = statSync(data, { throwIfNoEntry: false });
+  const user = owner && owner.uid !== 0 ? { uid: owner.uid, gid: owner.gid } : await postgresUser();
+  await run(postgres, ['--version'], { ...user, cwd: '/' }).catch((cause) => {
+    throw new StartError(
+      `Postgres refuses to run as root, and the user it would run as (uid ${user.uid}) cannot run ${postgres}. ` +
+        'Move this folder to where other users may enter (not below /root), start as another user than root, ' +
+        'or set DATABASE_URL to a Postgres of your own.',
+      { cause },
     );
-    return { uid: uid ?? NaN, gid: gid ?? NaN };
-  };
-  const user = await ids().catch(async () => {
+  });
+  return user;
+}
+
+async function postgresUser(): Promise<User> {
+  return lookUpPostgresUser().catch(async () => {
     await run('useradd', ['--system', '--user-group', '--no-create-home', 'postgres']).catch((cause) => {
       throw new StartError(
         'Postgres refuses to run as root, and the user "postgres" to run it as could not be made. Make that ' +
@@ -133,17 +149,13 @@ async function serverUser(postgres: string): Promise<{ uid: number; gid: number 
         { cause },
       );
     });
-    return ids();
+    return lookUpPostgresUser();
   });
-  await run(postgres, ['--version'], { ...user, cwd: '/' }).catch((cause) => {
-    throw new StartError(
-      `Postgres refuses to run as root, and the user "postgres" may not run ${postgres}. Move this folder to ` +
-        'where other users may enter (not below /root), start as another user than root, or set ' +
-        'DATABASE_URL to a Postgres of your own.',
-      { cause },
-    );
-  });
-  return user;
+}
+
+async function lookUpPostgresUser(): Promise<User> {
+  const [uid, gid] = await Promise.all([run('id', ['-u', 'postgres']), run('id', ['-g', 'postgres'])]);
+  return { uid: Number(uid.stdout), gid: Number(gid.stdout) };
 }
 
 /** @throws StartError where there is data but the passwords are gone */
@@ -176,10 +188,11 @@ async function initialise(
   initdb: string,
   data: string,
   password: string,
-  user: { uid: number; gid: number } | undefined,
+  user: User | undefined,
 ): Promise<void> {
   const unfinished = `${data}.new`;
-  rmSync(unfinished, { recursive: true, force: true });
+  // The retries are for an initdb that still writes there, left behind by an engine that was killed.
+  rmSync(unfinished, { recursive: true, force: true, maxRetries: 10 });
   mkdirSync(unfinished, { mode: 0o700 });
   const passwordFile = `${data}.password`;
   writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });

@@ -1,6 +1,6 @@
 import type { Lock } from './lock';
+import { poll } from './poll';
 import { processIdentity } from './process-identity';
-import type { StartError } from './start-error';
 import { supervise, type Program, type SupervisedProcess } from './supervised-process';
 
 /**
@@ -16,41 +16,55 @@ const ENDED_BY_MS: Record<Program['name'], number> = {
 
 /** The programs of one engine. Those that others need are started before them and stopped after them. */
 export class Programs {
+  /** Resolves, should a program keep dying. */
+  readonly failed: Promise<Error>;
   /** Given when the engine cannot go on: somebody stops it, or a program keeps dying. */
-  readonly signal: AbortSignal;
-  readonly failed: Promise<StartError>;
+  private readonly signal: AbortSignal;
+  private readonly failure = new AbortController();
   private readonly running: SupervisedProcess[] = [];
-  private readonly giveUp: (error: StartError) => void;
 
   constructor(
     private readonly logFile: string,
     private readonly lock: Lock,
     stopped: AbortSignal,
   ) {
-    const failure = new AbortController();
-    this.signal = AbortSignal.any([stopped, failure.signal]);
-    this.giveUp = (error) => failure.abort(error);
+    this.signal = AbortSignal.any([stopped, this.failure.signal]);
     this.failed = new Promise((resolve) => {
-      failure.signal.addEventListener('abort', () => resolve(failure.signal.reason as StartError));
+      this.failure.signal.addEventListener('abort', () => resolve(this.failure.signal.reason as Error));
     });
   }
 
   /** @throws the signal's reason once the engine cannot go on */
   start(program: Program): void {
     this.signal.throwIfAborted();
-    this.running.push(supervise(program, this.logFile, () => this.record(), this.giveUp));
+    const one = supervise(
+      program,
+      this.logFile,
+      () => this.record(),
+      (error) => this.failure.abort(error),
+    );
+    this.running.push(one);
     this.record();
   }
 
   /** What `work` comes to, or the signal's reason as soon as the engine cannot go on. */
   async unlessStopped<Result>(work: Promise<Result>): Promise<Result> {
-    this.signal.throwIfAborted();
-    return Promise.race([
-      work,
-      new Promise<never>((_, reject) => {
-        this.signal.addEventListener('abort', () => reject(this.signal.reason as Error), { once: true });
-      }),
-    ]);
+    let give: (() => void) | undefined;
+    const stopped = new Promise<never>((_, reject) => {
+      give = () => reject(this.signal.reason as Error);
+      if (this.signal.aborted) give();
+      else this.signal.addEventListener('abort', give, { once: true });
+    });
+    try {
+      return await Promise.race([work, stopped]);
+    } finally {
+      if (give) this.signal.removeEventListener('abort', give);
+    }
+  }
+
+  /** Waits until `attempt` succeeds. @throws StartError when it does not in time; the signal's reason */
+  async until<Found>(what: string, withinMs: number, attempt: () => Promise<Found>): Promise<Found> {
+    return this.unlessStopped(poll(what, withinMs, this.signal, attempt));
   }
 
   async stop(): Promise<void> {

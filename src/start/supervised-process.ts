@@ -1,12 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { createWriteStream, type WriteStream } from 'node:fs';
+import { once } from 'node:events';
+import { appendFileSync, closeSync, openSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StartError } from './start-error';
 
 /** A program that the engine runs as a process of its own. */
 export interface Program {
-  /** As people call it: "API", "Postgres". */
   name: 'API' | 'worker' | 'Temporal' | 'Postgres';
   command: string;
   args: string[];
@@ -32,6 +32,8 @@ const DEATHS_AT_MOST = 5;
 const LIVED_WELL_MS = 60_000;
 /** Before the second start; doubled before each further one. */
 const BACK_OFF_MS = 500;
+/** Its last line arrives within this time of its end, unless something that it started holds the pipe. */
+const LAST_WORDS_MS = 500;
 /** A line longer than this is cut where it is quoted. */
 const QUOTE_LENGTH = 500;
 
@@ -42,65 +44,63 @@ const QUOTE_LENGTH = 500;
  * and only the supervisor knows in which order to stop.
  *
  * @param onChange called after each start and each death
- * @param onGivingUp called when it keeps dying; nothing is started any more then
+ * @param onGivingUp called when it keeps dying; it is not started any more then
  */
 export function supervise(
   program: Program,
   logFile: string,
   onChange: () => void,
-  onGivingUp: (error: StartError) => void,
+  onGivingUp: (error: Error) => void,
 ): SupervisedProcess {
   let child: ChildProcess | undefined;
-  let deaths = 0;
   const stopping = new AbortController();
-  const log = createWriteStream(logFile, { flags: 'a', mode: 0o600 });
-  const running = run();
 
   async function run(): Promise<void> {
-    while (!stopping.signal.aborted) {
+    for (let deaths = 0; ;) {
       const startedAt = performance.now();
-      const end = await oneLife(log);
+      const end = await oneLife();
       if (stopping.signal.aborted) return;
-      if (performance.now() - startedAt >= LIVED_WELL_MS) deaths = 0;
-      deaths += 1;
-      if (deaths >= DEATHS_AT_MOST) {
-        onGivingUp(new StartError(`${program.name} died ${deaths} times in a row: ${end}`));
-        return;
+      deaths = performance.now() - startedAt < LIVED_WELL_MS ? deaths + 1 : 1;
+      if (deaths === DEATHS_AT_MOST) {
+        throw new StartError(`${program.name} died ${deaths} times in a row: ${end} See ${logFile}.`);
       }
       await sleep(BACK_OFF_MS * 2 ** (deaths - 1), undefined, { signal: stopping.signal }).catch(
         () => undefined,
       );
+      if (stopping.signal.aborted) return;
     }
   }
 
   /** Starts it once and waits for its end, which it describes. */
-  async function oneLife(output: WriteStream): Promise<string> {
+  async function oneLife(): Promise<string> {
     const { command, args, cwd, user, environment } = program;
-    const started = spawn(command, args, {
+    const log = openSync(logFile, 'a', 0o600);
+    child = spawn(command, args, {
       env: environment,
       detached: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
+      // Standard output, where most is written, does not take the way round through here.
+      stdio: ['ignore', log, 'pipe'],
       ...(cwd !== undefined && { cwd }),
       ...user,
     });
-    child = started;
-    let lastWords = '';
-    started.stdout.pipe(output, { end: false });
-    started.stderr.pipe(output, { end: false });
-    createInterface({ input: started.stderr }).on('line', (line) => {
-      if (line.trim() !== '') lastWords = line.trim().slice(0, QUOTE_LENGTH);
-    });
+    closeSync(log);
     onChange();
-    const how = await new Promise<string>((resolve) => {
-      started.once('error', (error) => resolve(error.message));
-      // After "close", unlike after "exit", all that it wrote has been read.
-      started.once('close', (code, signal) => resolve(signal === null ? `exit code ${code}` : signal));
-    });
+    let lastWords = '';
+    if (child.stderr) {
+      createInterface({ input: child.stderr }).on('line', (line) => {
+        if (line.trim() !== '') lastWords = line.trim().slice(0, QUOTE_LENGTH);
+        appendLine(logFile, line);
+      });
+    }
+    const closed = once(child, 'close').catch(() => undefined);
+    const how = await ended(child);
+    await Promise.race([closed, sleep(LAST_WORDS_MS)]);
     child = undefined;
     onChange();
-    return lastWords === '' ? `${how}.` : `${how}. Its last words: ${lastWords}`;
+    return lastWords === '' ? `${how}.` : `${how}, with the last words "${lastWords}".`;
   }
 
+  const running = run().catch(onGivingUp);
   return {
     name: program.name,
     pid: () => child?.pid,
@@ -110,9 +110,22 @@ export function supervise(
       const force = setTimeout(() => child?.kill('SIGKILL'), withinMs);
       await running;
       clearTimeout(force);
-      await new Promise<void>((resolve) => {
-        log.end(resolve);
-      });
     },
   };
+}
+
+async function ended(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => {
+    child.once('error', (error) => resolve(error.message));
+    child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`));
+  });
+}
+
+/** A full disk must not end the supervisor, and with it the order of things. */
+function appendLine(file: string, line: string): void {
+  try {
+    appendFileSync(file, `${line}\n`, { mode: 0o600 });
+  } catch {
+    // There is nowhere left to say it.
+  }
 }

@@ -2,15 +2,17 @@ import { join } from 'node:path';
 import { Connection, isGrpcServiceError } from '@temporalio/client';
 import { connectionOptions, type TemporalSettings } from '../temporal/connection';
 import { registerSearchAttributes } from '../temporal/search-attributes';
+import type { EnginePorts } from './ports';
 import { StartError } from './start-error';
 import type { Program } from './supervised-process';
 
 /** The embedded Temporal: the development server, with its data in one SQLite file. */
 export function temporalServer(
   command: string,
-  folder: string,
-  { port, uiPort, namespace }: { port: number; uiPort: number; namespace: string },
   environment: NodeJS.ProcessEnv,
+  folder: string,
+  ports: EnginePorts,
+  namespace: string,
 ): Program {
   return {
     name: 'Temporal',
@@ -19,8 +21,8 @@ export function temporalServer(
       'server',
       'start-dev',
       '--ip=127.0.0.1',
-      `--port=${port}`,
-      `--ui-port=${uiPort}`,
+      `--port=${ports.temporal}`,
+      `--ui-port=${ports.temporalUi}`,
       `--db-filename=${join(folder, 'temporal.db')}`,
       `--namespace=${namespace}`,
       '--log-level=error',
@@ -30,31 +32,35 @@ export function temporalServer(
   };
 }
 
+/** A server that does not answer by then is taken for dead: for a given one, that is to be told within 5 s. */
+const ANSWER_WITHIN_MS = 4_500;
+
 /**
- * Connects, and makes the search attributes known to the namespace.
+ * Makes the search attributes known to the namespace.
  *
- * @param withinMs longest that it waits for the server
- * @throws StartError where the namespace is missing or may not be changed; whatever the connection failed with
+ * @throws whatever the connection or the server failed with
  */
-export async function prepareNamespace(settings: TemporalSettings, withinMs: number): Promise<true> {
+export async function prepareNamespace(settings: TemporalSettings): Promise<void> {
   const { TEMPORAL_NAMESPACE: namespace } = settings;
-  const deadline = Date.now() + withinMs;
-  const connection = await Connection.connect({ ...connectionOptions(settings), connectTimeout: withinMs });
+  const deadline = Date.now() + ANSWER_WITHIN_MS;
+  const connection = await Connection.connect({
+    ...connectionOptions(settings),
+    connectTimeout: ANSWER_WITHIN_MS,
+  });
   try {
     await connection.withDeadline(deadline, async () => {
       await connection.workflowService.describeNamespace({ namespace });
       await registerSearchAttributes(connection, namespace);
     });
-    return true;
   } finally {
     await connection.close();
   }
 }
 
 /** The same for a Temporal that a setting names. @throws StartError naming the setting to correct */
-export async function prepareGivenNamespace(settings: TemporalSettings, withinMs: number): Promise<void> {
+export async function prepareGivenNamespace(settings: TemporalSettings): Promise<void> {
   try {
-    await prepareNamespace(settings, withinMs);
+    await prepareNamespace(settings);
   } catch (cause) {
     const reason = isGrpcServiceError(cause) ? cause.details : cause instanceof Error ? cause.message : '';
     throw new StartError(
