@@ -52,6 +52,8 @@ interface Boot extends Omit<EngineOptions, 'signal'> {
 const POSTGRES_READY_MS = 60_000;
 /** The dev server starts in two seconds, and in ten on a busy machine with much history. */
 const TEMPORAL_READY_MS = 60_000;
+/** A given one that does not answer is to be told of within 5 s. */
+const TEMPORAL_ANSWERS_MS = 4_500;
 /** The worker compiles the workflows first, which takes some seconds of a free core. */
 const READY_MS = 120_000;
 const READINESS_ANSWERS_MS = 5_000;
@@ -154,7 +156,8 @@ async function requireGiven(config: Config): Promise<void> {
     DATABASE_URL !== undefined &&
       DATABASE_OWNER_URL !== undefined &&
       requireDatabase('DATABASE_OWNER_URL', DATABASE_OWNER_URL),
-    TEMPORAL_ADDRESS !== undefined && prepareGivenNamespace({ ...config, TEMPORAL_ADDRESS }),
+    TEMPORAL_ADDRESS !== undefined &&
+      prepareGivenNamespace({ ...config, TEMPORAL_ADDRESS }, TEMPORAL_ANSWERS_MS),
   ]);
 }
 
@@ -178,7 +181,7 @@ async function bootTemporal({ config, environment, folder, ports, programs, say 
   programs.start(temporalServer(command, environment, folder, ports, TEMPORAL_NAMESPACE));
   const address = `127.0.0.1:${ports.temporal}`;
   await programs.until('Temporal', TEMPORAL_READY_MS, () =>
-    prepareNamespace({ TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE }),
+    prepareNamespace({ TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE }, TEMPORAL_ANSWERS_MS),
   );
   return address;
 }

@@ -32,20 +32,18 @@ export function temporalServer(
   };
 }
 
-/** A server that does not answer by then is taken for dead: for a given one, that is to be told within 5 s. */
-const ANSWER_WITHIN_MS = 4_500;
-
 /**
  * Makes the search attributes known to the namespace.
  *
+ * @param withinMs longest that the server may take for it
  * @throws whatever the connection or the server failed with
  */
-export async function prepareNamespace(settings: TemporalSettings): Promise<void> {
+export async function prepareNamespace(settings: TemporalSettings, withinMs: number): Promise<void> {
   const { TEMPORAL_NAMESPACE: namespace } = settings;
-  const deadline = Date.now() + ANSWER_WITHIN_MS;
+  const deadline = Date.now() + withinMs;
   const connection = await Connection.connect({
     ...connectionOptions(settings),
-    connectTimeout: ANSWER_WITHIN_MS,
+    connectTimeout: withinMs,
   });
   try {
     await connection.withDeadline(deadline, async () => {
@@ -58,9 +56,9 @@ export async function prepareNamespace(settings: TemporalSettings): Promise<void
 }
 
 /** The same for a Temporal that a setting names. @throws StartError naming the setting to correct */
-export async function prepareGivenNamespace(settings: TemporalSettings): Promise<void> {
+export async function prepareGivenNamespace(settings: TemporalSettings, withinMs: number): Promise<void> {
   try {
-    await prepareNamespace(settings);
+    await prepareNamespace(settings, withinMs);
   } catch (cause) {
     const reason = isGrpcServiceError(cause) ? cause.details : cause instanceof Error ? cause.message : '';
     throw new StartError(
