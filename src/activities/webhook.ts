@@ -40,7 +40,7 @@ export interface WebhookActivities {
   attemptDelivery(deliveryId: string): Promise<AttemptResult>;
 }
 
-export interface FirstAttempts {
+interface FirstAttempts {
   delivered: number;
   /** Tried in vain, and gone on in a workflow of their own. */
   failed: number;

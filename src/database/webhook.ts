@@ -19,7 +19,7 @@ import { openWebhookSecrets, SEALED_SECRETS, type SealedSecrets } from './webhoo
  * passing. Whatever that attempt leaves undone, and all that has no carrier, goes to the workflow
  * `webhook-delivery/<id>`.
  */
-export type WebhookType =
+type WebhookType =
   | 'billing.intent'
   | 'billing.request'
   | 'billing.intent.response'
@@ -326,16 +326,6 @@ export async function handOver(trx: Executor, deliveryIds: string[], carrier: st
     handed.map((one) => deliveryStart([one.id], one)),
   );
   return handed.length;
-}
-
-/** Whether an attempt got a 2xx. What was delivered once stays delivered, also when it is sent again. */
-export async function isDelivered(db: Executor, deliveryId: string): Promise<boolean> {
-  const found = await row<{ delivered: boolean }>(
-    db,
-    `SELECT status = 'delivered' AS delivered FROM webhook_deliveries WHERE id = :deliveryId`,
-    { deliveryId },
-  );
-  return found?.delivered ?? false;
 }
 
 function bodyPlace(deliveryId: string) {

@@ -9,7 +9,7 @@ import { createEntity } from '../../src/database/entity';
 import { newId } from '../../src/database/ids';
 import { makeKeyring, readKeyring } from '../../src/database/keyring';
 import { open, seal } from '../../src/database/sealing';
-import { announce, isDelivered } from '../../src/database/webhook';
+import { announce, deliveryToAttempt } from '../../src/database/webhook';
 import { newWebhookSecret, setWebhookUrl } from '../../src/database/webhook-endpoint';
 import type { DeliveryProgress } from '../../src/workflows/messages';
 import { createTestDatabase } from '../support/database';
@@ -330,7 +330,7 @@ describe('an attempt of a delivery workflow', () => {
       expect(retryInMs).toBeLessThanOrEqual(s * 1200);
     }
     expect(await made.attemptDelivery(id)).toEqual({ status: 'failed', attempts: 3 });
-    expect(await isDelivered(db, id)).toBe(false);
+    expect(await deliveryToAttempt(db, id)).toMatchObject({ status: 'failed' });
   });
 
   it('sends nothing once the delivery has ended', async () => {
