@@ -35,6 +35,7 @@ import { requestLog } from './request-log';
 import { route, serve, type Route } from './route';
 import { tokenEndpoint } from './token';
 import { historyQuery, listHistory } from './transaction';
+import { advanceBody, advanceClock, showClock } from './sandbox-clock';
 import { changeEndpoint, endpointBody, showEndpoint } from './webhook-endpoint';
 
 /** The whole API on one page. Each entry: who may call it, which bucket pays, what it takes, what does it. */
@@ -160,6 +161,21 @@ export function routes(deps: ApiDeps): Route[] {
       { roles: ['bank', 'merchant', 'provider'], limit: 'caller', body: endpointBody(deps.config) },
       changeEndpoint,
     ),
+
+    ...(deps.config.ASSENT_MODE === 'sandbox' ? sandboxRoutes() : []),
+  ];
+}
+
+/** In production these paths lead nowhere. */
+function sandboxRoutes(): Route[] {
+  return [
+    route(
+      'post',
+      '/v1/sandbox/clock/advance',
+      { roles: ['merchant', 'bank'], limit: 'caller', body: advanceBody, status: 202, idempotent: true },
+      advanceClock,
+    ),
+    route('get', '/v1/sandbox/clock', { roles: ['merchant', 'bank'], limit: 'caller' }, showClock),
   ];
 }
 

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { createBillingRequestActivities } from '../activities/billing-request';
 import { createIntentActivities } from '../activities/intent';
 import { createRecurringActivities } from '../activities/recurring';
+import { createSandboxClockActivities } from '../activities/sandbox-clock';
 import { createWebhookActivities } from '../activities/webhook';
 import { createWebhookConnector } from '../activities/webhook-connector';
 import { readConfig, recurringRules, requireServers } from '../config';
@@ -68,6 +69,7 @@ async function main(): Promise<void> {
     ...createBillingRequestActivities(db, keyring),
     ...createIntentActivities(db, keyring),
     ...createRecurringActivities(db, keyring, recurringRules(config)),
+    ...createSandboxClockActivities(db, relay, config.CLOCK_WAIT_S),
     ...createWebhookActivities({ db, keyring, config, connector, relay, log }),
   };
 

@@ -1,4 +1,5 @@
 export { billingRequest } from './billing-request';
 export { intent } from './intent';
 export { recurring } from './recurring';
+export { sandboxClock } from './sandbox-clock';
 export { webhookDelivery } from './webhook-delivery';

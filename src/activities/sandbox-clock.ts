@@ -1,0 +1,104 @@
+import { Context } from '@temporalio/activity';
+import type { Database } from '../database/connection';
+import {
+  endAdvance,
+  moveTo,
+  nextMoment,
+  readClock,
+  wakeDue,
+  workInHand,
+  type WorkInHand,
+} from '../database/sandbox-clock';
+import type { Relay } from '../temporal/relay';
+
+/**
+ * Moving a test clock. It only moves time and wakes what sleeps; what is due is done by its own workflow, as on
+ * any other day.
+ */
+export interface ClockPosition {
+  /** RFC 3339 */
+  now: string;
+  /** Null once the clock has arrived. */
+  target: string | null;
+}
+
+export interface SandboxClockActivities {
+  /**
+   * Moves the clock to the next moment at which something of its owner is due, at most to its target, and waits
+   * until what was due there is at rest.
+   */
+  moveClock(ownerId: string): Promise<ClockPosition>;
+}
+
+/** How often the database is asked whether work is at rest: a year of daily charges has 365 such waits. */
+const POLL_MS = 50;
+/** Work in hand that does not get on is woken again after this long, should a signal have been lost. */
+const WAKE_AGAIN_MS = 2_000;
+/** After this long without any progress a thing is stuck, and must not keep time from moving. */
+const STUCK_MS = 60_000;
+
+/** @param clockWaitS seconds that a bank which has been asked may stay silent before time goes on */
+export function createSandboxClockActivities(
+  db: Database,
+  relay: Pick<Relay, 'kick'>,
+  clockWaitS: number,
+): SandboxClockActivities {
+  async function wake(ownerId: string, until: Date | 'infinity'): Promise<void> {
+    await wakeDue(db, ownerId, until);
+    relay.kick();
+  }
+
+  /** Waits until what is due is done, and what the bank was asked since is answered, or waited for long enough. */
+  async function rest(ownerId: string, since: Date): Promise<void> {
+    const activity = Context.current();
+    let before: WorkInHand | undefined;
+    let progressAt = Date.now();
+    let wokenAt = Date.now();
+    for (;;) {
+      activity.heartbeat(since.toISOString());
+      const { now } = await readClock(db, ownerId);
+      const work = await workInHand(db, ownerId, now, since);
+      if (work.undone === 0 && work.asked === 0) return;
+      if (gotOn(before, work)) progressAt = Date.now();
+      before = work;
+      const quietMs = Date.now() - progressAt;
+      if (quietMs >= (work.undone > 0 ? STUCK_MS : clockWaitS * 1000)) return;
+      if (work.undone > 0 && Date.now() - wokenAt >= WAKE_AGAIN_MS) {
+        await wake(ownerId, now);
+        wokenAt = Date.now();
+      }
+      await activity.sleep(POLL_MS);
+    }
+  }
+
+  return {
+    async moveClock(ownerId) {
+      const before = await readClock(db, ownerId);
+      const { target } = before;
+      if (target === null) return { now: before.now.toISOString(), target: null };
+      // First what is due already; a worker that died while it waited left word of what it waited for.
+      const interrupted = Context.current().info.heartbeatDetails as string | undefined;
+      await wake(ownerId, before.now);
+      await rest(ownerId, interrupted === undefined ? before.now : new Date(interrupted));
+
+      const { now } = await readClock(db, ownerId);
+      const moment = await nextMoment(db, ownerId, now);
+      const stop = moment !== null && moment < target ? moment : target;
+      await moveTo(db, ownerId, stop);
+      await wake(ownerId, stop);
+      await rest(ownerId, stop);
+      if (stop < target) return { now: stop.toISOString(), target: target.toISOString() };
+
+      await db.transaction(async (trx) => {
+        await endAdvance(trx, ownerId);
+        await wakeDue(trx, ownerId, 'infinity');
+      });
+      relay.kick();
+      return { now: stop.toISOString(), target: null };
+    },
+  };
+}
+
+function gotOn(before: WorkInHand | undefined, { undone, asked, lastAsked }: WorkInHand): boolean {
+  return before?.undone !== undone || before.asked !== asked || before.lastAsked !== lastAsked;
+}

@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import { enqueueStarts } from '../database/outbox';
+import { beginAdvance, jump, readClock, wakeDue, type Clock } from '../database/sandbox-clock';
+import { addDuration, formatInstant } from '../domain/calendar';
+import { Failure } from '../domain/failures';
+import { workflowId } from '../workflows/messages';
+import type { Answer, Reply } from './answer';
+import type { Call } from './route';
+import { invalidRequest } from './validation';
+
+/** The test clock of the caller, in sandbox mode: a year of billing, watched in seconds. */
+
+export const advanceBody = z.strictObject({ by: z.string(), jump: z.boolean().default(false) });
+
+/** Answers write years with four digits; a clock moved beyond them could not be told any more. */
+const LAST_YEAR = 9999;
+
+export async function advanceClock({
+  accept,
+  body,
+  caller,
+  deps,
+}: Call<z.output<typeof advanceBody>, unknown, unknown>): Promise<Reply> {
+  const { entityId, role } = caller;
+  return accept(async (trx) => {
+    const { now } = await readClock(trx, entityId);
+    const target = targetOf(now, body.by, deps.config.NETWORK_TIMEZONE);
+    const moved = body.jump ? await jump(trx, entityId, target) : await beginAdvance(trx, entityId, target);
+    if (!moved) {
+      const data = clockData(await readClock(trx, entityId));
+      throw new Failure('conflict', 'The clock is advancing already: wait until it is ready.', { data });
+    }
+    if (body.jump) {
+      await wakeDue(trx, entityId, 'infinity');
+      return { message: 'The clock has jumped', data: clockData(await readClock(trx, entityId)) };
+    }
+    await enqueueStarts(trx, [
+      {
+        type: 'sandboxClock',
+        workflowId: workflowId.sandboxClock(entityId, formatInstant(target)),
+        args: [entityId],
+        attributes: {
+          status: 'advancing',
+          ...(role === 'bank' ? { bankId: entityId } : { merchantId: entityId }),
+        },
+        summary: `Test clock of ${entityId} to ${formatInstant(target)}`,
+      },
+    ]);
+    return { message: 'The clock is advancing', data: clockData({ now, target }) };
+  });
+}
+
+export async function showClock({ caller, deps }: Call<unknown, unknown, unknown>): Promise<Answer> {
+  const clock = await readClock(deps.db, caller.entityId);
+  return {
+    message: clock.target === null ? 'The clock is ready' : 'The clock is advancing',
+    data: clockData(clock),
+  };
+}
+
+function targetOf(now: Date, by: string, timeZone: string): Date {
+  const target = addDuration(now, by, timeZone);
+  if (!target.ok) throw invalidRequest([{ path: 'by', message: target.reason }]);
+  if (target.value.getUTCFullYear() > LAST_YEAR) {
+    throw invalidRequest([{ path: 'by', message: `must not lead beyond the year ${LAST_YEAR}` }]);
+  }
+  return target.value;
+}
+
+function clockData({ now, target }: Clock) {
+  return {
+    now: formatInstant(now),
+    target: target && formatInstant(target),
+    status: target === null ? 'ready' : 'advancing',
+  };
+}

@@ -1,0 +1,130 @@
+import { row, rows, type Executor } from './connection';
+
+/**
+ * The test clock of a merchant or a bank: how far its business time runs ahead of real time.
+ *
+ * Business time is real time plus an offset, which only ever grows; so between advances the clock ticks, and it
+ * never goes back. `clock_target` is set while an advance is under way, and is what a second one is refused by.
+ */
+export interface Clock {
+  now: Date;
+  /** Where an advance goes; null while none is under way. */
+  target: Date | null;
+}
+
+export async function readClock(db: Executor, ownerId: string): Promise<Clock> {
+  const clock = await row<Clock>(
+    db,
+    `SELECT business_now(id) AS now, clock_target AS target FROM entities WHERE id = :ownerId`,
+    { ownerId },
+  );
+  if (!clock) throw new Error(`there is no entity ${ownerId}`);
+  return clock;
+}
+
+/** Begins an advance; false where one is under way. Of two that race, this statement lets one through. */
+export async function beginAdvance(db: Executor, ownerId: string, target: Date): Promise<boolean> {
+  const begun = await row(
+    db,
+    `UPDATE entities SET clock_target = :target WHERE id = :ownerId AND clock_target IS NULL RETURNING id`,
+    { ownerId, target },
+  );
+  return begun !== undefined;
+}
+
+/** Moves the clock at once; false where an advance is under way. */
+export async function jump(db: Executor, ownerId: string, target: Date): Promise<boolean> {
+  const jumped = await row(
+    db,
+    `UPDATE entities SET clock_offset = greatest(clock_offset, :target - clock_timestamp())
+     WHERE id = :ownerId AND clock_target IS NULL RETURNING id`,
+    { ownerId, target },
+  );
+  return jumped !== undefined;
+}
+
+/** Moves the clock of an advance that is under way; does nothing where it is there already. */
+export async function moveTo(db: Executor, ownerId: string, moment: Date): Promise<void> {
+  await rows(
+    db,
+    `UPDATE entities SET clock_offset = greatest(clock_offset, :moment - clock_timestamp())
+     WHERE id = :ownerId AND clock_target IS NOT NULL`,
+    { ownerId, moment },
+  );
+}
+
+export async function endAdvance(db: Executor, ownerId: string): Promise<void> {
+  await rows(db, `UPDATE entities SET clock_target = NULL WHERE id = :ownerId`, { ownerId });
+}
+
+/**
+ * The first moment after `now` at which something of this owner is due: a charge, a retry or a notice of its
+ * schedules, or the end of a window. Null where nothing is.
+ */
+export async function nextMoment(db: Executor, ownerId: string, now: Date): Promise<Date | null> {
+  const found = await row<{ moment: Date | null }>(
+    db,
+    `SELECT least(
+       (SELECT min(acts_at) FROM schedules WHERE merchant_id = :ownerId AND acts_at > :now),
+       (SELECT min(expires_at) FROM billing_requests
+        WHERE merchant_id = :ownerId AND status = 'pending' AND expires_at > :now),
+       (SELECT min(expires_at) FROM intents
+        WHERE merchant_id = :ownerId AND status = 'pending' AND expires_at > :now)) AS moment`,
+    { ownerId, now },
+  );
+  return found?.moment ?? null;
+}
+
+/**
+ * Wakes the workflows of this owner that have something due by `until`; all that wait for anything, where it is
+ * `infinity`: their timers run in real time, and are made anew once the clock has been moved.
+ */
+export async function wakeDue(db: Executor, ownerId: string, until: Date | 'infinity'): Promise<void> {
+  await rows(
+    db,
+    `INSERT INTO outbox (kind, workflow_id)
+     SELECT 'wake', workflow_id FROM (
+       SELECT 'recurring/' || id AS workflow_id FROM schedules WHERE merchant_id = :ownerId AND acts_at <= :until
+       UNION
+       SELECT workflow_id FROM billing_requests
+       WHERE merchant_id = :ownerId AND status = 'pending' AND expires_at <= :until
+       UNION
+       SELECT workflow_id FROM intents
+       WHERE merchant_id = :ownerId AND status = 'pending' AND expires_at <= :until) AS due`,
+    { ownerId, until },
+  );
+}
+
+export interface WorkInHand {
+  /** What the engine still has to do: things due and not done, answers not taken note of, webhooks not sent. */
+  undone: number;
+  /** Charges that the bank has been asked for since, and has not answered. */
+  asked: number;
+  /** The latest of these: another one shows that something is going on. */
+  lastAsked: string | null;
+}
+
+/** @param since business time; what banks were asked before it is not waited for */
+export async function workInHand(db: Executor, ownerId: string, now: Date, since: Date): Promise<WorkInHand> {
+  const found = await row<WorkInHand>(
+    db,
+    `SELECT ((SELECT count(*) FROM schedules WHERE merchant_id = :ownerId AND acts_at <= :now)
+           + (SELECT count(*) FROM billing_requests
+              WHERE merchant_id = :ownerId AND status = 'pending' AND expires_at <= :now)
+           + (SELECT count(*) FROM intents
+              WHERE merchant_id = :ownerId AND status = 'pending' AND expires_at <= :now)
+           + (SELECT count(*) FROM schedules s JOIN billings b ON b.schedule_id = s.id AND b.status = 'pending'
+                JOIN billing_requests r ON r.schedule_id = b.schedule_id AND r.billing_n = b.n
+                  AND r.attempt = b.attempts AND r.status <> 'pending'
+              WHERE s.merchant_id = :ownerId AND s.acts_at IS NOT NULL)
+           + (SELECT count(*) FROM webhook_deliveries d
+              WHERE d.status = 'pending' AND d.attempts = 0 AND d.carrier NOT LIKE 'webhook-delivery/%'
+                AND (d.entity_id = :ownerId
+                  OR d.carrier IN (SELECT 'recurring/' || id FROM schedules WHERE merchant_id = :ownerId))))::int
+         AS undone,
+       count(*)::int AS asked, max(id) AS "lastAsked"
+     FROM billing_requests WHERE merchant_id = :ownerId AND status = 'pending' AND created_at >= :since`,
+    { ownerId, now, since },
+  );
+  return found ?? { undone: 0, asked: 0, lastAsked: null };
+}

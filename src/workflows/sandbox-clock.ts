@@ -1,0 +1,40 @@
+import {
+  continueAsNew,
+  proxyActivities,
+  setCurrentDetails,
+  upsertSearchAttributes,
+} from '@temporalio/workflow';
+import type { SandboxClockActivities } from '../activities/sandbox-clock';
+import { SEARCH_ATTRIBUTE } from './search-attributes';
+
+const { moveClock } = proxyActivities<SandboxClockActivities>({
+  summary: 'Move to the next moment at which something is due; wait until it is done',
+  // Thousands of charges may be due at one moment. A worker that died is noticed by its missing heartbeat.
+  startToCloseTimeout: '1h',
+  heartbeatTimeout: '15s',
+  retry: { initialInterval: '100ms', maximumInterval: '10s' },
+});
+
+/**
+ * Stops in one run; then the workflow continues as new. Each leaves six events, so that a year of daily charges
+ * is two readable histories, and ten years, the longest advance, are a dozen.
+ */
+const STOPS_PER_RUN = 300;
+
+/**
+ * One advance of a test clock: from moment to moment at which something is due, to its target.
+ *
+ * @param ownerId whose clock it is; where it goes, and how far it has come, is in the database
+ */
+export async function sandboxClock(ownerId: string): Promise<void> {
+  for (let stops = 0; stops < STOPS_PER_RUN; stops++) {
+    const { now, target } = await moveClock(ownerId);
+    if (target === null) {
+      setCurrentDetails(`The clock has arrived at ${now}.`);
+      upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.status, value: 'ready' }]);
+      return;
+    }
+    setCurrentDetails(`The clock is at ${now}, on its way to ${target}.`);
+  }
+  await continueAsNew<typeof sandboxClock>(ownerId);
+}
