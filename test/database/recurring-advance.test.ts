@@ -137,6 +137,13 @@ async function decide(
   );
 }
 
+async function trust(level: 'trusted' | 'untrusted'): Promise<void> {
+  await db.transaction(async (trx) => {
+    await setEntityTrust(trx, standing.merchantId, level);
+    await syncSchedulesWithTrust(trx, keyring, standing.merchantId, 'provider');
+  });
+}
+
 describe('a schedule that goes well', () => {
   it('charges when due, waits for the bank, and completes after maxBillings', async () => {
     const id = await schedule({ maxBillings: 2 });
@@ -494,11 +501,6 @@ describe('the agreement behind a schedule', () => {
 
 it('a merchant that loses trust has its schedules suspended, and gets them back with it', async () => {
   const id = await schedule();
-  const trust = (level: 'trusted' | 'untrusted') =>
-    db.transaction(async (trx) => {
-      await setEntityTrust(trx, standing.merchantId, level);
-      await syncSchedulesWithTrust(trx, keyring, standing.merchantId, 'provider');
-    });
   await trust('untrusted');
   expect((await view(id)).schedule.status).toBe('suspended');
   await decide('approve_once');

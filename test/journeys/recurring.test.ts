@@ -1,0 +1,220 @@
+import { Client, Connection } from '@temporalio/client';
+import { workflowId } from '../../src/workflows/messages';
+import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
+import { eventually, startEngine, type TestEngine } from '../support/engine';
+
+/** Billing again and again, watched through the merchant's test clock on the real engine. */
+
+let engine: TestEngine;
+let cast: Cast;
+let bank: Bank;
+let merchant: Merchant;
+let customer: Customer;
+let paymentID: string;
+
+beforeAll(async () => {
+  engine = await startEngine({ CLOCK_WAIT_S: '1' });
+  cast = new Cast(engine);
+});
+
+afterAll(async () => {
+  await cast.leave();
+  await engine.stop();
+});
+
+/** Every test has a pair of its own, and a bank that approves every charge unless told otherwise. */
+beforeEach(async () => {
+  [bank, merchant] = await Promise.all([cast.bank(), cast.merchant()]);
+  customer = bank.customers[0];
+  paymentID = await agreement(bank, merchant, customer);
+});
+
+interface Billing {
+  n: number;
+  dueDate: string;
+  status: string;
+  reason?: string;
+  attempts: { reference: string; status: string; declineReason: string | null; at: string }[];
+}
+
+interface Schedule {
+  scheduleId: string;
+  status: string;
+  nextBillingDate: string | null;
+  retryAt: string | null;
+  billings: Billing[];
+}
+
+async function create(terms: object): Promise<string> {
+  const { status, body } = await merchant.api.post('/v1/billing/recurring/create', {
+    customerId: customer.customerId,
+    paymentID,
+    amount: 1500.5,
+    currency: 'NGN',
+    ...terms,
+  });
+  if (status !== 201) throw new Error(`the schedule: ${status} ${JSON.stringify(body)}`);
+  return String((body as { data: Record<string, unknown> }).data['scheduleId']);
+}
+
+async function look(scheduleId: string): Promise<Schedule> {
+  const { status, body } = await merchant.api.get(`/v1/billing/recurring/${scheduleId}`);
+  if (status !== 200) throw new Error(`${scheduleId}: ${status} ${JSON.stringify(body)}`);
+  return body.data as unknown as Schedule;
+}
+
+async function jump(by: string): Promise<void> {
+  const { status, body } = await merchant.api.post('/v1/sandbox/clock/advance', { by, jump: true });
+  expect({ status, body }).toMatchObject({ status: 202, body: { data: { status: 'ready' } } });
+}
+
+/** `n status[ reason]` of each billing. */
+async function billings(scheduleId: string): Promise<string[]> {
+  const schedule = await look(scheduleId);
+  return schedule.billings.map(({ n, status, reason }) => [n, status, ...(reason ? [reason] : [])].join(' '));
+}
+
+async function events(who: 'bank' | 'merchant', type: string): Promise<Record<string, unknown>[]> {
+  const received = await (who === 'bank' ? bank : merchant).server.received();
+  return received.filter((event) => event.type === type).map((event) => event.item);
+}
+
+const day = (date: string) => date.slice(0, 10);
+
+test('a monthly schedule of three billings runs to completion through the test clock', async () => {
+  await bank.answerCharges('approve_recurring');
+  const startDate = '2031-01-31T08:00:00.000Z';
+  const scheduleId = await create({ frequency: 'monthly', maxBillings: 3, startDate });
+  expect(await look(scheduleId)).toMatchObject({ status: 'active', nextBillingDate: startDate });
+
+  await merchant.advanceClock('P6Y');
+
+  const schedule = await look(scheduleId);
+  expect(schedule).toMatchObject({ status: 'completed', nextBillingDate: null });
+  expect(schedule.billings.map(({ dueDate, status }) => [day(dueDate), status])).toEqual([
+    ['2031-01-31', 'successful'],
+    ['2031-02-28', 'successful'],
+    ['2031-03-31', 'successful'],
+  ]);
+  // Each was made when it was due, not when the clock arrived.
+  for (const { dueDate, attempts } of schedule.billings) {
+    expect(attempts).toHaveLength(1);
+    expect(Date.parse(attempts[0]?.at ?? '') - Date.parse(dueDate)).toBeLessThan(60_000);
+  }
+  const ledger = await bank.server.ledger();
+  expect(ledger.map(({ amount, state }) => [amount, state])).toEqual(Array(3).fill(['150050', 'debited']));
+  expect(await events('bank', 'recurring.upcoming')).toHaveLength(3);
+  expect(await events('merchant', 'recurring.upcoming')).toHaveLength(3);
+  expect(await events('merchant', 'recurring.updated')).toMatchObject([
+    { scheduleId, status: 'completed', previousStatus: 'active', billingsCompleted: 3 },
+  ]);
+});
+
+test('a declined billing is retried, past due meanwhile, and silence is never retried', async () => {
+  await bank.answerCharges('approve_recurring');
+  await bank.answerCharges('insufficient_funds', { times: 1 });
+  const scheduleId = await create({ frequency: 'monthly' });
+  await eventually(async () => (await look(scheduleId)).status === 'past_due');
+  const retryAt = (await look(scheduleId)).retryAt;
+  expect(Date.parse(retryAt ?? '') - Date.now()).toBeLessThanOrEqual(24 * 3_600_000);
+
+  await merchant.advanceClock('P2D');
+  expect(await look(scheduleId)).toMatchObject({ status: 'active', retryAt: null });
+
+  await bank.answerCharges('silence');
+  await merchant.advanceClock('P1M');
+  const schedule = await look(scheduleId);
+  expect(schedule.billings.map(({ status, reason, attempts }) => [status, reason, attempts.length])).toEqual([
+    ['successful', undefined, 2],
+    ['failed', 'expired', 1],
+    ['scheduled', undefined, 0],
+  ]);
+});
+
+test('after an outage, due dates are charged oldest first, three in a day', async () => {
+  await bank.answerCharges('approve_recurring');
+  const scheduleId = await create({ frequency: 'daily', maxBillings: 6 });
+  await eventually(async () => (await billings(scheduleId))[0] === '0 successful');
+  await jump('P5D');
+  await eventually(async () => (await billings(scheduleId))[3] === '3 successful');
+  expect((await billings(scheduleId))[4]).toBe('4 scheduled');
+  await merchant.advanceClock('P1DT1H');
+  expect(await look(scheduleId)).toMatchObject({ status: 'completed' });
+  expect(await bank.server.ledger()).toHaveLength(6);
+});
+
+test('nothing falls due without a worker, and everything does once it is back', async () => {
+  await bank.answerCharges('approve_recurring');
+  const scheduleId = await create({ frequency: 'weekly', maxBillings: 2 });
+  await eventually(async () => (await billings(scheduleId))[0] === '0 successful');
+  await engine.worker.kill();
+  await jump('P8D');
+  expect((await billings(scheduleId))[1]).toBe('1 scheduled');
+  await engine.worker.start();
+  await eventually(async () => (await look(scheduleId)).status === 'completed');
+  expect(await bank.server.ledger()).toHaveLength(2);
+});
+
+test('a worker killed while the clock advances is replaced, and the clock goes on: each charge once', async () => {
+  await bank.answerCharges('approve_recurring');
+  const scheduleId = await create({ frequency: 'daily', maxBillings: 40 });
+  const advance = merchant.advanceClock('P45D');
+  await eventually(async () => (await bank.server.ledger()).length >= 5);
+  await engine.worker.kill();
+  await engine.worker.start();
+  await advance;
+  const schedule = await look(scheduleId);
+  expect(schedule.status).toBe('completed');
+  expect(schedule.billings.map(({ status }) => status)).toEqual(Array(40).fill('successful'));
+  expect(await bank.server.ledger()).toHaveLength(40);
+}, 120_000);
+
+test('a second advance while one runs is refused, with where the first one goes', async () => {
+  await bank.answerCharges('approve_recurring');
+  await create({ frequency: 'daily' });
+  const first = await merchant.api.post('/v1/sandbox/clock/advance', { by: 'P10D' });
+  expect(first).toMatchObject({ status: 202, body: { data: { status: 'advancing' } } });
+  const second = await merchant.api.post('/v1/sandbox/clock/advance', { by: 'P1D' });
+  expect(second).toMatchObject({ status: 409, body: { data: { status: 'advancing' } } });
+  await eventually(async () => {
+    const { body } = await merchant.api.get('/v1/sandbox/clock');
+    return body.data['status'] === 'ready';
+  });
+});
+
+test('a customer who suspends and approves again stops and resumes the schedule; due dates between are skipped', async () => {
+  await bank.answerCharges('silence');
+  await bank.answerCharges('approve_recurring', { times: 1 });
+  const scheduleId = await create({ frequency: 'weekly' });
+  await eventually(async () => (await billings(scheduleId))[0] === '0 successful');
+  const charge = await merchant.charge({ paymentIDs: [paymentID] }, 10);
+  await bank.respondToCharge(charge.billingRequestId, { action: 'suspended' });
+  expect(await look(scheduleId)).toMatchObject({ status: 'suspended' });
+  await merchant.advanceClock('P8D');
+  expect((await billings(scheduleId))[1]).toBe('1 skipped suspended');
+
+  await agreement(bank, merchant, customer);
+  expect(await look(scheduleId)).toMatchObject({ status: 'active' });
+  expect((await billings(scheduleId))[2]).toBe('2 scheduled');
+});
+
+test('an operator sees what a sleeping schedule waits for, and when it charges next', async () => {
+  const startDate = '2031-05-01T08:00:00.000Z';
+  const scheduleId = await create({ frequency: 'monthly', maxBillings: 12, startDate });
+  const client = new Client({
+    connection: await Connection.connect({ address: engine.temporalAddress }),
+    namespace: engine.namespace,
+  });
+  const workflow = client.workflow.getHandle(workflowId.recurring(scheduleId));
+  await eventually(async () => (await workflow.describe()).historyLength > 5);
+  const described = await workflow.describe();
+  expect(described.status.name).toBe('RUNNING');
+  expect(described.searchAttributes).toMatchObject({
+    AssentStatus: ['active'],
+    AssentMerchant: [merchant.entityId],
+    AssentBank: [bank.entityId],
+    AssentNextBillingDate: [new Date(startDate)],
+  });
+  expect(await described.staticSummary()).toContain(merchant.entityId);
+  await client.connection.close();
+});
