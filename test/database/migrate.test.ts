@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+import { Client } from 'pg';
 import { migrateDown, migrateUp } from '../../src/database/migrate';
 import { createTestDatabase } from '../support/database';
 
@@ -40,6 +42,25 @@ describe('the migrations', () => {
     // The table belongs to the owner: as the owner that migrates, not as the role that serves.
     await test.db.raw('SET ROLE NONE; UPDATE knex_migrations_lock SET is_locked = 1; RESET ROLE');
     expect(await migrateUp(test.url)).toContain('0001_identity');
+  });
+
+  it('need no right to make roles where somebody has made the serving one', async () => {
+    const name = `plain_${randomBytes(6).toString('hex')}`;
+    const superuser = new Client({ connectionString: test.url });
+    await superuser.connect();
+    try {
+      await superuser.query(`CREATE ROLE ${name} LOGIN PASSWORD '${name}'`);
+      await superuser.query(`CREATE DATABASE ${name} OWNER ${name}`);
+      const own = new URL(test.url);
+      own.username = name;
+      own.password = name;
+      own.pathname = `/${name}`;
+      expect(await migrateUp(own.href)).not.toEqual([]);
+    } finally {
+      await superuser.query(`DROP DATABASE IF EXISTS ${name}`);
+      await superuser.query(`DROP ROLE IF EXISTS ${name}`);
+      await superuser.end();
+    }
   });
 
   it('leave the serving role unable to change the schema, or to delete what must be kept', async () => {
