@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { StartError } from './start-error';
 
 /**
  * Finds the Temporal command, whose development server is the embedded Temporal, or brings it here.
@@ -36,7 +37,7 @@ export const CACHE_FOLDER = path.join(homedir(), '.cache', 'assent', `temporal-$
 /**
  * @param cliPath what the setting TEMPORAL_CLI_PATH says; nothing else is tried then
  * @param say prints a line of progress
- * @throws Error that lists what was tried and what to install
+ * @throws StartError that lists what was tried and what to install
  */
 export async function findTemporal(options: {
   cliPath: string | undefined;
@@ -46,7 +47,7 @@ export async function findTemporal(options: {
   if (cliPath !== undefined) {
     const problem = await whyUnusable(cliPath);
     if (problem === undefined) return cliPath;
-    throw new Error(`TEMPORAL_CLI_PATH: ${cliPath} is not a working temporal command (${problem}).`);
+    throw new StartError(`TEMPORAL_CLI_PATH: ${cliPath} is not a working temporal command (${problem}).`);
   }
   return firstOf('the Temporal command', sources(CACHE_FOLDER, say), INSTALL_ADVICE);
 }
@@ -55,7 +56,7 @@ const INSTALL_ADVICE =
   'Install the Temporal CLI (https://docs.temporal.io/cli) or Go (https://go.dev/dl), or set ' +
   'TEMPORAL_CLI_PATH to a temporal command, or TEMPORAL_ADDRESS to a running server.';
 
-/** @throws Error that lists why each source had none */
+/** @throws StartError that lists why each source had none */
 export async function firstOf(what: string, candidates: Source[], advice: string): Promise<string> {
   const tried: string[] = [];
   for (const source of candidates) {
@@ -65,7 +66,7 @@ export async function firstOf(what: string, candidates: Source[], advice: string
       tried.push(`  - ${source.name}: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
-  throw new Error(`Found no way to get ${what}. Tried:\n${tried.join('\n')}\n${advice}`);
+  throw new StartError(`Found no way to get ${what}. Tried:\n${tried.join('\n')}\n${advice}`);
 }
 
 function sources(cacheFolder: string, say: (line: string) => void): Source[] {

@@ -42,7 +42,8 @@ describe('findTemporal', () => {
     if (script !== undefined) await machine.program(named, script);
     const { found, error } = await machine.find(named);
     expect(found).toBe('');
-    expect(error).toContain(`TEMPORAL_CLI_PATH: ${named}`);
+    // A StartError is shown to the operator without a stack.
+    expect(error).toContain(`StartError: TEMPORAL_CLI_PATH: ${named}`);
     expect(error).toContain(why);
   });
 
@@ -94,6 +95,7 @@ describe('findTemporal', () => {
       expect.stringMatching(/^ {2}- the Temporal SDK's download: ./),
       '  - a build with Go: Go is not installed',
     ]);
+    expect(error).toMatch(/^StartError: Found no way to get/);
     expect(error).toMatch(/Install .*Temporal CLI.* or Go .*TEMPORAL_CLI_PATH.*TEMPORAL_ADDRESS/);
   });
 });
@@ -147,7 +149,7 @@ async function bareMachine(place: string): Promise<Machine> {
     const say = (line) => process.stderr.write(line + '\\n');
     findTemporal({ cliPath: process.argv[1], say }).then(
       (found) => process.stdout.write(JSON.stringify({ found, error: '' })),
-      (error) => process.stdout.write(JSON.stringify({ found: '', error: error.message })),
+      (error) => process.stdout.write(JSON.stringify({ found: '', error: String(error) })),
     );`;
   return {
     bin,
