@@ -26,7 +26,6 @@ interface Keys {
   signer: { kid: string; key: KeyObject };
   verifiers: Map<string, KeyObject>;
   jwks: JsonWebKey[];
-  readAt: number;
 }
 
 export function createAccessTokens({
@@ -47,14 +46,13 @@ export function createAccessTokens({
         usable.map(({ kid, publicJwk }) => [kid, createPublicKey({ key: publicJwk, format: 'jwk' })]),
       ),
       jwks: usable.map(({ publicJwk }) => publicJwk),
-      readAt: Date.now(),
     };
   }
 
   /** The keys, not older than given; callers at the same time share one look. */
   async function keys(maxAgeMs: number): Promise<Keys> {
-    if (cached === undefined || Date.now() - readAt >= maxAgeMs) {
-      readAt = Date.now();
+    if (cached === undefined || performance.now() - readAt >= maxAgeMs) {
+      readAt = performance.now();
       const reading = read();
       cached = reading;
       reading.catch(() => {

@@ -24,8 +24,8 @@ export function createAuthenticate(deps: ApiDeps, tokens: AccessTokens): Authent
   /** The role of an active entity; undefined for one that is disabled or unknown. */
   async function activeRole(entityId: string): Promise<Role | undefined> {
     const known = statuses.get(entityId);
-    if (known && Date.now() - known.readAt < STATUS_TTL_MS) return known.role;
-    const readAt = Date.now();
+    if (known && performance.now() - known.readAt < STATUS_TTL_MS) return known.role;
+    const readAt = performance.now();
     const entity = await findEntity(deps.db, entityId);
     const role = entity?.status === 'active' ? entity.type : undefined;
     // A Map keeps the order of insertion: taken out and put back, the entry is the youngest.

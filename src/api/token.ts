@@ -24,9 +24,10 @@ export function tokenEndpoint(deps: ApiDeps, tokens: AccessTokens): RequestHandl
     try {
       await meter(deps, res, 'tokenAddress', addressKey(deps, req));
       const request = await readTokenRequest(req, res);
-      // Ids that cannot exist share one bucket: made-up ones must not fill the table.
-      await meter(deps, res, 'token', isId('client', request.clientId) ? request.clientId : 'malformed');
-      const client = await authenticateClient(deps.db, request.clientId, request.clientSecret);
+      // Ids that cannot exist are one unknown client, with one bucket: made-up ones must not fill the table.
+      const clientId = isId('client', request.clientId) ? request.clientId : 'malformed';
+      await meter(deps, res, 'token', clientId);
+      const client = await authenticateClient(deps.db, clientId, request.clientSecret);
       if (client === undefined) {
         throw new OAuthError('invalid_client', 'Client id and secret do not belong together');
       }

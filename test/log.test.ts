@@ -1,0 +1,44 @@
+import { Failure } from '../src/domain/failures';
+import { row } from '../src/database/connection';
+import { describeError } from '../src/log';
+import { createTestDatabase, type TestDatabase } from './support/database';
+
+let test: TestDatabase;
+beforeAll(async () => {
+  test = await createTestDatabase();
+});
+afterAll(() => test.drop());
+
+describe('an error in the log', () => {
+  it('of Postgres names what was hit, and never the values', async () => {
+    const insert = () =>
+      row(test.db, `INSERT INTO entities (id, type, name) VALUES (:id, 'bank', :name)`, {
+        id: 'bnk_1',
+        name: 'Secret Bank',
+      });
+    await insert();
+    const error: unknown = await insert().catch((thrown: unknown) => thrown);
+    const described = describeError(error);
+    expect(described).toMatchObject({ code: '23505', table: 'entities', constraint: 'entities_pkey' });
+    expect(JSON.stringify(described)).not.toMatch(/bnk_1|Secret/);
+    const cast: unknown = await row(test.db, `SELECT CAST(:name AS int)`, { name: 'Secret Bank' }).catch(
+      (thrown: unknown) => thrown,
+    );
+    expect(JSON.stringify(describeError(cast))).not.toContain('Secret');
+  });
+
+  it('of ours shows its message, code, place and cause, and no other property', () => {
+    const error = new Failure('conflict', 'no', { data: { email: 'secret' }, cause: new TypeError('inner') });
+    expect(describeError(error)).toEqual({
+      type: 'Failure',
+      message: 'no',
+      code: 'conflict',
+      stack: expect.stringMatching(/^ {4}at /) as string,
+      cause: expect.objectContaining({ type: 'TypeError', message: 'inner' }) as object,
+    });
+  });
+
+  it('may be anything that was thrown', () => {
+    expect(describeError('secret')).toEqual({ type: 'string' });
+  });
+});
