@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { StartError } from './start-error';
 
 /** Longest that a given server may take to answer, so that a dead one is told of within 5 s. */
-const ANSWER_WITHIN_MS = 4_500;
+const ANSWER_WITHIN_MS = 4_000;
 
 /** Runs `work` on a connection of its own. */
 export async function onDatabase<Answer>(

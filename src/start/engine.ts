@@ -53,7 +53,7 @@ const POSTGRES_READY_MS = 60_000;
 /** The dev server starts in two seconds, and in ten on a busy machine with much history. */
 const TEMPORAL_READY_MS = 60_000;
 /** A given one that does not answer is to be told of within 5 s. */
-const TEMPORAL_ANSWERS_MS = 4_500;
+const TEMPORAL_ANSWERS_MS = 4_000;
 /** The worker compiles the workflows first, which takes some seconds of a free core. */
 const READY_MS = 120_000;
 const READINESS_ANSWERS_MS = 5_000;

@@ -1,0 +1,142 @@
+import { execFile } from 'node:child_process';
+import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { Client } from 'pg';
+import { eventually } from '../support/engine';
+import { freeOffset, lives, makeStartFolder, NpmStart, recorded } from '../support/npm-start';
+
+const run = promisify(execFile);
+const ASSENT = path.join(__dirname, '../../bin/assent.js');
+
+/** A start takes ten seconds, and several times that while others use the machine. */
+const START_TIMEOUT_MS = 180_000;
+
+describe('npm start', () => {
+  let folder: string;
+  let removeFolder: () => Promise<void>;
+  let settings: Record<string, string>;
+  let started: NpmStart;
+  const start = () => (started = new NpmStart(folder, settings));
+  const inFolder = (name: string) => path.join(folder, '.assent', name);
+  const log = () => readFile(inFolder('assent.log'), 'utf8');
+
+  beforeAll(async () => {
+    ({ folder, remove: removeFolder } = await makeStartFolder());
+    settings = { PORT_OFFSET: String(await freeOffset()) };
+  });
+
+  afterAll(async () => {
+    await started.stop();
+    await removeFolder();
+  });
+
+  // One engine goes through all of this, in order: a start takes most of the time that there is.
+  test(
+    'starts all by itself, although an earlier start was cut off while it made its data folder',
+    async () => {
+      await mkdir(inFolder('postgres.new/base'), { recursive: true });
+      await mkdir(inFolder('postgres/base'), { recursive: true });
+      await writeFile(inFolder('postgres/PG_VERSION'), '18\n');
+
+      const file = await start().ready();
+
+      expect(started.output()).toMatch(/no complete Postgres data folder: it was moved to .*incomplete/);
+      const port = 3000 + Number(settings['PORT_OFFSET']);
+      expect(file).toMatchObject({ pid: started.pid, apiUrl: `http://127.0.0.1:${port}` });
+      for (const address of [file.apiUrl, file.temporalUiUrl ?? 'missing', file.logFile]) {
+        expect(started.output()).toContain(address);
+        if (address.startsWith('http')) expect((await fetch(address)).status).toBeLessThan(500);
+      }
+      await expect(fetch(`${file.apiUrl}/readyz`)).resolves.toMatchObject({ status: 200 });
+    },
+    START_TIMEOUT_MS,
+  );
+
+  test('keeps its secrets to itself, and gives its own processes a login that owns nothing', async () => {
+    for (const name of ['engine.json', 'keys', 'postgres-logins.json', 'assent.log', 'temporal.db', 'lock']) {
+      expect([name, (await stat(inFolder(name))).mode & 0o077]).toEqual([name, 0]);
+    }
+    const { databaseUrl } = await started.ready();
+    const client = new Client({ connectionString: databaseUrl });
+    await client.connect();
+    await expect(client.query('DROP TABLE entities')).rejects.toThrow('must be owner of table entities');
+    await client.end();
+  });
+
+  test('a second copy in the same folder ends at once and says where the first one is', async () => {
+    const second = new NpmStart(folder, settings);
+    await expect(second.exit()).resolves.toBe(1);
+    const { apiUrl } = await started.ready();
+    expect(second.output()).toContain(`already runs (pid ${started.pid}): API ${apiUrl}`);
+    await expect(fetch(`${apiUrl}/healthz`)).resolves.toMatchObject({ status: 200 });
+  });
+
+  test('a worker that dies is started again, and the others stay as they are', async () => {
+    const before = await recorded(folder);
+    const worker = before.find(({ name }) => name === 'worker');
+    if (!worker) throw new Error('no worker is recorded');
+    process.kill(worker.pid, 'SIGKILL');
+    await eventually(async () =>
+      (await recorded(folder)).some(({ name, pid }) => name === 'worker' && pid !== worker.pid),
+    );
+    const [apiBefore, apiAfter] = [before, await recorded(folder)].map((all) =>
+      all.find(({ name }) => name === 'API'),
+    );
+    expect(apiAfter).toEqual(apiBefore);
+  });
+
+  test(
+    'after a kill of the supervisor alone, a new start ends what it left behind and goes on',
+    async () => {
+      await run(
+        process.execPath,
+        [ASSENT, 'entity', 'create', '--type', 'bank', '--name', 'Kept Bank', '--json'],
+        { cwd: folder },
+      );
+      const left = await recorded(folder);
+      expect(left.map(({ name }) => name)).toEqual(['Postgres', 'Temporal', 'worker', 'API']);
+      await started.kill();
+      expect(left.filter(lives)).not.toEqual([]);
+
+      await start().ready();
+
+      expect(left.filter(lives)).toEqual([]);
+      expect(started.output()).toContain('left behind by an engine that was killed');
+      const { stdout } = await run(process.execPath, [ASSENT, 'entity', 'list'], { cwd: folder });
+      expect(stdout).toContain('Kept Bank');
+    },
+    START_TIMEOUT_MS,
+  );
+
+  test('Ctrl-C stops API, worker, Temporal and Postgres in this order, within 10 s, and leaves none', async () => {
+    const processes = await recorded(folder);
+    const before = (await log()).length;
+    const ends: string[] = [];
+    const watch = setInterval(() => {
+      for (const one of processes) if (!ends.includes(one.name) && !lives(one)) ends.push(one.name);
+    }, 2);
+    const interruptedAt = performance.now();
+    started.interrupt();
+    await expect(started.exit()).resolves.toBe(0);
+    clearInterval(watch);
+
+    expect(performance.now() - interruptedAt).toBeLessThan(10_000);
+    expect(processes.filter(lives)).toEqual([]);
+    expect(ends.slice(0, 3)).toEqual(['API', 'worker', 'Temporal']);
+    // Each had the time to end by itself: a killed one has no last words.
+    const told = (await log()).slice(before);
+    for (const last of ['API stops', 'worker has stopped', 'database system is shut down']) {
+      expect(told).toContain(last);
+    }
+    await expect(stat(inFolder('lock'))).rejects.toThrow('ENOENT');
+    await expect(stat(inFolder('engine.json'))).rejects.toThrow('ENOENT');
+  });
+
+  test('does not make new keys for data that only the old ones open', async () => {
+    await rm(inFolder('keys'));
+    await expect(start().exit()).resolves.toBe(1);
+    expect(started.output()).toMatch(/keys is gone, and without it nothing sealed/);
+    await expect(stat(inFolder('keys'))).rejects.toThrow('ENOENT');
+  });
+});

@@ -1,0 +1,122 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { readEngineFile, type EngineFile } from '../../src/start/engine-file';
+import type { Recorded } from '../../src/start/lock';
+import { processIdentity } from '../../src/start/process-identity';
+
+const ROOT = path.join(__dirname, '../..');
+/** What `npm start` says when all is up. */
+const READY = 'Assent is ready.';
+
+/** One run of `npm start`, as a process of its own in a process group of its own, as in a terminal. */
+export class NpmStart {
+  private text = '';
+  private readonly child: ChildProcess;
+  private readonly ended: Promise<number | NodeJS.Signals>;
+
+  constructor(
+    private readonly folder: string,
+    settings: Record<string, string>,
+  ) {
+    const compiler = pathToFileURL(require.resolve('tsx')).href;
+    this.child = spawn(process.execPath, ['--import', compiler, path.join(ROOT, 'src/start/main.ts')], {
+      cwd: folder,
+      env: { ...process.env, ...settings },
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    for (const stream of [this.child.stdout, this.child.stderr]) {
+      stream?.on('data', (chunk: Buffer) => (this.text += chunk.toString()));
+    }
+    this.ended = once(this.child, 'close').then(
+      ([code, signal]) => (signal ?? code) as number | NodeJS.Signals,
+    );
+  }
+
+  get pid(): number {
+    return this.child.pid ?? 0;
+  }
+
+  /** All that it has printed. */
+  output(): string {
+    return this.text;
+  }
+
+  /** Waits until it says that it is ready. @throws Error with its output, should it end before */
+  async ready(): Promise<EngineFile> {
+    while (!this.text.includes(READY)) {
+      const news = this.child.stdout ? once(this.child.stdout, 'data') : undefined;
+      const end = await Promise.race([news, this.ended]);
+      if (typeof end === 'number' || typeof end === 'string') throw new Error(`it ended:\n${this.text}`);
+    }
+    const file = readEngineFile(path.join(this.folder, '.assent'));
+    if (!file) throw new Error('it left no engine.json');
+    return file;
+  }
+
+  /** Waits for its end. */
+  async exit(): Promise<number | NodeJS.Signals> {
+    return this.ended;
+  }
+
+  /** Ctrl-C, which a terminal sends to everything in its foreground group. */
+  interrupt(): void {
+    process.kill(-this.pid, 'SIGINT');
+  }
+
+  /** Ends it as a power cut would, with nobody left to stop the rest. */
+  async kill(): Promise<void> {
+    this.child.kill('SIGKILL');
+    await this.ended;
+  }
+
+  /** For the end of a test, whatever became of it. */
+  async stop(): Promise<void> {
+    this.child.kill('SIGTERM');
+    await this.ended;
+  }
+}
+
+/** A folder to start in, which another user, as whom root runs Postgres, may enter. */
+export async function makeStartFolder(): Promise<{ folder: string; remove: () => Promise<void> }> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'assent-start-'));
+  await chmod(folder, 0o711);
+  return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
+}
+
+/** An offset at which everything that the engine listens on is free. */
+export async function freeOffset(): Promise<number> {
+  for (;;) {
+    const offset = 1_000 + Math.floor(Math.random() * 40_000);
+    const free = await Promise.all([3000, 5433, 7233, 8233].map((port) => isFree(port + offset)));
+    if (free.every(Boolean)) return offset;
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer();
+  try {
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    server.close();
+  }
+}
+
+/** The processes that a running engine has written down as its own. */
+export async function recorded(folder: string): Promise<Recorded[]> {
+  const lock = await readFile(path.join(folder, '.assent/lock'), 'utf8');
+  return (JSON.parse(lock) as { processes: Recorded[] }).processes;
+}
+
+export function lives({ pid, identity }: Recorded): boolean {
+  return processIdentity(pid) === identity;
+}
