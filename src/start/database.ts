@@ -1,8 +1,8 @@
 import { Client } from 'pg';
 import { StartError } from './start-error';
 
-/** Longest that a given server may take to answer, so that a dead one is told of within 5 s. */
-const ANSWER_WITHIN_MS = 4_000;
+/** Longest that a given server may take to answer, so that a dead one is told of within 5 s of the start. */
+const ANSWER_WITHIN_MS = 3_000;
 
 /** Runs `work` on a connection of its own. */
 export async function onDatabase<Answer>(

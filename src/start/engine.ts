@@ -52,8 +52,8 @@ interface Boot extends Omit<EngineOptions, 'signal'> {
 const POSTGRES_READY_MS = 60_000;
 /** The dev server starts in two seconds, and in ten on a busy machine with much history. */
 const TEMPORAL_READY_MS = 60_000;
-/** A given one that does not answer is to be told of within 5 s. */
-const TEMPORAL_ANSWERS_MS = 4_000;
+/** A given one that does not answer is to be told of within 5 s of the start. */
+const TEMPORAL_ANSWERS_MS = 3_000;
 /** The worker compiles the workflows first, which takes some seconds of a free core. */
 const READY_MS = 120_000;
 const READINESS_ANSWERS_MS = 5_000;
@@ -176,7 +176,7 @@ async function bootDatabase({ config, folder, ports, programs, say }: Boot): Pro
 async function bootTemporal({ config, environment, folder, ports, programs, say }: Boot): Promise<string> {
   const { TEMPORAL_ADDRESS, TEMPORAL_CLI_PATH, TEMPORAL_NAMESPACE } = config;
   if (TEMPORAL_ADDRESS !== undefined) return TEMPORAL_ADDRESS;
-  const command = await programs.unlessStopped(temporalCommand(TEMPORAL_CLI_PATH, say));
+  const command = await programs.unlessStopped(findTemporal({ cliPath: TEMPORAL_CLI_PATH, say }));
   say('Starting Temporal …');
   programs.start(temporalServer(command, environment, folder, ports, TEMPORAL_NAMESPACE));
   const address = `127.0.0.1:${ports.temporal}`;
@@ -184,14 +184,6 @@ async function bootTemporal({ config, environment, folder, ports, programs, say 
     prepareNamespace({ TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE }, TEMPORAL_ANSWERS_MS),
   );
   return address;
-}
-
-async function temporalCommand(cliPath: string | undefined, say: (line: string) => void): Promise<string> {
-  try {
-    return await findTemporal({ cliPath, say });
-  } catch (cause) {
-    throw new StartError(cause instanceof Error ? cause.message : String(cause), { cause });
-  }
 }
 
 async function requireReady(apiUrl: string): Promise<void> {

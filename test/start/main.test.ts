@@ -12,6 +12,43 @@ const ASSENT = path.join(__dirname, '../../bin/assent.js');
 /** A start takes ten seconds, and several times that while others use the machine. */
 const START_TIMEOUT_MS = 180_000;
 
+describe('npm start that cannot start', () => {
+  test.each([
+    ['PORT', { PORT: 'abc', RATE_LIMIT_TOKEN: 'much' }, /^PORT: .*\nRATE_LIMIT_TOKEN: must be rate\/burst/m],
+    ['ASSENT_KEYS', { ASSENT_KEYS: 'k1:short' }, /^ASSENT_KEYS: entry 1 is not kid:base64 of 32 bytes$/m],
+    [
+      'DATABASE_URL',
+      { DATABASE_URL: 'postgres://a:b@127.0.0.1:1/c' },
+      /^DATABASE_URL: Postgres at 127.0.0.1:1 /m,
+    ],
+    ['TEMPORAL_ADDRESS', { TEMPORAL_ADDRESS: '127.0.0.1:1' }, /^TEMPORAL_ADDRESS: Temporal at 127.0.0.1:1,/m],
+  ])('for %s says so before it starts anything, and ends with exit code 1', async (_, wrong, words) => {
+    const { folder, remove } = await makeStartFolder();
+    const started = new NpmStart(folder, { PORT_OFFSET: String(await freeOffset()), ...wrong });
+    await expect(started.exit()).resolves.toBe(1);
+    expect(started.output()).toMatch(words);
+    expect(started.output()).not.toMatch(/Starting|    at /);
+    await remove();
+  });
+
+  test(
+    'because it is told to stop meanwhile leaves no process and ends with exit code 0',
+    async () => {
+      const { folder, remove } = await makeStartFolder();
+      const started = new NpmStart(folder, { PORT_OFFSET: String(await freeOffset()) });
+      await started.says('Starting Temporal');
+      await eventually(async () => (await recorded(folder)).length === 2);
+      const processes = await recorded(folder);
+      started.interrupt();
+      await expect(started.exit()).resolves.toBe(0);
+      expect(started.output()).toContain('Stopped.');
+      expect(processes.filter(lives)).toEqual([]);
+      await remove();
+    },
+    START_TIMEOUT_MS,
+  );
+});
+
 describe('npm start', () => {
   let folder: string;
   let removeFolder: () => Promise<void>;

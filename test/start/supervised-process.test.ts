@@ -69,7 +69,9 @@ describe('a supervised process', () => {
   });
 
   test('that ignores the request to stop is killed when its time is over', async () => {
-    const one = start(program(`process.on("SIGTERM", () => console.log("no")); ${FOR_EVER}; console.log("up")`));
+    const one = start(
+      program(`process.on("SIGTERM", () => console.log("no")); ${FOR_EVER}; console.log("up")`),
+    );
     const pid = one.pid() ?? 0;
     await eventually(() => Promise.resolve(log().includes('up')));
     await one.stop(500);

@@ -2,7 +2,7 @@ import { prepareGivenNamespace } from '../../src/start/temporal';
 import { freePort, startSilentServer } from '../support/dead-server';
 import { servers } from '../support/servers';
 
-const WITHIN_MS = 4_000;
+const WITHIN_MS = 3_000;
 
 describe('the Temporal that a setting names', () => {
   test('is an error that names the setting and the address where nothing listens', async () => {

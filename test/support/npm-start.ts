@@ -49,14 +49,19 @@ export class NpmStart {
 
   /** Waits until it says that it is ready. @throws Error with its output, should it end before */
   async ready(): Promise<EngineFile> {
-    while (!this.text.includes(READY)) {
+    await this.says(READY);
+    const file = readEngineFile(path.join(this.folder, '.assent'));
+    if (!file) throw new Error('it left no engine.json');
+    return file;
+  }
+
+  /** Waits until it has printed this. @throws Error with its output, should it end before */
+  async says(words: string): Promise<void> {
+    while (!this.text.includes(words)) {
       const news = this.child.stdout ? once(this.child.stdout, 'data') : undefined;
       const end = await Promise.race([news, this.ended]);
       if (typeof end === 'number' || typeof end === 'string') throw new Error(`it ended:\n${this.text}`);
     }
-    const file = readEngineFile(path.join(this.folder, '.assent'));
-    if (!file) throw new Error('it left no engine.json');
-    return file;
   }
 
   /** Waits for its end. */
