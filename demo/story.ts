@@ -202,10 +202,10 @@ async function billOnce({ narrator, atBank, shop }: Scene, lookupID: string): Pr
 async function changeTerms(scene: Scene, lookupID: string, paymentID: string): Promise<void> {
   const { narrator, shop } = scene;
   await narrator.tell('A second intent brings new terms to the same agreement', async (say) => {
-    const agreed = await approvedIntent(scene, lookupID, 'Groceries and feasts', 20_000);
+    const agreed = await approvedIntent(scene, lookupID, 'Groceries and feasts', 25_000);
     holds(agreed.paymentID === paymentID, 'the new terms came with another paymentID');
     say(
-      `${agreed.intentId} approved, NGN 20,000 a day now, same paymentID`,
+      `${agreed.intentId} approved, NGN 25,000 a day now, same paymentID`,
       workflowId.intent(agreed.intentId),
     );
     const charge = await shop.charge({ paymentIDs: [paymentID] }, 15_000, 'A feast');
