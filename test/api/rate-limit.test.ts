@@ -1,10 +1,7 @@
-import { makeKeyring, readKeyring } from '../../src/database/keyring';
 import { enter, send, serveApi, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 
 let test: TestDatabase;
-/** What one test's process sealed, another's must open. */
-const ring = readKeyring(makeKeyring());
 beforeAll(async () => {
   test = await createTestDatabase();
 });
@@ -18,8 +15,8 @@ const get = (api: ServedApi, token: string) =>
 describe('the rate limits', () => {
   it('hold exactly over two processes, for each caller apart', async () => {
     const settings = { RATE_LIMIT_CALLER: '1/20' };
-    const one = await serveApi(test.db, { settings, ring });
-    const two = await serveApi(test.db, { settings, ring });
+    const one = await serveApi(test.db, { settings });
+    const two = await serveApi(test.db, { settings });
     const [bank, merchant] = [await enter(one, 'bank'), await enter(one, 'merchant')];
     const began = Date.now();
     const answers = await Promise.all(
@@ -35,7 +32,7 @@ describe('the rate limits', () => {
   });
 
   it('tell in every answer what is left, and a refused caller when to come again', async () => {
-    const api = await serveApi(test.db, { ring, settings: { RATE_LIMIT_CALLER: '1/2' } });
+    const api = await serveApi(test.db, { settings: { RATE_LIMIT_CALLER: '1/2' } });
     const bank = await enter(api, 'bank');
     const headers = async () => {
       const { status, headers: given } = await bank.send('GET', ENDPOINT);
@@ -48,7 +45,7 @@ describe('the rate limits', () => {
   });
 
   it('count also what is refused for another reason', async () => {
-    const api = await serveApi(test.db, { ring, settings: { RATE_LIMIT_MERCHANT_BATCH: '1/2' } });
+    const api = await serveApi(test.db, { settings: { RATE_LIMIT_MERCHANT_BATCH: '1/2' } });
     const bank = await enter(api, 'bank');
     const statuses = [];
     for (let i = 0; i < 3; i++) statuses.push((await bank.send('POST', '/v1/provider/merchants')).status);
@@ -57,7 +54,7 @@ describe('the rate limits', () => {
   });
 
   it('bound the guesses at a client’s secret, and leave other clients alone', async () => {
-    const api = await serveApi(test.db, { ring });
+    const api = await serveApi(test.db);
     const [bank, merchant] = [await enter(api, 'bank'), await enter(api, 'merchant')];
     const guess = (clientId: string) =>
       fetch(`${api.url}/v1/oauth/token`, {

@@ -251,7 +251,7 @@ describe('an access token', () => {
 
 describe('the signing keys', () => {
   it('rotate: old tokens stay good, new ones are signed with the new key, in every process', async () => {
-    const other = await serveApi(test.db, { ring: api.deps.ring });
+    const other = await serveApi(test.db);
     const kid = await rotateSigningKey(test.db, api.deps.ring);
     // Another process has signed with the new key before this one has heard of it.
     const token = await tokenOf(other, bank);

@@ -39,6 +39,9 @@ export interface Party extends EntityCredentials {
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answered>;
 }
 
+/** One for all of a test file: what one process sealed, another must open. */
+const sharedRing = readKeyring(makeKeyring());
+
 export async function serveApi(
   db: Database,
   more: { settings?: Record<string, string> | undefined } & Partial<ApiDeps> = {},
@@ -48,7 +51,7 @@ export async function serveApi(
   const deps: ApiDeps = {
     config: readConfig(settings ?? {}),
     db,
-    ring: readKeyring(makeKeyring()),
+    ring: sharedRing,
     log: pino(
       { serializers: { err: describeError } },
       { write: (line: string) => void log.push(JSON.parse(line) as Record<string, unknown>) },
