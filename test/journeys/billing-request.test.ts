@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { kobo } from '../../demo/kobo';
+import { rows } from '../../src/database/connection';
 import {
   agreement,
   Cast,
@@ -99,13 +100,18 @@ describe('a bill with a paymentID', () => {
     ['approve_once', true, true],
     ['approve_recurring', false, true],
     ['approve_once', true, false],
-  ] as const)('under %s asks the customer again: %p', async (decision, approvalRequired, trusted) => {
-    const shop = await cast.merchant({ trusted });
-    const paymentID = await agreement(bank, shop, customer, { decision });
-    const charge = await shop.charge({ paymentIDs: [paymentID] }, 10);
+  ] as const)(
+    'under %s asks the customer again (%p; merchant trusted: %p)',
+    async (decision, approvalRequired, trusted) => {
+      const shop = await cast.merchant({ trusted });
+      const paymentID = await agreement(bank, shop, customer, { decision });
+      const charge = await shop.charge({ paymentIDs: [paymentID] }, 10);
 
-    expect(await bank.hears('billing.request', charge.billingRequestId)).toMatchObject({ approvalRequired });
-  });
+      expect(await bank.hears('billing.request', charge.billingRequestId)).toMatchObject({
+        approvalRequired,
+      });
+    },
+  );
 
   test("that is another merchant's is unknown, like one that never was", async () => {
     const paymentID = await agreement(bank, merchant, customer);
@@ -224,6 +230,22 @@ describe('a spending limit', () => {
     const spent = (await bank.server.ledger()).reduce((sum, { amount }) => sum + BigInt(amount), 0n);
     expect(spent).toBe(kobo(98));
   });
+
+  test('of a day is whole again on the next, while the month goes on counting', async () => {
+    const limits = { daily: 100, monthly: 150 };
+    const paymentID = await agreement(bank, merchant, customer, { spendingLimits: limits });
+    const bill = async (amount: number) => (await merchant.bill({ paymentIDs: [paymentID] }, amount)).status;
+    // From the first of a month on, so that the next day is in the same one.
+    const today = new Date((await merchant.api.get('/v1/sandbox/clock')).body.data['now'] as string);
+    const nextMonth = Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + 1, 1, 12);
+    await merchant.advanceClock(`PT${Math.ceil((nextMonth - today.getTime()) / 1000)}S`);
+
+    expect(await bill(100)).toBe(201);
+    expect(await bill(0.01)).toBe(403);
+    await merchant.advanceClock('P1D');
+    expect(await bill(50.01)).toBe(403);
+    expect(await bill(50)).toBe(201);
+  });
 });
 
 describe('a one-time bill by lookupID', () => {
@@ -249,6 +271,34 @@ describe('a one-time bill by lookupID', () => {
 
     expect(await merchant.hears('billing.response', charge.billingRequestId)).toMatchObject(told);
     expect(await bank.server.ledger()).toEqual([]);
+  });
+
+  test('that nobody answers is declined when its window has passed, and both sides hear of it', async () => {
+    const charge = await openCharge();
+    await merchant.advanceClock('PT14M');
+    expect(await merchant.look(charge.billingRequestId)).toMatchObject({ status: 'pending' });
+    await merchant.advanceClock('PT2M');
+
+    const end = { status: 'declined', declineReason: 'expired' };
+    expect(await merchant.hears('billing.response', charge.billingRequestId)).toMatchObject({
+      ...end,
+      customerAction: 'declined',
+    });
+    expect(await bank.hears('billing.closed', charge.billingRequestId)).toMatchObject(end);
+  });
+
+  test('that never reached the bank is declined as not delivered', async () => {
+    await bank.server.misbehave({ kind: 'status', status: 500, times: 100, type: 'billing.request' });
+    const charge = await merchant.charge({ lookupIDs: [customer.lookupID] }, 40);
+    await merchant.advanceClock('PT20M');
+
+    expect(await merchant.hears('billing.response', charge.billingRequestId)).toMatchObject({
+      status: 'declined',
+      declineReason: 'not_delivered',
+    });
+    expect(await bank.hears('billing.closed', charge.billingRequestId)).toMatchObject({
+      declineReason: 'not_delivered',
+    });
   });
 
   test('that the customer answers with a standing approval makes the agreement of a trusted merchant', async () => {
@@ -307,6 +357,39 @@ describe("a bank's answer to a charge", () => {
         body: { success: false, data: { billingRequestId, status: 'successful' } },
       });
     }
+  });
+
+  test('that is late gets 409 and the true status, and the money goes back', async () => {
+    const { billingRequestId } = await openCharge();
+    await merchant.advanceClock('PT20M');
+
+    const late = await bank.respondToCharge(billingRequestId, debit());
+
+    expect(late).toMatchObject({ status: 409, body: { data: { billingRequestId, status: 'declined' } } });
+    expect(await merchant.look(billingRequestId)).toMatchObject({
+      status: 'declined',
+      declineReason: 'expired',
+    });
+  });
+
+  test('that is late or contradicts is kept for somebody to look into, each once', async () => {
+    const [late, twice] = [await openCharge(), await openCharge()];
+    await bank.respondToCharge(twice.billingRequestId, { bankTransactionId: 'tx-1' });
+    await merchant.advanceClock('PT20M');
+    for (const { billingRequestId } of [late, twice, late, twice]) {
+      await bank.respondToCharge(billingRequestId, { bankTransactionId: 'tx-2' });
+    }
+
+    const kept = await rows(
+      engine.database.db,
+      `SELECT billing_request_id AS "billingRequestId", kind, bank_transaction_id AS "bankTransactionId"
+       FROM reconciliation_exceptions WHERE billing_request_id = ANY(:ids) AND kind <> 'unanswered' ORDER BY id`,
+      { ids: [late.billingRequestId, twice.billingRequestId] },
+    );
+    expect(kept).toEqual([
+      { billingRequestId: late.billingRequestId, kind: 'late_answer', bankTransactionId: 'tx-2' },
+      { billingRequestId: twice.billingRequestId, kind: 'conflicting_answer', bankTransactionId: 'tx-2' },
+    ]);
   });
 
   test('with a bankTransactionId that it has used before gets 409, and the charge stays open', async () => {

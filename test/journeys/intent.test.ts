@@ -128,6 +128,25 @@ describe('an intent that comes to nothing', () => {
     expect(bill).toMatchObject({ status: 403, body: { data: [{ statusCode: 403, success: false }] } });
   });
 
+  test('because nobody answers ends when the window has passed, and both sides hear of it', async () => {
+    const intentId = await merchant.ask(customer);
+    const { paymentID } = await bank.hears('billing.intent', intentId);
+    await merchant.advanceClock('PT23H59M');
+    expect(await merchant.look(intentId)).toMatchObject({ status: 'pending' });
+    await merchant.advanceClock('PT2M');
+
+    expect(await merchant.hears('billing.intent.response', intentId)).toMatchObject({
+      customerAction: 'declined',
+    });
+    expect(await bank.hears('billing.intent.closed', intentId)).toMatchObject({
+      lookupID: customer.lookupID,
+      status: 'declined',
+      reason: 'expired',
+    });
+    expect(await merchant.look(intentId)).toMatchObject({ status: 'declined', reason: 'expired' });
+    expect((await merchant.bill({ paymentIDs: [String(paymentID)] }, 10)).status).toBe(403);
+  });
+
   test('because a newer one takes its place is superseded, and both sides hear of it', async () => {
     const first = await merchant.ask(customer);
     const second = await merchant.ask(customer, 'Platinum plan');
@@ -171,6 +190,17 @@ describe("a bank's answer", () => {
     const answer = await bank.respondToIntent(merchant, customer, second);
 
     expect(answer).toMatchObject({ status: 409, body: { success: false, data: { status: 'approved' } } });
+  });
+
+  test('after the window has passed gets 409 and the true status', async () => {
+    const intentId = await merchant.ask(customer);
+    await bank.hears('billing.intent', intentId);
+    await merchant.advanceClock('PT25H');
+
+    const answer = await bank.respondToIntent(merchant, customer, approve);
+
+    expect(answer).toMatchObject({ status: 409, body: { data: { intentId, status: 'declined' } } });
+    expect(await merchant.look(intentId)).toMatchObject({ status: 'declined' });
   });
 
   test('about a pair that never had an intent, or from another bank, gets 404', async () => {
@@ -221,6 +251,18 @@ describe('a second intent brings new terms', () => {
     await bank.respondToIntent(merchant, customer, { ...approve, spendingLimits: { daily: 200 } });
     expect(await merchant.hears('billing.intent.response', intentId)).toMatchObject({ paymentID });
     expect(await bill()).toBe(201);
+  });
+
+  test.each(['denied', 'timed out'])('that are %s leave the old ones in force', async (end) => {
+    const paymentID = await agreement(bank, merchant, customer, { spendingLimits: { daily: 100 } });
+    const intentId = await merchant.ask(customer, 'Platinum plan');
+    await bank.hears('billing.intent', intentId);
+    if (end === 'denied') await bank.respondToIntent(merchant, customer, deny);
+    else await merchant.advanceClock('PT25H');
+    await merchant.hears('billing.intent.response', intentId);
+
+    expect((await merchant.bill({ paymentIDs: [paymentID] }, 100.01)).status).toBe(403);
+    expect((await merchant.bill({ paymentIDs: [paymentID] }, 100)).status).toBe(201);
   });
 });
 
