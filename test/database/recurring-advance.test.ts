@@ -1,17 +1,16 @@
 import { rows, type Database } from '../../src/database/connection';
-import { answerBillingRequest } from '../../src/database/billing-request-outcome';
 import { applyDecision } from '../../src/database/decision';
 import { setEntityTrust } from '../../src/database/entity';
 import { makeKeyring, readKeyring } from '../../src/database/keyring';
 import { syncSchedulesWithTrust } from '../../src/database/recurring';
 import { advanceSchedule, type ScheduleState } from '../../src/database/recurring-advance';
-import { createSchedule, type ScheduleTerms } from '../../src/database/recurring-create';
+import type { ScheduleTerms } from '../../src/database/recurring-create';
 import { readSchedule } from '../../src/database/recurring-read';
 import { open } from '../../src/database/sealing';
 import { recurringRules, readConfig } from '../../src/config';
 import { workflowId } from '../../src/workflows/messages';
 import { createTestDatabase, type TestDatabase } from '../support/database';
-import { moveClock, standingApproval, type Standing } from '../support/standing';
+import { answerCharges, makeSchedule, moveClock, standingApproval, type Standing } from '../support/standing';
 
 const keyring = readKeyring(makeKeyring());
 const rules = recurringRules(readConfig({}));
@@ -33,28 +32,7 @@ async function schedule(
   limits: { dailyLimit?: bigint } = {},
 ): Promise<string> {
   standing = await standingApproval(db, keyring, limits);
-  const made = await db.transaction((trx) =>
-    createSchedule(
-      trx,
-      keyring,
-      { entityId: standing.merchantId, role: 'merchant' },
-      {
-        customerId: standing.customerId,
-        paymentId: standing.paymentId,
-        amount: 150_000n,
-        currency: 'NGN',
-        frequency: 'monthly',
-        interval: 1,
-        startAt: undefined,
-        endAt: undefined,
-        maxBillings: undefined,
-        description: undefined,
-        metadata: {},
-        ...terms,
-      },
-    ),
-  );
-  return made.id;
+  return makeSchedule(db, keyring, standing, terms);
 }
 
 function advance(id: string): Promise<ScheduleState> {
@@ -65,26 +43,9 @@ async function later(ms: number): Promise<void> {
   await moveClock(db, standing.merchantId, `${ms} milliseconds`);
 }
 
-/** The bank's answer to whatever is open: its own reason, or approval. */
+/** The bank's answer to the open charge: its own reason, or approval. */
 async function answer(declineReason?: string): Promise<void> {
-  const [request] = await rows<{ id: string }>(
-    db,
-    `SELECT id FROM billing_requests WHERE bank_id = :bankId AND status = 'pending'`,
-    { bankId: standing.bankId },
-  );
-  if (!request) throw new Error('the bank was not asked');
-  await db.transaction((trx) =>
-    answerBillingRequest(
-      trx,
-      keyring,
-      standing.bankId,
-      request.id,
-      declineReason === undefined
-        ? { outcome: 'approved', bankTransactionId: `tx-${request.id}`, action: null }
-        : { outcome: 'declined', declineReason, action: null },
-      {},
-    ),
-  );
+  expect(await answerCharges(db, keyring, standing, declineReason)).toBe(1);
 }
 
 async function view(id: string) {

@@ -1,11 +1,12 @@
 import { openAgreements } from '../../src/database/agreement';
-import type { Database } from '../../src/database/connection';
+import { answerBillingRequest } from '../../src/database/billing-request-outcome';
+import { rows, type Database } from '../../src/database/connection';
 import { onboard } from '../../src/database/customer';
 import { applyDecision } from '../../src/database/decision';
 import { createEntity, setEntityTrust } from '../../src/database/entity';
 import type { Keyring } from '../../src/database/keyring';
 import { makePaymentId } from '../../src/database/payment-id';
-import { rows } from '../../src/database/connection';
+import { createSchedule, type ScheduleTerms } from '../../src/database/recurring-create';
 
 /** A trusted merchant with the standing approval of a customer. */
 export interface Standing {
@@ -96,4 +97,61 @@ export async function moveClock(db: Database, ownerId: string, by: string): Prom
     by,
     ownerId,
   });
+}
+
+/** A schedule of 1 500 naira a month from now on, unless the terms say otherwise; its workflow is not started. */
+export async function makeSchedule(
+  db: Database,
+  keyring: Keyring,
+  { merchantId, customerId, paymentId }: Standing,
+  terms: Partial<ScheduleTerms> = {},
+): Promise<string> {
+  const made = await db.transaction((trx) =>
+    createSchedule(
+      trx,
+      keyring,
+      { entityId: merchantId, role: 'merchant' },
+      {
+        customerId,
+        paymentId,
+        amount: 150_000n,
+        currency: 'NGN',
+        frequency: 'monthly',
+        interval: 1,
+        startAt: undefined,
+        endAt: undefined,
+        maxBillings: undefined,
+        description: undefined,
+        metadata: {},
+        ...terms,
+      },
+    ),
+  );
+  return made.id;
+}
+
+/**
+ * The bank's answer to whatever it has been asked for: approval, or its own reason to decline.
+ *
+ * @returns how many charges it answered
+ */
+export async function answerCharges(
+  db: Database,
+  keyring: Keyring,
+  { bankId }: Standing,
+  declineReason?: string,
+): Promise<number> {
+  const open = await rows<{ id: string }>(
+    db,
+    `SELECT id FROM billing_requests WHERE bank_id = :bankId AND status = 'pending'`,
+    { bankId },
+  );
+  for (const { id } of open) {
+    const answer =
+      declineReason === undefined
+        ? ({ outcome: 'approved', bankTransactionId: `tx-${id}`, action: null } as const)
+        : ({ outcome: 'declined', declineReason, action: null } as const);
+    await db.transaction((trx) => answerBillingRequest(trx, keyring, bankId, id, answer, {}));
+  }
+  return open.length;
 }

@@ -1,0 +1,128 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import {
+  createSandboxClockActivities,
+  type ClockPosition,
+  type SandboxClockActivities,
+} from '../../src/activities/sandbox-clock';
+import { readConfig, recurringRules } from '../../src/config';
+import { rows, type Database } from '../../src/database/connection';
+import { makeKeyring, readKeyring } from '../../src/database/keyring';
+import { advanceSchedule } from '../../src/database/recurring-advance';
+import { beginAdvance, moveTo, readClock } from '../../src/database/sandbox-clock';
+import { createTestDatabase, type TestDatabase } from '../support/database';
+import { answerCharges, makeSchedule, standingApproval, type Standing } from '../support/standing';
+
+const keyring = readKeyring(makeKeyring());
+const rules = recurringRules(readConfig({}));
+const DAY_MS = 86_400_000;
+
+let database: TestDatabase;
+let db: Database;
+let standing: Standing;
+let owner: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = database.db;
+});
+afterAll(() => database.drop());
+
+beforeEach(async () => {
+  standing = await standingApproval(db, keyring);
+  owner = standing.merchantId;
+  await rows(db, 'DELETE FROM outbox');
+});
+
+function after(ms: number, from = new Date()): Date {
+  return new Date(from.getTime() + ms);
+}
+
+async function woken(): Promise<string[]> {
+  const taken = await rows<{ id: string }>(
+    db,
+    `DELETE FROM outbox WHERE kind = 'wake' RETURNING workflow_id AS id`,
+  );
+  return taken.map(({ id }) => id);
+}
+
+/** In place of the relay, the workflows and the bank: whoever is woken looks, and the bank approves all. */
+function engine(bankAnswers: boolean) {
+  let running: Promise<void> = Promise.resolve();
+  const kick = () => {
+    running = running.then(async () => {
+      for (const id of await woken()) {
+        if (!id.startsWith('recurring/')) continue;
+        const scheduleId = id.slice('recurring/'.length);
+        await advanceSchedule(db, keyring, rules, scheduleId);
+        if (!bankAnswers) continue;
+        await answerCharges(db, keyring, standing);
+        await advanceSchedule(db, keyring, rules, scheduleId);
+      }
+    });
+  };
+  return { kick, idle: () => running };
+}
+
+async function position(activities: SandboxClockActivities): Promise<ClockPosition> {
+  const reached: unknown = await new MockActivityEnvironment().run(
+    (ownerId: string) => activities.moveClock(ownerId),
+    owner,
+  );
+  return reached as ClockPosition;
+}
+
+async function advanceTo(days: number, bankAnswers = true): Promise<ClockPosition[]> {
+  await beginAdvance(db, owner, after(days * DAY_MS));
+  const { kick, idle } = engine(bankAnswers);
+  const activities = createSandboxClockActivities(db, { kick }, 0.2);
+  const positions: ClockPosition[] = [];
+  do {
+    positions.push(await position(activities));
+  } while (positions.at(-1)?.target !== null);
+  await idle();
+  return positions;
+}
+
+describe('an advance', () => {
+  it('stops at each moment at which something is due, in order, and then at its target', async () => {
+    const id = await makeSchedule(db, keyring, standing, { frequency: 'weekly' });
+    const positions = await advanceTo(15);
+    const moments = positions.map(({ now }) => Math.round((Date.parse(now) - Date.now()) / DAY_MS));
+    // A week after the start, with its notice a day before; the same a week later; the target.
+    expect(moments).toEqual([6, 7, 13, 14, 15]);
+    const charged = await rows(db, `SELECT n, status FROM billings WHERE schedule_id = :id ORDER BY n`, {
+      id,
+    });
+    expect(charged).toEqual([0, 1, 2].map((n) => ({ n, status: 'successful' })));
+    expect(await readClock(db, owner)).toMatchObject({ target: null });
+  });
+
+  it('does not wait for ever for a bank that says nothing', async () => {
+    const id = await makeSchedule(db, keyring, standing, { frequency: 'daily' });
+    await advanceTo(3, false);
+    const ended = await rows<{ status: string; reason: string }>(
+      db,
+      `SELECT status, reason FROM billings WHERE schedule_id = :id AND status = 'failed'`,
+      { id },
+    );
+    expect(ended.length).toBeGreaterThanOrEqual(2);
+  });
+
+  it('taken up again by another worker goes on from where it is', async () => {
+    const id = await makeSchedule(db, keyring, standing, { frequency: 'weekly' });
+    await beginAdvance(db, owner, after(8 * DAY_MS));
+    // The worker before died when it had moved the clock and woken nobody.
+    await moveTo(db, owner, after(7 * DAY_MS));
+    await advanceTo(8);
+    const [first] = await rows(db, `SELECT n, status FROM billings WHERE schedule_id = :id ORDER BY n`, {
+      id,
+    });
+    expect(first).toEqual({ n: 0, status: 'successful' });
+  });
+
+  it('that is over already is left alone', async () => {
+    const activities = createSandboxClockActivities(db, { kick: () => undefined }, 1);
+    expect(await position(activities)).toMatchObject({ target: null });
+    expect((await readClock(db, owner)).now.getTime()).toBeLessThan(after(DAY_MS).getTime());
+  });
+});

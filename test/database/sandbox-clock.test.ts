@@ -1,0 +1,139 @@
+import { readConfig, recurringRules } from '../../src/config';
+import { rows, type Database } from '../../src/database/connection';
+import { makeKeyring, readKeyring } from '../../src/database/keyring';
+import { advanceSchedule } from '../../src/database/recurring-advance';
+import {
+  beginAdvance,
+  endAdvance,
+  jump,
+  moveTo,
+  nextMoment,
+  readClock,
+  wakeDue,
+  workInHand,
+} from '../../src/database/sandbox-clock';
+import { createTestDatabase, type TestDatabase } from '../support/database';
+import { answerCharges, makeSchedule, standingApproval, type Standing } from '../support/standing';
+
+const keyring = readKeyring(makeKeyring());
+const rules = recurringRules(readConfig({}));
+const DAY_MS = 86_400_000;
+
+let database: TestDatabase;
+let db: Database;
+let standing: Standing;
+let owner: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = database.db;
+});
+afterAll(() => database.drop());
+
+beforeEach(async () => {
+  standing = await standingApproval(db, keyring);
+  owner = standing.merchantId;
+  await rows(db, 'DELETE FROM outbox');
+});
+
+function after(ms: number, from = new Date()): Date {
+  return new Date(from.getTime() + ms);
+}
+
+async function woken(): Promise<string[]> {
+  const taken = await rows<{ id: string }>(
+    db,
+    `DELETE FROM outbox WHERE kind = 'wake' RETURNING workflow_id AS id`,
+  );
+  return taken.map(({ id }) => id);
+}
+
+describe('the clock', () => {
+  it('ticks ahead of real time by what it was moved, and never goes back', async () => {
+    const target = after(10 * DAY_MS);
+    expect(await jump(db, owner, target)).toBe(true);
+    const { now } = await readClock(db, owner);
+    expect(now.getTime() - target.getTime()).toBeLessThan(5_000);
+    expect(now >= target).toBe(true);
+    await jump(db, owner, after(DAY_MS));
+    expect((await readClock(db, owner)).now >= now).toBe(true);
+  });
+
+  it('is of one owner: nobody else is moved', async () => {
+    await jump(db, owner, after(10 * DAY_MS));
+    expect((await readClock(db, standing.bankId)).now.getTime()).toBeLessThan(after(DAY_MS).getTime());
+  });
+
+  it('takes one advance of any number that are asked for at once, and no jump meanwhile', async () => {
+    const asked = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => beginAdvance(db, owner, after((i + 1) * DAY_MS))),
+    );
+    expect(asked.filter(Boolean)).toHaveLength(1);
+    expect(await jump(db, owner, after(DAY_MS))).toBe(false);
+    await endAdvance(db, owner);
+    expect(await beginAdvance(db, owner, after(DAY_MS))).toBe(true);
+  });
+
+  it('is not moved by a step that comes too late, when its advance is over', async () => {
+    await moveTo(db, owner, after(10 * DAY_MS));
+    expect((await readClock(db, owner)).now.getTime()).toBeLessThan(after(DAY_MS).getTime());
+  });
+});
+
+describe('what is due', () => {
+  it('is the next moment of a schedule, and nothing for an owner who has none', async () => {
+    expect(await nextMoment(db, owner, new Date())).toBeNull();
+    const id = await makeSchedule(db, keyring, standing, { frequency: 'daily' });
+    await advanceSchedule(db, keyring, rules, id);
+    await answerCharges(db, keyring, standing);
+    await advanceSchedule(db, keyring, rules, id);
+    const { now } = await readClock(db, owner);
+    const moment = await nextMoment(db, owner, now);
+    expect((moment?.getTime() ?? 0) - now.getTime()).toBeGreaterThan(DAY_MS - 60_000);
+    expect((moment?.getTime() ?? 0) - now.getTime()).toBeLessThanOrEqual(DAY_MS);
+  });
+
+  it('is woken by its moment; all that waits is woken after a move', async () => {
+    const id = await makeSchedule(db, keyring, standing, { frequency: 'daily' });
+    await advanceSchedule(db, keyring, rules, id);
+    await woken();
+    await wakeDue(db, owner, (await readClock(db, owner)).now);
+    expect(await woken()).toEqual([]);
+    await wakeDue(db, owner, 'infinity');
+    expect(await woken()).toEqual([`recurring/${id}`]);
+  });
+
+  it('counts as undone until the schedule has acted on it, and again when the bank has answered', async () => {
+    const since = (await readClock(db, owner)).now;
+    const look = async () => workInHand(db, owner, (await readClock(db, owner)).now, since);
+    const id = await makeSchedule(db, keyring, standing, { frequency: 'daily' });
+    expect(await look()).toMatchObject({ undone: 1, asked: 0 });
+    await advanceSchedule(db, keyring, rules, id);
+    expect(await look()).toMatchObject({ undone: 0, asked: 1 });
+    await answerCharges(db, keyring, standing);
+    expect(await look()).toMatchObject({ undone: 1, asked: 0 });
+    await advanceSchedule(db, keyring, rules, id);
+    expect(await look()).toMatchObject({ undone: 0, asked: 0 });
+  });
+
+  it('includes a webhook of the schedule that nobody has tried to send', async () => {
+    await rows(db, `UPDATE webhook_endpoints SET url = 'https://bank.test/' WHERE entity_id = :id`, {
+      id: standing.bankId,
+    });
+    const id = await makeSchedule(db, keyring, standing, { frequency: 'daily' });
+    await advanceSchedule(db, keyring, rules, id);
+    const { now } = await readClock(db, owner);
+    expect(await workInHand(db, owner, now, now)).toMatchObject({ undone: 1 });
+    await rows(db, `UPDATE webhook_deliveries SET attempts = 1 WHERE entity_id = :id`, {
+      id: standing.bankId,
+    });
+    expect(await workInHand(db, owner, now, now)).toMatchObject({ undone: 0 });
+  });
+
+  it('does not include what the bank was asked for earlier', async () => {
+    const id = await makeSchedule(db, keyring, standing, { frequency: 'daily' });
+    await advanceSchedule(db, keyring, rules, id);
+    const { now } = await readClock(db, owner);
+    expect(await workInHand(db, owner, now, after(1, now))).toMatchObject({ asked: 0 });
+  });
+});
