@@ -32,7 +32,7 @@ export interface Source {
 }
 
 /** Shared by all checkouts on this machine: the build takes minutes, and is the same for all. */
-export const CACHE_FOLDER = path.join(homedir(), '.cache', 'assent', `temporal-${VERSION}`);
+const CACHE_FOLDER = path.join(homedir(), '.cache', 'assent', `temporal-${VERSION}`);
 
 /**
  * @param cliPath what the setting TEMPORAL_CLI_PATH says; nothing else is tried then
