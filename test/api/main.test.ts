@@ -1,0 +1,67 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { makeKeyring } from '../../src/database/keyring';
+import { createTestDatabase, type TestDatabase } from '../support/database';
+import { eventually } from '../support/engine';
+
+const MAIN = join(__dirname, '../../src/api/main.ts');
+const COMMAND = ['--import', 'tsx', MAIN];
+
+let test: TestDatabase;
+beforeAll(async () => {
+  test = await createTestDatabase();
+});
+afterAll(() => test.drop());
+
+const environment = (port: number) => ({
+  ...process.env,
+  DATABASE_URL: test.url,
+  ASSENT_KEYS: makeKeyring(),
+  // Nothing answers there.
+  TEMPORAL_ADDRESS: '127.0.0.1:1',
+  PORT: String(port),
+});
+
+/** A port, held until it is let go. */
+async function takePort() {
+  const server = createServer().listen(0);
+  await once(server, 'listening');
+  return { port: (server.address() as AddressInfo).port, release: () => server.close() };
+}
+
+describe('the API process', () => {
+  it('ends with a word on what to do when its port is taken', async () => {
+    const { port, release } = await takePort();
+    const ended = await new Promise<{ code: unknown; err: string }>((resolve) => {
+      execFile(process.execPath, COMMAND, { env: environment(port) }, (error, _out, err) =>
+        resolve({ code: error?.code, err }),
+      );
+    });
+    expect(ended).toEqual({
+      code: 1,
+      err: `PORT: ${port} is taken. Stop what listens there, or set PORT or PORT_OFFSET to use another.\n`,
+    });
+    release();
+  });
+
+  it('serves while Temporal is away, says so when asked, and ends on SIGTERM', async () => {
+    const { port, release } = await takePort();
+    release();
+    const api = spawn(process.execPath, COMMAND, { env: environment(port), stdio: 'ignore' });
+    const ended = once(api, 'exit');
+    const url = `http://127.0.0.1:${port}`;
+    await eventually(async () =>
+      fetch(`${url}/healthz`).then(
+        ({ ok }) => ok,
+        () => false,
+      ),
+    );
+    const ready = await fetch(`${url}/readyz`);
+    expect(ready.status).toBe(503);
+    expect(await ready.json()).toMatchObject({ errors: [{ path: 'temporal', message: 'does not answer' }] });
+    api.kill('SIGTERM');
+    expect(await ended).toEqual([0, null]);
+  });
+});
