@@ -3,7 +3,7 @@ import { answerBillingRequest } from '../../src/database/billing-request-outcome
 import { rows, type Database } from '../../src/database/connection';
 import { onboard } from '../../src/database/customer';
 import { applyDecision } from '../../src/database/decision';
-import { createEntity, setEntityTrust } from '../../src/database/entity';
+import { createEntity, setEntityTrust, type EntityCredentials } from '../../src/database/entity';
 import type { Keyring } from '../../src/database/keyring';
 import { makePaymentId } from '../../src/database/payment-id';
 import { createSchedule, type ScheduleTerms } from '../../src/database/recurring-create';
@@ -16,6 +16,8 @@ export interface Standing {
   customerId: string;
   agreementId: string;
   paymentId: string;
+  /** How each of them gets a token. */
+  credentials: Record<'bank' | 'provider' | 'merchant', EntityCredentials>;
 }
 
 /** Rows only, without a webhook URL on either side: what is announced goes to the feed and is never sent. */
@@ -34,7 +36,7 @@ export async function standingApproval(
         name: 'Merchant',
         providerId: provider.entityId,
       }));
-    if (!bank || !merchant) throw new Error('the entities could not be made');
+    if (!bank || !provider || !merchant) throw new Error('the entities could not be made');
     const bankId = bank.entityId;
     const merchantId = merchant.entityId;
     await setEntityTrust(trx, merchantId, 'trusted');
@@ -87,6 +89,7 @@ export async function standingApproval(
       customerId,
       agreementId: agreement.id,
       paymentId: makePaymentId(keyring, agreement.paymentIdKey, agreement.id, merchantId),
+      credentials: { bank, provider, merchant },
     };
   });
 }

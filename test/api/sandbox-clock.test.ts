@@ -1,0 +1,102 @@
+import { rows, type Database } from '../../src/database/connection';
+import { enter, serveApi, type Party, type ServedApi } from '../support/api';
+import { createTestDatabase, type TestDatabase } from '../support/database';
+
+const ADVANCE = '/v1/sandbox/clock/advance';
+const CLOCK = '/v1/sandbox/clock';
+const DAY_MS = 86_400_000;
+
+let database: TestDatabase;
+let db: Database;
+let api: ServedApi;
+let merchant: Party;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = database.db;
+  api = await serveApi(db);
+});
+afterAll(async () => {
+  await api.close();
+  await database.drop();
+});
+
+beforeEach(async () => {
+  merchant = await enter(api, 'merchant');
+});
+
+test('a clock is ready, at real time, until it is moved', async () => {
+  const { status, body } = await merchant.send('GET', CLOCK);
+  expect(status).toBe(200);
+  expect(body.data).toEqual({ now: expect.any(String) as string, target: null, status: 'ready' });
+  expect(Math.abs(Date.parse(String(body.data?.['now'])) - Date.now())).toBeLessThan(60_000);
+});
+
+test('an advance is begun, and left to its workflow', async () => {
+  const { status, body } = await merchant.send('POST', ADVANCE, { by: 'P1D' });
+  expect(status).toBe(202);
+  const { now, target } = body.data as { now: string; target: string };
+  expect(body.data).toEqual({ now, target, status: 'advancing' });
+  expect(Date.parse(target) - Date.parse(now)).toBe(DAY_MS);
+  expect((await merchant.send('GET', CLOCK)).body.data).toMatchObject({ target, status: 'advancing' });
+  expect(
+    await rows(
+      db,
+      `SELECT workflow_id AS id FROM outbox WHERE kind = 'start' AND start->'args' = :args::jsonb`,
+      {
+        args: JSON.stringify([merchant.entityId]),
+      },
+    ),
+  ).toEqual([{ id: `sandbox-clock/${merchant.entityId}/${target}` }]);
+});
+
+test('a second advance, or a jump, while one runs is a 409 that says where it goes', async () => {
+  const first = await merchant.send('POST', ADVANCE, { by: 'P1D' });
+  for (const jump of [false, true]) {
+    expect(await merchant.send('POST', ADVANCE, { by: 'P2D', jump })).toMatchObject({
+      status: 409,
+      body: { success: false, data: { target: first.body.data?.['target'], status: 'advancing' } },
+    });
+  }
+});
+
+test('a jump is there at once', async () => {
+  const jumped = await merchant.send('POST', ADVANCE, { by: 'P1M', jump: true });
+  expect(jumped).toMatchObject({ status: 202, body: { data: { status: 'ready', target: null } } });
+  const { body } = await merchant.send('GET', CLOCK);
+  const aheadDays = (Date.parse(String(body.data?.['now'])) - Date.now()) / DAY_MS;
+  expect(aheadDays).toBeGreaterThan(27.9);
+  expect(aheadDays).toBeLessThan(31.1);
+});
+
+test.each(['P0D', '-P1D', '1 month', 'P11Y', 'P', '', 'PT87673H'])('%p is no way to go', async (by) => {
+  expect(await merchant.send('POST', ADVANCE, { by })).toMatchObject({
+    status: 400,
+    body: { errors: [{ path: 'by' }] },
+  });
+  expect((await merchant.send('GET', CLOCK)).body.data).toMatchObject({ status: 'ready' });
+});
+
+test('ten years are the most, and nobody gets beyond the year 9999', async () => {
+  expect(await merchant.send('POST', ADVANCE, { by: 'P10Y', jump: true })).toMatchObject({ status: 202 });
+  await rows(db, `UPDATE entities SET clock_offset = '9995-01-01'::timestamptz - now() WHERE id = :id`, {
+    id: merchant.entityId,
+  });
+  expect(await merchant.send('POST', ADVANCE, { by: 'P10Y' })).toMatchObject({ status: 400 });
+  expect(await merchant.send('POST', ADVANCE, { by: 'P4Y' })).toMatchObject({ status: 202 });
+});
+
+test('a bank has a clock too, a provider has none', async () => {
+  const [bank, provider] = await Promise.all([enter(api, 'bank'), enter(api, 'provider')]);
+  expect(await bank.send('POST', ADVANCE, { by: 'PT1H' })).toMatchObject({ status: 202 });
+  expect(await provider.send('GET', CLOCK)).toMatchObject({ status: 403 });
+});
+
+test('in production there is no such thing', async () => {
+  const config = { ...api.deps.config, ASSENT_MODE: 'production' as const };
+  const production = await serveApi(db, { config, ring: api.deps.ring });
+  const there = await enter(production, 'merchant');
+  expect(await there.send('GET', CLOCK)).toMatchObject({ status: 404 });
+  expect(await there.send('POST', ADVANCE, { by: 'P1D' })).toMatchObject({ status: 404 });
+  await production.close();
+});
