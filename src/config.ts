@@ -50,7 +50,6 @@ const settings = z.object({
   ASSENT_MODE: z.enum(['sandbox', 'production']).default('sandbox'),
   PORT: port(3000),
   PORT_OFFSET: z.coerce.number().int().min(0).max(50_000).default(0),
-  METRICS_PORT: port(9464),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   LOG_FILE: z.string().min(1).optional(),
 

@@ -4,7 +4,7 @@ import { intentState } from '../database/intent-read';
 import type { Keyring } from '../database/keyring';
 import type { Moment } from '../domain/moment';
 
-export interface SettledIntent {
+interface SettledIntent {
   status: string;
   /** When its window closes; null once the intent has ended. */
   closes: Moment | null;

@@ -28,7 +28,7 @@ export async function listHistory({
   const { page, limit, sortBy, sortOrder, ...filter } = query;
   const found = await listTransactions(deps.db, caller, filter, { page, limit, sortBy, sortOrder });
   return {
-    message: `${found.total} transactions`,
+    message: found.total === 1 ? '1 transaction' : `${found.total} transactions`,
     data: {
       transactions: found.transactions.map((record) => shown(record, caller.role)),
       total: found.total,

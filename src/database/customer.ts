@@ -18,7 +18,7 @@ export interface NewCustomer {
   reference?: string | undefined;
 }
 
-export interface OnboardedCustomer {
+interface OnboardedCustomer {
   clientRef: string;
   customerId: string;
   lookupID: string;

@@ -37,7 +37,7 @@ export interface EndedIntent {
   closedAt: Date;
 }
 
-export type CustomerDecision = 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+type CustomerDecision = 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
 
 export const ENDED_COLUMNS = `i.id, i.reference, i.agreement_id AS "agreementId", i.merchant_id AS "merchantId",
   i.customer_id AS "customerId", i.bank_id AS "bankId", i.lookup_id AS "lookupId", i.batch_id AS "batchId",
@@ -74,8 +74,10 @@ export async function answerIntent(
   trx: Executor,
   keyring: Keyring,
   bankId: string,
-  answer: IntentAnswer,
+  given: IntentAnswer,
 ): Promise<IntentAnswerResult> {
+  // Blocking a merchant is refusing it, whatever else the answer says.
+  const answer = given.blockMerchant ? { ...given, customerDecision: 'deny' as const } : given;
   const agreement = await lockAgreementOfPair(trx, bankId, answer);
   const intent = agreement && (await latestIntent(trx, agreement.id));
   if (!agreement || !intent) {
@@ -85,7 +87,7 @@ export async function answerIntent(
     daily: limitOf(answer.spendingLimits?.daily, intent.currency, 'daily'),
     monthly: limitOf(answer.spendingLimits?.monthly, intent.currency, 'monthly'),
   };
-  const approved = answer.customerDecision.startsWith('approve') && !answer.blockMerchant;
+  const approved = answer.customerDecision.startsWith('approve');
   const open = intent.status === 'pending' && intent.inTime;
   if (open && approved && answer.customerDecision === 'approve_recurring' && !agreement.trusted) {
     throw new Failure(
@@ -277,7 +279,7 @@ export async function announceEnds(
         status: intent.status,
         reason: intent.reason,
         customerDecision: intent.customerDecision,
-        customerAction: intent.status,
+        customerAction: intent.status === 'approved' ? 'approved' : 'declined',
         currency: intent.currency,
         ...(intent.status === 'approved' && {
           paymentID: makePaymentId(keyring, intent.paymentIdKey, intent.agreementId, intent.merchantId),

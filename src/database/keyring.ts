@@ -23,13 +23,13 @@ export interface Keyring {
   blindIndex(purpose: IndexPurpose, value: string): Buffer;
 }
 
-export type IndexPurpose =
+type IndexPurpose =
   | 'customer.email'
   | 'customer.account_number'
   | 'device.fingerprint'
   | 'idempotency.body'
   | 'rate_limit.address';
-export type KeyPurpose = 'seal' | 'payment-id' | 'blind-index';
+type KeyPurpose = 'seal' | 'payment-id' | 'blind-index';
 
 export class KeyringError extends Error {
   override readonly name = 'KeyringError';

@@ -58,7 +58,7 @@ export interface Billings {
   heldFor: 'paused' | 'suspended' | undefined;
 }
 
-export type SkipReason = 'arrears' | 'paused' | 'suspended';
+type SkipReason = 'arrears' | 'paused' | 'suspended';
 
 export type Step =
   /** Ask the bank for the money; attempts count from 1. */

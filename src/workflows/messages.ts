@@ -17,8 +17,6 @@ export const WORKFLOW_TYPE = {
   sandboxClock: 'sandboxClock',
 } as const;
 
-export type WorkflowType = keyof typeof WORKFLOW_TYPE;
-
 /** A workflow's id follows from the business id, so that starting it twice is harmless. */
 export const workflowId = {
   intent: (intentId: string) => `intent/${intentId}`,
@@ -42,15 +40,6 @@ export interface Attributes {
   bankId?: string;
   /** RFC 3339, for schedules. */
   nextBillingDate?: string;
-}
-
-export interface WorkflowStart {
-  type: WorkflowType;
-  workflowId: string;
-  args: unknown[];
-  attributes: Attributes;
-  /** One line that an operator reads in the Temporal UI. */
-  summary: string;
 }
 
 /** How far a webhook delivery has come when its last attempt has failed and another one follows. */

@@ -19,7 +19,7 @@ export interface ServedApi {
   close(): Promise<void>;
 }
 
-export interface Envelope {
+interface Envelope {
   statusCode: number;
   success: boolean;
   message: string;

@@ -34,7 +34,7 @@ export interface TestEngine {
   stop(): Promise<void>;
 }
 
-export interface EngineProcess {
+interface EngineProcess {
   /** Starts it, if it does not run, and waits until it is ready. */
   start(more?: Record<string, string>): Promise<void>;
   /** Ends it as a power cut would. */

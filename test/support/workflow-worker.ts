@@ -1,6 +1,15 @@
-import { bundleWorkflowCode, Worker, type WorkflowBundleWithSourceMap } from '@temporalio/worker';
+import {
+  bundleWorkflowCode,
+  DefaultLogger,
+  Runtime,
+  Worker,
+  type WorkflowBundleWithSourceMap,
+} from '@temporalio/worker';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { TASK_QUEUE } from '../../src/workflows/messages';
+
+const logger = new DefaultLogger('ERROR');
+Runtime.install({ logger });
 
 let bundle: Promise<WorkflowBundleWithSourceMap> | undefined;
 
@@ -8,7 +17,7 @@ let bundle: Promise<WorkflowBundleWithSourceMap> | undefined;
 export function workflowBundle(): Promise<WorkflowBundleWithSourceMap> {
   return (bundle ??= bundleWorkflowCode({
     workflowsPath: require.resolve('../../src/workflows'),
-    logger: { trace() {}, debug() {}, info() {}, warn() {}, error() {}, log() {} },
+    logger,
   }));
 }
 

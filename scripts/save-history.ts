@@ -1,0 +1,29 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import { historyToJSON } from '@temporalio/common/lib/proto-utils';
+
+/**
+ * Saves a workflow's history for the replay tests, when a new kind of story deserves one:
+ *
+ *     npx tsx scripts/save-history.ts 127.0.0.1:7233 billing-request/brq_… charge-approved
+ *
+ * What is saved stays: workflows started by an older version must replay on every later one.
+ */
+async function main([address, workflowId, name]: string[]): Promise<void> {
+  if (address === undefined || workflowId === undefined || name === undefined) {
+    throw new Error('usage: save-history.ts <Temporal address> <workflow id> <name>');
+  }
+  const connection = await Connection.connect({ address });
+  const client = new Client({ connection });
+  const history = await client.workflow.getHandle(workflowId).fetchHistory();
+  const file = path.join(__dirname, '../test/replay/histories', `${name}.json`);
+  await writeFile(file, JSON.stringify(JSON.parse(historyToJSON(history)), null, 1), { flag: 'wx' });
+  process.stdout.write(`${file}: ${history.events?.length ?? 0} events\n`);
+  await connection.close();
+}
+
+main(process.argv.slice(2)).catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+});

@@ -1,0 +1,54 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { historyFromJSON } from '@temporalio/common/lib/proto-utils';
+import { Worker } from '@temporalio/worker';
+import { WORKFLOW_TYPE } from '../../src/workflows/messages';
+import { workflowBundle } from '../support/workflow-worker';
+
+/**
+ * Workflows that customers have running were begun by older code, some of them years ago, and must go on with
+ * today's. Each history here is a story that was recorded once and is never written again; today's workflows
+ * must make the same decisions from it.
+ */
+const FOLDER = path.join(__dirname, 'histories');
+
+interface Saved {
+  name: string;
+  json: { events: { workflowExecutionStartedEventAttributes?: { workflowType: { name: string } } }[] };
+}
+
+const saved = (folder: string): Saved[] =>
+  readdirSync(folder)
+    .filter((file) => file.endsWith('.json'))
+    .map((file) => ({
+      name: path.basename(file, '.json'),
+      json: JSON.parse(readFileSync(path.join(folder, file), 'utf8')) as Saved['json'],
+    }));
+
+/** The error of a replay; undefined when the workflow decided as it did then. `runReplayHistories` does not throw. */
+async function replay({ name, json }: Saved): Promise<Error | undefined> {
+  const results = Worker.runReplayHistories({ workflowBundle: await workflowBundle() }, [
+    { workflowId: name, history: historyFromJSON(json) },
+  ]);
+  for await (const { error } of results) return error;
+  throw new Error(`${name} was not replayed`);
+}
+
+const typeOf = ({ json }: Saved) =>
+  json.events[0]?.workflowExecutionStartedEventAttributes?.workflowType.name;
+
+describe('replay', () => {
+  const kept = saved(FOLDER);
+
+  it.each(kept)('$name goes on as it began', async (history) => {
+    expect(await replay(history)).toBeUndefined();
+  });
+
+  it('has a history of every workflow', () => {
+    expect(new Set(kept.map(typeOf))).toEqual(new Set(Object.values(WORKFLOW_TYPE)));
+  });
+
+  it.each(saved(path.join(FOLDER, 'must-fail')))('notices $name', async (history) => {
+    expect((await replay(history))?.name).toBe('DeterminismViolationError');
+  });
+});
