@@ -129,14 +129,17 @@ async function serverUser(postgres: string, data: string): Promise<User | undefi
   if (process.getuid?.() !== 0) return undefined;
   const owner = statSync(data, { throwIfNoEntry: false });
   const user = owner && owner.uid !== 0 ? { uid: owner.uid, gid: owner.gid } : await postgresUser();
-  await run(postgres, ['--version'], { ...user, cwd: '/' }).catch((cause) => {
+  try {
+    await run(postgres, ['--version'], { ...user, cwd: '/' });
+    await run('test', ['-x', dirname(data)], { ...user, cwd: '/' });
+  } catch (cause) {
     throw new StartError(
-      `Postgres refuses to run as root, and the user it would run as (uid ${user.uid}) cannot run ${postgres}. ` +
-        'Move this folder to where other users may enter (not below /root), start as another user than root, ' +
-        'or set DATABASE_URL to a Postgres of your own.',
+      `Postgres refuses to run as root, and the user that it would run as (uid ${user.uid}) cannot get at ` +
+        `${postgres} or ${dirname(data)}. Move this folder to where other users may enter (not below /root), ` +
+        'start as another user than root, or set DATABASE_URL to a Postgres of your own.',
       { cause },
     );
-  });
+  }
   return user;
 }
 

@@ -146,6 +146,9 @@ async function runWithProgress(
   // `env` adds to the inherited environment without this module having to read it.
   const assignments = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
   const child = spawn('env', [...assignments, command, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+  // A start that is given up meanwhile ends here, without waiting for the build.
+  const giveUp = () => child.kill('SIGTERM');
+  process.once('exit', giveUp);
   let output = '';
   child.stderr.on('data', (chunk: Buffer) => {
     output = (output + chunk.toString()).slice(-1_000);
@@ -164,6 +167,7 @@ async function runWithProgress(
   } finally {
     clearInterval(progress);
     clearTimeout(deadline);
+    process.removeListener('exit', giveUp);
   }
 }
 
