@@ -43,26 +43,33 @@ export function createSandboxClockActivities(
   relay: Pick<Relay, 'kick'>,
   clockWaitS: number,
 ): SandboxClockActivities {
+  const clockWaitMs = clockWaitS * 1000;
+
   async function wake(ownerId: string, until: Date | 'infinity'): Promise<void> {
     await wakeDue(db, ownerId, until);
     relay.kick();
   }
 
-  /** Waits until what is due is done, and what the bank was asked since is answered, or waited for long enough. */
-  async function rest(ownerId: string, since: Date): Promise<void> {
+  /**
+   * Waits until what is due is done and what banks were asked since is answered, or has been waited for long
+   * enough.
+   *
+   * @param askedSince real time
+   */
+  async function rest(ownerId: string, askedSince: Date): Promise<void> {
     const activity = Context.current();
     let before: WorkInHand | undefined;
     let progressAt = Date.now();
     let wokenAt = Date.now();
     for (;;) {
-      activity.heartbeat(since.toISOString());
+      activity.heartbeat();
       const { now } = await readClock(db, ownerId);
-      const work = await workInHand(db, ownerId, now, since);
+      const work = await workInHand(db, ownerId, now, askedSince);
       if (work.undone === 0 && work.asked === 0) return;
       if (gotOn(before, work)) progressAt = Date.now();
       before = work;
       const quietMs = Date.now() - progressAt;
-      if (quietMs >= (work.undone > 0 ? STUCK_MS : clockWaitS * 1000)) return;
+      if (quietMs >= (work.undone > 0 ? STUCK_MS : clockWaitMs)) return;
       if (work.undone > 0 && Date.now() - wokenAt >= WAKE_AGAIN_MS) {
         await wake(ownerId, now);
         wokenAt = Date.now();
@@ -76,17 +83,17 @@ export function createSandboxClockActivities(
       const before = await readClock(db, ownerId);
       const { target } = before;
       if (target === null) return { now: before.now.toISOString(), target: null };
-      // First what is due already; a worker that died while it waited left word of what it waited for.
-      const interrupted = Context.current().info.heartbeatDetails as string | undefined;
+      // First what is due already, or was asked a moment ago: the next stop may be the end of its window. This is
+      // also where another worker takes up what one that died has left.
       await wake(ownerId, before.now);
-      await rest(ownerId, interrupted === undefined ? before.now : new Date(interrupted));
+      await rest(ownerId, new Date(before.realNow.getTime() - clockWaitMs));
 
-      const { now } = await readClock(db, ownerId);
+      const { now, realNow } = await readClock(db, ownerId);
       const moment = await nextMoment(db, ownerId, now);
       const stop = moment !== null && moment < target ? moment : target;
       await moveTo(db, ownerId, stop);
       await wake(ownerId, stop);
-      await rest(ownerId, stop);
+      await rest(ownerId, realNow);
       if (stop < target) return { now: stop.toISOString(), target: target.toISOString() };
 
       await db.transaction(async (trx) => {

@@ -67,7 +67,7 @@ function targetOf(now: Date, by: string, timeZone: string): Date {
   return target.value;
 }
 
-function clockData({ now, target }: Clock) {
+function clockData({ now, target }: Pick<Clock, 'now' | 'target'>) {
   return {
     now: formatInstant(now),
     target: target && formatInstant(target),

@@ -7,7 +7,9 @@ import { row, rows, type Executor } from './connection';
  * never goes back. `clock_target` is set while an advance is under way, and is what a second one is refused by.
  */
 export interface Clock {
+  /** Business time. */
   now: Date;
+  realNow: Date;
   /** Where an advance goes; null while none is under way. */
   target: Date | null;
 }
@@ -15,7 +17,7 @@ export interface Clock {
 export async function readClock(db: Executor, ownerId: string): Promise<Clock> {
   const clock = await row<Clock>(
     db,
-    `SELECT business_now(id) AS now, clock_target AS target FROM entities WHERE id = :ownerId`,
+    `SELECT business_now(id) AS now, clock_timestamp() AS "realNow", clock_target AS target FROM entities WHERE id = :ownerId`,
     { ownerId },
   );
   if (!clock) throw new Error(`there is no entity ${ownerId}`);
@@ -98,21 +100,30 @@ export async function wakeDue(db: Executor, ownerId: string, until: Date | 'infi
 export interface WorkInHand {
   /** What the engine still has to do: things due and not done, answers not taken note of, webhooks not sent. */
   undone: number;
-  /** Charges that the bank has been asked for since, and has not answered. */
+  /** Charges and intents that a bank has been asked of late, and has not answered. */
   asked: number;
   /** The latest of these: another one shows that something is going on. */
   lastAsked: string | null;
 }
 
-/** @param since business time; what banks were asked before it is not waited for */
-export async function workInHand(db: Executor, ownerId: string, now: Date, since: Date): Promise<WorkInHand> {
+/**
+ * @param now business time, by which things are due
+ * @param askedSince real time; what a bank was asked before it is not counted
+ */
+export async function workInHand(
+  db: Executor,
+  ownerId: string,
+  now: Date,
+  askedSince: Date,
+): Promise<WorkInHand> {
   const found = await row<WorkInHand>(
     db,
-    `SELECT ((SELECT count(*) FROM schedules WHERE merchant_id = :ownerId AND acts_at <= :now)
-           + (SELECT count(*) FROM billing_requests
-              WHERE merchant_id = :ownerId AND status = 'pending' AND expires_at <= :now)
-           + (SELECT count(*) FROM intents
-              WHERE merchant_id = :ownerId AND status = 'pending' AND expires_at <= :now)
+    `WITH open AS (
+       SELECT id, expires_at, recorded_at FROM billing_requests WHERE merchant_id = :ownerId AND status = 'pending'
+       UNION ALL
+       SELECT id, expires_at, recorded_at FROM intents WHERE merchant_id = :ownerId AND status = 'pending')
+     SELECT ((SELECT count(*) FROM schedules WHERE merchant_id = :ownerId AND acts_at <= :now)
+           + (SELECT count(*) FROM open WHERE expires_at <= :now)
            + (SELECT count(*) FROM schedules s JOIN billings b ON b.schedule_id = s.id AND b.status = 'pending'
                 JOIN billing_requests r ON r.schedule_id = b.schedule_id AND r.billing_n = b.n
                   AND r.attempt = b.attempts AND r.status <> 'pending'
@@ -122,9 +133,9 @@ export async function workInHand(db: Executor, ownerId: string, now: Date, since
                 AND (d.entity_id = :ownerId
                   OR d.carrier IN (SELECT 'recurring/' || id FROM schedules WHERE merchant_id = :ownerId))))::int
          AS undone,
-       count(*)::int AS asked, max(id) AS "lastAsked"
-     FROM billing_requests WHERE merchant_id = :ownerId AND status = 'pending' AND created_at >= :since`,
-    { ownerId, now, since },
+       (SELECT count(*) FROM open WHERE recorded_at >= :askedSince)::int AS asked,
+       (SELECT max(id) FROM open WHERE recorded_at >= :askedSince) AS "lastAsked"`,
+    { ownerId, now, askedSince },
   );
   return found ?? { undone: 0, asked: 0, lastAsked: null };
 }

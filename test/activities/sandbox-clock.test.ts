@@ -120,6 +120,26 @@ describe('an advance', () => {
     expect(first).toEqual({ n: 0, status: 'successful' });
   });
 
+  it('waits for a bank that was asked a moment before it began, lest its window be closed over its answer', async () => {
+    const id = await makeSchedule(db, keyring, standing, { frequency: 'weekly' });
+    await advanceSchedule(db, keyring, rules, id);
+    await beginAdvance(db, owner, after(2 * DAY_MS));
+    const { kick, idle } = engine(true);
+    const activities = createSandboxClockActivities(db, { kick }, 5);
+    const environment = new MockActivityEnvironment();
+    let beats = 0;
+    let answered: Promise<unknown> = Promise.resolve();
+    environment.on('heartbeat', () => {
+      beats += 1;
+      if (beats === 2) answered = answerCharges(db, keyring, standing);
+    });
+    await environment.run((ownerId: string) => activities.moveClock(ownerId), owner);
+    await answered;
+    await idle();
+    const charged = await rows(db, `SELECT n, status FROM billings WHERE schedule_id = :id`, { id });
+    expect(charged).toEqual([{ n: 0, status: 'successful' }]);
+  });
+
   it('that is over already is left alone', async () => {
     const activities = createSandboxClockActivities(db, { kick: () => undefined }, 1);
     expect(await position(activities)).toMatchObject({ target: null });

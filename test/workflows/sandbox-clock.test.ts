@@ -1,0 +1,61 @@
+import { activityInfo } from '@temporalio/activity';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import type { SandboxClockActivities } from '../../src/activities/sandbox-clock';
+import type { sandboxClock } from '../../src/workflows';
+import { TASK_QUEUE } from '../../src/workflows/messages';
+import { timeSkippingEnvironment } from '../support/time-skipping';
+import { withWorker, workflowBundle } from '../support/workflow-worker';
+
+const OWNER = 'mch_00000000000000000000000001';
+const TARGET = '2036-01-01T00:00:00.000Z';
+
+describe('the workflow of an advance', () => {
+  let environment: TestWorkflowEnvironment;
+
+  beforeAll(async () => {
+    await workflowBundle();
+  });
+
+  beforeEach(async () => {
+    environment = await timeSkippingEnvironment();
+  });
+
+  afterEach(() => environment.teardown());
+
+  /** @param fails whether the n-th call, counted from 1, ends like one whose worker died */
+  async function advance(stops: number, fails: (call: number) => boolean = () => false) {
+    const runs = new Set<string>();
+    let calls = 0;
+    let moved = 0;
+    const activities: SandboxClockActivities = {
+      moveClock: (ownerId) => {
+        expect(ownerId).toBe(OWNER);
+        runs.add(String(activityInfo().workflowExecution?.runId));
+        calls += 1;
+        if (fails(calls)) return Promise.reject(new Error('the worker died'));
+        moved += 1;
+        return Promise.resolve({ now: TARGET, target: moved === stops ? null : TARGET });
+      },
+    };
+    await withWorker(environment, activities, () =>
+      environment.client.workflow.execute<typeof sandboxClock>('sandboxClock', {
+        workflowId: `sandbox-clock/${OWNER}/${TARGET}`,
+        taskQueue: TASK_QUEUE,
+        args: [OWNER],
+      }),
+    );
+    return { moved, runs: runs.size };
+  }
+
+  it('moves from stop to stop until the clock has arrived', async () => {
+    expect(await advance(5)).toEqual({ moved: 5, runs: 1 });
+  });
+
+  it('goes on after a failure, however often', async () => {
+    expect(await advance(3, (call) => call % 3 !== 0)).toEqual({ moved: 3, runs: 1 });
+  });
+
+  it('goes on in a new run every 300 stops', async () => {
+    expect(await advance(301)).toEqual({ moved: 301, runs: 2 });
+  }, 120_000);
+});
