@@ -1,3 +1,4 @@
+import { lockAgreement } from '../../src/database/agreement';
 import { rows, type Database } from '../../src/database/connection';
 import { applyDecision } from '../../src/database/decision';
 import { setEntityTrust } from '../../src/database/entity';
@@ -82,20 +83,13 @@ async function announced(
 async function decide(
   decision: 'approve_once' | 'approve_recurring' | 'suspended' | 'deny',
   currency?: string,
-) {
-  await db.transaction((trx) =>
-    applyDecision(
-      trx,
-      keyring,
-      standing.agreementId,
-      {
-        decision,
-        blocked: false,
-        ...(currency !== undefined && { approved: { currency, dailyLimit: null, monthlyLimit: null } }),
-      },
-      'bank',
-    ),
-  );
+): Promise<void> {
+  const approved = currency === undefined ? undefined : { currency, dailyLimit: null, monthlyLimit: null };
+  await db.transaction(async (trx) => {
+    await lockAgreement(trx, standing.agreementId);
+    const terms = { decision, blocked: false, ...(approved && { approved }) };
+    await applyDecision(trx, keyring, standing.agreementId, terms, 'bank');
+  });
 }
 
 async function trust(level: 'trusted' | 'untrusted'): Promise<void> {
@@ -366,6 +360,9 @@ describe('the agreement behind a schedule', () => {
         '1 skipped suspended 0x',
         '2 skipped suspended 0x',
       ]);
+      await later(DAY);
+      await advance(id);
+      expect((await billings(id)).at(-1)).toBe('3 pending 1x');
     },
   );
 
@@ -448,6 +445,21 @@ describe('the agreement behind a schedule', () => {
     expect(await rows(db, `SELECT kind, workflow_id AS workflow FROM outbox`)).toEqual([
       { kind: 'wake', workflow: workflowId.recurring(id) },
     ]);
+  });
+
+  it('may change while the schedule acts: neither blocks the other, and nothing is charged against it', async () => {
+    for (let round = 0; round < 10; round++) {
+      const id = await schedule();
+      await Promise.all([advance(id), decide('suspended'), advance(id), advance(id)]);
+      expect((await view(id)).schedule.status).toBe('suspended');
+      const [charged] = await rows<{ late: number }>(
+        db,
+        `SELECT count(*)::int AS late FROM billing_requests b JOIN agreements a ON a.id = b.agreement_id
+         WHERE b.schedule_id = :id AND b.created_at > a.updated_at`,
+        { id },
+      );
+      expect(charged).toEqual({ late: 0 });
+    }
   });
 
   it('changed without anybody saying so is noticed before the next charge', async () => {
