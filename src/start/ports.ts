@@ -48,7 +48,7 @@ export async function requireFreePorts(config: Config, ports: EnginePorts): Prom
 
 async function whyNotFree(port: number): Promise<string | undefined> {
   if (port > 65_535) return 'does not exist, for 65535 is the last';
-  // Something that listens on the loopback address alone would answer in our place.
+  // On some systems both can be listened on at once, and who has the loopback address would answer in our place.
   for (const host of ['127.0.0.1', undefined]) {
     const server = createServer();
     try {

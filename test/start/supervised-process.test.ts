@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { processIdentity } from '../../src/start/process-identity';
-import { supervise, type Program } from '../../src/start/supervised-process';
+import { supervise, type Program, type SupervisedProcess } from '../../src/start/supervised-process';
 import { eventually } from '../support/engine';
 
 /** A Node program of one line. */
@@ -22,7 +22,11 @@ describe('a supervised process', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'assent-supervised-'));
   const logFile = path.join(folder, 'log');
   const log = () => readFileSync(logFile, 'utf8');
-  afterAll(() => rmSync(folder, { recursive: true }));
+  const started: SupervisedProcess[] = [];
+  afterAll(async () => {
+    await Promise.all(started.map((one) => one.stop(0)));
+    rmSync(folder, { recursive: true });
+  });
 
   /** Supervises it until it is given up. */
   async function givenUp(one: Program) {
@@ -35,12 +39,14 @@ describe('a supervised process', () => {
 
   /** Supervises it in the belief that it stays well. */
   function start(one: Program) {
-    return supervise(
+    const process = supervise(
       one,
       logFile,
       () => undefined,
       () => undefined,
     );
+    started.push(process);
+    return process;
   }
 
   test('that keeps dying, or cannot be started at all, is given up, saying why', async () => {
