@@ -94,7 +94,7 @@ export function supervise(
     }
     const closed = once(child, 'close').catch(() => undefined);
     const how = await ended(child);
-    await Promise.race([closed, sleep(LAST_WORDS_MS)]);
+    await Promise.race([closed, sleep(LAST_WORDS_MS, undefined, { ref: false })]);
     child = undefined;
     onChange();
     return lastWords === '' ? `${how}.` : `${how}, with the last words "${lastWords}".`;
