@@ -11,7 +11,17 @@ import {
   respondToBillingRequest,
   showBillingRequest,
 } from './billing-request';
-import { banksOfCustomer, byEmail, onboardCustomers, onboardingBody } from './customer';
+import {
+  banksOfCustomer,
+  byEmail,
+  changeCustomer,
+  customersQuery,
+  onboardCustomers,
+  onboardingBody,
+  oneCustomer,
+  showCustomers,
+  updateBody,
+} from './customer';
 import type { ApiDeps } from './deps';
 import { livenessEndpoint, readinessEndpoint } from './health';
 import {
@@ -53,6 +63,18 @@ export function routes(deps: ApiDeps): Route[] {
         idempotent: true,
       },
       onboardCustomers,
+    ),
+    route(
+      'get',
+      '/v1/bank/customers',
+      { roles: ['bank'], limit: 'caller', query: customersQuery },
+      showCustomers,
+    ),
+    route(
+      'patch',
+      '/v1/bank/customer',
+      { roles: ['bank'], limit: 'caller', body: updateBody, query: oneCustomer },
+      changeCustomer,
     ),
     route(
       'get',

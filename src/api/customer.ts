@@ -1,12 +1,16 @@
 import { z } from 'zod';
-import { banksOfEmail, onboard, type NewCustomer } from '../database/customer';
+import { banksOfEmail, onboard, updateCustomer, type NewCustomer } from '../database/customer';
+import { CUSTOMER_SORTS, listCustomers, type CustomerRecord } from '../database/customer-read';
+import { formatInstant } from '../domain/calendar';
 import { isCountry } from '../domain/country';
+import { Failure } from '../domain/failures';
+import { normalizePhrase } from '../domain/phrase';
 import type { Answer, Reply } from './answer';
-import { email, NAME_MAX, text } from './fields';
+import { DESCRIPTION_MAX, email, EMAIL_MAX, id, NAME_MAX, pagination, phrase, text } from './fields';
 import type { Call } from './route';
 import { check } from './validation';
 
-/** Customers: brought in by their banks, found by merchants. */
+/** Customers: brought in, kept and listed by their banks, found by merchants. */
 
 /** Most people that are onboarded while the bank waits for the answer. */
 const CUSTOMERS_MAX = 500;
@@ -97,4 +101,68 @@ export async function banksOfCustomer({
 }: Call<undefined, z.output<typeof byEmail>, unknown>): Promise<Answer> {
   const banks = await banksOfEmail(deps.db, deps.ring, query.email);
   return { message: banks.length === 0 ? 'No bank knows this address' : 'Banks found', data: { banks } };
+}
+
+/** Longest address of a picture, as long as any other address on the web may be. */
+const PICTURE_MAX = 2048;
+
+export const updateBody = z.strictObject({
+  update: z
+    .strictObject({
+      firstname: text(NAME_MAX).optional(),
+      middlename: text(NAME_MAX).optional(),
+      lastname: text(NAME_MAX).optional(),
+      accountName: text(NAME_MAX).optional(),
+      address: text(DESCRIPTION_MAX).optional(),
+      phone: text(NAME_MAX).optional(),
+      displayPicture: text(PICTURE_MAX).optional(),
+    })
+    .refine((update) => Object.keys(update).length > 0, 'must have at least one field'),
+});
+
+export const oneCustomer = z
+  .strictObject({ customerId: id('customer').optional(), lookupID: phrase.optional() })
+  .transform(({ customerId, lookupID }, context) => {
+    if (customerId !== undefined && lookupID === undefined) return { customerId };
+    if (customerId === undefined && lookupID !== undefined) return { lookupId: normalizePhrase(lookupID) };
+    context.addIssue({ code: 'custom', message: 'must have either customerId or lookupID' });
+    return z.NEVER;
+  });
+
+export async function changeCustomer({
+  accept,
+  body,
+  caller,
+  deps,
+  query,
+}: Call<z.output<typeof updateBody>, z.output<typeof oneCustomer>, unknown>): Promise<Reply> {
+  return accept(async (trx) => {
+    if (!(await updateCustomer(trx, deps.ring, caller.entityId, query, body.update))) {
+      throw new Failure('not_found', 'You have no such customer');
+    }
+    return { message: 'The customer is changed', data: {} };
+  });
+}
+
+export const customersQuery = z.strictObject({
+  // An e-mail address is the longest that is searched for.
+  search: text(EMAIL_MAX).optional(),
+  ...pagination(Object.keys(CUSTOMER_SORTS) as [keyof typeof CUSTOMER_SORTS]),
+});
+
+export async function showCustomers({
+  caller,
+  deps,
+  query,
+}: Call<undefined, z.output<typeof customersQuery>, unknown>): Promise<Answer> {
+  const { search, ...page } = query;
+  const { customers, total } = await listCustomers(deps.db, deps.ring, caller.entityId, search, page);
+  return {
+    message: total === 1 ? '1 customer' : `${total} customers`,
+    data: { customers: customers.map(customerData), total, page: page.page, limit: page.limit },
+  };
+}
+
+function customerData({ createdAt, updatedAt, ...customer }: CustomerRecord) {
+  return { ...customer, createdAt: formatInstant(createdAt), updatedAt: formatInstant(updatedAt) };
 }

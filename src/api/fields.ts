@@ -35,7 +35,8 @@ export const id = (kind: IdKind) => z.string().transform((value) => (isId(kind, 
 export const instant = read(parseInstant);
 
 /** Longest address that a mail server takes (RFC 5321). */
-export const email = text(254).pipe(z.email('must be an e-mail address'));
+export const EMAIL_MAX = 254;
+export const email = text(EMAIL_MAX).pipe(z.email('must be an e-mail address'));
 
 /** An address on the web; what may be behind it is checked by whoever connects to it. */
 export const webUrl = (schemes: readonly ('http' | 'https')[]) =>

@@ -198,8 +198,59 @@ export async function banksOfEmail(
 }
 
 /** Addresses are compared as people do, without regard to case. */
-function emailIndex(ring: Keyring, email: string): Buffer {
+export function emailIndex(ring: Keyring, email: string): Buffer {
   return ring.blindIndex('customer.email', email.toLowerCase());
+}
+
+/** What a bank changes of a customer; what is left out stays as it is. */
+export interface CustomerUpdate {
+  firstname?: string | undefined;
+  middlename?: string | undefined;
+  lastname?: string | undefined;
+  accountName?: string | undefined;
+  address?: string | undefined;
+  phone?: string | undefined;
+  displayPicture?: string | undefined;
+}
+
+/** @returns whether the bank has such a customer */
+export async function updateCustomer(
+  trx: Transaction,
+  ring: Keyring,
+  bankId: string,
+  by: { customerId: string } | { lookupId: string },
+  update: CustomerUpdate,
+): Promise<boolean> {
+  // Both ids are for good: what is found here is what is changed below.
+  const found = await row<{ id: string }>(
+    trx,
+    `SELECT id FROM customers WHERE bank_id = :bankId AND ${'customerId' in by ? 'id = :customerId' : 'lookup_id = :lookupId'}`,
+    { bankId, ...by },
+  );
+  if (!found) return false;
+  const { id } = found;
+  const { firstname, middlename, lastname, accountName, address, phone, displayPicture } = update;
+  await row(
+    trx,
+    `UPDATE customers SET firstname = coalesce(:firstname, firstname),
+       middlename = coalesce(:middlename, middlename), lastname = coalesce(:lastname, lastname),
+       account_name = coalesce(:accountName, account_name),
+       display_picture = coalesce(:displayPicture, display_picture),
+       address_sealed = coalesce(:address, address_sealed), phone_sealed = coalesce(:phone, phone_sealed),
+       updated_at = clock_timestamp()
+     WHERE id = :id`,
+    {
+      id,
+      firstname: firstname ?? null,
+      middlename: middlename ?? null,
+      lastname: lastname ?? null,
+      accountName: accountName ?? null,
+      displayPicture: displayPicture ?? null,
+      address: address === undefined ? null : seal(ring, address, `customers.address_sealed:${id}`),
+      phone: phone === undefined ? null : seal(ring, phone, `customers.phone_sealed:${id}`),
+    },
+  );
+  return true;
 }
 
 /** Bytes as JSON can carry them to Postgres. */
