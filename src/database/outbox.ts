@@ -18,6 +18,8 @@ export interface OutboxRow {
   kind: 'start' | 'wake';
   workflowId: string;
   start: OutboxStart | null;
+  /** When the work was committed that it tells of, however often it has been tried since. */
+  createdAt: Date;
 }
 
 /** Workflows to start once this transaction has committed. */
@@ -51,22 +53,25 @@ export async function takeOutboxRows(trx: Executor, limit: number): Promise<Outb
     trx,
     `DELETE FROM outbox WHERE id IN (
        SELECT id FROM outbox WHERE not_before <= clock_timestamp() ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED)
-     RETURNING id, kind, workflow_id AS "workflowId", start`,
+     RETURNING id, kind, workflow_id AS "workflowId", start, created_at AS "createdAt"`,
     { limit },
   );
 }
 
-/** Puts back what Temporal did not take; it is tried again after `delayS` seconds. */
+/** Puts back what Temporal did not take, as old as it is; it is tried again after `delayS` seconds. */
 export async function returnOutboxRows(trx: Executor, returned: OutboxRow[], delayS: number): Promise<void> {
   if (returned.length === 0) return;
   await rows(
     trx,
-    `INSERT INTO outbox (kind, workflow_id, start, not_before)
-     SELECT r->>'kind', r->>'workflowId', nullif(r->'start', 'null'), clock_timestamp() + :delayS * interval '1 second'
+    `INSERT INTO outbox (kind, workflow_id, start, created_at, not_before)
+     SELECT r->>'kind', r->>'workflowId', nullif(r->'start', 'null'), (r->>'createdAt')::timestamptz,
+       clock_timestamp() + :delayS * interval '1 second'
      FROM jsonb_array_elements(:returned::jsonb) AS r`,
     {
       delayS,
-      returned: JSON.stringify(returned.map(({ kind, workflowId, start }) => ({ kind, workflowId, start }))),
+      returned: JSON.stringify(
+        returned.map(({ kind, workflowId, start, createdAt }) => ({ kind, workflowId, start, createdAt })),
+      ),
     },
   );
 }
