@@ -382,7 +382,10 @@ async function applyToAgreement(
   if (answer.action === 'suspended' && agreement.decision !== 'suspended') {
     await applyDecision(trx, keyring, agreement.id, { decision: 'suspended', blocked: false }, 'bank');
   } else if (grants) {
-    const approved = { currency: asked.currency, dailyLimit: null, monthlyLimit: null };
+    // The bank says nothing of limits here: those that the customer has set stay, if they are in this currency.
+    const { dailyLimit, monthlyLimit } =
+      agreement.currency === asked.currency ? agreement : { dailyLimit: null, monthlyLimit: null };
+    const approved = { currency: asked.currency, dailyLimit, monthlyLimit };
     await applyDecision(
       trx,
       keyring,
