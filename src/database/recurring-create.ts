@@ -1,6 +1,5 @@
 import type { Frequency } from '../domain/calendar';
 import { Failure, type Problem } from '../domain/failures';
-import { formatAmount } from '../domain/money';
 import { permitted } from '../domain/recurring';
 import { lockAgreement } from './agreement';
 import { row, rows, type Transaction } from './connection';
@@ -106,7 +105,7 @@ export async function createSchedule(
       cause: caller.role,
       details: {
         agreementId,
-        amount: formatAmount(terms.amount, terms.currency),
+        amount: terms.amount,
         currency: terms.currency,
         frequency: terms.frequency,
         interval: terms.interval,

@@ -533,6 +533,19 @@ describe('the record', () => {
     ]);
   });
 
+  it('counts money in minor units, as that of every charge does', async () => {
+    const id = await schedule({ amount: 150_050n });
+    await advance(id);
+    const written = await rows(
+      db,
+      `SELECT DISTINCT details->>'amount' AS amount FROM events
+       WHERE resource_id = :id AND type = 'schedule.created'
+          OR details->>'scheduleId' = :id AND type = 'billing_request.accepted'`,
+      { id },
+    );
+    expect(written).toEqual([{ amount: '150050' }]);
+  });
+
   it('takes no second billing in hand, whoever writes it', async () => {
     const id = await schedule();
     await advance(id);
