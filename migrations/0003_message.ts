@@ -77,8 +77,8 @@ export async function up(knex: Knex): Promise<void> {
     );
 
     GRANT SELECT, INSERT ON events TO assent_app;
-    GRANT SELECT, INSERT, UPDATE ON webhook_deliveries TO assent_app;
-    GRANT SELECT, INSERT ON webhook_attempts TO assent_app;
+    GRANT SELECT, INSERT ON webhook_deliveries, webhook_attempts TO assent_app;
+    GRANT UPDATE (status, carrier, attempts, finished_at) ON webhook_deliveries TO assent_app;
     GRANT SELECT, INSERT, UPDATE, DELETE ON outbox TO assent_app;
   `);
 }

@@ -145,8 +145,14 @@ export async function up(knex: Knex): Promise<void> {
       UNIQUE (billing_request_id, kind, outcome, bank_transaction_id, decline_reason)
     );
 
-    GRANT SELECT, INSERT, UPDATE ON agreements, intents, billing_requests TO assent_app;
-    GRANT SELECT, INSERT ON reconciliation_exceptions TO assent_app;
+    GRANT SELECT, INSERT ON agreements, intents, billing_requests, reconciliation_exceptions TO assent_app;
+    -- Who, whom and how much are for good: what ends a charge cannot make it another one.
+    GRANT UPDATE (decision, blocked, currency, daily_limit, monthly_limit, spent_day, spent_day_total, spent_month,
+      spent_month_total, sequence, updated_at) ON agreements TO assent_app;
+    GRANT UPDATE (status, reason, customer_decision, daily_limit, monthly_limit, block_merchant, closed_at, sequence)
+      ON intents TO assent_app;
+    GRANT UPDATE (status, closed_by, decline_reason, bank_transaction_id, bank_metadata, answer_action, counted_day,
+      counted_month, closed_at, sequence) ON billing_requests TO assent_app;
   `);
 }
 

@@ -92,7 +92,12 @@ export async function up(knex: Knex): Promise<void> {
     );
     CREATE UNIQUE INDEX schedule_holds_one_open ON schedule_holds (schedule_id, reason) WHERE to_at IS NULL;
 
-    GRANT SELECT, INSERT, UPDATE ON schedules, billings, schedule_holds TO assent_app;
+    GRANT SELECT, INSERT ON schedules, billings, schedule_holds TO assent_app;
+    -- Between whom, in which currency and on which dates is for good.
+    GRANT UPDATE (amount, description, metadata, end_at, max_billings, status, paused, next_n, next_due_at, noticed_n,
+      ran, failed_in_a_row, acts_at, sequence, updated_at) ON schedules TO assent_app;
+    GRANT UPDATE (status, reason, attempts, retry_at, closed_at) ON billings TO assent_app;
+    GRANT UPDATE (to_at) ON schedule_holds TO assent_app;
   `);
 }
 

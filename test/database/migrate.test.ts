@@ -71,6 +71,14 @@ describe('the migrations', () => {
       "UPDATE entities SET type = 'bank'",
       'DELETE FROM customers',
       'DELETE FROM signing_keys',
+      'UPDATE billing_requests SET amount = 1',
+      "UPDATE billing_requests SET merchant_id = 'mch_other'",
+      'UPDATE intents SET expires_at = now()',
+      "UPDATE agreements SET customer_id = 'cus_other'",
+      'UPDATE schedules SET start_at = now()',
+      "UPDATE webhook_deliveries SET body_sealed = ''",
+      "UPDATE events SET cause = 'bank'",
+      'DELETE FROM reconciliation_exceptions',
     ]) {
       await expect(test.db.raw(statement)).rejects.toMatchObject({ code: '42501' });
     }
