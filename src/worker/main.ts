@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { DefaultLogger, NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
+import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { createBillingRequestActivities } from '../activities/billing-request';
 import { createIntentActivities } from '../activities/intent';
@@ -15,6 +15,8 @@ import { connectionOptions, lazyClient } from '../temporal/connection';
 import { createRelay } from '../temporal/relay';
 import { TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../workflows/messages';
 import { BUNDLE_PATH } from './bundle';
+import { runTogether, stopAll } from './run';
+import { sdkLogger } from './sdk-log';
 
 /**
  * The worker process: it runs the workflows and their effects, and carries to Temporal what the outbox still
@@ -57,9 +59,7 @@ const WEBHOOKS: Partial<WorkerOptions> = {
 async function main(): Promise<void> {
   const config = requireServers(readConfig(process.env));
   const log = createLogger(config, 'worker');
-  Runtime.install({
-    logger: new DefaultLogger('WARN', ({ level, message }) => log.warn({ level }, message)),
-  });
+  Runtime.install({ logger: sdkLogger(log) });
 
   const keyring = readKeyring(config.ASSENT_KEYS);
   const db = openDatabase(config.DATABASE_URL, config.DATABASE_POOL);
@@ -99,7 +99,7 @@ async function main(): Promise<void> {
   relay.watch();
   log.info({ pid: process.pid }, 'worker is ready');
   try {
-    await Promise.all(workers.map((worker) => worker.run()));
+    await runTogether(workers);
   } finally {
     await relay.stop();
     await connector.close();
@@ -134,9 +134,7 @@ function stopOnSignals(workers: Worker[], log: Logger): void {
       if (stopping) return;
       stopping = true;
       log.info({ signal }, 'worker drains and stops');
-      for (const worker of workers) {
-        if (worker.getState() === 'RUNNING') worker.shutdown();
-      }
+      stopAll(workers);
     });
   }
 }
