@@ -210,6 +210,8 @@ export function createApp(deps: ApiDeps): Express {
   app.set('query parser', false);
   app.set('etag', false);
   app.enable('case sensitive routing');
+  // Idempotency keys count per path: a second spelling of one would let a repeat charge again.
+  app.enable('strict routing');
   app.use(requestLog(deps.log));
   app.use(helmet());
   app.use((_req, res, next) => {

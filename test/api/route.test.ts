@@ -166,6 +166,7 @@ describe('what is not there', () => {
     ['DELETE', '/v1/webhooks/endpoint'],
     ['GET', '/v1/provider/merchants'],
     ['GET', '/V1/WEBHOOKS/ENDPOINT'],
+    ['GET', '/v1/webhooks/endpoint/'],
     ['GET', '/v1/%ff'],
   ])('%s %s is a 404 envelope', async (method, path) => {
     expect(await provider.send(method, path)).toMatchObject({
