@@ -21,8 +21,15 @@ import { createApp } from './app';
 const DRAIN_MS = 8_000;
 /** A request that takes longer to arrive than this is not one of ours. */
 const REQUEST_TIMEOUT_MS = 30_000;
+/**
+ * How long a connection without requests is kept: longer than balancers keep theirs (60 s with most), or now and
+ * then one would send a request into a connection that is just being closed, and tell its caller 502.
+ */
+const KEEP_ALIVE_MS = 75_000;
 /** How often what has expired is swept away. */
 const SWEEP_MS = 60_000;
+/** Rounds of one sweep, of a thousand rows each: more than a process takes in between two, and an end all the same. */
+const SWEEP_ROUNDS = 60;
 
 async function main(): Promise<void> {
   const config = requireServers(readConfig(process.env));
@@ -43,6 +50,7 @@ async function main(): Promise<void> {
   const port = config.PORT + config.PORT_OFFSET;
   const server = app.listen(port);
   server.requestTimeout = REQUEST_TIMEOUT_MS;
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
   await listening(server, port);
   log.info({ port }, 'API is ready');
   const sweeper = setInterval(() => void sweep(db, log), SWEEP_MS);
@@ -82,8 +90,11 @@ async function drained(server: Server): Promise<void> {
 
 async function sweep(db: Database, log: Logger): Promise<void> {
   try {
-    await expireKeys(db);
-    await deleteFullBuckets(db);
+    let more = true;
+    for (let round = 0; more && round < SWEEP_ROUNDS; round++) {
+      const [keys, buckets] = await Promise.all([expireKeys(db), deleteFullBuckets(db)]);
+      more = keys || buckets;
+    }
   } catch (error) {
     log.warn({ err: error }, 'what has expired is left for the next sweep');
   }

@@ -1,4 +1,4 @@
-import { row, type Executor, type Transaction } from './connection';
+import { row, rows, type Executor, type Transaction } from './connection';
 import type { Keyring } from './keyring';
 import { open, seal, type SealedPlace } from './sealing';
 
@@ -98,24 +98,29 @@ export async function storeAnswer(
 /** Most rows that one housekeeping statement touches, so that it never holds locks for long. */
 const SWEEP = 1_000;
 
-/** Deletes keys past their time, and the secrets in answers that no longer show them. */
-export async function expireKeys(db: Executor): Promise<void> {
-  await row(
+/**
+ * Deletes keys past their time, and the secrets in answers that no longer show them.
+ *
+ * @returns whether there may be more of either
+ */
+export async function expireKeys(db: Executor): Promise<boolean> {
+  const deleted = await rows(
     db,
     `DELETE FROM idempotency_keys WHERE (caller_id, path, key) IN (
        SELECT caller_id, path, key FROM idempotency_keys WHERE expires_at <= clock_timestamp()
-       LIMIT :sweep FOR UPDATE SKIP LOCKED)`,
+       LIMIT :sweep FOR UPDATE SKIP LOCKED) RETURNING true`,
     { sweep: SWEEP },
   );
-  await row(
+  const hidden = await rows(
     db,
     `UPDATE idempotency_keys SET answer_sealed = secret_free_sealed, secret_free_sealed = NULL
      WHERE (caller_id, path, key) IN (
        SELECT caller_id, path, key FROM idempotency_keys
        WHERE secret_free_sealed IS NOT NULL AND created_at < clock_timestamp() - :shown::interval
-       LIMIT :sweep FOR UPDATE SKIP LOCKED)`,
+       LIMIT :sweep FOR UPDATE SKIP LOCKED) RETURNING true`,
     { sweep: SWEEP, shown: SECRETS_SHOWN },
   );
+  return deleted.length === SWEEP || hidden.length === SWEEP;
 }
 
 function identity({ callerId, path, key }: KeyedRequest) {

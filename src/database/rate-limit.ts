@@ -1,4 +1,4 @@
-import { row, type Executor } from './connection';
+import { row, rows, type Executor } from './connection';
 
 /**
  * Token buckets shared by every process, as one row and one statement each (GCRA): instead of a count the
@@ -54,12 +54,17 @@ export async function takeToken(db: Executor, key: string, rate: BucketRate): Pr
 /** Most rows that one housekeeping statement deletes, so that it never holds locks for long. */
 const SWEEP = 1_000;
 
-/** Forgets buckets that are full: a caller without a row has a full one. */
-export async function deleteFullBuckets(db: Executor): Promise<void> {
-  await row(
+/**
+ * Forgets buckets that are full: a caller without a row has a full one.
+ *
+ * @returns whether there may be more
+ */
+export async function deleteFullBuckets(db: Executor): Promise<boolean> {
+  const deleted = await rows(
     db,
     `DELETE FROM rate_limits WHERE key IN (
-       SELECT key FROM rate_limits WHERE full_at < clock_timestamp() LIMIT :sweep FOR UPDATE SKIP LOCKED)`,
+       SELECT key FROM rate_limits WHERE full_at < clock_timestamp() LIMIT :sweep FOR UPDATE SKIP LOCKED) RETURNING true`,
     { sweep: SWEEP },
   );
+  return deleted.length === SWEEP;
 }

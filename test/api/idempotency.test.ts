@@ -261,6 +261,19 @@ describe('the sweep', () => {
     expect(left).toContainEqual({ key: young.key });
     expect(left).not.toContainEqual({ key: old.key });
   });
+
+  it('takes bounded steps, each of which says whether more is left', async () => {
+    const { callerId } = fresh();
+    await row(
+      test.db,
+      `INSERT INTO idempotency_keys (caller_id, path, key, request_hash, http_status, answer_sealed, created_at, expires_at)
+       SELECT :callerId, '/v1/old', 'old ' || n, decode(repeat('00', 32), 'hex'), 200, '', now() - interval '8 days',
+         now() - interval '1 day' FROM generate_series(1, 1001) n`,
+      { callerId },
+    );
+    expect(await expireKeys(test.db)).toBe(true);
+    expect(await expireKeys(test.db)).toBe(false);
+  });
 });
 
 describe('work that is accepted', () => {

@@ -67,4 +67,14 @@ describe('a token bucket', () => {
     expect(left?.keys).toContain('kept');
     expect(left?.keys).not.toContain('full');
   });
+
+  it('are forgotten in bounded steps, each of which says whether more are left', async () => {
+    await row(
+      test.db,
+      `INSERT INTO rate_limits (key, full_at, asked_at, admitted)
+       SELECT 'old ' || n, now() - interval '1 hour', now() - interval '1 hour', true FROM generate_series(1, 1001) n`,
+    );
+    expect(await deleteFullBuckets(test.db)).toBe(true);
+    expect(await deleteFullBuckets(test.db)).toBe(false);
+  });
 });
