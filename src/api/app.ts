@@ -23,6 +23,7 @@ import {
   updateBody,
 } from './customer';
 import type { ApiDeps } from './deps';
+import { feedQuery, listEvents } from './event-feed';
 import { livenessEndpoint, readinessEndpoint } from './health';
 import {
   intentBody,
@@ -46,7 +47,20 @@ import { route, serve, type Route } from './route';
 import { tokenEndpoint } from './token';
 import { historyQuery, listHistory } from './transaction';
 import { advanceBody, advanceClock, showClock } from './sandbox-clock';
-import { changeEndpoint, endpointBody, showEndpoint } from './webhook-endpoint';
+import {
+  deliveriesQuery,
+  deliveryPath,
+  listWebhookDeliveries,
+  showWebhookDelivery,
+} from './webhook-delivery';
+import {
+  changeEndpoint,
+  endpointBody,
+  finishRotation,
+  rotateSecret,
+  sendTestEvent,
+  showEndpoint,
+} from './webhook-endpoint';
 
 /** The whole API on one page. Each entry: who may call it, which bucket pays, what it takes, what does it. */
 export function routes(deps: ApiDeps): Route[] {
@@ -182,6 +196,42 @@ export function routes(deps: ApiDeps): Route[] {
       '/v1/webhooks/endpoint',
       { roles: ['bank', 'merchant', 'provider'], limit: 'caller', body: endpointBody(deps.config) },
       changeEndpoint,
+    ),
+    route(
+      'post',
+      '/v1/webhooks/endpoint/rotate-secret',
+      { roles: ['bank', 'merchant', 'provider'], limit: 'caller', idempotent: true },
+      rotateSecret,
+    ),
+    route(
+      'post',
+      '/v1/webhooks/endpoint/rotate-secret/finish',
+      { roles: ['bank', 'merchant', 'provider'], limit: 'caller' },
+      finishRotation,
+    ),
+    route(
+      'post',
+      '/v1/webhooks/endpoint/test',
+      { roles: ['bank', 'merchant', 'provider'], limit: 'caller', status: 202, idempotent: true },
+      sendTestEvent,
+    ),
+    route(
+      'get',
+      '/v1/webhooks/deliveries',
+      { roles: ['bank', 'merchant', 'provider'], limit: 'caller', query: deliveriesQuery },
+      listWebhookDeliveries,
+    ),
+    route(
+      'get',
+      '/v1/webhooks/deliveries/:deliveryId',
+      { roles: ['bank', 'merchant', 'provider'], limit: 'caller', params: deliveryPath },
+      showWebhookDelivery,
+    ),
+    route(
+      'get',
+      '/v1/events',
+      { roles: ['bank', 'merchant', 'provider'], limit: 'caller', query: feedQuery },
+      listEvents,
     ),
 
     ...(deps.config.ASSENT_MODE === 'sandbox' ? sandboxRoutes() : []),

@@ -90,6 +90,9 @@ const wholeNumber = (min: number, max: number) =>
     .transform(Number)
     .pipe(z.number().min(min).max(max));
 
+/** How many things one answer of a list holds. */
+export const pageSize = wholeNumber(1, 100).default(20);
+
 /** Far more pages than anybody turns; an offset beyond it would only make Postgres count. */
 const PAGE_MAX = 100_000;
 
@@ -99,7 +102,7 @@ const PAGE_MAX = 100_000;
  */
 export const pagination = <Field extends string>(sortable: readonly [Field, ...Field[]]) => ({
   page: wholeNumber(1, PAGE_MAX).default(1),
-  limit: wholeNumber(1, 100).default(20),
+  limit: pageSize,
   sortBy: z.enum(sortable).default(() => sortable[0]),
   sortOrder: z.enum(['asc', 'desc']).default('desc'),
 });

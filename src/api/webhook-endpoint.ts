@@ -1,6 +1,14 @@
 import { z } from 'zod';
 import type { Config } from '../config';
-import { findWebhookEndpoint, setWebhookUrl } from '../database/webhook-endpoint';
+import { announce } from '../database/webhook';
+import {
+  findWebhookEndpoint,
+  finishSecretRotation,
+  newWebhookSecret,
+  rotateWebhookSecret,
+  setWebhookUrl,
+} from '../database/webhook-endpoint';
+import { formatInstant } from '../domain/calendar';
 import { Failure } from '../domain/failures';
 import type { Answer, Reply } from './answer';
 import { webUrl } from './fields';
@@ -32,6 +40,49 @@ export async function changeEndpoint({
     return {
       message: body.url === null ? 'No more webhooks are sent' : 'Webhooks are sent here from now on',
       data: { url: body.url },
+    };
+  });
+}
+
+export async function rotateSecret({
+  accept,
+  caller,
+  deps,
+}: Call<undefined, unknown, unknown>): Promise<Reply> {
+  return accept(async (trx) => {
+    const webhookSecret = newWebhookSecret();
+    const until = await rotateWebhookSecret(trx, deps.ring, caller.entityId, webhookSecret);
+    const data = { previousSecretValidUntil: formatInstant(until) };
+    return {
+      message: 'Give your receiver this secret beside the old one, then finish the rotation',
+      data: { webhookSecret, ...data },
+      dataWithoutSecrets: data,
+    };
+  });
+}
+
+export async function finishRotation({ accept, caller }: Call<undefined, unknown, unknown>): Promise<Reply> {
+  return accept(async (trx) => {
+    await finishSecretRotation(trx, caller.entityId);
+    return { message: 'Webhooks are signed with your newest secret alone' };
+  });
+}
+
+export async function sendTestEvent({
+  accept,
+  caller,
+  deps,
+}: Call<undefined, unknown, unknown>): Promise<Reply> {
+  return accept(async (trx) => {
+    const [deliveryId] = await announce(trx, deps.ring, [
+      { entityId: caller.entityId, webhookType: 'webhook.test', items: [{ sequence: 1, text: 'It works' }] },
+    ]);
+    const endpoint = await findWebhookEndpoint(trx, caller.entityId);
+    return {
+      message: endpoint?.url
+        ? 'A test event is on its way'
+        : 'You have no webhook URL: the test event is in your events feed and goes nowhere else',
+      data: { deliveryId },
     };
   });
 }

@@ -47,6 +47,45 @@ export async function setWebhookUrl(db: Executor, entityId: string, url: string 
   );
 }
 
+/** How long the old secret stays good after a rotation, so that a receiver can be given the new one meanwhile. */
+const ROTATION = '24 hours';
+
+/**
+ * Puts a new secret beside the one in use, which stays good for 24 h from now; returns until when.
+ *
+ * During a rotation the secret that it began with stays the old one, and the new one is replaced: whoever asks
+ * again has most likely not got the answer, and their receiver knows nothing but the old one.
+ */
+export async function rotateWebhookSecret(
+  db: Executor,
+  ring: Keyring,
+  entityId: string,
+  secret: string,
+): Promise<Date> {
+  const rotated = await row<{ until: Date }>(
+    db,
+    `UPDATE webhook_endpoints
+     SET previous_secret_sealed = CASE WHEN previous_secret_until > clock_timestamp()
+                                       THEN previous_secret_sealed ELSE secret_sealed END,
+         previous_secret_until = clock_timestamp() + :rotation::interval,
+         secret_sealed = :secret
+     WHERE entity_id = :entityId RETURNING previous_secret_until AS until`,
+    { entityId, rotation: ROTATION, secret: seal(ring, secret, placeOf(entityId)) },
+  );
+  if (!rotated) throw new Error(`${entityId} has no webhook endpoint row`);
+  return rotated.until;
+}
+
+/** From now on the new secret is good alone; without a rotation nothing changes. */
+export async function finishSecretRotation(db: Executor, entityId: string): Promise<void> {
+  await row(
+    db,
+    `UPDATE webhook_endpoints SET previous_secret_sealed = NULL, previous_secret_until = NULL
+     WHERE entity_id = :entityId`,
+    { entityId },
+  );
+}
+
 /** The columns of `webhook_endpoints w` that `openWebhookSecrets` takes. */
 export const SEALED_SECRETS = `w.secret_sealed AS "secretSealed",
   CASE WHEN w.previous_secret_until > clock_timestamp() THEN w.previous_secret_sealed END AS "previousSecretSealed"`;

@@ -1,4 +1,6 @@
 import type { Role } from '../domain/entity';
+import type { DeliveryStatus } from '../domain/lifecycle';
+import type { WebhookType } from '../domain/webhook';
 import { bodyWithSignature } from '../domain/webhook-signature';
 import { row, rows, type Database, type Executor } from './connection';
 import { newId } from './ids';
@@ -19,21 +21,6 @@ import { openWebhookSecrets, SEALED_SECRETS, type SealedSecrets } from './webhoo
  * passing. Whatever that attempt leaves undone, and all that has no carrier, goes to the workflow
  * `webhook-delivery/<id>`.
  */
-type WebhookType =
-  | 'billing.intent'
-  | 'billing.request'
-  | 'billing.intent.response'
-  | 'billing.response'
-  | 'billing.closed'
-  | 'billing.intent.closed'
-  | 'decision.updated'
-  | 'refund.request'
-  | 'refund.response'
-  | 'recurring.upcoming'
-  | 'recurring.updated'
-  | 'billing.credit'
-  | 'migration.completed'
-  | 'webhook.test';
 
 export interface Announcement {
   /** The recipient. */
@@ -52,7 +39,7 @@ export interface DeliveryToAttempt extends SealedSecrets {
   id: string;
   entityId: string;
   webhookType: WebhookType;
-  status: 'pending' | 'delivered' | 'failed';
+  status: DeliveryStatus;
   /** How many attempts are behind it. */
   attempts: number;
   /** The recipient's URL now, which may be another one than when it was announced. */
@@ -84,7 +71,7 @@ export interface Attempt {
 }
 
 export interface DeliveryState {
-  status: 'pending' | 'delivered' | 'failed';
+  status: DeliveryStatus;
   attempts: number;
 }
 
@@ -328,7 +315,8 @@ export async function handOver(trx: Executor, deliveryIds: string[], carrier: st
   return handed.length;
 }
 
-function bodyPlace(deliveryId: string) {
+/** What a delivery's body is sealed for. */
+export function bodyPlace(deliveryId: string) {
   return `webhook_deliveries.body_sealed:${deliveryId}` as const;
 }
 

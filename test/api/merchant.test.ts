@@ -102,29 +102,3 @@ describe('the trust level', () => {
     expect(await trust(provider.entityId)).toMatchObject({ status: 404 });
   });
 });
-
-describe('the webhook endpoint', () => {
-  it('is shown and changed by its owner, and may be none', async () => {
-    const path = '/v1/webhooks/endpoint';
-    const merchant = await enter(api, 'merchant', { webhookUrl: 'https://one.example/' });
-    expect((await merchant.send('GET', path)).body.data).toEqual({ url: 'https://one.example/' });
-    expect((await merchant.send('PUT', path, { url: 'https://two.example/x' })).body.data).toEqual({
-      url: 'https://two.example/x',
-    });
-    expect((await merchant.send('GET', path)).body.data).toEqual({ url: 'https://two.example/x' });
-    expect(await merchant.send('PUT', path, { url: null })).toMatchObject({ status: 200 });
-    expect((await merchant.send('GET', path)).body.data).toEqual({ url: null });
-    expect((await provider.send('GET', path)).body.data).toEqual({ url: null });
-  });
-
-  it('takes http only where private webhooks are allowed', async () => {
-    const strict = await serveApi(test.db, {
-      settings: { ALLOW_PRIVATE_WEBHOOKS: 'false' },
-    });
-    const bank = await enter(strict, 'bank');
-    const put = (url: string) => bank.send('PUT', '/v1/webhooks/endpoint', { url });
-    expect(await put('http://a.example')).toMatchObject({ status: 400 });
-    expect(await put('https://a.example')).toMatchObject({ status: 200 });
-    await strict.close();
-  });
-});

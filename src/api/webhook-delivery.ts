@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import {
+  DELIVERY_SORTS,
+  listDeliveries,
+  readDelivery,
+  type DeliveryRecord,
+} from '../database/webhook-delivery';
+import { formatInstant } from '../domain/calendar';
+import { Failure } from '../domain/failures';
+import { WEBHOOK_DELIVERY, type DeliveryStatus } from '../domain/lifecycle';
+import { WEBHOOK_TYPES } from '../domain/webhook';
+import type { Answer } from './answer';
+import { id, pagination } from './fields';
+import type { Call } from './route';
+
+/** What was sent to the caller's webhook URL, and how that went. */
+
+export const deliveriesQuery = z.strictObject({
+  status: z.enum(Object.keys(WEBHOOK_DELIVERY) as [DeliveryStatus, ...DeliveryStatus[]]).optional(),
+  webhookType: z.enum(WEBHOOK_TYPES).optional(),
+  ...pagination(Object.keys(DELIVERY_SORTS) as ['createdAt', 'webhookType']),
+});
+
+export async function listWebhookDeliveries({
+  caller,
+  query,
+  deps,
+}: Call<undefined, z.output<typeof deliveriesQuery>, unknown>): Promise<Answer> {
+  const { status, webhookType, ...page } = query;
+  const found = await listDeliveries(deps.db, caller.entityId, { status, webhookType }, page);
+  return {
+    message: found.total === 1 ? '1 delivery' : `${found.total} deliveries`,
+    data: {
+      deliveries: found.deliveries.map(shown),
+      total: found.total,
+      page: page.page,
+      limit: page.limit,
+    },
+  };
+}
+
+export const deliveryPath = z.strictObject({ deliveryId: id('delivery') });
+
+export async function showWebhookDelivery({
+  caller,
+  params,
+  deps,
+}: Call<undefined, unknown, z.output<typeof deliveryPath>>): Promise<Answer> {
+  const delivery = await readDelivery(deps.db, caller.entityId, params.deliveryId);
+  if (!delivery) throw noSuchDelivery();
+  return { message: `The delivery is ${delivery.status}`, data: shown(delivery) };
+}
+
+function noSuchDelivery(): Failure {
+  return new Failure('not_found', 'You have no such delivery');
+}
+
+function shown(delivery: DeliveryRecord) {
+  return {
+    ...delivery,
+    createdAt: formatInstant(delivery.createdAt),
+    finishedAt: delivery.finishedAt && formatInstant(delivery.finishedAt),
+    attempts: delivery.attempts.map((attempt) => ({ ...attempt, at: formatInstant(attempt.at) })),
+  };
+}

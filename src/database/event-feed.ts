@@ -1,0 +1,78 @@
+import type { WebhookType } from '../domain/webhook';
+import { row, rows, type Executor } from './connection';
+import type { Keyring } from './keyring';
+import { open } from './sealing';
+import { bodyPlace } from './webhook';
+
+/**
+ * The events feed: everything that was announced to an entity, in one order without gaps, for whoever has been
+ * away and catches up.
+ *
+ * Transactions commit in another order than they begin, so neither a time nor an id tells a reader that nothing
+ * will appear before what it has seen. The transaction's number does, with one condition: a reader gets only
+ * what was written by transactions older than the oldest one still open. All of those have ended, what they
+ * wrote is all there is, and whatever comes later has a higher number.
+ *
+ * The price is that one long writing transaction, also in another database of the same server, holds the feed
+ * back, of every entity; nothing is lost, and webhooks go out meanwhile. Those of the service are short, and what
+ * holds one up has an end: `openDatabase` has Postgres end a statement, or a pause between two, after 10 s, also
+ * where the process or its network has died. Readers, backups among them, have no number and hold back nothing.
+ */
+export interface FeedEvent {
+  eventId: string;
+  webhookType: WebhookType;
+  /** As the webhook has it: RFC 3339, UTC. */
+  timestamp: string;
+  /** The items of the webhook. */
+  data: unknown[];
+}
+
+/** The place of an event in its entity's order. */
+export interface FeedPosition {
+  /** The number of the transaction that wrote it, an unsigned 64-bit integer in decimal. */
+  xid: string;
+  eventId: string;
+}
+
+/** Transactions are numbered from 3: this is before the first event. */
+export const FEED_START: FeedPosition = { xid: '0', eventId: '' };
+
+/** Undefined where the entity has no such event. */
+export async function findFeedPosition(
+  db: Executor,
+  entityId: string,
+  eventId: string,
+): Promise<FeedPosition | undefined> {
+  return row<FeedPosition>(
+    db,
+    `SELECT created_xid::text AS xid, event_id AS "eventId" FROM webhook_deliveries
+     WHERE event_id = :eventId AND entity_id = :entityId`,
+    { eventId, entityId },
+  );
+}
+
+/**
+ * The entity's next events after a position, at most `limit`. Fewer say nothing: an empty page is the end for now.
+ *
+ * @throws KeyringError where the ring lacks a key that a body was sealed with
+ */
+export async function readFeed(
+  db: Executor,
+  keyring: Keyring,
+  entityId: string,
+  after: FeedPosition,
+  limit: number,
+): Promise<FeedEvent[]> {
+  const found = await rows<{ id: string; eventId: string; bodySealed: Buffer }>(
+    db,
+    `SELECT id, event_id AS "eventId", body_sealed AS "bodySealed" FROM webhook_deliveries
+     WHERE entity_id = :entityId AND (created_xid, event_id) > (:xid::xid8, :eventId)
+       AND created_xid < pg_snapshot_xmin(pg_current_snapshot())
+     ORDER BY created_xid, event_id LIMIT :limit`,
+    { entityId, ...after, limit },
+  );
+  return found.map(({ id, eventId, bodySealed }) => {
+    const body = JSON.parse(open(keyring, bodySealed, bodyPlace(id))) as Omit<FeedEvent, 'eventId'>;
+    return { eventId, webhookType: body.webhookType, timestamp: body.timestamp, data: body.data };
+  });
+}

@@ -1,0 +1,97 @@
+import { groupBy } from '../domain/group';
+import type { DeliveryStatus } from '../domain/lifecycle';
+import type { WebhookType } from '../domain/webhook';
+import { row, rows, type Executor } from './connection';
+
+/** Deliveries as their recipient reads them. */
+export interface DeliveryRecord {
+  deliveryId: string;
+  eventId: string;
+  webhookType: WebhookType;
+  batchId: string | null;
+  status: DeliveryStatus;
+  createdAt: Date;
+  /** When it was delivered or given up. */
+  finishedAt: Date | null;
+  /** Oldest first. */
+  attempts: AttemptRecord[];
+}
+
+export interface AttemptRecord {
+  /** When it ended. */
+  at: Date;
+  /** The receiver's HTTP status; null where no answer came. */
+  status: number | null;
+  durationMs: number;
+  /** Null where it succeeded. */
+  error: string | null;
+}
+
+/**
+ * Most attempts that are shown with a delivery, the latest ones. The table of retries makes twelve; only a delivery
+ * that is sent again by hand over and over has more than these.
+ */
+const ATTEMPTS_SHOWN = 50;
+
+const COLUMNS = `d.id AS "deliveryId", d.event_id AS "eventId", d.webhook_type AS "webhookType",
+  d.batch_id AS "batchId", d.status, d.created_at AS "createdAt", d.finished_at AS "finishedAt"`;
+
+type Delivery = Omit<DeliveryRecord, 'attempts'>;
+
+/** Undefined where the entity has no such delivery. */
+export async function readDelivery(
+  db: Executor,
+  entityId: string,
+  deliveryId: string,
+): Promise<DeliveryRecord | undefined> {
+  const delivery = await row<Delivery>(
+    db,
+    `SELECT ${COLUMNS} FROM webhook_deliveries d WHERE d.id = :deliveryId AND d.entity_id = :entityId`,
+    { deliveryId, entityId },
+  );
+  return delivery && (await withAttempts(db, [delivery]))[0];
+}
+
+export const DELIVERY_SORTS = { createdAt: 'd.created_at', webhookType: 'd.webhook_type' } as const;
+
+export async function listDeliveries(
+  db: Executor,
+  entityId: string,
+  filter: { status?: DeliveryStatus | undefined; webhookType?: WebhookType | undefined },
+  page: { page: number; limit: number; sortBy: keyof typeof DELIVERY_SORTS; sortOrder: 'asc' | 'desc' },
+): Promise<{ deliveries: DeliveryRecord[]; total: number }> {
+  const where = `d.entity_id = :entityId AND (:status::text IS NULL OR d.status = :status)
+    AND (:webhookType::text IS NULL OR d.webhook_type = :webhookType)`;
+  const bindings = { entityId, status: filter.status ?? null, webhookType: filter.webhookType ?? null };
+  const counted = await row<{ total: number }>(
+    db,
+    `SELECT count(*)::int AS total FROM webhook_deliveries d WHERE ${where}`,
+    bindings,
+  );
+  const deliveries = await rows<Delivery>(
+    db,
+    // The id makes the order whole, so that no delivery is on two pages or on none.
+    `SELECT ${COLUMNS} FROM webhook_deliveries d WHERE ${where}
+     ORDER BY ${DELIVERY_SORTS[page.sortBy]} ${page.sortOrder}, d.id ${page.sortOrder}
+     LIMIT :limit OFFSET :offset`,
+    { ...bindings, limit: page.limit, offset: (page.page - 1) * page.limit },
+  );
+  return { deliveries: await withAttempts(db, deliveries), total: counted?.total ?? 0 };
+}
+
+async function withAttempts(db: Executor, deliveries: Delivery[]): Promise<DeliveryRecord[]> {
+  const attempts = await rows<{ deliveryId: string } & AttemptRecord>(
+    db,
+    `SELECT a.delivery_id AS "deliveryId", a.at, a.http_status AS status, a.duration_ms AS "durationMs", a.error
+     FROM webhook_attempts a JOIN webhook_deliveries d ON d.id = a.delivery_id
+     WHERE a.delivery_id = ANY(:ids) AND a.n > d.attempts - :shown::int ORDER BY a.delivery_id, a.n`,
+    { ids: deliveries.map((one) => one.deliveryId), shown: ATTEMPTS_SHOWN },
+  );
+  const byDelivery = groupBy(attempts, ({ deliveryId }) => deliveryId);
+  return deliveries.map((delivery) => ({
+    ...delivery,
+    attempts: (byDelivery.get(delivery.deliveryId) ?? []).map(
+      ({ at, status, durationMs, error }) => ({ at, status, durationMs, error }),
+    ),
+  }));
+}

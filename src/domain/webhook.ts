@@ -1,0 +1,19 @@
+/** What an entity can be told by webhook, and finds in its events feed. */
+export const WEBHOOK_TYPES = [
+  'billing.intent',
+  'billing.request',
+  'billing.intent.response',
+  'billing.response',
+  'billing.closed',
+  'billing.intent.closed',
+  'decision.updated',
+  'refund.request',
+  'refund.response',
+  'recurring.upcoming',
+  'recurring.updated',
+  'billing.credit',
+  'migration.completed',
+  'webhook.test',
+] as const;
+
+export type WebhookType = (typeof WEBHOOK_TYPES)[number];

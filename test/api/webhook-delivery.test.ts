@@ -1,0 +1,187 @@
+import { newId } from '../../src/database/ids';
+import { announce, recordAttempt } from '../../src/database/webhook';
+import type { WebhookType } from '../../src/domain/webhook';
+import type { Role } from '../../src/domain/entity';
+import { enter, send, serveApi, type Party, type ServedApi } from '../support/api';
+import { createTestDatabase, type TestDatabase } from '../support/database';
+
+let database: TestDatabase;
+let api: ServedApi;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  api = await serveApi(database.db, { settings: { RATE_LIMIT_CALLER: '1000/1000' } });
+});
+afterAll(async () => {
+  await api.close();
+  await database.drop();
+});
+
+const DELIVERIES = '/v1/webhooks/deliveries';
+const ROLES: Role[] = ['bank', 'merchant', 'provider'];
+const WEBHOOK_URL = 'http://127.0.0.1:9/hook';
+const RETRY = { maxAttempts: 3, retryInMs: 5_000 };
+
+async function tell(party: Party, webhookType: WebhookType = 'billing.response'): Promise<string> {
+  const [id] = await database.db.transaction((trx) =>
+    announce(trx, api.deps.ring, [
+      {
+        entityId: party.entityId,
+        webhookType,
+        batchId: newId('batch'),
+        carrier: 'billing-request/x',
+        items: [{ customerEmail: 'ada@example.com', sequence: 2 }],
+      },
+    ]),
+  );
+  return id ?? '';
+}
+
+function attempted(deliveryId: string, n: number, error: string | null, httpStatus: number | null) {
+  return recordAttempt(
+    database.db,
+    { deliveryId, n, durationMs: 7, httpStatus, error, responseHead: 'hello' },
+    RETRY,
+  );
+}
+
+async function list(
+  party: Party,
+  query = '',
+): Promise<{ deliveries: { deliveryId: string }[]; total: number }> {
+  const { status, body } = await party.send('GET', DELIVERIES + query);
+  expect(status).toBe(200);
+  return body.data as { deliveries: { deliveryId: string }[]; total: number };
+}
+
+const idsOf = ({ deliveries }: { deliveries: { deliveryId: string }[] }) =>
+  deliveries.map(({ deliveryId }) => deliveryId);
+
+describe('a delivery', () => {
+  it.each(ROLES)('is shown to its %s with all attempts, and without its body', async (role) => {
+    const party = await enter(api, role, { webhookUrl: WEBHOOK_URL });
+    const id = await tell(party);
+    await attempted(id, 1, 'no answer within 2000 ms', null);
+    await attempted(id, 2, 'HTTP 503', 503);
+    await attempted(id, 3, null, 200);
+
+    const { status, body } = await party.send('GET', `${DELIVERIES}/${id}`);
+    expect(status).toBe(200);
+    const moment = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]{12}Z$/) as string;
+    expect(body.data).toEqual({
+      deliveryId: id,
+      eventId: expect.stringMatching(/^evt_/) as string,
+      webhookType: 'billing.response',
+      batchId: expect.stringMatching(/^bat_/) as string,
+      status: 'delivered',
+      createdAt: moment,
+      finishedAt: moment,
+      attempts: [
+        { at: moment, status: null, durationMs: 7, error: 'no answer within 2000 ms' },
+        { at: moment, status: 503, durationMs: 7, error: 'HTTP 503' },
+        { at: moment, status: 200, durationMs: 7, error: null },
+      ],
+    });
+  });
+
+  it('that waits for its next attempt, and one that was given up, say so', async () => {
+    const party = await enter(api, 'merchant', { webhookUrl: WEBHOOK_URL });
+    const id = await tell(party);
+    await attempted(id, 1, 'HTTP 503', 503);
+    const shown = async () => (await party.send('GET', `${DELIVERIES}/${id}`)).body.data;
+    expect(await shown()).toMatchObject({ status: 'pending', finishedAt: null });
+    await attempted(id, 2, 'HTTP 503', 503);
+    await attempted(id, 3, 'HTTP 503', 503);
+    expect(await shown()).toMatchObject({ status: 'failed', finishedAt: expect.any(String) as string });
+  });
+
+  it('of somebody else cannot be told from one that does not exist', async () => {
+    const [owner, other] = await Promise.all([enter(api, 'bank'), enter(api, 'bank')]);
+    const id = await tell(owner);
+    const answers = await Promise.all(
+      [id, newId('delivery'), 'dlv_1', newId('event')].map((one) =>
+        other.send('GET', `${DELIVERIES}/${one}`),
+      ),
+    );
+    expect(answers[0]).toMatchObject({ status: 404, body: { success: false } });
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([404]));
+    expect(answers[0]?.body).toEqual(answers[1]?.body);
+  });
+});
+
+describe('the list of deliveries', () => {
+  it.each(ROLES)('has a %s’s own, the newest first, each with its attempts', async (role) => {
+    const [party, other] = await Promise.all([
+      enter(api, role, { webhookUrl: WEBHOOK_URL }),
+      enter(api, role, { webhookUrl: WEBHOOK_URL }),
+    ]);
+    const [first, second] = [await tell(party), await tell(party)];
+    await tell(other);
+    await attempted(first, 1, null, 204);
+    const found = await list(party);
+    expect(found).toMatchObject({ total: 2, page: 1, limit: 20 });
+    expect(found.deliveries).toMatchObject([
+      { deliveryId: second, status: 'pending', attempts: [] },
+      { deliveryId: first, status: 'delivered', attempts: [{ status: 204, error: null }] },
+    ]);
+    expect(await list(await enter(api, role))).toMatchObject({ deliveries: [], total: 0 });
+  });
+
+  it('is filtered by status and by type, one or both', async () => {
+    const party = await enter(api, 'merchant', { webhookUrl: WEBHOOK_URL });
+    const response = await tell(party, 'billing.response');
+    const delivered = await tell(party, 'billing.response');
+    const upcoming = await tell(party, 'recurring.upcoming');
+    await attempted(delivered, 1, null, 200);
+    expect(idsOf(await list(party, '?status=delivered'))).toEqual([delivered]);
+    expect(idsOf(await list(party, '?webhookType=recurring.upcoming'))).toEqual([upcoming]);
+    expect(await list(party, '?status=pending&webhookType=billing.response')).toMatchObject({
+      deliveries: [{ deliveryId: response }],
+      total: 1,
+    });
+    expect(await list(party, '?status=failed')).toMatchObject({ deliveries: [], total: 0 });
+  });
+
+  it('is read page by page without overlap or gap, in either order', async () => {
+    const party = await enter(api, 'merchant', { webhookUrl: WEBHOOK_URL });
+    const all: string[] = [];
+    for (let i = 0; i < 5; i++) {
+      all.push(await tell(party, i % 2 === 0 ? 'billing.response' : 'recurring.updated'));
+    }
+    const read = async (order: string) => {
+      const pages = await Promise.all(
+        [1, 2, 3, 4].map((page) => list(party, `?limit=2&page=${page}${order}`)),
+      );
+      expect(pages.map(({ deliveries }) => deliveries.length)).toEqual([2, 2, 1, 0]);
+      return pages.flatMap(idsOf);
+    };
+    expect(await read('')).toEqual(all.toReversed());
+    expect(await read('&sortOrder=asc')).toEqual(all);
+    const even = all.filter((_, i) => i % 2 === 0);
+    const odd = all.filter((_, i) => i % 2 === 1);
+    expect(await read('&sortBy=webhookType&sortOrder=asc')).toEqual([...even, ...odd]);
+  });
+
+  it.each([
+    ['status=open', 'query.status'],
+    ['webhookType=billing', 'query.webhookType'],
+    ['limit=101', 'query.limit'],
+    ['page=0', 'query.page'],
+    ['sortBy=url', 'query.sortBy'],
+    ['sortOrder=up', 'query.sortOrder'],
+    ['merchantId=mch_1', 'query.merchantId'],
+    ['page=1&page=2', 'query.page'],
+  ])('with %s is a 400 that says what is wrong', async (query, path) => {
+    const party = await enter(api, 'merchant');
+    expect(await party.send('GET', `${DELIVERIES}?${query}`)).toMatchObject({
+      status: 400,
+      body: { errors: [{ path }] },
+    });
+  });
+});
+
+test.each([
+  ['GET', DELIVERIES],
+  ['GET', `${DELIVERIES}/${newId('delivery')}`],
+])('%s %s is refused without a token', async (method, path) => {
+  expect(await send(api.url, method, path)).toMatchObject({ status: 401 });
+});

@@ -1,0 +1,165 @@
+import { row, rows, type Database, type Transaction } from '../../src/database/connection';
+import { createEntity } from '../../src/database/entity';
+import { FEED_START, findFeedPosition, readFeed, type FeedEvent } from '../../src/database/event-feed';
+import { newId } from '../../src/database/ids';
+import { makeKeyring, readKeyring } from '../../src/database/keyring';
+import { announce } from '../../src/database/webhook';
+import { createTestDatabase, type TestDatabase } from '../support/database';
+import { eventually } from '../support/engine';
+
+/** Other test files write to other databases of the same server, so what is complete may be seen a moment late. */
+
+const keyring = readKeyring(makeKeyring());
+let database: TestDatabase;
+let db: Database;
+let entityId: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = database.db;
+});
+afterAll(() => database.drop());
+beforeEach(async () => {
+  const made = await db.transaction((trx) => createEntity(trx, keyring, { type: 'merchant', name: 'M' }));
+  entityId = made?.entityId ?? '';
+});
+
+const tell = (trx: Transaction, ...names: string[]) =>
+  announce(
+    trx,
+    keyring,
+    names.map((name) => ({ entityId, webhookType: 'billing.response' as const, items: [{ name }] })),
+  );
+
+const nameOf = ({ data }: FeedEvent) => (data as { name: string }[])[0]?.name ?? '';
+
+/** A reader that remembers nothing but the last event it has seen, as a caller does. */
+class Reader {
+  readonly seen: string[] = [];
+  private last: string | undefined;
+
+  async read(limit = 100): Promise<void> {
+    const position = this.last === undefined ? FEED_START : await findFeedPosition(db, entityId, this.last);
+    if (!position) throw new Error(`${this.last} is gone`);
+    const events = await readFeed(db, keyring, entityId, position, limit);
+    this.seen.push(...events.map(nameOf));
+    this.last = events.at(-1)?.eventId ?? this.last;
+  }
+
+  async readUntil(count: number, limit?: number): Promise<void> {
+    await eventually(async () => {
+      await this.read(limit);
+      return this.seen.length >= count;
+    });
+  }
+}
+
+test('what a transaction wrote before others that commit first is not missed', async () => {
+  const reader = new Reader();
+  await db.transaction((trx) => tell(trx, 'before'));
+  await reader.readUntil(1);
+
+  const slow = await db.transaction();
+  await tell(slow, 'slow');
+  await db.transaction((trx) => tell(trx, 'quick'));
+  const [committed] = await rows<{ count: number }>(
+    db,
+    `SELECT count(*)::int AS count FROM webhook_deliveries WHERE entity_id = :entityId`,
+    { entityId },
+  );
+  expect(committed).toEqual({ count: 2 });
+  // The quick one is committed and would be the next in order; were it given out, the slow one would be behind it.
+  await reader.read();
+  expect(reader.seen).toEqual(['before']);
+
+  await slow.commit();
+  await reader.readUntil(3);
+  expect(reader.seen).toEqual(['before', 'slow', 'quick']);
+});
+
+test('what is rolled back never shows, and holds nothing back afterwards', async () => {
+  const reader = new Reader();
+  const failing = await db.transaction();
+  await tell(failing, 'never');
+  await db.transaction((trx) => tell(trx, 'kept'));
+  await reader.read();
+  expect(reader.seen).toEqual([]);
+  await failing.rollback();
+  await reader.readUntil(1);
+  expect(reader.seen).toEqual(['kept']);
+});
+
+test('a writer that never ends is ended by Postgres, and then the feed goes on', async () => {
+  const [set] = await rows<{ pause: string; statement: string }>(
+    db,
+    `SELECT current_setting('idle_in_transaction_session_timeout') AS pause,
+            current_setting('statement_timeout') AS statement`,
+  );
+  expect(set).toEqual({ pause: '10s', statement: '10s' });
+
+  const stuck = await db.transaction();
+  await stuck.raw(`SET LOCAL idle_in_transaction_session_timeout = '200ms'`);
+  await tell(stuck, 'never');
+  await db.transaction((trx) => tell(trx, 'kept'));
+  const reader = new Reader();
+  await reader.readUntil(1);
+  expect(reader.seen).toEqual(['kept']);
+  await expect(tell(stuck, 'more')).rejects.toThrow('not queryable');
+  await stuck.rollback();
+});
+
+test('one that only reads, a backup say, holds nothing back', async () => {
+  const backup = await db.transaction(undefined, { isolationLevel: 'repeatable read' });
+  await rows(backup, `SELECT count(*) FROM webhook_deliveries`);
+  await db.transaction((trx) => tell(trx, 'kept'));
+  const reader = new Reader();
+  await reader.readUntil(1);
+  await backup.rollback();
+  expect(reader.seen).toEqual(['kept']);
+});
+
+test('readers beside many writers see each event once, all in the same order, whatever their pages', async () => {
+  const WRITERS = 5;
+  const ROUNDS = 12;
+  const readers = [new Reader(), new Reader()];
+  const written = new AbortController();
+  const write = async (writer: number) => {
+    for (let round = 0; round < ROUNDS; round++) {
+      await db.transaction(async (trx) => {
+        await tell(trx, `${writer}/${round}/a`, `${writer}/${round}/b`);
+        // The later ones of a round go on for longer, so that they commit in another order than they began.
+        for (let i = 0; i < writer * 2; i++) await rows(trx, 'SELECT 1');
+      });
+    }
+  };
+  const follow = async (reader: Reader, limit: number) => {
+    while (!written.signal.aborted) await reader.read(limit);
+  };
+  const [first, second] = readers as [Reader, Reader];
+  const following = Promise.all([follow(first, 1), follow(second, 7)]);
+  await Promise.all(Array.from({ length: WRITERS }, (_, writer) => write(writer)));
+  written.abort();
+  await following;
+
+  const total = WRITERS * ROUNDS * 2;
+  const late = new Reader();
+  await Promise.all([first.readUntil(total, 1), second.readUntil(total, 7), late.readUntil(total)]);
+  expect(new Set(late.seen).size).toBe(total);
+  expect(late.seen).toHaveLength(total);
+  for (const reader of readers) expect(reader.seen).toEqual(late.seen);
+  // What one transaction announced stays together, in the order it was announced.
+  for (let i = 0; i < total; i += 2) expect(late.seen[i + 1]).toBe(late.seen[i]?.replace(/a$/, 'b'));
+});
+
+test('an unknown event, or another’s, has no place in the order', async () => {
+  await db.transaction((trx) => tell(trx, 'mine'));
+  const mine = await row<{ eventId: string }>(
+    db,
+    `SELECT event_id AS "eventId" FROM webhook_deliveries WHERE entity_id = :entityId`,
+    { entityId },
+  );
+  const eventId = mine?.eventId ?? '';
+  expect(await findFeedPosition(db, entityId, eventId)).toMatchObject({ eventId });
+  expect(await findFeedPosition(db, newId('merchant'), eventId)).toBeUndefined();
+  expect(await findFeedPosition(db, entityId, newId('event'))).toBeUndefined();
+});
