@@ -31,7 +31,7 @@ interface Request {
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH';
 
 /** Enough to sit out a restart of the API; a network that is away longer is the caller's problem. */
-const MOST_TRIES = 6;
+const MOST_TRIES = 8;
 /** A server may ask for any wait; a caller with a deadline gives it this much, per try. */
 const LONGEST_WAIT_MS = 5_000;
 /** Well above the 5 s after which the network itself gives up on its database. */

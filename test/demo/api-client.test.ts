@@ -80,6 +80,6 @@ describe('when nobody knows whether a call was heard', () => {
     const { network, client } = await clientOf(() => ({ status: 503, headers: { 'retry-after': '0' } }));
 
     expect(await client.get('/v1/a')).toMatchObject({ status: 503 });
-    expect(network.asked).toHaveLength(6);
+    expect(network.asked).toHaveLength(8);
   });
 });

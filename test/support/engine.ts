@@ -47,10 +47,16 @@ interface EngineProcess {
 
 const READY_TIMEOUT_MS = 60_000;
 
-/** @param settings of `config.ts`, for both processes */
-export async function startEngine(settings: Record<string, string> = {}): Promise<TestEngine> {
-  const { temporalAddress } = await servers();
-  const database = await createTestDatabase();
+/**
+ * @param settings of `config.ts`, for both processes
+ * @param given servers of the test's own, in place of the shared ones
+ */
+export async function startEngine(
+  settings: Record<string, string> = {},
+  given?: Pick<TestEngine, 'database' | 'temporalAddress'>,
+): Promise<TestEngine> {
+  const { temporalAddress } = given ?? (await servers());
+  const database = given?.database ?? (await createTestDatabase());
   const namespace = new URL(database.url).pathname.slice(1);
   await createNamespace(temporalAddress, namespace);
   const folder = await mkdtemp(path.join(tmpdir(), 'assent-engine-'));
@@ -133,8 +139,11 @@ function engineProcess(
     async start(more = {}) {
       if (running()) return;
       const main = path.join(__dirname, `../../src/${name}/main.ts`);
+      // So that Postgres can tell which of the two holds a connection.
+      const named = new URL(environment['DATABASE_URL'] ?? '');
+      named.searchParams.set('application_name', name);
       const started = spawn(process.execPath, ['--import', 'tsx', main], {
-        env: { ...environment, ...more },
+        env: { ...environment, DATABASE_URL: named.href, ...more },
         stdio: ['ignore', 'pipe', 'pipe'],
       });
       child = started;
@@ -171,7 +180,7 @@ export async function eventually(holds: () => Promise<boolean>, withinMs = READY
   }
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');
   const { port } = probe.address() as AddressInfo;
