@@ -26,6 +26,8 @@ export interface TestEngine {
   environment: NodeJS.ProcessEnv;
   api: EngineProcess;
   worker: EngineProcess;
+  /** One more API process on the same data, as behind a load balancer. It is stopped with the engine. */
+  startAnotherApi(): Promise<{ apiUrl: string }>;
   /** As the operator's command does it. */
   createEntity(type: Role, name: string): Promise<EntityCredentials>;
   trust(merchantId: string): Promise<void>;
@@ -63,24 +65,31 @@ export async function startEngine(
   const logFile = path.join(folder, 'log');
   const keys = makeKeyring();
   const keyring = readKeyring(keys);
-  const port = await freePort();
   const environment = {
     ...process.env,
     DATABASE_URL: database.url,
     TEMPORAL_ADDRESS: temporalAddress,
     TEMPORAL_NAMESPACE: namespace,
     ASSENT_KEYS: keys,
-    PORT: String(port),
     LOG_FILE: logFile,
     ...settings,
   };
-  const api = engineProcess('api', environment, () => isReady(`http://127.0.0.1:${port}/healthz`));
+  const newApi = async () => {
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}`;
+    return {
+      url,
+      process: engineProcess('api', { ...environment, PORT: String(port) }, () => isReady(`${url}/healthz`)),
+    };
+  };
+  const { url: apiUrl, process: api } = await newApi();
+  const others: EngineProcess[] = [];
   const worker = engineProcess('worker', environment, async (pid) =>
     (await readFile(logFile, 'utf8').catch(() => '')).includes(`"pid":${pid},"msg":"worker is ready"`),
   );
   await Promise.all([api.start(), worker.start()]);
   return {
-    apiUrl: `http://127.0.0.1:${port}`,
+    apiUrl,
     temporalAddress,
     namespace,
     database,
@@ -88,6 +97,12 @@ export async function startEngine(
     environment,
     api,
     worker,
+    async startAnotherApi() {
+      const another = await newApi();
+      others.push(another.process);
+      await another.process.start();
+      return { apiUrl: another.url };
+    },
     async createEntity(type, name) {
       const made = await database.db.transaction((trx) => createEntity(trx, keyring, { type, name }));
       if (made === undefined) throw new Error(`${name} is taken`);
@@ -98,7 +113,7 @@ export async function startEngine(
     },
     log: () => readFile(logFile, 'utf8'),
     async stop() {
-      await Promise.all([api.stop(), worker.stop()]);
+      await Promise.all([api, worker, ...others].map((one) => one.stop()));
       await database.drop();
       await rm(folder, { recursive: true, force: true });
     },
