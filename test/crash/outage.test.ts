@@ -1,0 +1,302 @@
+import { randomUUID } from 'node:crypto';
+import { Client, Connection } from '@temporalio/client';
+import { row, rows } from '../../src/database/connection';
+import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
+import { eventually, startEngine, type TestEngine } from '../support/engine';
+import { startOwnServers, type OwnServers } from '../support/own-servers';
+import type { PartyIdentity } from '../support/parties';
+
+/** What the network says and does while Temporal, Postgres or the worker is away, and when it is back. */
+
+let servers: OwnServers;
+let engine: TestEngine;
+let cast: Cast;
+let bank: Bank;
+let merchant: Merchant;
+let customer: Customer;
+let paymentID: string;
+let token: string;
+
+/** Of charges that the customer must approve; those under the standing approval stay open for a day. */
+const WINDOW_S = 5;
+
+beforeAll(async () => {
+  servers = await startOwnServers();
+  engine = await startEngine({ APPROVAL_WINDOW_S: String(WINDOW_S) }, servers);
+  const identities = new Map<string, PartyIdentity>();
+  cast = new Cast({
+    ...engine,
+    async createEntity(type, name) {
+      const made = await engine.createEntity(type, name);
+      identities.set(made.entityId, made);
+      return made;
+    },
+  });
+  [bank, merchant] = await Promise.all([cast.bank(), cast.merchant()]);
+  customer = bank.customers[0];
+  paymentID = await agreement(bank, merchant, customer);
+  token = await tokenOf(identities.get(merchant.entityId));
+});
+
+afterAll(async () => {
+  await cast.leave();
+  await engine.stop();
+  await servers.stop();
+});
+
+/** A charge that the bank has been asked about, as the network has noted, and has not answered. */
+async function askedCharge(payer: { paymentIDs: [string] } | { lookupIDs: [string] }): Promise<string> {
+  await bank.answerCharges('silence', { times: 1 });
+  const { billingRequestId } = await merchant.charge(payer, 10);
+  await bank.hears('billing.request', billingRequestId);
+  await eventually(async () => {
+    const asked = await row(
+      engine.database.db,
+      `SELECT FROM billing_requests b JOIN webhook_deliveries d ON d.id = b.bank_delivery_id
+       WHERE b.id = :billingRequestId AND d.status = 'delivered'`,
+      { billingRequestId },
+    );
+    return asked !== undefined;
+  });
+  return billingRequestId;
+}
+
+describe('while Temporal is away', () => {
+  test('bills and answers are taken, and all of it goes on when Temporal is back', async () => {
+    const asked = await askedCharge({ paymentIDs: [paymentID] });
+    await servers.temporal.kill();
+
+    const answer = await bank.respondToCharge(asked, { bankTransactionId: 'tx-1' });
+    const { billingRequestId: billed, status } = await merchant.charge({ paymentIDs: [paymentID] }, 20);
+    await expectMissing('temporal');
+
+    expect(answer).toMatchObject({ status: 200, body: { data: { status: 'successful' } } });
+    expect(await merchant.look(asked)).toMatchObject({ status: 'successful' });
+    expect(status).toBe('pending');
+    expect(await outboxLength()).toBe(2);
+
+    await servers.temporal.start();
+    // Whoever runs the worker starts it again, should it have given up.
+    await engine.worker.start();
+    await expectPaidOnce(asked);
+    await expectPaidOnce(billed);
+    await expectReady();
+  });
+});
+
+describe('while Postgres is away', () => {
+  test('every call gets 503 and when to come back, and a bill that was cut off is made once', async () => {
+    const asked = await askedCharge({ paymentIDs: [paymentID] });
+    const expiring = await askedCharge({ lookupIDs: [customer.lookupID] });
+    const key = randomUUID();
+    const bill = () =>
+      call('POST', '/v1/customer/bill', {
+        key,
+        body: { paymentIDs: [paymentID], amount: 30, currency: 'NGN', description: 'cut off' },
+      });
+
+    const [cutOff] = await Promise.all([cutOffInTheMiddle(bill), sleepPast(expiring)]);
+    expectComeBack(cutOff);
+    expectComeBack(await bill());
+    expectComeBack(await call('GET', `/v1/billing/requests/${asked}`));
+    await expectMissing('postgres');
+
+    await servers.postgres.start();
+    await eventually(async () => (await bill()).status === 201);
+    expect(await bank.respondToCharge(asked, { bankTransactionId: 'tx-2' })).toMatchObject({ status: 200 });
+    await expectPaidOnce(asked);
+    await expectExpiredOnce(expiring);
+    const made = await rows<{ id: string }>(
+      engine.database.db,
+      `SELECT id FROM billing_requests WHERE description = 'cut off'`,
+    );
+    expect(made).toHaveLength(1);
+    await expectPaidOnce(made[0]?.id ?? '');
+    await expectReady();
+  });
+});
+
+describe('while no worker runs', () => {
+  test('nothing falls due but what is asked for, and all that did is done when one is back', async () => {
+    const expiring = await askedCharge({ lookupIDs: [customer.lookupID] });
+    const late = await askedCharge({ lookupIDs: [customer.lookupID] });
+    await engine.worker.kill();
+    const scheduleId = await schedule();
+    await sleepPast(late);
+
+    // The row is judged by the clock, whether or not a worker has closed it.
+    const answer = await bank.respondToCharge(late, { action: 'approve_once', bankTransactionId: 'tx-3' });
+    expect(answer).toMatchObject({ status: 409, body: { data: { status: 'declined' } } });
+    expect(await merchant.look(expiring)).toMatchObject({ status: 'pending' });
+    expect(await chargesOf(scheduleId)).toEqual([]);
+    await expectMissing('worker');
+
+    await engine.worker.start();
+    await expectExpiredOnce(expiring);
+    await expectExpiredOnce(late);
+    await eventually(async () => (await chargesOf(scheduleId)).length > 0);
+    await expectPaidOnce((await chargesOf(scheduleId))[0] ?? '');
+    expect(await chargesOf(scheduleId)).toHaveLength(1);
+    await expectReady();
+  }, 150_000);
+});
+
+/** Ends Postgres while the call waits for a row in the middle of its transaction. */
+async function cutOffInTheMiddle(send: () => Promise<Answered>): Promise<Answered> {
+  const { db } = engine.database;
+  let sent: Promise<Answered> | undefined;
+  const holding = db.transaction(async (trx) => {
+    await rows(trx, `SELECT FROM agreements FOR UPDATE`);
+    sent = send();
+    await eventually(async () => (await rows(db, WAITING)).length > 0);
+    await servers.postgres.kill();
+  });
+  await expect(holding).rejects.toThrow(/connection/i);
+  if (!sent) throw new Error('the call was not made');
+  return sent;
+}
+
+const WAITING = `SELECT FROM pg_locks WHERE NOT granted`;
+
+interface Answered {
+  status: number;
+  retryAfter: string | null;
+  body: { errors?: { path: string }[] };
+}
+
+/** The contract's longest wait for a 503. */
+const ANSWER_WITHIN_MS = 5_000;
+
+/** One call as it is, without the patience of the merchant's own client. */
+async function call(
+  method: string,
+  path: string,
+  more: { key?: string; body?: object } = {},
+): Promise<Answered> {
+  const answer = await fetch(engine.apiUrl + path, {
+    method,
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      ...(more.key !== undefined && { 'idempotency-key': more.key }),
+    },
+    ...(more.body && { body: JSON.stringify(more.body) }),
+    signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
+  });
+  const body = (await answer.json()) as Answered['body'];
+  return { status: answer.status, retryAfter: answer.headers.get('retry-after'), body };
+}
+
+function expectComeBack(answer: Answered): void {
+  expect(answer).toMatchObject({ status: 503, retryAfter: expect.stringMatching(/^[1-9]\d*$/) });
+}
+
+/** The process lives, and says what it lacks. */
+async function expectMissing(part: 'postgres' | 'temporal' | 'worker'): Promise<void> {
+  const missing = async () => {
+    const { status, body } = await call('GET', '/readyz');
+    return { status, parts: body.errors?.map(({ path }) => path) };
+  };
+  // A worker's silence is noticed when its last poll, of a minute, must have ended.
+  await eventually(async () => (await missing()).status === 503, 90_000);
+  expect(await missing()).toEqual({ status: 503, parts: [part] });
+  expect((await call('GET', '/healthz')).status).toBe(200);
+}
+
+async function expectReady(): Promise<void> {
+  await eventually(async () => (await call('GET', '/readyz')).status === 200);
+}
+
+async function expectPaidOnce(billingRequestId: string): Promise<void> {
+  const told = await merchant.hears('billing.response', billingRequestId);
+  expect(told).toMatchObject({ status: 'successful' });
+  await expectWhole(billingRequestId);
+}
+
+async function expectExpiredOnce(billingRequestId: string): Promise<void> {
+  const told = await merchant.hears('billing.response', billingRequestId);
+  expect(told).toMatchObject({ status: 'declined', declineReason: 'expired' });
+  await bank.hears('billing.closed', billingRequestId);
+  await expectWhole(billingRequestId);
+}
+
+/** One webhook to each side, one debit at most, a history without gaps, and a workflow that has ended. */
+async function expectWhole(billingRequestId: string): Promise<void> {
+  const of = (type: string) => (event: { type: string; item: Record<string, unknown> }) =>
+    event.type === type && event.item['billingRequestId'] === billingRequestId;
+  expect((await merchant.server.received()).filter(of('billing.response'))).toHaveLength(1);
+  expect((await bank.server.received()).filter(of('billing.request'))).toHaveLength(1);
+  const debits = (await bank.server.ledger()).filter((entry) => entry.billingRequestId === billingRequestId);
+  expect(debits.length).toBeLessThanOrEqual(1);
+  const kept = await row<{ workflowId: string; scheduleId: string | null; sequences: number[] }>(
+    engine.database.db,
+    `SELECT workflow_id AS "workflowId", schedule_id AS "scheduleId",
+       ARRAY(SELECT sequence FROM events WHERE resource_id = b.id ORDER BY sequence) AS sequences
+     FROM billing_requests b WHERE id = :billingRequestId`,
+    { billingRequestId },
+  );
+  expect(kept?.sequences).toEqual([1, 2]);
+  await eventually(async () => (await outboxLength()) === 0);
+  await eventually(() => hasCompleted(kept?.workflowId ?? ''));
+}
+
+async function hasCompleted(workflowId: string): Promise<boolean> {
+  const connection = await Connection.connect({ address: engine.temporalAddress });
+  try {
+    const client = new Client({ connection, namespace: engine.namespace });
+    return (await client.workflow.getHandle(workflowId).describe()).status.name === 'COMPLETED';
+  } finally {
+    await connection.close();
+  }
+}
+
+async function outboxLength(): Promise<number> {
+  const found = await row<{ n: number }>(engine.database.db, `SELECT count(*)::int AS n FROM outbox`);
+  return found?.n ?? 0;
+}
+
+/** A schedule whose only billing is due at once. */
+async function schedule(): Promise<string> {
+  const { status, body } = await merchant.api.post(
+    '/v1/billing/recurring/create',
+    {
+      customerId: customer.customerId,
+      paymentID,
+      amount: 40,
+      currency: 'NGN',
+      frequency: 'daily',
+      maxBillings: 1,
+    },
+    randomUUID(),
+  );
+  if (status !== 201) throw new Error(`the schedule: ${status} ${JSON.stringify(body)}`);
+  return String(body.data['scheduleId']);
+}
+
+async function chargesOf(scheduleId: string): Promise<string[]> {
+  const charges = await rows<{ id: string }>(
+    engine.database.db,
+    `SELECT id FROM billing_requests WHERE schedule_id = :scheduleId`,
+    { scheduleId },
+  );
+  return charges.map(({ id }) => id);
+}
+
+/** Until the charge's window has passed, by the clock that it was opened with. */
+async function sleepPast(billingRequestId: string): Promise<void> {
+  const { expiresAt } = await merchant.look(billingRequestId);
+  await eventually(() => Promise.resolve(Date.now() > Date.parse(String(expiresAt))));
+}
+
+async function tokenOf(client: PartyIdentity | undefined): Promise<string> {
+  if (!client) throw new Error('no such entity');
+  const answer = await fetch(`${engine.apiUrl}/v1/oauth/token`, {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: client.clientId,
+      client_secret: client.clientSecret,
+    }),
+  });
+  return ((await answer.json()) as { access_token: string }).access_token;
+}

@@ -1,0 +1,103 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Connection } from '@temporalio/client';
+import { openDatabase } from '../../src/database/connection';
+import { migrateUp } from '../../src/database/migrate';
+import { preparePostgres } from '../../src/start/postgres';
+import type { Program } from '../../src/start/supervised-process';
+import { findTemporal } from '../../src/start/temporal-binary';
+import type { TestDatabase } from './database';
+import { eventually, freePort } from './engine';
+
+/** A Postgres and a Temporal of one test file's own, which keep their data when they are killed. */
+export interface OwnServers {
+  database: TestDatabase;
+  temporalAddress: string;
+  postgres: ServerProcess;
+  temporal: ServerProcess;
+  stop(): Promise<void>;
+}
+
+interface ServerProcess {
+  /** Starts it and waits until it answers. */
+  start(): Promise<void>;
+  /** Ends it as a power cut would. */
+  kill(): Promise<void>;
+}
+
+const silent = () => undefined;
+
+export async function startOwnServers(): Promise<OwnServers> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'assent-servers-'));
+  // As root, Postgres runs as a user of its own, who must get through to its data.
+  await chmod(folder, 0o711);
+  const embedded = await preparePostgres(folder, await freePort(), silent);
+  const postgres = serverProcess(embedded.program, () => embedded.setUp());
+  await postgres.start();
+  await migrateUp(embedded.ownerUrl);
+  const db = openDatabase(embedded.databaseUrl, 8);
+
+  const port = await freePort();
+  const address = `127.0.0.1:${port}`;
+  const command = await findTemporal({ cliPath: process.env['TEMPORAL_CLI_PATH'], say: silent });
+  const data = `--db-filename=${path.join(folder, 'temporal.db')}`;
+  const args = [
+    'server',
+    'start-dev',
+    '--headless',
+    '--ip=127.0.0.1',
+    `--port=${port}`,
+    data,
+    '--log-level=error',
+  ];
+  const temporal = serverProcess({ command, args, environment: {}, cwd: folder }, () =>
+    describeNamespace(address),
+  );
+  await temporal.start();
+  return {
+    database: { url: embedded.databaseUrl, db, drop: () => db.destroy() },
+    temporalAddress: address,
+    postgres,
+    temporal,
+    async stop() {
+      await Promise.all([postgres.kill(), temporal.kill()]);
+      await rm(folder, { recursive: true, force: true, maxRetries: 10 });
+    },
+  };
+}
+
+function serverProcess(
+  { command, args, environment, cwd, user }: Omit<Program, 'name' | 'stopSignal'>,
+  answers: () => Promise<unknown>,
+): ServerProcess {
+  let child: ChildProcess | undefined;
+  const running = () => child?.exitCode === null && child.signalCode === null;
+  return {
+    async start() {
+      await eventually(async () => {
+        // A Postgres that comes back finds the last of its former processes still ending, and gives up.
+        if (!running()) child = spawn(command, args, { env: environment, stdio: 'ignore', cwd, ...user });
+        return answers().then(
+          () => true,
+          () => false,
+        );
+      });
+    },
+    async kill() {
+      if (!child || !running()) return;
+      const exit = once(child, 'exit');
+      child.kill('SIGKILL');
+      await exit;
+    },
+  };
+}
+
+async function describeNamespace(address: string): Promise<void> {
+  const connection = await Connection.connect({ address, connectTimeout: 2_000 });
+  await connection.workflowService
+    .describeNamespace({ namespace: 'default' })
+    .finally(() => connection.close());
+}
