@@ -37,11 +37,19 @@ import { createMerchants, merchantsBody, setTrust, trustBody } from './merchant'
 import {
   createRecurring,
   listRecurring,
+  listSubscriptions,
   scheduleBody,
   schedulePath,
   schedulesQuery,
   showRecurring,
 } from './recurring';
+import {
+  cancelRecurring,
+  changeRecurring,
+  pauseRecurring,
+  resumeRecurring,
+  scheduleChange,
+} from './recurring-action';
 import { requestLog } from './request-log';
 import { route, serve, type Route } from './route';
 import { tokenEndpoint } from './token';
@@ -176,6 +184,42 @@ export function routes(deps: ApiDeps): Route[] {
       '/v1/billing/recurring/:scheduleId',
       { roles: ['merchant', 'provider'], limit: 'caller', params: schedulePath },
       showRecurring,
+    ),
+    route(
+      'patch',
+      '/v1/billing/recurring/:scheduleId',
+      { roles: ['merchant', 'provider'], limit: 'caller', params: schedulePath, body: scheduleChange },
+      changeRecurring,
+    ),
+    route(
+      'post',
+      '/v1/billing/recurring/:scheduleId/pause',
+      { roles: ['merchant', 'provider'], limit: 'caller', params: schedulePath },
+      pauseRecurring,
+    ),
+    route(
+      'post',
+      '/v1/billing/recurring/:scheduleId/resume',
+      { roles: ['merchant', 'provider'], limit: 'caller', params: schedulePath },
+      resumeRecurring,
+    ),
+    route(
+      'post',
+      '/v1/billing/recurring/:scheduleId/cancel',
+      { roles: ['merchant', 'provider'], limit: 'caller', params: schedulePath },
+      cancelRecurring,
+    ),
+    route(
+      'get',
+      '/v1/bank/customer/subscriptions',
+      { roles: ['bank'], limit: 'caller', query: schedulesQuery },
+      listSubscriptions,
+    ),
+    route(
+      'post',
+      '/v1/bank/customer/subscriptions/:scheduleId/cancel',
+      { roles: ['bank'], limit: 'caller', params: schedulePath },
+      cancelRecurring,
     ),
 
     route(

@@ -3,6 +3,7 @@ import type { Config } from '../config';
 import { createSchedule } from '../database/recurring-create';
 import {
   listSchedules,
+  readBillings,
   readSchedule,
   SCHEDULE_SORTS,
   type BillingRecord,
@@ -10,7 +11,6 @@ import {
 } from '../database/recurring-read';
 import { enqueueStarts } from '../database/outbox';
 import { formatInstant, maxInterval, type Frequency } from '../domain/calendar';
-import { Failure } from '../domain/failures';
 import { formatAmount } from '../domain/money';
 import { workflowId } from '../workflows/messages';
 import type { Answer, Reply } from './answer';
@@ -30,7 +30,7 @@ import type { Call } from './route';
 /** Recurring schedules: a merchant, or its provider for it, has a customer billed again and again. */
 
 /** Far more billings than anybody agrees to at once: 27 years of daily ones. */
-const MAX_BILLINGS = 10_000;
+export const MAX_BILLINGS = 10_000;
 
 const FREQUENCIES = ['daily', 'weekly', 'monthly', 'yearly'] as const satisfies Frequency[];
 
@@ -104,27 +104,27 @@ export async function createRecurring({
         summary: `${formatAmount(body.amount, body.currency)} ${body.currency} ${body.frequency} by ${merchantId}`,
       },
     ]);
-    const made = await readSchedule(trx, entityId, scheduleId);
-    if (!made) throw new Error(`there is no schedule ${scheduleId}`);
     return {
       message: 'The schedule is active; each charge is made when it is due',
-      data: scheduleData(made.schedule),
+      data: scheduleData(await readSchedule(trx, caller, scheduleId)),
     };
   });
 }
 
 export const schedulePath = z.strictObject({ scheduleId: id('schedule') });
 
+export type SchedulePath = z.output<typeof schedulePath>;
+
 export async function showRecurring({
   caller,
   params,
   deps,
-}: Call<unknown, unknown, z.output<typeof schedulePath>>): Promise<Answer> {
-  const found = await readSchedule(deps.db, caller.entityId, params.scheduleId);
-  if (!found) throw new Failure('not_found', 'There is no such schedule.');
+}: Call<unknown, unknown, SchedulePath>): Promise<Answer> {
+  const schedule = await readSchedule(deps.db, caller, params.scheduleId);
+  const billings = await readBillings(deps.db, schedule.id);
   return {
-    message: `The schedule is ${found.schedule.status}`,
-    data: { ...scheduleData(found.schedule), billings: billingsData(found.schedule, found.billings) },
+    message: `The schedule is ${schedule.status}`,
+    data: { ...scheduleData(schedule), billings: billingsData(schedule, billings) },
   };
 }
 
@@ -136,23 +136,56 @@ export const schedulesQuery = z.strictObject({
   customerId: id('customer').optional(),
 });
 
-export async function listRecurring({
-  caller,
-  query,
-  deps,
-}: Call<unknown, z.output<typeof schedulesQuery>, unknown>): Promise<Answer> {
-  const { schedules, total } = await listSchedules(deps.db, caller.entityId, query, query);
+type ListCall = Call<unknown, z.output<typeof schedulesQuery>, unknown>;
+
+export async function listRecurring(call: ListCall): Promise<Answer> {
+  const { schedules, ...pages } = await listOwn(call);
   return {
-    message: `${total} schedules`,
-    data: { schedules: schedules.map(scheduleData), total, page: query.page, limit: query.limit },
+    message: `${pages.total} schedules`,
+    data: { schedules: schedules.map(scheduleData), ...pages },
   };
 }
 
-function scheduleData(schedule: ScheduleRecord) {
+/** The schedules of a bank's customers. */
+export async function listSubscriptions(call: ListCall): Promise<Answer> {
+  const { schedules, ...pages } = await listOwn(call);
+  return {
+    message: `${pages.total} subscriptions`,
+    data: { subscriptions: schedules.map(subscriptionData), ...pages },
+  };
+}
+
+async function listOwn({ caller, query, deps }: ListCall) {
+  const { page, limit, sortBy, sortOrder, ...filter } = query;
+  const found = await listSchedules(deps.db, caller, filter, { page, limit, sortBy, sortOrder });
+  return { ...found, page, limit };
+}
+
+export function scheduleData(schedule: ScheduleRecord) {
   return {
     scheduleId: schedule.id,
     merchantId: schedule.merchantId,
     customerId: schedule.customerId,
+    ...termsData(schedule),
+    metadata: schedule.metadata,
+    ...progressData(schedule),
+  };
+}
+
+/** A schedule as the customer's bank sees it: with names to show, and without the merchant's own notes. */
+export function subscriptionData(schedule: ScheduleRecord) {
+  return {
+    scheduleId: schedule.id,
+    merchant: { id: schedule.merchantId, name: schedule.merchantName },
+    customerId: schedule.customerId,
+    lookupID: schedule.lookupId,
+    ...termsData(schedule),
+    ...progressData(schedule),
+  };
+}
+
+function termsData(schedule: ScheduleRecord) {
+  return {
     amount: formatAmount(schedule.amount, schedule.currency),
     currency: schedule.currency,
     frequency: schedule.frequency,
@@ -161,7 +194,11 @@ function scheduleData(schedule: ScheduleRecord) {
     endDate: instantOrNull(schedule.endAt),
     maxBillings: schedule.maxBillings,
     description: schedule.description,
-    metadata: schedule.metadata,
+  };
+}
+
+function progressData(schedule: ScheduleRecord) {
+  return {
     status: schedule.status,
     nextBillingDate: instantOrNull(schedule.nextDueAt),
     retryAt: instantOrNull(schedule.retryAt),

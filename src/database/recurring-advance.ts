@@ -11,13 +11,12 @@ import {
   type RecurringRules,
   type Step,
 } from '../domain/recurring-step';
-import { lockAgreement } from './agreement';
-import { openScheduledCharge } from './billing-request';
+import { openScheduledCharge, type Charge } from './billing-request';
 import { closeExpired } from './billing-request-outcome';
 import { row, rows, type Database, type Transaction } from './connection';
 import { recordEvents, type AuditEvent } from './event';
 import type { Keyring } from './keyring';
-import { align, lockSchedules, tellOfStatus, toBothSides, workflowIdOf, type ScheduleRow } from './recurring';
+import { lockAligned, tellOfStatus, toBothSides, workflowIdOf, type ScheduleRow } from './recurring';
 import { announce, type Announcement } from './webhook';
 
 /**
@@ -75,7 +74,7 @@ export async function advanceSchedule(
       const step = nextStep(work.schedule, billings, work.schedule.now, rules);
       if (step.do === 'wait') return save(work, billings.open, step.until);
       if (step.do === 'nothing') return save(work, billings.open, null);
-      await take(work, step);
+      await take(work, step, billings.open);
     }
     const { open } = await look(work);
     return save(work, open, work.schedule.now);
@@ -89,24 +88,22 @@ async function lockForAdvance(trx: Transaction, keyring: Keyring, scheduleId: st
     { scheduleId },
   );
   if (!found) throw new Error(`there is no schedule ${scheduleId}`);
-  await lockAgreement(trx, found.agreementId);
-  // Whoever changes the decision or the trust brings the schedules in line; should one have been left out, it
-  // must not charge all the same.
-  const locked = await lockSchedules(trx, [scheduleId]);
-  const changed = await align(trx, keyring, locked, 'network');
-  const [schedule] = changed ? await lockSchedules(trx, [scheduleId]) : locked;
-  if (!schedule) throw new Error(`there is no schedule ${scheduleId}`);
-  return schedule;
+  return lockAligned(trx, keyring, found.agreementId, scheduleId);
 }
 
 /** What the rule asks to know, and the time. A charge whose window has passed is closed before it is reported. */
-async function look(work: Work): Promise<Billings> {
+async function look(work: Work): Promise<BillingsSeen> {
   const seen = await read(work);
   if (seen.open?.status !== 'pending' || seen.open.charge.status !== 'pending') return seen;
   if (work.schedule.now < seen.open.charge.expiresAt) return seen;
   await closeExpired(work.trx, work.keyring, workflowIdOf(work.schedule.id));
   return read(work);
 }
+
+/** The billing in hand, and what it charges: that was settled by its first attempt, whatever is agreed since. */
+type BillingInHand = OpenBilling & Pick<Charge, 'amount' | 'description'>;
+
+type BillingsSeen = Billings & { open: BillingInHand | undefined };
 
 interface Seen {
   now: Date;
@@ -122,9 +119,11 @@ interface Seen {
   chargeStatus: 'pending' | 'successful' | 'declined';
   declineReason: string;
   expiresAt: Date;
+  amount: bigint;
+  description: string;
 }
 
-async function read({ trx, rules, schedule }: Work): Promise<Billings> {
+async function read({ trx, rules, schedule }: Work): Promise<BillingsSeen> {
   const seen = await row<Seen>(
     trx,
     `SELECT business_now(s.merchant_id) AS now,
@@ -135,7 +134,7 @@ async function read({ trx, rules, schedule }: Work): Promise<Billings> {
           AND (to_at IS NULL OR to_at > :dueAt)) AS "heldFor",
        b.n, b.attempts, b.status, b.first_attempt_at AS "firstAttemptAt", r.created_at AS "lastAttemptAt",
        b.retry_at AS "retryAt", b.reason, r.status AS "chargeStatus", r.decline_reason AS "declineReason",
-       r.expires_at AS "expiresAt"
+       r.expires_at AS "expiresAt", r.amount::bigint, r.description
      FROM schedules s
        LEFT JOIN billings b ON b.schedule_id = s.id AND b.status IN ('pending', 'retrying')
        LEFT JOIN billing_requests r ON r.schedule_id = b.schedule_id AND r.billing_n = b.n AND r.attempt = b.attempts
@@ -151,10 +150,10 @@ async function read({ trx, rules, schedule }: Work): Promise<Billings> {
   return { open: openBilling(seen), starts: seen.starts, heldFor: seen.heldFor ?? undefined };
 }
 
-function openBilling(seen: Seen): OpenBilling | undefined {
+function openBilling(seen: Seen): BillingInHand | undefined {
   if (seen.n === null) return undefined;
-  const { n, attempts, firstAttemptAt, lastAttemptAt } = seen;
-  const billing = { n, attempts, firstAttemptAt, lastAttemptAt };
+  const { n, attempts, firstAttemptAt, lastAttemptAt, amount, description } = seen;
+  const billing = { n, attempts, firstAttemptAt, lastAttemptAt, amount, description };
   return seen.status === 'retrying'
     ? { ...billing, status: 'retrying', retryAt: seen.retryAt, reason: seen.reason }
     : { ...billing, status: 'pending', charge: outcomeOf(seen) };
@@ -167,11 +166,15 @@ function outcomeOf(seen: Seen): ChargeOutcome {
     : { status: 'pending', expiresAt: seen.expiresAt };
 }
 
-async function take(work: Work, step: Exclude<Step, { do: 'wait' | 'nothing' }>): Promise<void> {
+async function take(
+  work: Work,
+  step: Exclude<Step, { do: 'wait' | 'nothing' }>,
+  open: BillingInHand | undefined,
+): Promise<void> {
   const { schedule } = work;
   switch (step.do) {
     case 'charge':
-      await charge(work, step);
+      await charge(work, step, open);
       break;
     case 'succeed':
       await closeBilling(work, step.n, 'successful', null);
@@ -216,9 +219,14 @@ async function take(work: Work, step: Exclude<Step, { do: 'wait' | 'nothing' }>)
 }
 
 /** One more attempt. The billing's row comes first: its UNIQUE key is what no second charge gets past. */
-async function charge(work: Work, step: Extract<Step, { do: 'charge' }>): Promise<void> {
+async function charge(
+  work: Work,
+  step: Extract<Step, { do: 'charge' }>,
+  open: BillingInHand | undefined,
+): Promise<void> {
   const { trx, keyring, rules, schedule } = work;
   const { n, attempt } = step;
+  const { amount, description } = (attempt > 1 && open) || schedule;
   if (attempt === 1) {
     await rows(
       trx,
@@ -239,9 +247,9 @@ async function charge(work: Work, step: Extract<Step, { do: 'charge' }>): Promis
       scheduleId: schedule.id,
       n,
       attempt,
-      amount: schedule.amount,
+      amount,
       currency: schedule.currency,
-      description: schedule.description ?? DESCRIPTION,
+      description: description ?? DESCRIPTION,
       workflowId: workflowIdOf(schedule.id),
     },
   );
@@ -300,7 +308,7 @@ function note({ schedule, events }: Work, type: string, details: Record<string, 
 /** Writes down where the schedule has come to, and tells of it. */
 async function save(
   { trx, keyring, rules, before, schedule, events, webhooks }: Work,
-  open: OpenBilling | undefined,
+  open: BillingInHand | undefined,
   actsAt: Date | null,
 ): Promise<ScheduleState> {
   const status = statusOf({
@@ -324,7 +332,8 @@ async function save(
   await recordEvents(trx, events);
   await announce(trx, keyring, webhooks);
   if (turned) {
-    const change = { ...schedule, status, previousStatus: before.status, sequence, nextDueAt };
+    const event = `schedule.${status}`;
+    const change = { ...schedule, event, status, previousStatus: before.status, sequence, nextDueAt };
     await tellOfStatus(trx, keyring, [change], 'network');
   }
   return {
@@ -339,8 +348,8 @@ function fieldsOf({ id, nextN, noticedN, ran, failedInARow, now }: ScheduleRow):
   return { id, nextN, noticedN, ran, failedInARow, now };
 }
 
-function inWords(schedule: ScheduleRow, open: OpenBilling | undefined): string {
-  const sum = `${formatAmount(schedule.amount, schedule.currency)} ${schedule.currency}`;
+function inWords(schedule: ScheduleRow, open: BillingInHand | undefined): string {
+  const sum = `${formatAmount((open ?? schedule).amount, schedule.currency)} ${schedule.currency}`;
   const ran = `${schedule.ran}${schedule.maxBillings === null ? '' : ` of ${schedule.maxBillings}`} billings have run`;
   if (open?.status === 'pending' && open.charge.status === 'pending') {
     const until = open.charge.expiresAt.toISOString();

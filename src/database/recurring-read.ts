@@ -1,13 +1,29 @@
 import type { Frequency } from '../domain/calendar';
+import { Failure } from '../domain/failures';
+import type { Role } from '../domain/entity';
 import type { ScheduleStatus } from '../domain/recurring';
 import { row, rows, type Executor } from './connection';
 
-/** Schedules as their merchant, or its provider, reads them. */
+/** Schedules as they are read: by their merchant, by its provider, and by the customer's bank. */
+
+export interface Viewer {
+  entityId: string;
+  role: Role;
+}
+
+/** Whose schedules a caller sees: its own, and for a provider those of the merchants that it made. */
+export const OWN_SCHEDULE: Record<Role, string> = {
+  bank: 's.bank_id = :entityId',
+  merchant: 's.merchant_id = :entityId',
+  provider: 's.merchant_id IN (SELECT id FROM entities WHERE provider_id = :entityId)',
+};
 
 export interface ScheduleRecord {
   id: string;
   merchantId: string;
+  merchantName: string;
   customerId: string;
+  lookupId: string;
   bankId: string;
   amount: bigint;
   currency: string;
@@ -41,14 +57,13 @@ export interface BillingRecord {
   }[];
 }
 
-const COLUMNS = `s.id, s.merchant_id AS "merchantId", s.customer_id AS "customerId", s.bank_id AS "bankId",
+const COLUMNS = `s.id, s.merchant_id AS "merchantId",
+  (SELECT name FROM entities WHERE id = s.merchant_id) AS "merchantName", s.customer_id AS "customerId",
+  (SELECT lookup_id FROM customers WHERE id = s.customer_id) AS "lookupId", s.bank_id AS "bankId",
   s.amount::bigint, s.currency, s.description, s.metadata, s.frequency, s.every AS "interval",
   s.start_at AS "startAt", s.end_at AS "endAt", s.max_billings AS "maxBillings", s.status, s.next_n AS "nextN",
   s.next_due_at AS "nextDueAt", s.ran, s.created_at AS "createdAt", s.updated_at AS "updatedAt",
   (SELECT retry_at FROM billings b WHERE b.schedule_id = s.id AND b.status = 'retrying') AS "retryAt"`;
-
-/** A caller's own: a merchant's, and for a provider those of the merchants that it made. */
-const OWN = `s.merchant_id IN (SELECT id FROM entities WHERE :callerId IN (id, provider_id))`;
 
 /**
  * Most billings that are shown with a schedule, the latest ones. Ten years of daily billing are fewer, and their
@@ -56,17 +71,19 @@ const OWN = `s.merchant_id IN (SELECT id FROM entities WHERE :callerId IN (id, p
  */
 const BILLINGS_MAX = 4_000;
 
+/** @throws Failure not_found */
 export async function readSchedule(
   db: Executor,
-  callerId: string,
+  { entityId, role }: Viewer,
   scheduleId: string,
-): Promise<{ schedule: ScheduleRecord; billings: BillingRecord[] } | undefined> {
+): Promise<ScheduleRecord> {
   const schedule = await row<ScheduleRecord>(
     db,
-    `SELECT ${COLUMNS} FROM schedules s WHERE s.id = :scheduleId AND ${OWN}`,
-    { scheduleId, callerId },
+    `SELECT ${COLUMNS} FROM schedules s WHERE s.id = :scheduleId AND ${OWN_SCHEDULE[role]}`,
+    { scheduleId, entityId },
   );
-  return schedule && { schedule, billings: await readBillings(db, scheduleId) };
+  if (!schedule) throw new Failure('not_found', 'There is no such schedule.');
+  return schedule;
 }
 
 interface Attempt {
@@ -78,7 +95,8 @@ interface Attempt {
   declineReason: string | null;
 }
 
-async function readBillings(db: Executor, scheduleId: string): Promise<BillingRecord[]> {
+/** The billings of a schedule that the caller was found to have. */
+export async function readBillings(db: Executor, scheduleId: string): Promise<BillingRecord[]> {
   const latest = await rows<Omit<BillingRecord, 'attempts'>>(
     db,
     `SELECT n, due_at AS "dueAt", status, reason FROM billings
@@ -106,13 +124,13 @@ export const SCHEDULE_SORTS = {
 
 export async function listSchedules(
   db: Executor,
-  callerId: string,
+  { entityId, role }: Viewer,
   filter: { status?: ScheduleStatus | undefined; customerId?: string | undefined },
   page: { page: number; limit: number; sortBy: keyof typeof SCHEDULE_SORTS; sortOrder: 'asc' | 'desc' },
 ): Promise<{ schedules: ScheduleRecord[]; total: number }> {
-  const where = `${OWN} AND (:status::text IS NULL OR s.status = :status)
+  const where = `${OWN_SCHEDULE[role]} AND (:status::text IS NULL OR s.status = :status)
     AND (:customerId::text IS NULL OR s.customer_id = :customerId)`;
-  const bindings = { callerId, status: filter.status ?? null, customerId: filter.customerId ?? null };
+  const bindings = { entityId, status: filter.status ?? null, customerId: filter.customerId ?? null };
   const counted = await row<{ total: number }>(
     db,
     `SELECT count(*)::int AS total FROM schedules s WHERE ${where}`,

@@ -1,5 +1,6 @@
 import type { Frequency } from '../domain/calendar';
 import { hasEnded, permitted, statusOf, type ScheduleStatus } from '../domain/recurring';
+import { lockAgreement } from './agreement';
 import { rows, type Executor } from './connection';
 import { recordEvents, type AuditEvent } from './event';
 import type { Keyring } from './keyring';
@@ -60,7 +61,7 @@ const NOT_ENDED = `s.status NOT IN ('completed', 'cancelled', 'failed')`;
 const SYNC_AT_ONCE = 1_000;
 
 /** Locks schedules until the transaction ends. The caller holds their agreements locked. */
-export async function lockSchedules(trx: Executor, scheduleIds: string[]): Promise<ScheduleRow[]> {
+async function lockSchedules(trx: Executor, scheduleIds: string[]): Promise<ScheduleRow[]> {
   return rows<ScheduleRow>(
     trx,
     `SELECT ${COLUMNS} FROM schedules s JOIN agreements a ON a.id = s.agreement_id
@@ -68,6 +69,24 @@ export async function lockSchedules(trx: Executor, scheduleIds: string[]): Promi
      WHERE s.id = ANY(:scheduleIds) ORDER BY s.id FOR UPDATE OF s`,
     { scheduleIds },
   );
+}
+
+/**
+ * Locks an agreement and a schedule under it, and brings the schedule in line. Whoever changes the decision or the
+ * trust does so for all schedules; one that was left out must not be acted on as if nothing had happened.
+ */
+export async function lockAligned(
+  trx: Executor,
+  keyring: Keyring,
+  agreementId: string,
+  scheduleId: string,
+): Promise<ScheduleRow> {
+  await lockAgreement(trx, agreementId);
+  const locked = await lockSchedules(trx, [scheduleId]);
+  const changed = await align(trx, keyring, locked, 'network');
+  const [schedule] = changed ? await lockSchedules(trx, [scheduleId]) : locked;
+  if (!schedule) throw new Error(`there is no schedule ${scheduleId}`);
+  return schedule;
 }
 
 /**
@@ -118,50 +137,78 @@ export async function syncSchedulesWithTrust(
  *
  * @returns whether any changed, so that the rows given are out of date
  */
-export async function align(
+async function align(
   trx: Executor,
   keyring: Keyring,
   schedules: ScheduleRow[],
   cause: AuditEvent['cause'],
 ): Promise<boolean> {
   const live = schedules.filter((schedule) => !hasEnded(schedule.status));
-  const changed = live.flatMap((schedule) => {
-    const may = permitted(schedule.agreement, schedule.currency);
+  const turns = live.flatMap((before) => {
+    const may = permitted(before.agreement, before.currency);
+    const { paused } = before;
     const status = statusOf({
       ended: may === 'cancel' ? 'cancelled' : null,
       suspended: may === 'suspend',
-      paused: schedule.paused,
-      overdue: schedule.overdue,
+      paused,
+      overdue: before.overdue,
     });
-    return status === schedule.status ? [] : [{ before: schedule, status }];
+    return status === before.status ? [] : [{ before, status, paused, event: `schedule.${status}` }];
   });
-  if (changed.length === 0) return false;
+  await turn(trx, keyring, turns, cause);
+  return turns.length > 0;
+}
+
+/** A locked schedule, and what becomes of it. */
+export interface Turn {
+  before: ScheduleRow;
+  status: ScheduleStatus;
+  /** The merchant's wish, which a suspension hides and does not end. */
+  paused: boolean;
+  /** What happened, for the record. */
+  event: string;
+}
+
+/** Turns locked schedules to another state. Both sides are told, and their workflows woken. */
+export async function turn(
+  trx: Executor,
+  keyring: Keyring,
+  turns: Turn[],
+  cause: AuditEvent['cause'],
+): Promise<void> {
+  if (turns.length === 0) return;
   await rows(
     trx,
-    `UPDATE schedules s SET status = c.status, acts_at = c.at, updated_at = c.at, sequence = s.sequence + 1,
+    `UPDATE schedules s SET status = c.status, paused = c.paused, acts_at = c.at, updated_at = c.at,
+       sequence = s.sequence + 1,
        next_due_at = CASE WHEN c.status = 'cancelled' THEN NULL ELSE s.next_due_at END
-     FROM unnest(:ids::text[], :statuses::text[], :ats::timestamptz[]) AS c (id, status, at) WHERE s.id = c.id`,
+     FROM unnest(:ids::text[], :statuses::text[], :paused::boolean[], :ats::timestamptz[])
+       AS c (id, status, paused, at) WHERE s.id = c.id`,
     {
-      ids: changed.map(({ before }) => before.id),
-      statuses: changed.map(({ status }) => status),
-      ats: changed.map(({ before }) => before.now),
+      ids: turns.map(({ before }) => before.id),
+      statuses: turns.map(({ status }) => status),
+      paused: turns.map(({ paused }) => paused),
+      ats: turns.map(({ before }) => before.now),
     },
   );
-  const suspended = changed.filter(({ status }) => status === 'suspended');
-  const released = changed.filter(({ before }) => before.status === 'suspended');
-  await openHolds(
-    trx,
-    suspended.map(({ before }) => before),
-  );
-  await closeHolds(
-    trx,
-    released.map(({ before }) => before),
-  );
+  for (const reason of ['suspended', 'paused'] as const) {
+    await openHolds(
+      trx,
+      reason,
+      turns.filter((one) => !heldBefore(one, reason) && heldAfter(one, reason)),
+    );
+    await closeHolds(
+      trx,
+      reason,
+      turns.filter((one) => heldBefore(one, reason) && !heldAfter(one, reason)),
+    );
+  }
   await tellOfStatus(
     trx,
     keyring,
-    changed.map(({ before, status }) => ({
+    turns.map(({ before, status, event }) => ({
       ...before,
+      event,
       status,
       previousStatus: before.status,
       sequence: before.sequence + 1,
@@ -171,13 +218,24 @@ export async function align(
   );
   await enqueueWakes(
     trx,
-    changed.map(({ before }) => workflowIdOf(before.id)),
+    turns.map(({ before }) => workflowIdOf(before.id)),
   );
-  return true;
+}
+
+type HoldReason = 'suspended' | 'paused';
+
+function heldBefore({ before }: Turn, reason: HoldReason): boolean {
+  return reason === 'paused' ? before.paused : before.status === 'suspended';
+}
+
+function heldAfter({ status, paused }: Turn, reason: HoldReason): boolean {
+  return reason === 'paused' ? paused && !hasEnded(status) : status === 'suspended';
 }
 
 export interface StatusChange {
   id: string;
+  /** What happened, for the record. */
+  event: string;
   merchantId: string;
   bankId: string;
   status: ScheduleStatus;
@@ -187,9 +245,11 @@ export interface StatusChange {
   nextDueAt: Date | null;
   ran: number;
   now: Date;
+  /** For the record, beside the status that it had. */
+  details?: Record<string, unknown>;
 }
 
-/** Puts changes of status on record and tells both sides of them. */
+/** Puts what happened to schedules on record and tells both sides how they stand. */
 export async function tellOfStatus(
   trx: Executor,
   keyring: Keyring,
@@ -198,12 +258,12 @@ export async function tellOfStatus(
 ): Promise<void> {
   await recordEvents(
     trx,
-    changes.map(({ id, sequence, status, previousStatus, now }) => ({
+    changes.map(({ id, sequence, event, details, previousStatus, now }) => ({
       resourceId: id,
       sequence,
-      type: `schedule.${status}`,
+      type: event,
       cause,
-      details: { previousStatus },
+      details: { previousStatus, ...details },
       at: now,
     })),
   );
@@ -241,26 +301,30 @@ export function workflowIdOf(scheduleId: string): string {
   return `recurring/${scheduleId}`;
 }
 
-async function openHolds(trx: Executor, held: ScheduleRow[]): Promise<void> {
+async function openHolds(trx: Executor, reason: HoldReason, held: Turn[]): Promise<void> {
   if (held.length === 0) return;
   await rows(
     trx,
     `INSERT INTO schedule_holds (schedule_id, reason, from_at)
-     SELECT id, 'suspended', at FROM unnest(:ids::text[], :ats::timestamptz[]) AS held (id, at)
+     SELECT id, :reason, at FROM unnest(:ids::text[], :ats::timestamptz[]) AS held (id, at)
      ON CONFLICT (schedule_id, reason, from_at) DO UPDATE SET to_at = NULL`,
-    { ids: ids(held), ats: held.map((schedule) => schedule.now) },
+    { reason, ...momentsOf(held) },
   );
 }
 
-async function closeHolds(trx: Executor, freed: ScheduleRow[]): Promise<void> {
+async function closeHolds(trx: Executor, reason: HoldReason, freed: Turn[]): Promise<void> {
   if (freed.length === 0) return;
   await rows(
     trx,
     `UPDATE schedule_holds h SET to_at = greatest(f.at, h.from_at)
      FROM unnest(:ids::text[], :ats::timestamptz[]) AS f (id, at)
-     WHERE h.schedule_id = f.id AND h.reason = 'suspended' AND h.to_at IS NULL`,
-    { ids: ids(freed), ats: freed.map((schedule) => schedule.now) },
+     WHERE h.schedule_id = f.id AND h.reason = :reason AND h.to_at IS NULL`,
+    { reason, ...momentsOf(freed) },
   );
+}
+
+function momentsOf(turns: Turn[]): { ids: string[]; ats: Date[] } {
+  return { ids: turns.map(({ before }) => before.id), ats: turns.map(({ before }) => before.now) };
 }
 
 function ids(schedules: { id: string }[]): string[] {

@@ -6,12 +6,19 @@ import { makeKeyring, readKeyring } from '../../src/database/keyring';
 import { syncSchedulesWithTrust } from '../../src/database/recurring';
 import { advanceSchedule, type ScheduleState } from '../../src/database/recurring-advance';
 import type { ScheduleTerms } from '../../src/database/recurring-create';
-import { readSchedule } from '../../src/database/recurring-read';
-import { open } from '../../src/database/sealing';
+import { readBillings, readSchedule } from '../../src/database/recurring-read';
 import { recurringRules, readConfig } from '../../src/config';
 import { workflowId } from '../../src/workflows/messages';
 import { createTestDatabase, type TestDatabase } from '../support/database';
-import { answerCharges, makeSchedule, moveClock, standingApproval, type Standing } from '../support/standing';
+import {
+  announcedTo,
+  answerCharges,
+  makeSchedule,
+  moveClock,
+  standingApproval,
+  type Announced,
+  type Standing,
+} from '../support/standing';
 
 const keyring = readKeyring(makeKeyring());
 const rules = recurringRules(readConfig({}));
@@ -50,9 +57,8 @@ async function answer(declineReason?: string): Promise<void> {
 }
 
 async function view(id: string) {
-  const found = await readSchedule(db, standing.merchantId, id);
-  if (!found) throw new Error(`there is no ${id}`);
-  return found;
+  const viewer = { entityId: standing.merchantId, role: 'merchant' } as const;
+  return { schedule: await readSchedule(db, viewer, id), billings: await readBillings(db, id) };
 }
 
 async function billings(id: string): Promise<string[]> {
@@ -62,22 +68,8 @@ async function billings(id: string): Promise<string[]> {
   );
 }
 
-/** What was announced to a party, oldest first. */
-async function announced(
-  entityId: string,
-): Promise<{ type: string; item: Record<string, unknown>; carrier: string }[]> {
-  const deliveries = await rows<{ id: string; type: string; body: Buffer; carrier: string }>(
-    db,
-    `SELECT id, webhook_type AS type, body_sealed AS body, carrier FROM webhook_deliveries
-     WHERE entity_id = :entityId ORDER BY event_id`,
-    { entityId },
-  );
-  return deliveries.map(({ id, type, body, carrier }) => {
-    const { data } = JSON.parse(open(keyring, body, `webhook_deliveries.body_sealed:${id}`)) as {
-      data: Record<string, unknown>[];
-    };
-    return { type, item: data[0] ?? {}, carrier };
-  });
+function announced(entityId: string): Promise<Announced[]> {
+  return announcedTo(db, keyring, entityId);
 }
 
 async function decide(

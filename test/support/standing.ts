@@ -6,6 +6,7 @@ import { applyDecision } from '../../src/database/decision';
 import { createEntity, setEntityTrust, type EntityCredentials } from '../../src/database/entity';
 import type { Keyring } from '../../src/database/keyring';
 import { makePaymentId } from '../../src/database/payment-id';
+import { open } from '../../src/database/sealing';
 import { createSchedule, type ScheduleTerms } from '../../src/database/recurring-create';
 
 /** A trusted merchant with the standing approval of a customer. */
@@ -144,17 +145,40 @@ export async function answerCharges(
   { bankId }: Standing,
   declineReason?: string,
 ): Promise<number> {
-  const open = await rows<{ id: string }>(
+  const asked = await rows<{ id: string }>(
     db,
     `SELECT id FROM billing_requests WHERE bank_id = :bankId AND status = 'pending'`,
     { bankId },
   );
-  for (const { id } of open) {
+  for (const { id } of asked) {
     const answer =
       declineReason === undefined
         ? ({ outcome: 'approved', bankTransactionId: `tx-${id}`, action: null } as const)
         : ({ outcome: 'declined', declineReason, action: null } as const);
     await db.transaction((trx) => answerBillingRequest(trx, keyring, bankId, id, answer, {}));
   }
-  return open.length;
+  return asked.length;
+}
+
+/** The first item of a webhook, and the workflow that sends it. */
+export interface Announced {
+  type: string;
+  item: Record<string, unknown>;
+  carrier: string;
+}
+
+/** What was announced to a party, oldest first. */
+export async function announcedTo(db: Database, keyring: Keyring, entityId: string): Promise<Announced[]> {
+  const deliveries = await rows<{ id: string; type: string; body: Buffer; carrier: string }>(
+    db,
+    `SELECT id, webhook_type AS type, body_sealed AS body, carrier FROM webhook_deliveries
+     WHERE entity_id = :entityId ORDER BY event_id`,
+    { entityId },
+  );
+  return deliveries.map(({ id, type, body, carrier }) => {
+    const { data } = JSON.parse(open(keyring, body, `webhook_deliveries.body_sealed:${id}`)) as {
+      data: Record<string, unknown>[];
+    };
+    return { type, item: data[0] ?? {}, carrier };
+  });
 }

@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { recurringRules } from '../config';
+import type { Transaction } from '../database/connection';
+import { cancelSchedule, changeSchedule, pauseSchedule, resumeSchedule } from '../database/recurring-action';
+import { readSchedule, type ScheduleRecord } from '../database/recurring-read';
+import type { Answer, Reply } from './answer';
+import { DESCRIPTION_MAX, instant, metadata, text } from './fields';
+import { MAX_BILLINGS, scheduleData, subscriptionData, type SchedulePath } from './recurring';
+import type { Call } from './route';
+
+/** What is done to a schedule. Each action answers with the schedule as it then is. */
+
+type Action<Body = unknown> = Call<Body, unknown, SchedulePath>;
+
+export function pauseRecurring(call: Action): Promise<Reply> {
+  return act(call, (trx) => pauseSchedule(trx, call.deps.ring, call.caller, call.params.scheduleId));
+}
+
+export function resumeRecurring(call: Action): Promise<Reply> {
+  return act(call, (trx) => resumeSchedule(trx, call.deps.ring, call.caller, call.params.scheduleId));
+}
+
+/** For the merchant's side and for the bank's, each of which sees the schedule in its own way. */
+export function cancelRecurring(call: Action): Promise<Reply> {
+  return act(call, (trx) => cancelSchedule(trx, call.deps.ring, call.caller, call.params.scheduleId));
+}
+
+/** What is left out stays as it is; `null` takes away what there is. */
+export const scheduleChange = z
+  .strictObject({
+    // Its decimals are those of the schedule's currency.
+    amount: z.number().positive().optional(),
+    endDate: instant.nullable().optional(),
+    maxBillings: z.int().min(1).max(MAX_BILLINGS).nullable().optional(),
+    description: text(DESCRIPTION_MAX).nullable().optional(),
+    metadata: metadata.optional(),
+  })
+  .refine((change) => Object.keys(change).length > 0, 'must name at least one field to change');
+
+export function changeRecurring(call: Action<z.output<typeof scheduleChange>>): Promise<Reply> {
+  const { body, caller, deps, params } = call;
+  const { endDate: endAt, ...rest } = body;
+  const rules = recurringRules(deps.config);
+  return act(call, (trx) =>
+    changeSchedule(trx, deps.ring, rules, caller, params.scheduleId, { ...rest, endAt }),
+  );
+}
+
+function act({ accept, caller, params }: Action, work: (trx: Transaction) => Promise<void>): Promise<Reply> {
+  return accept(async (trx): Promise<Answer> => {
+    await work(trx);
+    const schedule = await readSchedule(trx, caller, params.scheduleId);
+    return {
+      message: messageOf(schedule),
+      data: caller.role === 'bank' ? subscriptionData(schedule) : scheduleData(schedule),
+    };
+  });
+}
+
+function messageOf({ status }: ScheduleRecord): string {
+  return status === 'suspended'
+    ? 'The schedule is suspended: the customer or the network does not allow its charges now'
+    : `The schedule is ${status}`;
+}
