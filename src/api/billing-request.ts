@@ -26,6 +26,7 @@ import {
   text,
   withAmount,
 } from './fields';
+import { takeAnswer } from './idempotency';
 import { answerItems, refusedItem } from './items';
 import type { Call } from './route';
 
@@ -153,10 +154,9 @@ export async function respondToBillingRequest({
   caller,
   deps,
 }: Call<z.output<typeof bankResponseBody>, unknown, unknown>): Promise<Answer> {
-  const { agreed, ...data } = await deps.db.transaction((trx) =>
+  const { agreed, ...data } = await takeAnswer(deps, (trx) =>
     answerBillingRequest(trx, deps.ring, caller.entityId, body.billingRequestId, body.answer, body),
   );
-  deps.afterCommit();
   // Thrown after the commit: what the bank says too late is kept, for money may have moved.
   if (!agreed) {
     throw new Failure(

@@ -44,25 +44,57 @@ export async function acceptOnce(
 }
 
 async function attempt(
-  { db, ring, afterCommit }: ApiDeps,
+  deps: ApiDeps,
   keyed: KeyedRequest | undefined,
   work: (trx: Transaction) => Promise<Reply>,
 ): Promise<Reply> {
+  return commit(deps, keyed ? KEYED_FATE : UNKEYED_FATE, async (trx) => {
+    const done = keyed && (await replay(trx, deps.ring, keyed));
+    if (done) return done;
+    const fresh = await work(trx);
+    if (keyed && !(await storeAnswer(trx, deps.ring, keyed, fresh, fresh.bodyWithoutSecrets))) throw inUse();
+    return fresh;
+  });
+}
+
+/**
+ * Takes a bank's answer in one transaction. Answers need no key: the same one again is agreed to again.
+ *
+ * @throws Failure unavailable, and what the work throws
+ */
+export async function takeAnswer<Result>(
+  deps: ApiDeps,
+  work: (trx: Transaction) => Promise<Result>,
+): Promise<Result> {
+  return commit(deps, ANSWER_FATE, work);
+}
+
+/** What to do about a commit of which nobody knows whether it took place. */
+const KEYED_FATE = 'retry with the same Idempotency-Key to learn its outcome';
+const UNKEYED_FATE =
+  'look whether it took effect before sending it again; an Idempotency-Key would make the retry safe';
+const ANSWER_FATE = 'it may have been taken: send the same answer again, which is safe, to learn what holds';
+
+async function commit<Result>(
+  { db, afterCommit }: ApiDeps,
+  advice: string,
+  work: (trx: Transaction) => Promise<Result>,
+): Promise<Result> {
   let committing = false;
   try {
-    const reply = await db.transaction(async (trx) => {
-      const done = keyed && (await replay(trx, ring, keyed));
-      if (done) return done;
-      const fresh = await work(trx);
-      if (keyed && !(await storeAnswer(trx, ring, keyed, fresh, fresh.bodyWithoutSecrets))) throw inUse();
+    const result = await db.transaction(async (trx) => {
+      const worked = await work(trx);
       committing = true;
-      return fresh;
+      return worked;
     });
     afterCommit();
-    return reply;
+    return result;
   } catch (error) {
-    if (committing && isUnavailable(error)) throw unknownFate(keyed !== undefined, error);
-    throw error;
+    if (!committing || !isUnavailable(error)) throw error;
+    throw new Failure('unavailable', `The database was lost while the request was committed: ${advice}`, {
+      retryAfterS: UNKNOWN_FATE_RETRY_S,
+      cause: error,
+    });
   }
 }
 
@@ -86,14 +118,4 @@ function inUse(): Failure {
   return new Failure('idempotency_key_in_use', 'The first request with this Idempotency-Key still runs', {
     retryAfterS: RUNNING_RETRY_S,
   });
-}
-
-function unknownFate(keyed: boolean, cause: unknown): Failure {
-  return new Failure(
-    'unavailable',
-    keyed
-      ? 'The database was lost while the request was committed: retry with the same Idempotency-Key to learn its outcome'
-      : 'The database was lost while the request was committed: look whether it took effect before sending it again; an Idempotency-Key would make the retry safe',
-    { retryAfterS: UNKNOWN_FATE_RETRY_S, cause },
-  );
 }

@@ -11,6 +11,7 @@ import { normalizePhrase } from '../domain/phrase';
 import { workflowId } from '../workflows/messages';
 import type { Answer, Reply } from './answer';
 import { BATCH_MAX, currency, DESCRIPTION_MAX, id, instant, list, phrase, text } from './fields';
+import { takeAnswer } from './idempotency';
 import { answerItems, refusedItem } from './items';
 import type { Call } from './route';
 
@@ -93,7 +94,7 @@ export async function respondToIntent({
   caller,
   deps,
 }: Call<z.output<typeof intentResponseBody>, unknown, unknown>): Promise<Answer> {
-  const { agreed, ...data } = await deps.db.transaction((trx) =>
+  const { agreed, ...data } = await takeAnswer(deps, (trx) =>
     answerIntent(trx, deps.ring, caller.entityId, {
       customerId: body.customerId,
       merchantId: body.entityId,
@@ -103,7 +104,6 @@ export async function respondToIntent({
       blockMerchant: body.blockMerchant ?? false,
     }),
   );
-  deps.afterCommit();
   // Thrown after the commit: an expired intent that this answer came upon stays closed.
   if (!agreed) {
     throw new Failure('conflict', `The intent is ${data.status} already; this answer changes nothing`, {

@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import { failureOf, type Reply } from '../../src/api/answer';
-import { acceptOnce } from '../../src/api/idempotency';
+import { acceptOnce, takeAnswer } from '../../src/api/idempotency';
 import { row, rows, type Transaction } from '../../src/database/connection';
 import { expireKeys, type KeyedRequest } from '../../src/database/idempotency';
 import { Failure, type FailureCode } from '../../src/domain/failures';
@@ -142,7 +142,7 @@ describe('a request with an idempotency key', () => {
     expect(await done('crashed')).toBe(1);
   });
 
-  it('is told to retry with the same key when the fate of its commit is unknown', async () => {
+  it('is told to send it again, key or answer the same, when the fate of its commit is unknown', async () => {
     const request = fresh();
     await test.db.raw(`
       SET ROLE NONE;
@@ -162,6 +162,14 @@ describe('a request with an idempotency key', () => {
       code: 'unavailable',
       message: expect.stringContaining('retry with the same Idempotency-Key') as string,
       retryAfterS: 2,
+    });
+    await recovered();
+
+    // A bank that hears "nothing was accepted" might reverse a debit that stands.
+    const answer = takeAnswer(api.deps, (trx) => row(trx, `INSERT INTO doomed VALUES (2)`));
+    await expect(answer).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringMatching(/may have been taken: send the same answer again/) as string,
     });
     await recovered();
   });
