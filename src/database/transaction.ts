@@ -60,13 +60,13 @@ export async function listTransactions(
 ): Promise<{ transactions: TransactionRecord[]; total: number }> {
   const conditions = [
     OWN[viewer.role],
-    filter.from && 'b.created_at >= :from',
-    filter.to && 'b.created_at < :to',
-    filter.status && 'b.status = :status',
-    filter.type && `:type = 'charge'`,
-    filter.customerId && 'b.customer_id = :customerId',
-    filter.merchantId && 'b.merchant_id = :merchantId',
-    filter.reference && 'b.reference = :reference',
+    filter.from !== undefined && 'b.created_at >= :from',
+    filter.to !== undefined && 'b.created_at < :to',
+    filter.status !== undefined && 'b.status = :status',
+    filter.type !== undefined && `:type = 'charge'`,
+    filter.customerId !== undefined && 'b.customer_id = :customerId',
+    filter.merchantId !== undefined && 'b.merchant_id = :merchantId',
+    filter.reference !== undefined && 'b.reference = :reference',
   ].filter(Boolean);
   const bindings = { ...filter, entityId: viewer.entityId, limit, offset: (page - 1) * limit };
   const where = conditions.join(' AND ');
