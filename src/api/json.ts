@@ -1,4 +1,5 @@
 import { Failure, type Problem } from '../domain/failures';
+import { isReadExactly } from '../domain/money';
 
 /** Deepest nesting that any body here has is 4; a little more leaves room for `metadata` gone wrong. */
 const MAX_DEPTH = 16;
@@ -6,8 +7,8 @@ const MAX_DEPTH = 16;
 const MAX_PROBLEMS = 20;
 
 /**
- * Reads a JSON body as strictly as its being billed from deserves: UTF-8 only, and no object that names a
- * key twice, of which two readers may take different values.
+ * Reads a JSON body as strictly as its being billed from deserves: UTF-8 only, no object that names a key
+ * twice, of which two readers may take different values, and no number with more digits than can be kept.
  *
  * @throws Failure invalid_request
  */
@@ -31,13 +32,14 @@ export function parseJson(bytes: Uint8Array): unknown {
 }
 
 /** Tokens of a text that is known to be valid JSON; a string that a colon follows is a key. */
-const TOKEN = /[{}[\]]|("(?:[^"\\]|\\.)*")(\s*:)?/gs;
+const TOKEN = /[{}[\]]|("(?:[^"\\]|\\.)*")(\s*:)?|(-?\d[\d.eE+-]*)/gs;
 
 function structuralProblems(text: string): Problem[] {
   const problems: Problem[] = [];
   /** Keys seen in each object that is open; undefined stands for an array. */
   const open: (Set<string> | undefined)[] = [];
-  for (const [token, string, colon] of text.matchAll(TOKEN)) {
+  let latestKey = 'body';
+  for (const [token, string, colon, number] of text.matchAll(TOKEN)) {
     if (token === '{' || token === '[') {
       open.push(token === '{' ? new Set() : undefined);
       if (open.length > MAX_DEPTH) {
@@ -51,8 +53,11 @@ function structuralProblems(text: string): Problem[] {
       if (keys?.has(key)) problems.push({ path: key.slice(0, 100), message: 'occurs twice in one object' });
       else if (key === '__proto__') problems.push({ path: key, message: 'is not a known field' });
       keys?.add(key);
-      if (problems.length >= MAX_PROBLEMS) return problems;
+      latestKey = key.slice(0, 100);
+    } else if (number !== undefined && !isReadExactly(number)) {
+      problems.push({ path: latestKey, message: 'has more digits than a JSON number keeps' });
     }
+    if (problems.length >= MAX_PROBLEMS) return problems;
   }
   return problems;
 }

@@ -13,6 +13,21 @@ export const MAX_AMOUNT_MINOR = 1_000_000_000_000n;
 /** A double keeps every decimal of up to 15 digits apart; from the 16th on, two amounts can look the same. */
 const EXACT_DIGITS = 15;
 
+/** More characters than any number that somebody means has. */
+const MAX_NUMBER_TEXT = 100;
+
+/**
+ * Whether the number that a JSON text makes is the one that was written: `100.00000000000000001` would be read
+ * as 100, and nothing could tell afterwards.
+ *
+ * @param text a number as JSON writes it
+ */
+export function isReadExactly(text: string): boolean {
+  // A double keeps all of these apart, wherever the point is; what overflows shows as infinite.
+  if (text.length <= EXACT_DIGITS || !Number.isFinite(Number(text))) return true;
+  return text.length <= MAX_NUMBER_TEXT && new Big(text).eq(Number(text));
+}
+
 /** @returns minor units, greater than 0 and at most `MAX_AMOUNT_MINOR` */
 export function parseAmount(value: unknown, currency: string): Parsed<bigint> {
   const digits = minorUnitDigits(currency);

@@ -51,6 +51,23 @@ describe('a JSON body', () => {
     },
   );
 
+  it.each(['100.00000000000000001', '0.10000000000000001', '-9007199254740993', `0.${'0'.repeat(200)}1`])(
+    'with the number %s, which would be read as another, is refused',
+    (number) => {
+      expect(() => parse(`{"currency":"NGN","amount":${number}}`)).toThrow(
+        refusal({ path: 'amount', message: 'has more digits than a JSON number keeps' }),
+      );
+      expect(parse(`{"amount":"${number}"}`)).toEqual({ amount: number });
+    },
+  );
+
+  it.each(['0.30000000000000004', '100.0000000000000000000', '1e2', '-0', '1e400', '12345678901234567000'])(
+    'with the number %s is read',
+    (number) => {
+      expect(parse(`[${number}]`)).toEqual([Number(number)]);
+    },
+  );
+
   it('that is not UTF-8 is refused', () => {
     expect(() => parseJson(Buffer.from([0x22, 0xff, 0x22]))).toThrow(refusal({ path: 'body' }));
   });
