@@ -1,4 +1,4 @@
-import { Failure } from '../domain/failures';
+import { Failure, type Problem } from '../domain/failures';
 import { groupBy } from '../domain/group';
 import { parseAmount } from '../domain/money';
 import { AGREEMENT_COLUMNS, lockAgreements, type Agreement } from './agreement';
@@ -83,10 +83,7 @@ export async function answerIntent(
   if (!agreement || !intent) {
     throw new Failure('not_found', 'There is no billing intent of this merchant for this customer.');
   }
-  const limits = {
-    daily: limitOf(answer.spendingLimits?.daily, intent.currency, 'daily'),
-    monthly: limitOf(answer.spendingLimits?.monthly, intent.currency, 'monthly'),
-  };
+  const limits = limitsOf(answer, intent.currency);
   const approved = answer.customerDecision.startsWith('approve');
   const open = intent.status === 'pending' && intent.inTime;
   if (open && approved && answer.customerDecision === 'approve_recurring' && !agreement.trusted) {
@@ -115,14 +112,25 @@ interface Limits {
   monthly: bigint | null;
 }
 
-function limitOf(value: number | undefined, currency: string, name: string): bigint | null {
-  if (value === undefined) return null;
-  const parsed = parseAmount(value, currency);
-  if (parsed.ok) return parsed.value;
-  const path = `spendingLimits.${name}`;
-  throw new Failure('invalid_request', `The request is not valid: ${path} ${parsed.reason}`, {
-    problems: [{ path, message: parsed.reason }],
-  });
+/** @throws Failure invalid_request naming each limit that is no amount of the currency */
+function limitsOf({ spendingLimits }: IntentAnswer, currency: string): Limits {
+  const problems: Problem[] = [];
+  const limitOf = (name: keyof Limits): bigint | null => {
+    const value = spendingLimits?.[name];
+    if (value === undefined) return null;
+    const parsed = parseAmount(value, currency);
+    if (parsed.ok) return parsed.value;
+    problems.push({ path: `spendingLimits.${name}`, message: parsed.reason });
+    return null;
+  };
+  const limits = { daily: limitOf('daily'), monthly: limitOf('monthly') };
+  const [first] = problems;
+  if (first) {
+    throw new Failure('invalid_request', `The request is not valid: ${first.path} ${first.message}`, {
+      problems,
+    });
+  }
+  return limits;
 }
 
 async function lockAgreementOfPair(

@@ -238,6 +238,15 @@ describe("a bank's answer", () => {
     expect(answer.status).toBe(400);
     const paths = answer.body.errors?.map(({ path }) => path).sort();
     expect(paths).toEqual(['colour', 'customerDecision', 'spendingLimits.daily', 'spendingLimits.weekly']);
+
+    const limits = await bank.respondToIntent(merchant, customer, {
+      ...approve,
+      spendingLimits: { daily: 0.001, monthly: 1e13 },
+    });
+    expect(limits.body.errors?.map(({ path }) => path)).toEqual([
+      'spendingLimits.daily',
+      'spendingLimits.monthly',
+    ]);
   });
 });
 
