@@ -14,6 +14,7 @@ import { normalizePhrase } from '../domain/phrase';
 import { workflowId } from '../workflows/messages';
 import type { Answer, Reply } from './answer';
 import {
+  amount,
   BATCH_MAX,
   currency,
   DESCRIPTION_MAX,
@@ -21,7 +22,7 @@ import {
   list,
   metadata,
   NAME_MAX,
-  PAYMENT_ID_MAX,
+  paymentId,
   phrase,
   text,
   withAmount,
@@ -36,9 +37,9 @@ export const billBody = (config: Config) =>
   withAmount(
     z
       .strictObject({
-        paymentIDs: list(text(PAYMENT_ID_MAX), BATCH_MAX).optional(),
+        paymentIDs: list(paymentId, BATCH_MAX).optional(),
         lookupIDs: list(phrase, BATCH_MAX, normalizePhrase).optional(),
-        amount: z.number(),
+        amount,
         currency: currency(config),
         description: text(DESCRIPTION_MAX),
       })
@@ -117,7 +118,8 @@ const BANK_TRANSACTION_ID_MAX = 100;
 
 /**
  * Two forms: with `action`, as the guide has it, and without, where the id of the debit or the reason of the
- * refusal says which it is. Both become one answer.
+ * refusal says which it is. Both become one answer. The guide's form always has a `bankTransactionId`; that of
+ * a refusal names no debit, and is not kept.
  */
 export const bankResponseBody = z
   .strictObject({
@@ -128,27 +130,53 @@ export const bankResponseBody = z
     declineReason: text(NAME_MAX).optional(),
     metadata: metadata.optional(),
   })
-  .transform(({ action, bankTransactionId, declineReason, ...rest }, context) => {
-    const refuse = (path: string, message: string) => {
-      context.addIssue({ code: 'custom', path: [path], message, input: undefined });
-      return z.NEVER;
-    };
-    const approves = action === undefined ? bankTransactionId !== undefined : action.startsWith('approve');
-    if (approves) {
-      if (bankTransactionId === undefined) return refuse('bankTransactionId', 'is required to approve');
-      if (declineReason !== undefined) return refuse('declineReason', 'does not go with an approval');
-      const approval = action === 'approve_once' || action === 'approve_recurring' ? action : null;
-      return { ...rest, answer: { outcome: 'approved', bankTransactionId, action: approval } as BankAnswer };
-    }
-    if (bankTransactionId !== undefined) return refuse('bankTransactionId', 'does not go with a refusal');
-    const refusal = action === 'deny' || action === 'suspended' ? action : null;
-    const reason = declineReason ?? (refusal && REASON_OF_ACTION[refusal]);
-    if (reason === null) {
-      return refuse('bankTransactionId', 'send it to approve, or declineReason to decline');
-    }
-    return { ...rest, answer: { outcome: 'declined', declineReason: reason, action: refusal } as BankAnswer };
-  });
+  .superRefine(
+    (body: Parts, context) => {
+      const refuse = (path: keyof Parts, message: string) =>
+        context.addIssue({ code: 'custom', path: [path], message });
+      const { action, bankTransactionId, declineReason } = body;
+      if (action === undefined && bankTransactionId === undefined && declineReason === undefined) {
+        refuse('bankTransactionId', 'send it to approve, or declineReason to decline');
+      } else if (isApproval(body)) {
+        if (bankTransactionId === undefined) refuse('bankTransactionId', 'is required to approve');
+        if (declineReason !== undefined) refuse('declineReason', 'does not go with an approval');
+      }
+    },
+    // How the fields go together is looked at even when one of them, or another, is wrong.
+    { when: ({ value }) => typeof value === 'object' && value !== null },
+  )
+  .transform((body) => ({ ...body, answer: answerOf(body) }));
 
+/** What says which answer it is; of any type, as long as the rest has not been judged. */
+interface Parts {
+  action?: unknown;
+  bankTransactionId?: unknown;
+  declineReason?: unknown;
+}
+
+function isApproval({ action, bankTransactionId }: Parts): boolean {
+  return action === undefined
+    ? bankTransactionId !== undefined
+    : action === 'approve_once' || action === 'approve_recurring';
+}
+
+/** The one answer that both forms become, of a body that has been judged. */
+function answerOf({
+  action = null,
+  bankTransactionId,
+  declineReason,
+}: {
+  action?: 'approve_once' | 'approve_recurring' | 'deny' | 'suspended' | null | undefined;
+  bankTransactionId?: string | undefined;
+  declineReason?: string | undefined;
+}): BankAnswer {
+  if (action === 'deny' || action === 'suspended') {
+    return { outcome: 'declined', declineReason: declineReason ?? REASON_OF_ACTION[action], action };
+  }
+  if (bankTransactionId !== undefined) return { outcome: 'approved', bankTransactionId, action };
+  if (declineReason === undefined) throw new Error('an answer passed its check and then says nothing');
+  return { outcome: 'declined', declineReason, action: null };
+}
 export async function respondToBillingRequest({
   body,
   caller,

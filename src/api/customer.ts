@@ -30,10 +30,7 @@ const person = z.strictObject({
   accountName: text(NAME_MAX),
   email,
   country: z.string().refine(isCountry, 'must be an ISO 3166 alpha-2 code, as NG'),
-  accountNumber: z
-    .string()
-    .trim()
-    .regex(/^[A-Z0-9]{6,34}$/, 'must be 6 to 34 of A-Z and 0-9'),
+  accountNumber: text(NAME_MAX).pipe(z.string().regex(/^[A-Z0-9]{6,34}$/, 'must be 6 to 34 of A-Z and 0-9')),
   reference: text(NAME_MAX).optional(),
 });
 

@@ -4,8 +4,8 @@ import { parseInstant } from '../domain/calendar';
 import { isId, type IdKind } from '../domain/ids';
 import { minorUnitDigits } from '../domain/currency';
 import { parseAmount } from '../domain/money';
-import type { Parsed } from '../domain/parsed';
-import { parseText } from '../domain/plain-text';
+import { accept, type Parsed } from '../domain/parsed';
+import { parseShown, parseText } from '../domain/plain-text';
 
 /** The pieces that request schemas are made of, so that a name, a date or a page means the same everywhere. */
 
@@ -25,11 +25,15 @@ const read = <Value>(parse: (text: string) => Parsed<Value>) =>
 /** Text as people write it: trimmed, in normal form C, 1 to `max` characters. */
 export const text = (max: number) => read((value) => parseText(value, max));
 
-/**
- * An id of ours. A malformed one becomes the empty id, which nothing has: it is unknown like any other, and
- * what reaches the database is clean.
- */
-export const id = (kind: IdKind) => z.string().transform((value) => (isId(kind, value) ? value : ''));
+/** An identifier of ours. A malformed one becomes the empty one, which nothing has: it is unknown like any other. */
+const identifier = (isWellFormed: (value: string) => boolean) =>
+  read((value) => {
+    const shown = parseShown(value);
+    return !shown.ok || isWellFormed(value) ? shown : accept('');
+  });
+
+/** An id of ours, or the empty one for whatever is none. */
+export const id = (kind: IdKind) => identifier((value) => isId(kind, value));
 
 /** RFC 3339 with an offset, e.g. `2026-03-01T09:00:00+01:00`. */
 export const instant = read(parseInstant);
@@ -53,35 +57,36 @@ export const metadata = z
   .record(
     text(40),
     z.union(
-      [text(500), z.number(), z.boolean()],
+      [z.literal(''), text(500), z.number(), z.boolean()],
       'must be text of at most 500 characters, a number, true or false',
     ),
   )
   .refine((value) => Object.keys(value).length <= 50, 'must have at most 50 names');
 
 /**
- * Each entry once, 1 to `max` of them.
+ * Each entry once, 1 to `max` of them. Repeats are named even where other entries are wrong.
  *
  * @param meaning what two entries have in common that are spelled differently and mean the same
  */
-export const list = <Entry extends z.ZodType>(
-  entry: Entry,
-  max: number,
-  meaning: (value: z.output<Entry>) => unknown = (value) => value,
-) =>
+export const list = (entry: z.ZodType<string>, max: number, meaning = (value: string) => value) =>
   z
     .array(entry)
     .min(1)
     .max(max)
-    .superRefine((entries, context) => {
-      const seen = new Set<unknown>();
-      entries.forEach((value, i) => {
-        if (seen.has(meaning(value))) {
-          context.addIssue({ code: 'custom', path: [i], message: 'is the same as an earlier entry' });
-        }
-        seen.add(meaning(value));
-      });
-    });
+    .superRefine(
+      (entries, context) => {
+        const seen = new Set<string>();
+        entries.forEach((value: unknown, i) => {
+          // What is no text has been complained about already.
+          if (typeof value !== 'string') return;
+          if (seen.has(meaning(value))) {
+            context.addIssue({ code: 'custom', path: [i], message: 'is the same as an earlier entry' });
+          }
+          seen.add(meaning(value));
+        });
+      },
+      { when: ({ value }) => Array.isArray(value) },
+    );
 
 const wholeNumber = (min: number, max: number) =>
   z
@@ -110,13 +115,16 @@ export const pagination = <Field extends string>(sortable: readonly [Field, ...F
 /** Most identifiers in one call: the bank shows each to a person, and one transaction holds them all. */
 export const BATCH_MAX = 100;
 
-/** Longer than any paymentID; one that is too long is unknown like any other, but need not be read. */
-export const PAYMENT_ID_MAX = 500;
+/** A paymentID. One that is longer than any of ours is unknown like any other, so no length is asked for. */
+export const paymentId = text(Infinity);
 
 /** A lookupID as somebody typed it; how it is read is the domain's business. */
 export const phrase = text(NAME_MAX);
 
 export const currency = (config: Config) => z.enum(config.ACCEPTED_CURRENCIES as [string, ...string[]]);
+
+/** Major units of a currency; `withAmount` judges how the two go together. */
+export const amount = z.number().positive();
 
 /**
  * A body with an `amount` in major units of its `currency`, made into exact minor units. Whether the two fit is
@@ -133,12 +141,15 @@ export const withAmount = <Body extends { amount: number; currency: string }>(sc
       },
     })
     .transform((body) => {
-      const amount = parseAmount(body.amount, body.currency);
-      if (!amount.ok) throw new Error('an amount passed its check and then failed it');
-      return { ...body, amount: amount.value };
+      const parsed = parseAmount(body.amount, body.currency);
+      if (!parsed.ok) throw new Error('an amount passed its check and then failed it');
+      return { ...body, amount: parsed.value };
     });
 
+/** Whether amount and currency can be judged together; what is wrong with one alone its own schema says. */
 function isMoney(value: unknown): value is { amount: number; currency: string } {
-  const { amount, currency: code } = (value ?? {}) as Record<string, unknown>;
-  return typeof amount === 'number' && typeof code === 'string' && minorUnitDigits(code) !== undefined;
+  const { amount: given, currency: code } = (value ?? {}) as Record<string, unknown>;
+  return (
+    typeof given === 'number' && given > 0 && typeof code === 'string' && minorUnitDigits(code) !== undefined
+  );
 }

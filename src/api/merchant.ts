@@ -31,18 +31,22 @@ export const merchantsBody = (config: Config) =>
       )
       .min(1)
       .max(MERCHANTS_MAX)
-      .superRefine((merchants, context) => {
-        const refs = merchants.map(({ clientRef }) => clientRef);
-        refs.forEach((ref, i) => {
-          if (refs.indexOf(ref) < i) {
-            context.addIssue({
-              code: 'custom',
-              path: [i, 'clientRef'],
-              message: 'is the same as an earlier entry’s',
-            });
-          }
-        });
-      }),
+      .superRefine(
+        (merchants: unknown[], context) => {
+          const refs = merchants.map((merchant) => (merchant as { clientRef?: unknown } | null)?.clientRef);
+          refs.forEach((ref, i) => {
+            if (typeof ref === 'string' && refs.indexOf(ref) < i) {
+              context.addIssue({
+                code: 'custom',
+                path: [i, 'clientRef'],
+                message: 'is the same as an earlier entry’s',
+              });
+            }
+          });
+        },
+        // Also where something else about the merchants is wrong, so that their provider hears of all at once.
+        { when: ({ value }) => Array.isArray(value) },
+      ),
   });
 
 type MerchantsBody = z.output<ReturnType<typeof merchantsBody>>;

@@ -15,13 +15,14 @@ import { formatAmount } from '../domain/money';
 import { workflowId } from '../workflows/messages';
 import type { Answer, Reply } from './answer';
 import {
+  amount,
   currency,
   DESCRIPTION_MAX,
   id,
   instant,
   metadata,
   pagination,
-  PAYMENT_ID_MAX,
+  paymentId,
   text,
   withAmount,
 } from './fields';
@@ -35,8 +36,15 @@ export const MAX_BILLINGS = 10_000;
 const FREQUENCIES = ['daily', 'weekly', 'monthly', 'yearly'] as const satisfies Frequency[];
 
 /** Whether the interval can be judged, even when other fields are wrong. */
-function hasFrequency(value: unknown): value is { frequency: Frequency } {
-  return FREQUENCIES.some((one) => one === (value as { frequency?: unknown } | null)?.frequency);
+function hasInterval(value: unknown): value is { frequency: Frequency; interval: number } {
+  const { frequency, interval } = (value ?? {}) as Record<string, unknown>;
+  return FREQUENCIES.some((one) => one === frequency) && typeof interval === 'number';
+}
+
+/** Whether the dates can be judged, even when other fields are wrong. */
+function hasBothDates(value: unknown): value is { startDate: Date; endDate: Date } {
+  const { startDate, endDate } = (value ?? {}) as Record<string, unknown>;
+  return startDate instanceof Date && endDate instanceof Date;
 }
 
 export const scheduleBody = (config: Config) =>
@@ -44,8 +52,8 @@ export const scheduleBody = (config: Config) =>
     z
       .strictObject({
         customerId: id('customer'),
-        paymentID: text(PAYMENT_ID_MAX),
-        amount: z.number(),
+        paymentID: paymentId,
+        amount,
         currency: currency(config),
         frequency: z.enum(FREQUENCIES),
         interval: z.int().min(1).default(1),
@@ -57,11 +65,16 @@ export const scheduleBody = (config: Config) =>
       })
       .refine(({ frequency, interval }) => interval <= maxInterval(frequency), {
         path: ['interval'],
-        when: ({ value }) => hasFrequency(value),
+        when: ({ value }) => hasInterval(value),
         error: ({ input }) =>
-          hasFrequency(input)
+          hasInterval(input)
             ? `must be at most ${maxInterval(input.frequency)}, which is three years`
             : undefined,
+      })
+      .refine((body) => !hasBothDates(body) || body.endDate > body.startDate, {
+        path: ['endDate'],
+        when: ({ value }) => hasBothDates(value),
+        error: 'must be after the start date',
       }),
   );
 

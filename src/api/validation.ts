@@ -29,7 +29,7 @@ function problemsOf(error: z.ZodError, root: '' | 'query'): Problem[] {
     .flatMap((issue) =>
       issue.code === 'unrecognized_keys'
         ? issue.keys.map((key) => ({
-            path: pathOf([...issue.path, key.slice(0, 100)], root),
+            path: pathOf([...issue.path, key], root),
             message: root === 'query' ? 'is not a known parameter' : 'is not a known field',
           }))
         : [{ path: pathOf(issue.path, root), message: issue.message }],
@@ -37,10 +37,15 @@ function problemsOf(error: z.ZodError, root: '' | 'query'): Problem[] {
     .slice(0, MAX_PROBLEMS);
 }
 
+/** Names that the sender made up may be long; this much of one tells which is meant. */
+const MAX_NAME_SHOWN = 100;
+
 function pathOf(path: PropertyKey[], root: string): string {
   const written = path.reduce<string>(
     (whole, part) =>
-      typeof part === 'number' ? `${whole}[${part}]` : `${whole}${whole && '.'}${String(part)}`,
+      typeof part === 'number'
+        ? `${whole}[${part}]`
+        : `${whole}${whole && '.'}${String(part).slice(0, MAX_NAME_SHOWN)}`,
     root,
   );
   return written || 'body';
@@ -72,6 +77,8 @@ function explain(issue: Issue): string | undefined {
       return `must be ${issue.inclusive ? 'at most' : 'less than'} ${issue.maximum}`;
     case 'invalid_value':
       return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.map(String).join(', ')}`;
+    case 'invalid_key':
+      return `is a name that ${issue.issues[0]?.message}`;
     default:
       return undefined;
   }
@@ -91,6 +98,6 @@ export function readQuery(url: string): Checked<Record<string, string>> {
   return {
     problems: repeated
       .slice(0, MAX_PROBLEMS)
-      .map((name) => ({ path: `query.${name.slice(0, 100)}`, message: 'may be given only once' })),
+      .map((name) => ({ path: pathOf([name], 'query'), message: 'may be given only once' })),
   };
 }

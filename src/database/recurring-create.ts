@@ -48,21 +48,26 @@ export async function createSchedule(
   caller: { entityId: string; role: 'merchant' | 'provider' },
   terms: ScheduleTerms,
 ): Promise<CreatedSchedule> {
-  const { merchantId, agreementId } = await findAgreement(trx, keyring, caller.entityId, terms);
-  const agreement = await lockAgreement(trx, agreementId);
+  const found = await findAgreement(trx, keyring, caller.entityId, terms);
+  const agreement = found && (await lockAgreement(trx, found.agreementId));
+  // A provider's own clock is the real one; whose the paymentID is, if anybody's, decides which counts.
+  const merchantId = found?.merchantId ?? caller.entityId;
   const merchant = await row<{ trusted: boolean; now: Date }>(
     trx,
     `SELECT trust_level = 'trusted' AS trusted, business_now(id) AS now FROM entities WHERE id = :merchantId`,
     { merchantId },
   );
-  if (!merchant) throw new Error(`there is no merchant ${merchantId}`);
+  if (!merchant) throw new Error(`there is no entity ${merchantId}`);
   const { now } = merchant;
   const startAt = terms.startAt ?? now;
-  const problems = problemsOf(terms, agreement.currency, startAt, now);
+  const problems = problemsOf(terms, agreement?.currency, startAt, now);
   if (problems.length > 0) {
     throw new Failure('invalid_request', `The schedule cannot be made: ${problems[0]?.message}`, {
       problems,
     });
+  }
+  if (!agreement) {
+    throw new Failure('not_found', 'There is no agreement with this paymentID and customerId.');
   }
   if (permitted({ ...agreement, merchantTrusted: merchant.trusted }, terms.currency) !== 'charge') {
     throw new Failure(
@@ -81,7 +86,7 @@ export async function createSchedule(
        :metadata::jsonb, :frequency, :interval, :startAt, :endAt, :maxBillings, :startAt, :now, :now, :now)`,
     {
       id,
-      agreementId,
+      agreementId: agreement.id,
       merchantId,
       customerId: agreement.customerId,
       bankId: agreement.bankId,
@@ -104,7 +109,7 @@ export async function createSchedule(
       type: 'schedule.created',
       cause: caller.role,
       details: {
-        agreementId,
+        agreementId: agreement.id,
         amount: terms.amount,
         currency: terms.currency,
         frequency: terms.frequency,
@@ -126,7 +131,7 @@ async function findAgreement(
   keyring: Keyring,
   callerId: string,
   { customerId, paymentId }: ScheduleTerms,
-): Promise<{ merchantId: string; agreementId: string }> {
+): Promise<{ merchantId: string; agreementId: string } | undefined> {
   const candidates = await rows<{ merchantId: string; agreementId: string }>(
     trx,
     `SELECT a.merchant_id AS "merchantId", a.id AS "agreementId"
@@ -134,16 +139,19 @@ async function findAgreement(
      WHERE a.customer_id = :customerId AND :callerId IN (m.id, m.provider_id)`,
     { customerId, callerId },
   );
-  const found = candidates.find(
+  return candidates.find(
     ({ merchantId, agreementId }) => openPaymentId(keyring, paymentId, merchantId) === agreementId,
   );
-  if (!found) throw new Failure('not_found', 'There is no agreement with this paymentID and customerId.');
-  return found;
 }
 
-function problemsOf(terms: ScheduleTerms, agreedCurrency: string, startAt: Date, now: Date): Problem[] {
+function problemsOf(
+  terms: ScheduleTerms,
+  agreedCurrency: string | undefined,
+  startAt: Date,
+  now: Date,
+): Problem[] {
   const problems: Problem[] = [];
-  if (terms.currency !== agreedCurrency) {
+  if (agreedCurrency !== undefined && terms.currency !== agreedCurrency) {
     problems.push({ path: 'currency', message: `must be ${agreedCurrency}, in which this agreement bills` });
   }
   if (startAt.getTime() < now.getTime() - START_GRACE_MS) {

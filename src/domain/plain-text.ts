@@ -15,15 +15,22 @@ const CONTROL = /\p{Control}/u;
  */
 const BIDIRECTIONAL = /[\u202a-\u202e\u2066-\u2069]/u;
 
+/** The text as it is, refused where it has characters that are not allowed in any field. */
+export function parseShown(text: string): Parsed<string> {
+  if (LONE_SURROGATE.test(text)) return refuse('must be valid Unicode, without lone surrogates');
+  if (CONTROL.test(text)) return refuse('must not have control characters or line breaks');
+  if (BIDIRECTIONAL.test(text)) return refuse('must not have bidirectional control characters');
+  return accept(text);
+}
+
 /**
  * @param maxLength in characters as Postgres counts them too, Unicode code points, once the text is clean
  * @returns the text without blanks around it, in NFC, so that texts that look equal are equal strings
  */
 export function parseText(text: string, maxLength: number): Parsed<string> {
   // Looked for before the trim, which would quietly take line breaks off the ends.
-  if (LONE_SURROGATE.test(text)) return refuse('must be valid Unicode, without lone surrogates');
-  if (CONTROL.test(text)) return refuse('must not have control characters or line breaks');
-  if (BIDIRECTIONAL.test(text)) return refuse('must not have bidirectional control characters');
+  const shown = parseShown(text);
+  if (!shown.ok) return shown;
   const clean = text.trim().normalize('NFC');
   if (clean === '') return refuse('must not be empty');
   if (Array.from(clean).length > maxLength) return refuse(`must have at most ${maxLength} characters`);

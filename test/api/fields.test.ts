@@ -53,8 +53,18 @@ describe('an id', () => {
     const known = 'cus_01m7ygk0qjezfapa59qk2wf3wm';
     expect(judge(fields.id('customer'), known)).toBe(known);
     expect(judge(fields.id('merchant'), known)).toBe('');
-    expect(judge(fields.id('customer'), 'cus_\u0000')).toBe('');
+    expect(judge(fields.id('customer'), 'cus_')).toBe('');
     expect(judge(fields.id('customer'), 7)).toEqual(['body must be a string']);
+  });
+
+  it('with a character that no field may have is invalid all the same', () => {
+    expect(judge(fields.id('customer'), 'cus_\u0000')).toEqual([
+      'body must not have control characters or line breaks',
+    ]);
+  });
+
+  it('of a payment is never too long to be unknown', () => {
+    expect(judge(fields.paymentId, ` ${'x'.repeat(10_000)} `)).toBe('x'.repeat(10_000));
   });
 });
 
@@ -81,7 +91,7 @@ const names = (count: number) => Object.fromEntries(Array.from({ length: count }
 
 describe('metadata', () => {
   it('takes up to 50 names of text, numbers, true and false', () => {
-    const given = { a: 'x'.repeat(500), b: 1.5, c: false };
+    const given = { a: 'x'.repeat(500), b: 1.5, c: false, d: '' };
     expect(judge(fields.metadata, given)).toEqual(given);
     expect(judge(fields.metadata, names(50))).toEqual(names(50));
     expect(judge(fields.metadata, names(51))).toEqual(['body must have at most 50 names']);
@@ -96,6 +106,12 @@ describe('metadata', () => {
   ])('refuses %s', (_, given) => {
     expect(check(fields.metadata, given, '').problems).toHaveLength(1);
   });
+
+  it('says what is wrong with a name, without repeating all of it', () => {
+    expect(judge(fields.metadata, { ['n'.repeat(1000)]: 1 })).toEqual([
+      `${'n'.repeat(100)} is a name that must have at most 40 characters`,
+    ]);
+  });
 });
 
 describe('a list', () => {
@@ -106,6 +122,39 @@ describe('a list', () => {
     expect(judge(list, [])).toEqual(['body must have at least 1 entry']);
     expect(judge(list, ['a', 'b', 'c', 'd'])).toEqual(['body must have at most 3 entries']);
     expect(judge(list, ['a', ' a', 'b'])).toEqual(['[1] is the same as an earlier entry']);
+  });
+
+  it('names a repeat among entries that are wrong, and no wrong one as a repeat', () => {
+    expect(judge(list, ['a', '', 'a'])).toEqual([
+      '[1] must not be empty',
+      '[2] is the same as an earlier entry',
+    ]);
+    expect(judge(list, ['', '', 7])).toEqual([
+      '[0] must not be empty',
+      '[1] must not be empty',
+      '[2] must be a string',
+    ]);
+  });
+});
+
+describe('an amount', () => {
+  const price = fields.withAmount(z.object({ amount: fields.amount, currency: z.enum(['NGN', 'JPY']) }));
+
+  it.each([
+    [
+      { amount: 1.5, currency: 'NGN' },
+      { amount: 150n, currency: 'NGN' },
+    ],
+    [{ amount: 1.5, currency: 'JPY' }, ['amount must have no decimals in JPY']],
+    [{ amount: -1.5, currency: 'JPY' }, ['amount must be more than 0']],
+    [{ amount: 0 }, ['amount must be more than 0', 'currency must be one of NGN, JPY']],
+    [
+      { amount: 1.001, currency: 'USD' },
+      ['currency must be one of NGN, JPY', 'amount must have at most 2 decimals in USD'],
+    ],
+    [{ amount: '1', currency: 'NGN' }, ['amount must be a number']],
+  ])('%j comes to %p', (given, expected) => {
+    expect(judge(price, given)).toEqual(expected);
   });
 });
 

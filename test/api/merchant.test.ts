@@ -77,6 +77,10 @@ describe('the batch of merchants', () => {
       status: 400,
       body: { errors: [{ path: 'merchants[1].clientRef' }] },
     });
+    expect(await create([shop('twice'), { ...shop('twice'), email: 'nobody' }])).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: 'merchants[1].email' }, { path: 'merchants[1].clientRef' }] },
+    });
   });
 });
 

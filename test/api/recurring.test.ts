@@ -134,16 +134,17 @@ describe('making a schedule', () => {
       frequency: 'yearly',
       interval: 4,
       maxBillings: 10_001,
-      startDate: '2031-01-01T00:00:00',
+      startDate: '2031-01-01T00:00:00Z',
+      endDate: '2031-01-01T00:00:00Z',
       colour: 'red',
     });
     expect(status).toBe(400);
     expect(body.errors?.map(({ path }) => path).sort()).toEqual([
       'amount',
       'colour',
+      'endDate',
       'interval',
       'maxBillings',
-      'startDate',
     ]);
   });
 
@@ -165,9 +166,16 @@ describe('making a schedule', () => {
     ['an end before the start', () => ({ startDate: inMs(60_000), endDate: inMs(59_000) }), ['endDate']],
     ['an end that has passed, when it starts now', () => ({ endDate: inMs(-1_000) }), ['endDate']],
     ['no billings at all', () => ({ maxBillings: 0 }), ['maxBillings']],
+    ['a start without its offset from UTC', () => ({ startDate: '2031-01-01T00:00:00' }), ['startDate']],
     ['half an interval', () => ({ interval: 1.5 }), ['interval']],
     ['a currency that the network does not take', () => ({ currency: 'USD' }), ['currency']],
     ['an unknown frequency', () => ({ frequency: 'hourly' }), ['frequency']],
+    ['an interval in words', () => ({ interval: 'two' }), ['interval']],
+    [
+      'a start too far back, before it looks for the agreement',
+      () => ({ customerId: 'cus_nobody', startDate: inMs(-6 * 60_000) }),
+      ['startDate'],
+    ],
   ] as const)('refuses %s', async (_, more, paths) => {
     const { status, body } = await create(more());
     expect(status).toBe(400);

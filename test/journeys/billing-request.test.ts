@@ -405,6 +405,28 @@ describe("a bank's answer to a charge", () => {
     await merchant.hears('billing.response', elsewhere.billingRequestId);
   });
 
+  test('that refuses in the form of the guide, with a bankTransactionId, is a refusal', async () => {
+    const { billingRequestId } = await openCharge();
+
+    const { body } = await bank.respondToCharge(billingRequestId, {
+      action: 'deny',
+      bankTransactionId: 'tx-1',
+    });
+
+    expect(body.data).toEqual({ billingRequestId, status: 'declined' });
+    expect(await merchant.look(billingRequestId)).toMatchObject({ declineReason: 'denied' });
+  });
+
+  test('in which everything is wrong hears of all of it at once', async () => {
+    const { body } = await bank.respondToCharge('\u0000', { action: 'approve_once', declineReason: 'no' });
+
+    expect(body.errors?.map((error) => error.path)).toEqual([
+      'billingRequestId',
+      'bankTransactionId',
+      'declineReason',
+    ]);
+  });
+
   test.each<[string, object, string]>([
     ['says yes and no at once', { bankTransactionId: 'tx-1', declineReason: 'no' }, 'declineReason'],
     ['says nothing', {}, 'bankTransactionId'],
