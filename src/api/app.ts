@@ -53,7 +53,7 @@ import {
 import { requestLog } from './request-log';
 import { route, serve, type Route } from './route';
 import { tokenEndpoint } from './token';
-import { historyQuery, listHistory } from './transaction';
+import { detailsQuery, historyQuery, listHistory, showTransaction } from './transaction';
 import { advanceBody, advanceClock, showClock } from './sandbox-clock';
 import {
   deliveriesQuery,
@@ -227,6 +227,12 @@ export function routes(deps: ApiDeps): Route[] {
       '/v1/transaction-history',
       { roles: ['bank', 'merchant', 'provider'], limit: 'caller', query: historyQuery },
       listHistory,
+    ),
+    route(
+      'get',
+      '/v1/transaction-details',
+      { roles: ['bank', 'merchant', 'provider'], limit: 'caller', query: detailsQuery },
+      showTransaction,
     ),
 
     route(

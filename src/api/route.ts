@@ -7,6 +7,7 @@ import { replyOf, type Answer, type Reply } from './answer';
 import type { Authenticate, Caller } from './authentication';
 import { BODY_LIMIT_BYTES, readJsonBody } from './body';
 import type { ApiDeps } from './deps';
+import { sendDownload, type Download } from './download';
 import { acceptOnce, readIdempotencyKey } from './idempotency';
 import { canonicalJson } from './json';
 import { meter, type Bucket } from './rate-limit';
@@ -19,6 +20,8 @@ export interface Call<Body, Query, Params> {
   body: Body;
   query: Query;
   params: Params;
+  /** The `Accept` header asks for CSV rather than JSON. */
+  prefersCsv: boolean;
   deps: ApiDeps;
   requestId: string;
   /**
@@ -55,7 +58,7 @@ export interface Route {
   method: Method;
   path: string;
   options: RouteOptions<unknown, unknown, unknown>;
-  handle(call: Call<unknown, unknown, unknown>): Promise<Answer | Reply>;
+  handle(call: Call<unknown, unknown, unknown>): Promise<Answer | Reply | Download>;
 }
 
 /** An entry of the table in `app.ts`: who may call what, what it takes, and the operation behind it. */
@@ -63,7 +66,7 @@ export function route<Body = undefined, Query = unknown, Params = unknown>(
   method: Method,
   path: string,
   options: RouteOptions<Body, Query, Params>,
-  handle: (call: Call<Body, Query, Params>) => Promise<Answer | Reply>,
+  handle: (call: Call<Body, Query, Params>) => Promise<Answer | Reply | Download>,
 ): Route {
   return { method, path, options, handle };
 }
@@ -91,6 +94,7 @@ export function serve(deps: ApiDeps, authenticate: Authenticate, one: Route): Re
       body,
       query,
       params,
+      prefersCsv: req.accepts(['json', 'csv']) === 'csv',
       deps,
       requestId: requestIdOf(res),
       accept: (work) =>
@@ -102,6 +106,7 @@ export function serve(deps: ApiDeps, authenticate: Authenticate, one: Route): Re
           async (trx) => replyOf(await work(trx), status),
         ),
     });
+    if ('pages' in outcome) return sendDownload(res, outcome);
     const reply = 'body' in outcome ? outcome : replyOf(outcome, status);
     if (reply.replayed) res.set('Idempotent-Replayed', 'true');
     res.status(reply.status).json(reply.body);

@@ -1,9 +1,16 @@
 import { z } from 'zod';
-import { listTransactions, TRANSACTION_SORTS, type TransactionRecord } from '../database/transaction';
+import {
+  listTransactions,
+  readTransaction,
+  readTransactions,
+  TRANSACTION_SORTS,
+  type TransactionRecord,
+} from '../database/transaction';
 import { formatInstant } from '../domain/calendar';
 import type { Role } from '../domain/entity';
 import { formatAmount } from '../domain/money';
 import type { Answer } from './answer';
+import type { Download } from './download';
 import { id, instant, NAME_MAX, pagination, text } from './fields';
 import type { Call } from './route';
 
@@ -17,15 +24,24 @@ export const historyQuery = z.strictObject({
   customerId: id('customer').optional(),
   merchantId: id('merchant').optional(),
   reference: text(NAME_MAX).optional(),
+  format: z.enum(['json', 'csv']).optional(),
   ...pagination(Object.keys(TRANSACTION_SORTS) as ['createdAt', 'amount']),
 });
 
 export async function listHistory({
   caller,
   query,
+  prefersCsv,
   deps,
-}: Call<unknown, z.output<typeof historyQuery>, unknown>): Promise<Answer> {
-  const { page, limit, sortBy, sortOrder, ...filter } = query;
+}: Call<unknown, z.output<typeof historyQuery>, unknown>): Promise<Answer | Download> {
+  const { format, page, limit, sortBy, sortOrder, ...filter } = query;
+  if (format === 'csv' || (format === undefined && prefersCsv)) {
+    return {
+      fileName: 'transactions.csv',
+      columns: caller.role === 'bank' ? [...COLUMNS, 'bankTransactionId'] : COLUMNS,
+      pages: csvPages(readTransactions(deps.db, caller, filter, { sortBy, sortOrder }), caller.role),
+    };
+  }
   const found = await listTransactions(deps.db, caller, filter, { page, limit, sortBy, sortOrder });
   return {
     message: found.total === 1 ? '1 transaction' : `${found.total} transactions`,
@@ -34,6 +50,51 @@ export async function listHistory({
       total: found.total,
       page,
       limit,
+    },
+  };
+}
+
+/** Of the file, in this order; a bank has its own transaction id as one more. */
+const COLUMNS = [
+  'transactionId',
+  'reference',
+  'type',
+  'status',
+  'amount',
+  'currency',
+  'description',
+  'customerId',
+  'merchantId',
+  'bankId',
+  'billingRequestId',
+  'scheduleId',
+  'declineReason',
+  'refundedAmount',
+  'createdAt',
+  'settledAt',
+] as const;
+
+async function* csvPages(pages: AsyncIterable<TransactionRecord[]>, role: Role) {
+  for await (const page of pages) yield page.map((record) => shown(record, role));
+}
+
+export const detailsQuery = z.strictObject({ reference: text(NAME_MAX) });
+
+export async function showTransaction({
+  caller,
+  query,
+  deps,
+}: Call<unknown, z.output<typeof detailsQuery>, unknown>): Promise<Answer> {
+  const { transaction, events } = await readTransaction(deps.db, caller, query.reference);
+  return {
+    message: `The ${transaction.type} is ${transaction.status}`,
+    data: {
+      ...shown(transaction, caller.role),
+      events: events.map(({ at, declineReason, ...event }) => ({
+        ...event,
+        at: formatInstant(at),
+        ...(declineReason !== null && { declineReason }),
+      })),
     },
   };
 }
