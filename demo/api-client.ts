@@ -28,6 +28,12 @@ interface Request {
   once?: true;
 }
 
+interface Token {
+  text: string;
+  /** Milliseconds since 1970. */
+  renewAt: number;
+}
+
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH';
 
 /** Enough to sit out a restart of the API; a network that is away longer is the caller's problem. */
@@ -45,7 +51,8 @@ const RENEW_BEFORE_EXPIRY_MS = 30_000;
  * is handed to the caller as it is.
  */
 export class ApiClient {
-  private token: { text: string; renewAt: number } | undefined;
+  private token: Token | undefined;
+  private renewal: Promise<Token> | undefined;
 
   constructor(
     readonly baseUrl: string,
@@ -101,8 +108,18 @@ export class ApiClient {
     );
   }
 
-  private async accessToken(): Promise<string> {
+  /**
+   * A token that is good for a while. Calls that need a new one at the same time share it, for the network hands
+   * out only a few a second.
+   */
+  async accessToken(): Promise<string> {
     if (this.token && Date.now() < this.token.renewAt) return this.token.text;
+    this.renewal ??= this.newToken().finally(() => (this.renewal = undefined));
+    this.token = await this.renewal;
+    return this.token.text;
+  }
+
+  private async newToken(): Promise<Token> {
     const { clientId, clientSecret } = this.credentials;
     const { status, body } = await insist<{ access_token: string; expires_in: number }>(true, () =>
       fetch(new URL('/v1/oauth/token', this.baseUrl), {
@@ -116,11 +133,10 @@ export class ApiClient {
       }),
     );
     if (status !== 200) throw new Error(`no token for ${clientId}: ${status} ${JSON.stringify(body)}`);
-    this.token = {
+    return {
       text: body.access_token,
       renewAt: Date.now() + body.expires_in * 1000 - RENEW_BEFORE_EXPIRY_MS,
     };
-    return this.token.text;
   }
 }
 

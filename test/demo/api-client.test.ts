@@ -25,6 +25,15 @@ test('one token serves many calls', async () => {
   expect(network.tokens()).toBe(1);
 });
 
+test('many calls at once ask for one token between them', async () => {
+  const { network, client } = await clientOf(() => OK);
+
+  await Promise.all(Array.from({ length: 20 }, () => client.get('/v1/a')));
+
+  expect(network.asked).toHaveLength(20);
+  expect(network.tokens()).toBe(1);
+});
+
 test('told to come back later, it does so, and no earlier', async () => {
   const { network, client } = await clientOf((nth) =>
     nth === 1 ? { status: 429, headers: { 'retry-after': '1' } } : OK,
