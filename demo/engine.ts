@@ -7,7 +7,7 @@ import { readEngineFile, type EngineFile } from '../src/start/engine-file';
 import { PortTakenError } from '../src/start/ports';
 
 /** An engine that runs, and how to leave it behind. */
-export interface StoryEngine extends Pick<EngineFile, 'apiUrl' | 'temporalUiUrl' | 'namespace'> {
+export interface StoryEngine extends Omit<EngineFile, 'pid' | 'keysFile' | 'logFile'> {
   /** From where `npx assent` finds it. */
   folder: string;
   /** Stops it and takes its data away, where the demo started it; leaves a running one as it is. */

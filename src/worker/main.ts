@@ -15,6 +15,7 @@ import { connectionOptions, lazyClient } from '../temporal/connection';
 import { createRelay } from '../temporal/relay';
 import { TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../workflows/messages';
 import { BUNDLE_PATH } from './bundle';
+import { BILLING, WEBHOOKS } from './capacity';
 import { runTogether, stopAll } from './run';
 import { sdkLogger } from './sdk-log';
 
@@ -32,29 +33,6 @@ const CONNECT_TIMEOUT_MS = 5_000;
  */
 const SHUTDOWN_GRACE = '5s';
 const SHUTDOWN_FORCE = '7s';
-
-/**
- * Slots and pollers. A charge is a local activity of some milliseconds, so few run at once on two cores; many
- * pollers keep the hand-over from the server short (with fewer, a tail of two seconds shows on the dev server).
- * A sleeping workflow in the cache costs about 0.1 MB: 1 000 of them keep the worker well below 512 MB.
- */
-const BILLING: Partial<WorkerOptions> = {
-  maxConcurrentWorkflowTaskExecutions: 80,
-  maxConcurrentWorkflowTaskPolls: 40,
-  maxConcurrentLocalActivityExecutions: 100,
-  maxConcurrentActivityTaskExecutions: 40,
-  maxConcurrentActivityTaskPolls: 10,
-  maxCachedWorkflows: 1_000,
-};
-
-/** Attempts at webhooks wait for receivers, up to ten seconds each; a slot that waits costs a socket. */
-const WEBHOOKS: Partial<WorkerOptions> = {
-  maxConcurrentWorkflowTaskExecutions: 20,
-  maxConcurrentWorkflowTaskPolls: 10,
-  maxConcurrentActivityTaskExecutions: 100,
-  maxConcurrentActivityTaskPolls: 20,
-  maxCachedWorkflows: 200,
-};
 
 async function main(): Promise<void> {
   const config = requireServers(readConfig(process.env));

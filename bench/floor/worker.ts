@@ -1,0 +1,52 @@
+import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { setting } from '../../demo/parties/main';
+import { BILLING } from '../../src/worker/capacity';
+
+/**
+ * The worker of the floors as a process of its own, with the slots and pollers of the engine's. Settings:
+ * `TEMPORAL_ADDRESS`, `TEMPORAL_NAMESPACE`; tells its owner `ready`, and then each unit as it is finished.
+ */
+
+export const FLOOR_TASK_QUEUE = 'bench-floor';
+
+export interface FloorActivities {
+  step(): Promise<void>;
+  finish(unit: string): Promise<void>;
+}
+
+/** What the process says to its owner. */
+export type FloorMessage = 'ready' | { finished: string };
+
+const say = (message: FloorMessage) => process.send?.(message);
+
+const activities: FloorActivities = {
+  async step() {},
+  async finish(unit) {
+    say({ finished: unit });
+  },
+};
+
+async function main(): Promise<void> {
+  Runtime.install({ logger: new DefaultLogger('ERROR') });
+  const connection = await NativeConnection.connect({ address: setting('TEMPORAL_ADDRESS') });
+  const worker = await Worker.create({
+    ...BILLING,
+    connection,
+    activities,
+    namespace: setting('TEMPORAL_NAMESPACE'),
+    taskQueue: FLOOR_TASK_QUEUE,
+    workflowsPath: require.resolve('./workflows'),
+  });
+  // The owner is gone: nobody is left to measure for.
+  process.once('disconnect', () => worker.shutdown());
+  say('ready');
+  await worker.run();
+  await connection.close();
+}
+
+if (require.main === module) {
+  main().catch((error: unknown) => {
+    process.stderr.write(`${String(error)}\n`);
+    process.exit(1);
+  });
+}

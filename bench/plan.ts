@@ -1,0 +1,74 @@
+/** How much of each kind of work one round holds, and how many rounds there are. */
+export interface Sizes {
+  rounds: number;
+  /** Single charges, and workflows of each of the two shapes beside them. */
+  charges: number;
+  /** Calls of {@link CALL_SIZE} charges each. */
+  calls: number;
+  reads: number;
+  /** Schedules due at one moment, and sleepers beside them. */
+  schedules: number;
+}
+
+export const CALL_SIZE = 10;
+
+/** Work in flight: enough to keep two cores busy, and as the floors were first measured with. */
+export const AT_ONCE = { charges: 40, calls: 10, reads: 16, starts: 40 };
+
+export const FULL: Sizes = { rounds: 5, charges: 400, calls: 80, reads: 8_000, schedules: 2_000 };
+/** Three minutes on a free machine. */
+export const QUICK: Sizes = { rounds: 5, charges: 100, calls: 20, reads: 2_000, schedules: 100 };
+
+/** Work that is measured in turn within a round, because it is compared. */
+export const GROUPS = {
+  charges: ['textbook', 'local', 'single', 'tens'],
+  reads: ['expressRead', 'read'],
+  due: ['sleeper', 'due'],
+} as const;
+
+export type Group = keyof typeof GROUPS;
+export type Work = (typeof GROUPS)[Group][number];
+
+export const TITLE: Record<Work, string> = {
+  textbook: 'no-op workflow, 3 activities and a signal ("textbook")',
+  local: 'the same with local activities ("local")',
+  single: 'single charge, end to end',
+  tens: `charge in a call of ${CALL_SIZE}`,
+  expressRead: 'Express, the same token check, zod',
+  read: 'authenticated read by id',
+  sleeper: 'sleeping no-op workflow with one local activity',
+  due: 'schedule due at one moment, all effects',
+};
+
+/** What each kind of work has to be, beside a floor. */
+export interface Goal {
+  work: Work;
+  beside: Work;
+  /** `speed`: units a second, at least; `cpu`: CPU time a unit, at most. */
+  of: 'speed' | 'cpu';
+  ratio: number;
+}
+
+export const GOALS: Goal[] = [
+  { work: 'single', beside: 'textbook', of: 'speed', ratio: 2 },
+  { work: 'single', beside: 'local', of: 'speed', ratio: 0.9 },
+  { work: 'tens', beside: 'textbook', of: 'speed', ratio: 8 },
+  { work: 'due', beside: 'sleeper', of: 'speed', ratio: 0.9 },
+  { work: 'single', beside: 'local', of: 'cpu', ratio: 1.15 },
+  { work: 'read', beside: 'expressRead', of: 'speed', ratio: 0.7 },
+];
+
+/**
+ * The processes whose CPU time is a kind of work's own. `load` is this process: beside a no-op workflow it is the
+ * client that starts and signals, which in the engine is the API's part; beside a charge it only plays the merchant.
+ */
+export const OWN_PROCESSES: Record<Work, readonly string[]> = {
+  textbook: ['Temporal', 'floor worker', 'load'],
+  local: ['Temporal', 'floor worker', 'load'],
+  sleeper: ['Temporal', 'floor worker'],
+  single: ['API', 'worker', 'Postgres', 'Temporal'],
+  tens: ['API', 'worker', 'Postgres', 'Temporal'],
+  due: ['API', 'worker', 'Postgres', 'Temporal'],
+  expressRead: ['floor HTTP'],
+  read: ['API', 'Postgres'],
+};

@@ -1,0 +1,179 @@
+import { availableParallelism, cpus, loadavg } from 'node:os';
+import Table from 'cli-table3';
+import type { Books } from './audit';
+import { GOALS, OWN_PROCESSES, TITLE, type Goal, type Sizes, type Work } from './plan';
+import { percentile, spread, type Sample, type Spread } from './sample';
+
+export type Samples = Partial<Record<Work, Sample[]>>;
+
+export interface Report {
+  machine: { cores: number; model: string; node: string; loadBefore: number };
+  temporal: string;
+  sizes: Sizes;
+  settings: Record<string, string>;
+  works: WorkReport[];
+  goals: GoalReport[];
+  books: Books;
+}
+
+interface WorkReport {
+  work: Work;
+  title: string;
+  unitsPerSecond: Spread;
+  /** Medians, of a unit, by process. */
+  cpuMs: Record<string, number>;
+  /** Of those processes whose work it is. */
+  ownCpuMs: Spread;
+  /** Of a unit's share in its workflow's history, on average. */
+  historyEvents?: number;
+  /** Of all rounds together. */
+  latenessMs?: { p50: number; p99: number; last: number };
+}
+
+interface GoalReport extends Goal {
+  measured: Spread;
+  met: boolean;
+}
+
+export function makeReport(
+  run: Pick<Report, 'temporal' | 'sizes' | 'settings' | 'books'> & {
+    loadBefore: number;
+    samples: Samples;
+    historyEvents: Partial<Record<Work, number>>;
+  },
+): Report {
+  const { samples, historyEvents, loadBefore, ...rest } = run;
+  const works = (Object.keys(samples) as Work[]).map((work) =>
+    reportWork(work, samples[work] ?? [], historyEvents[work]),
+  );
+  return {
+    machine: {
+      cores: availableParallelism(),
+      model: cpus()[0]?.model ?? 'unknown',
+      node: process.version,
+      loadBefore,
+    },
+    works,
+    goals: GOALS.flatMap((goal) => reportGoal(goal, samples)),
+    ...rest,
+  };
+}
+
+function reportWork(work: Work, samples: Sample[], events: number | undefined): WorkReport {
+  const processes = new Set(samples.flatMap(({ cpu }) => Object.keys(cpu)));
+  const lateness = samples.flatMap(({ latenessMs }) => latenessMs ?? []).toSorted((a, b) => a - b);
+  return {
+    work,
+    title: TITLE[work],
+    unitsPerSecond: spread(samples.map(perSecond)),
+    cpuMs: Object.fromEntries(
+      [...processes].map((name) => [
+        name,
+        spread(samples.map(({ cpu, units }) => (cpu[name] ?? 0) / units)).median,
+      ]),
+    ),
+    ownCpuMs: spread(samples.map((sample) => ownCpu(work, sample))),
+    ...(events !== undefined && { historyEvents: events }),
+    ...(lateness.length > 0 && {
+      latenessMs: {
+        p50: percentile(lateness, 0.5),
+        p99: percentile(lateness, 0.99),
+        last: percentile(lateness, 1),
+      },
+    }),
+  };
+}
+
+/** Round by round, for what else the machine did then was beside both. */
+function reportGoal(goal: Goal, samples: Samples): GoalReport[] {
+  const beside = samples[goal.beside] ?? [];
+  const ratios = (samples[goal.work] ?? []).flatMap((sample, round) => {
+    const floor = beside[round];
+    if (!floor) return [];
+    return goal.of === 'speed'
+      ? perSecond(sample) / perSecond(floor)
+      : ownCpu(goal.work, sample) / ownCpu(goal.beside, floor);
+  });
+  if (ratios.length === 0) return [];
+  const measured = spread(ratios);
+  const met = goal.of === 'speed' ? measured.median >= goal.ratio : measured.median <= goal.ratio;
+  return [{ ...goal, measured, met }];
+}
+
+const perSecond = ({ units, ms }: Sample) => (units / ms) * 1000;
+
+const ownCpu = (work: Work, { cpu, units }: Sample) =>
+  OWN_PROCESSES[work].reduce((sum, name) => sum + (cpu[name] ?? 0), 0) / units;
+
+export const loadNow = () => loadavg()[0] ?? 0;
+
+export function printed(report: Report): string {
+  const { machine, sizes, temporal, settings, books } = report;
+  return [
+    '',
+    `${machine.cores} cores (${machine.model}), Node ${machine.node}, load ${machine.loadBefore.toFixed(1)} before the start`,
+    `Temporal: ${temporal}. Postgres: fsync on. ${sizes.rounds} rounds; medians, in brackets the lowest and the highest.`,
+    Object.entries(settings)
+      .map(([name, value]) => `${name} ${value}`)
+      .join(' · '),
+    '',
+    worksTable(report.works),
+    '',
+    cpuTable(report.works),
+    '',
+    goalsTable(report.goals),
+    '',
+    `Books: ${books.accepted} charges accepted, ${books.closed} closed, ${books.debited} in the bank's ledger, ` +
+      `${books.told} told to the merchant; ${books.repeats} webhooks came twice.`,
+    ...(books.problems.length === 0
+      ? ['Nothing is lost, nothing double.']
+      : [`${books.problems.length} PROBLEMS:`, ...books.problems.slice(0, 20)]),
+  ].join('\n');
+}
+
+function worksTable(works: WorkReport[]): string {
+  const table = new Table({
+    head: ['Work', 'a second', 'CPU ms each', 'history events', 'late p50, p99, last'],
+  });
+  for (const { title, unitsPerSecond, ownCpuMs, historyEvents, latenessMs } of works) {
+    table.push([
+      title,
+      inRange(unitsPerSecond, 1),
+      inRange(ownCpuMs, 1),
+      historyEvents?.toFixed(1) ?? '',
+      latenessMs
+        ? [latenessMs.p50, latenessMs.p99, latenessMs.last]
+            .map((ms) => `${(ms / 1000).toFixed(1)} s`)
+            .join(', ')
+        : '',
+    ]);
+  }
+  return table.toString();
+}
+
+function cpuTable(works: WorkReport[]): string {
+  const names = [...new Set(works.flatMap(({ cpuMs }) => Object.keys(cpuMs)))];
+  const table = new Table({ head: ['CPU ms each', ...names] });
+  for (const { work, cpuMs } of works) {
+    table.push([work, ...names.map((name) => (cpuMs[name] ?? 0).toFixed(2))]);
+  }
+  return table.toString();
+}
+
+function goalsTable(goals: GoalReport[]): string {
+  const table = new Table({ head: ['Goal', 'beside', 'wanted', 'measured', ''] });
+  for (const { work, beside, of, ratio, measured, met } of goals) {
+    table.push([
+      of === 'cpu' ? `CPU of ${work}` : work,
+      beside,
+      `${of === 'cpu' ? '≤' : '≥'} ${ratio}×`,
+      `${inRange(measured, 2)}×`,
+      met ? 'met' : 'MISSED',
+    ]);
+  }
+  return table.toString();
+}
+
+function inRange({ median, min, max }: Spread, digits: number): string {
+  return `${median.toFixed(digits)} [${min.toFixed(digits)}–${max.toFixed(digits)}]`;
+}

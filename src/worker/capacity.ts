@@ -1,0 +1,24 @@
+import type { WorkerOptions } from '@temporalio/worker';
+
+/**
+ * Slots and pollers. A charge is a local activity of some milliseconds, so few run at once on two cores; many
+ * pollers keep the hand-over from the server short (with fewer, a tail of two seconds shows on the dev server).
+ * A sleeping workflow in the cache costs about 0.1 MB: 1 000 of them keep the worker well below 512 MB.
+ */
+export const BILLING: Partial<WorkerOptions> = {
+  maxConcurrentWorkflowTaskExecutions: 80,
+  maxConcurrentWorkflowTaskPolls: 40,
+  maxConcurrentLocalActivityExecutions: 100,
+  maxConcurrentActivityTaskExecutions: 40,
+  maxConcurrentActivityTaskPolls: 10,
+  maxCachedWorkflows: 1_000,
+};
+
+/** Attempts at webhooks wait for receivers, up to ten seconds each; a slot that waits costs a socket. */
+export const WEBHOOKS: Partial<WorkerOptions> = {
+  maxConcurrentWorkflowTaskExecutions: 20,
+  maxConcurrentWorkflowTaskPolls: 10,
+  maxConcurrentActivityTaskExecutions: 100,
+  maxConcurrentActivityTaskPolls: 20,
+  maxCachedWorkflows: 200,
+};
