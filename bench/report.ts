@@ -131,6 +131,9 @@ export function printed(report: Report): string {
   ].join('\n');
 }
 
+/** For a file as well as for a terminal. */
+const PLAIN = { head: [], border: [], compact: true };
+
 function worksTable(works: WorkReport[]): string {
   const table = new Table({
     head: ['Work', 'a second', 'CPU ms each', 'history events', 'late p50, p99, last'],
@@ -153,7 +156,7 @@ function worksTable(works: WorkReport[]): string {
 
 function cpuTable(works: WorkReport[]): string {
   const names = [...new Set(works.flatMap(({ cpuMs }) => Object.keys(cpuMs)))];
-  const table = new Table({ head: ['CPU ms each', ...names] });
+  const table = new Table({ style: PLAIN, head: ['CPU ms each', ...names] });
   for (const { work, cpuMs } of works) {
     table.push([work, ...names.map((name) => (cpuMs[name] ?? 0).toFixed(2))]);
   }
@@ -161,7 +164,7 @@ function cpuTable(works: WorkReport[]): string {
 }
 
 function goalsTable(goals: GoalReport[]): string {
-  const table = new Table({ head: ['Goal', 'beside', 'wanted', 'measured', ''] });
+  const table = new Table({ style: PLAIN, head: ['Goal', 'beside', 'wanted', 'measured', ''] });
   for (const { work, beside, of, ratio, measured, met } of goals) {
     table.push([
       of === 'cpu' ? `CPU of ${work}` : work,
