@@ -23,6 +23,17 @@ import {
   updateBody,
 } from './customer';
 import type { ApiDeps } from './deps';
+import {
+  devicesQuery,
+  enrol,
+  enrolBody,
+  link,
+  linkBody,
+  lookUp,
+  lookupBody,
+  showDevices,
+  unlink,
+} from './device';
 import { feedQuery, listEvents } from './event-feed';
 import { livenessEndpoint, readinessEndpoint } from './health';
 import {
@@ -103,6 +114,37 @@ export function routes(deps: ApiDeps): Route[] {
       '/v1/customer/banks',
       { roles: ['merchant'], limit: 'lookup', query: byEmail },
       banksOfCustomer,
+    ),
+
+    route(
+      'post',
+      '/v1/devices',
+      { roles: ['bank', 'merchant'], limit: 'caller', body: enrolBody, status: 201, idempotent: true },
+      enrol,
+    ),
+    route(
+      'post',
+      '/v1/bank/customer/device/link',
+      { roles: ['bank'], limit: 'caller', body: linkBody, idempotent: true },
+      link,
+    ),
+    route(
+      'post',
+      '/v1/bank/customer/device/unlink',
+      { roles: ['bank'], limit: 'caller', body: linkBody },
+      unlink,
+    ),
+    route(
+      'get',
+      '/v1/bank/devices/list',
+      { roles: ['bank'], limit: 'caller', query: devicesQuery },
+      showDevices,
+    ),
+    route(
+      'post',
+      '/v1/customer/device/lookup',
+      { roles: ['merchant'], limit: 'lookup', body: lookupBody },
+      lookUp,
     ),
 
     route(

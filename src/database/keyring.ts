@@ -29,7 +29,7 @@ type IndexPurpose =
   | 'device.fingerprint'
   | 'idempotency.body'
   | 'rate_limit.address';
-type KeyPurpose = 'seal' | 'payment-id' | 'blind-index';
+type KeyPurpose = 'seal' | 'payment-id' | 'device-id' | 'blind-index';
 
 export class KeyringError extends Error {
   override readonly name = 'KeyringError';

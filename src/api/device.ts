@@ -1,0 +1,127 @@
+import { z } from 'zod';
+import {
+  customerOfDevice,
+  DEVICE_SORTS,
+  enrolDevice,
+  linkDevice,
+  listDevices,
+  openDeviceToken,
+  unlinkDevice,
+} from '../database/device';
+import { formatInstant } from '../domain/calendar';
+import { Failure } from '../domain/failures';
+import { normalizePhrase } from '../domain/phrase';
+import type { Answer, Reply } from './answer';
+import { EMAIL_MAX, id, pagination, phrase, text } from './fields';
+import type { Call } from './route';
+
+/** Devices: enrolled by banks and merchants, linked to customers by banks, looked up by merchants. */
+
+/** A fingerprint is a digest or a few joined ones; a shorter text could be guessed, or be that of many devices. */
+const FINGERPRINT_MIN = 16;
+const FINGERPRINT_MAX = 512;
+
+export const enrolBody = z.strictObject({
+  fingerprint: text(FINGERPRINT_MAX).refine(
+    (value) => Array.from(value).length >= FINGERPRINT_MIN,
+    `must have at least ${FINGERPRINT_MIN} characters`,
+  ),
+});
+
+export async function enrol({
+  accept,
+  body,
+  caller,
+  deps,
+}: Call<z.output<typeof enrolBody>, unknown, unknown>): Promise<Reply> {
+  return accept(async (trx) => {
+    const { token, isNew } = await enrolDevice(trx, deps.ring, caller.entityId, body.fingerprint);
+    return {
+      status: isNew ? 201 : 200,
+      message: isNew ? 'The device is enrolled' : 'You have enrolled this device before',
+      data: { deviceId: token },
+    };
+  });
+}
+
+/** The shape alone, no shorter than an id and no longer than a token can be; what it stands for is found out later. */
+const deviceId = z.string().regex(/^dev_[A-Za-z0-9_-]{26,200}$/, 'must be a device id, as enrolling gave it');
+
+export const linkBody = z.strictObject({ customerId: id('customer'), phrase, deviceId });
+
+export async function link({
+  accept,
+  body,
+  caller,
+  deps,
+}: Call<z.output<typeof linkBody>, unknown, unknown>): Promise<Reply> {
+  const known = openDeviceToken(deps.ring, body.deviceId, caller.entityId);
+  return accept(async (trx) => {
+    const outcome = known === undefined ? 'unknown' : await linkDevice(trx, linkOf(body, known, caller));
+    if (outcome === 'unknown') {
+      throw new Failure('not_found', 'You have no such device, or no such customer with this phrase');
+    }
+    if (outcome === 'taken') throw new Failure('conflict', 'The device is linked to another customer');
+    return { message: 'The device is linked' };
+  });
+}
+
+export async function unlink({
+  accept,
+  body,
+  caller,
+  deps,
+}: Call<z.output<typeof linkBody>, unknown, unknown>): Promise<Reply> {
+  const known = openDeviceToken(deps.ring, body.deviceId, caller.entityId);
+  return accept(async (trx) => {
+    if (known === undefined || !(await unlinkDevice(trx, linkOf(body, known, caller)))) {
+      throw new Failure('not_found', 'No such device is linked to such a customer of yours');
+    }
+    return { message: 'The device is not linked any more' };
+  });
+}
+
+function linkOf(
+  { customerId, phrase: given }: z.output<typeof linkBody>,
+  known: string,
+  { entityId }: { entityId: string },
+) {
+  return { bankId: entityId, deviceId: known, customerId, lookupId: normalizePhrase(given) };
+}
+
+export const lookupBody = z.strictObject({ deviceId });
+
+export async function lookUp({
+  body,
+  caller,
+  deps,
+}: Call<z.output<typeof lookupBody>, unknown, unknown>): Promise<Answer> {
+  const known = openDeviceToken(deps.ring, body.deviceId, caller.entityId);
+  const customer = known === undefined ? undefined : await customerOfDevice(deps.db, known);
+  if (!customer) throw new Failure('not_found', 'You have no such device, or it is linked to nobody');
+  return { message: 'The customer is found', data: { deviceId: body.deviceId, ...customer } };
+}
+
+export const devicesQuery = z.strictObject({
+  // Room for a whole device id.
+  search: text(EMAIL_MAX).optional(),
+  ...pagination(Object.keys(DEVICE_SORTS) as [keyof typeof DEVICE_SORTS]),
+});
+
+export async function showDevices({
+  caller,
+  deps,
+  query,
+}: Call<undefined, z.output<typeof devicesQuery>, unknown>): Promise<Answer> {
+  const { search, ...page } = query;
+  const { devices, total } = await listDevices(deps.db, deps.ring, caller.entityId, search, page);
+  return {
+    message: total === 1 ? '1 device' : `${total} devices`,
+    data: {
+      devices: devices.map(({ linkedAt, ...device }) => ({ ...device, linkedAt: formatInstant(linkedAt) })),
+      total,
+      page: page.page,
+      limit: page.limit,
+    },
+  };
+}

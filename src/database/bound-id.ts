@@ -1,0 +1,53 @@
+import { aessiv } from '@noble/ciphers/aes.js';
+import type { Keyring } from './keyring';
+
+/**
+ * An id of ours in the hands of somebody who must not read it, nor compare it with what others hold: the id under
+ * AES-SIV (RFC 5297), bound to its holder, as
+ *
+ *     base64url( length of the key id (1 byte) · key id · synthetic IV (16) · ciphertext )
+ *
+ * Deterministic, so the string is computed when needed and stored nowhere; authenticated, so a string that
+ * another holds, or that anybody changed, opens to nothing. The key id inside is pinned on what the id names: the
+ * ring rotates, the string stays.
+ */
+
+/** Longer than any string made here; what is longer is refused before any cipher runs. */
+const MAX_LENGTH = 200;
+
+type Purpose = 'payment-id' | 'device-id';
+
+/** @param kid the key pinned on the thing, `Keyring.current` of the day that it was made */
+export function bindId(ring: Keyring, purpose: Purpose, kid: string, id: string, holderId: string): string {
+  const cipher = cipherOf(ring, purpose, kid, holderId);
+  if (cipher === undefined) throw new Error(`ASSENT_KEYS lacks the key "${kid}" of ${id}`);
+  const kidBytes = Buffer.from(kid, 'ascii');
+  const text = cipher.encrypt(Buffer.from(id, 'ascii'));
+  return Buffer.concat([Buffer.from([kidBytes.length]), kidBytes, text]).toString('base64url');
+}
+
+/** The id that the string stands for in the hands of this holder; undefined for any other string. */
+export function openBoundId(
+  ring: Keyring,
+  purpose: Purpose,
+  bound: string,
+  holderId: string,
+): string | undefined {
+  if (bound.length > MAX_LENGTH) return undefined;
+  const bytes = Buffer.from(bound, 'base64url');
+  // Decoding is lenient: only the spelling that was handed out counts.
+  if (bytes.toString('base64url') !== bound) return undefined;
+  const textAt = 1 + (bytes[0] ?? 0);
+  const cipher = cipherOf(ring, purpose, bytes.toString('ascii', 1, textAt), holderId);
+  if (cipher === undefined) return undefined;
+  try {
+    return Buffer.from(cipher.decrypt(bytes.subarray(textAt))).toString('ascii');
+  } catch {
+    return undefined;
+  }
+}
+
+function cipherOf(ring: Keyring, purpose: Purpose, kid: string, holderId: string) {
+  const key = ring.derive(kid, purpose, 64)?.export();
+  return key && aessiv(key, Buffer.from(holderId, 'ascii'));
+}

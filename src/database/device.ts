@@ -1,0 +1,189 @@
+import { ID_PREFIX, isId } from '../domain/ids';
+import { normalizePhrase } from '../domain/phrase';
+import { bindId, openBoundId } from './bound-id';
+import { row, rows, type Executor, type Transaction } from './connection';
+import { newId } from './ids';
+import type { Keyring } from './keyring';
+import { seal } from './sealing';
+
+/**
+ * Devices, and whose they are.
+ *
+ * What the network calls a `deviceId` is a token: the device's own id, bound to whoever holds the token. Two
+ * holders of one device cannot find out from their tokens that it is one.
+ */
+
+const TOKEN_PREFIX = `${ID_PREFIX.device}_`;
+
+function makeToken(ring: Keyring, device: { id: string; tokenKey: string }, holderId: string): string {
+  return TOKEN_PREFIX + bindId(ring, 'device-id', device.tokenKey, device.id, holderId);
+}
+
+/** The device that the token stands for in the hands of this holder; undefined for any other string. */
+export function openDeviceToken(ring: Keyring, token: string, holderId: string): string | undefined {
+  if (!token.startsWith(TOKEN_PREFIX)) return undefined;
+  const id = openBoundId(ring, 'device-id', token.slice(TOKEN_PREFIX.length), holderId);
+  return id !== undefined && isId('device', id) ? id : undefined;
+}
+
+/** Makes the holder's token for the device with this fingerprint. @returns also whether the holder had none yet */
+export async function enrolDevice(
+  trx: Transaction,
+  ring: Keyring,
+  holderId: string,
+  fingerprint: string,
+): Promise<{ token: string; isNew: boolean }> {
+  const id = newId('device');
+  const index = ring.blindIndex('device.fingerprint', fingerprint);
+  await row(
+    trx,
+    `INSERT INTO devices (id, fingerprint_sealed, fingerprint_index, token_key)
+     VALUES (:id, :sealed, :index, :tokenKey) ON CONFLICT (fingerprint_index) DO NOTHING`,
+    {
+      id,
+      index,
+      sealed: seal(ring, fingerprint, `devices.fingerprint_sealed:${id}`),
+      tokenKey: ring.current,
+    },
+  );
+  const device = await row<{ id: string; tokenKey: string }>(
+    trx,
+    `SELECT id, token_key AS "tokenKey" FROM devices WHERE fingerprint_index = :index`,
+    { index },
+  );
+  if (!device) throw new Error('a device was neither there nor made');
+  const enrolled = await rows(
+    trx,
+    `INSERT INTO device_holders (device_id, holder_id) VALUES (:deviceId, :holderId)
+     ON CONFLICT DO NOTHING RETURNING device_id`,
+    { deviceId: device.id, holderId },
+  );
+  return { token: makeToken(ring, device, holderId), isNew: enrolled.length > 0 };
+}
+
+/** A device in a customer's hands, as the bank names the three. */
+interface Link {
+  bankId: string;
+  deviceId: string;
+  customerId: string;
+  lookupId: string;
+}
+
+/**
+ * Links a device to a customer; one that is linked to this customer stays as it is.
+ *
+ * @returns `unknown` where the bank has no such customer or device, `taken` where it is somebody else's
+ */
+export async function linkDevice(trx: Transaction, link: Link): Promise<'linked' | 'unknown' | 'taken'> {
+  // Who holds the open link is told by the statement that tries to make one, so nobody can come in between.
+  const open = await row<{ customerId: string }>(
+    trx,
+    `INSERT INTO device_links (device_id, bank_id, customer_id)
+     SELECT h.device_id, c.bank_id, c.id
+     FROM customers c JOIN device_holders h ON h.holder_id = c.bank_id
+     WHERE c.bank_id = :bankId AND c.id = :customerId AND c.lookup_id = :lookupId AND h.device_id = :deviceId
+     ON CONFLICT (device_id) WHERE unlinked_at IS NULL DO UPDATE SET device_id = excluded.device_id
+     RETURNING customer_id AS "customerId"`,
+    { ...link },
+  );
+  if (!open) return 'unknown';
+  return open.customerId === link.customerId ? 'linked' : 'taken';
+}
+
+/** @returns false where the device is not linked to such a customer of the bank */
+export async function unlinkDevice(trx: Transaction, link: Link): Promise<boolean> {
+  const ended = await rows(
+    trx,
+    `UPDATE device_links l SET unlinked_at = clock_timestamp() FROM customers c
+     WHERE l.device_id = :deviceId AND l.unlinked_at IS NULL AND l.bank_id = :bankId
+       AND c.id = l.customer_id AND c.id = :customerId AND c.lookup_id = :lookupId
+     RETURNING l.device_id`,
+    { ...link },
+  );
+  return ended.length > 0;
+}
+
+/** Whose the device is; undefined for one that is linked to nobody. */
+export async function customerOfDevice(
+  db: Executor,
+  deviceId: string,
+): Promise<{ phrase: string; customerId: string; bankId: string } | undefined> {
+  return row(
+    db,
+    `SELECT c.lookup_id AS phrase, c.id AS "customerId", l.bank_id AS "bankId"
+     FROM device_links l JOIN customers c ON c.id = l.customer_id
+     WHERE l.device_id = :deviceId AND l.unlinked_at IS NULL`,
+    { deviceId },
+  );
+}
+
+export interface LinkedDevice {
+  /** The bank's token. */
+  deviceId: string;
+  customerId: string;
+  phrase: string;
+  linkedAt: Date;
+}
+
+export const DEVICE_SORTS = {
+  linkedAt: 'l.linked_at',
+  customerId: 'l.customer_id',
+  phrase: 'c.lookup_id',
+} as const;
+
+/** Each arm reads one index. A device has one open link at most, so its id names the link. */
+const SEARCHED = `l.device_id IN (
+  SELECT :deviceId::text
+  UNION ALL
+  SELECT device_id FROM device_links WHERE unlinked_at IS NULL AND bank_id = :bankId AND customer_id LIKE :beginning
+  UNION ALL
+  SELECT o.device_id FROM customers p JOIN device_links o ON o.customer_id = p.id AND o.unlinked_at IS NULL
+  WHERE p.bank_id = :bankId AND p.lookup_id LIKE :beginning)`;
+
+/** A page of the devices that are linked to the bank's customers. */
+export async function listDevices(
+  db: Executor,
+  ring: Keyring,
+  bankId: string,
+  search: string | undefined,
+  page: { page: number; limit: number; sortBy: keyof typeof DEVICE_SORTS; sortOrder: 'asc' | 'desc' },
+): Promise<{ devices: LinkedDevice[]; total: number }> {
+  const where = `l.bank_id = :bankId AND l.unlinked_at IS NULL${search === undefined ? '' : ` AND ${SEARCHED}`}`;
+  const bindings =
+    search === undefined
+      ? { bankId }
+      : {
+          bankId,
+          deviceId: openDeviceToken(ring, search, bankId) ?? null,
+          // Ids are in lower case and without blanks, so what normalises phrases leaves them as they are.
+          beginning: `${normalizePhrase(search).replace(/[\\%_]/g, '\\$&')}%`,
+        };
+  const counted = await row<{ total: number }>(
+    db,
+    `SELECT count(*)::int AS total FROM device_links l WHERE ${where}`,
+    bindings,
+  );
+  const { sortBy, sortOrder, limit } = page;
+  const found = await rows<{
+    id: string;
+    tokenKey: string;
+    customerId: string;
+    phrase: string;
+    linkedAt: Date;
+  }>(
+    db,
+    // The id makes the order total, so that no device shows on two pages or on none.
+    `SELECT d.id, d.token_key AS "tokenKey", c.id AS "customerId", c.lookup_id AS phrase, l.linked_at AS "linkedAt"
+     FROM device_links l JOIN devices d ON d.id = l.device_id JOIN customers c ON c.id = l.customer_id
+     WHERE ${where}
+     ORDER BY ${DEVICE_SORTS[sortBy]} ${sortOrder}, l.device_id ${sortOrder} LIMIT :limit OFFSET :offset`,
+    { ...bindings, limit, offset: (page.page - 1) * limit },
+  );
+  return {
+    devices: found.map(({ id, tokenKey, ...link }) => ({
+      deviceId: makeToken(ring, { id, tokenKey }, bankId),
+      ...link,
+    })),
+    total: counted?.total ?? 0,
+  };
+}

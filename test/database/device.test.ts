@@ -1,0 +1,52 @@
+import { enrolDevice, openDeviceToken } from '../../src/database/device';
+import { newId } from '../../src/database/ids';
+import { createEntity } from '../../src/database/entity';
+import { makeKeyring, readKeyring, type Keyring } from '../../src/database/keyring';
+import { bindId } from '../../src/database/bound-id';
+import { createTestDatabase, type TestDatabase } from '../support/database';
+
+const A = makeKeyring();
+const B = makeKeyring();
+const ring = readKeyring(A);
+
+let test: TestDatabase;
+beforeAll(async () => {
+  test = await createTestDatabase();
+});
+afterAll(() => test.drop());
+
+const enrol = (withRing: Keyring, holderId: string) =>
+  test.db.transaction((trx) => enrolDevice(trx, withRing, holderId, 'a fingerprint of a phone'));
+async function newHolder(): Promise<string> {
+  const made = await test.db.transaction((trx) => createEntity(trx, ring, { type: 'merchant', name: 'M' }));
+  return made?.entityId ?? '';
+}
+
+describe('the token of a device', () => {
+  it('stays the same string, and opens to one device for every holder, after the keys have rotated', async () => {
+    const [one, other] = [await newHolder(), await newHolder()];
+    const { token } = await enrol(ring, one);
+    const rotated = readKeyring(`${B},${A}`);
+    expect(await enrol(rotated, one)).toEqual({ token, isNew: false });
+    const { token: later } = await enrol(rotated, other);
+    const device = openDeviceToken(ring, token, one);
+    expect(device).toMatch(/^dev_/);
+    expect(openDeviceToken(rotated, later, other)).toBe(device);
+  });
+
+  it('opens to nothing for another holder, or once any character of it has changed', async () => {
+    const holder = await newHolder();
+    const { token } = await enrol(ring, holder);
+    expect(openDeviceToken(ring, token, newId('merchant'))).toBeUndefined();
+    for (let i = 0; i < token.length; i++) {
+      const changed = token.slice(0, i) + (token[i] === 'A' ? 'B' : 'A') + token.slice(i + 1);
+      expect(openDeviceToken(ring, changed, holder)).toBeUndefined();
+    }
+  });
+
+  it('is no paymentID, nor a paymentID a token, though the holder is one', () => {
+    const holder = newId('merchant');
+    const paymentId = bindId(ring, 'payment-id', ring.current, newId('device'), holder);
+    expect(openDeviceToken(ring, `dev_${paymentId}`, holder)).toBeUndefined();
+  });
+});
