@@ -82,9 +82,13 @@ describe('the order of refusals', () => {
     expect(await provider.send('PATCH', path, { merchantId, trustLevel: 'trusted' })).toMatchObject({
       status: 404,
     });
+    expect(await provider.send('PATCH', path, { merchantId: 'x', trustLevel: 'trusted' })).toMatchObject({
+      status: 404,
+    });
+    // What no text may hold is the exception, for it could not even be looked for.
     expect(
       await provider.send('PATCH', path, { merchantId: 'mch_\u0000', trustLevel: 'trusted' }),
-    ).toMatchObject({ status: 404 });
+    ).toMatchObject({ status: 400 });
   });
 });
 
