@@ -90,8 +90,11 @@ async function withAttempts(db: Executor, deliveries: Delivery[]): Promise<Deliv
   const byDelivery = groupBy(attempts, ({ deliveryId }) => deliveryId);
   return deliveries.map((delivery) => ({
     ...delivery,
-    attempts: (byDelivery.get(delivery.deliveryId) ?? []).map(
-      ({ at, status, durationMs, error }) => ({ at, status, durationMs, error }),
-    ),
+    attempts: (byDelivery.get(delivery.deliveryId) ?? []).map(({ at, status, durationMs, error }) => ({
+      at,
+      status,
+      durationMs,
+      error,
+    })),
   }));
 }
