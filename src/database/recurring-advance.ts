@@ -132,12 +132,15 @@ async function read({ trx, rules, schedule }: Work): Promise<BillingsSeen> {
        -- A suspension outranks a pause, as it does in the status.
        (SELECT max(reason) FROM schedule_holds WHERE schedule_id = s.id AND from_at <= :dueAt
           AND (to_at IS NULL OR to_at > :dueAt)) AS "heldFor",
-       b.n, b.attempts, b.status, b.first_attempt_at AS "firstAttemptAt", r.created_at AS "lastAttemptAt",
+       -- As the attempt itself has it, from which its caller counts the days to a retry.
+       b.n, b.attempts, b.status, first.created_at AS "firstAttemptAt", r.created_at AS "lastAttemptAt",
        b.retry_at AS "retryAt", b.reason, r.status AS "chargeStatus", r.decline_reason AS "declineReason",
        r.expires_at AS "expiresAt", r.amount::bigint, r.description
      FROM schedules s
        LEFT JOIN billings b ON b.schedule_id = s.id AND b.status IN ('pending', 'retrying')
        LEFT JOIN billing_requests r ON r.schedule_id = b.schedule_id AND r.billing_n = b.n AND r.attempt = b.attempts
+       LEFT JOIN billing_requests first
+         ON first.schedule_id = b.schedule_id AND first.billing_n = b.n AND first.attempt = 1
      WHERE s.id = :id`,
     {
       id: schedule.id,
