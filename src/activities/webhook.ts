@@ -77,8 +77,12 @@ export function createWebhookActivities({
   const timeoutMs = config.WEBHOOK_TIMEOUT_S * 1000;
   const maxAttempts = config.WEBHOOK_RETRY_S.length + 1;
 
-  function retryInMs(attempts: number): number {
-    return webhookRetryMs(config.WEBHOOK_RETRY_S, attempts, Math.random()) ?? 0;
+  /** The table of retries begins anew with each wish to have the delivery once more. */
+  function retryInMs({
+    attempts,
+    earlierAttempts,
+  }: Pick<DeliveryState, 'attempts' | 'earlierAttempts'>): number {
+    return webhookRetryMs(config.WEBHOOK_RETRY_S, attempts - earlierAttempts, Math.random()) ?? 0;
   }
 
   /** One request and its record; undefined where the receiver has no place left, and nothing was done. */
@@ -93,7 +97,7 @@ export function createWebhookActivities({
     const state = await recordAttempt(
       db,
       { deliveryId: delivery.id, n, ...outcome },
-      { maxAttempts, retryInMs: retryInMs(n) },
+      { maxAttempts, retryInMs: retryInMs({ ...delivery, attempts: n }) },
     );
     log.info(
       {
@@ -170,11 +174,12 @@ export function createWebhookActivities({
       if (delivery.status !== 'pending') return { status: delivery.status, attempts: delivery.attempts };
       const state = await attempt(delivery, 'retry', timeoutMs);
       if (state && state.status !== 'pending') return { status: state.status, attempts: state.attempts };
+      const { attempts, earlierAttempts } = state ?? delivery;
       return {
         status: 'pending',
-        maxAttempts,
-        attempts: state?.attempts ?? delivery.attempts,
-        retryInMs: state ? retryInMs(state.attempts) : turns.comeBackInMs(delivery.url ?? '', timeoutMs),
+        maxAttempts: earlierAttempts + maxAttempts,
+        attempts,
+        retryInMs: state ? retryInMs(state) : turns.comeBackInMs(delivery.url ?? '', timeoutMs),
       };
     },
   };

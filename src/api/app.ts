@@ -70,6 +70,7 @@ import {
   deliveriesQuery,
   deliveryPath,
   listWebhookDeliveries,
+  redeliverWebhook,
   showWebhookDelivery,
 } from './webhook-delivery';
 import {
@@ -318,6 +319,18 @@ export function routes(deps: ApiDeps): Route[] {
       '/v1/webhooks/deliveries/:deliveryId',
       { roles: ['bank', 'merchant', 'provider'], limit: 'caller', params: deliveryPath },
       showWebhookDelivery,
+    ),
+    route(
+      'post',
+      '/v1/webhooks/deliveries/:deliveryId/redeliver',
+      {
+        roles: ['bank', 'merchant', 'provider'],
+        limit: 'caller',
+        params: deliveryPath,
+        status: 202,
+        idempotent: true,
+      },
+      redeliverWebhook,
     ),
     route(
       'get',

@@ -3,13 +3,14 @@ import {
   DELIVERY_SORTS,
   listDeliveries,
   readDelivery,
+  redeliver,
   type DeliveryRecord,
 } from '../database/webhook-delivery';
 import { formatInstant } from '../domain/calendar';
 import { Failure } from '../domain/failures';
 import { WEBHOOK_DELIVERY, type DeliveryStatus } from '../domain/lifecycle';
 import { WEBHOOK_TYPES } from '../domain/webhook';
-import type { Answer } from './answer';
+import type { Answer, Reply } from './answer';
 import { id, pagination } from './fields';
 import type { Call } from './route';
 
@@ -49,6 +50,17 @@ export async function showWebhookDelivery({
   const delivery = await readDelivery(deps.db, caller.entityId, params.deliveryId);
   if (!delivery) throw noSuchDelivery();
   return { message: `The delivery is ${delivery.status}`, data: shown(delivery) };
+}
+
+export async function redeliverWebhook({
+  accept,
+  caller,
+  params: { deliveryId },
+}: Call<undefined, unknown, z.output<typeof deliveryPath>>): Promise<Reply> {
+  return accept(async (trx) => {
+    if (!(await redeliver(trx, caller.entityId, deliveryId))) throw noSuchDelivery();
+    return { message: 'The delivery is sent once more', data: { deliveryId } };
+  });
 }
 
 function noSuchDelivery(): Failure {

@@ -11,6 +11,11 @@ export interface OutboxStart {
   args: unknown[];
   attributes: { status: string; merchantId?: string; bankId?: string; nextBillingDate?: string };
   summary: string;
+  /**
+   * Where a workflow of this id has ended, it is run once more; where one is running, it is woken. Left out, an
+   * id is run once and never again.
+   */
+  again?: true;
 }
 
 export interface OutboxRow {

@@ -2,6 +2,8 @@ import { groupBy } from '../domain/group';
 import type { DeliveryStatus } from '../domain/lifecycle';
 import type { WebhookType } from '../domain/webhook';
 import { row, rows, type Executor } from './connection';
+import { enqueueStarts } from './outbox';
+import { deliveryStart } from './webhook';
 
 /** Deliveries as their recipient reads them. */
 export interface DeliveryRecord {
@@ -17,7 +19,7 @@ export interface DeliveryRecord {
   attempts: AttemptRecord[];
 }
 
-export interface AttemptRecord {
+interface AttemptRecord {
   /** When it ended. */
   at: Date;
   /** The receiver's HTTP status; null where no answer came. */
@@ -97,4 +99,26 @@ async function withAttempts(db: Executor, deliveries: Delivery[]): Promise<Deliv
       error,
     })),
   }));
+}
+
+/**
+ * Has a delivery sent once more, whatever has become of it: the same bytes under the same id, with all the retries
+ * of a new one. False where the entity has no such delivery.
+ *
+ * One statement makes it pending and begins a new count. Its workflow is woken where it runs, and run again where
+ * it has ended; that it finds the delivery pending is what it sends it by. So of several requests at once each
+ * wakes, and one attempt answers all those that came before it.
+ */
+export async function redeliver(trx: Executor, entityId: string, deliveryId: string): Promise<boolean> {
+  const again = await row<{ entityId: string; webhookType: WebhookType }>(
+    trx,
+    `UPDATE webhook_deliveries
+     SET status = 'pending', finished_at = NULL, earlier_attempts = attempts, carrier = 'webhook-delivery/' || id
+     WHERE id = :deliveryId AND entity_id = :entityId
+     RETURNING entity_id AS "entityId", webhook_type AS "webhookType"`,
+    { deliveryId, entityId },
+  );
+  if (!again) return false;
+  await enqueueStarts(trx, [{ ...deliveryStart([deliveryId], again), again: true }]);
+  return true;
 }

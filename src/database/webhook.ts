@@ -42,6 +42,8 @@ export interface DeliveryToAttempt extends SealedSecrets {
   status: DeliveryStatus;
   /** How many attempts are behind it. */
   attempts: number;
+  /** How many of them were made before it was last asked for again. */
+  earlierAttempts: number;
   /** The recipient's URL now, which may be another one than when it was announced. */
   url: string | null;
   /** The recipient's last attempt, of whatever delivery, has failed. */
@@ -73,6 +75,8 @@ export interface Attempt {
 export interface DeliveryState {
   status: DeliveryStatus;
   attempts: number;
+  /** Made before it was last asked for again; they do not count for its end. */
+  earlierAttempts: number;
 }
 
 interface Recipient extends SealedSecrets {
@@ -189,7 +193,7 @@ async function insertDeliveries(trx: Executor, deliveries: NewDelivery[]): Promi
 
 const TO_ATTEMPT = `
   SELECT d.id, d.entity_id AS "entityId", d.webhook_type AS "webhookType", d.status, d.attempts,
-         d.body_sealed AS "bodySealed", w.url, w.failing_since IS NOT NULL AS failing,
+         d.earlier_attempts AS "earlierAttempts", d.body_sealed AS "bodySealed", w.url, w.failing_since IS NOT NULL AS failing,
          ${SEALED_SECRETS}
   FROM webhook_deliveries d JOIN webhook_endpoints w ON w.entity_id = d.entity_id`;
 
@@ -230,7 +234,8 @@ export function openDelivery(keyring: Keyring, delivery: DeliveryToAttempt): Ope
  * After a failed first attempt the delivery leaves its carrier: the same transaction starts its own workflow,
  * which waits `retryInMs` before the second.
  *
- * @param maxAttempts the failed attempt with this number ends the delivery, as does a 410
+ * @param maxAttempts the failed attempt with this number ends the delivery, as does a 410; counted from when it
+ *   was announced or last asked for again
  */
 export async function recordAttempt(
   db: Database,
@@ -273,7 +278,8 @@ async function insertAttempt(db: Executor, attempt: Attempt, maxAttempts: number
        RETURNING delivery_id, n
      ), outcome AS (
        SELECT id, n, CASE WHEN :delivered::boolean THEN 'delivered'
-                          WHEN :httpStatus::int IS NOT DISTINCT FROM 410 OR n >= :maxAttempts::int THEN 'failed'
+                          WHEN :httpStatus::int IS NOT DISTINCT FROM 410
+                            OR n - earlier_attempts >= :maxAttempts::int THEN 'failed'
                           ELSE 'pending' END AS status
        FROM delivery, attempt
      ), advanced AS (
@@ -288,7 +294,8 @@ async function insertAttempt(db: Executor, attempt: Attempt, maxAttempts: number
        WHERE w.entity_id = delivery.entity_id AND (w.failing_since IS NULL) <> :delivered::boolean
      )
      SELECT d.entity_id AS "entityId", d.webhook_type AS "webhookType", d.carrier, o.id IS NOT NULL AS counted,
-            coalesce(o.status, d.status) AS status, coalesce(o.n, d.attempts) AS attempts
+            coalesce(o.status, d.status) AS status, coalesce(o.n, d.attempts) AS attempts,
+            d.earlier_attempts AS "earlierAttempts"
      FROM delivery d LEFT JOIN outcome o ON true`,
     { ...attempt, delivered: attempt.error === null, maxAttempts },
   );
@@ -326,7 +333,7 @@ function ownWorkflowId(deliveryId: string): string {
 }
 
 /** @param args those of the workflow `webhookDelivery`: the delivery, and its progress where there is any */
-function deliveryStart(
+export function deliveryStart(
   args: [deliveryId: string, progress?: object],
   { entityId, webhookType }: { entityId: string; webhookType: WebhookType },
 ): { workflowId: string } & OutboxStart {

@@ -64,10 +64,11 @@ export const BILLING: Lifecycle<BillingStatus> = {
 
 export type DeliveryStatus = 'pending' | 'delivered' | 'failed';
 
+/** Nothing but its recipient's wish to have it once more moves a delivery out of its end. */
 export const WEBHOOK_DELIVERY: Lifecycle<DeliveryStatus> = {
   pending: ['delivered', 'failed'],
-  delivered: [],
-  failed: [],
+  delivered: ['pending'],
+  failed: ['pending'],
 };
 
 export function mayMove<State extends string>(lifecycle: Lifecycle<State>, from: State, to: State): boolean {

@@ -97,18 +97,14 @@ async function carry(client: Client, message: OutboxRow): Promise<void> {
   await client.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
     message.start === null
       ? wake(client, message.workflowId)
-      : start(client, message.workflowId, message.start),
+      : (message.start.again ? startAgain : start)(client, message.workflowId, message.start),
   );
 }
 
 async function start(client: Client, workflowId: string, options: OutboxStart): Promise<void> {
   try {
     await client.workflow.start(options.type, {
-      workflowId,
-      taskQueue: options.type === 'webhookDelivery' ? WEBHOOK_TASK_QUEUE : TASK_QUEUE,
-      args: options.args,
-      typedSearchAttributes: searchAttributes(options.attributes),
-      staticSummary: options.summary,
+      ...startOptions(workflowId, options),
       workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
       workflowIdConflictPolicy: WorkflowIdConflictPolicy.USE_EXISTING,
     });
@@ -116,6 +112,34 @@ async function start(client: Client, workflowId: string, options: OutboxStart): 
     // It ran and ended already: this row was carried before, by a process that died before its commit.
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
   }
+}
+
+/**
+ * Carried twice it may run a workflow twice, the second time for nothing: what the first has done is in the rows.
+ * Not a start with a signal in one call, for a run that has just begun would take the signal for news.
+ */
+async function startAgain(client: Client, workflowId: string, options: OutboxStart): Promise<void> {
+  try {
+    await client.workflow.start(options.type, {
+      ...startOptions(workflowId, options),
+      workflowIdReusePolicy: WorkflowIdReusePolicy.ALLOW_DUPLICATE,
+      workflowIdConflictPolicy: WorkflowIdConflictPolicy.FAIL,
+    });
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    // Should it end before it is woken, this throws, and the row comes back to start it.
+    await client.workflow.getHandle(workflowId).signal(WAKE_SIGNAL);
+  }
+}
+
+function startOptions(workflowId: string, options: OutboxStart) {
+  return {
+    workflowId,
+    taskQueue: options.type === 'webhookDelivery' ? WEBHOOK_TASK_QUEUE : TASK_QUEUE,
+    args: options.args,
+    typedSearchAttributes: searchAttributes(options.attributes),
+    staticSummary: options.summary,
+  };
 }
 
 async function wake(client: Client, workflowId: string): Promise<void> {

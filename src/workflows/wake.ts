@@ -6,6 +6,8 @@ const wakeSignal = defineSignal(WAKE_SIGNAL);
 export interface WakeUps {
   /** From here on a signal counts as news. Called before each look at the database, never after one. */
   look(): void;
+  /** A signal has come since `look()`. */
+  hasNews(): boolean;
   /** Sleeps until a signal that came after `look()`, or until the time is over. */
   sleep(ms: number, summary: string): Promise<void>;
 }
@@ -23,6 +25,7 @@ export function listenForWakes(): WakeUps {
     look() {
       woken = false;
     },
+    hasNews: () => woken,
     async sleep(ms, summary) {
       await condition(() => woken, ms, { summary });
     },

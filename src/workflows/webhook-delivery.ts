@@ -23,9 +23,9 @@ const { attemptDelivery } = proxyActivities<WebhookActivities>({
  * One webhook that was not delivered at the first attempt, or got none: it is tried until it is delivered, the
  * table of retries is at its end, or the receiver says that it is gone (410).
  *
- * A signal makes the next attempt come at once.
+ * A signal makes the next attempt come at once. Sent again by hand after its end, a delivery has another run.
  *
- * @param progress what the carrier's own attempt left behind; without it, the first attempt comes now
+ * @param progress what the carrier's own attempt left behind; without it, the first attempt of this run comes now
  */
 export async function webhookDelivery(
   deliveryId: string,
@@ -46,9 +46,14 @@ export async function webhookDelivery(
       }
     }
     wakes.look();
-    const summary = next ? `attempt ${next.attempts + 1} of ${next.maxAttempts}` : 'first attempt';
+    const summary = next ? `attempt ${next.attempts + 1} of ${next.maxAttempts}` : 'attempt at once';
     const result = await attemptDelivery.executeWithOptions({ summary }, [deliveryId]);
-    if (result.status !== 'pending') {
+    if (result.status === 'pending') {
+      next = result;
+    } else if (wakes.hasNews()) {
+      // Asked for once more while the attempt was being made. Whether that was the answer, the database knows.
+      next = undefined;
+    } else {
       setCurrentDetails(
         result.status === 'delivered'
           ? `Delivered at attempt ${result.attempts}.`
@@ -57,7 +62,6 @@ export async function webhookDelivery(
       upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.status, value: result.status }]);
       return result.status;
     }
-    next = result;
   }
 }
 

@@ -10,6 +10,7 @@ import { newId } from '../../src/database/ids';
 import { makeKeyring, readKeyring } from '../../src/database/keyring';
 import { open, seal } from '../../src/database/sealing';
 import { announce, deliveryToAttempt } from '../../src/database/webhook';
+import { redeliver } from '../../src/database/webhook-delivery';
 import { newWebhookSecret, setWebhookUrl } from '../../src/database/webhook-endpoint';
 import type { DeliveryProgress } from '../../src/workflows/messages';
 import { createTestDatabase } from '../support/database';
@@ -379,6 +380,75 @@ describe('an attempt of a delivery workflow', () => {
     for (const response of held) taken(response);
     await Promise.all(inFlight);
     expect(await made.attemptDelivery(ninth)).toEqual({ status: 'delivered', attempts: 1 });
+  });
+});
+
+const askAgain = (entityId: string, id: string) => db.transaction((trx) => redeliver(trx, entityId, id));
+
+describe('a delivery that is asked for again', () => {
+  it('goes out byte for byte as before, under the same id, also after a 200', async () => {
+    const { url, received } = await receiver(taken);
+    const bank = await bankAt(url);
+    const [id = ''] = await tell([bank.entityId]);
+    await activities().attemptDelivery(id);
+    expect(await askAgain(bank.entityId, id)).toBe(true);
+    expect(await activities().attemptDelivery(id)).toEqual({ status: 'delivered', attempts: 2 });
+
+    const [first, second] = received as [Received, Received];
+    expect(second.body).toBe(first.body);
+    expect(second.headers['x-service-delivery']).toBe(id);
+    expect(second.headers['x-service-signature']).toBe(first.headers['x-service-signature']);
+    expect(() =>
+      new Webhook(bank.webhookSecret).verify(second.body, second.headers as Record<string, string>),
+    ).not.toThrow();
+  });
+
+  it('has the table of retries before it once more, from its beginning', async () => {
+    const { url } = await receiver(broken);
+    const bank = await bankAt(url);
+    const [id = ''] = await tell([bank.entityId]);
+    const made = activities();
+    for (let n = 1; n <= 3; n++) await made.attemptDelivery(id);
+    expect(await made.attemptDelivery(id)).toEqual({ status: 'failed', attempts: 3 });
+
+    await askAgain(bank.entityId, id);
+    const first = await made.attemptDelivery(id);
+    expect(first).toMatchObject({ status: 'pending', attempts: 4, maxAttempts: 6 });
+    const { retryInMs } = first as DeliveryProgress;
+    expect(retryInMs).toBeGreaterThanOrEqual(4_000);
+    expect(retryInMs).toBeLessThanOrEqual(6_000);
+    expect(await made.attemptDelivery(id)).toMatchObject({ status: 'pending', attempts: 5 });
+    expect(await made.attemptDelivery(id)).toEqual({ status: 'failed', attempts: 6 });
+  });
+
+  it('while its last attempt is under way is not ended by that attempt’s failure', async () => {
+    const held: ServerResponse[] = [];
+    const slow = await receiver((response) => held.push(response));
+    const bank = await bankAt(slow.url);
+    const [id = ''] = await tell([bank.entityId]);
+    const made = activities({ WEBHOOK_RETRY_S: [5] });
+    const first = made.attemptDelivery(id);
+    while (held.length < 1) await new Promise((resolve) => setImmediate(resolve));
+    for (const response of held.splice(0)) broken(response);
+    await first;
+
+    const last = made.attemptDelivery(id);
+    while (held.length < 1) await new Promise((resolve) => setImmediate(resolve));
+    await askAgain(bank.entityId, id);
+    for (const response of held.splice(0)) broken(response);
+    expect(await last).toMatchObject({ status: 'pending', attempts: 2, maxAttempts: 3 });
+  });
+
+  it('several times before it is sent is sent once', async () => {
+    const { url, received } = await receiver(taken);
+    const bank = await bankAt(url);
+    const [id = ''] = await tell([bank.entityId]);
+    await activities().attemptDelivery(id);
+    await Promise.all(Array.from({ length: 5 }, () => askAgain(bank.entityId, id)));
+    for (let i = 0; i < 5; i++) {
+      expect(await activities().attemptDelivery(id)).toEqual({ status: 'delivered', attempts: 2 });
+    }
+    expect(received).toHaveLength(2);
   });
 });
 

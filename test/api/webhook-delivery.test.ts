@@ -1,5 +1,6 @@
+import { rows } from '../../src/database/connection';
 import { newId } from '../../src/database/ids';
-import { announce, recordAttempt } from '../../src/database/webhook';
+import { announce, recordAttempt, unattempted } from '../../src/database/webhook';
 import type { WebhookType } from '../../src/domain/webhook';
 import type { Role } from '../../src/domain/entity';
 import { enter, send, serveApi, type Party, type ServedApi } from '../support/api';
@@ -179,9 +180,87 @@ describe('the list of deliveries', () => {
   });
 });
 
+const redeliver = (party: Party, id: string, headers = {}) =>
+  party.send('POST', `${DELIVERIES}/${id}/redeliver`, undefined, headers);
+const starts = (id: string) =>
+  rows<{ start: Record<string, unknown> }>(
+    database.db,
+    `SELECT start FROM outbox WHERE workflow_id = :id ORDER BY id`,
+    { id: `webhook-delivery/${id}` },
+  );
+
+const leftToCarrier = async () => (await unattempted(database.db, 'billing-request/x')).map((one) => one.id);
+
+describe('a redelivery', () => {
+  it.each(ROLES)('of a delivered one is accepted from a %s, keeps its id and its attempts', async (role) => {
+    const party = await enter(api, role, { webhookUrl: WEBHOOK_URL });
+    const id = await tell(party);
+    await attempted(id, 1, null, 200);
+    expect(await redeliver(party, id)).toMatchObject({ status: 202, body: { data: { deliveryId: id } } });
+    expect((await party.send('GET', `${DELIVERIES}/${id}`)).body.data).toMatchObject({
+      status: 'pending',
+      finishedAt: null,
+      attempts: [{ status: 200 }],
+    });
+    expect(await starts(id)).toEqual([
+      { start: expect.objectContaining({ type: 'webhookDelivery', args: [id], again: true }) as object },
+    ]);
+  });
+
+  it('of a failed one has all the retries of a new one before it', async () => {
+    const party = await enter(api, 'merchant', { webhookUrl: WEBHOOK_URL });
+    const id = await tell(party);
+    for (let n = 1; n <= 3; n++) await attempted(id, n, 'HTTP 503', 503);
+    expect(await redeliver(party, id)).toMatchObject({ status: 202 });
+    expect(await attempted(id, 4, 'HTTP 503', 503)).toMatchObject({ status: 'pending' });
+    expect(await attempted(id, 5, 'HTTP 503', 503)).toMatchObject({ status: 'pending' });
+    expect(await attempted(id, 6, 'HTTP 503', 503)).toMatchObject({ status: 'failed', attempts: 6 });
+  });
+
+  it('of one that never had a URL to go to is accepted too', async () => {
+    const party = await enter(api, 'merchant');
+    const id = await tell(party);
+    expect(await starts(id)).toEqual([]);
+    expect(await redeliver(party, id)).toMatchObject({ status: 202 });
+    expect(await starts(id)).toHaveLength(1);
+    expect((await list(party)).deliveries).toMatchObject([{ deliveryId: id, status: 'pending' }]);
+  });
+
+  it('of one whose first attempt has not been made takes it off the workflow that would make it', async () => {
+    const party = await enter(api, 'merchant', { webhookUrl: WEBHOOK_URL });
+    const id = await tell(party);
+    expect(await leftToCarrier()).toContain(id);
+    expect(await redeliver(party, id)).toMatchObject({ status: 202 });
+    expect(await leftToCarrier()).not.toContain(id);
+    // Should that workflow have been at it already, its failure starts no second one.
+    await attempted(id, 1, 'HTTP 503', 503);
+    expect(await starts(id)).toHaveLength(1);
+  });
+
+  it('asked for twice with one key is one redelivery', async () => {
+    const party = await enter(api, 'merchant');
+    const id = await tell(party);
+    const once = () => redeliver(party, id, { 'Idempotency-Key': 'once' });
+    expect((await once()).body).toEqual((await once()).body);
+    expect(await starts(id)).toHaveLength(1);
+  });
+
+  it('of what is somebody else’s, or nobody’s, is the same 404, and changes nothing', async () => {
+    const [owner, other] = await Promise.all([enter(api, 'merchant'), enter(api, 'merchant')]);
+    const id = await tell(owner);
+    const answers = await Promise.all([id, newId('delivery'), 'dlv_1'].map((one) => redeliver(other, one)));
+    for (const { status, body } of answers) {
+      expect(status).toBe(404);
+      expect(body).toEqual(answers[1]?.body);
+    }
+    expect(await starts(id)).toEqual([]);
+  });
+});
+
 test.each([
   ['GET', DELIVERIES],
   ['GET', `${DELIVERIES}/${newId('delivery')}`],
+  ['POST', `${DELIVERIES}/${newId('delivery')}/redeliver`],
 ])('%s %s is refused without a token', async (method, path) => {
   expect(await send(api.url, method, path)).toMatchObject({ status: 401 });
 });

@@ -26,7 +26,7 @@ describe('an end is final', () => {
     ['billing request', BILLING_REQUEST, ['successful', 'declined']],
     ['schedule', SCHEDULE, ['completed', 'cancelled', 'failed']],
     ['billing of a schedule', BILLING, ['successful', 'failed', 'skipped']],
-    ['webhook delivery', WEBHOOK_DELIVERY, ['delivered', 'failed']],
+    ['webhook delivery', WEBHOOK_DELIVERY, []],
   ] as [string, Lifecycle<string>, string[]][])('of a %s', (_, lifecycle, ends) => {
     expect(Object.keys(lifecycle).filter((state) => isFinal(lifecycle, state))).toEqual(ends);
   });
@@ -36,7 +36,15 @@ describe('the moves', () => {
   it('of an intent and of a charge are one, out of pending', () => {
     expect(moves(INTENT)).toEqual(['pending → approved', 'pending → declined', 'pending → superseded']);
     expect(moves(BILLING_REQUEST)).toEqual(['pending → successful', 'pending → declined']);
-    expect(moves(WEBHOOK_DELIVERY)).toEqual(['pending → delivered', 'pending → failed']);
+  });
+
+  it('of a delivery lead to an end, and out of it again when the recipient wants it once more', () => {
+    expect(moves(WEBHOOK_DELIVERY)).toEqual([
+      'pending → delivered',
+      'pending → failed',
+      'delivered → pending',
+      'failed → pending',
+    ]);
   });
 
   it('of an agreement go from any decision to any other, and never back to none', () => {

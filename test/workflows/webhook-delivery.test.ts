@@ -48,7 +48,7 @@ interface Run {
 
 /** Runs a delivery whose attempts end as `outcome` says, given the number of each. */
 async function deliver(
-  outcome: (n: number) => AttemptResult,
+  outcome: (n: number) => AttemptResult | Promise<AttemptResult>,
   { progress, wakes = 0 }: { progress?: DeliveryProgress; wakes?: number } = {},
 ): Promise<Run> {
   const at: number[] = [];
@@ -141,6 +141,16 @@ describe('a delivery', () => {
       wakes: 1,
     });
     expect((run.at[0] ?? Infinity) - startedAt).toBeLessThan(86_400_000);
+  });
+
+  it('asked for again during its last attempt looks once more, so that the wish is not lost', async () => {
+    const run = await deliver(async (n) => {
+      if (n === 1) await env.client.workflow.getHandle('webhook-delivery/dlv_1').signal(WAKE_SIGNAL);
+      return { status: n === 1 ? 'failed' : 'delivered', attempts: n };
+    });
+    expect(run.at).toHaveLength(2);
+    expect(run.result).toBe('delivered');
+    expect(await statusAttribute(run.workflowId)).toBe('delivered');
   });
 
   it('reads in the Temporal UI as what it does and waits for', async () => {

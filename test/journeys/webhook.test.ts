@@ -1,0 +1,217 @@
+import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Webhook } from 'standardwebhooks';
+import { ApiClient } from '../../demo/api-client';
+import { agreement, Cast, type Merchant } from '../support/cast';
+import { eventually, startEngine, type TestEngine } from '../support/engine';
+
+/** What its receiver can do about webhooks: rotate their secret, have one once more, and catch up by the feed. */
+
+let engine: TestEngine;
+let cast: Cast;
+
+beforeAll(async () => {
+  // Two retries, close together: a delivery is given up within a second.
+  engine = await startEngine({ WEBHOOK_RETRY_S: '0.3,0.3' });
+  cast = new Cast(engine);
+});
+afterAll(async () => {
+  await cast.leave();
+  await engine.stop();
+});
+
+interface Delivery {
+  status: string;
+  eventId: string;
+  attempts: { status: number | null; error: string | null }[];
+}
+
+async function look(api: ApiClient, deliveryId: string): Promise<Delivery> {
+  const { body } = await api.get(`/v1/webhooks/deliveries/${deliveryId}`);
+  return body.data as unknown as Delivery;
+}
+
+async function becomes(
+  api: ApiClient,
+  deliveryId: string,
+  status: string,
+  attempts: number,
+): Promise<Delivery> {
+  let delivery = await look(api, deliveryId);
+  await eventually(async () => {
+    delivery = await look(api, deliveryId);
+    return delivery.status === status && delivery.attempts.length >= attempts;
+  });
+  expect(delivery.attempts).toHaveLength(attempts);
+  return delivery;
+}
+
+async function sendTest(api: ApiClient): Promise<string> {
+  const { status, body } = await api.post('/v1/webhooks/endpoint/test', undefined);
+  expect(status).toBe(202);
+  return String(body.data['deliveryId']);
+}
+
+async function redeliver(api: ApiClient, deliveryId: string): Promise<void> {
+  const answer = await api.post(`/v1/webhooks/deliveries/${deliveryId}/redeliver`, undefined);
+  expect(answer).toMatchObject({ status: 202, body: { data: { deliveryId } } });
+}
+
+const attemptsAt = async (merchant: Merchant, deliveryId: string) =>
+  (await merchant.server.attempts()).filter((attempt) => attempt.deliveryId === deliveryId);
+
+describe('a redelivery', () => {
+  test('brings what was given up, byte for byte, and once more what has arrived', async () => {
+    const merchant = await cast.merchant();
+    await merchant.server.misbehave({ kind: 'status', status: 500, times: 3 });
+    const deliveryId = await sendTest(merchant.api);
+    const failed = await becomes(merchant.api, deliveryId, 'failed', 3);
+    expect(failed.attempts).toMatchObject(
+      Array.from({ length: 3 }, () => ({ status: 500, error: 'HTTP 500' })),
+    );
+
+    await redeliver(merchant.api, deliveryId);
+    await becomes(merchant.api, deliveryId, 'delivered', 4);
+    await redeliver(merchant.api, deliveryId);
+    const twice = await becomes(merchant.api, deliveryId, 'delivered', 5);
+    expect(twice.attempts.map(({ status }) => status)).toEqual([500, 500, 500, 200, 200]);
+
+    const seen = await attemptsAt(merchant, deliveryId);
+    expect(seen.map(({ outcome }) => outcome)).toEqual(['fault', 'fault', 'fault', 'taken', 'repeat']);
+    expect(new Set(seen.map(({ body }) => body)).size).toBe(1);
+  });
+
+  test('has retries of its own', async () => {
+    const merchant = await cast.merchant();
+    await merchant.server.misbehave({ kind: 'status', status: 500, times: 4 });
+    const deliveryId = await sendTest(merchant.api);
+    await becomes(merchant.api, deliveryId, 'failed', 3);
+    await redeliver(merchant.api, deliveryId);
+    const delivered = await becomes(merchant.api, deliveryId, 'delivered', 5);
+    expect(delivered.attempts.map(({ status }) => status)).toEqual([500, 500, 500, 500, 200]);
+  });
+
+  test('of what had no URL to go to brings it once there is one', async () => {
+    const { entityId: _, ...identity } = await engine.createEntity('provider', 'Northwind Payments');
+    const api = new ApiClient(engine.apiUrl, identity);
+    const deliveryId = await sendTest(api);
+    expect(await look(api, deliveryId)).toMatchObject({ status: 'failed', attempts: [] });
+    const receiver = await listen();
+    await api.put('/v1/webhooks/endpoint', { url: receiver.url });
+    await redeliver(api, deliveryId);
+    await becomes(api, deliveryId, 'delivered', 1);
+    expect(receiver.received.map(({ headers }) => headers['x-service-delivery'])).toEqual([deliveryId]);
+  });
+
+  test('asked for by many while no worker runs is sent once when one does', async () => {
+    const merchant = await cast.merchant();
+    const deliveryId = await sendTest(merchant.api);
+    await becomes(merchant.api, deliveryId, 'delivered', 1);
+    await engine.worker.stop();
+    await Promise.all(Array.from({ length: 5 }, () => redeliver(merchant.api, deliveryId)));
+    await engine.worker.start();
+    await becomes(merchant.api, deliveryId, 'delivered', 2);
+    // What is behind it in the same queue shows that nothing is left of the five.
+    const next = await sendTest(merchant.api);
+    await becomes(merchant.api, next, 'delivered', 1);
+    await becomes(merchant.api, deliveryId, 'delivered', 2);
+    expect(await attemptsAt(merchant, deliveryId)).toHaveLength(2);
+  });
+});
+
+interface Received {
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+const servers: Server[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close();
+});
+
+/** A receiver that takes everything, and judges nothing. */
+async function listen(): Promise<{ url: string; received: Received[] }> {
+  const received: Received[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      received.push({ headers: request.headers, body: Buffer.concat(chunks).toString('utf8') });
+      response.writeHead(200, { connection: 'close' }).end();
+    });
+  }).listen(0, '127.0.0.1');
+  servers.push(server);
+  await once(server, 'listening');
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, received };
+}
+
+function verifies(secret: string, { headers, body }: Received): { standard: boolean; service: boolean } {
+  let standard = true;
+  try {
+    new Webhook(secret).verify(body, headers as Record<string, string>);
+  } catch {
+    standard = false;
+  }
+  const service = createHmac('sha256', secret).update(body).digest('hex') === headers['x-service-signature'];
+  return { standard, service };
+}
+
+test('a rotation lets a receiver change its secret without missing a webhook', async () => {
+  const {
+    entityId: _,
+    webhookSecret: oldSecret,
+    ...client
+  } = await engine.createEntity('bank', 'Harbour Bank');
+  const api = new ApiClient(engine.apiUrl, client);
+  const receiver = await listen();
+  await api.put('/v1/webhooks/endpoint', { url: receiver.url });
+  const next = async () => {
+    const deliveryId = await sendTest(api);
+    await becomes(api, deliveryId, 'delivered', 1);
+    return receiver.received.at(-1) ?? { headers: {}, body: '' };
+  };
+  const both = { standard: true, service: true };
+  const none = { standard: false, service: false };
+
+  expect(verifies(oldSecret, await next())).toEqual(both);
+
+  const rotated = await api.post('/v1/webhooks/endpoint/rotate-secret', undefined);
+  const newSecret = String(rotated.body.data['webhookSecret']);
+  const during = await next();
+  expect(verifies(oldSecret, during)).toEqual(both);
+  expect(verifies(newSecret, during)).toEqual({ standard: true, service: false });
+
+  expect(await api.post('/v1/webhooks/endpoint/rotate-secret/finish', undefined)).toMatchObject({
+    status: 200,
+  });
+  const after = await next();
+  expect(verifies(oldSecret, after)).toEqual(none);
+  expect(verifies(newSecret, after)).toEqual(both);
+});
+
+const byType = (one: { webhookType: string }, other: { webhookType: string }) =>
+  one.webhookType.localeCompare(other.webhookType);
+
+test('the feed has for each side what its webhooks carried, for a receiver that was down all along', async () => {
+  const [bank, merchant] = await Promise.all([cast.bank(), cast.merchant()]);
+  const [customer] = bank.customers;
+  const paymentID = await agreement(bank, merchant, customer);
+  const { billingRequestId } = await merchant.charge({ paymentIDs: [paymentID] }, 30.1);
+  await merchant.hears('billing.response', billingRequestId);
+
+  for (const side of [bank, merchant]) {
+    const carried = (await side.server.received()).map(({ type, item }) => ({
+      webhookType: type,
+      data: [item],
+    }));
+    expect(carried.length).toBeGreaterThanOrEqual(2);
+    const read = async () => {
+      const { body } = await side.api.get('/v1/events');
+      return body.data['events'] as { webhookType: string; data: unknown[] }[];
+    };
+    await eventually(async () => (await read()).length >= carried.length);
+    const events = (await read()).map(({ webhookType, data }) => ({ webhookType, data }));
+    expect(events.toSorted(byType)).toEqual(carried.toSorted(byType));
+  }
+});

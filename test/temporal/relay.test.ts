@@ -1,0 +1,116 @@
+import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
+import { pino } from 'pino';
+import { rows } from '../../src/database/connection';
+import { enqueueStarts, enqueueWakes } from '../../src/database/outbox';
+import { createRelay, type Relay } from '../../src/temporal/relay';
+import { createTestDatabase, type TestDatabase } from '../support/database';
+import { eventually } from '../support/engine';
+import { servers } from '../support/servers';
+
+/** On the real server, with no worker: a workflow runs from its start until it is terminated. */
+
+let database: TestDatabase;
+let connection: Connection;
+let client: Client;
+let relay: Relay;
+let count = 0;
+let workflowId: string;
+let handle: WorkflowHandle;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  connection = await Connection.connect({ address: (await servers()).temporalAddress });
+  client = new Client({ connection });
+  relay = createRelay(database.db, client, pino({ enabled: false }));
+});
+afterAll(async () => {
+  await relay.stop();
+  await connection.close();
+  await database.drop();
+});
+beforeEach(() => {
+  workflowId = `webhook-delivery/${database.url.slice(-12)}-${++count}`;
+  handle = client.workflow.getHandle(workflowId);
+});
+afterEach(() => handle.terminate().catch(() => undefined));
+
+/** Writes the message, and waits until the relay has carried it. */
+async function carry(message: 'start' | 'start again' | 'wake'): Promise<void> {
+  await database.db.transaction((trx) =>
+    message === 'wake'
+      ? enqueueWakes(trx, [workflowId])
+      : enqueueStarts(trx, [
+          {
+            workflowId,
+            type: 'webhookDelivery',
+            args: ['dlv_1'],
+            attributes: { status: 'pending' },
+            summary: 'billing.response to mch_1',
+            ...(message === 'start again' && { again: true }),
+          },
+        ]),
+  );
+  await eventually(async () => {
+    relay.kick();
+    return (
+      (await rows(database.db, `SELECT 1 FROM outbox WHERE workflow_id = :workflowId`, { workflowId }))
+        .length === 0
+    );
+  });
+}
+
+async function runId(): Promise<string> {
+  return (await handle.describe()).runId;
+}
+
+async function signals(): Promise<number> {
+  const { events } = await handle.fetchHistory();
+  return (events ?? []).filter((event) => event.workflowExecutionSignaledEventAttributes).length;
+}
+
+test('a start carried twice is one run, also where it has ended meanwhile', async () => {
+  await carry('start');
+  const first = await runId();
+  await carry('start');
+  expect(await signals()).toBe(0);
+  await handle.terminate();
+  await carry('start');
+  expect(await runId()).toBe(first);
+  expect((await handle.describe()).status.name).toBe('TERMINATED');
+});
+
+test('a start that may be again runs what has ended once more', async () => {
+  await carry('start');
+  const first = await runId();
+  await handle.terminate();
+  await carry('start again');
+  expect(await runId()).not.toBe(first);
+  const run = await handle.describe();
+  expect(run).toMatchObject({ status: { name: 'RUNNING' }, taskQueue: 'assent-webhook' });
+  expect(await run.staticSummary()).toBe('billing.response to mch_1');
+  expect(await signals()).toBe(0);
+});
+
+test('a start that may be again wakes what is running, and leaves it running', async () => {
+  await carry('start again');
+  const first = await runId();
+  await carry('start again');
+  expect(await runId()).toBe(first);
+  expect(await signals()).toBe(1);
+});
+
+test('several starts that may be again, at once, are one run', async () => {
+  await Promise.all(Array.from({ length: 5 }, () => carry('start again')));
+  expect((await handle.describe()).status.name).toBe('RUNNING');
+  expect(await signals()).toBe(4);
+});
+
+test('a wake for what has ended, or never began, is no error', async () => {
+  await carry('wake');
+  await carry('start');
+  await carry('wake');
+  expect(await signals()).toBe(1);
+  await handle.terminate();
+  await carry('wake');
+  expect(await signals()).toBe(1);
+});
