@@ -84,9 +84,12 @@ export async function openAgreements(
   );
 }
 
-/** What is spent so far on the period's day, and in its month: nothing where the sum is of an earlier one. */
-const SPENT_TODAY = `CASE WHEN a.spent_day = period.day THEN a.spent_day_total ELSE 0 END`;
-const SPENT_THIS_MONTH = `CASE WHEN a.spent_month = period.month THEN a.spent_month_total ELSE 0 END`;
+/**
+ * What is spent so far on the period's day, and in its month: nothing where the sum is of an earlier one. A sum of a
+ * later one, which a clock that was set back leaves behind, goes on; no sum is ever begun anew for an earlier day.
+ */
+const SPENT_TODAY = `CASE WHEN a.spent_day >= period.day THEN a.spent_day_total ELSE 0 END`;
+const SPENT_THIS_MONTH = `CASE WHEN a.spent_month >= period.month THEN a.spent_month_total ELSE 0 END`;
 
 export interface Counted {
   agreementId: string;
@@ -111,8 +114,9 @@ export async function countSpending(
   return rows<Counted>(
     trx,
     `UPDATE agreements a SET
-       spent_day = period.day, spent_day_total = ${SPENT_TODAY} + :amount,
-       spent_month = period.month, spent_month_total = ${SPENT_THIS_MONTH} + :amount
+       spent_day = greatest(a.spent_day, period.day), spent_day_total = ${SPENT_TODAY} + :amount,
+       spent_month = greatest(a.spent_month, period.month),
+       spent_month_total = ${SPENT_THIS_MONTH} + :amount
      FROM (SELECT (at AT TIME ZONE :timeZone)::date AS day,
                   date_trunc('month', at AT TIME ZONE :timeZone)::date AS month
            FROM business_now(:merchantId) AS at) AS period
@@ -120,7 +124,7 @@ export async function countSpending(
        AND a.decision IN ('approve_once', 'approve_recurring') AND NOT a.blocked AND a.currency = :currency
        AND (a.daily_limit IS NULL OR ${SPENT_TODAY} + :amount <= a.daily_limit)
        AND (a.monthly_limit IS NULL OR ${SPENT_THIS_MONTH} + :amount <= a.monthly_limit)
-     RETURNING a.id AS "agreementId", period.day::text, period.month::text`,
+     RETURNING a.id AS "agreementId", a.spent_day::text AS day, a.spent_month::text AS month`,
     { merchantId, agreementIds, timeZone: rules.timeZone, currency: charge.currency, amount: charge.amount },
   );
 }

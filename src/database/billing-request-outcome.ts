@@ -1,15 +1,12 @@
-import type { BankAnswer } from '../domain/charge';
+import { reasonForAudit, type BankAnswer } from '../domain/charge';
 import { Failure } from '../domain/failures';
-import { groupBy } from '../domain/group';
-import { formatAmount } from '../domain/money';
 import { lockAgreement, lockAgreements, openAgreements, releaseSpending } from './agreement';
+import { announceOutcomes, OUTCOME_COLUMNS, type Outcome } from './billing-request-news';
 import { row, rows, type Executor } from './connection';
 import { announceDecision, applyDecision } from './decision';
 import { recordEvents, type AuditEvent } from './event';
 import type { Keyring } from './keyring';
 import { enqueueWakes } from './outbox';
-import { makePaymentId } from './payment-id';
-import { announce } from './webhook';
 
 /**
  * How a charge ends: by the bank's answer or by its window passing.
@@ -21,40 +18,6 @@ import { announce } from './webhook';
 
 /** Postgres' name of the rule that a bank's transaction id is used once. */
 const BANK_TRANSACTION_USED = 'billing_requests_bank_id_bank_transaction_id_key';
-
-interface Outcome {
-  id: string;
-  reference: string;
-  batchId: string;
-  merchantId: string;
-  customerId: string;
-  bankId: string;
-  lookupId: string;
-  agreementId: string | null;
-  paymentIdKey: string | null;
-  scheduleId: string | null;
-  amount: bigint;
-  currency: string;
-  status: 'pending' | 'successful' | 'declined';
-  declineReason: string | null;
-  bankTransactionId: string | null;
-  answerAction: string | null;
-  countedDay: string | null;
-  countedMonth: string | null;
-  sequence: number;
-  workflowId: string;
-  closedAt: Date | null;
-  closedBy: 'bank' | 'network' | null;
-  approvalRequired: boolean;
-}
-
-const OUTCOME_COLUMNS = `b.id, b.reference, b.batch_id AS "batchId", b.merchant_id AS "merchantId",
-  b.customer_id AS "customerId", b.bank_id AS "bankId", b.lookup_id AS "lookupId", b.agreement_id AS "agreementId",
-  (SELECT payment_id_key FROM agreements WHERE id = b.agreement_id) AS "paymentIdKey",
-  b.schedule_id AS "scheduleId", b.amount, b.currency, b.status, b.decline_reason AS "declineReason",
-  b.bank_transaction_id AS "bankTransactionId", b.answer_action AS "answerAction",
-  b.counted_day::text AS "countedDay", b.counted_month::text AS "countedMonth", b.sequence,
-  b.workflow_id AS "workflowId", b.closed_at AS "closedAt", b.closed_by AS "closedBy", b.approval_required AS "approvalRequired"`;
 
 /** What the bank is told: the true status, and whether its answer is the one that made it. */
 export interface AnswerResult {
@@ -270,8 +233,29 @@ export async function closeExpiredRequests(trx: Executor, keyring: Keyring, ids:
       { ids: unanswered.map((request) => request.id) },
     );
   }
+  await withdrawRequests(
+    trx,
+    closed.map((request) => request.id),
+  );
   await close(trx, keyring, closed, 'network');
   return closed.length;
+}
+
+/**
+ * Ends the webhooks that ask for these charges, where a bank does not have them yet and none of their charges is
+ * open any more: a bank that is asked late would debit for nothing. One that is on its way cannot be stopped, and is
+ * what `billing.closed` is for.
+ */
+async function withdrawRequests(trx: Executor, ids: string[]): Promise<void> {
+  await rows(
+    trx,
+    `UPDATE webhook_deliveries d SET status = 'failed', finished_at = clock_timestamp()
+     FROM billing_requests b
+     WHERE b.id = ANY(:ids) AND d.id = b.bank_delivery_id AND d.status = 'pending'
+       AND NOT EXISTS (SELECT FROM billing_requests o WHERE o.workflow_id = b.workflow_id AND o.status = 'pending'
+                         AND o.bank_delivery_id = d.id)`,
+    { ids },
+  );
 }
 
 /** What follows every end: sums released, both sides told, the transition on record. */
@@ -296,78 +280,14 @@ async function close(
       sequence: request.sequence,
       type: `billing_request.${request.status}`,
       cause,
-      details: { declineReason: request.declineReason, bankTransactionId: request.bankTransactionId },
+      details: {
+        declineReason: request.declineReason && reasonForAudit(request.declineReason),
+        bankTransactionId: request.bankTransactionId,
+      },
       at: request.closedAt ?? new Date(Number.NaN),
     })),
   );
-  await announceAll(trx, keyring, closed, cause);
-}
-
-/** Tells the sides of requests that were declined as they were made. */
-export async function announceOutcomes(
-  trx: Executor,
-  keyring: Keyring,
-  billingRequestIds: string[],
-  cause: AuditEvent['cause'],
-): Promise<void> {
-  const ended = await rows<Outcome>(
-    trx,
-    `SELECT ${OUTCOME_COLUMNS} FROM billing_requests b WHERE b.id = ANY(:billingRequestIds)`,
-    { billingRequestIds },
-  );
-  await announceAll(trx, keyring, ended, cause);
-}
-
-async function announceAll(
-  trx: Executor,
-  keyring: Keyring,
-  closed: Outcome[],
-  cause: AuditEvent['cause'],
-): Promise<void> {
-  const perBatch = (requests: Outcome[], side: 'merchantId' | 'bankId') =>
-    [...groupBy(requests, (request) => `${request.batchId} ${request[side]}`).values()].flatMap((group) => {
-      const [first] = group;
-      return first
-        ? [{ group, entityId: first[side], batchId: first.batchId, carrier: first.workflowId }]
-        : [];
-    });
-  const toMerchants = perBatch(closed, 'merchantId').map(({ group, ...to }) => ({
-    ...to,
-    webhookType: 'billing.response' as const,
-    items: group.map((request) => ({
-      billingRequestId: request.id,
-      sequence: request.sequence,
-      reference: request.reference,
-      ...payerAsBilled(keyring, request),
-      amount: formatAmount(request.amount, request.currency),
-      currency: request.currency,
-      customerAction: request.status === 'successful' ? 'approved' : 'declined',
-      status: request.status,
-      declineReason: request.declineReason,
-      scheduleId: request.scheduleId,
-    })),
-  }));
-  // The bank hears of what ended without its answer, if it was asked at all.
-  const unasked =
-    cause === 'bank' ? [] : closed.filter((request) => request.declineReason !== 'limit_reached');
-  const toBanks = perBatch(unasked, 'bankId').map(({ group, ...to }) => ({
-    ...to,
-    webhookType: 'billing.closed' as const,
-    items: group.map((request) => ({
-      billingRequestId: request.id,
-      sequence: request.sequence,
-      reference: request.reference,
-      status: request.status,
-      declineReason: request.declineReason,
-    })),
-  }));
-  await announce(trx, keyring, [...toMerchants, ...toBanks]);
-}
-
-function payerAsBilled(keyring: Keyring, request: Outcome): { paymentID: string } | { lookupID: string } {
-  return request.agreementId !== null && request.paymentIdKey !== null
-    ? { paymentID: makePaymentId(keyring, request.paymentIdKey, request.agreementId, request.merchantId) }
-    : { lookupID: request.lookupId };
+  await announceOutcomes(trx, keyring, closed, cause);
 }
 
 /** An answer may also speak of the agreement: suspend it, or grant a standing approval to a one-time payee. */

@@ -4,6 +4,7 @@ import { Failure } from '../domain/failures';
 import { groupBy } from '../domain/group';
 import { formatAmount } from '../domain/money';
 import { countSpending, lockAgreements, type Agreement, type Counted } from './agreement';
+import { announceDeclinedAtOnce } from './billing-request-news';
 import { rows, type Executor } from './connection';
 import { recordEvents } from './event';
 import { newId, newReference } from './ids';
@@ -11,7 +12,6 @@ import type { Keyring } from './keyring';
 import { merchantFace, payersByLookupId, payersOf, type MerchantFace, type Payer } from './party';
 import { makePaymentId } from './payment-id';
 import { announce } from './webhook';
-import { announceOutcomes } from './billing-request-outcome';
 
 /**
  * Charges, as far as accepting them: from a merchant's call, or from a schedule that fell due.
@@ -304,7 +304,7 @@ async function insertRequests(
     })),
   );
   const declined = requests.filter((request) => request.declined).map((request) => request.id);
-  if (declined.length > 0) await announceOutcomes(trx, keyring, declined, 'network');
+  if (declined.length > 0) await announceDeclinedAtOnce(trx, keyring, declined, 'network');
 }
 
 /** Writes the webhook of each bank concerned, with all its items; returns the delivery of each bank. */

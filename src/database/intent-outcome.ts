@@ -296,6 +296,10 @@ export async function announceEnds(
     ],
   }));
   const unanswered = cause === 'bank' ? [] : ended;
+  await withdraw(
+    trx,
+    unanswered.map((intent) => intent.id),
+  );
   const toBanks = [...groupBy(unanswered, (intent) => `${intent.batchId} ${intent.bankId}`).values()].flatMap(
     (group) => {
       const [first] = group;
@@ -319,4 +323,17 @@ export async function announceEnds(
     },
   );
   await announce(trx, keyring, [...toMerchant, ...toBanks]);
+}
+
+/** Ends the webhooks that ask for these intents, where a bank does not have them yet and none of their intents is open. */
+async function withdraw(trx: Executor, ids: string[]): Promise<void> {
+  await rows(
+    trx,
+    `UPDATE webhook_deliveries d SET status = 'failed', finished_at = clock_timestamp()
+     FROM intents i
+     WHERE i.id = ANY(:ids) AND d.id = i.bank_delivery_id AND d.status = 'pending'
+       AND NOT EXISTS (SELECT FROM intents o WHERE o.merchant_id = i.merchant_id AND o.status = 'pending'
+                         AND o.bank_delivery_id = d.id)`,
+    { ids },
+  );
 }

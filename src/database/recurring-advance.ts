@@ -1,4 +1,5 @@
 import type { BillingRules } from '../domain/billing-rules';
+import { reasonForAudit } from '../domain/charge';
 import { BILLING, statesBefore, type BillingStatus } from '../domain/lifecycle';
 import { formatAmount } from '../domain/money';
 import { hasEnded, statusOf, type ScheduleStatus } from '../domain/recurring';
@@ -267,7 +268,7 @@ async function closeBilling(
 ): Promise<void> {
   await moveBilling(work, n, status, { reason, closedAt: work.schedule.now });
   work.schedule.ran += 1;
-  note(work, `schedule.billing_${status}`, { n, ...(reason !== null && { reason }) });
+  note(work, `schedule.billing_${status}`, { n, ...(reason !== null && { reason: reasonForAudit(reason) }) });
 }
 
 /** Moves the billing in hand to another state; what `to` does not name is emptied, but for the attempts. */

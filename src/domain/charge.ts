@@ -42,3 +42,22 @@ export type BankAnswer =
 
 /** Reason kept for a bank that declines by `action` and gives none itself. */
 export const REASON_OF_ACTION = { deny: 'denied', suspended: 'suspended' } as const;
+
+/** Reasons that are words of this network, whoever gives them. */
+const KNOWN_REASONS: readonly string[] = [
+  'expired',
+  'not_delivered',
+  'denied',
+  'suspended',
+  'limit_reached',
+  'insufficient_funds',
+  'temporarily_unavailable',
+];
+
+/**
+ * A reason as the audit trail keeps it for good. What a bank writes in its own words may speak of a person: it stays with
+ * the charge, where it can be erased.
+ */
+export function reasonForAudit(reason: string): string {
+  return KNOWN_REASONS.includes(reason) ? reason : 'other';
+}

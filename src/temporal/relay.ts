@@ -48,8 +48,8 @@ export function createRelay(db: Database, client: Client, log: Logger): Relay {
     try {
       while (again) {
         again = false;
-        const carried = await carryBatch(db, client, log);
-        if (carried === BATCH) again = true;
+        const taken = await carryBatch(db, client, log);
+        if (taken === BATCH) again = true;
       }
     } catch (error) {
       quietUntil = Date.now() + PAUSE_S * 1000;
@@ -89,7 +89,7 @@ async function carryBatch(db: Database, client: Client, log: Logger): Promise<nu
     const failure = outcomes.find((outcome) => outcome.status === 'rejected');
     if (failure)
       log.warn({ err: failure.reason as unknown, count: returned.length }, 'Temporal took no message');
-    return taken.length - returned.length;
+    return taken.length;
   });
 }
 

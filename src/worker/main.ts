@@ -16,6 +16,7 @@ import { createRelay } from '../temporal/relay';
 import { TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../workflows/messages';
 import { BUNDLE_PATH } from './bundle';
 import { BILLING, WEBHOOKS } from './capacity';
+import { effectFailures } from './effect-failure';
 import { runTogether, stopAll } from './run';
 import { sdkLogger } from './sdk-log';
 
@@ -68,6 +69,7 @@ async function main(): Promise<void> {
         ...shared,
         ...own,
         namespace: config.TEMPORAL_NAMESPACE,
+        interceptors: { activity: [() => ({ inbound: effectFailures })] },
         shutdownGraceTime: SHUTDOWN_GRACE,
         shutdownForceTime: SHUTDOWN_FORCE,
       }),

@@ -1,0 +1,111 @@
+import { groupBy } from '../domain/group';
+import { formatAmount } from '../domain/money';
+import { rows, type Executor } from './connection';
+import type { AuditEvent } from './event';
+import type { Keyring } from './keyring';
+import { makePaymentId } from './payment-id';
+import { announce } from './webhook';
+
+/** Charges as they ended, and how both sides hear of it. */
+
+export interface Outcome {
+  id: string;
+  reference: string;
+  batchId: string;
+  merchantId: string;
+  customerId: string;
+  bankId: string;
+  lookupId: string;
+  agreementId: string | null;
+  paymentIdKey: string | null;
+  scheduleId: string | null;
+  amount: bigint;
+  currency: string;
+  status: 'pending' | 'successful' | 'declined';
+  declineReason: string | null;
+  bankTransactionId: string | null;
+  answerAction: string | null;
+  countedDay: string | null;
+  countedMonth: string | null;
+  sequence: number;
+  workflowId: string;
+  closedAt: Date | null;
+  closedBy: 'bank' | 'network' | null;
+  approvalRequired: boolean;
+}
+
+export const OUTCOME_COLUMNS = `b.id, b.reference, b.batch_id AS "batchId", b.merchant_id AS "merchantId",
+  b.customer_id AS "customerId", b.bank_id AS "bankId", b.lookup_id AS "lookupId", b.agreement_id AS "agreementId",
+  (SELECT payment_id_key FROM agreements WHERE id = b.agreement_id) AS "paymentIdKey",
+  b.schedule_id AS "scheduleId", b.amount, b.currency, b.status, b.decline_reason AS "declineReason",
+  b.bank_transaction_id AS "bankTransactionId", b.answer_action AS "answerAction",
+  b.counted_day::text AS "countedDay", b.counted_month::text AS "countedMonth", b.sequence,
+  b.workflow_id AS "workflowId", b.closed_at AS "closedAt", b.closed_by AS "closedBy", b.approval_required AS "approvalRequired"`;
+
+/** Tells the sides of requests that were declined as they were made. */
+export async function announceDeclinedAtOnce(
+  trx: Executor,
+  keyring: Keyring,
+  billingRequestIds: string[],
+  cause: AuditEvent['cause'],
+): Promise<void> {
+  const ended = await rows<Outcome>(
+    trx,
+    `SELECT ${OUTCOME_COLUMNS} FROM billing_requests b WHERE b.id = ANY(:billingRequestIds)`,
+    { billingRequestIds },
+  );
+  await announceOutcomes(trx, keyring, ended, cause);
+}
+
+/** Tells both sides how these charges ended; the bank only of what ended without its answer. */
+export async function announceOutcomes(
+  trx: Executor,
+  keyring: Keyring,
+  closed: Outcome[],
+  cause: AuditEvent['cause'],
+): Promise<void> {
+  const perBatch = (requests: Outcome[], side: 'merchantId' | 'bankId') =>
+    [...groupBy(requests, (request) => `${request.batchId} ${request[side]}`).values()].flatMap((group) => {
+      const [first] = group;
+      return first
+        ? [{ group, entityId: first[side], batchId: first.batchId, carrier: first.workflowId }]
+        : [];
+    });
+  const toMerchants = perBatch(closed, 'merchantId').map(({ group, ...to }) => ({
+    ...to,
+    webhookType: 'billing.response' as const,
+    items: group.map((request) => ({
+      billingRequestId: request.id,
+      sequence: request.sequence,
+      reference: request.reference,
+      ...payerAsBilled(keyring, request),
+      amount: formatAmount(request.amount, request.currency),
+      currency: request.currency,
+      customerAction: request.status === 'successful' ? 'approved' : 'declined',
+      status: request.status,
+      declineReason: request.declineReason,
+      scheduleId: request.scheduleId,
+    })),
+  }));
+  // The bank hears of what ended without its answer, if it was asked at all.
+  const unasked =
+    cause === 'bank' ? [] : closed.filter((request) => request.declineReason !== 'limit_reached');
+  const toBanks = perBatch(unasked, 'bankId').map(({ group, ...to }) => ({
+    ...to,
+    webhookType: 'billing.closed' as const,
+    items: group.map((request) => ({
+      billingRequestId: request.id,
+      sequence: request.sequence,
+      reference: request.reference,
+      status: request.status,
+      declineReason: request.declineReason,
+    })),
+  }));
+  await announce(trx, keyring, [...toMerchants, ...toBanks]);
+}
+
+function payerAsBilled(keyring: Keyring, request: Outcome): { paymentID: string } | { lookupID: string } {
+  return request.agreementId !== null && request.paymentIdKey !== null
+    ? { paymentID: makePaymentId(keyring, request.paymentIdKey, request.agreementId, request.merchantId) }
+    : { lookupID: request.lookupId };
+}
