@@ -136,6 +136,7 @@ const PLAIN = { head: [], border: [], compact: true };
 
 function worksTable(works: WorkReport[]): string {
   const table = new Table({
+    style: PLAIN,
     head: ['Work', 'a second', 'CPU ms each', 'history events', 'late p50, p99, last'],
   });
   for (const { title, unitsPerSecond, ownCpuMs, historyEvents, latenessMs } of works) {
