@@ -216,6 +216,7 @@ async function readAgreements(trx: Executor, keyring: Keyring, merchantId: strin
 async function readLookupIds(trx: Executor, keyring: Keyring, merchantId: string, payees: Payee[]) {
   const lookupIds = payees.flatMap((payee) => ('lookupId' in payee ? [payee.lookupId] : []));
   const payers = await payersByLookupId(trx, keyring, lookupIds);
+  if (payers.length === 0) return new Map<string, { payer: Payer; blocked: boolean }>();
   const blocked = await rows<{ customerId: string }>(
     trx,
     `SELECT customer_id AS "customerId" FROM agreements
