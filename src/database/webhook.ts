@@ -26,7 +26,7 @@ export interface Announcement {
   /** The recipient. */
   entityId: string;
   webhookType: WebhookType;
-  /** The batch of the request behind it; the envelope has no `batchId` where there is none. */
+  /** The batch of the request behind it; where there is none, the webhook is a batch of its own. */
   batchId?: string;
   /** Id of the workflow that makes the first attempt. Without one, the delivery has its own workflow at once. */
   carrier?: string;

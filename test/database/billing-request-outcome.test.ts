@@ -83,15 +83,15 @@ describe('a standing approval given with a one-time payment', () => {
   });
 });
 
-describe('a charge whose window passes before the bank was reached', () => {
-  const asked = (billingRequestId: string) =>
-    row<{ status: string; attempts: number }>(
-      db,
-      `SELECT d.status, d.attempts FROM webhook_deliveries d JOIN billing_requests b ON b.bank_delivery_id = d.id
-       WHERE b.id = :billingRequestId`,
-      { billingRequestId },
-    );
+const asked = (billingRequestId: string) =>
+  row<{ status: string; attempts: number }>(
+    db,
+    `SELECT d.status, d.attempts FROM webhook_deliveries d JOIN billing_requests b ON b.bank_delivery_id = d.id
+     WHERE b.id = :billingRequestId`,
+    { billingRequestId },
+  );
 
+describe('a charge whose window passes before the bank was reached', () => {
   it('is not asked for any more, so that the bank does not debit for nothing', async () => {
     const standing = await standingApproval(db, keyring, {});
     await setWebhookUrl(db, standing.bankId, 'http://bank.test/');
