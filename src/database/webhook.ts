@@ -91,6 +91,7 @@ interface NewDelivery {
   id: string;
   recipient: Recipient;
   announcement: Announcement;
+  batchId: string;
   carrier: string;
   bodySealed: Buffer;
 }
@@ -113,11 +114,13 @@ export async function announce(
     const recipient = recipients.get(announcement.entityId);
     if (!recipient) throw new Error(`${announcement.entityId} has no webhook endpoint row`);
     const id = newId('delivery');
-    const body = makeBody(keyring, recipient, announcement);
+    const batchId = announcement.batchId ?? newId('batch');
+    const body = makeBody(keyring, recipient, announcement, batchId);
     return {
       id,
       recipient,
       announcement,
+      batchId,
       carrier:
         announcement.carrier === undefined || recipient.failing || !recipient.hasUrl
           ? ownWorkflowId(id)
@@ -152,7 +155,12 @@ async function readRecipients(trx: Executor, announcements: Announcement[]): Pro
   return new Map(found.map((one) => [one.entityId, one]));
 }
 
-function makeBody(keyring: Keyring, recipient: Recipient, announcement: Announcement): string {
+function makeBody(
+  keyring: Keyring,
+  recipient: Recipient,
+  announcement: Announcement,
+  batchId: string,
+): string {
   const [signingSecret] = openWebhookSecrets(keyring, recipient.entityId, recipient);
   return bodyWithSignature(
     {
@@ -160,7 +168,7 @@ function makeBody(keyring: Keyring, recipient: Recipient, announcement: Announce
       entityType: recipient.entityType,
       webhookType: announcement.webhookType,
       timestamp: recipient.now.toISOString(),
-      ...(announcement.batchId !== undefined && { batchId: announcement.batchId }),
+      batchId,
       data: announcement.items,
       itemCount: announcement.items.length,
     },
@@ -183,7 +191,7 @@ async function insertDeliveries(trx: Executor, deliveries: NewDelivery[]): Promi
       eventIds: deliveries.map(() => newId('event')),
       entityIds: deliveries.map((one) => one.recipient.entityId),
       webhookTypes: deliveries.map((one) => one.announcement.webhookType),
-      batchIds: deliveries.map((one) => one.announcement.batchId ?? null),
+      batchIds: deliveries.map((one) => one.batchId),
       bodies: deliveries.map((one) => one.bodySealed),
       carriers: deliveries.map((one) => one.carrier),
       haveUrl: deliveries.map((one) => one.recipient.hasUrl),

@@ -117,7 +117,7 @@ describe('an announcement', () => {
       signature: expect.stringMatching(/^[0-9a-f]{64}$/),
     });
     expect(toBank).toMatchObject({ entityId: bank.entityId, entityType: 'bank', itemCount: 1 });
-    expect(toBank).not.toHaveProperty('batchId');
+    expect(toBank).toHaveProperty('batchId', expect.stringMatching(/^bat_/));
 
     const { signature, ...unsigned } = toMerchant ?? {};
     expect(signature).toBe(serviceSignature(merchant.webhookSecret, JSON.stringify(unsigned)));
