@@ -22,6 +22,13 @@ import {
   showCustomers,
   updateBody,
 } from './customer';
+import {
+  decisionBody,
+  decisionPath,
+  decisionsQuery,
+  listCustomerDecisions,
+  updateCustomerDecision,
+} from './decision';
 import type { ApiDeps } from './deps';
 import {
   devicesQuery,
@@ -82,6 +89,10 @@ import {
   showEndpoint,
 } from './webhook-endpoint';
 
+const BANK = { roles: ['bank'], limit: 'caller' } as const;
+/** A merchant, and whoever acts for it. */
+const BILLERS = { roles: ['merchant', 'provider'], limit: 'caller' } as const;
+
 /** The whole API on one page. Each entry: who may call it, which bucket pays, what it takes, what does it. */
 export function routes(deps: ApiDeps): Route[] {
   return [
@@ -98,18 +109,8 @@ export function routes(deps: ApiDeps): Route[] {
       },
       onboardCustomers,
     ),
-    route(
-      'get',
-      '/v1/bank/customers',
-      { roles: ['bank'], limit: 'caller', query: customersQuery },
-      showCustomers,
-    ),
-    route(
-      'patch',
-      '/v1/bank/customer',
-      { roles: ['bank'], limit: 'caller', body: updateBody, query: oneCustomer },
-      changeCustomer,
-    ),
+    route('get', '/v1/bank/customers', { ...BANK, query: customersQuery }, showCustomers),
+    route('patch', '/v1/bank/customer', { ...BANK, body: updateBody, query: oneCustomer }, changeCustomer),
     route(
       'get',
       '/v1/customer/banks',
@@ -123,24 +124,9 @@ export function routes(deps: ApiDeps): Route[] {
       { roles: ['bank', 'merchant'], limit: 'caller', body: enrolBody, status: 201, idempotent: true },
       enrol,
     ),
-    route(
-      'post',
-      '/v1/bank/customer/device/link',
-      { roles: ['bank'], limit: 'caller', body: linkBody, idempotent: true },
-      link,
-    ),
-    route(
-      'post',
-      '/v1/bank/customer/device/unlink',
-      { roles: ['bank'], limit: 'caller', body: linkBody },
-      unlink,
-    ),
-    route(
-      'get',
-      '/v1/bank/devices/list',
-      { roles: ['bank'], limit: 'caller', query: devicesQuery },
-      showDevices,
-    ),
+    route('post', '/v1/bank/customer/device/link', { ...BANK, body: linkBody, idempotent: true }, link),
+    route('post', '/v1/bank/customer/device/unlink', { ...BANK, body: linkBody }, unlink),
+    route('get', '/v1/bank/devices/list', { ...BANK, query: devicesQuery }, showDevices),
     route(
       'post',
       '/v1/customer/device/lookup',
@@ -207,61 +193,47 @@ export function routes(deps: ApiDeps): Route[] {
     route(
       'post',
       '/v1/billing/recurring/create',
-      {
-        roles: ['merchant', 'provider'],
-        limit: 'caller',
-        body: scheduleBody(deps.config),
-        status: 201,
-        idempotent: true,
-      },
+      { ...BILLERS, body: scheduleBody(deps.config), status: 201, idempotent: true },
       createRecurring,
     ),
-    route(
-      'get',
-      '/v1/billing/recurring',
-      { roles: ['merchant', 'provider'], limit: 'caller', query: schedulesQuery },
-      listRecurring,
-    ),
-    route(
-      'get',
-      '/v1/billing/recurring/:scheduleId',
-      { roles: ['merchant', 'provider'], limit: 'caller', params: schedulePath },
-      showRecurring,
-    ),
+    route('get', '/v1/billing/recurring', { ...BILLERS, query: schedulesQuery }, listRecurring),
+    route('get', '/v1/billing/recurring/:scheduleId', { ...BILLERS, params: schedulePath }, showRecurring),
     route(
       'patch',
       '/v1/billing/recurring/:scheduleId',
-      { roles: ['merchant', 'provider'], limit: 'caller', params: schedulePath, body: scheduleChange },
+      { ...BILLERS, params: schedulePath, body: scheduleChange },
       changeRecurring,
     ),
     route(
       'post',
       '/v1/billing/recurring/:scheduleId/pause',
-      { roles: ['merchant', 'provider'], limit: 'caller', params: schedulePath },
+      { ...BILLERS, params: schedulePath },
       pauseRecurring,
     ),
     route(
       'post',
       '/v1/billing/recurring/:scheduleId/resume',
-      { roles: ['merchant', 'provider'], limit: 'caller', params: schedulePath },
+      { ...BILLERS, params: schedulePath },
       resumeRecurring,
     ),
     route(
       'post',
       '/v1/billing/recurring/:scheduleId/cancel',
-      { roles: ['merchant', 'provider'], limit: 'caller', params: schedulePath },
+      { ...BILLERS, params: schedulePath },
       cancelRecurring,
     ),
+    route('get', '/v1/bank/customer-decisions', { ...BANK, query: decisionsQuery }, listCustomerDecisions),
     route(
-      'get',
-      '/v1/bank/customer/subscriptions',
-      { roles: ['bank'], limit: 'caller', query: schedulesQuery },
-      listSubscriptions,
+      'put',
+      '/v1/bank/customer-decisions/:id',
+      { ...BANK, params: decisionPath, body: decisionBody },
+      updateCustomerDecision,
     ),
+    route('get', '/v1/bank/customer/subscriptions', { ...BANK, query: schedulesQuery }, listSubscriptions),
     route(
       'post',
       '/v1/bank/customer/subscriptions/:scheduleId/cancel',
-      { roles: ['bank'], limit: 'caller', params: schedulePath },
+      { ...BANK, params: schedulePath },
       cancelRecurring,
     ),
 

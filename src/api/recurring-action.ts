@@ -4,7 +4,7 @@ import type { Transaction } from '../database/connection';
 import { cancelSchedule, changeSchedule, pauseSchedule, resumeSchedule } from '../database/recurring-action';
 import { readSchedule, type ScheduleRecord } from '../database/recurring-read';
 import type { Answer, Reply } from './answer';
-import { DESCRIPTION_MAX, instant, metadata, text } from './fields';
+import { amount, DESCRIPTION_MAX, instant, metadata, text } from './fields';
 import { MAX_BILLINGS, scheduleData, subscriptionData, type SchedulePath } from './recurring';
 import type { Call } from './route';
 
@@ -29,7 +29,7 @@ export function cancelRecurring(call: Action): Promise<Reply> {
 export const scheduleChange = z
   .strictObject({
     // Its decimals are those of the schedule's currency.
-    amount: z.number().positive().optional(),
+    amount: amount.optional(),
     endDate: instant.nullable().optional(),
     maxBillings: z.int().min(1).max(MAX_BILLINGS).nullable().optional(),
     description: text(DESCRIPTION_MAX).nullable().optional(),

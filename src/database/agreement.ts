@@ -88,8 +88,8 @@ export async function openAgreements(
  * What is spent so far on the period's day, and in its month: nothing where the sum is of an earlier one. A sum of a
  * later one, which a clock that was set back leaves behind, goes on; no sum is ever begun anew for an earlier day.
  */
-const SPENT_TODAY = `CASE WHEN a.spent_day >= period.day THEN a.spent_day_total ELSE 0 END`;
-const SPENT_THIS_MONTH = `CASE WHEN a.spent_month >= period.month THEN a.spent_month_total ELSE 0 END`;
+export const SPENT_TODAY = `CASE WHEN a.spent_day >= period.day THEN a.spent_day_total ELSE 0 END`;
+export const SPENT_THIS_MONTH = `CASE WHEN a.spent_month >= period.month THEN a.spent_month_total ELSE 0 END`;
 
 export interface Counted {
   agreementId: string;

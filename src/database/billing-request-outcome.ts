@@ -305,12 +305,12 @@ async function applyToAgreement(
     // The bank says nothing of limits here: those that the customer has set stay, if they are in this currency.
     const { dailyLimit, monthlyLimit } =
       agreement.currency === asked.currency ? agreement : { dailyLimit: null, monthlyLimit: null };
-    const approved = { currency: asked.currency, dailyLimit, monthlyLimit };
+    const terms = { currency: asked.currency, dailyLimit, monthlyLimit };
     await applyDecision(
       trx,
       keyring,
       agreement.id,
-      { decision: 'approve_recurring', blocked: false, approved },
+      { decision: 'approve_recurring', blocked: false, terms },
       'bank',
     );
   } else {

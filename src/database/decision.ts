@@ -9,22 +9,22 @@ import { announce } from './webhook';
 
 /** The customer's decision on an agreement, and all that follows from it. */
 
-export interface NewTerms {
+export interface NewDecision {
   decision: Decision;
   blocked: boolean;
-  /** Set where the customer approved new terms; limits that are null are none. */
-  approved?: { currency: string; dailyLimit: bigint | null; monthlyLimit: bigint | null };
+  /** What replaces the terms that stand, if anything does; limits that are null are none. */
+  terms?: { currency: string; dailyLimit: bigint | null; monthlyLimit: bigint | null };
 }
 
 /**
- * Writes the customer's decision on a locked agreement, and lets its schedules follow. A change of currency starts the spent sums anew, for they were counted in
- * the other one.
+ * Writes the customer's decision on a locked agreement, and lets its schedules follow. A change of currency starts
+ * the spent sums anew, for they were counted in the other one.
  */
 export async function applyDecision(
   trx: Executor,
   keyring: Keyring,
   agreementId: string,
-  terms: NewTerms,
+  decided: NewDecision,
   cause: 'bank' | 'operator',
 ): Promise<void> {
   const changed = await row<{ sequence: number; at: Date }>(
@@ -41,23 +41,23 @@ export async function applyDecision(
      RETURNING a.sequence, moment.at`,
     {
       agreementId,
-      decision: terms.decision,
-      blocked: terms.blocked,
-      replace: terms.approved !== undefined,
-      currency: terms.approved?.currency ?? null,
-      dailyLimit: terms.approved?.dailyLimit?.toString() ?? null,
-      monthlyLimit: terms.approved?.monthlyLimit?.toString() ?? null,
+      decision: decided.decision,
+      blocked: decided.blocked,
+      replace: decided.terms !== undefined,
+      currency: decided.terms?.currency ?? null,
+      dailyLimit: decided.terms?.dailyLimit?.toString() ?? null,
+      monthlyLimit: decided.terms?.monthlyLimit?.toString() ?? null,
     },
   );
   if (!changed) throw new Failure('not_found', 'There is no such agreement.');
-  if (terms.approved) {
+  if (decided.terms) {
     // Counted in a sum that is gone: their decline must not be taken out of the new one.
     await rows(
       trx,
       `UPDATE billing_requests SET counted_day = NULL, counted_month = NULL
        WHERE merchant_id = (SELECT merchant_id FROM agreements WHERE id = :agreementId)
          AND agreement_id = :agreementId AND status = 'pending' AND currency <> :currency`,
-      { agreementId, currency: terms.approved.currency },
+      { agreementId, currency: decided.terms.currency },
     );
   }
   await recordEvents(trx, [
@@ -66,7 +66,7 @@ export async function applyDecision(
       sequence: changed.sequence,
       type: 'agreement.decided',
       cause,
-      details: { ...terms },
+      details: { ...decided },
       at: changed.at,
     },
   ]);

@@ -52,7 +52,7 @@ export interface IntentAnswer {
   merchantId: string;
   lookupId: string;
   customerDecision: CustomerDecision;
-  spendingLimits: { daily?: number | undefined; monthly?: number | undefined } | undefined;
+  spendingLimits: SpendingLimits | undefined;
   blockMerchant: boolean;
 }
 
@@ -83,7 +83,7 @@ export async function answerIntent(
   if (!agreement || !intent) {
     throw new Failure('not_found', 'There is no billing intent of this merchant for this customer.');
   }
-  const limits = limitsOf(answer, intent.currency);
+  const limits = limitsOf(answer.spendingLimits, intent.currency);
   const approved = answer.customerDecision.startsWith('approve');
   const open = intent.status === 'pending' && intent.inTime;
   if (open && approved && answer.customerDecision === 'approve_recurring' && !agreement.trusted) {
@@ -107,17 +107,23 @@ export async function answerIntent(
   };
 }
 
+/** In major units; one that is left out or null is none. */
+export interface SpendingLimits {
+  daily?: number | null | undefined;
+  monthly?: number | null | undefined;
+}
+
 interface Limits {
   daily: bigint | null;
   monthly: bigint | null;
 }
 
 /** @throws Failure invalid_request naming each limit that is no amount of the currency */
-function limitsOf({ spendingLimits }: IntentAnswer, currency: string): Limits {
+export function limitsOf(spendingLimits: SpendingLimits | undefined, currency: string): Limits {
   const problems: Problem[] = [];
   const limitOf = (name: keyof Limits): bigint | null => {
     const value = spendingLimits?.[name];
-    if (value === undefined) return null;
+    if (value === undefined || value === null) return null;
     const parsed = parseAmount(value, currency);
     if (parsed.ok) return parsed.value;
     problems.push({ path: `spendingLimits.${name}`, message: parsed.reason });
@@ -226,7 +232,7 @@ async function applyAnswer(
     await applyDecision(trx, keyring, agreement.id, { decision: 'deny', blocked: true }, 'bank');
   } else if (approved) {
     const terms = { currency, dailyLimit: daily, monthlyLimit: monthly };
-    await applyDecision(trx, keyring, agreement.id, { decision, blocked: false, approved: terms }, 'bank');
+    await applyDecision(trx, keyring, agreement.id, { decision, blocked: false, terms }, 'bank');
   } else if (decision === 'suspended' || agreement.decision === 'pending') {
     await applyDecision(trx, keyring, agreement.id, { decision, blocked: false }, 'bank');
   }

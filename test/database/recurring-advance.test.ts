@@ -76,11 +76,11 @@ async function decide(
   decision: 'approve_once' | 'approve_recurring' | 'suspended' | 'deny',
   currency?: string,
 ): Promise<void> {
-  const approved = currency === undefined ? undefined : { currency, dailyLimit: null, monthlyLimit: null };
+  const terms = currency === undefined ? undefined : { currency, dailyLimit: null, monthlyLimit: null };
   await db.transaction(async (trx) => {
     await lockAgreement(trx, standing.agreementId);
-    const terms = { decision, blocked: false, ...(approved && { approved }) };
-    await applyDecision(trx, keyring, standing.agreementId, terms, 'bank');
+    const decided = { decision, blocked: false, ...(terms && { terms }) };
+    await applyDecision(trx, keyring, standing.agreementId, decided, 'bank');
   });
 }
 

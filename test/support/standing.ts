@@ -75,7 +75,7 @@ export async function standingApproval(
       {
         decision: 'approve_recurring',
         blocked: false,
-        approved: {
+        terms: {
           currency,
           dailyLimit: terms.dailyLimit ?? null,
           monthlyLimit: terms.monthlyLimit ?? null,

@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import { changeDecision } from '../database/decision-change';
+import { DECISION_SORTS, listDecisions, readDecision, type DecisionRecord } from '../database/decision-read';
+import { formatInstant } from '../domain/calendar';
+import { formatAmount } from '../domain/money';
+import type { Answer, Reply } from './answer';
+import { amount, id, pagination } from './fields';
+import type { Call } from './route';
+
+/** What the customers of a bank have decided about merchants, for the bank to show and to change. */
+
+const DECISIONS = ['approve_once', 'approve_recurring', 'deny', 'suspended'] as const;
+
+export const decisionsQuery = z.strictObject({
+  ...pagination(Object.keys(DECISION_SORTS) as ['createdAt', 'updatedAt']),
+  customerId: id('customer').optional(),
+  merchantId: id('merchant').optional(),
+  decision: z.enum(['pending', ...DECISIONS]).optional(),
+});
+
+export async function listCustomerDecisions({
+  caller,
+  query,
+  deps,
+}: Call<unknown, z.output<typeof decisionsQuery>, unknown>): Promise<Answer> {
+  const { page, limit, sortBy, sortOrder, ...filter } = query;
+  const { decisions, total } = await listDecisions(
+    deps.db,
+    deps.config.NETWORK_TIMEZONE,
+    caller.entityId,
+    filter,
+    { page, limit, sortBy, sortOrder },
+  );
+  return {
+    message: total === 1 ? '1 decision' : `${total} decisions`,
+    data: { decisions: decisions.map(decisionData), total, page, limit },
+  };
+}
+
+export const decisionPath = z.strictObject({ id: id('agreement') });
+
+// As the list shows them, so that what was read can be sent back.
+const limit = amount.nullable().optional();
+
+export const decisionBody = z.strictObject({
+  customerDecision: z.enum(DECISIONS),
+  spendingLimits: z.strictObject({ daily: limit, monthly: limit }).optional(),
+  blockMerchant: z.boolean().optional(),
+});
+
+export async function updateCustomerDecision({
+  accept,
+  body,
+  caller,
+  params,
+  deps,
+}: Call<z.output<typeof decisionBody>, unknown, z.output<typeof decisionPath>>): Promise<Reply> {
+  return accept(async (trx) => {
+    await changeDecision(trx, deps.ring, caller.entityId, params.id, {
+      customerDecision: body.customerDecision,
+      spendingLimits: body.spendingLimits,
+      blockMerchant: body.blockMerchant,
+    });
+    const decision = await readDecision(trx, deps.config.NETWORK_TIMEZONE, params.id);
+    return {
+      message: `The decision is ${decision.decision} from the next charge on`,
+      data: decisionData(decision),
+    };
+  });
+}
+
+function decisionData(decision: DecisionRecord) {
+  const { currency, dailyLimit, monthlyLimit } = decision;
+  return {
+    id: decision.id,
+    customerId: decision.customerId,
+    lookupID: decision.lookupId,
+    merchant: { id: decision.merchantId, name: decision.merchantName },
+    customerDecision: decision.decision,
+    spendingLimits: {
+      daily: dailyLimit === null ? null : formatAmount(dailyLimit, currency),
+      monthly: monthlyLimit === null ? null : formatAmount(monthlyLimit, currency),
+    },
+    spent: {
+      daily: formatAmount(decision.spentToday, currency),
+      monthly: formatAmount(decision.spentThisMonth, currency),
+    },
+    blockMerchant: decision.blocked,
+    currency,
+    createdAt: formatInstant(decision.createdAt),
+    updatedAt: formatInstant(decision.updatedAt),
+  };
+}
