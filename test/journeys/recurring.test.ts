@@ -1,4 +1,4 @@
-import { Client, Connection } from '@temporalio/client';
+import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import { workflowId } from '../../src/workflows/messages';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
@@ -6,6 +6,7 @@ import { eventually, startEngine, type TestEngine } from '../support/engine';
 /** Billing again and again, watched through the merchant's test clock on the real engine. */
 
 let engine: TestEngine;
+let temporal: Client;
 let cast: Cast;
 let bank: Bank;
 let merchant: Merchant;
@@ -14,10 +15,15 @@ let paymentID: string;
 
 beforeAll(async () => {
   engine = await startEngine({ CLOCK_WAIT_S: '1' });
+  temporal = new Client({
+    connection: await Connection.connect({ address: engine.temporalAddress }),
+    namespace: engine.namespace,
+  });
   cast = new Cast(engine);
 });
 
 afterAll(async () => {
+  await temporal.connection.close();
   await cast.leave();
   await engine.stop();
 });
@@ -77,6 +83,34 @@ async function billings(scheduleId: string): Promise<string[]> {
 async function events(who: 'bank' | 'merchant', type: string): Promise<Record<string, unknown>[]> {
   const received = await (who === 'bank' ? bank : merchant).server.received();
   return received.filter((event) => event.type === type).map((event) => event.item);
+}
+
+/** All of them, once so many have arrived, in the order of what happened to the one thing that they tell of. */
+async function eventsInOrder(who: 'bank' | 'merchant', type: string, count: number) {
+  await eventually(async () => (await events(who, type)).length >= count);
+  return (await events(who, type)).toSorted((a, b) => Number(a['sequence']) - Number(b['sequence']));
+}
+
+async function act(scheduleId: string, action: 'pause' | 'resume' | 'cancel'): Promise<void> {
+  const { status, body } = await merchant.api.post(`/v1/billing/recurring/${scheduleId}/${action}`, {});
+  if (status !== 200) throw new Error(`${action}: ${status} ${JSON.stringify(body)}`);
+}
+
+/** What the customer tells the bank about this merchant, without being asked. */
+async function decide(decision: object): Promise<void> {
+  const list = await bank.api.get('/v1/bank/customer-decisions', { merchantId: merchant.entityId });
+  const [agreed] = list.body.data['decisions'] as { id: string }[];
+  const { status, body } = await bank.api.put(`/v1/bank/customer-decisions/${agreed?.id}`, decision);
+  if (status !== 200) throw new Error(`the decision: ${status} ${JSON.stringify(body)}`);
+}
+
+function workflowOf(scheduleId: string): WorkflowHandle {
+  return temporal.workflow.getHandle(workflowId.recurring(scheduleId));
+}
+
+async function indexedStatus(workflow: WorkflowHandle): Promise<unknown> {
+  const { searchAttributes } = await workflow.describe();
+  return searchAttributes['AssentStatus']?.[0];
 }
 
 const day = (date: string) => date.slice(0, 10);
@@ -202,11 +236,7 @@ test('a customer who suspends and approves again stops and resumes the schedule;
 test('an operator sees what a sleeping schedule waits for, and when it charges next', async () => {
   const startDate = '2031-05-01T08:00:00.000Z';
   const scheduleId = await create({ frequency: 'monthly', maxBillings: 12, startDate });
-  const client = new Client({
-    connection: await Connection.connect({ address: engine.temporalAddress }),
-    namespace: engine.namespace,
-  });
-  const workflow = client.workflow.getHandle(workflowId.recurring(scheduleId));
+  const workflow = workflowOf(scheduleId);
   await eventually(async () => (await workflow.describe()).historyLength > 5);
   const described = await workflow.describe();
   expect(described.status.name).toBe('RUNNING');
@@ -217,5 +247,70 @@ test('an operator sees what a sleeping schedule waits for, and when it charges n
     AssentNextBillingDate: [new Date(startDate)],
   });
   expect(await described.staticSummary()).toContain(merchant.entityId);
-  await client.connection.close();
+});
+
+test('a merchant pauses, resumes, changes and cancels a sleeping schedule, which learns of each at once', async () => {
+  await bank.answerCharges('approve_recurring');
+  const scheduleId = await create({ frequency: 'weekly' });
+  await eventually(async () => (await billings(scheduleId))[0] === '0 successful');
+  const workflow = workflowOf(scheduleId);
+
+  await act(scheduleId, 'pause');
+  await eventually(async () => (await indexedStatus(workflow)) === 'paused');
+  await merchant.advanceClock('P15D');
+  expect(await billings(scheduleId)).toEqual([
+    '0 successful',
+    '1 skipped paused',
+    '2 skipped paused',
+    '3 scheduled',
+  ]);
+
+  await act(scheduleId, 'resume');
+  await eventually(async () => (await indexedStatus(workflow)) === 'active');
+  const change = { amount: 2000, maxBillings: 3 };
+  expect(await merchant.api.patch(`/v1/billing/recurring/${scheduleId}`, change)).toMatchObject({
+    status: 200,
+  });
+  await merchant.advanceClock('P7D');
+  expect((await billings(scheduleId))[3]).toBe('3 successful');
+  expect((await bank.server.ledger()).map(({ amount }) => amount)).toEqual(['150050', '200000']);
+
+  await act(scheduleId, 'cancel');
+  // It has nothing to wait for any more.
+  await eventually(async () => (await workflow.describe()).status.name === 'COMPLETED');
+  await merchant.advanceClock('P15D');
+  expect(await look(scheduleId)).toMatchObject({ status: 'cancelled', nextBillingDate: null });
+  expect(await bank.server.ledger()).toHaveLength(2);
+  for (const who of ['bank', 'merchant'] as const) {
+    const told = await eventsInOrder(who, 'recurring.updated', 4);
+    expect(told.map(({ status }) => status)).toEqual(['paused', 'active', 'active', 'cancelled']);
+  }
+});
+
+test('a customer who changes the decision at the bank stops a sleeping schedule, and ends another for good', async () => {
+  await bank.answerCharges('approve_recurring');
+  const scheduleId = await create({ frequency: 'weekly' });
+  await eventually(async () => (await billings(scheduleId))[0] === '0 successful');
+  await decide({ customerDecision: 'approve_once' });
+  await merchant.advanceClock('P8D');
+  expect(await billings(scheduleId)).toEqual(['0 successful', '1 skipped suspended', '2 scheduled']);
+  await decide({ customerDecision: 'approve_recurring', spendingLimits: { daily: 1500.49 } });
+  await merchant.advanceClock('P6DT12H');
+  expect(await look(scheduleId)).toMatchObject({ status: 'past_due' });
+  await decide({ customerDecision: 'approve_recurring', spendingLimits: {} });
+  await merchant.advanceClock('P1D');
+  expect((await billings(scheduleId))[2]).toBe('2 successful');
+
+  const listed = await bank.api.get('/v1/bank/customer/subscriptions?status=active');
+  expect(listed.body.data).toMatchObject({ subscriptions: [{ scheduleId, billingsCompleted: 2 }] });
+  await decide({ customerDecision: 'deny' });
+  const workflow = workflowOf(scheduleId);
+  await eventually(async () => (await workflow.describe()).status.name === 'COMPLETED');
+  expect(await look(scheduleId)).toMatchObject({ status: 'cancelled' });
+  const decisions = await eventsInOrder('merchant', 'decision.updated', 3);
+  expect(decisions.map(({ customerDecision }) => customerDecision)).toEqual([
+    'approve_once',
+    'approve_recurring',
+    'deny',
+  ]);
 });
