@@ -68,6 +68,16 @@ import {
   resumeRecurring,
   scheduleChange,
 } from './recurring-action';
+import {
+  refundBody,
+  refundPath,
+  refundResponseBody,
+  refundsQuery,
+  respondToRefund,
+  showRefund,
+  showRefunds,
+  startRefund,
+} from './refund';
 import { requestLog } from './request-log';
 import { route, serve, type Route } from './route';
 import { tokenEndpoint } from './token';
@@ -248,6 +258,31 @@ export function routes(deps: ApiDeps): Route[] {
       '/v1/transaction-details',
       { roles: ['bank', 'merchant', 'provider'], limit: 'caller', query: detailsQuery },
       showTransaction,
+    ),
+
+    route(
+      'post',
+      '/v1/refunds/initiate',
+      { roles: ['merchant'], limit: 'caller', body: refundBody, status: 201, idempotent: true },
+      startRefund,
+    ),
+    route(
+      'post',
+      '/v1/bank/refund-response',
+      { roles: ['bank'], limit: 'answer', body: refundResponseBody },
+      respondToRefund,
+    ),
+    route(
+      'get',
+      '/v1/refunds',
+      { roles: ['bank', 'merchant', 'provider'], limit: 'caller', query: refundsQuery },
+      showRefunds,
+    ),
+    route(
+      'get',
+      '/v1/refunds/:refundId',
+      { roles: ['bank', 'merchant', 'provider'], limit: 'caller', params: refundPath },
+      showRefund,
     ),
 
     route(

@@ -15,6 +15,7 @@ import { workflowId } from '../workflows/messages';
 import type { Answer, Reply } from './answer';
 import {
   amount,
+  BANK_TRANSACTION_ID_MAX,
   BATCH_MAX,
   currency,
   DESCRIPTION_MAX,
@@ -112,9 +113,6 @@ async function startWorkflow(
     },
   ]);
 }
-
-/** Longest transaction id of a bank; ISO 20022 has 35 characters, card schemes fewer. */
-const BANK_TRANSACTION_ID_MAX = 100;
 
 /**
  * Two forms: with `action`, as the guide has it, and without, where the id of the debit or the reason of the

@@ -118,6 +118,9 @@ export const BATCH_MAX = 100;
 /** A paymentID. One that is longer than any of ours is unknown like any other, so no length is asked for. */
 export const paymentId = text(Infinity);
 
+/** Longest transaction id of a bank; ISO 20022 has 35 characters, card schemes fewer. */
+export const BANK_TRANSACTION_ID_MAX = 100;
+
 /** A lookupID as somebody typed it; how it is read is the domain's business. */
 export const phrase = text(NAME_MAX);
 

@@ -105,7 +105,7 @@ function shown({ bankTransactionId, ...record }: TransactionRecord, role: Role) 
     ...record,
     amount: formatAmount(record.amount, record.currency),
     ...(role === 'bank' && { bankTransactionId }),
-    refundedAmount: 0,
+    refundedAmount: formatAmount(record.refundedAmount, record.currency),
     createdAt: formatInstant(record.createdAt),
     settledAt: record.settledAt && formatInstant(record.settledAt),
   };

@@ -17,7 +17,7 @@ import { enqueueWakes } from './outbox';
  */
 
 /** Postgres' name of the rule that a bank's transaction id is used once. */
-const BANK_TRANSACTION_USED = 'billing_requests_bank_id_bank_transaction_id_key';
+const BANK_TRANSACTION_USED = 'bank_transactions_pkey';
 
 /** What the bank is told: the true status, and whether its answer is the one that made it. */
 export interface AnswerResult {
@@ -120,7 +120,7 @@ async function decide(
     );
   } catch (error) {
     if ((error as { constraint?: string }).constraint === BANK_TRANSACTION_USED) {
-      throw new Failure('conflict', 'This bankTransactionId belongs to another charge of yours.', {
+      throw new Failure('conflict', 'This bankTransactionId belongs to another transaction of yours.', {
         cause: error,
       });
     }

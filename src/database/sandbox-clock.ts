@@ -68,6 +68,7 @@ export async function nextMoment(db: Executor, ownerId: string, now: Date): Prom
     db,
     `SELECT least(
        (SELECT min(acts_at) FROM schedules WHERE merchant_id = :ownerId AND acts_at > :now),
+       (SELECT min(acts_at) FROM refunds WHERE merchant_id = :ownerId AND acts_at > :now),
        (SELECT min(expires_at) FROM billing_requests
         WHERE merchant_id = :ownerId AND status = 'pending' AND expires_at > :now),
        (SELECT min(expires_at) FROM intents
@@ -87,6 +88,8 @@ export async function wakeDue(db: Executor, ownerId: string, until: Date | 'infi
     `INSERT INTO outbox (kind, workflow_id)
      SELECT 'wake', workflow_id FROM (
        SELECT 'recurring/' || id AS workflow_id FROM schedules WHERE merchant_id = :ownerId AND acts_at <= :until
+       UNION
+       SELECT 'refund/' || id FROM refunds WHERE merchant_id = :ownerId AND acts_at <= :until
        UNION
        SELECT workflow_id FROM billing_requests
        WHERE merchant_id = :ownerId AND status = 'pending' AND expires_at <= :until
@@ -123,6 +126,7 @@ export async function workInHand(
        UNION ALL
        SELECT id, expires_at, recorded_at FROM intents WHERE merchant_id = :ownerId AND status = 'pending')
      SELECT ((SELECT count(*) FROM schedules WHERE merchant_id = :ownerId AND acts_at <= :now)
+           + (SELECT count(*) FROM refunds WHERE merchant_id = :ownerId AND acts_at <= :now)
            + (SELECT count(*) FROM open WHERE expires_at <= :now)
            + (SELECT count(*) FROM schedules s JOIN billings b ON b.schedule_id = s.id AND b.status = 'pending'
                 JOIN billing_requests r ON r.schedule_id = b.schedule_id AND r.billing_n = b.n

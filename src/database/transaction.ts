@@ -14,7 +14,7 @@ export interface TransactionFilter {
   reference?: string | undefined;
 }
 
-export const TRANSACTION_SORTS = { createdAt: 'b.created_at', amount: 'b.amount' } as const;
+export const TRANSACTION_SORTS = { createdAt: 'created_at', amount: 'amount' } as const;
 
 export interface Page {
   page: number;
@@ -26,8 +26,8 @@ export interface Page {
 export interface TransactionRecord {
   transactionId: string;
   reference: string;
-  type: 'charge';
-  status: 'pending' | 'successful' | 'declined';
+  type: 'charge' | 'refund';
+  status: 'pending' | 'successful' | 'declined' | 'completed' | 'rejected';
   amount: bigint;
   currency: string;
   description: string;
@@ -38,6 +38,8 @@ export interface TransactionRecord {
   scheduleId: string | null;
   bankTransactionId: string | null;
   declineReason: string | null;
+  /** Of a charge, what is on its way back or has arrived. */
+  refundedAmount: bigint;
   createdAt: Date;
   settledAt: Date | null;
 }
@@ -48,28 +50,28 @@ export interface Viewer {
   role: 'bank' | 'merchant' | 'provider';
 }
 
-const OWN: Record<Viewer['role'], string> = {
-  bank: 'b.bank_id = :entityId',
-  merchant: 'b.merchant_id = :entityId',
-  provider: 'b.merchant_id IN (SELECT id FROM entities WHERE provider_id = :entityId)',
+export const OWN: Record<Viewer['role'], string> = {
+  bank: 'bank_id = :entityId',
+  merchant: 'merchant_id = :entityId',
+  provider: 'merchant_id IN (SELECT id FROM entities WHERE provider_id = :entityId)',
 };
 
-const RECORD_COLUMNS = `b.transaction_id AS "transactionId", b.reference, 'charge' AS type, b.status, b.amount, b.currency,
-  b.description, b.customer_id AS "customerId", b.merchant_id AS "merchantId", b.bank_id AS "bankId",
-  b.id AS "billingRequestId", b.schedule_id AS "scheduleId", b.bank_transaction_id AS "bankTransactionId",
-  b.decline_reason AS "declineReason", b.created_at AS "createdAt",
-  CASE WHEN b.status = 'successful' THEN b.closed_at END AS "settledAt"`;
+const RECORD_COLUMNS = `transaction_id AS "transactionId", reference, type, status, amount, currency, description,
+  customer_id AS "customerId", merchant_id AS "merchantId", bank_id AS "bankId",
+  billing_request_id AS "billingRequestId", schedule_id AS "scheduleId", bank_transaction_id AS "bankTransactionId",
+  decline_reason AS "declineReason", refunded_amount AS "refundedAmount", created_at AS "createdAt",
+  settled_at AS "settledAt"`;
 
 function conditions(viewer: Viewer, filter: TransactionFilter): string {
   return [
     OWN[viewer.role],
-    filter.from !== undefined && 'b.created_at >= :from',
-    filter.to !== undefined && 'b.created_at < :to',
-    filter.status !== undefined && 'b.status = :status',
-    filter.type !== undefined && `:type = 'charge'`,
-    filter.customerId !== undefined && 'b.customer_id = :customerId',
-    filter.merchantId !== undefined && 'b.merchant_id = :merchantId',
-    filter.reference !== undefined && 'b.reference = :reference',
+    filter.from !== undefined && 'created_at >= :from',
+    filter.to !== undefined && 'created_at < :to',
+    filter.status !== undefined && 'status = :status',
+    filter.type !== undefined && 'type = :type',
+    filter.customerId !== undefined && 'customer_id = :customerId',
+    filter.merchantId !== undefined && 'merchant_id = :merchantId',
+    filter.reference !== undefined && 'reference = :reference',
   ]
     .filter(Boolean)
     .join(' AND ');
@@ -88,15 +90,11 @@ export async function listTransactions(
   const [transactions, counted] = await Promise.all([
     rows<TransactionRecord>(
       db,
-      `SELECT ${RECORD_COLUMNS} FROM billing_requests b WHERE ${where}
-       ORDER BY ${TRANSACTION_SORTS[sortBy]} ${order}, b.id ${order} LIMIT :limit OFFSET :offset`,
+      `SELECT ${RECORD_COLUMNS} FROM transactions WHERE ${where}
+       ORDER BY ${TRANSACTION_SORTS[sortBy]} ${order}, id ${order} LIMIT :limit OFFSET :offset`,
       bindings,
     ),
-    rows<{ total: number }>(
-      db,
-      `SELECT count(*)::int AS total FROM billing_requests b WHERE ${where}`,
-      bindings,
-    ),
+    rows<{ total: number }>(db, `SELECT count(*)::int AS total FROM transactions WHERE ${where}`, bindings),
   ]);
   return { transactions, total: counted[0]?.total ?? 0 };
 }
@@ -123,9 +121,9 @@ export async function* readTransactions(
     const page = await rows<TransactionRecord & { position: string; id: string }>(
       db,
       // As text the position keeps the microseconds that a Date would lose, and with them rows.
-      `SELECT ${RECORD_COLUMNS}, ${sort}::text AS position, b.id FROM billing_requests b
-       WHERE ${where} ${last ? `AND (${sort}, b.id) ${beyond} (:position, :id)` : ''}
-       ORDER BY ${sort} ${order}, b.id ${order} LIMIT :limit`,
+      `SELECT ${RECORD_COLUMNS}, ${sort}::text AS position, id FROM transactions
+       WHERE ${where} ${last ? `AND (${sort}, id) ${beyond} (:position, :id)` : ''}
+       ORDER BY ${sort} ${order}, id ${order} LIMIT :limit`,
       { ...filter, ...last, entityId: viewer.entityId, limit: EXPORT_PAGE },
     );
     if (page.length > 0) yield page;
@@ -143,7 +141,7 @@ export interface TransactionEvent {
 }
 
 /**
- * One transaction with all that has happened to it, oldest first.
+ * One transaction with all that has happened to it, oldest first; to a charge belong its refunds.
  *
  * @throws Failure not_found
  */
@@ -153,17 +151,20 @@ export async function readTransaction(
   reference: string,
 ): Promise<{ transaction: TransactionRecord; events: TransactionEvent[] }> {
   const filter = { reference };
-  const transaction = await row<TransactionRecord>(
+  const found = await row<TransactionRecord & { id: string }>(
     db,
-    `SELECT ${RECORD_COLUMNS} FROM billing_requests b WHERE ${conditions(viewer, filter)}`,
+    `SELECT ${RECORD_COLUMNS}, id FROM transactions WHERE ${conditions(viewer, filter)}`,
     { ...filter, entityId: viewer.entityId },
   );
-  if (!transaction) throw new Failure('not_found', 'There is no transaction with this reference.');
+  if (!found) throw new Failure('not_found', 'There is no transaction with this reference.');
+  const { id, ...transaction } = found;
   const events = await rows<TransactionEvent>(
     db,
     `SELECT type, business_at AS at, cause, details->>'declineReason' AS "declineReason"
-     FROM events WHERE resource_id = :billingRequestId ORDER BY sequence`,
-    { billingRequestId: transaction.billingRequestId },
+     FROM events
+     WHERE resource_id = :id OR resource_id IN (SELECT id FROM refunds WHERE billing_request_id = :id)
+     ORDER BY business_at, id`,
+    { id },
   );
   return { transaction, events };
 }

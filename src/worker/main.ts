@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { createBillingRequestActivities } from '../activities/billing-request';
 import { createIntentActivities } from '../activities/intent';
 import { createRecurringActivities } from '../activities/recurring';
+import { createRefundActivities } from '../activities/refund';
 import { createSandboxClockActivities } from '../activities/sandbox-clock';
 import { createWebhookActivities } from '../activities/webhook';
 import { createWebhookConnector } from '../activities/webhook-connector';
@@ -48,6 +49,7 @@ async function main(): Promise<void> {
     ...createBillingRequestActivities(db, keyring),
     ...createIntentActivities(db, keyring),
     ...createRecurringActivities(db, keyring, recurringRules(config)),
+    ...createRefundActivities(db, keyring, config.NETWORK_TIMEZONE),
     ...createSandboxClockActivities(db, relay, config.CLOCK_WAIT_S),
     ...createWebhookActivities({ db, keyring, config, connector, relay, log }),
   };

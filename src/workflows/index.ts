@@ -1,5 +1,6 @@
 export { billingRequest } from './billing-request';
 export { intent } from './intent';
 export { recurring } from './recurring';
+export { refund } from './refund';
 export { sandboxClock } from './sandbox-clock';
 export { webhookDelivery } from './webhook-delivery';

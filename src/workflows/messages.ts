@@ -13,6 +13,7 @@ export const WORKFLOW_TYPE = {
   intent: 'intent',
   billingRequest: 'billingRequest',
   recurring: 'recurring',
+  refund: 'refund',
   webhookDelivery: 'webhookDelivery',
   sandboxClock: 'sandboxClock',
 } as const;
@@ -23,6 +24,7 @@ export const workflowId = {
   billingRequest: (billingRequestId: string) => `billing-request/${billingRequestId}`,
   billingBatch: (batchId: string) => `billing-batch/${batchId}`,
   recurring: (scheduleId: string) => `recurring/${scheduleId}`,
+  refund: (refundId: string) => `refund/${refundId}`,
   webhookDelivery: (deliveryId: string) => `webhook-delivery/${deliveryId}`,
   sandboxClock: (ownerId: string, advanceId: string) => `sandbox-clock/${ownerId}/${advanceId}`,
 } as const;

@@ -224,7 +224,8 @@ async function newsOf(server: PartyControl, type: string, about: string): Promis
   const { item } = await server.waitFor(
     `${type} of ${about}`,
     (event) =>
-      event.type === type && [event.item['intentId'], event.item['billingRequestId']].includes(about),
+      event.type === type &&
+      [event.item['intentId'], event.item['billingRequestId'], event.item['refundId']].includes(about),
     NEWS_WITHIN_MS,
   );
   return item;

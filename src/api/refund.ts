@@ -1,0 +1,137 @@
+import { z } from 'zod';
+import { billingRules } from '../config';
+import { enqueueStarts } from '../database/outbox';
+import { initiateRefund, listRefunds, readRefund, REFUND_SORTS, type RefundRecord } from '../database/refund';
+import { answerRefund, type RefundAnswer } from '../database/refund-outcome';
+import { formatInstant } from '../domain/calendar';
+import type { Role } from '../domain/entity';
+import { Failure } from '../domain/failures';
+import { formatAmount } from '../domain/money';
+import { workflowId } from '../workflows/messages';
+import type { Answer, Reply } from './answer';
+import { BANK_TRANSACTION_ID_MAX, DESCRIPTION_MAX, id, NAME_MAX, pagination, text } from './fields';
+import type { Call } from './route';
+
+/** Refunds: a merchant sends money back, and the bank says when it has arrived. */
+
+export const refundBody = z.strictObject({
+  reference: text(NAME_MAX),
+  amount: z.number().positive().optional(),
+  reason: text(DESCRIPTION_MAX).optional(),
+});
+
+export async function startRefund({
+  accept,
+  body,
+  caller,
+  deps,
+}: Call<z.output<typeof refundBody>, unknown, unknown>): Promise<Reply> {
+  return accept(async (trx) => {
+    const refund = await initiateRefund(
+      trx,
+      deps.ring,
+      billingRules(deps.config).timeZone,
+      caller.entityId,
+      { reference: body.reference, amount: body.amount, reason: body.reason },
+      workflowId.refund,
+    );
+    const { refundId, merchantId, bankId } = refund;
+    await enqueueStarts(trx, [
+      {
+        type: 'refund',
+        workflowId: workflowId.refund(refundId),
+        args: [refundId],
+        attributes: { status: 'pending', merchantId, bankId },
+        summary: `A refund by ${merchantId}: waits for the bank`,
+      },
+    ]);
+    return {
+      message: 'The bank has the refund; its outcome comes by webhook',
+      data: shown(refund, caller.role),
+    };
+  });
+}
+
+export const refundResponseBody = z
+  .strictObject({
+    refundId: id('refund'),
+    action: z.enum(['completed', 'rejected']),
+    bankTransactionId: text(BANK_TRANSACTION_ID_MAX).optional(),
+    reason: text(NAME_MAX).optional(),
+  })
+  .refine(({ action, bankTransactionId }) => action === 'completed' || bankTransactionId === undefined, {
+    path: ['bankTransactionId'],
+    error: 'does not go with a rejection',
+  })
+  .refine(({ action, reason }) => action === 'rejected' || reason === undefined, {
+    path: ['reason'],
+    error: 'does not go with a completed refund',
+  });
+
+export async function respondToRefund({
+  body: { refundId, action, bankTransactionId, reason },
+  caller,
+  deps,
+}: Call<z.output<typeof refundResponseBody>, unknown, unknown>): Promise<Answer> {
+  const answer: RefundAnswer = {
+    action,
+    bankTransactionId: bankTransactionId ?? null,
+    reason: reason ?? null,
+  };
+  const { agreed, ...data } = await deps.db.transaction((trx) =>
+    answerRefund(trx, deps.ring, caller.entityId, refundId, answer),
+  );
+  deps.afterCommit();
+  // Thrown after the commit: what the bank says too late is kept, for money may have moved.
+  if (!agreed) {
+    throw new Failure('conflict', `The refund is ${data.status} already; this answer changes nothing`, {
+      data,
+    });
+  }
+  return { message: `The refund is ${data.status}`, data };
+}
+
+export const refundPath = z.strictObject({ refundId: id('refund') });
+
+export async function showRefund({
+  caller,
+  params,
+  deps,
+}: Call<unknown, unknown, z.output<typeof refundPath>>): Promise<Answer> {
+  const refund = await readRefund(deps.db, caller, params.refundId);
+  return { message: `The refund is ${refund.status}`, data: shown(refund, caller.role) };
+}
+
+export const refundsQuery = z.strictObject({
+  status: z.enum(['pending', 'completed', 'rejected']).optional(),
+  ...pagination(Object.keys(REFUND_SORTS) as [keyof typeof REFUND_SORTS]),
+});
+
+export async function showRefunds({
+  caller,
+  query: { status, ...page },
+  deps,
+}: Call<unknown, z.output<typeof refundsQuery>, unknown>): Promise<Answer> {
+  const { refunds, total } = await listRefunds(deps.db, caller, { status }, page);
+  return {
+    message: total === 1 ? '1 refund' : `${total} refunds`,
+    data: {
+      refunds: refunds.map((refund) => shown(refund, caller.role)),
+      total,
+      page: page.page,
+      limit: page.limit,
+    },
+  };
+}
+
+/** The bank's own id of its transfer is the bank's. */
+function shown({ sequence: _, bankTransactionId, ...refund }: RefundRecord, role: Role) {
+  return {
+    ...refund,
+    amount: formatAmount(refund.amount, refund.currency),
+    ...(role === 'bank' && { bankTransactionId }),
+    expectedBy: formatInstant(refund.expectedBy),
+    createdAt: formatInstant(refund.createdAt),
+    closedAt: refund.closedAt && formatInstant(refund.closedAt),
+  };
+}

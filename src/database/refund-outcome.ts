@@ -1,0 +1,202 @@
+import { addBusinessDays } from '../domain/business-day';
+import { formatInstant } from '../domain/calendar';
+import { Failure } from '../domain/failures';
+import { formatAmount } from '../domain/money';
+import type { Moment } from '../domain/moment';
+import { row, rows, type Executor } from './connection';
+import { recordEvents } from './event';
+import type { Keyring } from './keyring';
+import { enqueueWakes } from './outbox';
+import { askForRefund, REFUND_COLUMNS, type RefundRecord, type RefundStatus } from './refund';
+import { announce } from './webhook';
+
+/** How a refund goes on: by the bank's answer, which alone can end it, or by a reminder that it is late. */
+
+/** What the bank says: the id of its transfer where it gives one, or why it does not make it. */
+export interface RefundAnswer {
+  action: 'completed' | 'rejected';
+  bankTransactionId: string | null;
+  reason: string | null;
+}
+
+/** Postgres' name of the rule that a bank's transaction id is used once. */
+const BANK_TRANSACTION_USED = 'bank_transactions_pkey';
+
+const workflowIdOf = (refundId: string) => `refund/${refundId}`;
+
+/**
+ * Takes the bank's answer. The same again changes nothing and is agreed to again; another is kept as an
+ * exception, for money may have moved.
+ *
+ * @throws Failure not_found; conflict (the bank has used this transaction id before)
+ */
+export async function answerRefund(
+  trx: Executor,
+  keyring: Keyring,
+  bankId: string,
+  refundId: string,
+  answer: RefundAnswer,
+): Promise<{ refundId: string; status: RefundStatus; agreed: boolean }> {
+  const asked = await row<{ billingRequestId: string }>(
+    trx,
+    `SELECT b.id AS "billingRequestId" FROM refunds r JOIN billing_requests b ON b.id = r.billing_request_id
+     WHERE r.id = :refundId AND r.bank_id = :bankId FOR UPDATE OF b`,
+    { refundId, bankId },
+  );
+  if (!asked) throw new Failure('not_found', 'There is no such refund.');
+  const ended = await end(trx, refundId, answer);
+  if (!ended) return answerTooLate(trx, refundId, answer);
+  if (ended.status === 'rejected') {
+    await rows(
+      trx,
+      `UPDATE billing_requests SET refunded_amount = refunded_amount - :amount WHERE id = :billingRequestId`,
+      { amount: ended.amount.toString(), billingRequestId: asked.billingRequestId },
+    );
+  }
+  await recordEvents(trx, [
+    {
+      resourceId: refundId,
+      sequence: ended.sequence,
+      type: `refund.${ended.status}`,
+      cause: 'bank',
+      details: { declineReason: ended.rejectReason, bankTransactionId: ended.bankTransactionId },
+      at: ended.closedAt ?? new Date(Number.NaN),
+    },
+  ]);
+  await tellMerchant(trx, keyring, ended);
+  await enqueueWakes(trx, [workflowIdOf(refundId)]);
+  return { refundId, status: ended.status, agreed: true };
+}
+
+async function end(
+  trx: Executor,
+  refundId: string,
+  { action, bankTransactionId, reason }: RefundAnswer,
+): Promise<RefundRecord | undefined> {
+  try {
+    return await row<RefundRecord>(
+      trx,
+      `UPDATE refunds SET status = :action, bank_transaction_id = :bankTransactionId, reject_reason = :reason,
+         acts_at = NULL, closed_at = business_now(merchant_id), sequence = sequence + 1
+       WHERE id = :refundId AND status = 'pending' RETURNING ${REFUND_COLUMNS}`,
+      { refundId, action, bankTransactionId, reason },
+    );
+  } catch (error) {
+    if ((error as { constraint?: string }).constraint === BANK_TRANSACTION_USED) {
+      throw new Failure('conflict', 'This bankTransactionId belongs to another transaction of yours.', {
+        cause: error,
+        data: { refundId, status: 'pending' },
+      });
+    }
+    throw error;
+  }
+}
+
+async function answerTooLate(trx: Executor, refundId: string, answer: RefundAnswer) {
+  const ended = await row<RefundRecord>(trx, `SELECT ${REFUND_COLUMNS} FROM refunds WHERE id = :refundId`, {
+    refundId,
+  });
+  if (!ended) throw new Error(`there is no refund ${refundId}`);
+  const agreed =
+    ended.status === answer.action &&
+    ended.bankTransactionId === answer.bankTransactionId &&
+    ended.rejectReason === answer.reason;
+  if (!agreed) {
+    await rows(
+      trx,
+      `INSERT INTO refund_exceptions (refund_id, action, bank_transaction_id, reason, business_at)
+       VALUES (:refundId, :action, :bankTransactionId, :reason, business_now(:merchantId)) ON CONFLICT DO NOTHING`,
+      {
+        refundId,
+        action: answer.action,
+        bankTransactionId: answer.bankTransactionId ?? '',
+        reason: answer.reason ?? '',
+        merchantId: ended.merchantId,
+      },
+    );
+  }
+  return { refundId, status: ended.status, agreed };
+}
+
+/** So many reminders come on business days one after the other; later ones every tenth, for good. */
+const DAILY_REMINDERS = 10;
+
+/**
+ * Where the bank is late, asks it again; the first time, the refund becomes overdue and the merchant is told.
+ * Whoever comes second finds nothing to do.
+ */
+export async function remindBank(
+  trx: Executor,
+  keyring: Keyring,
+  timeZone: string,
+  refundId: string,
+): Promise<void> {
+  const due = await row<{ now: Date; reminders: number; country: string }>(
+    trx,
+    `SELECT business_now(r.merchant_id) AS now, r.reminders, c.country
+     FROM refunds r JOIN customers c ON c.id = r.customer_id
+     WHERE r.id = :refundId AND r.acts_at <= business_now(r.merchant_id) FOR UPDATE OF r`,
+    { refundId },
+  );
+  if (!due) return;
+  const gap = due.reminders < DAILY_REMINDERS ? 1 : DAILY_REMINDERS;
+  const reminded = await row<RefundRecord>(
+    trx,
+    `UPDATE refunds SET overdue = true, reminders = reminders + 1, sequence = sequence + 1, acts_at = :next
+     WHERE id = :refundId RETURNING ${REFUND_COLUMNS}`,
+    { refundId, next: addBusinessDays(due.now, gap, due.country, timeZone) },
+  );
+  if (!reminded) throw new Error(`there is no refund ${refundId}`);
+  await recordEvents(trx, [
+    {
+      resourceId: refundId,
+      sequence: reminded.sequence,
+      type: due.reminders === 0 ? 'refund.overdue' : 'refund.reminded',
+      cause: 'network',
+      at: due.now,
+    },
+  ]);
+  await askForRefund(trx, keyring, reminded, workflowIdOf(refundId));
+  if (due.reminders === 0) await tellMerchant(trx, keyring, reminded);
+}
+
+async function tellMerchant(trx: Executor, keyring: Keyring, refund: RefundRecord): Promise<void> {
+  await announce(trx, keyring, [
+    {
+      entityId: refund.merchantId,
+      webhookType: 'refund.response',
+      carrier: workflowIdOf(refund.refundId),
+      items: [
+        {
+          refundId: refund.refundId,
+          sequence: refund.sequence,
+          reference: refund.reference,
+          originalReference: refund.originalReference,
+          amount: formatAmount(refund.amount, refund.currency),
+          currency: refund.currency,
+          status: refund.status,
+          overdue: refund.overdue,
+          reason: refund.rejectReason,
+          expectedBy: refund.expectedBy.toISOString(),
+        },
+      ],
+    },
+  ]);
+}
+
+/** What the workflow waits for. */
+export async function refundState(
+  db: Executor,
+  refundId: string,
+): Promise<{ status: RefundStatus; next: Moment | null }> {
+  const found = await row<{ status: RefundStatus; inMs: number | null; at: Date | null }>(
+    db,
+    `SELECT status, acts_at AS at,
+       greatest(ceil(extract(epoch FROM acts_at - business_now(merchant_id)) * 1000), 0)::float AS "inMs"
+     FROM refunds WHERE id = :refundId`,
+    { refundId },
+  );
+  if (!found) throw new Error(`there is no refund ${refundId}`);
+  const { status, inMs, at } = found;
+  return { status, next: at === null || inMs === null ? null : { inMs, at: formatInstant(at) } };
+}

@@ -1,0 +1,81 @@
+import { addCalendarDays, calendarDay } from './calendar';
+
+/**
+ * The days on which banks of a country move money: not Saturdays, Sundays, nor the public holidays kept here. A
+ * country without a table has weekends only.
+ */
+
+/** Days of every year (`MM-DD`), days counted from Easter Sunday, and single days that are proclaimed each year. */
+interface Holidays {
+  yearly: readonly string[];
+  fromEaster: readonly number[];
+  proclaimed: readonly string[];
+}
+
+const HOLIDAYS: Readonly<Record<string, Holidays>> = {
+  NG: {
+    // New Year, Workers' Day, Democracy Day, Independence Day, Christmas, Boxing Day.
+    yearly: ['01-01', '05-01', '06-12', '10-01', '12-25', '12-26'],
+    // Good Friday and Easter Monday.
+    fromEaster: [-2, 1],
+    // Eid al-Fitr, Eid al-Adha and Mawlid follow the moon: foreseen here, to be corrected once proclaimed.
+    proclaimed: [
+      '2026-03-20',
+      '2026-05-27',
+      '2026-05-28',
+      '2026-08-26',
+      '2027-03-10',
+      '2027-05-17',
+      '2027-05-18',
+      '2027-08-16',
+    ],
+  },
+};
+
+const DAY_MS = 86_400_000;
+
+/** @param day `2026-11-21` */
+export function isBusinessDay(day: string, country: string): boolean {
+  const midnight = Date.parse(`${day}T00:00:00Z`);
+  const weekday = new Date(midnight).getUTCDay();
+  if (weekday === 0 || weekday === 6) return false;
+  const holidays = HOLIDAYS[country];
+  if (!holidays) return true;
+  const fromEaster = Math.round((midnight - easterSunday(Number(day.slice(0, 4)))) / DAY_MS);
+  return (
+    !holidays.yearly.includes(day.slice(5)) &&
+    !holidays.proclaimed.includes(day) &&
+    !holidays.fromEaster.includes(fromEaster)
+  );
+}
+
+/**
+ * The same wall-clock time on the `days`-th business day after the day of the moment, both in the zone.
+ *
+ * @param country ISO 3166-1 alpha-2
+ */
+export function addBusinessDays(moment: Date, days: number, country: string, timeZone: string): Date {
+  let left = days;
+  let after = 0;
+  let result = moment;
+  // Ends: no table has a year without working days.
+  while (left > 0) {
+    after += 1;
+    result = addCalendarDays(moment, after, timeZone);
+    if (isBusinessDay(calendarDay(result, timeZone), country)) left -= 1;
+  }
+  return result;
+}
+
+/** By the Gregorian rule, after Meeus; midnight in UTC. */
+function easterSunday(year: number): number {
+  const a = year % 19;
+  const century = Math.floor(year / 100);
+  const c = year % 100;
+  const g = Math.floor((8 * century + 13) / 25);
+  const h = (19 * a + century - Math.floor(century / 4) - g + 15) % 30;
+  const l = (32 + 2 * (century % 4) + 2 * Math.floor(c / 4) - h - (c % 4)) % 7;
+  const m = Math.floor((a + 11 * h + 22 * l) / 451);
+  const n = h + l - 7 * m + 114;
+  return Date.UTC(year, Math.floor(n / 31) - 1, (n % 31) + 1);
+}
