@@ -1,5 +1,6 @@
 import express, { type Express } from 'express';
 import helmet from 'helmet';
+import { ROLES } from '../domain/entity';
 import { createAccessTokens } from './access-token';
 import { errorHandler, unknownEndpoint } from './answer';
 import { createAuthenticate } from './authentication';
@@ -68,16 +69,7 @@ import {
   resumeRecurring,
   scheduleChange,
 } from './recurring-action';
-import {
-  refundBody,
-  refundPath,
-  refundResponseBody,
-  refundsQuery,
-  respondToRefund,
-  showRefund,
-  showRefunds,
-  startRefund,
-} from './refund';
+import * as refund from './refund';
 import { requestLog } from './request-log';
 import { route, serve, type Route } from './route';
 import { tokenEndpoint } from './token';
@@ -250,88 +242,83 @@ export function routes(deps: ApiDeps): Route[] {
     route(
       'get',
       '/v1/transaction-history',
-      { roles: ['bank', 'merchant', 'provider'], limit: 'caller', query: historyQuery },
+      { roles: ROLES, limit: 'caller', query: historyQuery },
       listHistory,
     ),
     route(
       'get',
       '/v1/transaction-details',
-      { roles: ['bank', 'merchant', 'provider'], limit: 'caller', query: detailsQuery },
+      { roles: ROLES, limit: 'caller', query: detailsQuery },
       showTransaction,
     ),
 
     route(
       'post',
       '/v1/refunds/initiate',
-      { roles: ['merchant'], limit: 'caller', body: refundBody, status: 201, idempotent: true },
-      startRefund,
+      { roles: ['merchant'], limit: 'caller', body: refund.refundBody, status: 201, idempotent: true },
+      refund.startRefund,
     ),
     route(
       'post',
       '/v1/bank/refund-response',
-      { roles: ['bank'], limit: 'answer', body: refundResponseBody },
-      respondToRefund,
+      { roles: ['bank'], limit: 'answer', body: refund.refundResponseBody },
+      refund.respondToRefund,
     ),
     route(
       'get',
       '/v1/refunds',
-      { roles: ['bank', 'merchant', 'provider'], limit: 'caller', query: refundsQuery },
-      showRefunds,
+      { roles: ROLES, limit: 'caller', query: refund.refundsQuery },
+      refund.showRefunds,
     ),
     route(
       'get',
       '/v1/refunds/:refundId',
-      { roles: ['bank', 'merchant', 'provider'], limit: 'caller', params: refundPath },
-      showRefund,
+      { roles: ROLES, limit: 'caller', params: refund.refundPath },
+      refund.showRefund,
     ),
 
-    route(
-      'get',
-      '/v1/webhooks/endpoint',
-      { roles: ['bank', 'merchant', 'provider'], limit: 'caller' },
-      showEndpoint,
-    ),
+    route('get', '/v1/webhooks/endpoint', { roles: ROLES, limit: 'caller' }, showEndpoint),
     route(
       'put',
       '/v1/webhooks/endpoint',
-      { roles: ['bank', 'merchant', 'provider'], limit: 'caller', body: endpointBody(deps.config) },
+      { roles: ROLES, limit: 'caller', body: endpointBody(deps.config) },
       changeEndpoint,
     ),
     route(
       'post',
       '/v1/webhooks/endpoint/rotate-secret',
-      { roles: ['bank', 'merchant', 'provider'], limit: 'caller', idempotent: true },
+      { roles: ROLES, limit: 'caller', idempotent: true },
       rotateSecret,
     ),
     route(
       'post',
       '/v1/webhooks/endpoint/rotate-secret/finish',
-      { roles: ['bank', 'merchant', 'provider'], limit: 'caller' },
+      { roles: ROLES, limit: 'caller' },
       finishRotation,
     ),
     route(
       'post',
       '/v1/webhooks/endpoint/test',
-      { roles: ['bank', 'merchant', 'provider'], limit: 'caller', status: 202, idempotent: true },
+      { roles: ROLES, limit: 'caller', status: 202, idempotent: true },
       sendTestEvent,
     ),
     route(
       'get',
       '/v1/webhooks/deliveries',
-      { roles: ['bank', 'merchant', 'provider'], limit: 'caller', query: deliveriesQuery },
+      { roles: ROLES, limit: 'caller', query: deliveriesQuery },
       listWebhookDeliveries,
     ),
     route(
       'get',
       '/v1/webhooks/deliveries/:deliveryId',
-      { roles: ['bank', 'merchant', 'provider'], limit: 'caller', params: deliveryPath },
+      { roles: ROLES, limit: 'caller', params: deliveryPath },
       showWebhookDelivery,
     ),
     route(
       'post',
       '/v1/webhooks/deliveries/:deliveryId/redeliver',
       {
-        roles: ['bank', 'merchant', 'provider'],
+        roles: ROLES,
         limit: 'caller',
         params: deliveryPath,
         status: 202,
@@ -339,12 +326,7 @@ export function routes(deps: ApiDeps): Route[] {
       },
       redeliverWebhook,
     ),
-    route(
-      'get',
-      '/v1/events',
-      { roles: ['bank', 'merchant', 'provider'], limit: 'caller', query: feedQuery },
-      listEvents,
-    ),
+    route('get', '/v1/events', { roles: ROLES, limit: 'caller', query: feedQuery }, listEvents),
 
     ...(deps.config.ASSENT_MODE === 'sandbox' ? sandboxRoutes() : []),
   ];

@@ -125,11 +125,23 @@ export async function showRefunds({
 }
 
 /** The bank's own id of its transfer is the bank's. */
-function shown({ sequence: _, bankTransactionId, ...refund }: RefundRecord, role: Role) {
+function shown(refund: RefundRecord, role: Role) {
   return {
-    ...refund,
+    refundId: refund.refundId,
+    transactionId: refund.transactionId,
+    reference: refund.reference,
+    originalReference: refund.originalReference,
+    billingRequestId: refund.billingRequestId,
+    merchantId: refund.merchantId,
+    customerId: refund.customerId,
+    bankId: refund.bankId,
     amount: formatAmount(refund.amount, refund.currency),
-    ...(role === 'bank' && { bankTransactionId }),
+    currency: refund.currency,
+    reason: refund.reason,
+    status: refund.status,
+    overdue: refund.overdue,
+    rejectReason: refund.rejectReason,
+    ...(role === 'bank' && { bankTransactionId: refund.bankTransactionId }),
     expectedBy: formatInstant(refund.expectedBy),
     createdAt: formatInstant(refund.createdAt),
     closedAt: refund.closedAt && formatInstant(refund.closedAt),

@@ -115,7 +115,9 @@ describe('initiating a refund', () => {
 
     const answers = await Promise.all(Array.from({ length: 8 }, () => initiate({ reference, amount: 30 })));
 
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 201, 201, 409, 409, 409, 409, 409]);
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
+      201, 201, 201, 409, 409, 409, 409, 409,
+    ]);
     expect(await refunded(reference)).toBe(90);
   });
 
@@ -230,7 +232,7 @@ describe('the bank’s answer', () => {
       respond({ refundId, action: 'rejected' }),
     ]);
 
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409]);
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
     const [one, other] = answers.map(({ body }) => body.data?.['status']);
     expect(one).toBe(other);
     expect(await refunded(reference)).toBe(one === 'completed' ? 100 : 0);
@@ -276,15 +278,14 @@ describe('the bank’s answer', () => {
   });
 });
 
-describe('a refund that takes long', () => {
-  const TIME_ZONE = 'Africa/Lagos';
-  const remind = (refundId: string) =>
-    db.transaction((trx) => remindBank(trx, api.deps.ring, TIME_ZONE, refundId));
-  const told = async (refundId: string) =>
-    rows<{ type: string }>(db, `SELECT type FROM events WHERE resource_id = :refundId ORDER BY sequence`, {
-      refundId,
-    });
+const remind = (refundId: string) =>
+  db.transaction((trx) => remindBank(trx, api.deps.ring, 'Africa/Lagos', refundId));
+const told = async (refundId: string) =>
+  rows<{ type: string }>(db, `SELECT type FROM events WHERE resource_id = :refundId ORDER BY sequence`, {
+    refundId,
+  });
 
+describe('a refund that takes long', () => {
   test('is overdue from its day on and not before, and the bank is reminded', async () => {
     const refundId = await refund(await charge());
     await remind(refundId);
@@ -332,7 +333,7 @@ describe('reading refunds', () => {
     ]);
     const details = await as(tokens[role], 'GET', `/v1/transaction-details?reference=${reference}`);
     expect(details.body.data).toMatchObject({ refundedAmount: 40 });
-    expect((details.body.data?.['events'] as { type: string }[]).map(({ type }) => type)).toEqual([
+    expect(((details.body.data?.['events'] ?? []) as { type: string }[]).map(({ type }) => type)).toEqual([
       'billing_request.accepted',
       'billing_request.successful',
       'refund.requested',
