@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { TASK_QUEUE, WAKE_SIGNAL } from '../../src/workflows/messages';
+import { timeSkippingEnvironment } from '../support/time-skipping';
+import { withWorker, workflowBundle } from '../support/workflow-worker';
+
+const REFUND_ID = 'rfd_00000000000000000000000001';
+const DAY_MS = 86_400_000;
+
+describe('the workflow of a refund', () => {
+  let environment: TestWorkflowEnvironment;
+  let remindAtMs: number;
+  let status: string;
+  let reminders: number;
+  let told: string[];
+
+  // In place of the database: the refund's row, its reminders a day apart, and what has been told.
+  const activities = {
+    async settleRefund(refundId: string) {
+      expect(refundId).toBe(REFUND_ID);
+      const nowMs = await environment.currentTimeMs();
+      if (status === 'pending' && nowMs >= remindAtMs) {
+        reminders += 1;
+        remindAtMs += DAY_MS;
+      }
+      const next = { inMs: remindAtMs - nowMs, at: new Date(remindAtMs).toISOString() };
+      return { status, next: status === 'pending' ? next : null };
+    },
+    deliverFirstAttempts() {
+      const news = `${status} after ${reminders}`;
+      if (!told.includes(news)) told.push(news);
+      return Promise.resolve({});
+    },
+  };
+
+  beforeAll(async () => {
+    await workflowBundle();
+  });
+
+  beforeEach(async () => {
+    environment = await timeSkippingEnvironment();
+    remindAtMs = (await environment.currentTimeMs()) + 3 * DAY_MS;
+    status = 'pending';
+    reminders = 0;
+    told = [];
+  });
+
+  afterEach(async () => {
+    await environment.teardown();
+  });
+
+  const run = (story: (wake: () => Promise<void>) => Promise<void>) =>
+    withWorker(environment, activities, async () => {
+      const handle = await environment.client.workflow.start('refund', {
+        workflowId: `refund/${randomUUID()}`,
+        taskQueue: TASK_QUEUE,
+        args: [REFUND_ID],
+      });
+      await story(() => handle.signal(WAKE_SIGNAL));
+      await handle.result();
+    });
+
+  it('reminds a silent bank and goes on waiting, for only the bank knows whether the money moved', async () => {
+    await run(async (wake) => {
+      await environment.sleep(5 * DAY_MS);
+      status = 'completed';
+      await wake();
+    });
+    expect(told.slice(0, 3)).toEqual(['pending after 0', 'pending after 1', 'pending after 2']);
+    expect(told.at(-1)).toMatch(/^completed/);
+  });
+
+  it('tells the merchant as soon as the bank has answered, without a reminder', async () => {
+    await run(async (wake) => {
+      await environment.sleep(DAY_MS);
+      status = 'rejected';
+      await wake();
+    });
+    expect(told).toEqual(['pending after 0', 'rejected after 0']);
+  });
+});
