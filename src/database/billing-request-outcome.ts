@@ -7,6 +7,7 @@ import { announceDecision, applyDecision } from './decision';
 import { recordEvents, type AuditEvent } from './event';
 import type { Keyring } from './keyring';
 import { enqueueWakes } from './outbox';
+import { withdraw } from './webhook-withdrawal';
 
 /**
  * How a charge ends: by the bank's answer or by its window passing.
@@ -233,29 +234,13 @@ export async function closeExpiredRequests(trx: Executor, keyring: Keyring, ids:
       { ids: unanswered.map((request) => request.id) },
     );
   }
-  await withdrawRequests(
+  await withdraw(
     trx,
+    'billing_requests',
     closed.map((request) => request.id),
   );
   await close(trx, keyring, closed, 'network');
   return closed.length;
-}
-
-/**
- * Ends the webhooks that ask for these charges, where a bank does not have them yet and none of their charges is
- * open any more: a bank that is asked late would debit for nothing. One that is on its way cannot be stopped, and is
- * what `billing.closed` is for.
- */
-async function withdrawRequests(trx: Executor, ids: string[]): Promise<void> {
-  await rows(
-    trx,
-    `UPDATE webhook_deliveries d SET status = 'failed', finished_at = clock_timestamp()
-     FROM billing_requests b
-     WHERE b.id = ANY(:ids) AND d.id = b.bank_delivery_id AND d.status = 'pending'
-       AND NOT EXISTS (SELECT FROM billing_requests o WHERE o.workflow_id = b.workflow_id AND o.status = 'pending'
-                         AND o.bank_delivery_id = d.id)`,
-    { ids },
-  );
 }
 
 /** What follows every end: sums released, both sides told, the transition on record. */

@@ -9,6 +9,7 @@ import type { Keyring } from './keyring';
 import { enqueueWakes } from './outbox';
 import { makePaymentId } from './payment-id';
 import { announce } from './webhook';
+import { withdraw } from './webhook-withdrawal';
 
 /**
  * How an intent ends: answered, its window passed, or superseded by the merchant's next one.
@@ -304,6 +305,7 @@ export async function announceEnds(
   const unanswered = cause === 'bank' ? [] : ended;
   await withdraw(
     trx,
+    'intents',
     unanswered.map((intent) => intent.id),
   );
   const toBanks = [...groupBy(unanswered, (intent) => `${intent.batchId} ${intent.bankId}`).values()].flatMap(
@@ -329,17 +331,4 @@ export async function announceEnds(
     },
   );
   await announce(trx, keyring, [...toMerchant, ...toBanks]);
-}
-
-/** Ends the webhooks that ask for these intents, where a bank does not have them yet and none of their intents is open. */
-async function withdraw(trx: Executor, ids: string[]): Promise<void> {
-  await rows(
-    trx,
-    `UPDATE webhook_deliveries d SET status = 'failed', finished_at = clock_timestamp()
-     FROM intents i
-     WHERE i.id = ANY(:ids) AND d.id = i.bank_delivery_id AND d.status = 'pending'
-       AND NOT EXISTS (SELECT FROM intents o WHERE o.merchant_id = i.merchant_id AND o.status = 'pending'
-                         AND o.bank_delivery_id = d.id)`,
-    { ids },
-  );
 }
