@@ -19,9 +19,9 @@ const NETWORK = new Set([
  */
 const PASSING = /^(08...|57P0[1-5]|53...|57014|55P03|40001|40P01)$/;
 
-/** What pg and knex say without a code when the connection is gone or none was to be had in time. */
+/** What pg says without a code when the connection is gone or none was to be had in time. */
 const WORDS =
-  /connection terminated|timeout expired|timeout exceeded when trying to connect|acquiring a connection|connection ended|not queryable|Query read timeout/i;
+  /connection terminated|timeout expired|timeout exceeded when trying to connect|connection ended|not queryable|Query read timeout/i;
 
 /**
  * Whether an error means that Postgres is out of reach for now, so that the same request may do better in a
@@ -32,5 +32,5 @@ export function isUnavailable(error: unknown): boolean {
   if (!isNativeError(error)) return false;
   const { code } = error as Error & { code?: unknown };
   if (typeof code === 'string') return NETWORK.has(code) || PASSING.test(code);
-  return error.name === 'KnexTimeoutError' || WORDS.test(error.message);
+  return WORDS.test(error.message);
 }

@@ -1,14 +1,29 @@
-import knex, { type Knex } from 'knex';
-import { types } from 'pg';
+import { Pool, types, type PoolClient, type QueryConfig } from 'pg';
 
 // Money is int8: as bigint it is exact. count(*) is int8 as well, so queries cast counts to int.
 types.setTypeParser(types.builtins.INT8, (text) => BigInt(text));
 // NUMERIC stays text and is never turned into a float.
 
-export type Database = Knex;
-export type Transaction = Knex.Transaction;
 /** What a verb needs: it runs alone or inside a transaction, as its caller decides. */
-export type Executor = Knex | Knex.Transaction;
+export interface Executor {
+  /** @param text one statement, whose parameters are `$1`, `$2`, …; without values it may be several */
+  query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
+}
+
+export interface Transaction extends Executor {
+  readonly isTransaction: true;
+}
+
+export interface Database extends Executor {
+  /**
+   * Commits what the work did when it returns, and undoes it when it throws.
+   *
+   * @throws what the work throws, and what keeps Postgres from committing
+   */
+  transaction<Result>(work: (trx: Transaction) => Promise<Result>): Promise<Result>;
+  /** Closes all connections; ends when those in use have been given back. */
+  destroy(): Promise<void>;
+}
 
 /** The role that the API and the worker work as; migrations create it and grant it what they need. */
 export const APP_ROLE = 'assent_app';
@@ -21,13 +36,8 @@ const STATEMENT_TIMEOUT_MS = 10_000;
 /** A dead database must become a 503 within 5 s, so connecting and waiting for a connection end before. */
 const ACQUIRE_TIMEOUT_MS = 4_000;
 
-/** knex prints what it also throws: whoever catches it decides what is told. */
-export const SILENT: Knex.Logger = {
-  warn: () => undefined,
-  error: () => undefined,
-  deprecate: () => undefined,
-  debug: () => undefined,
-};
+/** An idle connection costs Postgres some megabytes; after a burst they go. */
+const IDLE_TIMEOUT_MS = 30_000;
 
 /**
  * Opens the pool that API and worker use, as the role `assent_app`, whoever the URL logs in as.
@@ -35,28 +45,86 @@ export const SILENT: Knex.Logger = {
  * @param poolSize most connections held at once; 4 to 8 serve a process, more only queue inside Postgres
  */
 export function openDatabase(url: string, poolSize: number): Database {
-  return knex({
-    client: 'pg',
-    connection: {
-      connectionString: url,
-      application_name: 'assent',
-      connectionTimeoutMillis: ACQUIRE_TIMEOUT_MS,
-      statement_timeout: STATEMENT_TIMEOUT_MS,
-      idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
-      keepAlive: true,
-      options: `-c role=${APP_ROLE} -c timezone=UTC`,
-    },
-    // Errors reach the log: with this they show a statement's text, never the values bound to it.
-    compileSqlOnError: false,
-    log: SILENT,
-    pool: { min: 0, max: poolSize, acquireTimeoutMillis: ACQUIRE_TIMEOUT_MS, propagateCreateError: true },
+  const pool = new Pool({
+    connectionString: url,
+    application_name: 'assent',
+    connectionTimeoutMillis: ACQUIRE_TIMEOUT_MS,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
+    keepAlive: true,
+    options: `-c role=${APP_ROLE} -c timezone=UTC`,
+    max: poolSize,
+    idleTimeoutMillis: IDLE_TIMEOUT_MS,
+    // Statements of a transaction that do not read each other's effects share a round trip.
+    pipeline: true,
   });
+  // A lost connection fails the statement that runs on it, or the next. Unheard, its event would end the process.
+  pool.on('error', () => undefined);
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  const prepare = createPreparation();
+
+  return {
+    query: (text, values) => pool.query(prepare(text, values)),
+    async transaction(work) {
+      const client = await pool.connect();
+      const trx: Transaction = {
+        isTransaction: true,
+        query: (text, values) => client.query(prepare(text, values)),
+      };
+      try {
+        await client.query('BEGIN');
+        const result = await work(trx);
+        await commit(client);
+        client.release();
+        return result;
+      } catch (error) {
+        await client.query('ROLLBACK').then(
+          () => client.release(),
+          // Of a session that cannot even undo nothing is known: it is closed, which undoes all.
+          () => client.release(true),
+        );
+        throw error;
+      }
+    },
+    destroy: () => pool.end(),
+  };
+}
+
+async function commit(client: PoolClient): Promise<void> {
+  const { command } = await client.query('COMMIT');
+  // Postgres' answer to the commit of a transaction in which a statement has failed.
+  if (command !== 'COMMIT')
+    throw new Error('the transaction was rolled back: one of its statements had failed');
+}
+
+/** A statement that runs often is parsed and planned once per connection: the work of the hot paths' is half that. */
+const PREPARED_AFTER_RUNS = 20;
+/** Postgres keeps some 20 kB for each in each connection; lists whose text depends on their filters are many. */
+const PREPARED_MAX = 200;
+/** Texts remembered by a process: more than there are, but for those same lists. */
+const TEXTS_MAX = 1_000;
+
+/** Names the statements of one pool that are worth preparing. */
+function createPreparation() {
+  const runs = new Map<string, number>();
+  const names = new Map<string, string>();
+  return (text: string, values: unknown[] = []): QueryConfig<unknown[]> => {
+    const name = names.get(text);
+    if (name !== undefined) return { name, text, values };
+    if (values.length > 0 && names.size < PREPARED_MAX && runs.size < TEXTS_MAX) {
+      const run = (runs.get(text) ?? 0) + 1;
+      runs.set(text, run);
+      if (run >= PREPARED_AFTER_RUNS) {
+        names.set(text, `assent_${names.size}`);
+        runs.delete(text);
+      }
+    }
+    return { text, values };
+  };
 }
 
 /**
  * The rows of one statement, whose `:names` are bound from `bindings`.
- *
- * knex's own named bindings take `:ids::text[]` for an identifier, so names are made positional here.
  *
  * @throws Error where the statement names a binding that was not given
  */
@@ -65,16 +133,27 @@ export async function rows<Row>(
   sql: string,
   bindings: Record<string, unknown> = {},
 ): Promise<Row[]> {
-  const values: Knex.RawBinding[] = [];
-  const positional = sql.replaceAll('?', '\\?').replace(/(?<!:):([a-zA-Z]\w*)/g, (_, name: string) => {
+  const { text, names } = positional(sql);
+  const values = names.map((name) => {
     const value = bindings[name];
     if (value === undefined) throw new Error(`no binding for :${name}`);
-    values.push(value as Knex.RawBinding);
-    return '?';
+    return value;
   });
-  const result = await db.raw<{ rows: Row[] }>(positional, values);
-  return result.rows;
+  const result = await db.query(text, values);
+  return result.rows as Row[];
 }
+
+/** The statement with `$1`, `$2`, … for its names: a number for each place, for one name may be of two types. */
+function positional(sql: string): { text: string; names: string[] } {
+  const known = POSITIONAL.get(sql);
+  if (known) return known;
+  const names: string[] = [];
+  const text = sql.replace(/(?<!:):([a-zA-Z]\w*)/g, (_, name: string) => `$${names.push(name)}`);
+  if (POSITIONAL.size < TEXTS_MAX) POSITIONAL.set(sql, { text, names });
+  return { text, names };
+}
+
+const POSITIONAL = new Map<string, { text: string; names: string[] }>();
 
 /** The only row of a statement, or undefined where it found none. */
 export async function row<Row>(

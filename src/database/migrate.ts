@@ -1,9 +1,15 @@
 import { readdir } from 'node:fs/promises';
 import { join, parse } from 'node:path';
 import knex, { type Knex } from 'knex';
-import { SILENT } from './connection';
 
 const FOLDER = join(__dirname, '../../migrations');
+/** knex prints what it also throws: whoever catches it decides what is told. */
+const SILENT: Knex.Logger = {
+  warn: () => undefined,
+  error: () => undefined,
+  deprecate: () => undefined,
+  debug: () => undefined,
+};
 /** Any number that no other advisory lock of the database uses. */
 const LOCK = 7_161_974;
 

@@ -132,7 +132,7 @@ describe('a request with an idempotency key', () => {
       await work('crashed')(trx);
       // What a SIGKILL of the process looks like from Postgres: the connection is gone.
       const session = await row<{ pid: number }>(trx, `SELECT pg_backend_pid() AS pid`);
-      await test.db.raw(`SET ROLE NONE; SELECT pg_terminate_backend(${session?.pid}); RESET ROLE`);
+      await test.db.query(`SET ROLE NONE; SELECT pg_terminate_backend(${session?.pid}); RESET ROLE`);
       return { status: 201, body: {} };
     });
     expect(failureOf(await crash.catch((error: unknown) => error))).toMatchObject({ code: 'unavailable' });
@@ -144,7 +144,7 @@ describe('a request with an idempotency key', () => {
 
   it('is told to send it again, key or answer the same, when the fate of its commit is unknown', async () => {
     const request = fresh();
-    await test.db.raw(`
+    await test.db.query(`
       SET ROLE NONE;
       CREATE TABLE doomed (id int);
       CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS

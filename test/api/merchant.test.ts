@@ -1,3 +1,4 @@
+import { row } from '../../src/database/connection';
 import { enter, serveApi, tokenOf, type Party, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 
@@ -87,8 +88,8 @@ describe('the batch of merchants', () => {
 describe('the trust level', () => {
   it('is set by the merchant’s own provider, and is untrusted before', async () => {
     const [item] = itemsOf((await create([shop('trust')])).body.data);
-    const level = async () =>
-      (await test.db('entities').where({ id: item?.merchantId }).first('trust_level')) as unknown;
+    const level = () =>
+      row(test.db, 'SELECT trust_level FROM entities WHERE id = :id', { id: item?.merchantId });
     expect(await level()).toEqual({ trust_level: 'untrusted' });
     expect(await trust(item?.merchantId)).toMatchObject({
       status: 200,

@@ -5,6 +5,7 @@ import { newId } from '../../src/database/ids';
 import { makeKeyring, readKeyring } from '../../src/database/keyring';
 import { announce } from '../../src/database/webhook';
 import { createTestDatabase, type TestDatabase } from '../support/database';
+import { openTransaction } from '../support/open-transaction';
 import { eventually } from '../support/engine';
 
 /** Other test files write to other databases of the same server, so what is complete may be seen a moment late. */
@@ -59,8 +60,8 @@ test('what a transaction wrote before others that commit first is not missed', a
   await db.transaction((trx) => tell(trx, 'before'));
   await reader.readUntil(1);
 
-  const slow = await db.transaction();
-  await tell(slow, 'slow');
+  const slow = await openTransaction(db);
+  await tell(slow.trx, 'slow');
   await db.transaction((trx) => tell(trx, 'quick'));
   const [committed] = await rows<{ count: number }>(
     db,
@@ -79,8 +80,8 @@ test('what a transaction wrote before others that commit first is not missed', a
 
 test('what is rolled back never shows, and holds nothing back afterwards', async () => {
   const reader = new Reader();
-  const failing = await db.transaction();
-  await tell(failing, 'never');
+  const failing = await openTransaction(db);
+  await tell(failing.trx, 'never');
   await db.transaction((trx) => tell(trx, 'kept'));
   await reader.read();
   expect(reader.seen).toEqual([]);
@@ -97,20 +98,21 @@ test('a writer that never ends is ended by Postgres, and then the feed goes on',
   );
   expect(set).toEqual({ pause: '10s', statement: '10s' });
 
-  const stuck = await db.transaction();
-  await stuck.raw(`SET LOCAL idle_in_transaction_session_timeout = '200ms'`);
-  await tell(stuck, 'never');
+  const stuck = await openTransaction(db);
+  await stuck.trx.query(`SET LOCAL idle_in_transaction_session_timeout = '200ms'`);
+  await tell(stuck.trx, 'never');
   await db.transaction((trx) => tell(trx, 'kept'));
   const reader = new Reader();
   await reader.readUntil(1);
   expect(reader.seen).toEqual(['kept']);
-  await expect(tell(stuck, 'more')).rejects.toThrow('not queryable');
+  await expect(tell(stuck.trx, 'more')).rejects.toThrow('not queryable');
   await stuck.rollback();
 });
 
 test('one that only reads, a backup say, holds nothing back', async () => {
-  const backup = await db.transaction(undefined, { isolationLevel: 'repeatable read' });
-  await rows(backup, `SELECT count(*) FROM webhook_deliveries`);
+  const backup = await openTransaction(db);
+  await backup.trx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ');
+  await rows(backup.trx, `SELECT count(*) FROM webhook_deliveries`);
   await db.transaction((trx) => tell(trx, 'kept'));
   const reader = new Reader();
   await reader.readUntil(1);

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
+import { rows } from '../../src/database/connection';
 import { migrateDown, migrateUp } from '../../src/database/migrate';
 import { createTestDatabase } from '../support/database';
 
@@ -11,14 +12,15 @@ afterAll(() => test.drop());
 
 /** Everything in the schema that a migration of ours made. */
 async function made(): Promise<string[]> {
-  const found = await test.db.raw<{ rows: { name: string }[] }>(
+  const found = await rows<{ name: string }>(
+    test.db,
     `SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'S')
        AND relname NOT LIKE 'knex%'
      UNION ALL SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace
      UNION ALL SELECT typname FROM pg_type WHERE typnamespace = 'public'::regnamespace AND typtype = 'd'
      ORDER BY name`,
   );
-  return found.rows.map(({ name }) => name);
+  return found.map(({ name }) => name);
 }
 
 describe('the migrations', () => {
@@ -40,7 +42,7 @@ describe('the migrations', () => {
   it('run although an earlier one was killed and left its lock behind', async () => {
     await migrateDown(test.url);
     // The table belongs to the owner: as the owner that migrates, not as the role that serves.
-    await test.db.raw('SET ROLE NONE; UPDATE knex_migrations_lock SET is_locked = 1; RESET ROLE');
+    await test.db.query('SET ROLE NONE; UPDATE knex_migrations_lock SET is_locked = 1; RESET ROLE');
     expect(await migrateUp(test.url)).toContain('0001_identity');
   });
 
@@ -80,17 +82,17 @@ describe('the migrations', () => {
       "UPDATE events SET cause = 'bank'",
       'DELETE FROM reconciliation_exceptions',
     ]) {
-      await expect(test.db.raw(statement)).rejects.toMatchObject({ code: '42501' });
+      await expect(test.db.query(statement)).rejects.toMatchObject({ code: '42501' });
     }
   });
 });
 
 describe('business_now', () => {
   it('runs ahead of the database’s clock by the test clock of the owner, and knows no stranger', async () => {
-    await test.db.raw(
+    await test.db.query(
       `INSERT INTO entities (id, type, name, clock_offset) VALUES ('mch_ahead', 'merchant', 'M', '1 year'), ('mch_now', 'merchant', 'M', '0')`,
     );
-    const told = await test.db.raw<{ rows: unknown[] }>(
+    const told = await test.db.query(
       `SELECT business_now('mch_ahead') - clock_timestamp() > '364 days' AS ahead,
               abs(extract(epoch FROM business_now('mch_now') - clock_timestamp())) < 5 AS present,
               business_now('mch_gone') IS NULL AS unknown`,
@@ -109,7 +111,7 @@ describe('the entities table', () => {
     ['a name of nothing', `('mch_1', 'merchant', '', null, 'untrusted')`],
   ])('refuses %s', async (_, values) => {
     await expect(
-      test.db.raw(`INSERT INTO entities (id, type, name, provider_id, trust_level) VALUES ${values}`),
+      test.db.query(`INSERT INTO entities (id, type, name, provider_id, trust_level) VALUES ${values}`),
     ).rejects.toMatchObject({ code: expect.stringMatching(/^235(14|03)$/) as string });
   });
 });

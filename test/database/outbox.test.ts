@@ -67,7 +67,7 @@ describe('the statement that starts everything again when Temporal has lost its 
     await copyChargeOutOfItsSchedule(schedule);
     await rows(test.db, `DELETE FROM outbox`);
 
-    await test.db.raw(statement);
+    await test.db.query(statement);
 
     const started = await rows<{ workflowId: string; type: string; args: unknown[] }>(
       test.db,

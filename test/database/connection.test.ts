@@ -1,0 +1,50 @@
+import { row, rows } from '../../src/database/connection';
+import { createTestDatabase, type TestDatabase } from '../support/database';
+
+let test: TestDatabase;
+beforeAll(async () => {
+  test = await createTestDatabase();
+});
+afterAll(() => test.drop());
+
+const insert = (key: string) =>
+  `INSERT INTO rate_limits (key, full_at, asked_at, admitted) VALUES ('${key}', now(), now(), true)`;
+const exists = async (key: string) =>
+  (await row(test.db, `SELECT FROM rate_limits WHERE key = :key`, { key })) !== undefined;
+
+describe('a transaction', () => {
+  it('is not taken for committed where the work went on after a statement that failed', async () => {
+    const swallowed = test.db.transaction(async (trx) => {
+      await rows(trx, insert('swallowed'));
+      await rows(trx, 'SELECT 1 / 0').catch(() => undefined);
+      return 'done';
+    });
+    await expect(swallowed).rejects.toThrow('rolled back');
+    expect(await exists('swallowed')).toBe(false);
+  });
+
+  it('undoes statements that shared the round trip of one that failed', async () => {
+    const together = test.db.transaction((trx) =>
+      Promise.all([rows(trx, insert('before')), rows(trx, 'SELECT 1 / 0'), rows(trx, insert('after'))]),
+    );
+    await expect(together).rejects.toMatchObject({ code: '22012' });
+    expect([await exists('before'), await exists('after')]).toEqual([false, false]);
+  });
+});
+
+describe('a statement', () => {
+  it('runs as ever on a connection where preparing it has failed', async () => {
+    const { db } = test;
+    const often = `SELECT :n::int AS n`;
+    for (let n = 0; n < 30; n++) expect(await row(db, often, { n })).toEqual({ n });
+    // The outer one holds the connection that knows the statement, so the inner one's has to prepare it.
+    await db.transaction(async () => {
+      const failed = db.transaction((trx) =>
+        Promise.all([rows(trx, 'SELECT 1 / 0'), rows(trx, often, { n: 1 })]),
+      );
+      await expect(failed).rejects.toMatchObject({ code: '22012' });
+    });
+    const again = Array.from({ length: 30 }, (_, n) => row(db, often, { n }));
+    expect(await Promise.all(again)).toEqual(Array.from({ length: 30 }, (_, n) => ({ n })));
+  });
+});
