@@ -46,12 +46,25 @@ const timezone = z.string().refine((zone) => {
   }
 }, 'must be an IANA time zone, for example Africa/Lagos');
 
+/** An address, or a network of them. All addresses at once are refused: anybody could then claim any address. */
+const network = z
+  .union(
+    [z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()],
+    'must be addresses or networks, for example 10.0.0.0/8,::1',
+  )
+  .refine((text) => !text.endsWith('/0'), 'must not be all addresses there are');
+
 const settings = z.object({
   ASSENT_MODE: z.enum(['sandbox', 'production']).default('sandbox'),
   PORT: port(3000),
   PORT_OFFSET: z.coerce.number().int().min(0).max(50_000).default(0),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   LOG_FILE: z.string().min(1).optional(),
+  TRUSTED_PROXIES: z
+    .string()
+    .default('')
+    .transform((text) => (text === '' ? [] : text.split(',').map((part) => part.trim())))
+    .pipe(z.array(network).max(50)),
 
   DATABASE_URL: z
     .string()

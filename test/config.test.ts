@@ -60,6 +60,9 @@ describe('readConfig', () => {
     ['RATE_LIMIT_TOKEN', '10/1'],
     ['RATE_LIMIT_TOKEN', '0/10'],
     ['LOG_LEVEL', 'loud'],
+    ['TRUSTED_PROXIES', 'balancer.internal'],
+    ['TRUSTED_PROXIES', '10.0.0.0/33'],
+    ['TRUSTED_PROXIES', '10.1.2.3,::/0'],
   ])('refuses %s=%s with a line that begins with its name', (name, value) => {
     expect(refusals({ [name]: value })).toEqual([expect.stringMatching(new RegExp(`^${name}(\\.\\d+)?: .`))]);
   });
@@ -93,11 +96,13 @@ describe('readConfig', () => {
     expect(readConfig({ ALLOW_PRIVATE_WEBHOOKS: 'false' }).ALLOW_PRIVATE_WEBHOOKS).toBe(false);
   });
 
-  it('reads lists and rates into numbers', () => {
+  it('reads lists and rates', () => {
     const config = readConfig({
       WEBHOOK_RETRY_S: '1, 2.5',
       RATE_LIMIT_CALLER: '5/20',
+      TRUSTED_PROXIES: '10.0.0.0/8, fd00::1',
     });
+    expect(config.TRUSTED_PROXIES).toEqual(['10.0.0.0/8', 'fd00::1']);
     expect(config.WEBHOOK_RETRY_S).toEqual([1, 2.5]);
     expect(config.RATE_LIMIT_CALLER).toEqual({ perSecond: 5, burst: 20 });
   });

@@ -356,6 +356,7 @@ export function createApp(deps: ApiDeps): Express {
   app.enable('case sensitive routing');
   // Idempotency keys count per path: a second spelling of one would let a repeat charge again.
   app.enable('strict routing');
+  app.set('trust proxy', deps.config.TRUSTED_PROXIES);
   app.use(requestLog(deps.log));
   app.use(helmet());
   app.use((_req, res, next) => {

@@ -139,10 +139,18 @@ function formDecoded(part: string): string {
 
 /** The bucket of a client's address: the /64 for IPv6, of which one customer of a provider has all. */
 function addressKey({ ring }: ApiDeps, req: Request): string {
-  const address = ipaddr.process(req.socket.remoteAddress ?? '0.0.0.0');
-  const bytes = address.toByteArray().slice(0, 8);
+  const bytes = ipaddr.process(clientAddress(req)).toByteArray().slice(0, 8);
   // An address is personal: what is stored does not show it.
   return ring.blindIndex('rate_limit.address', bytes.join('.')).toString('base64url');
+}
+
+/**
+ * Who connects, or whom a trusted proxy names in `X-Forwarded-For`: what a client writes there itself stands left of
+ * what the proxy adds, and is not looked at. A proxy that names no address is the client.
+ */
+function clientAddress(req: Request): string {
+  const { ip = '', socket } = req;
+  return ipaddr.isValid(ip) ? ip : (socket.remoteAddress ?? '0.0.0.0');
 }
 
 function sendOAuthError(req: Request, res: Response, error: unknown): void {

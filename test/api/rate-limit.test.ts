@@ -1,3 +1,4 @@
+import { rows } from '../../src/database/connection';
 import { enter, send, serveApi, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 
@@ -11,6 +12,19 @@ const ENDPOINT = '/v1/webhooks/endpoint';
 
 const get = (api: ServedApi, token: string) =>
   send(api.url, 'GET', ENDPOINT, undefined, { authorization: `Bearer ${token}` });
+
+/** How many buckets token requests that claim these addresses are paid from. */
+async function bucketsOf(trustedProxies: string, claimed: string[]): Promise<number> {
+  const taken = () => rows(test.db, `DELETE FROM rate_limits WHERE key LIKE 'tokenAddress:%' RETURNING key`);
+  await taken();
+  const api = await serveApi(test.db, { settings: { TRUSTED_PROXIES: trustedProxies } });
+  const ask = (address: string) =>
+    fetch(`${api.url}/v1/oauth/token`, { method: 'POST', headers: { 'x-forwarded-for': address } });
+  const answers = await Promise.all(claimed.map(ask));
+  await api.close();
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([400]));
+  return (await taken()).length;
+}
 
 describe('the rate limits', () => {
   it('hold exactly over two processes, for each caller apart', async () => {
@@ -72,5 +86,25 @@ describe('the rate limits', () => {
     expect(await refused?.json()).toMatchObject({ error: 'temporarily_unavailable' });
     expect((await guess(merchant.clientId)).status).toBe(401);
     await api.close();
+  });
+
+  describe('of token requests, by address', () => {
+    it('count whom a trusted proxy names, each alone', async () => {
+      expect(await bucketsOf('127.0.0.0/8', ['192.0.2.1', '192.0.2.2', '192.0.2.1'])).toBe(2);
+      expect(await bucketsOf('127.0.0.1,10.0.0.0/8', ['2001:db8::1, 10.1.2.3', '2001:db8::2'])).toBe(1);
+    });
+
+    it('count who connects where that is no trusted proxy, whatever it claims', async () => {
+      expect(await bucketsOf('', ['192.0.2.1', '192.0.2.2'])).toBe(1);
+      expect(await bucketsOf('10.0.0.0/8', ['192.0.2.1', '192.0.2.2'])).toBe(1);
+    });
+
+    it('count what the trusted proxy itself saw, not what the client wrote before it', async () => {
+      expect(await bucketsOf('127.0.0.1', ['198.51.100.1, 192.0.2.1', '198.51.100.2, 192.0.2.1'])).toBe(1);
+    });
+
+    it('count the proxy where it names no address', async () => {
+      expect(await bucketsOf('127.0.0.1', ['unknown', '192.0.2.1:4711'])).toBe(1);
+    });
   });
 });
