@@ -9,6 +9,7 @@ import {
   bill,
   billBody,
   billingRequestPath,
+  customerBillBody,
   respondToBillingRequest,
   showBillingRequest,
 } from './billing-request';
@@ -177,7 +178,14 @@ export function routes(deps: ApiDeps): Route[] {
     route(
       'post',
       '/v1/customer/bill',
-      { roles: ['merchant'], limit: 'caller', body: billBody(deps.config), status: 201, idempotent: true },
+      {
+        roles: ['merchant', 'bank'],
+        limit: 'caller',
+        body: billBody(deps.config),
+        bodyOf: { bank: customerBillBody(deps.config) },
+        status: 201,
+        idempotent: true,
+      },
       bill,
     ),
     route(

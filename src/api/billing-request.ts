@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { billingRules, type Config } from '../config';
-import { acceptCharges, type BillItem, type Payee } from '../database/billing-request';
+import { acceptCharges, type BillItem, type WorkflowIdOf } from '../database/billing-request';
 import { answerBillingRequest } from '../database/billing-request-outcome';
 import { readBillingRequest } from '../database/billing-request-read';
 import type { Transaction } from '../database/connection';
+import { acceptCustomerPayments } from '../database/customer-payment';
 import { enqueueStarts } from '../database/outbox';
 import { makePaymentId, openPaymentId } from '../database/payment-id';
 import { formatInstant } from '../domain/calendar';
@@ -13,6 +14,7 @@ import { formatAmount } from '../domain/money';
 import { normalizePhrase } from '../domain/phrase';
 import { workflowId } from '../workflows/messages';
 import type { Answer, Reply } from './answer';
+import type { Caller } from './authentication';
 import {
   amount,
   BANK_TRANSACTION_ID_MAX,
@@ -32,7 +34,7 @@ import { takeAnswer } from './idempotency';
 import { answerItems, refusedItem } from './items';
 import type { Call } from './route';
 
-/** Billing requests: a merchant charges, and the bank says what became of it. */
+/** Billing requests: a merchant, or the payee's bank, charges, and the payer's bank says what became of it. */
 
 export const billBody = (config: Config) =>
   withAmount(
@@ -51,42 +53,78 @@ export const billBody = (config: Config) =>
       }),
   );
 
-type BillBody = z.output<ReturnType<typeof billBody>>;
+/** A bank's bill, for a customer of its own in the place of a merchant: one-time payments, and nothing else. */
+export const customerBillBody = (config: Config) =>
+  withAmount(
+    z.strictObject({
+      lookupIDs: list(phrase, BATCH_MAX, normalizePhrase),
+      payee: z.strictObject({ lookupID: phrase }),
+      amount,
+      currency: currency(config),
+      description: text(DESCRIPTION_MAX),
+    }),
+  );
 
-export async function bill({ accept, body, caller, deps }: Call<BillBody, unknown, unknown>): Promise<Reply> {
-  const merchantId = caller.entityId;
-  const payees: Payee[] = [
-    ...(body.paymentIDs ?? []).map((paymentID) => ({
-      phrase: paymentID,
-      agreementId: openPaymentId(deps.ring, paymentID, merchantId),
-    })),
-    ...(body.lookupIDs ?? []).map((lookupID) => ({ phrase: lookupID, lookupId: normalizePhrase(lookupID) })),
-  ];
+type BillBody = z.output<ReturnType<typeof billBody>>;
+type CustomerBillBody = z.output<ReturnType<typeof customerBillBody>>;
+
+/** One charge has a workflow of its own, several of one call share one. */
+const workflowIdOf: WorkflowIdOf = (batchId, [first, ...others]) =>
+  first !== undefined && others.length === 0
+    ? workflowId.billingRequest(first)
+    : workflowId.billingBatch(batchId);
+
+export async function bill({
+  accept,
+  body,
+  caller,
+  deps,
+}: Call<BillBody | CustomerBillBody, unknown, unknown>): Promise<Reply> {
+  const { entityId } = caller;
+  const rules = billingRules(deps.config);
+  const byLookupId = (body.lookupIDs ?? []).map((lookupID) => ({
+    phrase: lookupID,
+    lookupId: normalizePhrase(lookupID),
+  }));
   return accept(async (trx) => {
-    const accepted = await acceptCharges(
-      trx,
-      deps.ring,
-      billingRules(deps.config),
-      merchantId,
-      payees,
-      body,
-      (batchId, [first, ...others]) =>
-        first !== undefined && others.length === 0
-          ? workflowId.billingRequest(first)
-          : workflowId.billingBatch(batchId),
-    );
-    await startWorkflow(trx, merchantId, accepted.workflowId, accepted.items);
+    const accepted = await ('payee' in body
+      ? acceptCustomerPayments(
+          trx,
+          deps.ring,
+          rules,
+          entityId,
+          normalizePhrase(body.payee.lookupID),
+          byLookupId,
+          body,
+          workflowIdOf,
+        )
+      : acceptCharges(
+          trx,
+          deps.ring,
+          rules,
+          entityId,
+          [
+            ...(body.paymentIDs ?? []).map((paymentID) => ({
+              phrase: paymentID,
+              agreementId: openPaymentId(deps.ring, paymentID, entityId),
+            })),
+            ...byLookupId,
+          ],
+          body,
+          workflowIdOf,
+        ));
+    await startWorkflow(trx, caller, accepted.workflowId, accepted.items);
     return answerItems(
       accepted.items.map((item) =>
         'refused' in item
-          ? refusedItem(item.refused, { phrase: item.phrase, entityId: merchantId })
+          ? refusedItem(item.refused, { phrase: item.phrase, entityId })
           : {
               statusCode: 201,
               success: true,
               message: 'The bank has the charge; its outcome comes by webhook',
               ...item.accepted,
               phrase: item.phrase,
-              entityId: merchantId,
+              entityId,
             },
       ),
       accepted.items.flatMap((item) => ('refused' in item ? [item.refused] : [])),
@@ -96,7 +134,7 @@ export async function bill({ accept, body, caller, deps }: Call<BillBody, unknow
 
 async function startWorkflow(
   trx: Transaction,
-  merchantId: string,
+  { entityId, role }: Caller,
   carrier: string | undefined,
   items: BillItem[],
 ): Promise<void> {
@@ -108,8 +146,11 @@ async function startWorkflow(
       type: 'billingRequest',
       workflowId: carrier,
       args: [ids],
-      attributes: { status: 'pending', merchantId },
-      summary: `${what} by ${merchantId}: waits for the bank`,
+      attributes: {
+        status: 'pending',
+        ...(role === 'bank' ? { bankId: entityId } : { merchantId: entityId }),
+      },
+      summary: `${what} by ${entityId}: waits for the bank`,
     },
   ]);
 }
@@ -216,16 +257,14 @@ export async function showBillingRequest({
       description: request.description,
       approvalRequired: request.approvalRequired,
       customerId: request.customerId,
-      entityId: request.merchantId,
+      entityId: request.ownerId,
       bankId: request.bankId,
+      ...(request.payeeBankId !== null && {
+        payee: { bankId: request.payeeBankId, lookupID: request.payeeLookupId },
+      }),
       ...(request.agreementId !== null && request.paymentIdKey !== null
         ? {
-            paymentID: makePaymentId(
-              deps.ring,
-              request.paymentIdKey,
-              request.agreementId,
-              request.merchantId,
-            ),
+            paymentID: makePaymentId(deps.ring, request.paymentIdKey, request.agreementId, request.ownerId),
           }
         : { lookupID: request.lookupId }),
       scheduleId: request.scheduleId,

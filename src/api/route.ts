@@ -41,6 +41,8 @@ interface RouteOptions<Body, Query, Params> {
   limit: Bucket;
   /** Of the JSON body; without it the request has none. */
   body?: z.ZodType<Body>;
+  /** In place of `body`, for a role that sends another one. */
+  bodyOf?: Partial<Record<Role, z.ZodType<Body>>>;
   /** Of the query string; without it no parameter is taken. */
   query?: z.ZodType<Query>;
   /** Of the path's parameters. */
@@ -85,7 +87,7 @@ export function serve(deps: ApiDeps, authenticate: Authenticate, one: Route): Re
 
     const input = options.body && (await readJsonBody(req, res, options.bodyLimitBytes ?? BODY_LIMIT_BYTES));
     const key = options.idempotent ? readIdempotencyKey(req) : undefined;
-    const { body, query } = checkAll(options, input, req.originalUrl);
+    const { body, query } = checkAll(options, caller.role, input, req.originalUrl);
     const params = readPath(options.params, req.params);
 
     const status = options.status ?? 200;
@@ -116,8 +118,13 @@ export function serve(deps: ApiDeps, authenticate: Authenticate, one: Route): Re
 const NO_PARAMETERS: z.ZodType = z.strictObject({});
 
 /** Body and query string as their schemas make them. @throws Failure invalid_request with every problem of both */
-function checkAll(options: Route['options'], input: unknown, url: string): { body: unknown; query: unknown } {
-  const body = check(options.body ?? z.undefined(), input, '');
+function checkAll(
+  options: Route['options'],
+  role: Role,
+  input: unknown,
+  url: string,
+): { body: unknown; query: unknown } {
+  const body = check(options.bodyOf?.[role] ?? options.body ?? z.undefined(), input, '');
   const parameters = readQuery(url);
   const query = parameters.problems
     ? parameters

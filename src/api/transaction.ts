@@ -38,7 +38,7 @@ export async function listHistory({
   if (format === 'csv' || (format === undefined && prefersCsv)) {
     return {
       fileName: 'transactions.csv',
-      columns: caller.role === 'bank' ? [...COLUMNS, 'bankTransactionId'] : COLUMNS,
+      columns: caller.role === 'bank' ? [...COLUMNS, ...BANK_COLUMNS] : COLUMNS,
       pages: csvPages(readTransactions(deps.db, caller, filter, { sortBy, sortOrder }), caller.role),
     };
   }
@@ -54,7 +54,7 @@ export async function listHistory({
   };
 }
 
-/** Of the file, in this order; a bank has its own transaction id as one more. */
+/** Of the file, in this order. */
 const COLUMNS = [
   'transactionId',
   'reference',
@@ -73,6 +73,9 @@ const COLUMNS = [
   'createdAt',
   'settledAt',
 ] as const;
+
+/** What banks have beyond that. */
+const BANK_COLUMNS = ['bankTransactionId', 'payeeBankId', 'payeeLookupID'] as const;
 
 async function* csvPages(pages: AsyncIterable<TransactionRecord[]>, role: Role) {
   for await (const page of pages) yield page.map((record) => shown(record, role));
@@ -99,12 +102,15 @@ export async function showTransaction({
   };
 }
 
-/** What no party may know of another stays out: the bank's own id of a debit is the bank's. */
-function shown({ bankTransactionId, ...record }: TransactionRecord, role: Role) {
+/**
+ * What no party may know of another stays out: the bank's own id of a debit is the bank's, and, where it pays a
+ * customer of another bank, that bank's too, which got it with `billing.credit`.
+ */
+function shown({ bankTransactionId, payeeBankId, payeeLookupID, ...record }: TransactionRecord, role: Role) {
   return {
     ...record,
     amount: formatAmount(record.amount, record.currency),
-    ...(role === 'bank' && { bankTransactionId }),
+    ...(role === 'bank' && { bankTransactionId, payeeBankId, payeeLookupID }),
     refundedAmount: formatAmount(record.refundedAmount, record.currency),
     createdAt: formatInstant(record.createdAt),
     settledAt: record.settledAt && formatInstant(record.settledAt),

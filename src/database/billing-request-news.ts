@@ -12,7 +12,10 @@ export interface Outcome {
   id: string;
   reference: string;
   batchId: string;
-  merchantId: string;
+  merchantId: string | null;
+  /** Who billed: the merchant, or the payee's bank. */
+  ownerId: string;
+  payeeLookupId: string | null;
   customerId: string;
   bankId: string;
   lookupId: string;
@@ -35,6 +38,7 @@ export interface Outcome {
 }
 
 export const OUTCOME_COLUMNS = `b.id, b.reference, b.batch_id AS "batchId", b.merchant_id AS "merchantId",
+  b.owner_id AS "ownerId", b.payee_lookup_id AS "payeeLookupId",
   b.customer_id AS "customerId", b.bank_id AS "bankId", b.lookup_id AS "lookupId", b.agreement_id AS "agreementId",
   (SELECT payment_id_key FROM agreements WHERE id = b.agreement_id) AS "paymentIdKey",
   b.schedule_id AS "scheduleId", b.amount, b.currency, b.status, b.decline_reason AS "declineReason",
@@ -57,21 +61,42 @@ export async function announceDeclinedAtOnce(
   await announceOutcomes(trx, keyring, ended, cause);
 }
 
-/** Tells both sides how these charges ended; the bank only of what ended without its answer. */
+/**
+ * Tells both sides how these charges ended; the payer's bank only of what ended without its answer. The payee's
+ * bank, where there is one in the merchant's place, is told of money to be credited in a webhook of its own kind.
+ */
 export async function announceOutcomes(
   trx: Executor,
   keyring: Keyring,
   closed: Outcome[],
   cause: AuditEvent['cause'],
 ): Promise<void> {
-  const perBatch = (requests: Outcome[], side: 'merchantId' | 'bankId') =>
+  const perBatch = (requests: Outcome[], side: 'ownerId' | 'bankId') =>
     [...groupBy(requests, (request) => `${request.batchId} ${request[side]}`).values()].flatMap((group) => {
       const [first] = group;
       return first
         ? [{ group, entityId: first[side], batchId: first.batchId, carrier: first.workflowId }]
         : [];
     });
-  const toMerchants = perBatch(closed, 'merchantId').map(({ group, ...to }) => ({
+  const credits = closed.filter(
+    (request) => request.payeeLookupId !== null && request.status === 'successful',
+  );
+  const toPayeeBanks = perBatch(credits, 'ownerId').map(({ group, ...to }) => ({
+    ...to,
+    webhookType: 'billing.credit' as const,
+    items: group.map((request) => ({
+      billingRequestId: request.id,
+      sequence: request.sequence,
+      reference: request.reference,
+      amount: formatAmount(request.amount, request.currency),
+      currency: request.currency,
+      lookupID: request.payeeLookupId,
+      payerBankId: request.bankId,
+      bankTransactionId: request.bankTransactionId,
+    })),
+  }));
+  const answers = closed.filter((request) => !credits.includes(request));
+  const toBillers = perBatch(answers, 'ownerId').map(({ group, ...to }) => ({
     ...to,
     webhookType: 'billing.response' as const,
     items: group.map((request) => ({
@@ -101,11 +126,11 @@ export async function announceOutcomes(
       declineReason: request.declineReason,
     })),
   }));
-  await announce(trx, keyring, [...toMerchants, ...toBanks]);
+  await announce(trx, keyring, [...toPayeeBanks, ...toBillers, ...toBanks]);
 }
 
 function payerAsBilled(keyring: Keyring, request: Outcome): { paymentID: string } | { lookupID: string } {
   return request.agreementId !== null && request.paymentIdKey !== null
-    ? { paymentID: makePaymentId(keyring, request.paymentIdKey, request.agreementId, request.merchantId) }
+    ? { paymentID: makePaymentId(keyring, request.paymentIdKey, request.agreementId, request.ownerId) }
     : { lookupID: request.lookupId };
 }

@@ -68,10 +68,10 @@ async function lockForAnswer(
   billingRequestId: string,
   answer: BankAnswer,
 ) {
-  const asked = await row<Outcome & { trusted: boolean }>(
+  const asked = await row<Outcome & { trusted: boolean | null }>(
     trx,
     `SELECT ${OUTCOME_COLUMNS}, m.trust_level = 'trusted' AS trusted
-     FROM billing_requests b JOIN entities m ON m.id = b.merchant_id
+     FROM billing_requests b LEFT JOIN entities m ON m.id = b.merchant_id
      WHERE b.id = :billingRequestId AND b.bank_id = :bankId`,
     { billingRequestId, bankId },
   );
@@ -79,16 +79,20 @@ async function lockForAnswer(
   if (asked.agreementId !== null) {
     return { ...asked, agreement: await lockAgreement(trx, asked.agreementId), grants: false };
   }
-  const grants = answer.action === 'approve_recurring' && asked.trusted && asked.status === 'pending';
+  // What a customer pays another is one payment, whatever its answer says of later ones.
+  const { merchantId } = asked;
+  if (merchantId === null) return { ...asked, agreement: undefined, grants: false };
+  const grants =
+    answer.action === 'approve_recurring' && asked.trusted === true && asked.status === 'pending';
   const customer = { id: asked.customerId, bankId };
   if (grants) {
-    const [agreement] = await openAgreements(trx, keyring, asked.merchantId, [customer], asked.currency);
+    const [agreement] = await openAgreements(trx, keyring, merchantId, [customer], asked.currency);
     return { ...asked, agreement, grants };
   }
   const standing = await row<{ id: string }>(
     trx,
     `SELECT id FROM agreements WHERE merchant_id = :merchantId AND customer_id = :customerId`,
-    asked as unknown as Record<string, unknown>,
+    { merchantId, customerId: asked.customerId },
   );
   const [agreement] = await lockAgreements(trx, standing ? [standing.id] : []);
   return { ...asked, agreement, grants };
@@ -106,9 +110,9 @@ async function decide(
       trx,
       `UPDATE billing_requests b SET
          status = :status, closed_by = 'bank', bank_transaction_id = :bankTransactionId, decline_reason = :declineReason,
-         answer_action = :action, bank_metadata = :metadata::jsonb, closed_at = business_now(b.merchant_id),
+         answer_action = :action, bank_metadata = :metadata::jsonb, closed_at = business_now(b.owner_id),
          sequence = b.sequence + 1
-       WHERE b.id = :billingRequestId AND b.status = 'pending' AND business_now(b.merchant_id) < b.expires_at
+       WHERE b.id = :billingRequestId AND b.status = 'pending' AND business_now(b.owner_id) < b.expires_at
        RETURNING ${OUTCOME_COLUMNS}`,
       {
         billingRequestId,
@@ -151,7 +155,7 @@ async function answerTooLate(
       trx,
       `INSERT INTO reconciliation_exceptions
          (billing_request_id, kind, outcome, bank_transaction_id, decline_reason, business_at)
-       VALUES (:billingRequestId, :kind, :outcome, :bankTransactionId, :declineReason, business_now(:merchantId))
+       VALUES (:billingRequestId, :kind, :outcome, :bankTransactionId, :declineReason, business_now(:ownerId))
        ON CONFLICT DO NOTHING`,
       {
         billingRequestId,
@@ -159,7 +163,7 @@ async function answerTooLate(
         outcome: answer.outcome,
         bankTransactionId: answer.outcome === 'approved' ? answer.bankTransactionId : '',
         declineReason: answer.outcome === 'declined' ? answer.declineReason : '',
-        merchantId: ended.merchantId,
+        ownerId: ended.ownerId,
       },
     );
   }
@@ -187,7 +191,7 @@ export async function closeExpired(trx: Executor, keyring: Keyring, workflowId: 
   const due = await rows<{ id: string }>(
     trx,
     `SELECT id FROM billing_requests
-     WHERE workflow_id = :workflowId AND status = 'pending' AND business_now(merchant_id) >= expires_at`,
+     WHERE workflow_id = :workflowId AND status = 'pending' AND business_now(owner_id) >= expires_at`,
     { workflowId },
   );
   return due.length === 0
@@ -213,11 +217,11 @@ export async function closeExpiredRequests(trx: Executor, keyring: Keyring, ids:
   const closed = await rows<Outcome>(
     trx,
     `UPDATE billing_requests b SET
-       status = 'declined', closed_by = 'network', closed_at = business_now(b.merchant_id), sequence = b.sequence + 1,
+       status = 'declined', closed_by = 'network', closed_at = business_now(b.owner_id), sequence = b.sequence + 1,
        decline_reason = CASE WHEN EXISTS (SELECT FROM webhook_deliveries d
                                           WHERE d.id = b.bank_delivery_id AND d.status = 'delivered')
                              THEN 'expired' ELSE 'not_delivered' END
-     WHERE b.id = ANY(:ids) AND b.status = 'pending' AND business_now(b.merchant_id) >= b.expires_at
+     WHERE b.id = ANY(:ids) AND b.status = 'pending' AND business_now(b.owner_id) >= b.expires_at
      RETURNING ${OUTCOME_COLUMNS}`,
     { ids },
   );

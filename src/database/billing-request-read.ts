@@ -24,7 +24,7 @@ export async function openRequests(db: Executor, ids: string[]): Promise<OpenReq
        greatest(min(left_ms) FILTER (WHERE b.status = 'pending'), 0)::float AS "inMs",
        min(b.expires_at) FILTER (WHERE b.status = 'pending') AS at
      FROM billing_requests b,
-       LATERAL (SELECT ceil(extract(epoch FROM b.expires_at - business_now(b.merchant_id)) * 1000) AS left_ms) AS t
+       LATERAL (SELECT ceil(extract(epoch FROM b.expires_at - business_now(b.owner_id)) * 1000) AS left_ms) AS t
      WHERE b.id = ANY(:ids)`,
     { ids },
   );
@@ -49,7 +49,11 @@ export interface BillingRequestRecord {
   description: string;
   approvalRequired: boolean;
   customerId: string;
-  merchantId: string;
+  merchantId: string | null;
+  /** Who billed: the merchant, or the payee's bank. */
+  ownerId: string;
+  payeeBankId: string | null;
+  payeeLookupId: string | null;
   bankId: string;
   lookupId: string;
   agreementId: string | null;
@@ -63,7 +67,7 @@ export interface BillingRequestRecord {
 }
 
 /**
- * A charge, for the merchant or the bank concerned.
+ * A charge, for who made it and for the bank that is asked.
  *
  * @throws Failure not_found
  */
@@ -77,12 +81,13 @@ export async function readBillingRequest(
     `SELECT b.id AS "billingRequestId", b.batch_id AS "batchId", b.transaction_id AS "transactionId", b.reference,
        b.status, b.decline_reason AS "declineReason", b.amount, b.currency, b.description,
        b.approval_required AS "approvalRequired", b.customer_id AS "customerId", b.merchant_id AS "merchantId",
+       b.owner_id AS "ownerId", b.payee_bank_id AS "payeeBankId", b.payee_lookup_id AS "payeeLookupId",
        b.bank_id AS "bankId", b.lookup_id AS "lookupId", b.agreement_id AS "agreementId",
        a.payment_id_key AS "paymentIdKey", b.schedule_id AS "scheduleId",
        b.bank_transaction_id AS "bankTransactionId", b.workflow_id AS "workflowId", b.expires_at AS "expiresAt",
        b.created_at AS "createdAt", b.closed_at AS "closedAt"
      FROM billing_requests b LEFT JOIN agreements a ON a.id = b.agreement_id
-     WHERE b.id = :billingRequestId AND :entityId IN (b.merchant_id, b.bank_id)`,
+     WHERE b.id = :billingRequestId AND :entityId IN (b.owner_id, b.bank_id)`,
     { billingRequestId, entityId },
   );
   if (!found) throw new Failure('not_found', 'There is no such billing request.');

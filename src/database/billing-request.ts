@@ -9,7 +9,14 @@ import { rows, type Executor } from './connection';
 import { recordEvents } from './event';
 import { newId, newReference } from './ids';
 import type { Keyring } from './keyring';
-import { merchantFace, payersByLookupId, payersOf, type MerchantFace, type Payer } from './party';
+import {
+  merchantFace,
+  payersByLookupId,
+  payersOf,
+  type MerchantFace,
+  type PayeeFace,
+  type Payer,
+} from './party';
 import { makePaymentId } from './payment-id';
 import { announce } from './webhook';
 
@@ -27,8 +34,8 @@ export interface Charge {
   description: string;
 }
 
-/** One line of a bill: who is to pay, as the merchant named them. */
-export type Payee =
+/** One line of a bill: who is to pay, as the biller named them. */
+export type BillLine =
   { phrase: string; agreementId: string | undefined } | { phrase: string; lookupId: string };
 
 export interface AcceptedCharge {
@@ -39,7 +46,20 @@ export interface AcceptedCharge {
 
 export type BillItem = { phrase: string } & ({ accepted: AcceptedCharge } | { refused: Failure });
 
-interface NewRequest extends Charge {
+export interface AcceptedBill {
+  batchId: string;
+  workflowId: string | undefined;
+  items: BillItem[];
+}
+
+/** Names the workflow that will carry the accepted requests. */
+export type WorkflowIdOf = (batchId: string, billingRequestIds: string[]) => string;
+
+/** A line that has been judged. */
+export type DecidedLine =
+  { phrase: string; refused: Failure } | ({ phrase: string; refused?: never } & NewRequest);
+
+export interface NewRequest extends Charge {
   id: string;
   reference: string;
   payer: Payer;
@@ -51,79 +71,91 @@ interface NewRequest extends Charge {
   declined: 'limit_reached' | undefined;
 }
 
+/** Whose charge it is: a merchant's, or that of a bank for a customer of its own. */
+export type Biller = { merchant: MerchantFace } | { payee: PayeeFace };
+
 interface Batch {
   id: string;
-  merchant: MerchantFace;
+  biller: Biller;
   workflowId: string;
 }
 
-const UNKNOWN = {
+export const UNKNOWN = {
   paymentId: 'There is no such paymentID. Use one that came with the approval of your own billing intent.',
   lookupId: 'There is no customer with this lookupID. Check the spelling with the customer.',
 };
 
 /**
  * Accepts what can be accepted of one bill, item by item, in the order given.
- *
- * @param workflowIdOf names the workflow that will carry the accepted requests
  */
 export async function acceptCharges(
   trx: Executor,
   keyring: Keyring,
   rules: BillingRules,
   merchantId: string,
-  payees: Payee[],
+  lines: BillLine[],
   charge: Charge,
-  workflowIdOf: (batchId: string, billingRequestIds: string[]) => string,
-): Promise<{ batchId: string; workflowId: string | undefined; items: BillItem[] }> {
-  const byAgreement = await readAgreements(trx, keyring, merchantId, payees);
+  workflowIdOf: WorkflowIdOf,
+): Promise<AcceptedBill> {
+  const byAgreement = await readAgreements(trx, keyring, merchantId, lines);
   const merchant = await merchantFace(trx, merchantId);
-  const byLookupId = await readLookupIds(trx, keyring, merchantId, payees);
+  const byLookupId = await readLookupIds(trx, keyring, merchantId, lines);
   const counted = await countSpending(trx, rules, merchantId, [...byAgreement.keys()], charge);
   const countedById = new Map(counted.map((one) => [one.agreementId, one]));
 
-  const decided = payees.map(
-    (payee): { phrase: string; refused: Failure } | (NewRequest & { phrase: string }) => {
-      const blank = {
-        id: newId('billingRequest'),
-        reference: newReference(),
-        ...charge,
-        phrase: payee.phrase,
-      };
-      const plain = { ...blank, schedule: undefined, declined: undefined };
-      if ('lookupId' in payee) {
-        const found = byLookupId.get(payee.lookupId);
-        if (!found) return { phrase: payee.phrase, refused: new Failure('not_found', UNKNOWN.lookupId) };
-        if (found.blocked) {
-          return {
-            phrase: payee.phrase,
-            refused: new Failure('not_approved', 'The customer has blocked this merchant.'),
-          };
-        }
-        return {
-          ...plain,
-          payer: found.payer,
-          agreement: undefined,
-          approvalRequired: true,
-          counted: undefined,
-        };
+  const decided = lines.map((line): DecidedLine => {
+    const { phrase } = line;
+    if ('lookupId' in line) {
+      const found = byLookupId.get(line.lookupId);
+      if (!found) return { phrase, refused: new Failure('not_found', UNKNOWN.lookupId) };
+      if (found.blocked) {
+        return { phrase, refused: new Failure('not_approved', 'The customer has blocked this merchant.') };
       }
-      const found = payee.agreementId === undefined ? undefined : byAgreement.get(payee.agreementId);
-      if (!found) return { phrase: payee.phrase, refused: new Failure('not_found', UNKNOWN.paymentId) };
-      const sums = countedById.get(found.agreement.id);
-      if (!sums) return { phrase: payee.phrase, refused: chargeRefusal(found.agreement, charge.currency) };
-      return {
-        ...plain,
-        payer: found.payer,
-        agreement: found.agreement,
-        approvalRequired: approvalRequired(found.agreement.decision, merchant.trusted),
-        counted: sums,
-      };
-    },
-  );
+      return { phrase, ...oneTimeRequest(found.payer, charge) };
+    }
+    const found = line.agreementId === undefined ? undefined : byAgreement.get(line.agreementId);
+    if (!found) return { phrase, refused: new Failure('not_found', UNKNOWN.paymentId) };
+    const sums = countedById.get(found.agreement.id);
+    if (!sums) return { phrase, refused: chargeRefusal(found.agreement, charge.currency) };
+    return {
+      phrase,
+      ...oneTimeRequest(found.payer, charge),
+      agreement: found.agreement,
+      approvalRequired: approvalRequired(found.agreement.decision, merchant.trusted),
+      counted: sums,
+    };
+  });
+  return openBill(trx, keyring, rules, { merchant }, decided, workflowIdOf);
+}
 
+/** A charge that the customer is asked about, and that no agreement stands behind. */
+export function oneTimeRequest(payer: Payer, { amount, currency, description }: Charge): NewRequest {
+  return {
+    id: newId('billingRequest'),
+    reference: newReference(),
+    amount,
+    currency,
+    description,
+    payer,
+    agreement: undefined,
+    approvalRequired: true,
+    counted: undefined,
+    schedule: undefined,
+    declined: undefined,
+  };
+}
+
+/** Writes those lines of a bill that are charges, and asks the banks. */
+export async function openBill(
+  trx: Executor,
+  keyring: Keyring,
+  rules: BillingRules,
+  biller: Biller,
+  decided: DecidedLine[],
+  workflowIdOf: WorkflowIdOf,
+): Promise<AcceptedBill> {
   const batchId = newId('batch');
-  const requests = decided.filter((one): one is NewRequest & { phrase: string } => !('refused' in one));
+  const requests = decided.filter((line) => line.refused === undefined);
   const workflowId =
     requests.length === 0
       ? undefined
@@ -132,18 +164,18 @@ export async function acceptCharges(
           requests.map((one) => one.id),
         );
   if (workflowId !== undefined) {
-    await insertRequests(trx, keyring, rules, { id: batchId, merchant, workflowId }, requests);
+    await insertRequests(trx, keyring, rules, { id: batchId, biller, workflowId }, requests);
   }
   return {
     batchId,
     workflowId,
-    items: decided.map((one) =>
-      'refused' in one
-        ? { phrase: one.phrase, refused: one.refused }
-        : {
-            phrase: one.phrase,
-            accepted: { billingRequestId: one.id, reference: one.reference, status: 'pending' },
-          },
+    items: decided.map((line) =>
+      line.refused === undefined
+        ? {
+            phrase: line.phrase,
+            accepted: { billingRequestId: line.id, reference: line.reference, status: 'pending' },
+          }
+        : { phrase: line.phrase, refused: line.refused },
     ),
   };
 }
@@ -173,19 +205,14 @@ export async function openScheduledCharge(
     if (refusal.code !== 'limit_reached') throw refusal;
   }
   const request: NewRequest = {
-    id: newId('billingRequest'),
-    reference: newReference(),
-    amount: charge.amount,
-    currency: charge.currency,
-    description: charge.description,
-    payer,
+    ...oneTimeRequest(payer, charge),
     agreement,
     approvalRequired: approvalRequired(agreement.decision, merchant.trusted),
     counted,
     schedule: { id: charge.scheduleId, n: charge.n, attempt: charge.attempt },
     declined: counted ? undefined : 'limit_reached',
   };
-  const batch = { id: newId('batch'), merchant, workflowId: charge.workflowId };
+  const batch = { id: newId('batch'), biller: { merchant }, workflowId: charge.workflowId };
   await insertRequests(trx, keyring, rules, batch, [request]);
   return {
     billingRequestId: request.id,
@@ -194,10 +221,8 @@ export async function openScheduledCharge(
   };
 }
 
-async function readAgreements(trx: Executor, keyring: Keyring, merchantId: string, payees: Payee[]) {
-  const ids = payees.flatMap((payee) =>
-    'agreementId' in payee && payee.agreementId ? [payee.agreementId] : [],
-  );
+async function readAgreements(trx: Executor, keyring: Keyring, merchantId: string, lines: BillLine[]) {
+  const ids = lines.flatMap((line) => ('agreementId' in line && line.agreementId ? [line.agreementId] : []));
   const agreements = (await lockAgreements(trx, ids)).filter((one) => one.merchantId === merchantId);
   const payers = await payersOf(
     trx,
@@ -213,8 +238,8 @@ async function readAgreements(trx: Executor, keyring: Keyring, merchantId: strin
   return found;
 }
 
-async function readLookupIds(trx: Executor, keyring: Keyring, merchantId: string, payees: Payee[]) {
-  const lookupIds = payees.flatMap((payee) => ('lookupId' in payee ? [payee.lookupId] : []));
+async function readLookupIds(trx: Executor, keyring: Keyring, merchantId: string, lines: BillLine[]) {
+  const lookupIds = lines.flatMap((line) => ('lookupId' in line ? [line.lookupId] : []));
   const payers = await payersByLookupId(trx, keyring, lookupIds);
   if (payers.length === 0) return new Map<string, { payer: Payer; blocked: boolean }>();
   const blocked = await rows<{ customerId: string }>(
@@ -234,7 +259,9 @@ async function insertRequests(
   batch: Batch,
   requests: NewRequest[],
 ): Promise<void> {
-  const at = batch.merchant.now;
+  const merchant = 'merchant' in batch.biller ? batch.biller.merchant : undefined;
+  const payee = 'payee' in batch.biller ? batch.biller.payee : undefined;
+  const at = 'merchant' in batch.biller ? batch.biller.merchant.now : batch.biller.payee.now;
   const expiresAt = (request: NewRequest) =>
     new Date(
       at.getTime() + (request.approvalRequired ? rules.approvalWindowS : rules.settlementWindowS) * 1000,
@@ -247,20 +274,23 @@ async function insertRequests(
     `INSERT INTO billing_requests (id, transaction_id, reference, batch_id, merchant_id, customer_id, bank_id,
        lookup_id, agreement_id, schedule_id, billing_n, attempt, amount, currency, description, approval_required,
        status, closed_by, decline_reason, counted_day, counted_month, expires_at, closed_at, workflow_id, bank_delivery_id,
-       created_at)
+       created_at, payee_customer_id, payee_bank_id, payee_lookup_id)
      SELECT r.id, r.transaction_id, r.reference, :batchId, :merchantId, r.customer_id, r.bank_id,
        r.lookup_id, r.agreement_id, r.schedule_id, r.billing_n, r.attempt, r.amount, r.currency, r.description,
        r.approval_required, CASE WHEN r.decline_reason IS NULL THEN 'pending' ELSE 'declined' END,
        CASE WHEN r.decline_reason IS NULL THEN NULL ELSE 'network' END, r.decline_reason,
        r.counted_day, r.counted_month, r.expires_at, CASE WHEN r.decline_reason IS NULL THEN NULL ELSE at END,
-       :workflowId, r.bank_delivery_id, at
+       :workflowId, r.bank_delivery_id, at, :payeeCustomerId, :payeeBankId, :payeeLookupId
      FROM CAST(:at AS timestamptz) AS at, jsonb_to_recordset(:requests::jsonb) AS r (id text, transaction_id text,
        reference text, customer_id text, bank_id text, lookup_id text, agreement_id text, schedule_id text,
        billing_n int, attempt int, amount bigint, currency text, description text, approval_required boolean,
        decline_reason text, counted_day date, counted_month date, expires_at timestamptz, bank_delivery_id text)`,
     {
       batchId: batch.id,
-      merchantId: batch.merchant.id,
+      merchantId: merchant?.id ?? null,
+      payeeCustomerId: payee?.customerId ?? null,
+      payeeBankId: payee?.shown.bankId ?? null,
+      payeeLookupId: payee?.shown.lookupID ?? null,
       workflowId: batch.workflowId,
       at,
       requests: JSON.stringify(
@@ -294,7 +324,7 @@ async function insertRequests(
       resourceId: request.id,
       sequence: 1,
       type: request.declined ? 'billing_request.declined' : 'billing_request.accepted',
-      cause: request.schedule ? 'network' : 'merchant',
+      cause: request.schedule ? 'network' : payee ? 'bank' : 'merchant',
       details: {
         amount: request.amount,
         currency: request.currency,
@@ -344,7 +374,9 @@ async function askBanks(
             request.agreement.merchantId,
           ),
         }),
-        merchant: batch.merchant.shown,
+        ...('merchant' in batch.biller
+          ? { merchant: batch.biller.merchant.shown }
+          : { payee: batch.biller.payee.shown }),
         dueDate: expiresAt(request).toISOString(),
         ...(request.schedule && { scheduleId: request.schedule.id }),
       })),

@@ -55,7 +55,7 @@ export async function applyDecision(
     await rows(
       trx,
       `UPDATE billing_requests SET counted_day = NULL, counted_month = NULL
-       WHERE merchant_id = (SELECT merchant_id FROM agreements WHERE id = :agreementId)
+       WHERE owner_id = (SELECT merchant_id FROM agreements WHERE id = :agreementId)
          AND agreement_id = :agreementId AND status = 'pending' AND currency <> :currency`,
       { agreementId, currency: decided.terms.currency },
     );

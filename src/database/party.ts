@@ -3,7 +3,7 @@ import { row, rows, type Executor } from './connection';
 import type { Keyring } from './keyring';
 import { open } from './sealing';
 
-/** The two sides of a charge, as the other side needs to see them. */
+/** The sides of a charge, as the other side needs to see them. */
 
 /** A customer, with what their own bank is told of them. Never shown to a merchant. */
 export interface Payer {
@@ -72,4 +72,26 @@ export async function merchantFace(trx: Executor, merchantId: string): Promise<M
   if (!found) throw new Failure('not_found', 'There is no such merchant.');
   const { trusted, now, ...shown } = found;
   return { id: merchantId, trusted, now, shown };
+}
+
+/** A bank's own customer, to be paid by another, with the moment in the bank's business time at which it was read. */
+export interface PayeeFace {
+  customerId: string;
+  now: Date;
+  /** The `payee` of webhooks to the payer's bank: the name is the one on the account, as on any transfer. */
+  shown: { bankId: string; lookupID: string; name: string };
+}
+
+/** @throws Failure not_found, also of another bank's customer */
+export async function payeeFace(trx: Executor, bankId: string, lookupId: string): Promise<PayeeFace> {
+  const found = await row<{ customerId: string; now: Date } & PayeeFace['shown']>(
+    trx,
+    `SELECT id AS "customerId", bank_id AS "bankId", lookup_id AS "lookupID", account_name AS name,
+       business_now(bank_id) AS now
+     FROM customers WHERE lookup_id = :lookupId AND bank_id = :bankId`,
+    { lookupId, bankId },
+  );
+  if (!found) throw new Failure('not_found', 'There is no customer of yours with this lookupID to be paid.');
+  const { customerId, now, ...shown } = found;
+  return { customerId, now, shown };
 }

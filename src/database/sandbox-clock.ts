@@ -70,7 +70,7 @@ export async function nextMoment(db: Executor, ownerId: string, now: Date): Prom
        (SELECT min(acts_at) FROM schedules WHERE merchant_id = :ownerId AND acts_at > :now),
        (SELECT min(acts_at) FROM refunds WHERE merchant_id = :ownerId AND acts_at > :now),
        (SELECT min(expires_at) FROM billing_requests
-        WHERE merchant_id = :ownerId AND status = 'pending' AND expires_at > :now),
+        WHERE owner_id = :ownerId AND status = 'pending' AND expires_at > :now),
        (SELECT min(expires_at) FROM intents
         WHERE merchant_id = :ownerId AND status = 'pending' AND expires_at > :now)) AS moment`,
     { ownerId, now },
@@ -92,7 +92,7 @@ export async function wakeDue(db: Executor, ownerId: string, until: Date | 'infi
        SELECT 'refund/' || id FROM refunds WHERE merchant_id = :ownerId AND acts_at <= :until
        UNION
        SELECT workflow_id FROM billing_requests
-       WHERE merchant_id = :ownerId AND status = 'pending' AND expires_at <= :until
+       WHERE owner_id = :ownerId AND status = 'pending' AND expires_at <= :until
        UNION
        SELECT workflow_id FROM intents
        WHERE merchant_id = :ownerId AND status = 'pending' AND expires_at <= :until) AS due`,
@@ -122,7 +122,7 @@ export async function workInHand(
   const found = await row<WorkInHand>(
     db,
     `WITH open AS (
-       SELECT id, expires_at, recorded_at FROM billing_requests WHERE merchant_id = :ownerId AND status = 'pending'
+       SELECT id, expires_at, recorded_at FROM billing_requests WHERE owner_id = :ownerId AND status = 'pending'
        UNION ALL
        SELECT id, expires_at, recorded_at FROM intents WHERE merchant_id = :ownerId AND status = 'pending')
      SELECT ((SELECT count(*) FROM schedules WHERE merchant_id = :ownerId AND acts_at <= :now)

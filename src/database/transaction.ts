@@ -32,11 +32,15 @@ export interface TransactionRecord {
   currency: string;
   description: string;
   customerId: string;
-  merchantId: string;
+  /** Null of a payment between customers. */
+  merchantId: string | null;
   bankId: string;
   billingRequestId: string;
   scheduleId: string | null;
   bankTransactionId: string | null;
+  /** Of a payment between customers, who is paid; otherwise null. */
+  payeeBankId: string | null;
+  payeeLookupID: string | null;
   declineReason: string | null;
   /** Of a charge, what is on its way back or has arrived. */
   refundedAmount: bigint;
@@ -50,31 +54,47 @@ export interface Viewer {
   role: 'bank' | 'merchant' | 'provider';
 }
 
+/** Of charges by merchants, and of refunds. */
 export const OWN: Record<Viewer['role'], string> = {
   bank: 'bank_id = :entityId',
   merchant: 'merchant_id = :entityId',
   provider: 'merchant_id IN (SELECT id FROM entities WHERE provider_id = :entityId)',
 };
 
+/** On which sides of a transaction a viewer may stand. Of a payment between two of its customers a bank has one. */
+const SIDES: Record<Viewer['role'], readonly string[]> = {
+  bank: [OWN.bank, 'payee_bank_id = :entityId AND bank_id <> :entityId'],
+  merchant: [OWN.merchant],
+  provider: [OWN.provider],
+};
+
 const RECORD_COLUMNS = `transaction_id AS "transactionId", reference, type, status, amount, currency, description,
   customer_id AS "customerId", merchant_id AS "merchantId", bank_id AS "bankId",
   billing_request_id AS "billingRequestId", schedule_id AS "scheduleId", bank_transaction_id AS "bankTransactionId",
   decline_reason AS "declineReason", refunded_amount AS "refundedAmount", created_at AS "createdAt",
-  settled_at AS "settledAt"`;
+  settled_at AS "settledAt", payee_bank_id AS "payeeBankId", payee_lookup_id AS "payeeLookupID"`;
 
-function conditions(viewer: Viewer, filter: TransactionFilter): string {
-  return [
-    OWN[viewer.role],
+/**
+ * The viewer's transactions that the filter lets through, as a query to select from. Each side is a query of its
+ * own, with its own part of any order and limit: so each reads its own index from the beginning, and stops.
+ *
+ * @param more conditions, order and limit
+ */
+function matching({ role }: Viewer, filter: TransactionFilter, more = ''): string {
+  const customers = role === 'bank' ? ['customer_id', 'payee_customer_id'] : ['customer_id'];
+  const conditions = [
     filter.from !== undefined && 'created_at >= :from',
     filter.to !== undefined && 'created_at < :to',
     filter.status !== undefined && 'status = :status',
     filter.type !== undefined && 'type = :type',
-    filter.customerId !== undefined && 'customer_id = :customerId',
+    filter.customerId !== undefined && `(${customers.map((one) => `${one} = :customerId`).join(' OR ')})`,
     filter.merchantId !== undefined && 'merchant_id = :merchantId',
     filter.reference !== undefined && 'reference = :reference',
-  ]
-    .filter(Boolean)
-    .join(' AND ');
+  ].filter((one) => one !== false);
+  const sides = SIDES[role].map(
+    (side) => `(SELECT * FROM transactions WHERE ${[side, ...conditions].join(' AND ')} ${more})`,
+  );
+  return `(${sides.join(' UNION ALL ')}) AS own`;
 }
 
 export async function listTransactions(
@@ -83,18 +103,18 @@ export async function listTransactions(
   filter: TransactionFilter,
   { page, limit, sortBy, sortOrder }: Page,
 ): Promise<{ transactions: TransactionRecord[]; total: number }> {
-  const bindings = { ...filter, entityId: viewer.entityId, limit, offset: (page - 1) * limit };
-  const where = conditions(viewer, filter);
+  const bindings = { ...filter, entityId: viewer.entityId };
   // The id makes the order total, so that no row shows on two pages or on none.
-  const order = sortOrder === 'asc' ? 'ASC' : 'DESC';
+  const direction = sortOrder === 'asc' ? 'ASC' : 'DESC';
+  const order = `ORDER BY ${TRANSACTION_SORTS[sortBy]} ${direction}, id ${direction}`;
   const [transactions, counted] = await Promise.all([
     rows<TransactionRecord>(
       db,
-      `SELECT ${RECORD_COLUMNS} FROM transactions WHERE ${where}
-       ORDER BY ${TRANSACTION_SORTS[sortBy]} ${order}, id ${order} LIMIT :limit OFFSET :offset`,
-      bindings,
+      `SELECT ${RECORD_COLUMNS} FROM ${matching(viewer, filter, `${order} LIMIT :end`)}
+       ${order} LIMIT :limit OFFSET :offset`,
+      { ...bindings, limit, offset: (page - 1) * limit, end: page * limit },
     ),
-    rows<{ total: number }>(db, `SELECT count(*)::int AS total FROM transactions WHERE ${where}`, bindings),
+    rows<{ total: number }>(db, `SELECT count(*)::int AS total FROM ${matching(viewer, filter)}`, bindings),
   ]);
   return { transactions, total: counted[0]?.total ?? 0 };
 }
@@ -114,16 +134,16 @@ export async function* readTransactions(
   { sortBy, sortOrder }: Pick<Page, 'sortBy' | 'sortOrder'>,
 ): AsyncGenerator<TransactionRecord[], void, void> {
   const sort = TRANSACTION_SORTS[sortBy];
-  const [order, beyond] = sortOrder === 'asc' ? ['ASC', '>'] : ['DESC', '<'];
-  const where = conditions(viewer, filter);
+  const [direction, beyond] = sortOrder === 'asc' ? ['ASC', '>'] : ['DESC', '<'];
+  const order = `ORDER BY ${sort} ${direction}, id ${direction} LIMIT :limit`;
   let last: { position: string; id: string } | undefined;
   for (;;) {
+    const next = last ? `AND (${sort}, id) ${beyond} (:position, :id)` : '';
     const page = await rows<TransactionRecord & { position: string; id: string }>(
       db,
       // As text the position keeps the microseconds that a Date would lose, and with them rows.
-      `SELECT ${RECORD_COLUMNS}, ${sort}::text AS position, id FROM transactions
-       WHERE ${where} ${last ? `AND (${sort}, id) ${beyond} (:position, :id)` : ''}
-       ORDER BY ${sort} ${order}, id ${order} LIMIT :limit`,
+      `SELECT ${RECORD_COLUMNS}, ${sort}::text AS position, id
+       FROM ${matching(viewer, filter, `${next} ${order}`)} ${order}`,
       { ...filter, ...last, entityId: viewer.entityId, limit: EXPORT_PAGE },
     );
     if (page.length > 0) yield page;
@@ -153,7 +173,7 @@ export async function readTransaction(
   const filter = { reference };
   const found = await row<TransactionRecord & { id: string }>(
     db,
-    `SELECT ${RECORD_COLUMNS}, id FROM transactions WHERE ${conditions(viewer, filter)}`,
+    `SELECT ${RECORD_COLUMNS}, id FROM ${matching(viewer, filter)}`,
     { ...filter, entityId: viewer.entityId },
   );
   if (!found) throw new Failure('not_found', 'There is no transaction with this reference.');

@@ -1,0 +1,386 @@
+import { randomUUID } from 'node:crypto';
+import { rows } from '../../src/database/connection';
+import { enter, serveApi, type Answered, type Party, type ServedApi } from '../support/api';
+import { createTestDatabase, type TestDatabase } from '../support/database';
+import { moveClock } from '../support/standing';
+
+/** A customer pays another, which the payee's bank asks for: what is taken, what is refused, who sees it. */
+
+interface Customer {
+  customerId: string;
+  lookupID: string;
+}
+
+let database: TestDatabase;
+let api: ServedApi;
+let payeeBank: Party;
+let payerBank: Party;
+let payee: Customer;
+let payer: Customer;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  api = await serveApi(database.db, { settings: { RATE_LIMIT_CALLER: '500/1000' } });
+});
+afterAll(async () => {
+  await api.close();
+  await database.drop();
+});
+
+beforeEach(async () => {
+  [payeeBank, payerBank] = await Promise.all([enter(api, 'bank'), enter(api, 'bank')]);
+  [payee, payer] = await Promise.all([onboard(payeeBank, 'Ngozi Umeh'), onboard(payerBank, 'Ada Obi')]);
+});
+
+async function onboard(bank: Party, accountName: string): Promise<Customer> {
+  const { body } = await bank.send('POST', '/v1/bank/customers', {
+    customers: [
+      {
+        clientRef: randomUUID(),
+        firstname: 'Given',
+        lastname: 'Family',
+        accountName,
+        email: `${randomUUID()}@example.com`,
+        country: 'NG',
+        accountNumber: String(Math.floor(Math.random() * 1e10)).padStart(10, '1'),
+      },
+    ],
+  });
+  const [customer] = (body.data?.['customers'] ?? []) as Customer[];
+  if (!customer) throw new Error(JSON.stringify(body));
+  return customer;
+}
+
+interface Item {
+  statusCode: number;
+  billingRequestId: string;
+  reference: string;
+}
+
+const bodyOf = (more: object = {}) => ({
+  lookupIDs: [payer.lookupID],
+  payee: { lookupID: payee.lookupID },
+  amount: 12.5,
+  currency: 'NGN',
+  description: 'Rent',
+  ...more,
+});
+
+const ask = (more: object = {}, by = payeeBank): Promise<Answered> =>
+  by.send('POST', '/v1/customer/bill', bodyOf(more));
+
+async function asked(more: object = {}): Promise<Item> {
+  const { status, body } = await ask(more);
+  const [item] = body as unknown as Item[];
+  if (status !== 201 || !item) throw new Error(`${status} ${JSON.stringify(body)}`);
+  return item;
+}
+
+const answer = (billingRequestId: string, more: object, by = payerBank) =>
+  by.send('POST', '/v1/billing/bank-response', { billingRequestId, ...more });
+
+/** What a party has been told of payments, by its feed. */
+async function told(party: Party): Promise<{ webhookType: string; item: Record<string, unknown> }[]> {
+  const { body } = await party.send('GET', '/v1/events');
+  const events = body.data?.['events'] as { webhookType: string; data: Record<string, unknown>[] }[];
+  return events
+    .filter(({ webhookType }) => webhookType.startsWith('billing.'))
+    .flatMap(({ webhookType, data }) => data.map((item) => ({ webhookType, item })));
+}
+
+const typesTold = async (party: Party) => (await told(party)).map(({ webhookType }) => webhookType);
+
+async function transactions(party: Party, query = '') {
+  const { body } = await party.send('GET', `/v1/transaction-history${query}`);
+  return body.data as { transactions: Record<string, unknown>[]; total: number };
+}
+
+async function pathsRefused(refused: Promise<Answered>): Promise<string[] | undefined> {
+  const { status, body } = await refused;
+  expect(status).toBe(400);
+  return body.errors?.map(({ path }) => path);
+}
+
+describe('a bank that bills for a customer of its own', () => {
+  test('has the payer’s bank asked, who is told whom the money is for, and of no merchant', async () => {
+    const item = await asked();
+
+    expect(item).toMatchObject({ statusCode: 201, entityId: payeeBank.entityId, phrase: payer.lookupID });
+    expect(await told(payerBank)).toEqual([
+      {
+        webhookType: 'billing.request',
+        item: {
+          billingRequestId: item.billingRequestId,
+          sequence: 1,
+          reference: item.reference,
+          approvalRequired: true,
+          amount: 12.5,
+          currency: 'NGN',
+          description: 'Rent',
+          customerId: payer.customerId,
+          customerEmail: expect.stringContaining('@example.com') as string,
+          lookupID: payer.lookupID,
+          payee: { bankId: payeeBank.entityId, lookupID: payee.lookupID, name: 'Ngozi Umeh' },
+          dueDate: expect.any(String) as string,
+        },
+      },
+    ]);
+    expect(await told(payeeBank)).toEqual([]);
+  });
+
+  test('hears whom to credit once the payer’s bank has debited, and of the payer no more than their bank', async () => {
+    const { billingRequestId, reference } = await asked();
+    const { status, body } = await answer(billingRequestId, { bankTransactionId: 'debit-1' });
+
+    expect([status, body.data]).toEqual([200, { billingRequestId, status: 'successful' }]);
+    expect(await told(payeeBank)).toEqual([
+      {
+        webhookType: 'billing.credit',
+        item: {
+          billingRequestId,
+          sequence: 2,
+          reference,
+          amount: 12.5,
+          currency: 'NGN',
+          lookupID: payee.lookupID,
+          payerBankId: payerBank.entityId,
+          bankTransactionId: 'debit-1',
+        },
+      },
+    ]);
+    expect(await typesTold(payerBank)).toEqual(['billing.request']);
+  });
+
+  test.each([
+    [{ action: 'deny' }, 'denied'],
+    [{ action: 'suspended' }, 'suspended'],
+    [{ declineReason: 'insufficient_funds' }, 'insufficient_funds'],
+  ])('hears that the payer declines: %j', async (refusal, declineReason) => {
+    const { billingRequestId, reference } = await asked();
+    await answer(billingRequestId, refusal);
+
+    expect(await told(payeeBank)).toEqual([
+      {
+        webhookType: 'billing.response',
+        item: {
+          billingRequestId,
+          sequence: 2,
+          reference,
+          lookupID: payer.lookupID,
+          amount: 12.5,
+          currency: 'NGN',
+          customerAction: 'declined',
+          status: 'declined',
+          declineReason,
+          scheduleId: null,
+        },
+      },
+    ]);
+  });
+
+  test('is asked for nothing more by an approval for good: there is nobody to have it', async () => {
+    const { billingRequestId } = await asked();
+    const { status } = await answer(billingRequestId, {
+      action: 'approve_recurring',
+      bankTransactionId: 'debit-1',
+    });
+
+    expect(status).toBe(200);
+    const { body } = await payerBank.send('GET', '/v1/bank/customer-decisions');
+    expect(body.data).toMatchObject({ decisions: [], total: 0 });
+  });
+
+  test('is held to its own window, by its own clock: a late answer gets 409', async () => {
+    const { billingRequestId } = await asked();
+    await moveClock(api.deps.db, payerBank.entityId, '1 hour');
+    const other = await asked();
+    expect((await answer(other.billingRequestId, { bankTransactionId: 'debit-1' })).status).toBe(200);
+    await moveClock(api.deps.db, payeeBank.entityId, '1 hour');
+
+    const { status, body } = await answer(billingRequestId, { bankTransactionId: 'debit-2' });
+
+    expect([status, body.data]).toEqual([409, { billingRequestId, status: 'declined' }]);
+    expect((await typesTold(payeeBank)).toSorted()).toEqual(['billing.credit', 'billing.response']);
+    expect(await typesTold(payerBank)).toEqual(['billing.request', 'billing.request', 'billing.closed']);
+  });
+
+  test('gets an answer for each payer, in the order that it named them', async () => {
+    const second = await onboard(payerBank, 'Bola Ade');
+    const { status, body } = await ask({
+      lookupIDs: ['no-such-person-here-11', payer.lookupID, payee.lookupID, second.lookupID.toUpperCase()],
+    });
+
+    expect(status).toBe(201);
+    expect((body as unknown as Item[]).map(({ statusCode }) => statusCode)).toEqual([404, 201, 400, 201]);
+    expect((await told(payerBank)).map(({ item }) => item['customerId'])).toEqual([
+      payer.customerId,
+      second.customerId,
+    ]);
+  });
+
+  test('whose key comes again gets the first answer, and the payer is asked once', async () => {
+    const key = { 'idempotency-key': randomUUID() };
+    const first = await payeeBank.send('POST', '/v1/customer/bill', bodyOf(), key);
+    const again = await payeeBank.send('POST', '/v1/customer/bill', bodyOf(), key);
+
+    expect(again.body).toEqual(first.body);
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    expect(await typesTold(payerBank)).toEqual(['billing.request']);
+  });
+
+  test('may ask one of its own customers to pay another', async () => {
+    const neighbour = await onboard(payeeBank, 'Bola Ade');
+    const { billingRequestId } = await asked({ lookupIDs: [neighbour.lookupID] });
+    await answer(billingRequestId, { bankTransactionId: 'debit-1' }, payeeBank);
+
+    expect(await typesTold(payeeBank)).toEqual(['billing.request', 'billing.credit']);
+    expect(await transactions(payeeBank)).toMatchObject({
+      total: 1,
+      transactions: [{ billingRequestId, bankId: payeeBank.entityId, payeeBankId: payeeBank.entityId }],
+    });
+  });
+});
+
+describe('a payment between customers is refused', () => {
+  test('to oneself', async () => {
+    const { status, body } = await ask({ lookupIDs: [payee.lookupID] });
+
+    expect([status, body.success]).toEqual([400, false]);
+  });
+
+  test('to another bank’s customer just as to nobody', async () => {
+    const toOthers = await ask({ payee: { lookupID: payer.lookupID } });
+    const toNobody = await ask({ payee: { lookupID: 'no-such-person-here-11' } });
+
+    expect(toOthers.status).toBe(404);
+    expect(toOthers.body).toEqual(toNobody.body);
+    expect(await typesTold(payerBank)).toEqual([]);
+  });
+
+  test('from nobody', async () => {
+    expect((await ask({ lookupIDs: ['no-such-person-here-11'] })).status).toBe(404);
+  });
+
+  test('where a bank names no payee, and where it sends paymentIDs', async () => {
+    expect(await pathsRefused(ask({ payee: undefined }))).toEqual(['payee']);
+    expect(await pathsRefused(ask({ payee: {} }))).toEqual(['payee.lookupID']);
+    expect(await pathsRefused(ask({ paymentIDs: ['x'], lookupIDs: undefined, amount: 0 }))).toEqual(
+      expect.arrayContaining(['lookupIDs', 'amount', 'paymentIDs']),
+    );
+    expect(await pathsRefused(ask({ payee: { lookupID: payee.lookupID, name: 'Ngozi' } }))).toEqual([
+      'payee.name',
+    ]);
+  });
+
+  test('where a merchant asks for it, and a provider may not even try', async () => {
+    const [merchant, provider] = await Promise.all([enter(api, 'merchant'), enter(api, 'provider')]);
+
+    expect(await pathsRefused(ask({}, merchant))).toEqual(['payee']);
+    expect((await ask({}, provider)).status).toBe(403);
+    expect(await typesTold(payerBank)).toEqual([]);
+  });
+});
+
+describe('a payment between customers is seen', () => {
+  test('by both banks alike, in the history, its details and by its id', async () => {
+    const { billingRequestId, reference } = await asked();
+    await answer(billingRequestId, { bankTransactionId: 'debit-1' });
+
+    const [ofPayee, ofPayer] = [await transactions(payeeBank), await transactions(payerBank)];
+    expect(ofPayee.transactions).toEqual([
+      expect.objectContaining({
+        reference,
+        type: 'charge',
+        status: 'successful',
+        amount: 12.5,
+        customerId: payer.customerId,
+        merchantId: null,
+        bankId: payerBank.entityId,
+        bankTransactionId: 'debit-1',
+        payeeBankId: payeeBank.entityId,
+        payeeLookupID: payee.lookupID,
+      }),
+    ]);
+    expect(ofPayer).toEqual(ofPayee);
+
+    for (const bank of [payeeBank, payerBank]) {
+      const details = await bank.send('GET', `/v1/transaction-details?reference=${reference}`);
+      expect(details.body.data).toMatchObject({
+        reference,
+        events: [
+          { type: 'billing_request.accepted', cause: 'bank' },
+          { type: 'billing_request.successful', cause: 'bank' },
+        ],
+      });
+      const shown = await bank.send('GET', `/v1/billing/requests/${billingRequestId}`);
+      expect(shown.body.data).toMatchObject({
+        billingRequestId,
+        entityId: payeeBank.entityId,
+        bankId: payerBank.entityId,
+        lookupID: payer.lookupID,
+        payee: { bankId: payeeBank.entityId, lookupID: payee.lookupID },
+        bankTransactionId: 'debit-1',
+      });
+      const csv = await fetch(`${api.url}/v1/transaction-history?format=csv`, {
+        headers: { authorization: `Bearer ${bank.token}` },
+      });
+      const [header = '', line = '', ...rest] = (await csv.text()).split('\r\n');
+      const cells = Object.fromEntries(header.split(',').map((name, i) => [name, line.split(',')[i]]));
+      expect(cells).toMatchObject({ reference, merchantId: '', payeeLookupID: payee.lookupID });
+      expect(rest).toEqual(['']);
+    }
+  });
+
+  test('by the filters for either customer, and by none for a merchant', async () => {
+    const { reference } = await asked();
+
+    for (const bank of [payeeBank, payerBank]) {
+      for (const found of [
+        `customerId=${payee.customerId}`,
+        `customerId=${payer.customerId}`,
+        'type=charge',
+      ]) {
+        expect((await transactions(bank, `?${found}`)).transactions).toEqual([
+          expect.objectContaining({ reference }),
+        ]);
+      }
+      expect(await transactions(bank, `?merchantId=${bank.entityId}`)).toMatchObject({ total: 0 });
+    }
+  });
+
+  test('by nobody else, and answered by the payer’s bank alone', async () => {
+    const { billingRequestId, reference } = await asked();
+    const [stranger, merchant] = await Promise.all([enter(api, 'bank'), enter(api, 'merchant')]);
+
+    for (const party of [stranger, merchant]) {
+      expect((await party.send('GET', `/v1/billing/requests/${billingRequestId}`)).status).toBe(404);
+      expect((await party.send('GET', `/v1/transaction-details?reference=${reference}`)).status).toBe(404);
+      expect(await transactions(party)).toMatchObject({ total: 0 });
+      expect(await told(party)).toEqual([]);
+    }
+    for (const bank of [stranger, payeeBank]) {
+      expect((await answer(billingRequestId, { bankTransactionId: 'mine' }, bank)).status).toBe(404);
+    }
+    expect((await answer(billingRequestId, { bankTransactionId: 'debit-1' })).status).toBe(200);
+    const refund = await merchant.send('POST', '/v1/refunds/initiate', { reference });
+    expect(refund.status).toBe(404);
+  });
+});
+
+test('the database keeps a charge from being a merchant’s and a payee’s at once', async () => {
+  const { billingRequestId } = await asked();
+  const { entityId } = await enter(api, 'merchant');
+
+  await expect(
+    rows(
+      api.deps.db,
+      `INSERT INTO billing_requests (id, transaction_id, reference, batch_id, merchant_id, customer_id, bank_id, lookup_id,
+         amount, currency, description, approval_required, expires_at, workflow_id, created_at, payee_customer_id,
+         payee_bank_id, payee_lookup_id)
+       SELECT 'brq_2', 'txn_2', 'R2', batch_id, :entityId, customer_id, bank_id, lookup_id, amount, currency, description,
+         approval_required, expires_at, workflow_id, created_at, payee_customer_id, payee_bank_id, payee_lookup_id
+       FROM billing_requests WHERE id = :billingRequestId`,
+      { billingRequestId, entityId },
+    ),
+  ).rejects.toMatchObject({ constraint: 'billing_requests_merchant_or_payee' });
+});
