@@ -31,15 +31,22 @@ export function parseJson(bytes: Uint8Array): unknown {
   return value;
 }
 
-/** Tokens of a text that is known to be valid JSON; a string that a colon follows is a key. */
-const TOKEN = /[{}[\]]|("(?:[^"\\]|\\.)*")(\s*:)?|(-?\d[\d.eE+-]*)/gs;
+/** Tokens of a text that is known to be valid JSON; of a string only its beginning, for it may be of any length. */
+const TOKEN = /[{}[\]"]|-?\d[\d.eE+-]*/g;
+const COLON = /\s*:/y;
 
 function structuralProblems(text: string): Problem[] {
   const problems: Problem[] = [];
   /** Keys seen in each object that is open; undefined stands for an array. */
   const open: (Set<string> | undefined)[] = [];
   let latestKey = 'body';
-  for (const [token, string, colon, number] of text.matchAll(TOKEN)) {
+  let at = 0;
+  for (;;) {
+    TOKEN.lastIndex = at;
+    const found = TOKEN.exec(text);
+    if (!found) return problems;
+    const [token] = found;
+    at = token === '"' ? endOfString(text, found.index) : TOKEN.lastIndex;
     if (token === '{' || token === '[') {
       open.push(token === '{' ? new Set() : undefined);
       if (open.length > MAX_DEPTH) {
@@ -47,19 +54,36 @@ function structuralProblems(text: string): Problem[] {
       }
     } else if (token === '}' || token === ']') {
       open.pop();
-    } else if (string !== undefined && colon !== undefined) {
-      const key = JSON.parse(string) as string;
+    } else if (token !== '"') {
+      if (!isReadExactly(token)) {
+        problems.push({ path: latestKey, message: 'has more digits than a JSON number keeps' });
+      }
+    } else if (isFollowedByColon(text, at)) {
+      const key = JSON.parse(text.slice(found.index, at)) as string;
       const keys = open.at(-1);
       if (keys?.has(key)) problems.push({ path: key.slice(0, 100), message: 'occurs twice in one object' });
       else if (key === '__proto__') problems.push({ path: key, message: 'is not a known field' });
       keys?.add(key);
       latestKey = key.slice(0, 100);
-    } else if (number !== undefined && !isReadExactly(number)) {
-      problems.push({ path: latestKey, message: 'has more digits than a JSON number keeps' });
     }
     if (problems.length >= MAX_PROBLEMS) return problems;
   }
-  return problems;
+}
+
+/** Not by a regular expression: one that knows escapes needs stack for each, and there may be millions. */
+function endOfString(text: string, start: number): number {
+  for (let at = start + 1; ; at++) {
+    at = text.indexOf('"', at);
+    let escapes = 0;
+    while (text[at - 1 - escapes] === '\\') escapes++;
+    if (escapes % 2 === 0) return at + 1;
+  }
+}
+
+/** A string that a colon follows is a key. */
+function isFollowedByColon(text: string, at: number): boolean {
+  COLON.lastIndex = at;
+  return COLON.test(text);
 }
 
 /** The same text for every spelling of the same value: keys in order, no space. */

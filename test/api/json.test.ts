@@ -43,6 +43,12 @@ describe('a JSON body', () => {
     expect(() => parse('['.repeat(120_000) + ']'.repeat(120_000))).toThrow(refusal({ path: 'body' }));
   });
 
+  it.each(['x', '\\n', '\\"', '1'])('may be one text of sixteen million characters, made of %s', (piece) => {
+    const text = `{"a":"${piece.repeat(16_000_000 / piece.length)}"}`;
+    expect((parse(text) as { a: string }).a).toHaveLength(16_000_000 / piece.length);
+    expect(() => parse(text.replace('{', '{"a":1,'))).toThrow(refusal({ path: 'a' }));
+  });
+
   it.each([['{'], [''], ['{"a":1,}'], ["{'a':1}"], ['NaN'], ['{"secret":"4111-1111" x}']])(
     'that is broken is refused without quoting it: %s',
     (text) => {
