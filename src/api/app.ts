@@ -18,12 +18,11 @@ import {
   byEmail,
   changeCustomer,
   customersQuery,
-  onboardCustomers,
-  onboardingBody,
   oneCustomer,
   showCustomers,
   updateBody,
 } from './customer';
+import * as migration from './customer-migration';
 import {
   decisionBody,
   decisionPath,
@@ -96,22 +95,20 @@ const BANK = { roles: ['bank'], limit: 'caller' } as const;
 /** A merchant, and whoever acts for it. */
 const BILLERS = { roles: ['merchant', 'provider'], limit: 'caller' } as const;
 
+const BATCH = '/v1/bank/customers/batches/:batchId';
+
 /** The whole API on one page. Each entry: who may call it, which bucket pays, what it takes, what does it. */
 export function routes(deps: ApiDeps): Route[] {
   return [
     route(
       'post',
       '/v1/bank/customers',
-      {
-        roles: ['bank'],
-        limit: 'caller',
-        body: onboardingBody,
-        bodyLimitBytes: 16 * 1024 * 1024,
-        status: 201,
-        idempotent: true,
-      },
-      onboardCustomers,
+      { ...BANK, receive: migration.batchReceiver(), status: 201, idempotent: true },
+      migration.onboardCustomers,
     ),
+    route('get', BATCH, { ...BANK, params: migration.batchPath }, migration.showBatch),
+    route('get', `${BATCH}/customers.csv`, { ...BANK, params: migration.batchPath }, migration.customersFile),
+    route('get', `${BATCH}/failures.csv`, { ...BANK, params: migration.batchPath }, migration.failuresFile),
     route('get', '/v1/bank/customers', { ...BANK, query: customersQuery }, showCustomers),
     route('patch', '/v1/bank/customer', { ...BANK, body: updateBody, query: oneCustomer }, changeCustomer),
     route(

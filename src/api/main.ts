@@ -2,6 +2,7 @@ import type { Server } from 'node:http';
 import type { Logger } from 'pino';
 import { ConfigError, readConfig, requireServers } from '../config';
 import { openDatabase, type Database } from '../database/connection';
+import { deleteAbandoned } from '../database/customer-migration';
 import { expireKeys } from '../database/idempotency';
 import { KeyringError, readKeyring } from '../database/keyring';
 import { deleteFullBuckets } from '../database/rate-limit';
@@ -11,7 +12,6 @@ import { lazyClient } from '../temporal/connection';
 import { temporalProblems } from '../temporal/readiness';
 import { createRelay } from '../temporal/relay';
 import { createApp } from './app';
-import { createTokenBuckets } from './rate-limit';
 
 /**
  * The API process. It starts and accepts work while Temporal is away, and answers 503 while Postgres is.
@@ -43,7 +43,6 @@ async function main(): Promise<void> {
     config,
     db,
     ring,
-    buckets: createTokenBuckets(db),
     log,
     readiness: async () => (await Promise.all([databaseProblems(db), temporalProblems(temporal)])).flat(),
     afterCommit: () => relay.kick(),
@@ -94,8 +93,8 @@ async function sweep(db: Database, log: Logger): Promise<void> {
   try {
     let more = true;
     for (let round = 0; more && round < SWEEP_ROUNDS; round++) {
-      const [keys, buckets] = await Promise.all([expireKeys(db), deleteFullBuckets(db)]);
-      more = keys || buckets;
+      const swept = await Promise.all([expireKeys(db), deleteFullBuckets(db), deleteAbandoned(db)]);
+      more = swept.includes(true);
     }
   } catch (error) {
     log.warn({ err: error }, 'what has expired is left for the next sweep');

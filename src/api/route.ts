@@ -51,7 +51,14 @@ interface RouteOptions<Body, Query, Params> {
   status?: number;
   /** The route takes an `Idempotency-Key`. */
   idempotent?: boolean;
-  bodyLimitBytes?: number;
+  /** Reads and checks the body as it arrives, in place of `body`, for which it is whole in memory. */
+  receive?: (req: Request, deps: ApiDeps) => Promise<Received<Body>>;
+}
+
+/** A body, with the blind index of its canonical form, by which a repeat of the request is told. */
+export interface Received<Body> {
+  body: Body;
+  index: Buffer;
 }
 
 type Method = 'get' | 'post' | 'put' | 'patch';
@@ -85,15 +92,18 @@ export function serve(deps: ApiDeps, authenticate: Authenticate, one: Route): Re
       throw new Failure('role_not_allowed', `A ${caller.role} may not call this endpoint`);
     }
 
-    const input = options.body && (await readJsonBody(req, res, options.bodyLimitBytes ?? BODY_LIMIT_BYTES));
+    const received = await options.receive?.(req, deps);
+    const input = options.body && (await readJsonBody(req, res, BODY_LIMIT_BYTES));
     const key = options.idempotent ? readIdempotencyKey(req) : undefined;
     const { body, query } = checkAll(options, caller.role, input, req.originalUrl);
+    const index = () =>
+      received?.index ?? deps.ring.blindIndex('idempotency.body', canonicalJson(input ?? null));
     const params = readPath(options.params, req.params);
 
     const status = options.status ?? 200;
     const outcome = await one.handle({
       caller,
-      body,
+      body: received ? received.body : body,
       query,
       params,
       prefersCsv: req.accepts(['json', 'csv']) === 'csv',
@@ -104,7 +114,7 @@ export function serve(deps: ApiDeps, authenticate: Authenticate, one: Route): Re
           deps,
           key === undefined
             ? undefined
-            : { callerId: caller.entityId, path: req.path, key, body: canonicalJson(input ?? null) },
+            : { callerId: caller.entityId, path: req.path, key, bodyIndex: index() },
           async (trx) => replyOf(await work(trx), status),
         ),
     });

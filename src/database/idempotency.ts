@@ -12,8 +12,8 @@ export interface KeyedRequest {
   /** Path of the request as it was called. */
   path: string;
   key: string;
-  /** The body in canonical form; only a keyed fingerprint of it is stored. */
-  body: string;
+  /** Of the body in canonical form; nothing else of it is stored. */
+  bodyIndex: Buffer;
 }
 
 export interface StoredAnswer {
@@ -53,7 +53,7 @@ export async function claimKey(trx: Transaction, ring: Keyring, request: KeyedRe
   if (!found?.requestHash || found.status === null || !found.sealed) {
     return { outcome: found?.locked ? 'new' : 'running' };
   }
-  if (!found.requestHash.equals(hashOf(ring, request))) return { outcome: 'other_body' };
+  if (!found.requestHash.equals(request.bodyIndex)) return { outcome: 'other_body' };
   const body = JSON.parse(open(ring, found.sealed, placeOf(request))) as unknown;
   return { outcome: 'done', answer: { status: found.status, body } };
 }
@@ -85,7 +85,7 @@ export async function storeAnswer(
      RETURNING k.key`,
     {
       ...identity(request),
-      hash: hashOf(ring, request),
+      hash: request.bodyIndex,
       status: answer.status,
       answer: sealed(answer.body),
       secretFree: secretFree === undefined ? null : sealed(secretFree),
@@ -125,10 +125,6 @@ export async function expireKeys(db: Executor): Promise<boolean> {
 
 function identity({ callerId, path, key }: KeyedRequest) {
   return { callerId, path, key };
-}
-
-function hashOf(ring: Keyring, request: KeyedRequest): Buffer {
-  return ring.blindIndex('idempotency.body', request.body);
 }
 
 function placeOf({ callerId, path, key }: KeyedRequest): SealedPlace {

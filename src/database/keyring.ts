@@ -21,6 +21,8 @@ export interface Keyring {
    * without the key nobody can tell which value it was, nor try them all.
    */
   blindIndex(purpose: IndexPurpose, value: string): Buffer;
+  /** The same, of a value that comes in parts. */
+  blindIndexOfParts(purpose: IndexPurpose): { add(part: string): void; end(): Buffer };
 }
 
 type IndexPurpose =
@@ -66,13 +68,19 @@ export function readKeyring(text: string): Keyring {
     return key;
   }
 
+  function indexer(purpose: IndexPurpose) {
+    const key = derive(oldest, `blind-index/${purpose}`, KEY_BYTES);
+    if (key === undefined) throw new KeyringError('ASSENT_KEYS: no key');
+    return createHmac('sha256', key);
+  }
+
   return {
     current: kids[0],
     derive,
-    blindIndex(purpose, value) {
-      const key = derive(oldest, `blind-index/${purpose}`, KEY_BYTES);
-      if (key === undefined) throw new KeyringError('ASSENT_KEYS: no key');
-      return createHmac('sha256', key).update(value).digest();
+    blindIndex: (purpose, value) => indexer(purpose).update(value).digest(),
+    blindIndexOfParts(purpose) {
+      const parts = indexer(purpose);
+      return { add: (part) => void parts.update(part), end: () => parts.digest() };
     },
   };
 }

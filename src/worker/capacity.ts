@@ -22,3 +22,12 @@ export const WEBHOOKS: Partial<WorkerOptions> = {
   maxConcurrentActivityTaskPolls: 20,
   maxCachedWorkflows: 200,
 };
+
+/**
+ * Pages of customers, each a transaction of some ten milliseconds that is nobody's to wait for: two at a time leave
+ * the other connections to Postgres, of which there are eight, to the charges.
+ */
+export const BULK: Partial<WorkerOptions> = {
+  maxConcurrentActivityTaskExecutions: 2,
+  maxConcurrentActivityTaskPolls: 2,
+};

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { createBillingRequestActivities } from '../activities/billing-request';
+import { createCustomerMigrationActivities } from '../activities/customer-migration';
 import { createIntentActivities } from '../activities/intent';
 import { createRecurringActivities } from '../activities/recurring';
 import { createRefundActivities } from '../activities/refund';
@@ -14,9 +15,9 @@ import { readKeyring } from '../database/keyring';
 import { createLogger } from '../log';
 import { connectionOptions, lazyClient } from '../temporal/connection';
 import { createRelay } from '../temporal/relay';
-import { TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../workflows/messages';
+import { BULK_TASK_QUEUE, TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../workflows/messages';
 import { BUNDLE_PATH } from './bundle';
-import { BILLING, WEBHOOKS } from './capacity';
+import { BILLING, BULK, WEBHOOKS } from './capacity';
 import { effectFailures } from './effect-failure';
 import { runTogether, stopAll } from './run';
 import { sdkLogger } from './sdk-log';
@@ -45,32 +46,29 @@ async function main(): Promise<void> {
   const db = openDatabase(config.DATABASE_URL, config.DATABASE_POOL);
   const relay = createRelay(db, lazyClient(config), log);
   const connector = createWebhookConnector({ allowPrivate: config.ALLOW_PRIVATE_WEBHOOKS });
-  const webhooks = createWebhookActivities({ db, keyring, config, connector, relay, log });
-  const tell = (carrier: string) => webhooks.deliverFirstAttempts(carrier);
   const activities = {
-    ...createBillingRequestActivities(db, keyring, tell),
-    ...createIntentActivities(db, keyring, tell),
-    ...createRecurringActivities(db, keyring, recurringRules(config), tell),
-    ...createRefundActivities(db, keyring, config.NETWORK_TIMEZONE, tell),
+    ...createBillingRequestActivities(db, keyring),
+    ...createCustomerMigrationActivities(db, keyring),
+    ...createIntentActivities(db, keyring),
+    ...createRecurringActivities(db, keyring, recurringRules(config)),
+    ...createRefundActivities(db, keyring, config.NETWORK_TIMEZONE),
     ...createSandboxClockActivities(db, relay, config.CLOCK_WAIT_S),
-    ...webhooks,
+    ...createWebhookActivities({ db, keyring, config, connector, relay, log }),
   };
 
   const connection = await connect(config);
-  const shared: Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath' | 'activities' | 'connection'> = {
-    connection,
-    activities,
-    ...(existsSync(BUNDLE_PATH)
-      ? { workflowBundle: { codePath: BUNDLE_PATH } }
-      : { workflowsPath: require.resolve('../workflows') }),
-  };
+  const workflows: Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'> = existsSync(BUNDLE_PATH)
+    ? { workflowBundle: { codePath: BUNDLE_PATH } }
+    : { workflowsPath: require.resolve('../workflows') };
   const workers = await Promise.all(
     [
-      { taskQueue: TASK_QUEUE, ...BILLING },
-      { taskQueue: WEBHOOK_TASK_QUEUE, ...WEBHOOKS },
+      { taskQueue: TASK_QUEUE, ...workflows, ...BILLING },
+      { taskQueue: WEBHOOK_TASK_QUEUE, ...workflows, ...WEBHOOKS },
+      { taskQueue: BULK_TASK_QUEUE, ...BULK },
     ].map((own) =>
       Worker.create({
-        ...shared,
+        connection,
+        activities,
         ...own,
         namespace: config.TEMPORAL_NAMESPACE,
         interceptors: { activity: [() => ({ inbound: effectFailures })] },

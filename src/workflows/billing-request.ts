@@ -5,12 +5,16 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { BillingRequestActivities } from '../activities/billing-request';
-import { local, tellUnlessTold } from './local';
+import type { WebhookActivities } from '../activities/webhook';
+import { local } from './local';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
 import { listenForWakes } from './wake';
 
 const { settleRequests } = proxyLocalActivities<BillingRequestActivities>(
-  local('Close what ran out of time; tell who has to hear; see what is still open'),
+  local('Close what ran out of time; see what is still open'),
+);
+const { deliverFirstAttempts } = proxyLocalActivities<WebhookActivities>(
+  local('First attempt of each new webhook'),
 );
 
 /**
@@ -24,9 +28,8 @@ export async function billingRequest(billingRequestIds: string[]): Promise<void>
   const wakes = listenForWakes();
   for (;;) {
     wakes.look();
-    const look = await settleRequests(billingRequestIds, workflowId);
-    const { open, status, nextClose } = look;
-    await tellUnlessTold(look, workflowId);
+    const { open, status, nextClose } = await settleRequests(billingRequestIds);
+    await deliverFirstAttempts(workflowId);
     if (nextClose === null) {
       setCurrentDetails(`${status}: every charge of this call has ended.`);
       upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.status, value: status }]);

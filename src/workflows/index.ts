@@ -1,4 +1,5 @@
 export { billingRequest } from './billing-request';
+export { customerMigration } from './customer-migration';
 export { intent } from './intent';
 export { recurring } from './recurring';
 export { refund } from './refund';

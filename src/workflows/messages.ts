@@ -7,6 +7,8 @@
 export const TASK_QUEUE = 'assent';
 /** Webhook retries, whose receivers may take seconds each, run beside the charges and not before them. */
 export const WEBHOOK_TASK_QUEUE = 'assent-webhook';
+/** Activities of the bulk import, few at a time, so that the charges keep the connections to Postgres. */
+export const BULK_TASK_QUEUE = 'assent-bulk';
 
 /** Names of the workflow types, as registered with the worker and shown to operators. */
 export const WORKFLOW_TYPE = {
@@ -16,6 +18,7 @@ export const WORKFLOW_TYPE = {
   refund: 'refund',
   webhookDelivery: 'webhookDelivery',
   sandboxClock: 'sandboxClock',
+  customerMigration: 'customerMigration',
 } as const;
 
 /** A workflow's id follows from the business id, so that starting it twice is harmless. */
@@ -27,6 +30,7 @@ export const workflowId = {
   refund: (refundId: string) => `refund/${refundId}`,
   webhookDelivery: (deliveryId: string) => `webhook-delivery/${deliveryId}`,
   sandboxClock: (ownerId: string, advanceId: string) => `sandbox-clock/${ownerId}/${advanceId}`,
+  customerBatch: (batchId: string) => `customer-batch/${batchId}`,
 } as const;
 
 /**

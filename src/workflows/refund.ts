@@ -5,12 +5,16 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { RefundActivities } from '../activities/refund';
-import { local, tellUnlessTold } from './local';
+import type { WebhookActivities } from '../activities/webhook';
+import { local } from './local';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
 import { listenForWakes } from './wake';
 
 const { settleRefund } = proxyLocalActivities<RefundActivities>(
-  local('Remind the bank if it is late; tell who has to hear; see whether it has answered'),
+  local('Remind the bank if it is late; see whether it has answered'),
+);
+const { deliverFirstAttempts } = proxyLocalActivities<WebhookActivities>(
+  local('First attempt of each new webhook'),
 );
 
 /**
@@ -24,9 +28,8 @@ export async function refund(refundId: string): Promise<void> {
   const wakes = listenForWakes();
   for (;;) {
     wakes.look();
-    const look = await settleRefund(refundId, workflowId);
-    const { status, next } = look;
-    await tellUnlessTold(look, workflowId);
+    const { status, next } = await settleRefund(refundId);
+    await deliverFirstAttempts(workflowId);
     if (next === null) {
       setCurrentDetails(`The refund is ${status}.`);
       upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.status, value: status }]);

@@ -3,7 +3,6 @@ import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { createApp } from '../../src/api/app';
 import type { ApiDeps } from '../../src/api/deps';
-import { createTokenBuckets } from '../../src/api/rate-limit';
 import { readConfig } from '../../src/config';
 import { createEntity, type EntityCredentials, type NewEntity } from '../../src/database/entity';
 import type { Database } from '../../src/database/connection';
@@ -53,7 +52,6 @@ export async function serveApi(
     config: readConfig(settings ?? {}),
     db,
     ring: sharedRing,
-    buckets: createTokenBuckets(db),
     log: pino(
       { serializers: { err: describeError } },
       { write: (line: string) => void log.push(JSON.parse(line) as Record<string, unknown>) },

@@ -225,7 +225,7 @@ async function newsOf(server: PartyControl, type: string, about: string): Promis
     `${type} of ${about}`,
     (event) =>
       event.type === type &&
-      [event.item['intentId'], event.item['billingRequestId'], event.item['refundId']].includes(about),
+      ['intentId', 'billingRequestId', 'refundId', 'batchId'].some((name) => event.item[name] === about),
     NEWS_WITHIN_MS,
   );
   return item;

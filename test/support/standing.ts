@@ -1,7 +1,7 @@
 import { openAgreements } from '../../src/database/agreement';
 import { answerBillingRequest } from '../../src/database/billing-request-outcome';
 import { rows, type Database } from '../../src/database/connection';
-import { onboard } from '../../src/database/customer';
+import { onboardBatch } from '../../src/database/customer-migration';
 import { applyDecision } from '../../src/database/decision';
 import { createEntity, setEntityTrust, type EntityCredentials } from '../../src/database/entity';
 import type { Keyring } from '../../src/database/keyring';
@@ -41,11 +41,9 @@ export async function standingApproval(
     const bankId = bank.entityId;
     const merchantId = merchant.entityId;
     await setEntityTrust(trx, merchantId, 'trusted');
-    const { outcomes } = await onboard(trx, keyring, {
-      bankId,
-      failed: 0,
-      people: [
-        {
+    const { customers } = await onboardBatch(trx, keyring, bankId, [
+      {
+        person: {
           clientRef: 'c1',
           firstname: 'Ada',
           lastname: 'Obi',
@@ -54,10 +52,10 @@ export async function standingApproval(
           country: 'NG',
           accountNumber: '0123456789',
         },
-      ],
-    });
-    const [person] = outcomes;
-    if (!person || !('customerId' in person)) throw new Error('the customer could not be made');
+      },
+    ]);
+    const [person] = customers;
+    if (!person) throw new Error('the customer could not be made');
     const { customerId } = person;
     const currency = terms.currency ?? 'NGN';
     const [agreement] = await openAgreements(

@@ -1,0 +1,41 @@
+import type { Database } from '../database/connection';
+import { onboardNextPage, type BatchStatus } from '../database/customer-migration';
+import type { Keyring } from '../database/keyring';
+import { workflowId } from '../workflows/messages';
+
+interface MigrationProgress {
+  status: BatchStatus;
+  /** Entries behind it, onboarded or not. */
+  done: number;
+  total: number;
+  /** What became of these, in words. */
+  news: string;
+}
+
+export interface CustomerMigrationActivities {
+  /** Onboards the next page of the batch, if one is left, and says how far the batch has come. */
+  onboardPage(batchId: string): Promise<MigrationProgress>;
+}
+
+export function createCustomerMigrationActivities(
+  db: Database,
+  keyring: Keyring,
+): CustomerMigrationActivities {
+  return {
+    async onboardPage(batchId) {
+      const { status, summary } = await onboardNextPage(
+        db,
+        keyring,
+        batchId,
+        workflowId.customerBatch(batchId),
+      );
+      const { total, successful, failed, duplicates } = summary;
+      return {
+        status,
+        done: successful + failed + duplicates,
+        total,
+        news: `${successful} customers onboarded, ${failed} invalid, ${duplicates} duplicates`,
+      };
+    },
+  };
+}
