@@ -7,6 +7,7 @@ type Shape = 'textbook' | 'local' | 'sleeper';
 
 /** No-op workflows on the engine's own Temporal, with a worker of their own. */
 export class TemporalFloor {
+  private readonly asked = new Arrivals();
   private readonly finished = new Arrivals();
   private readonly ids: Record<Shape, string[]> = { textbook: [], local: [], sleeper: [] };
 
@@ -25,16 +26,22 @@ export class TemporalFloor {
     const environment = { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace };
     worker = await startChild('floor/worker.ts', environment, (said) => {
       const message = said as FloorMessage;
-      if (message !== 'ready') floor.finished.report(message.finished);
+      if (message === 'ready') return;
+      if ('asked' in message) floor.asked.report(message.asked);
+      else floor.finished.report(message.finished);
     });
     return floor;
   }
 
-  /** Runs them, `atOnce` at any time: each is started, signalled at once, and done when its last activity is. */
+  /**
+   * Runs them, `atOnce` at any time: each is started, signalled as soon as it has asked, as a bank answers that does
+   * not think, and done when its last activity is.
+   */
   async run(shape: 'textbook' | 'local', workflows: number, atOnce: number): Promise<void> {
     await inFlight(workflows, atOnce, async () => {
       const id = this.nextId(shape);
       const handle = await this.begin(shape, id);
+      await this.asked.of(id);
       await handle.signal('answered');
       await this.finished.of(id);
     });

@@ -11,16 +11,20 @@ export const FLOOR_TASK_QUEUE = 'bench-floor';
 
 export interface FloorActivities {
   step(): Promise<void>;
+  ask(unit: string): Promise<void>;
   finish(unit: string): Promise<void>;
 }
 
 /** What the process says to its owner. */
-export type FloorMessage = 'ready' | { finished: string };
+export type FloorMessage = 'ready' | { asked: string } | { finished: string };
 
 const say = (message: FloorMessage) => process.send?.(message);
 
 const activities: FloorActivities = {
   async step() {},
+  async ask(unit) {
+    say({ asked: unit });
+  },
   async finish(unit) {
     say({ finished: unit });
   },

@@ -44,7 +44,7 @@ async function charge(unit: string, activities: FloorActivities): Promise<void> 
     isAnswered = true;
   });
   await activities.step();
-  await activities.step();
+  await activities.ask(unit);
   await condition(() => isAnswered);
   await activities.finish(unit);
 }

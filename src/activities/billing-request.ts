@@ -3,6 +3,7 @@ import { openRequests } from '../database/billing-request-read';
 import type { Database } from '../database/connection';
 import type { Keyring } from '../database/keyring';
 import type { Moment } from '../domain/moment';
+import { telling, type Tell, type Told } from './telling';
 
 export interface SettledRequests {
   /** How many are still waiting for their bank. */
@@ -14,17 +15,22 @@ export interface SettledRequests {
 }
 
 export interface BillingRequestActivities {
-  /** Declines those of the requests whose window has passed, and says what is left to wait for. */
-  settleRequests(billingRequestIds: string[]): Promise<SettledRequests>;
+  /** Declines those of the requests whose window has passed, tells of it, and says what is left to wait for. */
+  settleRequests(billingRequestIds: string[], carrier: string): Promise<SettledRequests & Told>;
 }
 
-export function createBillingRequestActivities(db: Database, keyring: Keyring): BillingRequestActivities {
+export function createBillingRequestActivities(
+  db: Database,
+  keyring: Keyring,
+  tell: Tell,
+): BillingRequestActivities {
   return {
-    async settleRequests(billingRequestIds) {
-      const before = await openRequests(db, billingRequestIds);
-      if (before.due === 0) return before;
-      await db.transaction((trx) => closeExpiredRequests(trx, keyring, billingRequestIds));
-      return openRequests(db, billingRequestIds);
-    },
+    settleRequests: (billingRequestIds, carrier) =>
+      telling(tell, carrier, async () => {
+        const before = await openRequests(db, billingRequestIds);
+        if (before.due === 0) return before;
+        await db.transaction((trx) => closeExpiredRequests(trx, keyring, billingRequestIds));
+        return openRequests(db, billingRequestIds);
+      }),
   };
 }

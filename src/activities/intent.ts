@@ -3,6 +3,7 @@ import { closeExpiredIntent } from '../database/intent-outcome';
 import { intentState } from '../database/intent-read';
 import type { Keyring } from '../database/keyring';
 import type { Moment } from '../domain/moment';
+import { telling, type Tell, type Told } from './telling';
 
 interface SettledIntent {
   status: string;
@@ -11,17 +12,18 @@ interface SettledIntent {
 }
 
 export interface IntentActivities {
-  /** Declines the intent if its window has passed, and says what is left to wait for. */
-  settleIntent(intentId: string): Promise<SettledIntent>;
+  /** Declines the intent if its window has passed, tells of it, and says what is left to wait for. */
+  settleIntent(intentId: string, carrier: string): Promise<SettledIntent & Told>;
 }
 
-export function createIntentActivities(db: Database, keyring: Keyring): IntentActivities {
+export function createIntentActivities(db: Database, keyring: Keyring, tell: Tell): IntentActivities {
   return {
-    async settleIntent(intentId) {
-      const before = await intentState(db, intentId);
-      if (before.closes === null || before.closes.inMs > 0) return before;
-      await db.transaction((trx) => closeExpiredIntent(trx, keyring, intentId));
-      return intentState(db, intentId);
-    },
+    settleIntent: (intentId, carrier) =>
+      telling(tell, carrier, async () => {
+        const before = await intentState(db, intentId);
+        if (before.closes === null || before.closes.inMs > 0) return before;
+        await db.transaction((trx) => closeExpiredIntent(trx, keyring, intentId));
+        return intentState(db, intentId);
+      }),
   };
 }

@@ -3,16 +3,21 @@ import type { RecurringRules } from '../domain/recurring-step';
 import type { Database } from '../database/connection';
 import type { Keyring } from '../database/keyring';
 import { advanceSchedule, type ScheduleState } from '../database/recurring-advance';
+import { telling, type Tell, type Told } from './telling';
 
 export interface RecurringActivities {
-  /** Takes note of how the last charge ended, does all that is due, and says how long to wait. */
-  advance(scheduleId: string): Promise<ScheduleState>;
+  /** Takes note of how the last charge ended, does all that is due, tells of it, and says how long to wait. */
+  advance(scheduleId: string, carrier: string): Promise<ScheduleState & Told>;
 }
 
 export function createRecurringActivities(
   db: Database,
   keyring: Keyring,
   rules: BillingRules & RecurringRules,
+  tell: Tell,
 ): RecurringActivities {
-  return { advance: (scheduleId) => advanceSchedule(db, keyring, rules, scheduleId) };
+  return {
+    advance: (scheduleId, carrier) =>
+      telling(tell, carrier, () => advanceSchedule(db, keyring, rules, scheduleId)),
+  };
 }

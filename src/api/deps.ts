@@ -3,12 +3,14 @@ import type { Config } from '../config';
 import type { Database } from '../database/connection';
 import type { Keyring } from '../database/keyring';
 import type { Problem } from '../domain/failures';
+import type { TokenBuckets } from './rate-limit';
 
 /** What the API works with; the entry point composes it. */
 export interface ApiDeps {
   config: Config;
   db: Database;
   ring: Keyring;
+  buckets: TokenBuckets;
   log: Logger;
   /** What keeps the service from doing its work; empty when it is ready. */
   readiness: () => Promise<Problem[]>;

@@ -12,6 +12,7 @@ import { lazyClient } from '../temporal/connection';
 import { temporalProblems } from '../temporal/readiness';
 import { createRelay } from '../temporal/relay';
 import { createApp } from './app';
+import { createTokenBuckets } from './rate-limit';
 
 /**
  * The API process. It starts and accepts work while Temporal is away, and answers 503 while Postgres is.
@@ -43,6 +44,7 @@ async function main(): Promise<void> {
     config,
     db,
     ring,
+    buckets: createTokenBuckets(db),
     log,
     readiness: async () => (await Promise.all([databaseProblems(db), temporalProblems(temporal)])).flat(),
     afterCommit: () => relay.kick(),

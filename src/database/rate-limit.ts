@@ -1,15 +1,22 @@
-import { row, rows, type Executor } from './connection';
+import { groupBy } from '../domain/group';
+import { rows, type Executor } from './connection';
 
 /**
- * Token buckets shared by every process, as one row and one statement each (GCRA): instead of a count the
- * row holds the moment at which the bucket will be full again. A token costs `1 / perSecond` seconds of it,
- * and there is one as long as that moment lies less than the whole bucket ahead.
+ * Token buckets shared by every process, as one row each (GCRA): instead of a count the row holds the moment at which
+ * the bucket will be full again. A token costs `1 / perSecond` seconds of it, and there is one as long as that moment
+ * lies less than the whole bucket ahead.
  */
 export interface BucketRate {
   /** Tokens that flow in each second. */
   perSecond: number;
   /** Tokens that the bucket holds when full. */
   burst: number;
+}
+
+/** The wish for one token out of the bucket named `key`. Those for one bucket have one rate. */
+export interface TokenWish {
+  key: string;
+  rate: BucketRate;
 }
 
 export interface BucketState {
@@ -22,33 +29,57 @@ export interface BucketState {
   resetS: number;
 }
 
-/** Takes one token out of the bucket named `key`, if it holds one. */
-export async function takeToken(db: Executor, key: string, rate: BucketRate): Promise<BucketState> {
-  const cost = 1 / rate.perSecond;
-  const taken = await row<{ admitted: boolean; fullInS: number }>(
+/** A float's last digits must not cost a caller a whole token. */
+const ROUNDING = 1e-4;
+
+/** Takes a token for each wish, in their order, out of the buckets that hold any. One statement, whatever their number. */
+export async function takeTokens(db: Executor, wishes: TokenWish[]): Promise<BucketState[]> {
+  // In one order everywhere, so that two processes that want tokens of the same buckets do not wait for each other.
+  const buckets = [...groupBy(wishes, ({ key }) => key).entries()].sort(([a], [b]) => (a < b ? -1 : 1));
+  const taken = await rows<{ key: string; taken: number; fullInS: number }>(
     db,
-    // `excluded.full_at` is now + cost, and all that is said about now is said through it: one reading of
-    // the clock decides. Equality is within a microsecond, which is what Postgres keeps.
-    `INSERT INTO rate_limits AS r (key, full_at, asked_at, admitted)
-     SELECT :key, now + :cost * interval '1 second', now, true FROM clock_timestamp() AS now
-     ON CONFLICT (key) DO UPDATE SET
-       asked_at = excluded.asked_at,
-       admitted = r.full_at <= excluded.full_at + :slack * interval '1 second',
-       full_at = CASE WHEN r.full_at <= excluded.full_at + :slack * interval '1 second'
-                 THEN greatest(r.full_at + :cost * interval '1 second', excluded.full_at)
-                 ELSE r.full_at END
-     RETURNING admitted, extract(epoch FROM full_at - asked_at)::float8 AS "fullInS"`,
-    { key, cost, slack: (rate.burst - 2) * cost },
+    `WITH wanted AS MATERIALIZED (
+       SELECT * FROM unnest(:keys::text[], :counts::int[], :costs::float8[], :bursts::int[]) AS w (key, count, cost, burst)
+     )
+     INSERT INTO rate_limits AS r (key, full_at, asked_at, taken)
+     SELECT key, now + least(count, burst) * cost * interval '1 second', now, least(count, burst)
+     FROM clock_timestamp() AS now, wanted ORDER BY key
+     ON CONFLICT (key) DO UPDATE SET (full_at, asked_at, taken) = (
+       SELECT greatest(r.full_at, excluded.asked_at) + n * cost * interval '1 second', excluded.asked_at, n
+       FROM wanted, LATERAL (SELECT greatest(0, least(count, floor(
+         burst - greatest(extract(epoch FROM r.full_at - excluded.asked_at), 0) / cost + :rounding)))::int AS n) AS free
+       WHERE wanted.key = r.key)
+     RETURNING key, taken, extract(epoch FROM full_at - asked_at)::float8 AS "fullInS"`,
+    {
+      keys: buckets.map(([key]) => key),
+      counts: buckets.map(([, ofBucket]) => ofBucket.length),
+      costs: buckets.map(([, [wish]]) => 1 / rateOf(wish).perSecond),
+      bursts: buckets.map(([, [wish]]) => rateOf(wish).burst),
+      rounding: ROUNDING,
+    },
   );
-  if (taken === undefined) throw new Error('the bucket statement returned no row');
-  // A float's last digits must not cost a caller a whole token.
-  const remaining = Math.max(0, Math.floor(rate.burst - taken.fullInS * rate.perSecond + 1e-4));
-  return {
-    admitted: taken.admitted,
-    remaining,
-    retryAfterS: remaining > 0 ? 0 : Math.max(0, taken.fullInS - (rate.burst - 1) * cost),
-    resetS: Math.max(0, taken.fullInS),
-  };
+  const byKey = new Map(taken.map((one) => [one.key, { ...one, given: 0 }]));
+  return wishes.map(({ key, rate }) => {
+    const bucket = byKey.get(key);
+    if (bucket === undefined) throw new Error('the bucket statement returned too few rows');
+    const admitted = bucket.given < bucket.taken;
+    if (admitted) bucket.given += 1;
+    const cost = 1 / rate.perSecond;
+    // As it was when this wish had its turn: those behind it had not taken theirs yet.
+    const fullInS = Math.max(0, bucket.fullInS - (bucket.taken - bucket.given) * cost);
+    const remaining = Math.max(0, Math.floor(rate.burst - fullInS * rate.perSecond + ROUNDING));
+    return {
+      admitted,
+      remaining,
+      retryAfterS: remaining > 0 ? 0 : Math.max(0, fullInS - (rate.burst - 1) * cost),
+      resetS: fullInS,
+    };
+  });
+}
+
+function rateOf(wish: TokenWish | undefined): BucketRate {
+  if (!wish) throw new Error('a bucket without a wish');
+  return wish.rate;
 }
 
 /** Most rows that one housekeeping statement deletes, so that it never holds locks for long. */

@@ -46,14 +46,16 @@ async function main(): Promise<void> {
   const db = openDatabase(config.DATABASE_URL, config.DATABASE_POOL);
   const relay = createRelay(db, lazyClient(config), log);
   const connector = createWebhookConnector({ allowPrivate: config.ALLOW_PRIVATE_WEBHOOKS });
+  const webhooks = createWebhookActivities({ db, keyring, config, connector, relay, log });
+  const tell = (carrier: string) => webhooks.deliverFirstAttempts(carrier);
   const activities = {
-    ...createBillingRequestActivities(db, keyring),
+    ...createBillingRequestActivities(db, keyring, tell),
     ...createCustomerMigrationActivities(db, keyring),
-    ...createIntentActivities(db, keyring),
-    ...createRecurringActivities(db, keyring, recurringRules(config)),
-    ...createRefundActivities(db, keyring, config.NETWORK_TIMEZONE),
+    ...createIntentActivities(db, keyring, tell),
+    ...createRecurringActivities(db, keyring, recurringRules(config), tell),
+    ...createRefundActivities(db, keyring, config.NETWORK_TIMEZONE, tell),
     ...createSandboxClockActivities(db, relay, config.CLOCK_WAIT_S),
-    ...createWebhookActivities({ db, keyring, config, connector, relay, log }),
+    ...webhooks,
   };
 
   const connection = await connect(config);

@@ -5,16 +5,12 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { BillingRequestActivities } from '../activities/billing-request';
-import type { WebhookActivities } from '../activities/webhook';
-import { local } from './local';
+import { local, tellUnlessTold } from './local';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
 import { listenForWakes } from './wake';
 
 const { settleRequests } = proxyLocalActivities<BillingRequestActivities>(
-  local('Close what ran out of time; see what is still open'),
-);
-const { deliverFirstAttempts } = proxyLocalActivities<WebhookActivities>(
-  local('First attempt of each new webhook'),
+  local('Close what ran out of time; tell who has to hear; see what is still open'),
 );
 
 /**
@@ -28,8 +24,9 @@ export async function billingRequest(billingRequestIds: string[]): Promise<void>
   const wakes = listenForWakes();
   for (;;) {
     wakes.look();
-    const { open, status, nextClose } = await settleRequests(billingRequestIds);
-    await deliverFirstAttempts(workflowId);
+    const look = await settleRequests(billingRequestIds, workflowId);
+    const { open, status, nextClose } = look;
+    await tellUnlessTold(look, workflowId);
     if (nextClose === null) {
       setCurrentDetails(`${status}: every charge of this call has ended.`);
       upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.status, value: status }]);

@@ -5,16 +5,12 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { IntentActivities } from '../activities/intent';
-import type { WebhookActivities } from '../activities/webhook';
-import { local } from './local';
+import { local, tellUnlessTold } from './local';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
 import { listenForWakes } from './wake';
 
 const { settleIntent } = proxyLocalActivities<IntentActivities>(
-  local('Decline it if its window has passed; see whether it is still open'),
-);
-const { deliverFirstAttempts } = proxyLocalActivities<WebhookActivities>(
-  local('First attempt of each new webhook'),
+  local('Decline it if its window has passed; tell who has to hear; see whether it is still open'),
 );
 
 /**
@@ -28,8 +24,9 @@ export async function intent(intentId: string): Promise<void> {
   const wakes = listenForWakes();
   for (;;) {
     wakes.look();
-    const { status, closes } = await settleIntent(intentId);
-    await deliverFirstAttempts(workflowId);
+    const look = await settleIntent(intentId, workflowId);
+    const { status, closes } = look;
+    await tellUnlessTold(look, workflowId);
     if (closes === null) {
       setCurrentDetails(`The intent is ${status}.`);
       upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.status, value: status }]);

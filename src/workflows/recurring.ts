@@ -9,16 +9,12 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { RecurringActivities } from '../activities/recurring';
-import type { WebhookActivities } from '../activities/webhook';
-import { local } from './local';
+import { local, tellUnlessTold } from './local';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
 import { listenForWakes } from './wake';
 
 const { advance } = proxyLocalActivities<RecurringActivities>(
-  local('Note how the last charge ended; do what is due'),
-);
-const { deliverFirstAttempts } = proxyLocalActivities<WebhookActivities>(
-  local('First attempt of each new webhook'),
+  local('Note how the last charge ended; do what is due; tell who has to hear'),
 );
 
 /**
@@ -47,10 +43,11 @@ export async function recurring(scheduleId: string): Promise<void> {
   const wakes = listenForWakes();
   for (let looks = 0; looks < LOOKS_PER_RUN; looks++) {
     wakes.look();
-    const { status, nextBillingDate, sleepMs, waitingFor } = await advance(scheduleId);
+    const look = await advance(scheduleId, workflowId);
+    const { status, nextBillingDate, sleepMs, waitingFor } = look;
     setCurrentDetails(waitingFor);
     index(status, nextBillingDate);
-    await deliverFirstAttempts(workflowId);
+    await tellUnlessTold(look, workflowId);
     if (sleepMs === null) return;
     await wakes.sleep(Math.min(sleepMs, MAX_SLEEP_MS), waitingFor);
   }

@@ -5,16 +5,12 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { RefundActivities } from '../activities/refund';
-import type { WebhookActivities } from '../activities/webhook';
-import { local } from './local';
+import { local, tellUnlessTold } from './local';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
 import { listenForWakes } from './wake';
 
 const { settleRefund } = proxyLocalActivities<RefundActivities>(
-  local('Remind the bank if it is late; see whether it has answered'),
-);
-const { deliverFirstAttempts } = proxyLocalActivities<WebhookActivities>(
-  local('First attempt of each new webhook'),
+  local('Remind the bank if it is late; tell who has to hear; see whether it has answered'),
 );
 
 /**
@@ -28,8 +24,9 @@ export async function refund(refundId: string): Promise<void> {
   const wakes = listenForWakes();
   for (;;) {
     wakes.look();
-    const { status, next } = await settleRefund(refundId);
-    await deliverFirstAttempts(workflowId);
+    const look = await settleRefund(refundId, workflowId);
+    const { status, next } = look;
+    await tellUnlessTold(look, workflowId);
     if (next === null) {
       setCurrentDetails(`The refund is ${status}.`);
       upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.status, value: status }]);

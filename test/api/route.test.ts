@@ -1,4 +1,4 @@
-import { routes } from '../../src/api/app';
+import { createApp, routes } from '../../src/api/app';
 import { ROLES } from '../../src/domain/entity';
 import { enter, send, serveApi, type Party, type ServedApi } from '../support/api';
 import { createTestDatabase } from '../support/database';
@@ -44,6 +44,18 @@ describe('the roles', () => {
       if (answered.status !== 401) open.push(`${method} ${path}`);
     }
     expect(open).toEqual([]);
+  });
+
+  it('are asked for by every path that is served, but for those that let a caller in or tell a probe', () => {
+    const inTable = new Set(routes(api.deps).map(({ path }) => path));
+    const layers = createApp(api.deps).router.stack as { route?: { path: string } }[];
+    const served = layers.flatMap(({ route }) => (route ? [route.path] : []));
+    expect(served.filter((path) => !inTable.has(path))).toEqual([
+      '/healthz',
+      '/readyz',
+      '/.well-known/jwks.json',
+      '/v1/oauth/token',
+    ]);
   });
 });
 

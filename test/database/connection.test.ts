@@ -8,7 +8,7 @@ beforeAll(async () => {
 afterAll(() => test.drop());
 
 const insert = (key: string) =>
-  `INSERT INTO rate_limits (key, full_at, asked_at, admitted) VALUES ('${key}', now(), now(), true)`;
+  `INSERT INTO rate_limits (key, full_at, asked_at, taken) VALUES ('${key}', now(), now(), 1)`;
 const exists = async (key: string) =>
   (await row(test.db, `SELECT FROM rate_limits WHERE key = :key`, { key })) !== undefined;
 

@@ -1,5 +1,5 @@
 import { row } from '../../src/database/connection';
-import { deleteFullBuckets, takeToken } from '../../src/database/rate-limit';
+import { deleteFullBuckets, takeTokens, type BucketRate } from '../../src/database/rate-limit';
 import { createTestDatabase } from '../support/database';
 
 let test: Awaited<ReturnType<typeof createTestDatabase>>;
@@ -10,6 +10,12 @@ afterAll(() => test.drop());
 
 // One token in 1 000 s: none flows in while the test runs.
 const slow = { perSecond: 0.001, burst: 5 };
+
+async function takeToken(key: string, rate: BucketRate) {
+  const [state] = await takeTokens(test.db, [{ key, rate }]);
+  if (!state) throw new Error('no state came back');
+  return state;
+}
 
 /** Lets `seconds` pass for a bucket, by moving what it remembers into the past. */
 async function pass(key: string, seconds: number) {
@@ -22,45 +28,92 @@ async function pass(key: string, seconds: number) {
 
 describe('a token bucket', () => {
   it('gives exactly its burst to callers that come all at once', async () => {
-    const taken = await Promise.all(Array.from({ length: 40 }, () => takeToken(test.db, 'burst', slow)));
+    const taken = await Promise.all(Array.from({ length: 40 }, () => takeToken('burst', slow)));
     expect(taken.filter(({ admitted }) => admitted)).toHaveLength(5);
     expect(
       taken.flatMap(({ admitted, remaining }) => (admitted ? [remaining] : [])).sort((a, b) => a - b),
     ).toEqual([0, 1, 2, 3, 4]);
   });
 
+  it('gives no more to wishes of one statement, and tells each what was left at its turn', async () => {
+    const wishes = Array.from({ length: 8 }, (_, i) => ({
+      key: i % 4 === 3 ? 'other' : 'mixed',
+      rate: slow,
+    }));
+    const first = await takeTokens(test.db, wishes);
+    expect(first.map(({ admitted, remaining }) => (admitted ? remaining : 'refused'))).toEqual([
+      4,
+      3,
+      2,
+      4,
+      1,
+      0,
+      'refused',
+      3,
+    ]);
+    expect(first[0]?.retryAfterS).toBe(0);
+    expect(first[6]?.retryAfterS).toBeGreaterThan(990);
+    const second = await takeTokens(test.db, wishes);
+    expect(second.map(({ admitted }) => admitted)).toEqual([
+      false,
+      false,
+      false,
+      true,
+      false,
+      false,
+      false,
+      true,
+    ]);
+  });
+
+  it('does not deadlock where many statements want tokens of the same buckets in other orders', async () => {
+    const keys = Array.from({ length: 20 }, (_, i) => `crossed ${i}`);
+    const statements = Array.from({ length: 30 }, (_, i) => (i % 2 === 0 ? keys : keys.toReversed()));
+    const roomy = { perSecond: 0.001, burst: 30 };
+    const taken = await Promise.all(
+      statements.map((some) =>
+        takeTokens(
+          test.db,
+          some.map((key) => ({ key, rate: roomy })),
+        ),
+      ),
+    );
+    expect(taken.flat().every(({ admitted }) => admitted)).toBe(true);
+    expect(await takeToken('crossed 7', roomy)).toMatchObject({ admitted: false });
+  });
+
   it('says when there will be a token again, and then there is one and no more', async () => {
-    for (let i = 0; i < 5; i++) await takeToken(test.db, 'wait', slow);
-    const refused = await takeToken(test.db, 'wait', slow);
+    for (let i = 0; i < 5; i++) await takeToken('wait', slow);
+    const refused = await takeToken('wait', slow);
     expect(refused).toMatchObject({ admitted: false, remaining: 0 });
     expect(refused.retryAfterS).toBeGreaterThan(990);
     expect(refused.retryAfterS).toBeLessThanOrEqual(1000);
     await pass('wait', 1000);
-    expect(await takeToken(test.db, 'wait', slow)).toMatchObject({ admitted: true, remaining: 0 });
-    expect(await takeToken(test.db, 'wait', slow)).toMatchObject({ admitted: false });
+    expect(await takeToken('wait', slow)).toMatchObject({ admitted: true, remaining: 0 });
+    expect(await takeToken('wait', slow)).toMatchObject({ admitted: false });
   });
 
   it('is not emptied further by requests that it refuses', async () => {
-    for (let i = 0; i < 25; i++) await takeToken(test.db, 'pushed', slow);
+    for (let i = 0; i < 25; i++) await takeToken('pushed', slow);
     await pass('pushed', 1000);
-    expect(await takeToken(test.db, 'pushed', slow)).toMatchObject({ admitted: true });
+    expect(await takeToken('pushed', slow)).toMatchObject({ admitted: true });
   });
 
   it('never holds more than its burst, however long it rested', async () => {
-    await takeToken(test.db, 'rested', slow);
+    await takeToken('rested', slow);
     await pass('rested', 1_000_000);
-    expect(await takeToken(test.db, 'rested', slow)).toMatchObject({ remaining: 4 });
+    expect(await takeToken('rested', slow)).toMatchObject({ remaining: 4 });
   });
 
   it('works with a burst of one', async () => {
     const single = { perSecond: 0.001, burst: 1 };
-    expect(await takeToken(test.db, 'single', single)).toMatchObject({ admitted: true, remaining: 0 });
-    expect(await takeToken(test.db, 'single', single)).toMatchObject({ admitted: false });
+    expect(await takeToken('single', single)).toMatchObject({ admitted: true, remaining: 0 });
+    expect(await takeToken('single', single)).toMatchObject({ admitted: false });
   });
 
   it('is forgotten once full, and kept until then', async () => {
-    await takeToken(test.db, 'kept', slow);
-    await takeToken(test.db, 'full', slow);
+    await takeToken('kept', slow);
+    await takeToken('full', slow);
     await pass('full', 1001);
     await deleteFullBuckets(test.db);
     const left = await row<{ keys: string[] }>(test.db, `SELECT array_agg(key) AS keys FROM rate_limits`);
@@ -71,8 +124,8 @@ describe('a token bucket', () => {
   it('are forgotten in bounded steps, each of which says whether more are left', async () => {
     await row(
       test.db,
-      `INSERT INTO rate_limits (key, full_at, asked_at, admitted)
-       SELECT 'old ' || n, now() - interval '1 hour', now() - interval '1 hour', true FROM generate_series(1, 1001) n`,
+      `INSERT INTO rate_limits (key, full_at, asked_at, taken)
+       SELECT 'old ' || n, now() - interval '1 hour', now() - interval '1 hour', 1 FROM generate_series(1, 1001) n`,
     );
     expect(await deleteFullBuckets(test.db)).toBe(true);
     expect(await deleteFullBuckets(test.db)).toBe(false);

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { createApp } from '../../src/api/app';
 import type { ApiDeps } from '../../src/api/deps';
+import { createTokenBuckets } from '../../src/api/rate-limit';
 import { readConfig } from '../../src/config';
 import { createEntity, type EntityCredentials, type NewEntity } from '../../src/database/entity';
 import type { Database } from '../../src/database/connection';
@@ -52,6 +53,7 @@ export async function serveApi(
     config: readConfig(settings ?? {}),
     db,
     ring: sharedRing,
+    buckets: createTokenBuckets(db),
     log: pino(
       { serializers: { err: describeError } },
       { write: (line: string) => void log.push(JSON.parse(line) as Record<string, unknown>) },
@@ -117,5 +119,8 @@ export async function send(
     headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
     ...(body === undefined ? {} : { body: raw ? body : JSON.stringify(body) }),
   });
-  return { status: answered.status, headers: answered.headers, body: (await answered.json()) as Envelope };
+  const isFile = answered.headers.get('content-type')?.startsWith('text/csv') === true;
+  // A file is told by its status and headers; who wants its text fetches it.
+  const read: unknown = isFile ? await answered.text() : await answered.json();
+  return { status: answered.status, headers: answered.headers, body: read as Envelope };
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import type { BillingRequestActivities, SettledRequests } from '../../src/activities/billing-request';
+import { telling } from '../../src/activities/telling';
 import { TASK_QUEUE, WAKE_SIGNAL } from '../../src/workflows/messages';
 import { timeSkippingEnvironment } from '../support/time-skipping';
 import { withWorker, workflowBundle } from '../support/workflow-worker';
@@ -19,23 +20,23 @@ class Charge {
     private readonly closesAtMs: number,
   ) {}
 
-  activities(): BillingRequestActivities & { deliverFirstAttempts(carrier: string): Promise<unknown> } {
+  activities(): BillingRequestActivities {
+    // As the real one: what has been told is not told again, however often the effect runs.
+    const tell = async (carrier: string) => {
+      const news = `${this.status} by ${carrier}`;
+      if (!this.told.includes(news)) this.told.push(news);
+    };
     return {
-      settleRequests: async (ids): Promise<SettledRequests> => {
-        expect(ids).toEqual(IDS);
-        this.looks += 1;
-        const inMs = this.closesAtMs - (await this.environment.currentTimeMs());
-        if (this.status === 'pending' && inMs <= 0) this.status = 'declined';
-        const open = this.status === 'pending' ? 1 : 0;
-        const nextClose = open ? { inMs, at: new Date(this.closesAtMs).toISOString() } : null;
-        return { open, status: this.status, nextClose };
-      },
-      // As the real one: what has been told is not told again, however often the effect runs.
-      deliverFirstAttempts: (carrier) => {
-        const news = `${this.status} by ${carrier}`;
-        if (!this.told.includes(news)) this.told.push(news);
-        return Promise.resolve({});
-      },
+      settleRequests: (ids, carrier) =>
+        telling(tell, carrier, async (): Promise<SettledRequests> => {
+          expect(ids).toEqual(IDS);
+          this.looks += 1;
+          const inMs = this.closesAtMs - (await this.environment.currentTimeMs());
+          if (this.status === 'pending' && inMs <= 0) this.status = 'declined';
+          const open = this.status === 'pending' ? 1 : 0;
+          const nextClose = open ? { inMs, at: new Date(this.closesAtMs).toISOString() } : null;
+          return { open, status: this.status, nextClose };
+        }),
     };
   }
 }

@@ -1,3 +1,5 @@
+import type { IntentActivities } from '../../src/activities/intent';
+import { telling } from '../../src/activities/telling';
 import { randomUUID } from 'node:crypto';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { TASK_QUEUE, WAKE_SIGNAL } from '../../src/workflows/messages';
@@ -15,19 +17,19 @@ describe('the workflow of an intent', () => {
   let looks: number;
 
   // In place of the database: the intent's row, and what has been told to whom.
-  const activities = {
-    async settleIntent(intentId: string) {
-      expect(intentId).toBe(INTENT_ID);
-      looks += 1;
-      const inMs = closesAtMs - (await environment.currentTimeMs());
-      if (status === 'pending' && inMs <= 0) status = 'declined';
-      const closes = { inMs, at: new Date(closesAtMs).toISOString() };
-      return { status, closes: status === 'pending' ? closes : null };
-    },
-    deliverFirstAttempts() {
-      if (!told.includes(status)) told.push(status);
-      return Promise.resolve({});
-    },
+  const tell = async () => {
+    if (!told.includes(status)) told.push(status);
+  };
+  const activities: IntentActivities = {
+    settleIntent: (intentId, carrier) =>
+      telling(tell, carrier, async () => {
+        expect(intentId).toBe(INTENT_ID);
+        looks += 1;
+        const inMs = closesAtMs - (await environment.currentTimeMs());
+        if (status === 'pending' && inMs <= 0) status = 'declined';
+        const closes = { inMs, at: new Date(closesAtMs).toISOString() };
+        return { status, closes: status === 'pending' ? closes : null };
+      }),
   };
 
   beforeAll(async () => {

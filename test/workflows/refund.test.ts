@@ -1,3 +1,5 @@
+import type { RefundActivities } from '../../src/activities/refund';
+import { telling } from '../../src/activities/telling';
 import { randomUUID } from 'node:crypto';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { TASK_QUEUE, WAKE_SIGNAL } from '../../src/workflows/messages';
@@ -15,22 +17,22 @@ describe('the workflow of a refund', () => {
   let told: string[];
 
   // In place of the database: the refund's row, its reminders a day apart, and what has been told.
-  const activities = {
-    async settleRefund(refundId: string) {
-      expect(refundId).toBe(REFUND_ID);
-      const nowMs = await environment.currentTimeMs();
-      if (status === 'pending' && nowMs >= remindAtMs) {
-        reminders += 1;
-        remindAtMs += DAY_MS;
-      }
-      const next = { inMs: remindAtMs - nowMs, at: new Date(remindAtMs).toISOString() };
-      return { status, next: status === 'pending' ? next : null };
-    },
-    deliverFirstAttempts() {
-      const news = `${status} after ${reminders}`;
-      if (!told.includes(news)) told.push(news);
-      return Promise.resolve({});
-    },
+  const tell = async () => {
+    const news = `${status} after ${reminders}`;
+    if (!told.includes(news)) told.push(news);
+  };
+  const activities: RefundActivities = {
+    settleRefund: (refundId, carrier) =>
+      telling(tell, carrier, async () => {
+        expect(refundId).toBe(REFUND_ID);
+        const nowMs = await environment.currentTimeMs();
+        if (status === 'pending' && nowMs >= remindAtMs) {
+          reminders += 1;
+          remindAtMs += DAY_MS;
+        }
+        const next = { inMs: remindAtMs - nowMs, at: new Date(remindAtMs).toISOString() };
+        return { status, next: status === 'pending' ? next : null };
+      }),
   };
 
   beforeAll(async () => {

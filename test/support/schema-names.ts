@@ -1,0 +1,21 @@
+import type { z } from 'zod';
+
+/** What of a schema's definition says where its names are. */
+interface Definition {
+  shape?: Record<string, z.ZodType>;
+  element?: z.ZodType;
+  innerType?: z.ZodType;
+  in?: z.ZodType;
+  options?: z.ZodType[];
+}
+
+/** All names that a value of this schema may have, nested ones as `payee.lookupID`. */
+export function namesIn(schema: z.ZodType | undefined): string[] {
+  if (!schema) return [];
+  const { shape, element, innerType, in: given, options = [] } = schema.def as Definition;
+  const own = Object.entries(shape ?? {}).flatMap(([name, inner]) => {
+    const nested = namesIn(inner);
+    return nested.length > 0 ? nested.map((one) => `${name}.${one}`) : [name];
+  });
+  return [...own, ...[element, innerType, given, ...options].flatMap((inner) => namesIn(inner))];
+}
