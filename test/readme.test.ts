@@ -1,0 +1,157 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { eventually, freePort } from './support/engine';
+import { freeOffset, makeStartFolder, NpmStart } from './support/npm-start';
+
+/**
+ * The five minutes of the README, as a newcomer spends them: the engine in one terminal, and each block pasted
+ * into the shell of another, in order. Only the ports are others.
+ */
+
+const ROOT = path.join(__dirname, '..');
+/** A start takes ten seconds, and several times that while others use the machine. */
+const START_TIMEOUT_MS = 180_000;
+
+let folder: string;
+let removeFolder: () => Promise<void>;
+let started: NpmStart;
+let shell: Shell;
+let receiverPort: number;
+
+/** What a block printed, by the words in bold above it. */
+const printed = new Map<string, string>();
+let blocks: { title: string; script: string }[];
+
+beforeAll(async () => {
+  ({ folder, remove: removeFolder } = await makeStartFolder());
+  // "In the same folder", where `npx assent` finds the program that belongs to it.
+  await mkdir(path.join(folder, 'node_modules/.bin'), { recursive: true });
+  await symlink(path.join(ROOT, 'bin/assent.js'), path.join(folder, 'node_modules/.bin/assent'));
+  const offset = await freeOffset();
+  receiverPort = await freePort();
+  const readme = await readFile(path.join(ROOT, 'README.md'), 'utf8');
+  const section = /^## Five minutes\n([\s\S]*?)^## /m.exec(readme)?.[1] ?? '';
+  blocks = [...section.matchAll(/^\*\*(.+?)\*\*[\s\S]*?^```sh\n([\s\S]*?)^```$/gm)].map(
+    ([, title = '', script = '']) => ({
+      title,
+      script: script
+        .replaceAll('localhost:3000', `localhost:${3000 + offset}`)
+        .replaceAll(/\b4000\b/g, String(receiverPort)),
+    }),
+  );
+  started = new NpmStart(folder, { PORT_OFFSET: String(offset) });
+  await started.ready();
+  shell = new Shell(folder);
+}, START_TIMEOUT_MS);
+
+afterAll(async () => {
+  await shell?.close();
+  await started?.stop();
+  await removeFolder?.();
+});
+
+/** A shell that lives from block to block, with all that the blocks before have set. */
+class Shell {
+  output = '';
+  private readonly child: ChildProcess;
+  private count = 0;
+
+  constructor(private readonly cwd: string) {
+    this.child = spawn('bash', ['--norc', '--noprofile'], { cwd, stdio: ['pipe', 'pipe', 'pipe'] });
+    for (const stream of [this.child.stdout, this.child.stderr]) {
+      stream?.on('data', (chunk: Buffer) => (this.output += chunk.toString()));
+    }
+  }
+
+  /** Runs a block to its end. @returns its exit code, and what came on the terminal meanwhile */
+  async run(script: string): Promise<{ code: number; output: string }> {
+    this.count += 1;
+    const file = path.join(this.cwd, `block-${this.count}.sh`);
+    await writeFile(file, script);
+    const from = this.output.length;
+    const end = new RegExp(`\\nEND-${this.count} (\\d+)\\n`);
+    // What a block starts must not read the blocks after it from the shell's own input.
+    this.child.stdin?.write(`. ${file} </dev/null; printf '\\nEND-${this.count} %s\\n' $?\n`);
+    await eventually(async () => end.test(this.output.slice(from)));
+    const output = this.output.slice(from);
+    return { code: Number(end.exec(output)?.[1]), output: output.replace(end, '') };
+  }
+
+  async close(): Promise<void> {
+    this.child.stdin?.end();
+    if (this.child.exitCode === null) await once(this.child, 'close');
+  }
+}
+
+/** The answers that a block printed. */
+function answersOf(title: string): Record<string, unknown>[] {
+  return (printed.get(title) ?? '')
+    .split('\n')
+    .filter((line) => /^[[{]/.test(line))
+    .map((line) => JSON.parse(line) as Record<string, unknown> | Record<string, unknown>[])
+    .flat();
+}
+
+const REFUSED = 'Try to take too much.';
+const LAST = 'Put the receiver away.';
+
+test('each block can be pasted as it is, and none but the greedy one is refused', async () => {
+  expect(blocks.length).toBeGreaterThan(10);
+  expect(blocks.at(-1)?.title).toBe(LAST);
+  for (const { title, script } of blocks) {
+    if (title === LAST) continue;
+    const { code, output } = await shell.run(script);
+    printed.set(title, output);
+    expect({ title, code, output }).toEqual({
+      title,
+      code: 0,
+      output: expect.not.stringMatching(/not found|error/i) as string,
+    });
+    for (const answer of answersOf(title)) {
+      expect({ title, ...answer }).toMatchObject({ title, success: title !== REFUSED });
+    }
+  }
+});
+
+test('the charge reaches its end, and the history has it once', () => {
+  const [history] = answersOf('What happened to the money');
+
+  expect(history?.['data']).toMatchObject({
+    total: 1,
+    transactions: [{ type: 'charge', status: 'successful', amount: 1500.5, currency: 'NGN' }],
+  });
+});
+
+test('the limit says no, and the subscription sleeps until tomorrow', () => {
+  expect(answersOf(REFUSED)).toEqual([expect.objectContaining({ statusCode: 403 })]);
+  const [schedule] = answersOf('A subscription');
+  const { status, nextBillingDate } = (schedule?.['data'] ?? {}) as Record<string, string>;
+  const inHours = (Date.parse(nextBillingDate ?? '') - Date.now()) / 3_600_000;
+  expect([status, Math.ceil(inHours)]).toEqual(['active', 24]);
+});
+
+test('the merchant’s webhooks come, are found genuine, and a forged one is not', async () => {
+  for (const type of ['billing.intent.response', 'billing.response']) {
+    await eventually(async () => shell.output.includes(`WEBHOOK ${type} is genuine`));
+  }
+  const forged = await fetch(`http://localhost:${receiverPort}`, {
+    method: 'POST',
+    headers: { 'x-service-event': 'billing.response', 'x-service-signature': 'f'.repeat(64) },
+    body: '{"customerAction":"approved"}',
+  });
+
+  expect(forged.status).toBe(401);
+  await eventually(async () => shell.output.includes('WEBHOOK billing.response IS FORGED'));
+});
+
+test('and in the end nothing of it runs on', async () => {
+  expect(await shell.run(blocks.at(-1)?.script ?? '')).toMatchObject({ code: 0 });
+  await eventually(async () =>
+    fetch(`http://localhost:${receiverPort}`).then(
+      () => false,
+      () => true,
+    ),
+  );
+});
