@@ -6,6 +6,7 @@ import { answerRefund, type RefundAnswer } from '../database/refund-outcome';
 import { formatInstant } from '../domain/calendar';
 import type { Role } from '../domain/entity';
 import { Failure } from '../domain/failures';
+import { REFUND, type RefundStatus } from '../domain/lifecycle';
 import { formatAmount } from '../domain/money';
 import { workflowId } from '../workflows/messages';
 import type { Answer, Reply } from './answer';
@@ -27,14 +28,11 @@ export async function startRefund({
   deps,
 }: Call<z.output<typeof refundBody>, unknown, unknown>): Promise<Reply> {
   return accept(async (trx) => {
-    const refund = await initiateRefund(
-      trx,
-      deps.ring,
-      billingRules(deps.config).timeZone,
-      caller.entityId,
-      { reference: body.reference, amount: body.amount, reason: body.reason },
-      workflowId.refund,
-    );
+    const refund = await initiateRefund(trx, deps.ring, billingRules(deps.config).timeZone, caller.entityId, {
+      reference: body.reference,
+      amount: body.amount,
+      reason: body.reason,
+    });
     const { refundId, merchantId, bankId } = refund;
     await enqueueStarts(trx, [
       {
@@ -103,7 +101,7 @@ export async function showRefund({
 }
 
 export const refundsQuery = z.strictObject({
-  status: z.enum(['pending', 'completed', 'rejected']).optional(),
+  status: z.enum(Object.keys(REFUND) as [RefundStatus, ...RefundStatus[]]).optional(),
   ...pagination(Object.keys(REFUND_SORTS) as [keyof typeof REFUND_SORTS]),
 });
 

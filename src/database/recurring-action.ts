@@ -5,10 +5,11 @@ import { parseAmount } from '../domain/money';
 import { accept } from '../domain/parsed';
 import { hasEnded, statusOf } from '../domain/recurring';
 import { nextBilling, type RecurringRules } from '../domain/recurring-step';
+import { workflowId } from '../domain/workflow-id';
 import { row, rows, type Transaction } from './connection';
 import type { Keyring } from './keyring';
 import { enqueueWakes } from './outbox';
-import { lockAligned, tellOfStatus, turn, workflowIdOf, type ScheduleRow } from './recurring';
+import { lockAligned, tellOfStatus, turn, type ScheduleRow } from './recurring';
 import { OWN_SCHEDULE, type Viewer } from './recurring-read';
 
 /**
@@ -158,7 +159,7 @@ export async function changeSchedule(
     },
   };
   await tellOfStatus(trx, keyring, [told], caller.role);
-  await enqueueWakes(trx, [workflowIdOf(scheduleId)]);
+  await enqueueWakes(trx, [workflowId.recurring(scheduleId)]);
 }
 
 /** Locks a schedule of the caller's, in line with its agreement. @throws Failure not_found */

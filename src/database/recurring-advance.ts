@@ -12,12 +12,13 @@ import {
   type RecurringRules,
   type Step,
 } from '../domain/recurring-step';
+import { workflowId } from '../domain/workflow-id';
 import { openScheduledCharge, type Charge } from './billing-request';
 import { closeExpired } from './billing-request-outcome';
 import { row, rows, type Database, type Transaction } from './connection';
 import { recordEvents, type AuditEvent } from './event';
 import type { Keyring } from './keyring';
-import { lockAligned, tellOfStatus, toBothSides, workflowIdOf, type ScheduleRow } from './recurring';
+import { lockAligned, tellOfStatus, toBothSides, type ScheduleRow } from './recurring';
 import { announce, type Announcement } from './webhook';
 
 /**
@@ -97,7 +98,7 @@ async function look(work: Work): Promise<BillingsSeen> {
   const seen = await read(work);
   if (seen.open?.status !== 'pending' || seen.open.charge.status !== 'pending') return seen;
   if (work.schedule.now < seen.open.charge.expiresAt) return seen;
-  await closeExpired(work.trx, work.keyring, workflowIdOf(work.schedule.id));
+  await closeExpired(work.trx, work.keyring, workflowId.recurring(work.schedule.id));
   return read(work);
 }
 
@@ -254,7 +255,7 @@ async function charge(
       amount,
       currency: schedule.currency,
       description: description ?? DESCRIPTION,
-      workflowId: workflowIdOf(schedule.id),
+      workflowId: workflowId.recurring(schedule.id),
     },
   );
   note(work, 'schedule.billing_charged', { n, attempt, billingRequestId, reference });

@@ -1,5 +1,6 @@
 import type { Frequency } from '../domain/calendar';
 import { hasEnded, permitted, statusOf, type ScheduleStatus } from '../domain/recurring';
+import { workflowId } from '../domain/workflow-id';
 import { lockAgreement } from './agreement';
 import { rows, type Executor } from './connection';
 import { recordEvents, type AuditEvent } from './event';
@@ -127,7 +128,7 @@ export async function syncSchedulesWithTrust(
   await align(trx, keyring, await lockSchedules(trx, ids(atOnce)), cause);
   await enqueueWakes(
     trx,
-    found.slice(SYNC_AT_ONCE).map((schedule) => workflowIdOf(schedule.id)),
+    found.slice(SYNC_AT_ONCE).map((schedule) => workflowId.recurring(schedule.id)),
   );
 }
 
@@ -218,7 +219,7 @@ export async function turn(
   );
   await enqueueWakes(
     trx,
-    turns.map(({ before }) => workflowIdOf(before.id)),
+    turns.map(({ before }) => workflowId.recurring(before.id)),
   );
 }
 
@@ -291,14 +292,9 @@ export function toBothSides(
   return [schedule.merchantId, schedule.bankId].map((entityId) => ({
     entityId,
     webhookType,
-    carrier: workflowIdOf(schedule.id),
+    carrier: workflowId.recurring(schedule.id),
     items: [item],
   }));
-}
-
-/** As `workflowId.recurring` has it, which this layer does not know; a test holds the two together. */
-export function workflowIdOf(scheduleId: string): string {
-  return `recurring/${scheduleId}`;
 }
 
 async function openHolds(trx: Executor, reason: HoldReason, held: Turn[]): Promise<void> {

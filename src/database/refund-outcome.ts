@@ -1,13 +1,15 @@
 import { addBusinessDays } from '../domain/business-day';
 import { formatInstant } from '../domain/calendar';
 import { Failure } from '../domain/failures';
+import type { RefundStatus } from '../domain/lifecycle';
 import { formatAmount } from '../domain/money';
 import type { Moment } from '../domain/moment';
+import { workflowId } from '../domain/workflow-id';
 import { row, rows, type Executor } from './connection';
 import { recordEvents } from './event';
 import type { Keyring } from './keyring';
 import { enqueueWakes } from './outbox';
-import { askForRefund, REFUND_COLUMNS, type RefundRecord, type RefundStatus } from './refund';
+import { askForRefund, REFUND_COLUMNS, type RefundRecord } from './refund';
 import { announce } from './webhook';
 
 /** How a refund goes on: by the bank's answer, which alone can end it, or by a reminder that it is late. */
@@ -21,8 +23,6 @@ export interface RefundAnswer {
 
 /** Postgres' name of the rule that a bank's transaction id is used once. */
 const BANK_TRANSACTION_USED = 'bank_transactions_pkey';
-
-const workflowIdOf = (refundId: string) => `refund/${refundId}`;
 
 /**
  * Takes the bank's answer. The same again changes nothing and is agreed to again; another is kept as an
@@ -64,7 +64,7 @@ export async function answerRefund(
     },
   ]);
   await tellMerchant(trx, keyring, ended);
-  await enqueueWakes(trx, [workflowIdOf(refundId)]);
+  await enqueueWakes(trx, [workflowId.refund(refundId)]);
   return { refundId, status: ended.status, agreed: true };
 }
 
@@ -156,7 +156,7 @@ export async function remindBank(
       at: due.now,
     },
   ]);
-  await askForRefund(trx, keyring, reminded, workflowIdOf(refundId));
+  await askForRefund(trx, keyring, reminded, workflowId.refund(refundId));
   if (due.reminders === 0) await tellMerchant(trx, keyring, reminded);
 }
 
@@ -165,7 +165,7 @@ async function tellMerchant(trx: Executor, keyring: Keyring, refund: RefundRecor
     {
       entityId: refund.merchantId,
       webhookType: 'refund.response',
-      carrier: workflowIdOf(refund.refundId),
+      carrier: workflowId.refund(refund.refundId),
       items: [
         {
           refundId: refund.refundId,

@@ -1,6 +1,8 @@
 import { addBusinessDays } from '../domain/business-day';
 import { Failure } from '../domain/failures';
+import type { RefundStatus } from '../domain/lifecycle';
 import { formatAmount, parseAmount } from '../domain/money';
+import { workflowId } from '../domain/workflow-id';
 import { row, rows, type Executor } from './connection';
 import { recordEvents } from './event';
 import { newId, newReference } from './ids';
@@ -13,8 +15,6 @@ import { announce } from './webhook';
 
 /** Business days that a bank has for a refund before it counts as overdue. */
 const EXPECTED_WITHIN = 3;
-
-export type RefundStatus = 'pending' | 'completed' | 'rejected';
 
 export interface RefundRecord {
   refundId: string;
@@ -67,7 +67,6 @@ export async function initiateRefund(
   timeZone: string,
   merchantId: string,
   wish: { reference: string; amount: number | undefined; reason: string | undefined },
-  workflowIdOf: (refundId: string) => string,
 ): Promise<RefundRecord> {
   const charge = await findCharge(trx, merchantId, wish.reference);
   const amount = await takePart(trx, charge, wish.amount);
@@ -104,7 +103,7 @@ export async function initiateRefund(
       at: merchant.now,
     },
   ]);
-  await askForRefund(trx, keyring, refund, workflowIdOf(refundId));
+  await askForRefund(trx, keyring, refund, workflowId.refund(refundId));
   return refund;
 }
 

@@ -1,3 +1,4 @@
+import { workflowId } from '../domain/workflow-id';
 import { row, rows, type Executor } from './connection';
 
 /**
@@ -87,9 +88,9 @@ export async function wakeDue(db: Executor, ownerId: string, until: Date | 'infi
     db,
     `INSERT INTO outbox (kind, workflow_id)
      SELECT 'wake', workflow_id FROM (
-       SELECT 'recurring/' || id AS workflow_id FROM schedules WHERE merchant_id = :ownerId AND acts_at <= :until
+       SELECT '${workflowId.recurring('')}' || id AS workflow_id FROM schedules WHERE merchant_id = :ownerId AND acts_at <= :until
        UNION
-       SELECT 'refund/' || id FROM refunds WHERE merchant_id = :ownerId AND acts_at <= :until
+       SELECT '${workflowId.refund('')}' || id FROM refunds WHERE merchant_id = :ownerId AND acts_at <= :until
        UNION
        SELECT workflow_id FROM billing_requests
        WHERE owner_id = :ownerId AND status = 'pending' AND expires_at <= :until
@@ -133,9 +134,9 @@ export async function workInHand(
                   AND r.attempt = b.attempts AND r.status <> 'pending'
               WHERE s.merchant_id = :ownerId AND s.acts_at IS NOT NULL)
            + (SELECT count(*) FROM webhook_deliveries d
-              WHERE d.status = 'pending' AND d.attempts = 0 AND d.carrier NOT LIKE 'webhook-delivery/%'
+              WHERE d.status = 'pending' AND d.attempts = 0 AND d.carrier NOT LIKE '${workflowId.webhookDelivery('%')}'
                 AND (d.entity_id = :ownerId
-                  OR d.carrier IN (SELECT 'recurring/' || id FROM schedules WHERE merchant_id = :ownerId))))::int
+                  OR d.carrier IN (SELECT '${workflowId.recurring('')}' || id FROM schedules WHERE merchant_id = :ownerId))))::int
          AS undone,
        (SELECT count(*) FROM open WHERE recorded_at >= :askedSince)::int AS asked,
        (SELECT max(id) FROM open WHERE recorded_at >= :askedSince) AS "lastAsked"`,

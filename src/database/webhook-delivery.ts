@@ -1,6 +1,7 @@
 import { groupBy } from '../domain/group';
 import type { DeliveryStatus } from '../domain/lifecycle';
 import type { WebhookType } from '../domain/webhook';
+import { workflowId } from '../domain/workflow-id';
 import { row, rows, type Executor } from './connection';
 import { enqueueStarts } from './outbox';
 import { deliveryStart } from './webhook';
@@ -113,7 +114,7 @@ export async function redeliver(trx: Executor, entityId: string, deliveryId: str
   const again = await row<{ entityId: string; webhookType: WebhookType }>(
     trx,
     `UPDATE webhook_deliveries
-     SET status = 'pending', finished_at = NULL, earlier_attempts = attempts, carrier = 'webhook-delivery/' || id
+     SET status = 'pending', finished_at = NULL, earlier_attempts = attempts, carrier = '${workflowId.webhookDelivery('')}' || id
      WHERE id = :deliveryId AND entity_id = :entityId
      RETURNING entity_id AS "entityId", webhook_type AS "webhookType"`,
     { deliveryId, entityId },

@@ -2,6 +2,7 @@ import type { Role } from '../domain/entity';
 import type { DeliveryStatus } from '../domain/lifecycle';
 import type { WebhookType } from '../domain/webhook';
 import { bodyWithSignature } from '../domain/webhook-signature';
+import { workflowId } from '../domain/workflow-id';
 import { row, rows, type Database, type Executor } from './connection';
 import { newId } from './ids';
 import type { Keyring } from './keyring';
@@ -123,7 +124,7 @@ export async function announce(
       batchId,
       carrier:
         announcement.carrier === undefined || recipient.failing || !recipient.hasUrl
-          ? ownWorkflowId(id)
+          ? workflowId.webhookDelivery(id)
           : announcement.carrier,
       bodySealed: seal(keyring, body, bodyPlace(id)),
     };
@@ -132,7 +133,7 @@ export async function announce(
   await enqueueStarts(
     trx,
     deliveries
-      .filter((one) => one.recipient.hasUrl && one.carrier === ownWorkflowId(one.id))
+      .filter((one) => one.recipient.hasUrl && one.carrier === workflowId.webhookDelivery(one.id))
       .map((one) =>
         deliveryStart([one.id], {
           entityId: one.recipient.entityId,
@@ -259,7 +260,12 @@ export async function recordAttempt(
       attempt,
       maxAttempts,
     );
-    if (counted && n === 1 && state.status === 'pending' && carrier !== ownWorkflowId(deliveryId)) {
+    if (
+      counted &&
+      n === 1 &&
+      state.status === 'pending' &&
+      carrier !== workflowId.webhookDelivery(deliveryId)
+    ) {
       const progress = { attempts: state.attempts, maxAttempts, retryInMs };
       await enqueueStarts(trx, [deliveryStart([deliveryId, progress], { entityId, webhookType })]);
     }
@@ -318,7 +324,7 @@ async function insertAttempt(db: Executor, attempt: Attempt, maxAttempts: number
 export async function handOver(trx: Executor, deliveryIds: string[], carrier: string): Promise<number> {
   const handed = await rows<{ id: string; entityId: string; webhookType: WebhookType }>(
     trx,
-    `UPDATE webhook_deliveries SET carrier = 'webhook-delivery/' || id
+    `UPDATE webhook_deliveries SET carrier = '${workflowId.webhookDelivery('')}' || id
      WHERE id = ANY(:deliveryIds) AND carrier = :carrier AND status = 'pending' AND attempts = 0
      RETURNING id, entity_id AS "entityId", webhook_type AS "webhookType"`,
     { deliveryIds, carrier },
@@ -335,18 +341,13 @@ export function bodyPlace(deliveryId: string) {
   return `webhook_deliveries.body_sealed:${deliveryId}` as const;
 }
 
-/** As `workflowId.webhookDelivery` has it, which this layer does not know; a test holds the two together. */
-function ownWorkflowId(deliveryId: string): string {
-  return `webhook-delivery/${deliveryId}`;
-}
-
 /** @param args those of the workflow `webhookDelivery`: the delivery, and its progress where there is any */
 export function deliveryStart(
   args: [deliveryId: string, progress?: object],
   { entityId, webhookType }: { entityId: string; webhookType: WebhookType },
 ): { workflowId: string } & OutboxStart {
   return {
-    workflowId: ownWorkflowId(args[0]),
+    workflowId: workflowId.webhookDelivery(args[0]),
     type: 'webhookDelivery',
     args,
     attributes: {

@@ -62,6 +62,15 @@ export const BILLING: Lifecycle<BillingStatus> = {
   skipped: [],
 };
 
+export type RefundStatus = 'pending' | 'completed' | 'rejected';
+
+/** Only its bank ends a refund; being overdue is no state of its own, for it may still go either way. */
+export const REFUND: Lifecycle<RefundStatus> = {
+  pending: ['completed', 'rejected'],
+  completed: [],
+  rejected: [],
+};
+
 export type DeliveryStatus = 'pending' | 'delivered' | 'failed';
 
 /** Nothing but its recipient's wish to have it once more moves a delivery out of its end. */

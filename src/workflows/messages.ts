@@ -21,17 +21,7 @@ export const WORKFLOW_TYPE = {
   customerMigration: 'customerMigration',
 } as const;
 
-/** A workflow's id follows from the business id, so that starting it twice is harmless. */
-export const workflowId = {
-  intent: (intentId: string) => `intent/${intentId}`,
-  billingRequest: (billingRequestId: string) => `billing-request/${billingRequestId}`,
-  billingBatch: (batchId: string) => `billing-batch/${batchId}`,
-  recurring: (scheduleId: string) => `recurring/${scheduleId}`,
-  refund: (refundId: string) => `refund/${refundId}`,
-  webhookDelivery: (deliveryId: string) => `webhook-delivery/${deliveryId}`,
-  sandboxClock: (ownerId: string, advanceId: string) => `sandbox-clock/${ownerId}/${advanceId}`,
-  customerBatch: (batchId: string) => `customer-batch/${batchId}`,
-} as const;
+export { workflowId } from '../domain/workflow-id';
 
 /**
  * "Look again": something about your rows has changed. It carries no news itself, for the database holds

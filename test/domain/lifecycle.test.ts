@@ -7,6 +7,7 @@ import {
   INTENT,
   isFinal,
   mayMove,
+  REFUND,
   SCHEDULE,
   statesBefore,
   WEBHOOK_DELIVERY,
@@ -26,6 +27,7 @@ describe('an end is final', () => {
     ['billing request', BILLING_REQUEST, ['successful', 'declined']],
     ['schedule', SCHEDULE, ['completed', 'cancelled', 'failed']],
     ['billing of a schedule', BILLING, ['successful', 'failed', 'skipped']],
+    ['refund', REFUND, ['completed', 'rejected']],
     ['webhook delivery', WEBHOOK_DELIVERY, []],
   ] as [string, Lifecycle<string>, string[]][])('of a %s', (_, lifecycle, ends) => {
     expect(Object.keys(lifecycle).filter((state) => isFinal(lifecycle, state))).toEqual(ends);
@@ -33,9 +35,10 @@ describe('an end is final', () => {
 });
 
 describe('the moves', () => {
-  it('of an intent and of a charge are one, out of pending', () => {
+  it('of an intent, of a charge and of a refund are one, out of pending', () => {
     expect(moves(INTENT)).toEqual(['pending → approved', 'pending → declined', 'pending → superseded']);
     expect(moves(BILLING_REQUEST)).toEqual(['pending → successful', 'pending → declined']);
+    expect(moves(REFUND)).toEqual(['pending → completed', 'pending → rejected']);
   });
 
   it('of a delivery lead to an end, and out of it again when the recipient wants it once more', () => {
@@ -117,6 +120,7 @@ describe('the database', () => {
     ['agreements', 'decision', AGREEMENT],
     ['billing_requests', 'status', BILLING_REQUEST],
     ['schedules', 'status', SCHEDULE],
+    ['refunds', 'status', REFUND],
     ['webhook_deliveries', 'status', WEBHOOK_DELIVERY],
   ] as [string, string, Lifecycle<string>][])('knows the same states of %s', (table, column, lifecycle) => {
     expect(checked(table, column).sort()).toEqual(Object.keys(lifecycle).sort());
