@@ -23,30 +23,40 @@ export async function compareBooks(ownerUrl: string, network: Network): Promise<
   const successful = rows.filter(({ status }) => status === 'successful');
   const ofSchedules = successful.flatMap(({ schedule_id: schedule }) => schedule ?? []);
   const ofCalls = successful.filter((one) => one.schedule_id === null).map(({ id }) => id);
-  const debited = (await network.atBank.ledger())
+  const accepted = network.billers.flatMap((biller) => [...biller.accepted]);
+  const schedules = network.billers.flatMap((biller) => [...biller.schedules]);
+  const merchants = network.billers.map(({ webhooks }) => webhooks);
+  const debited = (await all(network.banks, (bank) => bank.ledger()))
     .filter(({ state }) => state === 'debited')
     .map((entry) => entry.billingRequestId);
-  const told = (await network.atMerchant.received())
+  const told = (await all(merchants, (merchant) => merchant.received()))
     .filter(({ type, item }) => type === 'billing.response' && item['status'] === 'successful')
     .map(({ item }) => String(item['billingRequestId']));
-  const attempts = [...(await network.atBank.attempts()), ...(await network.atMerchant.attempts())];
+  const attempts = await all([...network.banks, ...merchants], (party) => party.attempts());
   const forged = attempts.filter(({ outcome }) => outcome === 'forged');
   const everyId = successful.map(({ id }) => id);
   return {
-    accepted: network.accepted.size + network.schedules.size,
+    accepted: accepted.length + schedules.length,
     closed: successful.length,
     debited: debited.length,
     told: told.length,
     repeats: attempts.filter(({ outcome }) => outcome === 'repeat').length,
     problems: [
       ...rows.flatMap(({ id, status }) => (status === 'successful' ? [] : [`${id} is ${status}`])),
-      ...differences('accepted by call', [...network.accepted], 'in the tables', ofCalls),
-      ...differences('scheduled', [...network.schedules], 'charged', ofSchedules),
+      ...differences('accepted by call', accepted, 'in the tables', ofCalls),
+      ...differences('scheduled', schedules, 'charged', ofSchedules),
       ...differences('in the tables', everyId, "in the bank's ledger", debited),
       ...differences('in the tables', everyId, 'told to the merchant', told),
       ...forged.map(({ deliveryId, forgery }) => `${deliveryId} is forged: ${forgery}`),
     ],
   };
+}
+
+async function all<Party, One>(
+  parties: Party[],
+  ask: (party: Party) => Promise<readonly One[]>,
+): Promise<One[]> {
+  return (await Promise.all(parties.map(ask))).flat();
 }
 
 async function readCharges(ownerUrl: string) {

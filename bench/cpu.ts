@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { TEMPORAL_FOLDER } from './temporal-postgres';
 
 /**
  * CPU time by process: of this one and of all below it, for the engine, the floors and the parties are all started
@@ -9,7 +10,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 const NAMES: [name: string, mark: RegExp][] = [
   ['API', /src\/api\/main/],
   ['worker', /src\/worker\/main/],
-  ['Temporal', /\bstart-dev\b/],
+  ['Temporal', /\bstart-dev\b|\/temporal-server-/],
+  // The folder of its data comes after the program's name.
+  ['Temporal Postgres', new RegExp(`^\\S*/postgres\\b.*${TEMPORAL_FOLDER}`)],
   ['Postgres', /^\S*\/postgres\b/],
   ['floor worker', /bench\/floor\/worker/],
   ['floor HTTP', /bench\/floor\/http/],

@@ -1,5 +1,12 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { ownEngine, type StoryEngine } from '../demo/engine';
 import { readConfig, SETTING_NAMES, type Rate } from '../src/config';
+import { makeKeyring } from '../src/database/keyring';
+import { ownProgram } from '../src/start/own-program';
+import { poll } from '../src/start/poll';
+import { freePorts } from './ports';
+import { Processes } from './processes';
 
 /** Settings of the engine under load. Its limits are for callers one by one; here one merchant is all of them. */
 const SETTINGS = {
@@ -7,11 +14,15 @@ const SETTINGS = {
   RATE_LIMIT_ANSWER: '100000/100000',
 };
 
-/** Nothing of the operator's own settings, which may name servers that hold real data. */
-export function benchEnvironment(): NodeJS.ProcessEnv {
+/**
+ * Nothing of the operator's own settings, which may name servers that hold real data.
+ *
+ * @param more settings of this run
+ */
+export function benchEnvironment(more: Record<string, string> = {}): NodeJS.ProcessEnv {
   const own = new Set(SETTING_NAMES.filter((name) => name !== 'TEMPORAL_CLI_PATH'));
   const inherited = Object.entries(process.env).filter(([name]) => !own.has(name));
-  return { ...Object.fromEntries(inherited), ...SETTINGS };
+  return { ...Object.fromEntries(inherited), ASSENT_KEYS: makeKeyring(), ...SETTINGS, ...more };
 }
 
 /** What decides how fast it may go and how long it waits, as it runs. */
@@ -29,7 +40,58 @@ export function settingsInForce(): Record<string, string> {
 
 const rate = ({ perSecond, burst }: Rate) => `${perSecond}/s, burst ${burst}`;
 
-/** An engine of the benchmark's own in a temporary folder: Postgres as it comes (fsync on), each part a process. */
-export function startEngine(say: (line: string) => void, signal: AbortSignal): Promise<StoryEngine> {
-  return ownEngine(benchEnvironment(), say, signal);
+/** An engine of the benchmark's own, with as many processes of each kind as were asked for. */
+export interface BenchEngine extends StoryEngine {
+  apiUrls: string[];
+  /** Resolves, should one of the further processes keep dying. */
+  failed: Promise<Error>;
+}
+
+/** The worker compiles the workflows first, which takes some seconds of a free core. */
+const READY_MS = 120_000;
+
+/**
+ * Starts it in a temporary folder: Postgres as it comes (fsync on), each part a process. Further APIs and workers
+ * are given what the first ones have, and know nothing of each other.
+ */
+export async function startEngine(
+  environment: NodeJS.ProcessEnv,
+  count: { apis: number; workers: number },
+  say: (line: string) => void,
+  signal: AbortSignal,
+): Promise<BenchEngine> {
+  const engine = await ownEngine(environment, say, signal);
+  const settings = {
+    ...environment,
+    DATABASE_URL: engine.databaseUrl,
+    TEMPORAL_ADDRESS: engine.temporalAddress,
+    TEMPORAL_NAMESPACE: engine.namespace,
+  };
+  const more = new Processes();
+  const stop = async () => {
+    await more.stop();
+    await engine.stop();
+  };
+  const log = (name: string) => path.join(engine.folder, `${name}.log`);
+  try {
+    const ports = await freePorts(count.apis);
+    const apiUrls = [engine.apiUrl, ...ports.slice(1).map((port) => `http://127.0.0.1:${port}`)];
+    if (count.apis + count.workers > 2) say('Starting the other APIs and workers …');
+    for (const port of ports.slice(1)) {
+      more.start(ownProgram('API', { ...settings, PORT: String(port) }), log('apis'));
+    }
+    for (let n = 1; n < count.workers; n++) more.start(ownProgram('worker', settings), log('workers'));
+    await poll('An API', READY_MS, signal, async () => {
+      await Promise.all(apiUrls.map((url) => fetch(`${url}/healthz`)));
+    });
+    await poll('A worker', READY_MS, signal, async () => {
+      const lines = count.workers > 1 ? await readFile(log('workers'), 'utf8') : '';
+      const ready = lines.split('"msg":"worker is ready"').length;
+      if (ready < count.workers) throw new Error(`${ready} of ${count.workers} are ready`);
+    });
+    return { ...engine, apiUrls, failed: more.failed, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
 }

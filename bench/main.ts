@@ -1,17 +1,29 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { Command, Option } from 'commander';
 import { Client } from 'pg';
 import { z } from 'zod';
-import type { StoryEngine } from '../demo/engine';
 import { compareBooks } from './audit';
 import { startChild } from './child';
-import { settingsInForce, startEngine } from './engine';
+import { benchEnvironment, settingsInForce, startEngine, type BenchEngine } from './engine';
 import { TemporalFloor } from './floor/temporal';
+import { Gauges } from './gauges';
 import { Network } from './network';
-import { AT_ONCE, CALL_SIZE, FULL, GROUPS, QUICK, type Group, type Sizes, type Work } from './plan';
+import {
+  AT_ONCE,
+  CALL_SIZE,
+  FULL,
+  GROUPS,
+  LARGEST_CALL,
+  QUICK,
+  type Group,
+  type Sizes,
+  type Work,
+} from './plan';
 import { read } from './reads';
 import { inFlight } from './load';
 import { loadNow, makeReport, printed, type Report, type Samples } from './report';
-import { measure, measureDue, type Sample } from './sample';
+import { due, measure, measureDue, measureProbes, percentile, PROBE_EVERY_MS, type Sample } from './sample';
+import { startTemporalOnPostgres } from './temporal-postgres';
 
 /**
  * `npm run bench`: what a charge costs beside the least that Temporal and Express ask for such work. All of it runs
@@ -24,13 +36,29 @@ interface Options {
   json?: true;
   rounds?: number;
   only?: Group;
+  temporal: 'dev' | 'postgres';
+  apis: number;
+  workers: number;
 }
+
+/** Of a number on the command line. */
+const upTo = (most: number) => (text: string) => z.coerce.number().int().min(1).max(most).parse(text);
 
 const options = new Command('npm run bench --')
   .option('--quick', 'smaller rounds: three minutes on a free machine')
   .option('--json', 'the report as JSON on standard output')
-  .option('--rounds <n>', 'how many rounds', (text) => z.coerce.number().int().min(1).max(100).parse(text))
+  .option('--rounds <n>', 'how many rounds', upTo(100))
   .addOption(new Option('--only <group>', 'one group of work alone').choices(Object.keys(GROUPS)))
+  .addOption(
+    new Option(
+      '--temporal <server>',
+      'the dev server, or the server of production with a Postgres of its own',
+    )
+      .choices(['dev', 'postgres'])
+      .default('dev'),
+  )
+  .option('--apis <n>', 'how many API processes, with the load spread over them', upTo(8), 1)
+  .option('--workers <n>', 'how many worker processes', upTo(8), 1)
   .parse()
   .opts<Options>();
 
@@ -57,24 +85,46 @@ async function main(): Promise<Report> {
 async function run(stops: (() => Promise<void>)[], signal: AbortSignal): Promise<Report> {
   const loadBefore = loadNow();
   const sizes = { ...(options.quick ? QUICK : FULL), ...(options.rounds && { rounds: options.rounds }) };
-  const engine = await startEngine(say, signal);
+  const { apis, workers, only } = options;
+  const temporal =
+    options.temporal === 'postgres' ? await startTemporalOnPostgres(say, signal, stops) : undefined;
+  const environment = benchEnvironment(
+    temporal && { TEMPORAL_ADDRESS: temporal.address, TEMPORAL_NAMESPACE: temporal.namespace },
+  );
+  const engine = await startEngine(environment, { apis, workers }, say, signal);
   stops.push(() => engine.stop());
   const floor = await TemporalFloor.start(engine.temporalAddress, engine.namespace);
   stops.push(() => floor.stop());
   const http = await startChild<{ port: number }>('floor/http.ts', { API_URL: engine.apiUrl });
   stops.push(() => http.stop());
   say('Bringing in customers …');
-  const network = await Network.open(engine, Math.max(sizes.schedules, sizes.charges));
+  const network = await Network.open(
+    engine,
+    environment,
+    Math.max(sizes.schedules, sizes.charges, LARGEST_CALL),
+  );
   stops.push(() => network.close());
+  const gauges = await Gauges.open([
+    { name: 'Postgres', url: engine.ownerUrl, databases: ['assent'] },
+    ...(temporal ? [temporal.gauged] : []),
+  ]);
+  stops.push(() => gauges.close());
 
-  const groups = options.only ? [options.only] : (Object.keys(GROUPS) as Group[]);
+  const groups = only ? [only] : (Object.keys(GROUPS) as Group[]);
   const floors = { workflows: floor, httpUrl: `http://127.0.0.1:${http.ready.port}` };
-  const work = workOn(engine, network, floors, await network.token());
-  const samples = await Promise.race([inRounds(groups, work, sizes), network.failed]);
+  const died = [engine.failed, ...(temporal ? [temporal.failed] : [])].map(async (failed) =>
+    Promise.reject(await failed),
+  );
+  const samples = await Promise.race([
+    inRounds(groups, workOn(engine, network, floors, gauges), sizes),
+    ...network.billers.map(({ failed }) => failed),
+    ...died,
+  ]);
 
   say('Comparing the books …');
   return makeReport({
-    temporal: 'dev server, SQLite file',
+    temporal: temporal?.description ?? 'dev server, SQLite file',
+    processes: { apis, workers },
     sizes,
     settings: settingsInForce(),
     loadBefore,
@@ -87,36 +137,57 @@ async function run(stops: (() => Promise<void>)[], signal: AbortSignal): Promise
 type DoWork = Record<Work, (sizes: Sizes) => Promise<Sample>>;
 
 function workOn(
-  engine: StoryEngine,
+  engine: BenchEngine,
   network: Network,
   floor: { workflows: TemporalFloor; httpUrl: string },
-  token: string,
+  gauges: Gauges,
 ): DoWork {
+  const { merchant, neighbour } = network;
   const { charges: chargesAtOnce, calls: callsAtOnce, reads: readsAtOnce, starts } = AT_ONCE;
   const noOp =
     (shape: 'textbook' | 'local') =>
     ({ charges }: Sizes) =>
-      measure(charges, () => floor.workflows.run(shape, charges, chargesAtOnce));
+      measure(gauges, charges, () => floor.workflows.run(shape, charges, chargesAtOnce));
   const readFrom =
     (url: string) =>
-    ({ reads }: Sizes) =>
-      measure(reads, () => read(url, token, [...network.accepted], reads, readsAtOnce));
+    async ({ reads }: Sizes) => {
+      const token = await network.token();
+      return measure(gauges, reads, () => read(url, token, [...merchant.accepted], reads, readsAtOnce));
+    };
+  const bills = (count: number, size: number, atOnce: number) =>
+    inFlight(count, atOnce, () => merchant.bill(size));
+  const probe = (until: Promise<unknown>) => measureProbes(gauges, () => neighbour.bill(1), until);
+  const schedules = (at: number, count: number) => merchant.schedule(at, count, starts);
   return {
     textbook: noOp('textbook'),
     local: noOp('local'),
-    single: ({ charges }) => measure(charges, () => inFlight(charges, chargesAtOnce, () => network.bill(1))),
-    tens: ({ calls }) =>
-      measure(calls * CALL_SIZE, () => inFlight(calls, callsAtOnce, () => network.bill(CALL_SIZE))),
+    single: ({ charges }) => measure(gauges, charges, () => bills(charges, 1, chargesAtOnce)),
+    tens: ({ calls }) => measure(gauges, calls * CALL_SIZE, () => bills(calls, CALL_SIZE, callsAtOnce)),
     expressRead: readFrom(floor.httpUrl),
     read: readFrom(engine.apiUrl),
-    sleeper: ({ schedules }) =>
-      measureDue(schedules, (at) => floor.workflows.sleepUntil(at, schedules, starts)),
-    due: ({ schedules }) => measureDue(schedules, (at) => network.schedule(at, schedules, starts)),
+    sleeper: ({ schedules: count }) =>
+      measureDue(gauges, count, (at) => floor.workflows.sleepUntil(at, count, starts)),
+    due: ({ schedules: count }) => measureDue(gauges, count, (at) => schedules(at, count)),
+    quiet: ({ probes }) => probe(wait(probes * PROBE_EVERY_MS)),
+    whileDue: async ({ schedules: count }) =>
+      probe(Promise.all(await due(count, (at) => schedules(at, count)))),
+    whileCrowd: ({ crowd }) => {
+      const calls = crowd / LARGEST_CALL;
+      return probe(bills(calls, LARGEST_CALL, calls));
+    },
   };
 }
 
 /** Compiled code and open connections, for all that is measured after. */
-const WARM_UP: Sizes = { rounds: 1, charges: 50, calls: 5, reads: 1_000, schedules: 20 };
+const WARM_UP: Sizes = {
+  rounds: 1,
+  charges: 50,
+  calls: 5,
+  reads: 1_000,
+  schedules: 20,
+  probes: 5,
+  crowd: 100,
+};
 
 async function inRounds(groups: Group[], work: DoWork, sizes: Sizes): Promise<Samples> {
   const samples: Samples = {};
@@ -129,7 +200,11 @@ async function inRounds(groups: Group[], work: DoWork, sizes: Sizes): Promise<Sa
       for (const name of GROUPS[group]) {
         const sample = await work[name](sizes);
         (samples[name] ??= []).push(sample);
-        say(`${group}, round ${round}: ${name} ${((sample.units / sample.ms) * 1000).toFixed(1)}/s`);
+        const { units, ms, probed } = sample;
+        const result = probed
+          ? `p95 ${percentile(probed.doneMs, 0.95).toFixed(0)} ms`
+          : `${((units / ms) * 1000).toFixed(1)}/s`;
+        say(`${group}, round ${round}: ${name} ${result}`);
       }
     }
   }

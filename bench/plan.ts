@@ -8,22 +8,45 @@ export interface Sizes {
   reads: number;
   /** Schedules due at one moment, and sleepers beside them. */
   schedules: number;
+  /** The small merchant's charges while nothing else runs. */
+  probes: number;
+  /** The large merchant's charges, in calls as large as may be, all at once. */
+  crowd: number;
 }
 
 export const CALL_SIZE = 10;
+/** The most that one call takes. */
+export const LARGEST_CALL = 100;
 
 /** Work in flight: enough to keep two cores busy, and as the floors were first measured with. */
 export const AT_ONCE = { charges: 40, calls: 10, reads: 16, starts: 40 };
 
-export const FULL: Sizes = { rounds: 5, charges: 400, calls: 80, reads: 8_000, schedules: 2_000 };
+export const FULL: Sizes = {
+  rounds: 5,
+  charges: 400,
+  calls: 80,
+  reads: 8_000,
+  schedules: 2_000,
+  probes: 100,
+  crowd: 1_000,
+};
 /** Three minutes on a free machine. */
-export const QUICK: Sizes = { rounds: 5, charges: 100, calls: 20, reads: 2_000, schedules: 100 };
+export const QUICK: Sizes = {
+  rounds: 3,
+  charges: 60,
+  calls: 10,
+  reads: 1_500,
+  schedules: 40,
+  probes: 20,
+  crowd: 200,
+};
 
 /** Work that is measured in turn within a round, because it is compared. */
 export const GROUPS = {
   charges: ['textbook', 'local', 'single', 'tens'],
   reads: ['expressRead', 'read'],
   due: ['sleeper', 'due'],
+  starvation: ['quiet', 'whileDue', 'whileCrowd'],
 } as const;
 
 export type Group = keyof typeof GROUPS;
@@ -38,14 +61,20 @@ export const TITLE: Record<Work, string> = {
   read: 'authenticated read by id',
   sleeper: 'sleeping no-op workflow with one local activity',
   due: 'schedule due at one moment, all effects',
+  quiet: 'a small merchant’s charge, alone',
+  whileDue: 'the same while a large merchant’s schedules fall due at once',
+  whileCrowd: 'the same while a large merchant’s charges come at once',
 };
 
 /** What each kind of work has to be, beside a floor. */
 export interface Goal {
   work: Work;
   beside: Work;
-  /** `speed`: units a second, at least; `cpu`: CPU time a unit, at most. */
-  of: 'speed' | 'cpu';
+  /**
+   * `speed`: units a second, at least. At most: `cpu`, CPU time a unit; `answer` and `end`, how long nineteen of twenty
+   * take until they are answered, and until they are done.
+   */
+  of: 'speed' | 'cpu' | 'answer' | 'end';
   ratio: number;
 }
 
@@ -56,19 +85,30 @@ export const GOALS: Goal[] = [
   { work: 'due', beside: 'sleeper', of: 'speed', ratio: 0.9 },
   { work: 'single', beside: 'local', of: 'cpu', ratio: 1.15 },
   { work: 'read', beside: 'expressRead', of: 'speed', ratio: 0.7 },
+  { work: 'whileDue', beside: 'quiet', of: 'answer', ratio: 3 },
+  { work: 'whileDue', beside: 'quiet', of: 'end', ratio: 3 },
+  { work: 'whileCrowd', beside: 'quiet', of: 'answer', ratio: 3 },
+  { work: 'whileCrowd', beside: 'quiet', of: 'end', ratio: 3 },
 ];
+
+/** A Postgres of Temporal's own there is only where it is no dev server. */
+const TEMPORAL = ['Temporal', 'Temporal Postgres'];
+const ENGINE = ['API', 'worker', 'Postgres', ...TEMPORAL];
 
 /**
  * The processes whose CPU time is a kind of work's own. `load` is this process: beside a no-op workflow it is the
  * client that starts and signals, which in the engine is the API's part; beside a charge it only plays the merchant.
  */
 export const OWN_PROCESSES: Record<Work, readonly string[]> = {
-  textbook: ['Temporal', 'floor worker', 'load'],
-  local: ['Temporal', 'floor worker', 'load'],
-  sleeper: ['Temporal', 'floor worker'],
-  single: ['API', 'worker', 'Postgres', 'Temporal'],
-  tens: ['API', 'worker', 'Postgres', 'Temporal'],
-  due: ['API', 'worker', 'Postgres', 'Temporal'],
+  textbook: [...TEMPORAL, 'floor worker', 'load'],
+  local: [...TEMPORAL, 'floor worker', 'load'],
+  sleeper: [...TEMPORAL, 'floor worker'],
+  single: ENGINE,
+  tens: ENGINE,
+  due: ENGINE,
   expressRead: ['floor HTTP'],
   read: ['API', 'Postgres'],
+  quiet: ENGINE,
+  whileDue: ENGINE,
+  whileCrowd: ENGINE,
 };

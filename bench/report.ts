@@ -1,6 +1,7 @@
 import { availableParallelism, cpus, loadavg } from 'node:os';
 import Table from 'cli-table3';
 import type { Books } from './audit';
+import type { Writes } from './gauges';
 import { GOALS, OWN_PROCESSES, TITLE, type Goal, type Sizes, type Work } from './plan';
 import { percentile, spread, type Sample, type Spread } from './sample';
 
@@ -9,6 +10,7 @@ export type Samples = Partial<Record<Work, Sample[]>>;
 export interface Report {
   machine: { cores: number; model: string; node: string; loadBefore: number };
   temporal: string;
+  processes: { apis: number; workers: number };
   sizes: Sizes;
   settings: Record<string, string>;
   works: WorkReport[];
@@ -28,6 +30,16 @@ interface WorkReport {
   historyEvents?: number;
   /** Of all rounds together. */
   latenessMs?: { p50: number; p99: number; last: number };
+  /** Of probes, of all rounds together; what else is said of them is of all that ran meanwhile. */
+  probed?: { probes: number; answeredMs: Takes; doneMs: Takes };
+  /** Medians, of a unit, by Postgres server. */
+  writes: Record<string, Writes>;
+}
+
+interface Takes {
+  p50: number;
+  p95: number;
+  worst: number;
 }
 
 interface GoalReport extends Goal {
@@ -36,7 +48,7 @@ interface GoalReport extends Goal {
 }
 
 export function makeReport(
-  run: Pick<Report, 'temporal' | 'sizes' | 'settings' | 'books'> & {
+  run: Pick<Report, 'temporal' | 'processes' | 'sizes' | 'settings' | 'books'> & {
     loadBefore: number;
     samples: Samples;
     historyEvents: Partial<Record<Work, number>>;
@@ -61,7 +73,13 @@ export function makeReport(
 
 function reportWork(work: Work, samples: Sample[], events: number | undefined): WorkReport {
   const processes = new Set(samples.flatMap(({ cpu }) => Object.keys(cpu)));
+  const servers = new Set(samples.flatMap(({ writes }) => Object.keys(writes)));
   const lateness = samples.flatMap(({ latenessMs }) => latenessMs ?? []).toSorted((a, b) => a - b);
+  const probed = samples.flatMap((sample) => sample.probed ?? []);
+  const takes = (of: 'answeredMs' | 'doneMs'): Takes => {
+    const sorted = probed.flatMap((one) => one[of]).toSorted((a, b) => a - b);
+    return { p50: percentile(sorted, 0.5), p95: percentile(sorted, 0.95), worst: percentile(sorted, 1) };
+  };
   return {
     work,
     title: TITLE[work],
@@ -81,6 +99,23 @@ function reportWork(work: Work, samples: Sample[], events: number | undefined): 
         last: percentile(lateness, 1),
       },
     }),
+    ...(probed.length > 0 && {
+      probed: {
+        probes: probed.reduce((sum, { doneMs }) => sum + doneMs.length, 0),
+        answeredMs: takes('answeredMs'),
+        doneMs: takes('doneMs'),
+      },
+    }),
+    writes: Object.fromEntries(
+      [...servers].map((server) => {
+        const median = (of: keyof Writes) =>
+          spread(samples.map(({ writes, units }) => (writes[server]?.[of] ?? 0) / units)).median;
+        return [
+          server,
+          { transactions: median('transactions'), walKb: median('walKb'), diskKb: median('diskKb') },
+        ];
+      }),
+    ),
   };
 }
 
@@ -90,9 +125,7 @@ function reportGoal(goal: Goal, samples: Samples): GoalReport[] {
   const ratios = (samples[goal.work] ?? []).flatMap((sample, round) => {
     const floor = beside[round];
     if (!floor) return [];
-    return goal.of === 'speed'
-      ? perSecond(sample) / perSecond(floor)
-      : ownCpu(goal.work, sample) / ownCpu(goal.beside, floor);
+    return MEASURED[goal.of](goal.work, sample) / MEASURED[goal.of](goal.beside, floor);
   });
   if (ratios.length === 0) return [];
   const measured = spread(ratios);
@@ -100,27 +133,35 @@ function reportGoal(goal: Goal, samples: Samples): GoalReport[] {
   return [{ ...goal, measured, met }];
 }
 
+const MEASURED: Record<Goal['of'], (work: Work, sample: Sample) => number> = {
+  speed: (_, sample) => perSecond(sample),
+  cpu: ownCpu,
+  answer: (_, { probed }) => percentile(probed?.answeredMs ?? [], 0.95),
+  end: (_, { probed }) => percentile(probed?.doneMs ?? [], 0.95),
+};
+
 const perSecond = ({ units, ms }: Sample) => (units / ms) * 1000;
 
-const ownCpu = (work: Work, { cpu, units }: Sample) =>
-  OWN_PROCESSES[work].reduce((sum, name) => sum + (cpu[name] ?? 0), 0) / units;
+function ownCpu(work: Work, { cpu, units }: Sample): number {
+  return OWN_PROCESSES[work].reduce((sum, name) => sum + (cpu[name] ?? 0), 0) / units;
+}
 
 export const loadNow = () => loadavg()[0] ?? 0;
 
 export function printed(report: Report): string {
-  const { machine, sizes, temporal, settings, books } = report;
+  const { machine, sizes, temporal, processes, settings, books, works } = report;
+  const charged = works.filter((one) => one.probed === undefined);
+  const probed = works.filter((one) => one.probed !== undefined);
   return [
     '',
     `${machine.cores} cores (${machine.model}), Node ${machine.node}, load ${machine.loadBefore.toFixed(1)} before the start`,
-    `Temporal: ${temporal}. Postgres: fsync on. ${sizes.rounds} rounds; medians, in brackets the lowest and the highest.`,
+    `Temporal: ${temporal}. Postgres: fsync on. APIs: ${processes.apis}, workers: ${processes.workers}. ${sizes.rounds} rounds; medians, in brackets the lowest and the highest.`,
     Object.entries(settings)
       .map(([name, value]) => `${name} ${value}`)
       .join(' · '),
     '',
-    worksTable(report.works),
-    '',
-    cpuTable(report.works),
-    '',
+    ...(charged.length > 0 ? [worksTable(charged), '', cpuTable(charged), '', writesTable(charged), ''] : []),
+    ...(probed.length > 0 ? [probesTable(probed), ''] : []),
     goalsTable(report.goals),
     '',
     `Books: ${books.accepted} charges accepted, ${books.closed} closed, ${books.debited} in the bank's ledger, ` +
@@ -164,13 +205,43 @@ function cpuTable(works: WorkReport[]): string {
   return table.toString();
 }
 
+function writesTable(works: WorkReport[]): string {
+  const table = new Table({
+    style: PLAIN,
+    head: ['Writes each', 'server', 'transactions', 'log kB', 'disk kB'],
+  });
+  for (const { work, writes } of works) {
+    for (const [server, { transactions, walKb, diskKb }] of Object.entries(writes)) {
+      table.push([work, server, ...[transactions, walKb, diskKb].map((value) => value.toFixed(1))]);
+    }
+  }
+  return table.toString();
+}
+
+function probesTable(works: WorkReport[]): string {
+  const table = new Table({
+    style: PLAIN,
+    head: ['Takes, in ms: p50, p95, worst', 'charges', 'until answered', 'until the merchant is told'],
+  });
+  for (const { title, probed } of works) {
+    if (!probed) continue;
+    const cells = [probed.answeredMs, probed.doneMs].map(({ p50, p95, worst }) =>
+      [p50, p95, worst].map((ms) => ms.toFixed(0)).join(', '),
+    );
+    table.push([title, probed.probes, ...cells]);
+  }
+  return table.toString();
+}
+
+const GOAL_NAME = { cpu: 'CPU', answer: 'p95 to the answer', end: 'p95 to the end' };
+
 function goalsTable(goals: GoalReport[]): string {
   const table = new Table({ style: PLAIN, head: ['Goal', 'beside', 'wanted', 'measured', ''] });
   for (const { work, beside, of, ratio, measured, met } of goals) {
     table.push([
-      of === 'cpu' ? `CPU of ${work}` : work,
+      of === 'speed' ? work : `${GOAL_NAME[of]} of ${work}`,
       beside,
-      `${of === 'cpu' ? '≤' : '≥'} ${ratio}×`,
+      `${of === 'speed' ? '≥' : '≤'} ${ratio}×`,
       `${inRange(measured, 2)}×`,
       met ? 'met' : 'MISSED',
     ]);

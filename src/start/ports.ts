@@ -46,7 +46,8 @@ export async function requireFreePorts(config: Config, ports: EnginePorts): Prom
   if (problems.length > 0) throw new PortTakenError(problems.join('\n'));
 }
 
-async function whyNotFree(port: number): Promise<string | undefined> {
+/** In words for a line about the port; undefined where it can be listened on. */
+export async function whyNotFree(port: number): Promise<string | undefined> {
   if (port > 65_535) return 'does not exist, for 65535 is the last';
   // On some systems both can be listened on at once, and who has the loopback address would answer in our place.
   for (const host of ['127.0.0.1', undefined]) {

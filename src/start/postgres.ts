@@ -46,6 +46,8 @@ export interface DatabaseUrls {
 
 export interface EmbeddedPostgres extends DatabaseUrls {
   program: Program;
+  /** For whoever needs other databases of this server. */
+  superuserUrl: string;
   /** Makes the logins and the database, as soon as the server answers. Safe to run again. */
   setUp(): Promise<void>;
 }
@@ -77,6 +79,7 @@ export async function preparePostgres(
   return {
     ownerUrl: url('assent_owner', DATABASE),
     databaseUrl: url('assent_login', DATABASE),
+    superuserUrl: url('postgres', 'postgres'),
     program: {
       name: 'Postgres',
       command: binaries.postgres,

@@ -1,0 +1,245 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { Connection } from '@temporalio/client';
+import { buildWithGo, cacheFolder, usable } from '../src/start/built-program';
+import { onDatabase } from '../src/start/database';
+import { poll } from '../src/start/poll';
+import { preparePostgres } from '../src/start/postgres';
+import type { Program } from '../src/start/supervised-process';
+import { firstOf } from '../src/start/temporal-binary';
+import type { Gauged } from './gauges';
+import { freePorts } from './ports';
+import { Processes } from './processes';
+
+/**
+ * The Temporal server as production has it, for `--temporal postgres`: one node that runs all four services, with its
+ * data in a Postgres of its own (fsync on), so that CPU time and writes tell the two apart.
+ */
+
+const VERSION = 'v1.29.1';
+const NAMESPACE = 'bench';
+/** Set for good when the databases are made. One node of two cores is one writer per shard; more would only idle. */
+const HISTORY_SHARDS = 4;
+/** Each of the four services has a pool of its own: together they stay below the 100 that Postgres admits. */
+const CONNECTIONS = { history: 20, visibility: 2 };
+
+const POSTGRES_READY_MS = 60_000;
+const SCHEMA_WITHIN_MS = 120_000;
+/** The services find each other first, which takes some seconds. */
+const SERVER_READY_MS = 120_000;
+const CALL_WITHIN_MS = 5_000;
+
+export interface RunningTemporal {
+  address: string;
+  namespace: string;
+  /** What the report calls it. */
+  description: string;
+  /** Its Postgres. */
+  gauged: Gauged;
+  /** Resolves, should one of its processes keep dying. */
+  failed: Promise<Error>;
+}
+
+/** The name of the folder, by which its Postgres is told from the engine's. */
+export const TEMPORAL_FOLDER = 'assent-bench-temporal-';
+
+/**
+ * Builds what is missing, and starts it in a temporary folder.
+ *
+ * @param stops takes what ends it, as soon as there is something to end
+ * @throws StartError saying what to do; the signal's reason
+ */
+export async function startTemporalOnPostgres(
+  say: (line: string) => void,
+  signal: AbortSignal,
+  stops: (() => Promise<void>)[],
+): Promise<RunningTemporal> {
+  const server = await findProgram('the Temporal server', 'cmd/server', say);
+  const sqlTool = await findProgram("Temporal's SQL tool", 'cmd/tools/sql', say);
+  signal.throwIfAborted();
+  const folder = mkdtempSync(path.join(tmpdir(), TEMPORAL_FOLDER));
+  // Postgres does not run as root: the user that it runs as then must get through to its data.
+  chmodSync(folder, 0o711);
+  const log = path.join(folder, 'log');
+  const processes = new Processes();
+  stops.push(async () => {
+    await processes.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const ports = await choosePorts();
+  const postgres = await preparePostgres(folder, ports.postgres, say);
+  processes.start(postgres.program, log);
+  const password = randomBytes(24).toString('hex');
+  say("Making Temporal's databases …");
+  await poll("Temporal's Postgres", POSTGRES_READY_MS, signal, () =>
+    makeDatabases(postgres.superuserUrl, password),
+  );
+  await makeSchemas(sqlTool, ports.postgres, password);
+
+  const address = `127.0.0.1:${ports.frontend}`;
+  writeConfig(folder, ports, password);
+  say(`Starting the Temporal server ${VERSION} …`);
+  processes.start(serverProgram(server, folder), log);
+  await poll('The Temporal server', SERVER_READY_MS, signal, () => makeNamespace(address));
+  return {
+    address,
+    namespace: NAMESPACE,
+    description: `server ${VERSION} on a Postgres of its own, ${HISTORY_SHARDS} history shards`,
+    gauged: {
+      name: 'Temporal Postgres',
+      url: postgres.superuserUrl,
+      databases: Object.values(DATABASES),
+    },
+    failed: processes.failed,
+  };
+}
+
+function serverProgram(command: string, folder: string): Program {
+  return {
+    name: 'Temporal',
+    command,
+    args: [`--root=${folder}`, '--config=config', '--env=bench', '--allow-no-auth', 'start'],
+    environment: {},
+    cwd: folder,
+    stopSignal: 'SIGTERM',
+  };
+}
+
+/** From the cache, or built there: `go install` builds both as they are. */
+function findProgram(what: string, place: string, say: (line: string) => void): Promise<string> {
+  const cached = path.join(cacheFolder(`temporal-server-${VERSION}`), path.posix.basename(place));
+  const module = `go.temporal.io/server/${place}@${VERSION}`;
+  return firstOf(
+    what,
+    [
+      { name: `the cache ${cached}`, find: () => usable(cached) },
+      { name: 'a build with Go', find: () => buildWithGo(what, module, cached, say) },
+    ],
+    'Install Go (https://go.dev/dl), or measure with the dev server: leave out --temporal postgres.',
+  );
+}
+
+const PARTS = ['postgres', 'frontend', 'history', 'matching', 'worker'] as const;
+type Ports = Record<(typeof PARTS)[number], number>;
+
+/** The membership port of a service is the one after its own. */
+async function choosePorts(): Promise<Ports> {
+  const ports = await freePorts(2 * PARTS.length);
+  return Object.fromEntries(PARTS.map((part, i) => [part, ports[2 * i]])) as Ports;
+}
+
+const DATABASES = { temporal: 'temporal', visibility: 'temporal_visibility' } as const;
+const LOGIN = 'temporal';
+
+async function makeDatabases(superuserUrl: string, password: string): Promise<void> {
+  await onDatabase(superuserUrl, async (client) => {
+    await client.query(`CREATE ROLE ${LOGIN} LOGIN PASSWORD ${client.escapeLiteral(password)}`);
+    for (const name of Object.values(DATABASES)) await client.query(`CREATE DATABASE ${name} OWNER ${LOGIN}`);
+  });
+}
+
+async function makeSchemas(sqlTool: string, port: number, password: string): Promise<void> {
+  const run = (database: string, ...args: string[]) =>
+    promisify(execFile)(
+      sqlTool,
+      [
+        '--plugin=postgres12',
+        '--ep=127.0.0.1',
+        `--port=${port}`,
+        `--user=${LOGIN}`,
+        `--db=${database}`,
+        ...args,
+      ],
+      { env: { SQL_PASSWORD: password }, timeout: SCHEMA_WITHIN_MS },
+    );
+  for (const [schema, database] of Object.entries(DATABASES)) {
+    await run(database, 'setup-schema', '--version', '0.0');
+    await run(database, 'update-schema', '--schema-name', `postgresql/v12/${schema}`);
+  }
+}
+
+const service = (port: number) => ({
+  rpc: { grpcPort: port, membershipPort: port + 1, bindOnIP: '127.0.0.1' },
+});
+
+/** As JSON, which is YAML too. */
+function writeConfig(folder: string, ports: Ports, password: string): void {
+  const configFolder = path.join(folder, 'config');
+  mkdirSync(configFolder);
+  const write = (file: string, content: object) => {
+    writeFileSync(path.join(configFolder, file), JSON.stringify(content), { mode: 0o600 });
+  };
+  const store = (databaseName: string, most: number) => ({
+    sql: {
+      pluginName: 'postgres12',
+      databaseName,
+      connectAddr: `127.0.0.1:${ports.postgres}`,
+      connectProtocol: 'tcp',
+      user: LOGIN,
+      password,
+      maxConns: most,
+      maxIdleConns: most,
+    },
+  });
+  write('bench.yaml', {
+    log: { stdout: true, level: 'error' },
+    persistence: {
+      defaultStore: 'history',
+      visibilityStore: 'visibility',
+      numHistoryShards: HISTORY_SHARDS,
+      datastores: {
+        history: store(DATABASES.temporal, CONNECTIONS.history),
+        visibility: store(DATABASES.visibility, CONNECTIONS.visibility),
+      },
+    },
+    global: { membership: { maxJoinDuration: '30s', broadcastAddress: '127.0.0.1' } },
+    services: {
+      frontend: service(ports.frontend),
+      history: service(ports.history),
+      matching: service(ports.matching),
+      worker: service(ports.worker),
+    },
+    clusterMetadata: {
+      failoverVersionIncrement: 10,
+      masterClusterName: 'active',
+      currentClusterName: 'active',
+      clusterInformation: {
+        active: {
+          enabled: true,
+          initialFailoverVersion: 1,
+          rpcName: 'frontend',
+          rpcAddress: `127.0.0.1:${ports.frontend}`,
+        },
+      },
+    },
+    dynamicConfigClient: { filepath: path.join(configFolder, 'dynamic.yaml'), pollInterval: '60s' },
+  });
+  // All else as it comes. This one as in docker-compose.yml: new search attributes count at once, not in a minute.
+  write('dynamic.yaml', { 'system.forceSearchAttributesCacheRefreshOnRead': [{ value: true }] });
+}
+
+/** The search attributes come with the start of the engine, as in every namespace that it is given. */
+async function makeNamespace(address: string): Promise<void> {
+  const connection = await Connection.connect({ address, connectTimeout: CALL_WITHIN_MS });
+  try {
+    await connection.withDeadline(Date.now() + CALL_WITHIN_MS, async () => {
+      const { namespaces } = await connection.workflowService.listNamespaces({});
+      if (namespaces.some(({ namespaceInfo }) => namespaceInfo?.name === NAMESPACE)) {
+        // The server takes a moment to know its own new namespace in each of its parts.
+        await connection.workflowService.countWorkflowExecutions({ namespace: NAMESPACE });
+        return;
+      }
+      await connection.workflowService.registerNamespace({
+        namespace: NAMESPACE,
+        workflowExecutionRetentionPeriod: { seconds: 86_400 as never },
+      });
+      throw new Error('the namespace has only just been made');
+    });
+  } finally {
+    await connection.close();
+  }
+}
