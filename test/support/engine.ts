@@ -28,6 +28,8 @@ export interface TestEngine {
   worker: EngineProcess;
   /** One more API process on the same data, as behind a load balancer. It is stopped with the engine. */
   startAnotherApi(): Promise<{ apiUrl: string }>;
+  /** One more worker on the same servers. It is stopped with the engine. */
+  startAnotherWorker(): Promise<EngineProcess>;
   /** As the operator's command does it. */
   createEntity(type: Role, name: string): Promise<EntityCredentials>;
   trust(merchantId: string): Promise<void>;
@@ -36,7 +38,7 @@ export interface TestEngine {
   stop(): Promise<void>;
 }
 
-interface EngineProcess {
+export interface EngineProcess {
   /** Starts it, if it does not run, and waits until it is ready. */
   start(more?: Record<string, string>): Promise<void>;
   /** Ends it as a power cut would. */
@@ -84,9 +86,11 @@ export async function startEngine(
   };
   const { url: apiUrl, process: api } = await newApi();
   const others: EngineProcess[] = [];
-  const worker = engineProcess('worker', environment, async (pid) =>
-    (await readFile(logFile, 'utf8').catch(() => '')).includes(`"pid":${pid},"msg":"worker is ready"`),
-  );
+  const newWorker = () =>
+    engineProcess('worker', environment, async (pid) =>
+      (await readFile(logFile, 'utf8').catch(() => '')).includes(`"pid":${pid},"msg":"worker is ready"`),
+    );
+  const worker = newWorker();
   await Promise.all([api.start(), worker.start()]);
   return {
     apiUrl,
@@ -102,6 +106,12 @@ export async function startEngine(
       others.push(another.process);
       await another.process.start();
       return { apiUrl: another.url };
+    },
+    async startAnotherWorker() {
+      const another = newWorker();
+      others.push(another);
+      await another.start();
+      return another;
     },
     async createEntity(type, name) {
       const made = await database.db.transaction((trx) => createEntity(trx, keyring, { type, name }));
