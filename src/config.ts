@@ -110,6 +110,7 @@ const settings = z.object({
     '5,30,120,600,1800,3600,10800,21600,43200,86400,86400',
     z.number().positive().max(604_800),
   ),
+  WEBHOOK_KEPT_DAYS: z.coerce.number().int().min(7).max(3650).default(30),
   WEBHOOK_TIMEOUT_S: z.coerce.number().positive().max(60).default(10),
   ALLOW_PRIVATE_WEBHOOKS: flag.optional(),
 
@@ -146,6 +147,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     );
   }
   const config = parsed.data;
+  refuseShortMemory(config);
   const production = config.ASSENT_MODE === 'production';
   const allowPrivate = config.ALLOW_PRIVATE_WEBHOOKS ?? !production;
   if (production) {
@@ -159,6 +161,17 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     if (refused.length > 0) throw new ConfigError(refused.join('\n'));
   }
   return { ...config, ALLOW_PRIVATE_WEBHOOKS: allowPrivate };
+}
+
+/** A charge ends as `expired` or `not_delivered`, by its delivery; and what is retried is not forgotten. */
+function refuseShortMemory(config: z.output<typeof settings>): void {
+  const { INTENT_WINDOW_S, APPROVAL_WINDOW_S, SETTLEMENT_WINDOW_S, WEBHOOK_KEPT_DAYS } = config;
+  const longest = Math.max(INTENT_WINDOW_S, APPROVAL_WINDOW_S, SETTLEMENT_WINDOW_S);
+  if (longest < WEBHOOK_KEPT_DAYS * 86_400) return;
+  throw new ConfigError(
+    'WEBHOOK_KEPT_DAYS: must be longer than INTENT_WINDOW_S, APPROVAL_WINDOW_S and SETTLEMENT_WINDOW_S, for the ' +
+      'end of a window asks whether its webhook was delivered',
+  );
 }
 
 /** What a process cannot do without: `npm start` sets it for the processes that it starts. */

@@ -56,6 +56,7 @@ describe('readConfig', () => {
     ['CLOCK_WAIT_S', '-1'],
     ['WEBHOOK_RETRY_S', '5;30'],
     ['WEBHOOK_TIMEOUT_S', '61'],
+    ['WEBHOOK_KEPT_DAYS', '6'],
     ['ALLOW_PRIVATE_WEBHOOKS', 'yes'],
     ['RATE_LIMIT_TOKEN', '10/1'],
     ['RATE_LIMIT_TOKEN', '0/10'],
@@ -82,6 +83,12 @@ describe('readConfig', () => {
       'TEMPORAL_ADDRESS',
       'ASSENT_KEYS',
     ]);
+  });
+
+  it('keeps webhooks for longer than any window that asks for them', () => {
+    const settings = { SETTLEMENT_WINDOW_S: '864000', WEBHOOK_KEPT_DAYS: '10' };
+    expect(refusals(settings)).toEqual([expect.stringMatching(/^WEBHOOK_KEPT_DAYS: /)]);
+    expect(readConfig({ ...settings, WEBHOOK_KEPT_DAYS: '11' }).WEBHOOK_KEPT_DAYS).toBe(11);
   });
 
   it('keeps webhooks off private addresses in production, whatever is asked', () => {

@@ -6,6 +6,7 @@ import { Failure } from '../domain/failures';
 import { normalizePhrase } from '../domain/phrase';
 import type { Answer, Reply } from './answer';
 import { DESCRIPTION_MAX, email, EMAIL_MAX, id, NAME_MAX, pagination, phrase, text } from './fields';
+import { listAnswer } from './list';
 import type { Call } from './route';
 
 /** Customers: kept and listed by their banks, found by merchants. */
@@ -73,11 +74,8 @@ export async function showCustomers({
   query,
 }: Call<undefined, z.output<typeof customersQuery>, unknown>): Promise<Answer> {
   const { search, ...page } = query;
-  const { customers, total } = await listCustomers(deps.db, deps.ring, caller.entityId, search, page);
-  return {
-    message: total === 1 ? '1 customer' : `${total} customers`,
-    data: { customers: customers.map(customerData), total, page: page.page, limit: page.limit },
-  };
+  const found = await listCustomers(deps.db, deps.ring, caller.entityId, search, page);
+  return listAnswer(['customer', 'customers'], found, page, customerData);
 }
 
 function customerData({ createdAt, updatedAt, ...customer }: CustomerRecord) {

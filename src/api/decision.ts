@@ -5,6 +5,7 @@ import { formatInstant } from '../domain/calendar';
 import { formatAmount } from '../domain/money';
 import type { Answer, Reply } from './answer';
 import { amount, id, pagination } from './fields';
+import { listAnswer } from './list';
 import type { Call } from './route';
 
 /** What the customers of a bank have decided about merchants, for the bank to show and to change. */
@@ -24,17 +25,13 @@ export async function listCustomerDecisions({
   deps,
 }: Call<unknown, z.output<typeof decisionsQuery>, unknown>): Promise<Answer> {
   const { page, limit, sortBy, sortOrder, ...filter } = query;
-  const { decisions, total } = await listDecisions(
-    deps.db,
-    deps.config.NETWORK_TIMEZONE,
-    caller.entityId,
-    filter,
-    { page, limit, sortBy, sortOrder },
-  );
-  return {
-    message: total === 1 ? '1 decision' : `${total} decisions`,
-    data: { decisions: decisions.map(decisionData), total, page, limit },
-  };
+  const found = await listDecisions(deps.db, deps.config.NETWORK_TIMEZONE, caller.entityId, filter, {
+    page,
+    limit,
+    sortBy,
+    sortOrder,
+  });
+  return listAnswer(['decision', 'decisions'], found, query, decisionData);
 }
 
 export const decisionPath = z.strictObject({ id: id('agreement') });

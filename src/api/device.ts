@@ -13,6 +13,7 @@ import { Failure } from '../domain/failures';
 import { normalizePhrase } from '../domain/phrase';
 import type { Answer, Reply } from './answer';
 import { EMAIL_MAX, id, pagination, phrase, text } from './fields';
+import { listAnswer } from './list';
 import type { Call } from './route';
 
 /** Devices: enrolled by banks and merchants, linked to customers by banks, looked up by merchants. */
@@ -114,14 +115,9 @@ export async function showDevices({
   query,
 }: Call<undefined, z.output<typeof devicesQuery>, unknown>): Promise<Answer> {
   const { search, ...page } = query;
-  const { devices, total } = await listDevices(deps.db, deps.ring, caller.entityId, search, page);
-  return {
-    message: total === 1 ? '1 device' : `${total} devices`,
-    data: {
-      devices: devices.map(({ linkedAt, ...device }) => ({ ...device, linkedAt: formatInstant(linkedAt) })),
-      total,
-      page: page.page,
-      limit: page.limit,
-    },
-  };
+  const found = await listDevices(deps.db, deps.ring, caller.entityId, search, page);
+  return listAnswer(['device', 'devices'], found, page, ({ linkedAt, ...device }) => ({
+    ...device,
+    linkedAt: formatInstant(linkedAt),
+  }));
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FEED_START, findFeedPosition, readFeed } from '../database/event-feed';
+import { FEED_START, findFeedPosition, isBeforeFeed, readFeed } from '../database/event-feed';
 import type { Answer } from './answer';
 import { id, pageSize } from './fields';
 import type { Call } from './route';
@@ -16,7 +16,14 @@ export async function listEvents({
 }: Call<undefined, z.output<typeof feedQuery>, unknown>): Promise<Answer> {
   const { after, limit } = query;
   const position = after === undefined ? FEED_START : await findFeedPosition(deps.db, caller.entityId, after);
-  if (!position) throw invalidRequest([{ path: 'query.after', message: 'is not one of your events' }]);
+  if (!position) {
+    const message =
+      after !== undefined && (await isBeforeFeed(deps.db, after))
+        ? `is older than the ${deps.config.WEBHOOK_KEPT_DAYS} days for which events are kept: what came after it is ` +
+          'no longer all here. See GET /v1/transaction-history for what you have missed, and begin again without after'
+        : 'is not one of your events';
+    throw invalidRequest([{ path: 'query.after', message }]);
+  }
   const events = await readFeed(deps.db, deps.ring, caller.entityId, position, limit);
   return { message: events.length === 1 ? '1 event' : `${events.length} events`, data: { events } };
 }

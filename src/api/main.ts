@@ -7,6 +7,7 @@ import { expireKeys } from '../database/idempotency';
 import { KeyringError, readKeyring } from '../database/keyring';
 import { deleteFullBuckets } from '../database/rate-limit';
 import { databaseProblems } from '../database/readiness';
+import { forgetDeliveries } from '../database/webhook-retention';
 import { createLogger } from '../log';
 import { lazyClient } from '../temporal/connection';
 import { temporalProblems } from '../temporal/readiness';
@@ -56,7 +57,7 @@ async function main(): Promise<void> {
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   await listening(server, port);
   log.info({ port }, 'API is ready');
-  const sweeper = setInterval(() => void sweep(db, log), SWEEP_MS);
+  const sweeper = setInterval(() => void sweep(db, config.WEBHOOK_KEPT_DAYS, log), SWEEP_MS);
 
   await Promise.race(
     ['SIGINT', 'SIGTERM'].map((signal) => new Promise((seen) => process.once(signal, seen))),
@@ -91,11 +92,16 @@ async function drained(server: Server): Promise<void> {
   clearTimeout(cutOff);
 }
 
-async function sweep(db: Database, log: Logger): Promise<void> {
+async function sweep(db: Database, webhookKeptDays: number, log: Logger): Promise<void> {
   try {
     let more = true;
     for (let round = 0; more && round < SWEEP_ROUNDS; round++) {
-      const swept = await Promise.all([expireKeys(db), deleteFullBuckets(db), deleteAbandoned(db)]);
+      const swept = await Promise.all([
+        expireKeys(db),
+        deleteFullBuckets(db),
+        deleteAbandoned(db),
+        forgetDeliveries(db, webhookKeptDays),
+      ]);
       more = swept.includes(true);
     }
   } catch (error) {

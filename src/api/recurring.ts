@@ -26,6 +26,7 @@ import {
   text,
   withAmount,
 } from './fields';
+import { listAnswer } from './list';
 import type { Call } from './route';
 
 /** Recurring schedules: a merchant, or its provider for it, has a customer billed again and again. */
@@ -152,26 +153,17 @@ export const schedulesQuery = z.strictObject({
 type ListCall = Call<unknown, z.output<typeof schedulesQuery>, unknown>;
 
 export async function listRecurring(call: ListCall): Promise<Answer> {
-  const { schedules, ...pages } = await listOwn(call);
-  return {
-    message: `${pages.total} schedules`,
-    data: { schedules: schedules.map(scheduleData), ...pages },
-  };
+  return listAnswer(['schedule', 'schedules'], await listOwn(call), call.query, scheduleData);
 }
 
 /** The schedules of a bank's customers. */
 export async function listSubscriptions(call: ListCall): Promise<Answer> {
-  const { schedules, ...pages } = await listOwn(call);
-  return {
-    message: `${pages.total} subscriptions`,
-    data: { subscriptions: schedules.map(subscriptionData), ...pages },
-  };
+  return listAnswer(['subscription', 'subscriptions'], await listOwn(call), call.query, subscriptionData);
 }
 
 async function listOwn({ caller, query, deps }: ListCall) {
   const { page, limit, sortBy, sortOrder, ...filter } = query;
-  const found = await listSchedules(deps.db, caller, filter, { page, limit, sortBy, sortOrder });
-  return { ...found, page, limit };
+  return listSchedules(deps.db, caller, filter, { page, limit, sortBy, sortOrder });
 }
 
 export function scheduleData(schedule: ScheduleRecord) {

@@ -11,6 +11,7 @@ import { formatAmount } from '../domain/money';
 import { workflowId } from '../workflows/messages';
 import type { Answer, Reply } from './answer';
 import { BANK_TRANSACTION_ID_MAX, DESCRIPTION_MAX, id, NAME_MAX, pagination, text } from './fields';
+import { listAnswer } from './list';
 import type { Call } from './route';
 
 /** Refunds: a merchant sends money back, and the bank says when it has arrived. */
@@ -110,16 +111,8 @@ export async function showRefunds({
   query: { status, ...page },
   deps,
 }: Call<unknown, z.output<typeof refundsQuery>, unknown>): Promise<Answer> {
-  const { refunds, total } = await listRefunds(deps.db, caller, { status }, page);
-  return {
-    message: total === 1 ? '1 refund' : `${total} refunds`,
-    data: {
-      refunds: refunds.map((refund) => shown(refund, caller.role)),
-      total,
-      page: page.page,
-      limit: page.limit,
-    },
-  };
+  const found = await listRefunds(deps.db, caller, { status }, page);
+  return listAnswer(['refund', 'refunds'], found, page, (refund) => shown(refund, caller.role));
 }
 
 /** The bank's own id of its transfer is the bank's. */

@@ -12,6 +12,7 @@ import { formatAmount } from '../domain/money';
 import type { Answer } from './answer';
 import type { Download } from './download';
 import { id, instant, NAME_MAX, pagination, text } from './fields';
+import { listAnswer } from './list';
 import type { Call } from './route';
 
 /** The history of money, for each party its own. */
@@ -43,15 +44,7 @@ export async function listHistory({
     };
   }
   const found = await listTransactions(deps.db, caller, filter, { page, limit, sortBy, sortOrder });
-  return {
-    message: found.total === 1 ? '1 transaction' : `${found.total} transactions`,
-    data: {
-      transactions: found.transactions.map((record) => shown(record, caller.role)),
-      total: found.total,
-      page,
-      limit,
-    },
-  };
+  return listAnswer(['transaction', 'transactions'], found, query, (record) => shown(record, caller.role));
 }
 
 /** Of the file, in this order. */

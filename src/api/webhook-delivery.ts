@@ -12,6 +12,7 @@ import { WEBHOOK_DELIVERY, type DeliveryStatus } from '../domain/lifecycle';
 import { WEBHOOK_TYPES } from '../domain/webhook';
 import type { Answer, Reply } from './answer';
 import { id, pagination } from './fields';
+import { listAnswer } from './list';
 import type { Call } from './route';
 
 /** What was sent to the caller's webhook URL, and how that went. */
@@ -29,15 +30,7 @@ export async function listWebhookDeliveries({
 }: Call<undefined, z.output<typeof deliveriesQuery>, unknown>): Promise<Answer> {
   const { status, webhookType, ...page } = query;
   const found = await listDeliveries(deps.db, caller.entityId, { status, webhookType }, page);
-  return {
-    message: found.total === 1 ? '1 delivery' : `${found.total} deliveries`,
-    data: {
-      deliveries: found.deliveries.map(shown),
-      total: found.total,
-      page: page.page,
-      limit: page.limit,
-    },
-  };
+  return listAnswer(['delivery', 'deliveries'], found, page, shown);
 }
 
 export const deliveryPath = z.strictObject({ deliveryId: id('delivery') });

@@ -1,7 +1,8 @@
 import { normalizePhrase } from '../domain/phrase';
-import { row, rows, type Executor } from './connection';
+import type { Executor } from './connection';
 import { emailIndex } from './customer';
 import type { Keyring } from './keyring';
+import { listPage, type Listed, type Page } from './list';
 import { open } from './sealing';
 
 /** Customers as their own bank reads them. */
@@ -25,17 +26,10 @@ export interface CustomerRecord {
 }
 
 export const CUSTOMER_SORTS = {
-  createdAt: 'created_at',
-  lastname: 'lastname',
-  clientRef: 'client_ref',
-} as const;
-
-interface CustomerPage {
-  page: number;
-  limit: number;
-  sortBy: keyof typeof CUSTOMER_SORTS;
-  sortOrder: 'asc' | 'desc';
-}
+  createdAt: { by: 'created_at', indexed: true },
+  lastname: { by: 'lastname', indexed: true },
+  clientRef: { by: 'client_ref', indexed: true },
+};
 
 type SealedRecord = Omit<CustomerRecord, 'email' | 'address' | 'phone'> & {
   emailSealed: Buffer;
@@ -53,28 +47,28 @@ export async function listCustomers(
   ring: Keyring,
   bankId: string,
   search: string | undefined,
-  { page, limit, sortBy, sortOrder }: CustomerPage,
-): Promise<{ customers: CustomerRecord[]; total: number }> {
+  page: Page<keyof typeof CUSTOMER_SORTS>,
+): Promise<Listed<CustomerRecord>> {
   const searched = search === undefined ? undefined : searchOf(ring, search);
   const where = ['bank_id = :bankId', ...(searched ? [searched.condition] : [])].join(' AND ');
-  const bindings = { ...searched?.bindings, bankId };
-  const counted = await row<{ total: number }>(
+  const sealed = await listPage<SealedRecord>(
     db,
-    `SELECT count(*)::int AS total FROM customers WHERE ${where}`,
-    bindings,
+    {
+      select: () => `SELECT id AS "customerId", lookup_id AS "lookupID", client_ref AS "clientRef", firstname,
+        middlename, lastname, account_name AS "accountName", country, reference,
+        display_picture AS "displayPicture", created_at AS "createdAt",
+        coalesce(updated_at, created_at) AS "updatedAt", email_sealed AS "emailSealed",
+        address_sealed AS "addressSealed", phone_sealed AS "phoneSealed"
+        FROM customers WHERE ${where}`,
+      counted: `customers WHERE ${where}`,
+      bindings: { ...searched?.bindings, bankId },
+      id: 'id',
+      sort: CUSTOMER_SORTS[page.sortBy],
+      instead: 'narrow it with search',
+    },
+    page,
   );
-  const sealed = await rows<SealedRecord>(
-    db,
-    // The id makes the order total, so that nobody shows on two pages or on none.
-    `SELECT id AS "customerId", lookup_id AS "lookupID", client_ref AS "clientRef", firstname, middlename, lastname,
-       account_name AS "accountName", country, reference, display_picture AS "displayPicture",
-       created_at AS "createdAt", coalesce(updated_at, created_at) AS "updatedAt",
-       email_sealed AS "emailSealed", address_sealed AS "addressSealed", phone_sealed AS "phoneSealed"
-     FROM customers WHERE ${where}
-     ORDER BY ${CUSTOMER_SORTS[sortBy]} ${sortOrder}, id ${sortOrder} LIMIT :limit OFFSET :offset`,
-    { ...bindings, limit, offset: (page - 1) * limit },
-  );
-  return { customers: sealed.map((one) => opened(ring, one)), total: counted?.total ?? 0 };
+  return { ...sealed, items: sealed.items.map((one) => opened(ring, one)) };
 }
 
 /** Each way to find a customer has an index of its own, and Postgres joins what they find. */

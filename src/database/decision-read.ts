@@ -1,6 +1,7 @@
 import type { Decision } from '../domain/lifecycle';
 import { SPENT_THIS_MONTH, SPENT_TODAY } from './agreement';
-import { row, rows, type Executor } from './connection';
+import { row, type Executor } from './connection';
+import { listPage, type Listed, type Page } from './list';
 
 /** Customers' decisions, as their bank reads them: with the limits, and what is spent under them. */
 
@@ -44,7 +45,10 @@ export async function readDecision(
   return found;
 }
 
-export const DECISION_SORTS = { createdAt: 'a.id', updatedAt: 'a.updated_at' } as const;
+export const DECISION_SORTS = {
+  createdAt: { by: 'a.id', indexed: true },
+  updatedAt: { by: 'a.updated_at', indexed: false },
+};
 
 export async function listDecisions(
   db: Executor,
@@ -55,28 +59,26 @@ export async function listDecisions(
     merchantId?: string | undefined;
     decision?: Decision | undefined;
   },
-  page: { page: number; limit: number; sortBy: keyof typeof DECISION_SORTS; sortOrder: 'asc' | 'desc' },
-): Promise<{ decisions: DecisionRecord[]; total: number }> {
-  const where = `a.bank_id = :bankId AND (:customerId::text IS NULL OR a.customer_id = :customerId)
-    AND (:merchantId::text IS NULL OR a.merchant_id = :merchantId)
-    AND (:decision::text IS NULL OR a.decision = :decision)`;
-  const bindings = {
-    bankId,
-    customerId: filter.customerId ?? null,
-    merchantId: filter.merchantId ?? null,
-    decision: filter.decision ?? null,
-  };
-  const counted = await row<{ total: number }>(
+  page: Page<keyof typeof DECISION_SORTS>,
+): Promise<Listed<DecisionRecord>> {
+  const where = [
+    'a.bank_id = :bankId',
+    filter.customerId !== undefined && 'a.customer_id = :customerId',
+    filter.merchantId !== undefined && 'a.merchant_id = :merchantId',
+    filter.decision !== undefined && 'a.decision = :decision',
+  ]
+    .filter(Boolean)
+    .join(' AND ');
+  return listPage<DecisionRecord>(
     db,
-    `SELECT count(*)::int AS total FROM agreements a WHERE ${where}`,
-    bindings,
+    {
+      select: () => `${DECISIONS} WHERE ${where}`,
+      counted: `agreements a WHERE ${where}`,
+      bindings: { ...filter, bankId, timeZone },
+      id: 'a.id',
+      sort: DECISION_SORTS[page.sortBy],
+      instead: 'narrow it with customerId, merchantId or decision',
+    },
+    page,
   );
-  const decisions = await rows<DecisionRecord>(
-    db,
-    `${DECISIONS} WHERE ${where}
-     ORDER BY ${DECISION_SORTS[page.sortBy]} ${page.sortOrder}, a.id ${page.sortOrder}
-     LIMIT :limit OFFSET :offset`,
-    { ...bindings, timeZone, limit: page.limit, offset: (page.page - 1) * page.limit },
-  );
-  return { decisions, total: counted?.total ?? 0 };
 }

@@ -4,6 +4,7 @@ import { bindId, openBoundId } from './bound-id';
 import { row, rows, type Executor, type Transaction } from './connection';
 import { newId } from './ids';
 import type { Keyring } from './keyring';
+import { listPage, type Listed, type Page } from './list';
 import { seal } from './sealing';
 
 /**
@@ -126,10 +127,10 @@ export interface LinkedDevice {
 }
 
 export const DEVICE_SORTS = {
-  linkedAt: 'l.linked_at',
-  customerId: 'l.customer_id',
-  phrase: 'c.lookup_id',
-} as const;
+  linkedAt: { by: 'l.linked_at', indexed: true },
+  customerId: { by: 'l.customer_id', indexed: false },
+  phrase: { by: 'c.lookup_id', indexed: false },
+};
 
 /** Each arm reads one index. A device has one open link at most, so its id names the link. */
 const SEARCHED = `l.device_id IN (
@@ -146,8 +147,8 @@ export async function listDevices(
   ring: Keyring,
   bankId: string,
   search: string | undefined,
-  page: { page: number; limit: number; sortBy: keyof typeof DEVICE_SORTS; sortOrder: 'asc' | 'desc' },
-): Promise<{ devices: LinkedDevice[]; total: number }> {
+  page: Page<keyof typeof DEVICE_SORTS>,
+): Promise<Listed<LinkedDevice>> {
   const where = `l.bank_id = :bankId AND l.unlinked_at IS NULL${search === undefined ? '' : ` AND ${SEARCHED}`}`;
   const bindings =
     search === undefined
@@ -158,13 +159,7 @@ export async function listDevices(
           // Ids are in lower case and without blanks, so what normalises phrases leaves them as they are.
           beginning: `${normalizePhrase(search).replace(/[\\%_]/g, '\\$&')}%`,
         };
-  const counted = await row<{ total: number }>(
-    db,
-    `SELECT count(*)::int AS total FROM device_links l WHERE ${where}`,
-    bindings,
-  );
-  const { sortBy, sortOrder, limit } = page;
-  const found = await rows<{
+  const found = await listPage<{
     id: string;
     tokenKey: string;
     customerId: string;
@@ -172,18 +167,24 @@ export async function listDevices(
     linkedAt: Date;
   }>(
     db,
-    // The id makes the order total, so that no device shows on two pages or on none.
-    `SELECT d.id, d.token_key AS "tokenKey", c.id AS "customerId", c.lookup_id AS phrase, l.linked_at AS "linkedAt"
-     FROM device_links l JOIN devices d ON d.id = l.device_id JOIN customers c ON c.id = l.customer_id
-     WHERE ${where}
-     ORDER BY ${DEVICE_SORTS[sortBy]} ${sortOrder}, l.device_id ${sortOrder} LIMIT :limit OFFSET :offset`,
-    { ...bindings, limit, offset: (page.page - 1) * limit },
+    {
+      select: () => `SELECT d.id, d.token_key AS "tokenKey", c.id AS "customerId", c.lookup_id AS phrase,
+          l.linked_at AS "linkedAt"
+        FROM device_links l JOIN devices d ON d.id = l.device_id JOIN customers c ON c.id = l.customer_id
+        WHERE ${where}`,
+      counted: `device_links l WHERE ${where}`,
+      bindings,
+      id: 'l.device_id',
+      sort: DEVICE_SORTS[page.sortBy],
+      instead: 'narrow it with search',
+    },
+    page,
   );
   return {
-    devices: found.map(({ id, tokenKey, ...link }) => ({
+    ...found,
+    items: found.items.map(({ id, tokenKey, ...link }) => ({
       deviceId: makeToken(ring, { id, tokenKey }, bankId),
       ...link,
     })),
-    total: counted?.total ?? 0,
   };
 }

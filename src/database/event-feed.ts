@@ -1,12 +1,13 @@
 import type { WebhookType } from '../domain/webhook';
 import { row, rows, type Executor } from './connection';
+import { firstIdAt } from './ids';
 import type { Keyring } from './keyring';
 import { open } from './sealing';
 import { bodyPlace } from './webhook';
 
 /**
- * The events feed: everything that was announced to an entity, in one order without gaps, for whoever has been
- * away and catches up.
+ * The events feed: everything that was announced to an entity for as long as it is kept, in one order without gaps,
+ * for whoever has been away and catches up.
  *
  * Transactions commit in another order than they begin, so neither a time nor an id tells a reader that nothing
  * will appear before what it has seen. The transaction's number does, with one condition: a reader gets only
@@ -37,7 +38,13 @@ export interface FeedPosition {
 /** Transactions are numbered from 3: this is before the first event. */
 export const FEED_START: FeedPosition = { xid: '0', eventId: '' };
 
-/** Undefined where the entity has no such event. */
+/**
+ * Of what comes after an event from before this moment, some may be forgotten. What is forgotten goes in order of
+ * time, and the feed's order may differ from that by as long as a transaction lasts: less than this minute.
+ */
+const HORIZON = `(SELECT passed + interval '1 minute' FROM feed_horizon)`;
+
+/** Undefined where the entity has no such event, or what came after it is no longer all there. */
 export async function findFeedPosition(
   db: Executor,
   entityId: string,
@@ -46,9 +53,16 @@ export async function findFeedPosition(
   return row<FeedPosition>(
     db,
     `SELECT created_xid::text AS xid, event_id AS "eventId" FROM webhook_deliveries
-     WHERE event_id = :eventId AND entity_id = :entityId`,
+     WHERE event_id = :eventId AND entity_id = :entityId AND created_at > ${HORIZON}`,
     { eventId, entityId },
   );
+}
+
+/** Whether an event of this id, whosever, is from before what is kept of all feeds. */
+export async function isBeforeFeed(db: Executor, eventId: string): Promise<boolean> {
+  const horizon = await row<{ at: Date | number }>(db, `SELECT ${HORIZON} AS at`);
+  // Nothing has been forgotten yet: Postgres' -infinity, which is no Date.
+  return horizon?.at instanceof Date && eventId < firstIdAt('event', horizon.at);
 }
 
 /**
@@ -67,6 +81,7 @@ export async function readFeed(
     db,
     `SELECT id, event_id AS "eventId", body_sealed AS "bodySealed" FROM webhook_deliveries
      WHERE entity_id = :entityId AND (created_xid, event_id) > (:xid::xid8, :eventId)
+       ${after === FEED_START ? `AND created_at > ${HORIZON}` : ''}
        AND created_xid < pg_snapshot_xmin(pg_current_snapshot())
      ORDER BY created_xid, event_id LIMIT :limit`,
     { entityId, ...after, limit },

@@ -3,6 +3,7 @@ import { Failure } from '../domain/failures';
 import type { Role } from '../domain/entity';
 import type { ScheduleStatus } from '../domain/recurring';
 import { row, rows, type Executor } from './connection';
+import { listPage, type Listed, type Page } from './list';
 
 /** Schedules as they are read: by their merchant, by its provider, and by the customer's bank. */
 
@@ -15,7 +16,7 @@ export interface Viewer {
 export const OWN_SCHEDULE: Record<Role, string> = {
   bank: 's.bank_id = :entityId',
   merchant: 's.merchant_id = :entityId',
-  provider: 's.merchant_id IN (SELECT id FROM entities WHERE provider_id = :entityId)',
+  provider: 's.provider_id = :entityId',
 };
 
 export interface ScheduleRecord {
@@ -117,32 +118,34 @@ export async function readBillings(db: Executor, scheduleId: string): Promise<Bi
 }
 
 export const SCHEDULE_SORTS = {
-  createdAt: 's.id',
-  amount: 's.amount',
-  nextBillingDate: 's.next_due_at',
-} as const;
+  createdAt: { by: 's.id', indexed: true },
+  amount: { by: 's.amount', indexed: false },
+  nextBillingDate: { by: 's.next_due_at', indexed: false },
+};
 
 export async function listSchedules(
   db: Executor,
   { entityId, role }: Viewer,
   filter: { status?: ScheduleStatus | undefined; customerId?: string | undefined },
-  page: { page: number; limit: number; sortBy: keyof typeof SCHEDULE_SORTS; sortOrder: 'asc' | 'desc' },
-): Promise<{ schedules: ScheduleRecord[]; total: number }> {
-  const where = `${OWN_SCHEDULE[role]} AND (:status::text IS NULL OR s.status = :status)
-    AND (:customerId::text IS NULL OR s.customer_id = :customerId)`;
-  const bindings = { entityId, status: filter.status ?? null, customerId: filter.customerId ?? null };
-  const counted = await row<{ total: number }>(
+  page: Page<keyof typeof SCHEDULE_SORTS>,
+): Promise<Listed<ScheduleRecord>> {
+  const from = `schedules s WHERE ${[
+    OWN_SCHEDULE[role],
+    filter.status !== undefined && 's.status = :status',
+    filter.customerId !== undefined && 's.customer_id = :customerId',
+  ]
+    .filter(Boolean)
+    .join(' AND ')}`;
+  return listPage<ScheduleRecord>(
     db,
-    `SELECT count(*)::int AS total FROM schedules s WHERE ${where}`,
-    bindings,
+    {
+      select: () => `SELECT ${COLUMNS} FROM ${from}`,
+      counted: from,
+      bindings: { ...filter, entityId },
+      id: 's.id',
+      sort: SCHEDULE_SORTS[page.sortBy],
+      instead: 'narrow it with status or customerId',
+    },
+    page,
   );
-  const schedules = await rows<ScheduleRecord>(
-    db,
-    // The id makes the order whole, so that no schedule is on two pages or on none.
-    `SELECT ${COLUMNS} FROM schedules s WHERE ${where}
-     ORDER BY ${SCHEDULE_SORTS[page.sortBy]} ${page.sortOrder} NULLS LAST, s.id ${page.sortOrder}
-     LIMIT :limit OFFSET :offset`,
-    { ...bindings, limit: page.limit, offset: (page.page - 1) * page.limit },
-  );
-  return { schedules, total: counted?.total ?? 0 };
 }

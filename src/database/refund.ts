@@ -3,10 +3,11 @@ import { Failure } from '../domain/failures';
 import type { RefundStatus } from '../domain/lifecycle';
 import { formatAmount, parseAmount } from '../domain/money';
 import { workflowId } from '../domain/workflow-id';
-import { row, rows, type Executor } from './connection';
+import { row, type Executor } from './connection';
 import { recordEvents } from './event';
 import { newId, newReference } from './ids';
 import type { Keyring } from './keyring';
+import { listPage, type Listed, type Page } from './list';
 import { merchantFace } from './party';
 import { OWN, type Viewer } from './transaction';
 import { announce } from './webhook';
@@ -199,32 +200,31 @@ export async function readRefund(db: Executor, viewer: Viewer, refundId: string)
   return refund;
 }
 
-export const REFUND_SORTS = { createdAt: 'created_at', amount: 'amount', expectedBy: 'expected_by' } as const;
+export const REFUND_SORTS = {
+  createdAt: { by: 'created_at', indexed: true },
+  amount: { by: 'amount', indexed: false },
+  expectedBy: { by: 'expected_by', indexed: false },
+};
 
 export async function listRefunds(
   db: Executor,
   viewer: Viewer,
   filter: { status?: RefundStatus | undefined },
-  page: { page: number; limit: number; sortBy: keyof typeof REFUND_SORTS; sortOrder: 'asc' | 'desc' },
-): Promise<{ refunds: RefundRecord[]; total: number }> {
+  page: Page<keyof typeof REFUND_SORTS>,
+): Promise<Listed<RefundRecord>> {
   const where = [OWN[viewer.role], filter.status !== undefined && 'status = :status']
     .filter(Boolean)
     .join(' AND ');
-  const order = page.sortOrder === 'asc' ? 'ASC' : 'DESC';
-  const bindings = {
-    ...filter,
-    entityId: viewer.entityId,
-    limit: page.limit,
-    offset: (page.page - 1) * page.limit,
-  };
-  const [refunds, counted] = await Promise.all([
-    rows<RefundRecord>(
-      db,
-      `SELECT ${REFUND_COLUMNS} FROM refunds WHERE ${where}
-       ORDER BY ${REFUND_SORTS[page.sortBy]} ${order}, id ${order} LIMIT :limit OFFSET :offset`,
-      bindings,
-    ),
-    row<{ total: number }>(db, `SELECT count(*)::int AS total FROM refunds WHERE ${where}`, bindings),
-  ]);
-  return { refunds, total: counted?.total ?? 0 };
+  return listPage<RefundRecord>(
+    db,
+    {
+      select: () => `SELECT ${REFUND_COLUMNS} FROM refunds WHERE ${where}`,
+      counted: `refunds WHERE ${where}`,
+      bindings: { ...filter, entityId: viewer.entityId },
+      id: 'id',
+      sort: REFUND_SORTS[page.sortBy],
+      instead: 'narrow it with status, or take GET /v1/transaction-history?type=refund&format=csv',
+    },
+    page,
+  );
 }

@@ -1,6 +1,7 @@
 import { Failure } from '../domain/failures';
 import { row, rows, type Executor } from './connection';
 import type { AuditEvent } from './event';
+import { beyondReach, countUpTo, LIST_REACH, listPage, type Listed, type Page } from './list';
 
 /** The history of money: every charge is a transaction from its acceptance on. */
 
@@ -14,14 +15,12 @@ export interface TransactionFilter {
   reference?: string | undefined;
 }
 
-export const TRANSACTION_SORTS = { createdAt: 'created_at', amount: 'amount' } as const;
+export const TRANSACTION_SORTS = {
+  createdAt: { by: 'created_at', indexed: true },
+  amount: { by: 'amount', indexed: false },
+};
 
-export interface Page {
-  page: number;
-  limit: number;
-  sortBy: keyof typeof TRANSACTION_SORTS;
-  sortOrder: 'asc' | 'desc';
-}
+type TransactionPage = Page<keyof typeof TRANSACTION_SORTS>;
 
 export interface TransactionRecord {
   transactionId: string;
@@ -58,7 +57,7 @@ export interface Viewer {
 export const OWN: Record<Viewer['role'], string> = {
   bank: 'bank_id = :entityId',
   merchant: 'merchant_id = :entityId',
-  provider: 'merchant_id IN (SELECT id FROM entities WHERE provider_id = :entityId)',
+  provider: 'provider_id = :entityId',
 };
 
 /** On which sides of a transaction a viewer may stand. Of a payment between two of its customers a bank has one. */
@@ -101,22 +100,20 @@ export async function listTransactions(
   db: Executor,
   viewer: Viewer,
   filter: TransactionFilter,
-  { page, limit, sortBy, sortOrder }: Page,
-): Promise<{ transactions: TransactionRecord[]; total: number }> {
-  const bindings = { ...filter, entityId: viewer.entityId };
-  // The id makes the order total, so that no row shows on two pages or on none.
-  const direction = sortOrder === 'asc' ? 'ASC' : 'DESC';
-  const order = `ORDER BY ${TRANSACTION_SORTS[sortBy]} ${direction}, id ${direction}`;
-  const [transactions, counted] = await Promise.all([
-    rows<TransactionRecord>(
-      db,
-      `SELECT ${RECORD_COLUMNS} FROM ${matching(viewer, filter, `${order} LIMIT :end`)}
-       ${order} LIMIT :limit OFFSET :offset`,
-      { ...bindings, limit, offset: (page - 1) * limit, end: page * limit },
-    ),
-    rows<{ total: number }>(db, `SELECT count(*)::int AS total FROM ${matching(viewer, filter)}`, bindings),
-  ]);
-  return { transactions, total: counted[0]?.total ?? 0 };
+  page: TransactionPage,
+): Promise<Listed<TransactionRecord>> {
+  return listPage<TransactionRecord>(
+    db,
+    {
+      select: (order) => `SELECT ${RECORD_COLUMNS} FROM ${matching(viewer, filter, `${order} LIMIT :end`)}`,
+      counted: matching(viewer, filter, `LIMIT ${LIST_REACH + 1}`),
+      bindings: { ...filter, entityId: viewer.entityId },
+      id: 'id',
+      sort: TRANSACTION_SORTS[page.sortBy],
+      instead: 'narrow it with from and to, or take all of it in order of time with format=csv',
+    },
+    page,
+  );
 }
 
 /** Rows in memory at once while a whole history is read: a megabyte, and some ten milliseconds of Postgres. */
@@ -131,9 +128,16 @@ export async function* readTransactions(
   db: Executor,
   viewer: Viewer,
   filter: TransactionFilter,
-  { sortBy, sortOrder }: Pick<Page, 'sortBy' | 'sortOrder'>,
+  { sortBy, sortOrder }: Pick<TransactionPage, 'sortBy' | 'sortOrder'>,
 ): AsyncGenerator<TransactionRecord[], void, void> {
-  const sort = TRANSACTION_SORTS[sortBy];
+  const { by: sort, indexed } = TRANSACTION_SORTS[sortBy];
+  if (!indexed) {
+    // Each page would sort all of it.
+    const counted = matching(viewer, filter, `LIMIT ${LIST_REACH + 1}`);
+    const { more } = await countUpTo(db, counted, { ...filter, entityId: viewer.entityId });
+    if (more)
+      throw beyondReach('sortBy', 'can be sorted so', 'narrow it with from and to, or take it by createdAt');
+  }
   const [direction, beyond] = sortOrder === 'asc' ? ['ASC', '>'] : ['DESC', '<'];
   const order = `ORDER BY ${sort} ${direction}, id ${direction} LIMIT :limit`;
   let last: { position: string; id: string } | undefined;

@@ -3,6 +3,7 @@ import type { DeliveryStatus } from '../domain/lifecycle';
 import type { WebhookType } from '../domain/webhook';
 import { workflowId } from '../domain/workflow-id';
 import { row, rows, type Executor } from './connection';
+import { listPage, type Listed, type Page } from './list';
 import { enqueueStarts } from './outbox';
 import { deliveryStart } from './webhook';
 
@@ -55,34 +56,41 @@ export async function readDelivery(
   return delivery && (await withAttempts(db, [delivery]))[0];
 }
 
-export const DELIVERY_SORTS = { createdAt: 'd.created_at', webhookType: 'd.webhook_type' } as const;
+export const DELIVERY_SORTS = {
+  createdAt: { by: 'd.created_at', indexed: true },
+  webhookType: { by: 'd.webhook_type', indexed: false },
+};
 
 export async function listDeliveries(
   db: Executor,
   entityId: string,
   filter: { status?: DeliveryStatus | undefined; webhookType?: WebhookType | undefined },
-  page: { page: number; limit: number; sortBy: keyof typeof DELIVERY_SORTS; sortOrder: 'asc' | 'desc' },
-): Promise<{ deliveries: DeliveryRecord[]; total: number }> {
-  const where = `d.entity_id = :entityId AND (:status::text IS NULL OR d.status = :status)
-    AND (:webhookType::text IS NULL OR d.webhook_type = :webhookType)`;
-  const bindings = { entityId, status: filter.status ?? null, webhookType: filter.webhookType ?? null };
-  const counted = await row<{ total: number }>(
+  page: Page<keyof typeof DELIVERY_SORTS>,
+): Promise<Listed<DeliveryRecord>> {
+  const from = `webhook_deliveries d WHERE ${[
+    'd.entity_id = :entityId',
+    filter.status !== undefined && 'd.status = :status',
+    filter.webhookType !== undefined && 'd.webhook_type = :webhookType',
+  ]
+    .filter(Boolean)
+    .join(' AND ')}`;
+  const listed = await listPage<Delivery>(
     db,
-    `SELECT count(*)::int AS total FROM webhook_deliveries d WHERE ${where}`,
-    bindings,
+    {
+      select: () => `SELECT ${COLUMNS} FROM ${from}`,
+      counted: from,
+      bindings: { ...filter, entityId },
+      id: 'd.id',
+      sort: DELIVERY_SORTS[page.sortBy],
+      instead: 'narrow it with status or webhookType, or read GET /v1/events, which has all in one order',
+    },
+    page,
   );
-  const deliveries = await rows<Delivery>(
-    db,
-    // The id makes the order whole, so that no delivery is on two pages or on none.
-    `SELECT ${COLUMNS} FROM webhook_deliveries d WHERE ${where}
-     ORDER BY ${DELIVERY_SORTS[page.sortBy]} ${page.sortOrder}, d.id ${page.sortOrder}
-     LIMIT :limit OFFSET :offset`,
-    { ...bindings, limit: page.limit, offset: (page.page - 1) * page.limit },
-  );
-  return { deliveries: await withAttempts(db, deliveries), total: counted?.total ?? 0 };
+  return { ...listed, items: await withAttempts(db, listed.items) };
 }
 
 async function withAttempts(db: Executor, deliveries: Delivery[]): Promise<DeliveryRecord[]> {
+  if (deliveries.length === 0) return [];
   const attempts = await rows<{ deliveryId: string } & AttemptRecord>(
     db,
     `SELECT a.delivery_id AS "deliveryId", a.at, a.http_status AS status, a.duration_ms AS "durationMs", a.error

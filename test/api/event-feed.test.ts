@@ -135,3 +135,19 @@ it.each([
 it('is refused without a token', async () => {
   expect(await send(api.url, 'GET', '/v1/events')).toMatchObject({ status: 401 });
 });
+
+it('tells a reader that has been away for too long what to do', async () => {
+  const party = await enter(api, 'merchant');
+  await tell(party, 'one');
+  const [last] = await readAll(party, 1);
+  // As when the network has forgotten up to now.
+  await database.db.query('UPDATE feed_horizon SET passed = clock_timestamp()');
+  try {
+    const { status, body } = await party.send('GET', `/v1/events?after=${last?.eventId}`);
+    expect(status).toBe(400);
+    expect(body.message).toContain('older than the 30 days');
+    expect(body.message).toContain('/v1/transaction-history');
+  } finally {
+    await database.db.query(`UPDATE feed_horizon SET passed = '-infinity'`);
+  }
+});

@@ -1,0 +1,39 @@
+import { row, type Executor } from './connection';
+import { firstIdAt } from './ids';
+
+/**
+ * Deliveries, their bodies and attempts are kept for a time and then forgotten; what they spoke of is kept for good.
+ * They are the recipient's events feed as well, so `feed_horizon` says up to when some of it may be gone.
+ */
+
+/** Most deliveries that one statement forgets, so that it never holds locks for long. */
+const SWEEP = 1_000;
+
+const DAY_MS = 86_400_000;
+
+/**
+ * Forgets the oldest deliveries past their time, but none that is still to be delivered: one that was asked for once
+ * more stays until that has ended.
+ *
+ * @returns whether there may be more
+ */
+export async function forgetDeliveries(db: Executor, keptDays: number): Promise<boolean> {
+  const forgotten = await row<{ count: number }>(
+    db,
+    // Ids sort by time, so the primary key leads to the oldest. The database's clock has the last word.
+    `WITH past AS (
+       SELECT id FROM webhook_deliveries
+       WHERE id < :before AND status <> 'pending' AND created_at < clock_timestamp() - :keptDays * interval '1 day'
+       ORDER BY id LIMIT :sweep FOR UPDATE SKIP LOCKED
+     ), attempts AS (
+       DELETE FROM webhook_attempts a USING past WHERE a.delivery_id = past.id
+     ), gone AS (
+       DELETE FROM webhook_deliveries d USING past WHERE d.id = past.id RETURNING d.created_at
+     ), horizon AS (
+       UPDATE feed_horizon SET passed = latest FROM (SELECT max(created_at) AS latest FROM gone) AS g WHERE latest > passed
+     )
+     SELECT count(*)::int AS count FROM gone`,
+    { before: firstIdAt('delivery', new Date(Date.now() - keptDays * DAY_MS)), keptDays, sweep: SWEEP },
+  );
+  return forgotten?.count === SWEEP;
+}

@@ -1,0 +1,114 @@
+import { rows, type Database } from '../../src/database/connection';
+import { LIST_REACH } from '../../src/database/list';
+import { serveApi, send, tokenOf, type ServedApi } from '../support/api';
+import { createTestDatabase, type TestDatabase } from '../support/database';
+import { standingApproval, type Standing } from '../support/standing';
+
+/** Lists that are longer than they are counted, of charges that stand for all: they are written by one statement. */
+
+let database: TestDatabase;
+let db: Database;
+let api: ServedApi;
+let standing: Standing;
+let tokens: Record<'bank' | 'provider' | 'merchant', string>;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = database.db;
+  api = await serveApi(db);
+  standing = await standingApproval(db, api.deps.ring);
+  const { bank, provider, merchant } = standing.credentials;
+  const [ofBank, ofProvider, ofMerchant] = await Promise.all(
+    [bank, provider, merchant].map((one) => tokenOf(api, one)),
+  );
+  tokens = { bank: String(ofBank), provider: String(ofProvider), merchant: String(ofMerchant) };
+  await charges(1, LIST_REACH);
+});
+afterAll(async () => {
+  await api.close();
+  await database.drop();
+});
+
+/** The n-th is n minutes old. */
+async function charges(first: number, last: number): Promise<void> {
+  await rows(
+    db,
+    `INSERT INTO billing_requests (id, transaction_id, reference, batch_id, merchant_id, customer_id, bank_id, lookup_id,
+       agreement_id, amount, currency, description, approval_required, expires_at, workflow_id, created_at)
+     SELECT 'brq_' || n, 'txn_' || n, 'REF' || n, 'bat_1', a.merchant_id, a.customer_id, a.bank_id, 'a-b-c-d-10', a.id,
+       100 * n, 'NGN', 'Shoes', false, clock_timestamp() + interval '1 day', 'billing-request/' || n,
+       clock_timestamp() - n * interval '1 minute'
+     FROM agreements a, generate_series(:first::int, :last::int) AS n WHERE a.id = :agreementId`,
+    { first, last, agreementId: standing.agreementId },
+  );
+}
+
+interface History {
+  message: string;
+  errors: { path: string; message: string }[];
+  data: { transactions: { reference: string }[]; total: number; totalIsMinimum?: boolean };
+}
+
+async function history(query: string, role: keyof typeof tokens = 'merchant') {
+  const { status, body } = await send(api.url, 'GET', `/v1/transaction-history${query}`, undefined, {
+    authorization: `Bearer ${tokens[role]}`,
+  });
+  return { status, ...(body as unknown as History) };
+}
+
+describe('a list as long as it is counted', () => {
+  it('tells its total exactly, and has all its pages and orders', async () => {
+    const last = await history(`?limit=100&page=${LIST_REACH / 100}`);
+    expect(last.data).toMatchObject({ total: LIST_REACH, limit: 100 });
+    expect(last.data).not.toHaveProperty('totalIsMinimum');
+    expect(last.data.transactions.at(-1)?.reference).toBe(`REF${LIST_REACH}`);
+
+    const largest = await history('?limit=1&sortBy=amount');
+    expect(largest.data.transactions).toMatchObject([{ reference: `REF${LIST_REACH}` }]);
+  });
+
+  it('is empty beyond its last page, however far', async () => {
+    const beyond = await history('?limit=100&page=100000');
+    expect(beyond).toMatchObject({ status: 200, data: { transactions: [], total: LIST_REACH } });
+  });
+});
+
+describe('a longer list', () => {
+  beforeAll(() => charges(LIST_REACH + 1, LIST_REACH + 50));
+
+  it.each(['bank', 'provider', 'merchant'] as const)('tells a %s that there are more', async (role) => {
+    const first = await history('?limit=2', role);
+    expect(first.message).toBe('more than 10000 transactions');
+    expect(first.data).toMatchObject({ total: LIST_REACH, totalIsMinimum: true });
+    expect(first.data.transactions.map(({ reference }) => reference)).toEqual(['REF1', 'REF2']);
+  });
+
+  it('has the pages up to there, and refuses the next with what to do instead', async () => {
+    const last = await history(`?limit=100&page=${LIST_REACH / 100}`);
+    expect(last.data.transactions.at(-1)?.reference).toBe(`REF${LIST_REACH}`);
+
+    const next = await history(`?limit=100&page=${LIST_REACH / 100 + 1}`);
+    expect(next.status).toBe(400);
+    expect(next.errors).toMatchObject([
+      { path: 'query.page', message: expect.stringContaining('format=csv') as string },
+    ]);
+  });
+
+  it.each(['', '&format=csv'])('is not sorted by what has no index%s', async (format) => {
+    const refused = await history(`?sortBy=amount${format}`);
+    expect(refused.status).toBe(400);
+    expect(refused.errors).toMatchObject([
+      { path: 'query.sortBy', message: expect.stringContaining('from and to') as string },
+    ]);
+    const from = new Date(Date.now() - 10.5 * 60_000).toISOString();
+    const narrowed = await history(`?sortBy=amount&limit=1&from=${from}`);
+    expect(narrowed.data).toMatchObject({ total: 10, transactions: [{ reference: 'REF10' }] });
+  });
+
+  it('goes whole into a file', async () => {
+    const file = await fetch(`${api.url}/v1/transaction-history?format=csv`, {
+      headers: { authorization: `Bearer ${tokens.bank}` },
+    });
+    expect((await file.text()).trim().split('\r\n')).toHaveLength(1 + LIST_REACH + 50);
+  });
+});

@@ -1,0 +1,144 @@
+import { Client } from 'pg';
+import { row, rows, type Database } from '../../src/database/connection';
+import { findFeedPosition, FEED_START, isBeforeFeed, readFeed } from '../../src/database/event-feed';
+import { firstIdAt } from '../../src/database/ids';
+import { makeKeyring, readKeyring } from '../../src/database/keyring';
+import { createEntity } from '../../src/database/entity';
+import { announce, recordAttempt } from '../../src/database/webhook';
+import { redeliver } from '../../src/database/webhook-delivery';
+import { forgetDeliveries } from '../../src/database/webhook-retention';
+import { createTestDatabase, type TestDatabase } from '../support/database';
+import { eventually } from '../support/engine';
+
+const keyring = readKeyring(makeKeyring());
+let database: TestDatabase;
+let db: Database;
+let owner: Client;
+let entityId: string;
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  db = database.db;
+  owner = new Client({ connectionString: database.url });
+  await owner.connect();
+  const made = await db.transaction((trx) =>
+    createEntity(trx, keyring, { type: 'merchant', name: 'M', webhookUrl: 'https://m.example/hooks' }),
+  );
+  entityId = made?.entityId ?? '';
+});
+afterEach(async () => {
+  await owner.end();
+  await database.drop();
+});
+
+interface Told {
+  id: string;
+  eventId: string;
+}
+
+/** A webhook that was delivered at its second attempt, so many days ago. */
+async function told(daysAgo: number): Promise<Told> {
+  const [id = ''] = await db.transaction((trx) =>
+    announce(trx, keyring, [{ entityId, webhookType: 'billing.response', items: [{ daysAgo }] }]),
+  );
+  const policy = { maxAttempts: 12, retryInMs: 5 };
+  const attempt = { deliveryId: id, durationMs: 1, httpStatus: 503, responseHead: null };
+  await recordAttempt(db, { ...attempt, n: 1, error: 'HTTP 503' }, policy);
+  await recordAttempt(db, { ...attempt, n: 2, error: null, httpStatus: 200 }, policy);
+  // Time is told by the ids as well. Their order stays, so that the body still has its place.
+  if (daysAgo === 0) return { id, eventId: await eventOf(id) };
+  const past = newIdAt(daysAgo, id);
+  await owner.query('SET session_replication_role = replica');
+  await owner.query(
+    `UPDATE webhook_deliveries SET id = $2, event_id = $3, created_at = created_at - $4 * interval '1 day' WHERE id = $1`,
+    [id, past, past.replace('dlv', 'evt'), daysAgo],
+  );
+  await owner.query('UPDATE webhook_attempts SET delivery_id = $2 WHERE delivery_id = $1', [id, past]);
+  return { id: past, eventId: past.replace('dlv', 'evt') };
+}
+
+async function eventOf(id: string): Promise<string> {
+  const found = await row<{ eventId: string }>(
+    db,
+    'SELECT event_id AS "eventId" FROM webhook_deliveries WHERE id = :id',
+    { id },
+  );
+  return found?.eventId ?? '';
+}
+
+/** The id with another time: the first ten characters are that. */
+function newIdAt(daysAgo: number, id: string): string {
+  return firstIdAt('delivery', new Date(Date.now() - daysAgo * 86_400_000)).slice(0, 14) + id.slice(14);
+}
+
+const left = async () => {
+  const found = await rows<{ id: string; attempts: number }>(
+    db,
+    `SELECT d.id, (SELECT count(*)::int FROM webhook_attempts a WHERE a.delivery_id = d.id) AS attempts
+     FROM webhook_deliveries d ORDER BY d.id`,
+  );
+  return found.map(({ id, attempts }) => `${id} ${attempts}`);
+};
+
+test('what is past its time goes with its attempts, and nothing else', async () => {
+  await told(40);
+  await told(31);
+  const young = await told(29);
+  const now = await told(0);
+
+  expect(await forgetDeliveries(db, 30)).toBe(false);
+  const kept = [`${young.id} 2`, `${now.id} 2`];
+  expect(await left()).toEqual(kept);
+  await forgetDeliveries(db, 30);
+  expect(await left()).toEqual(kept);
+});
+
+test('what is to be delivered once more stays until that has ended', async () => {
+  const old = await told(40);
+  await db.transaction((trx) => redeliver(trx, entityId, old.id));
+  await forgetDeliveries(db, 30);
+  expect(await left()).toEqual([`${old.id} 2`]);
+
+  const attempt = { deliveryId: old.id, durationMs: 1, httpStatus: 200, responseHead: null, error: null };
+  await recordAttempt(db, { ...attempt, n: 3 }, { maxAttempts: 12, retryInMs: 5 });
+  await forgetDeliveries(db, 30);
+  expect(await left()).toEqual([]);
+});
+
+test('several that forget at once share the work', async () => {
+  for (let n = 0; n < 12; n++) await told(35);
+  await Promise.all([forgetDeliveries(db, 30), forgetDeliveries(db, 30), forgetDeliveries(db, 30)]);
+  expect(await left()).toEqual([]);
+});
+
+describe('the events feed', () => {
+  it('goes on from an event that is kept, and not from one after which some are gone', async () => {
+    const gone = await told(40);
+    const edge = await told(35);
+    await db.transaction((trx) => redeliver(trx, entityId, edge.id));
+    const old = await told(32);
+    const recent = await told(1);
+    expect(await isBeforeFeed(db, gone.eventId)).toBe(false);
+    expect(await findFeedPosition(db, entityId, edge.eventId)).toBeDefined();
+
+    await forgetDeliveries(db, 30);
+    // The edge is still there, for it is being sent once more; what came after it is not.
+    expect(await findFeedPosition(db, entityId, edge.eventId)).toBeUndefined();
+    for (const one of [gone, edge, old]) expect(await isBeforeFeed(db, one.eventId)).toBe(true);
+    expect(await findFeedPosition(db, entityId, recent.eventId)).toBeDefined();
+    expect(await isBeforeFeed(db, recent.eventId)).toBe(false);
+  });
+
+  it('begins with what nothing is missing after', async () => {
+    const edge = await told(35);
+    await db.transaction((trx) => redeliver(trx, entityId, edge.id));
+    await told(32);
+    await forgetDeliveries(db, 30);
+    const now = await told(0);
+    await eventually(async () => {
+      const events = await readFeed(db, keyring, entityId, FEED_START, 10);
+      expect(events.map(({ eventId }) => eventId).filter((id) => id !== now.eventId)).toEqual([]);
+      return events.length === 1;
+    });
+  });
+});
