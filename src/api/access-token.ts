@@ -22,6 +22,16 @@ const KEYS_TTL_MS = 30_000;
 /** An unknown key id makes a process look at once, but made-up ones not more often than this. */
 const REFRESH_MIN_MS = 1_000;
 
+/** Tokens remembered as good at once, of some 500 bytes each; beyond it the oldest are checked again. */
+const VERIFIED_MAX = 10_000;
+
+interface Verified {
+  kid: string;
+  /** Seconds since 1970, as the token has it. */
+  exp: number;
+  claims: { entityId: string; role: Role };
+}
+
 interface Keys {
   signer: { kid: string; key: KeyObject };
   verifiers: Map<string, KeyObject>;
@@ -35,6 +45,7 @@ export function createAccessTokens({
 }: Pick<ApiDeps, 'db' | 'ring' | 'config'>): AccessTokens {
   const ttlS = config.ACCESS_TOKEN_TTL_S;
   const verifyForS = ttlS + LEEWAY_S + KEYS_TTL_MS / 1000;
+  const verified = new Map<string, Verified>();
   let cached: Promise<Keys> | undefined;
   let readAt = 0;
 
@@ -67,6 +78,42 @@ export function createAccessTokens({
     return known ?? (await keys(REFRESH_MIN_MS)).verifiers.get(kid);
   }
 
+  /** What a token says whose signature, issuer and audience are right, and that is in time. */
+  async function check(token: string): Promise<Verified | undefined> {
+    try {
+      const kid = decode(token, { complete: true })?.header.kid;
+      if (typeof kid !== 'string' || !isId('signingKey', kid)) return undefined;
+      const verifier = await verifierOf(kid);
+      if (verifier === undefined) return undefined;
+      const claims = verify(token, verifier, {
+        algorithms: ['ES256'],
+        issuer: config.JWT_ISSUER,
+        audience: AUDIENCE,
+        clockTolerance: LEEWAY_S,
+      });
+      if (typeof claims === 'string' || claims.exp === undefined || claims.sub === undefined)
+        return undefined;
+      const role = ROLES.find((name) => name === claims['role']);
+      if (!role || !isId(role, claims.sub)) return undefined;
+      return { kid, exp: claims.exp, claims: { entityId: claims.sub, role } };
+    } catch (error) {
+      // Also a header that is no JSON, and one of another algorithm. A database away is another matter.
+      if (error instanceof JsonWebTokenError || error instanceof SyntaxError) return undefined;
+      throw error;
+    }
+  }
+
+  function isInTime({ exp }: Verified): boolean {
+    return Date.now() / 1000 < exp + LEEWAY_S;
+  }
+
+  function remember(token: string, found: Verified): void {
+    verified.set(token, found);
+    // A Map keeps the order of insertion, so the first is the oldest.
+    const [oldest] = verified.keys();
+    if (verified.size > VERIFIED_MAX && oldest !== undefined) verified.delete(oldest);
+  }
+
   return {
     async issue(entityId, role) {
       const { signer } = await keys(KEYS_TTL_MS);
@@ -83,26 +130,15 @@ export function createAccessTokens({
     },
 
     async verify(token) {
-      try {
-        const kid = decode(token, { complete: true })?.header.kid;
-        if (typeof kid !== 'string' || !isId('signingKey', kid)) return undefined;
-        const verifier = await verifierOf(kid);
-        if (verifier === undefined) return undefined;
-        const claims = verify(token, verifier, {
-          algorithms: ['ES256'],
-          issuer: config.JWT_ISSUER,
-          audience: AUDIENCE,
-          clockTolerance: LEEWAY_S,
-        });
-        if (typeof claims === 'string' || claims.exp === undefined || claims.sub === undefined)
-          return undefined;
-        const role = ROLES.find((name) => name === claims['role']);
-        return role && isId(role, claims.sub) ? { entityId: claims.sub, role } : undefined;
-      } catch (error) {
-        // Also a header that is no JSON, and one of another algorithm. A database away is another matter.
-        if (error instanceof JsonWebTokenError || error instanceof SyntaxError) return undefined;
-        throw error;
+      // A signature costs more to check than all else of a small request, and a caller sends the same one for an hour.
+      const known = verified.get(token);
+      const found = known ?? (await check(token));
+      if (found === undefined || !isInTime(found) || !(await verifierOf(found.kid))) {
+        verified.delete(token);
+        return undefined;
       }
+      if (known === undefined) remember(token, found);
+      return found.claims;
     },
 
     async jwks() {

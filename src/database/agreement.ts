@@ -23,11 +23,13 @@ export interface Agreement {
   dailyLimit: bigint | null;
   monthlyLimit: bigint | null;
   paymentIdKey: string;
+  /** The customer's, for their own bank. */
+  emailSealed: Buffer;
 }
 
 export const AGREEMENT_COLUMNS = `a.id, a.merchant_id AS "merchantId", a.customer_id AS "customerId", a.bank_id AS "bankId",
   c.lookup_id AS "lookupId", a.decision, a.blocked, a.currency, a.daily_limit AS "dailyLimit",
-  a.monthly_limit AS "monthlyLimit", a.payment_id_key AS "paymentIdKey"`;
+  a.monthly_limit AS "monthlyLimit", a.payment_id_key AS "paymentIdKey", c.email_sealed AS "emailSealed"`;
 
 /** Locks agreements until the transaction ends, by ascending id, and reads them as they then are. */
 export async function lockAgreements(trx: Executor, ids: string[]): Promise<Agreement[]> {
@@ -37,6 +39,21 @@ export async function lockAgreements(trx: Executor, ids: string[]): Promise<Agre
     `SELECT ${AGREEMENT_COLUMNS} FROM agreements a JOIN customers c ON c.id = a.customer_id
      WHERE a.id = ANY(:ids) ORDER BY a.id FOR UPDATE OF a`,
     { ids },
+  );
+}
+
+/** Locks and reads the agreement that a charge was made under: none or one. */
+export async function lockAgreementOfRequest(
+  trx: Executor,
+  bankId: string,
+  billingRequestId: string,
+): Promise<Agreement[]> {
+  return rows<Agreement>(
+    trx,
+    `SELECT ${AGREEMENT_COLUMNS} FROM agreements a JOIN customers c ON c.id = a.customer_id
+     WHERE a.id = (SELECT agreement_id FROM billing_requests WHERE id = :billingRequestId AND bank_id = :bankId)
+     FOR UPDATE OF a`,
+    { billingRequestId, bankId },
   );
 }
 
@@ -120,7 +137,7 @@ export async function countSpending(
      FROM (SELECT (at AT TIME ZONE :timeZone)::date AS day,
                   date_trunc('month', at AT TIME ZONE :timeZone)::date AS month
            FROM business_now(:merchantId) AS at) AS period
-     WHERE a.id = ANY(:agreementIds)
+     WHERE a.id = ANY(:agreementIds) AND a.merchant_id = :merchantId
        AND a.decision IN ('approve_once', 'approve_recurring') AND NOT a.blocked AND a.currency = :currency
        AND (a.daily_limit IS NULL OR ${SPENT_TODAY} + :amount <= a.daily_limit)
        AND (a.monthly_limit IS NULL OR ${SPENT_THIS_MONTH} + :amount <= a.monthly_limit)

@@ -1,6 +1,6 @@
 import { reasonForAudit, type BankAnswer } from '../domain/charge';
 import { Failure } from '../domain/failures';
-import { lockAgreement, lockAgreements, openAgreements, releaseSpending } from './agreement';
+import { lockAgreementOfRequest, lockAgreements, openAgreements, releaseSpending } from './agreement';
 import { announceOutcomes, OUTCOME_COLUMNS, type Outcome } from './billing-request-news';
 import { row, rows, type Executor } from './connection';
 import { announceDecision, applyDecision } from './decision';
@@ -54,9 +54,8 @@ export async function answerBillingRequest(
   const decided = await decide(trx, billingRequestId, answer, more.metadata);
   if (!decided) return answerTooLate(trx, keyring, billingRequestId, answer);
 
-  await close(trx, keyring, [decided], 'bank');
+  await Promise.all([enqueueWakes(trx, [decided.workflowId]), close(trx, keyring, [decided], 'bank')]);
   await applyToAgreement(trx, keyring, asked, answer);
-  await enqueueWakes(trx, [decided.workflowId]);
   return { billingRequestId, status: decided.status as 'successful' | 'declined', agreed: true };
 }
 
@@ -68,17 +67,18 @@ async function lockForAnswer(
   billingRequestId: string,
   answer: BankAnswer,
 ) {
-  const asked = await row<Outcome & { trusted: boolean | null }>(
-    trx,
-    `SELECT ${OUTCOME_COLUMNS}, m.trust_level = 'trusted' AS trusted
-     FROM billing_requests b LEFT JOIN entities m ON m.id = b.merchant_id
-     WHERE b.id = :billingRequestId AND b.bank_id = :bankId`,
-    { billingRequestId, bankId },
-  );
+  const [asked, [charged]] = await Promise.all([
+    row<Outcome & { trusted: boolean | null }>(
+      trx,
+      `SELECT ${OUTCOME_COLUMNS}, m.trust_level = 'trusted' AS trusted
+       FROM billing_requests b LEFT JOIN entities m ON m.id = b.merchant_id
+       WHERE b.id = :billingRequestId AND b.bank_id = :bankId`,
+      { billingRequestId, bankId },
+    ),
+    lockAgreementOfRequest(trx, bankId, billingRequestId),
+  ]);
   if (!asked) throw new Failure('not_found', 'There is no such billing request.');
-  if (asked.agreementId !== null) {
-    return { ...asked, agreement: await lockAgreement(trx, asked.agreementId), grants: false };
-  }
+  if (charged) return { ...asked, agreement: charged, grants: false };
   // What a customer pays another is one payment, whatever its answer says of later ones.
   const { merchantId } = asked;
   if (merchantId === null) return { ...asked, agreement: undefined, grants: false };
@@ -254,29 +254,27 @@ async function close(
   closed: Outcome[],
   cause: AuditEvent['cause'],
 ): Promise<void> {
-  await releaseSpending(
-    trx,
-    closed.flatMap(({ status, agreementId, amount, countedDay, countedMonth }) =>
-      status === 'declined' && agreementId !== null && countedDay !== null && countedMonth !== null
-        ? [{ agreementId, amount, day: countedDay, month: countedMonth }]
-        : [],
-    ),
+  const released = closed.flatMap(({ status, agreementId, amount, countedDay, countedMonth }) =>
+    status === 'declined' && agreementId !== null && countedDay !== null && countedMonth !== null
+      ? [{ agreementId, amount, day: countedDay, month: countedMonth }]
+      : [],
   );
-  await recordEvents(
-    trx,
-    closed.map((request) => ({
-      resourceId: request.id,
-      sequence: request.sequence,
-      type: `billing_request.${request.status}`,
-      cause,
-      details: {
-        declineReason: request.declineReason && reasonForAudit(request.declineReason),
-        bankTransactionId: request.bankTransactionId,
-      },
-      at: request.closedAt ?? new Date(Number.NaN),
-    })),
-  );
-  await announceOutcomes(trx, keyring, closed, cause);
+  const ended = closed.map((request) => ({
+    resourceId: request.id,
+    sequence: request.sequence,
+    type: `billing_request.${request.status}`,
+    cause,
+    details: {
+      declineReason: request.declineReason && reasonForAudit(request.declineReason),
+      bankTransactionId: request.bankTransactionId,
+    },
+    at: request.closedAt ?? new Date(Number.NaN),
+  }));
+  await Promise.all([
+    releaseSpending(trx, released),
+    recordEvents(trx, ended),
+    announceOutcomes(trx, keyring, closed, cause),
+  ]);
 }
 
 /** An answer may also speak of the agreement: suspend it, or grant a standing approval to a one-time payee. */

@@ -12,13 +12,13 @@ import type { Keyring } from './keyring';
 import {
   merchantFace,
   payersByLookupId,
-  payersOf,
+  payerOf,
   type MerchantFace,
   type PayeeFace,
   type Payer,
 } from './party';
 import { makePaymentId } from './payment-id';
-import { announce } from './webhook';
+import { drawUp, post, type Announcement } from './webhook';
 
 /**
  * Charges, as far as accepting them: from a merchant's call, or from a schedule that fell due.
@@ -97,10 +97,17 @@ export async function acceptCharges(
   charge: Charge,
   workflowIdOf: WorkflowIdOf,
 ): Promise<AcceptedBill> {
-  const byAgreement = await readAgreements(trx, keyring, merchantId, lines);
-  const merchant = await merchantFace(trx, merchantId);
-  const byLookupId = await readLookupIds(trx, keyring, merchantId, lines);
-  const counted = await countSpending(trx, rules, merchantId, [...byAgreement.keys()], charge);
+  const ids = lines.flatMap((line) => ('agreementId' in line && line.agreementId ? [line.agreementId] : []));
+  // Sent together, run in this order: what is counted is locked by then.
+  const [agreements, counted, merchant, byLookupId] = await Promise.all([
+    lockAgreements(trx, ids),
+    countSpending(trx, rules, merchantId, ids, charge),
+    merchantFace(trx, merchantId),
+    readLookupIds(trx, keyring, merchantId, lines),
+  ]);
+  const agreementById = new Map(
+    agreements.filter((one) => one.merchantId === merchantId).map((one) => [one.id, one]),
+  );
   const countedById = new Map(counted.map((one) => [one.agreementId, one]));
 
   const decided = lines.map((line): DecidedLine => {
@@ -113,15 +120,15 @@ export async function acceptCharges(
       }
       return { phrase, ...oneTimeRequest(found.payer, charge) };
     }
-    const found = line.agreementId === undefined ? undefined : byAgreement.get(line.agreementId);
-    if (!found) return { phrase, refused: new Failure('not_found', UNKNOWN.paymentId) };
-    const sums = countedById.get(found.agreement.id);
-    if (!sums) return { phrase, refused: chargeRefusal(found.agreement, charge.currency) };
+    const agreement = line.agreementId === undefined ? undefined : agreementById.get(line.agreementId);
+    if (!agreement) return { phrase, refused: new Failure('not_found', UNKNOWN.paymentId) };
+    const sums = countedById.get(agreement.id);
+    if (!sums) return { phrase, refused: chargeRefusal(agreement, charge.currency) };
     return {
       phrase,
-      ...oneTimeRequest(found.payer, charge),
-      agreement: found.agreement,
-      approvalRequired: approvalRequired(found.agreement.decision, merchant.trusted),
+      ...oneTimeRequest(payerOf(keyring, agreement), charge),
+      agreement,
+      approvalRequired: approvalRequired(agreement.decision, merchant.trusted),
       counted: sums,
     };
   });
@@ -196,16 +203,16 @@ export async function openScheduledCharge(
 ): Promise<AcceptedCharge> {
   const [agreement] = await lockAgreements(trx, [agreementId]);
   if (!agreement) throw new Failure('not_found', 'There is no such agreement.');
-  const merchant = await merchantFace(trx, agreement.merchantId);
-  const [payer] = await payersOf(trx, keyring, [agreement.customerId]);
-  if (!payer) throw new Failure('not_found', 'There is no such customer.');
-  const [counted] = await countSpending(trx, rules, agreement.merchantId, [agreement.id], charge);
+  const [merchant, [counted]] = await Promise.all([
+    merchantFace(trx, agreement.merchantId),
+    countSpending(trx, rules, agreement.merchantId, [agreement.id], charge),
+  ]);
   if (!counted) {
     const refusal = chargeRefusal(agreement, charge.currency);
     if (refusal.code !== 'limit_reached') throw refusal;
   }
   const request: NewRequest = {
-    ...oneTimeRequest(payer, charge),
+    ...oneTimeRequest(payerOf(keyring, agreement), charge),
     agreement,
     approvalRequired: approvalRequired(agreement.decision, merchant.trusted),
     counted,
@@ -219,23 +226,6 @@ export async function openScheduledCharge(
     reference: request.reference,
     status: request.declined ? 'declined' : 'pending',
   };
-}
-
-async function readAgreements(trx: Executor, keyring: Keyring, merchantId: string, lines: BillLine[]) {
-  const ids = lines.flatMap((line) => ('agreementId' in line && line.agreementId ? [line.agreementId] : []));
-  const agreements = (await lockAgreements(trx, ids)).filter((one) => one.merchantId === merchantId);
-  const payers = await payersOf(
-    trx,
-    keyring,
-    agreements.map((one) => one.customerId),
-  );
-  const payerById = new Map(payers.map((payer) => [payer.customerId, payer]));
-  const found = new Map<string, { agreement: Agreement; payer: Payer }>();
-  for (const agreement of agreements) {
-    const payer = payerById.get(agreement.customerId);
-    if (payer) found.set(agreement.id, { agreement, payer });
-  }
-  return found;
 }
 
 async function readLookupIds(trx: Executor, keyring: Keyring, merchantId: string, lines: BillLine[]) {
@@ -268,10 +258,12 @@ async function insertRequests(
     );
 
   const asked = requests.filter((request) => !request.declined);
-  const deliveries = await askBanks(trx, keyring, batch, asked, expiresAt);
-  await rows(
-    trx,
-    `INSERT INTO billing_requests (id, transaction_id, reference, batch_id, merchant_id, customer_id, bank_id,
+  const questions = await drawUp(trx, keyring, questionsToBanks(keyring, batch, asked, expiresAt));
+  const deliveryIds = new Map(questions.map(({ id, recipient }) => [recipient.entityId, id]));
+  const insertRows = () =>
+    rows(
+      trx,
+      `INSERT INTO billing_requests (id, transaction_id, reference, batch_id, merchant_id, customer_id, bank_id,
        lookup_id, agreement_id, schedule_id, billing_n, attempt, amount, currency, description, approval_required,
        status, closed_by, decline_reason, counted_day, counted_month, expires_at, closed_at, workflow_id, bank_delivery_id,
        created_at, payee_customer_id, payee_bank_id, payee_lookup_id)
@@ -285,102 +277,98 @@ async function insertRequests(
        reference text, customer_id text, bank_id text, lookup_id text, agreement_id text, schedule_id text,
        billing_n int, attempt int, amount bigint, currency text, description text, approval_required boolean,
        decline_reason text, counted_day date, counted_month date, expires_at timestamptz, bank_delivery_id text)`,
-    {
-      batchId: batch.id,
-      merchantId: merchant?.id ?? null,
-      payeeCustomerId: payee?.customerId ?? null,
-      payeeBankId: payee?.shown.bankId ?? null,
-      payeeLookupId: payee?.shown.lookupID ?? null,
-      workflowId: batch.workflowId,
-      at,
-      requests: JSON.stringify(
-        requests.map((request) => ({
-          id: request.id,
-          transaction_id: newId('transaction'),
-          reference: request.reference,
-          customer_id: request.payer.customerId,
-          bank_id: request.payer.bankId,
-          lookup_id: request.payer.lookupId,
-          agreement_id: request.agreement?.id,
-          schedule_id: request.schedule?.id,
-          billing_n: request.schedule?.n,
-          attempt: request.schedule?.attempt,
-          amount: request.amount.toString(),
-          currency: request.currency,
-          description: request.description,
-          approval_required: request.approvalRequired,
-          decline_reason: request.declined,
-          counted_day: request.counted?.day,
-          counted_month: request.counted?.month,
-          expires_at: expiresAt(request),
-          bank_delivery_id: deliveries.get(request.payer.bankId),
-        })),
-      ),
-    },
-  );
-  await recordEvents(
-    trx,
-    requests.map((request) => ({
-      resourceId: request.id,
-      sequence: 1,
-      type: request.declined ? 'billing_request.declined' : 'billing_request.accepted',
-      cause: request.schedule ? 'network' : payee ? 'bank' : 'merchant',
-      details: {
-        amount: request.amount,
-        currency: request.currency,
-        ...(request.schedule && { scheduleId: request.schedule.id, n: request.schedule.n }),
-        ...(request.declined && { declineReason: request.declined }),
+      {
+        batchId: batch.id,
+        merchantId: merchant?.id ?? null,
+        payeeCustomerId: payee?.customerId ?? null,
+        payeeBankId: payee?.shown.bankId ?? null,
+        payeeLookupId: payee?.shown.lookupID ?? null,
+        workflowId: batch.workflowId,
+        at,
+        requests: JSON.stringify(
+          requests.map((request) => ({
+            id: request.id,
+            transaction_id: newId('transaction'),
+            reference: request.reference,
+            customer_id: request.payer.customerId,
+            bank_id: request.payer.bankId,
+            lookup_id: request.payer.lookupId,
+            agreement_id: request.agreement?.id,
+            schedule_id: request.schedule?.id,
+            billing_n: request.schedule?.n,
+            attempt: request.schedule?.attempt,
+            amount: request.amount.toString(),
+            currency: request.currency,
+            description: request.description,
+            approval_required: request.approvalRequired,
+            decline_reason: request.declined,
+            counted_day: request.counted?.day,
+            counted_month: request.counted?.month,
+            expires_at: expiresAt(request),
+            bank_delivery_id: deliveryIds.get(request.payer.bankId),
+          })),
+        ),
       },
-      at,
-    })),
-  );
+    );
+  const insertEvents = () =>
+    recordEvents(
+      trx,
+      requests.map((request) => ({
+        resourceId: request.id,
+        sequence: 1,
+        type: request.declined ? 'billing_request.declined' : 'billing_request.accepted',
+        cause: request.schedule ? 'network' : payee ? 'bank' : 'merchant',
+        details: {
+          amount: request.amount,
+          currency: request.currency,
+          ...(request.schedule && { scheduleId: request.schedule.id, n: request.schedule.n }),
+          ...(request.declined && { declineReason: request.declined }),
+        },
+        at,
+      })),
+    );
+  await Promise.all([post(trx, questions), insertRows(), insertEvents()]);
   const declined = requests.filter((request) => request.declined).map((request) => request.id);
   if (declined.length > 0) await announceDeclinedAtOnce(trx, keyring, declined, 'network');
 }
 
-/** Writes the webhook of each bank concerned, with all its items; returns the delivery of each bank. */
-async function askBanks(
-  trx: Executor,
+/** The webhook of each bank concerned, with all its items. */
+function questionsToBanks(
   keyring: Keyring,
   batch: Batch,
   requests: NewRequest[],
   expiresAt: (request: NewRequest) => Date,
-): Promise<Map<string, string>> {
+): Announcement[] {
   const byBank = groupBy(requests, (request) => request.payer.bankId);
-  const deliveryIds = await announce(
-    trx,
-    keyring,
-    [...byBank].map(([bankId, ofBank]) => ({
-      entityId: bankId,
-      webhookType: 'billing.request' as const,
-      batchId: batch.id,
-      carrier: batch.workflowId,
-      items: ofBank.map((request) => ({
-        billingRequestId: request.id,
-        sequence: 1,
-        reference: request.reference,
-        approvalRequired: request.approvalRequired,
-        amount: formatAmount(request.amount, request.currency),
-        currency: request.currency,
-        description: request.description,
-        customerId: request.payer.customerId,
-        customerEmail: request.payer.email,
-        lookupID: request.payer.lookupId,
-        ...(request.agreement && {
-          paymentID: makePaymentId(
-            keyring,
-            request.agreement.paymentIdKey,
-            request.agreement.id,
-            request.agreement.merchantId,
-          ),
-        }),
-        ...('merchant' in batch.biller
-          ? { merchant: batch.biller.merchant.shown }
-          : { payee: batch.biller.payee.shown }),
-        dueDate: expiresAt(request).toISOString(),
-        ...(request.schedule && { scheduleId: request.schedule.id }),
-      })),
+  return [...byBank].map(([bankId, ofBank]) => ({
+    entityId: bankId,
+    webhookType: 'billing.request' as const,
+    batchId: batch.id,
+    carrier: batch.workflowId,
+    items: ofBank.map((request) => ({
+      billingRequestId: request.id,
+      sequence: 1,
+      reference: request.reference,
+      approvalRequired: request.approvalRequired,
+      amount: formatAmount(request.amount, request.currency),
+      currency: request.currency,
+      description: request.description,
+      customerId: request.payer.customerId,
+      customerEmail: request.payer.email,
+      lookupID: request.payer.lookupId,
+      ...(request.agreement && {
+        paymentID: makePaymentId(
+          keyring,
+          request.agreement.paymentIdKey,
+          request.agreement.id,
+          request.agreement.merchantId,
+        ),
+      }),
+      ...('merchant' in batch.biller
+        ? { merchant: batch.biller.merchant.shown }
+        : { payee: batch.biller.payee.shown }),
+      dueDate: expiresAt(request).toISOString(),
+      ...(request.schedule && { scheduleId: request.schedule.id }),
     })),
-  );
-  return new Map([...byBank.keys()].map((bankId, i) => [bankId, deliveryIds[i] ?? '']));
+  }));
 }

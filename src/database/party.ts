@@ -22,16 +22,9 @@ interface SealedPayer {
 
 const PAYER_COLUMNS = `id AS "customerId", bank_id AS "bankId", lookup_id AS "lookupId", email_sealed AS "emailSealed"`;
 
-export async function payersOf(trx: Executor, keyring: Keyring, customerIds: string[]): Promise<Payer[]> {
-  if (customerIds.length === 0) return [];
-  const found = await rows<SealedPayer>(
-    trx,
-    `SELECT ${PAYER_COLUMNS} FROM customers WHERE id = ANY(:customerIds)`,
-    {
-      customerIds,
-    },
-  );
-  return found.map((payer) => unseal(keyring, payer));
+/** Who pays under an agreement. */
+export function payerOf(keyring: Keyring, { customerId, bankId, lookupId, emailSealed }: SealedPayer): Payer {
+  return unseal(keyring, { customerId, bankId, lookupId, emailSealed });
 }
 
 export async function payersByLookupId(

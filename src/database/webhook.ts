@@ -80,7 +80,7 @@ export interface DeliveryState {
   earlierAttempts: number;
 }
 
-interface Recipient extends SealedSecrets {
+export interface Recipient extends SealedSecrets {
   entityId: string;
   entityType: Role;
   hasUrl: boolean;
@@ -88,7 +88,8 @@ interface Recipient extends SealedSecrets {
   now: Date;
 }
 
-interface NewDelivery {
+/** A webhook that is ready to be written. */
+export interface NewDelivery {
   id: string;
   recipient: Recipient;
   announcement: Announcement;
@@ -109,9 +110,20 @@ export async function announce(
   keyring: Keyring,
   announcements: Announcement[],
 ): Promise<string[]> {
+  const deliveries = await drawUp(trx, keyring, announcements);
+  await post(trx, deliveries);
+  return deliveries.map((one) => one.id);
+}
+
+/** The first half of `announce`: reads who the recipients are, and makes the bodies. Nothing is written. */
+export async function drawUp(
+  trx: Executor,
+  keyring: Keyring,
+  announcements: Announcement[],
+): Promise<NewDelivery[]> {
   if (announcements.length === 0) return [];
   const recipients = await readRecipients(trx, announcements);
-  const deliveries = announcements.map((announcement): NewDelivery => {
+  return announcements.map((announcement): NewDelivery => {
     const recipient = recipients.get(announcement.entityId);
     if (!recipient) throw new Error(`${announcement.entityId} has no webhook endpoint row`);
     const id = newId('delivery');
@@ -129,19 +141,25 @@ export async function announce(
       bodySealed: seal(keyring, body, bodyPlace(id)),
     };
   });
-  await insertDeliveries(trx, deliveries);
-  await enqueueStarts(
-    trx,
-    deliveries
-      .filter((one) => one.recipient.hasUrl && one.carrier === workflowId.webhookDelivery(one.id))
-      .map((one) =>
-        deliveryStart([one.id], {
-          entityId: one.recipient.entityId,
-          webhookType: one.announcement.webhookType,
-        }),
-      ),
-  );
-  return deliveries.map((one) => one.id);
+}
+
+/** The second half of `announce`: writes them. What else a transaction writes can be sent along with it. */
+export async function post(trx: Executor, deliveries: NewDelivery[]): Promise<void> {
+  if (deliveries.length === 0) return;
+  await Promise.all([
+    insertDeliveries(trx, deliveries),
+    enqueueStarts(
+      trx,
+      deliveries
+        .filter((one) => one.recipient.hasUrl && one.carrier === workflowId.webhookDelivery(one.id))
+        .map((one) =>
+          deliveryStart([one.id], {
+            entityId: one.recipient.entityId,
+            webhookType: one.announcement.webhookType,
+          }),
+        ),
+    ),
+  ]);
 }
 
 async function readRecipients(trx: Executor, announcements: Announcement[]): Promise<Map<string, Recipient>> {

@@ -83,7 +83,15 @@ export function createRelay(db: Database, client: Client, log: Logger): Relay {
 async function carryBatch(db: Database, client: Client, log: Logger): Promise<number> {
   return db.transaction(async (trx) => {
     const taken = await takeOutboxRows(trx, BATCH);
-    const outcomes = await Promise.allSettled(taken.map((message) => carry(client, message)));
+    // One wake says as much as ten: its workflow looks at the database, which knows of all of them.
+    const wakes = new Map<string, Promise<void>>();
+    const carryOnce = (message: OutboxRow): Promise<void> => {
+      if (message.kind === 'start') return carry(client, message);
+      const carried = wakes.get(message.workflowId) ?? carry(client, message);
+      wakes.set(message.workflowId, carried);
+      return carried;
+    };
+    const outcomes = await Promise.allSettled(taken.map(carryOnce));
     const returned = taken.filter((_, i) => outcomes[i]?.status === 'rejected');
     await returnOutboxRows(trx, returned, PAUSE_S);
     const failure = outcomes.find((outcome) => outcome.status === 'rejected');

@@ -237,6 +237,22 @@ describe('an access token', () => {
     expect(await isAccepted(token)).toBe(true);
   });
 
+  it('that was good a moment ago is refused once it has expired', async () => {
+    const [current] = await usableSigningKeys(test.db, api.deps.ring, 0);
+    const token = sign({ role: 'bank' }, current.privateKey, {
+      issuer: 'assent',
+      audience: 'assent',
+      subject: bank.entityId,
+      expiresIn: 60,
+      algorithm: 'ES256',
+      keyid: current.kid,
+    });
+    expect(await isAccepted(token)).toBe(true);
+    const clock = jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 66_000);
+    expect(await isAccepted(token)).toBe(false);
+    clock.mockRestore();
+  });
+
   it('of a disabled entity stops working within a minute, and works again once enabled', async () => {
     const merchant = await enter(api, 'merchant');
     expect(await isAccepted(merchant.token)).toBe(true);
@@ -277,6 +293,25 @@ describe('the signing keys', () => {
       { kid: retired?.kid },
     );
     expect(await usableSigningKeys(test.db, api.deps.ring, 0)).toHaveLength(1);
+  });
+
+  it('take the tokens that they signed with them, also those seen a moment ago', async () => {
+    const own = await createTestDatabase();
+    const process = await serveApi(own.db);
+    const merchant = await enter(process, 'merchant');
+    const isStillAccepted = async () => (await merchant.send('GET', '/v1/webhooks/endpoint')).status !== 401;
+    expect(await isStillAccepted()).toBe(true);
+    await rotateSigningKey(own.db, process.deps.ring);
+    later(31_000);
+    expect(await isStillAccepted()).toBe(true);
+    // As the owner of the table, for the role that serves may not touch when a key was made.
+    await own.db.query(`SET ROLE NONE;
+      UPDATE signing_keys SET created_at = created_at - interval '1 day', retired_at = retired_at - interval '1 day';
+      RESET ROLE`);
+    later(62_000);
+    expect(await isStillAccepted()).toBe(false);
+    await process.close();
+    await own.drop();
   });
 
   it('are made once when many processes need the first at the same time', async () => {

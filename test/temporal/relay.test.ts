@@ -105,6 +105,14 @@ test('several starts that may be again, at once, are one run', async () => {
   expect(await signals()).toBe(4);
 });
 
+test('several wakes in one look are one signal', async () => {
+  await carry('start');
+  await database.db.transaction((trx) => enqueueWakes(trx, [workflowId]));
+  await database.db.transaction((trx) => enqueueWakes(trx, [workflowId]));
+  await carry('wake');
+  expect(await signals()).toBe(1);
+});
+
 test('a wake for what has ended, or never began, is no error', async () => {
   await carry('wake');
   await carry('start');
