@@ -25,6 +25,7 @@ module.exports = {
       },
     ],
   },
+  setupFilesAfterEnv: ['<rootDir>/test/support/conformance-setup.ts'],
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   transformIgnorePatterns: [`/node_modules/(?!(${esmOnly.join('|')})/)`],

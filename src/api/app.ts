@@ -70,6 +70,7 @@ import {
   scheduleChange,
 } from './recurring-action';
 import * as refund from './refund';
+import { openApiEndpoint } from './reference';
 import { requestLog } from './request-log';
 import { route, serve, type Route } from './route';
 import { tokenEndpoint } from './token';
@@ -98,12 +99,12 @@ const BILLERS = { roles: ['merchant', 'provider'], limit: 'caller' } as const;
 const BATCH = '/v1/bank/customers/batches/:batchId';
 
 /** The whole API on one page. Each entry: who may call it, which bucket pays, what it takes, what does it. */
-export function routes(deps: ApiDeps): Route[] {
+export function routes(deps: Pick<ApiDeps, 'config'>) {
   return [
     route(
       'post',
       '/v1/bank/customers',
-      { ...BANK, receive: migration.batchReceiver(), status: 201, idempotent: true },
+      { ...BANK, receiver: migration.batchReceiver(), status: 201, idempotent: true },
       migration.onboardCustomers,
     ),
     route('get', BATCH, { ...BANK, params: migration.batchPath }, migration.showBatch),
@@ -337,8 +338,13 @@ export function routes(deps: ApiDeps): Route[] {
   ];
 }
 
+type KeyOf<One> = One extends Route<infer M, infer Path> ? `${Uppercase<M>} ${Path}` : never;
+
+/** What an entry of the table goes by: `POST /v1/devices`. */
+export type OperationKey = KeyOf<ReturnType<typeof routes>[number]>;
+
 /** In production these paths lead nowhere. */
-function sandboxRoutes(): Route[] {
+function sandboxRoutes() {
   return [
     route(
       'post',
@@ -376,7 +382,9 @@ export function createApp(deps: ApiDeps): Express {
     res.json({ keys: await tokens.jwks() });
   });
   app.post('/v1/oauth/token', tokenEndpoint(deps, tokens));
-  for (const one of routes(deps)) app[one.method](one.path, serve(deps, authenticate, one));
+  const table = routes(deps);
+  for (const one of table) app[one.method](one.path, serve(deps, authenticate, one));
+  app.get('/openapi.json', openApiEndpoint(table));
 
   app.use(unknownEndpoint);
   app.use(errorHandler);

@@ -27,14 +27,17 @@ import {
   NAME_MAX,
   paymentId,
   phrase,
-  text,
+  textFor,
   withAmount,
 } from './fields';
 import { takeAnswer } from './idempotency';
 import { answerItems, refusedItem } from './items';
+import { EXAMPLE_PAYMENT_ID, exampleId } from './openapi/example';
 import type { Call } from './route';
 
 /** Billing requests: a merchant, or the payee's bank, charges, and the payer's bank says what became of it. */
+
+const billed = textFor('What is billed, for the customer to read', DESCRIPTION_MAX, 'Shoes');
 
 export const billBody = (config: Config) =>
   withAmount(
@@ -44,12 +47,16 @@ export const billBody = (config: Config) =>
         lookupIDs: list(phrase, BATCH_MAX, normalizePhrase).optional(),
         amount,
         currency: currency(config),
-        description: text(DESCRIPTION_MAX),
+        description: billed,
       })
       .refine(({ paymentIDs, lookupIDs }) => (paymentIDs === undefined) !== (lookupIDs === undefined), {
         path: ['paymentIDs'],
         when: ({ value }) => typeof value === 'object',
         error: 'send exactly one of paymentIDs and lookupIDs',
+      })
+      .meta({
+        oneOf: [{ required: ['paymentIDs'] }, { required: ['lookupIDs'] }],
+        example: { paymentIDs: [EXAMPLE_PAYMENT_ID], amount: 1500.5, currency: 'NGN', description: 'Shoes' },
       }),
   );
 
@@ -58,10 +65,10 @@ export const customerBillBody = (config: Config) =>
   withAmount(
     z.strictObject({
       lookupIDs: list(phrase, BATCH_MAX, normalizePhrase),
-      payee: z.strictObject({ lookupID: phrase }),
+      payee: z.strictObject({ lookupID: phrase }).meta({ description: 'Your customer, who is to be paid' }),
       amount,
       currency: currency(config),
-      description: text(DESCRIPTION_MAX),
+      description: billed,
     }),
   );
 
@@ -163,10 +170,21 @@ async function startWorkflow(
 export const bankResponseBody = z
   .strictObject({
     billingRequestId: id('billingRequest'),
-    batchId: text(NAME_MAX).optional(),
-    action: z.enum(['approve_once', 'approve_recurring', 'deny', 'suspended']).optional(),
-    bankTransactionId: text(BANK_TRANSACTION_ID_MAX).optional(),
-    declineReason: text(NAME_MAX).optional(),
+    batchId: textFor(
+      'That of `billing.request`; another one is a 400',
+      NAME_MAX,
+      exampleId('batch'),
+    ).optional(),
+    action: z
+      .enum(['approve_once', 'approve_recurring', 'deny', 'suspended'])
+      .meta({ description: 'What the customer says' })
+      .optional(),
+    bankTransactionId: textFor('Your own id of the debit', BANK_TRANSACTION_ID_MAX, 'FT26081XK2').optional(),
+    declineReason: textFor(
+      'Why not. A schedule retries after `insufficient_funds`, `limit_reached` and `temporarily_unavailable`',
+      NAME_MAX,
+      'insufficient_funds',
+    ).optional(),
     metadata: metadata.optional(),
   })
   .superRefine(
@@ -184,7 +202,10 @@ export const bankResponseBody = z
     // How the fields go together is looked at even when one of them, or another, is wrong.
     { when: ({ value }) => typeof value === 'object' && value !== null },
   )
-  .transform((body) => ({ ...body, answer: answerOf(body) }));
+  .transform((body) => ({ ...body, answer: answerOf(body) }))
+  .meta({
+    example: { billingRequestId: exampleId('billingRequest'), bankTransactionId: 'FT26081XK2' },
+  });
 
 /** What says which answer it is; of any type, as long as the rest has not been judged. */
 interface Parts {

@@ -22,10 +22,10 @@ import type { Answer, Reply } from './answer';
 import { bodyChunks, requireJson } from './body';
 import type { ApiDeps } from './deps';
 import type { Download } from './download';
-import { email, id, NAME_MAX, text } from './fields';
+import { email, id, NAME_MAX, text, textFor } from './fields';
 import { canonicalJson, parseJson } from './json';
 import { JsonListReader } from './json-list';
-import type { Call, Received } from './route';
+import type { Call, Received, Receiver } from './route';
 import { check, invalidRequest } from './validation';
 
 /** Customers, brought in by their banks in batches of any size. */
@@ -47,20 +47,30 @@ const LOADS_RETRY_S = 2;
 
 const tooMany = `must have at most ${ENTRIES_MAX} entries: send more as several batches`;
 
-/** Only the frame: a person who is not valid is a failure of the batch, and the others go on. */
-const onboardingBody = z.strictObject({
-  customers: z.array(z.looseObject({})).min(1).max(ENTRIES_MAX, tooMany),
-});
+const ACCOUNT_NUMBER = /^[A-Z0-9]{6,34}$/;
 
 const person = z.strictObject({
-  clientRef: text(NAME_MAX),
-  firstname: text(NAME_MAX),
-  lastname: text(NAME_MAX),
-  accountName: text(NAME_MAX),
+  clientRef: textFor('Your own name for the person, unique among your customers', NAME_MAX, 'core-000017'),
+  firstname: textFor('First name', NAME_MAX, 'Ada'),
+  lastname: textFor('Last name', NAME_MAX, 'Obi'),
+  accountName: textFor('Name of the account', NAME_MAX, 'OBI ADA'),
   email,
-  country: z.string().refine(isCountry, 'must be an ISO 3166 alpha-2 code, as NG'),
-  accountNumber: text(NAME_MAX).pipe(z.string().regex(/^[A-Z0-9]{6,34}$/, 'must be 6 to 34 of A-Z and 0-9')),
-  reference: text(NAME_MAX).optional(),
+  country: z
+    .string()
+    .refine(isCountry, 'must be an ISO 3166 alpha-2 code, as NG')
+    .meta({ pattern: '^[A-Z]{2}$', description: 'ISO 3166 alpha-2 code', example: 'NG' }),
+  accountNumber: text(NAME_MAX)
+    .pipe(z.string().regex(ACCOUNT_NUMBER, 'must be 6 to 34 of A-Z and 0-9'))
+    .meta({ pattern: ACCOUNT_NUMBER.source, description: 'Account number or IBAN', example: '0123456789' }),
+  reference: textFor('Anything that you want to find with the person', NAME_MAX, 'branch 12').optional(),
+});
+
+/** Only the frame: a person who is not valid is a failure of the batch, and the others go on. */
+const onboardingBody = z.strictObject({
+  customers: z
+    .array(z.looseObject({}).meta({ wire: person }))
+    .min(1)
+    .max(ENTRIES_MAX, tooMany),
 });
 
 /** A batch that has arrived: a small one as it is, of a large one where it is staged. */
@@ -70,10 +80,10 @@ export type ArrivedBatch = { entries: BatchEntry[] } | { batchId: string; total:
  * Takes batches in as they arrive. Up to `SMALL_BATCH` entries stay in memory; with more, all are staged page by
  * page, and an upload costs the same memory however long it is.
  */
-export function batchReceiver(): (req: Request, deps: ApiDeps) => Promise<Received<ArrivedBatch>> {
+export function batchReceiver(): Receiver<ArrivedBatch> {
   let loads = 0;
 
-  return async (req, deps) => {
+  async function receive(req: Request, deps: ApiDeps): Promise<Received<ArrivedBatch>> {
     requireJson(req);
     const list = new JsonListReader(ENTRY_MAX_BYTES);
     const canonical = deps.ring.blindIndexOfParts('idempotency.body');
@@ -118,7 +128,9 @@ export function batchReceiver(): (req: Request, deps: ApiDeps) => Promise<Receiv
     } finally {
       if (loading) loads -= 1;
     }
-  };
+  }
+
+  return { schema: onboardingBody, limitBytes: BODY_LIMIT_BYTES, receive };
 }
 
 const TOO_LARGE: BatchEntry = { reason: `has more than ${ENTRY_MAX_BYTES / 1024} KiB` };

@@ -5,7 +5,7 @@ import { formatInstant } from '../domain/calendar';
 import { Failure } from '../domain/failures';
 import { normalizePhrase } from '../domain/phrase';
 import type { Answer, Reply } from './answer';
-import { DESCRIPTION_MAX, email, EMAIL_MAX, id, NAME_MAX, pagination, phrase, text } from './fields';
+import { DESCRIPTION_MAX, email, EMAIL_MAX, id, NAME_MAX, pagination, phrase, textFor } from './fields';
 import { listAnswer } from './list';
 import type { Call } from './route';
 
@@ -27,15 +27,20 @@ const PICTURE_MAX = 2048;
 export const updateBody = z.strictObject({
   update: z
     .strictObject({
-      firstname: text(NAME_MAX).optional(),
-      middlename: text(NAME_MAX).optional(),
-      lastname: text(NAME_MAX).optional(),
-      accountName: text(NAME_MAX).optional(),
-      address: text(DESCRIPTION_MAX).optional(),
-      phone: text(NAME_MAX).optional(),
-      displayPicture: text(PICTURE_MAX).optional(),
+      firstname: textFor('First name', NAME_MAX, 'Ada').optional(),
+      middlename: textFor('Middle name', NAME_MAX, 'Ngozi').optional(),
+      lastname: textFor('Last name', NAME_MAX, 'Obi').optional(),
+      accountName: textFor('Name of the account', NAME_MAX, 'OBI ADA').optional(),
+      address: textFor('Postal address', DESCRIPTION_MAX, '12 Marina, Lagos').optional(),
+      phone: textFor('Telephone number', NAME_MAX, '+234 800 000 0000').optional(),
+      displayPicture: textFor(
+        'Address of a picture',
+        PICTURE_MAX,
+        'https://bank.example.com/a.png',
+      ).optional(),
     })
-    .refine((update) => Object.keys(update).length > 0, 'must have at least one field'),
+    .refine((update) => Object.keys(update).length > 0, 'must have at least one field')
+    .meta({ minProperties: 1, description: 'What is to change' }),
 });
 
 export const oneCustomer = z
@@ -64,7 +69,7 @@ export async function changeCustomer({
 
 export const customersQuery = z.strictObject({
   // An e-mail address is the longest that is searched for.
-  search: text(EMAIL_MAX).optional(),
+  search: textFor('What to look for', EMAIL_MAX, 'ada obi').optional(),
   ...pagination(Object.keys(CUSTOMER_SORTS) as [keyof typeof CUSTOMER_SORTS]),
 });
 

@@ -4,7 +4,7 @@ import { DECISION_SORTS, listDecisions, readDecision, type DecisionRecord } from
 import { formatInstant } from '../domain/calendar';
 import { formatAmount } from '../domain/money';
 import type { Answer, Reply } from './answer';
-import { amount, id, pagination } from './fields';
+import { amount, id, idFilter, pagination } from './fields';
 import { listAnswer } from './list';
 import type { Call } from './route';
 
@@ -14,9 +14,12 @@ const DECISIONS = ['approve_once', 'approve_recurring', 'deny', 'suspended'] as 
 
 export const decisionsQuery = z.strictObject({
   ...pagination(Object.keys(DECISION_SORTS) as ['createdAt', 'updatedAt']),
-  customerId: id('customer').optional(),
-  merchantId: id('merchant').optional(),
-  decision: z.enum(['pending', ...DECISIONS]).optional(),
+  customerId: idFilter('customer').optional(),
+  merchantId: idFilter('merchant').optional(),
+  decision: z
+    .enum(['pending', ...DECISIONS])
+    .meta({ description: 'Only those with this decision' })
+    .optional(),
 });
 
 export async function listCustomerDecisions({
@@ -37,7 +40,7 @@ export async function listCustomerDecisions({
 export const decisionPath = z.strictObject({ id: id('agreement') });
 
 // As the list shows them, so that what was read can be sent back.
-const limit = amount.nullable().optional();
+const limit = amount.nullable().meta({ description: '`null` or left out for no limit' }).optional();
 
 export const decisionBody = z.strictObject({
   customerDecision: z.enum(DECISIONS),

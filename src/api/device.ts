@@ -12,8 +12,9 @@ import { formatInstant } from '../domain/calendar';
 import { Failure } from '../domain/failures';
 import { normalizePhrase } from '../domain/phrase';
 import type { Answer, Reply } from './answer';
-import { EMAIL_MAX, id, pagination, phrase, text } from './fields';
+import { EMAIL_MAX, id, pagination, phrase, text, textFor } from './fields';
 import { listAnswer } from './list';
+import { EXAMPLE_DEVICE_ID } from './openapi/example';
 import type { Call } from './route';
 
 /** Devices: enrolled by banks and merchants, linked to customers by banks, looked up by merchants. */
@@ -23,10 +24,16 @@ const FINGERPRINT_MIN = 16;
 const FINGERPRINT_MAX = 512;
 
 export const enrolBody = z.strictObject({
-  fingerprint: text(FINGERPRINT_MAX).refine(
-    (value) => Array.from(value).length >= FINGERPRINT_MIN,
-    `must have at least ${FINGERPRINT_MIN} characters`,
-  ),
+  fingerprint: text(FINGERPRINT_MAX)
+    .refine(
+      (value) => Array.from(value).length >= FINGERPRINT_MIN,
+      `must have at least ${FINGERPRINT_MIN} characters`,
+    )
+    .meta({
+      minLength: FINGERPRINT_MIN,
+      description: 'What you recognise the device by, such as a digest',
+      example: 'b5bb9d8014a0f9b1d61e21e796d78dccdf1352f23cd32812f4850b878ae4944c',
+    }),
 });
 
 export async function enrol({
@@ -46,7 +53,10 @@ export async function enrol({
 }
 
 /** The shape alone, no shorter than an id and no longer than a token can be; what it stands for is found out later. */
-const deviceId = z.string().regex(/^dev_[A-Za-z0-9_-]{26,200}$/, 'must be a device id, as enrolling gave it');
+const deviceId = z
+  .string()
+  .regex(/^dev_[A-Za-z0-9_-]{26,200}$/, 'must be a device id, as enrolling gave it')
+  .meta({ description: 'The device, as you alone know it', example: EXAMPLE_DEVICE_ID });
 
 export const linkBody = z.strictObject({ customerId: id('customer'), phrase, deviceId });
 
@@ -105,7 +115,7 @@ export async function lookUp({
 
 export const devicesQuery = z.strictObject({
   // Room for a whole device id.
-  search: text(EMAIL_MAX).optional(),
+  search: textFor('What to look for', EMAIL_MAX, 'amber-river').optional(),
   ...pagination(Object.keys(DEVICE_SORTS) as [keyof typeof DEVICE_SORTS]),
 });
 

@@ -7,7 +7,10 @@ import { invalidRequest } from './validation';
 
 /** All that was announced to the caller, in an order in which nothing appears later before what was seen. */
 
-export const feedQuery = z.strictObject({ after: id('event').optional(), limit: pageSize });
+export const feedQuery = z.strictObject({
+  after: id('event').meta({ description: 'The last `eventId` that you have seen' }).optional(),
+  limit: pageSize,
+});
 
 export async function listEvents({
   caller,

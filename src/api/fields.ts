@@ -6,8 +6,12 @@ import { minorUnitDigits } from '../domain/currency';
 import { parseAmount } from '../domain/money';
 import { accept, type Parsed } from '../domain/parsed';
 import { parseShown, parseText } from '../domain/plain-text';
+import { EXAMPLE_PAYMENT_ID, EXAMPLE_PHRASE, exampleId, ID_NAME, idPattern } from './openapi/example';
 
-/** The pieces that request schemas are made of, so that a name, a date or a page means the same everywhere. */
+/**
+ * The pieces that request schemas are made of, so that a name, a date or a page means the same everywhere. What a check or a
+ * transform asks for, zod cannot tell the API's document: each says it in `.meta`, in JSON Schema.
+ */
 
 /** Longest description, and longest name. */
 export const DESCRIPTION_MAX = 500;
@@ -22,8 +26,22 @@ const read = <Value>(parse: (text: string) => Parsed<Value>) =>
     return z.NEVER;
   });
 
+/** Characters that no field takes, and the rest, of which at least one must be no blank. */
+const REFUSED = String.raw`\u0000-\u001F\u007F-\u009F\u202A-\u202E\u2066-\u2069`;
+const SHOWN = `^[^${REFUSED}]*$`;
+const TEXT = String.raw`^[^${REFUSED}]*[^\s\uFEFF${REFUSED}][^${REFUSED}]*$`;
+
 /** Text as people write it: trimmed, in normal form C, 1 to `max` characters. */
-export const text = (max: number) => read((value) => parseText(value, max));
+export const text = (max: number) =>
+  read((value) => parseText(value, max)).meta({
+    minLength: 1,
+    ...(Number.isFinite(max) && { maxLength: max }),
+    pattern: TEXT,
+  });
+
+/** The same with what the document says of it. */
+export const textFor = (description: string, max: number, example: string) =>
+  text(max).meta({ description, example });
 
 /** An identifier of ours. A malformed one becomes the empty one, which nothing has: it is unknown like any other. */
 const identifier = (isWellFormed: (value: string) => boolean) =>
@@ -33,24 +51,40 @@ const identifier = (isWellFormed: (value: string) => boolean) =>
   });
 
 /** An id of ours, or the empty one for whatever is none. */
-export const id = (kind: IdKind) => identifier((value) => isId(kind, value));
+export const id = (kind: IdKind) =>
+  identifier((value) => isId(kind, value)).meta({
+    pattern: idPattern(kind),
+    description: `Id of ${ID_NAME[kind]}. One that is malformed counts as unknown.`,
+    example: exampleId(kind),
+  });
+
+/** The same where a list is filtered by it: of what does not exist there is nothing to list. */
+export const idFilter = (kind: IdKind) =>
+  id(kind).meta({ pattern: SHOWN, description: `Only those of ${ID_NAME[kind]} with this id` });
 
 /** RFC 3339 with an offset, e.g. `2026-03-01T09:00:00+01:00`. */
-export const instant = read(parseInstant);
+export const instant = read(parseInstant).meta({ format: 'date-time', example: '2026-03-01T09:00:00+01:00' });
 
 /** Longest address that a mail server takes (RFC 5321). */
 export const EMAIL_MAX = 254;
-export const email = text(EMAIL_MAX).pipe(z.email('must be an e-mail address'));
+export const email = text(EMAIL_MAX).pipe(z.email('must be an e-mail address')).meta({
+  format: 'email',
+  pattern: z.regexes.email.source,
+  description: 'E-mail address',
+  example: 'ada.obi@example.com',
+});
 
 /** An address on the web; what may be behind it is checked by whoever connects to it. */
 export const webUrl = (schemes: readonly ('http' | 'https')[]) =>
-  text(2048).refine(
-    (value) => {
-      const url = URL.canParse(value) ? new URL(value) : undefined;
-      return schemes.some((scheme) => url?.protocol === `${scheme}:`) && !url?.username && !url?.password;
-    },
-    `must be an address that starts with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}, without user or password`,
-  );
+  text(2048)
+    .refine(
+      (value) => {
+        const url = URL.canParse(value) ? new URL(value) : undefined;
+        return schemes.some((scheme) => url?.protocol === `${scheme}:`) && !url?.username && !url?.password;
+      },
+      `must be an address that starts with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}, without user or password`,
+    )
+    .meta({ format: 'uri', pattern: `^(${schemes.join('|')})://`, example: 'https://www.example.com/' });
 
 /** Free-form notes of the caller: at most 50 names of 40 characters, with simple values. */
 export const metadata = z
@@ -61,7 +95,12 @@ export const metadata = z
       'must be text of at most 500 characters, a number, true or false',
     ),
   )
-  .refine((value) => Object.keys(value).length <= 50, 'must have at most 50 names');
+  .refine((value) => Object.keys(value).length <= 50, 'must have at most 50 names')
+  .meta({
+    maxProperties: 50,
+    description: 'Your own notes, free-form: at most 50 names of 40 characters, with simple values',
+    example: { branch: 'Ikeja' },
+  });
 
 /**
  * Each entry once, 1 to `max` of them. Repeats are named even where other entries are wrong.
@@ -86,17 +125,20 @@ export const list = (entry: z.ZodType<string>, max: number, meaning = (value: st
         });
       },
       { when: ({ value }) => Array.isArray(value) },
-    );
+    )
+    .meta({ uniqueItems: true });
 
-const wholeNumber = (min: number, max: number) =>
+const wholeNumber = (min: number, max: number, byDefault: number, description: string) =>
   z
     .string()
     .regex(/^\d{1,9}$/, 'must be a whole number')
     .transform(Number)
-    .pipe(z.number().min(min).max(max));
+    .pipe(z.number().min(min).max(max))
+    .default(byDefault)
+    .meta({ wire: { type: 'integer', minimum: min, maximum: max, default: byDefault }, description });
 
 /** How many things one answer of a list holds. */
-export const pageSize = wholeNumber(1, 100).default(20);
+export const pageSize = wholeNumber(1, 100, 20, 'How many entries one answer holds at most');
 
 /** Far more pages than anybody turns; an offset beyond it would only make Postgres count. */
 const PAGE_MAX = 100_000;
@@ -106,28 +148,43 @@ const PAGE_MAX = 100_000;
  * default) and `sortOrder`.
  */
 export const pagination = <Field extends string>(sortable: readonly [Field, ...Field[]]) => ({
-  page: wholeNumber(1, PAGE_MAX).default(1),
+  page: wholeNumber(1, PAGE_MAX, 1, 'Which page of the list, from 1'),
   limit: pageSize,
-  sortBy: z.enum(sortable).default(() => sortable[0]),
-  sortOrder: z.enum(['asc', 'desc']).default('desc'),
+  sortBy: z
+    .enum(sortable)
+    .default(() => sortable[0])
+    .meta({ description: 'What the list is sorted by' }),
+  sortOrder: z.enum(['asc', 'desc']).default('desc').meta({ description: 'Which end comes first' }),
 });
 
 /** Most identifiers in one call: the bank shows each to a person, and one transaction holds them all. */
 export const BATCH_MAX = 100;
 
 /** A paymentID. One that is longer than any of ours is unknown like any other, so no length is asked for. */
-export const paymentId = text(Infinity);
+export const paymentId = text(Infinity).meta({
+  description: 'The agreement with a customer, as `billing.intent.response` gave it',
+  example: EXAMPLE_PAYMENT_ID,
+});
 
 /** Longest transaction id of a bank; ISO 20022 has 35 characters, card schemes fewer. */
 export const BANK_TRANSACTION_ID_MAX = 100;
 
 /** A lookupID as somebody typed it; how it is read is the domain's business. */
-export const phrase = text(NAME_MAX);
+export const phrase = text(NAME_MAX).meta({
+  description: 'A customer’s `lookupID`, also called phrase; case and blanks in place of `-` do not matter',
+  example: EXAMPLE_PHRASE,
+});
 
-export const currency = (config: Config) => z.enum(config.ACCEPTED_CURRENCIES as [string, ...string[]]);
+export const currency = (config: Config) =>
+  z
+    .enum(config.ACCEPTED_CURRENCIES as [string, ...string[]])
+    .meta({ description: 'ISO 4217 code of a currency that this network takes' });
 
 /** Major units of a currency; `withAmount` judges how the two go together. */
-export const amount = z.number().positive();
+export const amount = z
+  .number()
+  .positive()
+  .meta({ description: 'In major units, with at most the decimals of its currency', example: 1500.5 });
 
 /**
  * A body with an `amount` in major units of its `currency`, made into exact minor units. Whether the two fit is

@@ -10,7 +10,7 @@ import { Failure } from '../domain/failures';
 import { normalizePhrase } from '../domain/phrase';
 import { workflowId } from '../workflows/messages';
 import type { Answer, Reply } from './answer';
-import { BATCH_MAX, currency, DESCRIPTION_MAX, id, instant, list, phrase, text } from './fields';
+import { BATCH_MAX, currency, DESCRIPTION_MAX, id, instant, list, phrase, textFor } from './fields';
 import { takeAnswer } from './idempotency';
 import { answerItems, refusedItem } from './items';
 import type { Call } from './route';
@@ -21,8 +21,12 @@ export const intentBody = (config: Config) =>
   z.strictObject({
     lookupIDs: list(phrase, BATCH_MAX, normalizePhrase),
     currency: currency(config),
-    description: text(DESCRIPTION_MAX),
-    intentSettings: z.strictObject({ dueDate: instant.optional() }).optional(),
+    description: textFor('What will be billed, for the customer to read', DESCRIPTION_MAX, 'Gold plan'),
+    intentSettings: z
+      .strictObject({
+        dueDate: instant.meta({ description: 'When you mean to bill first' }).optional(),
+      })
+      .optional(),
   });
 
 type IntentBody = z.output<ReturnType<typeof intentBody>>;
@@ -78,15 +82,27 @@ export async function sendIntents({
   });
 }
 
-const limit = z.number().positive().optional();
+const limit = z
+  .number()
+  .positive()
+  .meta({ description: 'In major units of the intent’s currency; left out for no limit', example: 50_000 })
+  .optional();
 
 export const intentResponseBody = z.strictObject({
   customerId: id('customer'),
   entityId: id('merchant'),
   lookupID: phrase,
-  customerDecision: z.enum(['approve_once', 'approve_recurring', 'deny', 'suspended']),
-  spendingLimits: z.strictObject({ daily: limit, monthly: limit }).optional(),
-  blockMerchant: z.boolean().optional(),
+  customerDecision: z
+    .enum(['approve_once', 'approve_recurring', 'deny', 'suspended'])
+    .meta({ description: 'What the customer says', example: 'approve_recurring' }),
+  spendingLimits: z
+    .strictObject({ daily: limit, monthly: limit })
+    .meta({ description: 'Most that the merchant may charge in a day and a month' })
+    .optional(),
+  blockMerchant: z
+    .boolean()
+    .meta({ description: 'The customer wants nothing of this merchant any more' })
+    .optional(),
 });
 
 export async function respondToIntent({

@@ -7,7 +7,7 @@ import { syncSchedulesWithTrust } from '../database/recurring';
 import { TRUST_LEVELS } from '../domain/entity';
 import { Failure } from '../domain/failures';
 import type { Reply } from './answer';
-import { email, id, NAME_MAX, text, webUrl } from './fields';
+import { email, id, NAME_MAX, textFor, webUrl } from './fields';
 import type { Call } from './route';
 import { webhookUrl } from './webhook-endpoint';
 
@@ -21,12 +21,14 @@ export const merchantsBody = (config: Config) =>
     merchants: z
       .array(
         z.strictObject({
-          name: text(NAME_MAX),
+          name: textFor('As customers know it', NAME_MAX, 'Palm Grocers'),
           email,
           website: webUrl(['https', 'http']).optional(),
-          icon: webUrl(['https', 'http']).optional(),
+          icon: webUrl(['https', 'http'])
+            .meta({ description: 'Address of a picture, for customers to see' })
+            .optional(),
           webhookUrl: webhookUrl(config).optional(),
-          clientRef: text(NAME_MAX),
+          clientRef: textFor('Your own name for it, unique among your merchants', NAME_MAX, 'shop-17'),
         }),
       )
       .min(1)

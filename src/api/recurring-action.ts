@@ -4,7 +4,7 @@ import type { Transaction } from '../database/connection';
 import { cancelSchedule, changeSchedule, pauseSchedule, resumeSchedule } from '../database/recurring-action';
 import { readSchedule, type ScheduleRecord } from '../database/recurring-read';
 import type { Answer, Reply } from './answer';
-import { amount, DESCRIPTION_MAX, instant, metadata, text } from './fields';
+import { amount, DESCRIPTION_MAX, instant, metadata, textFor } from './fields';
 import { MAX_BILLINGS, scheduleData, subscriptionData, type SchedulePath } from './recurring';
 import type { Call } from './route';
 
@@ -29,13 +29,20 @@ export function cancelRecurring(call: Action): Promise<Reply> {
 export const scheduleChange = z
   .strictObject({
     // Its decimals are those of the schedule's currency.
-    amount: amount.optional(),
-    endDate: instant.nullable().optional(),
-    maxBillings: z.int().min(1).max(MAX_BILLINGS).nullable().optional(),
-    description: text(DESCRIPTION_MAX).nullable().optional(),
+    amount: amount.meta({ description: 'Of each charge, in the schedule’s currency' }).optional(),
+    endDate: instant.nullable().meta({ description: 'After it nothing falls due' }).optional(),
+    maxBillings: z
+      .int()
+      .min(1)
+      .max(MAX_BILLINGS)
+      .nullable()
+      .meta({ description: 'Ends after so many charges', example: 12 })
+      .optional(),
+    description: textFor('What is billed', DESCRIPTION_MAX, 'Gold plan').nullable().optional(),
     metadata: metadata.optional(),
   })
-  .refine((change) => Object.keys(change).length > 0, 'must name at least one field to change');
+  .refine((change) => Object.keys(change).length > 0, 'must name at least one field to change')
+  .meta({ minProperties: 1, example: { amount: 1750, endDate: null } });
 
 export function changeRecurring(call: Action<z.output<typeof scheduleChange>>): Promise<Reply> {
   const { body, caller, deps, params } = call;

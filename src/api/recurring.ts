@@ -19,11 +19,12 @@ import {
   currency,
   DESCRIPTION_MAX,
   id,
+  idFilter,
   instant,
   metadata,
   pagination,
   paymentId,
-  text,
+  textFor,
   withAmount,
 } from './fields';
 import { listAnswer } from './list';
@@ -56,12 +57,28 @@ export const scheduleBody = (config: Config) =>
         paymentID: paymentId,
         amount,
         currency: currency(config),
-        frequency: z.enum(FREQUENCIES),
-        interval: z.int().min(1).default(1),
-        startDate: instant.optional(),
-        endDate: instant.optional(),
-        maxBillings: z.int().min(1).max(MAX_BILLINGS).optional(),
-        description: text(DESCRIPTION_MAX).optional(),
+        frequency: z.enum(FREQUENCIES).meta({ description: 'The unit of `interval`', example: 'monthly' }),
+        interval: z.int().min(1).default(1).meta({
+          maximum: 1095,
+          description: 'Every so many units; three years at most: 1095, 156, 36 or 3',
+        }),
+        startDate: instant
+          .meta({ description: 'When the first charge falls due; now if left out' })
+          .optional(),
+        endDate: instant
+          .meta({ description: 'After it nothing falls due', example: '2027-03-01T09:00:00+01:00' })
+          .optional(),
+        maxBillings: z
+          .int()
+          .min(1)
+          .max(MAX_BILLINGS)
+          .meta({ description: 'Ends after so many charges', example: 12 })
+          .optional(),
+        description: textFor(
+          'What is billed, for the customer to read',
+          DESCRIPTION_MAX,
+          'Gold plan',
+        ).optional(),
         metadata: metadata.optional(),
       })
       .refine(({ frequency, interval }) => interval <= maxInterval(frequency), {
@@ -146,8 +163,9 @@ export const schedulesQuery = z.strictObject({
   ...pagination(Object.keys(SCHEDULE_SORTS) as [keyof typeof SCHEDULE_SORTS]),
   status: z
     .enum(['active', 'paused', 'suspended', 'past_due', 'completed', 'cancelled', 'failed'])
+    .meta({ description: 'Only those with this status' })
     .optional(),
-  customerId: id('customer').optional(),
+  customerId: idFilter('customer').optional(),
 });
 
 type ListCall = Call<unknown, z.output<typeof schedulesQuery>, unknown>;

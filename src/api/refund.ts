@@ -10,16 +10,25 @@ import { REFUND, type RefundStatus } from '../domain/lifecycle';
 import { formatAmount } from '../domain/money';
 import { workflowId } from '../workflows/messages';
 import type { Answer, Reply } from './answer';
-import { BANK_TRANSACTION_ID_MAX, DESCRIPTION_MAX, id, NAME_MAX, pagination, text } from './fields';
+import {
+  amount,
+  BANK_TRANSACTION_ID_MAX,
+  DESCRIPTION_MAX,
+  id,
+  NAME_MAX,
+  pagination,
+  textFor,
+} from './fields';
 import { listAnswer } from './list';
+import { EXAMPLE_REFERENCE, exampleId } from './openapi/example';
 import type { Call } from './route';
 
 /** Refunds: a merchant sends money back, and the bank says when it has arrived. */
 
 export const refundBody = z.strictObject({
-  reference: text(NAME_MAX),
-  amount: z.number().positive().optional(),
-  reason: text(DESCRIPTION_MAX).optional(),
+  reference: textFor('Of the charge', NAME_MAX, EXAMPLE_REFERENCE),
+  amount: amount.meta({ description: 'In major units; all that is left if left out' }).optional(),
+  reason: textFor('Why, for the bank to read', DESCRIPTION_MAX, 'Wrong size').optional(),
 });
 
 export async function startRefund({
@@ -54,9 +63,13 @@ export async function startRefund({
 export const refundResponseBody = z
   .strictObject({
     refundId: id('refund'),
-    action: z.enum(['completed', 'rejected']),
-    bankTransactionId: text(BANK_TRANSACTION_ID_MAX).optional(),
-    reason: text(NAME_MAX).optional(),
+    action: z.enum(['completed', 'rejected']).meta({ description: 'Whether the customer has the money' }),
+    bankTransactionId: textFor(
+      'Your own id of the transfer',
+      BANK_TRANSACTION_ID_MAX,
+      'FT26081XK9',
+    ).optional(),
+    reason: textFor('Why it was rejected', NAME_MAX, 'account closed').optional(),
   })
   .refine(({ action, bankTransactionId }) => action === 'completed' || bankTransactionId === undefined, {
     path: ['bankTransactionId'],
@@ -65,6 +78,9 @@ export const refundResponseBody = z
   .refine(({ action, reason }) => action === 'rejected' || reason === undefined, {
     path: ['reason'],
     error: 'does not go with a completed refund',
+  })
+  .meta({
+    example: { refundId: exampleId('refund'), action: 'completed', bankTransactionId: 'FT26081XK9' },
   });
 
 export async function respondToRefund({
@@ -102,7 +118,10 @@ export async function showRefund({
 }
 
 export const refundsQuery = z.strictObject({
-  status: z.enum(Object.keys(REFUND) as [RefundStatus, ...RefundStatus[]]).optional(),
+  status: z
+    .enum(Object.keys(REFUND) as [RefundStatus, ...RefundStatus[]])
+    .meta({ description: 'Only those with this status' })
+    .optional(),
   ...pagination(Object.keys(REFUND_SORTS) as [keyof typeof REFUND_SORTS]),
 });
 

@@ -51,8 +51,16 @@ interface RouteOptions<Body, Query, Params> {
   status?: number;
   /** The route takes an `Idempotency-Key`. */
   idempotent?: boolean;
-  /** Reads and checks the body as it arrives, in place of `body`, for which it is whole in memory. */
-  receive?: (req: Request, deps: ApiDeps) => Promise<Received<Body>>;
+  /** Takes the body in as it arrives, in place of `body`, for which it is whole in memory. */
+  receiver?: Receiver<Body>;
+}
+
+export interface Receiver<Body> {
+  /** The form of the body, of which `receive` makes its own. */
+  schema: z.ZodType;
+  limitBytes: number;
+  /** Reads and checks it. */
+  receive(req: Request, deps: ApiDeps): Promise<Received<Body>>;
 }
 
 /** A body, with the blind index of its canonical form, by which a repeat of the request is told. */
@@ -63,20 +71,26 @@ export interface Received<Body> {
 
 type Method = 'get' | 'post' | 'put' | 'patch';
 
-export interface Route {
-  method: Method;
-  path: string;
+export interface Route<M extends Method = Method, Path extends string = string> {
+  method: M;
+  path: Path;
   options: RouteOptions<unknown, unknown, unknown>;
   handle(call: Call<unknown, unknown, unknown>): Promise<Answer | Reply | Download>;
 }
 
 /** An entry of the table in `app.ts`: who may call what, what it takes, and the operation behind it. */
-export function route<Body = undefined, Query = unknown, Params = unknown>(
-  method: Method,
-  path: string,
+export function route<
+  M extends Method,
+  Path extends string,
+  Body = undefined,
+  Query = unknown,
+  Params = unknown,
+>(
+  method: M,
+  path: Path,
   options: RouteOptions<Body, Query, Params>,
   handle: (call: Call<Body, Query, Params>) => Promise<Answer | Reply | Download>,
-): Route {
+): Route<M, Path> {
   return { method, path, options, handle };
 }
 
@@ -92,7 +106,7 @@ export function serve(deps: ApiDeps, authenticate: Authenticate, one: Route): Re
       throw new Failure('role_not_allowed', `A ${caller.role} may not call this endpoint`);
     }
 
-    const received = await options.receive?.(req, deps);
+    const received = await options.receiver?.receive(req, deps);
     const input = options.body && (await readJsonBody(req, res, BODY_LIMIT_BYTES));
     const key = options.idempotent ? readIdempotencyKey(req) : undefined;
     const { body, query } = checkAll(options, caller.role, input, req.originalUrl);

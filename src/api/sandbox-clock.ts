@@ -10,7 +10,13 @@ import { invalidRequest } from './validation';
 
 /** The test clock of the caller, in sandbox mode: a year of billing, watched in seconds. */
 
-export const advanceBody = z.strictObject({ by: z.string(), jump: z.boolean().default(false) });
+export const advanceBody = z.strictObject({
+  by: z.string().meta({
+    description: 'How far: an ISO 8601 duration of at most ten years, such as `P1M` or `PT36H`',
+    example: 'P1M',
+  }),
+  jump: z.boolean().default(false).meta({ description: 'Move at once, as after an outage' }),
+});
 
 /** Answers write years with four digits; a clock moved beyond them could not be told any more. */
 const LAST_YEAR = 9999;

@@ -11,21 +11,27 @@ import type { Role } from '../domain/entity';
 import { formatAmount } from '../domain/money';
 import type { Answer } from './answer';
 import type { Download } from './download';
-import { id, instant, NAME_MAX, pagination, text } from './fields';
+import { idFilter, instant, NAME_MAX, pagination, textFor } from './fields';
 import { listAnswer } from './list';
+import { EXAMPLE_REFERENCE } from './openapi/example';
 import type { Call } from './route';
 
 /** The history of money, for each party its own. */
 
 export const historyQuery = z.strictObject({
-  from: instant.optional(),
-  to: instant.optional(),
-  status: z.enum(['pending', 'successful', 'declined', 'completed', 'rejected']).optional(),
-  type: z.enum(['charge', 'refund']).optional(),
-  customerId: id('customer').optional(),
-  merchantId: id('merchant').optional(),
-  reference: text(NAME_MAX).optional(),
-  format: z.enum(['json', 'csv']).optional(),
+  from: instant.meta({ description: 'Only those made at this moment or later' }).optional(),
+  to: instant
+    .meta({ description: 'Only those made before this moment', example: '2026-04-01T00:00:00+01:00' })
+    .optional(),
+  status: z
+    .enum(['pending', 'successful', 'declined', 'completed', 'rejected'])
+    .meta({ description: 'Only those with this status' })
+    .optional(),
+  type: z.enum(['charge', 'refund']).meta({ description: 'Only those of this type' }).optional(),
+  customerId: idFilter('customer').optional(),
+  merchantId: idFilter('merchant').optional(),
+  reference: textFor('Only the one with this reference', NAME_MAX, EXAMPLE_REFERENCE).optional(),
+  format: z.enum(['json', 'csv']).meta({ description: 'Comes before `Accept`' }).optional(),
   ...pagination(Object.keys(TRANSACTION_SORTS) as ['createdAt', 'amount']),
 });
 
@@ -74,7 +80,9 @@ async function* csvPages(pages: AsyncIterable<TransactionRecord[]>, role: Role) 
   for await (const page of pages) yield page.map((record) => shown(record, role));
 }
 
-export const detailsQuery = z.strictObject({ reference: text(NAME_MAX) });
+export const detailsQuery = z.strictObject({
+  reference: textFor('Of a charge or a refund', NAME_MAX, EXAMPLE_REFERENCE),
+});
 
 export async function showTransaction({
   caller,

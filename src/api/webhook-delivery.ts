@@ -18,8 +18,11 @@ import type { Call } from './route';
 /** What was sent to the caller's webhook URL, and how that went. */
 
 export const deliveriesQuery = z.strictObject({
-  status: z.enum(Object.keys(WEBHOOK_DELIVERY) as [DeliveryStatus, ...DeliveryStatus[]]).optional(),
-  webhookType: z.enum(WEBHOOK_TYPES).optional(),
+  status: z
+    .enum(Object.keys(WEBHOOK_DELIVERY) as [DeliveryStatus, ...DeliveryStatus[]])
+    .meta({ description: 'Only those with this status' })
+    .optional(),
+  webhookType: z.enum(WEBHOOK_TYPES).meta({ description: 'Only those of this type' }).optional(),
   ...pagination(Object.keys(DELIVERY_SORTS) as ['createdAt', 'webhookType']),
 });
 

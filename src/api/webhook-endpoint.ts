@@ -17,9 +17,15 @@ import type { Call } from './route';
 /** Where the caller wants its webhooks. Where such an address leads is checked each time one is sent. */
 
 export const webhookUrl = (config: Config) =>
-  webUrl(config.ALLOW_PRIVATE_WEBHOOKS ? ['https', 'http'] : ['https']);
+  webUrl(config.ALLOW_PRIVATE_WEBHOOKS ? ['https', 'http'] : ['https']).meta({
+    description: 'Where webhooks go',
+    example: 'https://shop.example.com/webhooks',
+  });
 
-export const endpointBody = (config: Config) => z.strictObject({ url: webhookUrl(config).nullable() });
+export const endpointBody = (config: Config) =>
+  z.strictObject({
+    url: webhookUrl(config).nullable().meta({ description: 'Where webhooks go; `null` for no more' }),
+  });
 
 export async function showEndpoint({ caller, deps }: Call<undefined, unknown, unknown>): Promise<Answer> {
   const endpoint = await findWebhookEndpoint(deps.db, caller.entityId);

@@ -10,6 +10,7 @@ import type { Database } from '../../src/database/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keyring';
 import type { Role } from '../../src/domain/entity';
 import { describeError } from '../../src/log';
+import { knowApi } from './conformance';
 
 /** The API on a port of its own, in this process, on a database of the test's. */
 export interface ServedApi {
@@ -65,8 +66,10 @@ export async function serveApi(
   const server = await new Promise<Server>((resolve) => {
     const listening = createApp(deps).listen(0, '127.0.0.1', () => resolve(listening));
   });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  knowApi(url, deps.config);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     deps,
     log,
     close: () =>

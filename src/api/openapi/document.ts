@@ -1,0 +1,202 @@
+import { z } from 'zod';
+import { ROLES } from '../../domain/entity';
+import { BODY_LIMIT_BYTES } from '../body';
+import type { Route } from '../route';
+import {
+  answerSchema,
+  HEADERS,
+  headers,
+  parameterRef,
+  PARAMETERS,
+  refusalSchema,
+  SECURITY_SCHEMES,
+  type RefusalStatus,
+} from './frame';
+import { INTRODUCTION } from './introduction';
+import { TAGS, type Operation, type Refusal, type Success } from './operation';
+import { publicPaths } from './public';
+import {
+  Schemas,
+  type JsonSchema,
+  type OpenApiOperation,
+  type OpenApiPaths,
+  type OpenApiResponse,
+} from './schema';
+
+/** Builds the OpenAPI 3.1 document of the API from the table of its routes and what is said of each. */
+
+export interface OpenApiDocument {
+  openapi: string;
+  paths: OpenApiPaths;
+  [key: string]: unknown;
+}
+
+/** @throws Error where something needed is not said, such as an example */
+export function openApiDocument(
+  routes: readonly Route[],
+  operations: Readonly<Record<string, Operation>>,
+): OpenApiDocument {
+  const schemas = new Schemas();
+  const paths = publicPaths(schemas);
+  for (const one of routes) {
+    const operation = operations[`${one.method.toUpperCase()} ${one.path}`];
+    if (!operation) throw new Error(`${one.method} ${one.path} is not described`);
+    const methods = (paths[one.path.replaceAll(/:(\w+)/g, '{$1}')] ??= {});
+    methods[one.method] = describe(one, operation, schemas);
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Assent',
+      version: '1.0.0',
+      summary: 'Billing on a customer’s identity, authorised by the customer’s bank',
+      description: INTRODUCTION,
+      license: { name: 'Apache 2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/', description: 'Where this document comes from' }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    security: [{ accessToken: [] }],
+    paths,
+    components: {
+      securitySchemes: SECURITY_SCHEMES,
+      parameters: PARAMETERS,
+      headers: HEADERS,
+      schemas: schemas.components,
+    },
+  };
+}
+
+function describe({ options }: Route, operation: Operation, schemas: Schemas): OpenApiOperation {
+  const { id, tag, summary, description, answers } = operation;
+  const body = bodyOf(options);
+  const roles = options.roles.length === ROLES.length ? 'all roles' : options.roles.join(', ');
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    description: `${description}\n\nCallers: ${roles}. Rate limit: the bucket \`${options.limit}\`.`,
+    parameters: [
+      ...(options.params ? parametersOf('path', options.params, schemas) : []),
+      ...(options.query ? parametersOf('query', options.query, schemas) : []),
+      ...(options.idempotent ? [parameterRef('IdempotencyKey')] : []),
+      parameterRef('RequestId'),
+    ],
+    ...(body && {
+      requestBody: {
+        required: true,
+        content: { 'application/json': schemas.media(body, 'input') },
+      },
+    }),
+    responses: {
+      ...Object.fromEntries(
+        Object.entries(answers).map(([status, answer]) => [
+          status,
+          successOf(Number(status), answer, options.idempotent, schemas),
+        ]),
+      ),
+      ...Object.fromEntries(
+        [...reasonsOf(options, operation)].map(([status, reasons]) => [
+          status,
+          refusalOf(status, reasons, options.idempotent, schemas),
+        ]),
+      ),
+    },
+  };
+}
+
+function parametersOf(where: 'path' | 'query', schema: z.ZodType, schemas: Schemas) {
+  const { properties, required } = schemas.convert(schema, 'input') as {
+    properties: Record<string, JsonSchema>;
+    required?: string[];
+  };
+  return Object.entries(properties).map(([name, { description, ...json }]) => ({
+    name,
+    in: where,
+    required: required?.includes(name) ?? false,
+    description,
+    schema: json,
+  }));
+}
+
+/** What the request's body is; where roles send different ones, either of them. */
+function bodyOf({ receiver, body, bodyOf: others = {} }: Route['options']): z.ZodType | undefined {
+  const own = receiver?.schema ?? body;
+  return own && Object.keys(others).length > 0 ? z.union([own, ...Object.values(others)]) : own;
+}
+
+const METERED = ['RateLimit-Policy', 'RateLimit'];
+
+function successOf(
+  status: number,
+  answer: Success,
+  idempotent: boolean | undefined,
+  schemas: Schemas,
+): OpenApiResponse {
+  const { description, csv } = answer;
+  const schema = 'items' in answer ? z.array(answer.items) : answerSchema(status, description, answer.data);
+  return {
+    description,
+    headers: headers(
+      'X-Request-Id',
+      ...METERED,
+      ...(idempotent ? ['Idempotent-Replayed'] : []),
+      ...(csv ? ['Content-Disposition'] : []),
+    ),
+    content: {
+      ...(csv !== 'only' && { 'application/json': schemas.media(schema, 'output') }),
+      ...(csv && {
+        'text/csv': { schema: { type: 'string', description: 'RFC 4180 in UTF-8, with a header line' } },
+      }),
+    },
+  };
+}
+
+function refusalOf(
+  status: RefusalStatus,
+  reasons: readonly Refusal[],
+  idempotent: boolean | undefined,
+  schemas: Schemas,
+): OpenApiResponse {
+  const sentences = reasons.map((reason) => (typeof reason === 'string' ? reason : reason.description));
+  return {
+    description: sentences.join('; or: '),
+    headers: headers(
+      'X-Request-Id',
+      // Decided before the caller is known.
+      ...(status === 401 ? [] : METERED),
+      ...(status === 401 ? ['WWW-Authenticate'] : []),
+      ...(status === 429 || status === 503 || (status === 409 && idempotent) ? ['Retry-After'] : []),
+      ...(idempotent && [403, 404, 409].includes(status) ? ['Idempotent-Replayed'] : []),
+    ),
+    content: { 'application/json': schemas.media(refusalSchema(status, reasons), 'output') },
+  };
+}
+
+/** Why the operation may refuse, by status: what follows from its entry in the table, and what it finds itself. */
+function reasonsOf(options: Route['options'], { refusals = {} }: Operation): Map<RefusalStatus, Refusal[]> {
+  const { roles, params, idempotent } = options;
+  const body = bodyOf(options);
+  const limitBytes = options.receiver?.limitBytes ?? BODY_LIMIT_BYTES;
+  const given: [RefusalStatus, Refusal | undefined | false][] = [
+    [400, 'The request breaks the contract: `errors` names every place'],
+    [400, refusals[400]],
+    [401, 'No access token, or one that is not valid any more'],
+    [403, roles.length < ROLES.length && 'Your role may not call this'],
+    [403, refusals[403]],
+    [404, params && !refusals[404] && 'Unknown, or not yours'],
+    [404, refusals[404]],
+    [409, refusals[409]],
+    [409, idempotent && 'The first request with this `Idempotency-Key` still runs'],
+    [413, body && `The body is larger than ${limitBytes / 1024} KiB`],
+    [415, body && 'The body is not `application/json` in UTF-8'],
+    [422, idempotent && 'The `Idempotency-Key` was used with another body'],
+    [429, 'Too many requests: wait for `Retry-After`'],
+    [500, 'Our fault; the message holds the request id and nothing else'],
+    [503, 'Our database is out of reach: nothing was accepted, unless the message says otherwise'],
+  ];
+  const reasons = new Map<RefusalStatus, Refusal[]>();
+  for (const [status, reason] of given) {
+    if (reason) reasons.set(status, [...(reasons.get(status) ?? []), reason]);
+  }
+  return reasons;
+}

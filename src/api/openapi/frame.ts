@@ -1,0 +1,146 @@
+import { z } from 'zod';
+import type { Refusal } from './operation';
+import { words } from './parts';
+import type { JsonSchema } from './schema';
+
+/** What every operation shares: the envelope, its refusals, and the header fields. */
+
+export const answerSchema = (status: number, message: string, data: z.ZodType | undefined) =>
+  z.strictObject({
+    statusCode: z.literal(status).meta({ description: 'The HTTP status' }),
+    success: z.literal(true),
+    message: words('For people; do not parse it', message),
+    ...(data && { data }),
+  });
+
+const problem = z
+  .strictObject({
+    path: z.string().meta({
+      description:
+        'Where: `customers[3].email`, `query.page`, `body` for the body as a whole, or a header’s name',
+      example: 'amount',
+    }),
+    message: words('What is wrong there; it reads on from the path', 'must be more than 0'),
+  })
+  .meta({ id: 'Problem' });
+
+const refusalFrame = (status: number, message: string) =>
+  z.strictObject({
+    statusCode: z.literal(status).meta({ description: 'The HTTP status' }),
+    success: z.literal(false),
+    message: words('For people; do not parse it', message),
+  });
+
+export const problems = z.array(problem).max(100).meta({ description: 'Everything that is wrong, at once' });
+
+export type RefusalStatus = 400 | 401 | 403 | 404 | 409 | 413 | 415 | 422 | 429 | 500 | 503;
+
+const PLAIN: Record<RefusalStatus, z.ZodObject> = {
+  400: refusalFrame(400, 'The request is not valid: amount must be more than 0')
+    .extend({ errors: problems.optional() })
+    .meta({ id: 'InvalidRequest' }),
+  401: refusalFrame(401, 'The access token is not valid or has expired: get a new one').meta({
+    id: 'Unauthenticated',
+  }),
+  403: refusalFrame(403, 'A bank may not call this endpoint').meta({ id: 'NotAllowed' }),
+  404: refusalFrame(404, 'There is no such thing, or it is not yours').meta({ id: 'NotFound' }),
+  409: refusalFrame(409, 'The first request with this Idempotency-Key still runs').meta({ id: 'Conflict' }),
+  413: refusalFrame(413, 'The body may have at most 256 KiB').meta({ id: 'BodyTooLarge' }),
+  415: refusalFrame(415, 'The body must be JSON: send Content-Type: application/json').meta({
+    id: 'MediaTypeUnsupported',
+  }),
+  422: refusalFrame(
+    422,
+    'This Idempotency-Key was used with another body: use a new key for a new request',
+  ).meta({ id: 'IdempotencyKeyReused' }),
+  429: refusalFrame(429, 'Too many requests: at most 50 a second in the long run').meta({
+    id: 'RateLimited',
+  }),
+  500: refusalFrame(
+    500,
+    'Something went wrong on our side. If it lasts, report the request id 0b0d2f6e-6f4e-4a8e-9a53-4f1d8f6f3c11',
+  ).meta({ id: 'Fault' }),
+  503: refusalFrame(503, 'The service cannot reach its database; nothing was accepted').meta({
+    id: 'Unavailable',
+  }),
+};
+
+/** The envelope of a refusal; with `data` where one of its reasons brings any. */
+export function refusalSchema(status: RefusalStatus, reasons: readonly Refusal[]): z.ZodType {
+  const data = reasons.flatMap((reason) => (typeof reason === 'string' ? [] : [reason]));
+  const [first, ...others] = data;
+  if (others.length > 0) throw new Error(`only one reason of a ${status} may have data`);
+  if (!first) return PLAIN[status];
+  return refusalFrame(status, first.description).extend({
+    data: first.data.optional(),
+    ...(status === 400 && { errors: problems.optional() }),
+  });
+}
+
+const text = (description: string, example: string, schema: JsonSchema = {}) => ({
+  description,
+  schema: { type: 'string', ...schema, examples: [example] },
+});
+
+/** Header fields of answers, by name. */
+export const HEADERS: Record<string, JsonSchema> = {
+  'X-Request-Id': {
+    ...text('The id of the request, to quote when you ask for help', '0b0d2f6e-6f4e-4a8e-9a53-4f1d8f6f3c11'),
+    required: true,
+  },
+  'RateLimit-Policy': text(
+    'The bucket that paid: its name, its size, and the seconds in which it fills',
+    '"caller";q=100;w=2',
+  ),
+  RateLimit: text('What is left in the bucket, and the seconds until it is full', '"caller";r=99;t=1'),
+  'Retry-After': {
+    description: 'Seconds after which trying again makes sense',
+    schema: { type: 'integer', minimum: 1, examples: [2] },
+  },
+  'Idempotent-Replayed': {
+    description: 'There when this is the stored answer to an earlier request with the same key',
+    schema: { type: 'string', const: 'true' },
+  },
+  'WWW-Authenticate': text('How to authenticate', 'Bearer realm="assent"'),
+  'Content-Disposition': text('The name of the file', 'attachment; filename="transactions.csv"'),
+};
+
+export const headers = (...names: (keyof typeof HEADERS)[]) =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+
+/** Header fields of requests. */
+export const PARAMETERS = {
+  IdempotencyKey: {
+    name: 'Idempotency-Key',
+    in: 'header',
+    description:
+      'Any text that is new for a new request, such as a UUID, and the same when you repeat it because its answer was lost: a repeat gets the first answer and does nothing',
+    schema: {
+      type: 'string',
+      pattern: '^[\\x21-\\x7e]{1,255}$',
+      examples: ['6f2c1c1e-0c5b-4b8f-9d3c-5a0e7f1b2d34'],
+    },
+  },
+  RequestId: {
+    name: 'X-Request-Id',
+    in: 'header',
+    description: 'Your own id for the request, to find it in both logs; one is made for you otherwise',
+    schema: { type: 'string', examples: ['0b0d2f6e-6f4e-4a8e-9a53-4f1d8f6f3c11'] },
+  },
+} as const;
+
+export const parameterRef = (name: keyof typeof PARAMETERS) => ({ $ref: `#/components/parameters/${name}` });
+
+export const SECURITY_SCHEMES = {
+  accessToken: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+    description: 'The `access_token` of `POST /v1/oauth/token`, good for an hour',
+  },
+  client: {
+    type: 'http',
+    scheme: 'basic',
+    description: 'Client id and secret, each form-encoded. They may be sent in the body instead',
+  },
+};

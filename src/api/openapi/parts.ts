@@ -1,0 +1,103 @@
+import { z } from 'zod';
+import type { IdKind } from '../../domain/ids';
+import {
+  EXAMPLE_PAYMENT_ID,
+  EXAMPLE_PHRASE,
+  EXAMPLE_REFERENCE,
+  exampleId,
+  ID_NAME,
+  idPattern,
+} from './example';
+
+/** The pieces that schemas of answers and webhooks are made of. All objects are closed. */
+
+export const shownId = (kind: IdKind, description = `Id of ${ID_NAME[kind]}`) =>
+  z
+    .string()
+    .regex(new RegExp(idPattern(kind)))
+    .meta({ description, example: exampleId(kind) });
+
+export const moment = (description: string) =>
+  z
+    .string()
+    .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/)
+    .meta({ format: 'date-time', description: `${description}; UTC`, example: '2026-03-02T08:00:00.000Z' });
+
+/** Text of any length, as somebody wrote it. */
+export const words = (description: string, example: string) => z.string().meta({ description, example });
+
+export const money = (description: string) =>
+  z
+    .number()
+    .positive()
+    .meta({ description: `${description}; in major units`, example: 1500.5 });
+
+export const currencyCode = z
+  .string()
+  .regex(/^[A-Z]{3}$/)
+  .meta({ description: 'ISO 4217 code', example: 'NGN' });
+
+export const lookupID = z
+  .string()
+  .regex(/^[a-z]+(-[a-z]+){3}-\d{2}$/)
+  .meta({
+    description: 'The customer’s identifier at the bank, also called phrase',
+    example: EXAMPLE_PHRASE,
+  });
+
+export const paymentID = z.string().meta({
+  description: 'The agreement between merchant and customer, to bill by',
+  example: EXAMPLE_PAYMENT_ID,
+});
+
+export const reference = z
+  .string()
+  .regex(/^[0-9A-HJKMNP-TV-Z]{24}$/)
+  .meta({ description: 'Reference of the transaction, unique in the network', example: EXAMPLE_REFERENCE });
+
+export const declineReason = z.string().nullable().meta({
+  description:
+    'Why it was declined: the bank’s word, or `expired` (nobody answered in time), `not_delivered` (the bank was never reached) or `limit_reached`. `null` unless declined',
+  example: null,
+});
+
+/** What every list says beside its entries. */
+export const pageOf = (name: string, entry: z.ZodType) =>
+  z.strictObject({
+    [name]: z.array(entry).meta({ description: 'The entries of this page' }),
+    total: z
+      .int()
+      .min(0)
+      .meta({ description: 'How many there are on all pages, as far as is counted', example: 1 }),
+    totalIsMinimum: z.literal(true).optional().meta({
+      description: 'There when there are more than `total`, which is as far as is counted',
+      examples: [],
+    }),
+    page: z.int().min(1).meta({ description: 'Which page this is, from 1', example: 1 }),
+    limit: z.int().min(1).max(100).meta({ description: 'Most entries of a page', example: 20 }),
+  });
+
+/** An entry of an answer that decides about each identifier alone: accepted with `more`, or refused. */
+export const decidedItem = (status: number, more: z.ZodRawShape, echoed: z.ZodRawShape) =>
+  z.union([
+    z
+      .strictObject({
+        statusCode: z.literal(status),
+        success: z.literal(true),
+        message: words('For people', 'Accepted'),
+        ...more,
+        ...echoed,
+      })
+      .meta({ title: 'Accepted' }),
+    refusedItem(echoed),
+  ]);
+
+export const refusedItem = (echoed: z.ZodRawShape) =>
+  z
+    .strictObject({
+      statusCode: z.union([z.literal(400), z.literal(403), z.literal(404), z.literal(409)]),
+      success: z.literal(false),
+      message: words('Why, for people', 'The customer has not yet approved billing by this merchant.'),
+      ...echoed,
+    })
+    .meta({ title: 'Refused' });

@@ -1,0 +1,48 @@
+import Ajv2020 from 'ajv/dist/2020';
+import addFormats from 'ajv-formats';
+import { routes } from '../../../src/api/app';
+import { openApiDocument } from '../../../src/api/openapi/document';
+import { OPERATIONS } from '../../../src/api/openapi/operations';
+import { readConfig } from '../../../src/config';
+
+const config = readConfig({});
+const document = openApiDocument(routes({ config }), OPERATIONS);
+
+describe('the document', () => {
+  it('has every route of the table, and nothing that is none', () => {
+    const table = routes({ config }).map(({ method, path }) => `${method.toUpperCase()} ${path}`);
+    expect(Object.keys(OPERATIONS).toSorted()).toEqual(table.toSorted());
+
+    const described = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`),
+    );
+    expect(described.toSorted()).toEqual(
+      [
+        ...table,
+        'POST /v1/oauth/token',
+        'GET /healthz',
+        'GET /readyz',
+        'GET /.well-known/jwks.json',
+        'GET /openapi.json',
+      ].toSorted(),
+    );
+  });
+
+  it('has an example of every body, which its schema takes', () => {
+    const ajv = addFormats(new Ajv2020({ strict: false }));
+    ajv.addSchema(document, 'openapi');
+    const wrong: string[] = [];
+    let seen = 0;
+    JSON.stringify(document, (_, value: unknown) => {
+      const { schema, example } = (value ?? {}) as { schema?: object; example?: unknown };
+      if (schema === undefined || example === undefined) return value;
+      seen += 1;
+      const local = JSON.stringify(schema).replaceAll('"$ref":"#/', '"$ref":"openapi#/');
+      const validate = ajv.compile(JSON.parse(local) as object);
+      if (!validate(example)) wrong.push(`${JSON.stringify(example)}: ${ajv.errorsText(validate.errors)}`);
+      return value;
+    });
+    expect(wrong).toEqual([]);
+    expect(seen).toBeGreaterThan(300);
+  });
+});

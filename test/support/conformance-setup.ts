@@ -1,0 +1,34 @@
+import { contractAt } from './conformance';
+
+/** Paths of the API; what else tests fetch (parties, consoles) is none. */
+const OF_THE_API = /^\/(v1\/|healthz$|readyz$|\.well-known\/|openapi\.json$)/;
+
+const broken: string[] = [];
+const bare = globalThis.fetch;
+
+globalThis.fetch = async (input, init) => {
+  const answer = await bare(input, init);
+  const url = new URL(input instanceof Request ? input.url : input);
+  if (!OF_THE_API.test(url.pathname)) return answer;
+  const method = (init?.method ?? (input instanceof Request ? input.method : 'GET')).toUpperCase();
+  const text = await answer.clone().text();
+  const problems = contractAt(url.origin).problemsOf({
+    method,
+    url,
+    status: answer.status,
+    headers: answer.headers,
+    text,
+  });
+  if (problems.length > 0) {
+    const what = `${method} ${url.pathname} answered ${answer.status}, not as /openapi.json has it:\n- ${problems.join('\n- ')}\n${text.slice(0, 1000)}`;
+    broken.push(what);
+    throw new Error(what);
+  }
+  return answer;
+};
+
+// Whoever made the call may have caught the error, as a simulated bank does.
+afterEach(() => {
+  const all = broken.splice(0);
+  if (all.length > 0) throw new Error(all.join('\n\n'));
+});

@@ -1,0 +1,121 @@
+import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020';
+import addFormats from 'ajv-formats';
+import { routes } from '../../src/api/app';
+import { openApiDocument, type OpenApiDocument } from '../../src/api/openapi/document';
+import { OPERATIONS } from '../../src/api/openapi/operations';
+import type { OpenApiResponse } from '../../src/api/openapi/schema';
+import { readConfig, type Config } from '../../src/config';
+
+/*
+ * Holds the API to its own document: every answer that a test gets must be one that the document has for that
+ * operation, in status, headers, media type and body. `conformance-setup.ts` puts it under `fetch`, so no test asks for it.
+ */
+
+/** One answer, as it came. */
+export interface Seen {
+  method: string;
+  url: URL;
+  status: number;
+  headers: Headers;
+  text: string;
+}
+
+export class Contract {
+  private readonly document: OpenApiDocument;
+  private readonly paths: { pattern: RegExp; template: string }[];
+  private readonly validators = new Map<object, ValidateFunction>();
+  private readonly ajv = addFormats(new Ajv2020({ strict: false, allErrors: true }));
+
+  constructor(config: Config = readConfig({})) {
+    this.document = openApiDocument(routes({ config }), OPERATIONS);
+    this.ajv.addSchema(this.document, 'openapi');
+    this.paths = Object.keys(this.document.paths)
+      // What is spelled out comes before what a parameter would take as well.
+      .sort((a, b) => a.split('{').length - b.split('{').length)
+      .map((template) => ({
+        template,
+        pattern: new RegExp(`^${template.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+      }));
+  }
+
+  /** What of the answer is not as the document has it; empty where all is. */
+  problemsOf(seen: Seen): string[] {
+    const { method, url, status, headers, text } = seen;
+    const template = this.paths.find(({ pattern }) => pattern.test(url.pathname))?.template;
+    const operation = template && this.document.paths[template]?.[method.toLowerCase()];
+    if (!operation) return status === 404 ? [] : [`${status}, but the document has no such operation`];
+
+    const response = operation.responses[String(status)];
+    if (!response) return [`${status} is not among its ${Object.keys(operation.responses).join(', ')}`];
+    return [...this.headerProblems(response, headers), ...this.bodyProblems(response, headers, text)];
+  }
+
+  private headerProblems(response: OpenApiResponse, headers: Headers): string[] {
+    const documented = Object.keys(response.headers ?? {});
+    const missing =
+      documented.includes('X-Request-Id') && !headers.has('x-request-id') ? ['X-Request-Id'] : [];
+    const unsaid = CONTRACT_HEADERS.filter((name) => headers.has(name) && !documented.includes(name));
+    return [
+      ...missing.map((name) => `the header ${name} is missing`),
+      ...unsaid.map((name) => `the header ${name} is not documented`),
+    ];
+  }
+
+  private bodyProblems({ content = {} }: OpenApiResponse, headers: Headers, text: string): string[] {
+    const type = (headers.get('content-type') ?? '').split(';')[0] ?? '';
+    const media = content[type];
+    if (!media) return [`${type} is not among its ${Object.keys(content).join(', ')}`];
+    if (type !== 'application/json') return [];
+    const validate = this.validatorOf(media.schema);
+    return validate(JSON.parse(text))
+      ? []
+      : (validate.errors ?? []).map(
+          ({ instancePath, message, params }) =>
+            `${instancePath || 'body'} ${message} ${JSON.stringify(params)}`,
+        );
+  }
+
+  private validatorOf(schema: object): ValidateFunction {
+    let validate = this.validators.get(schema);
+    if (!validate) {
+      // References are to components of the whole document.
+      const local = JSON.parse(
+        JSON.stringify(schema).replaceAll('"$ref":"#/', '"$ref":"openapi#/'),
+      ) as object;
+      validate = this.ajv.compile(local);
+      this.validators.set(schema, validate);
+    }
+    return validate;
+  }
+}
+
+/** Headers that clients act on: an answer that has one without the document saying so is a surprise. */
+const CONTRACT_HEADERS = [
+  'Retry-After',
+  'Idempotent-Replayed',
+  'RateLimit',
+  'WWW-Authenticate',
+  'Content-Disposition',
+];
+
+/** The settings of each API that a test serves itself; those of others are taken to be the defaults. */
+const settings = new Map<string, Config>();
+
+export function knowApi(url: string, config: Config): void {
+  settings.set(url, config);
+}
+
+const contracts = new Map<string, Contract>();
+
+export function contractAt(origin: string): Contract {
+  const config = settings.get(origin);
+  // What the document follows: the routes that there are, and what their bodies take.
+  const key = JSON.stringify([
+    config?.ASSENT_MODE,
+    config?.ACCEPTED_CURRENCIES,
+    config?.ALLOW_PRIVATE_WEBHOOKS,
+  ]);
+  let contract = contracts.get(key);
+  if (!contract) contracts.set(key, (contract = new Contract(config)));
+  return contract;
+}
