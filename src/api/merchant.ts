@@ -3,7 +3,7 @@ import type { Config } from '../config';
 import type { Transaction } from '../database/connection';
 import type { Keyring } from '../database/keyring';
 import { createEntity, setEntityTrust } from '../database/entity';
-import { syncSchedulesWithTrust } from '../database/recurring';
+import { syncSchedulesWithMerchant } from '../database/recurring';
 import { TRUST_LEVELS } from '../domain/entity';
 import { Failure } from '../domain/failures';
 import type { Reply } from './answer';
@@ -128,7 +128,7 @@ export async function setTrust({
     if (!(await setEntityTrust(trx, body.merchantId, body.trustLevel, caller.entityId))) {
       throw new Failure('not_found', 'You have no such merchant');
     }
-    await syncSchedulesWithTrust(trx, deps.ring, body.merchantId, 'provider');
+    await syncSchedulesWithMerchant(trx, deps.ring, body.merchantId, 'provider');
     return { message: `The merchant is ${body.trustLevel} now`, data: body };
   });
 }

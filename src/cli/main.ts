@@ -9,7 +9,7 @@ import type { Config } from '../config';
 import { rotateClientSecret } from '../database/client-credential';
 import { createEntity, findEntity, listEntities, setEntityStatus, setEntityTrust } from '../database/entity';
 import { migrateUp } from '../database/migrate';
-import { syncSchedulesWithTrust } from '../database/recurring';
+import { syncSchedulesWithMerchant } from '../database/recurring';
 import { rotateSigningKey } from '../database/signing-key';
 import { ROLES, TRUST_LEVELS, type TrustLevel } from '../domain/entity';
 import { prepareGivenNamespace } from '../start/temporal';
@@ -64,14 +64,23 @@ command(entity, 'list', 'all of them, oldest first').action(
 );
 
 for (const [name, status, description] of [
-  ['disable', 'disabled', 'its tokens stop working within a minute'],
-  ['enable', 'active', 'let it in again'],
+  [
+    'disable',
+    'disabled',
+    'its tokens stop working within a minute; the schedules of a merchant are suspended',
+  ],
+  ['enable', 'active', 'let it in again; the schedules of a merchant go on'],
 ] as const) {
   command(entity, name, description)
     .argument('<entityId>')
     .action(
-      onEngine(async ({ db }, _config, entityId: string) => {
-        if (!(await setEntityStatus(db, entityId, status))) throw unknownEntity();
+      onEngine(async ({ db, ring }, _config, entityId: string) => {
+        const set = await db.transaction(async (trx) => {
+          const found = await setEntityStatus(trx, entityId, status);
+          if (found) await syncSchedulesWithMerchant(trx, ring, entityId, 'operator');
+          return found;
+        });
+        if (!set) throw unknownEntity();
         return { json: { entityId, status }, text: `${entityId} is ${status} now` };
       }),
     );
@@ -84,7 +93,7 @@ command(entity, 'trust', 'set whether customers may give a merchant standing app
     onEngine(async ({ db, ring }, _config, merchantId: string, trustLevel: TrustLevel) => {
       const set = await db.transaction(async (trx) => {
         const found = await setEntityTrust(trx, merchantId, trustLevel);
-        if (found) await syncSchedulesWithTrust(trx, ring, merchantId, 'operator');
+        if (found) await syncSchedulesWithMerchant(trx, ring, merchantId, 'operator');
         return found;
       });
       if (!set) throw new CommandError('there is no such merchant');

@@ -52,9 +52,10 @@ export async function createSchedule(
   const agreement = found && (await lockAgreement(trx, found.agreementId));
   // A provider's own clock is the real one; whose the paymentID is, if anybody's, decides which counts.
   const merchantId = found?.merchantId ?? caller.entityId;
-  const merchant = await row<{ trusted: boolean; now: Date }>(
+  const merchant = await row<{ trusted: boolean; active: boolean; now: Date }>(
     trx,
-    `SELECT trust_level = 'trusted' AS trusted, business_now(id) AS now FROM entities WHERE id = :merchantId`,
+    `SELECT trust_level = 'trusted' AS trusted, status = 'active' AS active, business_now(id) AS now
+     FROM entities WHERE id = :merchantId`,
     { merchantId },
   );
   if (!merchant) throw new Error(`there is no entity ${merchantId}`);
@@ -69,12 +70,13 @@ export async function createSchedule(
   if (!agreement) {
     throw new Failure('not_found', 'There is no agreement with this paymentID and customerId.');
   }
-  if (permitted({ ...agreement, merchantTrusted: merchant.trusted }, terms.currency) !== 'charge') {
+  const standing = { ...agreement, merchantTrusted: merchant.trusted, merchantActive: merchant.active };
+  if (permitted(standing, terms.currency) !== 'charge') {
     throw new Failure(
       'not_approved',
-      merchant.trusted
+      merchant.trusted && merchant.active
         ? 'The customer has not approved recurring billing by this merchant.'
-        : 'Recurring billing needs a merchant that the network trusts.',
+        : 'Recurring billing needs a merchant that the network trusts and has not disabled.',
     );
   }
   const id = newId('schedule');

@@ -40,7 +40,7 @@ export interface ScheduleRow {
   createdAt: Date;
   /** A billing has been declined at least once and has not ended yet. */
   overdue: boolean;
-  agreement: { decision: string; blocked: boolean; currency: string; merchantTrusted: boolean };
+  agreement: Parameters<typeof permitted>[0];
   /** Business time of the merchant. */
   now: Date;
 }
@@ -53,12 +53,12 @@ const COLUMNS = `s.id, s.agreement_id AS "agreementId", s.merchant_id AS "mercha
   EXISTS (SELECT FROM billings b WHERE b.schedule_id = s.id
           AND (b.status = 'retrying' OR b.status = 'pending' AND b.attempts > 1)) AS overdue,
   jsonb_build_object('decision', a.decision, 'blocked', a.blocked, 'currency', a.currency,
-                     'merchantTrusted', m.trust_level = 'trusted') AS agreement,
+                     'merchantTrusted', m.trust_level = 'trusted', 'merchantActive', m.status = 'active') AS agreement,
   business_now(s.merchant_id) AS now`;
 
 const NOT_ENDED = `s.status NOT IN ('completed', 'cancelled', 'failed')`;
 
-/** Most schedules that one change of trust moves at once; the rest, woken by it, see for themselves. */
+/** Most schedules that one change of a merchant moves at once; the rest, woken by it, see for themselves. */
 const SYNC_AT_ONCE = 1_000;
 
 /** Locks schedules until the transaction ends. The caller holds their agreements locked. */
@@ -74,7 +74,7 @@ async function lockSchedules(trx: Executor, scheduleIds: string[]): Promise<Sche
 
 /**
  * Locks an agreement and a schedule under it, and brings the schedule in line. Whoever changes the decision or the
- * trust does so for all schedules; one that was left out must not be acted on as if nothing had happened.
+ * merchant does so for all schedules; one that was left out must not be acted on as if nothing had happened.
  */
 export async function lockAligned(
   trx: Executor,
@@ -108,8 +108,8 @@ export async function syncSchedulesWithAgreement(
   await align(trx, keyring, await lockSchedules(trx, ids(found)), cause);
 }
 
-/** Suspends or resumes the schedules of a merchant whose trust the caller has just changed. */
-export async function syncSchedulesWithTrust(
+/** Suspends or resumes the schedules of a merchant that the caller has just trusted or not, disabled or enabled. */
+export async function syncSchedulesWithMerchant(
   trx: Executor,
   keyring: Keyring,
   merchantId: string,
@@ -133,7 +133,7 @@ export async function syncSchedulesWithTrust(
 }
 
 /**
- * Brings locked schedules in line with their agreements and their merchant's trust. What changes is told to
+ * Brings locked schedules in line with their agreements and their merchant. What changes is told to
  * both sides, and its workflow woken.
  *
  * @returns whether any changed, so that the rows given are out of date

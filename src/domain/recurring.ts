@@ -25,13 +25,20 @@ export function hasEnded(status: ScheduleStatus): status is Ended {
 
 /**
  * What an agreement lets a schedule do. A schedule needs the standing approval of its customer, in its own
- * currency, and a merchant that the network trusts; a denial is for good.
+ * currency, and a merchant that the network trusts and has not disabled; a denial is for good.
  */
 export function permitted(
-  agreement: { decision: string; blocked: boolean; currency: string; merchantTrusted: boolean },
+  agreement: {
+    decision: string;
+    blocked: boolean;
+    currency: string;
+    merchantTrusted: boolean;
+    merchantActive: boolean;
+  },
   currency: string,
 ): 'charge' | 'suspend' | 'cancel' {
   if (agreement.decision === 'deny' || agreement.blocked) return 'cancel';
-  const stands = agreement.decision === 'approve_recurring' && agreement.merchantTrusted;
+  const merchantMay = agreement.merchantTrusted && agreement.merchantActive;
+  const stands = agreement.decision === 'approve_recurring' && merchantMay;
   return stands && agreement.currency === currency ? 'charge' : 'suspend';
 }

@@ -1,4 +1,5 @@
 import { applyDecision } from '../../src/database/decision';
+import { setEntityStatus } from '../../src/database/entity';
 import { rows, type Database } from '../../src/database/connection';
 import { workflowId } from '../../src/workflows/messages';
 import { enter, send, serveApi, tokenOf, type Answered, type ServedApi } from '../support/api';
@@ -215,6 +216,11 @@ describe('making a schedule', () => {
       trustLevel: 'untrusted',
     });
     expect(await create()).toMatchObject({ status: 403 });
+  });
+
+  test('is 403 to the provider of a merchant that the operator has disabled', async () => {
+    await setEntityStatus(db, standing.merchantId, 'disabled');
+    expect(await create({}, tokens.provider)).toMatchObject({ status: 403 });
   });
 
   test('is for a merchant and its own provider, and for nobody else', async () => {

@@ -2,8 +2,10 @@ import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { makeKeyring } from '../../src/database/keyring';
+import { row } from '../../src/database/connection';
+import { makeKeyring, readKeyring } from '../../src/database/keyring';
 import { createTestDatabase, type TestDatabase } from '../support/database';
+import { announcedTo, makeSchedule, standingApproval } from '../support/standing';
 
 const root = join(__dirname, '../..');
 const ASSENT = join(root, 'bin/assent.js');
@@ -106,6 +108,24 @@ describe('npx assent', () => {
     const rotated = await json('entity', 'rotate-secret', entityId);
     expect(rotated).toMatchObject({ entityId, clientId });
     expect(rotated['clientSecret']).not.toBe(clientSecret);
+  });
+
+  it('takes a merchant’s schedules along when it disables and enables it', async () => {
+    const keyring = readKeyring(ASSENT_KEYS);
+    const standing = await standingApproval(test.db, keyring);
+    const id = await makeSchedule(test.db, keyring, standing);
+    const status = async () =>
+      (await row<{ status: string }>(test.db, 'SELECT status FROM schedules WHERE id = :id', { id }))?.status;
+
+    await json('entity', 'disable', standing.merchantId);
+    expect(await status()).toBe('suspended');
+    await json('entity', 'enable', standing.merchantId);
+    expect(await status()).toBe('active');
+    const told = await announcedTo(test.db, keyring, standing.bankId);
+    expect(told.map(({ type, item }) => [type, item['status']])).toEqual([
+      ['recurring.updated', 'suspended'],
+      ['recurring.updated', 'active'],
+    ]);
   });
 
   it('issues tokens, alone on a line or as the token endpoint would, and rotates the keys', async () => {

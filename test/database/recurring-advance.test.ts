@@ -1,9 +1,9 @@
 import { lockAgreement } from '../../src/database/agreement';
 import { rows, type Database } from '../../src/database/connection';
 import { applyDecision } from '../../src/database/decision';
-import { setEntityTrust } from '../../src/database/entity';
+import { setEntityStatus, setEntityTrust } from '../../src/database/entity';
 import { makeKeyring, readKeyring } from '../../src/database/keyring';
-import { syncSchedulesWithTrust } from '../../src/database/recurring';
+import { syncSchedulesWithMerchant } from '../../src/database/recurring';
 import { advanceSchedule, type ScheduleState } from '../../src/database/recurring-advance';
 import type { ScheduleTerms } from '../../src/database/recurring-create';
 import { readBillings, readSchedule } from '../../src/database/recurring-read';
@@ -87,7 +87,14 @@ async function decide(
 async function trust(level: 'trusted' | 'untrusted'): Promise<void> {
   await db.transaction(async (trx) => {
     await setEntityTrust(trx, standing.merchantId, level);
-    await syncSchedulesWithTrust(trx, keyring, standing.merchantId, 'provider');
+    await syncSchedulesWithMerchant(trx, keyring, standing.merchantId, 'provider');
+  });
+}
+
+async function enable(status: 'active' | 'disabled'): Promise<void> {
+  await db.transaction(async (trx) => {
+    await setEntityStatus(trx, standing.merchantId, status);
+    await syncSchedulesWithMerchant(trx, keyring, standing.merchantId, 'operator');
   });
 }
 
@@ -474,6 +481,28 @@ it('a merchant that loses trust has its schedules suspended, and gets them back 
   expect((await view(id)).schedule.status).toBe('suspended');
   await decide('approve_recurring');
   expect((await view(id)).schedule.status).toBe('active');
+});
+
+it('a merchant that is disabled has its schedules suspended, misses what falls due, and gets them back', async () => {
+  const id = await schedule({ frequency: 'daily', startAt: new Date(Date.now() + 3_600_000) });
+  await enable('disabled');
+  expect((await view(id)).schedule.status).toBe('suspended');
+  await later(DAY);
+  await trust('untrusted');
+  await enable('active');
+  // It is not trusted any more: to be let in again is not enough.
+  expect((await view(id)).schedule.status).toBe('suspended');
+  await trust('trusted');
+  expect((await view(id)).schedule.status).toBe('active');
+  await advance(id);
+  expect(await billings(id)).toEqual(['0 skipped suspended 0x']);
+});
+
+it('a schedule of a disabled merchant that nobody has told is suspended by its own look, and charges nothing', async () => {
+  const id = await schedule();
+  await setEntityStatus(db, standing.merchantId, 'disabled');
+  expect(await advance(id)).toMatchObject({ status: 'suspended' });
+  expect(await billings(id)).toEqual([]);
 });
 
 it('a paused schedule skips what falls due, and comes back from a suspension as paused', async () => {

@@ -32,6 +32,7 @@ describe('what an agreement lets a schedule do', () => {
     blocked: false,
     currency: 'NGN',
     merchantTrusted: true,
+    merchantActive: true,
   };
 
   it.each([
@@ -39,6 +40,7 @@ describe('what an agreement lets a schedule do', () => {
     ['wait when each charge needs a yes of its own', { decision: 'approve_once' }, 'suspend'],
     ['wait while the customer has suspended it', { decision: 'suspended' }, 'suspend'],
     ['wait while the merchant is not trusted', { merchantTrusted: false }, 'suspend'],
+    ['wait while the merchant is disabled', { merchantActive: false }, 'suspend'],
     ['wait while the agreement bills in another currency', { currency: 'JPY' }, 'suspend'],
     ['end when the customer denies', { decision: 'deny' }, 'cancel'],
     ['end when the customer blocks the merchant', { decision: 'deny', blocked: true }, 'cancel'],
