@@ -35,9 +35,9 @@ export const QUICK: Sizes = {
   rounds: 3,
   charges: 60,
   calls: 10,
-  reads: 1_500,
+  reads: 1_000,
   schedules: 40,
-  probes: 20,
+  probes: 15,
   crowd: 200,
 };
 

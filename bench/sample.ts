@@ -14,7 +14,7 @@ export interface Sample extends Reading {
 /** What trails behind the last answer, a workflow's own end above all, is still its work's CPU time. */
 const TRAIL_MS = 500;
 /** To have all asleep before their moment: this much, and so much more for each. */
-const LEAD_MS = 3_000;
+const LEAD_MS = 2_000;
 const LEAD_PER_UNIT_MS = 25;
 /** Less than this before the moment, some may not have been asleep. */
 const ASLEEP_MS = 500;
