@@ -73,7 +73,7 @@ export const CHARGES = {
     tag: 'Charges',
     summary: 'Bill customers',
     description:
-      'Charges the same amount to each customer: by `paymentIDs` under an agreement, or by `lookupIDs` once, which each customer approves. Answers per item: look at each, not only at the status. How a charge ends comes by the webhook `billing.response`. **Send an `Idempotency-Key`**, or a repeat charges again.\n\nA bank bills for a customer of its own, the `payee`: the other form of the body.',
+      'Charges the same amount to each customer: by `paymentIDs` under an agreement, or by `lookupIDs` once, which each customer approves. Answers per item: look at each, not only at the status. How a charge ends comes by the webhook `billing.response`. **Send an `Idempotency-Key`**, or a repeat charges again.\n\nA bank bills for a customer of its own, the `payee`: the other form of the body. It hears of money to be credited by `billing.credit`, and of a refusal by `billing.response`.',
     answers: {
       201: {
         description: 'At least one was accepted',
