@@ -1,7 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { Command, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { Client } from 'pg';
 import { z } from 'zod';
+import { StartError } from '../src/start/start-error';
 import { compareBooks } from './audit';
 import { startChild } from './child';
 import { benchEnvironment, settingsInForce, startEngine, type BenchEngine } from './engine';
@@ -22,7 +23,7 @@ import {
 import { read } from './reads';
 import { inFlight } from './load';
 import { loadNow, makeReport, printed, type Report, type Samples } from './report';
-import { due, measure, measureDue, measureProbes, percentile, PROBE_EVERY_MS, type Sample } from './sample';
+import { DueWork, measure, measureProbes, percentile, PROBE_EVERY_MS, type Sample } from './sample';
 import { startTemporalOnPostgres } from './temporal-postgres';
 
 /**
@@ -42,7 +43,11 @@ interface Options {
 }
 
 /** Of a number on the command line. */
-const upTo = (most: number) => (text: string) => z.coerce.number().int().min(1).max(most).parse(text);
+const upTo = (most: number) => (text: string) => {
+  const given = z.coerce.number().int().min(1).max(most).safeParse(text);
+  if (!given.success) throw new InvalidArgumentError(`It must be a number from 1 to ${most}.`);
+  return given.data;
+};
 
 const options = new Command('npm run bench --')
   .option('--quick', 'smaller rounds: three minutes on a free machine')
@@ -157,7 +162,8 @@ function workOn(
   const bills = (count: number, size: number, atOnce: number) =>
     inFlight(count, atOnce, () => merchant.bill(size));
   const probe = (until: Promise<unknown>) => measureProbes(gauges, () => neighbour.bill(1), until);
-  const schedules = (at: number, count: number) => merchant.schedule(at, count, starts);
+  const sleepers = new DueWork((at, count) => floor.workflows.sleepUntil(at, count, starts));
+  const schedules = new DueWork((at, count) => merchant.schedule(at, count, starts));
   return {
     textbook: noOp('textbook'),
     local: noOp('local'),
@@ -165,12 +171,10 @@ function workOn(
     tens: ({ calls }) => measure(gauges, calls * CALL_SIZE, () => bills(calls, CALL_SIZE, callsAtOnce)),
     expressRead: readFrom(floor.httpUrl),
     read: readFrom(engine.apiUrl),
-    sleeper: ({ schedules: count }) =>
-      measureDue(gauges, count, (at) => floor.workflows.sleepUntil(at, count, starts)),
-    due: ({ schedules: count }) => measureDue(gauges, count, (at) => schedules(at, count)),
+    sleeper: ({ schedules: count }) => sleepers.measure(gauges, count),
+    due: ({ schedules: count }) => schedules.measure(gauges, count),
     quiet: ({ probes }) => probe(wait(probes * PROBE_EVERY_MS)),
-    whileDue: async ({ schedules: count }) =>
-      probe(Promise.all(await due(count, (at) => schedules(at, count)))),
+    whileDue: async ({ schedules: count }) => probe(Promise.all(await schedules.fallsDue(count))),
     whileCrowd: ({ crowd }) => {
       const calls = crowd / LARGEST_CALL;
       return probe(bills(calls, LARGEST_CALL, calls));
@@ -251,7 +255,8 @@ main().then(
     process.exit(report.books.problems.length === 0 ? 0 : 1);
   },
   (error: unknown) => {
-    say(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    const known = error instanceof StartError;
+    say(error instanceof Error ? (!known && error.stack) || error.message : String(error));
     process.exit(1);
   },
 );

@@ -13,11 +13,15 @@ export interface Sample extends Reading {
 
 /** What trails behind the last answer, a workflow's own end above all, is still its work's CPU time. */
 const TRAIL_MS = 500;
-/** To have all asleep before their moment: this much, and so much more for each. */
+/** Before the moment, beside the time that it takes to make all: for the last of them to fall asleep. */
 const LEAD_MS = 2_000;
-const LEAD_PER_UNIT_MS = 25;
 /** Less than this before the moment, some may not have been asleep. */
 const ASLEEP_MS = 500;
+/** How long it takes to make one, until it is known. */
+const FIRST_GUESS_MS = 50;
+/** Of the time that it took before: a machine is not always as fast. */
+const MARGIN = 1.5;
+const MOST_TRIES = 3;
 /** Often enough for a percentile, seldom enough that the probes alone keep no core busy. */
 export const PROBE_EVERY_MS = 300;
 
@@ -30,32 +34,45 @@ export async function measure(gauges: Gauges, units: number, work: () => Promise
   return { units, ms, ...(await gauges.since(before)) };
 }
 
-/** Makes things due at a moment (milliseconds since 1970), and returns when each will have been done. */
-export type Prepare = (at: number) => Promise<Promise<number>[]>;
+/** Work that falls due at one moment, which comes a little after all of it was made. */
+export class DueWork {
+  private perUnitMs = FIRST_GUESS_MS;
 
-/** Measures from the moment at which all fall due to the end of the last. */
-export async function measureDue(gauges: Gauges, units: number, prepare: Prepare): Promise<Sample> {
-  const done = await due(units, prepare);
-  const before = await gauges.read();
-  const dueAt = performance.now();
-  const latenessMs = (await Promise.all(done)).map((doneAt) => doneAt - dueAt).toSorted((a, b) => a - b);
-  await wait(TRAIL_MS);
-  return { units, ms: latenessMs.at(-1) ?? 0, ...(await gauges.since(before)), latenessMs };
-}
+  /** @param make makes the work for a moment (milliseconds since 1970), and returns when each will have been done */
+  constructor(private readonly make: (at: number, units: number) => Promise<Promise<number>[]>) {}
 
-/**
- * Waits for the moment at which all fall due.
- *
- * @throws Error where the moment came before all were made
- */
-export async function due(units: number, prepare: Prepare): Promise<Promise<number>[]> {
-  const at = Date.now() + LEAD_MS + units * LEAD_PER_UNIT_MS;
-  const done = await prepare(at);
-  const leftMs = at - Date.now();
-  if (leftMs < ASLEEP_MS)
-    throw new Error(`${units} were not asleep by their moment: this machine is too slow`);
-  await wait(leftMs);
-  return done;
+  /**
+   * Ends as the moment comes.
+   *
+   * @returns when each will have been done
+   * @throws Error where the moment came too early again and again
+   */
+  async fallsDue(units: number): Promise<Promise<number>[]> {
+    for (let tries = 1; tries <= MOST_TRIES; tries++) {
+      const startedAt = Date.now();
+      const at = startedAt + LEAD_MS + units * this.perUnitMs * MARGIN;
+      const done = await this.make(at, units);
+      this.perUnitMs = (Date.now() - startedAt) / units;
+      const leftMs = at - Date.now();
+      if (leftMs >= ASLEEP_MS) {
+        await wait(leftMs);
+        return done;
+      }
+      // It is done all the same; it must not be in the way of the next.
+      await Promise.all(done);
+    }
+    throw new Error(`${units} were not asleep by their moment: this machine is too busy`);
+  }
+
+  /** Measures from the moment at which all fall due to the end of the last. */
+  async measure(gauges: Gauges, units: number): Promise<Sample> {
+    const done = await this.fallsDue(units);
+    const before = await gauges.read();
+    const dueAt = performance.now();
+    const latenessMs = (await Promise.all(done)).map((doneAt) => doneAt - dueAt).toSorted((a, b) => a - b);
+    await wait(TRAIL_MS);
+    return { units, ms: latenessMs.at(-1) ?? 0, ...(await gauges.since(before)), latenessMs };
+  }
 }
 
 /**
