@@ -1,6 +1,6 @@
 # One image for the API, the worker and the migrations; the command tells which:
 #
-#     node dist/src/api/main.js
+#     node --max-old-space-size=384 dist/src/api/main.js
 #     node dist/src/worker/main.js
 #     node dist/src/cli/main.js migrate
 
@@ -33,4 +33,4 @@ EXPOSE 3000
 # For the API. A worker serves no /healthz: give it no health check, or one of its own.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
   CMD ["node", "--eval", "fetch(`http://127.0.0.1:${process.env.PORT || 3000}/healthz`).then((answer) => process.exit(answer.ok ? 0 : 1))"]
-CMD ["node", "dist/src/api/main.js"]
+CMD ["node", "--max-old-space-size=384", "dist/src/api/main.js"]

@@ -2,6 +2,12 @@ import { extname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Program } from './supervised-process';
 
+/**
+ * The most that the API's JavaScript may hold, in MB. It needs about 60, and V8 lets garbage pile up in proportion to
+ * the limit, which by default follows from the memory of the machine. Other ways to start it have the same limit.
+ */
+const HEAP_LIMIT = { API: ['--max-old-space-size=384'], worker: [] };
+
 /** A process of ours, run as this one is: from source or from the build. */
 export function ownProgram(name: 'API' | 'worker', environment: NodeJS.ProcessEnv): Program {
   const extension = extname(__filename);
@@ -9,7 +15,7 @@ export function ownProgram(name: 'API' | 'worker', environment: NodeJS.ProcessEn
   return {
     name,
     command: process.execPath,
-    args: [...compiler, join(__dirname, '..', name.toLowerCase(), `main${extension}`)],
+    args: [...HEAP_LIMIT[name], ...compiler, join(__dirname, '..', name.toLowerCase(), `main${extension}`)],
     environment,
     stopSignal: 'SIGTERM',
   };
