@@ -70,7 +70,7 @@ import {
   scheduleChange,
 } from './recurring-action';
 import * as refund from './refund';
-import { openApiEndpoint } from './reference';
+import { serveReference } from './reference';
 import { requestLog } from './request-log';
 import { route, serve, type Route } from './route';
 import { tokenEndpoint } from './token';
@@ -384,7 +384,7 @@ export function createApp(deps: ApiDeps): Express {
   app.post('/v1/oauth/token', tokenEndpoint(deps, tokens));
   const table = routes(deps);
   for (const one of table) app[one.method](one.path, serve(deps, authenticate, one));
-  app.get('/openapi.json', openApiEndpoint(table));
+  serveReference(app, table);
 
   app.use(unknownEndpoint);
   app.use(errorHandler);

@@ -55,7 +55,10 @@ export const billBody = (config: Config) =>
         error: 'send exactly one of paymentIDs and lookupIDs',
       })
       .meta({
-        oneOf: [{ required: ['paymentIDs'] }, { required: ['lookupIDs'] }],
+        oneOf: ['paymentIDs', 'lookupIDs'].map((name) => ({
+          required: [name],
+          properties: { [name]: true },
+        })),
         example: { paymentIDs: [EXAMPLE_PAYMENT_ID], amount: 1500.5, currency: 'NGN', description: 'Shoes' },
       }),
   );

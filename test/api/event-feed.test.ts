@@ -24,16 +24,19 @@ interface FeedEvent {
 }
 
 /** One event each, in this order; returns their delivery ids. */
-async function tell(party: Party, ...descriptions: string[]): Promise<string[]> {
+async function tell(party: Party, ...texts: string[]): Promise<string[]> {
   const ids: string[] = [];
-  for (const description of descriptions) {
+  for (const text of texts) {
     const announced = await database.db.transaction((trx) =>
       announce(trx, api.deps.ring, [
         {
           entityId: party.entityId,
-          webhookType: 'billing.response',
+          webhookType: 'webhook.test',
           batchId: newId('batch'),
-          items: [{ description, amount: 0.1, sequence: 2 }, { sequence: 7 }],
+          items: [
+            { text, sequence: 2 },
+            { text: 'and more', sequence: 7 },
+          ],
         },
       ]),
     );
@@ -55,7 +58,7 @@ async function readAll(party: Party, count: number): Promise<FeedEvent[]> {
   return events;
 }
 
-const textOf = ({ data }: FeedEvent) => data[0]?.['description'];
+const textOf = ({ data }: FeedEvent) => data[0]?.['text'];
 
 it.each<Role>(['bank', 'merchant', 'provider'])(
   'a %s finds in its feed what its webhooks carried',

@@ -56,6 +56,10 @@ describe('the roles', () => {
       '/.well-known/jwks.json',
       '/v1/oauth/token',
       '/openapi.json',
+      '/docs',
+      '/docs/start.js',
+      '/docs/swagger-ui.css',
+      '/docs/swagger-ui-bundle.js',
     ]);
   });
 });

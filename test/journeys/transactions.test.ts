@@ -108,7 +108,12 @@ test('a record says all there is to say about the money, and nothing about the p
   const [debit] = (await bank.server.ledger()).filter(
     ({ billingRequestId }) => billingRequestId === idOf('agreed'),
   );
-  expect(seenByBank).toEqual({ ...seenByMerchant, bankTransactionId: debit?.bankTransactionId });
+  expect(seenByBank).toEqual({
+    ...seenByMerchant,
+    bankTransactionId: debit?.bankTransactionId,
+    payeeBankId: null,
+    payeeLookupID: null,
+  });
 });
 
 test('what is open or declined has not settled', async () => {

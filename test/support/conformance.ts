@@ -11,6 +11,9 @@ import { readConfig, type Config } from '../../src/config';
  * operation, in status, headers, media type and body. `conformance-setup.ts` puts it under `fetch`, so no test asks for it.
  */
 
+/** A body of one of several forms has the problems of each. */
+const MOST_PROBLEMS = 30;
+
 /** One answer, as it came. */
 export interface Seen {
   method: string;
@@ -50,6 +53,15 @@ export class Contract {
     return [...this.headerProblems(response, headers), ...this.bodyProblems(response, headers, text)];
   }
 
+  /** The same of a webhook's body, as it came. */
+  webhookProblemsOf(type: string, text: string): string[] {
+    const schema = (
+      this.document.webhooks[type]?.['post']?.['requestBody'] as
+        { content: { 'application/json': { schema: object } } } | undefined
+    )?.content['application/json'].schema;
+    return schema ? this.mismatches(schema, text) : [`the document has no webhook ${type}`];
+  }
+
   private headerProblems(response: OpenApiResponse, headers: Headers): string[] {
     const documented = Object.keys(response.headers ?? {});
     const missing =
@@ -65,14 +77,19 @@ export class Contract {
     const type = (headers.get('content-type') ?? '').split(';')[0] ?? '';
     const media = content[type];
     if (!media) return [`${type} is not among its ${Object.keys(content).join(', ')}`];
-    if (type !== 'application/json') return [];
-    const validate = this.validatorOf(media.schema);
+    return type === 'application/json' ? this.mismatches(media.schema, text) : [];
+  }
+
+  private mismatches(schema: object, text: string): string[] {
+    const validate = this.validatorOf(schema);
     return validate(JSON.parse(text))
       ? []
-      : (validate.errors ?? []).map(
-          ({ instancePath, message, params }) =>
-            `${instancePath || 'body'} ${message} ${JSON.stringify(params)}`,
-        );
+      : (validate.errors ?? [])
+          .slice(0, MOST_PROBLEMS)
+          .map(
+            ({ instancePath, message, params }) =>
+              `${instancePath || 'body'} ${message} ${JSON.stringify(params)}`,
+          );
   }
 
   private validatorOf(schema: object): ValidateFunction {
@@ -118,4 +135,8 @@ export function contractAt(origin: string): Contract {
   let contract = contracts.get(key);
   if (!contract) contracts.set(key, (contract = new Contract(config)));
   return contract;
+}
+
+export function defaultContract(): Contract {
+  return contractAt('');
 }

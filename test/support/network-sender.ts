@@ -24,7 +24,7 @@ export function webhookRequest(
 ): { method: 'POST'; headers: Record<string, string>; body: string } {
   const nowS = Math.floor(Date.now() / 1000);
   const signing = { service: secret, standard: secret, inside: secret, sentAtS: nowS, ...spoilt };
-  const deliveryId = 'dlv_00000000000000000000000001';
+  const deliveryId = 'dlv_of_a_test';
   const envelope = {
     entityId: 'bnk_00000000000000000000000001',
     entityType: 'bank',

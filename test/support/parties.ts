@@ -2,6 +2,8 @@ import { SimulatedBank } from '../../demo/parties/bank';
 import { BankControl, PartyControl } from '../../demo/parties/control';
 import { startPartyProcess } from '../../demo/parties/process';
 import { Receiver } from '../../demo/parties/receiver';
+import { isId } from '../../src/domain/ids';
+import { defaultContract } from './conformance';
 
 /** What an entity gets when it is made: all that a party needs to take its part. */
 export interface PartyIdentity {
@@ -19,7 +21,8 @@ export interface Started<Control extends PartyControl> {
 export async function startBank(apiUrl: string, identity: PartyIdentity): Promise<Started<BankControl>> {
   const bank = new SimulatedBank({ apiUrl, ...identity });
   const port = await bank.listen(0);
-  return { control: new BankControl(`http://127.0.0.1:${port}`), stop: () => bank.close() };
+  const control = new BankControl(`http://127.0.0.1:${port}`);
+  return { control, stop: () => checked(control, () => bank.close()) };
 }
 
 /** A simulated merchant in the test's own process. */
@@ -28,7 +31,8 @@ export async function startMerchant(
 ): Promise<Started<PartyControl>> {
   const merchant = new Receiver(identity.webhookSecret);
   const port = await merchant.listen(0);
-  return { control: new PartyControl(`http://127.0.0.1:${port}`), stop: () => merchant.close() };
+  const control = new PartyControl(`http://127.0.0.1:${port}`);
+  return { control, stop: () => checked(control, () => merchant.close()) };
 }
 
 /** The same bank as a process of its own, for tests that need it to outlive or not share their event loop. */
@@ -43,7 +47,8 @@ export async function startBankProcess(
     CLIENT_SECRET: clientSecret,
     WEBHOOK_SECRET: webhookSecret,
   });
-  return { control: new BankControl(url), pid, stop };
+  const control = new BankControl(url);
+  return { control, pid, stop: () => checked(control, stop) };
 }
 
 export async function startMerchantProcess({
@@ -53,5 +58,21 @@ export async function startMerchantProcess({
     PORT: '0',
     WEBHOOK_SECRET: webhookSecret,
   });
-  return { control: new PartyControl(url), pid, stop };
+  const control = new PartyControl(url);
+  return { control, pid, stop: () => checked(control, stop) };
+}
+
+/** @throws Error where the party was sent a genuine webhook that the API's document does not have so */
+async function checked(control: PartyControl, stop: () => Promise<void>): Promise<void> {
+  // One that was killed cannot say what it got.
+  const attempts = await control.attempts().catch(() => []);
+  await stop();
+  const wrong = attempts
+    // What a test makes up itself has another form of id.
+    .filter(({ outcome, deliveryId }) => outcome !== 'forged' && isId('delivery', deliveryId))
+    .flatMap(({ type, body }) => {
+      const problems = defaultContract().webhookProblemsOf(type, body);
+      return problems.length === 0 ? [] : [`${type}:\n- ${problems.join('\n- ')}\n${body.slice(0, 1000)}`];
+    });
+  if (wrong.length > 0) throw new Error(`webhooks are not as /openapi.json has them:\n${wrong.join('\n\n')}`);
 }

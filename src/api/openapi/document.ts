@@ -23,11 +23,14 @@ import {
   type OpenApiResponse,
 } from './schema';
 
+import { webhookPaths } from './webhook';
+
 /** Builds the OpenAPI 3.1 document of the API from the table of its routes and what is said of each. */
 
 export interface OpenApiDocument {
   openapi: string;
   paths: OpenApiPaths;
+  webhooks: OpenApiPaths;
   [key: string]: unknown;
 }
 
@@ -44,6 +47,12 @@ export function openApiDocument(
     const methods = (paths[one.path.replaceAll(/:(\w+)/g, '{$1}')] ??= {});
     methods[one.method] = describe(one, operation, schemas);
   }
+  const webhooks = webhookPaths(schemas);
+  const used = new Set(
+    [paths, webhooks].flatMap((all) =>
+      Object.values(all).flatMap((item) => Object.values(item).flatMap(({ tags }) => tags)),
+    ),
+  );
   return {
     openapi: '3.1.0',
     info: {
@@ -54,9 +63,12 @@ export function openApiDocument(
       license: { name: 'Apache 2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/', description: 'Where this document comes from' }],
-    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    tags: Object.entries(TAGS)
+      .filter(([name]) => used.has(name))
+      .map(([name, description]) => ({ name, description })),
     security: [{ accessToken: [] }],
     paths,
+    webhooks,
     components: {
       securitySchemes: SECURITY_SCHEMES,
       parameters: PARAMETERS,

@@ -39,8 +39,9 @@ export const TAGS = {
   Transactions: 'All charges and refunds, to each party its own.',
   Refunds: 'Money is sent back.',
   'Webhook settings': 'Where webhooks go, how they are signed, and what became of each. See also Webhooks.',
+  Webhooks: 'What we send to you, signed: verify it, answer quickly, and work later.',
   Sandbox: 'The test clock: a year of billing, watched in seconds. Not there in production.',
   Service: 'For machines that probe, and for developers.',
 } as const;
 
-export type Tag = keyof typeof TAGS;
+type Tag = keyof typeof TAGS;

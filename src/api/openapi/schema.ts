@@ -13,6 +13,7 @@ export type JsonSchema = Record<string, unknown>;
 
 export interface OpenApiOperation {
   operationId: string;
+  tags: string[];
   responses: Record<string, OpenApiResponse>;
   [key: string]: unknown;
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { WEBHOOK_TYPES } from '../../domain/webhook';
 import type { Operation } from './operation';
 import { moment, pageOf, shownId, words } from './parts';
+import { feedEvent } from './webhook';
 
 const endpoint = z.strictObject({
   url: z.string().nullable().meta({
@@ -115,16 +116,7 @@ export const WEBHOOK_SETTINGS = {
       200: {
         description: '1 event',
         data: z.strictObject({
-          events: z
-            .array(
-              z.strictObject({
-                eventId: shownId('event'),
-                webhookType,
-                timestamp: moment('When it was announced'),
-                data: z.array(z.looseObject({})),
-              }),
-            )
-            .meta({ description: 'As the webhooks have them' }),
+          events: z.array(feedEvent).meta({ description: 'As the webhooks have them' }),
         }),
       },
     },

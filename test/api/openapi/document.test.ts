@@ -45,4 +45,35 @@ describe('the document', () => {
     expect(wrong).toEqual([]);
     expect(seen).toBeGreaterThan(300);
   });
+
+  it('says of every field that we send what it is, and that there are no others', () => {
+    const loose: string[] = [];
+    const look = (value: unknown, path: string): void => {
+      if (typeof value !== 'object' || value === null || path.endsWith('.metadata')) return;
+      const schema = value as Record<string, unknown>;
+      if (!Array.isArray(value)) {
+        const says = ['type', 'enum', 'const', '$ref', 'anyOf'].some((key) => key in schema);
+        if (!says || (schema['type'] === 'object' && schema['additionalProperties'] !== false)) {
+          loose.push(path);
+        }
+      }
+      for (const key of ['properties', 'anyOf'] as const) {
+        for (const [name, inner] of Object.entries(schema[key] ?? {})) look(inner, `${path}.${name}`);
+      }
+      if ('items' in schema) look(schema['items'], `${path}[]`);
+    };
+    const { schemas } = document['components'] as {
+      schemas: Record<string, { additionalProperties?: unknown }>;
+    };
+    for (const [name, schema] of Object.entries(schemas)) look(schema, name);
+    for (const [path, methods] of Object.entries(document.paths)) {
+      for (const [method, { responses }] of Object.entries(methods)) {
+        for (const [status, { content = {} }] of Object.entries(responses)) {
+          for (const { schema } of Object.values(content)) look(schema, `${method} ${path} ${status}`);
+        }
+      }
+    }
+    // What a client sends beyond RFC 6749 is ignored; and the document has a form of its own.
+    expect(loose).toEqual(['TokenRequest', 'get /openapi.json 200']);
+  });
 });
