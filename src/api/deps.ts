@@ -3,6 +3,7 @@ import type { Config } from '../config';
 import type { Database } from '../database/connection';
 import type { Keyring } from '../database/keyring';
 import type { Problem } from '../domain/failures';
+import type { CallerTurns } from './caller-turns';
 import type { TokenBuckets } from './rate-limit';
 
 /** What the API works with; the entry point composes it. */
@@ -11,6 +12,7 @@ export interface ApiDeps {
   db: Database;
   ring: Keyring;
   buckets: TokenBuckets;
+  turns: CallerTurns;
   log: Logger;
   /** What keeps the service from doing its work; empty when it is ready. */
   readiness: () => Promise<Problem[]>;

@@ -13,6 +13,7 @@ import { lazyClient } from '../temporal/connection';
 import { temporalProblems } from '../temporal/readiness';
 import { createRelay } from '../temporal/relay';
 import { createApp } from './app';
+import { createCallerTurns } from './caller-turns';
 import { createTokenBuckets } from './rate-limit';
 
 /**
@@ -46,6 +47,8 @@ async function main(): Promise<void> {
     db,
     ring,
     buckets: createTokenBuckets(db),
+    // No caller holds more than half of the connections.
+    turns: createCallerTurns(Math.ceil(config.DATABASE_POOL / 2)),
     log,
     readiness: async () => (await Promise.all([databaseProblems(db), temporalProblems(temporal)])).flat(),
     afterCommit: () => relay.kick(),

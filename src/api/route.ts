@@ -115,7 +115,7 @@ export function serve(deps: ApiDeps, authenticate: Authenticate, one: Route): Re
     const params = readPath(options.params, req.params);
 
     const status = options.status ?? 200;
-    const outcome = await one.handle({
+    const call = {
       caller,
       body: received ? received.body : body,
       query,
@@ -123,7 +123,7 @@ export function serve(deps: ApiDeps, authenticate: Authenticate, one: Route): Re
       prefersCsv: req.accepts(['json', 'csv']) === 'csv',
       deps,
       requestId: requestIdOf(res),
-      accept: (work) =>
+      accept: (work: (trx: Transaction) => Promise<Answer>) =>
         acceptOnce(
           deps,
           key === undefined
@@ -131,7 +131,8 @@ export function serve(deps: ApiDeps, authenticate: Authenticate, one: Route): Re
             : { callerId: caller.entityId, path: req.path, key, bodyIndex: index() },
           async (trx) => replyOf(await work(trx), status),
         ),
-    });
+    } satisfies Call<unknown, unknown, unknown>;
+    const outcome = await deps.turns.take(caller.entityId, () => one.handle(call));
     if ('pages' in outcome) return sendDownload(res, outcome);
     const reply = 'body' in outcome ? outcome : replyOf(outcome, status);
     if (reply.replayed) res.set('Idempotent-Replayed', 'true');

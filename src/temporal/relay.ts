@@ -8,7 +8,13 @@ import {
 import type { Logger } from 'pino';
 import type { Database } from '../database/connection';
 import { returnOutboxRows, takeOutboxRows, type OutboxRow, type OutboxStart } from '../database/outbox';
-import { TASK_QUEUE, WAKE_SIGNAL, WEBHOOK_TASK_QUEUE } from '../workflows/messages';
+import {
+  RECURRING_TASK_QUEUE,
+  TASK_QUEUE,
+  WAKE_SIGNAL,
+  WEBHOOK_TASK_QUEUE,
+  WORKFLOW_TYPE,
+} from '../workflows/messages';
 import { searchAttributes } from '../workflows/search-attributes';
 
 /**
@@ -140,10 +146,15 @@ async function startAgain(client: Client, workflowId: string, options: OutboxSta
   }
 }
 
+const QUEUE_OF: Partial<Record<string, string>> = {
+  [WORKFLOW_TYPE.webhookDelivery]: WEBHOOK_TASK_QUEUE,
+  [WORKFLOW_TYPE.recurring]: RECURRING_TASK_QUEUE,
+};
+
 function startOptions(workflowId: string, options: OutboxStart) {
   return {
     workflowId,
-    taskQueue: options.type === 'webhookDelivery' ? WEBHOOK_TASK_QUEUE : TASK_QUEUE,
+    taskQueue: QUEUE_OF[options.type] ?? TASK_QUEUE,
     args: options.args,
     typedSearchAttributes: searchAttributes(options.attributes),
     staticSummary: options.summary,

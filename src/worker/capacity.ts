@@ -3,7 +3,7 @@ import type { WorkerOptions } from '@temporalio/worker';
 /**
  * Slots and pollers. A charge is a local activity of some milliseconds, so few run at once on two cores; many
  * pollers keep the hand-over from the server short (with fewer, a tail of two seconds shows on the dev server).
- * A sleeping workflow in the cache costs about 0.1 MB: 1 000 of them keep the worker well below 512 MB.
+ * A sleeping workflow in the cache costs about 0.1 MB: 500 for each of two queues keep the worker well below 512 MB.
  */
 export const BILLING: Partial<WorkerOptions> = {
   maxConcurrentWorkflowTaskExecutions: 80,
@@ -11,7 +11,14 @@ export const BILLING: Partial<WorkerOptions> = {
   maxConcurrentLocalActivityExecutions: 100,
   maxConcurrentActivityTaskExecutions: 40,
   maxConcurrentActivityTaskPolls: 10,
-  maxCachedWorkflows: 1_000,
+  maxCachedWorkflows: 500,
+};
+
+/** As many, but half of the slots: a burst of due schedules leaves the other half of a worker to calls. */
+export const SCHEDULES: Partial<WorkerOptions> = {
+  ...BILLING,
+  maxConcurrentWorkflowTaskExecutions: 40,
+  maxConcurrentLocalActivityExecutions: 50,
 };
 
 /** Attempts at webhooks wait for receivers, up to ten seconds each; a slot that waits costs a socket. */

@@ -15,9 +15,9 @@ import { readKeyring } from '../database/keyring';
 import { createLogger } from '../log';
 import { connectionOptions, lazyClient } from '../temporal/connection';
 import { createRelay } from '../temporal/relay';
-import { BULK_TASK_QUEUE, TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../workflows/messages';
+import { BULK_TASK_QUEUE, RECURRING_TASK_QUEUE, TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../workflows/messages';
 import { BUNDLE_PATH } from './bundle';
-import { BILLING, BULK, WEBHOOKS } from './capacity';
+import { BILLING, BULK, SCHEDULES, WEBHOOKS } from './capacity';
 import { effectFailures } from './effect-failure';
 import { runTogether, stopAll } from './run';
 import { sdkLogger } from './sdk-log';
@@ -65,6 +65,7 @@ async function main(): Promise<void> {
   const workers = await Promise.all(
     [
       { taskQueue: TASK_QUEUE, ...workflows, ...BILLING },
+      { taskQueue: RECURRING_TASK_QUEUE, ...workflows, ...SCHEDULES },
       { taskQueue: WEBHOOK_TASK_QUEUE, ...workflows, ...WEBHOOKS },
       { taskQueue: BULK_TASK_QUEUE, ...BULK },
     ].map((own) =>

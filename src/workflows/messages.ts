@@ -5,6 +5,8 @@
 
 /** Workflow tasks and the short, local effects. */
 export const TASK_QUEUE = 'assent';
+/** Schedules: thousands fall due at one moment, and a charge that somebody waits for must not queue behind them. */
+export const RECURRING_TASK_QUEUE = 'assent-recurring';
 /** Webhook retries, whose receivers may take seconds each, run beside the charges and not before them. */
 export const WEBHOOK_TASK_QUEUE = 'assent-webhook';
 /** Activities of the bulk import, few at a time, so that the charges keep the connections to Postgres. */

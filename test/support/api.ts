@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { createApp } from '../../src/api/app';
 import type { ApiDeps } from '../../src/api/deps';
+import { createCallerTurns } from '../../src/api/caller-turns';
 import { createTokenBuckets } from '../../src/api/rate-limit';
 import { readConfig } from '../../src/config';
 import { createEntity, type EntityCredentials, type NewEntity } from '../../src/database/entity';
@@ -55,6 +56,7 @@ export async function serveApi(
     db,
     ring: sharedRing,
     buckets: createTokenBuckets(db),
+    turns: createCallerTurns(4),
     log: pino(
       { serializers: { err: describeError } },
       { write: (line: string) => void log.push(JSON.parse(line) as Record<string, unknown>) },

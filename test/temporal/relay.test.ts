@@ -105,6 +105,29 @@ test('several starts that may be again, at once, are one run', async () => {
   expect(await signals()).toBe(4);
 });
 
+test('a schedule queues apart from what somebody waits for', async () => {
+  await database.db.transaction((trx) =>
+    enqueueStarts(
+      trx,
+      (['recurring', 'billingRequest'] as const).map((type) => ({
+        workflowId: `${type}-${workflowId}`,
+        type,
+        args: [],
+        attributes: { status: 'pending' },
+        summary: type,
+      })),
+    ),
+  );
+  await carry('wake');
+  const queues = [];
+  for (const type of ['recurring', 'billingRequest']) {
+    const started = client.workflow.getHandle(`${type}-${workflowId}`);
+    queues.push((await started.describe()).taskQueue);
+    await started.terminate();
+  }
+  expect(queues).toEqual(['assent-recurring', 'assent']);
+});
+
 test('several wakes in one look are one signal', async () => {
   await carry('start');
   await database.db.transaction((trx) => enqueueWakes(trx, [workflowId]));

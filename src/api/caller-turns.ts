@@ -1,0 +1,76 @@
+import { Failure } from '../domain/failures';
+
+/**
+ * How much of an API process one caller may take up.
+ *
+ * The connections to Postgres are few, and whoever asks for one waits behind all who asked before. A merchant who
+ * sends a thousand charges at once, or a bank that answers them, would make everybody else wait for the last of them;
+ * so each caller's requests wait for each other, and nobody waits for more than a few of another's.
+ */
+export interface CallerTurns {
+  /** Does the work when the caller has a place free. @throws Failure unavailable where none comes free in time */
+  take<Result>(callerId: string, work: () => Promise<Result>): Promise<Result>;
+}
+
+/** A burst that the rate limits allow is through by then; what is not would time out at its sender's. */
+const WAIT_MS = 10_000;
+const RETRY_AFTER_S = 1;
+
+interface Places {
+  taken: number;
+  waiting: Set<() => void>;
+}
+
+/** @param places of each caller */
+export function createCallerTurns(places: number): CallerTurns {
+  const callers = new Map<string, Places>();
+
+  async function enter(callerId: string): Promise<Places> {
+    const caller = callers.get(callerId) ?? { taken: 0, waiting: new Set() };
+    callers.set(callerId, caller);
+    if (caller.taken < places) caller.taken += 1;
+    else await placeOf(caller);
+    return caller;
+  }
+
+  /** Whoever leaves hands the place on to the one who has waited longest. */
+  function leave(callerId: string, caller: Places): void {
+    const [next] = caller.waiting;
+    if (next) {
+      caller.waiting.delete(next);
+      next();
+    } else {
+      caller.taken -= 1;
+      if (caller.taken === 0) callers.delete(callerId);
+    }
+  }
+
+  return {
+    async take(callerId, work) {
+      const caller = await enter(callerId);
+      try {
+        return await work();
+      } finally {
+        leave(callerId, caller);
+      }
+    },
+  };
+}
+
+async function placeOf({ waiting }: Places): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const timer = setTimeout(() => {
+      waiting.delete(enter);
+      reject(
+        new Failure('unavailable', 'Too many of your requests are in hand: send fewer at a time', {
+          retryAfterS: RETRY_AFTER_S,
+        }),
+      );
+    }, WAIT_MS);
+    const enter = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    waiting.add(enter);
+  });
+}
