@@ -39,11 +39,14 @@ export async function up(knex: Knex): Promise<void> {
         payee_customer_id, payee_bank_id, payee_lookup_id, provider_id
       FROM billing_requests
       UNION ALL
+      -- What comes from the charge is asked for row by row: a join would be made whole before it is put in order.
       SELECT r.transaction_id, r.id, r.reference, 'refund', r.status, r.amount, r.currency,
-        coalesce(r.reason, b.description), r.customer_id, r.merchant_id, r.bank_id, r.billing_request_id,
-        b.schedule_id, r.bank_transaction_id, r.reject_reason, 0::bigint, r.created_at,
-        CASE WHEN r.status = 'completed' THEN r.closed_at END, NULL, NULL, NULL, r.provider_id
-      FROM refunds r JOIN billing_requests b ON b.id = r.billing_request_id;
+        coalesce(r.reason, (SELECT description FROM billing_requests b WHERE b.id = r.billing_request_id)),
+        r.customer_id, r.merchant_id, r.bank_id, r.billing_request_id,
+        (SELECT schedule_id FROM billing_requests b WHERE b.id = r.billing_request_id), r.bank_transaction_id,
+        r.reject_reason, 0::bigint, r.created_at, CASE WHEN r.status = 'completed' THEN r.closed_at END,
+        NULL, NULL, NULL, r.provider_id
+      FROM refunds r;
 
     -- What is open, or did not end well, is little of much.
     CREATE INDEX billing_requests_open_of_merchant ON billing_requests (merchant_id, created_at DESC, id DESC)
@@ -52,6 +55,11 @@ export async function up(knex: Knex): Promise<void> {
       WHERE status = 'pending';
     CREATE INDEX billing_requests_open_of_provider ON billing_requests (provider_id, created_at DESC, id DESC)
       WHERE status = 'pending' AND provider_id IS NOT NULL;
+    CREATE INDEX billing_requests_declined_of_bank ON billing_requests (bank_id, created_at DESC, id DESC)
+      WHERE status = 'declined';
+    CREATE INDEX billing_requests_declined_of_merchant ON billing_requests (merchant_id, created_at DESC, id DESC)
+      WHERE status = 'declined';
+    CREATE INDEX refunds_of_customer ON refunds (customer_id, created_at DESC, id DESC);
     CREATE INDEX refunds_unsettled_of_bank ON refunds (bank_id, created_at DESC, id DESC) WHERE status <> 'completed';
     CREATE INDEX refunds_unsettled_of_merchant ON refunds (merchant_id, created_at DESC, id DESC)
       WHERE status <> 'completed';
@@ -101,7 +109,8 @@ export async function down(knex: Knex): Promise<void> {
     DROP INDEX webhook_deliveries_undelivered, webhook_deliveries_by_type, webhook_deliveries_by_time,
       agreements_of_bank_and_merchant, agreements_of_bank_by_decision, schedules_of_customer,
       schedules_of_bank_by_status, schedules_of_merchant_by_status, refunds_unsettled_of_merchant,
-      refunds_unsettled_of_bank, billing_requests_open_of_bank, billing_requests_open_of_merchant;
+      refunds_unsettled_of_bank, refunds_of_customer,
+      billing_requests_declined_of_merchant, billing_requests_declined_of_bank, billing_requests_open_of_bank, billing_requests_open_of_merchant;
     DROP VIEW transactions;
     DROP TRIGGER billing_requests_name_provider ON billing_requests;
     DROP TRIGGER refunds_name_provider ON refunds;

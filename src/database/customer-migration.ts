@@ -109,7 +109,7 @@ export async function deleteAbandoned(db: Executor): Promise<boolean> {
     db,
     `DELETE FROM staged_customers WHERE (batch_id, first_index) IN (
        SELECT batch_id, first_index FROM staged_customers
-       WHERE NOT accepted AND staged_at < clock_timestamp() - :after::interval
+       WHERE NOT accepted AND staged_at < (SELECT clock_timestamp()) - :after::interval
        LIMIT :sweep FOR UPDATE SKIP LOCKED) RETURNING true`,
     { after: ABANDONED_AFTER, sweep: SWEEP },
   );

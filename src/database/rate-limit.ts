@@ -94,7 +94,7 @@ export async function deleteFullBuckets(db: Executor): Promise<boolean> {
   const deleted = await rows(
     db,
     `DELETE FROM rate_limits WHERE key IN (
-       SELECT key FROM rate_limits WHERE full_at < clock_timestamp() LIMIT :sweep FOR UPDATE SKIP LOCKED) RETURNING true`,
+       SELECT key FROM rate_limits WHERE full_at < (SELECT clock_timestamp()) LIMIT :sweep FOR UPDATE SKIP LOCKED) RETURNING true`,
     { sweep: SWEEP },
   );
   return deleted.length === SWEEP;

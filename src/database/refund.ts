@@ -7,7 +7,7 @@ import { row, type Executor } from './connection';
 import { recordEvents } from './event';
 import { newId, newReference } from './ids';
 import type { Keyring } from './keyring';
-import { listPage, type Listed, type Page } from './list';
+import { listPage, literal, type Listed, type Page } from './list';
 import { merchantFace } from './party';
 import { OWN, type Viewer } from './transaction';
 import { announce } from './webhook';
@@ -212,7 +212,7 @@ export async function listRefunds(
   filter: { status?: RefundStatus | undefined },
   page: Page<keyof typeof REFUND_SORTS>,
 ): Promise<Listed<RefundRecord>> {
-  const where = [OWN[viewer.role], filter.status !== undefined && 'status = :status']
+  const where = [OWN[viewer.role], filter.status !== undefined && `status = ${literal(filter.status)}`]
     .filter(Boolean)
     .join(' AND ');
   return listPage<RefundRecord>(

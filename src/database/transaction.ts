@@ -1,7 +1,7 @@
 import { Failure } from '../domain/failures';
 import { row, rows, type Executor } from './connection';
 import type { AuditEvent } from './event';
-import { beyondReach, countUpTo, LIST_REACH, listPage, type Listed, type Page } from './list';
+import { beyondReach, countUpTo, LIST_REACH, listPage, literal, type Listed, type Page } from './list';
 
 /** The history of money: every charge is a transaction from its acceptance on. */
 
@@ -84,8 +84,8 @@ function matching({ role }: Viewer, filter: TransactionFilter, more = ''): strin
   const conditions = [
     filter.from !== undefined && 'created_at >= :from',
     filter.to !== undefined && 'created_at < :to',
-    filter.status !== undefined && 'status = :status',
-    filter.type !== undefined && 'type = :type',
+    filter.status !== undefined && `status = ${literal(filter.status)}`,
+    filter.type !== undefined && `type = ${literal(filter.type)}`,
     filter.customerId !== undefined && `(${customers.map((one) => `${one} = :customerId`).join(' OR ')})`,
     filter.merchantId !== undefined && 'merchant_id = :merchantId',
     filter.reference !== undefined && 'reference = :reference',
@@ -186,7 +186,8 @@ export async function readTransaction(
     db,
     `SELECT type, business_at AS at, cause, details->>'declineReason' AS "declineReason"
      FROM events
-     WHERE resource_id = :id OR resource_id IN (SELECT id FROM refunds WHERE billing_request_id = :id)
+     -- As one array: with OR, all events there are would be read.
+     WHERE resource_id = ANY(ARRAY(SELECT :id::text UNION ALL SELECT id FROM refunds WHERE billing_request_id = :id))
      ORDER BY business_at, id`,
     { id },
   );

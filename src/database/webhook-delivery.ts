@@ -3,7 +3,7 @@ import type { DeliveryStatus } from '../domain/lifecycle';
 import type { WebhookType } from '../domain/webhook';
 import { workflowId } from '../domain/workflow-id';
 import { row, rows, type Executor } from './connection';
-import { listPage, type Listed, type Page } from './list';
+import { listPage, literal, type Listed, type Page } from './list';
 import { enqueueStarts } from './outbox';
 import { deliveryStart } from './webhook';
 
@@ -69,7 +69,7 @@ export async function listDeliveries(
 ): Promise<Listed<DeliveryRecord>> {
   const from = `webhook_deliveries d WHERE ${[
     'd.entity_id = :entityId',
-    filter.status !== undefined && 'd.status = :status',
+    filter.status !== undefined && `d.status = ${literal(filter.status)}`,
     filter.webhookType !== undefined && 'd.webhook_type = :webhookType',
   ]
     .filter(Boolean)
