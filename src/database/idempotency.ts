@@ -107,9 +107,10 @@ export async function expireKeys(db: Executor): Promise<boolean> {
   const deleted = await rows(
     db,
     // The clock in a query of its own is read once; by itself it is read for each row, and no index can serve it.
+    // The order has the index used also where Postgres takes most keys for expired.
     `DELETE FROM idempotency_keys WHERE (caller_id, path, key) IN (
        SELECT caller_id, path, key FROM idempotency_keys WHERE expires_at <= (SELECT clock_timestamp())
-       LIMIT :sweep FOR UPDATE SKIP LOCKED) RETURNING true`,
+       ORDER BY expires_at LIMIT :sweep FOR UPDATE SKIP LOCKED) RETURNING true`,
     { sweep: SWEEP },
   );
   const hidden = await rows(

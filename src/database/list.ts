@@ -18,7 +18,7 @@ export interface Page<Field extends string> {
 }
 
 /** What a list can be sorted by. */
-export interface Sort {
+interface Sort {
   /** The column. */
   by: string;
   /** An index has the list in this order. Without one all of it is sorted, so it may not reach beyond the total. */

@@ -1,0 +1,143 @@
+import { createHash } from 'node:crypto';
+import { Client } from 'pg';
+import type { Database, Transaction } from '../../src/database/connection';
+
+/** One statement's plan, as it ran. */
+export interface Plan {
+  statement: string;
+  /** Of large tables, by name. */
+  indexes: string[];
+  /** Pages of 8 kB that it looked at, wherever they were. */
+  buffers: number;
+  /** What is wrong with it, where something is. */
+  faults: string[];
+}
+
+interface Node {
+  'Node Type': string;
+  'Relation Name'?: string;
+  'Index Name'?: string;
+  'Actual Loops'?: number;
+  'Rows Removed by Filter'?: number;
+  'Rows Removed by Index Recheck'?: number;
+  'Shared Hit Blocks'?: number;
+  'Shared Read Blocks'?: number;
+  Plans?: Node[];
+}
+
+/** Tables below this may be read whole. */
+const LARGE_ROWS = 20_000;
+/** Rows that a scan may read in vain: as many again as a list counts. Above, it looks for little in much, and ever longer. */
+const FILTERED_MAX = 20_000;
+
+/**
+ * Runs statements as the API and the worker do, prepared, with the rights of theirs, and collects the plan of each
+ * and of those that it causes in turn.
+ */
+export class Explainer {
+  private collected: Plan[] = [];
+
+  private constructor(
+    private readonly client: Client,
+    private readonly large: Set<string>,
+  ) {}
+
+  static async open(url: string): Promise<Explainer> {
+    const client = new Client({ connectionString: url, options: '-c role=assent_app -c timezone=UTC' });
+    await client.connect();
+    const found = await client.query<{ name: string }>(
+      `SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND reltuples > $1`,
+      [LARGE_ROWS],
+    );
+    const explainer = new Explainer(client, new Set(found.rows.map(({ name }) => name)));
+    client.on('notice', ({ message = '' }) => {
+      const at = message.indexOf('plan:\n');
+      if (at >= 0) explainer.take(JSON.parse(message.slice(at + 6)) as { 'Query Text': string; Plan: Node });
+    });
+    return explainer;
+  }
+
+  /** A prepared statement gets its general plan, where Postgres finds that one good enough, from the sixth run on. */
+  async explained(runs: number, work: (db: Database) => Promise<void>): Promise<Plan[]> {
+    for (let run = 0; run < runs; run++) {
+      this.collected = [];
+      await undone(this.database(), work);
+    }
+    return this.collected;
+  }
+
+  close(): Promise<void> {
+    return this.client.end();
+  }
+
+  private database(): Database {
+    const query = (text: string, values: unknown[] = []) =>
+      this.client.query(
+        values.length === 0 ? { text } : { name: createHash('md5').update(text).digest('hex'), text, values },
+      );
+    return {
+      query,
+      async transaction(work) {
+        await query('BEGIN');
+        try {
+          const result = await work({ isTransaction: true, query });
+          await query('COMMIT');
+          return result;
+        } catch (error) {
+          await query('ROLLBACK');
+          throw error;
+        }
+      },
+      destroy: () => this.client.end(),
+    };
+  }
+
+  private take({ 'Query Text': statement, Plan: plan }: { 'Query Text': string; Plan: Node }): void {
+    const nodes = flat(plan);
+    const faults = nodes.flatMap((node) => this.faultsOf(node));
+    const indexes = nodes.flatMap((node) => node['Index Name'] ?? []);
+    const buffers = (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0);
+    this.collected.push({
+      statement: statement.replaceAll(/\s+/g, ' '),
+      indexes: [...new Set(indexes)],
+      buffers,
+      faults,
+    });
+  }
+
+  private faultsOf(node: Node): string[] {
+    const table = node['Relation Name'];
+    const type = node['Node Type'];
+    if (type === 'Seq Scan' && table !== undefined && this.large.has(table)) return [`reads all of ${table}`];
+    const removed = (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0);
+    const inVain = removed * (node['Actual Loops'] ?? 1);
+    return inVain > FILTERED_MAX ? [`${type} on ${table ?? 'a result'} reads ${inVain} rows in vain`] : [];
+  }
+}
+
+function flat(node: Node): Node[] {
+  return [node, ...(node.Plans ?? []).flatMap(flat)];
+}
+
+class Undone extends Error {}
+
+/** Runs the work in one transaction, which is undone: the next run finds everything as it was. */
+export async function undone(db: Database, work: (db: Database) => Promise<void>): Promise<void> {
+  try {
+    await db.transaction(async (trx) => {
+      await work(asDatabase(trx));
+      throw new Undone();
+    });
+  } catch (error) {
+    if (!(error instanceof Undone)) throw error;
+  }
+}
+
+/** For verbs that open a transaction of their own: they work in this one. */
+function asDatabase(trx: Transaction): Database {
+  return {
+    query: (text, values) => trx.query(text, values),
+    transaction: (work) => work(trx),
+    destroy: () => Promise.resolve(),
+  };
+}
