@@ -16,7 +16,7 @@ import { workflowId } from '../workflows/messages';
 import type { Answer, Reply } from './answer';
 import type { Caller } from './authentication';
 import {
-  amount,
+  amountIn,
   BANK_TRANSACTION_ID_MAX,
   BATCH_MAX,
   currency,
@@ -45,7 +45,7 @@ export const billBody = (config: Config) =>
       .strictObject({
         paymentIDs: list(paymentId, BATCH_MAX).optional(),
         lookupIDs: list(phrase, BATCH_MAX, normalizePhrase).optional(),
-        amount,
+        amount: amountIn(config),
         currency: currency(config),
         description: billed,
       })
@@ -59,7 +59,12 @@ export const billBody = (config: Config) =>
           required: [name],
           properties: { [name]: true },
         })),
-        example: { paymentIDs: [EXAMPLE_PAYMENT_ID], amount: 1500.5, currency: 'NGN', description: 'Shoes' },
+        example: {
+          paymentIDs: [EXAMPLE_PAYMENT_ID],
+          amount: 1500,
+          currency: config.ACCEPTED_CURRENCIES[0],
+          description: 'Shoes',
+        },
       }),
   );
 
@@ -69,7 +74,7 @@ export const customerBillBody = (config: Config) =>
     z.strictObject({
       lookupIDs: list(phrase, BATCH_MAX, normalizePhrase),
       payee: z.strictObject({ lookupID: phrase }).meta({ description: 'Your customer, who is to be paid' }),
-      amount,
+      amount: amountIn(config),
       currency: currency(config),
       description: billed,
     }),

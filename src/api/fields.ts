@@ -3,7 +3,7 @@ import type { Config } from '../config';
 import { parseInstant } from '../domain/calendar';
 import { isId, type IdKind } from '../domain/ids';
 import { minorUnitDigits } from '../domain/currency';
-import { parseAmount } from '../domain/money';
+import { formatAmount, MAX_AMOUNT_MINOR, parseAmount } from '../domain/money';
 import { accept, type Parsed } from '../domain/parsed';
 import { parseShown, parseText } from '../domain/plain-text';
 import { EXAMPLE_PAYMENT_ID, EXAMPLE_PHRASE, exampleId, ID_NAME, idPattern } from './openapi/example';
@@ -184,7 +184,11 @@ export const currency = (config: Config) =>
 export const amount = z
   .number()
   .positive()
-  .meta({ description: 'In major units, with at most the decimals of its currency', example: 1500.5 });
+  .meta({ description: 'In major units, with at most the decimals of its currency', example: 1500 });
+
+/** The same where the currency is one of those that can be charged in, none of which takes more. */
+export const amountIn = ({ ACCEPTED_CURRENCIES: codes }: Config) =>
+  amount.meta({ maximum: Math.max(...codes.map((code) => formatAmount(MAX_AMOUNT_MINOR, code))) });
 
 /**
  * A body with an `amount` in major units of its `currency`, made into exact minor units. Whether the two fit is

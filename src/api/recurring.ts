@@ -15,7 +15,7 @@ import { formatAmount } from '../domain/money';
 import { workflowId } from '../workflows/messages';
 import type { Answer, Reply } from './answer';
 import {
-  amount,
+  amountIn,
   currency,
   DESCRIPTION_MAX,
   id,
@@ -55,7 +55,7 @@ export const scheduleBody = (config: Config) =>
       .strictObject({
         customerId: id('customer'),
         paymentID: paymentId,
-        amount,
+        amount: amountIn(config),
         currency: currency(config),
         frequency: z.enum(FREQUENCIES).meta({ description: 'The unit of `interval`', example: 'monthly' }),
         interval: z.int().min(1).default(1).meta({
