@@ -80,7 +80,7 @@ export interface DeliveryState {
   earlierAttempts: number;
 }
 
-export interface Recipient extends SealedSecrets {
+interface Recipient extends SealedSecrets {
   entityId: string;
   entityType: Role;
   hasUrl: boolean;
