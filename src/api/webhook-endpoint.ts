@@ -2,14 +2,13 @@ import { z } from 'zod';
 import type { Config } from '../config';
 import { announce } from '../database/webhook';
 import {
-  findWebhookEndpoint,
+  findWebhookUrl,
   finishSecretRotation,
   newWebhookSecret,
   rotateWebhookSecret,
   setWebhookUrl,
 } from '../database/webhook-endpoint';
 import { formatInstant } from '../domain/calendar';
-import { Failure } from '../domain/failures';
 import type { Answer, Reply } from './answer';
 import { webUrl } from './fields';
 import type { Call } from './route';
@@ -28,12 +27,8 @@ export const endpointBody = (config: Config) =>
   });
 
 export async function showEndpoint({ caller, deps }: Call<undefined, unknown, unknown>): Promise<Answer> {
-  const endpoint = await findWebhookEndpoint(deps.db, caller.entityId);
-  if (endpoint === undefined) throw new Failure('not_found', 'You have no webhook endpoint');
-  return {
-    message: endpoint.url === null ? 'No webhooks are sent' : 'Webhooks are sent here',
-    data: endpoint,
-  };
+  const url = await findWebhookUrl(deps.db, caller.entityId);
+  return { message: url === null ? 'No webhooks are sent' : 'Webhooks are sent here', data: { url } };
 }
 
 export async function changeEndpoint({
@@ -83,9 +78,9 @@ export async function sendTestEvent({
     const [deliveryId] = await announce(trx, deps.ring, [
       { entityId: caller.entityId, webhookType: 'webhook.test', items: [{ sequence: 1, text: 'It works' }] },
     ]);
-    const endpoint = await findWebhookEndpoint(trx, caller.entityId);
+    const url = await findWebhookUrl(trx, caller.entityId);
     return {
-      message: endpoint?.url
+      message: url
         ? 'A test event is on its way'
         : 'You have no webhook URL: the test event is in your events feed and goes nowhere else',
       data: { deliveryId },

@@ -4,10 +4,6 @@ import type { Keyring } from './keyring';
 import { open, seal, type SealedPlace } from './sealing';
 
 /** Where an entity wants its webhooks, and the secrets that they are signed with. */
-export interface WebhookEndpoint {
-  /** Null: it takes none. */
-  url: string | null;
-}
 
 /** `whsec_` and 32 random bytes in base64, the form that Standard Webhooks libraries take. */
 export function newWebhookSecret(): string {
@@ -27,13 +23,14 @@ export async function insertWebhookEndpoint(
   );
 }
 
-export async function findWebhookEndpoint(
-  db: Executor,
-  entityId: string,
-): Promise<WebhookEndpoint | undefined> {
-  return row<WebhookEndpoint>(db, `SELECT url FROM webhook_endpoints WHERE entity_id = :entityId`, {
-    entityId,
-  });
+/** @returns null where it takes none */
+export async function findWebhookUrl(db: Executor, entityId: string): Promise<string | null> {
+  const endpoint = await row<{ url: string | null }>(
+    db,
+    `SELECT url FROM webhook_endpoints WHERE entity_id = :entityId`,
+    { entityId },
+  );
+  return endpoint?.url ?? null;
 }
 
 /** A new address starts in good standing. */

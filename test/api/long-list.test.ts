@@ -35,13 +35,15 @@ async function charges(first: number, last: number): Promise<void> {
     db,
     `INSERT INTO billing_requests (id, transaction_id, reference, batch_id, merchant_id, customer_id, bank_id, lookup_id,
        agreement_id, amount, currency, description, approval_required, expires_at, workflow_id, created_at)
-     SELECT 'brq_' || n, 'txn_' || n, 'REF' || n, 'bat_1', a.merchant_id, a.customer_id, a.bank_id, 'a-b-c-d-10', a.id,
+     SELECT 'brq_' || lpad(n::text, 26, '0'), 'txn_' || lpad(n::text, 26, '0'), lpad(n::text, 24, '0'), 'bat_1', a.merchant_id, a.customer_id, a.bank_id, 'a-b-c-d-10', a.id,
        100 * n, 'NGN', 'Shoes', false, clock_timestamp() + interval '1 day', 'billing-request/' || n,
        clock_timestamp() - n * interval '1 minute'
      FROM agreements a, generate_series(:first::int, :last::int) AS n WHERE a.id = :agreementId`,
     { first, last, agreementId: standing.agreementId },
   );
 }
+
+const referenceOf = (n: number) => String(n).padStart(24, '0');
 
 interface History {
   message: string;
@@ -61,10 +63,10 @@ describe('a list as long as it is counted', () => {
     const last = await history(`?limit=100&page=${LIST_REACH / 100}`);
     expect(last.data).toMatchObject({ total: LIST_REACH, limit: 100 });
     expect(last.data).not.toHaveProperty('totalIsMinimum');
-    expect(last.data.transactions.at(-1)?.reference).toBe(`REF${LIST_REACH}`);
+    expect(last.data.transactions.at(-1)?.reference).toBe(referenceOf(LIST_REACH));
 
     const largest = await history('?limit=1&sortBy=amount');
-    expect(largest.data.transactions).toMatchObject([{ reference: `REF${LIST_REACH}` }]);
+    expect(largest.data.transactions).toMatchObject([{ reference: referenceOf(LIST_REACH) }]);
   });
 
   it('is empty beyond its last page, however far', async () => {
@@ -80,12 +82,15 @@ describe('a longer list', () => {
     const first = await history('?limit=2', role);
     expect(first.message).toBe('more than 10000 transactions');
     expect(first.data).toMatchObject({ total: LIST_REACH, totalIsMinimum: true });
-    expect(first.data.transactions.map(({ reference }) => reference)).toEqual(['REF1', 'REF2']);
+    expect(first.data.transactions.map(({ reference }) => reference)).toEqual([
+      referenceOf(1),
+      referenceOf(2),
+    ]);
   });
 
   it('has the pages up to there, and refuses the next with what to do instead', async () => {
     const last = await history(`?limit=100&page=${LIST_REACH / 100}`);
-    expect(last.data.transactions.at(-1)?.reference).toBe(`REF${LIST_REACH}`);
+    expect(last.data.transactions.at(-1)?.reference).toBe(referenceOf(LIST_REACH));
 
     const next = await history(`?limit=100&page=${LIST_REACH / 100 + 1}`);
     expect(next.status).toBe(400);
@@ -102,7 +107,7 @@ describe('a longer list', () => {
     ]);
     const from = new Date(Date.now() - 10.5 * 60_000).toISOString();
     const narrowed = await history(`?sortBy=amount&limit=1&from=${from}`);
-    expect(narrowed.data).toMatchObject({ total: 10, transactions: [{ reference: 'REF10' }] });
+    expect(narrowed.data).toMatchObject({ total: 10, transactions: [{ reference: referenceOf(10) }] });
   });
 
   it('goes whole into a file', async () => {

@@ -1,9 +1,11 @@
 import { lockAgreement } from '../../src/database/agreement';
 import { applyDecision } from '../../src/database/decision';
+import { recurringRules } from '../../src/config';
 import type { Database } from '../../src/database/connection';
+import { advanceSchedule } from '../../src/database/recurring-advance';
 import { enter, send, serveApi, tokenOf, type Answered, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
-import { makeSchedule, standingApproval, type Standing } from '../support/standing';
+import { answerCharges, makeSchedule, standingApproval, type Standing } from '../support/standing';
 
 type Role = 'bank' | 'provider' | 'merchant';
 
@@ -87,6 +89,17 @@ describe('pausing, resuming and cancelling', () => {
     expect(await act('pause')).toMatchObject(refused);
     expect(await act('resume')).toMatchObject(refused);
     expect(await change({ amount: 5 })).toMatchObject(refused);
+  });
+
+  test('one that has come to its own end cannot be cancelled, neither by its merchant nor by the bank', async () => {
+    scheduleId = await makeSchedule(db, api.deps.ring, standing, { maxBillings: 1 });
+    const rules = recurringRules(api.deps.config);
+    await advanceSchedule(db, api.deps.ring, rules, scheduleId);
+    await answerCharges(db, api.deps.ring, standing);
+    await advanceSchedule(db, api.deps.ring, rules, scheduleId);
+    const refused = { status: 409, body: { success: false, data: { status: 'completed' } } };
+    expect(await act('cancel')).toMatchObject(refused);
+    expect(await as('bank', 'POST', `${SUBSCRIPTIONS}/${scheduleId}/cancel`)).toMatchObject(refused);
   });
 
   test('a suspended schedule is not the merchant’s to resume', async () => {

@@ -99,6 +99,10 @@ describe('the token endpoint', () => {
       error: 'invalid_request',
     });
     expect(await ask('x'.repeat(17 * 1024))).toMatchObject({ status: 413, error: 'invalid_request' });
+    expect(await ask('x', { 'content-encoding': 'zstd' })).toMatchObject({
+      status: 415,
+      error: 'invalid_request',
+    });
   });
 
   it('refuses a client that comes in two ways at once', async () => {

@@ -201,7 +201,7 @@ function reasonsOf(options: Route['options'], { refusals = {} }: Operation): Map
     [409, idempotent && 'The first request with this `Idempotency-Key` still runs'],
     [413, body && `The body is larger than ${limitBytes / 1024} KiB`],
     [415, body && 'The body is not `application/json` in UTF-8'],
-    [422, idempotent && 'The `Idempotency-Key` was used with another body'],
+    [422, idempotent && body && 'The `Idempotency-Key` was used with another body'],
     [429, 'Too many requests: wait for `Retry-After`'],
     [500, 'Our fault; the message holds the request id and nothing else'],
     [503, 'Our database is out of reach: nothing was accepted, unless the message says otherwise'],

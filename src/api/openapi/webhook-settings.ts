@@ -42,7 +42,6 @@ export const WEBHOOK_SETTINGS = {
     summary: 'Where your webhooks go',
     description: 'The address, without the secret.',
     answers: { 200: { description: 'Webhooks are sent here', data: endpoint } },
-    refusals: { 404: 'You have no webhook endpoint' },
   },
   'PUT /v1/webhooks/endpoint': {
     id: 'setWebhookEndpoint',
