@@ -51,7 +51,7 @@ export const billBody = (config: Config) =>
       })
       .refine(({ paymentIDs, lookupIDs }) => (paymentIDs === undefined) !== (lookupIDs === undefined), {
         path: ['paymentIDs'],
-        when: ({ value }) => typeof value === 'object',
+        when: ({ value }) => typeof value === 'object' && value !== null,
         error: 'send exactly one of paymentIDs and lookupIDs',
       })
       .meta({

@@ -125,6 +125,13 @@ describe('every endpoint', () => {
     expect(unnamed).toEqual([]);
   });
 
+  it('refuses a body that is no object', async () => {
+    for (const body of ['null', '[]', '"x"', '1', 'true']) {
+      const answers = await onEvery(takesBody, () => ({ body }));
+      expect(others(answers, 400, /body must be an object/)).toEqual([]);
+    }
+  });
+
   it('refuses a body that is no JSON by its type, and one that is too large', async () => {
     const text = await onEvery(takesBody, () => ({ body: '{}', headers: { 'content-type': 'text/plain' } }));
     expect(others(text, 415, /send Content-Type: application\/json/)).toEqual([]);
