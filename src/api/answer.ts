@@ -96,9 +96,8 @@ export const errorHandler: ErrorRequestHandler = (error: unknown, req, res, next
   res.status(reply.status).json(reply.body);
 };
 
-const NO_SUCH_ENDPOINT = 'There is no such endpoint: check the method and the path';
+const NO_SUCH_ENDPOINT = 'There is no such endpoint: check the path';
 
-/** Also for a known path with another method, as Stripe does: the pair of both names an endpoint. */
 export const unknownEndpoint: RequestHandler = (_req, _res, next) => {
   next(new Failure('not_found', NO_SUCH_ENDPOINT));
 };

@@ -43,6 +43,7 @@ import {
   unlink,
 } from './device';
 import { feedQuery, listEvents } from './event-feed';
+import { endpoint, serveEach } from './endpoint';
 import { livenessEndpoint, readinessEndpoint } from './health';
 import {
   intentBody,
@@ -70,7 +71,7 @@ import {
   scheduleChange,
 } from './recurring-action';
 import * as refund from './refund';
-import { serveReference } from './reference';
+import { referenceEndpoints } from './reference';
 import { requestLog } from './request-log';
 import { route, serve, type Route } from './route';
 import { tokenEndpoint } from './token';
@@ -376,15 +377,19 @@ export function createApp(deps: ApiDeps): Express {
     next();
   });
 
-  app.get('/healthz', livenessEndpoint);
-  app.get('/readyz', readinessEndpoint(deps));
-  app.get('/.well-known/jwks.json', async (_req, res) => {
-    res.json({ keys: await tokens.jwks() });
-  });
-  app.post('/v1/oauth/token', tokenEndpoint(deps, tokens));
   const table = routes(deps);
-  for (const one of table) app[one.method](one.path, serve(deps, authenticate, one));
-  serveReference(app, table);
+  serveEach(app, [
+    endpoint('get', '/healthz', livenessEndpoint),
+    endpoint('get', '/readyz', readinessEndpoint(deps)),
+    endpoint(
+      'get',
+      '/.well-known/jwks.json',
+      async (_req, res) => void res.json({ keys: await tokens.jwks() }),
+    ),
+    endpoint('post', '/v1/oauth/token', tokenEndpoint(deps, tokens)),
+    ...table.map((one) => endpoint(one.method, one.path, serve(deps, authenticate, one))),
+    ...referenceEndpoints(table),
+  ]);
 
   app.use(unknownEndpoint);
   app.use(errorHandler);

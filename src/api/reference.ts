@@ -1,6 +1,7 @@
 import path from 'node:path';
-import type { Express, RequestHandler } from 'express';
+import type { RequestHandler } from 'express';
 import { contentSecurityPolicy } from 'helmet';
+import { endpoint, type Endpoint } from './endpoint';
 import { openApiDocument } from './openapi/document';
 import { OPERATIONS } from './openapi/operations';
 import type { Route } from './route';
@@ -9,22 +10,23 @@ import type { Route } from './route';
  * What this process serves, told to tools (`/openapi.json`, OpenAPI 3.1) and to people (`/docs`, Swagger UI out of our own
  * package: nothing comes from elsewhere, and nothing is sent there).
  */
-export function serveReference(app: Express, table: readonly Route[]): void {
+export function referenceEndpoints(table: readonly Route[]): Endpoint[] {
   // Made when it is first asked for: most processes never are.
   let document: object | undefined;
-  app.get('/openapi.json', (_req, res) => {
-    document ??= openApiDocument(table, OPERATIONS);
-    res.json(document);
-  });
-
-  app.get('/docs', overPlainHttpToo, (_req, res) => void res.type('html').send(PAGE));
-  app.get('/docs/start.js', (_req, res) => void res.type('js').send(START));
-  for (const file of ['swagger-ui.css', 'swagger-ui-bundle.js']) {
-    app.get(`/docs/${file}`, (_req, res) => {
-      res.set('Cache-Control', 'public, max-age=3600');
-      res.sendFile(file, { root: FOLDER });
-    });
-  }
+  return [
+    endpoint('get', '/openapi.json', (_req, res) => {
+      document ??= openApiDocument(table, OPERATIONS);
+      res.json(document);
+    }),
+    endpoint('get', '/docs', overPlainHttpToo, (_req, res) => void res.type('html').send(PAGE)),
+    endpoint('get', '/docs/start.js', (_req, res) => void res.type('js').send(START)),
+    ...['swagger-ui.css', 'swagger-ui-bundle.js'].map((file) =>
+      endpoint('get', `/docs/${file}`, (_req, res) => {
+        res.set('Cache-Control', 'public, max-age=3600');
+        res.sendFile(file, { root: FOLDER });
+      }),
+    ),
+  ];
 }
 
 const FOLDER = path.dirname(require.resolve('swagger-ui-dist/package.json'));

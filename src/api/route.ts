@@ -69,7 +69,7 @@ export interface Received<Body> {
   index: Buffer;
 }
 
-type Method = 'get' | 'post' | 'put' | 'patch';
+export type Method = 'get' | 'post' | 'put' | 'patch';
 
 export interface Route<M extends Method = Method, Path extends string = string> {
   method: M;

@@ -64,9 +64,9 @@ describe('the roles', () => {
   });
 });
 
-describe('the order of refusals', () => {
-  const huge = `{"x":"${'x'.repeat(256 * 1024)}"}`;
+const huge = `{"x":"${'x'.repeat(256 * 1024)}"}`;
 
+describe('the order of refusals', () => {
   it('asks who calls before it looks at anything', async () => {
     const answered = await send(api.url, 'POST', MERCHANTS, huge, { 'content-type': 'text/plain' });
     expect(answered).toMatchObject({ status: 401, body: { statusCode: 401, success: false } });
@@ -184,8 +184,6 @@ describe('what is not there', () => {
   it.each([
     ['GET', '/v1/nothing'],
     ['GET', '/'],
-    ['DELETE', '/v1/webhooks/endpoint'],
-    ['GET', '/v1/provider/merchants'],
     ['GET', '/V1/WEBHOOKS/ENDPOINT'],
     ['GET', '/v1/webhooks/endpoint/'],
     ['GET', '/v1/%ff'],
@@ -198,6 +196,37 @@ describe('what is not there', () => {
         message: expect.stringContaining('no such endpoint') as string,
       },
     });
+  });
+});
+
+describe('a path with a method that it has not', () => {
+  it.each([
+    ['DELETE', '/v1/webhooks/endpoint', 'GET, HEAD, PUT'],
+    ['GET', '/v1/provider/merchants', 'POST'],
+    ['OPTIONS', '/v1/provider/merchants', 'POST'],
+    ['PUT', '/v1/refunds/rfd_00000000000000000000000000', 'GET, HEAD'],
+    // And not those of `/v1/billing/recurring/:scheduleId`, which would take it for an id.
+    ['GET', '/v1/billing/recurring/create', 'POST'],
+    ['POST', '/v1/billing/recurring', 'GET, HEAD'],
+    ['GET', '/v1/oauth/token', 'POST'],
+    ['POST', '/healthz', 'GET, HEAD'],
+    ['POST', '/openapi.json', 'GET, HEAD'],
+    ['POST', '/docs', 'GET, HEAD'],
+  ])('%s %s is a 405 that names those it has, whoever asks', async (method, path, allowed) => {
+    const refused = { status: 405, body: { statusCode: 405, success: false } };
+    for (const answered of [await provider.send(method, path), await send(api.url, method, path)]) {
+      expect(answered).toMatchObject(refused);
+      expect(answered.headers.get('allow')).toBe(allowed);
+    }
+  });
+
+  it('is looked at before the body, however large', async () => {
+    expect(await provider.send('PUT', MERCHANTS, huge)).toMatchObject({ status: 405 });
+  });
+
+  it('answers HEAD where there is GET, without a body', async () => {
+    const answered = await fetch(`${api.url}/docs`, { method: 'HEAD' });
+    expect([answered.status, await answered.text()]).toEqual([200, '']);
   });
 });
 

@@ -46,7 +46,8 @@ export class Contract {
     const { method, url, status, headers, text } = seen;
     const template = this.paths.find(({ pattern }) => pattern.test(url.pathname))?.template;
     const operation = template && this.document.paths[template]?.[method.toLowerCase()];
-    if (!operation) return status === 404 ? [] : [`${status}, but the document has no such operation`];
+    const without = template === undefined ? 404 : 405;
+    if (!operation) return status === without ? [] : [`${status}, but the document has no such operation`];
 
     const response = operation.responses[String(status)];
     if (!response) return [`${status} is not among its ${Object.keys(operation.responses).join(', ')}`];

@@ -11,8 +11,9 @@ Money moves on a customer's identity rather than on a card: the customer's **ban
 
 **Envelope.** Unless an operation says otherwise, an answer is \`{statusCode, success, message, data}\`. \`message\` is for people.
 Refusals have the same form with \`success\` false; a 400 lists every problem in \`errors\`. What belongs to
-somebody else is a 404 that looks like that of something that does not exist. Refusals are decided in the order 401, 429, 403 (role),
-413, 415, 400, and then what the operation finds.
+somebody else is a 404 that looks like that of something that does not exist. A path that
+there is, asked with another method, is a 405 with \`Allow\`. Other refusals are decided in the order 401, 429, 403 (role), 413, 415,
+400, and then what the operation finds.
 
 **Requests.** An unknown field or parameter is a 400. Text is trimmed and brought to Unicode NFC. Amounts are in
 major units, with at most the decimals of their currency and 15 significant digits. Moments are RFC 3339 with an offset.
