@@ -1,5 +1,5 @@
 import { closeExpiredRequests } from '../database/billing-request-outcome';
-import { openRequests } from '../database/billing-request-read';
+import { openOfWorkflow, openRequests } from '../database/billing-request-read';
 import type { Database } from '../database/connection';
 import type { Keyring } from '../database/keyring';
 import type { Moment } from '../domain/moment';
@@ -15,7 +15,11 @@ export interface SettledRequests {
 }
 
 export interface BillingRequestActivities {
-  /** Declines those of the requests whose window has passed, tells of it, and says what is left to wait for. */
+  /**
+   * Declines those of the requests whose window has passed, tells of it, and says what is left to wait for.
+   *
+   * @param billingRequestIds none for those of the carrier that are open
+   */
   settleRequests(billingRequestIds: string[], carrier: string): Promise<SettledRequests & Told>;
 }
 
@@ -27,10 +31,11 @@ export function createBillingRequestActivities(
   return {
     settleRequests: (billingRequestIds, carrier) =>
       telling(tell, carrier, async () => {
-        const before = await openRequests(db, billingRequestIds);
+        const ids = billingRequestIds.length > 0 ? billingRequestIds : await openOfWorkflow(db, carrier);
+        const before = await openRequests(db, ids);
         if (before.due === 0) return before;
-        await db.transaction((trx) => closeExpiredRequests(trx, keyring, billingRequestIds));
-        return openRequests(db, billingRequestIds);
+        await db.transaction((trx) => closeExpiredRequests(trx, keyring, ids));
+        return openRequests(db, ids);
       }),
   };
 }

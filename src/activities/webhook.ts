@@ -147,25 +147,39 @@ export function createWebhookActivities({
     }
   }
 
+  /** By carrier: a look may come while the relay still tells, and what is on its way is not to be sent a second time. */
+  const inHand = new Map<string, Promise<FirstAttempts>>();
+
+  async function firstAttempts(carrier: string): Promise<FirstAttempts> {
+    const startedAt = performance.now();
+    const deliveries = await unattempted(db, carrier);
+    const counts: FirstAttempts = { delivered: 0, failed: 0, handedOver: 0 };
+    const left: string[] = [];
+    await eachOf(deliveries, AT_ONCE, async (delivery) => {
+      const late = performance.now() - startedAt >= FIRST_ATTEMPTS_MS;
+      const withinMs = Math.min(FIRST_ATTEMPT_MS, timeoutMs);
+      const state = late || delivery.failing ? undefined : await firstAttempt(delivery, withinMs);
+      if (!state) left.push(delivery.id);
+      else if (state.status === 'delivered') counts.delivered++;
+      else counts.failed++;
+    });
+    if (left.length > 0) {
+      counts.handedOver = await db.transaction((trx) => handOver(trx, left, carrier));
+    }
+    if (counts.failed + counts.handedOver > 0) relay.kick();
+    return counts;
+  }
+
   return {
     async deliverFirstAttempts(carrier) {
-      const startedAt = performance.now();
-      const deliveries = await unattempted(db, carrier);
-      const counts: FirstAttempts = { delivered: 0, failed: 0, handedOver: 0 };
-      const left: string[] = [];
-      await eachOf(deliveries, AT_ONCE, async (delivery) => {
-        const late = performance.now() - startedAt >= FIRST_ATTEMPTS_MS;
-        const withinMs = Math.min(FIRST_ATTEMPT_MS, timeoutMs);
-        const state = late || delivery.failing ? undefined : await firstAttempt(delivery, withinMs);
-        if (!state) left.push(delivery.id);
-        else if (state.status === 'delivered') counts.delivered++;
-        else counts.failed++;
-      });
-      if (left.length > 0) {
-        counts.handedOver = await db.transaction((trx) => handOver(trx, left, carrier));
-      }
-      if (counts.failed + counts.handedOver > 0) relay.kick();
-      return counts;
+      const before = inHand.get(carrier)?.catch(() => undefined) ?? Promise.resolve();
+      const attempts = before
+        .then(() => firstAttempts(carrier))
+        .finally(() => {
+          if (inHand.get(carrier) === attempts) inHand.delete(carrier);
+        });
+      inHand.set(carrier, attempts);
+      return attempts;
     },
 
     async attemptDelivery(deliveryId) {

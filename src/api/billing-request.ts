@@ -5,7 +5,7 @@ import { answerBillingRequest } from '../database/billing-request-outcome';
 import { readBillingRequest } from '../database/billing-request-read';
 import type { Transaction } from '../database/connection';
 import { acceptCustomerPayments } from '../database/customer-payment';
-import { enqueueStarts } from '../database/outbox';
+import { enqueueStarts, firstLookInMs } from '../database/outbox';
 import { makePaymentId, openPaymentId } from '../database/payment-id';
 import { formatInstant } from '../domain/calendar';
 import { REASON_OF_ACTION, type BankAnswer } from '../domain/charge';
@@ -128,7 +128,7 @@ export async function bill({
           body,
           workflowIdOf,
         ));
-    await startWorkflow(trx, caller, accepted.workflowId, accepted.items);
+    await startWorkflow(trx, caller, deps.config, accepted.workflowId, accepted.items);
     return answerItems(
       accepted.items.map((item) =>
         'refused' in item
@@ -150,6 +150,7 @@ export async function bill({
 async function startWorkflow(
   trx: Transaction,
   { entityId, role }: Caller,
+  { APPROVAL_WINDOW_S, SETTLEMENT_WINDOW_S }: Config,
   carrier: string | undefined,
   items: BillItem[],
 ): Promise<void> {
@@ -166,6 +167,7 @@ async function startWorkflow(
         ...(role === 'bank' ? { bankId: entityId } : { merchantId: entityId }),
       },
       summary: `${what} by ${entityId}: waits for the bank`,
+      firstLookInMs: firstLookInMs(Math.min(APPROVAL_WINDOW_S, SETTLEMENT_WINDOW_S)),
     },
   ]);
 }

@@ -16,6 +16,4 @@ export interface ApiDeps {
   log: Logger;
   /** What keeps the service from doing its work; empty when it is ready. */
   readiness: () => Promise<Problem[]>;
-  /** Carries what a transaction left for Temporal. Called after each commit, and never waited for. */
-  afterCommit: () => void;
 }

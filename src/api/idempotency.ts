@@ -76,19 +76,17 @@ const UNKEYED_FATE =
 const ANSWER_FATE = 'it may have been taken: send the same answer again, which is safe, to learn what holds';
 
 async function commit<Result>(
-  { db, afterCommit }: ApiDeps,
+  { db }: ApiDeps,
   advice: string,
   work: (trx: Transaction) => Promise<Result>,
 ): Promise<Result> {
   let committing = false;
   try {
-    const result = await db.transaction(async (trx) => {
+    return await db.transaction(async (trx) => {
       const worked = await work(trx);
       committing = true;
       return worked;
     });
-    afterCommit();
-    return result;
   } catch (error) {
     if (!committing || !isUnavailable(error)) throw error;
     throw new Failure('unavailable', `The database was lost while the request was committed: ${advice}`, {

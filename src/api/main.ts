@@ -11,7 +11,6 @@ import { forgetDeliveries } from '../database/webhook-retention';
 import { createLogger } from '../log';
 import { lazyClient } from '../temporal/connection';
 import { temporalProblems } from '../temporal/readiness';
-import { createRelay } from '../temporal/relay';
 import { createApp } from './app';
 import { createCallerTurns } from './caller-turns';
 import { createTokenBuckets } from './rate-limit';
@@ -41,7 +40,6 @@ async function main(): Promise<void> {
   const ring = readKeyring(config.ASSENT_KEYS);
   const db = openDatabase(config.DATABASE_URL, config.DATABASE_POOL);
   const temporal = lazyClient(config);
-  const relay = createRelay(db, temporal, log);
   const app = createApp({
     config,
     db,
@@ -51,7 +49,6 @@ async function main(): Promise<void> {
     turns: createCallerTurns(Math.ceil(config.DATABASE_POOL / 2)),
     log,
     readiness: async () => (await Promise.all([databaseProblems(db), temporalProblems(temporal)])).flat(),
-    afterCommit: () => relay.kick(),
   });
 
   const port = config.PORT + config.PORT_OFFSET;
@@ -68,7 +65,6 @@ async function main(): Promise<void> {
   log.info('API stops');
   clearInterval(sweeper);
   await drained(server);
-  await relay.stop();
   await temporal.connection.close();
   await db.destroy();
 }

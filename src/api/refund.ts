@@ -96,7 +96,6 @@ export async function respondToRefund({
   const { agreed, ...data } = await deps.db.transaction((trx) =>
     answerRefund(trx, deps.ring, caller.entityId, refundId, answer),
   );
-  deps.afterCommit();
   // Thrown after the commit: what the bank says too late is kept, for money may have moved.
   if (!agreed) {
     throw new Failure('conflict', `The refund is ${data.status} already; this answer changes nothing`, {

@@ -1,7 +1,7 @@
 import { formatInstant } from '../domain/calendar';
 import { Failure } from '../domain/failures';
 import type { Moment } from '../domain/moment';
-import { row, type Executor } from './connection';
+import { row, rows, type Executor } from './connection';
 
 /** Charges, as they are read: by the workflow that waits for them, and by the two parties. */
 
@@ -35,6 +35,16 @@ export async function openRequests(db: Executor, ids: string[]): Promise<OpenReq
     status,
     nextClose: inMs === null || at === null ? null : { inMs, at: formatInstant(at) },
   };
+}
+
+/** Ids of the charges that this workflow waits for. */
+export async function openOfWorkflow(db: Executor, workflowId: string): Promise<string[]> {
+  const found = await rows<{ id: string }>(
+    db,
+    `SELECT id FROM billing_requests WHERE workflow_id = :workflowId AND status = 'pending' ORDER BY id`,
+    { workflowId },
+  );
+  return found.map(({ id }) => id);
 }
 
 export interface BillingRequestRecord {

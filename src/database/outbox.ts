@@ -4,7 +4,7 @@ import { rows, type Executor } from './connection';
  * Messages to Temporal, written by the transaction whose work they announce.
  *
  * A transaction that commits can therefore not lose its workflow, whatever dies next. `temporal/relay.ts`
- * takes the rows out: at once in the process that wrote them, and after a moment in any worker.
+ * takes the rows out, in any worker.
  */
 export interface OutboxStart {
   type: string;
@@ -16,6 +16,19 @@ export interface OutboxStart {
    * id is run once and never again.
    */
   again?: true;
+  /**
+   * Its first look can wait so long, unless it is woken, for whoever carries this tells at once what has been announced.
+   * Left out, it looks at once.
+   */
+  firstLookInMs?: number;
+}
+
+/** Banks that answer by program do so in less; a customer who is asked takes longer, and then the look costs nothing more. */
+const FIRST_LOOK_MS = 10_000;
+
+/** @param windowS how long the bank has to answer, after which the workflow must look */
+export function firstLookInMs(windowS: number): number {
+  return Math.min(FIRST_LOOK_MS, windowS * 1000);
 }
 
 export interface OutboxRow {
@@ -49,15 +62,25 @@ export async function enqueueWakes(trx: Executor, workflowIds: string[]): Promis
   });
 }
 
+/** Whether anything is to be carried now. */
+export async function outboxHasRows(db: Executor): Promise<boolean> {
+  const found = await rows(db, `SELECT 1 FROM outbox WHERE not_before <= clock_timestamp() LIMIT 1`);
+  return found.length > 0;
+}
+
 /**
- * Takes up to `limit` messages out, oldest first, passing over those that another process has in hand. They
- * are gone when the surrounding transaction commits, and back when it does not.
+ * Takes up to `limit` messages out, oldest first, passing over those that another process has in hand, and over
+ * wakes of workflows whose start has not been carried yet. They are gone when the surrounding transaction commits, and back when
+ * it does not.
  */
 export async function takeOutboxRows(trx: Executor, limit: number): Promise<OutboxRow[]> {
   return rows<OutboxRow>(
     trx,
     `DELETE FROM outbox WHERE id IN (
-       SELECT id FROM outbox WHERE not_before <= clock_timestamp() ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED)
+       SELECT id FROM outbox AS o
+       WHERE not_before <= clock_timestamp() AND (kind = 'start' OR NOT EXISTS (
+         SELECT 1 FROM outbox AS s WHERE s.kind = 'start' AND s.workflow_id = o.workflow_id))
+       ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED)
      RETURNING id, kind, workflow_id AS "workflowId", start, created_at AS "createdAt"`,
     { limit },
   );

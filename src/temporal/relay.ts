@@ -7,7 +7,13 @@ import {
 } from '@temporalio/client';
 import type { Logger } from 'pino';
 import type { Database } from '../database/connection';
-import { returnOutboxRows, takeOutboxRows, type OutboxRow, type OutboxStart } from '../database/outbox';
+import {
+  outboxHasRows,
+  returnOutboxRows,
+  takeOutboxRows,
+  type OutboxRow,
+  type OutboxStart,
+} from '../database/outbox';
 import {
   RECURRING_TASK_QUEUE,
   TASK_QUEUE,
@@ -18,20 +24,22 @@ import {
 import { searchAttributes } from '../workflows/search-attributes';
 
 /**
- * Carries outbox rows to Temporal.
+ * Carries outbox rows to Temporal, in each worker.
  *
- * A process that has just committed work calls `kick()`, and its workflow starts within a round trip; `watch()`,
- * in the worker, also looks every second for what a crash, or a Temporal that was away, left behind. Any
- * number of relays may run at once: each passes over the rows that another has in hand. A row may reach
+ * It looks many times a second, so that what was committed reaches Temporal in a moment, also after a crash or an outage.
+ * Any number of relays may run at once: each passes over the rows that another has in hand. A row may reach
  * Temporal twice, when a crash comes between the call and the commit; business ids as workflow ids make the
  * second start, and a signal's carrying no news makes the second signal, harmless.
+ *
+ * Where a start says that the first look can wait, its relay tells the bank itself, and Temporal holds the workflow's first
+ * task back. A bank that answers meanwhile has cost one workflow task, not two.
  */
 export interface Relay {
   /** Looks now; returns at once. Calls while a look is under way make it look once more, not many times. */
   kick(): void;
-  /** Looks every second from now on. */
+  /** Looks again and again from now on. */
   watch(): void;
-  /** Ends after the look in hand. */
+  /** Ends after the look, and the telling, in hand. */
   stop(): Promise<void>;
 }
 
@@ -41,21 +49,37 @@ const BATCH = 100;
 const CALL_TIMEOUT_MS = 5_000;
 /** After Temporal failed: how long the rows, and this process, leave it alone. */
 const PAUSE_S = 2;
-const WATCH_MS = 1_000;
+/** Short beside the way to a bank and back; and in a busy worker, one look carries all that came since the last. */
+const WATCH_MS = 50;
+/** Told for at once, with ten attempts each at most. Where more start, their own first looks tell, as many as there are slots. */
+const TELLING_MAX = 100;
 
-export function createRelay(db: Database, client: Client, log: Logger): Relay {
+/**
+ * @param tell makes the first attempts of what a workflow's work has announced. What it leaves undone, the workflow's first
+ *   look finds
+ */
+export function createRelay(
+  db: Database,
+  client: Client,
+  log: Logger,
+  tell: (carrier: string) => Promise<unknown>,
+): Relay {
   let looking: Promise<void> | undefined;
   let again = false;
   let quietUntil = 0;
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
+  const telling = new Set<Promise<void>>();
 
   async function look(): Promise<void> {
     try {
       while (again) {
         again = false;
-        const taken = await carryBatch(db, client, log);
-        if (taken === BATCH) again = true;
+        if (!(await outboxHasRows(db))) continue;
+        const { count, carriers } = await carryBatch(db, client, log, TELLING_MAX - telling.size);
+        // After the commit: a receiver may take seconds, and until then the rows are locked.
+        for (const carrier of carriers) tellFor(carrier);
+        if (count === BATCH) again = true;
       }
     } catch (error) {
       quietUntil = Date.now() + PAUSE_S * 1000;
@@ -63,6 +87,13 @@ export function createRelay(db: Database, client: Client, log: Logger): Relay {
     } finally {
       looking = undefined;
     }
+  }
+
+  function tellFor(carrier: string): void {
+    const told = tell(carrier)
+      .catch((error: unknown) => log.warn({ err: error, carrier }, 'telling is left to the first look'))
+      .then(() => void telling.delete(told));
+    telling.add(told);
   }
 
   function kick(): void {
@@ -81,19 +112,30 @@ export function createRelay(db: Database, client: Client, log: Logger): Relay {
       again = false;
       clearInterval(timer);
       await looking;
+      await Promise.all(telling);
     },
   };
 }
 
-/** Carries one batch; returns how many rows it took out. */
-async function carryBatch(db: Database, client: Client, log: Logger): Promise<number> {
+interface Carried {
+  /** Rows taken out. */
+  count: number;
+  /** Workflows whose first looks wait until they are told for. */
+  carriers: string[];
+}
+
+/** Carries one batch, and has the first looks of at most `waiting` workflows wait. */
+async function carryBatch(db: Database, client: Client, log: Logger, waiting: number): Promise<Carried> {
   return db.transaction(async (trx) => {
     const taken = await takeOutboxRows(trx, BATCH);
+    const waits = new Set(
+      taken.filter((message) => message.start?.firstLookInMs !== undefined).slice(0, Math.max(0, waiting)),
+    );
     // One wake says as much as ten: its workflow looks at the database, which knows of all of them.
     const wakes = new Map<string, Promise<void>>();
     const carryOnce = (message: OutboxRow): Promise<void> => {
-      if (message.kind === 'start') return carry(client, message);
-      const carried = wakes.get(message.workflowId) ?? carry(client, message);
+      if (message.kind === 'start') return carry(client, message, waits.has(message));
+      const carried = wakes.get(message.workflowId) ?? carry(client, message, false);
       wakes.set(message.workflowId, carried);
       return carried;
     };
@@ -103,22 +145,38 @@ async function carryBatch(db: Database, client: Client, log: Logger): Promise<nu
     const failure = outcomes.find((outcome) => outcome.status === 'rejected');
     if (failure)
       log.warn({ err: failure.reason as unknown, count: returned.length }, 'Temporal took no message');
-    return taken.length;
+    return {
+      count: taken.length,
+      carriers: taken
+        .filter((message) => waits.has(message) && !returned.includes(message))
+        .map(({ workflowId }) => workflowId),
+    };
   });
 }
 
-async function carry(client: Client, message: OutboxRow): Promise<void> {
-  await client.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
-    message.start === null
-      ? wake(client, message.workflowId)
-      : (message.start.again ? startAgain : start)(client, message.workflowId, message.start),
-  );
+async function carry(
+  client: Client,
+  { workflowId, start: options }: OutboxRow,
+  waits: boolean,
+): Promise<void> {
+  await client.withDeadline(Date.now() + CALL_TIMEOUT_MS, () => {
+    if (options === null) return wake(client, workflowId);
+    return options.again
+      ? startAgain(client, workflowId, options)
+      : start(client, workflowId, options, waits);
+  });
 }
 
-async function start(client: Client, workflowId: string, options: OutboxStart): Promise<void> {
+async function start(
+  client: Client,
+  workflowId: string,
+  options: OutboxStart,
+  waits: boolean,
+): Promise<void> {
   try {
     await client.workflow.start(options.type, {
       ...startOptions(workflowId, options),
+      ...(waits && options.firstLookInMs !== undefined && { startDelay: options.firstLookInMs }),
       workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
       workflowIdConflictPolicy: WorkflowIdConflictPolicy.USE_EXISTING,
     });
@@ -161,11 +219,35 @@ function startOptions(workflowId: string, options: OutboxStart) {
   };
 }
 
+/**
+ * Whose first looks may wait. A mere signal does not end such a wait, but one that comes with a start does (Temporal's
+ * documentation, "Start Delay"). It starts none before its time, for no wake is carried before its workflow's start. Where
+ * Temporal has lost a workflow, the new run finds in the rows what is open.
+ */
+const MAY_WAIT: Partial<Record<string, (id: string) => { type: string; args: unknown[] }>> = {
+  intent: (id) => ({ type: WORKFLOW_TYPE.intent, args: [id] }),
+  'billing-request': (id) => ({ type: WORKFLOW_TYPE.billingRequest, args: [[id]] }),
+  'billing-batch': () => ({ type: WORKFLOW_TYPE.billingRequest, args: [[]] }),
+};
+
 async function wake(client: Client, workflowId: string): Promise<void> {
+  const [kind = '', id = ''] = workflowId.split('/');
+  const mayWait = MAY_WAIT[kind]?.(id);
   try {
-    await client.workflow.getHandle(workflowId).signal(WAKE_SIGNAL);
+    if (mayWait) {
+      await client.workflow.signalWithStart(mayWait.type, {
+        workflowId,
+        taskQueue: TASK_QUEUE,
+        args: mayWait.args,
+        signal: WAKE_SIGNAL,
+        workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
+      });
+    } else {
+      await client.workflow.getHandle(workflowId).signal(WAKE_SIGNAL);
+    }
   } catch (error) {
-    // It has ended, or its start is still in the outbox and it will read the truth when it runs.
-    if (!(error instanceof WorkflowNotFoundError)) throw error;
+    const hasEnded =
+      error instanceof WorkflowNotFoundError || error instanceof WorkflowExecutionAlreadyStartedError;
+    if (!hasEnded) throw error;
   }
 }

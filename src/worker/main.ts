@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { Client } from '@temporalio/client';
 import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { createBillingRequestActivities } from '../activities/billing-request';
@@ -13,7 +14,7 @@ import { readConfig, recurringRules, requireServers } from '../config';
 import { openDatabase } from '../database/connection';
 import { readKeyring } from '../database/keyring';
 import { createLogger } from '../log';
-import { connectionOptions, lazyClient } from '../temporal/connection';
+import { connectionOptions } from '../temporal/connection';
 import { createRelay } from '../temporal/relay';
 import { BULK_TASK_QUEUE, RECURRING_TASK_QUEUE, TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../workflows/messages';
 import { BUNDLE_PATH } from './bundle';
@@ -23,7 +24,7 @@ import { runTogether, stopAll } from './run';
 import { sdkLogger } from './sdk-log';
 
 /**
- * The worker process: it runs the workflows and their effects, and carries to Temporal what the outbox still
+ * The worker process: it runs the workflows and their effects, and carries to Temporal what the outbox
  * holds. Any number of them may run; they share nothing but Postgres and Temporal.
  */
 
@@ -44,10 +45,12 @@ async function main(): Promise<void> {
 
   const keyring = readKeyring(config.ASSENT_KEYS);
   const db = openDatabase(config.DATABASE_URL, config.DATABASE_POOL);
-  const relay = createRelay(db, lazyClient(config), log);
+  const connection = await connect(config);
+  const client = new Client({ connection, namespace: config.TEMPORAL_NAMESPACE });
+  const tell = (carrier: string) => webhooks.deliverFirstAttempts(carrier);
+  const relay = createRelay(db, client, log, tell);
   const connector = createWebhookConnector({ allowPrivate: config.ALLOW_PRIVATE_WEBHOOKS });
   const webhooks = createWebhookActivities({ db, keyring, config, connector, relay, log });
-  const tell = (carrier: string) => webhooks.deliverFirstAttempts(carrier);
   const activities = {
     ...createBillingRequestActivities(db, keyring, tell),
     ...createCustomerMigrationActivities(db, keyring),
@@ -58,7 +61,6 @@ async function main(): Promise<void> {
     ...webhooks,
   };
 
-  const connection = await connect(config);
   const workflows: Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'> = existsSync(BUNDLE_PATH)
     ? { workflowBundle: { codePath: BUNDLE_PATH } }
     : { workflowsPath: require.resolve('../workflows') };

@@ -147,6 +147,16 @@ describe('a webhook as its receiver sees it', () => {
     });
   });
 
+  it('comes once, also where a look asks for it while it is on its way', async () => {
+    const { url, received } = await receiver((response) => setTimeout(() => taken(response), 200));
+    const bank = await bankAt(url);
+    await tell([bank.entityId], 'billing-request/twice');
+    const worker = activities();
+    const both = await Promise.all([1, 2].map(() => worker.deliverFirstAttempts('billing-request/twice')));
+    expect(both.map(({ delivered }) => delivered)).toEqual([1, 0]);
+    expect(received).toHaveLength(1);
+  });
+
   it('is byte for byte the same each time, under the same id', async () => {
     let answers = 0;
     const { url, received } = await receiver((response) =>

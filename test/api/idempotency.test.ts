@@ -10,12 +10,10 @@ import { createTestDatabase } from '../support/database';
 let test: Awaited<ReturnType<typeof createTestDatabase>>;
 let api: ServedApi;
 let provider: Party;
-let commits = 0;
 beforeAll(async () => {
   test = await createTestDatabase();
   api = await serveApi(test.db, {
     settings: { RATE_LIMIT_MERCHANT_BATCH: '1000/1000' },
-    afterCommit: () => void (commits += 1),
   });
   provider = await enter(api, 'provider');
 });
@@ -283,15 +281,6 @@ describe('the sweep', () => {
     );
     expect(await expireKeys(test.db)).toBe(true);
     expect(await expireKeys(test.db)).toBe(false);
-  });
-});
-
-describe('work that is accepted', () => {
-  it('is carried on to Temporal after its commit, with a key or without', async () => {
-    const before = commits;
-    await acceptOnce(api.deps, undefined, work('kicked'));
-    await acceptOnce(api.deps, fresh(), work('kicked'));
-    expect(commits).toBe(before + 2);
   });
 });
 

@@ -62,7 +62,6 @@ export async function serveApi(
       { write: (line: string) => void log.push(JSON.parse(line) as Record<string, unknown>) },
     ),
     readiness: () => Promise.resolve([]),
-    afterCommit: () => undefined,
     ...given,
   };
   const server = await new Promise<Server>((resolve) => {
