@@ -37,7 +37,7 @@ import type { Call } from './route';
 
 /** Billing requests: a merchant, or the payee's bank, charges, and the payer's bank says what became of it. */
 
-const billed = textFor('What is billed, for the customer to read', DESCRIPTION_MAX, 'Shoes');
+const billed = textFor('What is billed; shown to the customer', DESCRIPTION_MAX, 'Shoes');
 
 export const billBody = (config: Config) =>
   withAmount(
@@ -73,7 +73,7 @@ export const customerBillBody = (config: Config) =>
   withAmount(
     z.strictObject({
       lookupIDs: list(phrase, BATCH_MAX, normalizePhrase),
-      payee: z.strictObject({ lookupID: phrase }).meta({ description: 'Your customer, who is to be paid' }),
+      payee: z.strictObject({ lookupID: phrase }).meta({ description: 'Your customer who is to be paid' }),
       amount: amountIn(config),
       currency: currency(config),
       description: billed,
@@ -181,17 +181,24 @@ export const bankResponseBody = z
   .strictObject({
     billingRequestId: id('billingRequest'),
     batchId: textFor(
-      'That of `billing.request`; another one is a 400',
+      'The `batchId` of the webhook `billing.request`, to be checked against',
       NAME_MAX,
       exampleId('batch'),
     ).optional(),
     action: z
       .enum(['approve_once', 'approve_recurring', 'deny', 'suspended'])
-      .meta({ description: 'What the customer says' })
+      .meta({
+        description:
+          'The customer’s decision. `approve_once` and `approve_recurring` approve the charge, `deny` and `suspended` decline it; `suspended` also suspends the agreement',
+      })
       .optional(),
-    bankTransactionId: textFor('Your own id of the debit', BANK_TRANSACTION_ID_MAX, 'FT26081XK2').optional(),
+    bankTransactionId: textFor(
+      'Your identifier of the debit, a different one for each transaction',
+      BANK_TRANSACTION_ID_MAX,
+      'FT26081XK2',
+    ).optional(),
     declineReason: textFor(
-      'Why not. A schedule retries after `insufficient_funds`, `limit_reached` and `temporarily_unavailable`',
+      'Why the charge is declined. A recurring charge is retried only after `insufficient_funds`, `limit_reached` or `temporarily_unavailable`',
       NAME_MAX,
       'insufficient_funds',
     ).optional(),

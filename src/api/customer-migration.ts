@@ -50,7 +50,11 @@ const tooMany = `must have at most ${ENTRIES_MAX} entries: send more as several 
 const ACCOUNT_NUMBER = /^[A-Z0-9]{6,34}$/;
 
 const person = z.strictObject({
-  clientRef: textFor('Your own name for the person, unique among your customers', NAME_MAX, 'core-000017'),
+  clientRef: textFor(
+    'Your own reference for the customer, unique among your customers',
+    NAME_MAX,
+    'core-000017',
+  ),
   firstname: textFor('First name', NAME_MAX, 'Ada'),
   lastname: textFor('Last name', NAME_MAX, 'Obi'),
   accountName: textFor('Name of the account', NAME_MAX, 'OBI ADA'),
@@ -62,7 +66,7 @@ const person = z.strictObject({
   accountNumber: text(NAME_MAX)
     .pipe(z.string().regex(ACCOUNT_NUMBER, 'must be 6 to 34 of A-Z and 0-9'))
     .meta({ pattern: ACCOUNT_NUMBER.source, description: 'Account number or IBAN', example: '0123456789' }),
-  reference: textFor('Anything that you want to find with the person', NAME_MAX, 'branch 12').optional(),
+  reference: textFor('Free text', NAME_MAX, 'branch 12').optional(),
 });
 
 /** Only the frame: a person who is not valid is a failure of the batch, and the others go on. */

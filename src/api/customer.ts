@@ -33,14 +33,10 @@ export const updateBody = z.strictObject({
       accountName: textFor('Name of the account', NAME_MAX, 'OBI ADA').optional(),
       address: textFor('Postal address', DESCRIPTION_MAX, '12 Marina, Lagos').optional(),
       phone: textFor('Telephone number', NAME_MAX, '+234 800 000 0000').optional(),
-      displayPicture: textFor(
-        'Address of a picture',
-        PICTURE_MAX,
-        'https://bank.example.com/a.png',
-      ).optional(),
+      displayPicture: textFor('URL of a picture', PICTURE_MAX, 'https://bank.example.com/a.png').optional(),
     })
     .refine((update) => Object.keys(update).length > 0, 'must have at least one field')
-    .meta({ minProperties: 1, description: 'What is to change' }),
+    .meta({ minProperties: 1, description: 'The fields to change' }),
 });
 
 export const oneCustomer = z
@@ -69,7 +65,7 @@ export async function changeCustomer({
 
 export const customersQuery = z.strictObject({
   // An e-mail address is the longest that is searched for.
-  search: textFor('What to look for', EMAIL_MAX, 'ada obi').optional(),
+  search: textFor('Text to search for', EMAIL_MAX, 'ada obi').optional(),
   ...pagination(Object.keys(CUSTOMER_SORTS) as [keyof typeof CUSTOMER_SORTS]),
 });
 

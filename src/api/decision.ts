@@ -40,12 +40,19 @@ export async function listCustomerDecisions({
 export const decisionPath = z.strictObject({ id: id('agreement') });
 
 // As the list shows them, so that what was read can be sent back.
-const limit = amount.nullable().meta({ description: '`null` or left out for no limit' }).optional();
+const limit = (example: number) =>
+  amount
+    .nullable()
+    .meta({ description: 'In major units; `null`, or left out, for no limit', example })
+    .optional();
 
 export const decisionBody = z.strictObject({
-  customerDecision: z.enum(DECISIONS),
-  spendingLimits: z.strictObject({ daily: limit, monthly: limit }).optional(),
-  blockMerchant: z.boolean().optional(),
+  customerDecision: z.enum(DECISIONS).meta({ description: 'The customer’s decision' }),
+  spendingLimits: z
+    .strictObject({ daily: limit(10_000), monthly: limit(50_000) })
+    .meta({ description: 'The most that the merchant may charge per calendar day and month' })
+    .optional(),
+  blockMerchant: z.boolean().meta({ description: 'Whether the customer blocks the merchant' }).optional(),
 });
 
 export async function updateCustomerDecision({

@@ -31,7 +31,7 @@ export const enrolBody = z.strictObject({
     )
     .meta({
       minLength: FINGERPRINT_MIN,
-      description: 'What you recognise the device by, such as a digest',
+      description: 'What you recognise the device by, for example a hash of its properties',
       example: 'b5bb9d8014a0f9b1d61e21e796d78dccdf1352f23cd32812f4850b878ae4944c',
     }),
 });
@@ -56,7 +56,7 @@ export async function enrol({
 const deviceId = z
   .string()
   .regex(/^dev_[A-Za-z0-9_-]{26,200}$/, 'must be a device id, as enrolling gave it')
-  .meta({ description: 'The device, as you alone know it', example: EXAMPLE_DEVICE_ID });
+  .meta({ description: 'The `deviceId` that you got from `POST /v1/devices`', example: EXAMPLE_DEVICE_ID });
 
 export const linkBody = z.strictObject({ customerId: id('customer'), phrase, deviceId });
 
@@ -115,7 +115,7 @@ export async function lookUp({
 
 export const devicesQuery = z.strictObject({
   // Room for a whole device id.
-  search: textFor('What to look for', EMAIL_MAX, 'amber-river').optional(),
+  search: textFor('Text to search for', EMAIL_MAX, 'amber-river').optional(),
   ...pagination(Object.keys(DEVICE_SORTS) as [keyof typeof DEVICE_SORTS]),
 });
 

@@ -8,7 +8,9 @@ import { invalidRequest } from './validation';
 /** All that was announced to the caller, in an order in which nothing appears later before what was seen. */
 
 export const feedQuery = z.strictObject({
-  after: id('event').meta({ description: 'The last `eventId` that you have seen' }).optional(),
+  after: id('event')
+    .meta({ description: 'The last `eventId` that you have handled; the list begins after it' })
+    .optional(),
   limit: pageSize,
 });
 

@@ -98,7 +98,8 @@ export const metadata = z
   .refine((value) => Object.keys(value).length <= 50, 'must have at most 50 names')
   .meta({
     maxProperties: 50,
-    description: 'Your own notes, free-form: at most 50 names of 40 characters, with simple values',
+    description:
+      'Free-form data of your own: at most 50 names of 40 characters, with text, numbers or booleans',
     example: { branch: 'Ikeja' },
   });
 
@@ -138,7 +139,7 @@ const wholeNumber = (min: number, max: number, byDefault: number, description: s
     .meta({ wire: { type: 'integer', minimum: min, maximum: max, default: byDefault }, description });
 
 /** How many things one answer of a list holds. */
-export const pageSize = wholeNumber(1, 100, 20, 'How many entries one answer holds at most');
+export const pageSize = wholeNumber(1, 100, 20, 'Entries per page');
 
 /** Far more pages than anybody turns; an offset beyond it would only make Postgres count. */
 const PAGE_MAX = 100_000;
@@ -148,13 +149,16 @@ const PAGE_MAX = 100_000;
  * default) and `sortOrder`.
  */
 export const pagination = <Field extends string>(sortable: readonly [Field, ...Field[]]) => ({
-  page: wholeNumber(1, PAGE_MAX, 1, 'Which page of the list, from 1'),
+  page: wholeNumber(1, PAGE_MAX, 1, 'Page number, from 1'),
   limit: pageSize,
   sortBy: z
     .enum(sortable)
     .default(() => sortable[0])
-    .meta({ description: 'What the list is sorted by' }),
-  sortOrder: z.enum(['asc', 'desc']).default('desc').meta({ description: 'Which end comes first' }),
+    .meta({ description: 'Field to sort by' }),
+  sortOrder: z
+    .enum(['asc', 'desc'])
+    .default('desc')
+    .meta({ description: 'Sort order: ascending or descending' }),
 });
 
 /** Most identifiers in one call: the bank shows each to a person, and one transaction holds them all. */
@@ -162,7 +166,8 @@ export const BATCH_MAX = 100;
 
 /** A paymentID. One that is longer than any of ours is unknown like any other, so no length is asked for. */
 export const paymentId = text(Infinity).meta({
-  description: 'The agreement with a customer, as `billing.intent.response` gave it',
+  description:
+    'Identifies your agreement with a customer; you got it with the webhook `billing.intent.response`',
   example: EXAMPLE_PAYMENT_ID,
 });
 
@@ -171,20 +176,24 @@ export const BANK_TRANSACTION_ID_MAX = 100;
 
 /** A lookupID as somebody typed it; how it is read is the domain's business. */
 export const phrase = text(NAME_MAX).meta({
-  description: 'A customer’s `lookupID`, also called phrase; case and blanks in place of `-` do not matter',
+  description:
+    'A customer’s `lookupID`, also called phrase. Upper and lower case, and spaces instead of `-`, do not matter',
   example: EXAMPLE_PHRASE,
 });
 
 export const currency = (config: Config) =>
   z
     .enum(config.ACCEPTED_CURRENCIES as [string, ...string[]])
-    .meta({ description: 'ISO 4217 code of a currency that this network takes' });
+    .meta({ description: 'ISO 4217 code of a currency that the network accepts' });
 
 /** Major units of a currency; `withAmount` judges how the two go together. */
 export const amount = z
   .number()
   .positive()
-  .meta({ description: 'In major units, with at most the decimals of its currency', example: 1500 });
+  .meta({
+    description: 'Amount in major units (naira, not kobo), with at most as many decimals as the currency has',
+    example: 1500,
+  });
 
 /** The same where the currency is one of those that can be charged in, none of which takes more. */
 export const amountIn = ({ ACCEPTED_CURRENCIES: codes }: Config) =>

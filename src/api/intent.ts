@@ -21,10 +21,10 @@ export const intentBody = (config: Config) =>
   z.strictObject({
     lookupIDs: list(phrase, BATCH_MAX, normalizePhrase),
     currency: currency(config),
-    description: textFor('What will be billed, for the customer to read', DESCRIPTION_MAX, 'Gold plan'),
+    description: textFor('What will be billed; shown to the customer', DESCRIPTION_MAX, 'Gold plan'),
     intentSettings: z
       .strictObject({
-        dueDate: instant.meta({ description: 'When you mean to bill first' }).optional(),
+        dueDate: instant.meta({ description: 'When you intend to bill first' }).optional(),
       })
       .optional(),
   });
@@ -83,11 +83,12 @@ export async function sendIntents({
   });
 }
 
-const limit = z
-  .number()
-  .positive()
-  .meta({ description: 'In major units of the intent’s currency; left out for no limit', example: 50_000 })
-  .optional();
+const limit = (example: number) =>
+  z
+    .number()
+    .positive()
+    .meta({ description: 'In major units of the intent’s currency; leave it out for no limit', example })
+    .optional();
 
 export const intentResponseBody = z.strictObject({
   customerId: id('customer'),
@@ -95,15 +96,12 @@ export const intentResponseBody = z.strictObject({
   lookupID: phrase,
   customerDecision: z
     .enum(['approve_once', 'approve_recurring', 'deny', 'suspended'])
-    .meta({ description: 'What the customer says', example: 'approve_recurring' }),
+    .meta({ description: 'The customer’s decision', example: 'approve_recurring' }),
   spendingLimits: z
-    .strictObject({ daily: limit, monthly: limit })
-    .meta({ description: 'Most that the merchant may charge in a day and a month' })
+    .strictObject({ daily: limit(10_000), monthly: limit(50_000) })
+    .meta({ description: 'The most that the merchant may charge per calendar day and month' })
     .optional(),
-  blockMerchant: z
-    .boolean()
-    .meta({ description: 'The customer wants nothing of this merchant any more' })
-    .optional(),
+  blockMerchant: z.boolean().meta({ description: 'Whether the customer blocks the merchant' }).optional(),
 });
 
 export async function respondToIntent({

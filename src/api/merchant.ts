@@ -21,14 +21,18 @@ export const merchantsBody = (config: Config) =>
     merchants: z
       .array(
         z.strictObject({
-          name: textFor('As customers know it', NAME_MAX, 'Palm Grocers'),
+          name: textFor('Name shown to customers', NAME_MAX, 'Palm Grocers'),
           email,
           website: webUrl(['https', 'http']).optional(),
           icon: webUrl(['https', 'http'])
-            .meta({ description: 'Address of a picture, for customers to see' })
+            .meta({ description: 'URL of a picture, shown to customers' })
             .optional(),
           webhookUrl: webhookUrl(config).optional(),
-          clientRef: textFor('Your own name for it, unique among your merchants', NAME_MAX, 'shop-17'),
+          clientRef: textFor(
+            'Your own reference for the merchant, unique among your merchants',
+            NAME_MAX,
+            'shop-17',
+          ),
         }),
       )
       .min(1)

@@ -29,16 +29,23 @@ export function cancelRecurring(call: Action): Promise<Reply> {
 export const scheduleChange = z
   .strictObject({
     // Its decimals are those of the schedule's currency.
-    amount: amount.meta({ description: 'Of each charge, in the schedule’s currency' }).optional(),
-    endDate: instant.nullable().meta({ description: 'After it nothing falls due' }).optional(),
+    amount: amount
+      .meta({ description: 'Amount of each charge in major units of the schedule’s currency' })
+      .optional(),
+    endDate: instant.nullable().meta({ description: 'Last moment at which a charge can be due' }).optional(),
     maxBillings: z
       .int()
       .min(1)
       .max(MAX_BILLINGS)
       .nullable()
-      .meta({ description: 'Ends after so many charges', example: 12 })
+      .meta({
+        description: 'The schedule is completed after this many billings, successful or failed',
+        example: 12,
+      })
       .optional(),
-    description: textFor('What is billed', DESCRIPTION_MAX, 'Gold plan').nullable().optional(),
+    description: textFor('What is billed; shown to the customer', DESCRIPTION_MAX, 'Gold plan')
+      .nullable()
+      .optional(),
     metadata: metadata.optional(),
   })
   .refine((change) => Object.keys(change).length > 0, 'must name at least one field to change')

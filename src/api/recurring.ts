@@ -60,22 +60,31 @@ export const scheduleBody = (config: Config) =>
         frequency: z.enum(FREQUENCIES).meta({ description: 'The unit of `interval`', example: 'monthly' }),
         interval: z.int().min(1).default(1).meta({
           maximum: 1095,
-          description: 'Every so many units; three years at most: 1095, 156, 36 or 3',
+          description:
+            'Number of `frequency` units between charges; at most three years: 1095 days, 156 weeks, 36 months or 3 years',
         }),
         startDate: instant
-          .meta({ description: 'When the first charge falls due; now if left out' })
+          .meta({
+            description: 'Due date of the first charge, at most 5 minutes in the past; now if left out',
+          })
           .optional(),
         endDate: instant
-          .meta({ description: 'After it nothing falls due', example: '2027-03-01T09:00:00+01:00' })
+          .meta({
+            description: 'Last moment at which a charge can be due',
+            example: '2027-03-01T09:00:00+01:00',
+          })
           .optional(),
         maxBillings: z
           .int()
           .min(1)
           .max(MAX_BILLINGS)
-          .meta({ description: 'Ends after so many charges', example: 12 })
+          .meta({
+            description: 'The schedule is completed after this many billings, successful or failed',
+            example: 12,
+          })
           .optional(),
         description: textFor(
-          'What is billed, for the customer to read',
+          'What is billed; shown to the customer',
           DESCRIPTION_MAX,
           'Gold plan',
         ).optional(),

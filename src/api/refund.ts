@@ -26,9 +26,13 @@ import type { Call } from './route';
 /** Refunds: a merchant sends money back, and the bank says when it has arrived. */
 
 export const refundBody = z.strictObject({
-  reference: textFor('Of the charge', NAME_MAX, EXAMPLE_REFERENCE),
-  amount: amount.meta({ description: 'In major units; all that is left if left out' }).optional(),
-  reason: textFor('Why, for the bank to read', DESCRIPTION_MAX, 'Wrong size').optional(),
+  reference: textFor('Reference of the charge', NAME_MAX, EXAMPLE_REFERENCE),
+  amount: amount
+    .meta({
+      description: 'Amount to refund, in major units; if left out, all that has not been refunded yet',
+    })
+    .optional(),
+  reason: textFor('Reason for the refund; shown to the bank', DESCRIPTION_MAX, 'Wrong size').optional(),
 });
 
 export async function startRefund({
@@ -63,13 +67,15 @@ export async function startRefund({
 export const refundResponseBody = z
   .strictObject({
     refundId: id('refund'),
-    action: z.enum(['completed', 'rejected']).meta({ description: 'Whether the customer has the money' }),
+    action: z
+      .enum(['completed', 'rejected'])
+      .meta({ description: '`completed` if the customer has received the money' }),
     bankTransactionId: textFor(
-      'Your own id of the transfer',
+      'Your identifier of the transfer, a different one for each transaction',
       BANK_TRANSACTION_ID_MAX,
       'FT26081XK9',
     ).optional(),
-    reason: textFor('Why it was rejected', NAME_MAX, 'account closed').optional(),
+    reason: textFor('Why the refund is rejected', NAME_MAX, 'account closed').optional(),
   })
   .refine(({ action, bankTransactionId }) => action === 'completed' || bankTransactionId === undefined, {
     path: ['bankTransactionId'],

@@ -12,10 +12,13 @@ import { invalidRequest } from './validation';
 
 export const advanceBody = z.strictObject({
   by: z.string().meta({
-    description: 'How far: an ISO 8601 duration of at most ten years, such as `P1M` or `PT36H`',
+    description: 'By how much: an ISO 8601 duration of at most ten years, such as `P1M` or `PT36H`',
     example: 'P1M',
   }),
-  jump: z.boolean().default(false).meta({ description: 'Move at once, as after an outage' }),
+  jump: z
+    .boolean()
+    .default(false)
+    .meta({ description: 'Move the clock at once, as if the service had been down meanwhile' }),
 });
 
 /** Answers write years with four digits; a clock moved beyond them could not be told any more. */

@@ -19,19 +19,22 @@ import type { Call } from './route';
 /** The history of money, for each party its own. */
 
 export const historyQuery = z.strictObject({
-  from: instant.meta({ description: 'Only those made at this moment or later' }).optional(),
+  from: instant.meta({ description: 'Only transactions created at this time or later' }).optional(),
   to: instant
-    .meta({ description: 'Only those made before this moment', example: '2026-04-01T00:00:00+01:00' })
+    .meta({ description: 'Only transactions created before this time', example: '2026-04-01T00:00:00+01:00' })
     .optional(),
   status: z
     .enum(['pending', 'successful', 'declined', 'completed', 'rejected'])
-    .meta({ description: 'Only those with this status' })
+    .meta({ description: 'Only transactions with this status' })
     .optional(),
-  type: z.enum(['charge', 'refund']).meta({ description: 'Only those of this type' }).optional(),
+  type: z.enum(['charge', 'refund']).meta({ description: 'Only transactions of this type' }).optional(),
   customerId: idFilter('customer').optional(),
   merchantId: idFilter('merchant').optional(),
-  reference: textFor('Only the one with this reference', NAME_MAX, EXAMPLE_REFERENCE).optional(),
-  format: z.enum(['json', 'csv']).meta({ description: 'Comes before `Accept`' }).optional(),
+  reference: textFor('Only the transaction with this reference', NAME_MAX, EXAMPLE_REFERENCE).optional(),
+  format: z
+    .enum(['json', 'csv'])
+    .meta({ description: 'Format of the answer; takes precedence over the header `Accept`' })
+    .optional(),
   ...pagination(Object.keys(TRANSACTION_SORTS) as ['createdAt', 'amount']),
 });
 
@@ -81,7 +84,7 @@ async function* csvPages(pages: AsyncIterable<TransactionRecord[]>, role: Role) 
 }
 
 export const detailsQuery = z.strictObject({
-  reference: textFor('Of a charge or a refund', NAME_MAX, EXAMPLE_REFERENCE),
+  reference: textFor('Reference of a charge or a refund', NAME_MAX, EXAMPLE_REFERENCE),
 });
 
 export async function showTransaction({

@@ -17,13 +17,15 @@ import type { Call } from './route';
 
 export const webhookUrl = (config: Config) =>
   webUrl(config.ALLOW_PRIVATE_WEBHOOKS ? ['https', 'http'] : ['https']).meta({
-    description: 'Where webhooks go',
+    description: 'The URL that webhooks are sent to',
     example: 'https://shop.example.com/webhooks',
   });
 
 export const endpointBody = (config: Config) =>
   z.strictObject({
-    url: webhookUrl(config).nullable().meta({ description: 'Where webhooks go; `null` for no more' }),
+    url: webhookUrl(config)
+      .nullable()
+      .meta({ description: 'The URL that webhooks are sent to; `null` for none' }),
   });
 
 export async function showEndpoint({ caller, deps }: Call<undefined, unknown, unknown>): Promise<Answer> {

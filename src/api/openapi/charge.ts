@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { EXAMPLE_PAYMENT_ID } from './example';
 import type { Operation } from './operation';
 import {
   currencyCode,
@@ -16,12 +17,12 @@ import {
 
 const status = z
   .enum(['pending', 'successful', 'declined'])
-  .meta({ description: 'Of the charge', example: 'successful' });
+  .meta({ description: 'Status of the charge', example: 'successful' });
 
 const biller = z.union([shownId('merchant'), shownId('bank')]);
 
 const echoed = {
-  phrase: words('The identifier as you sent it', 'amber-river-stone-lamp-42'),
+  phrase: words('The `paymentID` or `lookupID` that was billed, as you sent it', EXAMPLE_PAYMENT_ID),
   entityId: biller.meta({ description: 'You' }),
 };
 const refusedItems = z.array(refusedItem(echoed));
@@ -29,54 +30,56 @@ const refusedItems = z.array(refusedItem(echoed));
 const billingRequest = z
   .strictObject({
     billingRequestId: shownId('billingRequest'),
-    batchId: shownId('batch', 'The request that it came in'),
+    batchId: shownId('batch', 'The API request that created it; of its own for a scheduled charge'),
     transactionId: shownId('transaction'),
     reference,
     status,
     declineReason,
-    amount: money('What is charged'),
+    amount: money('The amount charged'),
     currency: currencyCode,
-    description: words('As the merchant wrote it', 'Shoes'),
+    description: words('Text shown to the customer', 'Shoes'),
     approvalRequired: z
       .boolean()
-      .meta({ description: 'Whether the customer must approve this very charge', example: true }),
+      .meta({ description: 'Whether the customer must approve this charge', example: true }),
     customerId: shownId('customer'),
-    entityId: biller.meta({ description: 'Who charges: the merchant, or the payee’s bank' }),
+    entityId: biller.meta({ description: 'The merchant that bills, or the payee’s bank' }),
     bankId: shownId('bank'),
     payee: z
       .strictObject({ bankId: shownId('bank'), lookupID })
       .optional()
-      .meta({ description: 'Who is paid, of a payment between customers' }),
+      .meta({ description: 'The customer who is paid; only for a payment between customers', examples: [] }),
     paymentID: paymentID.optional(),
-    lookupID: lookupID.optional(),
+    lookupID: lookupID
+      .optional()
+      .meta({ description: 'Instead of `paymentID`, for a one-time payment', examples: [] }),
     scheduleId: shownId('schedule')
       .nullable()
-      .meta({ description: 'The schedule that made it', example: null }),
+      .meta({ description: 'The recurring schedule that it belongs to; `null` if none', example: null }),
     bankTransactionId: z.string().nullable().optional().meta({
-      description: 'The bank’s own id of the debit; shown to the bank alone',
+      description: 'The bank’s identifier of the debit; shown only to the bank',
       example: 'FT26081XK2',
     }),
-    expiresAt: moment('When silence becomes a refusal'),
-    createdAt: moment('When it was made'),
-    closedAt: moment('When it was answered or ended').nullable(),
+    expiresAt: moment('When the charge is declined if it has not been answered', '2026-03-02T08:15:00.000Z'),
+    createdAt: moment('When it was created'),
+    closedAt: moment('When it was answered or closed', '2026-03-02T08:05:00.000Z').nullable(),
   })
   .meta({ id: 'BillingRequest' });
 
 const outcome = z.strictObject({
   billingRequestId: shownId('billingRequest'),
-  status: z.enum(['successful', 'declined']).meta({ description: 'How the charge has ended' }),
+  status: z.enum(['successful', 'declined']).meta({ description: 'Final status of the charge' }),
 });
 
 export const CHARGES = {
   'POST /v1/customer/bill': {
     id: 'billCustomers',
-    tag: 'Charges',
+    tag: 'Billing',
     summary: 'Bill customers',
     description:
-      'Charges the same amount to each customer: by `paymentIDs` under an agreement, or by `lookupIDs` once, which each customer approves. Answers per item: look at each, not only at the status. How a charge ends comes by the webhook `billing.response`. **Send an `Idempotency-Key`**, or a repeat charges again.\n\nA bank bills for a customer of its own, the `payee`: the other form of the body. It hears of money to be credited by `billing.credit`, and of a refusal by `billing.response`.',
+      'Charges the same amount to each customer: with `paymentIDs` under existing agreements, or with `lookupIDs` as a one-time payment that each customer must approve. The answer has one item per identifier: check the `statusCode` of each, not only the HTTP status. An accepted charge is `pending`; its result arrives by the webhook `billing.response`. **Send an `Idempotency-Key`**: without one, repeating the request charges again.\n\nA bank uses the second form of the body, with `payee`, for a payment from other customers to a customer of its own. When such a payment succeeds the bank receives the webhook `billing.credit`; when it is declined, `billing.response`.',
     answers: {
       201: {
-        description: 'At least one was accepted',
+        description: 'At least one charge was accepted',
         items: decidedItem(
           201,
           { billingRequestId: shownId('billingRequest'), reference, status: z.literal('pending') },
@@ -86,42 +89,44 @@ export const CHARGES = {
     },
     refusals: {
       400: {
-        description: 'None was accepted: the agreement bills in another currency, or payer and payee are one',
+        description:
+          'No charge was accepted: the agreement is in another currency, or payer and payee are the same customer',
         data: refusedItems,
       },
       403: {
-        description: 'None was accepted: not approved, blocked, or a spending limit is reached',
+        description:
+          'No charge was accepted: the customer has not approved billing or has blocked you, or a spending limit is reached',
         data: refusedItems,
       },
       404: {
         description:
-          'None was accepted: nobody has such an identifier; or the `payee` is no customer of yours',
+          'No charge was accepted: there is no such `paymentID` or `lookupID`; or the `payee` is not your customer',
         data: refusedItems,
       },
     },
   },
   'POST /v1/billing/bank-response': {
     id: 'answerBillingRequest',
-    tag: 'Charges',
-    summary: 'Say what became of a charge',
+    tag: 'Billing',
+    summary: 'Answer a billing request',
     description:
-      'The bank’s answer to `billing.request`, in one of two forms: with `action`; or without, where `bankTransactionId` says that the customer was debited and `declineReason` that not. The same answer again is a 200 that changes nothing. **If you debited the customer and get a 409, reverse the debit.**',
+      'The bank’s answer to the webhook `billing.request`: whether the customer was debited. Either send `action` (an approval also needs `bankTransactionId`), or leave it out and send `bankTransactionId` to approve or `declineReason` to decline. Sending the same answer again changes nothing and is a 200. A different answer, or one that comes too late, is a 409 with the final status in `data.status`: **if you have debited the customer and get `declined`, reverse the debit.**',
     answers: { 200: { description: 'The charge is successful', data: outcome } },
     refusals: {
-      404: 'You were asked for no such charge',
+      404: 'You have no such billing request',
       409: {
         description:
-          'The charge has ended otherwise (`data.status`), or the `bankTransactionId` is that of another transaction',
+          'The charge was already closed with another result (`data.status`), or the `bankTransactionId` belongs to another transaction',
         data: outcome,
       },
     },
   },
   'GET /v1/billing/requests/:billingRequestId': {
     id: 'getBillingRequest',
-    tag: 'Charges',
-    summary: 'Look at a charge',
+    tag: 'Billing',
+    summary: 'Retrieve a billing request',
     description:
-      'For who made it and the bank that was asked. A charge under an agreement has its `paymentID`, another one the `lookupID`.',
+      'For the merchant (or payee’s bank) that billed, and for the payer’s bank. A charge under an agreement has a `paymentID`, a one-time payment a `lookupID`.',
     answers: { 200: { description: 'The charge is successful', data: billingRequest } },
   },
 } satisfies Record<string, Operation>;

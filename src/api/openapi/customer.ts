@@ -5,26 +5,27 @@ import { lookupID, moment, pageOf, shownId, words } from './parts';
 
 const optionalWords = (description: string) => z.string().nullable().meta({ description, example: null });
 
-const clientRef = words('Your own name for the person', 'core-000017');
+const clientRef = words('Your own reference for the customer', 'core-000017');
 
 const failure = z.strictObject({
   index: z.int().min(0).meta({ description: 'Place in the request, from 0', example: 1 }),
-  clientRef: clientRef.optional(),
-  reason: words('What is wrong with the person', 'email must be an e-mail address'),
+  clientRef: clientRef.optional().meta({ example: 'core-000018' }),
+  reason: words('Why the customer was not onboarded', 'email must be an e-mail address'),
 });
 
 const count = (description: string, example: number) => z.int().min(0).meta({ description, example });
 
-const status = z
-  .enum(['processing', 'completed'])
-  .meta({ description: '`processing` while a large batch is being onboarded', example: 'completed' });
+const status = z.enum(['processing', 'completed', 'failed']).meta({
+  description: '`processing` while a large batch is being onboarded; `failed` where it was abandoned',
+  example: 'completed',
+});
 
 const summary = z
   .strictObject({
-    total: count('People in the batch', 2),
+    total: count('Customers in the batch', 2),
     successful: count('Onboarded so far', 1),
-    failed: count('Not valid', 1),
-    duplicates: count('Known by account number or `clientRef`', 0),
+    failed: count('Refused because they are not valid', 1),
+    duplicates: count('Refused because the account number or the `clientRef` is already there', 0),
   })
   .meta({ id: 'BatchSummary' });
 
@@ -35,17 +36,20 @@ const smallBatch = z
     ...batchOutcome,
     customers: z
       .array(z.strictObject({ clientRef, customerId: shownId('customer'), lookupID }))
-      .meta({ description: 'Those who were onboarded' }),
-    failures: z.array(failure).meta({ description: 'Those who were not, duplicates among them' }),
+      .meta({ description: 'The customers that were onboarded' }),
+    failures: z.array(failure).meta({ description: 'The customers that were not, duplicates included' }),
   })
-  .meta({ id: 'SmallBatch', title: 'Up to 500 people' });
+  .meta({ id: 'SmallBatch', title: 'Up to 500 customers' });
 
 const fileOf = (name: string) =>
-  words('Path of the file', `/v1/bank/customers/batches/${exampleId('batch')}/${name}.csv`);
+  words(
+    'Path of the CSV file, below the address of this API',
+    `/v1/bank/customers/batches/${exampleId('batch')}/${name}.csv`,
+  );
 
 const largeBatch = z
   .strictObject({ ...batchOutcome, customersUrl: fileOf('customers'), failuresUrl: fileOf('failures') })
-  .meta({ id: 'LargeBatch', title: 'More than 500 people' });
+  .meta({ id: 'LargeBatch', title: 'More than 500 customers' });
 
 const customer = z
   .strictObject({
@@ -58,10 +62,10 @@ const customer = z
     accountName: words('Name of the account', 'OBI ADA'),
     email: words('E-mail address', 'ada.obi@example.com'),
     country: words('ISO 3166 alpha-2 code', 'NG'),
-    reference: optionalWords('Your reference, as onboarded'),
+    reference: optionalWords('Free text, as onboarded'),
     address: optionalWords('Postal address'),
     phone: optionalWords('Telephone number'),
-    displayPicture: optionalWords('Address of a picture'),
+    displayPicture: optionalWords('URL of a picture'),
     createdAt: moment('When the customer was onboarded'),
     updatedAt: moment('When it was last changed'),
   })
@@ -80,17 +84,25 @@ export const CUSTOMERS = {
     tag: 'Customers',
     summary: 'Onboard customers',
     description:
-      'Brings up to 10 000 people into the network, each with a `lookupID` to be found by. A person who is not valid, or is there already, is a failure of its own and the others go on: look at `failures`, not only at the status. More than 500 are onboarded after the answer, and `migration.completed` tells of the end.',
+      'Adds up to 10 000 of your customers to the network and gives each a `lookupID`. Each customer is decided on separately: one that is not valid, or a duplicate, is reported in `failures` and does not stop the others, so check `failures` and not only the status. Up to 500 customers are onboarded before the answer (201). A larger batch is accepted (202) and processed in the background; the webhook `migration.completed` reports its end.',
     answers: {
       201: { description: '1 of 2 customers onboarded', data: smallBatch },
-      202: { description: '1200 customers are being onboarded', data: largeBatch },
+      202: {
+        description: '1200 customers are being onboarded',
+        data: largeBatch,
+        example: {
+          status: 'processing',
+          summary: { total: 1200, successful: 0, failed: 0, duplicates: 0 },
+        },
+      },
     },
   },
   'GET /v1/bank/customers/batches/:batchId': {
     id: 'getBatch',
     tag: 'Customers',
-    summary: 'Look at a batch',
-    description: 'Any batch of yours, at any time; `summary` counts what has been done so far.',
+    summary: 'Retrieve a batch',
+    description:
+      'The state of one of your batches. While it is processed, `summary` counts what has been done so far.',
     answers: {
       200: { description: '1 of 2 customers onboarded', data: z.union([smallBatch, largeBatch]) },
     },
@@ -99,14 +111,16 @@ export const CUSTOMERS = {
     id: 'downloadBatchCustomers',
     tag: 'Customers',
     summary: 'Download the customers of a batch',
-    description: 'Columns `clientRef`, `customerId`, `lookupID`. Of a batch in hand, what is done yet.',
+    description:
+      'CSV with the columns `clientRef`, `customerId` and `lookupID`. While the batch is processed, the file has what has been done so far.',
     answers: { 200: { description: 'The file', csv: 'only' } },
   },
   'GET /v1/bank/customers/batches/:batchId/failures.csv': {
     id: 'downloadBatchFailures',
     tag: 'Customers',
     summary: 'Download the failures of a batch',
-    description: 'Columns `index`, `clientRef`, `reason`. Of a batch in hand, what is done yet.',
+    description:
+      'CSV with the columns `index` (from 0), `clientRef` and `reason`. While the batch is processed, the file has what has been done so far.',
     answers: { 200: { description: 'The file', csv: 'only' } },
   },
   'GET /v1/bank/customers': {
@@ -114,28 +128,28 @@ export const CUSTOMERS = {
     tag: 'Customers',
     summary: 'List your customers',
     description:
-      'What you have told us of your customers, except account numbers: these never leave again. `search` takes words that are all part of the names, or a whole e-mail address, `clientRef` or `lookupID`; in any case.',
+      'Your customers as you have described them. Account numbers are never returned. `search` finds customers whose names contain every given word, or whose e-mail address, `clientRef` or `lookupID` is exactly the given text. Upper and lower case do not matter.',
     answers: { 200: { description: '1 customer', data: pageOf('customers', customer) } },
   },
   'PATCH /v1/bank/customer': {
     id: 'updateCustomer',
     tag: 'Customers',
-    summary: 'Change a customer',
+    summary: 'Update a customer',
     description:
-      'Changes the fields that are named; none can be emptied. The customer is named by exactly one of `customerId` and `lookupID`.',
+      'Changes the given fields and leaves the others as they are. A field cannot be emptied. Name the customer by exactly one of the query parameters `customerId` and `lookupID`.',
     answers: { 200: { description: 'The customer is changed', data: z.strictObject({}) } },
     refusals: { 404: 'You have no such customer' },
   },
   'GET /v1/customer/banks': {
     id: 'findBanks',
     tag: 'Customers',
-    summary: 'Find the banks of an e-mail address',
+    summary: 'Find a customer’s banks by e-mail address',
     description:
-      'The banks at which somebody with this address can be billed, each with the `lookupID` to do so. An address that nobody has gives an empty list.',
+      'The banks at which a customer with this e-mail address can be billed, each with the customer’s `lookupID` there. The list is empty when no bank has such a customer.',
     answers: {
       200: {
         description: 'Banks found',
-        data: z.strictObject({ banks: z.array(bank).meta({ description: 'In order of onboarding' }) }),
+        data: z.strictObject({ banks: z.array(bank).meta({ description: 'Oldest customer first' }) }),
       },
     },
   },

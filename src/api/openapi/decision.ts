@@ -2,24 +2,30 @@ import { z } from 'zod';
 import type { Operation } from './operation';
 import { currencyCode, lookupID, moment, pageOf, shownId, words } from './parts';
 
-const limit = (span: string) =>
+const limit = (span: string, example: number) =>
   z
     .number()
     .positive()
     .nullable()
-    .meta({ description: `Most that may be spent in a ${span}; \`null\` for no limit`, example: 50_000 });
+    .meta({
+      description: `The most that the merchant may charge in a ${span}; \`null\` for no limit`,
+      example,
+    });
 
-const spent = (span: string) =>
+const spent = (span: string, example: number) =>
   z
     .number()
     .min(0)
-    .meta({ description: `Pending and settled in this ${span}`, example: 1500.5 });
+    .meta({
+      description: `Charged by the merchant in the current ${span}, pending charges included`,
+      example,
+    });
 
 export const customerDecision = z
   .enum(['pending', 'approve_once', 'approve_recurring', 'deny', 'suspended'])
   .meta({
     description:
-      '`approve_once`: each charge needs a yes; `approve_recurring`: charges pass by themselves; `pending`: not yet answered',
+      '`approve_once`: the customer must approve each charge; `approve_recurring`: charges need no further approval; `deny`: no charges; `suspended`: no charges for now; `pending`: the customer has not yet answered',
     example: 'approve_recurring',
   });
 
@@ -30,11 +36,9 @@ const decision = z
     lookupID,
     merchant: z.strictObject({ id: shownId('merchant'), name: words('Name', 'Palm Grocers') }),
     customerDecision,
-    spendingLimits: z.strictObject({ daily: limit('day'), monthly: limit('month') }),
-    spent: z.strictObject({ daily: spent('day'), monthly: spent('month') }),
-    blockMerchant: z
-      .boolean()
-      .meta({ description: 'Whether the customer wants nothing of the merchant any more' }),
+    spendingLimits: z.strictObject({ daily: limit('day', 10_000), monthly: limit('month', 50_000) }),
+    spent: z.strictObject({ daily: spent('day', 1500.5), monthly: spent('month', 6001) }),
+    blockMerchant: z.boolean().meta({ description: 'Whether the customer has blocked the merchant' }),
     currency: currencyCode,
     createdAt: moment('When the merchant first asked'),
     updatedAt: moment('When the decision last changed'),
@@ -44,24 +48,26 @@ const decision = z
 export const DECISIONS = {
   'GET /v1/bank/customer-decisions': {
     id: 'listDecisions',
-    tag: 'Decisions',
-    summary: 'List what your customers allow',
-    description: 'One entry per customer and merchant, with what is spent by the network’s calendar.',
+    tag: 'Customer decisions',
+    summary: 'List customer decisions',
+    description:
+      'What your customers have decided about merchants: one entry per customer and merchant. `spent` counts by calendar days and months in the network’s time zone.',
     answers: { 200: { description: '1 decision', data: pageOf('decisions', decision) } },
   },
   'PUT /v1/bank/customer-decisions/:id': {
     id: 'changeDecision',
-    tag: 'Decisions',
-    summary: 'Change what a customer allows',
+    tag: 'Customer decisions',
+    summary: 'Update a customer decision',
     description:
-      'Holds from the next charge on. `spendingLimits` replaces both limits; without it they stay. `suspended` and `approve_once` suspend the schedules under the decision, `deny` cancels them, `approve_recurring` resumes what a decision had suspended. The merchant is told by `decision.updated`, never of limits.',
+      'Records that the customer has changed a decision; it applies from the next charge on. `spendingLimits` replaces both limits; if it is left out, they stay. `blockMerchant` `true` means `deny`, and refuses every later intent and charge of the merchant. Recurring schedules of the customer with this merchant follow the decision: `suspended` and `approve_once` suspend them, `deny` cancels them, and `approve_recurring` resumes those that an earlier decision had suspended. The merchant receives the webhook `decision.updated`, which does not show limits.',
     answers: {
       200: { description: 'The decision is approve_recurring from the next charge on', data: decision },
     },
     refusals: {
       403: 'The merchant is not trusted, so it cannot have a standing approval',
       409: {
-        description: 'The merchant’s first intent is open: answer that',
+        description:
+          'The merchant’s first intent for this customer is still open: answer it with `POST /v1/billing/intent-response`',
         data: z.strictObject({ status: customerDecision, intentId: shownId('intent') }),
       },
     },

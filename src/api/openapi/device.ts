@@ -7,7 +7,7 @@ const deviceId = z
   .string()
   .regex(/^dev_[A-Za-z0-9_-]{26,200}$/)
   .meta({
-    description: 'The device, as you alone know it',
+    description: 'The device’s identifier. Each bank and merchant has its own for the same device',
     example: EXAMPLE_DEVICE_ID,
   });
 
@@ -28,7 +28,7 @@ export const DEVICES = {
     tag: 'Devices',
     summary: 'Enrol a device',
     description:
-      'Makes a `deviceId` of whatever you recognise the device by. It is yours alone: the same fingerprint gives you the same id for good, and everybody else another one.',
+      'Returns a `deviceId` for a fingerprint, which is whatever you recognise the device by. The same fingerprint always gives you the same `deviceId`, and gives every other bank or merchant a different one for the same device. The fingerprint itself is not stored.',
     answers: {
       200: { description: 'You have enrolled this device before', data: enrolled },
       201: { description: 'The device is enrolled', data: enrolled },
@@ -39,10 +39,10 @@ export const DEVICES = {
     tag: 'Devices',
     summary: 'Link a device to a customer',
     description:
-      'From then on merchants recognise the customer by the device. A device has one customer at a time; linking it to its own customer again changes nothing.',
+      'Lets merchants recognise your customer by the device. A device is linked to at most one customer; linking it again to the same customer changes nothing.',
     answers: { 200: { description: 'The device is linked' } },
     refusals: {
-      404: 'You have no such device, or no such customer with this phrase',
+      404: 'You have not enrolled this device, or have no such customer with this phrase',
       409: 'The device is linked to another customer',
     },
   },
@@ -50,23 +50,24 @@ export const DEVICES = {
     id: 'unlinkDevice',
     tag: 'Devices',
     summary: 'Unlink a device',
-    description: 'Ends the link between a device and a customer of yours.',
+    description: 'Removes the link between a device and your customer.',
     answers: { 200: { description: 'The device is not linked any more' } },
-    refusals: { 404: 'No such device is linked to such a customer of yours' },
+    refusals: { 404: 'The device is not linked to this customer, or you have no such customer' },
   },
   'GET /v1/bank/devices/list': {
     id: 'listDevices',
     tag: 'Devices',
     summary: 'List linked devices',
     description:
-      'The devices that are linked to your customers. `search` takes a whole `deviceId`, or the beginning of a `customerId` or a `lookupID`.',
+      'The devices that are linked to your customers. `search` takes a whole `deviceId`, or the beginning of a `customerId` or `phrase`.',
     answers: { 200: { description: '1 device', data: pageOf('devices', linked) } },
   },
   'POST /v1/customer/device/lookup': {
     id: 'lookUpDevice',
     tag: 'Devices',
-    summary: 'Find the customer of a device',
-    description: 'Whose device this is, by an id and a phrase to bill by; no name, no address.',
+    summary: 'Look up a customer by device',
+    description:
+      'The customer that the device is linked to, with the `phrase` (`lookupID`) to bill by. Names, addresses and accounts are never returned.',
     answers: {
       200: {
         description: 'The customer is found',
@@ -78,6 +79,6 @@ export const DEVICES = {
         }),
       },
     },
-    refusals: { 404: 'You have no such device, or it is linked to nobody' },
+    refusals: { 404: 'You have not enrolled this device, or it is not linked to a customer' },
   },
 } satisfies Record<string, Operation>;

@@ -23,7 +23,7 @@ import {
   type OpenApiResponse,
 } from './schema';
 
-import { webhookPaths } from './webhook';
+import { webhookPaths } from './webhook-frame';
 
 /** Builds the OpenAPI 3.1 document of the API from the table of its routes and what is said of each. */
 
@@ -144,7 +144,7 @@ function successOf(
   idempotent: boolean | undefined,
   schemas: Schemas,
 ): OpenApiResponse {
-  const { description, csv } = answer;
+  const { description, csv, example } = answer;
   const schema = 'items' in answer ? z.array(answer.items) : answerSchema(status, description, answer.data);
   return {
     description,
@@ -155,13 +155,23 @@ function successOf(
       ...(csv ? ['Content-Disposition'] : []),
     ),
     content: {
-      ...(csv !== 'only' && { 'application/json': schemas.media(schema, 'output') }),
+      ...(csv !== 'only' && { 'application/json': withData(schemas.media(schema, 'output'), example) }),
       ...(csv && {
         'text/csv': { schema: { type: 'string', description: 'RFC 4180 in UTF-8, with a header line' } },
       }),
     },
   };
 }
+
+/** The example with some fields of its `data` as the operation says. */
+function withData(media: { schema: JsonSchema; example: unknown }, data: object | undefined) {
+  if (data === undefined) return media;
+  const envelope = media.example as { data: object };
+  return { ...media, example: { ...envelope, data: { ...envelope.data, ...data } } };
+}
+
+const exampleOf = (reasons: readonly Refusal[]) =>
+  reasons.map((reason) => (typeof reason === 'string' ? undefined : reason.example)).find(Boolean);
 
 function refusalOf(
   status: RefusalStatus,
@@ -180,7 +190,12 @@ function refusalOf(
       ...(status === 429 || status === 503 || (status === 409 && idempotent) ? ['Retry-After'] : []),
       ...(idempotent && [403, 404, 409].includes(status) ? ['Idempotent-Replayed'] : []),
     ),
-    content: { 'application/json': schemas.media(refusalSchema(status, reasons), 'output') },
+    content: {
+      'application/json': withData(
+        schemas.media(refusalSchema(status, reasons), 'output'),
+        exampleOf(reasons),
+      ),
+    },
   };
 }
 

@@ -15,14 +15,14 @@ import {
 const INTENT_STATUSES = ['pending', 'approved', 'declined', 'superseded'] as const;
 
 const status = z.enum(INTENT_STATUSES).meta({
-  description: '`superseded` by a newer intent for the same customer',
+  description: '`superseded`: replaced by a newer intent of the same merchant for the same customer',
   example: 'approved',
 });
 
 const customerDecision = z
   .enum(['approve_once', 'approve_recurring', 'deny', 'suspended'])
   .nullable()
-  .meta({ description: 'What the customer said; `null` where nothing', example: 'approve_recurring' });
+  .meta({ description: 'The customer’s decision; `null` if there is none', example: 'approve_recurring' });
 
 /** What each item says of itself, however it was decided. */
 const echoed = {
@@ -33,13 +33,16 @@ const echoed = {
 const intent = z
   .strictObject({
     intentId: shownId('intent'),
-    batchId: shownId('batch', 'The request that it came in'),
+    batchId: shownId('batch', 'The API request that created it'),
     reference,
     status,
     reason: z
       .string()
       .nullable()
-      .meta({ description: 'Why it was declined: the decision, or `expired`', example: null }),
+      .meta({
+        description: 'Why it was declined: `denied`, `suspended`, `blocked` or `expired` (no answer in time)',
+        example: null,
+      }),
     customerDecision,
     currency: currencyCode,
     description: words('As the merchant wrote it', 'Gold plan'),
@@ -48,10 +51,10 @@ const intent = z
     entityId: shownId('merchant'),
     bankId: shownId('bank'),
     paymentID: paymentID.optional(),
-    dueDate: moment('When the merchant means to bill first').nullable(),
-    expiresAt: moment('When silence becomes a refusal'),
-    createdAt: moment('When it was sent'),
-    closedAt: moment('When it was answered or ended').nullable(),
+    dueDate: moment('When the merchant intends to bill first', '2026-03-05T08:00:00.000Z').nullable(),
+    expiresAt: moment('When the intent is declined if it has not been answered', '2026-03-03T08:00:00.000Z'),
+    createdAt: moment('When it was created'),
+    closedAt: moment('When it was answered or closed', '2026-03-02T08:05:00.000Z').nullable(),
   })
   .meta({ id: 'Intent' });
 
@@ -60,48 +63,51 @@ const outcome = z.strictObject({ intentId: shownId('intent'), status, customerDe
 export const INTENTS = {
   'POST /v1/billing/intent': {
     id: 'sendIntents',
-    tag: 'Intents',
-    summary: 'Ask customers for permission to bill',
+    tag: 'Billing intents',
+    summary: 'Send billing intents',
     description:
-      'Asks each customer, through the bank, and answers per item: look at each, not only at the status. The decision comes by the webhook `billing.intent.response`, with a `paymentID` when it is an approval. Silence counts as a refusal after a day. A new intent takes the place of an open one.',
+      'Asks customers, through their banks, for permission to bill them in future. The answer has one item per `lookupID`: check the `statusCode` of each, not only the HTTP status. Each customer’s decision arrives by the webhook `billing.intent.response`, with a `paymentID` when it is an approval. An intent that is not answered within the response window (24 hours by default) is declined. A new intent for the same customer replaces one that is still open; to change the terms of an agreement, send a new intent.',
     answers: {
       200: {
-        description: 'At least one was accepted',
+        description: 'At least one intent was accepted',
         items: decidedItem(200, { intentId: shownId('intent'), reference }, echoed),
       },
     },
     refusals: {
       403: {
-        description: 'None was accepted: all customers have blocked you',
+        description: 'No intent was accepted: the customers have blocked you',
         data: z.array(refusedItem(echoed)),
       },
       404: {
-        description: 'None was accepted: nobody has such a lookupID',
+        description: 'No intent was accepted: there is no customer with such a `lookupID`',
         data: z.array(refusedItem(echoed)),
       },
     },
   },
   'POST /v1/billing/intent-response': {
     id: 'answerIntent',
-    tag: 'Intents',
-    summary: 'Relay a customer’s decision',
+    tag: 'Billing intents',
+    summary: 'Answer a billing intent',
     description:
-      'The bank’s answer to `billing.intent`. The same answer again is a 200 that changes nothing. `spendingLimits` bound what the merchant may charge by day and month; `blockMerchant` is a denial of everything from this merchant.',
+      'The bank’s answer to the webhook `billing.intent`, with the customer’s decision. `spendingLimits` limits what the merchant may charge per calendar day and month. `blockMerchant` `true` means `deny`, and refuses every later intent and charge of this merchant. Sending the same answer again changes nothing and is a 200.',
     answers: { 200: { description: 'The intent is approved', data: outcome } },
     refusals: {
       403: {
         description: 'The merchant is not trusted, so it cannot have a standing approval',
         data: outcome.omit({ customerDecision: true }),
       },
-      404: 'This merchant never asked this customer',
-      409: { description: 'The intent has ended otherwise; `data.status` says how', data: outcome },
+      404: 'The merchant has never sent an intent for this customer, or you have no such customer',
+      409: {
+        description: 'The intent was already closed with another result, which is in `data`',
+        data: outcome,
+      },
     },
   },
   'GET /v1/billing/intents/:intentId': {
     id: 'getIntent',
-    tag: 'Intents',
-    summary: 'Look at an intent',
-    description: 'For the merchant that sent it and the bank that was asked.',
+    tag: 'Billing intents',
+    summary: 'Retrieve a billing intent',
+    description: 'For the merchant that sent it and for the customer’s bank.',
     answers: { 200: { description: 'The intent is approved', data: intent } },
   },
 } satisfies Record<string, Operation>;

@@ -3,7 +3,7 @@ import { TRUST_LEVELS } from '../../domain/entity';
 import type { Operation } from './operation';
 import { shownId, words } from './parts';
 
-const clientRef = words('Your own name for the merchant', 'shop-17');
+const clientRef = words('Your own reference for the merchant', 'shop-17');
 
 const refused = z
   .strictObject({
@@ -21,13 +21,13 @@ const created = z
     message: words('For people', 'Merchant created'),
     clientRef,
     merchantId: shownId('merchant'),
-    clientId: shownId('client', 'What the merchant gets tokens by'),
+    clientId: shownId('client', 'With `clientSecret`, what the merchant gets access tokens with'),
     clientSecret: words(
-      'Shown this once, and for an hour to a repeat of the request',
-      'kept with care',
+      'Shown only in this answer, and for an hour in the answer to a repeat of the request',
+      'YCPMuZ2RKRk6N7vRrQ3yb1Gx7nJ0hXo2y3pTg9sVb5E',
     ).optional(),
     webhookSecret: words(
-      'What webhooks to the merchant are signed with; shown like the other',
+      'The secret that webhooks to the merchant are signed with; shown like `clientSecret`',
       'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw5Zb6Xy0cV1s=',
     ).optional(),
   })
@@ -37,9 +37,9 @@ export const MERCHANTS = {
   'POST /v1/provider/merchants': {
     id: 'createMerchants',
     tag: 'Merchants',
-    summary: 'Make merchants',
+    summary: 'Create merchants',
     description:
-      'Makes up to 100 merchants, each decided about alone: look at every item. The secrets in the answer are not shown again. Of the merchants in one call, wait a second before the next.',
+      'Creates up to 100 merchants that you act for. The answer has one item per merchant: check the `statusCode` of each, not only the HTTP status. New merchants are `untrusted`. Store the secrets: they are not shown again. Leave a second between two calls.',
     answers: {
       201: {
         description: '1 of 1 merchants created',
@@ -52,7 +52,7 @@ export const MERCHANTS = {
     },
     refusals: {
       409: {
-        description: 'Every clientRef is taken by an earlier merchant of yours',
+        description: 'No merchant was created: you already have a merchant with each `clientRef`',
         data: z.strictObject({ merchants: z.array(refused) }),
       },
     },
@@ -60,9 +60,9 @@ export const MERCHANTS = {
   'PATCH /v1/provider/merchant/trust': {
     id: 'setMerchantTrust',
     tag: 'Merchants',
-    summary: 'Trust a merchant, or no longer',
+    summary: 'Set a merchant’s trust level',
     description:
-      'Only a trusted merchant may hold a standing approval (`approve_recurring`). Losing trust suspends its schedules, and gaining it resumes them.',
+      'Customers can give only a `trusted` merchant a standing approval (`approve_recurring`). When a merchant becomes `untrusted`, its customers must approve each charge again and its recurring schedules are suspended; they resume when it becomes `trusted`.',
     answers: {
       200: {
         description: 'The merchant is trusted now',

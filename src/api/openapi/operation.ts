@@ -19,29 +19,36 @@ export interface Operation {
 }
 
 /** Text alone, where `data` is left out of the envelope. */
-export type Refusal = string | { description: string; data: z.ZodType };
+export type Refusal =
+  string | { description: string; data: z.ZodType; /** As of `Success`. */ example?: object };
 
-export type Success = { description: string } & (
+export type Success = {
+  description: string;
+  /** Where the example of `data` differs from what the schema's own examples make. */
+  example?: object;
+} & (
   | { /** Of the envelope; left out where it has none. */ data?: z.ZodType }
   | { /** Of a bare array. */ items: z.ZodType }
 ) & { /** The answer may be asked for as CSV, or comes in no other form. */ csv?: 'offered' | 'only' };
 
 /** Sections of the reference, in order. */
 export const TAGS = {
-  Authentication: 'A client id and secret are exchanged for an access token, which every other call needs.',
-  Customers: 'Banks bring their customers in and keep them; merchants find out where a payer banks.',
-  Devices: 'Phones and tills, by which a merchant recognises a customer without being told who it is.',
-  Merchants: 'Providers make merchants and say how far they are trusted.',
-  Intents: 'A merchant asks a customer, through the bank, for permission to bill.',
-  Decisions: 'What customers allow, as their bank shows and changes it.',
-  Charges: 'A merchant bills; the bank asks its customer where need be, debits, and says what became of it.',
-  Schedules: 'Charges that are made again and again by themselves. A bank sees them as subscriptions.',
-  Transactions: 'All charges and refunds, to each party its own.',
-  Refunds: 'Money is sent back.',
-  'Webhook settings': 'Where webhooks go, how they are signed, and what became of each. See also Webhooks.',
-  Webhooks: 'What we send to you, signed: verify it, answer quickly, and work later.',
-  Sandbox: 'The test clock: a year of billing, watched in seconds. Not there in production.',
-  Service: 'For machines that probe, and for developers.',
+  Authentication: 'Exchange a client id and secret for the access token that other calls need.',
+  Customers: 'Banks onboard and update their customers; merchants find a customer’s banks.',
+  Devices: 'Banks link devices to customers; merchants look up the customer of a device.',
+  Merchants: 'Providers create merchants and set their trust level.',
+  'Billing intents': 'A merchant asks a customer, through the bank, for permission to bill.',
+  'Customer decisions': 'What customers have decided about merchants, for their bank to list and update.',
+  Billing:
+    'A merchant bills a customer. The bank asks the customer where that is needed, debits the account and reports the result.',
+  'Recurring billing': 'Schedules that charge a customer automatically. Banks see them as subscriptions.',
+  Transactions: 'The history of charges and refunds; each party sees its own.',
+  Refunds: 'Merchants refund charges; banks make the transfer and report the result.',
+  'Webhook settings': 'The URL and secret of your webhooks, their deliveries, and the list of events.',
+  Webhooks:
+    'Requests that the service sends to your webhook URL. Verify the signature, answer with any 2xx within 2 seconds, and process the event afterwards. Anything else is retried over three days. The same webhook can arrive more than once (`X-Service-Delivery` is then the same), and in any order (`sequence` tells which is newer).',
+  Sandbox: 'The test clock, to try a year of billing in seconds. Not available in production.',
+  Service: 'Health checks, public keys and this document. No access token needed.',
 } as const;
 
 type Tag = keyof typeof TAGS;

@@ -17,11 +17,11 @@ export const shownId = (kind: IdKind, description = `Id of ${ID_NAME[kind]}`) =>
     .regex(new RegExp(idPattern(kind)))
     .meta({ description, example: exampleId(kind) });
 
-export const moment = (description: string) =>
+export const moment = (description: string, example = '2026-03-02T08:00:00.000Z') =>
   z
     .string()
     .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/)
-    .meta({ format: 'date-time', description: `${description}; UTC`, example: '2026-03-02T08:00:00.000Z' });
+    .meta({ format: 'date-time', description: `${description}; UTC`, example });
 
 /** Text of any length, as somebody wrote it. */
 export const words = (description: string, example: string) => z.string().meta({ description, example });
@@ -41,23 +41,23 @@ export const lookupID = z
   .string()
   .regex(/^[a-z]+(-[a-z]+){3}-\d{2}$/)
   .meta({
-    description: 'The customer’s identifier at the bank, also called phrase',
+    description: 'The customer’s identifier at the bank, also called `phrase`',
     example: EXAMPLE_PHRASE,
   });
 
 export const paymentID = z.string().meta({
-  description: 'The agreement between merchant and customer, to bill by',
+  description: 'Identifies the agreement between merchant and customer; used to bill',
   example: EXAMPLE_PAYMENT_ID,
 });
 
 export const reference = z
   .string()
   .regex(/^[0-9A-HJKMNP-TV-Z]{24}$/)
-  .meta({ description: 'Reference of the transaction, unique in the network', example: EXAMPLE_REFERENCE });
+  .meta({ description: 'Transaction reference, unique in the network', example: EXAMPLE_REFERENCE });
 
 export const declineReason = z.string().nullable().meta({
   description:
-    'Why it was declined: the bank’s word, or `expired` (nobody answered in time), `not_delivered` (the bank was never reached) or `limit_reached`. `null` unless declined',
+    'Why it was declined: the reason that the bank gave, or `expired` (not answered in time), `not_delivered` (the bank could not be reached) or `limit_reached` (a spending limit). `null` unless declined',
   example: null,
 });
 
@@ -68,13 +68,13 @@ export const pageOf = (name: string, entry: z.ZodType) =>
     total: z
       .int()
       .min(0)
-      .meta({ description: 'How many there are on all pages, as far as is counted', example: 1 }),
+      .meta({ description: 'Number of entries on all pages, counted up to 10 000', example: 1 }),
     totalIsMinimum: z.literal(true).optional().meta({
-      description: 'There when there are more than `total`, which is as far as is counted',
+      description: 'Present when there are more than the 10 000 entries that are counted',
       examples: [],
     }),
-    page: z.int().min(1).meta({ description: 'Which page this is, from 1', example: 1 }),
-    limit: z.int().min(1).max(100).meta({ description: 'Most entries of a page', example: 20 }),
+    page: z.int().min(1).meta({ description: 'Number of this page, from 1', example: 1 }),
+    limit: z.int().min(1).max(100).meta({ description: 'Entries per page', example: 20 }),
   });
 
 /** An entry of an answer that decides about each identifier alone: accepted with `more`, or refused. */
@@ -84,7 +84,7 @@ export const decidedItem = (status: number, more: z.ZodRawShape, echoed: z.ZodRa
       .strictObject({
         statusCode: z.literal(status),
         success: z.literal(true),
-        message: words('For people', 'Accepted'),
+        message: words('Human-readable text', 'Accepted'),
         ...more,
         ...echoed,
       })
@@ -97,7 +97,7 @@ export const refusedItem = (echoed: z.ZodRawShape) =>
     .strictObject({
       statusCode: z.union([z.literal(400), z.literal(403), z.literal(404), z.literal(409)]),
       success: z.literal(false),
-      message: words('Why, for people', 'The customer has not yet approved billing by this merchant.'),
+      message: words('Why it was refused', 'The customer has not yet approved billing by this merchant.'),
       ...echoed,
     })
     .meta({ title: 'Refused' });

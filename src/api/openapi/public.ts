@@ -8,14 +8,14 @@ import type { OpenApiPaths, Schemas } from './schema';
 const tokenRequest = z
   .looseObject({
     grant_type: z.literal('client_credentials'),
-    client_id: z
-      .string()
-      .optional()
-      .meta({ description: 'Unless in the header', example: 'cli_01kafz3q9sew7r5v4t2h8m6xc3' }),
-    client_secret: z
-      .string()
-      .optional()
-      .meta({ description: 'Unless in the header', example: 'the secret that came with the client id' }),
+    client_id: z.string().optional().meta({
+      description: 'Unless HTTP Basic is used',
+      example: 'cli_01kafz3q9sew7r5v4t2h8m6xc3',
+    }),
+    client_secret: z.string().optional().meta({
+      description: 'Unless HTTP Basic is used',
+      example: 'YCPMuZ2RKRk6N7vRrQ3yb1Gx7nJ0hXo2y3pTg9sVb5E',
+    }),
   })
   .meta({ id: 'TokenRequest' });
 
@@ -26,7 +26,7 @@ const tokenAnswer = z
       'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJtY2gifQ.c2ln',
     ),
     token_type: z.literal('Bearer'),
-    expires_in: z.int().positive().meta({ description: 'Seconds that it is good for', example: 3600 }),
+    expires_in: z.int().positive().meta({ description: 'Seconds for which it is valid', example: 3600 }),
   })
   .meta({ id: 'Token' });
 
@@ -35,20 +35,20 @@ const oauthError = (...codes: [string, ...string[]]) =>
     error: z
       .enum(codes)
       .meta({ description: 'One of RFC 6749 §5.2, or `temporarily_unavailable` or `server_error`' }),
-    error_description: words('For people; do not parse it', 'Client id and secret do not belong together'),
+    error_description: words('Human-readable text', 'Client id and secret do not belong together'),
   });
 
 const OAUTH_ERRORS: [status: number, description: string, schema: z.ZodType, ...headers: string[]][] = [
   [
     400,
-    'The request is not one for a token',
+    'The request is not a valid token request',
     oauthError('invalid_request', 'unsupported_grant_type', 'invalid_scope'),
     'RateLimit-Policy',
     'RateLimit',
   ],
   [
     401,
-    'Client id and secret do not belong together',
+    'The client id or secret is missing or wrong',
     oauthError('invalid_client'),
     'WWW-Authenticate',
     'RateLimit-Policy',
@@ -57,7 +57,7 @@ const OAUTH_ERRORS: [status: number, description: string, schema: z.ZodType, ...
   [413, 'The body is larger than 16 KiB', oauthError('invalid_request'), 'RateLimit-Policy', 'RateLimit'],
   [
     415,
-    'The body is compressed in an unknown way',
+    'The body’s `Content-Encoding` is not supported',
     oauthError('invalid_request'),
     'RateLimit-Policy',
     'RateLimit',
@@ -70,15 +70,20 @@ const OAUTH_ERRORS: [status: number, description: string, schema: z.ZodType, ...
     'RateLimit-Policy',
     'RateLimit',
   ],
-  [500, 'Our fault', oauthError('server_error')],
-  [503, 'Our database is out of reach', oauthError('temporarily_unavailable'), 'Retry-After'],
+  [500, 'Internal error', oauthError('server_error')],
+  [
+    503,
+    'The database cannot be reached; try again after `Retry-After`',
+    oauthError('temporarily_unavailable'),
+    'Retry-After',
+  ],
 ];
 
 const health = (status: number, message: string) =>
   z.strictObject({
     statusCode: z.literal(status),
     success: z.literal(status < 400),
-    message: words('For people', message),
+    message: words('Human-readable text', message),
   });
 
 const notReady = health(503, 'Not ready: temporal is out of reach').extend({ errors: problems });
@@ -124,7 +129,7 @@ export function publicPaths(schemas: Schemas): OpenApiPaths {
         tags: ['Authentication'],
         summary: 'Get an access token',
         description:
-          'OAuth 2.0 client credentials (RFC 6749 §4.4): the client id and secret go in HTTP Basic, or in the body as a form or as JSON, but not in both. Fetch a new token when the old one is about to expire, not for every call. Parameters that are not known are ignored; `scope` is refused, for there are none.',
+          'OAuth 2.0 client credentials grant (RFC 6749 §4.4). Send the client id and secret either by HTTP Basic authentication or in the body, as a form or as JSON. Use a token for its whole life rather than fetching one for each call. Unknown parameters are ignored; `scope` is refused, as there are no scopes.',
         security: [{ client: [] }, {}],
         parameters: [parameterRef('RequestId')],
         requestBody: {
@@ -149,22 +154,22 @@ export function publicPaths(schemas: Schemas): OpenApiPaths {
       get: {
         ...probe(
           'getLiveness',
-          'Is the process alive?',
-          'Asks nobody else, so that no outage elsewhere gets the process restarted.',
+          'Check that the process is alive',
+          'Liveness probe. Does not look at the database or at Temporal.',
         ),
-        responses: { 200: json('It is', health(200, 'alive')) },
+        responses: { 200: json('Alive', health(200, 'alive')) },
       },
     },
     '/readyz': {
       get: {
         ...probe(
           'getReadiness',
-          'Is the service ready?',
-          'Whether Postgres, Temporal and a worker can be reached.',
+          'Check that the service is ready',
+          'Readiness probe: Postgres, Temporal and a worker can be reached.',
         ),
         responses: {
-          200: json('It is', health(200, 'ready')),
-          503: json('It is not: `errors` names what is missing', notReady),
+          200: json('Ready', health(200, 'ready')),
+          503: json('Not ready; `errors` says why', notReady),
         },
       },
     },
@@ -172,19 +177,23 @@ export function publicPaths(schemas: Schemas): OpenApiPaths {
       get: {
         ...probe(
           'getSigningKeys',
-          'Public keys of access tokens',
-          'A JWK set (RFC 7517), by which anybody can check a token.',
+          'Retrieve the public keys',
+          'JWK set (RFC 7517) with which access tokens can be verified.',
         ),
         responses: {
-          200: json('The keys that tokens may be signed with', jwks),
-          500: json('Our fault', fault),
-          503: json('Our database is out of reach', unavailable, 'Retry-After'),
+          200: json('The keys that are in use', jwks),
+          500: json('Internal error', fault),
+          503: json(
+            'The database cannot be reached; try again after `Retry-After`',
+            unavailable,
+            'Retry-After',
+          ),
         },
       },
     },
     '/openapi.json': {
       get: {
-        ...probe('getOpenApi', 'This document', 'OpenAPI 3.1, for people at `/docs` and for tools here.'),
+        ...probe('getOpenApi', 'Retrieve this document', 'OpenAPI 3.1. The page `/docs` shows it.'),
         responses: {
           200: {
             description: 'The document',

@@ -16,31 +16,38 @@ export const scheduleStatus = z
   .enum(['active', 'paused', 'suspended', 'past_due', 'completed', 'cancelled', 'failed'])
   .meta({
     description:
-      '`paused` by the merchant, `suspended` by the customer or the network, `past_due` while a declined charge is retried; the last three are ends',
+      '`paused`: by the merchant; `suspended`: the customer’s decision or the merchant’s trust level does not allow charges; `past_due`: a declined charge is being retried; `completed`, `cancelled` and `failed` are final',
     example: 'active',
   });
 
 const terms = {
-  amount: money('Of each charge'),
+  amount: money('The amount of each charge'),
   currency: currencyCode,
   frequency: z.enum(['daily', 'weekly', 'monthly', 'yearly']).meta({ example: 'monthly' }),
-  interval: z.int().min(1).meta({ description: 'Every so many days, weeks, months or years', example: 1 }),
-  startDate: moment('When the first charge falls due; the others are counted from it'),
-  endDate: moment('After it nothing falls due').nullable(),
-  maxBillings: z.int().min(1).nullable().meta({ description: 'Ends after so many charges', example: 12 }),
-  description: z.string().nullable().meta({ description: 'What is billed', example: 'Gold plan' }),
+  interval: z.int().min(1).meta({ description: 'Number of `frequency` units between charges', example: 1 }),
+  startDate: moment('Due date of the first charge; the later ones are counted from it'),
+  endDate: moment('Last moment at which a charge can be due', '2027-03-02T08:00:00.000Z').nullable(),
+  maxBillings: z
+    .int()
+    .min(1)
+    .nullable()
+    .meta({ description: 'The schedule is completed after this many billings', example: 12 }),
+  description: z
+    .string()
+    .nullable()
+    .meta({ description: 'Text shown to the customer', example: 'Gold plan' }),
 };
 
 const progress = {
   status: scheduleStatus,
-  nextBillingDate: moment('The next regular due date').nullable(),
-  retryAt: moment('The next attempt at a declined charge').nullable(),
+  nextBillingDate: moment('Next regular due date', '2026-06-02T08:00:00.000Z').nullable(),
+  retryAt: moment('When a declined charge is retried next').nullable().meta({ example: null }),
   billingsCompleted: z
     .int()
     .min(0)
     .meta({ description: 'Billings that ran, successful or failed', example: 3 }),
-  createdAt: moment('When it was made'),
-  updatedAt: moment('When it last changed'),
+  createdAt: moment('When it was created', '2026-03-01T10:00:00.000Z'),
+  updatedAt: moment('When it last changed', '2026-05-02T08:00:00.000Z'),
 };
 
 const schedule = z
@@ -51,7 +58,7 @@ const schedule = z
     ...terms,
     metadata: z
       .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
-      .meta({ description: 'The merchant’s own notes', example: { branch: 'Ikeja' } }),
+      .meta({ description: 'As the merchant sent it', example: { branch: 'Ikeja' } }),
     ...progress,
   })
   .meta({ id: 'Schedule' });
@@ -69,53 +76,63 @@ const subscription = z
 
 const billing = z
   .strictObject({
-    n: z.int().min(0).meta({ description: 'Counts due dates from 0', example: 0 }),
-    dueDate: moment('When it fell, or falls, due'),
+    n: z.int().min(0).meta({ description: 'Number of the due date, from 0', example: 0 }),
+    dueDate: moment('Due date'),
     status: z
       .enum(['scheduled', 'pending', 'retrying', 'successful', 'failed', 'skipped'])
-      .meta({ description: '`scheduled` is the next one', example: 'successful' }),
+      .meta({ description: '`scheduled`: the next one, not yet due', example: 'successful' }),
     reason: z
       .string()
       .nullable()
       .optional()
-      .meta({ description: 'Why it was skipped or failed; only then', example: 'paused' }),
+      .meta({ description: 'Why it was `skipped` or `failed`; otherwise left out', examples: [] }),
     attempts: z
       .array(
         z.strictObject({
           billingRequestId: shownId('billingRequest'),
           reference,
-          at: moment('When it was made'),
+          at: moment('When the charge was made'),
           status: z.enum(['pending', 'successful', 'declined']).meta({ example: 'successful' }),
           declineReason,
         }),
       )
-      .meta({ description: 'The charges that were tried, oldest first' }),
+      .meta({ description: 'The charges made for it, oldest first' }),
   })
   .meta({ id: 'Billing' });
 
 const ended = {
-  description: 'The schedule has ended, or is in another state than this needs; `data.status` says which',
+  description: 'The schedule’s status (`data.status`) does not allow this',
   data: z.strictObject({ status: scheduleStatus }),
 };
 
-const action = (id: string, summary: string, description: string): Operation => ({
+const action = (id: string, summary: string, description: string, example?: object): Operation => ({
   id,
-  tag: 'Schedules',
+  tag: 'Recurring billing',
   summary,
   description,
-  answers: { 200: { description: 'The schedule as it now is', data: schedule } },
+  answers: {
+    200: { description: 'The schedule after the change', data: schedule, ...(example && { example }) },
+  },
   refusals: { 409: ended },
 });
 
 export const SCHEDULES = {
   'POST /v1/billing/recurring/create': {
     id: 'createSchedule',
-    tag: 'Schedules',
-    summary: 'Make a recurring schedule',
+    tag: 'Recurring billing',
+    summary: 'Create a recurring schedule',
     description:
-      'Charges a customer again and again under a standing approval (`approve_recurring`), at `startDate` and then every `interval` days, weeks, months or years, counted from the start: 31 January, 28 February, 31 March. Each charge is made when it is due and told by `billing.response`.',
+      'Charges a customer automatically at `startDate` and then every `interval` days, weeks, months or years. Needs the customer’s standing approval (`approve_recurring`). Due dates are counted from `startDate`, so a monthly schedule that starts on 31 January is due on 28 February and 31 March. The result of each charge arrives by the webhook `billing.response`.',
     answers: {
-      201: { description: 'The schedule is active; each charge is made when it is due', data: schedule },
+      201: {
+        description: 'The schedule is active; each charge is made when it is due',
+        data: schedule,
+        example: {
+          nextBillingDate: '2026-03-02T08:00:00.000Z',
+          billingsCompleted: 0,
+          updatedAt: '2026-03-01T10:00:00.000Z',
+        },
+      },
     },
     refusals: {
       403: 'The customer has not approved recurring billing by this merchant, or the merchant is not trusted',
@@ -124,16 +141,16 @@ export const SCHEDULES = {
   },
   'GET /v1/billing/recurring': {
     id: 'listSchedules',
-    tag: 'Schedules',
+    tag: 'Recurring billing',
     summary: 'List schedules',
-    description: 'Your own, and for a provider those of its merchants.',
-    answers: { 200: { description: '1 schedules', data: pageOf('schedules', schedule) } },
+    description: 'A merchant’s schedules, or for a provider those of its merchants.',
+    answers: { 200: { description: '1 schedule', data: pageOf('schedules', schedule) } },
   },
   'GET /v1/billing/recurring/:scheduleId': {
     id: 'getSchedule',
-    tag: 'Schedules',
-    summary: 'Look at a schedule and its billings',
-    description: 'With the latest 4 000 billings and what comes next.',
+    tag: 'Recurring billing',
+    summary: 'Retrieve a schedule',
+    description: 'With its `billings`: the latest 4 000 and the next one.',
     answers: {
       200: {
         description: 'The schedule is active',
@@ -145,37 +162,46 @@ export const SCHEDULES = {
   },
   'PATCH /v1/billing/recurring/:scheduleId': action(
     'changeSchedule',
-    'Change a schedule',
-    'What is left out stays, `null` takes away. The new terms hold from the next billing on.',
+    'Update a schedule',
+    'Fields that are left out stay as they are; `null` removes a value. The change applies from the next billing on: one that has begun keeps its amount when it is retried.',
   ),
   'POST /v1/billing/recurring/:scheduleId/pause': action(
     'pauseSchedule',
     'Pause a schedule',
-    'Due dates that come meanwhile are `skipped` and not charged later.',
+    'Stops charging until the schedule is resumed. Due dates in between are `skipped` and not charged later.',
+    { status: 'paused' },
   ),
   'POST /v1/billing/recurring/:scheduleId/resume': action(
     'resumeSchedule',
     'Resume a schedule',
-    'Ends a pause. A suspension is the customer’s or the network’s, and only they end it.',
+    'Ends a pause. A `suspended` schedule cannot be resumed: it goes on when the customer’s decision and the merchant’s trust level allow it again.',
   ),
   'POST /v1/billing/recurring/:scheduleId/cancel': action(
     'cancelSchedule',
     'Cancel a schedule',
-    'For good. A charge that the bank has been asked for runs to its end.',
+    'Ends the schedule for good. A charge that is already pending is not withdrawn.',
+    { status: 'cancelled', nextBillingDate: null },
   ),
   'GET /v1/bank/customer/subscriptions': {
     id: 'listSubscriptions',
-    tag: 'Schedules',
+    tag: 'Recurring billing',
     summary: 'List your customers’ subscriptions',
-    description: 'The schedules by which your customers are billed.',
-    answers: { 200: { description: '1 subscriptions', data: pageOf('subscriptions', subscription) } },
+    description: 'The recurring schedules by which merchants bill your customers.',
+    answers: { 200: { description: '1 subscription', data: pageOf('subscriptions', subscription) } },
   },
   'POST /v1/bank/customer/subscriptions/:scheduleId/cancel': {
     id: 'cancelSubscription',
-    tag: 'Schedules',
+    tag: 'Recurring billing',
     summary: 'Cancel a customer’s subscription',
-    description: 'For good, on the customer’s wish; the merchant is told by `recurring.updated`.',
-    answers: { 200: { description: 'The schedule is cancelled', data: subscription } },
+    description:
+      'Ends the schedule for good at the customer’s request. The merchant receives the webhook `recurring.updated`.',
+    answers: {
+      200: {
+        description: 'The schedule is cancelled',
+        data: subscription,
+        example: { status: 'cancelled', nextBillingDate: null },
+      },
+    },
     refusals: { 409: ended },
   },
 } satisfies Record<string, Operation>;

@@ -1,33 +1,44 @@
 import { z } from 'zod';
+import { EXAMPLE_REFUND_REFERENCE } from './example';
 import type { Operation } from './operation';
 import { currencyCode, moment, money, pageOf, reference, shownId } from './parts';
 
-const status = z.enum(['pending', 'completed', 'rejected']).meta({ example: 'pending' });
+const status = z
+  .enum(['pending', 'completed', 'rejected'])
+  .meta({ description: 'Status of the refund', example: 'pending' });
 
 const refund = z
   .strictObject({
     refundId: shownId('refund'),
     transactionId: shownId('transaction'),
-    reference,
-    originalReference: reference.meta({ description: 'Of the charge' }),
-    billingRequestId: shownId('billingRequest', 'The charge'),
+    reference: reference.meta({ description: 'Reference of the refund', example: EXAMPLE_REFUND_REFERENCE }),
+    originalReference: reference.meta({ description: 'Reference of the charge' }),
+    billingRequestId: shownId('billingRequest', 'Id of the charge'),
     merchantId: shownId('merchant'),
     customerId: shownId('customer'),
     bankId: shownId('bank'),
-    amount: money('What is sent back'),
+    amount: money('The amount refunded'),
     currency: currencyCode,
-    reason: z.string().nullable().meta({ description: 'The merchant’s', example: 'Wrong size' }),
+    reason: z
+      .string()
+      .nullable()
+      .meta({ description: 'The reason that the merchant gave', example: 'Wrong size' }),
     status,
-    overdue: z.boolean().meta({ description: 'Whether it is pending after `expectedBy`', example: false }),
-    rejectReason: z.string().nullable().meta({ description: 'The bank’s', example: null }),
+    overdue: z
+      .boolean()
+      .meta({ description: 'Whether it is still pending after `expectedBy`', example: false }),
+    rejectReason: z
+      .string()
+      .nullable()
+      .meta({ description: 'The reason that the bank gave for a rejection', example: null }),
     bankTransactionId: z
       .string()
       .nullable()
       .optional()
-      .meta({ description: 'The bank’s own id of the transfer; shown to the bank alone', example: null }),
-    expectedBy: moment('Three business days after it was made'),
-    createdAt: moment('When it was made'),
-    closedAt: moment('When the bank ended it').nullable(),
+      .meta({ description: 'The bank’s identifier of the transfer; shown only to the bank', example: null }),
+    expectedBy: moment('Three business days after it was created', '2026-03-05T08:00:00.000Z'),
+    createdAt: moment('When it was created'),
+    closedAt: moment('When the bank answered it').nullable().meta({ example: null }),
   })
   .meta({ id: 'Refund' });
 
@@ -37,16 +48,16 @@ export const REFUNDS = {
   'POST /v1/refunds/initiate': {
     id: 'initiateRefund',
     tag: 'Refunds',
-    summary: 'Send money back',
+    summary: 'Initiate a refund',
     description:
-      'A part of a successful charge, or without `amount` all that is left of it. The bank carries it out, within three business days as a rule, and its answer comes by the webhook `refund.response`.',
+      'Refunds a successful charge in part, or, without `amount`, all that has not been refunded yet. The customer’s bank makes the transfer, typically within three business days; the result arrives by the webhook `refund.response`.',
     answers: {
       201: { description: 'The bank has the refund; its outcome comes by webhook', data: refund },
     },
     refusals: {
-      404: 'There is no charge of yours with this reference',
+      404: 'You have no charge with this reference',
       409: {
-        description: 'The charge is not successful, or less than that is left of it',
+        description: 'The charge is not `successful`, or the amount is more than what is left to refund',
         data: z.strictObject({ status: z.enum(['pending', 'successful', 'declined']) }),
       },
     },
@@ -54,15 +65,17 @@ export const REFUNDS = {
   'POST /v1/bank/refund-response': {
     id: 'answerRefund',
     tag: 'Refunds',
-    summary: 'Say what became of a refund',
+    summary: 'Answer a refund request',
     description:
-      'The bank’s answer to `refund.request`. A rejected refund gives its amount back, to be refunded again. The same answer again is a 200 that changes nothing.',
-    answers: { 200: { description: 'The refund is completed', data: outcome } },
+      'The bank’s answer to the webhook `refund.request`: whether the customer has received the money. The amount of a rejected refund can be refunded again. Sending the same answer again changes nothing and is a 200.',
+    answers: {
+      200: { description: 'The refund is completed', data: outcome, example: { status: 'completed' } },
+    },
     refusals: {
-      404: 'You were asked for no such refund',
+      404: 'You have no such refund request',
       409: {
         description:
-          'The refund has ended otherwise (`data.status`), or the `bankTransactionId` is that of another transaction',
+          'The refund was already closed with another result (`data.status`), or the `bankTransactionId` belongs to another transaction',
         data: outcome,
       },
     },
@@ -71,14 +84,15 @@ export const REFUNDS = {
     id: 'listRefunds',
     tag: 'Refunds',
     summary: 'List refunds',
-    description: 'A merchant’s own, a provider’s merchants’, or those that a bank is asked for.',
+    description:
+      'For a merchant its own refunds, for a provider those of its merchants, for a bank those to its customers.',
     answers: { 200: { description: '1 refund', data: pageOf('refunds', refund) } },
   },
   'GET /v1/refunds/:refundId': {
     id: 'getRefund',
     tag: 'Refunds',
-    summary: 'Look at a refund',
-    description: 'For the merchant, its provider and the bank.',
+    summary: 'Retrieve a refund',
+    description: 'For the merchant, its provider and the customer’s bank.',
     answers: { 200: { description: 'The refund is pending', data: refund } },
   },
 } satisfies Record<string, Operation>;

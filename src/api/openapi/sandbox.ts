@@ -4,27 +4,38 @@ import { moment } from './parts';
 
 const clock = z
   .strictObject({
-    now: moment('What the clock shows'),
-    target: moment('Where it is going').nullable(),
+    now: moment('The time on the test clock'),
+    target: moment('The time that it is advancing to').nullable().meta({ example: null }),
     status: z.enum(['ready', 'advancing']),
   })
   .meta({ id: 'Clock' });
+
+const ADVANCING = { target: '2026-04-02T07:00:00.000Z', status: 'advancing' };
 
 export const SANDBOX = {
   'POST /v1/sandbox/clock/advance': {
     id: 'advanceClock',
     tag: 'Sandbox',
-    summary: 'Move your test clock',
+    summary: 'Advance the test clock',
     description:
-      'The clock stops at each moment at which something of yours is due, lets it happen, and moves on. With `jump` it moves at once, as if the service had been down meanwhile. Tokens, webhook retries and rate limits keep real time.',
-    answers: { 202: { description: 'The clock is advancing', data: clock } },
-    refusals: { 409: { description: 'The clock is advancing already', data: clock } },
+      'Moves your test clock forward, so that charges, retries and expiries happen now instead of in weeks. The clock stops at each moment at which something of yours is due, waits until that is done, and goes on. With `jump` it moves at once, as if the service had been down meanwhile. Access tokens, webhook retries and rate limits keep real time.',
+    answers: {
+      202: {
+        description: 'The clock is advancing',
+        data: clock,
+        example: ADVANCING,
+      },
+    },
+    refusals: {
+      409: { description: 'The clock is already advancing', data: clock, example: ADVANCING },
+    },
   },
   'GET /v1/sandbox/clock': {
     id: 'getClock',
     tag: 'Sandbox',
-    summary: 'Look at your test clock',
-    description: 'A merchant’s, or a bank’s for payments between its customers.',
+    summary: 'Retrieve the test clock',
+    description:
+      'Each merchant has a test clock, which also applies to its customers’ banks in what concerns that merchant. A bank’s own clock applies to payments between customers that it requests.',
     answers: { 200: { description: 'The clock is ready', data: clock } },
   },
 } satisfies Record<string, Operation>;

@@ -16,50 +16,60 @@ const transaction = z
   .strictObject({
     transactionId: shownId('transaction'),
     reference,
-    type: z.enum(['charge', 'refund']).meta({ example: 'charge' }),
-    status: z
-      .enum(['pending', 'successful', 'declined', 'completed', 'rejected'])
-      .meta({ description: 'The last two are of refunds', example: 'successful' }),
-    amount: money('What was moved'),
+    type: z.enum(['charge', 'refund']).meta({ description: 'Type of the transaction', example: 'charge' }),
+    status: z.enum(['pending', 'successful', 'declined', 'completed', 'rejected']).meta({
+      description:
+        '`pending`, `successful` or `declined` for a charge; `pending`, `completed` or `rejected` for a refund',
+      example: 'successful',
+    }),
+    amount: money('The amount'),
     currency: currencyCode,
-    description: words('What it was for', 'Shoes'),
+    description: words('Text shown to the customer', 'Shoes'),
     customerId: shownId('customer'),
-    merchantId: shownId('merchant').nullable().meta({ description: '`null` of a payment between customers' }),
+    merchantId: shownId('merchant')
+      .nullable()
+      .meta({ description: 'Id of the merchant; `null` for a payment between customers' }),
     bankId: shownId('bank'),
     billingRequestId: shownId('billingRequest'),
     scheduleId: shownId('schedule')
       .nullable()
-      .meta({ description: 'The schedule that made it', example: null }),
+      .meta({ description: 'The recurring schedule that it belongs to; `null` if none', example: null }),
     bankTransactionId: z
       .string()
       .nullable()
       .optional()
-      .meta({ description: 'The bank’s own id; shown to the bank alone', example: 'FT26081XK2' }),
+      .meta({
+        description: 'The bank’s identifier of the debit or transfer; shown only to banks',
+        example: 'FT26081XK2',
+      }),
     payeeBankId: shownId('bank').nullable().optional().meta({
-      description: 'Of a payment between customers, the payee’s bank; shown to banks alone',
+      description: 'For a payment between customers, the payee’s bank; shown only to banks',
       example: null,
     }),
     payeeLookupID: lookupID.nullable().optional().meta({
-      description: 'Of a payment between customers, the payee; shown to banks alone',
+      description: 'For a payment between customers, the payee; shown only to banks',
       example: null,
     }),
     declineReason,
     refundedAmount: z.number().min(0).meta({
-      description: 'Of a charge, what is on its way back or has arrived; in major units',
+      description: 'For a charge, the sum of its pending and completed refunds; in major units',
       example: 0,
     }),
-    createdAt: moment('When it was accepted'),
-    settledAt: moment('When it ended').nullable(),
+    createdAt: moment('When it was created'),
+    settledAt: moment('When it got its final status', '2026-03-02T08:05:00.000Z').nullable(),
   })
   .meta({ id: 'Transaction' });
 
 const event = z.strictObject({
-  type: words('What happened', 'billing_request.accepted'),
-  at: moment('When'),
+  type: words('Type of the event', 'billing_request.accepted'),
+  at: moment('When it happened'),
   cause: z
     .enum(['merchant', 'provider', 'bank', 'operator', 'network'])
-    .meta({ description: 'Whose act it was; `network` for a schedule or a window' }),
-  declineReason: z.string().optional().meta({ description: 'Of a decline', example: 'insufficient_funds' }),
+    .meta({ description: 'Who caused it; `network` for a schedule, or a response window that ended' }),
+  declineReason: z.string().optional().meta({
+    description: 'Why it was declined; only for a decline',
+    examples: [],
+  }),
 });
 
 export const TRANSACTIONS = {
@@ -68,7 +78,7 @@ export const TRANSACTIONS = {
     tag: 'Transactions',
     summary: 'List transactions',
     description:
-      'Charges and refunds. With `format=csv` or `Accept: text/csv` the answer is one file of everything that the filters let through, however long, made while it is sent; `page` and `limit` then mean nothing.',
+      'Your charges and refunds, newest first unless sorted otherwise. With `format=csv` or the header `Accept: text/csv` the answer is a CSV file of all transactions that match the filters; `page` and `limit` are then ignored.',
     answers: {
       200: { description: '1 transaction', data: pageOf('transactions', transaction), csv: 'offered' },
     },
@@ -76,8 +86,9 @@ export const TRANSACTIONS = {
   'GET /v1/transaction-details': {
     id: 'getTransaction',
     tag: 'Transactions',
-    summary: 'Look at a transaction and its time line',
-    description: 'One transaction with everything that has happened to it; to a charge belong its refunds.',
+    summary: 'Retrieve a transaction',
+    description:
+      'One transaction with its history in `events`. The history of a charge includes its refunds.',
     answers: {
       200: {
         description: 'The charge is successful',

@@ -1,0 +1,121 @@
+import { z } from 'zod';
+import { exampleId } from './example';
+import { moment, shownId } from './parts';
+import type { JsonSchema, OpenApiOperation, Schemas } from './schema';
+import { WEBHOOKS } from './webhook';
+
+/** What every webhook shares: the envelope, its signatures, and the answers that it may get. */
+
+/** `billing.request` → `BillingRequest`. */
+const pascalCase = (type: string) =>
+  type.replaceAll(/(?:^|\.)(\w)/g, (_, first: string) => first.toUpperCase());
+
+const KINDS = Object.entries(WEBHOOKS).map(([type, { item, ...news }]) => ({
+  ...news,
+  type,
+  item: item.meta({ id: `${pascalCase(type)}Item` }),
+}));
+
+const signature = z
+  .string()
+  .regex(/^[0-9a-f]{64}$/)
+  .meta({ example: '6d0cc3'.padEnd(64, '0') });
+
+const oneOf = ([first, ...others]: z.ZodType[]) =>
+  first && others.length === 0 ? first : z.union([first, ...others].filter((one) => one !== undefined));
+
+/** The body of a webhook. */
+const envelope = ({ type, to, item }: (typeof KINDS)[number]) =>
+  z.strictObject({
+    entityId: oneOf(to.map((role) => shownId(role, 'Your own id'))),
+    entityType: z.enum(to),
+    webhookType: z.literal(type),
+    timestamp: moment('When the event happened'),
+    batchId: shownId('batch', 'The API request that caused it; of its own if there was none'),
+    data: z.array(item).min(1).meta({ description: 'One item per intent, charge, schedule, …' }),
+    itemCount: z.int().min(1).meta({ description: 'Number of items in `data`', example: 1 }),
+    signature: signature.meta({
+      description: 'HMAC-SHA256, in hex, of the body without this field; the key is your webhook secret',
+    }),
+  });
+
+/** What the events feed says of the same. */
+export const feedEvent = z.union(
+  KINDS.map(({ type, item }) =>
+    z
+      .strictObject({
+        eventId: shownId('event'),
+        webhookType: z.literal(type),
+        timestamp: moment('When the event happened'),
+        data: z.array(item),
+      })
+      .meta({ title: type }),
+  ),
+);
+
+const header = (name: string, description: string, schema: JsonSchema, example: string) => ({
+  name,
+  in: 'header',
+  required: true,
+  description,
+  schema: { type: 'string', ...schema, examples: [example] },
+});
+
+const SIGNED: JsonSchema[] = [
+  header('X-Service-Event', 'The `webhookType`', {}, 'billing.request'),
+  header(
+    'X-Service-Delivery',
+    'Id of the delivery: the same for every attempt, as is the body. Ignore one that you have processed already',
+    {},
+    exampleId('delivery'),
+  ),
+  header(
+    'X-Service-Signature',
+    'HMAC-SHA256 of the raw body, in lower-case hex; the key is your whole webhook secret, `whsec_` included',
+    { pattern: '^[0-9a-f]{64}$' },
+    '6d0cc3'.padEnd(64, '0'),
+  ),
+  header(
+    'webhook-id',
+    'The same as `X-Service-Delivery`, as Standard Webhooks names it',
+    {},
+    exampleId('delivery'),
+  ),
+  header('webhook-timestamp', 'When this attempt was sent, in seconds since 1970', {}, '1795245600'),
+  header(
+    'webhook-signature',
+    'Signature as defined by Standard Webhooks (standardwebhooks.com). It covers the time, so an old request cannot be sent again by somebody else. Two signatures while you rotate your secret',
+    {},
+    'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
+  ),
+];
+
+export function webhookPaths(schemas: Schemas): Record<string, { post: OpenApiOperation }> {
+  return Object.fromEntries(
+    KINDS.map((news) => [
+      news.type,
+      {
+        post: {
+          operationId: `on${pascalCase(news.type)}`,
+          tags: ['Webhooks'],
+          summary: news.summary,
+          description: `${news.description}\n\nSent to: ${news.to.join(', ')}.`,
+          security: [],
+          parameters: SIGNED,
+          requestBody: {
+            required: true,
+            content: { 'application/json': schemas.media(envelope(news), 'output') },
+          },
+          responses: {
+            '2XX': { description: 'Received' },
+            410: { description: 'Not wanted: this delivery is not retried' },
+            default: {
+              description:
+                'Anything else, or no answer within 10 seconds (2 at the first attempt), is retried later',
+            },
+          },
+        },
+      },
+    ]),
+  );
+}
