@@ -281,6 +281,10 @@ export async function showBillingRequest({
   deps,
 }: Call<unknown, unknown, z.output<typeof billingRequestPath>>): Promise<Answer> {
   const request = await readBillingRequest(deps.db, caller.entityId, params.billingRequestId);
+  const paymentID =
+    request.agreementId !== null && request.paymentIdKey !== null
+      ? makePaymentId(deps.ring, request.paymentIdKey, request.agreementId, request.ownerId)
+      : undefined;
   return {
     message: `The charge is ${request.status}`,
     data: {
@@ -300,11 +304,8 @@ export async function showBillingRequest({
       ...(request.payeeBankId !== null && {
         payee: { bankId: request.payeeBankId, lookupID: request.payeeLookupId },
       }),
-      ...(request.agreementId !== null && request.paymentIdKey !== null
-        ? {
-            paymentID: makePaymentId(deps.ring, request.paymentIdKey, request.agreementId, request.ownerId),
-          }
-        : { lookupID: request.lookupId }),
+      phrase: paymentID ?? request.lookupId,
+      ...(paymentID === undefined ? { lookupID: request.lookupId } : { paymentID }),
       scheduleId: request.scheduleId,
       ...(caller.role === 'bank' && { bankTransactionId: request.bankTransactionId }),
       expiresAt: formatInstant(request.expiresAt),

@@ -187,13 +187,10 @@ export const currency = (config: Config) =>
     .meta({ description: 'ISO 4217 code of a currency that the network accepts' });
 
 /** Major units of a currency; `withAmount` judges how the two go together. */
-export const amount = z
-  .number()
-  .positive()
-  .meta({
-    description: 'Amount in major units (naira, not kobo), with at most as many decimals as the currency has',
-    example: 1500,
-  });
+export const amount = z.number().positive().meta({
+  description: 'Amount in major units (naira, not kobo), with at most as many decimals as the currency has',
+  example: 1500,
+});
 
 /** The same where the currency is one of those that can be charged in, none of which takes more. */
 export const amountIn = ({ ACCEPTED_CURRENCIES: codes }: Config) =>

@@ -356,14 +356,14 @@ function questionsToBanks(
       customerId: request.payer.customerId,
       customerEmail: request.payer.email,
       lookupID: request.payer.lookupId,
-      ...(request.agreement && {
-        paymentID: makePaymentId(
-          keyring,
-          request.agreement.paymentIdKey,
-          request.agreement.id,
-          request.agreement.merchantId,
-        ),
-      }),
+      paymentID: request.agreement
+        ? makePaymentId(
+            keyring,
+            request.agreement.paymentIdKey,
+            request.agreement.id,
+            request.agreement.merchantId,
+          )
+        : null,
       ...('merchant' in batch.biller
         ? { merchant: batch.biller.merchant.shown }
         : { payee: batch.biller.payee.shown }),

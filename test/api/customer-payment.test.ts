@@ -120,6 +120,7 @@ describe('a bank that bills for a customer of its own', () => {
           customerId: payer.customerId,
           customerEmail: expect.stringContaining('@example.com') as string,
           lookupID: payer.lookupID,
+          paymentID: null,
           payee: { bankId: payeeBank.entityId, lookupID: payee.lookupID, name: 'Ngozi Umeh' },
           dueDate: expect.any(String) as string,
         },

@@ -93,7 +93,13 @@ describe('a bill with a paymentID', () => {
     expect(await bank.server.ledger()).toMatchObject([
       { billingRequestId: charge.billingRequestId, amount: '125035', state: 'debited' },
     ]);
-    expect(await merchant.look(charge.billingRequestId)).toMatchObject({ status: 'successful' });
+    const { reference, phrase, entityId } = charge;
+    expect(await merchant.look(charge.billingRequestId)).toMatchObject({
+      reference,
+      phrase,
+      entityId,
+      status: 'successful',
+    });
   });
 
   test.each([
@@ -253,8 +259,9 @@ describe('a one-time bill by lookupID', () => {
     const charge = await merchant.charge({ lookupIDs: [customer.lookupID] }, 40);
 
     const asked = await bank.hears('billing.request', charge.billingRequestId);
-    expect(asked).toMatchObject({ approvalRequired: true, lookupID: customer.lookupID });
+    expect(asked).toMatchObject({ approvalRequired: true, lookupID: customer.lookupID, paymentID: null });
     expect(charge.phrase).toBe(customer.lookupID);
+    expect(await merchant.look(charge.billingRequestId)).toMatchObject({ phrase: customer.lookupID });
     expect(await merchant.hears('billing.response', charge.billingRequestId)).toMatchObject({
       lookupID: customer.lookupID,
       status: 'successful',

@@ -48,6 +48,7 @@ const billingRequest = z
       .strictObject({ bankId: shownId('bank'), lookupID })
       .optional()
       .meta({ description: 'The customer who is paid; only for a payment between customers', examples: [] }),
+    phrase: words('The identifier that was billed: the `paymentID` or the `lookupID`', EXAMPLE_PAYMENT_ID),
     paymentID: paymentID.optional(),
     lookupID: lookupID
       .optional()

@@ -36,13 +36,10 @@ const intent = z
     batchId: shownId('batch', 'The API request that created it'),
     reference,
     status,
-    reason: z
-      .string()
-      .nullable()
-      .meta({
-        description: 'Why it was declined: `denied`, `suspended`, `blocked` or `expired` (no answer in time)',
-        example: null,
-      }),
+    reason: z.string().nullable().meta({
+      description: 'Why it was declined: `denied`, `suspended`, `blocked` or `expired` (no answer in time)',
+      example: null,
+    }),
     customerDecision,
     currency: currencyCode,
     description: words('As the merchant wrote it', 'Gold plan'),

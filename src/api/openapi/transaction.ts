@@ -34,14 +34,10 @@ const transaction = z
     scheduleId: shownId('schedule')
       .nullable()
       .meta({ description: 'The recurring schedule that it belongs to; `null` if none', example: null }),
-    bankTransactionId: z
-      .string()
-      .nullable()
-      .optional()
-      .meta({
-        description: 'The bank’s identifier of the debit or transfer; shown only to banks',
-        example: 'FT26081XK2',
-      }),
+    bankTransactionId: z.string().nullable().optional().meta({
+      description: 'The bank’s identifier of the debit or transfer; shown only to banks',
+      example: 'FT26081XK2',
+    }),
     payeeBankId: shownId('bank').nullable().optional().meta({
       description: 'For a payment between customers, the payee’s bank; shown only to banks',
       example: null,

@@ -136,7 +136,7 @@ export const WEBHOOKS: Record<WebhookType, News> = {
       customerId: shownId('customer'),
       customerEmail,
       lookupID,
-      paymentID: paymentID.optional(),
+      paymentID: paymentID.nullable().meta({ description: 'The agreement; `null` for a one-time payment' }),
       merchant: merchant.optional(),
       payee: payee.optional().meta({
         description: 'Instead of `merchant`, for a payment between customers',
