@@ -62,7 +62,7 @@ export function openApiDocument(
       description: INTRODUCTION,
       license: { name: 'Apache 2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: '/', description: 'Where this document comes from' }],
+    servers: [{ url: '/', description: 'This server' }],
     tags: Object.entries(TAGS)
       .filter(([name]) => used.has(name))
       .map(([name, description]) => ({ name, description })),
@@ -86,7 +86,7 @@ function describe({ options }: Route, operation: Operation, schemas: Schemas): O
     operationId: id,
     tags: [tag],
     summary,
-    description: `${description}\n\nCallers: ${roles}. Rate limit: the bucket \`${options.limit}\`.`,
+    description: `${description}\n\nCallers: ${roles}. Rate limit: \`${options.limit}\`.`,
     parameters: [
       ...(options.params ? parametersOf('path', options.params, schemas) : []),
       ...(options.query ? parametersOf('query', options.query, schemas) : []),
@@ -205,21 +205,24 @@ function reasonsOf(options: Route['options'], { refusals = {} }: Operation): Map
   const body = bodyOf(options);
   const limitBytes = options.receiver?.limitBytes ?? BODY_LIMIT_BYTES;
   const given: [RefusalStatus, Refusal | undefined | false][] = [
-    [400, 'The request breaks the contract: `errors` names every place'],
+    [400, 'The request is not valid; `errors` lists every problem'],
     [400, refusals[400]],
-    [401, 'No access token, or one that is not valid any more'],
-    [403, roles.length < ROLES.length && 'Your role may not call this'],
+    [401, 'The access token is missing, invalid or expired'],
+    [403, roles.length < ROLES.length && 'Your role may not call this operation'],
     [403, refusals[403]],
-    [404, params && !refusals[404] && 'Unknown, or not yours'],
+    [404, params && !refusals[404] && 'Not found, or not yours'],
     [404, refusals[404]],
     [409, refusals[409]],
-    [409, idempotent && 'The first request with this `Idempotency-Key` still runs'],
+    [409, idempotent && 'An earlier request with this `Idempotency-Key` is still being processed'],
     [413, body && `The body is larger than ${limitBytes / 1024} KiB`],
     [415, body && 'The body is not `application/json` in UTF-8'],
     [422, idempotent && body && 'The `Idempotency-Key` was used with another body'],
-    [429, 'Too many requests: wait for `Retry-After`'],
-    [500, 'Our fault; the message holds the request id and nothing else'],
-    [503, 'Our database is out of reach: nothing was accepted, unless the message says otherwise'],
+    [429, 'Too many requests; try again after `Retry-After`'],
+    [500, 'Internal error; the message has the request id'],
+    [
+      503,
+      'Temporarily unavailable: nothing was accepted, unless the message says otherwise. Try again after `Retry-After`',
+    ],
   ];
   const reasons = new Map<RefusalStatus, Refusal[]>();
   for (const [status, reason] of given) {

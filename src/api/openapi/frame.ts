@@ -9,7 +9,7 @@ export const answerSchema = (status: number, message: string, data: z.ZodType | 
   z.strictObject({
     statusCode: z.literal(status).meta({ description: 'The HTTP status' }),
     success: z.literal(true),
-    message: words('For people; do not parse it', message),
+    message: words('Human-readable text; do not parse it', message),
     ...(data && { data }),
   });
 
@@ -17,10 +17,10 @@ const problem = z
   .strictObject({
     path: z.string().meta({
       description:
-        'Where: `customers[3].email`, `query.page`, `body` for the body as a whole, or a header’s name',
+        'Which field: for example `customers[3].email`, `query.page` for a query parameter, `body` for the whole body, or a header’s name',
       example: 'amount',
     }),
-    message: words('What is wrong there; it reads on from the path', 'must be more than 0'),
+    message: words('What is wrong with it', 'must be more than 0'),
   })
   .meta({ id: 'Problem' });
 
@@ -28,10 +28,10 @@ const refusalFrame = (status: number, message: string) =>
   z.strictObject({
     statusCode: z.literal(status).meta({ description: 'The HTTP status' }),
     success: z.literal(false),
-    message: words('For people; do not parse it', message),
+    message: words('Human-readable text; do not parse it', message),
   });
 
-export const problems = z.array(problem).max(100).meta({ description: 'Everything that is wrong, at once' });
+export const problems = z.array(problem).max(100).meta({ description: 'Every problem of the request' });
 
 export type RefusalStatus = 400 | 401 | 403 | 404 | 409 | 413 | 415 | 422 | 429 | 500 | 503;
 
@@ -85,20 +85,24 @@ const text = (description: string, example: string, schema: JsonSchema = {}) => 
 /** Header fields of answers, by name. */
 export const HEADERS: Record<string, JsonSchema> = {
   'X-Request-Id': {
-    ...text('The id of the request, to quote when you ask for help', '0b0d2f6e-6f4e-4a8e-9a53-4f1d8f6f3c11'),
+    ...text('Id of the request; quote it when you ask for support', '0b0d2f6e-6f4e-4a8e-9a53-4f1d8f6f3c11'),
     required: true,
   },
   'RateLimit-Policy': text(
-    'The bucket that paid: its name, its size, and the seconds in which it fills',
+    'The rate limit that applies: its name, its size (`q`), and the seconds in which it refills (`w`)',
     '"caller";q=100;w=2',
   ),
-  RateLimit: text('What is left in the bucket, and the seconds until it is full', '"caller";r=99;t=1'),
+  RateLimit: text(
+    'What is left of the rate limit (`r`), and the seconds until it has refilled (`t`)',
+    '"caller";r=99;t=1',
+  ),
   'Retry-After': {
-    description: 'Seconds after which trying again makes sense',
+    description: 'Seconds to wait before trying again',
     schema: { type: 'integer', minimum: 1, examples: [2] },
   },
   'Idempotent-Replayed': {
-    description: 'There when this is the stored answer to an earlier request with the same key',
+    description:
+      'Present when this is the stored answer to an earlier request with the same `Idempotency-Key`',
     schema: { type: 'string', const: 'true' },
   },
   'WWW-Authenticate': text('How to authenticate', 'Bearer realm="assent"'),
@@ -114,7 +118,7 @@ export const PARAMETERS = {
     name: 'Idempotency-Key',
     in: 'header',
     description:
-      'Any text that is new for a new request, such as a UUID, and the same when you repeat it because its answer was lost: a repeat gets the first answer and does nothing',
+      'A unique value of your choice, such as a UUID, so that a request can be repeated safely: with the same key and body it is carried out once, and a repeat gets the first answer. Keys are kept for 7 days',
     schema: {
       type: 'string',
       pattern: '^[\\x21-\\x7e]{1,255}$',
@@ -124,7 +128,7 @@ export const PARAMETERS = {
   RequestId: {
     name: 'X-Request-Id',
     in: 'header',
-    description: 'Your own id for the request, to find it in both logs; one is made for you otherwise',
+    description: 'Your own id for the request, for support and logs; if you send none, one is generated',
     schema: { type: 'string', examples: ['0b0d2f6e-6f4e-4a8e-9a53-4f1d8f6f3c11'] },
   },
 } as const;
@@ -136,11 +140,11 @@ export const SECURITY_SCHEMES = {
     type: 'http',
     scheme: 'bearer',
     bearerFormat: 'JWT',
-    description: 'The `access_token` of `POST /v1/oauth/token`, good for an hour',
+    description: 'The `access_token` from `POST /v1/oauth/token`',
   },
   client: {
     type: 'http',
     scheme: 'basic',
-    description: 'Client id and secret, each form-encoded. They may be sent in the body instead',
+    description: 'Client id and secret, each form-encoded; only for `POST /v1/oauth/token`',
   },
 };

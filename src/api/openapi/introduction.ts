@@ -1,27 +1,30 @@
 /** Opens the reference, for a reader who has not heard of the network. */
 export const INTRODUCTION = `
-Money moves on a customer's identity rather than on a card: the customer's **bank** authorises each payment, and the
-**merchant** learns no more than an opaque id. **Providers** act for merchants.
+Assent lets merchants bill customers through the customers' banks, without cards. A customer is known to a merchant only by an
+opaque identifier, and the customer's **bank** authorises each payment. A **merchant** bills customers; a **provider** acts for several
+merchants.
 
-1. Exchange your client id and secret for an access token at \`POST /v1/oauth/token\`, and send it as \`Authorization: Bearer …\`.
-2. A bank brings its customers in (\`POST /v1/bank/customers\`); each gets a \`lookupID\`, a phrase that people can type.
-3. A merchant either bills once by \`lookupID\`, which the customer approves each time, or asks for an agreement
-   (\`POST /v1/billing/intent\`) and gets a \`paymentID\` to bill by, at once or by a recurring schedule.
-4. Banks and merchants hear of everything by webhook, and answer or catch up through this API.
+1. Exchange your client id and secret for an access token (\`POST /v1/oauth/token\`), and send it with every request as
+   \`Authorization: Bearer <access token>\`.
+2. A bank onboards its customers (\`POST /v1/bank/customers\`). Each gets a \`lookupID\`, a phrase that can be typed by hand.
+3. A merchant bills a \`lookupID\` once, which the customer must approve each time; or it asks for an agreement
+   (\`POST /v1/billing/intent\`), and bills the \`paymentID\` that it receives, once (\`POST /v1/customer/bill\`) or by a recurring
+   schedule (\`POST /v1/billing/recurring/create\`).
+4. Banks and merchants are notified by webhooks, which are described below. A bank answers with requests of its own, such as
+   \`POST /v1/billing/bank-response\`.
 
-**Envelope.** Unless an operation says otherwise, an answer is \`{statusCode, success, message, data}\`. \`message\` is for people.
-Refusals have the same form with \`success\` false; a 400 lists every problem in \`errors\`. What belongs to
-somebody else is a 404 that looks like that of something that does not exist. A path that
-there is, asked with another method, is a 405 with \`Allow\`. Other refusals are decided in the order 401, 429, 403 (role), 413, 415,
-400, and then what the operation finds.
+**Answers.** Unless stated otherwise, an answer is an object with \`statusCode\` (the HTTP status), \`success\`, \`message\` (for
+people) and \`data\`. Errors have the same form, with \`success\` false; those of status 400 list every problem in \`errors\`. What does
+not exist and what belongs to somebody else are both a 404. A method that a path does not have is a 405 with \`Allow\`. If several errors
+apply, the order is 401, 429, 403 (wrong role), 413, 415, 400, and then those of the operation itself.
 
-**Requests.** An unknown field or parameter is a 400. Text is trimmed and brought to Unicode NFC. Amounts are in
-major units, with at most the decimals of their currency and 15 significant digits. Moments are RFC 3339 with an offset.
+**Requests.** Unknown fields and query parameters are refused (400). Text is trimmed and normalised (Unicode NFC). Amounts are JSON
+numbers in major units, with at most as many decimals as the currency has, and at most 15 significant digits. Dates are RFC 3339 with an
+offset; answers use UTC.
 
-**Repeats.** Where \`Idempotency-Key\` is offered, send one, and the same again when an answer was lost: nothing happens twice.
-A bank's answers need none: the same answer again is a 200 by itself.
+**Idempotency.** Send an \`Idempotency-Key\` with requests that take one. If you get no answer, repeat the request with the same key and
+body: it is carried out once, and you get the first answer. A bank's answers to webhooks need no key.
 
-**Compatibility.** Within version 1, fields, endpoints, optional parameters and webhook types are added, and nothing is
-taken away. The schemas below are closed, so that they tell everything that this release sends; a client should still ignore
-what it does not know.
+**Versioning.** New fields, endpoints, optional parameters and webhook types can be added to version 1; nothing is removed. The
+schemas in this document are closed, so they show all that this release sends, but a client should ignore fields that it does not know.
 `.trim();
