@@ -120,7 +120,12 @@ function withoutSecrets(item: MerchantItem) {
   return clientSecret && webhookSecret ? rest : item;
 }
 
-export const trustBody = z.strictObject({ merchantId: id('merchant'), trustLevel: z.enum(TRUST_LEVELS) });
+export const trustBody = z.strictObject({
+  merchantId: id('merchant'),
+  trustLevel: z
+    .enum(TRUST_LEVELS)
+    .meta({ description: 'Whether customers may give the merchant standing approvals', example: 'trusted' }),
+});
 
 export async function setTrust({
   accept,

@@ -119,6 +119,7 @@ export const CHARGES = {
         description:
           'The charge was already closed with another result (`data.status`), or the `bankTransactionId` belongs to another transaction',
         data: outcome,
+        example: { status: 'declined' },
       },
     },
   },

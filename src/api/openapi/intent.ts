@@ -92,11 +92,13 @@ export const INTENTS = {
       403: {
         description: 'The merchant is not trusted, so it cannot have a standing approval',
         data: outcome.omit({ customerDecision: true }),
+        example: { status: 'pending' },
       },
       404: 'The merchant has never sent an intent for this customer, or you have no such customer',
       409: {
         description: 'The intent was already closed with another result, which is in `data`',
         data: outcome,
+        example: { status: 'declined', customerDecision: null },
       },
     },
   },

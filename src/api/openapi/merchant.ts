@@ -66,7 +66,10 @@ export const MERCHANTS = {
     answers: {
       200: {
         description: 'The merchant is trusted now',
-        data: z.strictObject({ merchantId: shownId('merchant'), trustLevel: z.enum(TRUST_LEVELS) }),
+        data: z.strictObject({
+          merchantId: shownId('merchant'),
+          trustLevel: z.enum(TRUST_LEVELS).meta({ example: 'trusted' }),
+        }),
       },
     },
     refusals: { 404: 'You have no such merchant' },

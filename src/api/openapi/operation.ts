@@ -45,10 +45,11 @@ export const TAGS = {
   Transactions: 'The history of charges and refunds; each party sees its own.',
   Refunds: 'Merchants refund charges; banks make the transfer and report the result.',
   'Webhook settings': 'The URL and secret of your webhooks, their deliveries, and the list of events.',
-  Webhooks:
-    'Requests that the service sends to your webhook URL. Verify the signature, answer with any 2xx within 2 seconds, and process the event afterwards. Anything else is retried over three days. The same webhook can arrive more than once (`X-Service-Delivery` is then the same), and in any order (`sequence` tells which is newer).',
   Sandbox: 'The test clock, to try a year of billing in seconds. Not available in production.',
   Service: 'Health checks, public keys and this document. No access token needed.',
+  // Last, because Swagger UI lists webhooks below all operations.
+  Webhooks:
+    'Requests that the service sends to your webhook URL. Verify the signature, answer with any 2xx within 2 seconds, and process the event afterwards. Anything else is retried over three days. The same webhook can arrive more than once (`X-Service-Delivery` is then the same), and in any order (`sequence` tells which is newer).',
 } as const;
 
 type Tag = keyof typeof TAGS;

@@ -103,6 +103,7 @@ const billing = z
 const ended = {
   description: 'The schedule’s status (`data.status`) does not allow this',
   data: z.strictObject({ status: scheduleStatus }),
+  example: { status: 'cancelled' },
 };
 
 const action = (id: string, summary: string, description: string, example?: object): Operation => ({

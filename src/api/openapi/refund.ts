@@ -77,6 +77,7 @@ export const REFUNDS = {
         description:
           'The refund was already closed with another result (`data.status`), or the `bankTransactionId` belongs to another transaction',
         data: outcome,
+        example: { status: 'rejected' },
       },
     },
   },
