@@ -88,12 +88,17 @@ async function readTokenRequest(req: Request, res: Response): Promise<TokenReque
   return { clientId, clientSecret };
 }
 
+/** Those that mean something here. */
+const PARAMETERS = ['grant_type', 'client_id', 'client_secret', 'scope'];
+
 /** The parameters of the body. One without a value counts as left out; unknown ones are ignored (§3.2). */
 async function readParameters(req: Request, res: Response): Promise<Map<string, string>> {
   const type = (req.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase();
   const bytes = await readBytes(req, res, BODY_LIMIT_BYTES);
   if (type === 'application/x-www-form-urlencoded') {
-    const given = [...new URLSearchParams(bytes.toString('utf8'))];
+    const given = [...new URLSearchParams(bytes.toString('utf8'))].filter(([name]) =>
+      PARAMETERS.includes(name),
+    );
     if (new Set(given.map(([name]) => name)).size < given.length) {
       throw new OAuthError('invalid_request', 'A parameter may be given only once');
     }
@@ -107,7 +112,8 @@ async function readParameters(req: Request, res: Response): Promise<Map<string, 
     return new Map(
       Object.entries(body).filter((entry): entry is [string, string] => {
         if (typeof entry[1] === 'string') return entry[1] !== '';
-        throw new OAuthError('invalid_request', 'Every parameter must be a string');
+        if (!PARAMETERS.includes(entry[0])) return false;
+        throw new OAuthError('invalid_request', `${entry[0]} must be a string`);
       }),
     );
   }

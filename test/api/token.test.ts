@@ -72,7 +72,12 @@ describe('the token endpoint', () => {
   });
 
   it('ignores parameters that it does not know, and takes one without value as left out', async () => {
-    expect(await ask(form({ ...grant, ...client(), audience: 'x', scope: '' }))).toEqual(granted);
+    const asked = { ...grant, ...client(), audience: 'x', scope: '' };
+    expect(await ask(form(asked))).toEqual(granted);
+    // Resource indicators (RFC 8707) come several times in one form.
+    expect(await ask(`${form(asked)}&resource=a&resource=b`)).toEqual(granted);
+    const json = JSON.stringify({ ...asked, resource: ['a', 'b'], claims: {} });
+    expect(await ask(json, { 'content-type': 'application/json' })).toEqual(granted);
   });
 
   it.each([

@@ -16,6 +16,7 @@ const tokenRequest = z
       description: 'Unless HTTP Basic is used',
       example: 'YCPMuZ2RKRk6N7vRrQ3yb1Gx7nJ0hXo2y3pTg9sVb5E',
     }),
+    scope: z.literal('').optional().meta({ description: 'There are none: leave it out', examples: [] }),
   })
   .meta({ id: 'TokenRequest' });
 
