@@ -221,6 +221,27 @@ export const bankResponseBody = z
   )
   .transform((body) => ({ ...body, answer: answerOf(body) }))
   .meta({
+    anyOf: [
+      {
+        title: 'Approved',
+        required: ['bankTransactionId'],
+        properties: {
+          bankTransactionId: true,
+          action: { enum: ['approve_once', 'approve_recurring'] },
+          declineReason: false,
+        },
+      },
+      {
+        title: 'Declined by its action',
+        required: ['action'],
+        properties: { action: { enum: ['deny', 'suspended'] } },
+      },
+      {
+        title: 'Declined by its reason',
+        required: ['declineReason'],
+        properties: { declineReason: true, action: false, bankTransactionId: false },
+      },
+    ],
     example: { billingRequestId: exampleId('billingRequest'), bankTransactionId: 'FT26081XK2' },
   });
 

@@ -12,7 +12,7 @@ import { formatInstant } from '../domain/calendar';
 import { Failure } from '../domain/failures';
 import { normalizePhrase } from '../domain/phrase';
 import type { Answer, Reply } from './answer';
-import { EMAIL_MAX, id, pagination, phrase, text, textFor } from './fields';
+import { EMAIL_MAX, id, longText, pagination, phrase, textFor } from './fields';
 import { listAnswer } from './list';
 import { EXAMPLE_DEVICE_ID } from './openapi/example';
 import type { Call } from './route';
@@ -24,16 +24,10 @@ const FINGERPRINT_MIN = 16;
 const FINGERPRINT_MAX = 512;
 
 export const enrolBody = z.strictObject({
-  fingerprint: text(FINGERPRINT_MAX)
-    .refine(
-      (value) => Array.from(value).length >= FINGERPRINT_MIN,
-      `must have at least ${FINGERPRINT_MIN} characters`,
-    )
-    .meta({
-      minLength: FINGERPRINT_MIN,
-      description: 'What you recognise the device by, for example a hash of its properties',
-      example: 'b5bb9d8014a0f9b1d61e21e796d78dccdf1352f23cd32812f4850b878ae4944c',
-    }),
+  fingerprint: longText(FINGERPRINT_MIN, FINGERPRINT_MAX).meta({
+    description: 'What you recognise the device by, for example a hash of its properties',
+    example: 'b5bb9d8014a0f9b1d61e21e796d78dccdf1352f23cd32812f4850b878ae4944c',
+  }),
 });
 
 export async function enrol({

@@ -29,7 +29,8 @@ const read = <Value>(parse: (text: string) => Parsed<Value>) =>
 /** Characters that no field takes, and the rest, of which at least one must be no blank. */
 const REFUSED = String.raw`\u0000-\u001F\u007F-\u009F\u202A-\u202E\u2066-\u2069`;
 const SHOWN = `^[^${REFUSED}]*$`;
-const TEXT = String.raw`^[^${REFUSED}]*[^\s\uFEFF${REFUSED}][^${REFUSED}]*$`;
+const BLANK = String.raw`\s\uFEFF`;
+const TEXT = `^[^${REFUSED}]*[^${BLANK}${REFUSED}][^${REFUSED}]*$`;
 
 /** Text as people write it: trimmed, in normal form C, 1 to `max` characters. */
 export const text = (max: number) =>
@@ -38,6 +39,15 @@ export const text = (max: number) =>
     ...(Number.isFinite(max) && { maxLength: max }),
     pattern: TEXT,
   });
+
+/** The same of at least `min` characters, more than 1; blanks around them do not count. */
+export const longText = (min: number, max: number) =>
+  text(max)
+    .refine((value) => Array.from(value).length >= min, `must have at least ${min} characters`)
+    .meta({
+      minLength: min,
+      pattern: `^[^${REFUSED}]*[^${BLANK}${REFUSED}][^${REFUSED}]{${min - 2},}[^${BLANK}${REFUSED}][^${REFUSED}]*$`,
+    });
 
 /** The same with what the document says of it. */
 export const textFor = (description: string, max: number, example: string) =>
@@ -63,28 +73,43 @@ export const idFilter = (kind: IdKind) =>
   id(kind).meta({ pattern: SHOWN, description: `Only those of ${ID_NAME[kind]} with this id` });
 
 /** RFC 3339 with an offset, e.g. `2026-03-01T09:00:00+01:00`. */
-export const instant = read(parseInstant).meta({ format: 'date-time', example: '2026-03-01T09:00:00+01:00' });
+export const instant = read(parseInstant).meta({
+  format: 'date-time',
+  // From 1970 on, without leap seconds.
+  pattern: String.raw`^(19[7-9]\d|[2-9]\d{3})-.*:[0-5]\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)$`,
+  example: '2026-03-01T09:00:00+01:00',
+});
 
 /** Longest address that a mail server takes (RFC 5321). */
 export const EMAIL_MAX = 254;
-export const email = text(EMAIL_MAX).pipe(z.email('must be an e-mail address')).meta({
+/** A mailbox of up to 64 characters, at a domain whose labels have up to 63 and begin and end with no hyphen. */
+const EMAIL =
+  /^(?=[^@]{1,64}@)[A-Za-z0-9_'+-]+(\.[A-Za-z0-9_'+-]+)*@([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z][A-Za-z0-9-]{0,61}[A-Za-z0-9]$/;
+export const email = text(EMAIL_MAX).pipe(z.string().regex(EMAIL, 'must be an e-mail address')).meta({
   format: 'email',
-  pattern: z.regexes.email.source,
+  pattern: EMAIL.source,
   description: 'E-mail address',
   example: 'ada.obi@example.com',
 });
 
+/** What follows the scheme, as RFC 3986 has it: a name or an address, a port up to 65535, and the rest. No user. */
+const HOST = String.raw`([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])`;
+const PORT = '(:([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?';
+const PATH = "(/([A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*)?";
+const QUERY = String.raw`(\?([A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*)?`;
+const FRAGMENT = QUERY.replace(String.raw`\?`, '#');
+
 /** An address on the web; what may be behind it is checked by whoever connects to it. */
-export const webUrl = (schemes: readonly ('http' | 'https')[]) =>
-  text(2048)
+export const webUrl = (schemes: readonly ('http' | 'https')[]) => {
+  const pattern = `^(${schemes.join('|')})://${HOST}${PORT}${PATH}${QUERY}${FRAGMENT}$`;
+  const uri = new RegExp(pattern);
+  return text(2048)
     .refine(
-      (value) => {
-        const url = URL.canParse(value) ? new URL(value) : undefined;
-        return schemes.some((scheme) => url?.protocol === `${scheme}:`) && !url?.username && !url?.password;
-      },
-      `must be an address that starts with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}, without user or password`,
+      (value) => uri.test(value) && URL.canParse(value),
+      `must be an address that starts with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}, without user or password, in ASCII`,
     )
-    .meta({ format: 'uri', pattern: `^(${schemes.join('|')})://`, example: 'https://www.example.com/' });
+    .meta({ format: 'uri', pattern, example: 'https://www.example.com/' });
+};
 
 /** Free-form notes of the caller: at most 50 names of 40 characters, with simple values. */
 export const metadata = z
@@ -187,10 +212,15 @@ export const currency = (config: Config) =>
     .meta({ description: 'ISO 4217 code of a currency that the network accepts' });
 
 /** Major units of a currency; `withAmount` judges how the two go together. */
-export const amount = z.number().positive().meta({
-  description: 'Amount in major units (naira, not kobo), with at most as many decimals as the currency has',
-  example: 1500,
-});
+export const amount = z
+  .number()
+  .positive()
+  .meta({
+    // Of a currency without decimals; others take less.
+    maximum: Number(MAX_AMOUNT_MINOR),
+    description: 'Amount in major units (naira, not kobo), with at most as many decimals as the currency has',
+    example: 1500,
+  });
 
 /** The same where the currency is one of those that can be charged in, none of which takes more. */
 export const amountIn = ({ ACCEPTED_CURRENCIES: codes }: Config) =>

@@ -10,7 +10,7 @@ import { Failure } from '../domain/failures';
 import { normalizePhrase } from '../domain/phrase';
 import { workflowId } from '../workflows/messages';
 import type { Answer, Reply } from './answer';
-import { BATCH_MAX, currency, DESCRIPTION_MAX, id, instant, list, phrase, textFor } from './fields';
+import { amount, BATCH_MAX, currency, DESCRIPTION_MAX, id, instant, list, phrase, textFor } from './fields';
 import { takeAnswer } from './idempotency';
 import { answerItems, refusedItem } from './items';
 import type { Call } from './route';
@@ -84,9 +84,7 @@ export async function sendIntents({
 }
 
 const limit = (example: number) =>
-  z
-    .number()
-    .positive()
+  amount
     .meta({ description: 'In major units of the intent’s currency; leave it out for no limit', example })
     .optional();
 

@@ -58,11 +58,15 @@ export const scheduleBody = (config: Config) =>
         amount: amountIn(config),
         currency: currency(config),
         frequency: z.enum(FREQUENCIES).meta({ description: 'The unit of `interval`', example: 'monthly' }),
-        interval: z.int().min(1).default(1).meta({
-          maximum: 1095,
-          description:
-            'Number of `frequency` units between charges; at most three years: 1095 days, 156 weeks, 36 months or 3 years',
-        }),
+        interval: z
+          .int()
+          .min(1)
+          .default(1)
+          .meta({
+            maximum: maxInterval('daily'),
+            description:
+              'Number of `frequency` units between charges; at most three years: 1095 days, 156 weeks, 36 months or 3 years',
+          }),
         startDate: instant
           .meta({
             description: 'Due date of the first charge, at most 5 minutes in the past; now if left out',
@@ -102,6 +106,11 @@ export const scheduleBody = (config: Config) =>
         path: ['endDate'],
         when: ({ value }) => hasBothDates(value),
         error: 'must be after the start date',
+      })
+      .meta({
+        oneOf: FREQUENCIES.map((frequency) => ({
+          properties: { frequency: { const: frequency }, interval: { maximum: maxInterval(frequency) } },
+        })),
       }),
   );
 

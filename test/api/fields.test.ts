@@ -182,12 +182,32 @@ describe('pagination', () => {
 });
 
 describe('a web address', () => {
-  it.each(['http://a.example', 'ftp://a.example', 'https://user:pass@a.example', 'a.example', 'https://'])(
-    '%s is refused where https is asked for',
-    (given) => {
-      expect(judge(fields.webUrl(['https']), given)).toEqual([
-        'body must be an address that starts with https://, without user or password',
-      ]);
-    },
-  );
+  it.each([
+    'http://a.example',
+    'ftp://a.example',
+    'https://user:pass@a.example',
+    'a.example',
+    'https://',
+    // What some programs mend and others do not understand: it has to be punycode and percent-encoded.
+    'https://ñandú.example/',
+    'https://a.example/a b',
+    'https://a.example/100%',
+    'https://a.example/"',
+    'https://a.example:65536/',
+    'https://300.1.1.1/',
+  ])('%s is refused where https is asked for', (given) => {
+    expect(judge(fields.webUrl(['https']), given)).toEqual([
+      'body must be an address that starts with https://, without user or password, in ASCII',
+    ]);
+  });
+
+  it.each([
+    'https://a.example',
+    'https://xn--and-6ma2c.example:65535/hooks/%C3%B1?a=1&b=/?#x',
+    'https://assent_bank:8443/hooks',
+    'https://[2001:db8::1]:8080/',
+    'https://192.0.2.1?',
+  ])('%s is taken', (given) => {
+    expect(judge(fields.webUrl(['https']), given)).toBe(given);
+  });
 });

@@ -1,12 +1,108 @@
 import Ajv2020 from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
+import { z } from 'zod';
 import { routes } from '../../../src/api/app';
 import { openApiDocument } from '../../../src/api/openapi/document';
 import { OPERATIONS } from '../../../src/api/openapi/operations';
+import type { Route } from '../../../src/api/route';
+import { check } from '../../../src/api/validation';
 import { readConfig, type Config } from '../../../src/config';
 
 const config = readConfig({});
 const document = openApiDocument(routes({ config }), OPERATIONS);
+
+/** All combinations of what each field may be; undefined for left out. */
+const combinations = (fields: Record<string, unknown[]>): object[] =>
+  Object.entries(fields).reduce<object[]>(
+    (bodies, [name, values]) =>
+      bodies.flatMap((body) =>
+        values.map((value) => (value === undefined ? body : { ...body, [name]: value })),
+      ),
+    [{}],
+  );
+
+const id = (prefix: string) => [`${prefix}_${'0'.repeat(26)}`];
+
+/** Requests to operations where a rule is about several fields, or about what a text says. */
+const REQUESTS: Record<string, object[]> = {
+  'post /v1/billing/bank-response': combinations({
+    billingRequestId: id('brq'),
+    action: [undefined, 'approve_once', 'approve_recurring', 'deny', 'suspended', 'x'],
+    bankTransactionId: [undefined, 'debit-1'],
+    declineReason: [undefined, 'insufficient_funds'],
+  }),
+  'post /v1/bank/refund-response': combinations({
+    refundId: id('rfd'),
+    action: [undefined, 'completed', 'rejected'],
+    bankTransactionId: [undefined, 'credit-1'],
+    reason: [undefined, 'account closed'],
+  }),
+  'post /v1/customer/bill': combinations({
+    paymentIDs: [undefined, ['a']],
+    lookupIDs: [undefined, ['a']],
+    amount: [0, 10, 10_000_000_000, 10_000_000_001],
+    currency: ['NGN'],
+    description: ['x'],
+  }),
+  'post /v1/billing/recurring/create': combinations({
+    customerId: id('cus'),
+    paymentID: ['a'],
+    amount: [10],
+    currency: ['NGN'],
+    frequency: ['daily', 'weekly', 'monthly', 'yearly'],
+    interval: [undefined, 0, 1, 3, 4, 36, 37, 156, 157, 1095, 1096, 1.5],
+  }),
+  'post /v1/billing/intent': combinations({
+    lookupIDs: [['a']],
+    currency: ['NGN'],
+    description: ['x'],
+    intentSettings: [
+      '1970-01-01T00:00:00Z',
+      '1969-12-31T23:59:59Z',
+      '9999-12-31T23:59:59.999999999+00:00',
+      '2026-03-01t09:00:00.5-01:00',
+      '2026-03-01T09:00:00',
+      '2026-03-01T23:59:60Z',
+      '2026-03-01',
+    ].map((dueDate) => ({ dueDate })),
+  }),
+  'post /v1/devices': combinations({
+    fingerprint: [
+      'x'.repeat(15),
+      'x'.repeat(16),
+      ` ${'x'.repeat(16)} `,
+      ` ${'x'.repeat(14)} `,
+      `x${' '.repeat(15)}`,
+      'x'.repeat(513),
+    ],
+  }),
+  'put /v1/webhooks/endpoint': combinations({
+    url: [
+      null,
+      'http://127.0.0.1:65535/a',
+      'https://a.example?x=%20',
+      'https://a.example:65536/',
+      'https://ñ.example/',
+      'https://a.example/a b',
+      'https://user@a.example/',
+      'ftp://a.example/',
+    ],
+  }),
+  'post /v1/provider/merchants': combinations({
+    email: [
+      "o'neil+shop@mail.example.com",
+      `${'x'.repeat(64)}@${'y'.repeat(63)}.example`,
+      `${'x'.repeat(65)}@a.example`,
+      `x@${'y'.repeat(64)}.example`,
+      'x@a.xn--p1ai',
+      'x@a-.example',
+      'x@-a.example',
+      'x@a.example-',
+      'x..y@a.example',
+      'x@localhost',
+    ],
+  }).map((one) => ({ merchants: [{ ...one, name: 'Shop', clientRef: 'a' }] })),
+};
 
 describe('the document', () => {
   it('has every route of the table, and nothing that is none', () => {
@@ -50,6 +146,34 @@ describe('the document', () => {
     });
     expect(wrong).toEqual([]);
     expect(seen).toBeGreaterThan(300);
+  });
+
+  it('asks of a request what the API asks of it', () => {
+    const ajv = addFormats(new Ajv2020({ strict: false }));
+    ajv.addSchema(document, 'openapi');
+    const table: Route[] = routes({ config });
+    const disagreed: string[] = [];
+    const judged = new Set<string>();
+    for (const [key, bodies] of Object.entries(REQUESTS)) {
+      const [method = '', path = ''] = key.split(' ');
+      const one = table.find((entry) => entry.path === path && entry.method === method);
+      const operation = document.paths[path]?.[method] as unknown as {
+        requestBody: { content: { 'application/json': { schema: object } } };
+      };
+      const { schema } = operation.requestBody.content['application/json'];
+      const documented = ajv.compile(
+        JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#/', '"$ref":"openapi#/')) as object,
+      );
+      for (const body of bodies) {
+        const takes = check(one?.options.body ?? z.never(), body, '').problems === undefined;
+        if (documented(body) !== takes)
+          disagreed.push(`${key} ${takes ? 'takes' : 'refuses'} ${JSON.stringify(body)}`);
+        judged.add(`${key} ${takes}`);
+      }
+    }
+    expect(disagreed).toEqual([]);
+    // Neither side agrees by refusing, or taking, whatever comes.
+    expect(judged.size).toBe(2 * Object.keys(REQUESTS).length);
   });
 
   it('says of every field that we send what it is, and that there are no others', () => {
