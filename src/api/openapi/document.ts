@@ -86,6 +86,7 @@ function describe({ options }: Route, operation: Operation, schemas: Schemas): O
     operationId: id,
     tags: [tag],
     summary,
+    [ROLES_KEY]: options.roles,
     description: `${description}\n\nCallers: ${roles}. Rate limit: \`${options.limit}\`.`,
     parameters: [
       ...(options.params ? parametersOf('path', options.params, schemas) : []),
@@ -130,11 +131,20 @@ function parametersOf(where: 'path' | 'query', schema: z.ZodType, schemas: Schem
   }));
 }
 
-/** What the request's body is; where roles send different ones, either of them. */
-function bodyOf({ receiver, body, bodyOf: others = {} }: Route['options']): z.ZodType | undefined {
+/** What the request's body is; where roles send different ones, either of them, with those who send it. */
+function bodyOf({ receiver, body, bodyOf: others = {}, roles }: Route['options']): z.ZodType | undefined {
   const own = receiver?.schema ?? body;
-  return own && Object.keys(others).length > 0 ? z.union([own, ...Object.values(others)]) : own;
+  const special = Object.entries(others);
+  if (!own || special.length === 0) return own;
+  const rest = roles.filter((role) => others[role] === undefined);
+  return z.union([
+    own.meta({ [ROLES_KEY]: rest }),
+    ...special.map(([role, schema]) => schema.meta({ [ROLES_KEY]: [role] })),
+  ]);
 }
+
+/** For tools: the roles that an operation, or one form of its body, is for. */
+const ROLES_KEY = 'x-roles';
 
 const METERED = ['RateLimit-Policy', 'RateLimit'];
 
