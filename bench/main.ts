@@ -20,6 +20,7 @@ import {
   type Sizes,
   type Work,
 } from './plan';
+import { untilAsleep } from './asleep';
 import { read } from './reads';
 import { inFlight } from './load';
 import { loadNow, makeReport, printed, type Report, type Samples } from './report';
@@ -163,7 +164,11 @@ function workOn(
     inFlight(count, atOnce, () => merchant.bill(size));
   const probe = (until: Promise<unknown>) => measureProbes(gauges, () => neighbour.bill(1), until);
   const sleepers = new DueWork((at, count) => floor.workflows.sleepUntil(at, count, starts));
-  const schedules = new DueWork((at, count) => merchant.schedule(at, count, starts));
+  const schedules = new DueWork(async (at, count) => {
+    const done = await merchant.schedule(at, count, starts);
+    await untilAsleep(engine.ownerUrl, at);
+    return done;
+  });
   return {
     textbook: noOp('textbook'),
     local: noOp('local'),

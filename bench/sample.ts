@@ -13,7 +13,7 @@ export interface Sample extends Reading {
 
 /** What trails behind the last answer, a workflow's own end above all, is still its work's CPU time. */
 const TRAIL_MS = 500;
-/** Before the moment, beside the time that it takes to make all: for the last of them to fall asleep. */
+/** Before the moment, beside the time that it takes to make all. */
 const LEAD_MS = 2_000;
 /** Less than this before the moment, some may not have been asleep. */
 const ASLEEP_MS = 500;
@@ -38,7 +38,10 @@ export async function measure(gauges: Gauges, units: number, work: () => Promise
 export class DueWork {
   private perUnitMs = FIRST_GUESS_MS;
 
-  /** @param make makes the work for a moment (milliseconds since 1970), and returns when each will have been done */
+  /**
+   * @param make makes the work for a moment (milliseconds since 1970), ends when all of it sleeps, and returns when each will
+   *   have been done
+   */
   constructor(private readonly make: (at: number, units: number) => Promise<Promise<number>[]>) {}
 
   /**
