@@ -18,6 +18,7 @@ interface Node {
   'Relation Name'?: string;
   'Index Name'?: string;
   'Actual Loops'?: number;
+  'Actual Rows'?: number;
   'Rows Removed by Filter'?: number;
   'Rows Removed by Index Recheck'?: number;
   'Shared Hit Blocks'?: number;
@@ -27,8 +28,10 @@ interface Node {
 
 /** Tables below this may be read whole. */
 const LARGE_ROWS = 20_000;
-/** Rows that a scan may read in vain: as many again as a list counts. Above, it looks for little in much, and ever longer. */
+/** Rows that a scan may read in vain: twice as many as a list counts. More is much for what it finds, unless that is a tenth. */
 const FILTERED_MAX = 20_000;
+/** Rows that a scan may read in all: ten times as many as a list counts. */
+const READ_MAX = 100_000;
 
 /**
  * Runs statements as the API and the worker do, prepared, with the rights of theirs, and collects the plan of each
@@ -71,9 +74,11 @@ export class Explainer {
   }
 
   private database(): Database {
-    const query = (text: string, values: unknown[] = []) =>
+    const query = (text: string, values: unknown[] = [], plan?: 'anew') =>
       this.client.query(
-        values.length === 0 ? { text } : { name: createHash('md5').update(text).digest('hex'), text, values },
+        values.length === 0 || plan
+          ? { text, values }
+          : { name: createHash('md5').update(text).digest('hex'), text, values },
       );
     return {
       query,
@@ -110,8 +115,12 @@ export class Explainer {
     const type = node['Node Type'];
     if (type === 'Seq Scan' && table !== undefined && this.large.has(table)) return [`reads all of ${table}`];
     const removed = (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0);
-    const inVain = removed * (node['Actual Loops'] ?? 1);
-    return inVain > FILTERED_MAX ? [`${type} on ${table ?? 'a result'} reads ${inVain} rows in vain`] : [];
+    const loops = node['Actual Loops'] ?? 1;
+    const inVain = removed * loops;
+    const found = (node['Actual Rows'] ?? 0) * loops;
+    const where = `${type} on ${table ?? 'a result'}`;
+    if (inVain > FILTERED_MAX && inVain > 9 * found) return [`${where} reads ${inVain} rows in vain`];
+    return table !== undefined && inVain + found > READ_MAX ? [`${where} reads ${inVain + found} rows`] : [];
   }
 }
 
@@ -136,7 +145,7 @@ export async function undone(db: Database, work: (db: Database) => Promise<void>
 /** For verbs that open a transaction of their own: they work in this one. */
 function asDatabase(trx: Transaction): Database {
   return {
-    query: (text, values) => trx.query(text, values),
+    query: (text, values, plan) => trx.query(text, values, plan),
     transaction: (work) => work(trx),
     destroy: () => Promise.resolve(),
   };

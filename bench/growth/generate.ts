@@ -185,9 +185,10 @@ function steps(
       `INSERT INTO intents (id, reference, agreement_id, merchant_id, customer_id, bank_id, lookup_id, batch_id, currency,
          description, status, customer_decision, expires_at, closed_at, workflow_id, created_at, recorded_at)
        SELECT intent_id, upper(left(md5('int' || j), 24)), id, merchant_id, customer_id, bank_id, lookup_id,
-         'bat_' || right(intent_id, 26), 'NGN', 'Membership', 'approved', 'approve_recurring', at + interval '1 day',
-         at + interval '1 minute', 'intent/' || intent_id, at, at
-       FROM growth.agreements ORDER BY j`,
+         'bat_' || right(intent_id, 26), 'NGN', 'Membership', CASE WHEN open THEN 'pending' ELSE 'approved' END,
+         CASE WHEN NOT open THEN 'approve_recurring' END, CASE WHEN open THEN clock ELSE at END + interval '1 day',
+         CASE WHEN NOT open THEN at + interval '1 minute' END, 'intent/' || intent_id, at, at
+       FROM (SELECT *, decision = 'pending' AS open FROM growth.agreements) AS a, growth.now ORDER BY j`,
     ],
     [
       'parts of charges',
@@ -313,8 +314,8 @@ function steps(
          FROM generate_series(0, ${devices - 1}) AS n;
        INSERT INTO device_holders (device_id, holder_id)
          SELECT 'dev_0000000000' || lpad(i::text, 16, '0'), bank_id FROM growth.customers WHERE i < ${devices};
-       INSERT INTO device_links (device_id, bank_id, customer_id, linked_at)
-         SELECT 'dev_0000000000' || lpad(i::text, 16, '0'), bank_id, id, clock - interval '1 s' * i
+       INSERT INTO device_links (device_id, bank_id, customer_id, phrase, linked_at)
+         SELECT 'dev_0000000000' || lpad(i::text, 16, '0'), bank_id, id, lookup_id, clock - interval '1 s' * i
          FROM growth.customers, growth.now WHERE i < ${devices}`,
     ],
   ];

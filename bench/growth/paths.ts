@@ -9,6 +9,7 @@ import { listDecisions } from '../../src/database/decision-read';
 import { listDevices } from '../../src/database/device';
 import { FEED_START, findFeedPosition, readFeed } from '../../src/database/event-feed';
 import { claimKey, expireKeys, storeAnswer } from '../../src/database/idempotency';
+import { answerIntent } from '../../src/database/intent-outcome';
 import { KeyringError, type Keyring } from '../../src/database/keyring';
 import { LIST_REACH } from '../../src/database/list';
 import { enqueueWakes, takeOutboxRows } from '../../src/database/outbox';
@@ -73,6 +74,10 @@ export function paths(s: Subjects, keyring: Keyring): Path[] {
       for await (const _ of readTransactions(db, viewer, filter, { ...byTime, sortBy }))
         if (++pages === 3) break;
     };
+  const searched = (db: Database, search: string, page = FIRST) =>
+    unopened(listCustomers(db, keyring, s.bank, search, { ...page, ...byTime }));
+  const devices = (db: Database, search?: string) =>
+    listDevices(db, keyring, s.bank, search, { ...FIRST, sortBy: 'linkedAt', sortOrder: 'desc' });
   const key = (n: number) => ({
     callerId: s.merchant,
     path: '/v1/customer/bill',
@@ -204,6 +209,14 @@ export function paths(s: Subjects, keyring: Keyring): Path[] {
       name: 'onboard 100 customers',
       run: (db, n) => db.transaction((trx) => onboardBatch(trx, keyring, s.bank, people(n))),
     },
+    {
+      name: "intent: bank's answer",
+      run: (db, n) => {
+        const { bankId, ...pair } = of(s.intents, n);
+        const answer = { customerDecision: 'approve_recurring', spendingLimits: { daily: 500 } } as const;
+        return answerIntent(db, keyring, bankId, { ...pair, ...answer, blockMerchant: false });
+      },
+    },
     { name: 'banks of an e-mail address', run: (db) => banksOfEmail(db, keyring, 'ada@example.test') },
 
     {
@@ -221,11 +234,16 @@ export function paths(s: Subjects, keyring: Keyring): Path[] {
     { name: 'history of a bank, last month', run: history(bank, { from: s.lastMonth }) },
     { name: 'history of a bank, pending', run: history(bank, { status: 'pending' }) },
     { name: 'history of a bank, declined', run: history(bank, { status: 'declined' }) },
+    { name: 'history of a bank, successful', run: history(bank, { status: 'successful' }) },
     { name: 'history of a bank, rejected', run: history(bank, { status: 'rejected' }) },
     { name: 'history of a bank, completed', run: history(bank, { status: 'completed' }) },
     { name: 'history of a bank, refunds', run: history(bank, { type: 'refund' }) },
     { name: 'history of a bank, large merchant', run: history(bank, { merchantId: s.merchant }) },
     { name: 'history of a bank, small merchant', run: history(bank, { merchantId: s.smallMerchant }) },
+    {
+      name: 'history of a small bank, large merchant',
+      run: history({ entityId: s.smallBank, role: 'bank' }, { merchantId: s.merchant }),
+    },
     {
       name: 'history of a bank, customer',
       run: (db, n) => history(bank, { customerId: of(s.agreements, n).customerId })(db, n),
@@ -250,6 +268,7 @@ export function paths(s: Subjects, keyring: Keyring): Path[] {
     { name: 'history of a provider', run: history(provider) },
     { name: 'history of a provider, last page', run: history(provider, {}, LAST) },
     { name: 'history of a provider, pending', run: history(provider, { status: 'pending' }) },
+    { name: 'history of a provider, declined', run: history(provider, { status: 'declined' }) },
     { name: 'file of a bank, 3 000 rows', run: file(bank, {}) },
     { name: 'file of a bank, 3 000 rows from half way', run: file(bank, { to: s.halfway }) },
     { name: 'file of a provider, 3 000 rows', run: file(provider, {}) },
@@ -271,6 +290,10 @@ export function paths(s: Subjects, keyring: Keyring): Path[] {
       run: (db) => listDeliveries(db, s.bank, {}, { ...LAST, ...byTime }),
     },
     {
+      name: 'deliveries of a bank, delivered',
+      run: (db) => listDeliveries(db, s.bank, { status: 'delivered' }, { ...FIRST, ...byTime }),
+    },
+    {
       name: 'deliveries of a merchant, failed',
       run: (db) => listDeliveries(db, s.merchant, { status: 'failed' }, { ...FIRST, ...byTime }),
     },
@@ -288,7 +311,15 @@ export function paths(s: Subjects, keyring: Keyring): Path[] {
       name: 'refunds of a bank, pending',
       run: (db) => listRefunds(db, bank, { status: 'pending' }, { ...FIRST, ...byTime }),
     },
+    {
+      name: 'refunds of a bank, completed',
+      run: (db) => listRefunds(db, bank, { status: 'completed' }, { ...FIRST, ...byTime }),
+    },
     { name: 'refunds of a provider', run: (db) => listRefunds(db, provider, {}, { ...FIRST, ...byTime }) },
+    {
+      name: 'refunds of a provider, rejected',
+      run: (db) => listRefunds(db, provider, { status: 'rejected' }, { ...FIRST, ...byTime }),
+    },
     {
       name: 'schedules of a merchant',
       run: (db) => listSchedules(db, merchant, {}, { ...FIRST, ...byTime }),
@@ -300,6 +331,10 @@ export function paths(s: Subjects, keyring: Keyring): Path[] {
     {
       name: 'schedules of a provider',
       run: (db) => listSchedules(db, provider, {}, { ...FIRST, ...byTime }),
+    },
+    {
+      name: 'schedules of a provider, past due',
+      run: (db) => listSchedules(db, provider, { status: 'past_due' }, { ...FIRST, ...byTime }),
     },
     {
       name: 'subscriptions of a bank, last page',
@@ -369,22 +404,25 @@ export function paths(s: Subjects, keyring: Keyring): Path[] {
         ),
     },
     {
-      name: 'customers of a bank, search for a part of a name',
-      run: (db) => unopened(listCustomers(db, keyring, s.bank, 'abe', { ...FIRST, ...byTime })),
-    },
-    {
       name: 'customers of a bank, search for a clientRef',
-      run: (db, n) => unopened(listCustomers(db, keyring, s.bank, `ref-${n}`, { ...FIRST, ...byTime })),
+      run: (db, n) => searched(db, `ref-${n}`),
+    },
+    ...['abe', 'ab', 'zz', 'e', 'ẹ', 'abẹ', 'ab ol'].map((search): Path => ({
+      name: `customers of a bank, search for '${search}'`,
+      run: (db) => searched(db, search),
+    })),
+    {
+      name: `customers of a bank, search for 'ab', last page`,
+      run: (db) => searched(db, 'ab', LAST),
     },
     {
-      name: 'customers of a bank, search for two letters',
-      run: (db) => unopened(listCustomers(db, keyring, s.bank, 'ab', { ...FIRST, ...byTime })),
+      name: `customers of a bank, search for 'e', last page`,
+      run: (db) => searched(db, 'e', LAST),
     },
-    {
-      name: 'devices of a bank',
-      run: (db) =>
-        listDevices(db, keyring, s.bank, undefined, { ...FIRST, sortBy: 'linkedAt', sortOrder: 'desc' }),
-    },
+    { name: 'devices of a bank', run: (db) => devices(db) },
+    { name: `devices of a bank, search for 'cus_'`, run: (db) => devices(db, 'cus_') },
+    { name: `devices of a bank, search for 'k'`, run: (db) => devices(db, 'k') },
+    { name: `devices of a bank, search for 'kaa'`, run: (db) => devices(db, 'kaa') },
 
     { name: 'sweep: 1 000 deliveries', run: (db) => forgetDeliveries(db, 30) },
     { name: 'sweep: 1 000 idempotency keys', run: (db) => expireKeys(db) },

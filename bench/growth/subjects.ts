@@ -5,6 +5,7 @@ import { seal } from '../../src/database/sealing';
 /** Who and what is measured: the largest of each kind, for theirs are the longest lists. */
 export interface Subjects {
   bank: string;
+  smallBank: string;
   merchant: string;
   provider: string;
   /** A merchant of the bank's that has few charges. */
@@ -12,6 +13,7 @@ export interface Subjects {
   /** Of the largest merchant: agreements that can be charged. */
   agreements: { id: string; customerId: string; lookupId: string }[];
   pending: { id: string; bankId: string; workflowId: string }[];
+  intents: { bankId: string; merchantId: string; customerId: string; lookupId: string }[];
   closed: { id: string; bankId: string; merchantId: string; reference: string; customerId: string }[];
   refundable: string[];
   /** Schedules that are due. */
@@ -41,6 +43,9 @@ export async function findSubjects(client: Client, keyring: Keyring): Promise<Su
     return found ?? '';
   };
   const bank = await largest('bank_id');
+  const [smallBank = ''] = await ids(
+    'SELECT bank_id AS id FROM schedules GROUP BY 1 ORDER BY count(*) LIMIT 1',
+  );
   const merchant = await largest('merchant_id');
   const [smallMerchant = ''] = await ids(
     'SELECT merchant_id AS id FROM schedules WHERE bank_id = $1 GROUP BY 1 ORDER BY count(*) LIMIT 1',
@@ -63,12 +68,18 @@ export async function findSubjects(client: Client, keyring: Keyring): Promise<Su
   );
   const subjects: Subjects = {
     bank,
+    smallBank,
     merchant,
     provider: await largest('provider_id'),
     smallMerchant,
     agreements,
     pending: await all(
       `SELECT id, bank_id AS "bankId", workflow_id AS "workflowId" FROM billing_requests WHERE status = 'pending' LIMIT ${SOME}`,
+    ),
+    intents: await all(
+      `SELECT bank_id AS "bankId", merchant_id AS "merchantId", customer_id AS "customerId", lookup_id AS "lookupId"
+       FROM intents WHERE status = 'pending' AND merchant_id = $1 LIMIT ${SOME}`,
+      merchant,
     ),
     closed: await all(
       `SELECT id, bank_id AS "bankId", merchant_id AS "merchantId", reference, customer_id AS "customerId"

@@ -6,8 +6,11 @@ types.setTypeParser(types.builtins.INT8, (text) => BigInt(text));
 
 /** What a verb needs: it runs alone or inside a transaction, as its caller decides. */
 export interface Executor {
-  /** @param text one statement, whose parameters are `$1`, `$2`, …; without values it may be several */
-  query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
+  /**
+   * @param text one statement, whose parameters are `$1`, `$2`, …; without values it may be several
+   * @param plan `anew` where no plan does for all values: it is made for these
+   */
+  query(text: string, values?: unknown[], plan?: 'anew'): Promise<{ rows: unknown[] }>;
 }
 
 export interface Transaction extends Executor {
@@ -64,12 +67,12 @@ export function openDatabase(url: string, poolSize: number): Database {
   const prepare = createPreparation();
 
   return {
-    query: (text, values) => pool.query(prepare(text, values)),
+    query: (text, values, plan) => pool.query(prepare(text, values, plan)),
     async transaction(work) {
       const client = await pool.connect();
       const trx: Transaction = {
         isTransaction: true,
-        query: (text, values) => client.query(prepare(text, values)),
+        query: (text, values, plan) => client.query(prepare(text, values, plan)),
       };
       try {
         await client.query('BEGIN');
@@ -108,7 +111,8 @@ const TEXTS_MAX = 1_000;
 function createPreparation() {
   const runs = new Map<string, number>();
   const names = new Map<string, string>();
-  return (text: string, values: unknown[] = []): QueryConfig<unknown[]> => {
+  return (text: string, values: unknown[] = [], plan?: 'anew'): QueryConfig<unknown[]> => {
+    if (plan === 'anew') return { text, values };
     const name = names.get(text);
     if (name !== undefined) return { name, text, values };
     if (values.length > 0 && names.size < PREPARED_MAX && runs.size < TEXTS_MAX) {
@@ -132,6 +136,7 @@ export async function rows<Row>(
   db: Executor,
   sql: string,
   bindings: Record<string, unknown> = {},
+  plan?: 'anew',
 ): Promise<Row[]> {
   const { text, names } = positional(sql);
   const values = names.map((name) => {
@@ -139,7 +144,7 @@ export async function rows<Row>(
     if (value === undefined) throw new Error(`no binding for :${name}`);
     return value;
   });
-  const result = await db.query(text, values);
+  const result = await db.query(text, values, plan);
   return result.rows as Row[];
 }
 
@@ -160,6 +165,7 @@ export async function row<Row>(
   db: Executor,
   sql: string,
   bindings: Record<string, unknown> = {},
+  plan?: 'anew',
 ): Promise<Row | undefined> {
-  return (await rows<Row>(db, sql, bindings))[0];
+  return (await rows<Row>(db, sql, bindings, plan))[0];
 }

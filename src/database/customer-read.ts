@@ -60,10 +60,12 @@ export async function listCustomers(
         coalesce(updated_at, created_at) AS "updatedAt", email_sealed AS "emailSealed",
         address_sealed AS "addressSealed", phone_sealed AS "phoneSealed"
         FROM customers WHERE ${where}`,
-      counted: `customers WHERE ${where}`,
+      counted: (limit) => `customers WHERE ${where} ORDER BY created_at, id ${limit}`,
       bindings: { ...searched?.bindings, bankId },
       id: 'id',
       sort: CUSTOMER_SORTS[page.sortBy],
+      // Where many are found they are read in order until the page is full, and where few are, by their index.
+      plan: searched && 'anew',
       instead: 'narrow it with search',
     },
     page,
@@ -74,17 +76,34 @@ export async function listCustomers(
 /** Each way to find a customer has an index of its own, and Postgres joins what they find. */
 function searchOf(ring: Keyring, search: string): { condition: string; bindings: Record<string, unknown> } {
   const words = search.split(/\s+/);
-  const named = words.map((_, i) => `searched_names LIKE lower(:word${i}::text COLLATE "pg_c_utf8")`);
   return {
-    condition: `((${named.join(' AND ')}) OR email_index = :emailIndex OR client_ref = :clientRef
+    condition: `((${words.map(namedBy).join(' AND ')}) OR email_index = :emailIndex OR client_ref = :clientRef
       OR lookup_id = :lookupId)`,
     bindings: {
-      ...Object.fromEntries(words.map((word, i) => [`word${i}`, `%${word.replace(/[\\%_]/g, '\\$&')}%`])),
+      ...Object.fromEntries(
+        words.flatMap((word, i) => [
+          [`word${i}`, word],
+          [`like${i}`, `%${word.replace(/[\\%_]/g, '\\$&')}%`],
+        ]),
+      ),
       emailIndex: emailIndex(ring, search),
       clientRef: search,
       lookupId: normalizePhrase(search),
     },
   };
+}
+
+/** What the trigrams' index finds, in any locale of the database. */
+const THREE_IN_A_ROW = /[a-z0-9]{3}/i;
+const ONE_OR_TWO = /^.{1,2}$/u;
+
+/** That the word is a part of the names, by the index that can look it up. */
+function namedBy(word: string, i: number): string {
+  const lower = (name: string) => `lower(:${name}${i}::text COLLATE "pg_c_utf8")`;
+  if (THREE_IN_A_ROW.test(word)) return `searched_names LIKE ${lower('like')}`;
+  if (ONE_OR_TWO.test(word)) return `searched_parts @> ARRAY[${lower('word')}]`;
+  // Not LIKE, in which Postgres may see something for the trigrams.
+  return `searched_parts @> letters_and_pairs(${lower('word')}) AND strpos(searched_names, ${lower('word')}) > 0`;
 }
 
 function opened(ring: Keyring, record: SealedRecord): CustomerRecord {

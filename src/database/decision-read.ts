@@ -73,7 +73,7 @@ export async function listDecisions(
     db,
     {
       select: () => `${DECISIONS} WHERE ${where}`,
-      counted: `agreements a WHERE ${where}`,
+      counted: (limit) => `agreements a WHERE ${where} ORDER BY a.id ${limit}`,
       bindings: { ...filter, bankId, timeZone },
       id: 'a.id',
       sort: DECISION_SORTS[page.sortBy],

@@ -27,7 +27,7 @@ export async function applyDecision(
   decided: NewDecision,
   cause: 'bank' | 'operator',
 ): Promise<void> {
-  const changed = await row<{ sequence: number; at: Date }>(
+  const changed = await row<{ sequence: number; at: Date; before: string }>(
     trx,
     `UPDATE agreements a SET
        decision = :decision, blocked = :blocked, sequence = sequence + 1, updated_at = at,
@@ -36,9 +36,9 @@ export async function applyDecision(
        daily_limit = CASE WHEN :replace THEN :dailyLimit::bigint ELSE daily_limit END,
        monthly_limit = CASE WHEN :replace THEN :monthlyLimit::bigint ELSE monthly_limit END,
        currency = coalesce(:currency, currency)
-     FROM (SELECT business_now(merchant_id) AS at FROM agreements WHERE id = :agreementId) AS moment
+     FROM (SELECT business_now(merchant_id) AS at, currency AS before FROM agreements WHERE id = :agreementId) AS moment
      WHERE a.id = :agreementId
-     RETURNING a.sequence, moment.at`,
+     RETURNING a.sequence, moment.at, moment.before`,
     {
       agreementId,
       decision: decided.decision,
@@ -50,7 +50,8 @@ export async function applyDecision(
     },
   );
   if (!changed) throw new Failure('not_found', 'There is no such agreement.');
-  if (decided.terms) {
+  // A standing agreement hardly ever changes its currency, and these read all that the merchant has open.
+  if (decided.terms && decided.terms.currency !== changed.before) {
     // Counted in a sum that is gone: their decline must not be taken out of the new one.
     await rows(
       trx,

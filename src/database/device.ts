@@ -79,8 +79,8 @@ export async function linkDevice(trx: Transaction, link: Link): Promise<'linked'
   // Who holds the open link is told by the statement that tries to make one, so nobody can come in between.
   const open = await row<{ customerId: string }>(
     trx,
-    `INSERT INTO device_links (device_id, bank_id, customer_id)
-     SELECT h.device_id, c.bank_id, c.id
+    `INSERT INTO device_links (device_id, bank_id, customer_id, phrase)
+     SELECT h.device_id, c.bank_id, c.id, c.lookup_id
      FROM customers c JOIN device_holders h ON h.holder_id = c.bank_id
      WHERE c.bank_id = :bankId AND c.id = :customerId AND c.lookup_id = :lookupId AND h.device_id = :deviceId
      ON CONFLICT (device_id) WHERE unlinked_at IS NULL DO UPDATE SET device_id = excluded.device_id
@@ -129,17 +129,8 @@ export interface LinkedDevice {
 export const DEVICE_SORTS = {
   linkedAt: { by: 'l.linked_at', indexed: true },
   customerId: { by: 'l.customer_id', indexed: false },
-  phrase: { by: 'c.lookup_id', indexed: false },
+  phrase: { by: 'l.phrase', indexed: false },
 };
-
-/** Each arm reads one index. A device has one open link at most, so its id names the link. */
-const SEARCHED = `l.device_id IN (
-  SELECT :deviceId::text
-  UNION ALL
-  SELECT device_id FROM device_links WHERE unlinked_at IS NULL AND bank_id = :bankId AND customer_id LIKE :beginning
-  UNION ALL
-  SELECT o.device_id FROM customers p JOIN device_links o ON o.customer_id = p.id AND o.unlinked_at IS NULL
-  WHERE p.bank_id = :bankId AND p.lookup_id LIKE :beginning)`;
 
 /** A page of the devices that are linked to the bank's customers. */
 export async function listDevices(
@@ -149,7 +140,13 @@ export async function listDevices(
   search: string | undefined,
   page: Page<keyof typeof DEVICE_SORTS>,
 ): Promise<Listed<LinkedDevice>> {
-  const where = `l.bank_id = :bankId AND l.unlinked_at IS NULL${search === undefined ? '' : ` AND ${SEARCHED}`}`;
+  const where = [
+    'l.bank_id = :bankId AND l.unlinked_at IS NULL',
+    search !== undefined &&
+      '(l.device_id = :deviceId OR l.customer_id LIKE :beginning OR l.phrase LIKE :beginning)',
+  ]
+    .filter(Boolean)
+    .join(' AND ');
   const bindings =
     search === undefined
       ? { bankId }
@@ -168,14 +165,15 @@ export async function listDevices(
   }>(
     db,
     {
-      select: () => `SELECT d.id, d.token_key AS "tokenKey", c.id AS "customerId", c.lookup_id AS phrase,
+      select: () => `SELECT d.id, d.token_key AS "tokenKey", l.customer_id AS "customerId", l.phrase,
           l.linked_at AS "linkedAt"
-        FROM device_links l JOIN devices d ON d.id = l.device_id JOIN customers c ON c.id = l.customer_id
+        FROM device_links l JOIN devices d ON d.id = l.device_id
         WHERE ${where}`,
-      counted: `device_links l WHERE ${where}`,
+      counted: (limit) => `device_links l WHERE ${where} ORDER BY l.linked_at, l.device_id ${limit}`,
       bindings,
       id: 'l.device_id',
       sort: DEVICE_SORTS[page.sortBy],
+      plan: search === undefined ? undefined : 'anew',
       instead: 'narrow it with search',
     },
     page,

@@ -33,18 +33,25 @@ export interface Listed<Item> {
   more: boolean;
 }
 
+/**
+ * What is counted, in SQL: a FROM clause, its conditions, an order that an index has, and the limit that is given.
+ * Without the order Postgres may read the table from its beginning, where rows of somebody who came late are not.
+ */
+type Counted = (limit: string) => string;
+
 /** What is listed, in SQL. */
 interface List {
   /** Selects the items: all before ORDER BY. */
   select: (order: string) => string;
-  /** What is counted: a FROM clause and its conditions. */
-  counted: string;
+  counted: Counted;
   bindings: Record<string, unknown>;
   /** Makes the order total, so that nothing shows on two pages or on none. */
   id: string;
   sort: Sort;
   /** How to get at what lies beyond, for whoever asks for it. */
   instead: string;
+  /** See `Executor.query`. */
+  plan?: 'anew' | undefined;
 }
 
 /** @throws Failure invalid_request where the page, or the order, asks for what lies beyond the reach */
@@ -53,8 +60,8 @@ export async function listPage<Item>(
   list: List,
   { page, limit, sortOrder }: Page<string>,
 ): Promise<Listed<Item>> {
-  const { bindings, sort } = list;
-  const { total, more } = await countUpTo(db, list.counted, bindings);
+  const { bindings, sort, plan } = list;
+  const { total, more } = await countUpTo(db, list.counted, bindings, plan);
   const offset = (page - 1) * limit;
   if (more && !sort.indexed) throw beyondReach('sortBy', 'can be sorted so', list.instead);
   if (offset + limit > LIST_REACH && more) throw beyondReach('page', 'can be turned to', list.instead);
@@ -64,26 +71,28 @@ export async function listPage<Item>(
   // Indexes have no columns that may be null; of the others, what has no value comes last.
   const nulls = sort.indexed ? '' : ' NULLS LAST';
   const order = `ORDER BY ${columns.map((column) => `${column} ${direction}${nulls}`).join(', ')}`;
-  const items = await rows<Item>(db, `${list.select(order)} ${order} LIMIT :limit OFFSET :offset`, {
-    ...bindings,
-    limit,
-    offset,
-    end: offset + limit,
-  });
+  const items = await rows<Item>(
+    db,
+    `${list.select(order)} ${order} LIMIT :limit OFFSET :offset`,
+    { ...bindings, limit, offset, end: offset + limit },
+    plan,
+  );
   return { items, total, more };
 }
 
 /** How many there are, as far as that is told. */
 export async function countUpTo(
   db: Executor,
-  counted: string,
+  counted: Counted,
   bindings: Record<string, unknown>,
+  plan?: 'anew',
 ): Promise<{ total: number; more: boolean }> {
-  // One more than is told, to know whether there is one.
   const found = await row<{ count: number }>(
     db,
-    `SELECT count(*)::int AS count FROM (SELECT FROM ${counted} LIMIT ${LIST_REACH + 1}) AS reached`,
+    // One more than is told, to know whether there is one.
+    `SELECT count(*)::int AS count FROM (SELECT FROM ${counted(`LIMIT ${LIST_REACH + 1}`)}) AS reached`,
     bindings,
+    plan,
   );
   const count = found?.count ?? 0;
   return { total: Math.min(count, LIST_REACH), more: count > LIST_REACH };

@@ -140,7 +140,7 @@ export async function listSchedules(
     db,
     {
       select: () => `SELECT ${COLUMNS} FROM ${from}`,
-      counted: from,
+      counted: (limit) => `${from} ORDER BY s.id ${limit}`,
       bindings: { ...filter, entityId },
       id: 's.id',
       sort: SCHEDULE_SORTS[page.sortBy],

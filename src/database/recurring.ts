@@ -58,7 +58,7 @@ const COLUMNS = `s.id, s.agreement_id AS "agreementId", s.merchant_id AS "mercha
 
 const NOT_ENDED = `s.status NOT IN ('completed', 'cancelled', 'failed')`;
 
-/** Most schedules that one change of a merchant moves at once; the rest, woken by it, see for themselves. */
+/** Most schedules that one change of an agreement or a merchant moves at once; the rest, woken, see for themselves. */
 const SYNC_AT_ONCE = 1_000;
 
 /** Locks schedules until the transaction ends. The caller holds their agreements locked. */
@@ -100,12 +100,7 @@ export async function syncSchedulesWithAgreement(
   agreementId: string,
   cause: AuditEvent['cause'],
 ): Promise<void> {
-  const found = await rows<{ id: string }>(
-    trx,
-    `SELECT s.id FROM schedules s WHERE s.agreement_id = :agreementId AND ${NOT_ENDED} ORDER BY s.id`,
-    { agreementId },
-  );
-  await align(trx, keyring, await lockSchedules(trx, ids(found)), cause);
+  await syncSchedules(trx, keyring, 's.agreement_id = :of', agreementId, cause);
 }
 
 /** Suspends or resumes the schedules of a merchant that the caller has just trusted or not, disabled or enabled. */
@@ -115,20 +110,35 @@ export async function syncSchedulesWithMerchant(
   merchantId: string,
   cause: AuditEvent['cause'],
 ): Promise<void> {
-  const found = await rows<{ id: string; agreementId: string }>(
+  await syncSchedules(trx, keyring, 's.merchant_id = :of', merchantId, cause);
+}
+
+async function syncSchedules(
+  trx: Executor,
+  keyring: Keyring,
+  whose: string,
+  of: string,
+  cause: AuditEvent['cause'],
+): Promise<void> {
+  const atOnce = await rows<{ id: string; agreementId: string }>(
     trx,
     `SELECT s.id, s.agreement_id AS "agreementId" FROM schedules s
-     WHERE s.merchant_id = :merchantId AND ${NOT_ENDED} ORDER BY s.id`,
-    { merchantId },
+     WHERE ${whose} AND ${NOT_ENDED} ORDER BY s.id LIMIT :limit`,
+    { of, limit: SYNC_AT_ONCE },
   );
-  const atOnce = found.slice(0, SYNC_AT_ONCE);
+  if (atOnce.length === 0) return;
   await rows(trx, `SELECT id FROM agreements WHERE id = ANY(:agreementIds) ORDER BY id FOR UPDATE`, {
     agreementIds: atOnce.map((schedule) => schedule.agreementId),
   });
   await align(trx, keyring, await lockSchedules(trx, ids(atOnce)), cause);
-  await enqueueWakes(
+  const last = atOnce[SYNC_AT_ONCE - 1];
+  if (!last) return;
+  await rows(
     trx,
-    found.slice(SYNC_AT_ONCE).map((schedule) => workflowId.recurring(schedule.id)),
+    `INSERT INTO outbox (kind, workflow_id)
+     SELECT 'wake', '${workflowId.recurring('')}' || s.id FROM schedules s
+     WHERE ${whose} AND ${NOT_ENDED} AND s.id > :last`,
+    { of, last: last.id },
   );
 }
 

@@ -219,7 +219,7 @@ export async function listRefunds(
     db,
     {
       select: () => `SELECT ${REFUND_COLUMNS} FROM refunds WHERE ${where}`,
-      counted: `refunds WHERE ${where}`,
+      counted: (limit) => `refunds WHERE ${where} ORDER BY created_at, id ${limit}`,
       bindings: { ...filter, entityId: viewer.entityId },
       id: 'id',
       sort: REFUND_SORTS[page.sortBy],

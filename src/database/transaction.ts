@@ -1,7 +1,7 @@
 import { Failure } from '../domain/failures';
 import { row, rows, type Executor } from './connection';
 import type { AuditEvent } from './event';
-import { beyondReach, countUpTo, LIST_REACH, listPage, literal, type Listed, type Page } from './list';
+import { beyondReach, countUpTo, listPage, literal, type Listed, type Page } from './list';
 
 /** The history of money: every charge is a transaction from its acceptance on. */
 
@@ -62,7 +62,7 @@ export const OWN: Record<Viewer['role'], string> = {
 
 /** On which sides of a transaction a viewer may stand. Of a payment between two of its customers a bank has one. */
 const SIDES: Record<Viewer['role'], readonly string[]> = {
-  bank: [OWN.bank, 'payee_bank_id = :entityId AND bank_id <> :entityId'],
+  bank: [OWN.bank, 'payee_bank_id = :entityId AND payee_bank_id <> bank_id'],
   merchant: [OWN.merchant],
   provider: [OWN.provider],
 };
@@ -96,6 +96,9 @@ function matching({ role }: Viewer, filter: TransactionFilter, more = ''): strin
   return `(${sides.join(' UNION ALL ')}) AS own`;
 }
 
+const counted = (viewer: Viewer, filter: TransactionFilter) => (limit: string) =>
+  matching(viewer, filter, `ORDER BY created_at, id ${limit}`);
+
 export async function listTransactions(
   db: Executor,
   viewer: Viewer,
@@ -106,7 +109,7 @@ export async function listTransactions(
     db,
     {
       select: (order) => `SELECT ${RECORD_COLUMNS} FROM ${matching(viewer, filter, `${order} LIMIT :end`)}`,
-      counted: matching(viewer, filter, `LIMIT ${LIST_REACH + 1}`),
+      counted: counted(viewer, filter),
       bindings: { ...filter, entityId: viewer.entityId },
       id: 'id',
       sort: TRANSACTION_SORTS[page.sortBy],
@@ -133,8 +136,7 @@ export async function* readTransactions(
   const { by: sort, indexed } = TRANSACTION_SORTS[sortBy];
   if (!indexed) {
     // Each page would sort all of it.
-    const counted = matching(viewer, filter, `LIMIT ${LIST_REACH + 1}`);
-    const { more } = await countUpTo(db, counted, { ...filter, entityId: viewer.entityId });
+    const { more } = await countUpTo(db, counted(viewer, filter), { ...filter, entityId: viewer.entityId });
     if (more)
       throw beyondReach('sortBy', 'can be sorted so', 'narrow it with from and to, or take it by createdAt');
   }
@@ -164,8 +166,11 @@ export interface TransactionEvent {
   declineReason: string | null;
 }
 
+/** Most steps that are shown, the latest ones. Only a charge that is refunded in hundreds of parts has more. */
+const EVENTS_MAX = 1_000;
+
 /**
- * One transaction with all that has happened to it, oldest first; to a charge belong its refunds.
+ * One transaction with what has happened to it, oldest first; to a charge belong its refunds.
  *
  * @throws Failure not_found
  */
@@ -188,8 +193,8 @@ export async function readTransaction(
      FROM events
      -- As one array: with OR, all events there are would be read.
      WHERE resource_id = ANY(ARRAY(SELECT :id::text UNION ALL SELECT id FROM refunds WHERE billing_request_id = :id))
-     ORDER BY business_at, id`,
-    { id },
+     ORDER BY business_at DESC, id DESC LIMIT :limit`,
+    { id, limit: EVENTS_MAX },
   );
-  return { transaction, events };
+  return { transaction, events: events.toReversed() };
 }

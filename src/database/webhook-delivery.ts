@@ -78,7 +78,7 @@ export async function listDeliveries(
     db,
     {
       select: () => `SELECT ${COLUMNS} FROM ${from}`,
-      counted: from,
+      counted: (limit) => `${from} ORDER BY d.created_at, d.id ${limit}`,
       bindings: { ...filter, entityId },
       id: 'd.id',
       sort: DELIVERY_SORTS[page.sortBy],

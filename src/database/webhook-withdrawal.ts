@@ -1,7 +1,7 @@
 import { rows, type Executor } from './connection';
 
 /** What banks are asked by webhook, and the column by whose index the open ones beside it are found. */
-const ASKED = { billing_requests: 'workflow_id', intents: 'merchant_id' } as const;
+const ASKED = { billing_requests: 'workflow_id', intents: 'bank_delivery_id' } as const;
 
 /**
  * Ends the webhooks that ask for what has ended without an answer, where a bank does not have them yet and nothing

@@ -117,3 +117,61 @@ describe('a longer list', () => {
     expect((await file.text()).trim().split('\r\n')).toHaveLength(1 + LIST_REACH + 50);
   });
 });
+
+describe('a transaction to which more has happened than is shown', () => {
+  it('shows the latest of it, oldest first', async () => {
+    await rows(
+      db,
+      `INSERT INTO events (id, resource_id, sequence, type, cause, details, business_at)
+       SELECT 'evt_' || lpad(n::text, 26, '0'), :id, n, 'billing_request.' || n, 'bank', '{}', clock_timestamp() + n * interval '1 second'
+       FROM generate_series(1, 1002) AS n`,
+      { id: `brq_${'1'.padStart(26, '0')}` },
+    );
+    const { body } = await send(
+      api.url,
+      'GET',
+      `/v1/transaction-details?reference=${referenceOf(1)}`,
+      undefined,
+      { authorization: `Bearer ${tokens.merchant}` },
+    );
+    const { events } = (body as unknown as { data: { events: { type: string }[] } }).data;
+    expect([events.length, events[0]?.type, events.at(-1)?.type]).toEqual([
+      1_000,
+      'billing_request.3',
+      'billing_request.1002',
+    ]);
+  });
+});
+
+async function allDevices(query: string) {
+  const { body } = await send(api.url, 'GET', `/v1/bank/devices/list?search=cus_&${query}`, undefined, {
+    authorization: `Bearer ${tokens.bank}`,
+  });
+  return (body as unknown as { data: { devices: { linkedAt: string }[]; total: number } }).data;
+}
+
+describe('a search that finds more devices than are counted', () => {
+  beforeAll(async () => {
+    await rows(
+      db,
+      `WITH made AS (
+         INSERT INTO devices (id, fingerprint_sealed, fingerprint_index, token_key)
+         SELECT 'dev_' || lpad(n::text, 26, '0'), '\\x01', sha256(n::text::bytea), :key
+         FROM generate_series(1, ${LIST_REACH + 1}) AS n RETURNING id
+       ), held AS (INSERT INTO device_holders (device_id, holder_id) SELECT id, :bankId FROM made)
+       INSERT INTO device_links (device_id, bank_id, customer_id, phrase, linked_at)
+       SELECT id, :bankId, :customerId, 'a-b-c-d-10', clock_timestamp() - right(id, 26)::int * interval '1 minute' FROM made`,
+      { key: api.deps.ring.current, bankId: standing.bankId, customerId: standing.customerId },
+    );
+  });
+
+  it('tells that there are more, and shows the latest of them first', async () => {
+    const first = await allDevices('limit=2');
+    expect(first).toMatchObject({ total: LIST_REACH, totalIsMinimum: true });
+    const ages = first.devices.map(({ linkedAt }) =>
+      Math.round((Date.now() - Date.parse(linkedAt)) / 60_000),
+    );
+    expect(ages).toEqual([1, 2]);
+    expect((await allDevices(`limit=100&page=${LIST_REACH / 100}`)).devices).toHaveLength(100);
+  });
+});

@@ -382,6 +382,43 @@ describe('the agreement behind a schedule', () => {
     ]);
   });
 
+  it('in another currency counts anew, and a decline in the old one takes nothing out of that', async () => {
+    const id = await schedule();
+    await advance(id);
+    await decide('approve_recurring', 'USD');
+    await answer('insufficient_funds');
+    const spent = await rows(
+      db,
+      `SELECT currency, spent_day_total::int AS day, spent_month_total::int AS month FROM agreements WHERE id = :id`,
+      { id: standing.agreementId },
+    );
+    expect(spent).toEqual([{ currency: 'USD', day: 0, month: 0 }]);
+  });
+
+  it('of more schedules than move at once suspends a thousand, and wakes the rest to see for themselves', async () => {
+    const id = await schedule();
+    await rows(
+      db,
+      `INSERT INTO schedules SELECT (jsonb_populate_record(s, jsonb_build_object('id', 'sch_z' || lpad(n::text, 25, '0')))).*
+       FROM schedules s, generate_series(1, 1001) AS n WHERE s.id = :id`,
+      { id },
+    );
+    await decide('suspended');
+    const suspended = await rows(
+      db,
+      `SELECT id FROM schedules WHERE merchant_id = :merchantId AND status = 'suspended'`,
+      { merchantId: standing.merchantId },
+    );
+    expect(suspended).toHaveLength(1_000);
+    const woken = await rows(
+      db,
+      `SELECT DISTINCT workflow_id FROM outbox WHERE kind = 'wake' AND workflow_id LIKE :theirs`,
+      { theirs: workflowId.recurring('sch_z%') },
+    );
+    expect(woken).toHaveLength(1_001);
+    expect(await advance(`sch_z${'1001'.padStart(25, '0')}`)).toMatchObject({ status: 'suspended' });
+  });
+
   it('denied cancels it for good, and an open charge runs to its end', async () => {
     const id = await schedule();
     await advance(id);

@@ -89,7 +89,9 @@ export const TRANSACTIONS = {
       200: {
         description: 'The charge is successful',
         data: transaction
-          .extend({ events: z.array(event).meta({ description: 'Oldest first' }) })
+          .extend({
+            events: z.array(event).meta({ description: 'Oldest first; of more than 1 000 the latest' }),
+          })
           .meta({ id: 'TransactionWithEvents' }),
       },
     },
