@@ -5,6 +5,7 @@ import { open } from '../../src/database/sealing';
 import { workflowId } from '../../src/workflows/messages';
 import { enter, serveApi, type Party, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
+import { wholeFeed } from '../support/whole-feed';
 
 let test: TestDatabase;
 let api: ServedApi;
@@ -410,6 +411,7 @@ describe('a large batch', () => {
       refs.filter((ref, i) => !refused.includes(ref) || i === 1101),
     );
     expect(new Set(customers.map((line) => line.split(',')[2])).size).toBe(1196);
+    await wholeFeed(test.db);
     const feed = (await bank.send('GET', '/v1/events?limit=100')).body.data?.['events'];
     expect(feed).toEqual([
       expect.objectContaining({

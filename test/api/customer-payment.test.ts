@@ -3,6 +3,7 @@ import { rows } from '../../src/database/connection';
 import { enter, serveApi, type Answered, type Party, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { moveClock } from '../support/standing';
+import { wholeFeed } from '../support/whole-feed';
 
 /** A customer pays another, which the payee's bank asks for: what is taken, what is refused, who sees it. */
 
@@ -81,6 +82,7 @@ const answer = (billingRequestId: string, more: object, by = payerBank) =>
 
 /** What a party has been told of payments, by its feed. */
 async function told(party: Party): Promise<{ webhookType: string; item: Record<string, unknown> }[]> {
+  await wholeFeed(database.db);
   const { body } = await party.send('GET', '/v1/events');
   const events = body.data?.['events'] as { webhookType: string; data: Record<string, unknown>[] }[];
   return events

@@ -7,6 +7,7 @@ import { send, serveApi, tokenOf, type Answered, type ServedApi } from '../suppo
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { namesIn } from '../support/schema-names';
 import { answerCharges, standingApproval } from '../support/standing';
+import { wholeFeed } from '../support/whole-feed';
 
 /**
  * What belongs to another tenant is to everybody else what does not exist, on every endpoint that takes the name
@@ -109,6 +110,7 @@ async function settle(): Promise<Tenants> {
     const { data: sent } = await as(role, 'GET', '/v1/webhooks/deliveries');
     const [delivery] = (sent?.['deliveries'] ?? []) as { deliveryId: string }[];
     deliveryId[role] = delivery?.deliveryId ?? '';
+    await wholeFeed(database.db);
     const { data: feed } = await as(role, 'GET', '/v1/events');
     const [event] = (feed?.['events'] ?? []) as { eventId: string }[];
     eventId[role] = event?.eventId ?? '';
