@@ -6,6 +6,7 @@ import type { Role } from '../../src/domain/entity';
 import { enter, send, serveApi, type Answered, type Party, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { openTransaction } from '../support/open-transaction';
+import { servers } from '../support/servers';
 
 /**
  * What every endpoint refuses in the same way. The cases are read off the table of routes, so that an endpoint
@@ -194,21 +195,41 @@ describe('every endpoint', () => {
   });
 
   it('accepts nothing while Postgres is away, and says when to come again', async () => {
-    const away = openDatabase('postgres://nobody@127.0.0.1:1/none', 2);
-    const cut = await serveApi(away);
-    const answers: Record<string, Answered> = {};
-    for (const one of routes(api.deps) as Route[]) {
-      const { token } = callers[one.options.roles[0] ?? 'bank'];
-      answers[`${one.method} ${one.path}`] = await send(
-        cut.url,
-        one.method.toUpperCase(),
-        pathOf(one),
-        undefined,
-        { authorization: `Bearer ${token}` },
-      );
-    }
-    answers['jwks'] = await send(cut.url, 'GET', '/.well-known/jwks.json');
-    await Promise.all([cut.close(), away.destroy()]);
+    const answers = await onDatabase('postgres://nobody@127.0.0.1:1/none');
     expect(others(answers, 503, /nothing was accepted/)).toEqual([]);
+    const hints = Object.values(answers).map(({ headers }) => headers.get('retry-after'));
+    expect(new Set(hints)).toEqual(new Set(['2']));
+  });
+
+  it('says nothing of a fault of ours but the request id', async () => {
+    // No table of ours is there, so every statement fails.
+    const answers = await onDatabase(`${(await servers()).postgres}/postgres`);
+    const fault = 'Something went wrong on our side. If it lasts, report the request id its-id';
+    expect(others(answers, 500, new RegExp(`^${fault}$`))).toEqual([]);
+    expect(Object.values(answers).map(({ body }) => Object.keys(body))).toEqual(
+      Object.values(answers).map(() => ['statusCode', 'success', 'message']),
+    );
   });
 });
+
+/** What everything that is asked of a database answers where the API has another one. */
+async function onDatabase(url: string): Promise<Record<string, Answered>> {
+  const db = openDatabase(url, 2);
+  const served = await serveApi(db);
+  const answers: Record<string, Answered> = {};
+  for (const one of routes(api.deps) as Route[]) {
+    const { token } = callers[one.options.roles[0] ?? 'bank'];
+    answers[`${one.method} ${one.path}`] = await send(
+      served.url,
+      one.method.toUpperCase(),
+      pathOf(one),
+      undefined,
+      { authorization: `Bearer ${token}`, 'x-request-id': 'its-id' },
+    );
+  }
+  answers['jwks'] = await send(served.url, 'GET', '/.well-known/jwks.json', undefined, {
+    'x-request-id': 'its-id',
+  });
+  await Promise.all([served.close(), db.destroy()]);
+  return answers;
+}

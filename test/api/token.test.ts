@@ -2,11 +2,12 @@ import { createPublicKey } from 'node:crypto';
 import { decode, sign } from 'jsonwebtoken';
 import { createAccessTokens } from '../../src/api/access-token';
 import { rotateClientSecret } from '../../src/database/client-credential';
-import { row } from '../../src/database/connection';
+import { openDatabase, row } from '../../src/database/connection';
 import { setEntityStatus } from '../../src/database/entity';
 import { rotateSigningKey, usableSigningKeys } from '../../src/database/signing-key';
 import { enter, send, serveApi, tokenOf, type Party, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
+import { servers } from '../support/servers';
 
 let test: TestDatabase;
 let api: ServedApi;
@@ -141,6 +142,23 @@ describe('the token endpoint', () => {
     const gone = await enter(api, 'merchant');
     await setEntityStatus(test.db, gone.entityId, 'disabled');
     await expect(tokenOf(api, gone)).rejects.toThrow('no token: 401');
+  });
+
+  it('says nothing of a fault of ours but the request id, in the form of its other errors', async () => {
+    // No table of ours is there, so every statement fails.
+    const db = openDatabase(`${(await servers()).postgres}/postgres`, 1);
+    const served = await serveApi(db);
+    const answered = await fetch(`${served.url}/v1/oauth/token`, {
+      method: 'POST',
+      headers: { 'x-request-id': 'its-id' },
+      body: new URLSearchParams({ ...grant, ...client() }),
+    });
+    expect(answered.status).toBe(500);
+    expect(await answered.json()).toEqual({
+      error: 'server_error',
+      error_description: 'Something went wrong on our side; request id its-id',
+    });
+    await Promise.all([served.close(), db.destroy()]);
   });
 
   it('takes the old secret for 24 h after a rotation, and the one before that no more', async () => {
