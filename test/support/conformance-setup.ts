@@ -1,3 +1,4 @@
+import { recordAnswer } from './api-coverage';
 import { contractAt } from './conformance';
 
 /** Paths of the API; what else tests fetch (parties, consoles) is none. */
@@ -13,13 +14,10 @@ globalThis.fetch = async (input, init) => {
   if (!OF_THE_API.test(url.pathname) || !answer.headers.has('content-security-policy')) return answer;
   const method = (init?.method ?? (input instanceof Request ? input.method : 'GET')).toUpperCase();
   const text = await answer.clone().text();
-  const problems = contractAt(url.origin).problemsOf({
-    method,
-    url,
-    status: answer.status,
-    headers: answer.headers,
-    text,
-  });
+  const contract = contractAt(url.origin);
+  const seen = { method, url, status: answer.status, headers: answer.headers, text };
+  recordAnswer(contract.operationOf(seen)?.operationId, answer.status, text);
+  const problems = contract.problemsOf(seen);
   if (problems.length > 0) {
     const what = `${method} ${url.pathname} answered ${answer.status}, not as /openapi.json has it:\n- ${problems.join('\n- ')}\n${text.slice(0, 1000)}`;
     broken.push(what);

@@ -3,7 +3,7 @@ import addFormats from 'ajv-formats';
 import { routes } from '../../src/api/app';
 import { openApiDocument, type OpenApiDocument } from '../../src/api/openapi/document';
 import { OPERATIONS } from '../../src/api/openapi/operations';
-import type { OpenApiResponse } from '../../src/api/openapi/schema';
+import type { OpenApiOperation, OpenApiResponse } from '../../src/api/openapi/schema';
 import { readConfig, type Config } from '../../src/config';
 
 /*
@@ -43,15 +43,26 @@ export class Contract {
 
   /** What of the answer is not as the document has it; empty where all is. */
   problemsOf(seen: Seen): string[] {
-    const { method, url, status, headers, text } = seen;
-    const template = this.paths.find(({ pattern }) => pattern.test(url.pathname))?.template;
-    const operation = template && this.document.paths[template]?.[method.toLowerCase()];
-    const without = template === undefined ? 404 : 405;
-    if (!operation) return status === without ? [] : [`${status}, but the document has no such operation`];
+    const { status, headers, text } = seen;
+    const operation = this.operationOf(seen);
+    if (!operation) {
+      const without = this.templateOf(seen.url) === undefined ? 404 : 405;
+      return status === without ? [] : [`${status}, but the document has no such operation`];
+    }
 
     const response = operation.responses[String(status)];
     if (!response) return [`${status} is not among its ${Object.keys(operation.responses).join(', ')}`];
     return [...this.headerProblems(response, headers), ...this.bodyProblems(response, headers, text)];
+  }
+
+  /** What was called, if the document has it. */
+  operationOf({ method, url }: Pick<Seen, 'method' | 'url'>): OpenApiOperation | undefined {
+    const template = this.templateOf(url);
+    return template === undefined ? undefined : this.document.paths[template]?.[method.toLowerCase()];
+  }
+
+  private templateOf(url: URL): string | undefined {
+    return this.paths.find(({ pattern }) => pattern.test(url.pathname))?.template;
   }
 
   /** The same of a webhook's body, as it came. */

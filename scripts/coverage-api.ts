@@ -1,0 +1,52 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { format, resolveConfig } from 'prettier';
+import {
+  COVERAGE_PAGE,
+  coveragePage,
+  documentedAnswers,
+  readRecord,
+  RECORD_VARIABLE,
+} from '../test/support/api-coverage';
+
+/**
+ * Runs the tests that speak to the API, and writes docs/api-coverage.md of what they were answered. Fails, and leaves
+ * the page as it is, where a test fails, or where what was seen and what is documented are not the same.
+ */
+async function main(): Promise<void> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'assent-coverage-'));
+  try {
+    const record = path.join(folder, 'answers');
+    await writeFile(record, '');
+    const jest = spawn(process.execPath, [require.resolve('jest/bin/jest'), 'test/api/', 'test/journeys/'], {
+      env: { ...process.env, [RECORD_VARIABLE]: record },
+      stdio: 'inherit',
+    });
+    const [code] = (await once(jest, 'exit')) as [number | null];
+    if (code !== 0) throw new Error('tests have failed: the page stays as it is');
+
+    const seen = readRecord(record);
+    const answers = documentedAnswers();
+    const missing = answers.filter((answer) => !seen.has(answer));
+    const surprising = [...seen.keys()].filter((answer) => !answers.includes(answer));
+    const problems = [
+      ...missing.map((answer) => `documented, but never seen: ${answer}`),
+      ...surprising.map((answer) => `seen in ${seen.get(answer)}, but not documented: ${answer}`),
+    ];
+    if (problems.length > 0) throw new Error(problems.join('\n'));
+
+    const style = await resolveConfig(COVERAGE_PAGE);
+    await writeFile(COVERAGE_PAGE, await format(coveragePage(seen), { ...style, parser: 'markdown' }));
+    process.stdout.write(`${answers.length} documented answers, each of them seen: ${COVERAGE_PAGE}\n`);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+});
