@@ -41,15 +41,16 @@ def before_load_schema(ctx, raw_schema):
 
 @schemathesis.hook
 def before_call(ctx, case, kwargs):
-    give_own_key(case)
     # In the stateful phase ids come from the answers to earlier requests.
     seed = {} if phase_of(case) == "stateful" else seed_for(case)
     put_in(case, seed, named=False)
-    # Asked for anew each time: what is changed may turn out to be valid, as with a header that nobody knows.
+    give_own_key(case)
+    # Asked only now: what is changed may turn out to be valid, as with a header that nobody knows.
     if is_positive(case):
         put_in(case, seed, named=True)
         for rule in RULES.get(operation_id(case), ()):
             rule(case)
+        give_own_key(case)
 
 
 def operation_id(case):
