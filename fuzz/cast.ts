@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { ApiClient, type Answer, type Envelope } from '../demo/api-client';
 import { Operator, type Identity } from '../demo/operator';
 import type { Role } from '../src/domain/entity';
+import { poll } from '../src/start/poll';
 
 /** Whoever calls in a run, and the things of its own that it may name. */
 export interface Party {
@@ -27,12 +28,15 @@ export interface Cast {
 
 /** Enough that what one call uses up is still there for the next few. */
 const CUSTOMERS = 12;
+/** An event is in the feed as soon as the transactions are over that ran beside its own. */
+const EVENT_WITHIN_MS = 30_000;
 const NEXT_MONTH_MS = 31 * 86_400_000;
 
 /** Makes a bank, a provider and its merchants, and with each customer of the bank a whole story, up to the next answer. */
 export async function makeCast(
   engine: { apiUrl: string; folder: string },
   environment: NodeJS.ProcessEnv,
+  signal: AbortSignal,
 ): Promise<Cast> {
   const receiver = createServer((request, response) => {
     request.resume();
@@ -48,7 +52,7 @@ export async function makeCast(
     await closed;
   };
   try {
-    return { parties: await tell(engine, new Operator(engine.folder, environment), url), close };
+    return { parties: await tell(engine, new Operator(engine.folder, environment), url, signal), close };
   } catch (error) {
     await close();
     throw error;
@@ -59,6 +63,7 @@ async function tell(
   engine: { apiUrl: string },
   operator: Operator,
   url: string,
+  signal: AbortSignal,
 ): Promise<Record<string, Party>> {
   const provider = await operator.createEntity('provider', 'Northwind Payments');
   const ofProvider = [`--provider=${provider.entityId}`];
@@ -78,8 +83,12 @@ async function tell(
   const news = async (api: ApiClient): Promise<Seed> => {
     taken(await api.put('/v1/webhooks/endpoint', { url }));
     const sent = taken(await api.post('/v1/webhooks/endpoint/test', undefined, randomUUID()));
-    const events = taken(await api.get('/v1/events'))['events'] as { eventId: string }[];
-    return { dlv: String(sent['deliveryId']), evt: events[0]?.eventId ?? '' };
+    const evt = await poll('The first event', EVENT_WITHIN_MS, signal, async () => {
+      const [event] = taken(await api.get('/v1/events'))['events'] as { eventId: string }[];
+      if (!event) throw new Error('there is none');
+      return event.eventId;
+    });
+    return { dlv: String(sent['deliveryId']), evt };
   };
   const [providerNews, bankNews, merchantNews] = await Promise.all([
     news(atProvider),

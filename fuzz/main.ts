@@ -49,7 +49,7 @@ async function main(): Promise<boolean> {
   });
   const engine = await ownEngine(environment, say, interrupted.signal);
   try {
-    const cast = await makeCast(engine, environment);
+    const cast = await makeCast(engine, environment, interrupted.signal);
     try {
       return await fuzzAll(command, engine.apiUrl, cast.parties, environment, interrupted.signal);
     } finally {
