@@ -109,6 +109,7 @@ export const scheduleBody = (config: Config) =>
       })
       .meta({
         oneOf: FREQUENCIES.map((frequency) => ({
+          required: ['frequency'],
           properties: { frequency: { const: frequency }, interval: { maximum: maxInterval(frequency) } },
         })),
       }),
