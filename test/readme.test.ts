@@ -2,7 +2,8 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { eventually, freePort } from './support/engine';
+import { eventually } from './support/engine';
+import { freePort } from './support/free-port';
 import { freeOffset, makeStartFolder, NpmStart } from './support/npm-start';
 
 /**

@@ -1,7 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -9,6 +8,7 @@ import {
   serviceSignature,
   standardWebhookSignature,
 } from '../src/domain/webhook-signature';
+import { freePort } from './support/free-port';
 
 /** The receiver that docs/webhooks.md prints for Node, run as a reader would run it. */
 const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
@@ -22,15 +22,6 @@ let folder: string;
 let receiver: ChildProcess;
 let url: string;
 let printed = '';
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
-  return port;
-}
 
 async function send(headers: Record<string, string>, text = body): Promise<number> {
   const answer = await fetch(url, { method: 'POST', body: text, headers });

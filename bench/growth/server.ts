@@ -1,6 +1,4 @@
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
-import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Client } from 'pg';
@@ -9,6 +7,7 @@ import { migrateUp } from '../../src/database/migrate';
 import { poll } from '../../src/start/poll';
 import { preparePostgres } from '../../src/start/postgres';
 import { supervise } from '../../src/start/supervised-process';
+import { freePorts } from '../ports';
 
 /** A Postgres of the benchmark's own, in a folder that may be kept and measured again. */
 export interface Server {
@@ -85,7 +84,7 @@ export async function startServer(
   mode: 'generating' | 'measuring',
   signal: AbortSignal,
 ): Promise<Server> {
-  const port = await freePort();
+  const [port = 0] = await freePorts(1);
   const embedded = await preparePostgres(folder, port, () => undefined);
   const settings = [
     ...(mode === 'generating' ? [...WHILE_GENERATING, 'shared_buffers=2GB'] : WHILE_MEASURING),
@@ -165,13 +164,4 @@ function keyringOf(folder: string): string {
   const file = path.join(folder, 'keys');
   if (!existsSync(file)) writeFileSync(file, makeKeyring(), { mode: 0o600 });
   return readFileSync(file, 'utf8');
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
-  return port;
 }

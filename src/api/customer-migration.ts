@@ -12,6 +12,7 @@ import {
   stagePage,
   type Batch,
 } from '../database/customer-migration';
+import type { Executor } from '../database/connection';
 import type { BatchEntry } from '../database/customer-onboarding';
 import { newId } from '../database/ids';
 import { enqueueStarts } from '../database/outbox';
@@ -237,28 +238,24 @@ async function all<One>(pages: AsyncIterable<One[]>): Promise<One[]> {
   return found;
 }
 
-export async function customersFile({
-  caller,
-  deps,
-  params,
-}: Call<undefined, unknown, z.output<typeof batchPath>>): Promise<Download> {
-  const { batchId } = await readBatch(deps.db, caller.entityId, params.batchId);
-  return {
-    fileName: 'customers.csv',
-    columns: ['clientRef', 'customerId', 'lookupID'],
-    pages: readBatchCustomers(deps.db, batchId),
-  };
-}
+export const customersFile = batchFile(
+  'customers.csv',
+  ['clientRef', 'customerId', 'lookupID'],
+  readBatchCustomers,
+);
+export const failuresFile = batchFile('failures.csv', ['index', 'clientRef', 'reason'], readBatchFailures);
 
-export async function failuresFile({
-  caller,
-  deps,
-  params,
-}: Call<undefined, unknown, z.output<typeof batchPath>>): Promise<Download> {
-  const { batchId } = await readBatch(deps.db, caller.entityId, params.batchId);
-  return {
-    fileName: 'failures.csv',
-    columns: ['index', 'clientRef', 'reason'],
-    pages: readBatchFailures(deps.db, batchId),
+function batchFile(
+  fileName: string,
+  columns: Download['columns'],
+  pagesOf: (db: Executor, batchId: string) => Download['pages'],
+) {
+  return async ({
+    caller,
+    deps,
+    params,
+  }: Call<undefined, unknown, z.output<typeof batchPath>>): Promise<Download> => {
+    const { batchId } = await readBatch(deps.db, caller.entityId, params.batchId);
+    return { fileName, columns, pages: pagesOf(deps.db, batchId) };
   };
 }

@@ -18,7 +18,7 @@ export interface OutboxStart {
   again?: true;
   /**
    * Its first look can wait so long, unless it is woken, for whoever carries this tells at once what has been announced.
-   * Left out, it looks at once.
+   * Left out, it looks at once. The relay has to know how such a workflow is woken (`MAY_WAIT` there).
    */
   firstLookInMs?: number;
 }

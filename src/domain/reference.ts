@@ -1,3 +1,5 @@
+import { digits } from './base32';
+
 /** 112 random bits: two of a billion references are the same with a chance of 10⁻¹⁶. */
 export const REFERENCE_BYTES = 14;
 
@@ -15,12 +17,5 @@ const LENGTH = 24;
  */
 export function makeReference(random: Uint8Array): string {
   if (random.length !== REFERENCE_BYTES) throw new RangeError(`needs ${REFERENCE_BYTES} random bytes`);
-  const base = BigInt(ALPHABET.length);
-  let value = random.reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
-  let text = '';
-  while (text.length < LENGTH) {
-    text = ALPHABET.charAt(Number(value % base)) + text;
-    value /= base;
-  }
-  return text;
+  return digits(random, ALPHABET, LENGTH);
 }

@@ -5,6 +5,7 @@ import { open } from '../../src/database/sealing';
 import { workflowId } from '../../src/workflows/messages';
 import { enter, serveApi, type Party, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
+import { person } from '../support/person';
 import { wholeFeed } from '../support/whole-feed';
 
 let test: TestDatabase;
@@ -20,21 +21,6 @@ afterAll(async () => {
   await test.drop();
 });
 
-/** Somebody whom no test has met before. */
-let people = 0;
-const person = (more: Record<string, unknown> = {}) => {
-  const n = ++people;
-  return {
-    clientRef: `ref-${n}`,
-    firstname: 'Ada',
-    lastname: 'Obi',
-    accountName: 'Ada Obi',
-    email: `ada${n}@example.com`,
-    country: 'NG',
-    accountNumber: `ACC${100_000 + n}`,
-    ...more,
-  };
-};
 const persons = (count: number) => Array.from({ length: count }, () => person());
 const migrate = (customers: unknown[], by = bank, headers = {}) =>
   by.send('POST', '/v1/bank/customers', { customers }, headers);

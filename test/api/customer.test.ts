@@ -1,6 +1,7 @@
 import { row } from '../../src/database/connection';
 import { enter, serveApi, type Party, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
+import { person } from '../support/person';
 
 let test: TestDatabase;
 let api: ServedApi;
@@ -17,21 +18,6 @@ afterAll(async () => {
   await test.drop();
 });
 
-/** Somebody whom no test has met before. */
-let people = 0;
-const person = (more: Record<string, unknown> = {}) => {
-  const n = ++people;
-  return {
-    clientRef: `ref-${n}`,
-    firstname: 'Ada',
-    lastname: 'Obi',
-    accountName: 'Ada Obi',
-    email: `ada${n}@example.com`,
-    country: 'NG',
-    accountNumber: `ACC${100_000 + n}`,
-    ...more,
-  };
-};
 const migrate = (customers: unknown[], by = bank) => by.send('POST', '/v1/bank/customers', { customers });
 const onboardedOf = (data: Record<string, unknown> = {}) => data['customers'] as Record<string, string>[];
 const hex = (text: string) => Buffer.from(text).toString('hex');

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { rows } from '../../src/database/connection';
 import { enter, serveApi, type Party, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
+import { person } from '../support/person';
 
 let test: TestDatabase;
 let api: ServedApi;
@@ -34,22 +35,8 @@ interface Customer {
   phrase: string;
 }
 
-let people = 0;
 async function onboard(by: Party): Promise<Customer> {
-  const n = ++people;
-  const { body } = await by.send('POST', '/v1/bank/customers', {
-    customers: [
-      {
-        clientRef: `ref-${n}`,
-        firstname: 'Ada',
-        lastname: 'Obi',
-        accountName: 'Ada Obi',
-        email: `ada${n}@example.com`,
-        country: 'NG',
-        accountNumber: `ACC${100_000 + n}`,
-      },
-    ],
-  });
+  const { body } = await by.send('POST', '/v1/bank/customers', { customers: [person()] });
   const made = body.data?.['customers'] as { customerId: string; lookupID: string }[] | undefined;
   return { customerId: made?.[0]?.customerId ?? '', phrase: made?.[0]?.lookupID ?? '' };
 }

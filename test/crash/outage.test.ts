@@ -23,19 +23,11 @@ const WINDOW_S = 5;
 beforeAll(async () => {
   servers = await startOwnServers();
   engine = await startEngine({ APPROVAL_WINDOW_S: String(WINDOW_S) }, servers);
-  const identities = new Map<string, PartyIdentity>();
-  cast = new Cast({
-    ...engine,
-    async createEntity(type, name) {
-      const made = await engine.createEntity(type, name);
-      identities.set(made.entityId, made);
-      return made;
-    },
-  });
+  cast = new Cast(engine);
   [bank, merchant] = await Promise.all([cast.bank(), cast.merchant()]);
   customer = bank.customers[0];
   paymentID = await agreement(bank, merchant, customer);
-  token = await tokenOf(identities.get(merchant.entityId));
+  token = await tokenOf(cast.identityOf(merchant.entityId));
 });
 
 afterAll(async () => {
@@ -288,8 +280,7 @@ async function sleepPast(billingRequestId: string): Promise<void> {
   await eventually(() => Promise.resolve(Date.now() > Date.parse(String(expiresAt))));
 }
 
-async function tokenOf(client: PartyIdentity | undefined): Promise<string> {
-  if (!client) throw new Error('no such entity');
+async function tokenOf(client: PartyIdentity): Promise<string> {
   const answer = await fetch(`${engine.apiUrl}/v1/oauth/token`, {
     method: 'POST',
     body: new URLSearchParams({

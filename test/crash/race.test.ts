@@ -5,7 +5,6 @@ import { kobo } from '../../demo/kobo';
 import { rows } from '../../src/database/connection';
 import { agreement, Cast, type Bank, type Customer, type Item, type Merchant } from '../support/cast';
 import { startEngine, type TestEngine } from '../support/engine';
-import type { PartyIdentity } from '../support/parties';
 
 /** What only one of many may have, asked of two API processes at once. */
 
@@ -22,7 +21,6 @@ const WINDOW_S = 2;
 const LANES = 10;
 const CHARGES_PER_LANE = 20;
 
-const identities = new Map<string, PartyIdentity>();
 let elsewhere: string;
 
 beforeAll(async () => {
@@ -32,14 +30,7 @@ beforeAll(async () => {
     RATE_LIMIT_ANSWER: '1000/1000',
   });
   ({ apiUrl: elsewhere } = await engine.startAnotherApi());
-  cast = new Cast({
-    ...engine,
-    async createEntity(type, name) {
-      const made = await engine.createEntity(type, name);
-      identities.set(made.entityId, made);
-      return made;
-    },
-  });
+  cast = new Cast(engine);
 });
 
 beforeEach(async () => {
@@ -51,9 +42,7 @@ beforeEach(async () => {
 
 /** The same caller at the other process, with its token fetched: of those there are few a second. */
 async function alsoAt(entityId: string): Promise<ApiClient> {
-  const identity = identities.get(entityId);
-  if (!identity) throw new Error(`no identity of ${entityId}`);
-  const api = new ApiClient(elsewhere, identity);
+  const api = new ApiClient(elsewhere, cast.identityOf(entityId));
   await api.get('/v1/webhooks/endpoint');
   return api;
 }

@@ -3,7 +3,6 @@ import { ApiClient } from '../../demo/api-client';
 import { rows } from '../../src/database/connection';
 import { agreement, Cast, type Bank, type Item, type Merchant } from '../support/cast';
 import { eventually, startEngine, type EngineProcess, type TestEngine } from '../support/engine';
-import type { PartyIdentity } from '../support/parties';
 
 /** Two APIs and two workers on the same servers, and no code of ours between them. */
 
@@ -26,17 +25,9 @@ beforeAll(async () => {
     engine.startAnotherWorker(),
   ]);
   secondWorker = worker;
-  const identities = new Map<string, PartyIdentity>();
-  cast = new Cast({
-    ...engine,
-    async createEntity(type, name) {
-      const made = await engine.createEntity(type, name);
-      identities.set(made.entityId, made);
-      return made;
-    },
-  });
+  cast = new Cast(engine);
   [bank, merchant] = await Promise.all([cast.bank(1), cast.merchant()]);
-  const alsoAt = (entityId: string) => new ApiClient(elsewhere, identities.get(entityId) as PartyIdentity);
+  const alsoAt = (entityId: string) => new ApiClient(elsewhere, cast.identityOf(entityId));
   bankAt = [bank.api, alsoAt(bank.entityId)];
   merchantAt = [merchant.api, alsoAt(merchant.entityId)];
 });

@@ -1,5 +1,6 @@
 import { prepareGivenNamespace } from '../../src/start/temporal';
-import { freePort, startSilentServer } from '../support/dead-server';
+import { startSilentServer } from '../support/dead-server';
+import { freePort } from '../support/free-port';
 import { servers } from '../support/servers';
 
 const WITHIN_MS = 3_000;

@@ -159,12 +159,14 @@ export class Merchant {
 /** The parties of one test file; `leave` stops all their servers. */
 export class Cast {
   private readonly started: Started<PartyControl>[] = [];
+  private readonly identities = new Map<string, PartyIdentity>();
 
   constructor(private readonly engine: CastEngine) {}
 
   async bank(customers = 1): Promise<Bank> {
     const { engine } = this;
     const { entityId, ...identity } = await engine.createEntity('bank', 'Harbour Bank');
+    this.identities.set(entityId, identity);
     const { control, stop } = await startBank(engine.apiUrl, identity);
     this.started.push({ control, stop });
     const api = new ApiClient(engine.apiUrl, identity);
@@ -175,12 +177,20 @@ export class Cast {
   async merchant({ trusted = true } = {}): Promise<Merchant> {
     const { engine } = this;
     const { entityId, ...identity } = await engine.createEntity('merchant', 'Palm Grocers');
+    this.identities.set(entityId, identity);
     if (trusted) await engine.trust(entityId);
     const { control, stop } = await startMerchant(identity);
     this.started.push({ control, stop });
     const api = new ApiClient(engine.apiUrl, identity);
     await setWebhook(api, control);
     return new Merchant(entityId, api, control);
+  }
+
+  /** What a party of this cast signs in with. */
+  identityOf(entityId: string): PartyIdentity {
+    const identity = this.identities.get(entityId);
+    if (!identity) throw new Error(`${entityId} is not of this cast`);
+    return identity;
   }
 
   async leave(): Promise<void> {

@@ -17,10 +17,3 @@ export async function startSilentServer(port = 0): Promise<{ port: number; stop:
     },
   };
 }
-
-/** A port that nothing listens on. */
-export async function freePort(): Promise<number> {
-  const silent = await startSilentServer();
-  silent.stop();
-  return silent.port;
-}

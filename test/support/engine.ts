@@ -1,7 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Connection } from '@temporalio/client';
@@ -10,6 +9,7 @@ import { makeKeyring, readKeyring, type Keyring } from '../../src/database/keyri
 import type { Role } from '../../src/domain/entity';
 import { registerSearchAttributes } from '../../src/temporal/search-attributes';
 import { createTestDatabase, type TestDatabase } from './database';
+import { freePort } from './free-port';
 import { servers } from './servers';
 
 /**
@@ -203,13 +203,4 @@ export async function eventually(holds: () => Promise<boolean>, withinMs = READY
       throw new Error(`did not come true within ${withinMs} ms: ${holds.toString()}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-}
-
-export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
-  return port;
 }

@@ -10,7 +10,8 @@ import { preparePostgres } from '../../src/start/postgres';
 import type { Program } from '../../src/start/supervised-process';
 import { findTemporal } from '../../src/start/temporal-binary';
 import type { TestDatabase } from './database';
-import { eventually, freePort } from './engine';
+import { eventually } from './engine';
+import { freePort } from './free-port';
 
 /** A Postgres and a Temporal of one test file's own, which keep their data when they are killed. */
 export interface OwnServers {

