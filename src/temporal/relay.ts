@@ -76,10 +76,7 @@ export function createRelay(
       while (again) {
         again = false;
         if (!(await outboxHasRows(db))) continue;
-        const { count, carriers } = await carryBatch(db, client, log, TELLING_MAX - telling.size);
-        // After the commit: a receiver may take seconds, and until then the rows are locked.
-        for (const carrier of carriers) tellFor(carrier);
-        if (count === BATCH) again = true;
+        if ((await carryBatch()) === BATCH) again = true;
       }
     } catch (error) {
       quietUntil = Date.now() + PAUSE_S * 1000;
@@ -87,6 +84,35 @@ export function createRelay(
     } finally {
       looking = undefined;
     }
+  }
+
+  /** @returns how many rows it took out */
+  async function carryBatch(): Promise<number> {
+    return db.transaction(async (trx) => {
+      const taken = await takeOutboxRows(trx, BATCH);
+      const waits = new Set(
+        taken
+          .filter((message) => message.start?.firstLookInMs !== undefined)
+          .slice(0, Math.max(0, TELLING_MAX - telling.size)),
+      );
+      // What they announced is committed, and the bank need not wait for Temporal. Should the row come back, all is told.
+      for (const { workflowId } of waits) tellFor(workflowId);
+      // One wake says as much as ten: its workflow looks at the database, which knows of all of them.
+      const wakes = new Map<string, Promise<void>>();
+      const carryOnce = (message: OutboxRow): Promise<void> => {
+        if (message.kind === 'start') return carry(client, message, waits.has(message));
+        const carried = wakes.get(message.workflowId) ?? carry(client, message, false);
+        wakes.set(message.workflowId, carried);
+        return carried;
+      };
+      const outcomes = await Promise.allSettled(taken.map(carryOnce));
+      const returned = taken.filter((_, i) => outcomes[i]?.status === 'rejected');
+      await returnOutboxRows(trx, returned, PAUSE_S);
+      const failure = outcomes.find((outcome) => outcome.status === 'rejected');
+      if (failure)
+        log.warn({ err: failure.reason as unknown, count: returned.length }, 'Temporal took no message');
+      return taken.length;
+    });
   }
 
   function tellFor(carrier: string): void {
@@ -115,43 +141,6 @@ export function createRelay(
       await Promise.all(telling);
     },
   };
-}
-
-interface Carried {
-  /** Rows taken out. */
-  count: number;
-  /** Workflows whose first looks wait until they are told for. */
-  carriers: string[];
-}
-
-/** Carries one batch, and has the first looks of at most `waiting` workflows wait. */
-async function carryBatch(db: Database, client: Client, log: Logger, waiting: number): Promise<Carried> {
-  return db.transaction(async (trx) => {
-    const taken = await takeOutboxRows(trx, BATCH);
-    const waits = new Set(
-      taken.filter((message) => message.start?.firstLookInMs !== undefined).slice(0, Math.max(0, waiting)),
-    );
-    // One wake says as much as ten: its workflow looks at the database, which knows of all of them.
-    const wakes = new Map<string, Promise<void>>();
-    const carryOnce = (message: OutboxRow): Promise<void> => {
-      if (message.kind === 'start') return carry(client, message, waits.has(message));
-      const carried = wakes.get(message.workflowId) ?? carry(client, message, false);
-      wakes.set(message.workflowId, carried);
-      return carried;
-    };
-    const outcomes = await Promise.allSettled(taken.map(carryOnce));
-    const returned = taken.filter((_, i) => outcomes[i]?.status === 'rejected');
-    await returnOutboxRows(trx, returned, PAUSE_S);
-    const failure = outcomes.find((outcome) => outcome.status === 'rejected');
-    if (failure)
-      log.warn({ err: failure.reason as unknown, count: returned.length }, 'Temporal took no message');
-    return {
-      count: taken.length,
-      carriers: taken
-        .filter((message) => waits.has(message) && !returned.includes(message))
-        .map(({ workflowId }) => workflowId),
-    };
-  });
 }
 
 async function carry(
