@@ -15,6 +15,7 @@ import { LIST_REACH } from '../../src/database/list';
 import { enqueueWakes, takeOutboxRows } from '../../src/database/outbox';
 import { deleteFullBuckets, takeTokens } from '../../src/database/rate-limit';
 import { advanceSchedule } from '../../src/database/recurring-advance';
+import { dueSchedules, untoldSchedules } from '../../src/database/recurring-due';
 import { listSchedules, readBillings, readSchedule } from '../../src/database/recurring-read';
 import { initiateRefund, listRefunds } from '../../src/database/refund';
 import {
@@ -188,6 +189,8 @@ export function paths(s: Subjects, keyring: Keyring): Path[] {
         await takeOutboxRows(db, 100);
       },
     },
+    { name: 'schedules: which are due', run: (db) => dueSchedules(db, 100, []) },
+    { name: 'schedules: what was left untold', run: (db) => untoldSchedules(db, 100) },
     {
       name: 'schedule: charge what is due',
       run: (db, n) => advanceSchedule(db, keyring, RULES, of(s.due, n)),

@@ -2,7 +2,8 @@ import type { BillingRules } from '../domain/billing-rules';
 import type { RecurringRules } from '../domain/recurring-step';
 import type { Database } from '../database/connection';
 import type { Keyring } from '../database/keyring';
-import { advanceSchedule, type ScheduleState } from '../database/recurring-advance';
+import { advanceSchedule } from '../database/recurring-advance';
+import type { ScheduleState } from '../database/recurring-state';
 import { telling, type Tell, type Told } from './telling';
 
 export interface RecurringActivities {

@@ -17,6 +17,7 @@ import { webhookRetryMs } from '../domain/retry';
 import { serviceSignature, standardWebhookSignature } from '../domain/webhook-signature';
 import type { Relay } from '../temporal/relay';
 import type { DeliveryProgress } from '../workflows/messages';
+import { eachOf } from './each-of';
 import type { PostOutcome, WebhookConnector } from './webhook-connector';
 import { createWebhookTurns, type TurnKind } from './webhook-turns';
 
@@ -215,17 +216,4 @@ function webhookHeaders(
     'webhook-timestamp': String(sentAtS),
     'webhook-signature': standardWebhookSignature(secrets, id, sentAtS, body),
   };
-}
-
-/** Works through all items, some at once. */
-async function eachOf<Item>(
-  items: Item[],
-  atOnce: number,
-  work: (item: Item) => Promise<void>,
-): Promise<void> {
-  const rest = items.values();
-  const lanes = Array.from({ length: atOnce }, async () => {
-    for (const item of rest) await work(item);
-  });
-  await Promise.all(lanes);
 }

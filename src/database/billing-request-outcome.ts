@@ -7,6 +7,7 @@ import { announceDecision, applyDecision } from './decision';
 import { recordEvents, type AuditEvent } from './event';
 import type { Keyring } from './keyring';
 import { enqueueWakes } from './outbox';
+import { lookAtSchedule } from './recurring';
 import { withdraw } from './webhook-withdrawal';
 
 /**
@@ -54,7 +55,11 @@ export async function answerBillingRequest(
   const decided = await decide(trx, billingRequestId, answer, more.metadata);
   if (!decided) return answerTooLate(trx, keyring, billingRequestId, answer);
 
-  await Promise.all([enqueueWakes(trx, [decided.workflowId]), close(trx, keyring, [decided], 'bank')]);
+  const { scheduleId } = decided;
+  await Promise.all([
+    scheduleId === null ? enqueueWakes(trx, [decided.workflowId]) : lookAtSchedule(trx, scheduleId),
+    close(trx, keyring, [decided], 'bank'),
+  ]);
   await applyToAgreement(trx, keyring, asked, answer);
   return { billingRequestId, status: decided.status as 'successful' | 'declined', agreed: true };
 }

@@ -2,23 +2,23 @@ import type { BillingRules } from '../domain/billing-rules';
 import { reasonForAudit } from '../domain/charge';
 import { BILLING, statesBefore, type BillingStatus } from '../domain/lifecycle';
 import { formatAmount } from '../domain/money';
-import { hasEnded, statusOf, type ScheduleStatus } from '../domain/recurring';
+import { hasEnded, statusOf } from '../domain/recurring';
 import {
   nextBilling,
   nextStep,
   type Billings,
   type ChargeOutcome,
-  type OpenBilling,
   type RecurringRules,
   type Step,
 } from '../domain/recurring-step';
 import { workflowId } from '../domain/workflow-id';
-import { openScheduledCharge, type Charge } from './billing-request';
+import { openScheduledCharge } from './billing-request';
 import { closeExpired } from './billing-request-outcome';
 import { row, rows, type Database, type Transaction } from './connection';
 import { recordEvents, type AuditEvent } from './event';
 import type { Keyring } from './keyring';
 import { lockAligned, tellOfStatus, toBothSides, type ScheduleRow } from './recurring';
+import { inWords, ownSleepMs, type BillingInHand, type ScheduleState } from './recurring-state';
 import { announce, type Announcement } from './webhook';
 
 /**
@@ -28,17 +28,6 @@ import { announce, type Announcement } from './webhook';
  * The agreement and the schedule are locked throughout. Of any number that run at once, each finds done what the
  * one before it did, so running it twice, or far too often, does nothing twice.
  */
-
-/** How a schedule stands after a look, for the workflow that waits for it and for who watches that. */
-export interface ScheduleState {
-  status: ScheduleStatus;
-  /** RFC 3339; null when no further billing comes. */
-  nextBillingDate: string | null;
-  /** Milliseconds of business time until it has something to do; null once it never will have. */
-  sleepMs: number | null;
-  /** In plain words, for operators: what it is waiting for. Ids, dates and amounts only. */
-  waitingFor: string;
-}
 
 /**
  * Most steps that one transaction takes, so that none holds its locks for long. Only skipping makes more of
@@ -54,6 +43,7 @@ interface Work {
   trx: Transaction;
   keyring: Keyring;
   rules: BillingRules & RecurringRules;
+  by: Looker;
   /** As it was locked. */
   before: ScheduleRow;
   /** As it is by now; its `now` is that of the latest look. */
@@ -62,6 +52,10 @@ interface Work {
   webhooks: Announcement[];
 }
 
+/** Who looks: the schedule's own workflow, which will sleep as long as it is told to, or a worker ahead of it. */
+export type Looker = 'workflow' | 'worker';
+
+/** A look of the schedule's own workflow. */
 export async function advanceSchedule(
   db: Database,
   keyring: Keyring,
@@ -69,28 +63,41 @@ export async function advanceSchedule(
   scheduleId: string,
 ): Promise<ScheduleState> {
   return db.transaction(async (trx) => {
-    const before = await lockForAdvance(trx, keyring, scheduleId);
-    const work: Work = { trx, keyring, rules, before, schedule: { ...before }, events: [], webhooks: [] };
-    for (let steps = 0; steps < MAX_STEPS; steps++) {
-      const billings = await look(work);
-      const step = nextStep(work.schedule, billings, work.schedule.now, rules);
-      if (step.do === 'wait') return save(work, billings.open, step.until);
-      if (step.do === 'nothing') return save(work, billings.open, null);
-      await take(work, step, billings.open);
-    }
-    const { open } = await look(work);
-    return save(work, open, work.schedule.now);
+    const found = await row<{ agreementId: string }>(
+      trx,
+      `SELECT agreement_id AS "agreementId" FROM schedules WHERE id = :scheduleId`,
+      { scheduleId },
+    );
+    if (!found) throw new Error(`there is no schedule ${scheduleId}`);
+    const { state } = await advance(trx, keyring, rules, 'workflow', { id: scheduleId, ...found });
+    return state;
   });
 }
 
-async function lockForAdvance(trx: Transaction, keyring: Keyring, scheduleId: string): Promise<ScheduleRow> {
-  const found = await row<{ agreementId: string }>(
-    trx,
-    `SELECT agreement_id AS "agreementId" FROM schedules WHERE id = :scheduleId`,
-    { scheduleId },
-  );
-  if (!found) throw new Error(`there is no schedule ${scheduleId}`);
-  return lockAligned(trx, keyring, found.agreementId, scheduleId);
+export interface Advanced {
+  state: ScheduleState;
+  /** The bank has been asked and has not answered. */
+  asked: boolean;
+}
+
+export async function advance(
+  trx: Transaction,
+  keyring: Keyring,
+  rules: BillingRules & RecurringRules,
+  by: Looker,
+  { id, agreementId }: { id: string; agreementId: string },
+): Promise<Advanced> {
+  const before = await lockAligned(trx, keyring, agreementId, id);
+  const work: Work = { trx, keyring, rules, by, before, schedule: { ...before }, events: [], webhooks: [] };
+  for (let steps = 0; steps < MAX_STEPS; steps++) {
+    const billings = await look(work);
+    const step = nextStep(work.schedule, billings, work.schedule.now, rules);
+    if (step.do === 'wait') return save(work, billings.open, step.until);
+    if (step.do === 'nothing') return save(work, billings.open, null);
+    await take(work, step, billings.open);
+  }
+  const { open } = await look(work);
+  return save(work, open, work.schedule.now);
 }
 
 /** What the rule asks to know, and the time. A charge whose window has passed is closed before it is reported. */
@@ -101,9 +108,6 @@ async function look(work: Work): Promise<BillingsSeen> {
   await closeExpired(work.trx, work.keyring, workflowId.recurring(work.schedule.id));
   return read(work);
 }
-
-/** The billing in hand, and what it charges: that was settled by its first attempt, whatever is agreed since. */
-type BillingInHand = OpenBilling & Pick<Charge, 'amount' | 'description'>;
 
 type BillingsSeen = Billings & { open: BillingInHand | undefined };
 
@@ -312,10 +316,10 @@ function note({ schedule, events }: Work, type: string, details: Record<string, 
 
 /** Writes down where the schedule has come to, and tells of it. */
 async function save(
-  { trx, keyring, rules, before, schedule, events, webhooks }: Work,
+  { trx, keyring, rules, by, before, schedule, events, webhooks }: Work,
   open: BillingInHand | undefined,
   actsAt: Date | null,
-): Promise<ScheduleState> {
+): Promise<Advanced> {
   const status = statusOf({
     ended: hasEnded(schedule.status) ? schedule.status : null,
     suspended: schedule.status === 'suspended',
@@ -326,13 +330,22 @@ async function save(
   const sequence = schedule.sequence + (turned ? 1 : 0);
   const next = nextBilling({ ...schedule, status }, open !== undefined, rules);
   const nextDueAt = next?.dueAt ?? null;
+  const sleepMs = actsAt && ownSleepMs(actsAt, schedule);
   await rows(
     trx,
     `UPDATE schedules SET status = :status, next_n = :nextN, next_due_at = :nextDueAt, noticed_n = :noticedN,
        ran = :ran, failed_in_a_row = :failedInARow, acts_at = :actsAt, sequence = :sequence,
+       looks_at = coalesce(clock_timestamp() + :ownSleepMs * interval '1 millisecond', looks_at),
        updated_at = CASE WHEN sequence = :sequence THEN updated_at ELSE :now END
      WHERE id = :id`,
-    { ...fieldsOf(schedule), status, nextDueAt, actsAt, sequence },
+    {
+      ...fieldsOf(schedule),
+      status,
+      nextDueAt,
+      actsAt,
+      sequence,
+      ownSleepMs: by === 'workflow' ? sleepMs : null,
+    },
   );
   await recordEvents(trx, events);
   await announce(trx, keyring, webhooks);
@@ -342,31 +355,16 @@ async function save(
     await tellOfStatus(trx, keyring, [change], 'network');
   }
   return {
-    status,
-    nextBillingDate: nextDueAt?.toISOString() ?? null,
-    sleepMs: actsAt && Math.max(0, actsAt.getTime() - schedule.now.getTime()),
-    waitingFor: inWords({ ...schedule, status, nextDueAt }, open),
+    state: {
+      status,
+      nextBillingDate: nextDueAt?.toISOString() ?? null,
+      sleepMs,
+      waitingFor: inWords({ ...schedule, status, nextDueAt }, open),
+    },
+    asked: open?.status === 'pending' && open.charge.status === 'pending',
   };
 }
 
 function fieldsOf({ id, nextN, noticedN, ran, failedInARow, now }: ScheduleRow): Record<string, unknown> {
   return { id, nextN, noticedN, ran, failedInARow, now };
-}
-
-function inWords(schedule: ScheduleRow, open: BillingInHand | undefined): string {
-  const sum = `${formatAmount((open ?? schedule).amount, schedule.currency)} ${schedule.currency}`;
-  const ran = `${schedule.ran}${schedule.maxBillings === null ? '' : ` of ${schedule.maxBillings}`} billings have run`;
-  if (open?.status === 'pending' && open.charge.status === 'pending') {
-    const until = open.charge.expiresAt.toISOString();
-    return `Billing ${open.n}, attempt ${open.attempts}: asked the bank for ${sum}, which it may confirm until ${until}. ${ran}.`;
-  }
-  if (open?.status === 'retrying') {
-    const at = open.retryAt.toISOString();
-    return `Billing ${open.n} was declined (${open.reason}); attempt ${open.attempts + 1} for ${sum} comes at ${at}. ${ran}.`;
-  }
-  if (schedule.nextDueAt === null) return `The schedule is ${schedule.status}. ${ran}.`;
-  const next = `billing ${schedule.nextN} for ${sum} is due at ${schedule.nextDueAt.toISOString()}`;
-  return schedule.status === 'active'
-    ? `Next charge: ${next}. ${ran}.`
-    : `The schedule is ${schedule.status}, so nothing is charged; ${next}. ${ran}.`;
 }

@@ -2,7 +2,7 @@ import type { Frequency } from '../domain/calendar';
 import { hasEnded, permitted, statusOf, type ScheduleStatus } from '../domain/recurring';
 import { workflowId } from '../domain/workflow-id';
 import { lockAgreement } from './agreement';
-import { rows, type Executor } from './connection';
+import { row, rows, type Executor } from './connection';
 import { recordEvents, type AuditEvent } from './event';
 import type { Keyring } from './keyring';
 import { enqueueWakes } from './outbox';
@@ -43,7 +43,12 @@ export interface ScheduleRow {
   agreement: Parameters<typeof permitted>[0];
   /** Business time of the merchant. */
   now: Date;
+  /** Whether that is real time: no test clock of the merchant runs ahead of it, or is about to. */
+  inRealTime: boolean;
 }
+
+/** Of the merchant `m`: business time is real time. */
+export const IN_REAL_TIME = `(m.clock_offset = '0' AND m.clock_target IS NULL)`;
 
 const COLUMNS = `s.id, s.agreement_id AS "agreementId", s.merchant_id AS "merchantId",
   s.customer_id AS "customerId", s.bank_id AS "bankId", s.amount::bigint, s.currency, s.description, s.frequency,
@@ -54,7 +59,7 @@ const COLUMNS = `s.id, s.agreement_id AS "agreementId", s.merchant_id AS "mercha
           AND (b.status = 'retrying' OR b.status = 'pending' AND b.attempts > 1)) AS overdue,
   jsonb_build_object('decision', a.decision, 'blocked', a.blocked, 'currency', a.currency,
                      'merchantTrusted', m.trust_level = 'trusted', 'merchantActive', m.status = 'active') AS agreement,
-  business_now(s.merchant_id) AS now`;
+  business_now(s.merchant_id) AS now, ${IN_REAL_TIME} AS "inRealTime"`;
 
 const NOT_ENDED = `s.status NOT IN ('completed', 'cancelled', 'failed')`;
 
@@ -231,6 +236,18 @@ export async function turn(
     trx,
     turns.map(({ before }) => workflowId.recurring(before.id)),
   );
+}
+
+/** Has a schedule looked at as soon as this commits. The caller holds its agreement locked. */
+export async function lookAtSchedule(trx: Executor, scheduleId: string): Promise<void> {
+  const looked = await row(
+    trx,
+    `UPDATE schedules s SET acts_at = clock_timestamp() FROM entities m
+     WHERE s.id = :scheduleId AND s.looks_at IS NOT NULL AND m.id = s.merchant_id AND ${IN_REAL_TIME}
+     RETURNING s.id`,
+    { scheduleId },
+  );
+  if (!looked) await enqueueWakes(trx, [workflowId.recurring(scheduleId)]);
 }
 
 type HoldReason = 'suspended' | 'paused';

@@ -13,12 +13,16 @@ import { createWebhookConnector } from '../activities/webhook-connector';
 import { readConfig, recurringRules, requireServers } from '../config';
 import { openDatabase } from '../database/connection';
 import { readKeyring } from '../database/keyring';
+import { enqueueWakes } from '../database/outbox';
+import { advanceDueSchedule, dueSchedules, untoldSchedules } from '../database/recurring-due';
+import { workflowId } from '../domain/workflow-id';
 import { createLogger } from '../log';
 import { connectionOptions } from '../temporal/connection';
 import { createRelay } from '../temporal/relay';
 import { BULK_TASK_QUEUE, RECURRING_TASK_QUEUE, TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../workflows/messages';
 import { BUNDLE_PATH } from './bundle';
 import { BILLING, BULK, SCHEDULES, WEBHOOKS } from './capacity';
+import { createDueWatch } from './due-watch';
 import { effectFailures } from './effect-failure';
 import { runTogether, stopAll } from './run';
 import { sdkLogger } from './sdk-log';
@@ -61,6 +65,18 @@ async function main(): Promise<void> {
     ...webhooks,
   };
 
+  const rules = recurringRules(config);
+  const dueWatch = createDueWatch(
+    {
+      due: (limit, except) => dueSchedules(db, limit, except),
+      advance: (scheduleId, crowded) => advanceDueSchedule(db, keyring, rules, scheduleId, crowded),
+      wake: (scheduleId) => enqueueWakes(db, [workflowId.recurring(scheduleId)]),
+      untold: (limit) => untoldSchedules(db, limit),
+    },
+    tell,
+    log,
+  );
+
   const workflows: Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'> = existsSync(BUNDLE_PATH)
     ? { workflowBundle: { codePath: BUNDLE_PATH } }
     : { workflowsPath: require.resolve('../workflows') };
@@ -84,11 +100,12 @@ async function main(): Promise<void> {
   );
   stopOnSignals(workers, log);
   relay.watch();
+  dueWatch.start();
   log.info({ pid: process.pid }, 'worker is ready');
   try {
     await runTogether(workers);
   } finally {
-    await relay.stop();
+    await Promise.all([relay.stop(), dueWatch.stop()]);
     await connector.close();
     await connection.close();
     await db.destroy();

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import { row, rows } from '../../src/database/connection';
+import { workflowId as idOf } from '../../src/domain/workflow-id';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
 import { startOwnServers, type OwnServers } from '../support/own-servers';
@@ -54,8 +55,10 @@ async function askedCharge(payer: { paymentIDs: [string] } | { lookupIDs: [strin
 }
 
 describe('while Temporal is away', () => {
-  test('bills and answers are taken, and all of it goes on when Temporal is back', async () => {
+  test('bills and answers are taken, what is due is charged, and all of it goes on when Temporal is back', async () => {
     const asked = await askedCharge({ paymentIDs: [paymentID] });
+    const scheduleId = await schedule({ startDate: new Date(Date.now() + 4_000).toISOString() });
+    await eventually(() => asleep(scheduleId));
     await servers.temporal.kill();
 
     const answer = await bank.respondToCharge(asked, { bankTransactionId: 'tx-1' });
@@ -65,13 +68,21 @@ describe('while Temporal is away', () => {
     expect(answer).toMatchObject({ status: 200, body: { data: { status: 'successful' } } });
     expect(await merchant.look(asked)).toMatchObject({ status: 'successful' });
     expect(status).toBe('pending');
-    expect(await outboxLength()).toBe(2);
+    await bank.hears('billing.request', billed);
+    await eventually(async () => (await chargesOf(scheduleId)).length > 0);
+    const [scheduled = ''] = await chargesOf(scheduleId);
+    await merchant.hears('billing.response', scheduled);
+    expect(await merchant.look(scheduled)).toMatchObject({ status: 'successful' });
+    expect(await waitingForTemporal()).toEqual(
+      new Set([asked, billed].map(idOf.billingRequest).concat(idOf.recurring(scheduleId))),
+    );
 
     await servers.temporal.start();
     // Whoever runs the worker starts it again, should it have given up.
     await engine.worker.start();
     await expectPaidOnce(asked);
     await expectPaidOnce(billed);
+    await expectPaidOnce(scheduled);
     await expectReady();
   });
 });
@@ -228,7 +239,7 @@ async function expectWhole(billingRequestId: string): Promise<void> {
     { billingRequestId },
   );
   expect(kept?.sequences).toEqual([1, 2]);
-  await eventually(async () => (await outboxLength()) === 0);
+  await eventually(async () => (await waitingForTemporal()).size === 0);
   await eventually(() => hasCompleted(kept?.workflowId ?? ''));
 }
 
@@ -242,13 +253,20 @@ async function hasCompleted(workflowId: string): Promise<boolean> {
   }
 }
 
-async function outboxLength(): Promise<number> {
-  const found = await row<{ n: number }>(engine.database.db, `SELECT count(*)::int AS n FROM outbox`);
-  return found?.n ?? 0;
+/** Workflows that something in the outbox is for. */
+async function waitingForTemporal(): Promise<Set<string>> {
+  const found = await rows<{ id: string }>(engine.database.db, `SELECT workflow_id AS id FROM outbox`);
+  return new Set(found.map(({ id }) => id));
+}
+
+/** Whether the schedule's workflow has looked at it for the first time. */
+async function asleep(scheduleId: string): Promise<boolean> {
+  const looked = `SELECT FROM schedules WHERE id = :scheduleId AND looks_at IS NOT NULL`;
+  return (await row(engine.database.db, looked, { scheduleId })) !== undefined;
 }
 
 /** A schedule whose only billing is due at once. */
-async function schedule(): Promise<string> {
+async function schedule(terms: object = {}): Promise<string> {
   const { status, body } = await merchant.api.post(
     '/v1/billing/recurring/create',
     {
@@ -258,6 +276,7 @@ async function schedule(): Promise<string> {
       currency: 'NGN',
       frequency: 'daily',
       maxBillings: 1,
+      ...terms,
     },
     randomUUID(),
   );

@@ -10,7 +10,8 @@ import {
   resumeSchedule,
   type ScheduleChange,
 } from '../../src/database/recurring-action';
-import { advanceSchedule, type ScheduleState } from '../../src/database/recurring-advance';
+import { advanceSchedule } from '../../src/database/recurring-advance';
+import type { ScheduleState } from '../../src/database/recurring-state';
 import type { ScheduleTerms } from '../../src/database/recurring-create';
 import { readBillings, readSchedule, type ScheduleRecord } from '../../src/database/recurring-read';
 import { recurringRules, readConfig } from '../../src/config';

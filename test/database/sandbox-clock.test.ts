@@ -106,6 +106,7 @@ describe('what is due', () => {
   it('counts as undone until the schedule has acted on it, and again when the bank has answered', async () => {
     const since = (await readClock(db, owner)).realNow;
     const look = async () => workInHand(db, owner, (await readClock(db, owner)).now, since);
+    await beginAdvance(db, owner, new Date(Date.now() + 86_400_000));
     const id = await makeSchedule(db, keyring, standing, { frequency: 'daily' });
     expect(await look()).toMatchObject({ undone: 1, asked: 0 });
     await advanceSchedule(db, keyring, rules, id);

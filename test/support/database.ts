@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import knex from 'knex';
+import { Client } from 'pg';
 import { openDatabase, type Database } from '../../src/database/connection';
 import { servers, TEMPLATE } from './servers';
 
@@ -30,4 +31,15 @@ export async function createTestDatabase(): Promise<TestDatabase> {
       await admin.destroy();
     },
   };
+}
+
+/** Runs statements as the login that owns the tables. */
+export async function asOwner(url: string, sql: string): Promise<void> {
+  const client = new Client(url);
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
 }

@@ -4,7 +4,7 @@ import type { WorkflowHandle } from '@temporalio/client';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import type { RecurringActivities } from '../../src/activities/recurring';
 import { telling } from '../../src/activities/telling';
-import type { ScheduleState } from '../../src/database/recurring-advance';
+import type { ScheduleState } from '../../src/database/recurring-state';
 import type { recurring } from '../../src/workflows';
 import { TASK_QUEUE, WAKE_SIGNAL } from '../../src/workflows/messages';
 import { timeSkippingEnvironment } from '../support/time-skipping';

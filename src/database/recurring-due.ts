@@ -1,0 +1,83 @@
+import type { BillingRules } from '../domain/billing-rules';
+import type { RecurringRules } from '../domain/recurring-step';
+import { workflowId } from '../domain/workflow-id';
+import { row, rows, type Database, type Executor } from './connection';
+import type { Keyring } from './keyring';
+import { enqueueWakes } from './outbox';
+import { IN_REAL_TIME } from './recurring';
+import { advance } from './recurring-advance';
+import { OWN_LOOK_WITHIN_MS } from './recurring-state';
+
+/**
+ * Looks at schedules ahead of their workflows, by any worker.
+ *
+ * `acts_at` says when a schedule has something to do: a due date, a notice, a retry, a window's end, or at once where a
+ * bank has answered. Left to their workflows are schedules that these have not looked at for the first time yet, and those
+ * of a merchant whose test clock was moved, which the clock wakes.
+ */
+
+const DUE = `s.acts_at <= now() AND s.looks_at IS NOT NULL AND s.id <> ALL(:except)
+  AND EXISTS (SELECT FROM entities m WHERE m.id = s.merchant_id AND ${IN_REAL_TIME})`;
+
+/**
+ * Schedules that have something to do now: half of the list those that have had it longest, half the latest. In a
+ * burst the latter are those whose banks have just answered, and what has been begun is brought to its end first. In no
+ * order, so that workers that look at the same time begin with different ones.
+ *
+ * @param except ids to leave out
+ */
+export async function dueSchedules(db: Executor, limit: number, except: string[]): Promise<string[]> {
+  const found = await rows<{ id: string }>(
+    db,
+    `SELECT id FROM (
+       (SELECT s.id FROM schedules s WHERE ${DUE} ORDER BY s.acts_at LIMIT :half)
+       UNION
+       (SELECT s.id FROM schedules s WHERE ${DUE} ORDER BY s.acts_at DESC LIMIT :half)) AS due
+     ORDER BY random()`,
+    { except, half: Math.floor(limit / 2) },
+  );
+  return found.map(({ id }) => id);
+}
+
+/**
+ * Does what a schedule has to do now, if it still has. Its workflow learns of it at once, unless the bank has been asked,
+ * for then the answer will be the news; or unless `crowded`, and it will look by itself in a few minutes.
+ *
+ * @param crowded many are due, and waking the workflow of each would hold the others up
+ * @returns false where nothing was due any more: another worker, or the workflow, came first
+ */
+export async function advanceDueSchedule(
+  db: Database,
+  keyring: Keyring,
+  rules: BillingRules & RecurringRules,
+  scheduleId: string,
+  crowded: boolean,
+): Promise<boolean> {
+  return db.transaction(async (trx) => {
+    const due = await row<{ id: string; agreementId: string; looksSoon: boolean }>(
+      trx,
+      `SELECT id, agreement_id AS "agreementId", looks_at <= now() + :withinMs * interval '1 millisecond' AS "looksSoon"
+       FROM schedules WHERE id = :scheduleId AND acts_at <= now() AND looks_at IS NOT NULL`,
+      { scheduleId, withinMs: OWN_LOOK_WITHIN_MS },
+    );
+    if (!due) return false;
+    const { asked } = await advance(trx, keyring, rules, 'worker', due);
+    if (!asked && !(crowded && due.looksSoon)) await enqueueWakes(trx, [workflowId.recurring(scheduleId)]);
+    return true;
+  });
+}
+
+/** How long a receiver is given, and then some, before a webhook that has not been attempted counts as left behind. */
+const UNTOLD_S = 10;
+
+/** Workflows of schedules for which a worker announced something, and died before it had told of it. */
+export async function untoldSchedules(db: Executor, limit: number): Promise<string[]> {
+  const found = await rows<{ carrier: string }>(
+    db,
+    `SELECT DISTINCT carrier FROM webhook_deliveries
+     WHERE status = 'pending' AND attempts = 0 AND carrier LIKE '${workflowId.recurring('%')}'
+       AND created_at < now() - :untoldS * interval '1 second' LIMIT :limit`,
+    { limit, untoldS: UNTOLD_S },
+  );
+  return found.map(({ carrier }) => carrier);
+}

@@ -1,0 +1,122 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { eachOf } from '../activities/each-of';
+import type { Tell } from '../activities/telling';
+import { workflowId } from '../domain/workflow-id';
+
+/**
+ * Looks at schedules as they fall due and as their banks answer, in each worker, ahead of their workflows.
+ *
+ * A wake-up of a workflow costs more than the charge it is for, and thousands of schedules fall due at one moment. So
+ * here a look is a transaction and its webhooks, some at a time, and the workflow learns of it afterwards: at once, or
+ * where many are due, when its own timer fires minutes later. That look also does whatever was left here.
+ *
+ * Any number of watches may run: a look locks its schedule, and finds done what another did.
+ */
+export interface DueWatch {
+  /** Looks again and again from now on. */
+  start(): void;
+  /** Ends after the looks, and the telling, in hand. */
+  stop(): Promise<void>;
+}
+
+/** What the watch needs of the database. */
+export interface DueWork {
+  /** Ids of schedules that have something to do now, at most `limit`, without those in `except`. */
+  due(limit: number, except: string[]): Promise<string[]>;
+  /** Does it. False where it was done already. */
+  advance(scheduleId: string, crowded: boolean): Promise<boolean>;
+  /** Has the workflow look, which is where an operator sees why it fails. */
+  wake(scheduleId: string): Promise<void>;
+  /** Carriers whose webhooks somebody left unattempted. */
+  untold(limit: number): Promise<string[]>;
+}
+
+/** Short beside the way to a bank and back. */
+const LOOK_EVERY_MS = 50;
+/** Schedules taken up at once, so that what is answered meanwhile is seen soon. */
+const BATCH = 100;
+/** Looks at once. Two keep two cores busy; with four the same is done in the same time, and who bills meanwhile waits longer. */
+const LOOKS_AT_ONCE = 2;
+/** Schedules told for at once. A receiver may take seconds, and looks go on meanwhile. */
+const TELLING_MAX = 40;
+/** As many at once are a crowd: their workflows, woken together, would keep two cores busy for a second. */
+const CROWD = 20;
+/** For so long after the last of them, the work of a crowd is still in hand. */
+const CROWDED_MS = 10_000;
+/** One that failed is left to its workflow, which tries again by itself, for so long. */
+const REST_MS = 60_000;
+/** With more that fail it is not the schedules' fault. */
+const RESTING_MAX = 1_000;
+/** After Postgres failed. */
+const PAUSE_MS = 2_000;
+const UNTOLD_EVERY_MS = 10_000;
+
+export function createDueWatch(work: DueWork, tell: Tell, log: Pick<Logger, 'warn'>): DueWatch {
+  const stopped = new AbortController();
+  const telling = new Set<Promise<void>>();
+  /** Until when each that failed is left alone. */
+  const resting = new Map<string, number>();
+  let crowdedUntil = 0;
+  let untoldAt = 0;
+  let watching: Promise<void> = Promise.resolve();
+
+  async function watch(): Promise<void> {
+    while (!stopped.signal.aborted) {
+      let pauseMs = LOOK_EVERY_MS;
+      try {
+        if ((await look()) === BATCH) pauseMs = 0;
+      } catch (error) {
+        log.warn({ err: error }, 'schedules that are due wait');
+        pauseMs = PAUSE_MS;
+      }
+      await wait(pauseMs, undefined, { signal: stopped.signal }).catch(() => undefined);
+    }
+  }
+
+  async function look(): Promise<number> {
+    const now = performance.now();
+    for (const [id, until] of resting) if (until <= now) resting.delete(id);
+    if (resting.size >= RESTING_MAX) throw new Error(`${resting.size} schedules have failed within a minute`);
+    if (now >= untoldAt) {
+      untoldAt = now + UNTOLD_EVERY_MS;
+      for (const carrier of await work.untold(BATCH)) await tellFor(carrier);
+    }
+    const due = await work.due(BATCH, [...resting.keys()]);
+    if (due.length >= CROWD) crowdedUntil = now + CROWDED_MS;
+    await eachOf(due, LOOKS_AT_ONCE, lookAt);
+    return due.length;
+  }
+
+  async function lookAt(scheduleId: string): Promise<void> {
+    if (stopped.signal.aborted) return;
+    try {
+      const done = await work.advance(scheduleId, performance.now() < crowdedUntil);
+      if (done) await tellFor(workflowId.recurring(scheduleId));
+    } catch (error) {
+      log.warn({ err: error, scheduleId }, 'a schedule is left to its workflow');
+      resting.set(scheduleId, performance.now() + REST_MS);
+      await work.wake(scheduleId);
+    }
+  }
+
+  /** Begins to tell; ends when there is room for another. */
+  async function tellFor(carrier: string): Promise<void> {
+    const told = tell(carrier)
+      .catch((error: unknown) => log.warn({ err: error, carrier }, 'telling is left for later'))
+      .then(() => void telling.delete(told));
+    telling.add(told);
+    if (telling.size >= TELLING_MAX) await Promise.race(telling);
+  }
+
+  return {
+    start() {
+      watching = watch();
+    },
+    async stop() {
+      stopped.abort();
+      await watching;
+      await Promise.all(telling);
+    },
+  };
+}
