@@ -70,17 +70,24 @@ export function openDatabase(url: string, poolSize: number): Database {
     query: (text, values, plan) => pool.query(prepare(text, values, plan)),
     async transaction(work) {
       const client = await pool.connect();
+      let over = false;
       const trx: Transaction = {
         isTransaction: true,
-        query: (text, values, plan) => client.query(prepare(text, values, plan)),
+        // Of two pieces of work that run side by side, one may still be at it when the other's failure has undone both.
+        query: (text, values, plan) =>
+          over
+            ? Promise.reject(new Error('the transaction is over'))
+            : client.query(prepare(text, values, plan)),
       };
       try {
         await client.query('BEGIN');
         const result = await work(trx);
+        over = true;
         await commit(client);
         client.release();
         return result;
       } catch (error) {
+        over = true;
         await client.query('ROLLBACK').then(
           () => client.release(),
           // Of a session that cannot even undo nothing is known: it is closed, which undoes all.

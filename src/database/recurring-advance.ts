@@ -236,32 +236,26 @@ async function charge(
   const { trx, keyring, rules, schedule } = work;
   const { n, attempt } = step;
   const { amount, description } = (attempt > 1 && open) || schedule;
-  if (attempt === 1) {
-    await rows(
-      trx,
-      `INSERT INTO billings (schedule_id, n, due_at, status, attempts, first_attempt_at)
-       VALUES (:id, :n, :dueAt, 'pending', 1, :now)`,
-      { id: schedule.id, n, dueAt: step.dueAt, now: schedule.now },
-    );
-    schedule.nextN = n + 1;
-  } else {
-    await moveBilling(work, n, 'pending', { attempt });
-  }
-  const { billingRequestId, reference } = await openScheduledCharge(
-    trx,
-    keyring,
-    rules,
-    schedule.agreementId,
-    {
-      scheduleId: schedule.id,
-      n,
-      attempt,
-      amount,
-      currency: schedule.currency,
-      description: description ?? DESCRIPTION,
-      workflowId: workflowId.recurring(schedule.id),
-    },
-  );
+  const billing =
+    attempt === 1
+      ? rows(
+          trx,
+          `INSERT INTO billings (schedule_id, n, due_at, status, attempts, first_attempt_at)
+           VALUES (:id, :n, :dueAt, 'pending', 1, :now)`,
+          { id: schedule.id, n, dueAt: step.dueAt, now: schedule.now },
+        )
+      : moveBilling(work, n, 'pending', { attempt });
+  const charged = openScheduledCharge(trx, keyring, rules, schedule.agreementId, {
+    scheduleId: schedule.id,
+    n,
+    attempt,
+    amount,
+    currency: schedule.currency,
+    description: description ?? DESCRIPTION,
+    workflowId: workflowId.recurring(schedule.id),
+  });
+  const [, { billingRequestId, reference }] = await Promise.all([billing, charged]);
+  if (attempt === 1) schedule.nextN = n + 1;
   note(work, 'schedule.billing_charged', { n, attempt, billingRequestId, reference });
 }
 
@@ -331,7 +325,7 @@ async function save(
   const next = nextBilling({ ...schedule, status }, open !== undefined, rules);
   const nextDueAt = next?.dueAt ?? null;
   const sleepMs = actsAt && ownSleepMs(actsAt, schedule);
-  await rows(
+  const written = rows(
     trx,
     `UPDATE schedules SET status = :status, next_n = :nextN, next_due_at = :nextDueAt, noticed_n = :noticedN,
        ran = :ran, failed_in_a_row = :failedInARow, acts_at = :actsAt, sequence = :sequence,
@@ -347,8 +341,7 @@ async function save(
       ownSleepMs: by === 'workflow' ? sleepMs : null,
     },
   );
-  await recordEvents(trx, events);
-  await announce(trx, keyring, webhooks);
+  await Promise.all([written, recordEvents(trx, events), announce(trx, keyring, webhooks)]);
   if (turned) {
     const event = `schedule.${status}`;
     const change = { ...schedule, event, status, previousStatus: before.status, sequence, nextDueAt };

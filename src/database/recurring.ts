@@ -87,8 +87,8 @@ export async function lockAligned(
   agreementId: string,
   scheduleId: string,
 ): Promise<ScheduleRow> {
-  await lockAgreement(trx, agreementId);
-  const locked = await lockSchedules(trx, [scheduleId]);
+  // Sent together, done one after the other: the schedule is read once the agreement is locked.
+  const [, locked] = await Promise.all([lockAgreement(trx, agreementId), lockSchedules(trx, [scheduleId])]);
   const changed = await align(trx, keyring, locked, 'network');
   const [schedule] = changed ? await lockSchedules(trx, [scheduleId]) : locked;
   if (!schedule) throw new Error(`there is no schedule ${scheduleId}`);

@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import { row, rows } from '../../src/database/connection';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 
@@ -30,6 +31,19 @@ describe('a transaction', () => {
     await expect(together).rejects.toMatchObject({ code: '22012' });
     expect([await exists('before'), await exists('after')]).toEqual([false, false]);
   });
+});
+
+it('what still runs of work that has failed changes nothing any more', async () => {
+  const undone = new EventEmitter();
+  let rest: Promise<unknown> = Promise.resolve();
+  const failed = test.db.transaction((trx) => {
+    rest = once(undone, 'over').then(() => rows(trx, insert('late')));
+    return Promise.reject(new Error('refused'));
+  });
+  await expect(failed).rejects.toThrow('refused');
+  undone.emit('over');
+  await expect(rest).rejects.toThrow('the transaction is over');
+  expect(await exists('late')).toBe(false);
 });
 
 describe('a statement', () => {
