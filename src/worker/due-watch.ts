@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { eachOf } from '../activities/each-of';
@@ -36,8 +37,11 @@ export interface DueWork {
 const LOOK_EVERY_MS = 50;
 /** Schedules taken up at once, so that what is answered meanwhile is seen soon. */
 const BATCH = 100;
-/** Looks at once. Two keep two cores busy; with four the same is done in the same time, and who bills meanwhile waits longer. */
-const LOOKS_AT_ONCE = 2;
+/**
+ * Looks at once. One core is left to what somebody waits for: on two, two looks at once do a third more in the same time,
+ * and who bills meanwhile waits twice as long. Half of a process's connections to Postgres at most.
+ */
+const LOOKS_AT_ONCE = Math.min(4, Math.max(1, availableParallelism() - 1));
 /** Schedules told for at once. A receiver may take seconds, and looks go on meanwhile. */
 const TELLING_MAX = 40;
 /** As many at once are a crowd: their workflows, woken together, would keep two cores busy for a second. */
