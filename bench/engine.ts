@@ -66,6 +66,8 @@ export async function startEngine(
     DATABASE_URL: engine.databaseUrl,
     TEMPORAL_ADDRESS: engine.temporalAddress,
     TEMPORAL_NAMESPACE: engine.namespace,
+    // The first of each kind have the two ports.
+    METRICS_PORT: '0',
   };
   const more = new Processes();
   const stop = async () => {

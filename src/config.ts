@@ -60,6 +60,8 @@ const settings = z.object({
   PORT_OFFSET: z.coerce.number().int().min(0).max(50_000).default(0),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   LOG_FILE: z.string().min(1).optional(),
+  METRICS_PORT: z.coerce.number().int().min(0).max(65_535).default(9464),
+  METRICS_HOST: z.union([z.ipv4(), z.ipv6()], 'must be an address, for example 0.0.0.0').default('127.0.0.1'),
   TRUSTED_PROXIES: z
     .string()
     .default('')
@@ -187,6 +189,14 @@ export function requireServers(config: Config): ServerConfig {
     throw new ConfigError(missing.join('\n'));
   }
   return { ...config, DATABASE_URL, TEMPORAL_ADDRESS, ASSENT_KEYS };
+}
+
+/** Where a process serves its metrics; undefined where it serves none. */
+export function metricsPort({
+  METRICS_PORT,
+  PORT_OFFSET,
+}: Pick<Config, 'METRICS_PORT' | 'PORT_OFFSET'>): number | undefined {
+  return METRICS_PORT === 0 ? undefined : METRICS_PORT + PORT_OFFSET;
 }
 
 export function billingRules(config: Config): BillingRules {

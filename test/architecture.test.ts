@@ -47,6 +47,8 @@ function importsOf({ path, text }: Source): Import[] {
 const ARROWS: Record<string, readonly string[]> = {
   config: ['domain'],
   log: ['config'],
+  listening: ['config'],
+  metrics: ['config', 'listening'],
   domain: [],
   database: ['domain'],
   workflows: ['domain'],
@@ -58,6 +60,7 @@ const ARROWS: Record<string, readonly string[]> = {
 /** Types carry no code along: a workflow may name the activities it calls, and their doer the settings it takes. */
 const TYPE_ARROWS: Record<string, readonly string[]> = {
   workflows: ['activities'],
+  metrics: ['database', 'domain'],
   temporal: ['config'],
   activities: ['config'],
 };

@@ -13,7 +13,9 @@ import {
   type DeliveryToAttempt,
   type OpenDelivery,
 } from '../database/webhook';
+import type { DeliveryStatus } from '../domain/lifecycle';
 import { webhookRetryMs } from '../domain/retry';
+import type { WebhookType } from '../domain/webhook';
 import { serviceSignature, standardWebhookSignature } from '../domain/webhook-signature';
 import type { Relay } from '../temporal/relay';
 import type { DeliveryProgress } from '../workflows/messages';
@@ -49,6 +51,14 @@ interface FirstAttempts {
   handedOver: number;
 }
 
+/** An attempt, as it is counted: of whom and to whom it was is nobody's concern there. */
+export interface MeasuredAttempt extends Pick<PostOutcome, 'durationMs' | 'httpStatus' | 'error'> {
+  webhookType: WebhookType;
+  kind: TurnKind;
+  /** Of the delivery, after it. */
+  status: DeliveryStatus;
+}
+
 export type AttemptResult =
   { status: 'delivered' | 'failed'; attempts: number } | ({ status: 'pending' } & DeliveryProgress);
 
@@ -66,6 +76,7 @@ export function createWebhookActivities({
   connector,
   relay,
   log,
+  measure,
 }: {
   db: Database;
   keyring: Keyring;
@@ -73,6 +84,7 @@ export function createWebhookActivities({
   connector: WebhookConnector;
   relay: Pick<Relay, 'kick'>;
   log: Pick<Logger, 'info' | 'warn'>;
+  measure: (attempt: MeasuredAttempt) => void;
 }): WebhookActivities {
   const turns = createWebhookTurns(() => performance.now());
   const timeoutMs = config.WEBHOOK_TIMEOUT_S * 1000;
@@ -113,6 +125,8 @@ export function createWebhookActivities({
       },
       'webhook attempt',
     );
+    const { webhookType } = delivery;
+    measure({ ...outcome, webhookType, kind, status: state.status });
     return state;
   }
 

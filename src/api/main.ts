@@ -8,12 +8,15 @@ import { KeyringError, readKeyring } from '../database/keyring';
 import { deleteFullBuckets } from '../database/rate-limit';
 import { databaseProblems } from '../database/readiness';
 import { forgetDeliveries } from '../database/webhook-retention';
+import { listening } from '../listening';
 import { createLogger } from '../log';
+import { createMetrics, measureDependencies, measurePool, serveMetrics } from '../metrics';
 import { lazyClient } from '../temporal/connection';
 import { temporalProblems } from '../temporal/readiness';
 import { createApp } from './app';
 import { createCallerTurns } from './caller-turns';
 import { createTokenBuckets } from './rate-limit';
+import { measureRequests } from './request-metrics';
 
 /**
  * The API process. It starts and accepts work while Temporal is away, and answers 503 while Postgres is.
@@ -38,8 +41,14 @@ async function main(): Promise<void> {
   const config = requireServers(readConfig(process.env));
   const log = createLogger(config, 'api');
   const ring = readKeyring(config.ASSENT_KEYS);
+  const registry = createMetrics();
+  const metrics = await serveMetrics(config, log, () => registry.metrics());
   const db = openDatabase(config.DATABASE_URL, config.DATABASE_POOL);
+  measurePool(registry, db);
   const temporal = lazyClient(config);
+  const postgres = { names: ['postgres'], problems: () => databaseProblems(db) };
+  const workflows = { names: ['temporal', 'worker'], problems: () => temporalProblems(temporal) };
+  measureDependencies(registry, [postgres, workflows]);
   const app = createApp({
     config,
     db,
@@ -48,14 +57,15 @@ async function main(): Promise<void> {
     // No caller holds more than half of the connections.
     turns: createCallerTurns(Math.ceil(config.DATABASE_POOL / 2)),
     log,
-    readiness: async () => (await Promise.all([databaseProblems(db), temporalProblems(temporal)])).flat(),
+    readiness: async () => (await Promise.all([postgres.problems(), workflows.problems()])).flat(),
   });
 
   const port = config.PORT + config.PORT_OFFSET;
   const server = app.listen(port);
   server.requestTimeout = REQUEST_TIMEOUT_MS;
   server.keepAliveTimeout = KEEP_ALIVE_MS;
-  await listening(server, port);
+  measureRequests(registry, server);
+  await listening(server, port, 'PORT');
   log.info({ port }, 'API is ready');
   const sweeper = setInterval(() => void sweep(db, config.WEBHOOK_KEPT_DAYS, log), SWEEP_MS);
 
@@ -65,23 +75,9 @@ async function main(): Promise<void> {
   log.info('API stops');
   clearInterval(sweeper);
   await drained(server);
+  await metrics.close();
   await temporal.connection.close();
   await db.destroy();
-}
-
-async function listening(server: Server, port: number): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('listening', resolve);
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      reject(
-        error.code === 'EADDRINUSE'
-          ? new ConfigError(
-              `PORT: ${port} is taken. Stop what listens there, or set PORT or PORT_OFFSET to use another.`,
-            )
-          : error,
-      );
-    });
-  });
 }
 
 /** Takes no more requests, and ends when the last in hand is answered or out of time. */

@@ -28,6 +28,21 @@ export interface Database extends Executor {
   destroy(): Promise<void>;
 }
 
+/** How the connections of a pool are used at this moment. */
+interface PoolUse {
+  held: number;
+  /** Held, and in nobody's use. */
+  idle: number;
+  /** Statements and transactions that wait for a connection. */
+  waiting: number;
+  max: number;
+}
+
+/** A database, and how its connections are used. */
+export interface PooledDatabase extends Database {
+  use(): PoolUse;
+}
+
 /** The role that the API and the worker work as; migrations create it and grant it what they need. */
 export const APP_ROLE = 'assent_app';
 
@@ -47,7 +62,7 @@ const IDLE_TIMEOUT_MS = 30_000;
  *
  * @param poolSize most connections held at once; 4 to 8 serve a process, more only queue inside Postgres
  */
-export function openDatabase(url: string, poolSize: number): Database {
+export function openDatabase(url: string, poolSize: number): PooledDatabase {
   const pool = new Pool({
     connectionString: url,
     application_name: 'assent',
@@ -97,6 +112,12 @@ export function openDatabase(url: string, poolSize: number): Database {
       }
     },
     destroy: () => pool.end(),
+    use: () => ({
+      held: pool.totalCount,
+      idle: pool.idleCount,
+      waiting: pool.waitingCount,
+      max: poolSize,
+    }),
   };
 }
 

@@ -1,4 +1,4 @@
-import { rows, type Executor } from './connection';
+import { row, rows, type Executor } from './connection';
 
 /**
  * Messages to Temporal, written by the transaction whose work they announce.
@@ -69,6 +69,26 @@ export async function outboxHasRows(db: Executor): Promise<boolean> {
     `SELECT 1 FROM outbox WHERE not_before <= clock_timestamp() ORDER BY id LIMIT 1`,
   );
   return found.length > 0;
+}
+
+/** Rows that a look at the backlog counts at most: more of them would say nothing more, and take longer. */
+const BACKLOG_MAX = 10_000;
+
+export interface OutboxBacklog {
+  /** Messages that wait to be carried, up to `BACKLOG_MAX`. */
+  messages: number;
+  /** How long the oldest of them has waited; 0 where there is none. */
+  oldestAgeS: number;
+}
+
+export async function outboxBacklog(db: Executor): Promise<OutboxBacklog> {
+  const backlog = await row<OutboxBacklog>(
+    db,
+    `SELECT count(*)::int AS messages,
+       coalesce(extract(epoch FROM clock_timestamp() - min(created_at)), 0)::float8 AS "oldestAgeS"
+     FROM (SELECT created_at FROM outbox ORDER BY id LIMIT ${BACKLOG_MAX}) AS waiting`,
+  );
+  return backlog ?? { messages: 0, oldestAgeS: 0 };
 }
 
 /**

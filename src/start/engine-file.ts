@@ -6,6 +6,8 @@ import { writePrivateFile } from './private-file';
 export interface EngineFile {
   pid: number;
   apiUrl: string;
+  /** Absent where none are served. */
+  metricsUrls?: { api: string; worker: string };
   /** Absent where Temporal is a given one, whose UI may be anywhere. */
   temporalUiUrl?: string;
   temporalAddress: string;

@@ -127,7 +127,7 @@ async function boot(common: Boot): Promise<EngineFile> {
     TEMPORAL_ADDRESS: temporalAddress,
     ASSENT_KEYS: keys,
   };
-  programs.start(ownProgram('worker', settings));
+  programs.start(ownProgram('worker', { ...settings, ...workerMetrics(config) }));
   programs.start(ownProgram('API', settings));
   const apiUrl = `http://127.0.0.1:${ports.api}`;
   await programs.until('The engine', READY_MS, () => requireReady(apiUrl));
@@ -135,6 +135,12 @@ async function boot(common: Boot): Promise<EngineFile> {
   const file: EngineFile = {
     pid: process.pid,
     apiUrl,
+    ...(ports.metrics && {
+      metricsUrls: {
+        api: metricsUrl(config, ports.metrics.api),
+        worker: metricsUrl(config, ports.metrics.worker),
+      },
+    }),
     ...(config.TEMPORAL_ADDRESS === undefined && { temporalUiUrl: `http://127.0.0.1:${ports.temporalUi}` }),
     temporalAddress,
     namespace: config.TEMPORAL_NAMESPACE,
@@ -145,6 +151,17 @@ async function boot(common: Boot): Promise<EngineFile> {
   };
   writeEngineFile(folder, file);
   return file;
+}
+
+/** On one machine both cannot have the same port: the worker has the next. */
+function workerMetrics({ METRICS_PORT }: Config): { METRICS_PORT?: string } {
+  return METRICS_PORT === 0 ? {} : { METRICS_PORT: String(METRICS_PORT + 1) };
+}
+
+/** As it is reached from this machine. */
+function metricsUrl({ METRICS_HOST }: Config, port: number): string {
+  const host = METRICS_HOST.replace(/^0\.0\.0\.0$/, '127.0.0.1').replace(/^::$/, '::1');
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}/metrics`;
 }
 
 /** What the settings name is looked at before anything is started: what is wrong with it shows within 5 s. */

@@ -43,6 +43,8 @@ function welcome(file: EngineFile): string {
   const rows = [
     ['API', file.apiUrl],
     ['Temporal UI', file.temporalUiUrl ?? `that of ${file.temporalAddress}`],
+    ['Metrics', file.metricsUrls ? `${file.metricsUrls.api} (API)` : 'none, as METRICS_PORT is 0'],
+    ...(file.metricsUrls ? [['', `${file.metricsUrls.worker} (worker)`]] : []),
     ['Log file', file.logFile],
   ];
   return [

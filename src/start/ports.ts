@@ -1,19 +1,24 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import type { Config } from '../config';
+import { metricsPort, type Config } from '../config';
 import { StartError } from './start-error';
 
 export interface EnginePorts {
   api: number;
+  /** Where metrics are served, each process' own; absent where none are. */
+  metrics?: { api: number; worker: number };
   /** This one and those below are of use only where the engine brings the server itself. */
   postgres: number;
   temporal: number;
   temporalUi: number;
 }
 
-export function enginePorts({ PORT, PORT_OFFSET }: Config): EnginePorts {
+export function enginePorts(config: Config): EnginePorts {
+  const { PORT, PORT_OFFSET } = config;
+  const metrics = metricsPort(config);
   return {
     api: PORT + PORT_OFFSET,
+    ...(metrics !== undefined && { metrics: { api: metrics, worker: metrics + 1 } }),
     // Not 5432, where a Postgres of the machine's own would be.
     postgres: 5433 + PORT_OFFSET,
     temporal: 7233 + PORT_OFFSET,
@@ -27,6 +32,10 @@ export class PortTakenError extends StartError {}
 /** @throws PortTakenError naming every port that the engine needs and cannot have, and what to do */
 export async function requireFreePorts(config: Config, ports: EnginePorts): Promise<void> {
   const wanted: [name: string, port: number, setting: string][] = [['the API', ports.api, 'PORT']];
+  if (ports.metrics) {
+    wanted.push(["the API's metrics", ports.metrics.api, 'METRICS_PORT']);
+    wanted.push(["the worker's metrics", ports.metrics.worker, 'METRICS_PORT']);
+  }
   if (config.DATABASE_URL === undefined) {
     wanted.push(['the embedded Postgres', ports.postgres, 'DATABASE_URL']);
   }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { Client } from '@temporalio/client';
-import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
+import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { createBillingRequestActivities } from '../activities/billing-request';
 import { createCustomerMigrationActivities } from '../activities/customer-migration';
@@ -14,18 +14,22 @@ import { readConfig, recurringRules, requireServers } from '../config';
 import { openDatabase } from '../database/connection';
 import { readKeyring } from '../database/keyring';
 import { enqueueWakes } from '../database/outbox';
+import { databaseProblems } from '../database/readiness';
 import { advanceDueSchedule, dueSchedules, untoldSchedules } from '../database/recurring-due';
 import { workflowId } from '../domain/workflow-id';
 import { createLogger } from '../log';
+import { createMetrics, measureDependencies, measurePool, serveMetrics } from '../metrics';
 import { connectionOptions } from '../temporal/connection';
+import { temporalProblems } from '../temporal/readiness';
 import { createRelay } from '../temporal/relay';
 import { BULK_TASK_QUEUE, RECURRING_TASK_QUEUE, TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../workflows/messages';
 import { BUNDLE_PATH } from './bundle';
 import { BILLING, BULK, SCHEDULES, WEBHOOKS } from './capacity';
 import { createDueWatch } from './due-watch';
 import { effectFailures } from './effect-failure';
+import { measureOutbox, measureWebhooks } from './metrics';
 import { runTogether, stopAll } from './run';
-import { sdkLogger } from './sdk-log';
+import { installRuntime } from './runtime';
 
 /**
  * The worker process: it runs the workflows and their effects, and carries to Temporal what the outbox
@@ -45,16 +49,29 @@ const SHUTDOWN_FORCE = '7s';
 async function main(): Promise<void> {
   const config = requireServers(readConfig(process.env));
   const log = createLogger(config, 'worker');
-  Runtime.install({ logger: sdkLogger(log) });
+  const sdkMetrics = await installRuntime(log, config.METRICS_PORT > 0);
+  const registry = createMetrics();
+  const metrics = await serveMetrics(
+    config,
+    log,
+    async () => `${await registry.metrics()}\n${await sdkMetrics()}`,
+  );
 
   const keyring = readKeyring(config.ASSENT_KEYS);
   const db = openDatabase(config.DATABASE_URL, config.DATABASE_POOL);
   const connection = await connect(config);
   const client = new Client({ connection, namespace: config.TEMPORAL_NAMESPACE });
+  measurePool(registry, db);
+  measureOutbox(registry, db);
+  measureDependencies(registry, [
+    { names: ['postgres'], problems: () => databaseProblems(db) },
+    { names: ['temporal', 'worker'], problems: () => temporalProblems(client) },
+  ]);
   const tell = (carrier: string) => webhooks.deliverFirstAttempts(carrier);
   const relay = createRelay(db, client, log, tell);
+  const measure = measureWebhooks(registry);
   const connector = createWebhookConnector({ allowPrivate: config.ALLOW_PRIVATE_WEBHOOKS });
-  const webhooks = createWebhookActivities({ db, keyring, config, connector, relay, log });
+  const webhooks = createWebhookActivities({ db, keyring, config, connector, relay, log, measure });
   const activities = {
     ...createBillingRequestActivities(db, keyring, tell),
     ...createCustomerMigrationActivities(db, keyring),
@@ -107,6 +124,7 @@ async function main(): Promise<void> {
   } finally {
     await Promise.all([relay.stop(), dueWatch.stop()]);
     await connector.close();
+    await metrics.close();
     await connection.close();
     await db.destroy();
     log.info('worker has stopped');

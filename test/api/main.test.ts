@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { makeKeyring } from '../../src/database/keyring';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
+import { freePort } from '../support/free-port';
 
 const MAIN = join(__dirname, '../../src/api/main.ts');
 const COMMAND = ['--import', 'tsx', MAIN];
@@ -15,13 +16,15 @@ beforeAll(async () => {
 });
 afterAll(() => test.drop());
 
-const environment = (port: number) => ({
+const environment = (port: number, more: Record<string, string> = {}) => ({
   ...process.env,
   DATABASE_URL: test.url,
   ASSENT_KEYS: makeKeyring(),
   // Nothing answers there.
   TEMPORAL_ADDRESS: '127.0.0.1:1',
   PORT: String(port),
+  METRICS_PORT: '0',
+  ...more,
 });
 
 /** A port, held until it is let go. */
@@ -32,19 +35,23 @@ async function takePort() {
 }
 
 describe('the API process', () => {
-  it('ends with a word on what to do when its port is taken', async () => {
-    const { port, release } = await takePort();
-    const ended = await new Promise<{ code: unknown; err: string }>((resolve) => {
-      execFile(process.execPath, COMMAND, { env: environment(port) }, (error, _out, err) =>
-        resolve({ code: error?.code, err }),
-      );
-    });
-    expect(ended).toEqual({
-      code: 1,
-      err: `PORT: ${port} is taken. Stop what listens there, or set PORT or PORT_OFFSET to use another.\n`,
-    });
-    release();
-  });
+  it.each(['PORT', 'METRICS_PORT'])(
+    'ends with a word on what to do when its %s is taken',
+    async (setting) => {
+      const { port, release } = await takePort();
+      const env = environment(await freePort(), { [setting]: String(port) });
+      const ended = await new Promise<{ code: unknown; err: string }>((resolve) => {
+        execFile(process.execPath, COMMAND, { env }, (error, _out, err) =>
+          resolve({ code: error?.code, err }),
+        );
+      });
+      expect(ended).toEqual({
+        code: 1,
+        err: `${setting}: ${port} is taken. Stop what listens there, or set ${setting} or PORT_OFFSET to use another.\n`,
+      });
+      release();
+    },
+  );
 
   it('serves while Temporal is away, says so when asked, and ends on SIGTERM', async () => {
     const { port, release } = await takePort();

@@ -4,6 +4,7 @@ import { row, rows } from '../../src/database/connection';
 import { workflowId as idOf } from '../../src/domain/workflow-id';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
+import { metricsOnFreePorts, valueOf, type Metrics } from '../support/metrics';
 import { startOwnServers, type OwnServers } from '../support/own-servers';
 import type { PartyIdentity } from '../support/parties';
 
@@ -17,13 +18,15 @@ let merchant: Merchant;
 let customer: Customer;
 let paymentID: string;
 let token: string;
+let metrics: Metrics;
 
 /** Of charges that the customer must approve; those under the standing approval stay open for a day. */
 const WINDOW_S = 5;
 
 beforeAll(async () => {
   servers = await startOwnServers();
-  engine = await startEngine({ APPROVAL_WINDOW_S: String(WINDOW_S) }, servers);
+  metrics = await metricsOnFreePorts();
+  engine = await startEngine({ APPROVAL_WINDOW_S: String(WINDOW_S), ...metrics.settings }, servers);
   cast = new Cast(engine);
   [bank, merchant] = await Promise.all([cast.bank(), cast.merchant()]);
   customer = bank.customers[0];
@@ -76,6 +79,10 @@ describe('while Temporal is away', () => {
     expect(await waitingForTemporal()).toEqual(
       new Set([asked, billed].map(idOf.billingRequest).concat(idOf.recurring(scheduleId))),
     );
+    const told = await metrics.worker();
+    expect(valueOf(told, 'assent_outbox_messages')).toBeGreaterThanOrEqual(3);
+    expect(valueOf(told, 'assent_outbox_oldest_age_seconds')).toBeGreaterThan(0);
+    expect(away(told)).toEqual(['temporal', 'worker']);
 
     await servers.temporal.start();
     // Whoever runs the worker starts it again, should it have given up.
@@ -103,6 +110,11 @@ describe('while Postgres is away', () => {
     expectComeBack(await bill());
     expectComeBack(await call('GET', `/v1/billing/requests/${asked}`));
     await expectMissing('postgres');
+    const told = { api: await metrics.api(), worker: await metrics.worker() };
+    expect([away(told.api), away(told.worker)]).toEqual([['postgres'], ['postgres']]);
+    const refused = 'assent_http_requests_total{method="POST",route="/v1/customer/bill",status="503"}';
+    expect(valueOf(told.api, refused)).toBe(2);
+    expect(valueOf(told.worker, 'assent_outbox_messages')).toBeUndefined();
 
     await servers.postgres.start();
     await eventually(async () => (await bill()).status === 201);
@@ -143,6 +155,13 @@ describe('while no worker runs', () => {
     await expectReady();
   }, 150_000);
 });
+
+/** What the metrics of a process say that it does not reach. */
+function away(text: string): string[] {
+  return ['postgres', 'temporal', 'worker'].filter(
+    (dependency) => valueOf(text, `assent_dependency_up{dependency="${dependency}"}`) === 0,
+  );
+}
 
 /** Ends Postgres while the call waits for a row in the middle of its transaction. */
 async function cutOffInTheMiddle(send: () => Promise<Answered>): Promise<Answered> {

@@ -6,15 +6,18 @@ import { Webhook } from 'standardwebhooks';
 import { ApiClient } from '../../demo/api-client';
 import { agreement, Cast, type Merchant } from '../support/cast';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
+import { metricsOnFreePorts, valueOf, type Metrics } from '../support/metrics';
 
 /** What its receiver can do about webhooks: rotate their secret, have one once more, and catch up by the feed. */
 
 let engine: TestEngine;
 let cast: Cast;
+let metrics: Metrics;
 
 beforeAll(async () => {
+  metrics = await metricsOnFreePorts();
   // Two retries, close together: a delivery is given up within a second.
-  engine = await startEngine({ WEBHOOK_RETRY_S: '0.3,0.3' });
+  engine = await startEngine({ WEBHOOK_RETRY_S: '0.3,0.3', ...metrics.settings });
   cast = new Cast(engine);
 });
 afterAll(async () => {
@@ -214,4 +217,80 @@ test('the feed has for each side what its webhooks carried, for a receiver that 
     const events = (await read()).map(({ webhookType, data }) => ({ webhookType, data }));
     expect(events.toSorted(byType)).toEqual(carried.toSorted(byType));
   }
+});
+
+const attemptSeries = (type: string, attempt: string, outcome: string) =>
+  `assent_webhook_attempts_total{type="${type}",attempt="${attempt}",outcome="${outcome}"}`;
+const requestSeries = (method: string, route: string, status: number) =>
+  `assent_http_requests_total{method="${method}",route="${route}",status="${status}"}`;
+
+describe('an operator who reads the metrics', () => {
+  test('finds each request under its route and each webhook under its type, and nobody in them', async () => {
+    const [bank, merchant] = await Promise.all([cast.bank(), cast.merchant()]);
+    const [customer] = bank.customers;
+    const paymentID = await agreement(bank, merchant, customer);
+    const before = { api: await metrics.api(), worker: await metrics.worker() };
+    const charge = await merchant.charge({ paymentIDs: [paymentID] }, 30.1);
+    await merchant.hears('billing.response', charge.billingRequestId);
+    await merchant.look(charge.billingRequestId);
+    await fetch(`${engine.apiUrl}/v1/${customer.email}?email=${customer.email}`);
+    await fetch(`${engine.apiUrl}/v1/customer/bill`, { method: 'PURGE' });
+
+    const counted = async (series: string, side: 'api' | 'worker') =>
+      (valueOf(await metrics[side](), series) ?? 0) - (valueOf(before[side], series) ?? 0);
+    // Counted when it has left the process, which its caller may notice first.
+    await eventually(
+      async () => (await counted(requestSeries('other', '/v1/customer/bill', 405), 'api')) === 1,
+    );
+    expect(await counted(requestSeries('POST', '/v1/customer/bill', 201), 'api')).toBe(1);
+    expect(await counted(requestSeries('GET', '/v1/billing/requests/:billingRequestId', 200), 'api')).toBe(1);
+    expect(await counted(requestSeries('GET', 'none', 404), 'api')).toBe(1);
+    const took = 'assent_http_request_duration_seconds_count{method="POST",route="/v1/customer/bill"}';
+    expect(await counted(took, 'api')).toBe(1);
+    // The merchant has it before the worker has heard so.
+    await eventually(
+      async () => (await counted(attemptSeries('billing.response', 'first', 'delivered'), 'worker')) === 1,
+    );
+    expect(await counted(attemptSeries('billing.request', 'first', 'delivered'), 'worker')).toBe(1);
+
+    const texts = [await metrics.api(), await metrics.worker()];
+    for (const text of texts) {
+      expect(text).not.toMatch(/[a-z]{3}_[0-9a-z]{26}/);
+      const { email, lookupID } = customer;
+      for (const one of [email, lookupID, paymentID, charge.reference, engine.database.url]) {
+        expect(text).not.toContain(one);
+      }
+    }
+  });
+
+  test('finds what was refused, retried and given up', async () => {
+    const before = await metrics.worker();
+    const merchant = await cast.merchant();
+    await merchant.server.misbehave({ kind: 'status', status: 500, times: 3 });
+    await becomes(merchant.api, await sendTest(merchant.api), 'failed', 3);
+    const counted = async (series: string) =>
+      (valueOf(await metrics.worker(), series) ?? 0) - (valueOf(before, series) ?? 0);
+    const givenUp = 'assent_webhook_deliveries_failed_total{type="webhook.test"}';
+    await eventually(async () => (await counted(givenUp)) === 1);
+    expect(await counted(attemptSeries('webhook.test', 'retry', 'refused'))).toBe(3);
+    expect(await counted('assent_webhook_attempt_duration_seconds_count{attempt="retry"}')).toBe(3);
+  });
+
+  test('finds what Node, the pool, the outbox and Temporal’s SDK say', async () => {
+    for (const text of [await metrics.api(), await metrics.worker()]) {
+      for (const dependency of ['postgres', 'temporal', 'worker']) {
+        expect(valueOf(text, `assent_dependency_up{dependency="${dependency}"}`)).toBe(1);
+      }
+      expect(valueOf(text, 'assent_database_connections_max')).toBe(8);
+      expect(valueOf(text, 'assent_database_waiting')).toBe(0);
+      expect(valueOf(text, 'process_resident_memory_bytes')).toBeGreaterThan(0);
+    }
+    const worker = await metrics.worker();
+    expect(valueOf(worker, 'assent_outbox_messages')).toBeGreaterThanOrEqual(0);
+    expect(valueOf(worker, 'assent_outbox_oldest_age_seconds')).toBeGreaterThanOrEqual(0);
+    for (const queue of ['assent', 'assent-recurring', 'assent-webhook', 'assent-bulk']) {
+      const labels = `{namespace="${engine.namespace}",task_queue="${queue}",worker_type="ActivityWorker"}`;
+      expect(valueOf(worker, `temporal_worker_task_slots_available${labels}`)).toBeGreaterThan(0);
+    }
+  });
 });

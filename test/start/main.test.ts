@@ -57,6 +57,7 @@ describe('npm start', () => {
   const start = () => (started = new NpmStart(folder, settings));
   const inFolder = (name: string) => path.join(folder, '.assent', name);
   const log = () => readFile(inFolder('assent.log'), 'utf8');
+  const at = (port: number) => `http://127.0.0.1:${port + Number(settings['PORT_OFFSET'])}`;
 
   beforeAll(async () => {
     ({ folder, remove: removeFolder } = await makeStartFolder());
@@ -79,11 +80,16 @@ describe('npm start', () => {
       const file = await start().ready();
 
       expect(started.output()).toMatch(/no complete Postgres data folder: it was moved to .*incomplete/);
-      const port = 3000 + Number(settings['PORT_OFFSET']);
-      expect(file).toMatchObject({ pid: started.pid, apiUrl: `http://127.0.0.1:${port}` });
-      for (const address of [file.apiUrl, file.temporalUiUrl ?? 'missing', file.logFile]) {
+      expect(file).toMatchObject({
+        pid: started.pid,
+        apiUrl: at(3000),
+        metricsUrls: { api: `${at(9464)}/metrics`, worker: `${at(9465)}/metrics` },
+      });
+      const metrics = [file.metricsUrls?.api ?? 'missing', file.metricsUrls?.worker ?? 'missing'];
+      for (const address of [file.apiUrl, file.temporalUiUrl ?? 'missing', ...metrics, file.logFile]) {
         expect(started.output()).toContain(address);
-        if (address.startsWith('http')) expect((await fetch(address)).status).toBeLessThan(500);
+        if (address.startsWith('http'))
+          expect((await fetch(address)).status).toBe(address === file.apiUrl ? 404 : 200);
       }
       await expect(fetch(`${file.apiUrl}/readyz`)).resolves.toMatchObject({ status: 200 });
     },

@@ -52,7 +52,8 @@ export interface EngineProcess {
 const READY_TIMEOUT_MS = 60_000;
 
 /**
- * @param settings of `config.ts`, for both processes
+ * @param settings of `config.ts`, for both processes. Metrics are served only where `METRICS_PORT` is among them: the
+ *   API's there, the worker's on the port after it
  * @param given servers of the test's own, in place of the shared ones
  */
 export async function startEngine(
@@ -76,21 +77,26 @@ export async function startEngine(
     LOG_FILE: logFile,
     ...settings,
   };
-  const newApi = async () => {
+  const newApi = async (more: Record<string, string>) => {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
     return {
       url,
-      process: engineProcess('api', { ...environment, PORT: String(port) }, () => isReady(`${url}/healthz`)),
+      process: engineProcess('api', { ...environment, ...more, PORT: String(port) }, () =>
+        isReady(`${url}/healthz`),
+      ),
     };
   };
-  const { url: apiUrl, process: api } = await newApi();
+  const metricsPort = Number(settings['METRICS_PORT'] ?? 0);
+  const metricsAt = (port: number) => ({ METRICS_PORT: String(metricsPort === 0 ? 0 : port) });
+  const unmeasured = { METRICS_PORT: '0' };
+  const { url: apiUrl, process: api } = await newApi(metricsAt(metricsPort));
   const others: EngineProcess[] = [];
-  const newWorker = () =>
-    engineProcess('worker', environment, async (pid) =>
+  const newWorker = (more: Record<string, string>) =>
+    engineProcess('worker', { ...environment, ...more }, async (pid) =>
       (await readFile(logFile, 'utf8').catch(() => '')).includes(`"pid":${pid},"msg":"worker is ready"`),
     );
-  const worker = newWorker();
+  const worker = newWorker(metricsAt(metricsPort + 1));
   await Promise.all([api.start(), worker.start()]);
   return {
     apiUrl,
@@ -102,13 +108,13 @@ export async function startEngine(
     api,
     worker,
     async startAnotherApi() {
-      const another = await newApi();
+      const another = await newApi(unmeasured);
       others.push(another.process);
       await another.process.start();
       return { apiUrl: another.url };
     },
     async startAnotherWorker() {
-      const another = newWorker();
+      const another = newWorker(unmeasured);
       others.push(another);
       await another.start();
       return another;

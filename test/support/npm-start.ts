@@ -98,7 +98,7 @@ export async function makeStartFolder(): Promise<{ folder: string; remove: () =>
 export async function freeOffset(): Promise<number> {
   for (;;) {
     const offset = 1_000 + Math.floor(Math.random() * 40_000);
-    const free = await Promise.all([3000, 5433, 7233, 8233].map((port) => isFree(port + offset)));
+    const free = await Promise.all([3000, 5433, 7233, 8233, 9464, 9465].map((port) => isFree(port + offset)));
     if (free.every(Boolean)) return offset;
   }
 }

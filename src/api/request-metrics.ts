@@ -1,0 +1,39 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { performance } from 'node:perf_hooks';
+import { Counter, Histogram, type Registry } from 'prom-client';
+
+/** What routes are asked with; any other method is one word, for whoever makes methods up is not to make series up. */
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+/** A read takes some milliseconds, and a database that is away a few seconds. */
+const BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/**
+ * Counts the server's requests and takes their time, from their headers to the end of their answers. A request goes by the
+ * pattern of its route, as in its log line, and never by its path.
+ */
+export function measureRequests(registry: Registry, server: Server): void {
+  const registers = [registry];
+  const requests = new Counter({
+    name: 'assent_http_requests_total',
+    help: 'Requests answered, by the pattern of their route ("none" where none matched) and the status of the answer ("aborted" where the caller left before its end).',
+    labelNames: ['method', 'route', 'status'],
+    registers,
+  });
+  const durations = new Histogram({
+    name: 'assent_http_request_duration_seconds',
+    help: 'Time from the headers of a request to the end of its answer.',
+    labelNames: ['method', 'route'],
+    buckets: BUCKETS_S,
+    registers,
+  });
+  server.prependListener('request', (req: IncomingMessage, res: ServerResponse) => {
+    const startedAt = performance.now();
+    res.once('close', () => {
+      const { route: matched } = req as IncomingMessage & { route?: { path: string } };
+      const method = METHODS.has(req.method ?? '') ? (req.method ?? '') : 'other';
+      const route = matched?.path ?? 'none';
+      requests.inc({ method, route, status: res.writableFinished ? res.statusCode : 'aborted' });
+      durations.observe({ method, route }, (performance.now() - startedAt) / 1000);
+    });
+  });
+}

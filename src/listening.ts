@@ -1,0 +1,23 @@
+import type { Server } from 'node:http';
+import { ConfigError } from './config';
+
+/**
+ * Ends when the server listens.
+ *
+ * @param setting the one that named the port
+ * @throws ConfigError saying what to set, where the port is taken
+ */
+export async function listening(server: Server, port: number, setting: string): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('listening', resolve);
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      reject(
+        error.code === 'EADDRINUSE'
+          ? new ConfigError(
+              `${setting}: ${port} is taken. Stop what listens there, or set ${setting} or PORT_OFFSET to use another.`,
+            )
+          : error,
+      );
+    });
+  });
+}

@@ -1,0 +1,182 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { metricsPort, type Config } from './config';
+import type { PooledDatabase } from './database/connection';
+import type { Problem } from './domain/failures';
+import { listening } from './listening';
+
+/**
+ * What a process measures of itself, and how Prometheus gets it.
+ *
+ * Whoever reaches the port may read all of it, so it says nothing of anybody: every label is one of a few words that stand
+ * in the code or in the table of routes. No id, name or address is ever a label, for that reason and for another: a
+ * series is kept for each value that a label has had.
+ *
+ * What happens is counted where it happens, in memory. What only another server can tell is asked for when somebody reads, once
+ * at a time and not for long: with that server away, the rest is still served.
+ */
+
+/** Longest wait for an answer from Postgres or Temporal; Prometheus gives a reading ten seconds. */
+const ANSWER_WITHIN_MS = 2_000;
+/** Two Prometheus servers, an operator with curl, and as many again. */
+const CONNECTIONS_MAX = 20;
+const REQUEST_TIMEOUT_MS = 5_000;
+
+/** A registry with what Node tells of its process: memory, processor time, the event loop, garbage collection. */
+export function createMetrics(): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  return registry;
+}
+
+/** A number that is read whenever metrics are; or one for each value of a label. */
+type Read = { name: string; help: string } & (
+  | {
+      /** Undefined where it is not known. */
+      read: () => number | undefined | Promise<number | undefined>;
+    }
+  | { label: string; readEach: () => Record<string, number> | Promise<Record<string, number>> }
+);
+
+export function gauge(registry: Registry, read: Read): void {
+  const { name, help } = read;
+  const one = new Gauge({
+    name,
+    help,
+    labelNames: 'label' in read ? [read.label] : [],
+    registers: [],
+    async collect() {
+      if ('label' in read) {
+        for (const [word, value] of Object.entries(await read.readEach())) one.labels(word).set(value);
+        return;
+      }
+      const value = await read.read();
+      if (value === undefined) one.remove();
+      else one.set(value);
+    },
+  });
+  registry.registerMetric(one);
+}
+
+export function measurePool(registry: Registry, pool: Pick<PooledDatabase, 'use'>): void {
+  gauge(registry, {
+    name: 'assent_database_connections',
+    help: 'Connections to Postgres that this process holds.',
+    label: 'state',
+    readEach() {
+      const { held, idle } = pool.use();
+      return { in_use: held - idle, idle };
+    },
+  });
+  gauge(registry, {
+    name: 'assent_database_connections_max',
+    help: 'Connections to Postgres that this process may hold, DATABASE_POOL.',
+    read: () => pool.use().max,
+  });
+  gauge(registry, {
+    name: 'assent_database_waiting',
+    help: 'Statements and transactions that wait for a connection to Postgres.',
+    read: () => pool.use().waiting,
+  });
+}
+
+/** Servers that one question is about, each reached through the one before, by the names that its problems have. */
+interface Dependencies {
+  names: readonly string[];
+  problems: () => Promise<Problem[]>;
+}
+
+/** Those after one that is away are away as well, as far as this process can know. */
+export function measureDependencies(registry: Registry, dependencies: Dependencies[]): void {
+  const asked = dependencies.map(({ names, problems }) => ({ names, problems: inTime(problems) }));
+  gauge(registry, {
+    name: 'assent_dependency_up',
+    help: 'Whether this process reaches what it depends on: 1, or 0.',
+    label: 'dependency',
+    async readEach() {
+      const found = await Promise.all(
+        asked.map(async ({ names, problems }) => {
+          const missing = await problems();
+          const away = missing ? names.findIndex((name) => missing.some(({ path }) => path === name)) : 0;
+          return names.map((name, i) => [name, away === -1 || i < away ? 1 : 0] as const);
+        }),
+      );
+      return Object.fromEntries(found.flat());
+    },
+  });
+}
+
+/**
+ * Asks when it is called, and has one question under way at most, which late callers share.
+ *
+ * @returns undefined where there is no answer, or none in time
+ */
+export function inTime<Answer>(ask: () => Promise<Answer>): () => Promise<Answer | undefined> {
+  let asking: Promise<Answer | undefined> | undefined;
+  return async () => {
+    asking ??= ask()
+      .catch(() => undefined)
+      .finally(() => (asking = undefined));
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<undefined>((resolve) => {
+      timer = setTimeout(() => resolve(undefined), ANSWER_WITHIN_MS);
+    });
+    try {
+      return await Promise.race([asking, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+}
+
+export interface MetricsServer {
+  close(): Promise<void>;
+}
+
+/**
+ * Serves `GET /metrics` as the settings say; with `METRICS_PORT=0` it serves none. It keeps no process alive.
+ *
+ * @param render all of it, in Prometheus' text format
+ * @throws ConfigError where the port is taken
+ */
+export async function serveMetrics(
+  config: Pick<Config, 'METRICS_HOST' | 'METRICS_PORT' | 'PORT_OFFSET'>,
+  log: Pick<Logger, 'info' | 'warn'>,
+  render: () => Promise<string>,
+): Promise<MetricsServer> {
+  const port = metricsPort(config);
+  if (port === undefined) return { close: () => Promise.resolve() };
+
+  let rendering: Promise<string> | undefined;
+  const answer = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
+    if (req.url !== '/metrics') {
+      res.writeHead(404).end();
+    } else if (req.method === 'GET') {
+      rendering ??= render().finally(() => (rendering = undefined));
+      const text = await rendering;
+      res.writeHead(200, { 'Content-Type': Registry.PROMETHEUS_CONTENT_TYPE }).end(text);
+    } else {
+      res.writeHead(405, { Allow: 'GET' }).end();
+    }
+  };
+  const server = createServer((req, res) => {
+    answer(req, res).catch((error: unknown) => {
+      log.warn({ err: error }, 'metrics could not be rendered');
+      res.writeHead(500).end();
+    });
+  });
+  server.maxConnections = CONNECTIONS_MAX;
+  server.requestTimeout = REQUEST_TIMEOUT_MS;
+  server.listen({ port, host: config.METRICS_HOST });
+  await listening(server, port, 'METRICS_PORT');
+  server.unref();
+  log.info({ port }, 'metrics are served');
+  return {
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

@@ -1,0 +1,53 @@
+import { Counter, Histogram, type Registry } from 'prom-client';
+import type { MeasuredAttempt } from '../activities/webhook';
+import type { Executor } from '../database/connection';
+import { outboxBacklog } from '../database/outbox';
+import { gauge, inTime } from '../metrics';
+
+/** A first attempt ends within 2 s, any other within `WEBHOOK_TIMEOUT_S`, of which the default is 10. */
+const ATTEMPT_BUCKETS_S = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30];
+
+/** What waits in the outbox; nothing is said of it while Postgres does not answer. */
+export function measureOutbox(registry: Registry, db: Executor): void {
+  const backlog = inTime(() => outboxBacklog(db));
+  gauge(registry, {
+    name: 'assent_outbox_messages',
+    help: 'Messages to Temporal that wait in the outbox of the whole service, counted up to 10000.',
+    read: async () => (await backlog())?.messages,
+  });
+  gauge(registry, {
+    name: 'assent_outbox_oldest_age_seconds',
+    help: 'How long the oldest of these messages has waited, 0 where there is none.',
+    read: async () => (await backlog())?.oldestAgeS,
+  });
+}
+
+/** @returns takes note of one attempt to send a webhook */
+export function measureWebhooks(registry: Registry): (attempt: MeasuredAttempt) => void {
+  const registers = [registry];
+  const attempts = new Counter({
+    name: 'assent_webhook_attempts_total',
+    help: 'Attempts to send a webhook: "delivered" (a 2xx in time), "refused" (any other status) or "unanswered".',
+    labelNames: ['type', 'attempt', 'outcome'],
+    registers,
+  });
+  const durations = new Histogram({
+    name: 'assent_webhook_attempt_duration_seconds',
+    help: 'Time until the receiver had answered, or was not waited for any longer.',
+    labelNames: ['attempt'],
+    buckets: ATTEMPT_BUCKETS_S,
+    registers,
+  });
+  const givenUp = new Counter({
+    name: 'assent_webhook_deliveries_failed_total',
+    help: 'Webhooks given up after their last attempt.',
+    labelNames: ['type'],
+    registers,
+  });
+  return ({ webhookType: type, kind: attempt, httpStatus, error, durationMs, status }) => {
+    const outcome = error === null ? 'delivered' : httpStatus === null ? 'unanswered' : 'refused';
+    attempts.inc({ type, attempt, outcome });
+    durations.observe({ attempt }, durationMs / 1000);
+    if (status === 'failed') givenUp.inc({ type });
+  };
+}
