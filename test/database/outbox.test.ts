@@ -3,8 +3,14 @@ import { join } from 'node:path';
 import { makeKeyring, readKeyring } from '../../src/database/keyring';
 import { advanceSchedule } from '../../src/database/recurring-advance';
 import { recurringRules, readConfig } from '../../src/config';
-import { row, rows } from '../../src/database/connection';
-import { enqueueStarts, enqueueWakes, returnOutboxRows, takeOutboxRows } from '../../src/database/outbox';
+import { rows } from '../../src/database/connection';
+import {
+  enqueueStarts,
+  enqueueWakes,
+  outboxBacklog,
+  returnOutboxRows,
+  takeOutboxRows,
+} from '../../src/database/outbox';
 import { createTestDatabase } from '../support/database';
 import { makeSchedule, standingApproval } from '../support/standing';
 
@@ -33,12 +39,15 @@ describe('a message that Temporal refuses again and again', () => {
         await returnOutboxRows(trx, taken, 0);
       });
     }
-    expect(
-      await row(
-        test.db,
-        `SELECT count(*)::int AS waiting FROM outbox WHERE created_at < now() - interval '59 minutes'`,
-      ),
-    ).toEqual({ waiting: 2 });
+    const { messages, oldestAgeS } = await outboxBacklog(test.db);
+    expect(messages).toBe(2);
+    expect(oldestAgeS).toBeGreaterThanOrEqual(3_600);
+    expect(oldestAgeS).toBeLessThan(3_900);
+  });
+
+  it('is no more to be seen once it is carried', async () => {
+    await rows(test.db, `DELETE FROM outbox`);
+    expect(await outboxBacklog(test.db)).toEqual({ messages: 0, oldestAgeS: 0 });
   });
 });
 
