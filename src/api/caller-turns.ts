@@ -1,3 +1,4 @@
+import type { Role } from '../domain/entity';
 import { Failure } from '../domain/failures';
 
 /**
@@ -9,7 +10,13 @@ import { Failure } from '../domain/failures';
  */
 export interface CallerTurns {
   /** Does the work when the caller has a place free. @throws Failure unavailable where none comes free in time */
-  take<Result>(callerId: string, work: () => Promise<Result>): Promise<Result>;
+  take<Result>(caller: Caller, work: () => Promise<Result>): Promise<Result>;
+}
+
+/** Who calls, as the token says. */
+interface Caller {
+  entityId: string;
+  role: Role;
 }
 
 /** A burst that the rate limits allow is through by then; what is not would time out at its sender's. */
@@ -21,14 +28,14 @@ interface Places {
   waiting: Set<() => void>;
 }
 
-/** @param places of each caller */
-export function createCallerTurns(places: number): CallerTurns {
+/** @param places of each caller in that role */
+export function createCallerTurns(places: Record<Role, number>): CallerTurns {
   const callers = new Map<string, Places>();
 
-  async function enter(callerId: string): Promise<Places> {
-    const caller = callers.get(callerId) ?? { taken: 0, waiting: new Set() };
-    callers.set(callerId, caller);
-    if (caller.taken < places) caller.taken += 1;
+  async function enter({ entityId, role }: Caller): Promise<Places> {
+    const caller = callers.get(entityId) ?? { taken: 0, waiting: new Set() };
+    callers.set(entityId, caller);
+    if (caller.taken < places[role]) caller.taken += 1;
     else await placeOf(caller);
     return caller;
   }
@@ -46,12 +53,12 @@ export function createCallerTurns(places: number): CallerTurns {
   }
 
   return {
-    async take(callerId, work) {
-      const caller = await enter(callerId);
+    async take(caller, work) {
+      const held = await enter(caller);
       try {
         return await work();
       } finally {
-        leave(callerId, caller);
+        leave(caller.entityId, held);
       }
     },
   };

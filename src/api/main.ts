@@ -5,6 +5,7 @@ import { openDatabase, type Database } from '../database/connection';
 import { deleteAbandoned } from '../database/customer-migration';
 import { expireKeys } from '../database/idempotency';
 import { KeyringError, readKeyring } from '../database/keyring';
+import type { Role } from '../domain/entity';
 import { deleteFullBuckets } from '../database/rate-limit';
 import { databaseProblems } from '../database/readiness';
 import { forgetDeliveries } from '../database/webhook-retention';
@@ -37,6 +38,15 @@ const SWEEP_MS = 60_000;
 /** Rounds of one sweep, of a thousand rows each: more than a process takes in between two, and an end all the same. */
 const SWEEP_ROUNDS = 60;
 
+/**
+ * How many of a process's connections to Postgres one caller holds at most. A bank answers for all merchants; of a merchant's calls
+ * one may be a hundred charges, and with more than a quarter of the connections its calls keep others' waiting.
+ */
+function placesIn(pool: number): Record<Role, number> {
+  const quarter = Math.ceil(pool / 4);
+  return { bank: Math.ceil(pool / 2), merchant: quarter, provider: quarter };
+}
+
 async function main(): Promise<void> {
   const config = requireServers(readConfig(process.env));
   const log = createLogger(config, 'api');
@@ -54,8 +64,7 @@ async function main(): Promise<void> {
     db,
     ring,
     buckets: createTokenBuckets(db),
-    // No caller holds more than half of the connections.
-    turns: createCallerTurns(Math.ceil(config.DATABASE_POOL / 2)),
+    turns: createCallerTurns(placesIn(config.DATABASE_POOL)),
     log,
     readiness: async () => (await Promise.all([postgres.problems(), workflows.problems()])).flat(),
   });

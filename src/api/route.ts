@@ -132,7 +132,7 @@ export function serve(deps: ApiDeps, authenticate: Authenticate, one: Route): Re
           async (trx) => replyOf(await work(trx), status),
         ),
     } satisfies Call<unknown, unknown, unknown>;
-    const outcome = await deps.turns.take(caller.entityId, () => one.handle(call));
+    const outcome = await deps.turns.take(caller, () => one.handle(call));
     if ('pages' in outcome) return sendDownload(res, outcome);
     const reply = 'body' in outcome ? outcome : replyOf(outcome, status);
     if (reply.replayed) res.set('Idempotent-Replayed', 'true');

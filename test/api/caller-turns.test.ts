@@ -19,13 +19,15 @@ class Desk {
   }
 }
 
+const each = (places: number) => ({ bank: places, merchant: places, provider: places });
+const merchant = (entityId: string) => ({ entityId, role: 'merchant' }) as const;
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 test('a caller with a thousand requests has a few in hand, and another’s does not wait for them', async () => {
-  const turns = createCallerTurns(2);
+  const turns = createCallerTurns(each(2));
   const [large, small] = [new Desk(), new Desk()];
-  const all = Array.from({ length: 1_000 }, () => turns.take('large', large.work));
-  void turns.take('small', small.work);
+  const all = Array.from({ length: 1_000 }, () => turns.take(merchant('large'), large.work));
+  void turns.take(merchant('small'), small.work);
   await settled();
   expect([large.inHand, small.inHand]).toEqual([2, 1]);
   for (let ended = 0; ended < 1_000; ended++) {
@@ -35,13 +37,26 @@ test('a caller with a thousand requests has a few in hand, and another’s does 
   await Promise.all(all);
 });
 
+test('a bank, which answers for all merchants, has more in hand than a merchant', async () => {
+  const turns = createCallerTurns({ bank: 4, merchant: 2, provider: 2 });
+  const [bank, large] = [new Desk(), new Desk()];
+  const all = Array.from({ length: 8 }, () => [
+    turns.take({ entityId: 'bank', role: 'bank' }, bank.work),
+    turns.take(merchant('large'), large.work),
+  ]).flat();
+  await settled();
+  expect([bank.inHand, large.inHand]).toEqual([4, 2]);
+  for (let ended = 0; ended < 8; ended++) await Promise.all([bank.endOne(), large.endOne()]);
+  await Promise.all(all);
+});
+
 test('requests are served in the order in which they came', async () => {
-  const turns = createCallerTurns(1);
+  const turns = createCallerTurns(each(1));
   const served: number[] = [];
   const numbers = Array.from({ length: 20 }, (_, n) => n);
   await Promise.all(
     numbers.map((n) =>
-      turns.take('one', async () => {
+      turns.take(merchant('one'), async () => {
         await settled();
         served.push(n);
       }),
@@ -51,21 +66,21 @@ test('requests are served in the order in which they came', async () => {
 });
 
 test('work that fails gives its place back', async () => {
-  const turns = createCallerTurns(1);
-  await expect(turns.take('one', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
-  expect(await turns.take('one', () => Promise.resolve('yes'))).toBe('yes');
+  const turns = createCallerTurns(each(1));
+  await expect(turns.take(merchant('one'), () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+  expect(await turns.take(merchant('one'), () => Promise.resolve('yes'))).toBe('yes');
 });
 
 test('who waits too long is told to come again, and does not get a place later', async () => {
   jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick'] });
-  const turns = createCallerTurns(1);
+  const turns = createCallerTurns(each(1));
   const desk = new Desk();
-  const first = turns.take('one', desk.work);
-  const second = turns.take('one', desk.work).catch((error: unknown) => error);
+  const first = turns.take(merchant('one'), desk.work);
+  const second = turns.take(merchant('one'), desk.work).catch((error: unknown) => error);
   await jest.advanceTimersByTimeAsync(10_000);
   expect(await second).toMatchObject({ code: 'unavailable' });
   await desk.endOne();
   await first;
   expect(desk.inHand).toBe(0);
-  expect(await turns.take('one', () => Promise.resolve('free'))).toBe('free');
+  expect(await turns.take(merchant('one'), () => Promise.resolve('free'))).toBe('free');
 });

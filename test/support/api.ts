@@ -56,7 +56,7 @@ export async function serveApi(
     db,
     ring: sharedRing,
     buckets: createTokenBuckets(db),
-    turns: createCallerTurns(4),
+    turns: createCallerTurns({ bank: 4, merchant: 4, provider: 4 }),
     log: pino(
       { serializers: { err: describeError } },
       { write: (line: string) => void log.push(JSON.parse(line) as Record<string, unknown>) },
