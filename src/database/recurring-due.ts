@@ -39,6 +39,26 @@ export async function dueSchedules(db: Executor, limit: number, except: string[]
   return found.map(({ id }) => id);
 }
 
+/** Due schedules that a look at the backlog counts at most: more of them would say nothing more, and take longer. */
+const BACKLOG_MAX = 10_000;
+
+export interface DueBacklog {
+  /** Schedules that have something to do now, up to `BACKLOG_MAX`. */
+  schedules: number;
+  /** For how long the first of them has had it; 0 where none has. */
+  oldestAgeS: number;
+}
+
+export async function dueBacklog(db: Executor): Promise<DueBacklog> {
+  const backlog = await row<DueBacklog>(
+    db,
+    `SELECT count(*)::int AS schedules, coalesce(extract(epoch FROM now() - min(acts_at)), 0)::float8 AS "oldestAgeS"
+     FROM (SELECT s.acts_at FROM schedules s WHERE ${DUE} ORDER BY s.acts_at LIMIT ${BACKLOG_MAX}) AS due`,
+    { except: [] },
+  );
+  return backlog ?? { schedules: 0, oldestAgeS: 0 };
+}
+
 /**
  * Does what a schedule has to do now, if it still has. Its workflow learns of it at once, unless the bank has been asked,
  * for then the answer will be the news; or unless `crowded`, and it will look by itself in a few minutes.

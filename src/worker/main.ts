@@ -27,7 +27,7 @@ import { BUNDLE_PATH } from './bundle';
 import { BILLING, BULK, SCHEDULES, WEBHOOKS } from './capacity';
 import { createDueWatch } from './due-watch';
 import { effectFailures } from './effect-failure';
-import { measureOutbox, measureWebhooks } from './metrics';
+import { measureDueSchedules, measureOutbox, measureWebhooks } from './metrics';
 import { runTogether, stopAll } from './run';
 import { installRuntime } from './runtime';
 
@@ -63,6 +63,7 @@ async function main(): Promise<void> {
   const client = new Client({ connection, namespace: config.TEMPORAL_NAMESPACE });
   measurePool(registry, db);
   measureOutbox(registry, db);
+  measureDueSchedules(registry, db);
   measureDependencies(registry, [
     { names: ['postgres'], problems: () => databaseProblems(db) },
     { names: ['temporal', 'worker'], problems: () => temporalProblems(client) },

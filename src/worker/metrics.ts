@@ -2,6 +2,7 @@ import { Counter, Histogram, type Registry } from 'prom-client';
 import type { MeasuredAttempt } from '../activities/webhook';
 import type { Executor } from '../database/connection';
 import { outboxBacklog } from '../database/outbox';
+import { dueBacklog } from '../database/recurring-due';
 import { gauge, inTime } from '../metrics';
 
 /** A first attempt ends within 2 s, any other within `WEBHOOK_TIMEOUT_S`, of which the default is 10. */
@@ -18,6 +19,21 @@ export function measureOutbox(registry: Registry, db: Executor): void {
   gauge(registry, {
     name: 'assent_outbox_oldest_age_seconds',
     help: 'How long the oldest of these messages has waited, 0 where there is none.',
+    read: async () => (await backlog())?.oldestAgeS,
+  });
+}
+
+/** What schedules have to do and nobody has done yet. */
+export function measureDueSchedules(registry: Registry, db: Executor): void {
+  const backlog = inTime(() => dueBacklog(db));
+  gauge(registry, {
+    name: 'assent_schedules_due',
+    help: 'Schedules that have something to do now, counted up to 10000.',
+    read: async () => (await backlog())?.schedules,
+  });
+  gauge(registry, {
+    name: 'assent_schedules_oldest_due_age_seconds',
+    help: 'For how long the first of these has had it, 0 where there is none.',
     read: async () => (await backlog())?.oldestAgeS,
   });
 }

@@ -1,7 +1,12 @@
 import { rows, type Database } from '../../src/database/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keyring';
 import { advanceSchedule } from '../../src/database/recurring-advance';
-import { advanceDueSchedule, dueSchedules, untoldSchedules } from '../../src/database/recurring-due';
+import {
+  advanceDueSchedule,
+  dueBacklog,
+  dueSchedules,
+  untoldSchedules,
+} from '../../src/database/recurring-due';
 import { recurringRules, readConfig } from '../../src/config';
 import { workflowId } from '../../src/workflows/messages';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
@@ -134,6 +139,18 @@ it('lists what has been due longest beside what has been due shortest, without w
   const [newest, second, , , oldest] = ids;
   expect(new Set(await dueSchedules(db, 2, []))).toEqual(new Set([newest, oldest]));
   expect(new Set(await dueSchedules(db, 2, [newest ?? '']))).toEqual(new Set([second, oldest]));
+});
+
+it('says how many are due, and for how long the first has been', async () => {
+  expect(await dueBacklog(db)).toEqual({ schedules: 0, oldestAgeS: 0 });
+  const late = await schedule();
+  await schedule();
+  await schedule({ startAt: new Date(Date.now() + 60 * MINUTE) }).then(lookItself);
+  await rows(db, `UPDATE schedules SET acts_at = now() - interval '90 seconds' WHERE id = :late`, { late });
+  const { schedules, oldestAgeS } = await dueBacklog(db);
+  expect(schedules).toBe(2);
+  expect(oldestAgeS).toBeGreaterThanOrEqual(90);
+  expect(oldestAgeS).toBeLessThan(120);
 });
 
 it('the workflow of a schedule looks by itself within five minutes of what is due, and not in the first', async () => {
