@@ -38,8 +38,8 @@ const LOOK_EVERY_MS = 50;
 /** Schedules taken up at once, so that what is answered meanwhile is seen soon. */
 const BATCH = 100;
 /**
- * Looks at once. One core is left to what somebody waits for: on two, two looks at once do a third more in the same time,
- * and who bills meanwhile waits twice as long. Half of a process's connections to Postgres at most.
+ * Looks at once. One core is left to what somebody waits for: on two cores, beside two looks at once a bill is answered in
+ * twice the time. Half of a process's connections to Postgres at most.
  */
 const LOOKS_AT_ONCE = Math.min(4, Math.max(1, availableParallelism() - 1));
 /** Schedules told for at once. A receiver may take seconds, and looks go on meanwhile. */
