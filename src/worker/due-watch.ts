@@ -3,6 +3,12 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { eachOf } from '../activities/each-of';
 import type { Tell } from '../activities/telling';
+import type { Database } from '../database/connection';
+import type { Keyring } from '../database/keyring';
+import { enqueueWakes } from '../database/outbox';
+import { advanceDueSchedule, dueSchedules, untoldSchedules } from '../database/recurring-due';
+import type { BillingRules } from '../domain/billing-rules';
+import type { RecurringRules } from '../domain/recurring-step';
 import { workflowId } from '../domain/workflow-id';
 
 /**
@@ -19,18 +25,6 @@ export interface DueWatch {
   start(): void;
   /** Ends after the looks, and the telling, in hand. */
   stop(): Promise<void>;
-}
-
-/** What the watch needs of the database. */
-export interface DueWork {
-  /** Ids of schedules that have something to do now, at most `limit`, without those in `except`. */
-  due(limit: number, except: string[]): Promise<string[]>;
-  /** Does it. False where it was done already. */
-  advance(scheduleId: string, crowded: boolean): Promise<boolean>;
-  /** Has the workflow look, which is where an operator sees why it fails. */
-  wake(scheduleId: string): Promise<void>;
-  /** Carriers whose webhooks somebody left unattempted. */
-  untold(limit: number): Promise<string[]>;
 }
 
 /** Short beside the way to a bank and back. */
@@ -56,7 +50,14 @@ const RESTING_MAX = 1_000;
 const PAUSE_MS = 2_000;
 const UNTOLD_EVERY_MS = 10_000;
 
-export function createDueWatch(work: DueWork, tell: Tell, log: Pick<Logger, 'warn'>): DueWatch {
+/** @param tell makes the first attempts of what a look has announced */
+export function createDueWatch(
+  db: Database,
+  keyring: Keyring,
+  rules: BillingRules & RecurringRules,
+  tell: Tell,
+  log: Pick<Logger, 'warn'>,
+): DueWatch {
   const stopped = new AbortController();
   const telling = new Set<Promise<void>>();
   /** Until when each that failed is left alone. */
@@ -84,9 +85,9 @@ export function createDueWatch(work: DueWork, tell: Tell, log: Pick<Logger, 'war
     if (resting.size >= RESTING_MAX) throw new Error(`${resting.size} schedules have failed within a minute`);
     if (now >= untoldAt) {
       untoldAt = now + UNTOLD_EVERY_MS;
-      for (const carrier of await work.untold(BATCH)) await tellFor(carrier);
+      for (const carrier of await untoldSchedules(db, BATCH)) await tellFor(carrier);
     }
-    const due = await work.due(BATCH, [...resting.keys()]);
+    const due = await dueSchedules(db, BATCH, [...resting.keys()]);
     if (due.length >= CROWD) crowdedUntil = now + CROWDED_MS;
     await eachOf(due, LOOKS_AT_ONCE, lookAt);
     return due.length;
@@ -95,12 +96,14 @@ export function createDueWatch(work: DueWork, tell: Tell, log: Pick<Logger, 'war
   async function lookAt(scheduleId: string): Promise<void> {
     if (stopped.signal.aborted) return;
     try {
-      const done = await work.advance(scheduleId, performance.now() < crowdedUntil);
+      const crowded = performance.now() < crowdedUntil;
+      const done = await advanceDueSchedule(db, keyring, rules, scheduleId, crowded);
       if (done) await tellFor(workflowId.recurring(scheduleId));
     } catch (error) {
       log.warn({ err: error, scheduleId }, 'a schedule is left to its workflow');
       resting.set(scheduleId, performance.now() + REST_MS);
-      await work.wake(scheduleId);
+      // Its failing activity is where an operator sees why.
+      await enqueueWakes(db, [workflowId.recurring(scheduleId)]);
     }
   }
 

@@ -13,10 +13,7 @@ import { createWebhookConnector } from '../activities/webhook-connector';
 import { readConfig, recurringRules, requireServers } from '../config';
 import { openDatabase } from '../database/connection';
 import { readKeyring } from '../database/keyring';
-import { enqueueWakes } from '../database/outbox';
 import { databaseProblems } from '../database/readiness';
-import { advanceDueSchedule, dueSchedules, untoldSchedules } from '../database/recurring-due';
-import { workflowId } from '../domain/workflow-id';
 import { createLogger } from '../log';
 import { createMetrics, measureDependencies, measurePool, serveMetrics } from '../metrics';
 import { connectionOptions } from '../temporal/connection';
@@ -68,6 +65,7 @@ async function main(): Promise<void> {
     { names: ['postgres'], problems: () => databaseProblems(db) },
     { names: ['temporal', 'worker'], problems: () => temporalProblems(client) },
   ]);
+  const rules = recurringRules(config);
   const tell = (carrier: string) => webhooks.deliverFirstAttempts(carrier);
   const relay = createRelay(db, client, log, tell);
   const measure = measureWebhooks(registry);
@@ -77,23 +75,13 @@ async function main(): Promise<void> {
     ...createBillingRequestActivities(db, keyring, tell),
     ...createCustomerMigrationActivities(db, keyring),
     ...createIntentActivities(db, keyring, tell),
-    ...createRecurringActivities(db, keyring, recurringRules(config), tell),
+    ...createRecurringActivities(db, keyring, rules, tell),
     ...createRefundActivities(db, keyring, config.NETWORK_TIMEZONE, tell),
     ...createSandboxClockActivities(db, relay, config.CLOCK_WAIT_S),
     ...webhooks,
   };
 
-  const rules = recurringRules(config);
-  const dueWatch = createDueWatch(
-    {
-      due: (limit, except) => dueSchedules(db, limit, except),
-      advance: (scheduleId, crowded) => advanceDueSchedule(db, keyring, rules, scheduleId, crowded),
-      wake: (scheduleId) => enqueueWakes(db, [workflowId.recurring(scheduleId)]),
-      untold: (limit) => untoldSchedules(db, limit),
-    },
-    tell,
-    log,
-  );
+  const dueWatch = createDueWatch(db, keyring, rules, tell, log);
 
   const workflows: Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'> = existsSync(BUNDLE_PATH)
     ? { workflowBundle: { codePath: BUNDLE_PATH } }

@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import { rows, type Database } from '../../src/database/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keyring';
-import { enqueueWakes } from '../../src/database/outbox';
-import { advanceDueSchedule, dueSchedules, untoldSchedules } from '../../src/database/recurring-due';
+import { advanceDueSchedule } from '../../src/database/recurring-due';
 import { createDueWatch, type DueWatch } from '../../src/worker/due-watch';
 import { recurringRules, readConfig } from '../../src/config';
 import { workflowId } from '../../src/workflows/messages';
@@ -33,16 +32,7 @@ afterEach(async () => {
 
 /** A worker's watch. @param tell of one look */
 function watch(tell: (carrier: string) => Promise<void> = () => Promise.resolve()): DueWatch {
-  const made = createDueWatch(
-    {
-      due: (limit, except) => dueSchedules(db, limit, except),
-      advance: (id, crowded) => advanceDueSchedule(db, keyring, rules, id, crowded),
-      wake: (id) => enqueueWakes(db, [workflowId.recurring(id)]),
-      untold: (limit) => untoldSchedules(db, limit),
-    },
-    tell,
-    { warn: () => void warnings++ },
-  );
+  const made = createDueWatch(db, keyring, rules, tell, { warn: () => void warnings++ });
   watches.push(made);
   made.start();
   return made;
