@@ -8,7 +8,7 @@ export async function up(knex: Knex): Promise<void> {
     ALTER TABLE schedules ADD COLUMN looks_at timestamptz;
     GRANT UPDATE (looks_at) ON schedules TO assent_app;
 
-    CREATE INDEX schedules_due ON schedules (acts_at) WHERE acts_at IS NOT NULL AND looks_at IS NOT NULL;
+    CREATE INDEX schedules_due ON schedules (acts_at) WHERE acts_at IS NOT NULL;
   `);
 }
 

@@ -189,7 +189,7 @@ export function paths(s: Subjects, keyring: Keyring): Path[] {
         await takeOutboxRows(db, 100);
       },
     },
-    { name: 'schedules: which are due', run: (db) => dueSchedules(db, 100, []) },
+    { name: 'schedules: which are due', run: (db) => dueSchedules(db, 100) },
     { name: 'schedules: what was left untold', run: (db) => untoldSchedules(db, 100) },
     {
       name: 'schedule: charge what is due',

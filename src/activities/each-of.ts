@@ -1,12 +1,21 @@
-/** Works through all items, some at once. Rejects with the first failure. */
+/** Works through all items, some at once. After a failure none is begun any more, and it rejects when those in hand have ended. */
 export async function eachOf<Item>(
   items: Item[],
   atOnce: number,
   work: (item: Item) => Promise<void>,
 ): Promise<void> {
   const rest = items.values();
+  let failed = false;
   const lanes = Array.from({ length: atOnce }, async () => {
-    for (const item of rest) await work(item);
+    for (const item of rest) {
+      if (failed) return;
+      try {
+        await work(item);
+      } catch (error) {
+        failed = true;
+        throw error;
+      }
+    }
   });
-  await Promise.all(lanes);
+  for (const lane of await Promise.allSettled(lanes)) if (lane.status === 'rejected') throw lane.reason;
 }

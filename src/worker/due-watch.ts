@@ -1,12 +1,15 @@
-import { availableParallelism } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { eachOf } from '../activities/each-of';
 import type { Tell } from '../activities/telling';
 import type { Database } from '../database/connection';
 import type { Keyring } from '../database/keyring';
-import { enqueueWakes } from '../database/outbox';
-import { advanceDueSchedule, dueSchedules, untoldSchedules } from '../database/recurring-due';
+import {
+  advanceDueSchedule,
+  dueSchedules,
+  leaveToWorkflow,
+  untoldSchedules,
+} from '../database/recurring-due';
 import type { BillingRules } from '../domain/billing-rules';
 import type { RecurringRules } from '../domain/recurring-step';
 import { workflowId } from '../domain/workflow-id';
@@ -31,21 +34,12 @@ export interface DueWatch {
 const LOOK_EVERY_MS = 50;
 /** Schedules taken up at once, so that what is answered meanwhile is seen soon. */
 const BATCH = 100;
-/**
- * Looks at once. One core is left to what somebody waits for: on two cores, beside two looks at once a bill is answered in
- * twice the time. Half of a process's connections to Postgres at most.
- */
-const LOOKS_AT_ONCE = Math.min(4, Math.max(1, availableParallelism() - 1));
 /** Schedules told for at once. A receiver may take seconds, and looks go on meanwhile. */
 const TELLING_MAX = 40;
 /** As many at once are a crowd: their workflows, woken together, would keep two cores busy for a second. */
 const CROWD = 20;
 /** For so long after the last of them, the work of a crowd is still in hand. */
 const CROWDED_MS = 10_000;
-/** One that failed is left to its workflow, which tries again by itself, for so long. */
-const REST_MS = 60_000;
-/** With more that fail it is not the schedules' fault. */
-const RESTING_MAX = 1_000;
 /** After Postgres failed. */
 const PAUSE_MS = 2_000;
 const UNTOLD_EVERY_MS = 10_000;
@@ -55,13 +49,12 @@ export function createDueWatch(
   db: Database,
   keyring: Keyring,
   rules: BillingRules & RecurringRules,
+  looksAtOnce: number,
   tell: Tell,
   log: Pick<Logger, 'warn'>,
 ): DueWatch {
   const stopped = new AbortController();
   const telling = new Set<Promise<void>>();
-  /** Until when each that failed is left alone. */
-  const resting = new Map<string, number>();
   let crowdedUntil = 0;
   let untoldAt = 0;
   let watching: Promise<void> = Promise.resolve();
@@ -81,15 +74,13 @@ export function createDueWatch(
 
   async function look(): Promise<number> {
     const now = performance.now();
-    for (const [id, until] of resting) if (until <= now) resting.delete(id);
-    if (resting.size >= RESTING_MAX) throw new Error(`${resting.size} schedules have failed within a minute`);
     if (now >= untoldAt) {
       untoldAt = now + UNTOLD_EVERY_MS;
       for (const carrier of await untoldSchedules(db, BATCH)) await tellFor(carrier);
     }
-    const due = await dueSchedules(db, BATCH, [...resting.keys()]);
+    const due = await dueSchedules(db, BATCH);
     if (due.length >= CROWD) crowdedUntil = now + CROWDED_MS;
-    await eachOf(due, LOOKS_AT_ONCE, lookAt);
+    await eachOf(due, looksAtOnce, lookAt);
     return due.length;
   }
 
@@ -101,9 +92,7 @@ export function createDueWatch(
       if (done) await tellFor(workflowId.recurring(scheduleId));
     } catch (error) {
       log.warn({ err: error, scheduleId }, 'a schedule is left to its workflow');
-      resting.set(scheduleId, performance.now() + REST_MS);
-      // Its failing activity is where an operator sees why.
-      await enqueueWakes(db, [workflowId.recurring(scheduleId)]);
+      await leaveToWorkflow(db, scheduleId);
     }
   }
 

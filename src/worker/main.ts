@@ -21,7 +21,7 @@ import { temporalProblems } from '../temporal/readiness';
 import { createRelay } from '../temporal/relay';
 import { BULK_TASK_QUEUE, RECURRING_TASK_QUEUE, TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../workflows/messages';
 import { BUNDLE_PATH } from './bundle';
-import { BILLING, BULK, SCHEDULES, WEBHOOKS } from './capacity';
+import { BILLING, BULK, looksAtOnce, SCHEDULES, WEBHOOKS } from './capacity';
 import { createDueWatch } from './due-watch';
 import { effectFailures } from './effect-failure';
 import { measureDueSchedules, measureOutbox, measureWebhooks } from './metrics';
@@ -81,7 +81,7 @@ async function main(): Promise<void> {
     ...webhooks,
   };
 
-  const dueWatch = createDueWatch(db, keyring, rules, tell, log);
+  const dueWatch = createDueWatch(db, keyring, rules, looksAtOnce(config.DATABASE_POOL), tell, log);
 
   const workflows: Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'> = existsSync(BUNDLE_PATH)
     ? { workflowBundle: { codePath: BUNDLE_PATH } }

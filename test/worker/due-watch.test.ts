@@ -32,7 +32,7 @@ afterEach(async () => {
 
 /** A worker's watch. @param tell of one look */
 function watch(tell: (carrier: string) => Promise<void> = () => Promise.resolve()): DueWatch {
-  const made = createDueWatch(db, keyring, rules, tell, { warn: () => void warnings++ });
+  const made = createDueWatch(db, keyring, rules, 2, tell, { warn: () => void warnings++ });
   watches.push(made);
   made.start();
   return made;
