@@ -12,8 +12,8 @@ import {
 import type { Relay } from '../temporal/relay';
 
 /**
- * Moving a test clock. It only moves time and wakes what sleeps; what is due is done by its own workflow, as on
- * any other day.
+ * Moving a test clock. It only moves time and wakes what sleeps; what is due is done by its own workflow, with
+ * no worker ahead of it.
  */
 export interface ClockPosition {
   /** RFC 3339 */

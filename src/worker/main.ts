@@ -29,8 +29,8 @@ import { runTogether, stopAll } from './run';
 import { installRuntime } from './runtime';
 
 /**
- * The worker process: it runs the workflows and their effects, and carries to Temporal what the outbox
- * holds. Any number of them may run; they share nothing but Postgres and Temporal.
+ * The worker process: it runs the workflows and their effects, carries to Temporal what the outbox holds, and looks at
+ * schedules that are due. Any number of them may run; they share nothing but Postgres and Temporal.
  */
 
 /** Longest that a start waits for Temporal. Whoever started this process decides whether to try again. */

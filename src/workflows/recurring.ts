@@ -30,8 +30,9 @@ const LOOKS_PER_RUN = 100;
 const MAX_SLEEP_MS = 30 * 86_400_000;
 
 /**
- * One recurring schedule, from its creation to its end: sleeps until something is due, charges, waits for the
- * bank's answer, and so on. The charges run in here, without workflows of their own.
+ * One recurring schedule, from its creation to its end: sleeps until something is due, looks, and so on. Where
+ * its merchant goes by real time, workers look ahead of it (`worker/due-watch.ts`), and its look confirms what they did or does what
+ * they left; else it charges and takes note of answers by itself. No charge has a workflow of its own.
  *
  * It knows nothing but its id. What is due, and by whose clock, the database says at each look; a signal only
  * makes the next look come sooner.
