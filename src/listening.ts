@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import type { Server } from 'node:http';
+import { createServer, type AddressInfo } from 'node:net';
 import { ConfigError } from './config';
 
 /**
@@ -20,4 +22,14 @@ export async function listening(server: Server, port: number, setting: string): 
       );
     });
   });
+}
+
+/** A port of the loopback address that nothing listens on. */
+export async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  return port;
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { eventually } from './support/engine';
-import { freePort } from './support/free-port';
+import { freePort } from '../src/listening';
 import { freeOffset, makeStartFolder, NpmStart } from './support/npm-start';
 
 /**

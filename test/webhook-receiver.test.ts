@@ -8,7 +8,7 @@ import {
   serviceSignature,
   standardWebhookSignature,
 } from '../src/domain/webhook-signature';
-import { freePort } from './support/free-port';
+import { freePort } from '../src/listening';
 
 /** The receiver that docs/webhooks.md prints for Node, run as a reader would run it. */
 const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;

@@ -1,7 +1,6 @@
-import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
 import { Runtime, type TelemetryOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
+import { freePort } from '../listening';
 import { sdkLogger } from './sdk-log';
 
 /** The SDK's exporter answers out of its own memory. */
@@ -44,15 +43,6 @@ function exporter(bindAddress: string): NonNullable<TelemetryOptions['metrics']>
     attachServiceName: false,
     prometheus: { bindAddress, countersTotalSuffix: true, unitSuffix: true, useSecondsForDurations: true },
   };
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
-  return port;
 }
 
 async function read(url: string): Promise<string> {

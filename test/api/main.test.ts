@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { makeKeyring } from '../../src/database/keyring';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
-import { freePort } from '../support/free-port';
+import { freePort } from '../../src/listening';
 
 const MAIN = join(__dirname, '../../src/api/main.ts');
 const COMMAND = ['--import', 'tsx', MAIN];

@@ -9,7 +9,7 @@ import { makeKeyring, readKeyring, type Keyring } from '../../src/database/keyri
 import type { Role } from '../../src/domain/entity';
 import { registerSearchAttributes } from '../../src/temporal/search-attributes';
 import { createTestDatabase, type TestDatabase } from './database';
-import { freePort } from './free-port';
+import { freePort } from '../../src/listening';
 import { servers } from './servers';
 
 /**

@@ -11,7 +11,7 @@ import type { Program } from '../../src/start/supervised-process';
 import { findTemporal } from '../../src/start/temporal-binary';
 import type { TestDatabase } from './database';
 import { eventually } from './engine';
-import { freePort } from './free-port';
+import { freePort } from '../../src/listening';
 
 /** A Postgres and a Temporal of one test file's own, which keep their data when they are killed. */
 export interface OwnServers {
