@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { access, chmod, constants, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -16,7 +16,7 @@ import { registration } from '../../src/temporal/search-attributes';
  * download, and last Maven, which has the same server as a Java program.
  */
 export async function timeSkippingEnvironment(): Promise<TestWorkflowEnvironment> {
-  found ??= findServer();
+  found ??= findTimeSkippingServer();
   const environment = await start(await found);
   // This server cannot list what it has; a workflow that sets an attribute it lacks would hang.
   await environment.connection.operatorService.addSearchAttributes(
@@ -47,7 +47,8 @@ const CACHE_FOLDER = path.join(homedir(), '.cache', 'assent', `temporal-test-ser
 const DOWNLOAD_TIMEOUT_MS = 60_000;
 const MAVEN_TIMEOUT_MS = 5 * 60_000;
 
-async function findServer(): Promise<string> {
+/** @returns its path, once it is on this machine; the first time that takes up to some minutes */
+export async function findTimeSkippingServer(): Promise<string> {
   const given = process.env['TEMPORAL_TEST_SERVER_PATH'];
   if (given !== undefined) return given;
   const cached = path.join(CACHE_FOLDER, 'temporal-test-server');
@@ -63,10 +64,10 @@ async function findServer(): Promise<string> {
   );
 }
 
+/** It came here whole, so what is there works; running it would cost each run of jest a start of Java. */
 async function usable(command: string): Promise<string> {
-  await promisify(execFile)(command, ['--help'], { timeout: 15_000 }).catch((error: { code?: unknown }) => {
-    if (error.code === 'ENOENT') throw new Error('not found');
-    // Any other end is the server's own, which has no --help.
+  await access(command, constants.X_OK).catch(() => {
+    throw new Error('not found');
   });
   return command;
 }
