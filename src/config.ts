@@ -1,119 +1,71 @@
 import { z } from 'zod';
 import type { BillingRules } from './domain/billing-rules';
-import { minorUnitDigits } from './domain/currency';
 import type { RecurringRules } from './domain/recurring-step';
+import {
+  address,
+  choice,
+  currencies,
+  decimal,
+  flag,
+  networks,
+  numbers,
+  patterned,
+  port,
+  rate,
+  seconds,
+  text,
+  timezone,
+  wholeNumber,
+} from './settings/kinds';
+import { misspeltSettings } from './settings/misspelt';
 
 /**
  * Every setting of Assent, read once from the environment by the entry points. This is the only module that
  * looks at `process.env`; all else takes what it needs as an argument.
  */
 
-const seconds = (fallback: number) => z.coerce.number().int().min(1).max(31_536_000).default(fallback);
-const port = (fallback: number) => z.coerce.number().int().min(1).max(65_535).default(fallback);
-const flag = z.enum(['true', 'false']).transform((text) => text === 'true');
-
-/** `rate/burst`: tokens added per second, and the most that a caller can save up. */
-const rate = (fallback: string) =>
-  z
-    .string()
-    .regex(/^\d{1,6}\/\d{1,7}$/, 'must be rate/burst, for example 50/100')
-    .default(fallback)
-    .transform((text) => {
-      const [perSecond, burst] = text.split('/').map(Number) as [number, number];
-      return { perSecond, burst };
-    })
-    .refine(
-      ({ perSecond, burst }) => perSecond > 0 && burst >= perSecond,
-      'needs rate > 0 and burst >= rate',
-    );
-
-const numbers = (fallback: string, one: z.ZodNumber) =>
-  z
-    .string()
-    .default(fallback)
-    .transform((text) => text.split(',').map((part) => Number(part.trim())))
-    .pipe(z.array(one).min(1).max(50));
-
-const currency = z
-  .string()
-  .refine((code) => minorUnitDigits(code) !== undefined, 'must be ISO 4217 codes, for example NGN,JPY');
-
-const timezone = z.string().refine((zone) => {
-  try {
-    return Boolean(new Intl.DateTimeFormat('en', { timeZone: zone }));
-  } catch {
-    return false;
-  }
-}, 'must be an IANA time zone, for example Africa/Lagos');
-
-/** An address, or a network of them. All addresses at once are refused: anybody could then claim any address. */
-const network = z
-  .union(
-    [z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()],
-    'must be addresses or networks, for example 10.0.0.0/8,::1',
-  )
-  .refine((text) => !text.endsWith('/0'), 'must not be all addresses there are');
+const postgresUrl = patterned(/^postgres(ql)?:\/\//, 'a URL that starts with postgres://');
 
 const settings = z.object({
-  ASSENT_MODE: z.enum(['sandbox', 'production']).default('sandbox'),
+  ASSENT_MODE: choice(['sandbox', 'production']).default('sandbox'),
   PORT: port(3000),
-  PORT_OFFSET: z.coerce.number().int().min(0).max(50_000).default(0),
-  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
-  LOG_FILE: z.string().min(1).optional(),
-  METRICS_PORT: z.coerce.number().int().min(0).max(65_535).default(9464),
-  METRICS_HOST: z.union([z.ipv4(), z.ipv6()], 'must be an address, for example 0.0.0.0').default('127.0.0.1'),
-  TRUSTED_PROXIES: z
-    .string()
-    .default('')
-    .transform((text) => (text === '' ? [] : text.split(',').map((part) => part.trim())))
-    .pipe(z.array(network).max(50)),
+  PORT_OFFSET: wholeNumber(0, 50_000).default(0),
+  LOG_LEVEL: choice(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+  LOG_FILE: text.optional(),
+  METRICS_PORT: wholeNumber(0, 65_535).default(9464),
+  METRICS_HOST: address.default('127.0.0.1'),
+  TRUSTED_PROXIES: networks,
 
-  DATABASE_URL: z
-    .string()
-    .regex(/^postgres(ql)?:\/\//, 'must start with postgres://')
-    .optional(),
-  DATABASE_OWNER_URL: z
-    .string()
-    .regex(/^postgres(ql)?:\/\//, 'must start with postgres://')
-    .optional(),
-  DATABASE_POOL: z.coerce.number().int().min(2).max(50).default(8),
+  DATABASE_URL: postgresUrl.optional(),
+  DATABASE_OWNER_URL: postgresUrl.optional(),
+  DATABASE_POOL: wholeNumber(2, 50, 'connections').default(8),
 
-  TEMPORAL_ADDRESS: z
-    .string()
-    .regex(/^[^\s/]+:\d+$/, 'must be host:port')
-    .optional(),
-  TEMPORAL_NAMESPACE: z.string().min(1).default('default'),
-  TEMPORAL_API_KEY: z.string().min(1).optional(),
-  TEMPORAL_TLS_CA_FILE: z.string().min(1).optional(),
-  TEMPORAL_TLS_CERT_FILE: z.string().min(1).optional(),
-  TEMPORAL_TLS_KEY_FILE: z.string().min(1).optional(),
-  TEMPORAL_CLI_PATH: z.string().min(1).optional(),
+  TEMPORAL_ADDRESS: patterned(/^[^\s/]+:\d+$/, 'host:port, for example temporal.internal:7233').optional(),
+  TEMPORAL_NAMESPACE: text.default('default'),
+  TEMPORAL_API_KEY: text.optional(),
+  TEMPORAL_TLS_CA_FILE: text.optional(),
+  TEMPORAL_TLS_CERT_FILE: text.optional(),
+  TEMPORAL_TLS_KEY_FILE: text.optional(),
+  TEMPORAL_CLI_PATH: text.optional(),
 
-  ASSENT_KEYS: z.string().min(1).optional(),
-  JWT_ISSUER: z.string().min(1).default('assent'),
+  ASSENT_KEYS: text.optional(),
+  JWT_ISSUER: text.default('assent'),
   ACCESS_TOKEN_TTL_S: seconds(3600),
 
-  ACCEPTED_CURRENCIES: z
-    .string()
-    .default('NGN')
-    .transform((text) => text.split(',').map((code) => code.trim()))
-    .pipe(z.array(currency).min(1)),
+  ACCEPTED_CURRENCIES: currencies.prefault('NGN'),
   NETWORK_TIMEZONE: timezone.default('Africa/Lagos'),
 
   INTENT_WINDOW_S: seconds(86_400),
   APPROVAL_WINDOW_S: seconds(900),
   SETTLEMENT_WINDOW_S: seconds(86_400),
-  RECURRING_RETRY_DAYS: numbers('1,3,5', z.number().positive().max(365)),
-  CATCH_UP_PER_DAY: z.coerce.number().int().min(1).max(1000).default(3),
-  ARREARS_DAYS: z.coerce.number().int().min(1).max(3650).default(35),
-  CLOCK_WAIT_S: z.coerce.number().min(0).max(600).default(5),
+  RECURRING_RETRY_DAYS: numbers('1,3,5', 365, 'days'),
+  CATCH_UP_PER_DAY: wholeNumber(1, 1000, 'due dates').default(3),
+  ARREARS_DAYS: wholeNumber(1, 3650, 'days').default(35),
+  CLOCK_WAIT_S: decimal(600, 'seconds', 0).default(5),
 
-  WEBHOOK_RETRY_S: numbers(
-    '5,30,120,600,1800,3600,10800,21600,43200,86400,86400',
-    z.number().positive().max(604_800),
-  ),
-  WEBHOOK_KEPT_DAYS: z.coerce.number().int().min(7).max(3650).default(30),
-  WEBHOOK_TIMEOUT_S: z.coerce.number().positive().max(60).default(10),
+  WEBHOOK_RETRY_S: numbers('5,30,120,600,1800,3600,10800,21600,43200,86400,86400', 604_800, 'seconds'),
+  WEBHOOK_KEPT_DAYS: wholeNumber(7, 3650, 'days').default(30),
+  WEBHOOK_TIMEOUT_S: decimal(60, 'seconds').default(10),
   ALLOW_PRIVATE_WEBHOOKS: flag.optional(),
 
   RATE_LIMIT_CALLER: rate('50/100'),
@@ -143,11 +95,14 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
   // An empty variable, as `.env` files and Compose make them, means "not set".
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
   const parsed = settings.safeParse(given);
-  if (!parsed.success) {
-    throw new ConfigError(
-      parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('\n'),
-    );
-  }
+  const problems = [
+    ...(parsed.error?.issues ?? []).map(({ path, message }) => `${String(path[0])}: ${message}`),
+    ...misspeltSettings(given, SETTING_NAMES).map(
+      ({ name, meant }) =>
+        `${name}: is no setting; did you mean ${meant}? If it is another program's, unset it here.`,
+    ),
+  ];
+  if (!parsed.success || problems.length > 0) throw new ConfigError(problems.join('\n'));
   const config = parsed.data;
   refuseShortMemory(config);
   const production = config.ASSENT_MODE === 'production';

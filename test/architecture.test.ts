@@ -45,7 +45,8 @@ function importsOf({ path, text }: Source): Import[] {
 
 /** What each layer, or file beside the layers, may import of `src`, beside itself: layers, or modules of one. */
 const ARROWS: Record<string, readonly string[]> = {
-  config: ['domain'],
+  config: ['domain', 'settings'],
+  settings: ['domain'],
   log: ['config'],
   listening: ['config'],
   metrics: ['config', 'listening'],

@@ -1,4 +1,4 @@
-import { ConfigError, readConfig, requireServers } from '../src/config';
+import { ConfigError, readConfig, requireServers, SETTING_NAMES } from '../src/config';
 
 /** The lines of the error that these settings are refused with. */
 function refusals(
@@ -67,8 +67,78 @@ describe('readConfig', () => {
     ['TRUSTED_PROXIES', 'balancer.internal'],
     ['TRUSTED_PROXIES', '10.0.0.0/33'],
     ['TRUSTED_PROXIES', '10.1.2.3,::/0'],
-  ])('refuses %s=%s with a line that begins with its name', (name, value) => {
-    expect(refusals({ [name]: value })).toEqual([expect.stringMatching(new RegExp(`^${name}(\\.\\d+)?: .`))]);
+    ['INTENT_WINDOW_S', '0x10'],
+    ['INTENT_WINDOW_S', '1e3'],
+    ['CLOCK_WAIT_S', ' '],
+    ['WEBHOOK_RETRY_S', ','],
+  ])('refuses %s=%s with one line that begins with its name', (name, value) => {
+    expect(refusals({ [name]: value })).toEqual([expect.stringMatching(new RegExp(`^${name}: must be `))]);
+  });
+
+  it.each([
+    '0.0.0.0/0',
+    '0.0.0.0/1,128.0.0.0/1',
+    '10.0.0.0/8,16.0.0.0/7',
+    '::/0',
+    '::/1,8000::/1',
+    '2000::/3',
+    '::ffff:0:0/96',
+    '::ffff:128.0.0.0/97',
+  ])('lets nobody be trusted as a proxy from half of the world: %s', (networks) => {
+    expect(refusals({ TRUSTED_PROXIES: networks })).toEqual([
+      expect.stringMatching(/^TRUSTED_PROXIES: must be no wider than 10.0.0.0\/8 or fc00::\/7: /),
+    ]);
+  });
+
+  it('trusts networks that somebody can own', () => {
+    const TRUSTED_PROXIES = '10.0.0.0/8,192.168.1.7,fc00::/7,2001:db8::/32,::ffff:10.0.0.0/104';
+    expect(readConfig({ TRUSTED_PROXIES }).TRUSTED_PROXIES).toEqual(TRUSTED_PROXIES.split(','));
+  });
+
+  it('says of every setting in plain words what is wanted', () => {
+    const wrong = [
+      '?',
+      ' ',
+      '-1',
+      '1.5.',
+      'much',
+      'NaN',
+      '1,',
+      '99999999999',
+      '1e309',
+      '/',
+      '0/0',
+      '\0',
+      '5',
+    ];
+    const lines = wrong.flatMap((value) =>
+      refusals(Object.fromEntries(SETTING_NAMES.map((name) => [name, value]))),
+    );
+    // What a setting is refused for stands behind its name; a line of a library's would begin with another word.
+    expect(lines.filter((line) => !/^[A-Z_]+: must be [a-zA-Z0-9]/.test(line))).toEqual([]);
+    expect(lines.filter((line) => /expected|received|invalid|regex|NaN|too (small|big)/i.test(line))).toEqual(
+      [],
+    );
+    const refused = new Set(lines.map((line) => line.split(':')[0]));
+    const anyText = [
+      'LOG_FILE',
+      'TEMPORAL_NAMESPACE',
+      'TEMPORAL_API_KEY',
+      'TEMPORAL_TLS_CA_FILE',
+      'TEMPORAL_TLS_CERT_FILE',
+      'TEMPORAL_TLS_KEY_FILE',
+      'TEMPORAL_CLI_PATH',
+      'ASSENT_KEYS',
+      'JWT_ISSUER',
+    ];
+    expect(SETTING_NAMES.filter((name) => !refused.has(name))).toEqual(anyText);
+  });
+
+  it('asks whether a name near to a setting was meant to be it, among all else that is wrong', () => {
+    expect(refusals({ PORT: 'x', INTENT_WINDOW: '5' })).toEqual([
+      'PORT: must be a whole number from 1 to 65535',
+      expect.stringMatching(/^INTENT_WINDOW: is no setting; did you mean INTENT_WINDOW_S\?/),
+    ]);
   });
 
   it('takes an empty variable for one that is not set', () => {

@@ -1,0 +1,127 @@
+import ipaddr from 'ipaddr.js';
+import { z } from 'zod';
+import { minorUnitDigits } from '../domain/currency';
+
+/**
+ * The kinds of values that settings have. Each says in one sentence what is wanted, in words that can stand behind the
+ * setting's name. A refused value is never shown, for it may be a password.
+ */
+
+/** The most digits that a number may have on either side of its point: no setting needs more. */
+const DIGITS = 9;
+
+/** A number as a person writes one. `Number` alone would also take ' ', '0x10' and '1e3'. */
+function written(pattern: RegExp, fits: (value: number) => boolean, error: string) {
+  return z.string({ error }).regex(pattern, { error, abort: true }).transform(Number).refine(fits, { error });
+}
+
+const WHOLE = new RegExp(`^\\d{1,${DIGITS}}$`);
+const DECIMAL = new RegExp(`^\\d{1,${DIGITS}}(\\.\\d{1,${DIGITS}})?$`);
+
+export function wholeNumber(min: number, max: number, unit = '') {
+  const error = `must be a whole number ${unit && `of ${unit} `}from ${min} to ${max}`;
+  return written(WHOLE, (value) => value >= min && value <= max, error);
+}
+
+/** May have decimals, and be as little as `min`, or where that is not given anything above nothing. */
+export function decimal(max: number, unit: string, min?: number) {
+  const least = min === undefined ? 'above 0 and at most' : `from ${min} to`;
+  const fits = (value: number) => (min === undefined ? value > 0 : value >= min) && value <= max;
+  return written(DECIMAL, fits, `must be a number of ${unit} ${least} ${max}, decimals allowed`);
+}
+
+export const seconds = (fallback: number) => wholeNumber(1, 31_536_000, 'seconds').default(fallback);
+export const port = (fallback: number) => wholeNumber(1, 65_535).default(fallback);
+
+export const flag = z
+  .enum(['true', 'false'], { error: 'must be true or false' })
+  .transform((text) => text === 'true');
+
+export function choice<const Choices extends readonly [string, ...string[]]>(choices: Choices) {
+  return z.enum(choices, { error: `must be one of ${choices.join(', ')}` });
+}
+
+/** Any text: an empty one counts as not set. */
+export const text = z.string();
+
+/** Of the form that `pattern` has. @param wanted completes "must be …" */
+export function patterned(pattern: RegExp, wanted: string) {
+  return z.string().regex(pattern, { error: `must be ${wanted}` });
+}
+
+export const address = z.union([z.ipv4(), z.ipv6()], { error: 'must be an address, for example 0.0.0.0' });
+
+/** `rate/burst`: tokens added per second, and the most that a caller can save up. */
+export function rate(fallback: string) {
+  const error = 'must be rate/burst: requests per second, and no fewer at once, for example 50/100';
+  return z
+    .string()
+    .regex(/^\d{1,6}\/\d{1,7}$/, { error, abort: true })
+    .transform((given) => {
+      const [perSecond, burst] = given.split('/').map(Number) as [number, number];
+      return { perSecond, burst };
+    })
+    .refine(({ perSecond, burst }) => perSecond > 0 && burst >= perSecond, { error })
+    .prefault(fallback);
+}
+
+/** Most things that a setting may list. */
+const LISTED_MAX = 50;
+
+/** A list with commas between. @param wanted what is listed; completes "must be …" */
+function list<Part extends z.ZodType<unknown, string>>(part: Part, wanted: string) {
+  return z
+    .string()
+    .transform((given) => (given === '' ? [] : given.split(',').map((one) => one.trim())))
+    .refine((parts) => parts.length <= LISTED_MAX && parts.every((one) => part.safeParse(one).success), {
+      error: `must be ${wanted}, at most ${LISTED_MAX}, with commas between`,
+      abort: true,
+    })
+    .pipe(z.array(part));
+}
+
+/** Numbers above nothing. */
+export function numbers(fallback: string, max: number, unit: string) {
+  return list(decimal(max, unit), `numbers of ${unit} above 0 and at most ${max}`).prefault(fallback);
+}
+
+const currency = z.string().refine((code) => minorUnitDigits(code) !== undefined);
+export const currencies = list(currency, 'ISO 4217 codes, for example NGN,JPY');
+
+export const timezone = z.string().refine(
+  (zone) => {
+    try {
+      return Boolean(new Intl.DateTimeFormat('en', { timeZone: zone }));
+    } catch {
+      return false;
+    }
+  },
+  { error: 'must be an IANA time zone, for example Africa/Lagos' },
+);
+
+const network = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]);
+
+/**
+ * Whoever is trusted may claim any address for his clients, so a range that holds half of the world trusts everybody.
+ * The widest that somebody can own are the private ones, 10.0.0.0/8 and fc00::/7.
+ */
+export const networks = list(network, 'addresses or networks, for example 10.0.0.0/8,::1')
+  .refine((given) => given.every(isOwnable), {
+    error:
+      'must be no wider than 10.0.0.0/8 or fc00::/7: name your balancers alone, for what they say is believed',
+  })
+  .prefault('');
+
+const PRIVATE_V6_BITS = 7;
+const NARROW_V4_BITS = 8;
+const NARROW_V6_BITS = 16;
+/** Where IPv4 addresses begin within IPv6: ::ffff:0:0/96. */
+const MAPPED_BITS = 96;
+
+function isOwnable(given: string): boolean {
+  if (!given.includes('/')) return true;
+  const [first, bits] = ipaddr.parseCIDR(given);
+  if (first instanceof ipaddr.IPv4) return bits >= NARROW_V4_BITS;
+  if (first.isIPv4MappedAddress()) return bits >= MAPPED_BITS + NARROW_V4_BITS;
+  return bits >= (first.range() === 'uniqueLocal' ? PRIVATE_V6_BITS : NARROW_V6_BITS);
+}
