@@ -48,7 +48,10 @@ export function gauge(registry: Registry, read: Read): void {
     registers: [],
     async collect() {
       if ('label' in read) {
-        for (const [word, value] of Object.entries(await read.readEach())) one.labels(word).set(value);
+        const each = await read.readEach();
+        // A word that is no longer said, a version that no worker has, is not to be told for ever.
+        one.reset();
+        for (const [word, value] of Object.entries(each)) one.labels(word).set(value);
         return;
       }
       const value = await read.read();

@@ -50,6 +50,8 @@ const ARROWS: Record<string, readonly string[]> = {
   log: ['config'],
   listening: ['config'],
   metrics: ['config', 'listening'],
+  'service-metrics': ['metrics', 'database'],
+  version: [],
   domain: [],
   database: ['domain'],
   workflows: ['domain'],

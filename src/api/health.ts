@@ -6,7 +6,7 @@ export const livenessEndpoint: RequestHandler = (_req, res) => {
   res.json({ statusCode: 200, success: true, message: 'alive' });
 };
 
-/** `GET /readyz`: Postgres, Temporal and a polling worker are reachable; 503 names those that are not. */
+/** `GET /readyz`: Postgres and Temporal are reachable, and a worker lives; 503 names what is missing. */
 export function readinessEndpoint({ readiness }: ApiDeps): RequestHandler {
   return async (_req, res) => {
     const problems = await readiness();
@@ -17,7 +17,7 @@ export function readinessEndpoint({ readiness }: ApiDeps): RequestHandler {
         : {
             statusCode,
             success: false,
-            message: `Not ready: ${problems.map(({ path, message }) => `${path} ${message}`).join('; ')}`,
+            message: `Not ready: ${problems.map(({ path, message }) => `${path}: ${message}`).join('; ')}`,
             errors: problems,
           },
     );

@@ -12,8 +12,9 @@ import { forgetDeliveries } from '../database/webhook-retention';
 import { listening } from '../listening';
 import { createLogger } from '../log';
 import { createMetrics, measureDependencies, measurePool, serveMetrics } from '../metrics';
+import { measureService } from '../service-metrics';
 import { lazyClient } from '../temporal/connection';
-import { temporalProblems } from '../temporal/readiness';
+import { serviceProblems, workflowProblems } from '../temporal/readiness';
 import { createApp } from './app';
 import { createCallerTurns } from './caller-turns';
 import { createTokenBuckets } from './rate-limit';
@@ -56,9 +57,11 @@ async function main(): Promise<void> {
   const db = openDatabase(config.DATABASE_URL, config.DATABASE_POOL);
   measurePool(registry, db);
   const temporal = lazyClient(config);
-  const postgres = { names: ['postgres'], problems: () => databaseProblems(db) };
-  const workflows = { names: ['temporal', 'worker'], problems: () => temporalProblems(temporal) };
-  measureDependencies(registry, [postgres, workflows]);
+  measureDependencies(registry, [
+    { names: ['postgres'], problems: () => databaseProblems(db) },
+    { names: ['temporal', 'worker'], problems: () => workflowProblems(db, temporal) },
+  ]);
+  measureService(registry, db);
   const app = createApp({
     config,
     db,
@@ -66,7 +69,7 @@ async function main(): Promise<void> {
     buckets: createTokenBuckets(db),
     turns: createCallerTurns(placesIn(config.DATABASE_POOL)),
     log,
-    readiness: async () => (await Promise.all([postgres.problems(), workflows.problems()])).flat(),
+    readiness: () => serviceProblems(db, temporal),
   });
 
   const port = config.PORT + config.PORT_OFFSET;

@@ -1,29 +1,51 @@
-import type { Client } from '@temporalio/client';
-import { temporal } from '@temporalio/proto';
+import { isGrpcServiceError, type Client } from '@temporalio/client';
+import type { Database } from '../database/connection';
+import { databaseProblems } from '../database/readiness';
+import { workerProblems } from '../database/worker-heartbeat';
 import type { Problem } from '../domain/failures';
-import { TASK_QUEUE } from '../workflows/messages';
 
-const { TASK_QUEUE_TYPE_WORKFLOW } = temporal.api.enums.v1.TaskQueueType;
-
-/** Longest that a readiness check waits for Temporal. */
+/** Longest that a readiness check, or a worker's heartbeat, waits for Temporal. */
 const ANSWER_WITHIN_MS = 2_000;
-/** A worker that lives begins a new poll at least once a minute; Temporal remembers dead ones for longer. */
-const POLLED_WITHIN_MS = 70_000;
+/** gRPC's status for what is not there. */
+const NOT_FOUND = 5;
 
-/** What keeps workflows from going on: Temporal away, or no worker that polls. */
-export async function temporalProblems(client: Client): Promise<Problem[]> {
+/** The id that Temporal gave the namespace when it was made: another one means other data. @throws when it does not answer */
+export async function namespaceId(client: Client): Promise<string> {
+  const { namespace } = client.options;
+  const { namespaceInfo } = await client.withDeadline(Date.now() + ANSWER_WITHIN_MS, () =>
+    client.workflowService.describeNamespace({ namespace }),
+  );
+  return namespaceInfo?.id ?? '';
+}
+
+/** What keeps this process from Temporal. */
+async function temporalProblems(client: Client): Promise<Problem[]> {
   try {
-    const { pollers } = await client.withDeadline(Date.now() + ANSWER_WITHIN_MS, () =>
-      client.workflowService.describeTaskQueue({
-        namespace: client.options.namespace,
-        taskQueue: { name: TASK_QUEUE },
-        taskQueueType: TASK_QUEUE_TYPE_WORKFLOW,
-      }),
-    );
-    const since = (Date.now() - POLLED_WITHIN_MS) / 1000;
-    if (pollers.some(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) > since)) return [];
-    return [{ path: 'worker', message: 'is not polling' }];
-  } catch {
-    return [{ path: 'temporal', message: 'does not answer' }];
+    await namespaceId(client);
+    return [];
+  } catch (error) {
+    const message =
+      isGrpcServiceError(error) && (error.code as number) === NOT_FOUND
+        ? `has no namespace "${client.options.namespace}"`
+        : 'does not answer';
+    return [{ path: 'temporal', message }];
   }
+}
+
+/**
+ * What keeps workflows from going on: Temporal away, or no worker that lives and reaches it. Of workers nothing is
+ * known while Postgres is away, which `databaseProblems` tells.
+ */
+export async function workflowProblems(db: Database, client: Client): Promise<Problem[]> {
+  const [temporal, worker] = await Promise.all([
+    temporalProblems(client),
+    workerProblems(db).catch(() => []),
+  ]);
+  return temporal.length > 0 ? temporal : worker;
+}
+
+/** All that keeps the service from its work. */
+export async function serviceProblems(db: Database, client: Client): Promise<Problem[]> {
+  const [postgres, workflows] = await Promise.all([databaseProblems(db), workflowProblems(db, client)]);
+  return [...postgres, ...workflows];
 }

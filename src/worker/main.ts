@@ -17,14 +17,16 @@ import { databaseProblems } from '../database/readiness';
 import { createLogger } from '../log';
 import { createMetrics, measureDependencies, measurePool, serveMetrics } from '../metrics';
 import { connectionOptions } from '../temporal/connection';
-import { temporalProblems } from '../temporal/readiness';
+import { workflowProblems } from '../temporal/readiness';
+import { measureService } from '../service-metrics';
 import { createRelay } from '../temporal/relay';
 import { BULK_TASK_QUEUE, RECURRING_TASK_QUEUE, TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../workflows/messages';
 import { BUNDLE_PATH } from './bundle';
 import { BILLING, BULK, looksAtOnce, SCHEDULES, WEBHOOKS } from './capacity';
 import { createDueWatch } from './due-watch';
 import { effectFailures } from './effect-failure';
-import { measureDueSchedules, measureOutbox, measureWebhooks } from './metrics';
+import { startHeartbeat } from './heartbeat';
+import { measureWebhooks } from './metrics';
 import { runTogether, stopAll } from './run';
 import { installRuntime } from './runtime';
 
@@ -59,11 +61,10 @@ async function main(): Promise<void> {
   const connection = await connect(config);
   const client = new Client({ connection, namespace: config.TEMPORAL_NAMESPACE });
   measurePool(registry, db);
-  measureOutbox(registry, db);
-  measureDueSchedules(registry, db);
+  measureService(registry, db);
   measureDependencies(registry, [
     { names: ['postgres'], problems: () => databaseProblems(db) },
-    { names: ['temporal', 'worker'], problems: () => temporalProblems(client) },
+    { names: ['temporal', 'worker'], problems: () => workflowProblems(db, client) },
   ]);
   const rules = recurringRules(config);
   const tell = (carrier: string) => webhooks.deliverFirstAttempts(carrier);
@@ -107,11 +108,12 @@ async function main(): Promise<void> {
   stopOnSignals(workers, log);
   relay.watch();
   dueWatch.start();
+  const heartbeat = startHeartbeat(db, client, workers, log);
   log.info({ pid: process.pid }, 'worker is ready');
   try {
     await runTogether(workers);
   } finally {
-    await Promise.all([relay.stop(), dueWatch.stop()]);
+    await Promise.all([relay.stop(), dueWatch.stop(), heartbeat.stop()]);
     await connector.close();
     await metrics.close();
     await connection.close();

@@ -1,42 +1,8 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { MeasuredAttempt } from '../activities/webhook';
-import type { Executor } from '../database/connection';
-import { outboxBacklog } from '../database/outbox';
-import { dueBacklog } from '../database/recurring-due';
-import { gauge, inTime } from '../metrics';
 
 /** A first attempt ends within 2 s, any other within `WEBHOOK_TIMEOUT_S`, of which the default is 10. */
 const ATTEMPT_BUCKETS_S = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30];
-
-/** What waits in the outbox; nothing is said of it while Postgres does not answer. */
-export function measureOutbox(registry: Registry, db: Executor): void {
-  const backlog = inTime(() => outboxBacklog(db));
-  gauge(registry, {
-    name: 'assent_outbox_messages',
-    help: 'Messages to Temporal that wait in the outbox of the whole service, counted up to 10000.',
-    read: async () => (await backlog())?.messages,
-  });
-  gauge(registry, {
-    name: 'assent_outbox_oldest_age_seconds',
-    help: 'How long the oldest of these messages has waited, 0 where there is none.',
-    read: async () => (await backlog())?.oldestAgeS,
-  });
-}
-
-/** What schedules have to do and nobody has done yet. */
-export function measureDueSchedules(registry: Registry, db: Executor): void {
-  const backlog = inTime(() => dueBacklog(db));
-  gauge(registry, {
-    name: 'assent_schedules_due',
-    help: 'Schedules that have something to do now, counted up to 10000.',
-    read: async () => (await backlog())?.schedules,
-  });
-  gauge(registry, {
-    name: 'assent_schedules_oldest_due_age_seconds',
-    help: 'For how long the first of these has had it, 0 where there is none.',
-    read: async () => (await backlog())?.oldestAgeS,
-  });
-}
 
 /** @returns takes note of one attempt to send a webhook */
 export function measureWebhooks(registry: Registry): (attempt: MeasuredAttempt) => void {

@@ -65,7 +65,7 @@ describe('readiness', () => {
     const answered = await send(api.url, 'GET', '/readyz');
     expect(answered).toMatchObject({
       status: 503,
-      body: { success: false, message: 'Not ready: temporal does not answer', errors: [problem] },
+      body: { success: false, message: 'Not ready: temporal: does not answer', errors: [problem] },
     });
     expect(await send(api.url, 'GET', '/healthz')).toMatchObject({ status: 200 });
     await api.close();

@@ -43,6 +43,10 @@ export interface EngineProcess {
   start(more?: Record<string, string>): Promise<void>;
   /** Ends it as a power cut would. */
   kill(): Promise<void>;
+  /** Stops it where it stands, with all its connections open, as a starved machine would. */
+  freeze(): void;
+  /** Lets it go on. */
+  thaw(): void;
   /** Ends it as an operator would. */
   stop(): Promise<void>;
   /** Ends when the process has, however it came to that. */
@@ -187,6 +191,8 @@ function engineProcess(
       });
     },
     kill: () => end('SIGKILL'),
+    freeze: () => void child?.kill('SIGSTOP'),
+    thaw: () => void child?.kill('SIGCONT'),
     stop: () => end('SIGTERM'),
     async ended() {
       if (child && running()) await once(child, 'exit');

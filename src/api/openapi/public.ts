@@ -166,7 +166,7 @@ export function publicPaths(schemas: Schemas): OpenApiPaths {
         ...probe(
           'getReadiness',
           'Check that the service is ready',
-          'Readiness probe: Postgres, Temporal and a worker can be reached.',
+          'Readiness probe: Postgres and Temporal can be reached, and a worker lives.',
         ),
         responses: {
           200: json('Ready', health(200, 'ready')),

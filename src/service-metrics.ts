@@ -1,0 +1,66 @@
+import type { Registry } from 'prom-client';
+import type { Executor } from './database/connection';
+import { outboxBacklog } from './database/outbox';
+import { dueBacklog } from './database/recurring-due';
+import { listWorkers } from './database/worker-heartbeat';
+import { gauge, inTime } from './metrics';
+
+/**
+ * What Postgres tells of the whole service. Every process exports it, API and worker alike, so that none of it
+ * vanishes with the process that one would ask about it. Nothing is said while Postgres does not answer.
+ */
+export function measureService(registry: Registry, db: Executor): void {
+  measureWorkers(registry, db);
+  measureOutbox(registry, db);
+  measureDueSchedules(registry, db);
+}
+
+function measureWorkers(registry: Registry, db: Executor): void {
+  const workers = inTime(() => listWorkers(db));
+  gauge(registry, {
+    name: 'assent_worker_heartbeat_age_seconds',
+    help: 'How long ago any worker last said that it lives.',
+    read: async () => (await workers())?.[0]?.beatAgeS,
+  });
+  gauge(registry, {
+    name: 'assent_workers',
+    help: 'Workers that live, by version.',
+    label: 'version',
+    async readEach() {
+      const alive = new Map<string, number>();
+      for (const { version, alive: lives } of (await workers()) ?? []) {
+        if (lives) alive.set(version, (alive.get(version) ?? 0) + 1);
+      }
+      return Object.fromEntries(alive);
+    },
+  });
+}
+
+function measureOutbox(registry: Registry, db: Executor): void {
+  const backlog = inTime(() => outboxBacklog(db));
+  gauge(registry, {
+    name: 'assent_outbox_messages',
+    help: 'Messages to Temporal that wait in the outbox of the whole service, counted up to 10000.',
+    read: async () => (await backlog())?.messages,
+  });
+  gauge(registry, {
+    name: 'assent_outbox_oldest_age_seconds',
+    help: 'How long the oldest of these messages has waited, 0 where there is none.',
+    read: async () => (await backlog())?.oldestAgeS,
+  });
+}
+
+/** What schedules have to do and nobody has done yet. */
+function measureDueSchedules(registry: Registry, db: Executor): void {
+  const backlog = inTime(() => dueBacklog(db));
+  gauge(registry, {
+    name: 'assent_schedules_due',
+    help: 'Schedules that have something to do now, counted up to 10000.',
+    read: async () => (await backlog())?.schedules,
+  });
+  gauge(registry, {
+    name: 'assent_schedules_oldest_due_age_seconds',
+    help: 'For how long the first of these has had it, 0 where there is none.',
+    read: async () => (await backlog())?.oldestAgeS,
+  });
+}
