@@ -263,8 +263,9 @@ function steps(
     ],
     [
       'reconciliation_exceptions',
-      `INSERT INTO reconciliation_exceptions (billing_request_id, kind, business_at, recorded_at)
-       SELECT 'brq_' || stamp || left(hash, 16), 'unanswered', at + interval '1 day', at + interval '1 day'
+      `INSERT INTO reconciliation_exceptions (id, kind, billing_request_id, amount, currency, opened_at, recorded_at)
+       SELECT 'exc_' || stamp || left(hash, 16), 'unanswered', 'brq_' || stamp || left(hash, 16), amount, 'NGN',
+         at + interval '1 day', at + interval '1 day'
        FROM growth.charges WHERE reason = 'expired' AND n % 10 = 0`,
     ],
     [

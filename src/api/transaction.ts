@@ -97,10 +97,11 @@ export async function showTransaction({
     message: `The ${transaction.type} is ${transaction.status}`,
     data: {
       ...shown(transaction, caller.role),
-      events: events.map(({ at, declineReason, ...event }) => ({
+      events: events.map(({ at, declineReason, exceptionId, kind, ...event }) => ({
         ...event,
         at: formatInstant(at),
         ...(declineReason !== null && { declineReason }),
+        ...(exceptionId !== null && { exceptionId, kind }),
       })),
     },
   };

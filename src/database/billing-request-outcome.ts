@@ -7,6 +7,7 @@ import { announceDecision, applyDecision } from './decision';
 import { recordEvents, type AuditEvent } from './event';
 import type { Keyring } from './keyring';
 import { enqueueWakes } from './outbox';
+import { openException } from './reconciliation-exception';
 import { lookAtSchedule } from './recurring';
 import { withdraw } from './webhook-withdrawal';
 
@@ -149,28 +150,24 @@ async function answerTooLate(
   await closeExpiredRequests(trx, keyring, [billingRequestId]);
   const ended = await row<Outcome>(
     trx,
-    `SELECT ${OUTCOME_COLUMNS} FROM billing_requests b WHERE b.id = :billingRequestId AND b.status <> 'pending'`,
+    `SELECT ${OUTCOME_COLUMNS} FROM billing_requests b WHERE b.id = :billingRequestId AND b.status <> 'pending'
+     FOR UPDATE OF b`,
     { billingRequestId },
   );
   if (!ended) throw new Error(`${billingRequestId} is neither open nor closed`);
   // A window that passed is nobody's answer, whatever reason the bank may now give.
   const agreed = ended.closedBy === 'bank' && sameAnswer(ended, answer);
   if (!agreed) {
-    await rows(
-      trx,
-      `INSERT INTO reconciliation_exceptions
-         (billing_request_id, kind, outcome, bank_transaction_id, decline_reason, business_at)
-       VALUES (:billingRequestId, :kind, :outcome, :bankTransactionId, :declineReason, business_now(:ownerId))
-       ON CONFLICT DO NOTHING`,
-      {
-        billingRequestId,
-        kind: ended.closedBy === 'bank' ? 'conflicting_answer' : 'late_answer',
+    await openException(trx, {
+      kind: ended.closedBy === 'bank' ? 'conflicting_answer' : 'late_answer',
+      billingRequestId,
+      said: {
         outcome: answer.outcome,
-        bankTransactionId: answer.outcome === 'approved' ? answer.bankTransactionId : '',
-        declineReason: answer.outcome === 'declined' ? answer.declineReason : '',
-        ownerId: ended.ownerId,
+        bankTransactionId: answer.outcome === 'approved' ? answer.bankTransactionId : null,
+        reason: answer.outcome === 'declined' ? answer.declineReason : null,
       },
-    );
+      cause: 'bank',
+    });
   }
   return { billingRequestId, status: ended.status as 'successful' | 'declined', agreed };
 }
@@ -235,14 +232,11 @@ export async function closeExpiredRequests(trx: Executor, keyring: Keyring, ids:
     (request) =>
       request.declineReason === 'expired' && (request.scheduleId !== null || !request.approvalRequired),
   );
-  if (unanswered.length > 0) {
-    await rows(
-      trx,
-      `INSERT INTO reconciliation_exceptions (billing_request_id, kind, business_at)
-       SELECT id, 'unanswered', closed_at FROM billing_requests WHERE id = ANY(:ids) ON CONFLICT DO NOTHING`,
-      { ids: unanswered.map((request) => request.id) },
-    );
-  }
+  await Promise.all(
+    unanswered.map(({ id }) =>
+      openException(trx, { kind: 'unanswered', billingRequestId: id, cause: 'network' }),
+    ),
+  );
   await withdraw(
     trx,
     'billing_requests',

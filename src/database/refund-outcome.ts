@@ -9,6 +9,7 @@ import { row, rows, type Executor } from './connection';
 import { recordEvents } from './event';
 import type { Keyring } from './keyring';
 import { enqueueWakes } from './outbox';
+import { openException } from './reconciliation-exception';
 import { askForRefund, REFUND_COLUMNS, type RefundRecord } from './refund';
 import { announce } from './webhook';
 
@@ -102,18 +103,13 @@ async function answerTooLate(trx: Executor, refundId: string, answer: RefundAnsw
     ended.bankTransactionId === answer.bankTransactionId &&
     ended.rejectReason === answer.reason;
   if (!agreed) {
-    await rows(
-      trx,
-      `INSERT INTO refund_exceptions (refund_id, action, bank_transaction_id, reason, business_at)
-       VALUES (:refundId, :action, :bankTransactionId, :reason, business_now(:merchantId)) ON CONFLICT DO NOTHING`,
-      {
-        refundId,
-        action: answer.action,
-        bankTransactionId: answer.bankTransactionId ?? '',
-        reason: answer.reason ?? '',
-        merchantId: ended.merchantId,
-      },
-    );
+    await openException(trx, {
+      kind: 'refund_conflict',
+      billingRequestId: ended.billingRequestId,
+      refundId,
+      said: { outcome: answer.action, bankTransactionId: answer.bankTransactionId, reason: answer.reason },
+      cause: 'bank',
+    });
   }
   return { refundId, status: ended.status, agreed };
 }

@@ -164,13 +164,17 @@ export interface TransactionEvent {
   at: Date;
   cause: AuditEvent['cause'];
   declineReason: string | null;
+  /** Of a reconciliation exception. */
+  exceptionId: string | null;
+  kind: string | null;
 }
 
 /** Most steps that are shown, the latest ones. Only a charge that is refunded in hundreds of parts has more. */
 const EVENTS_MAX = 1_000;
 
 /**
- * One transaction with what has happened to it, oldest first; to a charge belong its refunds.
+ * One transaction with what has happened to it, oldest first; to a charge belong its refunds, and to
+ * both their reconciliation exceptions.
  *
  * @throws Failure not_found
  */
@@ -189,12 +193,16 @@ export async function readTransaction(
   const { id, ...transaction } = found;
   const events = await rows<TransactionEvent>(
     db,
-    `SELECT type, business_at AS at, cause, details->>'declineReason' AS "declineReason"
+    `SELECT type, business_at AS at, cause, details->>'declineReason' AS "declineReason",
+       CASE WHEN starts_with(type, 'exception.') THEN resource_id END AS "exceptionId", details->>'kind' AS kind
      FROM events
      -- As one array: with OR, all events there are would be read.
-     WHERE resource_id = ANY(ARRAY(SELECT :id::text UNION ALL SELECT id FROM refunds WHERE billing_request_id = :id))
+     WHERE resource_id = ANY(ARRAY(
+       SELECT :id::text UNION ALL SELECT id FROM refunds WHERE billing_request_id = :id
+       UNION ALL SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :billingRequestId
+         AND :id IN (billing_request_id, refund_id)))
      ORDER BY business_at DESC, id DESC LIMIT :limit`,
-    { id, limit: EVENTS_MAX },
+    { id, billingRequestId: transaction.billingRequestId, limit: EVENTS_MAX },
   );
   return { transaction, events: events.toReversed() };
 }

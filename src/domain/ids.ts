@@ -21,6 +21,7 @@ export const ID_PREFIX = {
   delivery: 'dlv',
   event: 'evt',
   signingKey: 'key',
+  exception: 'exc',
 } as const;
 
 export type IdKind = keyof typeof ID_PREFIX;

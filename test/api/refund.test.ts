@@ -219,7 +219,7 @@ describe('the bank’s answer', () => {
 
     expect(await refunded(reference)).toBe(100);
     expect(
-      await rows(db, `SELECT id FROM refund_exceptions WHERE refund_id = :refundId`, { refundId }),
+      await rows(db, `SELECT id FROM reconciliation_exceptions WHERE refund_id = :refundId`, { refundId }),
     ).toHaveLength(2);
   });
 

@@ -20,6 +20,7 @@ export const ID_NAME: Record<IdKind, string> = {
   delivery: 'a webhook delivery',
   event: 'an event',
   signingKey: 'a signing key',
+  exception: 'a reconciliation exception',
 };
 
 const KINDS = Object.keys(ID_PREFIX) as IdKind[];

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { EXCEPTION_KINDS } from '../../domain/reconciliation-exception';
 import type { Operation } from './operation';
 import {
   currencyCode,
@@ -64,6 +65,15 @@ const event = z.strictObject({
     .meta({ description: 'Who caused it; `network` for a schedule, or a response window that ended' }),
   declineReason: z.string().optional().meta({
     description: 'Why it was declined; only for a decline',
+    examples: [],
+  }),
+  exceptionId: shownId('exception').optional().meta({
+    description: 'Id of the reconciliation exception; only for `exception.opened` and `exception.updated`',
+    examples: [],
+  }),
+  kind: z.enum(EXCEPTION_KINDS).optional().meta({
+    description:
+      'Kind of the reconciliation exception. `exception.updated`: a late answer to what was `unanswered`',
     examples: [],
   }),
 });

@@ -1,0 +1,98 @@
+import type { ExceptionKind } from '../domain/reconciliation-exception';
+import { rows, type Executor } from './connection';
+import { recordEvents, type AuditEvent } from './event';
+import { newId } from './ids';
+
+/** Reconciliation exceptions: each is opened once, however often its cause comes again. */
+
+interface NewException {
+  kind: ExceptionKind;
+  billingRequestId: string;
+  /** Where it is about a refund of that charge. */
+  refundId?: string;
+  /** What the bank said, where it said anything. */
+  said?: {
+    outcome: 'approved' | 'declined' | 'completed' | 'rejected';
+    bankTransactionId: string | null;
+    reason: string | null;
+  };
+  cause: AuditEvent['cause'];
+}
+
+interface Opened {
+  id: string;
+  kind: ExceptionKind;
+  billingRequestId: string;
+  refundId: string | null;
+  amount: bigint;
+  currency: string;
+  held: bigint;
+  sequence: number;
+  at: Date;
+}
+
+const OPENED = `x.id, x.kind, x.billing_request_id AS "billingRequestId", x.refund_id AS "refundId", x.amount, x.currency,
+  x.held, x.sequence`;
+
+/**
+ * Opens what is not open yet. A late answer to what stands as unanswered is the second half of that story: it joins the
+ * exception there is.
+ *
+ * What a contradiction is about stays out of refunds while the exception is open: of a successful charge all of it; of
+ * a refund its amount, where the bank says that it has paid it once more than is counted.
+ *
+ * The caller holds the charge locked.
+ */
+export async function openException(trx: Executor, exception: NewException): Promise<void> {
+  const { kind, billingRequestId, refundId = null, said, cause } = exception;
+  const facts = {
+    kind,
+    billingRequestId,
+    outcome: said?.outcome ?? null,
+    bankTransactionId: said?.bankTransactionId ?? null,
+    reason: said?.reason ?? null,
+  };
+  const joined =
+    kind === 'late_answer'
+      ? await rows<Opened>(
+          trx,
+          `UPDATE reconciliation_exceptions x SET kind = :kind, outcome = :outcome,
+             bank_transaction_id = :bankTransactionId, reason = :reason, sequence = x.sequence + 1
+           FROM billing_requests b
+           WHERE x.billing_request_id = :billingRequestId AND x.kind = 'unanswered' AND x.state <> 'resolved'
+             AND b.id = x.billing_request_id
+           RETURNING ${OPENED}, business_now(b.owner_id) AS at`,
+          facts,
+        )
+      : [];
+  const opened =
+    joined.length > 0
+      ? joined
+      : await rows<Opened>(
+          trx,
+          `INSERT INTO reconciliation_exceptions AS x (id, kind, billing_request_id, refund_id, amount, currency, outcome,
+             bank_transaction_id, reason, held, opened_at)
+           SELECT :id, :kind, b.id, r.id, coalesce(r.amount, b.amount), b.currency, :outcome, :bankTransactionId, :reason,
+             CASE WHEN :kind = 'conflicting_answer' AND b.status = 'successful' THEN b.amount
+                  WHEN :kind = 'refund_conflict' AND :outcome = 'completed' THEN r.amount ELSE 0 END,
+             business_now(b.owner_id)
+           FROM billing_requests b LEFT JOIN refunds r ON r.id = :refundId AND r.billing_request_id = b.id
+           WHERE b.id = :billingRequestId AND (:kind <> 'unanswered' OR NOT EXISTS (
+             SELECT FROM reconciliation_exceptions l WHERE l.billing_request_id = b.id AND l.kind = 'late_answer'))
+           ON CONFLICT DO NOTHING RETURNING ${OPENED}, x.opened_at AS at`,
+          { ...facts, id: newId('exception'), refundId },
+        );
+  for (const { id, held, sequence, at, ...details } of opened) {
+    await rows(
+      trx,
+      `UPDATE billing_requests SET held_amount = held_amount + :held::bigint
+       WHERE id = :billingRequestId AND :held::bigint > 0`,
+      { billingRequestId, held: held.toString() },
+    );
+    const type = sequence === 1 ? 'exception.opened' : 'exception.updated';
+    const { outcome, bankTransactionId } = facts;
+    await recordEvents(trx, [
+      { resourceId: id, sequence, type, cause, details: { ...details, outcome, bankTransactionId }, at },
+    ]);
+  }
+}

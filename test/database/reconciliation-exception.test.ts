@@ -1,0 +1,147 @@
+import { acceptCharges } from '../../src/database/billing-request';
+import { answerBillingRequest, closeExpiredRequests } from '../../src/database/billing-request-outcome';
+import { billingRules, readConfig } from '../../src/config';
+import { rows, type Database } from '../../src/database/connection';
+import { makeKeyring, readKeyring } from '../../src/database/keyring';
+import { openException } from '../../src/database/reconciliation-exception';
+import { readTransaction } from '../../src/database/transaction';
+import { createTestDatabase, type TestDatabase } from '../support/database';
+import { moveClock, standingApproval, type Standing } from '../support/standing';
+
+const keyring = readKeyring(makeKeyring());
+const rules = billingRules(readConfig({}));
+
+let database: TestDatabase;
+let db: Database;
+let standing: Standing;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = database.db;
+});
+afterAll(() => database.drop());
+beforeEach(async () => {
+  standing = await standingApproval(db, keyring);
+});
+
+/** A charge of 1 naira under the standing approval, which its bank has been reached with. */
+async function charge(): Promise<{ id: string; reference: string }> {
+  const { merchantId, agreementId } = standing;
+  const { items } = await db.transaction((trx) =>
+    acceptCharges(
+      trx,
+      keyring,
+      rules,
+      merchantId,
+      [{ phrase: 'p', agreementId }],
+      { amount: 100n, currency: 'NGN', description: 'Shoes' },
+      (_, [first]) => `billing-request/${first}`,
+    ),
+  );
+  const [item] = items;
+  if (!item || !('accepted' in item)) throw new Error('the bill was refused');
+  const { billingRequestId: id, reference } = item.accepted;
+  await rows(
+    db,
+    `UPDATE webhook_deliveries SET status = 'delivered', finished_at = now()
+     WHERE id = (SELECT bank_delivery_id FROM billing_requests WHERE id = :id)`,
+    { id },
+  );
+  return { id, reference };
+}
+
+const exceptionsOf = (id: string) =>
+  rows(
+    db,
+    `SELECT kind, state, amount::bigint, currency::text, outcome, bank_transaction_id AS "bankTransactionId", held, sequence
+     FROM reconciliation_exceptions WHERE billing_request_id = :id ORDER BY recorded_at`,
+    { id },
+  );
+
+const answer = (id: string, bankTransactionId: string) =>
+  db.transaction((trx) =>
+    answerBillingRequest(
+      trx,
+      keyring,
+      standing.bankId,
+      id,
+      { outcome: 'approved', bankTransactionId, action: null },
+      {},
+    ),
+  );
+
+async function timeLine(reference: string) {
+  const { events } = await readTransaction(
+    db,
+    { entityId: standing.merchantId, role: 'merchant' },
+    reference,
+  );
+  return events.map(({ type, kind }) => (kind === null ? type : `${type} ${kind}`));
+}
+
+describe('a charge that its bank left unanswered', () => {
+  let id: string;
+  let reference: string;
+  beforeEach(async () => {
+    ({ id, reference } = await charge());
+    await moveClock(db, standing.merchantId, '2 days');
+    await db.transaction((trx) => closeExpiredRequests(trx, keyring, [id]));
+  });
+
+  it('is one exception with the answer that came too late, and both are on the time line', async () => {
+    await answer(id, `late-${id}`);
+    await answer(id, `late-${id}`);
+
+    expect(await exceptionsOf(id)).toEqual([
+      {
+        kind: 'late_answer',
+        state: 'open',
+        amount: 100n,
+        currency: 'NGN',
+        outcome: 'approved',
+        bankTransactionId: `late-${id}`,
+        held: 0n,
+        sequence: 2,
+      },
+    ]);
+    expect(await timeLine(reference)).toEqual([
+      'billing_request.accepted',
+      'billing_request.declined',
+      'exception.opened unanswered',
+      'exception.updated late_answer',
+    ]);
+  });
+
+  it('has a second exception where the bank tells of a second debit', async () => {
+    await answer(id, `late-${id}`);
+    await answer(id, `other-${id}`);
+
+    expect((await exceptionsOf(id)).map((one) => (one as { kind: string }).kind)).toEqual([
+      'late_answer',
+      'late_answer',
+    ]);
+  });
+
+  it('stays the one exception, whoever finds it unanswered again', async () => {
+    await answer(id, `late-${id}`);
+    await db.transaction((trx) =>
+      openException(trx, { kind: 'unanswered', billingRequestId: id, cause: 'network' }),
+    );
+
+    expect(await exceptionsOf(id)).toHaveLength(1);
+  });
+});
+
+it('a credit that was never delivered is one exception, however often it is looked at', async () => {
+  const { id, reference } = await charge();
+  for (let look = 0; look < 3; look++) {
+    await db.transaction((trx) =>
+      openException(trx, { kind: 'credit_undelivered', billingRequestId: id, cause: 'network' }),
+    );
+  }
+
+  expect(await exceptionsOf(id)).toMatchObject([{ kind: 'credit_undelivered', state: 'open' }]);
+  expect(await timeLine(reference)).toEqual([
+    'billing_request.accepted',
+    'exception.opened credit_undelivered',
+  ]);
+});
