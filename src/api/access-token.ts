@@ -7,7 +7,7 @@ import type { ApiDeps } from './deps';
 
 /** Issues and checks access tokens: JWTs signed with ES256, whose keys the database shares. */
 export interface AccessTokens {
-  issue(entityId: string, role: Role): Promise<{ token: string; expiresInS: number }>;
+  issue(entityId: string, role: Role): Promise<{ token: string; tokenId: string; expiresInS: number }>;
   /** What a token says; undefined for one that is forged, expired, or of another audience. */
   verify(token: string): Promise<{ entityId: string; role: Role } | undefined>;
   /** Public keys that tokens may be signed with. */
@@ -117,6 +117,7 @@ export function createAccessTokens({
   return {
     async issue(entityId, role) {
       const { signer } = await keys(KEYS_TTL_MS);
+      const tokenId = randomUUID();
       const token = sign({ role }, signer.key, {
         algorithm: 'ES256',
         keyid: signer.kid,
@@ -124,9 +125,9 @@ export function createAccessTokens({
         audience: AUDIENCE,
         subject: entityId,
         expiresIn: ttlS,
-        jwtid: randomUUID(),
+        jwtid: tokenId,
       });
-      return { token, expiresInS: ttlS };
+      return { token, tokenId, expiresInS: ttlS };
     },
 
     async verify(token) {

@@ -85,7 +85,7 @@ import {
   showWebhookDelivery,
 } from './webhook-delivery';
 import {
-  changeEndpoint,
+  putEndpoint,
   endpointBody,
   finishRotation,
   rotateSecret,
@@ -289,7 +289,7 @@ export function routes(deps: Pick<ApiDeps, 'config'>) {
       'put',
       '/v1/webhooks/endpoint',
       { roles: ROLES, limit: 'caller', body: endpointBody(deps.config) },
-      changeEndpoint,
+      putEndpoint,
     ),
     route(
       'post',

@@ -1,14 +1,12 @@
 import { z } from 'zod';
 import type { Config } from '../config';
 import type { Transaction } from '../database/connection';
-import type { Keyring } from '../database/keyring';
-import { createEntity, setEntityTrust } from '../database/entity';
-import { syncSchedulesWithMerchant } from '../database/recurring';
+import { admitEntity, changeTrust } from '../database/entity-control';
 import { TRUST_LEVELS } from '../domain/entity';
 import { Failure } from '../domain/failures';
 import type { Reply } from './answer';
 import { email, id, NAME_MAX, textFor, webUrl } from './fields';
-import type { Call } from './route';
+import { actorOf, type Call } from './route';
 import { webhookUrl } from './webhook-endpoint';
 
 /** Merchants, as their providers manage them. */
@@ -56,7 +54,6 @@ export const merchantsBody = (config: Config) =>
   });
 
 type MerchantsBody = z.output<ReturnType<typeof merchantsBody>>;
-type NewMerchant = MerchantsBody['merchants'][number];
 
 interface MerchantItem {
   statusCode: number;
@@ -69,14 +66,9 @@ interface MerchantItem {
   webhookSecret?: string;
 }
 
-export async function createMerchants({
-  accept,
-  body,
-  caller,
-  deps,
-}: Call<MerchantsBody, unknown, unknown>): Promise<Reply> {
-  return accept(async (trx) => {
-    const items = await createEach(trx, deps.ring, caller.entityId, body.merchants);
+export async function createMerchants(call: Call<MerchantsBody, unknown, unknown>): Promise<Reply> {
+  return call.accept(async (trx) => {
+    const items = await createEach(trx, call);
     if (!items.some(({ success }) => success)) {
       throw new Failure('conflict', 'Every clientRef is taken by an earlier merchant of yours', {
         data: { merchants: items },
@@ -92,11 +84,13 @@ export async function createMerchants({
 }
 
 /** One item per merchant, in the order of the request. */
-async function createEach(trx: Transaction, ring: Keyring, providerId: string, merchants: NewMerchant[]) {
+async function createEach(trx: Transaction, call: Call<MerchantsBody, unknown, unknown>) {
+  const { body, caller, deps } = call;
   const items: MerchantItem[] = [];
-  for (const merchant of merchants) {
+  for (const merchant of body.merchants) {
     const { clientRef } = merchant;
-    const made = await createEntity(trx, ring, { ...merchant, type: 'merchant', providerId });
+    const wanted = { ...merchant, type: 'merchant' as const, providerId: caller.entityId };
+    const made = await admitEntity(trx, deps.ring, actorOf(call), wanted);
     if (made === undefined) {
       const message = 'You have a merchant with this clientRef already';
       items.push({ statusCode: 409, success: false, message, clientRef });
@@ -127,17 +121,11 @@ export const trustBody = z.strictObject({
     .meta({ description: 'Whether customers may give the merchant standing approvals', example: 'trusted' }),
 });
 
-export async function setTrust({
-  accept,
-  body,
-  caller,
-  deps,
-}: Call<z.output<typeof trustBody>, unknown, unknown>): Promise<Reply> {
+export async function setTrust(call: Call<z.output<typeof trustBody>, unknown, unknown>): Promise<Reply> {
+  const { accept, body, caller, deps } = call;
   return accept(async (trx) => {
-    if (!(await setEntityTrust(trx, body.merchantId, body.trustLevel, caller.entityId))) {
-      throw new Failure('not_found', 'You have no such merchant');
-    }
-    await syncSchedulesWithMerchant(trx, deps.ring, body.merchantId, 'provider');
+    const set = await changeTrust(trx, deps.ring, actorOf(call), { ...body, providerId: caller.entityId });
+    if (!set) throw new Failure('not_found', 'You have no such merchant');
     return { message: `The merchant is ${body.trustLevel} now`, data: body };
   });
 }

@@ -1,5 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { z } from 'zod';
+import type { Actor } from '../database/audit';
 import type { Transaction } from '../database/connection';
 import type { Role } from '../domain/entity';
 import { Failure } from '../domain/failures';
@@ -33,6 +34,14 @@ export interface Call<Body, Query, Params> {
    * not about the request, is kept as the key's answer.
    */
   accept: (work: (trx: Transaction) => Promise<Answer>) => Promise<Reply>;
+}
+
+/** Who a request is put on record as, where what it does is privileged. */
+export function actorOf({
+  caller,
+  requestId,
+}: Pick<Call<unknown, unknown, unknown>, 'caller' | 'requestId'>): Actor {
+  return { actor: caller.entityId, cause: caller.role, requestId, reason: null };
 }
 
 interface RouteOptions<Body, Query, Params> {

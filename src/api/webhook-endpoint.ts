@@ -1,17 +1,17 @@
 import { z } from 'zod';
 import type { Config } from '../config';
+import { changeEndpoint } from '../database/entity-control';
 import { announce } from '../database/webhook';
 import {
   findWebhookUrl,
   finishSecretRotation,
   newWebhookSecret,
   rotateWebhookSecret,
-  setWebhookUrl,
 } from '../database/webhook-endpoint';
 import { formatInstant } from '../domain/calendar';
 import type { Answer, Reply } from './answer';
 import { webUrl } from './fields';
-import type { Call } from './route';
+import { actorOf, type Call } from './route';
 
 /** Where the caller wants its webhooks. Where such an address leads is checked each time one is sent. */
 
@@ -33,13 +33,12 @@ export async function showEndpoint({ caller, deps }: Call<undefined, unknown, un
   return { message: url === null ? 'No webhooks are sent' : 'Webhooks are sent here', data: { url } };
 }
 
-export async function changeEndpoint({
-  accept,
-  body,
-  caller,
-}: Call<z.output<ReturnType<typeof endpointBody>>, unknown, unknown>): Promise<Reply> {
+export async function putEndpoint(
+  call: Call<z.output<ReturnType<typeof endpointBody>>, unknown, unknown>,
+): Promise<Reply> {
+  const { accept, body, caller } = call;
   return accept(async (trx) => {
-    await setWebhookUrl(trx, caller.entityId, body.url);
+    await changeEndpoint(trx, actorOf(call), caller.entityId, body.url);
     return {
       message: body.url === null ? 'No more webhooks are sent' : 'Webhooks are sent here from now on',
       data: { url: body.url },
@@ -47,14 +46,11 @@ export async function changeEndpoint({
   });
 }
 
-export async function rotateSecret({
-  accept,
-  caller,
-  deps,
-}: Call<undefined, unknown, unknown>): Promise<Reply> {
+export async function rotateSecret(call: Call<undefined, unknown, unknown>): Promise<Reply> {
+  const { accept, caller, deps } = call;
   return accept(async (trx) => {
     const webhookSecret = newWebhookSecret();
-    const until = await rotateWebhookSecret(trx, deps.ring, caller.entityId, webhookSecret);
+    const until = await rotateWebhookSecret(trx, deps.ring, actorOf(call), caller.entityId, webhookSecret);
     const data = { previousSecretValidUntil: formatInstant(until) };
     return {
       message: 'Give your receiver this secret beside the old one, then finish the rotation',
@@ -64,9 +60,10 @@ export async function rotateSecret({
   });
 }
 
-export async function finishRotation({ accept, caller }: Call<undefined, unknown, unknown>): Promise<Reply> {
+export async function finishRotation(call: Call<undefined, unknown, unknown>): Promise<Reply> {
+  const { accept, caller } = call;
   return accept(async (trx) => {
-    await finishSecretRotation(trx, caller.entityId);
+    await finishSecretRotation(trx, actorOf(call), caller.entityId);
     return { message: 'Webhooks are signed with your newest secret alone' };
   });
 }

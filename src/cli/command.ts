@@ -40,14 +40,29 @@ export function telling(work: (config: Config, ...args: never[]) => Promise<Outc
 export function onEngine(
   work: (engine: Engine, config: Config, ...args: never[]) => Promise<Outcome>,
 ): Action {
-  return telling(async (config, ...args) => {
-    const engine = openEngine(config);
-    try {
-      return await work(engine, config, ...args);
-    } finally {
-      await engine.db.destroy();
-    }
-  });
+  return telling((config, ...args) => withEngine(config, (engine) => work(engine, config, ...args)));
+}
+
+/** The same for one that writes what it has to tell as it goes, for it may be more than fits into memory. */
+export function onEngineWriting(
+  work: (engine: Engine, config: Config, ...args: never[]) => Promise<void>,
+): Action {
+  return async (...given) => {
+    const config = readConfig(process.env);
+    await withEngine(config, (engine) => work(engine, config, ...(given as never[])));
+  };
+}
+
+async function withEngine<Result>(
+  config: Config,
+  work: (engine: Engine) => Promise<Result>,
+): Promise<Result> {
+  const engine = openEngine(config);
+  try {
+    return await work(engine);
+  } finally {
+    await engine.db.destroy();
+  }
 }
 
 /** Postgres's code for a table that is not there. */

@@ -1,6 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Role } from '../domain/entity';
-import { row, type Executor } from './connection';
+import { recordAct, type Actor } from './audit';
+import { row, type Executor, type Transaction } from './connection';
 
 /**
  * The client id and secret by which an entity gets its access tokens.
@@ -69,24 +70,32 @@ export async function authenticateClient(
 
 /** Puts a new secret in force; the one before stays good for 24 h. Undefined for an unknown entity. */
 export async function rotateClientSecret(
-  db: Executor,
+  trx: Transaction,
+  by: Actor,
   entityId: string,
 ): Promise<{ clientId: string; clientSecret: string } | undefined> {
   const clientSecret = newClientSecret();
   const client = await row<{ clientId: string }>(
-    db,
+    trx,
     `SELECT client_id AS "clientId" FROM client_credentials WHERE entity_id = :entityId`,
     { entityId },
   );
   if (client === undefined) return undefined;
-  await row(
-    db,
+  const { clientId } = client;
+  const rotated = await row<{ until: Date }>(
+    trx,
     `UPDATE client_credentials SET secret_hash = :hash, previous_secret_hash = secret_hash,
        previous_secret_until = clock_timestamp() + :kept::interval
-     WHERE client_id = :clientId`,
-    { clientId: client.clientId, hash: hashOf(client.clientId, clientSecret), kept: PREVIOUS_SECRET },
+     WHERE client_id = :clientId RETURNING previous_secret_until AS until`,
+    { clientId, hash: hashOf(clientId, clientSecret), kept: PREVIOUS_SECRET },
   );
-  return { clientId: client.clientId, clientSecret };
+  await recordAct(trx, by, {
+    action: 'client_secret.rotated',
+    entityId,
+    before: null,
+    after: { clientId, previousSecretValidUntil: rotated?.until },
+  });
+  return { clientId, clientSecret };
 }
 
 function hashOf(clientId: string, clientSecret: string): Buffer {

@@ -87,37 +87,42 @@ export async function listEntities(db: Executor): Promise<Entity[]> {
   return rows<Entity>(db, `SELECT ${COLUMNS} FROM entities ORDER BY created_at, id`);
 }
 
-/** @returns false for an unknown entity */
+/** @returns what it was before; undefined for an unknown entity */
 export async function setEntityStatus(
   db: Executor,
   entityId: string,
   status: Entity['status'],
-): Promise<boolean> {
-  const set = await row(db, `UPDATE entities SET status = :status WHERE id = :entityId RETURNING id`, {
-    entityId,
-    status,
-  });
-  return set !== undefined;
+): Promise<Entity['status'] | undefined> {
+  const set = await row<{ before: Entity['status'] }>(
+    db,
+    `WITH before AS (SELECT id, status FROM entities WHERE id = :entityId FOR NO KEY UPDATE)
+     UPDATE entities e SET status = :status FROM before WHERE e.id = before.id RETURNING before.status AS before`,
+    { entityId, status },
+  );
+  return set?.before;
 }
 
 /**
  * Sets how far a merchant is trusted.
  *
  * @param providerId only a merchant of this provider is found; any for the operator, who names none
- * @returns false for an unknown merchant
+ * @returns what it was before; undefined for an unknown merchant
  */
 export async function setEntityTrust(
   trx: Executor,
   merchantId: string,
   trustLevel: TrustLevel,
   providerId?: string,
-): Promise<boolean> {
-  const set = await row(
+): Promise<TrustLevel | undefined> {
+  const set = await row<{ before: TrustLevel }>(
     trx,
-    `UPDATE entities SET trust_level = :trustLevel
-     WHERE id = :merchantId AND type = 'merchant' AND (:providerId::text IS NULL OR provider_id = :providerId)
-     RETURNING id`,
+    `WITH before AS (
+       SELECT id, trust_level FROM entities
+       WHERE id = :merchantId AND type = 'merchant' AND (:providerId::text IS NULL OR provider_id = :providerId)
+       FOR NO KEY UPDATE)
+     UPDATE entities e SET trust_level = :trustLevel FROM before WHERE e.id = before.id
+     RETURNING before.trust_level AS before`,
     { merchantId, trustLevel, providerId: providerId ?? null },
   );
-  return set !== undefined;
+  return set?.before;
 }

@@ -1,5 +1,6 @@
 import { createPrivateKey, generateKeyPair, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
+import { recordAct, type Actor } from './audit';
 import { row, rows, type Database, type Executor } from './connection';
 import { newId } from './ids';
 import type { Keyring } from './keyring';
@@ -42,12 +43,22 @@ export async function usableSigningKeys(
 }
 
 /** Retires the key in force and puts a new one in its place; returns the id of the new one. */
-export async function rotateSigningKey(db: Database, ring: Keyring): Promise<string> {
+export async function rotateSigningKey(db: Database, ring: Keyring, by: Actor): Promise<string> {
   return db.transaction(async (trx) => {
     // One rotation at a time: two at once would otherwise retire one key and make two.
     await row(trx, `SELECT pg_advisory_xact_lock(hashtextextended('signing_keys', 0))`);
-    await row(trx, `UPDATE signing_keys SET retired_at = clock_timestamp() WHERE retired_at IS NULL`);
-    return insertSigningKey(trx, ring);
+    const retired = await row<{ kid: string }>(
+      trx,
+      `UPDATE signing_keys SET retired_at = clock_timestamp() WHERE retired_at IS NULL RETURNING kid`,
+    );
+    const kid = await insertSigningKey(trx, ring);
+    await recordAct(trx, by, {
+      action: 'signing_key.rotated',
+      entityId: null,
+      before: retired ?? null,
+      after: { kid },
+    });
+    return kid;
   });
 }
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { row, type Executor } from './connection';
+import { recordAct, type Actor } from './audit';
+import { row, type Executor, type Transaction } from './connection';
 import type { Keyring } from './keyring';
 import { open, seal, type SealedPlace } from './sealing';
 
@@ -33,13 +34,18 @@ export async function findWebhookUrl(db: Executor, entityId: string): Promise<st
   return endpoint?.url ?? null;
 }
 
-/** A new address starts in good standing. */
-export async function setWebhookUrl(db: Executor, entityId: string, url: string | null): Promise<void> {
-  await row(
+/** A new address starts in good standing. @returns the one before; undefined for an unknown entity */
+export async function setWebhookUrl(
+  db: Executor,
+  entityId: string,
+  url: string | null,
+): Promise<{ url: string | null } | undefined> {
+  return row<{ url: string | null }>(
     db,
-    `UPDATE webhook_endpoints SET failing_since = CASE WHEN url IS NOT DISTINCT FROM :url THEN failing_since END,
-       url = :url
-     WHERE entity_id = :entityId`,
+    `WITH before AS (SELECT entity_id, url FROM webhook_endpoints WHERE entity_id = :entityId FOR NO KEY UPDATE)
+     UPDATE webhook_endpoints w
+     SET failing_since = CASE WHEN w.url IS NOT DISTINCT FROM :url THEN w.failing_since END, url = :url
+     FROM before WHERE w.entity_id = before.entity_id RETURNING before.url`,
     { entityId, url },
   );
 }
@@ -54,13 +60,14 @@ const ROTATION = '24 hours';
  * again has most likely not got the answer, and their receiver knows nothing but the old one.
  */
 export async function rotateWebhookSecret(
-  db: Executor,
+  trx: Transaction,
   ring: Keyring,
+  by: Actor,
   entityId: string,
   secret: string,
 ): Promise<Date> {
   const rotated = await row<{ until: Date }>(
-    db,
+    trx,
     `UPDATE webhook_endpoints
      SET previous_secret_sealed = CASE WHEN previous_secret_until > clock_timestamp()
                                        THEN previous_secret_sealed ELSE secret_sealed END,
@@ -70,17 +77,29 @@ export async function rotateWebhookSecret(
     { entityId, rotation: ROTATION, secret: seal(ring, secret, placeOf(entityId)) },
   );
   if (!rotated) throw new Error(`${entityId} has no webhook endpoint row`);
+  await recordAct(trx, by, {
+    action: 'webhook_secret.rotated',
+    entityId,
+    before: null,
+    after: { previousSecretValidUntil: rotated.until },
+  });
   return rotated.until;
 }
 
 /** From now on the new secret is good alone; without a rotation nothing changes. */
-export async function finishSecretRotation(db: Executor, entityId: string): Promise<void> {
+export async function finishSecretRotation(trx: Transaction, by: Actor, entityId: string): Promise<void> {
   await row(
-    db,
+    trx,
     `UPDATE webhook_endpoints SET previous_secret_sealed = NULL, previous_secret_until = NULL
      WHERE entity_id = :entityId`,
     { entityId },
   );
+  await recordAct(trx, by, {
+    action: 'webhook_secret.rotation_finished',
+    entityId,
+    before: null,
+    after: { previousSecretValidUntil: null },
+  });
 }
 
 /** The columns of `webhook_endpoints w` that `openWebhookSecrets` takes. */

@@ -7,6 +7,7 @@ import { setEntityStatus } from '../../src/database/entity';
 import { rotateSigningKey, usableSigningKeys } from '../../src/database/signing-key';
 import { enter, send, serveApi, tokenOf, type Party, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
+import { OPERATOR } from '../support/operator';
 import { servers } from '../support/servers';
 
 let test: TestDatabase;
@@ -163,7 +164,7 @@ describe('the token endpoint', () => {
 
   it('takes the old secret for 24 h after a rotation, and the one before that no more', async () => {
     const merchant = await enter(api, 'merchant');
-    const first = await rotateClientSecret(test.db, merchant.entityId);
+    const first = await test.db.transaction((trx) => rotateClientSecret(trx, OPERATOR, merchant.entityId));
     await expect(tokenOf(api, merchant)).resolves.toBeDefined();
     await expect(tokenOf(api, { ...merchant, ...first })).resolves.toBeDefined();
     await row(
@@ -295,7 +296,7 @@ describe('an access token', () => {
 describe('the signing keys', () => {
   it('rotate: old tokens stay good, new ones are signed with the new key, in every process', async () => {
     const other = await serveApi(test.db);
-    const kid = await rotateSigningKey(test.db, api.deps.ring);
+    const kid = await rotateSigningKey(test.db, api.deps.ring, OPERATOR);
     // Another process has signed with the new key before this one has heard of it.
     const token = await tokenOf(other, bank);
     expect(decode(token, { complete: true })?.header.kid).toBe(kid);
@@ -328,7 +329,7 @@ describe('the signing keys', () => {
     const merchant = await enter(process, 'merchant');
     const isStillAccepted = async () => (await merchant.send('GET', '/v1/webhooks/endpoint')).status !== 401;
     expect(await isStillAccepted()).toBe(true);
-    await rotateSigningKey(own.db, process.deps.ring);
+    await rotateSigningKey(own.db, process.deps.ring, OPERATOR);
     later(31_000);
     expect(await isStillAccepted()).toBe(true);
     // As the owner of the table, for the role that serves may not touch when a key was made.

@@ -1,0 +1,93 @@
+import { once } from 'node:events';
+import Table from 'cli-table3';
+import type { Command } from 'commander';
+import { parseInstant } from '../domain/calendar';
+import { readActs, type RecordedAct } from '../database/audit';
+import { findEntity } from '../database/entity';
+import { command, CommandError, onEngineWriting } from './command';
+import { unknownEntity } from './entity';
+
+/**
+ * Most rows of a table: it is laid out whole, and nobody reads more of them. `--json` writes each page as it comes, so
+ * it has no end but the record's.
+ */
+const TABLE_ROWS_MAX = 1_000;
+
+interface Filter {
+  entity?: string;
+  since?: string;
+  json?: boolean;
+}
+
+/** Who did what is privileged. */
+export function addAuditCommand(program: Command): void {
+  command(program, 'audit', 'who created, disabled, trusted, rotated, revoked and changed what, oldest first')
+    .option('--entity <id>', 'only what this entity did, or what was done to it')
+    .option('--since <time>', 'only from then on, as in 2026-01-31T09:00:00Z')
+    .action(
+      onEngineWriting(async ({ db }, _config, { entity, since, json = false }: Filter) => {
+        if (entity !== undefined && !(await findEntity(db, entity))) throw unknownEntity();
+        const acts = readActs(db, {
+          entityId: entity,
+          since: since === undefined ? undefined : moment(since),
+        });
+        await (json ? writeJson(acts) : writeTable(acts));
+      }),
+    );
+}
+
+/** @throws CommandError */
+function moment(text: string): Date {
+  const parsed = parseInstant(text);
+  if (!parsed.ok) throw new CommandError(`--since ${parsed.reason}`);
+  return parsed.value;
+}
+
+async function writeJson(pages: AsyncIterable<RecordedAct[]>): Promise<void> {
+  await write('{"events":[');
+  let separator = '';
+  for await (const page of pages) {
+    if (page.length === 0) continue;
+    await write(separator + page.map((act) => JSON.stringify(shown(act))).join(','));
+    separator = ',';
+  }
+  await write(']}\n');
+}
+
+function shown({ at, actor, action, entityId, requestId, reason, before, after }: RecordedAct) {
+  return { at, actor, action, entityId, requestId, reason, before, after };
+}
+
+async function writeTable(pages: AsyncIterable<RecordedAct[]>): Promise<void> {
+  let latest: RecordedAct[] = [];
+  let earlier = false;
+  for await (const page of pages) {
+    earlier ||= latest.length + page.length > TABLE_ROWS_MAX;
+    latest = [...latest, ...page].slice(-TABLE_ROWS_MAX);
+  }
+  const head = ['at', 'actor', 'action', 'entityId', 'before', 'after', 'reason', 'requestId'];
+  const table = new Table({ head, style: { head: [], border: [] } });
+  for (const { at, actor, action, entityId, before, after, reason, requestId } of latest) {
+    table.push([
+      at.toISOString(),
+      actor,
+      action,
+      entityId ?? '',
+      before ? JSON.stringify(before) : '',
+      after ? JSON.stringify(after) : '',
+      reason ?? '',
+      requestId ?? '',
+    ]);
+  }
+  await write(`${table.toString()}\n`);
+  if (earlier) {
+    process.stderr.write(
+      `These are the latest ${TABLE_ROWS_MAX}: narrow it with --since, or have all with --json.\n`,
+    );
+  }
+}
+
+/** Waits for a reader that is slower. */
+async function write(text: string): Promise<void> {
+  if (!process.stdout.write(text)) await once(process.stdout, 'drain');
+}

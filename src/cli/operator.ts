@@ -1,0 +1,40 @@
+import { userInfo } from 'node:os';
+import { Option } from 'commander';
+import type { Actor } from '../database/audit';
+import { parseText } from '../domain/plain-text';
+import { CommandError } from './command';
+
+/** Who works at the command line, for the record of what is done there. */
+
+/** As long as any other description. */
+const REASON_MAX = 500;
+
+/** What every command takes that changes something. */
+export interface Explained {
+  reason?: string;
+}
+
+/** Made anew for each command, for commander keeps what was given in it. */
+export function reasonOption(): Option {
+  return new Option(
+    '--reason <text>',
+    'why, for the audit record: a ticket, say; no secrets or personal data',
+  );
+}
+
+/** @throws CommandError for a reason that the record does not take */
+export function operator({ reason }: Explained): Actor {
+  const parsed = reason === undefined ? undefined : parseText(reason, REASON_MAX);
+  if (parsed?.ok === false) throw new CommandError(`--reason ${parsed.reason}`);
+  return { actor: `operator:${login()}`, cause: 'operator', requestId: null, reason: parsed?.value ?? null };
+}
+
+/** The operating system's word, not the environment's, which anybody sets. */
+function login(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A container may run as a number that has no name.
+    return `uid-${process.getuid?.() ?? 'unknown'}`;
+  }
+}
