@@ -1,0 +1,219 @@
+import { execFile } from 'node:child_process';
+import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { freePorts } from '../bench/ports';
+import type { Identity } from '../demo/operator';
+import { makeKeyring } from '../src/database/keyring';
+import { poll } from '../src/start/poll';
+import { preparePostgres } from '../src/start/postgres';
+import { StartError } from '../src/start/start-error';
+import { temporalServer } from '../src/start/temporal';
+import { findTemporal } from '../src/start/temporal-binary';
+import { Link } from './link';
+import { StormProcess } from './process';
+
+/**
+ * Two APIs, two workers, Postgres and Temporal: real processes of the storm's own, as built for production, in a
+ * temporary folder. Each API and worker has a way of its own to each server, which can be made bad.
+ */
+
+const run = promisify(execFile);
+
+const OURS = ['api-1', 'api-2', 'worker-1', 'worker-2'] as const;
+type OurProcess = (typeof OURS)[number];
+export type EngineProcess = OurProcess | 'postgres' | 'temporal';
+type Server = 'postgres' | 'temporal';
+export type LinkName = `${OurProcess} to ${Server}`;
+
+/** Windows that close while one watches; the other limits are for callers one by one, and here one is many. */
+const WINDOW_S = 12;
+const SETTINGS = {
+  ASSENT_MODE: 'sandbox',
+  METRICS_PORT: '0',
+  INTENT_WINDOW_S: String(WINDOW_S),
+  APPROVAL_WINDOW_S: String(WINDOW_S),
+  SETTLEMENT_WINDOW_S: String(WINDOW_S),
+  // Two and four seconds.
+  RECURRING_RETRY_DAYS: '0.000025,0.00005',
+  CLOCK_WAIT_S: '1',
+  // For four minutes every five seconds: no receiver is given up while a storm lasts over it.
+  WEBHOOK_RETRY_S: `1,2,3,${Array.from({ length: 47 }, () => 5).join(',')}`,
+  WEBHOOK_TIMEOUT_S: '4',
+  RATE_LIMIT_CALLER: '100000/100000',
+  RATE_LIMIT_ANSWER: '100000/100000',
+  RATE_LIMIT_LOOKUP: '100000/100000',
+  RATE_LIMIT_MERCHANT_BATCH: '1000/1000',
+  RATE_LIMIT_TOKEN: '1000/1000',
+  RATE_LIMIT_TOKEN_ADDRESS: '1000/1000',
+};
+
+const NAMESPACE = 'storm';
+const BUILT = path.join(__dirname, '../dist/src');
+
+const READY_WITHIN_MS = 60_000;
+/** A command takes a second; on a machine that does much else, some. */
+const COMMAND_WITHIN_MS = 30_000;
+const PROBE_WITHIN_MS = 3_000;
+
+export interface StormEngine {
+  apiUrls: [string, string];
+  processes: Record<EngineProcess, StormProcess>;
+  links: Record<LinkName, Link>;
+  /** For the oracle: straight to the servers. */
+  ownerUrl: string;
+  temporalAddress: string;
+  namespace: string;
+  /** With the log of each process. */
+  folder: string;
+  /** The operator's command: makes a bank or a provider. */
+  createEntity(type: 'bank' | 'provider', name: string): Promise<Identity>;
+  /** Starts, thaws and opens whatever is not well, and waits until all answer. */
+  heal(signal: AbortSignal): Promise<void>;
+  /** @param keep leaves data and logs where they are, for whoever wants to look */
+  stop(keep: boolean): Promise<void>;
+}
+
+/** @throws StartError saying what to do; the signal's reason */
+export async function startStormEngine(
+  say: (line: string) => void,
+  signal: AbortSignal,
+): Promise<StormEngine> {
+  if (!existsSync(path.join(BUILT, 'api/main.js'))) throw new StartError('Run "npm run build" first.');
+  const folder = mkdtempSync(path.join(tmpdir(), 'assent-storm-'));
+  // Postgres does not run as root: the user that it runs as then must get through to its data.
+  chmodSync(folder, 0o711);
+  const [postgresPort, temporalPort, temporalUi, ...apiPorts] = (await freePorts(5)) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
+  const log = (name: string) => path.join(folder, `${name}.log`);
+  const inherited = { PATH: process.env['PATH'], HOME: process.env['HOME'], TMPDIR: process.env['TMPDIR'] };
+
+  const postgres = await preparePostgres(folder, postgresPort, say);
+  const command = await findTemporal({ cliPath: process.env['TEMPORAL_CLI_PATH'], say });
+  const ports = { api: 0, postgres: postgresPort, temporal: temporalPort, temporalUi };
+  const processes = {
+    postgres: new StormProcess('postgres', postgres.program, log('postgres')),
+    temporal: new StormProcess(
+      'temporal',
+      temporalServer(command, inherited, folder, ports, NAMESPACE),
+      log('temporal'),
+    ),
+  } as StormEngine['processes'];
+  const links = {} as StormEngine['links'];
+
+  const stop = async (keep: boolean) => {
+    await Promise.all(Object.values(links).map((link) => link.close()));
+    const { postgres: database, temporal, ...ours } = processes;
+    await Promise.all(Object.values(ours).map((one) => one.stop()));
+    await temporal.stop();
+    await database.stop();
+    if (!keep) rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
+  };
+
+  try {
+    say('Starting Postgres and Temporal …');
+    processes.postgres.start();
+    processes.temporal.start();
+    await poll('Postgres', READY_WITHIN_MS, signal, () => postgres.setUp());
+    const temporalAddress = `127.0.0.1:${temporalPort}`;
+    const common = {
+      ...inherited,
+      ...SETTINGS,
+      ASSENT_KEYS: makeKeyring(),
+      TEMPORAL_NAMESPACE: NAMESPACE,
+    };
+    const straight = { ...common, DATABASE_URL: postgres.databaseUrl, TEMPORAL_ADDRESS: temporalAddress };
+    const assent = async (settings: NodeJS.ProcessEnv, ...args: string[]) => {
+      const cli = path.join(BUILT, 'cli/main.js');
+      const options = { env: settings, cwd: folder, timeout: COMMAND_WITHIN_MS };
+      return (await run(process.execPath, [cli, ...args], options)).stdout;
+    };
+    await poll('Temporal', READY_WITHIN_MS, signal, () =>
+      assent({ ...straight, DATABASE_OWNER_URL: postgres.ownerUrl }, 'migrate'),
+    );
+
+    say('Starting two APIs and two workers …');
+    const apiUrls = apiPorts.map((port) => `http://127.0.0.1:${port}`) as [string, string];
+    for (const name of OURS) {
+      const toPostgres = (links[`${name} to postgres`] = new Link(postgresPort));
+      const toTemporal = (links[`${name} to temporal`] = new Link(temporalPort));
+      const databaseUrl = new URL(postgres.databaseUrl);
+      databaseUrl.port = String(await toPostgres.listen());
+      // So that Postgres' own log and tables tell whose a session is.
+      databaseUrl.searchParams.set('application_name', name);
+      const isApi = name.startsWith('api');
+      const own = {
+        ...common,
+        DATABASE_URL: databaseUrl.href,
+        TEMPORAL_ADDRESS: `127.0.0.1:${await toTemporal.listen()}`,
+        ...(isApi && { PORT: String(apiPorts[name === 'api-1' ? 0 : 1]) }),
+      };
+      const main = path.join(BUILT, isApi ? 'api' : 'worker', 'main.js');
+      // As the image starts them.
+      const args = isApi ? ['--max-old-space-size=384', main] : [main];
+      const program = {
+        command: process.execPath,
+        args,
+        environment: own,
+        cwd: folder,
+        stopSignal: 'SIGTERM' as const,
+      };
+      processes[name] = new StormProcess(name, program, log(name));
+      processes[name].start();
+    }
+    const engine: StormEngine = {
+      apiUrls,
+      processes,
+      links,
+      ownerUrl: postgres.ownerUrl,
+      temporalAddress,
+      namespace: NAMESPACE,
+      folder,
+      createEntity: async (type, name) =>
+        JSON.parse(
+          await assent(straight, 'entity', 'create', '--type', type, '--name', name, '--json'),
+        ) as Identity,
+      async heal(until) {
+        for (const link of Object.values(links)) link.become('open');
+        for (const one of Object.values(processes)) one.thaw();
+        for (const one of Object.values(processes)) one.start();
+        await ready(apiUrls, log, processes, until);
+      },
+      stop,
+    };
+    await ready(apiUrls, log, processes, signal);
+    return engine;
+  } catch (error) {
+    await stop(false);
+    throw error;
+  }
+}
+
+/** Both APIs reach all that they need, and each worker has said that it is ready since its last start. */
+async function ready(
+  apiUrls: string[],
+  log: (name: string) => string,
+  processes: StormEngine['processes'],
+  signal: AbortSignal,
+): Promise<void> {
+  for (const url of apiUrls) {
+    await poll(`The API at ${url}`, READY_WITHIN_MS, signal, async () => {
+      const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(PROBE_WITHIN_MS) });
+      if (!answer.ok) throw new Error(await answer.text());
+    });
+  }
+  for (const name of ['worker-1', 'worker-2'] as const) {
+    const pid = () => processes[name].pid;
+    await poll(name, READY_WITHIN_MS, signal, async () => {
+      const said = await readFile(log(name), 'utf8');
+      if (!said.includes(`"pid":${pid()},"msg":"worker is ready"`)) throw new Error('it is not ready');
+    });
+  }
+}

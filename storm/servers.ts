@@ -1,0 +1,71 @@
+import { Client as TemporalClient, Connection } from '@temporalio/client';
+import { Client } from 'pg';
+import type { StormEngine } from './engine';
+
+/** What only the servers themselves know, asked straight, past proxies and engine. */
+export interface ServersView {
+  /** Messages to Temporal that nobody has carried. */
+  outbox: { workflowId: string; kind: string }[];
+  /** By id. */
+  running: string[];
+  /** Ended otherwise than by doing their work. */
+  broken: { workflowId: string; status: string }[];
+  /** Where somebody must look, as money may have moved: of charges and of refunds. */
+  exceptions: { about: string; bankTransactionId: string }[];
+  /** Rows that wait for something, by what they are. */
+  open: { charges: number; intents: number; webhooks: number };
+}
+
+const WORKFLOWS_MAX = 20_000;
+
+export async function lookAtServers(engine: StormEngine): Promise<ServersView> {
+  const [rows, workflows] = await Promise.all([lookAtPostgres(engine), lookAtTemporal(engine)]);
+  return { ...rows, ...workflows };
+}
+
+async function lookAtPostgres({ ownerUrl }: StormEngine) {
+  const client = new Client(ownerUrl);
+  client.on('error', () => undefined);
+  await client.connect();
+  const read = async <Row>(text: string) => (await client.query(text)).rows as Row[];
+  try {
+    const [open] = await read<ServersView['open']>(
+      `SELECT (SELECT count(*)::int FROM billing_requests WHERE status = 'pending') AS charges,
+         (SELECT count(*)::int FROM intents WHERE status = 'pending') AS intents,
+         (SELECT count(*)::int FROM webhook_deliveries WHERE status = 'pending') AS webhooks`,
+    );
+    return {
+      outbox: await read<ServersView['outbox'][number]>(
+        `SELECT workflow_id AS "workflowId", kind FROM outbox ORDER BY id LIMIT 100`,
+      ),
+      exceptions: await read<ServersView['exceptions'][number]>(
+        `SELECT billing_request_id AS about, bank_transaction_id AS "bankTransactionId"
+         FROM reconciliation_exceptions
+         UNION ALL SELECT refund_id, bank_transaction_id FROM refund_exceptions`,
+      ),
+      open: open ?? { charges: 0, intents: 0, webhooks: 0 },
+    };
+  } finally {
+    await client.end();
+  }
+}
+
+async function lookAtTemporal({ temporalAddress, namespace }: StormEngine) {
+  const connection = await Connection.connect({ address: temporalAddress, connectTimeout: 5_000 });
+  const client = new TemporalClient({ connection, namespace });
+  const list = async (query: string) => {
+    const found: { workflowId: string; status: string }[] = [];
+    for await (const { workflowId, status } of client.workflow.list({ query })) {
+      if (found.length < WORKFLOWS_MAX) found.push({ workflowId, status: status.name });
+    }
+    return found;
+  };
+  try {
+    return {
+      running: (await list(`ExecutionStatus = 'Running'`)).map(({ workflowId }) => workflowId),
+      broken: await list(`ExecutionStatus IN ('Failed', 'Terminated', 'TimedOut', 'Canceled')`),
+    };
+  } finally {
+    await connection.close();
+  }
+}
