@@ -49,8 +49,8 @@ export const REFUND_COLUMNS = `id AS "refundId", transaction_id AS "transactionI
 interface Charge {
   id: string;
   status: 'pending' | 'successful' | 'declined';
-  amount: bigint;
-  refundedAmount: bigint;
+  /** What open exceptions keep from being refunded. */
+  heldAmount: bigint;
   currency: string;
   country: string;
 }
@@ -111,7 +111,7 @@ export async function initiateRefund(
 async function findCharge(trx: Executor, merchantId: string, reference: string): Promise<Charge> {
   const charge = await row<Charge>(
     trx,
-    `SELECT b.id, b.status, b.amount, b.refunded_amount AS "refundedAmount", b.currency, c.country
+    `SELECT b.id, b.status, b.held_amount AS "heldAmount", b.currency, c.country
      FROM billing_requests b JOIN customers c ON c.id = b.customer_id
      WHERE b.reference = :reference AND b.merchant_id = :merchantId`,
     { reference, merchantId },
@@ -120,7 +120,12 @@ async function findCharge(trx: Executor, merchantId: string, reference: string):
   return charge;
 }
 
-/** Of refunds that race, this one statement lets through those that fit into what is left. @returns minor units */
+/**
+ * Of refunds that race, this one statement lets through those that fit into what is left: what no refund has taken, and
+ * no open exception holds.
+ *
+ * @returns minor units
+ */
 async function takePart(trx: Executor, charge: Charge, wished: number | undefined): Promise<bigint> {
   const wish = wished === undefined ? undefined : parseAmount(wished, charge.currency);
   if (wish && !wish.ok) {
@@ -131,10 +136,10 @@ async function takePart(trx: Executor, charge: Charge, wished: number | undefine
   const taken = await row<{ part: bigint }>(
     trx,
     `WITH charge AS (
-       SELECT id, coalesce(:wish::bigint, amount - refunded_amount) AS part
+       SELECT id, coalesce(:wish::bigint, amount - refunded_amount - held_amount) AS part
        FROM billing_requests WHERE id = :id AND status = 'successful' FOR UPDATE)
      UPDATE billing_requests b SET refunded_amount = b.refunded_amount + c.part FROM charge c
-     WHERE b.id = c.id AND c.part > 0 AND b.refunded_amount + c.part <= b.amount RETURNING c.part`,
+     WHERE b.id = c.id AND c.part > 0 AND b.refunded_amount + b.held_amount + c.part <= b.amount RETURNING c.part`,
     { id: charge.id, wish: wish ? wish.value.toString() : null },
   );
   if (taken) return taken.part;
@@ -143,7 +148,8 @@ async function takePart(trx: Executor, charge: Charge, wished: number | undefine
       data: { status: charge.status },
     });
   }
-  throw new Failure('conflict', 'Less than that is left of this charge to be refunded.', {
+  const held = charge.heldAmount > 0n ? ': an open reconciliation exception holds some or all of it' : '';
+  throw new Failure('conflict', `Less than that is left of this charge to be refunded${held}.`, {
     data: { status: charge.status },
   });
 }

@@ -57,7 +57,8 @@ export const REFUNDS = {
     refusals: {
       404: 'You have no charge with this reference',
       409: {
-        description: 'The charge is not `successful`, or the amount is more than what is left to refund',
+        description:
+          'The charge is not `successful`, or the amount is more than what is left to refund: what was charged, less pending and completed refunds and what open reconciliation exceptions hold',
         data: z.strictObject({ status: z.enum(['pending', 'successful', 'declined']) }),
       },
     },

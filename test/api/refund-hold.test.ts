@@ -1,0 +1,173 @@
+import { array, assert, asyncProperty, constantFrom, nat, oneof, record } from 'fast-check';
+import { row, type Database } from '../../src/database/connection';
+import { answerRefund } from '../../src/database/refund-outcome';
+import { send, serveApi, tokenOf, type Answered, type ServedApi } from '../support/api';
+import { createTestDatabase, type TestDatabase } from '../support/database';
+import { openTransaction } from '../support/open-transaction';
+import { answerCharges, standingApproval, type Standing } from '../support/standing';
+
+/** What contradictions of a bank keep from being refunded, so that no more goes back than was taken. */
+
+let database: TestDatabase;
+let db: Database;
+let api: ServedApi;
+let standing: Standing;
+let merchant: string;
+let bank: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = database.db;
+  // A property asks more often than any caller may.
+  api = await serveApi(db, { settings: { RATE_LIMIT_CALLER: '9999/9999', RATE_LIMIT_ANSWER: '9999/9999' } });
+  standing = await standingApproval(db, api.deps.ring);
+  merchant = await tokenOf(api, standing.credentials.merchant);
+  bank = await tokenOf(api, standing.credentials.bank);
+});
+afterAll(async () => {
+  await api.close();
+  await database.drop();
+});
+
+const post = (token: string, path: string, body: unknown): Promise<Answered> =>
+  send(api.url, 'POST', path, body, { authorization: `Bearer ${token}` });
+const initiate = (reference: string, amount?: number) =>
+  post(merchant, '/v1/refunds/initiate', { reference, ...(amount !== undefined && { amount }) });
+
+/** Of the bank. Each id of a transfer is new, unless one is given. */
+let transfers = 0;
+const respond = (refundId: string, action: 'completed' | 'rejected', id = `transfer-${++transfers}`) =>
+  post(bank, '/v1/bank/refund-response', {
+    refundId,
+    action,
+    ...(action === 'completed' && { bankTransactionId: id }),
+  });
+
+/** A successful charge of 100 naira. */
+async function charge(): Promise<{ reference: string; id: string }> {
+  const { body } = await post(merchant, '/v1/customer/bill', {
+    paymentIDs: [standing.paymentId],
+    amount: 100,
+    currency: 'NGN',
+    description: 'Shoes',
+  });
+  await answerCharges(db, api.deps.ring, standing);
+  const [item] = body as unknown as { reference: string; billingRequestId: string }[];
+  return { reference: String(item?.reference), id: String(item?.billingRequestId) };
+}
+
+async function refund(reference: string, amount?: number): Promise<string> {
+  const { status, body } = await initiate(reference, amount);
+  expect(status).toBe(201);
+  return String(body.data?.['refundId']);
+}
+
+test('a refund that the bank rejected and then calls completed is not paid a second time', async () => {
+  const { reference } = await charge();
+  const refundId = await refund(reference);
+  await respond(refundId, 'rejected');
+  expect((await respond(refundId, 'completed')).status).toBe(409);
+
+  expect(await initiate(reference)).toMatchObject({ status: 409, body: { data: { status: 'successful' } } });
+  expect((await initiate(reference, 0.01)).status).toBe(409);
+});
+
+test('a part that the bank contradicts itself about is held, and the rest can be refunded', async () => {
+  const { reference } = await charge();
+  const refundId = await refund(reference, 40);
+  await respond(refundId, 'rejected');
+  await respond(refundId, 'completed');
+
+  expect((await initiate(reference, 60.01)).status).toBe(409);
+  expect((await initiate(reference)).body.data).toMatchObject({ amount: 60 });
+});
+
+test('a refund that the bank completed and then calls rejected stays counted, once', async () => {
+  const { reference } = await charge();
+  const refundId = await refund(reference, 40);
+  await respond(refundId, 'completed');
+  expect((await respond(refundId, 'rejected')).status).toBe(409);
+
+  expect((await initiate(reference, 60.01)).status).toBe(409);
+  expect((await initiate(reference, 60)).status).toBe(201);
+});
+
+test('the same contradiction sent again holds no more', async () => {
+  const { reference } = await charge();
+  const refundId = await refund(reference, 40);
+  await respond(refundId, 'rejected');
+  for (let again = 0; again < 3; again++) await respond(refundId, 'completed', `again-${refundId}`);
+
+  expect((await initiate(reference)).body.data).toMatchObject({ amount: 60 });
+});
+
+test('a refund waits for a contradiction that is being written, and does not pass it', async () => {
+  const { reference } = await charge();
+  const refundId = await refund(reference);
+  await respond(refundId, 'rejected');
+  const late = await openTransaction(db);
+  await answerRefund(late.trx, api.deps.ring, standing.bankId, refundId, {
+    action: 'completed',
+    bankTransactionId: `transfer-${++transfers}`,
+    reason: null,
+  });
+
+  const second = initiate(reference);
+  // It waits for the lock on the charge, or has yet to come to it; either way it finds what is held.
+  await late.commit();
+
+  expect((await second).status).toBe(409);
+});
+
+test('a charge that the bank approved and then calls declined is not refunded while nobody has looked', async () => {
+  const { reference, id } = await charge();
+  const contradiction = await post(bank, '/v1/billing/bank-response', {
+    billingRequestId: id,
+    declineReason: 'insufficient_funds',
+  });
+  expect(contradiction.status).toBe(409);
+
+  expect((await initiate(reference)).status).toBe(409);
+});
+
+test('whatever a bank says in whatever order, what it may have sent back and what is asked for never exceed the charge', async () => {
+  const step = oneof(
+    record({ refund: constantFrom(2_500, 2_501, 5_000, 7_500, 10_000) }),
+    record({ answer: nat(1), action: constantFrom('completed', 'rejected'), transfer: nat(1) }),
+  );
+  await assert(
+    asyncProperty(array(step, { minLength: 8, maxLength: 14 }), async (steps) => {
+      const { reference, id } = await charge();
+      const refunds: { id: string; kobo: number; first?: 'completed' | 'rejected'; said: Set<string> }[] = [];
+      /** Each transfer that the bank names may have moved the money; a refund that waits may yet. */
+      const gone = () =>
+        refunds.reduce((sum, { kobo, first, said }) => sum + kobo * (first ? said.size : 1), 0);
+      for (const one of steps) {
+        if ('refund' in one) {
+          const left = 10_000 - gone();
+          const { status, body } = await initiate(reference, one.refund / 100);
+          expect({ status, left, asked: one.refund }).toMatchObject({
+            status: one.refund <= left ? 201 : 409,
+          });
+          if (status === 201)
+            refunds.push({ id: String(body.data?.['refundId']), kobo: one.refund, said: new Set() });
+        } else {
+          const asked = refunds[one.answer];
+          if (!asked) continue;
+          const transfer = `${asked.id}-${one.transfer}`;
+          const { action } = one;
+          await respond(asked.id, action, transfer);
+          asked.first ??= action;
+          if (action === 'completed') asked.said.add(transfer);
+        }
+      }
+      const kept = await row<{ out: bigint }>(
+        db,
+        `SELECT refunded_amount + held_amount AS out FROM billing_requests WHERE id = :id`,
+        { id },
+      );
+      expect(kept?.out).toBe(BigInt(gone()));
+    }),
+    { numRuns: 30 },
+  );
+});
