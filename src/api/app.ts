@@ -43,6 +43,7 @@ import {
   unlink,
 } from './device';
 import { feedQuery, listEvents } from './event-feed';
+import { createFailedAuthentication } from './failed-authentication';
 import { endpoint, serveEach } from './endpoint';
 import { livenessEndpoint, readinessEndpoint } from './health';
 import {
@@ -360,7 +361,8 @@ function sandboxRoutes() {
 /** The HTTP application, ready to be listened with. */
 export function createApp(deps: ApiDeps): Express {
   const tokens = createAccessTokens(deps);
-  const authenticate = createAuthenticate(deps, tokens);
+  const failures = createFailedAuthentication(deps.config);
+  const authenticate = createAuthenticate(deps, tokens, failures);
 
   const app = express();
   app.set('query parser', false);

@@ -1,24 +1,29 @@
-import type { Request } from 'express';
+import type { Request, Response } from 'express';
 import { findEntity } from '../database/entity';
 import type { Role } from '../domain/entity';
 import { Failure } from '../domain/failures';
 import type { AccessTokens } from './access-token';
 import type { ApiDeps } from './deps';
+import type { FailedAuthentication } from './failed-authentication';
 
 export interface Caller {
   entityId: string;
   role: Role;
 }
 
-/** Who sends the request. @throws Failure unauthenticated */
-export type Authenticate = (req: Request) => Promise<Caller>;
+/** Who sends the request. @throws Failure unauthenticated, rate_limited */
+export type Authenticate = (req: Request, res: Response) => Promise<Caller>;
 
 /** A disabled entity is refused by every process within this time, well inside the promised 60 s. */
 const STATUS_TTL_MS = 15_000;
 /** Entities remembered at once; beyond it the oldest are looked up again. */
 const STATUS_MAX = 10_000;
 
-export function createAuthenticate(deps: ApiDeps, tokens: AccessTokens): Authenticate {
+export function createAuthenticate(
+  deps: ApiDeps,
+  tokens: AccessTokens,
+  failures: FailedAuthentication,
+): Authenticate {
   const statuses = new Map<string, { role: Role | undefined; readAt: number }>();
 
   /** The role of an active entity; undefined for one that is disabled or unknown. */
@@ -36,16 +41,17 @@ export function createAuthenticate(deps: ApiDeps, tokens: AccessTokens): Authent
     return role;
   }
 
-  return async (req) => {
+  return async (req, res) => {
     const [, token] = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(req.headers.authorization ?? '') ?? [];
-    if (token === undefined) {
-      throw new Failure('unauthenticated', 'Send an access token: Authorization: Bearer <token>');
-    }
-    const claims = await tokens.verify(token);
+    const claims = token === undefined ? undefined : await tokens.verify(token);
     const role = claims && (await activeRole(claims.entityId));
-    if (claims === undefined || role === undefined) {
-      throw new Failure('unauthenticated', 'The access token is not valid or has expired: get a new one');
-    }
-    return { entityId: claims.entityId, role };
+    if (claims && role) return { entityId: claims.entityId, role };
+    failures.count(req, res);
+    throw new Failure(
+      'unauthenticated',
+      token === undefined
+        ? 'Send an access token: Authorization: Bearer <token>'
+        : 'The access token is not valid or has expired: get a new one',
+    );
   };
 }

@@ -58,8 +58,7 @@ export function createTokenBuckets(db: Database): TokenBuckets {
 }
 
 /**
- * Takes a token from the owner's bucket, and says in the answer how much is left, in the header fields of
- * the IETF's draft-ietf-httpapi-ratelimit-headers.
+ * Takes a token from the owner's bucket, and says in the answer how much is left.
  *
  * @throws Failure rate_limited
  */
@@ -71,16 +70,24 @@ export async function meter(
 ): Promise<void> {
   const rate = rateOf(config, bucket);
   const state = await buckets.take({ key: `${bucket}:${owner}`, rate });
+  showRateLimit(res, bucket, rate, state);
+  if (!state.admitted) throw tooManyRequests(rate, state.retryAfterS);
+}
+
+/** The header fields of the IETF's draft-ietf-httpapi-ratelimit-headers. */
+export function showRateLimit(
+  res: Response,
+  name: string,
+  rate: Rate,
+  { remaining, resetS }: Pick<BucketState, 'remaining' | 'resetS'>,
+): void {
   const fillS = Math.ceil(rate.burst / rate.perSecond);
-  res.set('RateLimit-Policy', `"${bucket}";q=${rate.burst};w=${fillS}`);
-  res.set('RateLimit', `"${bucket}";r=${state.remaining};t=${Math.ceil(state.resetS)}`);
-  if (!state.admitted) {
-    throw new Failure(
-      'rate_limited',
-      `Too many requests: at most ${rate.perSecond} a second in the long run`,
-      {
-        retryAfterS: state.retryAfterS,
-      },
-    );
-  }
+  res.set('RateLimit-Policy', `"${name}";q=${rate.burst};w=${fillS}`);
+  res.set('RateLimit', `"${name}";r=${remaining};t=${Math.ceil(resetS)}`);
+}
+
+export function tooManyRequests({ perSecond }: Rate, retryAfterS: number): Failure {
+  return new Failure('rate_limited', `Too many requests: at most ${perSecond} a second in the long run`, {
+    retryAfterS,
+  });
 }

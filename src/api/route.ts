@@ -107,7 +107,7 @@ export function route<
 export function serve(deps: ApiDeps, authenticate: Authenticate, one: Route): RequestHandler {
   const { options } = one;
   return async (req: Request, res: Response) => {
-    const caller = await authenticate(req);
+    const caller = await authenticate(req, res);
     // For the request's log line.
     Object.assign(req, { caller });
     await meter(deps, res, options.limit, caller.entityId);

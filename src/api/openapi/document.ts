@@ -194,8 +194,7 @@ function refusalOf(
     description: sentences.join('; or: '),
     headers: headers(
       'X-Request-Id',
-      // Decided before the caller is known.
-      ...(status === 401 ? [] : METERED),
+      ...METERED,
       ...(status === 401 ? ['WWW-Authenticate'] : []),
       ...(status === 429 || status === 503 || (status === 409 && idempotent) ? ['Retry-After'] : []),
       ...(idempotent && [403, 404, 409].includes(status) ? ['Idempotent-Replayed'] : []),

@@ -1,0 +1,48 @@
+import type { Request, Response } from 'express';
+import type { Config } from '../config';
+import { countedAddress } from './client-address';
+import { showRateLimit, tooManyRequests } from './rate-limit';
+
+/**
+ * Counts, by address, the requests that did not prove who sends them.
+ *
+ * Only failures are counted, and after it is known that they are: a caller with a good token is not refused for
+ * what others send from its address. Each process counts for itself and in memory, so that a flood of bad tokens
+ * reaches no database; several processes together let through as many times more.
+ */
+export interface FailedAuthentication {
+  /** Counts one, and says in the answer how many are left. @throws Failure rate_limited */
+  count(req: Request, res: Response): void;
+}
+
+/** Addresses remembered at once, of some 150 bytes each; beyond it the one that failed longest ago is forgotten. */
+const ADDRESSES_MAX = 20_000;
+
+export function createFailedAuthentication({
+  RATE_LIMIT_FAILED_AUTH: rate,
+}: Pick<Config, 'RATE_LIMIT_FAILED_AUTH'>): FailedAuthentication {
+  /** The moment at which the bucket of each address is full again, in seconds. */
+  const fullAt = new Map<string, number>();
+  const costS = 1 / rate.perSecond;
+
+  return {
+    count(req, res) {
+      const address = countedAddress(req);
+      const nowS = performance.now() / 1000;
+      const fullInS = Math.max(0, (fullAt.get(address) ?? 0) - nowS);
+      const admitted = rate.burst - fullInS / costS >= 1;
+      const resetS = admitted ? fullInS + costS : fullInS;
+      // A Map keeps the order of insertion: taken out and put back, the entry is the youngest.
+      fullAt.delete(address);
+      fullAt.set(address, nowS + resetS);
+      const [oldest] = fullAt.keys();
+      if (fullAt.size > ADDRESSES_MAX && oldest !== undefined) fullAt.delete(oldest);
+
+      showRateLimit(res, 'failedAuth', rate, {
+        remaining: Math.max(0, Math.floor(rate.burst - resetS / costS)),
+        resetS,
+      });
+      if (!admitted) throw tooManyRequests(rate, resetS - (rate.burst - 1) * costS);
+    },
+  };
+}
