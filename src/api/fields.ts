@@ -189,10 +189,18 @@ export const pagination = <Field extends string>(sortable: readonly [Field, ...F
 /** Most identifiers in one call: the bank shows each to a person, and one transaction holds them all. */
 export const BATCH_MAX = 100;
 
-/** A paymentID. One that is longer than any of ours is unknown like any other, so no length is asked for. */
-export const paymentId = text(Infinity).meta({
+/**
+ * A paymentID. One that is longer than any of ours is unknown like any other, so no length is asked for. It is taken as it
+ * came: only the very string that was handed out is one, not what it would be without blanks or in another normal form.
+ */
+export const paymentId = read((value) => {
+  const parsed = parseText(value, Infinity);
+  return parsed.ok ? accept(value) : parsed;
+}).meta({
+  minLength: 1,
+  pattern: TEXT,
   description:
-    'Identifies your agreement with a customer; you got it with the webhook `billing.intent.response`',
+    'Identifies your agreement with a customer; you got it with the webhook `billing.intent.response`. Send it as it came.',
   example: EXAMPLE_PAYMENT_ID,
 });
 

@@ -38,10 +38,11 @@ export function openBoundId(
   // Decoding is lenient: only the spelling that was handed out counts.
   if (bytes.toString('base64url') !== bound) return undefined;
   const textAt = 1 + (bytes[0] ?? 0);
-  const cipher = cipherOf(ring, purpose, bytes.toString('ascii', 1, textAt), holderId);
+  // Not `ascii`: that would leave out the highest bit of each byte, and take several strings for one.
+  const cipher = cipherOf(ring, purpose, bytes.toString('latin1', 1, textAt), holderId);
   if (cipher === undefined) return undefined;
   try {
-    return Buffer.from(cipher.decrypt(bytes.subarray(textAt))).toString('ascii');
+    return Buffer.from(cipher.decrypt(bytes.subarray(textAt))).toString('latin1');
   } catch {
     return undefined;
   }

@@ -32,7 +32,7 @@ export function open(ring: Keyring, sealed: Buffer, place: SealedPlace): string 
   const tagAt = sealed.length - TAG_BYTES;
   if (sealed[0] !== FORMAT || tagAt < textAt)
     throw new KeyringError(`what is stored in ${place} is not sealed`);
-  const key = sealingKey(ring, sealed.toString('ascii', 2, nonceAt));
+  const key = sealingKey(ring, sealed.toString('latin1', 2, nonceAt));
   const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(nonceAt, textAt), {
     authTagLength: TAG_BYTES,
   });

@@ -44,6 +44,17 @@ describe('the token of a device', () => {
     }
   });
 
+  it('opens to nothing once any bit of it has changed, in its key id too', async () => {
+    const holder = await newHolder();
+    const { token } = await enrol(ring, holder);
+    const bytes = Buffer.from(token.slice('dev_'.length), 'base64url');
+    for (let bit = 0; bit < bytes.length * 8; bit++) {
+      const changed = Buffer.from(bytes);
+      changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+      expect(openDeviceToken(ring, `dev_${changed.toString('base64url')}`, holder)).toBeUndefined();
+    }
+  });
+
   it('is no paymentID, nor a paymentID a token, though the holder is one', () => {
     const holder = newId('merchant');
     const paymentId = bindId(ring, 'payment-id', ring.current, newId('device'), holder);

@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { newId } from '../../src/database/ids';
 import { makeKeyring, readKeyring } from '../../src/database/keyring';
 import { makePaymentId, openPaymentId } from '../../src/database/payment-id';
@@ -30,12 +31,45 @@ describe('a paymentID', () => {
     expect(() => makePaymentId(readKeyring(B), ring.current, agreement, merchant)).toThrow('lacks the key');
   });
 
-  it('is nothing once any character of it has changed', () => {
-    for (let i = 0; i < paymentId.length; i++) {
-      const other = paymentId[i] === 'A' ? 'B' : 'A';
-      expect(openPaymentId(ring, paymentId.slice(0, i) + other + paymentId.slice(i + 1), merchant)).toBe(
-        undefined,
-      );
+  it('is nothing once any bit of it has changed, in its key id too, whatever the key id', () => {
+    const key = makeKeyring().split(':')[1] ?? '';
+    const keyId = fc.stringMatching(/^[A-Za-z0-9_-]{1,32}$/);
+    fc.assert(
+      fc.property(keyId, (kid) => {
+        const own = readKeyring(`${kid}:${key}`);
+        const handedOut = makePaymentId(own, kid, agreement, merchant);
+        expect(openPaymentId(own, handedOut, merchant)).toBe(agreement);
+        const bytes = Buffer.from(handedOut, 'base64url');
+        for (let bit = 0; bit < bytes.length * 8; bit++) {
+          const changed = Buffer.from(bytes);
+          changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+          expect(openPaymentId(own, changed.toString('base64url'), merchant)).toBeUndefined();
+        }
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it('is nothing once any character of it is another, or has come or gone', () => {
+    const position = fc.nat({ max: paymentId.length });
+    const piece = fc.oneof(
+      fc.constantFrom('', ' ', '=', '.', '\n', '\u0000', '\u212a'),
+      fc.stringMatching(/^[A-Za-z0-9_-]$/),
+      fc.string({ unit: 'binary', minLength: 1, maxLength: 3 }),
+    );
+    fc.assert(
+      fc.property(position, fc.boolean(), piece, (at, replaces, text) => {
+        const changed = paymentId.slice(0, at) + text + paymentId.slice(replaces ? at + 1 : at);
+        fc.pre(changed !== paymentId);
+        expect(openPaymentId(ring, changed, merchant)).toBeUndefined();
+      }),
+      { numRuns: 2_000 },
+    );
+    for (const [i, character] of [...paymentId].entries()) {
+      for (const other of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_') {
+        const changed = paymentId.slice(0, i) + other + paymentId.slice(i + 1);
+        if (other !== character) expect(openPaymentId(ring, changed, merchant)).toBeUndefined();
+      }
     }
   });
 
