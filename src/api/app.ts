@@ -388,7 +388,7 @@ export function createApp(deps: ApiDeps): Express {
       '/.well-known/jwks.json',
       async (_req, res) => void res.json({ keys: await tokens.jwks() }),
     ),
-    endpoint('post', '/v1/oauth/token', tokenEndpoint(deps, tokens)),
+    endpoint('post', '/v1/oauth/token', tokenEndpoint(deps, tokens, failures)),
     ...table.map((one) => endpoint(one.method, one.path, serve(deps, authenticate, one))),
     ...referenceEndpoints(table),
   ]);

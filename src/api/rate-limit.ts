@@ -4,9 +4,11 @@ import type { Database } from '../database/connection';
 import { takeTokens, type BucketState, type TokenWish } from '../database/rate-limit';
 import { Failure } from '../domain/failures';
 import type { ApiDeps } from './deps';
+import { gathered } from './gathered';
 
 /** The token buckets that requests are paid from. */
-export type Bucket = 'caller' | 'answer' | 'lookup' | 'merchantBatch' | 'token' | 'tokenAddress';
+export type Bucket =
+  'caller' | 'answer' | 'lookup' | 'merchantBatch' | 'token' | 'tokenAddress' | 'tokenGuess';
 
 function rateOf(config: Config, bucket: Bucket): Rate {
   return {
@@ -16,6 +18,7 @@ function rateOf(config: Config, bucket: Bucket): Rate {
     merchantBatch: config.RATE_LIMIT_MERCHANT_BATCH,
     token: config.RATE_LIMIT_TOKEN,
     tokenAddress: config.RATE_LIMIT_TOKEN_ADDRESS,
+    tokenGuess: config.RATE_LIMIT_TOKEN,
   }[bucket];
 }
 
@@ -27,34 +30,8 @@ export interface TokenBuckets {
 /** Most wishes of one statement; more wait for the next. */
 const WISHES_MAX = 200;
 
-/**
- * Asks Postgres for the tokens of all requests that came while it was last being asked: under load one statement
- * serves many requests, and a request that comes alone waits for nobody.
- */
 export function createTokenBuckets(db: Database): TokenBuckets {
-  let last: Promise<unknown> = Promise.resolve();
-  let gathering: { wishes: TokenWish[]; states: Promise<BucketState[]> } | undefined;
-
-  function gather() {
-    const wishes: TokenWish[] = [];
-    const states = last.then(() => {
-      if (gathering?.wishes === wishes) gathering = undefined;
-      return takeTokens(db, wishes);
-    });
-    last = states.catch(() => undefined);
-    return { wishes, states };
-  }
-
-  return {
-    async take(wish) {
-      if (gathering === undefined || gathering.wishes.length >= WISHES_MAX) gathering = gather();
-      const { wishes, states } = gathering;
-      const place = wishes.push(wish) - 1;
-      const state = (await states)[place];
-      if (state === undefined) throw new Error('a wish for a token was left unanswered');
-      return state;
-    },
-  };
+  return { take: gathered(WISHES_MAX, (wishes: TokenWish[]) => takeTokens(db, wishes)) };
 }
 
 /**

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { RequestHandler, Response } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
 import { pinoHttp } from 'pino-http';
+import { clientAddress } from './client-address';
 
 /** Visible ASCII without spaces: fit for a header, a log line and a support ticket. */
 const SANE_REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
@@ -12,10 +13,24 @@ export function requestIdOf(res: Response): string {
   return res.get('X-Request-Id') ?? '';
 }
 
+/** What the handlers put on a request for its line. */
+export interface LoggedRequest {
+  route?: { path: string };
+  caller?: { entityId: string };
+  tokenRequest?: TokenRequestNote;
+}
+
+/** Of a request for a token: what became of it, and whose token it was to be. */
+export interface TokenRequestNote {
+  clientId?: string;
+  outcome?: string;
+}
+
 /**
  * One line per request, with its id, which every other line about it carries too. It names what is allowed
- * and no more: method, the route's pattern, caller, status and time. Query strings and bodies hold e-mail
- * addresses, headers hold tokens, and what matches no route may hold anything.
+ * and no more: method, the route's pattern, caller, the client's address, status and time; of a request for a token also
+ * the client and the outcome. Query strings and bodies hold e-mail addresses, headers hold tokens, and what matches no
+ * route may hold anything.
  */
 export function requestLog(logger: Logger): RequestHandler {
   return pinoHttp({
@@ -26,16 +41,24 @@ export function requestLog(logger: Logger): RequestHandler {
       const given = req.headers['x-request-id'];
       const id = typeof given === 'string' && SANE_REQUEST_ID.test(given) ? given : randomUUID();
       res.setHeader('X-Request-Id', id);
+      // Taken now: of a connection that is gone nobody knows the address.
+      Object.assign(req, { address: clientAddress(req as Request) });
       return id;
     },
     serializers: { req: () => undefined, res: () => undefined },
     customProps(req: IncomingMessage, res: ServerResponse) {
-      if (!res.headersSent) return {};
-      const { route, caller } = req as IncomingMessage & {
-        route?: { path: string };
-        caller?: { entityId: string };
+      if (!res.headersSent && !res.destroyed) return {};
+      const { route, caller, tokenRequest, address } = req as IncomingMessage &
+        LoggedRequest & { address?: string };
+      return {
+        method: req.method,
+        route: route?.path,
+        callerId: caller?.entityId,
+        ...tokenRequest,
+        address,
+        // None of a request whose caller left before its answer.
+        status: res.headersSent ? res.statusCode : undefined,
       };
-      return { method: req.method, route: route?.path, callerId: caller?.entityId, status: res.statusCode };
     },
     customLogLevel: (_req, res, error) => (error || res.statusCode >= 500 ? 'error' : 'info'),
     customSuccessMessage: () => 'request',

@@ -1,42 +1,79 @@
 import { URLSearchParams } from 'node:url';
-import * as ipaddr from 'ipaddr.js';
 import type { Request, RequestHandler, Response } from 'express';
-import { authenticateClient } from '../database/client-credential';
-import type { Failure } from '../domain/failures';
+import { authenticateClients, isClientSecret, type Claim, type Client } from '../database/client-credential';
+import { Failure } from '../domain/failures';
 import { isId } from '../domain/ids';
 import type { AccessTokens } from './access-token';
 import { failureOf, sendFailureHeaders } from './answer';
 import { readBytes } from './body';
+import { countedAddress } from './client-address';
 import type { ApiDeps } from './deps';
+import type { FailedAuthentication } from './failed-authentication';
 import { FAILURE_STATUS } from './failure-status';
+import { gathered } from './gathered';
 import { parseJson } from './json';
 import { meter } from './rate-limit';
-import { requestIdOf } from './request-log';
+import { requestIdOf, type LoggedRequest, type TokenRequestNote } from './request-log';
+
+/** Most claims of one look-up; more wait for the next. */
+const CLAIMS_MAX = 200;
 
 /**
  * `POST /v1/oauth/token`: OAuth 2.0 client credentials (RFC 6749 §4.4), with the client in the form, in a
  * JSON body or in HTTP Basic. The one endpoint outside the envelope: its errors are those of §5.2.
+ *
+ * The secret is looked at before anything is counted, and the buckets of right and wrong ones are apart: no number of
+ * wrong secrets, from wherever they come, keeps the owner of the right one out. What that costs is bounded in another
+ * way: one look-up at a time serves all requests that wait for one, and secrets are hashed once, with SHA-256.
  */
-export function tokenEndpoint(deps: ApiDeps, tokens: AccessTokens): RequestHandler {
+export function tokenEndpoint(
+  deps: ApiDeps,
+  tokens: AccessTokens,
+  failures: FailedAuthentication,
+): RequestHandler {
+  const lookUp = gathered(CLAIMS_MAX, (claims: Claim[]) => authenticateClients(deps.db, claims));
+
+  /** @throws OAuthError for what RFC 6749 refuses, Failure for a body that cannot be read, or one failure too many */
+  async function provenClient(req: Request, res: Response): Promise<Client> {
+    const claim = await readTokenRequest(req, res).catch((error: unknown) => {
+      if (isFaultOfCaller(error)) failures.count(req, res);
+      throw error;
+    });
+    // What is no id may be anything, a secret in the wrong field too: it is neither logged nor looked up.
+    const clientId = isId('client', claim.clientId) ? claim.clientId : undefined;
+    if (clientId !== undefined) note(req, { clientId });
+    const isPossible = clientId !== undefined && isClientSecret(claim.clientSecret);
+    const client = isPossible ? await lookUp(claim) : undefined;
+    if (client) return client;
+    failures.count(req, res);
+    // Ids that cannot exist are one unknown client, with one bucket: made-up ones must not fill the table.
+    await meter(deps, res, 'tokenGuess', `${clientId ?? 'malformed'}:${addressKey(deps, req)}`);
+    throw new OAuthError('invalid_client', 'Client id and secret do not belong together');
+  }
+
   return async (req, res) => {
     // RFC 6749 §5.1 asks for both, the second for caches of its time.
     res.set({ 'Cache-Control': 'no-store', Pragma: 'no-cache' });
     try {
+      const client = await provenClient(req, res);
       await meter(deps, res, 'tokenAddress', addressKey(deps, req));
-      const request = await readTokenRequest(req, res);
-      // Ids that cannot exist are one unknown client, with one bucket: made-up ones must not fill the table.
-      const clientId = isId('client', request.clientId) ? request.clientId : 'malformed';
-      await meter(deps, res, 'token', clientId);
-      const client = await authenticateClient(deps.db, clientId, request.clientSecret);
-      if (client === undefined) {
-        throw new OAuthError('invalid_client', 'Client id and secret do not belong together');
-      }
+      await meter(deps, res, 'token', client.clientId);
       const { token, expiresInS } = await tokens.issue(client.entityId, client.role);
+      note(req, { outcome: 'issued' });
       res.json({ access_token: token, token_type: 'Bearer', expires_in: expiresInS });
     } catch (error) {
       sendOAuthError(req, res, error);
     }
   };
+}
+
+/** For the request's log line. */
+function note(req: Request & LoggedRequest, more: TokenRequestNote): void {
+  req.tokenRequest = { ...req.tokenRequest, ...more };
+}
+
+function isFaultOfCaller(error: unknown): boolean {
+  return error instanceof OAuthError || (error instanceof Failure && error.code !== 'unavailable');
 }
 
 /** The part of RFC 6749 §5.2 that the client credentials grant needs. */
@@ -52,16 +89,11 @@ class OAuthError extends Error {
   }
 }
 
-interface TokenRequest {
-  clientId: string;
-  clientSecret: string;
-}
-
 /** A token request is a few hundred bytes. */
 const BODY_LIMIT_BYTES = 16 * 1024;
 
 /** @throws OAuthError for what RFC 6749 refuses, Failure for a body that cannot be read */
-async function readTokenRequest(req: Request, res: Response): Promise<TokenRequest> {
+async function readTokenRequest(req: Request, res: Response): Promise<Claim> {
   const given = await readParameters(req, res);
   const basic = readBasic(req);
   const clientId = basic?.clientId ?? given.get('client_id');
@@ -143,30 +175,21 @@ function formDecoded(part: string): string {
   return decodeURIComponent(part.replaceAll('+', ' '));
 }
 
-/** The bucket of a client's address: the /64 for IPv6, of which one customer of a provider has all. */
+/** An address is personal: what is stored does not show it. */
 function addressKey({ ring }: ApiDeps, req: Request): string {
-  const bytes = ipaddr.process(clientAddress(req)).toByteArray().slice(0, 8);
-  // An address is personal: what is stored does not show it.
-  return ring.blindIndex('rate_limit.address', bytes.join('.')).toString('base64url');
-}
-
-/**
- * Who connects, or whom a trusted proxy names in `X-Forwarded-For`: what a client writes there itself stands left of
- * what the proxy adds, and is not looked at. A proxy that names no address is the client.
- */
-function clientAddress(req: Request): string {
-  const { ip = '', socket } = req;
-  return ipaddr.isValid(ip) ? ip : (socket.remoteAddress ?? '0.0.0.0');
+  return ring.blindIndex('rate_limit.address', countedAddress(req)).toString('base64url');
 }
 
 function sendOAuthError(req: Request, res: Response, error: unknown): void {
   if (error instanceof OAuthError) {
+    note(req, { outcome: error.code });
     const unknownClient = error.code === 'invalid_client';
     if (unknownClient) res.set('WWW-Authenticate', 'Basic realm="assent", charset="UTF-8"');
     res.status(unknownClient ? 401 : 400).json({ error: error.code, error_description: error.message });
     return;
   }
   const failure = failureOf(error);
+  note(req, { outcome: failure?.code ?? 'server_error' });
   if (failure === undefined || failure.code === 'unavailable')
     req.log.error({ err: error }, 'no token issued');
   if (failure === undefined) {

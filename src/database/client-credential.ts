@@ -1,7 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Role } from '../domain/entity';
 import { recordAct, type Actor } from './audit';
-import { row, type Executor, type Transaction } from './connection';
+import { row, rows, type Executor, type Transaction } from './connection';
 
 /**
  * The client id and secret by which an entity gets its access tokens.
@@ -23,6 +23,11 @@ export function newClientSecret(): string {
   return `sec_${randomBytes(32).toString('base64url')}`;
 }
 
+/** Whether the text has the form of a secret: what has not can be refused without looking anything up. */
+export function isClientSecret(text: string): boolean {
+  return /^sec_[\w-]{43}$/.test(text);
+}
+
 export async function insertClient(
   trx: Executor,
   client: { clientId: string; entityId: string; clientSecret: string },
@@ -38,16 +43,20 @@ export async function insertClient(
   );
 }
 
+/** What somebody sends who says that it is a client. */
+export interface Claim {
+  clientId: string;
+  clientSecret: string;
+}
+
 /**
- * The active entity whose client id and secret these are, or undefined. An unknown client takes the same
- * query, hash and comparisons as a wrong secret, so the time says nothing either.
+ * The active entity of each claim whose client id and secret belong together, undefined for any other; one statement,
+ * whatever their number. An unknown client takes the same query, hash and comparisons as a wrong secret, so the time
+ * says nothing either.
  */
-export async function authenticateClient(
-  db: Executor,
-  clientId: string,
-  clientSecret: string,
-): Promise<Client | undefined> {
-  const found = await row<{
+export async function authenticateClients(db: Executor, claims: Claim[]): Promise<(Client | undefined)[]> {
+  const found = await rows<{
+    clientId: string;
     entityId: string;
     role: Role;
     active: boolean;
@@ -55,17 +64,22 @@ export async function authenticateClient(
     previousHash: Buffer | null;
   }>(
     db,
-    `SELECT e.id AS "entityId", e.type AS role, e.status = 'active' AS active, c.secret_hash AS hash,
+    `SELECT c.client_id AS "clientId", e.id AS "entityId", e.type AS role, e.status = 'active' AS active,
+            c.secret_hash AS hash,
             CASE WHEN c.previous_secret_until > clock_timestamp() THEN c.previous_secret_hash END AS "previousHash"
-     FROM client_credentials c JOIN entities e ON e.id = c.entity_id WHERE c.client_id = :clientId`,
-    { clientId },
+     FROM client_credentials c JOIN entities e ON e.id = c.entity_id WHERE c.client_id = ANY(:clientIds)`,
+    { clientIds: [...new Set(claims.map(({ clientId }) => clientId))] },
   );
-  const given = hashOf(clientId, clientSecret);
-  const nothing = Buffer.alloc(given.length);
-  const current = timingSafeEqual(given, found?.hash ?? nothing);
-  const previous = timingSafeEqual(given, found?.previousHash ?? nothing);
-  if (!found?.active || !(current || previous)) return undefined;
-  return { clientId, entityId: found.entityId, role: found.role };
+  const byId = new Map(found.map((client) => [client.clientId, client]));
+  return claims.map(({ clientId, clientSecret }) => {
+    const client = byId.get(clientId);
+    const given = hashOf(clientId, clientSecret);
+    const nothing = Buffer.alloc(given.length);
+    const current = timingSafeEqual(given, client?.hash ?? nothing);
+    const previous = timingSafeEqual(given, client?.previousHash ?? nothing);
+    if (!client?.active || !(current || previous)) return undefined;
+    return { clientId, entityId: client.entityId, role: client.role };
+  });
 }
 
 /** Puts a new secret in force; the one before stays good for 24 h. Undefined for an unknown entity. */

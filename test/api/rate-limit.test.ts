@@ -1,4 +1,6 @@
-import { rows } from '../../src/database/connection';
+import { newClientSecret } from '../../src/database/client-credential';
+import { rows, type Database } from '../../src/database/connection';
+import { newId } from '../../src/database/ids';
 import { enter, send, serveApi, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 
@@ -13,18 +15,34 @@ const ENDPOINT = '/v1/webhooks/endpoint';
 const get = (api: ServedApi, token: string) =>
   send(api.url, 'GET', ENDPOINT, undefined, { authorization: `Bearer ${token}` });
 
-/** How many buckets token requests that claim these addresses are paid from. */
+/** From how many buckets, by address, a client pays that claims these addresses for its token requests. */
 async function bucketsOf(trustedProxies: string, claimed: string[]): Promise<number> {
+  const api = await serveApi(test.db, { settings: { TRUSTED_PROXIES: trustedProxies } });
+  const client = await enter(api, 'bank');
   const taken = () => rows(test.db, `DELETE FROM rate_limits WHERE key LIKE 'tokenAddress:%' RETURNING key`);
   await taken();
-  const api = await serveApi(test.db, { settings: { TRUSTED_PROXIES: trustedProxies } });
-  const ask = (address: string) =>
-    fetch(`${api.url}/v1/oauth/token`, { method: 'POST', headers: { 'x-forwarded-for': address } });
-  const answers = await Promise.all(claimed.map(ask));
+  const answers = await Promise.all(
+    claimed.map((address) => ask(api, client, { 'x-forwarded-for': address })),
+  );
   await api.close();
-  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([400]));
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
   return (await taken()).length;
 }
+
+const ask = (
+  api: ServedApi,
+  { clientId, clientSecret }: { clientId: string; clientSecret: string },
+  headers: Record<string, string> = {},
+) =>
+  fetch(`${api.url}/v1/oauth/token`, {
+    method: 'POST',
+    headers,
+    body: new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: clientId,
+      client_secret: clientSecret,
+    }),
+  });
 
 describe('the rate limits', () => {
   it('hold exactly over two processes, for each caller apart', async () => {
@@ -70,21 +88,88 @@ describe('the rate limits', () => {
   it('bound the guesses at a client’s secret, and leave other clients alone', async () => {
     const api = await serveApi(test.db);
     const [bank, merchant] = [await enter(api, 'bank'), await enter(api, 'merchant')];
-    const guess = (clientId: string) =>
-      fetch(`${api.url}/v1/oauth/token`, {
-        method: 'POST',
-        body: new URLSearchParams({
-          grant_type: 'client_credentials',
-          client_id: clientId,
-          client_secret: 'sec_guess',
-        }),
-      });
-    const answers = await Promise.all(Array.from({ length: 30 }, () => guess(bank.clientId)));
+    for (const clientSecret of ['sec_guess', newClientSecret()]) {
+      const answers = await Promise.all(
+        Array.from({ length: 30 }, () => ask(api, { clientId: bank.clientId, clientSecret })),
+      );
+      const refused = answers.find(({ status }) => status === 429);
+      expect(answers.filter(({ status }) => status === 401).length).toBeLessThan(15);
+      expect(refused?.headers.get('ratelimit-policy')).toBe('"tokenGuess";q=10;w=10');
+      expect(refused?.headers.get('retry-after')).toBe('1');
+      expect(await refused?.json()).toMatchObject({ error: 'temporarily_unavailable' });
+    }
+    expect((await ask(api, { ...merchant, clientSecret: newClientSecret() })).status).toBe(401);
+    await api.close();
+  });
+
+  it('bound the guesses from one address, whatever clients they are for, and bodies that say nothing', async () => {
+    const api = await serveApi(test.db, { settings: { RATE_LIMIT_FAILED_AUTH: '1/5' } });
+    const guess = () => ask(api, { clientId: newId('client'), clientSecret: newClientSecret() });
+    const statuses = [];
+    for (let i = 0; i < 30; i++) statuses.push((await guess()).status);
+    expect(statuses.slice(0, 5)).toEqual([401, 401, 401, 401, 401]);
+    expect(statuses).toContain(429);
+    const empty = await Promise.all(
+      Array.from({ length: 30 }, () => fetch(`${api.url}/v1/oauth/token`, { method: 'POST' })),
+    );
+    expect(empty.map(({ status }) => status)).toContain(429);
+    await api.close();
+  });
+
+  it('never keep the owner of a right secret out, whoever guesses, and from the same address too', async () => {
+    const api = await serveApi(test.db);
+    const [bank, merchant] = [await enter(api, 'bank'), await enter(api, 'merchant')];
+    const guesses = await Promise.all(
+      Array.from({ length: 150 }, () => ask(api, { ...bank, clientSecret: newClientSecret() })),
+    );
+    expect(guesses.at(-1)?.status).toBe(429);
+    expect((await ask(api, bank)).status).toBe(200);
+    expect((await ask(api, merchant)).status).toBe(200);
+    await api.close();
+  });
+
+  it('bound how many tokens a client fetches, and that is all that its owner pays for', async () => {
+    const api = await serveApi(test.db);
+    const bank = await enter(api, 'bank');
+    const answers = await Promise.all(Array.from({ length: 30 }, () => ask(api, bank)));
     const refused = answers.find(({ status }) => status === 429);
-    expect(answers.filter(({ status }) => status === 401).length).toBeLessThan(15);
+    expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(9);
+    expect(answers.filter(({ status }) => status === 200).length).toBeLessThan(15);
+    expect(refused?.headers.get('ratelimit-policy')).toBe('"token";q=10;w=10');
     expect(refused?.headers.get('retry-after')).toBe('1');
-    expect(await refused?.json()).toMatchObject({ error: 'temporarily_unavailable' });
-    expect((await guess(merchant.clientId)).status).toBe(401);
+    await api.close();
+  });
+
+  it('look up one secret at a time, and all that wait for it together', async () => {
+    let running = 0;
+    let atOnce = 0;
+    let lookUps = 0;
+    const db: Database = {
+      ...test.db,
+      async query(text, ...more) {
+        const isLookUp = text.includes('FROM client_credentials');
+        if (isLookUp) {
+          lookUps += 1;
+          atOnce = Math.max(atOnce, (running += 1));
+        }
+        try {
+          return await test.db.query(text, ...more);
+        } finally {
+          if (isLookUp) running -= 1;
+        }
+      },
+    };
+    const api = await serveApi(db, { settings: { RATE_LIMIT_FAILED_AUTH: '1/1' } });
+    const guess = () => ask(api, { clientId: newId('client'), clientSecret: newClientSecret() });
+    const answers = await Promise.all(Array.from({ length: 200 }, guess));
+    expect(answers.filter(({ status }) => status === 429).length).toBeGreaterThan(150);
+    expect(atOnce).toBe(1);
+    expect(lookUps).toBeLessThan(200);
+    // What has not the form of an id and a secret is not looked up at all.
+    lookUps = 0;
+    await ask(api, { clientId: newId('client'), clientSecret: 'guess' });
+    await ask(api, { clientId: 'guess', clientSecret: newClientSecret() });
+    expect(lookUps).toBe(0);
     await api.close();
   });
 

@@ -1,3 +1,5 @@
+import { EventEmitter, once } from 'node:events';
+import { pino } from 'pino';
 import { enter, serveApi, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 
@@ -22,9 +24,73 @@ describe('the log', () => {
         route: '/v1/webhooks/endpoint',
         callerId: merchant.entityId,
         status: 200,
+        address: '127.0.0.1',
         responseTime: expect.any(Number) as number,
       }),
     ]);
+  });
+
+  it('names the address that a trusted proxy names, and never one that the client wrote itself', async () => {
+    const behind = await serveApi(test.db, { settings: { TRUSTED_PROXIES: '127.0.0.1' } });
+    const forwarded = { 'x-forwarded-for': '198.51.100.7, ::ffff:192.0.2.1' };
+    await fetch(`${behind.url}/v1/events`, { headers: forwarded });
+    await fetch(`${api.url}/v1/events`, { headers: { ...forwarded, 'x-request-id': 'direct' } });
+    expect(behind.log.at(-1)).toMatchObject({ address: '192.0.2.1', status: 401 });
+    expect(api.log.find(({ requestId }) => requestId === 'direct')).toMatchObject({ address: '127.0.0.1' });
+    await behind.close();
+  });
+
+  it('names the address also of a caller that leaves before its answer', async () => {
+    const seen = new EventEmitter();
+    const [asked, logged] = [once(seen, 'asked'), once(seen, 'logged')];
+    const held = await serveApi(test.db, {
+      readiness() {
+        seen.emit('asked');
+        return new Promise(() => undefined);
+      },
+      log: pino({}, { write: (line: string) => void seen.emit('logged', JSON.parse(line)) }),
+    });
+    const gone = new AbortController();
+    const failed = fetch(`${held.url}/readyz`, { signal: gone.signal }).catch((error: unknown) => error);
+    await asked;
+    gone.abort();
+    expect(await failed).toMatchObject({ name: 'AbortError' });
+    const [line] = (await logged) as [object];
+    expect(line).toMatchObject({ address: '127.0.0.1', route: '/readyz' });
+    expect(line).not.toHaveProperty('status');
+    await held.close();
+  });
+
+  it('says of each token request which client asked, from where, and what became of it', async () => {
+    const merchant = await enter(api, 'merchant');
+    const ask = async (requestId: string, body: Record<string, string>) => {
+      await fetch(`${api.url}/v1/oauth/token`, {
+        method: 'POST',
+        headers: { 'x-request-id': requestId },
+        body: new URLSearchParams({ grant_type: 'client_credentials', ...body }),
+      });
+      return api.log.find((line) => line['requestId'] === requestId);
+    };
+    const { clientId, clientSecret } = merchant;
+    const line = { route: '/v1/oauth/token', address: '127.0.0.1' };
+    expect(await ask('right', { client_id: clientId, client_secret: clientSecret })).toMatchObject({
+      ...line,
+      clientId,
+      outcome: 'issued',
+      status: 200,
+    });
+    expect(await ask('wrong', { client_id: clientId, client_secret: 'sec_guess' })).toMatchObject({
+      ...line,
+      clientId,
+      outcome: 'invalid_client',
+      status: 401,
+    });
+    // Whatever is no client id may be a secret in the wrong field.
+    const mixedUp = await ask('mixed-up', { client_id: clientSecret, client_secret: clientId });
+    expect(mixedUp).toMatchObject({ ...line, outcome: 'invalid_client' });
+    expect(mixedUp).not.toHaveProperty('clientId');
+    expect(await ask('scope', { scope: 'all' })).toMatchObject({ ...line, outcome: 'invalid_scope' });
+    expect(JSON.stringify(api.log)).not.toContain(clientSecret);
   });
 
   it('never holds what is personal or secret, wherever a request carries it', async () => {
