@@ -61,6 +61,7 @@ const settings = z.object({
   RECURRING_RETRY_DAYS: numbers('1,3,5', 365, 'days'),
   CATCH_UP_PER_DAY: wholeNumber(1, 1000, 'due dates').default(3),
   ARREARS_DAYS: wholeNumber(1, 3650, 'days').default(35),
+  RECONCILE_AFTER_S: seconds(300),
   CLOCK_WAIT_S: decimal(600, 'seconds', 0).default(5),
 
   WEBHOOK_RETRY_S: numbers('5,30,120,600,1800,3600,10800,21600,43200,86400,86400', 604_800, 'seconds'),

@@ -2,6 +2,7 @@ import type { Registry } from 'prom-client';
 import type { Executor } from './database/connection';
 import { outboxBacklog } from './database/outbox';
 import { dueBacklog } from './database/recurring-due';
+import { overdueBacklog } from './database/reconcile';
 import { listWorkers } from './database/worker-heartbeat';
 import { gauge, inTime } from './metrics';
 
@@ -13,6 +14,7 @@ export function measureService(registry: Registry, db: Executor): void {
   measureWorkers(registry, db);
   measureOutbox(registry, db);
   measureDueSchedules(registry, db);
+  measureOverdue(registry, db);
 }
 
 function measureWorkers(registry: Registry, db: Executor): void {
@@ -62,5 +64,27 @@ function measureDueSchedules(registry: Registry, db: Executor): void {
     name: 'assent_schedules_oldest_due_age_seconds',
     help: 'For how long the first of these has had it, 0 where there is none.',
     read: async () => (await backlog())?.oldestAgeS,
+  });
+}
+
+/** What ends by itself does so within a second of its moment, and schedules within minutes where no worker looks at them. */
+const OVERDUE_AFTER_S = 30;
+
+/** What is past its moment, and nobody has closed. */
+function measureOverdue(registry: Registry, db: Executor): void {
+  const backlog = inTime(() => overdueBacklog(db, OVERDUE_AFTER_S));
+  gauge(registry, {
+    name: 'assent_overdue',
+    help: `Work that is past its moment by more than ${OVERDUE_AFTER_S} s and still open, counted up to 10000.`,
+    label: 'kind',
+    readEach: async () =>
+      Object.fromEntries(((await backlog()) ?? []).map(({ kind, count }) => [kind, count])),
+  });
+  gauge(registry, {
+    name: 'assent_overdue_oldest_age_seconds',
+    help: 'For how long the first of these has been past its moment, 0 where there is none.',
+    label: 'kind',
+    readEach: async () =>
+      Object.fromEntries(((await backlog()) ?? []).map(({ kind, oldestAgeS }) => [kind, oldestAgeS])),
   });
 }

@@ -29,7 +29,7 @@ export async function readClock(db: Executor, ownerId: string): Promise<Clock> {
 export async function beginAdvance(db: Executor, ownerId: string, target: Date): Promise<boolean> {
   const begun = await row(
     db,
-    `UPDATE entities SET clock_target = :target WHERE id = :ownerId AND clock_target IS NULL RETURNING id`,
+    `UPDATE entities SET clock_target = :target, clock_moved_at = clock_timestamp() WHERE id = :ownerId AND clock_target IS NULL RETURNING id`,
     { ownerId, target },
   );
   return begun !== undefined;
@@ -39,7 +39,8 @@ export async function beginAdvance(db: Executor, ownerId: string, target: Date):
 export async function jump(db: Executor, ownerId: string, target: Date): Promise<boolean> {
   const jumped = await row(
     db,
-    `UPDATE entities SET clock_offset = greatest(clock_offset, :target - clock_timestamp())
+    `UPDATE entities SET clock_offset = greatest(clock_offset, :target - clock_timestamp()),
+       clock_moved_at = clock_timestamp()
      WHERE id = :ownerId AND clock_target IS NULL RETURNING id`,
     { ownerId, target },
   );
@@ -50,14 +51,19 @@ export async function jump(db: Executor, ownerId: string, target: Date): Promise
 export async function moveTo(db: Executor, ownerId: string, moment: Date): Promise<void> {
   await rows(
     db,
-    `UPDATE entities SET clock_offset = greatest(clock_offset, :moment - clock_timestamp())
+    `UPDATE entities SET clock_offset = greatest(clock_offset, :moment - clock_timestamp()),
+       clock_moved_at = clock_timestamp()
      WHERE id = :ownerId AND clock_target IS NOT NULL`,
     { ownerId, moment },
   );
 }
 
 export async function endAdvance(db: Executor, ownerId: string): Promise<void> {
-  await rows(db, `UPDATE entities SET clock_target = NULL WHERE id = :ownerId`, { ownerId });
+  await rows(
+    db,
+    `UPDATE entities SET clock_target = NULL, clock_moved_at = clock_timestamp() WHERE id = :ownerId`,
+    { ownerId },
+  );
 }
 
 /**

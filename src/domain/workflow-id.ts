@@ -12,3 +12,33 @@ export const workflowId = {
   sandboxClock: (ownerId: string, advanceId: string) => `sandbox-clock/${ownerId}/${advanceId}`,
   customerBatch: (batchId: string) => `customer-batch/${batchId}`,
 } as const;
+
+/** What a workflow runs as: the name of its type, and its arguments. */
+export interface WorkflowRun {
+  type: string;
+  args: unknown[];
+}
+
+const RUNS = new Map<string, (id: string) => WorkflowRun>([
+  ['intent', (id) => ({ type: 'intent', args: [id] })],
+  ['billing-request', (id) => ({ type: 'billingRequest', args: [[id]] })],
+  // It finds its open charges by its own id.
+  ['billing-batch', () => ({ type: 'billingRequest', args: [[]] })],
+  ['recurring', (id) => ({ type: 'recurring', args: [id] })],
+  ['refund', (id) => ({ type: 'refund', args: [id] })],
+  ['webhook-delivery', (id) => ({ type: 'webhookDelivery', args: [id] })],
+  ['sandbox-clock', (id) => ({ type: 'sandboxClock', args: [id] })],
+  ['customer-batch', (id) => ({ type: 'customerMigration', args: [id] })],
+]);
+
+/**
+ * The run that takes up, by what the database says, whatever the workflow of this id was at.
+ *
+ * @throws Error where no workflow of ours has such an id
+ */
+export function runOf(id: string): WorkflowRun {
+  const [kind = '', first = ''] = id.split('/');
+  const run = RUNS.get(kind)?.(first);
+  if (!run) throw new Error(`${id} is no workflow of ours`);
+  return run;
+}

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
-import { Connection, isGrpcServiceError } from '@temporalio/client';
+import { Client, Connection, isGrpcServiceError } from '@temporalio/client';
 import { connectionOptions, type TemporalSettings } from '../temporal/connection';
+import { ensureReconcileSchedule } from '../temporal/reconcile';
 import { registerSearchAttributes } from '../temporal/search-attributes';
 import type { EnginePorts } from './ports';
 import { StartError } from './start-error';
@@ -33,7 +34,7 @@ export function temporalServer(
 }
 
 /**
- * Makes the search attributes known to the namespace.
+ * Makes the search attributes known to the namespace, and has it run `reconcile` every minute.
  *
  * @param withinMs longest that the server may take for it
  * @throws whatever the connection or the server failed with
@@ -49,6 +50,7 @@ export async function prepareNamespace(settings: TemporalSettings, withinMs: num
     await connection.withDeadline(deadline, async () => {
       await connection.workflowService.describeNamespace({ namespace });
       await registerSearchAttributes(connection, namespace);
+      await ensureReconcileSchedule(new Client({ connection, namespace }));
     });
   } finally {
     await connection.close();

@@ -1,6 +1,7 @@
 import { isGrpcServiceError, type Client } from '@temporalio/client';
 import type { Database } from '../database/connection';
 import { databaseProblems } from '../database/readiness';
+import { restartProblems } from '../database/temporal-state';
 import { workerProblems } from '../database/worker-heartbeat';
 import type { Problem } from '../domain/failures';
 
@@ -37,11 +38,12 @@ async function temporalProblems(client: Client): Promise<Problem[]> {
  * known while Postgres is away, which `databaseProblems` tells.
  */
 export async function workflowProblems(db: Database, client: Client): Promise<Problem[]> {
-  const [temporal, worker] = await Promise.all([
+  const [temporal, restart, worker] = await Promise.all([
     temporalProblems(client),
+    restartProblems(db).catch(() => []),
     workerProblems(db).catch(() => []),
   ]);
-  return temporal.length > 0 ? temporal : worker;
+  return temporal.length > 0 ? temporal : [...restart, ...worker];
 }
 
 /** All that keeps the service from its work. */

@@ -14,6 +14,7 @@ import {
   type OutboxRow,
   type OutboxStart,
 } from '../database/outbox';
+import { runOf } from '../domain/workflow-id';
 import {
   RECURRING_TASK_QUEUE,
   TASK_QUEUE,
@@ -213,21 +214,17 @@ function startOptions(workflowId: string, options: OutboxStart) {
  * documentation, "Start Delay"). It starts none before its time, for no wake is carried before its workflow's start. Where
  * Temporal has lost a workflow, the new run finds in the rows what is open.
  */
-const MAY_WAIT: Partial<Record<string, (id: string) => { type: string; args: unknown[] }>> = {
-  intent: (id) => ({ type: WORKFLOW_TYPE.intent, args: [id] }),
-  'billing-request': (id) => ({ type: WORKFLOW_TYPE.billingRequest, args: [[id]] }),
-  'billing-batch': () => ({ type: WORKFLOW_TYPE.billingRequest, args: [[]] }),
-};
+const MAY_WAIT: ReadonlySet<string> = new Set(['intent', 'billing-request', 'billing-batch']);
 
 async function wake(client: Client, workflowId: string): Promise<void> {
-  const [kind = '', id = ''] = workflowId.split('/');
-  const mayWait = MAY_WAIT[kind]?.(id);
+  const [kind = ''] = workflowId.split('/');
   try {
-    if (mayWait) {
-      await client.workflow.signalWithStart(mayWait.type, {
+    if (MAY_WAIT.has(kind)) {
+      const { type, args } = runOf(workflowId);
+      await client.workflow.signalWithStart(type, {
         workflowId,
         taskQueue: TASK_QUEUE,
-        args: mayWait.args,
+        args,
         signal: WAKE_SIGNAL,
         workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
       });

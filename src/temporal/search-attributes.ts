@@ -11,7 +11,10 @@ const TYPE = {
  * Registers what operators filter by. It must come before the first worker: an upsert of an attribute that the
  * namespace does not know fails workflow tasks for ever. Running it again changes nothing.
  */
-export async function registerSearchAttributes(connection: Connection, namespace: string): Promise<void> {
+export async function registerSearchAttributes(
+  connection: Pick<Connection, 'operatorService'>,
+  namespace: string,
+): Promise<void> {
   const missing = await missingAttributes(connection, namespace);
   if (missing.length === 0) return;
   try {
@@ -32,7 +35,7 @@ export function registration(attributes: Attribute[], namespace: string) {
   };
 }
 
-async function missingAttributes(connection: Connection, namespace: string) {
+async function missingAttributes(connection: Pick<Connection, 'operatorService'>, namespace: string) {
   const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
   return Object.values(SEARCH_ATTRIBUTE).filter(({ name }) => !Object.hasOwn(customAttributes ?? {}, name));
 }

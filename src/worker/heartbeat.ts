@@ -20,28 +20,36 @@ export interface HeartbeatTimer {
 
 const BEAT_EVERY_MS = 3_000;
 
+/** @param attend called for a namespace that this process has not seen before, until it succeeds */
 export function startHeartbeat(
   db: Database,
   client: Client,
   workers: Pick<Worker, 'getStatus'>[],
   log: Pick<Logger, 'warn'>,
+  attend: (namespaceId: string) => Promise<void>,
 ): HeartbeatTimer {
   const workerId = `${process.pid}@${hostname()}-${randomBytes(3).toString('hex')}`;
   const stopped = new AbortController();
 
+  let attended: string | undefined;
+
   async function beat(): Promise<void> {
-    const reachesTemporal = await namespaceId(client).then(
-      () => true,
-      () => false,
-    );
+    const namespace = await namespaceId(client).catch(() => undefined);
     const inHand = workers.map((worker) => worker.getStatus());
     await writeHeartbeat(db, {
       workerId,
       version: VERSION,
-      reachesTemporal,
+      reachesTemporal: namespace !== undefined,
       workflowTasks: sum(inHand.map((one) => one.numInFlightWorkflowActivations)),
       activities: sum(inHand.map((one) => one.numInFlightActivities)),
     });
+    if (namespace === undefined || namespace === attended) return;
+    try {
+      await attend(namespace);
+      attended = namespace;
+    } catch (error) {
+      log.warn({ err: error }, 'the Temporal namespace cannot be prepared yet');
+    }
   }
 
   async function run(): Promise<void> {

@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { createBillingRequestActivities } from '../activities/billing-request';
 import { createCustomerMigrationActivities } from '../activities/customer-migration';
 import { createIntentActivities } from '../activities/intent';
+import { createReconcileActivities } from '../activities/reconcile';
 import { createRecurringActivities } from '../activities/recurring';
 import { createRefundActivities } from '../activities/refund';
 import { createSandboxClockActivities } from '../activities/sandbox-clock';
@@ -26,7 +27,8 @@ import { BILLING, BULK, looksAtOnce, SCHEDULES, WEBHOOKS } from './capacity';
 import { createDueWatch } from './due-watch';
 import { effectFailures } from './effect-failure';
 import { startHeartbeat } from './heartbeat';
-import { measureWebhooks } from './metrics';
+import { measureReconcile, measureWebhooks } from './metrics';
+import { attendNamespace } from './namespace';
 import { runTogether, stopAll } from './run';
 import { installRuntime } from './runtime';
 
@@ -79,6 +81,7 @@ async function main(): Promise<void> {
     ...createRecurringActivities(db, keyring, rules, tell),
     ...createRefundActivities(db, keyring, config.NETWORK_TIMEZONE, tell),
     ...createSandboxClockActivities(db, relay, config.CLOCK_WAIT_S),
+    ...createReconcileActivities(db, client, config.RECONCILE_AFTER_S, log, measureReconcile(registry)),
     ...webhooks,
   };
 
@@ -108,7 +111,9 @@ async function main(): Promise<void> {
   stopOnSignals(workers, log);
   relay.watch();
   dueWatch.start();
-  const heartbeat = startHeartbeat(db, client, workers, log);
+  const heartbeat = startHeartbeat(db, client, workers, log, (id) =>
+    attendNamespace(db, client, connection, id, log),
+  );
   log.info({ pid: process.pid }, 'worker is ready');
   try {
     await runTogether(workers);

@@ -1,4 +1,5 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
+import type { CountReconciled } from '../activities/reconcile';
 import type { MeasuredAttempt } from '../activities/webhook';
 
 /** A first attempt ends within 2 s, any other within `WEBHOOK_TIMEOUT_S`, of which the default is 10. */
@@ -31,5 +32,19 @@ export function measureWebhooks(registry: Registry): (attempt: MeasuredAttempt) 
     attempts.inc({ type, attempt, outcome });
     durations.observe({ attempt }, durationMs / 1000);
     if (status === 'failed') givenUp.inc({ type });
+  };
+}
+
+/** @returns counts what `reconcile` found, and what of it is started again */
+export function measureReconcile(registry: Registry): CountReconciled {
+  const counter = new Counter({
+    name: 'assent_reconciled_total',
+    help: 'Open work that was overdue or without its workflow: "found", and "mended" by starting its workflow again.',
+    labelNames: ['kind', 'outcome'],
+    registers: [registry],
+  });
+  return (kind, found, restarted) => {
+    counter.inc({ kind, outcome: 'found' }, found);
+    counter.inc({ kind, outcome: 'mended' }, restarted);
   };
 }

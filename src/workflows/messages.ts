@@ -21,6 +21,7 @@ export const WORKFLOW_TYPE = {
   webhookDelivery: 'webhookDelivery',
   sandboxClock: 'sandboxClock',
   customerMigration: 'customerMigration',
+  reconcile: 'reconcile',
 } as const;
 
 export { workflowId } from '../domain/workflow-id';

@@ -1,0 +1,147 @@
+import { Context } from '@temporalio/activity';
+import type { Client } from '@temporalio/client';
+import type { Logger } from 'pino';
+import type { Database } from '../database/connection';
+import { outboxBacklog } from '../database/outbox';
+import {
+  openWork,
+  overdueWork,
+  restartWork,
+  stillOpen,
+  WORK_KINDS,
+  type Work,
+  type WorkKind,
+} from '../database/reconcile';
+import { endRestart, moveCursor, readTemporalState, type TemporalState } from '../database/temporal-state';
+import { groupBy } from '../domain/group';
+import { withoutWorkflow } from '../temporal/reconcile';
+
+/**
+ * Finds rows that nobody waits for any more, and has their workflows started again through the outbox. A workflow that
+ * runs all the same is only woken, so doing it twice does nothing twice.
+ */
+export interface ReconcileActivities {
+  /** What is past its moment and still open. */
+  restartOverdue(): Promise<Reconciled>;
+  /**
+   * What is not due yet, but has no workflow: some at each run, all of it in turn. After Temporal has lost its data, all of it
+   * at once.
+   */
+  restartMissing(): Promise<Reconciled>;
+}
+
+export interface Reconciled {
+  lookedAt: number;
+  /** How many were found of each kind. */
+  found: Partial<Record<WorkKind, number>>;
+  /** How many of them are started now; the others' starts wait in the outbox already. */
+  restarted: number;
+}
+
+/** How many rows of a kind were found, and how many of their workflows are started again. */
+export type CountReconciled = (kind: WorkKind, found: number, restarted: number) => void;
+
+/** Overdue workflows of a kind that one run starts again. More are overdue when a service comes back, and go on by themselves. */
+const OVERDUE_MAX = 500;
+/** Workflows that Temporal is asked about in one run, one a minute: some milliseconds each, of the server's time too. */
+const LOOKED_AT_MAX = 200;
+const PAGE = 50;
+/** Starts that may wait in the outbox while all that is open is started again: a new charge waits behind them. */
+const OUTBOX_MAX = 200;
+const OUTBOX_POLL_MS = 200;
+/** Ids of one kind in a line of the log. */
+const LOGGED_MAX = 20;
+
+/** @param afterS how long a row may be overdue, or without its workflow */
+export function createReconcileActivities(
+  db: Database,
+  client: Client,
+  afterS: number,
+  log: Pick<Logger, 'warn'>,
+  count: CountReconciled,
+): ReconcileActivities {
+  async function restart(work: Work[], why: string): Promise<Pick<Reconciled, 'found' | 'restarted'>> {
+    const found: Reconciled['found'] = {};
+    let restarted = 0;
+    for (const [kind, ofKind] of groupBy(work, (one) => one.kind)) {
+      const started = await restartWork(db, ofKind);
+      const workflowIds = ofKind.slice(0, LOGGED_MAX).map(({ workflowId }) => workflowId);
+      log.warn({ kind, found: ofKind.length, restarted: started, workflowIds }, why);
+      count(kind, ofKind.length, started);
+      found[kind] = ofKind.length;
+      restarted += started;
+    }
+    return { found, restarted };
+  }
+
+  async function restartAll(since: Date, from: Cursor): Promise<Reconciled> {
+    const total: Reconciled = { lookedAt: 0, found: {}, restarted: 0 };
+    for (let at = from; at.kind !== undefined;) {
+      await roomInOutbox(db);
+      const page = await openWork(db, at.kind, at.after, PAGE);
+      const { found, restarted } = await restart(
+        page,
+        'Temporal has lost what was waited for: started again',
+      );
+      total.lookedAt += page.length;
+      total.found[at.kind] = (total.found[at.kind] ?? 0) + (found[at.kind] ?? 0);
+      total.restarted += restarted;
+      at = next(at.kind, page);
+      await moveCursor(db, at.kind ?? '', at.after);
+    }
+    await endRestart(db, since);
+    return total;
+  }
+
+  return {
+    async restartOverdue() {
+      const overdue = await overdueWork(db, afterS, OVERDUE_MAX);
+      return { lookedAt: overdue.length, ...(await restart(overdue, 'overdue work is started again')) };
+    },
+
+    async restartMissing() {
+      const state = await readTemporalState(db);
+      let at = cursorOf(state);
+      if (state?.restartingSince) return restartAll(state.restartingSince, at);
+      const missing: Work[] = [];
+      let lookedAt = 0;
+      while (at.kind !== undefined && lookedAt < LOOKED_AT_MAX) {
+        Context.current().heartbeat();
+        const page = await openWork(db, at.kind, at.after, PAGE);
+        // What was being started while we asked is no longer in the outbox now, and so is asked about once more.
+        const gone = await stillOpen(db, await withoutWorkflow(client, page, afterS));
+        missing.push(...(await withoutWorkflow(client, gone, afterS)));
+        lookedAt += page.length;
+        at = next(at.kind, page);
+      }
+      await moveCursor(db, at.kind ?? '', at.after);
+      return { lookedAt, ...(await restart(missing, 'open work without its workflow is started again')) };
+    },
+  };
+}
+
+/** Where to go on; past the last kind, there is none. */
+interface Cursor {
+  kind: WorkKind | undefined;
+  after: string;
+}
+
+function cursorOf(state: TemporalState | undefined): Cursor {
+  const kind = WORK_KINDS.find((one) => one === state?.cursorKind);
+  return kind === undefined ? { kind: WORK_KINDS[0], after: '' } : { kind, after: state?.cursorAfter ?? '' };
+}
+
+function next(kind: WorkKind, page: { key: string }[]): Cursor {
+  const last = page.at(-1);
+  if (last && page.length === PAGE) return { kind, after: last.key };
+  return { kind: WORK_KINDS[WORK_KINDS.indexOf(kind) + 1], after: '' };
+}
+
+async function roomInOutbox(db: Database): Promise<void> {
+  const activity = Context.current();
+  for (;;) {
+    activity.heartbeat();
+    if ((await outboxBacklog(db)).messages < OUTBOX_MAX) return;
+    await activity.sleep(OUTBOX_POLL_MS);
+  }
+}

@@ -1,0 +1,83 @@
+import {
+  ScheduleAlreadyRunning,
+  ScheduleOverlapPolicy,
+  WorkflowNotFoundError,
+  type Client,
+  type ScheduleOptions,
+  type ScheduleOptionsStartWorkflowAction,
+  type Workflow,
+} from '@temporalio/client';
+import type { OpenWork } from '../database/reconcile';
+import { TASK_QUEUE, WORKFLOW_TYPE } from '../workflows/messages';
+
+/** Temporal's side of `reconcile`: the schedule that runs it, and which of our workflows it has. */
+
+/** Its id, and the beginning of its runs' ids. */
+const RECONCILE = 'reconcile';
+/** Longest wait for one call. */
+const CALL_TIMEOUT_MS = 5_000;
+/** Workflows that are asked about at once. */
+const DESCRIBED_AT_ONCE = 10;
+
+const RUNS: Omit<ScheduleOptions<ScheduleOptionsStartWorkflowAction<Workflow>>, 'scheduleId'> = {
+  spec: { intervals: [{ every: '1m' }] },
+  action: {
+    type: 'startWorkflow',
+    workflowId: RECONCILE,
+    workflowType: WORKFLOW_TYPE.reconcile,
+    taskQueue: TASK_QUEUE,
+    staticSummary: 'Starts again what is overdue or has lost its workflow',
+    // One that no worker takes up must not keep all later ones from starting.
+    workflowRunTimeout: '2h',
+  },
+  policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1m' },
+};
+
+/** Makes the Temporal Schedule, or brings it up to date; whoever has paused it keeps it paused. */
+export async function ensureReconcileSchedule(
+  client: Pick<Client, 'schedule' | 'withDeadline'>,
+): Promise<void> {
+  await client.withDeadline(Date.now() + CALL_TIMEOUT_MS, async () => {
+    try {
+      await client.schedule.create({ scheduleId: RECONCILE, ...RUNS });
+    } catch (error) {
+      if (!(error instanceof ScheduleAlreadyRunning)) throw error;
+      await client.schedule.getHandle(RECONCILE).update(({ state }) => ({ ...RUNS, state }));
+    }
+  });
+}
+
+/** Runs it now, unless it runs already. */
+export async function triggerReconcile(client: Pick<Client, 'schedule' | 'withDeadline'>): Promise<void> {
+  await client.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
+    client.schedule.getHandle(RECONCILE).trigger(ScheduleOverlapPolicy.SKIP),
+  );
+}
+
+/** Of these, what has had no workflow for `afterS` seconds: there is none, or it has ended, though the row is open. */
+export async function withoutWorkflow(client: Client, work: OpenWork[], afterS: number): Promise<OpenWork[]> {
+  const missing: OpenWork[] = [];
+  for (let at = 0; at < work.length; at += DESCRIBED_AT_ONCE) {
+    const some = work.slice(at, at + DESCRIBED_AT_ONCE);
+    const gone = await Promise.all(some.map((one) => isGone(client, one, afterS)));
+    missing.push(...some.filter((_, i) => gone[i]));
+  }
+  return missing;
+}
+
+async function isGone(
+  client: Client,
+  { workflowId, since, now }: OpenWork,
+  afterS: number,
+): Promise<boolean> {
+  const goneFor = (from: Date) => now.getTime() - from.getTime() >= afterS * 1000;
+  try {
+    const { status, closeTime } = await client.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
+      client.workflow.getHandle(workflowId).describe(),
+    );
+    return status.name !== 'RUNNING' && goneFor(closeTime ?? since);
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return goneFor(since);
+    throw error;
+  }
+}

@@ -1,0 +1,38 @@
+import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
+import type { Reconciled, ReconcileActivities } from '../activities/reconcile';
+
+const options = {
+  // All that is open is started again after a loss, which may be a million rows. A dead worker is noticed by its heartbeat.
+  startToCloseTimeout: '1h',
+  heartbeatTimeout: '30s',
+  retry: { initialInterval: '1s', maximumInterval: '1m' },
+} as const;
+const { restartOverdue } = proxyActivities<ReconcileActivities>({
+  ...options,
+  summary: 'Start again what is past its moment and still open',
+});
+const { restartMissing } = proxyActivities<ReconcileActivities>({
+  ...options,
+  summary: 'Start again what is open and has no workflow',
+});
+
+/**
+ * Once a minute, by a Temporal Schedule: finds work that nobody waits for any more, because its workflow was
+ * terminated or Temporal has lost it, and has it started again.
+ *
+ * @returns what it found, in words, for who looks at it in the UI
+ */
+export async function reconcile(): Promise<string> {
+  const overdue = await restartOverdue();
+  const missing = await restartMissing();
+  const said =
+    `${inWords(overdue, 'overdue')}; ` +
+    `${inWords(missing, 'without a workflow')} of ${missing.lookedAt} that were looked at.`;
+  setCurrentDetails(said);
+  return said;
+}
+
+function inWords({ found, restarted }: Reconciled, what: string): string {
+  const kinds = Object.entries(found).map(([kind, count]) => `${count} ${kind}`);
+  return kinds.length === 0 ? `nothing ${what}` : `${kinds.join(', ')} ${what}, ${restarted} started again`;
+}

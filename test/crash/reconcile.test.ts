@@ -1,0 +1,147 @@
+import { randomUUID } from 'node:crypto';
+import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
+import { row, rows } from '../../src/database/connection';
+import { workflowId as idOf } from '../../src/domain/workflow-id';
+import { triggerReconcile } from '../../src/temporal/reconcile';
+import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
+import { eventually, startEngine, type TestEngine } from '../support/engine';
+import { metricsOnFreePorts, valueOf, type Metrics } from '../support/metrics';
+
+/** Workflows that somebody terminated by hand: what waited for them is found by its row, and goes on. */
+
+let engine: TestEngine;
+let metrics: Metrics;
+let connection: Connection;
+let client: Client;
+let cast: Cast;
+let bank: Bank;
+let merchant: Merchant;
+let customer: Customer;
+
+const WINDOW_S = 3;
+
+beforeAll(async () => {
+  metrics = await metricsOnFreePorts();
+  engine = await startEngine({
+    ...metrics.settings,
+    RECONCILE_AFTER_S: '1',
+    INTENT_WINDOW_S: String(WINDOW_S),
+    APPROVAL_WINDOW_S: String(WINDOW_S),
+    SETTLEMENT_WINDOW_S: String(WINDOW_S),
+  });
+  connection = await Connection.connect({ address: engine.temporalAddress });
+  client = new Client({ connection, namespace: engine.namespace });
+  cast = new Cast(engine);
+  [bank, merchant] = await Promise.all([cast.bank(2), cast.merchant()]);
+  customer = bank.customers[0];
+});
+
+afterAll(async () => {
+  await cast.leave();
+  await connection.close();
+  await engine.stop();
+});
+
+async function terminate(workflowId: string): Promise<WorkflowHandle> {
+  const handle = client.workflow.getHandle(workflowId);
+  await eventually(() =>
+    handle
+      .terminate('by hand')
+      .then(() => true)
+      .catch(() => false),
+  );
+  return handle;
+}
+
+/** Runs `reconcile` as often as it takes, for the sake of time: by itself it runs once a minute. */
+async function reconciled(holds: () => Promise<boolean>): Promise<void> {
+  await eventually(async () => {
+    if (await holds()) return true;
+    await triggerReconcile(client);
+    return false;
+  });
+}
+
+const isRunning = (handle: WorkflowHandle) => async () =>
+  (await handle.describe().catch(() => undefined))?.status.name === 'RUNNING';
+
+test('a charge whose workflow was terminated is closed after its window, and its limits are free again', async () => {
+  const paymentID = await agreement(bank, merchant, customer, { spendingLimits: { daily: 100 } });
+  await bank.answerCharges('silence', { times: 1 });
+  const { billingRequestId } = await merchant.charge({ paymentIDs: [paymentID] }, 100);
+  await bank.hears('billing.request', billingRequestId);
+  await terminate(idOf.billingRequest(billingRequestId));
+  expect(await merchant.look(billingRequestId)).toMatchObject({ status: 'pending' });
+
+  await reconciled(async () => (await merchant.look(billingRequestId))['status'] === 'declined');
+  expect(await merchant.hears('billing.response', billingRequestId)).toMatchObject({
+    declineReason: 'expired',
+  });
+  await bank.hears('billing.closed', billingRequestId);
+  // What it held is free: the next charge of the whole limit is taken.
+  expect(await merchant.charge({ paymentIDs: [paymentID] }, 100)).toMatchObject({ statusCode: 201 });
+  const counted = 'assent_reconciled_total{kind="charges",outcome="mended"}';
+  expect(valueOf(await metrics.worker(), counted)).toBeGreaterThanOrEqual(1);
+  expect(await engine.log()).toContain(idOf.billingRequest(billingRequestId));
+});
+
+test('an intent whose workflow was terminated is declined after its window', async () => {
+  const [, other] = bank.customers;
+  await bank.answerIntents('silence', { times: 1 });
+  const intentId = await merchant.ask(other ?? customer);
+  await bank.hears('billing.intent', intentId);
+  await terminate(idOf.intent(intentId));
+
+  await reconciled(async () => (await merchant.look(intentId))['status'] === 'declined');
+  expect(await merchant.hears('billing.intent.response', intentId)).toMatchObject({ status: 'declined' });
+});
+
+test('a schedule and a refund that are not due for long have their workflows back', async () => {
+  const paymentID = await agreement(bank, merchant, customer);
+  const { billingRequestId, reference } = await merchant.charge({ paymentIDs: [paymentID] }, 10);
+  await merchant.hears('billing.response', billingRequestId);
+  const refund = await merchant.api.post('/v1/refunds/initiate', { reference }, randomUUID());
+  const schedule = await merchant.api.post(
+    '/v1/billing/recurring/create',
+    {
+      customerId: customer.customerId,
+      paymentID,
+      amount: 40,
+      currency: 'NGN',
+      frequency: 'daily',
+      startDate: new Date(Date.now() + 86_400_000).toISOString(),
+    },
+    randomUUID(),
+  );
+  const waiting = [
+    idOf.refund(String(refund.body.data['refundId'])),
+    idOf.recurring(String(schedule.body.data['scheduleId'])),
+  ];
+  const ended = await Promise.all(waiting.map(terminate));
+
+  for (const handle of ended) await reconciled(isRunning(handle));
+  expect(await Promise.all(ended.map((handle) => isRunning(handle)()))).toEqual([true, true]);
+});
+
+test('an intent past its window shows in the metrics of the API, though no worker is there to close it', async () => {
+  const [, other] = bank.customers;
+  await bank.answerIntents('silence', { times: 1 });
+  const intentId = await merchant.ask(other ?? customer);
+  await bank.hears('billing.intent', intentId);
+  await engine.worker.kill();
+  await rows(
+    engine.database.db,
+    `UPDATE entities SET clock_offset = clock_offset + interval '1 hour', clock_moved_at = NULL WHERE id = :id`,
+    { id: merchant.entityId },
+  );
+
+  const told = await metrics.api();
+  expect(valueOf(told, 'assent_overdue{kind="intents"}')).toBe(1);
+  expect(valueOf(told, 'assent_overdue_oldest_age_seconds{kind="intents"}')).toBeGreaterThan(3000);
+  for (const kind of ['charges', 'refunds']) {
+    expect([kind, valueOf(told, `assent_overdue{kind="${kind}"}`)]).toEqual([kind, expect.any(Number)]);
+  }
+  await engine.worker.start();
+  await reconciled(async () => (await merchant.look(intentId))['status'] === 'declined');
+  expect(await row(engine.database.db, `SELECT 1 FROM intents WHERE status = 'pending'`)).toBeUndefined();
+});

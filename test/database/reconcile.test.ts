@@ -1,0 +1,173 @@
+import { rows, type Database } from '../../src/database/connection';
+import { makeKeyring, readKeyring } from '../../src/database/keyring';
+import { enqueueStarts } from '../../src/database/outbox';
+import {
+  openWork,
+  overdueBacklog,
+  overdueWork,
+  restartWork,
+  stillOpen,
+  type Work,
+} from '../../src/database/reconcile';
+import { beginAdvance, jump, moveTo, readClock } from '../../src/database/sandbox-clock';
+import {
+  adoptNamespace,
+  endRestart,
+  readTemporalState,
+  restartProblems,
+} from '../../src/database/temporal-state';
+import { formatInstant } from '../../src/domain/calendar';
+import { workflowId } from '../../src/workflows/messages';
+import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
+import { makeSchedule, standingApproval, type Standing } from '../support/standing';
+
+const keyring = readKeyring(makeKeyring());
+const AFTER_S = 300;
+const LIMIT = 100;
+
+let database: TestDatabase;
+let db: Database;
+let standing: Standing;
+let scheduleId: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = database.db;
+});
+afterAll(() => database.drop());
+beforeEach(async () => {
+  await rows(db, `UPDATE schedules SET acts_at = 'infinity' WHERE acts_at IS NOT NULL`);
+  await rows(db, `DELETE FROM outbox`);
+  await rows(db, `UPDATE entities SET clock_offset = '0', clock_target = NULL, clock_moved_at = NULL`);
+  standing = await standingApproval(db, keyring);
+  scheduleId = await makeSchedule(db, keyring, standing);
+});
+
+/** When it has something to do, beside the merchant's business time. */
+const actsAt = (beside: string) =>
+  rows(
+    db,
+    `UPDATE schedules SET acts_at = business_now(merchant_id) + :beside::interval WHERE id = :scheduleId`,
+    { scheduleId, beside },
+  );
+const overdue = async () => (await overdueWork(db, AFTER_S, LIMIT)).map((work) => work.workflowId);
+const moved = (ago: string) =>
+  rows(db, `UPDATE entities SET clock_moved_at = clock_timestamp() - :ago::interval WHERE id = :id`, {
+    ago,
+    id: standing.merchantId,
+  });
+
+describe('what is overdue', () => {
+  it.each([
+    ['-302 seconds', true],
+    ['-290 seconds', false],
+    ['1 hour', false],
+  ])('is what should have acted at now %s: %j', async (beside, late) => {
+    await actsAt(beside);
+    expect(await overdue()).toEqual(late ? [workflowId.recurring(scheduleId)] : []);
+  });
+
+  it('is not what a jump of the test clock has just made due, but what is still open minutes later', async () => {
+    await actsAt('1 hour');
+    const { now } = await readClock(db, standing.merchantId);
+    await jump(db, standing.merchantId, new Date(now.getTime() + 30 * 86_400_000));
+    expect(await overdue()).toEqual([]);
+    await moved('6 minutes');
+    expect(await overdue()).toEqual([workflowId.recurring(scheduleId)]);
+  });
+
+  it('is not what an advance has just passed on its way', async () => {
+    await actsAt('1 hour');
+    const { now } = await readClock(db, standing.merchantId);
+    const target = new Date(now.getTime() + 30 * 86_400_000);
+    await beginAdvance(db, standing.merchantId, target);
+    await moveTo(db, standing.merchantId, new Date(now.getTime() + 10 * 86_400_000));
+    expect(await overdue()).toEqual([]);
+  });
+
+  it('is counted by kind with the age of the first, also where nothing is', async () => {
+    await actsAt('-10 minutes');
+    const counted = await overdueBacklog(db, 30);
+    expect(counted.map(({ kind, count }) => [kind, count])).toEqual([
+      ['intents', 0],
+      ['charges', 0],
+      ['refunds', 0],
+      ['schedules', 1],
+    ]);
+    expect(counted[3]?.oldestAgeS).toBeGreaterThanOrEqual(600);
+    expect(counted[0]?.oldestAgeS).toBe(0);
+  });
+});
+
+const work = (): Work => ({
+  kind: 'schedules',
+  workflowId: workflowId.recurring(scheduleId),
+  status: 'active',
+  merchantId: standing.merchantId,
+  bankId: null,
+  since: new Date(),
+});
+
+describe('starting again', () => {
+  it('leaves one message, however often it is asked for', async () => {
+    expect(await restartWork(db, [work(), work()])).toBe(1);
+    expect(await restartWork(db, [work()])).toBe(0);
+    const [message] = await rows<{ start: object }>(db, `SELECT start FROM outbox`);
+    expect(message?.start).toEqual({
+      type: 'recurring',
+      args: [scheduleId],
+      again: true,
+      summary: expect.any(String),
+      attributes: { status: 'active', merchantId: standing.merchantId },
+    });
+  });
+
+  it('is not for what has ended meanwhile, nor for what a start in the outbox is on its way to', async () => {
+    const open = await openWork(db, 'schedules', '', LIMIT);
+    const mine = open.filter(({ key }) => key === scheduleId);
+    expect(await stillOpen(db, mine)).toEqual(mine);
+    await db.transaction((trx) =>
+      enqueueStarts(trx, [
+        {
+          workflowId: workflowId.recurring(scheduleId),
+          type: 'recurring',
+          args: [scheduleId],
+          attributes: { status: 'active' },
+          summary: '',
+        },
+      ]),
+    );
+    expect(await stillOpen(db, mine)).toEqual([]);
+    await rows(db, `DELETE FROM outbox`);
+    await asOwner(
+      database.url,
+      `UPDATE schedules SET status = 'cancelled', next_due_at = NULL, acts_at = NULL WHERE id = '${scheduleId}'`,
+    );
+    expect(await stillOpen(db, mine)).toEqual([]);
+  });
+
+  it('names an advance of a test clock as its start named it', async () => {
+    const target = new Date(Date.now() + 86_400_000);
+    await beginAdvance(db, standing.merchantId, target);
+    const clocks = await openWork(db, 'clocks', '', LIMIT);
+    expect(clocks.map((one) => one.workflowId)).toEqual([
+      workflowId.sandboxClock(standing.merchantId, formatInstant(target)),
+    ]);
+  });
+});
+
+describe('the namespace', () => {
+  it('of another id is a loss, which one of the workers is told of, and which is said until all is started again', async () => {
+    expect(await adoptNamespace(db, 'first')).toBe('known');
+    expect(await adoptNamespace(db, 'first')).toBe('known');
+    expect(await restartProblems(db)).toEqual([]);
+    const told = await Promise.all([adoptNamespace(db, 'second'), adoptNamespace(db, 'second')]);
+    expect(told.toSorted()).toEqual(['known', 'lost']);
+    expect(await restartProblems(db)).toEqual([
+      { path: 'temporal', message: expect.stringMatching(/being started again$/) },
+    ]);
+    const since = (await readTemporalState(db))?.restartingSince;
+    await endRestart(db, since ?? new Date(0));
+    expect(await restartProblems(db)).toEqual([]);
+  });
+});

@@ -1,0 +1,49 @@
+import { randomUUID } from 'node:crypto';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import type { Reconciled, ReconcileActivities } from '../../src/activities/reconcile';
+import { TASK_QUEUE } from '../../src/workflows/messages';
+import { timeSkippingEnvironment } from '../support/time-skipping';
+import { withWorker, workflowBundle } from '../support/workflow-worker';
+
+describe('the workflow that reconciles', () => {
+  let environment: TestWorkflowEnvironment;
+  const nothing: Reconciled = { lookedAt: 0, found: {}, restarted: 0 };
+
+  beforeAll(async () => {
+    await workflowBundle();
+  });
+  beforeEach(async () => {
+    environment = await timeSkippingEnvironment();
+  });
+  afterEach(() => environment.teardown());
+
+  const run = (activities: ReconcileActivities) =>
+    withWorker(environment, activities, () =>
+      environment.client.workflow.execute('reconcile', {
+        workflowId: `reconcile-${randomUUID()}`,
+        taskQueue: TASK_QUEUE,
+      }),
+    );
+
+  it('says what was overdue and what had no workflow, for who reads it in the UI', async () => {
+    const said = await run({
+      restartOverdue: () => Promise.resolve({ lookedAt: 3, found: { intents: 1, charges: 2 }, restarted: 2 }),
+      restartMissing: () => Promise.resolve({ ...nothing, lookedAt: 40 }),
+    });
+    expect(said).toBe(
+      '1 intents, 2 charges overdue, 2 started again; nothing without a workflow of 40 that were looked at.',
+    );
+  });
+
+  it('goes on when Postgres is back, should it be away for an hour', async () => {
+    const backAtMs = (await environment.currentTimeMs()) + 3_600_000;
+    const said = await run({
+      async restartOverdue() {
+        if ((await environment.currentTimeMs()) < backAtMs) throw new Error('Postgres does not answer');
+        return nothing;
+      },
+      restartMissing: () => Promise.resolve(nothing),
+    });
+    expect(said).toMatch(/^nothing overdue/);
+  });
+});
