@@ -258,7 +258,7 @@ function steps(
     ],
     [
       'bank_transactions',
-      `INSERT INTO bank_transactions SELECT bank_id, 'BT' || upper(left(hash, 20))
+      `INSERT INTO bank_transactions SELECT bank_id, 'BT' || upper(left(hash, 20)), 'brq_' || stamp || left(hash, 16)
        FROM growth.charges JOIN growth.agreements a USING (j) WHERE status = 'successful'`,
     ],
     [

@@ -275,15 +275,20 @@ function answerOf({
   if (declineReason === undefined) throw new Error('an answer passed its check and then says nothing');
   return { outcome: 'declined', declineReason, action: null };
 }
+/** To a bank that names one transaction for two things. What it meant is still open, or has its true status in `data`. */
+export const DUPLICATE_TRANSACTION =
+  'This bankTransactionId belongs to another transaction of yours: answer again with the right one.';
+
 export async function respondToBillingRequest({
   body,
   caller,
   deps,
 }: Call<z.output<typeof bankResponseBody>, unknown, unknown>): Promise<Answer> {
-  const { agreed, ...data } = await takeAnswer(deps, (trx) =>
+  const { agreed, duplicate, ...data } = await takeAnswer(deps, (trx) =>
     answerBillingRequest(trx, deps.ring, caller.entityId, body.billingRequestId, body.answer, body),
   );
-  // Thrown after the commit: what the bank says too late is kept, for money may have moved.
+  // Thrown after the commit: what the bank says is kept, for money may have moved.
+  if (duplicate) throw new Failure('conflict', DUPLICATE_TRANSACTION, { data });
   if (!agreed) {
     throw new Failure(
       'conflict',

@@ -19,6 +19,8 @@ import {
   pagination,
   textFor,
 } from './fields';
+import { DUPLICATE_TRANSACTION } from './billing-request';
+import { takeAnswer } from './idempotency';
 import { listAnswer } from './list';
 import { EXAMPLE_REFERENCE, exampleId } from './openapi/example';
 import type { Call } from './route';
@@ -78,7 +80,23 @@ export const refundResponseBody = z
     ).optional(),
     reason: textFor('Why the refund is rejected', NAME_MAX, 'account closed').optional(),
   })
+  .superRefine(
+    ({ action, bankTransactionId }: { action?: unknown; bankTransactionId?: unknown }, context) => {
+      if (action !== 'completed' || bankTransactionId !== undefined) return;
+      const message = 'is required to complete: it proves the transfer';
+      context.addIssue({ code: 'custom', path: ['bankTransactionId'], message });
+    },
+    { when: ({ value }) => typeof value === 'object' && value !== null },
+  )
   .meta({
+    anyOf: [
+      {
+        title: 'Completed',
+        required: ['bankTransactionId'],
+        properties: { action: { const: 'completed' }, bankTransactionId: true },
+      },
+      { title: 'Rejected', properties: { action: { const: 'rejected' } } },
+    ],
     example: { refundId: exampleId('refund'), action: 'completed', bankTransactionId: 'FT26081XK9' },
   });
 
@@ -92,10 +110,11 @@ export async function respondToRefund({
     bankTransactionId: (action === 'completed' && bankTransactionId) || null,
     reason: (action === 'rejected' && reason) || null,
   };
-  const { agreed, ...data } = await deps.db.transaction((trx) =>
+  const { agreed, duplicate, ...data } = await takeAnswer(deps, (trx) =>
     answerRefund(trx, deps.ring, caller.entityId, refundId, answer),
   );
-  // Thrown after the commit: what the bank says too late is kept, for money may have moved.
+  // Thrown after the commit: what the bank says is kept, for money may have moved.
+  if (duplicate) throw new Failure('conflict', DUPLICATE_TRANSACTION, { data });
   if (!agreed) {
     throw new Failure('conflict', `The refund is ${data.status} already; this answer changes nothing`, {
       data,

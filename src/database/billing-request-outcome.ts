@@ -1,6 +1,7 @@
 import { reasonForAudit, type BankAnswer } from '../domain/charge';
 import { Failure } from '../domain/failures';
 import { lockAgreementOfRequest, lockAgreements, openAgreements, releaseSpending } from './agreement';
+import { claimBankTransaction } from './bank-transaction';
 import { announceOutcomes, OUTCOME_COLUMNS, type Outcome } from './billing-request-news';
 import { row, rows, type Executor } from './connection';
 import { announceDecision, applyDecision } from './decision';
@@ -19,23 +20,22 @@ import { withdraw } from './webhook-withdrawal';
  * half of time, and the other finds nothing.
  */
 
-/** Postgres' name of the rule that a bank's transaction id is used once. */
-const BANK_TRANSACTION_USED = 'bank_transactions_pkey';
-
 /** What the bank is told: the true status, and whether its answer is the one that made it. */
 export interface AnswerResult {
   billingRequestId: string;
-  status: 'successful' | 'declined';
+  /** Pending where the answer was refused for its transaction id: the bank may answer again. */
+  status: 'pending' | 'successful' | 'declined';
   /** False where another answer, or the window, came first: the bank may have to reverse its debit. */
   agreed: boolean;
+  /** The answer named a transaction that belongs to something else. */
+  duplicate: boolean;
 }
 
 /**
- * Takes a bank's answer to a charge. The same answer again changes nothing and is agreed to again; another, or
- * a late one, is kept as a reconciliation exception, for money may have moved.
+ * Takes a bank's answer to a charge. The same answer again changes nothing and is agreed to again; another, a late one,
+ * or one with the id of another transaction is kept as a reconciliation exception, for money may have moved.
  *
- * @throws Failure not_found; invalid_request (a `batchId` that is not the request's); conflict (the bank has
- *   used this transaction id for another charge)
+ * @throws Failure not_found; invalid_request (a `batchId` that is not the request's)
  */
 export async function answerBillingRequest(
   trx: Executor,
@@ -54,7 +54,7 @@ export async function answerBillingRequest(
     });
   }
   const decided = await decide(trx, billingRequestId, answer, more.metadata);
-  if (!decided) return answerTooLate(trx, keyring, billingRequestId, answer);
+  if (!decided) return answerRefused(trx, keyring, billingRequestId, answer);
 
   const { scheduleId } = decided;
   await Promise.all([
@@ -62,7 +62,7 @@ export async function answerBillingRequest(
     close(trx, keyring, [decided], 'bank'),
   ]);
   await applyToAgreement(trx, keyring, asked, answer);
-  return { billingRequestId, status: decided.status as 'successful' | 'declined', agreed: true };
+  return { billingRequestId, status: decided.status, agreed: true, duplicate: false };
 }
 
 /** Locks in the decided order: first the agreement that the answer may touch, then (by the UPDATE) the request. */
@@ -74,12 +74,18 @@ async function lockForAnswer(
   answer: BankAnswer,
 ) {
   const [asked, [charged]] = await Promise.all([
-    row<Outcome & { trusted: boolean | null }>(
+    row<Outcome & { trusted: boolean | null; duplicate: boolean }>(
       trx,
-      `SELECT ${OUTCOME_COLUMNS}, m.trust_level = 'trusted' AS trusted
+      `SELECT ${OUTCOME_COLUMNS}, m.trust_level = 'trusted' AS trusted,
+         EXISTS (SELECT FROM bank_transactions t WHERE t.bank_id = b.bank_id
+                 AND t.bank_transaction_id = :bankTransactionId AND t.resource_id <> b.id) AS duplicate
        FROM billing_requests b LEFT JOIN entities m ON m.id = b.merchant_id
        WHERE b.id = :billingRequestId AND b.bank_id = :bankId`,
-      { billingRequestId, bankId },
+      {
+        billingRequestId,
+        bankId,
+        bankTransactionId: answer.outcome === 'approved' ? answer.bankTransactionId : null,
+      },
     ),
     lockAgreementOfRequest(trx, bankId, billingRequestId),
   ]);
@@ -89,7 +95,10 @@ async function lockForAnswer(
   const { merchantId } = asked;
   if (merchantId === null) return { ...asked, agreement: undefined, grants: false };
   const grants =
-    answer.action === 'approve_recurring' && asked.trusted === true && asked.status === 'pending';
+    answer.action === 'approve_recurring' &&
+    asked.trusted === true &&
+    asked.status === 'pending' &&
+    !asked.duplicate;
   const customer = { id: asked.customerId, bankId };
   if (grants) {
     const [agreement] = await openAgreements(trx, keyring, merchantId, [customer], asked.currency);
@@ -104,6 +113,10 @@ async function lockForAnswer(
   return { ...asked, agreement, grants };
 }
 
+/**
+ * Ends the request as the answer says: where it is open, and where the transaction that proves it is not another's. Of
+ * answers that race with the same id, the one that claims it first is taken.
+ */
 async function decide(
   trx: Executor,
   billingRequestId: string,
@@ -111,36 +124,39 @@ async function decide(
   metadata: Record<string, unknown> | undefined,
 ): Promise<Outcome | undefined> {
   const approved = answer.outcome === 'approved';
-  try {
-    return await row<Outcome>(
-      trx,
-      `UPDATE billing_requests b SET
-         status = :status, closed_by = 'bank', bank_transaction_id = :bankTransactionId, decline_reason = :declineReason,
-         answer_action = :action, bank_metadata = :metadata::jsonb, closed_at = business_now(b.owner_id),
-         sequence = b.sequence + 1
-       WHERE b.id = :billingRequestId AND b.status = 'pending' AND business_now(b.owner_id) < b.expires_at
-       RETURNING ${OUTCOME_COLUMNS}`,
-      {
-        billingRequestId,
-        status: approved ? 'successful' : 'declined',
-        bankTransactionId: approved ? answer.bankTransactionId : null,
-        declineReason: approved ? null : answer.declineReason,
-        action: answer.action,
-        metadata: metadata ? JSON.stringify(metadata) : null,
-      },
-    );
-  } catch (error) {
-    if ((error as { constraint?: string }).constraint === BANK_TRANSACTION_USED) {
-      throw new Failure('conflict', 'This bankTransactionId belongs to another transaction of yours.', {
-        cause: error,
-      });
-    }
-    throw error;
-  }
+  return row<Outcome>(
+    trx,
+    `WITH asked AS (
+       SELECT id, bank_id FROM billing_requests
+       WHERE id = :billingRequestId AND status = 'pending' AND business_now(owner_id) < expires_at FOR UPDATE),
+     claimed AS (
+       INSERT INTO bank_transactions (bank_id, bank_transaction_id, resource_id)
+       SELECT bank_id, :bankTransactionId, id FROM asked WHERE :bankTransactionId::text IS NOT NULL
+       ON CONFLICT DO NOTHING RETURNING resource_id)
+     UPDATE billing_requests b SET
+       status = :status, closed_by = 'bank', bank_transaction_id = :bankTransactionId, decline_reason = :declineReason,
+       answer_action = :action, bank_metadata = :metadata::jsonb, closed_at = business_now(b.owner_id),
+       sequence = b.sequence + 1
+     -- Joined: a row that changes meanwhile is judged anew, and a subquery would then make the claim anew.
+     FROM asked LEFT JOIN claimed ON claimed.resource_id = asked.id
+     WHERE b.id = asked.id AND (:bankTransactionId::text IS NULL OR claimed.resource_id IS NOT NULL)
+     RETURNING ${OUTCOME_COLUMNS}`,
+    {
+      billingRequestId,
+      status: approved ? 'successful' : 'declined',
+      bankTransactionId: approved ? answer.bankTransactionId : null,
+      declineReason: approved ? null : answer.declineReason,
+      action: answer.action,
+      metadata: metadata ? JSON.stringify(metadata) : null,
+    },
+  );
 }
 
-/** The request was not open any more: it has ended as this answer says, or it has ended otherwise. */
-async function answerTooLate(
+/**
+ * The request was not open any more, and has ended as this answer says or otherwise; or the transaction that the answer
+ * names is another's, and the request stays as it is.
+ */
+async function answerRefused(
   trx: Executor,
   keyring: Keyring,
   billingRequestId: string,
@@ -148,28 +164,34 @@ async function answerTooLate(
 ): Promise<AnswerResult> {
   // Its window may have passed with nobody yet to say so.
   await closeExpiredRequests(trx, keyring, [billingRequestId]);
-  const ended = await row<Outcome>(
+  const found = await row<Outcome>(
     trx,
-    `SELECT ${OUTCOME_COLUMNS} FROM billing_requests b WHERE b.id = :billingRequestId AND b.status <> 'pending'
-     FOR UPDATE OF b`,
+    `SELECT ${OUTCOME_COLUMNS} FROM billing_requests b WHERE b.id = :billingRequestId FOR UPDATE OF b`,
     { billingRequestId },
   );
-  if (!ended) throw new Error(`${billingRequestId} is neither open nor closed`);
+  if (!found) throw new Error(`there is no ${billingRequestId}`);
+  const { bankId, status, closedBy } = found;
+  const bankTransactionId = answer.outcome === 'approved' ? answer.bankTransactionId : null;
+  const duplicate =
+    bankTransactionId !== null &&
+    !(await claimBankTransaction(trx, { bankId, bankTransactionId, resourceId: billingRequestId }));
+  if (status === 'pending' && !duplicate) throw new Error(`${billingRequestId} is neither open nor closed`);
   // A window that passed is nobody's answer, whatever reason the bank may now give.
-  const agreed = ended.closedBy === 'bank' && sameAnswer(ended, answer);
+  const agreed = closedBy === 'bank' && sameAnswer(found, answer);
   if (!agreed) {
+    const tooLate = closedBy === 'bank' ? 'conflicting_answer' : 'late_answer';
     await openException(trx, {
-      kind: ended.closedBy === 'bank' ? 'conflicting_answer' : 'late_answer',
+      kind: duplicate ? 'duplicate_transaction_id' : tooLate,
       billingRequestId,
       said: {
         outcome: answer.outcome,
-        bankTransactionId: answer.outcome === 'approved' ? answer.bankTransactionId : null,
+        bankTransactionId,
         reason: answer.outcome === 'declined' ? answer.declineReason : null,
       },
       cause: 'bank',
     });
   }
-  return { billingRequestId, status: ended.status as 'successful' | 'declined', agreed };
+  return { billingRequestId, status, agreed, duplicate };
 }
 
 /** What an action says beyond approving or declining this one charge. */
@@ -288,15 +310,12 @@ async function applyToAgreement(
   if (answer.action === 'suspended' && agreement.decision !== 'suspended') {
     await applyDecision(trx, keyring, agreement.id, { decision: 'suspended', blocked: false }, 'bank');
   } else if (grants) {
-    // The bank says nothing of limits here: those that the customer has set stay, if they are in this currency.
-    const { dailyLimit, monthlyLimit } =
-      agreement.currency === asked.currency ? agreement : { dailyLimit: null, monthlyLimit: null };
-    const terms = { currency: asked.currency, dailyLimit, monthlyLimit };
+    // The bank says nothing of limits or currency here: those that stand, stay.
     await applyDecision(
       trx,
       keyring,
       agreement.id,
-      { decision: 'approve_recurring', blocked: false, terms },
+      { decision: 'approve_recurring', blocked: false },
       'bank',
     );
   } else {

@@ -74,7 +74,8 @@ export async function openException(trx: Executor, exception: NewException): Pro
              bank_transaction_id, reason, held, opened_at)
            SELECT :id, :kind, b.id, r.id, coalesce(r.amount, b.amount), b.currency, :outcome, :bankTransactionId, :reason,
              CASE WHEN :kind = 'conflicting_answer' AND b.status = 'successful' THEN b.amount
-                  WHEN :kind = 'refund_conflict' AND :outcome = 'completed' THEN r.amount ELSE 0 END,
+                  WHEN :kind = 'refund_conflict' AND :outcome = 'completed' THEN r.amount
+                  WHEN :kind = 'duplicate_transaction_id' AND r.status = 'rejected' THEN r.amount ELSE 0 END,
              business_now(b.owner_id)
            FROM billing_requests b LEFT JOIN refunds r ON r.id = :refundId AND r.billing_request_id = b.id
            WHERE b.id = :billingRequestId AND (:kind <> 'unanswered' OR NOT EXISTS (
@@ -95,4 +96,22 @@ export async function openException(trx: Executor, exception: NewException): Pro
       { resourceId: id, sequence, type, cause, details: { ...details, outcome, bankTransactionId }, at },
     ]);
   }
+}
+
+/**
+ * A refund that its bank has called completed, if only by an id that was refused, and now rejects may have been paid all
+ * the same: its amount stays out of what is left. The caller holds the charge locked.
+ */
+export async function holdRejectedRefund(trx: Executor, refundId: string): Promise<void> {
+  await rows(
+    trx,
+    `WITH doubtful AS (
+       UPDATE reconciliation_exceptions SET held = amount
+       WHERE id = (SELECT min(id) FROM reconciliation_exceptions
+                   WHERE billing_request_id = (SELECT billing_request_id FROM refunds WHERE id = :refundId)
+                     AND refund_id = :refundId AND kind = 'duplicate_transaction_id' AND state <> 'resolved')
+       RETURNING billing_request_id, held)
+     UPDATE billing_requests b SET held_amount = b.held_amount + d.held FROM doubtful d WHERE b.id = d.billing_request_id`,
+    { refundId },
+  );
 }

@@ -5,31 +5,38 @@ import type { RefundStatus } from '../domain/lifecycle';
 import { formatAmount } from '../domain/money';
 import type { Moment } from '../domain/moment';
 import { workflowId } from '../domain/workflow-id';
+import { claimBankTransaction } from './bank-transaction';
 import { row, rows, type Executor } from './connection';
 import { recordEvents } from './event';
 import type { Keyring } from './keyring';
 import { enqueueWakes } from './outbox';
-import { openException } from './reconciliation-exception';
+import { holdRejectedRefund, openException } from './reconciliation-exception';
 import { askForRefund, REFUND_COLUMNS, type RefundRecord } from './refund';
 import { announce } from './webhook';
 
 /** How a refund goes on: by the bank's answer, which alone can end it, or by a reminder that it is late. */
 
-/** What the bank says: the id of its transfer where it gives one, or why it does not make it. */
+/** What the bank says: the id of its transfer, or why it does not make it. */
 export interface RefundAnswer {
   action: 'completed' | 'rejected';
   bankTransactionId: string | null;
   reason: string | null;
 }
 
-/** Postgres' name of the rule that a bank's transaction id is used once. */
-const BANK_TRANSACTION_USED = 'bank_transactions_pkey';
+interface RefundAnswered {
+  refundId: string;
+  status: RefundStatus;
+  /** Whether this answer, or the same one before, made it that. */
+  agreed: boolean;
+  /** The answer named a transaction that belongs to something else. */
+  duplicate: boolean;
+}
 
 /**
- * Takes the bank's answer. The same again changes nothing and is agreed to again; another is kept as an
- * exception, for money may have moved.
+ * Takes the bank's answer. The same again changes nothing and is agreed to again; another, or one with the id
+ * of another transaction, is kept as a reconciliation exception, for money may have moved.
  *
- * @throws Failure not_found; conflict (the bank has used this transaction id before)
+ * @throws Failure not_found
  */
 export async function answerRefund(
   trx: Executor,
@@ -37,7 +44,7 @@ export async function answerRefund(
   bankId: string,
   refundId: string,
   answer: RefundAnswer,
-): Promise<{ refundId: string; status: RefundStatus; agreed: boolean }> {
+): Promise<RefundAnswered> {
   const asked = await row<{ billingRequestId: string }>(
     trx,
     `SELECT b.id AS "billingRequestId" FROM refunds r JOIN billing_requests b ON b.id = r.billing_request_id
@@ -46,13 +53,14 @@ export async function answerRefund(
   );
   if (!asked) throw new Failure('not_found', 'There is no such refund.');
   const ended = await end(trx, refundId, answer);
-  if (!ended) return answerTooLate(trx, refundId, answer);
+  if (!ended) return answerRefused(trx, refundId, answer);
   if (ended.status === 'rejected') {
     await rows(
       trx,
       `UPDATE billing_requests SET refunded_amount = refunded_amount - :amount WHERE id = :billingRequestId`,
       { amount: ended.amount.toString(), billingRequestId: asked.billingRequestId },
     );
+    await holdRejectedRefund(trx, refundId);
   }
   await recordEvents(trx, [
     {
@@ -66,52 +74,53 @@ export async function answerRefund(
   ]);
   await tellMerchant(trx, keyring, ended);
   await enqueueWakes(trx, [workflowId.refund(refundId)]);
-  return { refundId, status: ended.status, agreed: true };
+  return { refundId, status: ended.status, agreed: true, duplicate: false };
 }
 
+/** As with charges, the statement that ends it claims the bank's transaction, and does neither where it is another's. */
 async function end(
   trx: Executor,
   refundId: string,
   { action, bankTransactionId, reason }: RefundAnswer,
 ): Promise<RefundRecord | undefined> {
-  try {
-    return await row<RefundRecord>(
-      trx,
-      `UPDATE refunds SET status = :action, bank_transaction_id = :bankTransactionId, reject_reason = :reason,
-         acts_at = NULL, closed_at = business_now(merchant_id), sequence = sequence + 1
-       WHERE id = :refundId AND status = 'pending' RETURNING ${REFUND_COLUMNS}`,
-      { refundId, action, bankTransactionId, reason },
-    );
-  } catch (error) {
-    if ((error as { constraint?: string }).constraint === BANK_TRANSACTION_USED) {
-      throw new Failure('conflict', 'This bankTransactionId belongs to another transaction of yours.', {
-        cause: error,
-        data: { refundId, status: 'pending' },
-      });
-    }
-    throw error;
-  }
+  return row<RefundRecord>(
+    trx,
+    `WITH asked AS (SELECT id, bank_id FROM refunds WHERE id = :refundId AND status = 'pending' FOR UPDATE),
+     claimed AS (
+       INSERT INTO bank_transactions (bank_id, bank_transaction_id, resource_id)
+       SELECT bank_id, :bankTransactionId, id FROM asked WHERE :bankTransactionId::text IS NOT NULL
+       ON CONFLICT DO NOTHING RETURNING resource_id)
+     UPDATE refunds SET status = :action, bank_transaction_id = :bankTransactionId, reject_reason = :reason,
+       acts_at = NULL, closed_at = business_now(merchant_id), sequence = sequence + 1
+     FROM (SELECT asked.id AS ended_id FROM asked LEFT JOIN claimed ON claimed.resource_id = asked.id
+           WHERE :bankTransactionId::text IS NULL OR claimed.resource_id IS NOT NULL) AS ended
+     WHERE id = ended_id RETURNING ${REFUND_COLUMNS}`,
+    { refundId, action, bankTransactionId, reason },
+  );
 }
 
-async function answerTooLate(trx: Executor, refundId: string, answer: RefundAnswer) {
-  const ended = await row<RefundRecord>(trx, `SELECT ${REFUND_COLUMNS} FROM refunds WHERE id = :refundId`, {
+async function answerRefused(trx: Executor, refundId: string, answer: RefundAnswer): Promise<RefundAnswered> {
+  const found = await row<RefundRecord>(trx, `SELECT ${REFUND_COLUMNS} FROM refunds WHERE id = :refundId`, {
     refundId,
   });
-  if (!ended) throw new Error(`there is no refund ${refundId}`);
+  if (!found) throw new Error(`there is no refund ${refundId}`);
+  const { bankId, status, billingRequestId } = found;
+  const { action, bankTransactionId, reason } = answer;
+  const duplicate =
+    bankTransactionId !== null &&
+    !(await claimBankTransaction(trx, { bankId, bankTransactionId, resourceId: refundId }));
   const agreed =
-    ended.status === answer.action &&
-    ended.bankTransactionId === answer.bankTransactionId &&
-    ended.rejectReason === answer.reason;
+    status === action && found.bankTransactionId === bankTransactionId && found.rejectReason === reason;
   if (!agreed) {
     await openException(trx, {
-      kind: 'refund_conflict',
-      billingRequestId: ended.billingRequestId,
+      kind: duplicate ? 'duplicate_transaction_id' : 'refund_conflict',
+      billingRequestId,
       refundId,
-      said: { outcome: answer.action, bankTransactionId: answer.bankTransactionId, reason: answer.reason },
+      said: { outcome: action, bankTransactionId, reason },
       cause: 'bank',
     });
   }
-  return { refundId, status: ended.status, agreed };
+  return { refundId, status, agreed, duplicate };
 }
 
 /** So many reminders come on business days one after the other; later ones every tenth, for good. */

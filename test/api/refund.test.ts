@@ -243,7 +243,7 @@ describe('the bank’s answer', () => {
     const refundId = await refund(reference);
 
     const answers = await Promise.all([
-      respond({ refundId, action: 'completed' }),
+      respond({ refundId, action: 'completed', bankTransactionId: `back-${refundId}` }),
       respond({ refundId, action: 'rejected' }),
     ]);
 
@@ -273,8 +273,9 @@ describe('the bank’s answer', () => {
     const refundId = await refund(await charge());
     const stranger = await tokensOf(await standingApproval(db, api.deps.ring));
 
-    const toAnother = await respond({ refundId, action: 'completed' }, stranger.bank);
-    const toNobody = await respond({ refundId: 'rfd_x', action: 'completed' }, stranger.bank);
+    const answer = { action: 'rejected' };
+    const toAnother = await respond({ refundId, ...answer }, stranger.bank);
+    const toNobody = await respond({ refundId: 'rfd_x', ...answer }, stranger.bank);
 
     expect(toAnother.status).toBe(404);
     expect(toAnother.body).toEqual(toNobody.body);
@@ -283,6 +284,7 @@ describe('the bank’s answer', () => {
   test.each([
     [{ action: 'lost' }, 'action'],
     [{}, 'action'],
+    [{ action: 'completed' }, 'bankTransactionId'],
   ])('%j gets 400 that names %s', async (answer, path) => {
     const { status, body } = await respond({ refundId: 'rfd_x', ...answer });
 
@@ -316,7 +318,7 @@ describe('a refund that takes long', () => {
     await moveClock(db, standing.merchantId, '5 days');
     await remind(refundId);
     expect((await told(refundId)).map(({ type }) => type).slice(2)).toEqual(['refund.reminded']);
-    expect((await respond({ refundId, action: 'completed' })).status).toBe(200);
+    expect((await respond({ refundId, action: 'rejected' })).status).toBe(200);
   });
 });
 

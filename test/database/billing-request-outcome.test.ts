@@ -76,10 +76,15 @@ describe('a standing approval given with a one-time payment', () => {
     });
   });
 
-  it('has no limits where those there were are sums of another currency', async () => {
+  it('leaves limits and currency alone also where the payment was in another currency', async () => {
     const standing = await standingApproval(db, keyring, agreed);
     await grantByOneTimeBill(standing, 'JPY');
-    expect(await limits(standing)).toMatchObject({ currency: 'JPY', daily: null, monthly: null });
+    expect(await limits(standing)).toEqual({
+      decision: 'approve_recurring',
+      currency: 'NGN',
+      daily: 500n,
+      monthly: 900n,
+    });
   });
 });
 

@@ -384,7 +384,7 @@ describe("a bank's answer to a charge", () => {
     await bank.respondToCharge(twice.billingRequestId, { bankTransactionId: 'tx-1' });
     await merchant.advanceClock('PT20M');
     for (const { billingRequestId } of [late, twice, late, twice]) {
-      await bank.respondToCharge(billingRequestId, { bankTransactionId: 'tx-2' });
+      await bank.respondToCharge(billingRequestId, { bankTransactionId: `other-${billingRequestId}` });
     }
 
     const kept = await rows(
@@ -394,8 +394,16 @@ describe("a bank's answer to a charge", () => {
       { ids: [late.billingRequestId, twice.billingRequestId] },
     );
     expect(kept).toEqual([
-      { billingRequestId: late.billingRequestId, kind: 'late_answer', bankTransactionId: 'tx-2' },
-      { billingRequestId: twice.billingRequestId, kind: 'conflicting_answer', bankTransactionId: 'tx-2' },
+      {
+        billingRequestId: late.billingRequestId,
+        kind: 'late_answer',
+        bankTransactionId: `other-${late.billingRequestId}`,
+      },
+      {
+        billingRequestId: twice.billingRequestId,
+        kind: 'conflicting_answer',
+        bankTransactionId: `other-${twice.billingRequestId}`,
+      },
     ]);
   });
 

@@ -117,8 +117,13 @@ export const CHARGES = {
       404: 'You have no such billing request',
       409: {
         description:
-          'The charge was already closed with another result (`data.status`), or the `bankTransactionId` belongs to another transaction',
-        data: outcome,
+          'The charge was already closed with another result (`data.status`), or the `bankTransactionId` belongs to another transaction; a `pending` charge then waits for another answer',
+        data: outcome.extend({
+          status: z.enum(['pending', 'successful', 'declined']).meta({
+            description:
+              'Status of the charge; `pending` if it can still be answered with another `bankTransactionId`',
+          }),
+        }),
         example: { status: 'declined' },
       },
     },
