@@ -66,6 +66,8 @@ export type AttemptResult =
 const FIRST_ATTEMPT_MS = 2_000;
 /** After this long no first attempt is begun any more, so that all of them end within 4 s. */
 const FIRST_ATTEMPTS_MS = 2_000;
+/** A disabled recipient's deliveries are woken when it is enabled. This is for the wake that never came. */
+const HELD_LOOK_MS = 86_400_000;
 /** How many of a carrier's first attempts run at once: 100 healthy receivers are done in a fraction of a second. */
 const AT_ONCE = 10;
 
@@ -110,7 +112,10 @@ export function createWebhookActivities({
     const state = await recordAttempt(
       db,
       { deliveryId: delivery.id, n, ...outcome },
-      { maxAttempts, retryInMs: retryInMs({ ...delivery, attempts: n }) },
+      {
+        maxAttempts: delivery.onlyOnce ? 1 : maxAttempts,
+        retryInMs: retryInMs({ ...delivery, attempts: n }),
+      },
     );
     log.info(
       {
@@ -201,6 +206,15 @@ export function createWebhookActivities({
       const delivery = await deliveryToAttempt(db, deliveryId);
       if (!delivery) throw new Error(`there is no delivery ${deliveryId}`);
       if (delivery.status !== 'pending') return { status: delivery.status, attempts: delivery.attempts };
+      if (delivery.held) {
+        const { attempts, earlierAttempts } = delivery;
+        return {
+          status: 'pending',
+          maxAttempts: earlierAttempts + maxAttempts,
+          attempts,
+          retryInMs: HELD_LOOK_MS,
+        };
+      }
       const state = await attempt(delivery, 'retry', timeoutMs);
       if (state && state.status !== 'pending') return { status: state.status, attempts: state.attempts };
       const { attempts, earlierAttempts } = state ?? delivery;

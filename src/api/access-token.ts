@@ -7,11 +7,19 @@ import type { ApiDeps } from './deps';
 
 /** Issues and checks access tokens: JWTs signed with ES256, whose keys the database shares. */
 export interface AccessTokens {
-  issue(entityId: string, role: Role): Promise<{ token: string; tokenId: string; expiresInS: number }>;
+  /** @param holder its generation is what ends the token early, once the entity has another */
+  issue(holder: Claims): Promise<{ token: string; tokenId: string; expiresInS: number }>;
   /** What a token says; undefined for one that is forged, expired, or of another audience. */
-  verify(token: string): Promise<{ entityId: string; role: Role } | undefined>;
+  verify(token: string): Promise<Claims | undefined>;
   /** Public keys that tokens may be signed with. */
   jwks(): Promise<JsonWebKey[]>;
+}
+
+export interface Claims {
+  entityId: string;
+  role: Role;
+  /** The entity's `tokenGeneration` when it was issued. */
+  tokenGeneration: number;
 }
 
 const AUDIENCE = 'assent';
@@ -29,7 +37,7 @@ interface Verified {
   kid: string;
   /** Seconds since 1970, as the token has it. */
   exp: number;
-  claims: { entityId: string; role: Role };
+  claims: Claims;
 }
 
 interface Keys {
@@ -87,7 +95,9 @@ export function createAccessTokens({
     const { exp, sub } = claims ?? {};
     const role = ROLES.find((name) => name === claims?.['role']);
     if (typeof exp !== 'number' || typeof sub !== 'string' || !role || !isId(role, sub)) return undefined;
-    return { kid, exp, claims: { entityId: sub, role } };
+    const tokenGeneration = generationOf(claims?.['gen']);
+    if (tokenGeneration === undefined) return undefined;
+    return { kid, exp, claims: { entityId: sub, role, tokenGeneration } };
   }
 
   function isInTime({ exp }: Verified): boolean {
@@ -102,10 +112,10 @@ export function createAccessTokens({
   }
 
   return {
-    async issue(entityId, role) {
+    async issue({ entityId, role, tokenGeneration }) {
       const { signer } = await keys(KEYS_TTL_MS);
       const tokenId = randomUUID();
-      const token = sign({ role }, signer.key, {
+      const token = sign({ role, gen: tokenGeneration }, signer.key, {
         algorithm: 'ES256',
         keyid: signer.kid,
         issuer: config.JWT_ISSUER,
@@ -170,4 +180,10 @@ function claimsOf(token: string, verifier: KeyObject, issuer: string): JwtPayloa
     // The library throws errors of many kinds, not all of them its own. It has nothing but the token to stumble over.
     return undefined;
   }
+}
+
+/** Tokens from before there were generations are of the first. */
+function generationOf(claim: unknown): number | undefined {
+  if (claim === undefined) return 0;
+  return typeof claim === 'number' ? claim : undefined;
 }

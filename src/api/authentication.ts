@@ -1,8 +1,8 @@
 import type { Request, Response } from 'express';
-import { findEntity } from '../database/entity';
+import { readStanding, type Standing } from '../database/entity';
 import type { Role } from '../domain/entity';
 import { Failure } from '../domain/failures';
-import type { AccessTokens } from './access-token';
+import type { AccessTokens, Claims } from './access-token';
 import type { ApiDeps } from './deps';
 import type { FailedAuthentication } from './failed-authentication';
 
@@ -14,37 +14,44 @@ export interface Caller {
 /** Who sends the request. @throws Failure unauthenticated, rate_limited */
 export type Authenticate = (req: Request, res: Response) => Promise<Caller>;
 
-/** A disabled entity is refused by every process within this time, well inside the promised 60 s. */
-const STATUS_TTL_MS = 15_000;
+/** A disabled entity, and a revoked token, are refused by every process within this time, well inside the promised 60 s. */
+const STANDING_TTL_MS = 15_000;
 /** Entities remembered at once; beyond it the oldest are looked up again. */
-const STATUS_MAX = 10_000;
+const STANDING_MAX = 10_000;
 
 export function createAuthenticate(
   deps: ApiDeps,
   tokens: AccessTokens,
   failures: FailedAuthentication,
 ): Authenticate {
-  const statuses = new Map<string, { role: Role | undefined; readAt: number }>();
+  const standings = new Map<string, { standing: Standing | undefined; readAt: number }>();
 
-  /** The role of an active entity; undefined for one that is disabled or unknown. */
-  async function activeRole(entityId: string): Promise<Role | undefined> {
-    const known = statuses.get(entityId);
-    if (known && performance.now() - known.readAt < STATUS_TTL_MS) return known.role;
+  /** How the entity stands that a token speaks for. A token of a later generation than is remembered has it read anew. */
+  async function standingOf({ entityId, tokenGeneration }: Claims): Promise<Standing | undefined> {
+    const known = standings.get(entityId);
+    const isFresh = known && performance.now() - known.readAt < STANDING_TTL_MS;
+    if (isFresh && tokenGeneration <= (known.standing?.tokenGeneration ?? 0)) return known.standing;
     const readAt = performance.now();
-    const entity = await findEntity(deps.db, entityId);
-    const role = entity?.status === 'active' ? entity.type : undefined;
+    const standing = await readStanding(deps.db, entityId);
     // A Map keeps the order of insertion: taken out and put back, the entry is the youngest.
-    statuses.delete(entityId);
-    statuses.set(entityId, { role, readAt });
-    const [oldest] = statuses.keys();
-    if (statuses.size > STATUS_MAX && oldest !== undefined) statuses.delete(oldest);
-    return role;
+    standings.delete(entityId);
+    standings.set(entityId, { standing, readAt });
+    const [oldest] = standings.keys();
+    if (standings.size > STANDING_MAX && oldest !== undefined) standings.delete(oldest);
+    return standing;
+  }
+
+  /** The role in which the token lets its holder in; undefined where it does not. */
+  async function roleOf(claims: Claims): Promise<Role | undefined> {
+    const standing = await standingOf(claims);
+    const isIn = standing?.active === true && standing.tokenGeneration === claims.tokenGeneration;
+    return isIn ? standing.role : undefined;
   }
 
   return async (req, res) => {
     const [, token] = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(req.headers.authorization ?? '') ?? [];
     const claims = token === undefined ? undefined : await tokens.verify(token);
-    const role = claims && (await activeRole(claims.entityId));
+    const role = claims && (await roleOf(claims));
     if (claims && role) return { entityId: claims.entityId, role };
     failures.count(req, res);
     throw new Failure(

@@ -58,7 +58,7 @@ export function tokenEndpoint(
       const client = await provenClient(req, res);
       await meter(deps, res, 'tokenAddress', addressKey(deps, req));
       await meter(deps, res, 'token', client.clientId);
-      const { token, expiresInS } = await tokens.issue(client.entityId, client.role);
+      const { token, expiresInS } = await tokens.issue(client);
       note(req, { outcome: 'issued' });
       res.json({ access_token: token, token_type: 'Bearer', expires_in: expiresInS });
     } catch (error) {

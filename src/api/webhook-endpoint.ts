@@ -36,9 +36,9 @@ export async function showEndpoint({ caller, deps }: Call<undefined, unknown, un
 export async function putEndpoint(
   call: Call<z.output<ReturnType<typeof endpointBody>>, unknown, unknown>,
 ): Promise<Reply> {
-  const { accept, body, caller } = call;
+  const { accept, body, caller, deps } = call;
   return accept(async (trx) => {
-    await changeEndpoint(trx, actorOf(call), caller.entityId, body.url);
+    await changeEndpoint(trx, deps.ring, actorOf(call), caller.entityId, body.url);
     return {
       message: body.url === null ? 'No more webhooks are sent' : 'Webhooks are sent here from now on',
       data: { url: body.url },

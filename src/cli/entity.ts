@@ -8,8 +8,20 @@ import { webhookUrl } from '../api/webhook-endpoint';
 import type { Config } from '../config';
 import { recordAct } from '../database/audit';
 import { rotateClientSecret } from '../database/client-credential';
-import { findEntity, listEntities } from '../database/entity';
-import { admitEntity, changeStatus, changeTrust } from '../database/entity-control';
+import { findEntity, listEntities, readStanding } from '../database/entity';
+import {
+  admitEntity,
+  changeEndpoint,
+  changeStatus,
+  changeTrust,
+  revokeTokens,
+} from '../database/entity-control';
+import {
+  findWebhookUrl,
+  newWebhookSecret,
+  replaceWebhookSecret,
+  rotateWebhookSecret,
+} from '../database/webhook-endpoint';
 import { ROLES, TRUST_LEVELS, type TrustLevel } from '../domain/entity';
 import { command, CommandError, onEngine } from './command';
 import { operator, reasonOption, type Explained } from './operator';
@@ -41,7 +53,7 @@ export function addEntityCommands(program: Command): void {
         if (made === undefined) throw new Error('an entity without clientRef collides with none');
         return {
           json: made,
-          text: `${lines(made)}\nKeep the secrets now: they are not shown again.`,
+          text: `${lines(made)}\n${SHOWN_ONCE}`,
         };
       }),
     );
@@ -63,9 +75,9 @@ export function addEntityCommands(program: Command): void {
     [
       'disable',
       'disabled',
-      'its tokens stop working within a minute; the schedules of a merchant are suspended',
+      'keep it out: tokens die within a minute, webhooks wait, schedules are suspended',
     ],
-    ['enable', 'active', 'let it in again; the schedules of a merchant go on'],
+    ['enable', 'active', 'let it in again: it gets new tokens, its webhooks are sent, schedules go on'],
   ] as const) {
     command(entity, name, description)
       .argument('<entityId>')
@@ -97,14 +109,70 @@ export function addEntityCommands(program: Command): void {
 
   command(entity, 'rotate-secret', 'make a new client secret; the old one stays good for 24 h')
     .argument('<entityId>')
+    .addOption(atOnceOption())
+    .addOption(reasonOption())
+    .action(
+      onEngine(async ({ db }, _config, entityId: string, options: AtOnce) => {
+        const by = operator(options);
+        const endOld = { endOld: options.now === true };
+        const rotated = await db.transaction((trx) => rotateClientSecret(trx, by, entityId, endOld));
+        if (rotated === undefined) throw unknownEntity();
+        const json = { entityId, ...rotated };
+        return { json, text: `${lines(json)}\n${SHOWN_ONCE}` };
+      }),
+    );
+
+  command(entity, 'revoke-tokens', 'end all access tokens that it has, within a minute')
+    .argument('<entityId>')
     .addOption(reasonOption())
     .action(
       onEngine(async ({ db }, _config, entityId: string, options: Explained) => {
         const by = operator(options);
-        const rotated = await db.transaction((trx) => rotateClientSecret(trx, by, entityId));
-        if (rotated === undefined) throw unknownEntity();
-        const json = { entityId, ...rotated };
-        return { json, text: `${lines(json)}\nKeep the secret now: it is not shown again.` };
+        if (!(await db.transaction((trx) => revokeTokens(trx, by, entityId)))) throw unknownEntity();
+        return {
+          json: { entityId, tokensRevoked: true },
+          text: `The tokens of ${entityId} are refused by every process within a minute; it may get new ones`,
+        };
+      }),
+    );
+
+  command(entity, 'endpoint', 'show where its webhooks go; set it, or clear it')
+    .argument('<entityId>')
+    .addOption(new Option('--set <url>', 'send them there').conflicts('clear'))
+    .option('--clear', 'send them nowhere')
+    .addOption(reasonOption())
+    .action(
+      onEngine(async ({ db, ring }, config, entityId: string, options: EndpointOptions) => {
+        const url = newUrl(config, options);
+        if (url === undefined) {
+          const found = await findEntity(db, entityId);
+          if (found === undefined) throw unknownEntity();
+        } else {
+          const by = operator(options);
+          const set = await db.transaction((trx) => changeEndpoint(trx, ring, by, entityId, url));
+          if (!set) throw unknownEntity();
+        }
+        const json = { entityId, url: await findWebhookUrl(db, entityId) };
+        return { json, text: json.url ?? `${entityId} takes no webhooks` };
+      }),
+    );
+
+  command(entity, 'rotate-webhook-secret', 'make a new webhook secret; the old one signs too for 24 h')
+    .argument('<entityId>')
+    .addOption(atOnceOption())
+    .addOption(reasonOption())
+    .action(
+      onEngine(async ({ db, ring }, _config, entityId: string, options: AtOnce) => {
+        const by = operator(options);
+        if ((await findEntity(db, entityId)) === undefined) throw unknownEntity();
+        const secret = newWebhookSecret();
+        const until = await db.transaction((trx) =>
+          options.now === true
+            ? replaceWebhookSecret(trx, ring, by, entityId, secret)
+            : rotateWebhookSecret(trx, ring, by, entityId, secret),
+        );
+        const json = { entityId, webhookSecret: secret, previousSecretValidUntil: until };
+        return { json, text: `${lines({ entityId, webhookSecret: secret })}\n${SHOWN_ONCE}` };
       }),
     );
 
@@ -114,11 +182,11 @@ export function addEntityCommands(program: Command): void {
     .action(
       onEngine(async ({ db, ring }, config, entityId: string, options: Explained) => {
         const by = operator(options);
-        const found = await findEntity(db, entityId);
+        const found = await readStanding(db, entityId);
         if (found === undefined) throw unknownEntity();
-        if (found.status !== 'active') throw new CommandError('this entity is disabled');
+        if (!found.active) throw new CommandError('this entity is disabled');
         const tokens = createAccessTokens({ db, ring, config });
-        const { token, tokenId, expiresInS } = await tokens.issue(entityId, found.type);
+        const { token, tokenId, expiresInS } = await tokens.issue({ entityId, ...found });
         // Nobody has the token before its record is there.
         await db.transaction((trx) =>
           recordAct(trx, by, {
@@ -132,6 +200,30 @@ export function addEntityCommands(program: Command): void {
         return { json, text: token };
       }),
     );
+}
+
+const SHOWN_ONCE = 'Keep what is secret now: it is not shown again.';
+
+interface AtOnce extends Explained {
+  now?: boolean;
+}
+
+function atOnceOption(): Option {
+  return new Option('--now', 'the old one is dead at once: for one that has leaked');
+}
+
+interface EndpointOptions extends Explained {
+  set?: string;
+  clear?: boolean;
+}
+
+/** Undefined where it is not to be changed. @throws CommandError for one that the API would refuse */
+function newUrl(config: Config, { set, clear }: EndpointOptions): string | null | undefined {
+  if (clear === true) return null;
+  if (set === undefined) return undefined;
+  const checked = check(webhookUrl(config), set, '');
+  if (checked.problems === undefined) return checked.value;
+  throw new CommandError(`--set ${checked.problems[0]?.message}`);
 }
 
 /** The options of `entity create`, judged as the API judges the same fields. */

@@ -14,6 +14,8 @@ export interface Client {
   clientId: string;
   entityId: string;
   role: Role;
+  /** What its tokens are issued as. */
+  tokenGeneration: number;
 }
 
 /** How long the secret before the last rotation stays good. */
@@ -60,12 +62,14 @@ export async function authenticateClients(db: Executor, claims: Claim[]): Promis
     entityId: string;
     role: Role;
     active: boolean;
+    tokenGeneration: number;
     hash: Buffer;
     previousHash: Buffer | null;
   }>(
     db,
     `SELECT c.client_id AS "clientId", e.id AS "entityId", e.type AS role, e.status = 'active' AS active,
             c.secret_hash AS hash,
+            e.token_generation AS "tokenGeneration",
             CASE WHEN c.previous_secret_until > clock_timestamp() THEN c.previous_secret_hash END AS "previousHash"
      FROM client_credentials c JOIN entities e ON e.id = c.entity_id WHERE c.client_id = ANY(:clientIds)`,
     { clientIds: [...new Set(claims.map(({ clientId }) => clientId))] },
@@ -78,15 +82,20 @@ export async function authenticateClients(db: Executor, claims: Claim[]): Promis
     const current = timingSafeEqual(given, client?.hash ?? nothing);
     const previous = timingSafeEqual(given, client?.previousHash ?? nothing);
     if (!client?.active || !(current || previous)) return undefined;
-    return { clientId, entityId: client.entityId, role: client.role };
+    const { entityId, role, tokenGeneration } = client;
+    return { clientId, entityId, role, tokenGeneration };
   });
 }
 
-/** Puts a new secret in force; the one before stays good for 24 h. Undefined for an unknown entity. */
+/**
+ * Puts a new secret in force. The one before stays good for 24 h; or, where `endOld` says so, none but the new one is
+ * good from now on. Undefined for an unknown entity.
+ */
 export async function rotateClientSecret(
   trx: Transaction,
   by: Actor,
   entityId: string,
+  { endOld }: { endOld: boolean },
 ): Promise<{ clientId: string; clientSecret: string } | undefined> {
   const clientSecret = newClientSecret();
   const client = await row<{ clientId: string }>(
@@ -96,18 +105,19 @@ export async function rotateClientSecret(
   );
   if (client === undefined) return undefined;
   const { clientId } = client;
-  const rotated = await row<{ until: Date }>(
+  const rotated = await row<{ until: Date | null }>(
     trx,
-    `UPDATE client_credentials SET secret_hash = :hash, previous_secret_hash = secret_hash,
-       previous_secret_until = clock_timestamp() + :kept::interval
+    `UPDATE client_credentials SET secret_hash = :hash,
+       previous_secret_hash = CASE WHEN NOT :endOld::boolean THEN secret_hash END,
+       previous_secret_until = CASE WHEN NOT :endOld::boolean THEN clock_timestamp() + :kept::interval END
      WHERE client_id = :clientId RETURNING previous_secret_until AS until`,
-    { clientId, hash: hashOf(clientId, clientSecret), kept: PREVIOUS_SECRET },
+    { clientId, hash: hashOf(clientId, clientSecret), endOld, kept: PREVIOUS_SECRET },
   );
   await recordAct(trx, by, {
     action: 'client_secret.rotated',
     entityId,
     before: null,
-    after: { clientId, previousSecretValidUntil: rotated?.until },
+    after: { clientId, previousSecretValidUntil: rotated?.until ?? null },
   });
   return { clientId, clientSecret };
 }

@@ -3,6 +3,7 @@ import { recordAct, shownUrl, type Actor } from './audit';
 import type { Transaction } from './connection';
 import {
   createEntity,
+  endTokens,
   setEntityStatus,
   setEntityTrust,
   type Entity,
@@ -10,8 +11,9 @@ import {
   type NewEntity,
 } from './entity';
 import type { Keyring } from './keyring';
-import { syncSchedulesWithMerchant } from './recurring';
-import { setWebhookUrl } from './webhook-endpoint';
+import { syncSchedulesOf } from './recurring';
+import { lockWebhookUrl, setWebhookUrl } from './webhook-endpoint';
+import { releaseDeliveries, tellOldEndpoint } from './webhook-hold';
 
 /** What an operator, or a party itself, decides about a party: each with what follows from it, and with its record. */
 
@@ -49,7 +51,8 @@ export async function changeStatus(
 ): Promise<boolean> {
   const before = await setEntityStatus(trx, entityId, status);
   if (before === undefined) return false;
-  await syncSchedulesWithMerchant(trx, ring, entityId, by.cause);
+  await syncSchedulesOf(trx, ring, entityId, by.cause);
+  if (status === 'active') await releaseDeliveries(trx, entityId);
   const action = status === 'disabled' ? 'entity.disabled' : 'entity.enabled';
   await recordAct(trx, by, { action, entityId, before: { status: before }, after: { status } });
   return true;
@@ -67,7 +70,7 @@ export async function changeTrust(
 ): Promise<boolean> {
   const before = await setEntityTrust(trx, merchantId, trustLevel, providerId);
   if (before === undefined) return false;
-  await syncSchedulesWithMerchant(trx, ring, merchantId, by.cause);
+  await syncSchedulesOf(trx, ring, merchantId, by.cause);
   await recordAct(trx, by, {
     action: 'entity.trust_set',
     entityId: merchantId,
@@ -77,15 +80,35 @@ export async function changeTrust(
   return true;
 }
 
-/** Sends an entity's webhooks elsewhere, or nowhere. @returns false for an unknown entity */
+/** Ends all access tokens of an entity; it may get new ones. @returns false for an unknown entity */
+export async function revokeTokens(trx: Transaction, by: Actor, entityId: string): Promise<boolean> {
+  if (!(await endTokens(trx, entityId))) return false;
+  await recordAct(trx, by, { action: 'entity.tokens_revoked', entityId, before: null, after: null });
+  return true;
+}
+
+/**
+ * Sends an entity's webhooks elsewhere, or nowhere. The old endpoint is told: whoever has a stolen token could have it
+ * moved otherwise without anybody's noticing.
+ *
+ * @returns false for an unknown entity
+ */
 export async function changeEndpoint(
   trx: Transaction,
+  ring: Keyring,
   by: Actor,
   entityId: string,
   url: string | null,
 ): Promise<boolean> {
-  const before = await setWebhookUrl(trx, entityId, url);
+  const before = await lockWebhookUrl(trx, entityId);
   if (before === undefined) return false;
+  if (before.url !== null && before.url !== url) {
+    await tellOldEndpoint(trx, ring, entityId, {
+      changedBy: by.cause === 'operator' ? 'operator' : 'api',
+      cleared: url === null,
+    });
+  }
+  await setWebhookUrl(trx, entityId, url);
   await recordAct(trx, by, {
     action: url === null ? 'endpoint.cleared' : 'endpoint.changed',
     entityId,

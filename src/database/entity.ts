@@ -87,7 +87,28 @@ export async function listEntities(db: Executor): Promise<Entity[]> {
   return rows<Entity>(db, `SELECT ${COLUMNS} FROM entities ORDER BY created_at, id`);
 }
 
-/** @returns what it was before; undefined for an unknown entity */
+/** What a token of an entity is judged by. */
+export interface Standing {
+  role: Role;
+  active: boolean;
+  /** Tokens of an earlier one are dead. */
+  tokenGeneration: number;
+}
+
+export async function readStanding(db: Executor, entityId: string): Promise<Standing | undefined> {
+  return row<Standing>(
+    db,
+    `SELECT type AS role, status = 'active' AS active, token_generation AS "tokenGeneration"
+     FROM entities WHERE id = :entityId`,
+    { entityId },
+  );
+}
+
+/**
+ * Lets an entity in, or keeps it out. Its tokens die with either change: those from before are never good again.
+ *
+ * @returns what it was before; undefined for an unknown entity
+ */
 export async function setEntityStatus(
   db: Executor,
   entityId: string,
@@ -96,10 +117,23 @@ export async function setEntityStatus(
   const set = await row<{ before: Entity['status'] }>(
     db,
     `WITH before AS (SELECT id, status FROM entities WHERE id = :entityId FOR NO KEY UPDATE)
-     UPDATE entities e SET status = :status FROM before WHERE e.id = before.id RETURNING before.status AS before`,
+     UPDATE entities e
+     SET status = :status,
+       token_generation = e.token_generation + CASE WHEN before.status = :status::text THEN 0 ELSE 1 END
+     FROM before WHERE e.id = before.id RETURNING before.status AS before`,
     { entityId, status },
   );
   return set?.before;
+}
+
+/** Ends all tokens that an entity has; it may get new ones. @returns false for an unknown entity */
+export async function endTokens(db: Executor, entityId: string): Promise<boolean> {
+  const ended = await row(
+    db,
+    `UPDATE entities SET token_generation = token_generation + 1 WHERE id = :entityId RETURNING id`,
+    { entityId },
+  );
+  return ended !== undefined;
 }
 
 /**

@@ -52,11 +52,12 @@ export async function createSchedule(
   const agreement = found && (await lockAgreement(trx, found.agreementId));
   // A provider's own clock is the real one; whose the paymentID is, if anybody's, decides which counts.
   const merchantId = found?.merchantId ?? caller.entityId;
-  const merchant = await row<{ trusted: boolean; active: boolean; now: Date }>(
+  const merchant = await row<{ trusted: boolean; active: boolean; bankActive: boolean; now: Date }>(
     trx,
-    `SELECT trust_level = 'trusted' AS trusted, status = 'active' AS active, business_now(id) AS now
+    `SELECT trust_level = 'trusted' AS trusted, status = 'active' AS active, business_now(id) AS now,
+       coalesce((SELECT status = 'active' FROM entities WHERE id = :bankId), true) AS "bankActive"
      FROM entities WHERE id = :merchantId`,
-    { merchantId },
+    { merchantId, bankId: agreement?.bankId ?? null },
   );
   if (!merchant) throw new Error(`there is no entity ${merchantId}`);
   const { now } = merchant;
@@ -70,13 +71,18 @@ export async function createSchedule(
   if (!agreement) {
     throw new Failure('not_found', 'There is no agreement with this paymentID and customerId.');
   }
-  const standing = { ...agreement, merchantTrusted: merchant.trusted, merchantActive: merchant.active };
+  const standing = {
+    ...agreement,
+    merchantTrusted: merchant.trusted,
+    merchantActive: merchant.active,
+    bankActive: merchant.bankActive,
+  };
   if (permitted(standing, terms.currency) !== 'charge') {
     throw new Failure(
       'not_approved',
-      merchant.trusted && merchant.active
+      merchant.trusted && merchant.active && merchant.bankActive
         ? 'The customer has not approved recurring billing by this merchant.'
-        : 'Recurring billing needs a merchant that the network trusts and has not disabled.',
+        : 'Recurring billing needs a merchant that the network trusts, and that neither it nor the bank is disabled.',
     );
   }
   const id = newId('schedule');

@@ -1,4 +1,5 @@
 import type { Frequency } from '../domain/calendar';
+import { isId } from '../domain/ids';
 import { hasEnded, permitted, statusOf, type ScheduleStatus } from '../domain/recurring';
 import { workflowId } from '../domain/workflow-id';
 import { lockAgreement } from './agreement';
@@ -58,7 +59,8 @@ const COLUMNS = `s.id, s.agreement_id AS "agreementId", s.merchant_id AS "mercha
   EXISTS (SELECT FROM billings b WHERE b.schedule_id = s.id
           AND (b.status = 'retrying' OR b.status = 'pending' AND b.attempts > 1)) AS overdue,
   jsonb_build_object('decision', a.decision, 'blocked', a.blocked, 'currency', a.currency,
-                     'merchantTrusted', m.trust_level = 'trusted', 'merchantActive', m.status = 'active') AS agreement,
+                     'merchantTrusted', m.trust_level = 'trusted', 'merchantActive', m.status = 'active',
+                     'bankActive', (SELECT status = 'active' FROM entities WHERE id = s.bank_id)) AS agreement,
   business_now(s.merchant_id) AS now, ${IN_REAL_TIME} AS "inRealTime"`;
 
 const NOT_ENDED = `s.status NOT IN ('completed', 'cancelled', 'failed')`;
@@ -108,14 +110,18 @@ export async function syncSchedulesWithAgreement(
   await syncSchedules(trx, keyring, 's.agreement_id = :of', agreementId, cause);
 }
 
-/** Suspends or resumes the schedules of a merchant that the caller has just trusted or not, disabled or enabled. */
-export async function syncSchedulesWithMerchant(
+/**
+ * Suspends or resumes the schedules of a merchant, or of a bank's customers, that the caller has just trusted or not,
+ * disabled or enabled.
+ */
+export async function syncSchedulesOf(
   trx: Executor,
   keyring: Keyring,
-  merchantId: string,
+  entityId: string,
   cause: AuditEvent['cause'],
 ): Promise<void> {
-  await syncSchedules(trx, keyring, 's.merchant_id = :of', merchantId, cause);
+  const whose = isId('bank', entityId) ? 's.bank_id = :of' : 's.merchant_id = :of';
+  await syncSchedules(trx, keyring, whose, entityId, cause);
 }
 
 async function syncSchedules(

@@ -112,7 +112,7 @@ async function withAttempts(db: Executor, deliveries: Delivery[]): Promise<Deliv
 
 /**
  * Has a delivery sent once more, whatever has become of it: the same bytes under the same id, with all the retries
- * of a new one. False where the entity has no such delivery.
+ * of a new one, and to where webhooks go now. False where the entity has no such delivery.
  *
  * One statement makes it pending and begins a new count. Its workflow is woken where it runs, and run again where
  * it has ended; that it finds the delivery pending is what it sends it by. So of several requests at once each
@@ -122,7 +122,8 @@ export async function redeliver(trx: Executor, entityId: string, deliveryId: str
   const again = await row<{ entityId: string; webhookType: WebhookType }>(
     trx,
     `UPDATE webhook_deliveries
-     SET status = 'pending', finished_at = NULL, earlier_attempts = attempts, carrier = '${workflowId.webhookDelivery('')}' || id
+     SET status = 'pending', finished_at = NULL, earlier_attempts = attempts,
+       old_url = NULL, old_secret_sealed = NULL, carrier = '${workflowId.webhookDelivery('')}' || id
      WHERE id = :deliveryId AND entity_id = :entityId
      RETURNING entity_id AS "entityId", webhook_type AS "webhookType"`,
     { deliveryId, entityId },

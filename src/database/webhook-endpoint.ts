@@ -34,18 +34,25 @@ export async function findWebhookUrl(db: Executor, entityId: string): Promise<st
   return endpoint?.url ?? null;
 }
 
-/** A new address starts in good standing. @returns the one before; undefined for an unknown entity */
-export async function setWebhookUrl(
-  db: Executor,
+/** The same, until the transaction ends nobody else's to change; undefined for an unknown entity. */
+export async function lockWebhookUrl(
+  trx: Transaction,
   entityId: string,
-  url: string | null,
 ): Promise<{ url: string | null } | undefined> {
   return row<{ url: string | null }>(
+    trx,
+    `SELECT url FROM webhook_endpoints WHERE entity_id = :entityId FOR NO KEY UPDATE`,
+    { entityId },
+  );
+}
+
+/** A new address starts in good standing. */
+export async function setWebhookUrl(db: Executor, entityId: string, url: string | null): Promise<void> {
+  await row(
     db,
-    `WITH before AS (SELECT entity_id, url FROM webhook_endpoints WHERE entity_id = :entityId FOR NO KEY UPDATE)
-     UPDATE webhook_endpoints w
-     SET failing_since = CASE WHEN w.url IS NOT DISTINCT FROM :url THEN w.failing_since END, url = :url
-     FROM before WHERE w.entity_id = before.entity_id RETURNING before.url`,
+    `UPDATE webhook_endpoints SET failing_since = CASE WHEN url IS NOT DISTINCT FROM :url THEN failing_since END,
+       url = :url
+     WHERE entity_id = :entityId`,
     { entityId, url },
   );
 }
@@ -84,6 +91,30 @@ export async function rotateWebhookSecret(
     after: { previousSecretValidUntil: rotated.until },
   });
   return rotated.until;
+}
+
+/** Puts a new secret in the place of all others, which are good no more. */
+export async function replaceWebhookSecret(
+  trx: Transaction,
+  ring: Keyring,
+  by: Actor,
+  entityId: string,
+  secret: string,
+): Promise<null> {
+  await row(
+    trx,
+    `UPDATE webhook_endpoints
+     SET secret_sealed = :secret, previous_secret_sealed = NULL, previous_secret_until = NULL
+     WHERE entity_id = :entityId`,
+    { entityId, secret: seal(ring, secret, placeOf(entityId)) },
+  );
+  await recordAct(trx, by, {
+    action: 'webhook_secret.rotated',
+    entityId,
+    before: null,
+    after: { previousSecretValidUntil: null },
+  });
+  return null;
 }
 
 /** From now on the new secret is good alone; without a rotation nothing changes. */

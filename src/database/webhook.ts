@@ -47,8 +47,12 @@ export interface DeliveryToAttempt extends SealedSecrets {
   earlierAttempts: number;
   /** The recipient's URL now, which may be another one than when it was announced. */
   url: string | null;
-  /** The recipient's last attempt, of whatever delivery, has failed. */
+  /** The recipient's last attempt, of whatever delivery, has failed; or it is held. */
   failing: boolean;
+  /** The recipient is disabled: nothing is sent to it until it is enabled. */
+  held: boolean;
+  /** It goes to the URL of before a change, and is not tried again. */
+  onlyOnce: boolean;
   bodySealed: Buffer;
 }
 
@@ -84,6 +88,7 @@ interface Recipient extends SealedSecrets {
   entityId: string;
   entityType: Role;
   hasUrl: boolean;
+  /** Its last attempt has failed, or it is disabled: no carrier is to wait for it. */
   failing: boolean;
   now: Date;
 }
@@ -166,7 +171,7 @@ async function readRecipients(trx: Executor, announcements: Announcement[]): Pro
   const found = await rows<Recipient>(
     trx,
     `SELECT e.id AS "entityId", e.type AS "entityType", w.url IS NOT NULL AS "hasUrl",
-            w.failing_since IS NOT NULL AS failing, clock_timestamp() AS now, ${SEALED_SECRETS}
+            w.failing_since IS NOT NULL OR e.status = 'disabled' AS failing, clock_timestamp() AS now, ${SEALED_SECRETS}
      FROM webhook_endpoints w JOIN entities e ON e.id = w.entity_id
      WHERE w.entity_id = ANY(:entityIds)`,
     { entityIds: [...new Set(announcements.map((one) => one.entityId))] },
@@ -220,9 +225,14 @@ async function insertDeliveries(trx: Executor, deliveries: NewDelivery[]): Promi
 
 const TO_ATTEMPT = `
   SELECT d.id, d.entity_id AS "entityId", d.webhook_type AS "webhookType", d.status, d.attempts,
-         d.earlier_attempts AS "earlierAttempts", d.body_sealed AS "bodySealed", w.url, w.failing_since IS NOT NULL AS failing,
-         ${SEALED_SECRETS}
-  FROM webhook_deliveries d JOIN webhook_endpoints w ON w.entity_id = d.entity_id`;
+         d.earlier_attempts AS "earlierAttempts", d.body_sealed AS "bodySealed",
+         coalesce(d.old_url, w.url) AS url, d.old_url IS NOT NULL AS "onlyOnce",
+         w.failing_since IS NOT NULL OR e.status = 'disabled' AS failing, e.status = 'disabled' AS held,
+         coalesce(d.old_secret_sealed, w.secret_sealed) AS "secretSealed",
+         CASE WHEN d.old_url IS NULL AND w.previous_secret_until > clock_timestamp()
+              THEN w.previous_secret_sealed END AS "previousSecretSealed"
+  FROM webhook_deliveries d JOIN webhook_endpoints w ON w.entity_id = d.entity_id
+    JOIN entities e ON e.id = d.entity_id`;
 
 /**
  * What a carrier announced and nobody has attempted yet, oldest first. One call announces at most 100 items,
@@ -324,6 +334,8 @@ async function insertAttempt(db: Executor, attempt: Attempt, maxAttempts: number
        SET failing_since = CASE WHEN NOT :delivered::boolean THEN clock_timestamp() END
        FROM delivery, attempt
        WHERE w.entity_id = delivery.entity_id AND (w.failing_since IS NULL) <> :delivered::boolean
+         -- How the old endpoint fares says nothing of the new one.
+         AND delivery.old_url IS NULL
      )
      SELECT d.entity_id AS "entityId", d.webhook_type AS "webhookType", d.carrier, o.id IS NOT NULL AS counted,
             coalesce(o.status, d.status) AS status, coalesce(o.n, d.attempts) AS attempts,

@@ -25,7 +25,7 @@ export function hasEnded(status: ScheduleStatus): status is Ended {
 
 /**
  * What an agreement lets a schedule do. A schedule needs the standing approval of its customer, in its own
- * currency, and a merchant that the network trusts and has not disabled; a denial is for good.
+ * currency, a merchant that the network trusts, and neither that nor the bank disabled; a denial is for good.
  */
 export function permitted(
   agreement: {
@@ -34,11 +34,12 @@ export function permitted(
     currency: string;
     merchantTrusted: boolean;
     merchantActive: boolean;
+    bankActive: boolean;
   },
   currency: string,
 ): 'charge' | 'suspend' | 'cancel' {
   if (agreement.decision === 'deny' || agreement.blocked) return 'cancel';
-  const merchantMay = agreement.merchantTrusted && agreement.merchantActive;
-  const stands = agreement.decision === 'approve_recurring' && merchantMay;
+  const partiesMay = agreement.merchantTrusted && agreement.merchantActive && agreement.bankActive;
+  const stands = agreement.decision === 'approve_recurring' && partiesMay;
   return stands && agreement.currency === currency ? 'charge' : 'suspend';
 }

@@ -14,6 +14,7 @@ export const WEBHOOK_TYPES = [
   'billing.credit',
   'migration.completed',
   'webhook.test',
+  'webhook.endpoint_changed',
 ] as const;
 
 export type WebhookType = (typeof WEBHOOK_TYPES)[number];

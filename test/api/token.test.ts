@@ -4,6 +4,7 @@ import { createAccessTokens } from '../../src/api/access-token';
 import { rotateClientSecret } from '../../src/database/client-credential';
 import { openDatabase, row } from '../../src/database/connection';
 import { setEntityStatus } from '../../src/database/entity';
+import { revokeTokens } from '../../src/database/entity-control';
 import { rotateSigningKey, usableSigningKeys } from '../../src/database/signing-key';
 import { enter, send, serveApi, tokenOf, type Party, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
@@ -164,7 +165,9 @@ describe('the token endpoint', () => {
 
   it('takes the old secret for 24 h after a rotation, and the one before that no more', async () => {
     const merchant = await enter(api, 'merchant');
-    const first = await test.db.transaction((trx) => rotateClientSecret(trx, OPERATOR, merchant.entityId));
+    const first = await test.db.transaction((trx) =>
+      rotateClientSecret(trx, OPERATOR, merchant.entityId, { endOld: false }),
+    );
     await expect(tokenOf(api, merchant)).resolves.toBeDefined();
     await expect(tokenOf(api, { ...merchant, ...first })).resolves.toBeDefined();
     await row(
@@ -281,15 +284,49 @@ describe('an access token', () => {
     clock.mockRestore();
   });
 
-  it('of a disabled entity stops working within a minute, and works again once enabled', async () => {
+  it('of a disabled entity stops working within a minute, and stays dead once it is enabled', async () => {
     const merchant = await enter(api, 'merchant');
     expect(await isAccepted(merchant.token)).toBe(true);
     await setEntityStatus(test.db, merchant.entityId, 'disabled');
     later(59_000);
     expect(await isAccepted(merchant.token)).toBe(false);
     await setEntityStatus(test.db, merchant.entityId, 'active');
+    // At once, although this process remembers that it was disabled, and in the same second.
+    expect(await isAccepted(await tokenOf(api, merchant))).toBe(true);
+    expect(await isAccepted(merchant.token)).toBe(false);
+    later(120_000);
+    expect(await isAccepted(merchant.token)).toBe(false);
+  });
+
+  it('stays good where its entity is enabled that was not disabled', async () => {
+    const merchant = await enter(api, 'merchant');
+    await setEntityStatus(test.db, merchant.entityId, 'active');
     later(120_000);
     expect(await isAccepted(merchant.token)).toBe(true);
+  });
+
+  it('is dead on every process within a minute once tokens are revoked, and a new one is good at once', async () => {
+    const merchant = await enter(api, 'merchant');
+    expect(await isAccepted(merchant.token)).toBe(true);
+    await test.db.transaction((trx) => revokeTokens(trx, OPERATOR, merchant.entityId));
+    const fresh = await tokenOf(api, merchant);
+    expect(await isAccepted(fresh)).toBe(true);
+    later(59_000);
+    expect(await isAccepted(merchant.token)).toBe(false);
+    expect(await isAccepted(fresh)).toBe(true);
+  });
+
+  it('is dead that was issued by a request that a revocation overtook', async () => {
+    const merchant = await enter(api, 'merchant');
+    const { db, ring, config } = api.deps;
+    const late = createAccessTokens({ db, ring, config }).issue({
+      entityId: merchant.entityId,
+      role: 'merchant',
+      tokenGeneration: 0,
+    });
+    await test.db.transaction((trx) => revokeTokens(trx, OPERATOR, merchant.entityId));
+    later(59_000);
+    expect(await isAccepted((await late).token)).toBe(false);
   });
 });
 
@@ -348,7 +385,11 @@ describe('the signing keys', () => {
     const { config } = api.deps;
     const made = await Promise.all(
       Array.from({ length: 8 }, () =>
-        createAccessTokens({ db: empty.db, ring, config }).issue(bank.entityId, 'bank'),
+        createAccessTokens({ db: empty.db, ring, config }).issue({
+          entityId: bank.entityId,
+          role: 'bank',
+          tokenGeneration: 0,
+        }),
       ),
     );
     const kids = new Set(made.map(({ token }) => decode(token, { complete: true })?.header.kid));

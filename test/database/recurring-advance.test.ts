@@ -3,7 +3,7 @@ import { rows, type Database } from '../../src/database/connection';
 import { applyDecision } from '../../src/database/decision';
 import { setEntityStatus, setEntityTrust } from '../../src/database/entity';
 import { makeKeyring, readKeyring } from '../../src/database/keyring';
-import { syncSchedulesWithMerchant } from '../../src/database/recurring';
+import { syncSchedulesOf } from '../../src/database/recurring';
 import { advanceSchedule } from '../../src/database/recurring-advance';
 import type { ScheduleState } from '../../src/database/recurring-state';
 import type { ScheduleTerms } from '../../src/database/recurring-create';
@@ -88,14 +88,14 @@ async function decide(
 async function trust(level: 'trusted' | 'untrusted'): Promise<void> {
   await db.transaction(async (trx) => {
     await setEntityTrust(trx, standing.merchantId, level);
-    await syncSchedulesWithMerchant(trx, keyring, standing.merchantId, 'provider');
+    await syncSchedulesOf(trx, keyring, standing.merchantId, 'provider');
   });
 }
 
-async function enable(status: 'active' | 'disabled'): Promise<void> {
+async function enable(status: 'active' | 'disabled', entityId: string = standing.merchantId): Promise<void> {
   await db.transaction(async (trx) => {
-    await setEntityStatus(trx, standing.merchantId, status);
-    await syncSchedulesWithMerchant(trx, keyring, standing.merchantId, 'operator');
+    await setEntityStatus(trx, entityId, status);
+    await syncSchedulesOf(trx, keyring, entityId, 'operator');
   });
 }
 
@@ -533,6 +533,18 @@ it('a merchant that is disabled has its schedules suspended, misses what falls d
   expect((await view(id)).schedule.status).toBe('active');
   await advance(id);
   expect(await billings(id)).toEqual(['0 skipped suspended 0x']);
+});
+
+it('a bank that is disabled has its customers’ schedules suspended, and gets them back', async () => {
+  const id = await schedule({ frequency: 'daily' });
+  await enable('disabled', standing.bankId);
+  expect((await view(id)).schedule.status).toBe('suspended');
+  await later(DAY);
+  await enable('active', standing.bankId);
+  expect((await view(id)).schedule.status).toBe('active');
+  await advance(id);
+  // What was due before is charged.
+  expect(await billings(id)).toEqual(['0 pending 1x', '1 skipped suspended 0x']);
 });
 
 it('a schedule of a disabled merchant that nobody has told is suspended by its own look, and charges nothing', async () => {

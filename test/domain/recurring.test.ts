@@ -33,6 +33,7 @@ describe('what an agreement lets a schedule do', () => {
     currency: 'NGN',
     merchantTrusted: true,
     merchantActive: true,
+    bankActive: true,
   };
 
   it.each([
@@ -41,6 +42,7 @@ describe('what an agreement lets a schedule do', () => {
     ['wait while the customer has suspended it', { decision: 'suspended' }, 'suspend'],
     ['wait while the merchant is not trusted', { merchantTrusted: false }, 'suspend'],
     ['wait while the merchant is disabled', { merchantActive: false }, 'suspend'],
+    ['wait while the bank is disabled', { bankActive: false }, 'suspend'],
     ['wait while the agreement bills in another currency', { currency: 'JPY' }, 'suspend'],
     ['end when the customer denies', { decision: 'deny' }, 'cancel'],
     ['end when the customer blocks the merchant', { decision: 'deny', blocked: true }, 'cancel'],

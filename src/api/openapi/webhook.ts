@@ -308,4 +308,19 @@ export const WEBHOOKS: Record<WebhookType, News> = {
     description: 'Sent by `POST /v1/webhooks/endpoint/test`.',
     item: z.strictObject({ sequence, text: words('Any text', 'It works') }),
   },
+  'webhook.endpoint_changed': {
+    to: ROLES,
+    summary: 'Your webhooks are not sent here any more',
+    description:
+      'Sent to the URL of before, signed with the secret of before, when another URL is set or none. It is attempted once. If you did not expect it, have your tokens revoked and your secrets rotated.',
+    item: z.strictObject({
+      sequence,
+      changedBy: z.enum(['api', 'operator']).meta({
+        description:
+          'Whether it was changed with one of your access tokens, or by the operator of the network',
+        example: 'api',
+      }),
+      cleared: z.boolean().meta({ description: 'No URL is set any more', example: false }),
+    }),
+  },
 };

@@ -1,0 +1,213 @@
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createWebhookActivities } from '../../src/activities/webhook';
+import { createWebhookConnector } from '../../src/activities/webhook-connector';
+import { row, rows, type Database } from '../../src/database/connection';
+import { createEntity, type EntityCredentials } from '../../src/database/entity';
+import { changeEndpoint, changeStatus } from '../../src/database/entity-control';
+import { makeKeyring, readKeyring } from '../../src/database/keyring';
+import { announce } from '../../src/database/webhook';
+import { readDelivery, redeliver } from '../../src/database/webhook-delivery';
+import { newWebhookSecret, replaceWebhookSecret } from '../../src/database/webhook-endpoint';
+import { serviceSignature } from '../../src/domain/webhook-signature';
+import { createTestDatabase } from '../support/database';
+import { OPERATOR } from '../support/operator';
+
+const keyring = readKeyring(makeKeyring());
+const connector = createWebhookConnector({ allowPrivate: true });
+let database: Awaited<ReturnType<typeof createTestDatabase>>;
+let db: Database;
+const servers: Server[] = [];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = database.db;
+});
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => new Promise((resolve) => server.close(resolve))));
+});
+afterAll(async () => {
+  await connector.close();
+  await database.drop();
+});
+
+const activities = () =>
+  createWebhookActivities({
+    db,
+    keyring,
+    connector,
+    config: { WEBHOOK_RETRY_S: [5, 30], WEBHOOK_TIMEOUT_S: 10 },
+    relay: { kick: () => undefined },
+    log: { info: () => undefined, warn: () => undefined },
+    measure: () => undefined,
+  });
+
+async function receiver(status = 200) {
+  const received: { headers: IncomingHttpHeaders; body: string }[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      received.push({ headers: request.headers, body: Buffer.concat(chunks).toString('utf8') });
+      response.writeHead(status, { connection: 'close' }).end();
+    });
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks?key=s3cret`, received };
+}
+
+async function bankAt(webhookUrl: string): Promise<EntityCredentials> {
+  const made = await db.transaction((trx) =>
+    createEntity(trx, keyring, { type: 'bank', name: 'bank', webhookUrl }),
+  );
+  if (!made) throw new Error('not made');
+  return made;
+}
+
+async function tell(entityId: string, carrier?: string): Promise<string> {
+  const [id = ''] = await db.transaction((trx) =>
+    announce(trx, keyring, [
+      {
+        entityId,
+        webhookType: 'billing.request',
+        ...(carrier !== undefined && { carrier }),
+        items: [{ customerEmail: 'ada@example.com' }],
+      },
+    ]),
+  );
+  return id;
+}
+
+const set = (entityId: string, status: 'active' | 'disabled') =>
+  db.transaction((trx) => changeStatus(trx, keyring, OPERATOR, entityId, status));
+const move = (entityId: string, url: string | null) =>
+  db.transaction((trx) => changeEndpoint(trx, keyring, OPERATOR, entityId, url));
+
+async function startsOf(deliveryId: string): Promise<unknown[]> {
+  return rows(db, `SELECT start->'again' AS again FROM outbox WHERE workflow_id = :id ORDER BY id`, {
+    id: `webhook-delivery/${deliveryId}`,
+  });
+}
+
+async function noticeTo(entityId: string): Promise<string> {
+  const notice = await row<{ id: string }>(
+    db,
+    `SELECT id FROM webhook_deliveries WHERE entity_id = :entityId AND webhook_type = 'webhook.endpoint_changed'
+     ORDER BY id DESC LIMIT 1`,
+    { entityId },
+  );
+  if (!notice) throw new Error('nothing was announced');
+  return notice.id;
+}
+
+describe('webhooks of a disabled entity', () => {
+  it('are not sent by their carriers, by retries, or by hand, and use up no attempt', async () => {
+    const { url, received } = await receiver();
+    const bank = await bankAt(url);
+    // One from before, one that a carrier was about to send, and one that comes while it is disabled.
+    const retried = await tell(bank.entityId);
+    const carried = await tell(bank.entityId, 'billing-batch/hold');
+    await set(bank.entityId, 'disabled');
+    const later = await tell(bank.entityId, 'billing-batch/later');
+    expect(await activities().deliverFirstAttempts('billing-batch/hold')).toEqual({
+      delivered: 0,
+      failed: 0,
+      handedOver: 1,
+    });
+    expect(await startsOf(carried)).toHaveLength(1);
+    expect(await startsOf(later)).toHaveLength(1);
+    await db.transaction((trx) => redeliver(trx, bank.entityId, retried));
+    for (const id of [retried, carried, later]) {
+      const held = await activities().attemptDelivery(id);
+      expect(held).toEqual({ status: 'pending', attempts: 0, maxAttempts: 3, retryInMs: 86_400_000 });
+      expect(await readDelivery(db, bank.entityId, id)).toMatchObject({ status: 'pending', attempts: [] });
+    }
+    expect(received).toEqual([]);
+
+    await set(bank.entityId, 'active');
+    for (const id of [retried, carried, later]) {
+      expect((await startsOf(id)).at(-1)).toEqual({ again: true });
+      expect(await activities().attemptDelivery(id)).toEqual({ status: 'delivered', attempts: 1 });
+    }
+    expect(received).toHaveLength(3);
+  });
+
+  it('are all woken, however many wait, and those of others are left alone', async () => {
+    const { url } = await receiver();
+    const [bank, other] = [await bankAt(url), await bankAt(url)];
+    await tell(other.entityId);
+    await set(bank.entityId, 'disabled');
+    const id = await tell(bank.entityId);
+    await rows(
+      db,
+      `INSERT INTO webhook_deliveries (id, event_id, entity_id, webhook_type, body_sealed, carrier)
+       SELECT 'dlv_' || lpad(n::text, 26, '0'), 'evt_' || lpad(n::text, 26, '0'), entity_id, webhook_type, body_sealed,
+         'webhook-delivery/dlv_' || lpad(n::text, 26, '0')
+       FROM webhook_deliveries, generate_series(1, 2500) AS n WHERE id = :id`,
+      { id },
+    );
+    const before = (await rows(db, 'SELECT id FROM outbox')).length;
+    await set(bank.entityId, 'active');
+    expect((await rows(db, 'SELECT id FROM outbox')).length - before).toBe(2_501);
+  });
+});
+
+describe('the old endpoint', () => {
+  it('is told once that webhooks go elsewhere, with the secret of before and not a word of the new one', async () => {
+    const [old, moved] = [await receiver(), await receiver()];
+    const bank = await bankAt(old.url);
+    await move(bank.entityId, moved.url);
+    const notice = await noticeTo(bank.entityId);
+    // What comes after the change does not change what the old endpoint is told, or how.
+    await db.transaction((trx) =>
+      replaceWebhookSecret(trx, keyring, OPERATOR, bank.entityId, newWebhookSecret()),
+    );
+    expect(await activities().attemptDelivery(notice)).toEqual({ status: 'delivered', attempts: 1 });
+    expect(moved.received).toEqual([]);
+    const [told] = old.received;
+    expect(told?.headers['x-service-event']).toBe('webhook.endpoint_changed');
+    expect(told?.headers['x-service-signature']).toBe(serviceSignature(bank.webhookSecret, told?.body ?? ''));
+    const body = JSON.parse(told?.body ?? '') as { data: unknown };
+    expect(body.data).toEqual([{ sequence: 1, changedBy: 'operator', cleared: false }]);
+    expect(told?.body).not.toContain(new URL(moved.url).host);
+  });
+
+  it('is not tried again where it does not answer well, and that says nothing of the new one', async () => {
+    const [old, moved] = [await receiver(500), await receiver()];
+    const bank = await bankAt(old.url);
+    await move(bank.entityId, moved.url);
+    const notice = await noticeTo(bank.entityId);
+    expect(await activities().attemptDelivery(notice)).toEqual({ status: 'failed', attempts: 1 });
+    expect(await activities().attemptDelivery(notice)).toEqual({ status: 'failed', attempts: 1 });
+    expect(old.received).toHaveLength(1);
+    expect(
+      await row(db, `SELECT failing_since FROM webhook_endpoints WHERE entity_id = :id`, {
+        id: bank.entityId,
+      }),
+    ).toEqual({ failing_since: null });
+
+    // By hand it goes where everything goes.
+    await db.transaction((trx) => redeliver(trx, bank.entityId, notice));
+    expect(await activities().attemptDelivery(notice)).toEqual({ status: 'delivered', attempts: 2 });
+    expect([old.received.length, moved.received.length]).toEqual([1, 1]);
+  });
+
+  it('hears of a URL that was cleared, and nothing where nothing changed or there was none', async () => {
+    const old = await receiver();
+    const bank = await bankAt(old.url);
+    await move(bank.entityId, old.url);
+    await expect(noticeTo(bank.entityId)).rejects.toThrow('nothing was announced');
+    await move(bank.entityId, null);
+    expect(await activities().attemptDelivery(await noticeTo(bank.entityId))).toMatchObject({
+      status: 'delivered',
+    });
+    expect(JSON.parse(old.received[0]?.body ?? '')).toMatchObject({ data: [{ cleared: true }] });
+    await move(bank.entityId, old.url);
+    expect(
+      await rows(db, `SELECT id FROM webhook_deliveries WHERE entity_id = :id`, { id: bank.entityId }),
+    ).toHaveLength(1);
+  });
+});
