@@ -79,13 +79,11 @@ describe('an operator', () => {
     expect(await cli.json('entity', 'endpoint', entityId, '--clear')).toEqual(at(null));
     const wrong = await Promise.all([
       cli.run('entity', 'endpoint', entityId, '--set', 'ftp://bank.example'),
-      cli.run('entity', 'endpoint', entityId, '--set', moved, '--clear'),
       cli.run('entity', 'endpoint', 'bnk_none', '--clear'),
-      cli.run('entity', 'revoke-tokens', 'bnk_none'),
-      cli.run('entity', 'rotate-webhook-secret', 'bnk_none'),
     ]);
-    expect(wrong.map(({ code }) => code)).toEqual([1, 1, 1, 1, 1]);
-    expect(wrong[0].err).toMatch(/^assent: --set must be an address/);
-    expect(wrong[2].err).toMatch(/there is no such entity/);
+    expect(wrong).toMatchObject([
+      { code: 1, err: expect.stringMatching(/^assent: --set must be an address/) as string },
+      { code: 1, err: expect.stringMatching(/there is no such entity/) as string },
+    ]);
   });
 });
