@@ -1,5 +1,5 @@
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
-import { isUnavailable } from '../database/availability';
+import { CommitLost, isUnavailable } from '../database/availability';
 import { Failure } from '../domain/failures';
 import { FAILURE_STATUS } from './failure-status';
 import { requestIdOf } from './request-log';
@@ -56,12 +56,28 @@ export function replyOfFailure(failure: Failure): Reply {
   };
 }
 
-/** When a database that is away is worth another try. */
+/** When a database that is away is worth another try, and the outcome of a lost commit can be asked for. */
 const UNAVAILABLE_RETRY_S = 2;
+
+/**
+ * A commit was lost: what was asked for may have been accepted.
+ *
+ * @param advice what to do about it; left out where the request cannot be repeated safely
+ */
+export function unknownFate(
+  lost: CommitLost,
+  advice = 'it may have been accepted: look whether it took effect before sending it again',
+): Failure {
+  return new Failure('unavailable', `The database was lost while the request was committed: ${advice}`, {
+    retryAfterS: UNAVAILABLE_RETRY_S,
+    cause: lost,
+  });
+}
 
 /** What a thrown value is to the caller; undefined for a fault of ours, of which the caller learns nothing. */
 export function failureOf(error: unknown): Failure | undefined {
   if (error instanceof Failure) return error;
+  if (error instanceof CommitLost) return unknownFate(error);
   if (isUnavailable(error)) {
     return new Failure('unavailable', 'The service cannot reach its database; nothing was accepted', {
       retryAfterS: UNAVAILABLE_RETRY_S,

@@ -1,9 +1,9 @@
 import type { Request } from 'express';
 import type { Transaction } from '../database/connection';
-import { isUnavailable } from '../database/availability';
+import { CommitLost } from '../database/availability';
 import { claimKey, storeAnswer, type KeyedRequest } from '../database/idempotency';
 import { Failure } from '../domain/failures';
-import { replyOfFailure, type Reply } from './answer';
+import { replyOfFailure, unknownFate, type Reply } from './answer';
 import { IS_AN_ANSWER } from './failure-status';
 import type { ApiDeps } from './deps';
 
@@ -20,8 +20,6 @@ export function readIdempotencyKey(req: Request): string | undefined {
 
 /** A request that holds the key ends within seconds, or its transaction is ended for it. */
 const RUNNING_RETRY_S = 1;
-/** When the outcome of a lost commit can be asked for. */
-const UNKNOWN_FATE_RETRY_S = 2;
 
 /**
  * Runs the work in one transaction together with its idempotency key, if the request has one; a repeat gets
@@ -48,7 +46,7 @@ async function attempt(
   keyed: KeyedRequest | undefined,
   work: (trx: Transaction) => Promise<Reply>,
 ): Promise<Reply> {
-  return commit(deps, keyed ? KEYED_FATE : UNKEYED_FATE, async (trx) => {
+  return commit(deps, keyed ? KEYED_FATE : undefined, async (trx) => {
     const done = keyed && (await replay(trx, deps.ring, keyed));
     if (done) return done;
     const fresh = await work(trx);
@@ -71,28 +69,17 @@ export async function takeAnswer<Result>(
 
 /** What to do about a commit of which nobody knows whether it took place. */
 const KEYED_FATE = 'retry with the same Idempotency-Key to learn its outcome';
-const UNKEYED_FATE =
-  'look whether it took effect before sending it again; an Idempotency-Key would make the retry safe';
 const ANSWER_FATE = 'it may have been taken: send the same answer again, which is safe, to learn what holds';
 
 async function commit<Result>(
   { db }: ApiDeps,
-  advice: string,
+  advice: string | undefined,
   work: (trx: Transaction) => Promise<Result>,
 ): Promise<Result> {
-  let committing = false;
   try {
-    return await db.transaction(async (trx) => {
-      const worked = await work(trx);
-      committing = true;
-      return worked;
-    });
+    return await db.transaction(work);
   } catch (error) {
-    if (!committing || !isUnavailable(error)) throw error;
-    throw new Failure('unavailable', `The database was lost while the request was committed: ${advice}`, {
-      retryAfterS: UNKNOWN_FATE_RETRY_S,
-      cause: error,
-    });
+    throw error instanceof CommitLost ? unknownFate(error, advice) : error;
   }
 }
 

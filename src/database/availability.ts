@@ -24,10 +24,23 @@ const WORDS =
   /connection terminated|timeout expired|timeout exceeded when trying to connect|connection ended|not queryable|Query read timeout/i;
 
 /**
+ * The connection was lost while Postgres committed: the work may have been done, or not. Whoever hears of it must not be told
+ * that nothing was.
+ */
+export class CommitLost extends Error {
+  override readonly name = 'CommitLost';
+
+  constructor(cause: unknown) {
+    super('the connection was lost during a commit, whose outcome is unknown', { cause });
+  }
+}
+
+/**
  * Whether an error means that Postgres is out of reach for now, so that the same request may do better in a
  * moment; anything else is a fault of ours.
  */
 export function isUnavailable(error: unknown): boolean {
+  if (error instanceof CommitLost) return true;
   // Not `instanceof`: errors of Node's sockets come from outside of the context that tests run in.
   if (!isNativeError(error)) return false;
   const { code } = error as Error & { code?: unknown };

@@ -1,4 +1,5 @@
 import { Pool, types, type PoolClient, type QueryConfig } from 'pg';
+import { CommitLost, isUnavailable } from './availability';
 
 // Money is int8: as bigint it is exact. count(*) is int8 as well, so queries cast counts to int.
 types.setTypeParser(types.builtins.INT8, (text) => BigInt(text));
@@ -21,7 +22,7 @@ export interface Database extends Executor {
   /**
    * Commits what the work did when it returns, and undoes it when it throws.
    *
-   * @throws what the work throws, and what keeps Postgres from committing
+   * @throws what the work throws, and what keeps Postgres from committing; CommitLost where nobody knows whether it did
    */
   transaction<Result>(work: (trx: Transaction) => Promise<Result>): Promise<Result>;
   /** Closes all connections; ends when those in use have been given back. */
@@ -122,7 +123,9 @@ export function openDatabase(url: string, poolSize: number): PooledDatabase {
 }
 
 async function commit(client: PoolClient): Promise<void> {
-  const { command } = await client.query('COMMIT');
+  const { command } = await client.query('COMMIT').catch((error: unknown) => {
+    throw isUnavailable(error) ? new CommitLost(error) : error;
+  });
   // Postgres' answer to the commit of a transaction in which a statement has failed.
   if (command !== 'COMMIT')
     throw new Error('the transaction was rolled back: one of its statements had failed');
