@@ -24,7 +24,7 @@ import {
   readTransactions,
   type Viewer,
 } from '../../src/database/transaction';
-import { deliveryToAttempt, recordAttempt, unattempted } from '../../src/database/webhook';
+import { claimUnattempted, deliveryToAttempt, recordAttempt } from '../../src/database/webhook-attempt';
 import { listDeliveries, readDelivery } from '../../src/database/webhook-delivery';
 import { forgetDeliveries } from '../../src/database/webhook-retention';
 import type { Subjects } from './subjects';
@@ -163,7 +163,7 @@ export function paths(s: Subjects, keyring: Keyring): Path[] {
     },
     {
       name: 'webhooks: what a carrier has to send',
-      run: (db, n) => unattempted(db, of(s.undelivered, n).carrier),
+      run: (db, n) => claimUnattempted(db, of(s.undelivered, n).carrier, 8_000),
     },
     { name: 'webhooks: one to attempt', run: (db, n) => deliveryToAttempt(db, of(s.deliveries, n)) },
     {
@@ -174,6 +174,8 @@ export function paths(s: Subjects, keyring: Keyring): Path[] {
           {
             deliveryId: of(s.undelivered, n).id,
             n: 1,
+            begun: true,
+            reached: 'yes',
             durationMs: 5,
             httpStatus: 200,
             error: null,

@@ -1,9 +1,8 @@
-import type { LookupAddress } from 'node:dns';
-import { lookup } from 'node:dns/promises';
-import { isIP, type LookupFunction } from 'node:net';
 import { performance } from 'node:perf_hooks';
-import * as ipaddr from 'ipaddr.js';
-import { Agent, buildConnector, request } from 'undici';
+import { Readable } from 'node:stream';
+import type { Reached } from '../domain/webhook';
+import { AddressRefused, createConnections, isPublicAddress, type Connections } from './webhook-connections';
+import { createNameLookups, type Resolve } from './webhook-lookup';
 
 /**
  * Sends webhooks to addresses that their receivers chose, and to no place inside.
@@ -15,22 +14,38 @@ import { Agent, buildConnector, request } from 'undici';
  * checked beside it. A redirect would be a second URL and is not followed. Only https, unless private
  * addresses are allowed, as in a sandbox.
  *
- * A receiver's answer is as foreign: how long it takes and how much of it is read are limited.
+ * A receiver's answer is as foreign: how long it takes and how much of it is read are limited. One deadline holds for the
+ * whole attempt, from the look-up of the name to the end of the answer.
  */
 export interface WebhookConnector {
-  /** Sends one POST. Never throws: whatever goes wrong is the outcome's `error`. */
+  /**
+   * Sends one POST. What goes wrong with the receiver is the outcome's `error`.
+   *
+   * @returns undefined where `begin` said no
+   * @throws what `begin` throws
+   */
   post(
     url: string,
     headers: Record<string, string>,
     body: string,
-    options: { timeoutMs: number },
-  ): Promise<PostOutcome>;
+    options: PostOptions,
+  ): Promise<PostOutcome | undefined>;
   /** Closes the connections kept open; ends when the requests in hand have. */
   close(): Promise<void>;
 }
 
+interface PostOptions {
+  /** Whose webhook it is: an entity has few look-ups at a time. */
+  entityId: string;
+  timeoutMs: number;
+  /** Asked once the connection stands, before a byte of the request leaves. Where it says no, none does. */
+  begin?: (() => Promise<boolean>) | undefined;
+}
+
 export interface PostOutcome {
   durationMs: number;
+  /** Whether the receiver may have the message: `no` only where not a byte of its body can have left. */
+  reached: Reached;
   /** Null where no answer came. */
   httpStatus: number | null;
   /** Null for a 2xx within the time; otherwise one line, without any address, for the receiver's eyes too. */
@@ -38,8 +53,6 @@ export interface PostOutcome {
   /** The first 1 KiB of the answer's body. */
   responseHead: string | null;
 }
-
-export type Resolve = (hostname: string) => Promise<LookupAddress[]>;
 
 /** An honest answer is a few bytes. Reading on a little keeps the connection usable; reading all is a risk. */
 const READ_BYTES = 64 * 1024;
@@ -50,66 +63,100 @@ const KEPT_BYTES = 1024;
  * that never ends it must not hold up a sender to whom all has been said.
  */
 const BODY_TIMEOUT_MS = 500;
-/** A connection that a dead receiver lets hang is given up no later than the default request would be. */
-const CONNECT_TIMEOUT_MS = 10_000;
 
-class AddressRefused extends Error {
-  override readonly name = 'AddressRefused';
-}
-
-/** @param resolve looks a name up; the system's own resolver unless a test brings another */
+/** @param resolve looks a name up; by the machine's DNS servers unless a test brings another */
 export function createWebhookConnector(
   { allowPrivate }: { allowPrivate: boolean },
-  resolve: Resolve = sharedLookups(),
+  resolve: Resolve = createNameLookups(),
 ): WebhookConnector {
-  const agent = new Agent({ connect: guarded(resolve, allowPrivate ? () => true : isPublicAddress) });
+  const connections = createConnections(resolve, allowPrivate ? () => true : isPublicAddress);
+  const inHand = new Set<Promise<unknown>>();
   return {
-    async post(url, headers, body, { timeoutMs }) {
+    async post(url, headers, body, options) {
       const startedAt = performance.now();
-      const outcome = await send(agent, { url, headers, body, allowPrivate, timeoutMs });
-      return { ...outcome, durationMs: Math.round(performance.now() - startedAt) };
+      const sent = send(connections, { url, headers, body, allowPrivate, ...options });
+      inHand.add(sent);
+      try {
+        const outcome = await sent;
+        return outcome && { ...outcome, durationMs: Math.round(performance.now() - startedAt) };
+      } finally {
+        inHand.delete(sent);
+      }
     },
-    close: () => agent.close(),
+    async close() {
+      await Promise.allSettled(inHand);
+      connections.close();
+    },
   };
 }
 
-interface Post {
+interface Post extends PostOptions {
   url: string;
   headers: Record<string, string>;
   body: string;
   allowPrivate: boolean;
-  timeoutMs: number;
 }
 
-async function send(agent: Agent, post: Post): Promise<Omit<PostOutcome, 'durationMs'>> {
-  const abort = new AbortController();
-  // Over name lookup, connection and answer alike.
-  let timer = setTimeout(() => abort.abort(), post.timeoutMs);
-  try {
-    const url = new URL(post.url);
-    if (!(url.protocol === 'https:' || (post.allowPrivate && url.protocol === 'http:'))) {
-      throw new AddressRefused('only https is allowed');
+/** Not the receiver's doing: the attempt was not to be made, or could not be begun. */
+class NotBegun extends Error {
+  override readonly name = 'NotBegun';
+}
+
+async function send(
+  connections: Connections,
+  { url, headers, body, allowPrivate, entityId, timeoutMs, begin }: Post,
+): Promise<Omit<PostOutcome, 'durationMs'> | undefined> {
+  const endsAt = performance.now() + timeoutMs;
+  const deadline = new AbortController();
+  let timer = setTimeout(() => deadline.abort(), timeoutMs);
+  const bytes = Buffer.from(body, 'utf8');
+  let reached: Reached = 'no';
+  /** undici asks for the body once it has a connection, and writes nothing before it has some of it. */
+  async function* onceConnected() {
+    if (begin && !(await begin().catch((cause: unknown) => Promise.reject(new NotBegun('', { cause }))))) {
+      throw new NotBegun('');
     }
-    const response = await request(url, {
-      method: 'POST',
-      dispatcher: agent,
-      headers: post.headers,
-      body: Buffer.from(post.body, 'utf8'),
-      signal: abort.signal,
-    });
-    clearTimeout(timer);
-    timer = setTimeout(() => abort.abort(), BODY_TIMEOUT_MS);
-    return {
-      httpStatus: response.statusCode,
-      error: refusal(response.statusCode),
-      responseHead: await readHead(response.body),
-    };
+    deadline.signal.throwIfAborted();
+    reached = 'maybe';
+    yield bytes;
+  }
+  try {
+    const { origin, pathname, search } = allowedUrl(url, allowPrivate);
+    const connection = connections.take(origin, { entityId, signal: deadline.signal });
+    deadline.signal.addEventListener('abort', () => connection.drop(), { once: true });
+    try {
+      const response = await connection.client.request({
+        method: 'POST',
+        path: pathname + search,
+        headers: { ...headers, 'content-length': String(bytes.length) },
+        body: Readable.from(onceConnected()),
+      });
+      reached = 'yes';
+      clearTimeout(timer);
+      timer = setTimeout(() => deadline.abort(), Math.min(BODY_TIMEOUT_MS, endsAt - performance.now()));
+      const responseHead = await readHead(response.body);
+      connection.giveBack();
+      return { reached, httpStatus: response.statusCode, error: refusal(response.statusCode), responseHead };
+    } catch (error) {
+      connection.drop();
+      throw error;
+    }
   } catch (error) {
-    const reason = abort.signal.aborted ? `no answer within ${post.timeoutMs} ms` : explain(error);
-    return { httpStatus: null, error: reason, responseHead: null };
+    if (error instanceof NotBegun) {
+      if (error.cause !== undefined) throw error.cause;
+      return undefined;
+    }
+    const reason = deadline.signal.aborted ? `no answer within ${timeoutMs} ms` : explain(error);
+    return { reached, httpStatus: null, error: reason, responseHead: null };
   } finally {
     clearTimeout(timer);
   }
+}
+
+function allowedUrl(text: string, allowPrivate: boolean): URL {
+  const url = new URL(text);
+  if (url.protocol === 'https:' || (allowPrivate && url.protocol === 'http:')) return url;
+  throw new AddressRefused('only https is allowed');
 }
 
 function refusal(httpStatus: number): string | null {
@@ -147,9 +194,9 @@ const REASONS: Record<string, string> = {
   ENETUNREACH: 'network unreachable',
   ENOTFOUND: 'host name not found',
   EAI_AGAIN: 'host name lookup failed',
+  TOO_MANY_LOOKUPS: 'too many host names are being looked up',
   ERR_INVALID_URL: 'not a URL',
   ETIMEDOUT: 'connection timed out',
-  UND_ERR_CONNECT_TIMEOUT: 'connection timed out',
   UND_ERR_SOCKET: 'connection closed before the answer',
 };
 
@@ -159,65 +206,4 @@ function explain(error: unknown): string {
   const { code, name } = error as { code?: unknown; name?: unknown };
   const cause = String(code ?? name);
   return REASONS[cause] ?? `request failed (${cause})`;
-}
-
-/** Makes connections to allowed addresses, and to no other. */
-function guarded(resolve: Resolve, allowed: (address: string) => boolean): buildConnector.connector {
-  const connect = buildConnector({
-    timeout: CONNECT_TIMEOUT_MS,
-    lookup: guardedLookup(resolve, allowed),
-  });
-  return (options, callback) => {
-    const host = options.hostname.replace(/^\[(.*)\]$/, '$1');
-    if (isIP(host) !== 0 && !allowed(host)) {
-      callback(notPublic(), null);
-      return;
-    }
-    connect(options, callback);
-  };
-}
-
-function guardedLookup(resolve: Resolve, allowed: (address: string) => boolean): LookupFunction {
-  return (hostname, options, callback) => {
-    resolve(hostname).then(
-      (addresses) => {
-        const [first] = addresses;
-        if (!first || !addresses.every(({ address }) => allowed(address))) callback(notPublic(), []);
-        else if (options.all) callback(null, addresses);
-        else callback(null, first.address, first.family);
-      },
-      (error: NodeJS.ErrnoException) => callback(error, []),
-    );
-  };
-}
-
-function notPublic(): AddressRefused {
-  return new AddressRefused('the address is not public');
-}
-
-const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
-
-/** Whether an IP address, in either notation, belongs to the open Internet. */
-export function isPublicAddress(address: string): boolean {
-  const parsed = ipaddr.parse(address);
-  // Leaves out IPv4 addresses in IPv6 clothing, and all ways to tunnel to one.
-  if (parsed.range() !== 'unicast') return false;
-  return parsed.kind() === 'ipv4' || parsed.match(GLOBAL_IPV6);
-}
-
-/**
- * The system's resolver, one lookup of a name at a time: those who ask meanwhile share its answer.
- *
- * getaddrinfo runs on a pool of four threads and may hang for many seconds on a dead zone. So a receiver whose
- * name servers are gone holds one of them, however much is sent to it.
- */
-function sharedLookups(): Resolve {
-  const running = new Map<string, Promise<LookupAddress[]>>();
-  return (hostname) => {
-    const known = running.get(hostname);
-    if (known) return known;
-    const started = lookup(hostname, { all: true }).finally(() => running.delete(hostname));
-    running.set(hostname, started);
-    return started;
-  };
 }

@@ -1,18 +1,20 @@
 import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Config } from '../config';
 import type { Database } from '../database/connection';
-import type { Keyring } from '../database/keyring';
+import { KeyringError, type Keyring } from '../database/keyring';
 import {
+  beginAttempt,
+  claimUnattempted,
   deliveryToAttempt,
   handOver,
   openDelivery,
   recordAttempt,
-  unattempted,
   type DeliveryState,
   type DeliveryToAttempt,
   type OpenDelivery,
-} from '../database/webhook';
+} from '../database/webhook-attempt';
 import type { DeliveryStatus } from '../domain/lifecycle';
 import { webhookRetryMs } from '../domain/retry';
 import type { WebhookType } from '../domain/webhook';
@@ -68,6 +70,10 @@ const FIRST_ATTEMPT_MS = 2_000;
 const FIRST_ATTEMPTS_MS = 2_000;
 /** A disabled recipient's deliveries are woken when it is enabled. This is for the wake that never came. */
 const HELD_LOOK_MS = 86_400_000;
+/** Beyond its attempt, what a worker has to write down what became of it, until another may make the attempt. */
+const RECORD_MS = 4_000;
+/** How often it is looked whether what another worker has in hand is done. */
+const IN_HAND_LOOK_MS = 50;
 /** How many of a carrier's first attempts run at once: 100 healthy receivers are done in a fraction of a second. */
 const AT_ONCE = 10;
 
@@ -100,18 +106,28 @@ export function createWebhookActivities({
     return webhookRetryMs(config.WEBHOOK_RETRY_S, attempts - earlierAttempts, Math.random()) ?? 0;
   }
 
-  /** One request and its record; undefined where the receiver has no place left, and nothing was done. */
+  /** One request and its record; undefined where none was made: the receiver has no place left, or it was not begun. */
   async function attempt(
     delivery: DeliveryToAttempt,
     kind: TurnKind,
     withinMs: number,
   ): Promise<DeliveryState | undefined> {
-    const outcome = await send(delivery, kind, withinMs);
-    if (!outcome) return undefined;
     const n = delivery.attempts + 1;
+    // What a carrier sends was counted as sent when it was claimed.
+    let begun = kind === 'first';
+    const outcome = await send(delivery, kind, {
+      timeoutMs: withinMs,
+      ...(kind === 'retry' && {
+        begin: async () => {
+          begun = await beginAttempt(db, { deliveryId: delivery.id, n, leaseMs: withinMs + RECORD_MS });
+          return begun;
+        },
+      }),
+    });
+    if (!outcome) return undefined;
     const state = await recordAttempt(
       db,
-      { deliveryId: delivery.id, n, ...outcome },
+      { deliveryId: delivery.id, n, begun, ...outcome },
       {
         maxAttempts: delivery.onlyOnce ? 1 : maxAttempts,
         retryInMs: retryInMs({ ...delivery, attempts: n }),
@@ -124,6 +140,7 @@ export function createWebhookActivities({
         entityId: delivery.entityId,
         attempts: state.attempts,
         httpStatus: outcome.httpStatus,
+        reached: outcome.reached,
         error: outcome.error,
         durationMs: outcome.durationMs,
         status: state.status,
@@ -138,53 +155,66 @@ export function createWebhookActivities({
   async function send(
     delivery: DeliveryToAttempt,
     kind: TurnKind,
-    withinMs: number,
+    options: { timeoutMs: number; begin?: () => Promise<boolean> },
   ): Promise<PostOutcome | undefined> {
     if (delivery.url === null) {
-      return { durationMs: 0, httpStatus: null, error: 'no URL is set', responseHead: null };
+      return { durationMs: 0, reached: 'no', httpStatus: null, error: 'no URL is set', responseHead: null };
     }
     const turn = turns.enter(kind, delivery.url);
     if (!turn) return undefined;
     try {
       const opened = openDelivery(keyring, delivery);
       const headers = webhookHeaders(delivery, opened, Math.floor(Date.now() / 1000));
-      return await connector.post(delivery.url, headers, opened.body, { timeoutMs: withinMs });
+      return await connector.post(delivery.url, headers, opened.body, {
+        ...options,
+        entityId: delivery.entityId,
+      });
     } finally {
       turn.leave();
     }
   }
 
-  /** Whatever is wrong with one delivery, a key missing say, its own workflow shows: here it would hold a billing. */
-  async function firstAttempt(
-    delivery: DeliveryToAttempt,
-    withinMs: number,
-  ): Promise<DeliveryState | undefined> {
-    try {
-      return await attempt(delivery, 'first', withinMs);
-    } catch (error) {
-      log.warn({ err: error, deliveryId: delivery.id }, 'a first attempt could not be made');
-      return undefined;
-    }
-  }
-
   /** By carrier: a look may come while the relay still tells, and what is on its way is not to be sent a second time. */
-  const inHand = new Map<string, Promise<FirstAttempts>>();
+  const underWay = new Map<string, Promise<FirstAttempts>>();
 
   async function firstAttempts(carrier: string): Promise<FirstAttempts> {
     const startedAt = performance.now();
-    const deliveries = await unattempted(db, carrier);
+    const late = () => performance.now() - startedAt >= FIRST_ATTEMPTS_MS;
+    const withinMs = Math.min(FIRST_ATTEMPT_MS, timeoutMs);
+    const leaseMs = FIRST_ATTEMPTS_MS + withinMs + RECORD_MS;
     const counts: FirstAttempts = { delivered: 0, failed: 0, handedOver: 0 };
-    const left: string[] = [];
-    await eachOf(deliveries, AT_ONCE, async (delivery) => {
-      const late = performance.now() - startedAt >= FIRST_ATTEMPTS_MS;
-      const withinMs = Math.min(FIRST_ATTEMPT_MS, timeoutMs);
-      const state = late || delivery.failing ? undefined : await firstAttempt(delivery, withinMs);
-      if (!state) left.push(delivery.id);
-      else if (state.status === 'delivered') counts.delivered++;
-      else counts.failed++;
-    });
-    if (left.length > 0) {
-      counts.handedOver = await db.transaction((trx) => handOver(trx, left, carrier));
+    const left = new Set<string>();
+    const unsent = new Set<string>();
+
+    for (let waitMs = IN_HAND_LOOK_MS; ; waitMs *= 2) {
+      const deliveries = await claimUnattempted(db, carrier, leaseMs);
+      for (const { id, failing } of deliveries) if (failing) left.add(id);
+      await eachOf(deliveries, AT_ONCE, async (delivery) => {
+        if (!delivery.claimed) return;
+        try {
+          const state = late() ? undefined : await attempt(delivery, 'first', withinMs);
+          if (!state) unsent.add(delivery.id);
+          else if (state.status === 'delivered') counts.delivered++;
+          else counts.failed++;
+        } catch (error) {
+          // Whatever is wrong with one delivery, its own workflow shows: here it would hold a billing.
+          log.warn({ err: error, deliveryId: delivery.id }, 'a first attempt could not be made');
+          (error instanceof KeyringError ? unsent : left).add(delivery.id);
+        }
+      });
+      const inHand = deliveries.filter(({ id, claimed }) => !claimed && !left.has(id) && !unsent.has(id));
+      if (inHand.length === 0) break;
+      // What another worker has in hand is recorded in a moment. If not, it may have died, and a workflow takes over.
+      if (late()) {
+        for (const { id } of inHand) left.add(id);
+        break;
+      }
+      await sleep(waitMs);
+    }
+    if (left.size + unsent.size > 0) {
+      counts.handedOver = await db.transaction((trx) =>
+        handOver(trx, [...left, ...unsent], [...unsent], carrier),
+      );
     }
     if (counts.failed + counts.handedOver > 0) relay.kick();
     return counts;
@@ -192,13 +222,13 @@ export function createWebhookActivities({
 
   return {
     async deliverFirstAttempts(carrier) {
-      const before = inHand.get(carrier)?.catch(() => undefined) ?? Promise.resolve();
+      const before = underWay.get(carrier)?.catch(() => undefined) ?? Promise.resolve();
       const attempts = before
         .then(() => firstAttempts(carrier))
         .finally(() => {
-          if (inHand.get(carrier) === attempts) inHand.delete(carrier);
+          if (underWay.get(carrier) === attempts) underWay.delete(carrier);
         });
-      inHand.set(carrier, attempts);
+      underWay.set(carrier, attempts);
       return attempts;
     },
 
@@ -215,14 +245,16 @@ export function createWebhookActivities({
           retryInMs: HELD_LOOK_MS,
         };
       }
-      const state = await attempt(delivery, 'retry', timeoutMs);
+      const state = delivery.claimedForMs > 0 ? undefined : await attempt(delivery, 'retry', timeoutMs);
       if (state && state.status !== 'pending') return { status: state.status, attempts: state.attempts };
       const { attempts, earlierAttempts } = state ?? delivery;
       return {
         status: 'pending',
         maxAttempts: earlierAttempts + maxAttempts,
         attempts,
-        retryInMs: state ? retryInMs(state) : turns.comeBackInMs(delivery.url ?? '', timeoutMs),
+        retryInMs: state
+          ? retryInMs(state)
+          : delivery.claimedForMs || turns.comeBackInMs(delivery.url ?? '', timeoutMs),
       };
     },
   };

@@ -18,6 +18,9 @@ import { withdraw } from './webhook-withdrawal';
  * Both are one UPDATE on the same row, `WHERE status = 'pending' AND now < expires_at` against `now >=
  * expires_at`, judged by the database's clock. However they race, one of them finds the row pending and in its
  * half of time, and the other finds nothing.
+ *
+ * `not_delivered` tells a merchant that it may bill again. So it is said only where no byte of the charge can have reached the
+ * bank; silence after that is `expired`, and an exception, for the bank may have debited.
  */
 
 /** What the bank is told: the true status, and whether its answer is the one that made it. */
@@ -240,24 +243,33 @@ export async function closeExpiredRequests(trx: Executor, keyring: Keyring, ids:
   );
   const closed = await rows<Outcome>(
     trx,
-    `UPDATE billing_requests b SET
+    // Locked, what asks the bank is neither begun nor read until this has been committed, and by then it is withdrawn. What
+    // is no longer there was forgotten, and may have been anything.
+    `WITH due AS MATERIALIZED (
+       SELECT id, bank_delivery_id FROM billing_requests
+       WHERE id = ANY(:ids) AND status = 'pending' AND business_now(owner_id) >= expires_at
+       ORDER BY id FOR NO KEY UPDATE
+     ), asked AS MATERIALIZED (
+       SELECT id, entity_id, sent, created_xid, event_id FROM webhook_deliveries
+       WHERE id IN (SELECT bank_delivery_id FROM due) ORDER BY id FOR NO KEY UPDATE
+     ), unreached AS MATERIALIZED (
+       SELECT a.id FROM asked a JOIN webhook_endpoints w ON w.entity_id = a.entity_id
+       WHERE a.sent = 0 AND (a.created_xid, a.event_id) > (w.feed_read_xid, w.feed_read_event_id)
+       FOR SHARE OF w
+     )
+     UPDATE billing_requests b SET
        status = 'declined', closed_by = 'network', closed_at = business_now(b.owner_id), sequence = b.sequence + 1,
-       decline_reason = CASE WHEN EXISTS (SELECT FROM webhook_deliveries d
-                                          WHERE d.id = b.bank_delivery_id AND d.status = 'delivered')
-                             THEN 'expired' ELSE 'not_delivered' END
-     WHERE b.id = ANY(:ids) AND b.status = 'pending' AND business_now(b.owner_id) >= b.expires_at
+       decline_reason = CASE WHEN due.bank_delivery_id IN (SELECT id FROM unreached)
+                             THEN 'not_delivered' ELSE 'expired' END
+     FROM due WHERE b.id = due.id
      RETURNING ${OUTCOME_COLUMNS}`,
     { ids },
   );
-  // A bank that was asked to confirm a debit and said nothing may have made it.
-  const unanswered = closed.filter(
-    (request) =>
-      request.declineReason === 'expired' && (request.scheduleId !== null || !request.approvalRequired),
-  );
+  // Whoever may have been asked may have moved the money. Without an exception nobody would look.
   await Promise.all(
-    unanswered.map(({ id }) =>
-      openException(trx, { kind: 'unanswered', billingRequestId: id, cause: 'network' }),
-    ),
+    closed
+      .filter((request) => request.declineReason === 'expired')
+      .map(({ id }) => openException(trx, { kind: 'unanswered', billingRequestId: id, cause: 'network' })),
   );
   await withdraw(
     trx,

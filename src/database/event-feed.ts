@@ -68,6 +68,9 @@ export async function isBeforeFeed(db: Executor, eventId: string): Promise<boole
 /**
  * The entity's next events after a position, at most `limit`. Fewer say nothing: an empty page is the end for now.
  *
+ * How far the entity has read is written down by the same statement, so before it is given anything: a bank that has read
+ * what it is asked may do it.
+ *
  * @throws KeyringError where the ring lacks a key that a body was sealed with
  */
 export async function readFeed(
@@ -79,11 +82,19 @@ export async function readFeed(
 ): Promise<FeedEvent[]> {
   const found = await rows<{ id: string; eventId: string; bodySealed: Buffer }>(
     db,
-    `SELECT id, event_id AS "eventId", body_sealed AS "bodySealed" FROM webhook_deliveries
-     WHERE entity_id = :entityId AND (created_xid, event_id) > (:xid::xid8, :eventId)
-       ${after === FEED_START ? `AND created_at > ${HORIZON}` : ''}
-       AND created_xid < pg_snapshot_xmin(pg_current_snapshot())
-     ORDER BY created_xid, event_id LIMIT :limit`,
+    `WITH page AS MATERIALIZED (
+       SELECT id, created_xid, event_id, body_sealed FROM webhook_deliveries
+       WHERE entity_id = :entityId AND (created_xid, event_id) > (:xid::xid8, :eventId)
+         ${after === FEED_START ? `AND created_at > ${HORIZON}` : ''}
+         AND created_xid < pg_snapshot_xmin(pg_current_snapshot())
+       ORDER BY created_xid, event_id LIMIT :limit
+     ), progress AS (
+       UPDATE webhook_endpoints w SET feed_read_xid = last.created_xid, feed_read_event_id = last.event_id
+       FROM (SELECT created_xid, event_id FROM page ORDER BY created_xid DESC, event_id DESC LIMIT 1) AS last
+       WHERE w.entity_id = :entityId
+         AND (w.feed_read_xid, w.feed_read_event_id) < (last.created_xid, last.event_id)
+     )
+     SELECT id, event_id AS "eventId", body_sealed AS "bodySealed" FROM page ORDER BY created_xid, event_id`,
     { entityId, ...after, limit },
   );
   return found.map(({ id, eventId, bodySealed }) => {

@@ -168,7 +168,7 @@ export async function askForRefund(
      FROM billing_requests WHERE id = :billingRequestId`,
     { billingRequestId: refund.billingRequestId },
   );
-  await announce(trx, keyring, [
+  const [deliveryId] = await announce(trx, keyring, [
     {
       entityId: refund.bankId,
       webhookType: 'refund.request',
@@ -193,6 +193,11 @@ export async function askForRefund(
       ],
     },
   ]);
+  await row(
+    trx,
+    `UPDATE refunds SET bank_delivery_ids = bank_delivery_ids || :deliveryId::text WHERE id = :refundId`,
+    { deliveryId, refundId: refund.refundId },
+  );
 }
 
 /** @throws Failure not_found */

@@ -1,10 +1,15 @@
+import type { WebhookType } from '../domain/webhook';
 import { row, type Executor } from './connection';
 import { firstIdAt } from './ids';
 
 /**
- * Deliveries, their bodies and attempts are kept for a time and then forgotten; what they spoke of is kept for good.
+ * Deliveries, their bodies and attempts are kept for a time and then forgotten; what they spoke of is kept for good,
+ * and so is which attempts may have had a bank move money: one row for each delivery that asked for it.
  * They are the recipient's events feed as well, so `feed_horizon` says up to when some of it may be gone.
  */
+
+/** By these a bank is asked to move money. Whether it was is never forgotten. */
+const ASKING: WebhookType[] = ['billing.request', 'refund.request', 'billing.credit'];
 
 /** Most deliveries that one statement forgets, so that it never holds locks for long. */
 const SWEEP = 1_000;
@@ -27,13 +32,26 @@ export async function forgetDeliveries(db: Executor, keptDays: number): Promise<
        ORDER BY id LIMIT :sweep FOR UPDATE SKIP LOCKED
      ), attempts AS (
        DELETE FROM webhook_attempts a USING past WHERE a.delivery_id = past.id
+     ), receipts AS (
+       INSERT INTO webhook_receipts (delivery_id, entity_id, webhook_type, announced_at, sent, delivered_at, unanswered_at)
+       SELECT d.id, d.entity_id, d.webhook_type, d.created_at, d.sent, a.delivered_at, coalesce(a.unanswered_at, '{}')
+       FROM webhook_deliveries d, LATERAL (
+         SELECT min(at) FILTER (WHERE error IS NULL) AS delivered_at,
+           array_agg(at ORDER BY n) FILTER (WHERE http_status IS NULL AND reached IS DISTINCT FROM 'no') AS unanswered_at
+         FROM webhook_attempts WHERE delivery_id = d.id) AS a
+       WHERE d.id IN (SELECT id FROM past) AND d.webhook_type = ANY(:asking)
      ), gone AS (
        DELETE FROM webhook_deliveries d USING past WHERE d.id = past.id RETURNING d.created_at
      ), horizon AS (
        UPDATE feed_horizon SET passed = latest FROM (SELECT max(created_at) AS latest FROM gone) AS g WHERE latest > passed
      )
      SELECT count(*)::int AS count FROM gone`,
-    { before: firstIdAt('delivery', new Date(Date.now() - keptDays * DAY_MS)), keptDays, sweep: SWEEP },
+    {
+      asking: ASKING,
+      before: firstIdAt('delivery', new Date(Date.now() - keptDays * DAY_MS)),
+      keptDays,
+      sweep: SWEEP,
+    },
   );
   return forgotten?.count === SWEEP;
 }

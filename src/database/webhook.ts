@@ -1,13 +1,12 @@
 import type { Role } from '../domain/entity';
-import type { DeliveryStatus } from '../domain/lifecycle';
 import type { WebhookType } from '../domain/webhook';
 import { bodyWithSignature } from '../domain/webhook-signature';
 import { workflowId } from '../domain/workflow-id';
-import { row, rows, type Database, type Executor } from './connection';
+import { rows, type Executor } from './connection';
 import { newId } from './ids';
 import type { Keyring } from './keyring';
 import { enqueueStarts, type OutboxStart } from './outbox';
-import { open, seal } from './sealing';
+import { seal } from './sealing';
 import { openWebhookSecrets, SEALED_SECRETS, type SealedSecrets } from './webhook-endpoint';
 
 /**
@@ -33,55 +32,6 @@ export interface Announcement {
   carrier?: string;
   /** As they go out: JSON values only, amounts already in major units, each with its `sequence`. */
   items: object[];
-}
-
-/** What one attempt needs to know, as stored; `openDelivery` gives the rest. */
-export interface DeliveryToAttempt extends SealedSecrets {
-  id: string;
-  entityId: string;
-  webhookType: WebhookType;
-  status: DeliveryStatus;
-  /** How many attempts are behind it. */
-  attempts: number;
-  /** How many of them were made before it was last asked for again. */
-  earlierAttempts: number;
-  /** The recipient's URL now, which may be another one than when it was announced. */
-  url: string | null;
-  /** The recipient's last attempt, of whatever delivery, has failed; or it is held. */
-  failing: boolean;
-  /** The recipient is disabled: nothing is sent to it until it is enabled. */
-  held: boolean;
-  /** It goes to the URL of before a change, and is not tried again. */
-  onlyOnce: boolean;
-  bodySealed: Buffer;
-}
-
-/** What of an attempt is secret. */
-export interface OpenDelivery {
-  body: string;
-  /** One or, during a rotation, two: the old one first. */
-  secrets: [string, ...string[]];
-}
-
-/** What became of one attempt. */
-export interface Attempt {
-  deliveryId: string;
-  /** Which attempt the sender took it for, counted from 1. */
-  n: number;
-  durationMs: number;
-  /** Null where no answer came. */
-  httpStatus: number | null;
-  /** Null where it succeeded. */
-  error: string | null;
-  /** The beginning of the answer's body. */
-  responseHead: string | null;
-}
-
-export interface DeliveryState {
-  status: DeliveryStatus;
-  attempts: number;
-  /** Made before it was last asked for again; they do not count for its end. */
-  earlierAttempts: number;
 }
 
 interface Recipient extends SealedSecrets {
@@ -221,149 +171,6 @@ async function insertDeliveries(trx: Executor, deliveries: NewDelivery[]): Promi
       haveUrl: deliveries.map((one) => one.recipient.hasUrl),
     },
   );
-}
-
-const TO_ATTEMPT = `
-  SELECT d.id, d.entity_id AS "entityId", d.webhook_type AS "webhookType", d.status, d.attempts,
-         d.earlier_attempts AS "earlierAttempts", d.body_sealed AS "bodySealed",
-         coalesce(d.old_url, w.url) AS url, d.old_url IS NOT NULL AS "onlyOnce",
-         w.failing_since IS NOT NULL OR e.status = 'disabled' AS failing, e.status = 'disabled' AS held,
-         coalesce(d.old_secret_sealed, w.secret_sealed) AS "secretSealed",
-         CASE WHEN d.old_url IS NULL AND w.previous_secret_until > clock_timestamp()
-              THEN w.previous_secret_sealed END AS "previousSecretSealed"
-  FROM webhook_deliveries d JOIN webhook_endpoints w ON w.entity_id = d.entity_id
-    JOIN entities e ON e.id = d.entity_id`;
-
-/**
- * What a carrier announced and nobody has attempted yet, oldest first. One call announces at most 100 items,
- * so there are hardly more than 101 of these: one for each bank and one for the merchant.
- */
-export async function unattempted(db: Executor, carrier: string): Promise<DeliveryToAttempt[]> {
-  return rows<DeliveryToAttempt>(
-    db,
-    `${TO_ATTEMPT} WHERE d.carrier = :carrier AND d.status = 'pending' AND d.attempts = 0 ORDER BY d.event_id`,
-    { carrier },
-  );
-}
-
-export async function deliveryToAttempt(
-  db: Executor,
-  deliveryId: string,
-): Promise<DeliveryToAttempt | undefined> {
-  return row<DeliveryToAttempt>(db, `${TO_ATTEMPT} WHERE d.id = :deliveryId`, { deliveryId });
-}
-
-/** @throws KeyringError where the ring lacks a key that the body or a secret was sealed with */
-export function openDelivery(keyring: Keyring, delivery: DeliveryToAttempt): OpenDelivery {
-  return {
-    body: open(keyring, delivery.bodySealed, bodyPlace(delivery.id)),
-    secrets: openWebhookSecrets(keyring, delivery.entityId, delivery),
-  };
-}
-
-/**
- * Writes down an attempt and what follows from it: the delivery's status, and whether the recipient counts as
- * failing. Returns how the delivery stands then.
- *
- * Two workers may attempt one delivery at once, when Temporal takes a slow one for dead. A failure counts only
- * if no other n-th attempt has been recorded; a success always does, for the recipient has the message.
- *
- * After a failed first attempt the delivery leaves its carrier: the same transaction starts its own workflow,
- * which waits `retryInMs` before the second.
- *
- * @param maxAttempts the failed attempt with this number ends the delivery, as does a 410; counted from when it
- *   was announced or last asked for again
- */
-export async function recordAttempt(
-  db: Database,
-  attempt: Attempt,
-  { maxAttempts, retryInMs }: { maxAttempts: number; retryInMs: number },
-): Promise<DeliveryState> {
-  const { deliveryId, n } = attempt;
-  // One statement does for a success, without the round trips of a transaction: most deliveries are one.
-  if (attempt.error === null) return insertAttempt(db, attempt, maxAttempts);
-  return db.transaction(async (trx) => {
-    const { entityId, webhookType, carrier, counted, ...state } = await insertAttempt(
-      trx,
-      attempt,
-      maxAttempts,
-    );
-    if (
-      counted &&
-      n === 1 &&
-      state.status === 'pending' &&
-      carrier !== workflowId.webhookDelivery(deliveryId)
-    ) {
-      const progress = { attempts: state.attempts, maxAttempts, retryInMs };
-      await enqueueStarts(trx, [deliveryStart([deliveryId, progress], { entityId, webhookType })]);
-    }
-    return state;
-  });
-}
-
-interface Recorded extends DeliveryState {
-  entityId: string;
-  webhookType: WebhookType;
-  carrier: string;
-  counted: boolean;
-}
-
-async function insertAttempt(db: Executor, attempt: Attempt, maxAttempts: number): Promise<Recorded> {
-  const recorded = await row<Recorded>(
-    db,
-    `WITH delivery AS MATERIALIZED (
-       SELECT * FROM webhook_deliveries WHERE id = :deliveryId FOR UPDATE
-     ), attempt AS (
-       INSERT INTO webhook_attempts (delivery_id, n, duration_ms, http_status, error, response_head)
-       SELECT id, attempts + 1, :durationMs, :httpStatus, :error, :responseHead FROM delivery
-       WHERE :delivered::boolean OR (status = 'pending' AND attempts = :n::int - 1)
-       RETURNING delivery_id, n
-     ), outcome AS (
-       SELECT id, n, CASE WHEN :delivered::boolean THEN 'delivered'
-                          WHEN :httpStatus::int IS NOT DISTINCT FROM 410
-                            OR n - earlier_attempts >= :maxAttempts::int THEN 'failed'
-                          ELSE 'pending' END AS status
-       FROM delivery, attempt
-     ), advanced AS (
-       UPDATE webhook_deliveries d
-       SET attempts = o.n, status = o.status,
-           finished_at = CASE WHEN o.status = d.status THEN d.finished_at ELSE clock_timestamp() END
-       FROM outcome o WHERE d.id = o.id
-     ), endpoint AS (
-       UPDATE webhook_endpoints w
-       SET failing_since = CASE WHEN NOT :delivered::boolean THEN clock_timestamp() END
-       FROM delivery, attempt
-       WHERE w.entity_id = delivery.entity_id AND (w.failing_since IS NULL) <> :delivered::boolean
-         -- How the old endpoint fares says nothing of the new one.
-         AND delivery.old_url IS NULL
-     )
-     SELECT d.entity_id AS "entityId", d.webhook_type AS "webhookType", d.carrier, o.id IS NOT NULL AS counted,
-            coalesce(o.status, d.status) AS status, coalesce(o.n, d.attempts) AS attempts,
-            d.earlier_attempts AS "earlierAttempts"
-     FROM delivery d LEFT JOIN outcome o ON true`,
-    { ...attempt, delivered: attempt.error === null, maxAttempts },
-  );
-  if (!recorded) throw new Error(`there is no delivery ${attempt.deliveryId}`);
-  return recorded;
-}
-
-/**
- * Takes deliveries that nobody has attempted yet off their carrier: each gets a workflow of its own, which
- * makes the first attempt. Those attempted or handed over meanwhile are passed over; returns how many were not.
- */
-export async function handOver(trx: Executor, deliveryIds: string[], carrier: string): Promise<number> {
-  const handed = await rows<{ id: string; entityId: string; webhookType: WebhookType }>(
-    trx,
-    `UPDATE webhook_deliveries SET carrier = '${workflowId.webhookDelivery('')}' || id
-     WHERE id = ANY(:deliveryIds) AND carrier = :carrier AND status = 'pending' AND attempts = 0
-     RETURNING id, entity_id AS "entityId", webhook_type AS "webhookType"`,
-    { deliveryIds, carrier },
-  );
-  await enqueueStarts(
-    trx,
-    handed.map((one) => deliveryStart([one.id], one)),
-  );
-  return handed.length;
 }
 
 /** What a delivery's body is sealed for. */

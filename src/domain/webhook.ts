@@ -18,3 +18,6 @@ export const WEBHOOK_TYPES = [
 ] as const;
 
 export type WebhookType = (typeof WEBHOOK_TYPES)[number];
+
+/** Whether a recipient may have a message after an attempt: surely not, perhaps, for it met silence, or surely. */
+export type Reached = 'no' | 'maybe' | 'yes';

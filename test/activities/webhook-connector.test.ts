@@ -2,10 +2,11 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import type { AddressInfo } from 'node:net';
 import {
   createWebhookConnector,
-  isPublicAddress,
   readHead,
   type WebhookConnector,
 } from '../../src/activities/webhook-connector';
+import { isPublicAddress } from '../../src/activities/webhook-connections';
+import { startSilentServer } from '../support/dead-server';
 
 const servers: Server[] = [];
 const connectors: WebhookConnector[] = [];
@@ -44,7 +45,7 @@ function connect(...args: Parameters<typeof createWebhookConnector>): WebhookCon
 }
 
 const post = (to: WebhookConnector, url: string, timeoutMs = 5_000) =>
-  to.post(url, { 'content-type': 'application/json' }, '{"é":"€"}', { timeoutMs });
+  to.post(url, { 'content-type': 'application/json' }, '{"é":"€"}', { entityId: 'bnk_1', timeoutMs });
 
 const ok: RequestListener = (_, response) => {
   response.end('thanks');
@@ -102,16 +103,16 @@ describe('where only public addresses are allowed', () => {
         ],
       ]) {
         const to = connect({ allowPrivate: false }, () => Promise.resolve(addresses));
-        expect((await post(to, `https://rebound.example:${port}/`)).error).toBe('the address is not public');
+        expect((await post(to, `https://rebound.example:${port}/`))?.error).toBe('the address is not public');
       }
       expect(requests).toEqual([]);
     },
   );
 
   it('nothing is sent without https', async () => {
-    expect((await post(guarded(), 'http://93.184.215.14/')).error).toBe('only https is allowed');
-    expect((await post(guarded(), 'ftp://93.184.215.14/')).error).toBe('only https is allowed');
-    expect((await post(guarded(), 'not a url')).error).toBe('not a URL');
+    expect((await post(guarded(), 'http://93.184.215.14/'))?.error).toBe('only https is allowed');
+    expect((await post(guarded(), 'ftp://93.184.215.14/'))?.error).toBe('only https is allowed');
+    expect((await post(guarded(), 'not a url'))?.error).toBe('not a URL');
   });
 
   it.each(['93.184.215.14', '2606:2800:21f:cb07:6820:80da:af6b:8b2c'])('%s is allowed', (address) => {
@@ -122,7 +123,7 @@ describe('where only public addresses are allowed', () => {
     const to = connect({ allowPrivate: false }, () =>
       Promise.reject(Object.assign(new Error('no such name'), { code: 'ENOTFOUND' })),
     );
-    expect((await post(to, 'https://bank.example/hooks')).error).toBe('host name not found');
+    expect((await post(to, 'https://bank.example/hooks'))?.error).toBe('host name not found');
   });
 });
 
@@ -193,6 +194,83 @@ describe('a receiver where private addresses are allowed', () => {
     expect(await post(connect({ allowPrivate: true }), broken.url)).toMatchObject({
       error: 'connection closed before the answer',
     });
+  });
+});
+
+const sandboxed = () => connect({ allowPrivate: true });
+
+describe('whether a receiver may have the message', () => {
+  it('is certain after an answer, whatever it says', async () => {
+    for (const status of [200, 301, 410, 500]) {
+      const { url } = await receiver((_, response) => {
+        response.writeHead(status).end();
+      });
+      expect(await post(sandboxed(), url)).toMatchObject({ reached: 'yes', httpStatus: status });
+    }
+  });
+
+  it('is unknown after silence, or a connection that breaks off', async () => {
+    const silent = await receiver(() => undefined);
+    expect(await post(sandboxed(), silent.url, 100)).toMatchObject({ reached: 'maybe', httpStatus: null });
+    const broken = await receiver((request) => request.socket.destroy());
+    expect(await post(sandboxed(), broken.url)).toMatchObject({ reached: 'maybe', httpStatus: null });
+  });
+
+  it('is unknown after silence on a connection that was kept from the attempt before', async () => {
+    let answers = 0;
+    const { url, requests } = await receiver((_, response) => {
+      if (answers++ === 0) response.end('thanks');
+    });
+    const to = sandboxed();
+    expect(await post(to, url)).toMatchObject({ reached: 'yes' });
+    expect(await post(to, url, 200)).toMatchObject({ reached: 'maybe' });
+    expect(new Set(requests.map(({ socket }) => socket)).size).toBe(1);
+  });
+
+  it('is out of the question without a connection', async () => {
+    const { url } = await receiver(ok);
+    await new Promise((resolve) => servers.pop()?.close(resolve));
+    expect(await post(sandboxed(), url)).toMatchObject({ reached: 'no', error: 'connection refused' });
+    expect(await post(guarded(), 'https://10.0.0.1/')).toMatchObject({ reached: 'no' });
+  });
+
+  it('is out of the question where the handshake of TLS never ends', async () => {
+    const silent = await startSilentServer();
+    try {
+      expect(await post(sandboxed(), `https://127.0.0.1:${silent.port}/`, 200)).toMatchObject({
+        reached: 'no',
+        error: 'no answer within 200 ms',
+      });
+    } finally {
+      silent.stop();
+    }
+  });
+});
+
+const begun = (to: WebhookConnector, url: string, begin: () => Promise<boolean>) =>
+  to.post(url, {}, '{}', { entityId: 'bnk_1', timeoutMs: 5_000, begin });
+
+describe('what is asked before the first byte leaves', () => {
+  it('keeps the request back where the answer is no', async () => {
+    const { url, requests } = await receiver(ok);
+    expect(await begun(connect({ allowPrivate: true }), url, () => Promise.resolve(false))).toBeUndefined();
+    expect(requests).toEqual([]);
+  });
+
+  it('is not asked where there is no connection', async () => {
+    const { url } = await receiver(ok);
+    await new Promise((resolve) => servers.pop()?.close(resolve));
+    let asked = 0;
+    const outcome = await begun(connect({ allowPrivate: true }), url, () => Promise.resolve(++asked > 0));
+    expect(outcome).toMatchObject({ error: 'connection refused' });
+    expect(asked).toBe(0);
+  });
+
+  it('throws what it throws, and nothing is sent', async () => {
+    const { url, requests } = await receiver(ok);
+    const outcome = begun(sandboxed(), url, () => Promise.reject(new Error('Postgres is away')));
+    await expect(outcome).rejects.toThrow('Postgres is away');
+    expect(requests).toEqual([]);
   });
 });
 

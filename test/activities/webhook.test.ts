@@ -9,7 +9,8 @@ import { createEntity } from '../../src/database/entity';
 import { newId } from '../../src/database/ids';
 import { makeKeyring, readKeyring } from '../../src/database/keyring';
 import { open, seal } from '../../src/database/sealing';
-import { announce, deliveryToAttempt } from '../../src/database/webhook';
+import { announce } from '../../src/database/webhook';
+import { claimUnattempted, deliveryToAttempt } from '../../src/database/webhook-attempt';
 import { redeliver } from '../../src/database/webhook-delivery';
 import { newWebhookSecret, setWebhookUrl } from '../../src/database/webhook-endpoint';
 import type { DeliveryProgress } from '../../src/workflows/messages';
@@ -156,6 +157,32 @@ describe('a webhook as its receiver sees it', () => {
     const both = await Promise.all([1, 2].map(() => worker.deliverFirstAttempts('billing-request/twice')));
     expect(both.map(({ delivered }) => delivered)).toEqual([1, 0]);
     expect(received).toHaveLength(1);
+  });
+
+  it('comes once, also where two workers tell of the same', async () => {
+    const { url, received } = await receiver((response) => setTimeout(() => taken(response), 200));
+    const bank = await bankAt(url);
+    await tell([bank.entityId], 'billing-request/workers');
+    const workers = [activities(), activities()];
+    const told = await Promise.all(
+      workers.map((worker) => worker.deliverFirstAttempts('billing-request/workers')),
+    );
+    expect(told.map(({ delivered, handedOver }) => delivered + handedOver)).toEqual(
+      expect.arrayContaining([0, 1]),
+    );
+    expect(received).toHaveLength(1);
+  });
+
+  it('of a worker that died over it goes on in a workflow, which waits until it may be made again', async () => {
+    const { url, received } = await receiver(taken);
+    const bank = await bankAt(url);
+    const [id = ''] = await tell([bank.entityId], 'billing-request/died');
+    await claimUnattempted(db, 'billing-request/died', 3_000);
+    expect(await activities().deliverFirstAttempts('billing-request/died')).toMatchObject({ handedOver: 1 });
+    expect(received).toEqual([]);
+    expect(
+      await rows(db, `SELECT 1 FROM outbox WHERE workflow_id = 'webhook-delivery/' || :id`, { id }),
+    ).toHaveLength(1);
   });
 
   it('is byte for byte the same each time, under the same id', async () => {
@@ -354,20 +381,25 @@ describe('an attempt of a delivery workflow', () => {
     expect(received).toHaveLength(1);
   });
 
-  it('made twice at once is one attempt, although the receiver saw both', async () => {
-    const { url, received } = await receiver((response) => {
-      if (received.length === 2) for (const one of waiting.concat(response)) broken(one);
-      else waiting.push(response);
-    });
-    const waiting: ServerResponse[] = [];
+  it('made twice at once is one attempt, and the receiver sees one', async () => {
+    const { url, received } = await receiver((response) => setTimeout(() => broken(response), 200));
     const bank = await bankAt(url);
     const [id = ''] = await tell([bank.entityId]);
     const results = await Promise.all([activities().attemptDelivery(id), activities().attemptDelivery(id)]);
-    expect(results).toEqual([
-      expect.objectContaining({ status: 'pending', attempts: 1 }),
-      expect.objectContaining({ status: 'pending', attempts: 1 }),
-    ]);
+    expect(results.map(({ attempts }) => attempts)).toEqual(expect.arrayContaining([0, 1]));
+    expect(received).toHaveLength(1);
     expect(await attemptsOf(id)).toHaveLength(1);
+  });
+
+  it('that another worker makes is waited for, and not made beside it', async () => {
+    const { url, received } = await receiver(taken);
+    const bank = await bankAt(url);
+    const [id = ''] = await tell([bank.entityId], 'billing-request/claimed');
+    await claimUnattempted(db, 'billing-request/claimed', 60_000);
+    const result = await activities().attemptDelivery(id);
+    expect(result).toMatchObject({ status: 'pending', attempts: 0 });
+    expect((result as DeliveryProgress).retryInMs).toBeGreaterThan(50_000);
+    expect(received).toEqual([]);
   });
 
   it('finds no place at a receiver that holds eight already, and does not count', async () => {

@@ -1,5 +1,6 @@
 import { newId } from '../../src/database/ids';
-import { announce, deliveryToAttempt, openDelivery } from '../../src/database/webhook';
+import { announce } from '../../src/database/webhook';
+import { deliveryToAttempt, openDelivery } from '../../src/database/webhook-attempt';
 import type { Role } from '../../src/domain/entity';
 import { enter, send, serveApi, type Party, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';

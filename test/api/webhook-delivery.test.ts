@@ -1,6 +1,7 @@
 import { rows } from '../../src/database/connection';
 import { newId } from '../../src/database/ids';
-import { announce, recordAttempt, unattempted } from '../../src/database/webhook';
+import { announce } from '../../src/database/webhook';
+import { recordAttempt, claimUnattempted } from '../../src/database/webhook-attempt';
 import type { WebhookType } from '../../src/domain/webhook';
 import type { Role } from '../../src/domain/entity';
 import { enter, send, serveApi, type Party, type ServedApi } from '../support/api';
@@ -40,7 +41,7 @@ async function tell(party: Party, webhookType: WebhookType = 'billing.response')
 function attempted(deliveryId: string, n: number, error: string | null, httpStatus: number | null) {
   return recordAttempt(
     database.db,
-    { deliveryId, n, durationMs: 7, httpStatus, error, responseHead: 'hello' },
+    { deliveryId, n, begun: false, reached: 'yes', durationMs: 7, httpStatus, error, responseHead: 'hello' },
     RETRY,
   );
 }
@@ -189,7 +190,8 @@ const starts = (id: string) =>
     { id: `webhook-delivery/${id}` },
   );
 
-const leftToCarrier = async () => (await unattempted(database.db, 'billing-request/x')).map((one) => one.id);
+const leftToCarrier = async () =>
+  (await claimUnattempted(database.db, 'billing-request/x', 0)).map((one) => one.id);
 
 describe('a redelivery', () => {
   it.each(ROLES)('of a delivered one is accepted from a %s, keeps its id and its attempts', async (role) => {

@@ -3,8 +3,17 @@ import { answerBillingRequest, closeExpiredRequests } from '../../src/database/b
 import { billingRules, readConfig } from '../../src/config';
 import { row, type Database, type Transaction } from '../../src/database/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keyring';
+import { FEED_START, readFeed } from '../../src/database/event-feed';
+import {
+  beginAttempt,
+  claimUnattempted,
+  recordAttempt,
+  type Attempt,
+} from '../../src/database/webhook-attempt';
+import { redeliver } from '../../src/database/webhook-delivery';
 import { setWebhookUrl } from '../../src/database/webhook-endpoint';
 import { createTestDatabase, type TestDatabase } from '../support/database';
+import { eventually } from '../support/engine';
 import { moveClock, standingApproval, type Standing } from '../support/standing';
 
 const keyring = readKeyring(makeKeyring());
@@ -105,5 +114,118 @@ describe('a charge whose window passes before the bank was reached', () => {
     await moveClock(db, standing.merchantId, '16 minutes');
     await db.transaction((trx) => closeExpiredRequests(trx, keyring, [id]));
     expect(await asked(id)).toEqual({ status: 'failed', attempts: 0 });
+  });
+});
+
+const LEASE_MS = 60_000;
+const RETRY = { maxAttempts: 12, retryInMs: 5_000 };
+const silence = {
+  httpStatus: null,
+  error: 'no answer within 2000 ms',
+  responseHead: null,
+  durationMs: 2_000,
+};
+
+async function openCharge({ url }: { url: string | null } = { url: 'http://bank.test/' }) {
+  const standing = await standingApproval(db, keyring, {});
+  await setWebhookUrl(db, standing.bankId, url);
+  const id = await db.transaction((trx) => billOnce(trx, standing, 'NGN'));
+  const question = await row<{ deliveryId: string; carrier: string }>(
+    db,
+    `SELECT d.id AS "deliveryId", d.carrier FROM webhook_deliveries d JOIN billing_requests b ON b.bank_delivery_id = d.id
+     WHERE b.id = :id`,
+    { id },
+  );
+  if (!question) throw new Error('the bank was not asked');
+  return { ...standing, ...question, id };
+}
+type Open = Awaited<ReturnType<typeof openCharge>>;
+
+async function end({ id, merchantId }: Open) {
+  await moveClock(db, merchantId, '16 minutes');
+  await db.transaction((trx) => closeExpiredRequests(trx, keyring, [id]));
+  return row<{ reason: string; exceptions: string[] }>(
+    db,
+    `SELECT decline_reason AS reason,
+       ARRAY(SELECT kind FROM reconciliation_exceptions WHERE billing_request_id = b.id) AS exceptions
+     FROM billing_requests b WHERE id = :id`,
+    { id },
+  );
+}
+const MAY_BILL_AGAIN = { reason: 'not_delivered', exceptions: [] };
+const MAY_HAVE_DEBITED = { reason: 'expired', exceptions: ['unanswered'] };
+
+/** The first attempt, as a carrier makes it. */
+const claim = ({ carrier }: Open) => claimUnattempted(db, carrier, LEASE_MS);
+const record = ({ deliveryId }: Open, n: number, outcome: Partial<Attempt>) =>
+  recordAttempt(db, { deliveryId, n, begun: true, reached: 'maybe', ...silence, ...outcome }, RETRY);
+const begin = ({ deliveryId }: Open, n: number) => beginAttempt(db, { deliveryId, n, leaseMs: LEASE_MS });
+
+describe('a charge whose window passed in silence', () => {
+  it('may be billed again where its bank has no URL', async () => {
+    expect(await end(await openCharge({ url: null }))).toEqual(MAY_BILL_AGAIN);
+  });
+
+  it('may be billed again where no attempt was ever made', async () => {
+    expect(await end(await openCharge())).toEqual(MAY_BILL_AGAIN);
+  });
+
+  it('may be billed again where no attempt had a connection', async () => {
+    const open = await openCharge();
+    await claim(open);
+    await record(open, 1, { reached: 'no', error: 'connection refused' });
+    await record(open, 2, { reached: 'no', begun: false, error: 'host name not found' });
+    await begin(open, 3);
+    await record(open, 3, { reached: 'no', error: 'no answer within 10000 ms' });
+    expect(await end(open)).toEqual(MAY_BILL_AGAIN);
+  });
+
+  it.each([
+    ['200, though a later redelivery failed', { httpStatus: 200, error: null, reached: 'yes' }],
+    ['500', { httpStatus: 500, error: 'HTTP 500', reached: 'yes' }],
+    ['410', { httpStatus: 410, error: 'HTTP 410', reached: 'yes' }],
+    ['nothing, after the body was sent', { reached: 'maybe' }],
+  ] as const)('is an exception where its bank said %s', async (_, outcome) => {
+    const open = await openCharge();
+    await claim(open);
+    await record(open, 1, outcome);
+    await db.transaction((trx) => redeliver(trx, open.bankId, open.deliveryId));
+    await record(open, 2, { reached: 'no', begun: false, error: 'connection refused' });
+    expect(await end(open)).toEqual(MAY_HAVE_DEBITED);
+  });
+
+  it('is an exception where a worker died in its first attempt', async () => {
+    const open = await openCharge();
+    await claim(open);
+    expect(await end(open)).toEqual(MAY_HAVE_DEBITED);
+  });
+
+  it('is an exception where a worker died in a later attempt', async () => {
+    const open = await openCharge();
+    await claim(open);
+    await record(open, 1, { reached: 'no', error: 'connection refused' });
+    expect(await begin(open, 2)).toBe(true);
+    expect(await end(open)).toEqual(MAY_HAVE_DEBITED);
+  });
+
+  it('is an exception where its bank has read the events feed', async () => {
+    const open = await openCharge({ url: null });
+    await eventually(async () => (await readFeed(db, keyring, open.bankId, FEED_START, 100)).length > 0);
+    expect(await end(open)).toEqual(MAY_HAVE_DEBITED);
+  });
+
+  it('may be billed again where its bank has read the feed only as far as before it', async () => {
+    const standing = await standingApproval(db, keyring, {});
+    await db.transaction((trx) => billOnce(trx, standing, 'NGN'));
+    await eventually(async () => (await readFeed(db, keyring, standing.bankId, FEED_START, 100)).length > 0);
+    const id = await db.transaction((trx) => billOnce(trx, standing, 'NGN'));
+    expect(await end({ ...standing, id, deliveryId: '', carrier: '' })).toEqual(MAY_BILL_AGAIN);
+  });
+
+  it('is sent to its bank by nobody after that', async () => {
+    const open = await openCharge();
+    await end(open);
+    expect((await claim(open)).map(({ id }) => id)).not.toContain(open.deliveryId);
+    expect(await begin(open, 1)).toBe(false);
   });
 });

@@ -238,7 +238,7 @@ describe('a declined charge', () => {
     const asked = await advance(id);
     await rows(
       db,
-      `UPDATE webhook_deliveries SET status = 'delivered' WHERE webhook_type = 'billing.request'`,
+      `UPDATE webhook_deliveries SET status = 'delivered', sent = 1 WHERE webhook_type = 'billing.request'`,
     );
     await later(asked.sleepMs ?? 0);
     expect(await advance(id)).toMatchObject({ status: 'active' });

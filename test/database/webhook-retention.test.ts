@@ -4,9 +4,11 @@ import { findFeedPosition, FEED_START, isBeforeFeed, readFeed } from '../../src/
 import { firstIdAt } from '../../src/database/ids';
 import { makeKeyring, readKeyring } from '../../src/database/keyring';
 import { createEntity } from '../../src/database/entity';
-import { announce, recordAttempt } from '../../src/database/webhook';
+import { announce } from '../../src/database/webhook';
+import { beginAttempt, recordAttempt } from '../../src/database/webhook-attempt';
 import { redeliver } from '../../src/database/webhook-delivery';
 import { forgetDeliveries } from '../../src/database/webhook-retention';
+import type { WebhookType } from '../../src/domain/webhook';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
 
@@ -36,15 +38,20 @@ interface Told {
   eventId: string;
 }
 
-/** A webhook that was delivered at its second attempt, so many days ago. */
-async function told(daysAgo: number): Promise<Told> {
+/** A webhook that was delivered at its second attempt, so many days ago; the first met silence. */
+async function told(daysAgo: number, webhookType: WebhookType = 'billing.response'): Promise<Told> {
   const [id = ''] = await db.transaction((trx) =>
-    announce(trx, keyring, [{ entityId, webhookType: 'billing.response', items: [{ daysAgo }] }]),
+    announce(trx, keyring, [{ entityId, webhookType, items: [{ daysAgo }] }]),
   );
   const policy = { maxAttempts: 12, retryInMs: 5 };
-  const attempt = { deliveryId: id, durationMs: 1, httpStatus: 503, responseHead: null };
-  await recordAttempt(db, { ...attempt, n: 1, error: 'HTTP 503' }, policy);
-  await recordAttempt(db, { ...attempt, n: 2, error: null, httpStatus: 200 }, policy);
+  const attempt = { deliveryId: id, begun: true, durationMs: 1, httpStatus: null, responseHead: null };
+  await beginAttempt(db, { deliveryId: id, n: 1, leaseMs: 0 });
+  await recordAttempt(db, { ...attempt, n: 1, error: 'no answer', reached: 'maybe' }, policy);
+  await recordAttempt(
+    db,
+    { ...attempt, n: 2, begun: false, error: null, httpStatus: 200, reached: 'yes' },
+    policy,
+  );
   // Time is told by the ids as well. Their order stays, so that the body still has its place.
   if (daysAgo === 0) return { id, eventId: await eventOf(id) };
   const past = newIdAt(daysAgo, id);
@@ -93,13 +100,38 @@ test('what is past its time goes with its attempts, and nothing else', async () 
   expect(await left()).toEqual(kept);
 });
 
+test('of what asked for money, who was asked and by which attempts stays for good', async () => {
+  const ids: string[] = [];
+  for (const webhookType of ['billing.request', 'refund.request', 'billing.closed'] as const) {
+    ids.push((await told(40, webhookType)).id);
+  }
+  await forgetDeliveries(db, 30);
+  expect(await left()).toEqual([]);
+  const receipts = await rows<{ id: string; sent: number }>(
+    db,
+    `SELECT delivery_id AS id, entity_id AS "entityId", sent, delivered_at IS NOT NULL AS delivered,
+       cardinality(unanswered_at) AS unanswered
+     FROM webhook_receipts ORDER BY delivery_id`,
+  );
+  const kept = { entityId, sent: 1, delivered: true, unanswered: 1 };
+  expect(receipts).toEqual(ids.slice(0, 2).map((id) => ({ id, ...kept })));
+});
+
 test('what is to be delivered once more stays until that has ended', async () => {
   const old = await told(40);
   await db.transaction((trx) => redeliver(trx, entityId, old.id));
   await forgetDeliveries(db, 30);
   expect(await left()).toEqual([`${old.id} 2`]);
 
-  const attempt = { deliveryId: old.id, durationMs: 1, httpStatus: 200, responseHead: null, error: null };
+  const attempt = {
+    deliveryId: old.id,
+    begun: false,
+    reached: 'yes',
+    durationMs: 1,
+    httpStatus: 200,
+    responseHead: null,
+    error: null,
+  } as const;
   await recordAttempt(db, { ...attempt, n: 3 }, { maxAttempts: 12, retryInMs: 5 });
   await forgetDeliveries(db, 30);
   expect(await left()).toEqual([]);

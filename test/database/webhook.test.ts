@@ -2,22 +2,23 @@ import { rows, type Database } from '../../src/database/connection';
 import { createEntity } from '../../src/database/entity';
 import { newId } from '../../src/database/ids';
 import { makeKeyring, readKeyring } from '../../src/database/keyring';
+import { announce, type Announcement } from '../../src/database/webhook';
 import {
-  announce,
+  beginAttempt,
+  claimUnattempted,
   deliveryToAttempt,
   handOver,
   openDelivery,
   recordAttempt,
-  unattempted,
-  type Announcement,
   type Attempt,
-} from '../../src/database/webhook';
+} from '../../src/database/webhook-attempt';
 import { setWebhookUrl } from '../../src/database/webhook-endpoint';
 import { serviceSignature } from '../../src/domain/webhook-signature';
 import { workflowId } from '../../src/workflows/messages';
 import { createTestDatabase } from '../support/database';
 
 const keyring = readKeyring(makeKeyring());
+const LEASE_MS = 60_000;
 const RETRY = { maxAttempts: 3, retryInMs: 5_000 };
 let database: Awaited<ReturnType<typeof createTestDatabase>>;
 let db: Database;
@@ -58,6 +59,8 @@ const starts = (deliveryId: string) =>
 const failure = (deliveryId: string, n: number, more: Partial<Attempt> = {}): Attempt => ({
   deliveryId,
   n,
+  begun: false,
+  reached: 'yes',
   durationMs: 7,
   httpStatus: 500,
   error: 'HTTP 500',
@@ -100,7 +103,7 @@ describe('an announcement', () => {
       },
       { entityId: bank.entityId, webhookType: 'billing.closed', carrier, items: [{ sequence: 2 }] },
     );
-    const deliveries = await unattempted(db, carrier);
+    const deliveries = await claimUnattempted(db, carrier, LEASE_MS);
     expect(deliveries.map((one) => one.id)).toEqual(ids);
 
     const [toMerchant, toBank] = deliveries.map(
@@ -178,7 +181,7 @@ describe('an announcement', () => {
       carrier,
       items: [{}],
     });
-    expect(await unattempted(db, carrier)).toEqual([]);
+    expect(await claimUnattempted(db, carrier, LEASE_MS)).toEqual([]);
     expect(await starts(id)).toEqual([]);
     expect(await deliveryToAttempt(db, id)).toMatchObject({ status: 'failed', attempts: 0 });
   });
@@ -192,7 +195,7 @@ describe('an announcement', () => {
       carrier,
       items: [{}],
     });
-    expect(await unattempted(db, carrier)).toEqual([]);
+    expect(await claimUnattempted(db, carrier, LEASE_MS)).toEqual([]);
     expect(await starts(id)).toHaveLength(1);
   });
 
@@ -210,7 +213,7 @@ describe('an attempt', () => {
       attempts: 1,
     });
     expect(await deliveryToAttempt(db, id)).toMatchObject({ status: 'delivered' });
-    expect(await unattempted(db, carrier)).toEqual([]);
+    expect(await claimUnattempted(db, carrier, LEASE_MS)).toEqual([]);
     expect(await starts(id)).toEqual([]);
   });
 
@@ -295,21 +298,45 @@ describe('an attempt', () => {
   });
 });
 
+describe('a first attempt', () => {
+  it('belongs to one worker, until the time is over in which it must be recorded', async () => {
+    const { id, carrier } = await pending();
+    const claims = await Promise.all(
+      Array.from({ length: 4 }, () => claimUnattempted(db, carrier, LEASE_MS)),
+    );
+    expect(claims.flat().filter(({ claimed }) => claimed)).toHaveLength(1);
+    expect(await beginAttempt(db, { deliveryId: id, n: 1, leaseMs: LEASE_MS })).toBe(false);
+
+    const other = await pending();
+    expect(await claimUnattempted(db, other.carrier, 0)).toMatchObject([{ claimed: true }]);
+    // Its worker has died.
+    expect(await claimUnattempted(db, other.carrier, LEASE_MS)).toMatchObject([{ claimed: true }]);
+  });
+
+  it('to a recipient known to be failing is nobody’s', async () => {
+    const { carrier, bank } = await pending();
+    await rows(db, `UPDATE webhook_endpoints SET failing_since = clock_timestamp() WHERE entity_id = :id`, {
+      id: bank.entityId,
+    });
+    expect(await claimUnattempted(db, carrier, LEASE_MS)).toMatchObject([{ claimed: false, failing: true }]);
+  });
+});
+
 describe('what a carrier does not attempt', () => {
   it('is handed over once, to a workflow that makes the first attempt', async () => {
     const { id, carrier } = await pending();
     const handed = await Promise.all(
-      Array.from({ length: 4 }, () => db.transaction((trx) => handOver(trx, [id], carrier))),
+      Array.from({ length: 4 }, () => db.transaction((trx) => handOver(trx, [id], [], carrier))),
     );
     expect(handed.reduce((sum, one) => sum + one)).toBe(1);
     expect(await starts(id)).toEqual([{ start: expect.objectContaining({ args: [id] }) as object }]);
-    expect(await unattempted(db, carrier)).toEqual([]);
+    expect(await claimUnattempted(db, carrier, LEASE_MS)).toEqual([]);
   });
 
   it('is left alone once it has been attempted', async () => {
     const { id, carrier } = await pending();
     await recordAttempt(db, success(id, 1), RETRY);
-    expect(await db.transaction((trx) => handOver(trx, [id], carrier))).toBe(0);
+    expect(await db.transaction((trx) => handOver(trx, [id], [], carrier))).toBe(0);
   });
 });
 

@@ -10,7 +10,7 @@ import {
   type Item,
   type Merchant,
 } from '../support/cast';
-import { startEngine, type TestEngine } from '../support/engine';
+import { eventually, startEngine, type TestEngine } from '../support/engine';
 
 /** Bills, the limits they must keep to, and the bank's answers, on time, twice and too late. */
 
@@ -42,6 +42,13 @@ async function openCharge(amount = 25): Promise<Item> {
   const charge = await merchant.charge({ lookupIDs: [customer.lookupID] }, amount);
   await bank.hears('billing.request', charge.billingRequestId);
   return charge;
+}
+
+/** Whether an attempt to ask the bank has ended. */
+async function askedInVain(): Promise<boolean> {
+  const { body } = await bank.api.get('/v1/webhooks/deliveries?webhookType=billing.request');
+  const { deliveries } = body.data as { deliveries: { attempts: unknown[] }[] };
+  return (deliveries[0]?.attempts.length ?? 0) > 0;
 }
 
 const debit = () => ({ bankTransactionId: `tx-${randomUUID()}` });
@@ -294,15 +301,30 @@ describe('a one-time bill by lookupID', () => {
     expect(await bank.hears('billing.closed', charge.billingRequestId)).toMatchObject(end);
   });
 
-  test('that never reached the bank is declined as not delivered', async () => {
+  test('that reached a bank which answers with errors may have been debited, and is not called undelivered', async () => {
     await bank.server.misbehave({ kind: 'status', status: 500, times: 100, type: 'billing.request' });
     const charge = await merchant.charge({ lookupIDs: [customer.lookupID] }, 40);
+    await eventually(askedInVain);
+    await merchant.advanceClock('PT20M');
+    expect(await merchant.hears('billing.response', charge.billingRequestId)).toMatchObject({
+      status: 'declined',
+      declineReason: 'expired',
+    });
+  });
+
+  test('that never reached the bank is declined as not delivered', async () => {
+    const { webhookUrl } = bank.server;
+    // The port of "discard", where nobody listens.
+    await bank.api.put('/v1/webhooks/endpoint', { url: 'http://127.0.0.1:9/' });
+    const charge = await merchant.charge({ lookupIDs: [customer.lookupID] }, 40);
+    await eventually(askedInVain);
     await merchant.advanceClock('PT20M');
 
     expect(await merchant.hears('billing.response', charge.billingRequestId)).toMatchObject({
       status: 'declined',
       declineReason: 'not_delivered',
     });
+    await bank.api.put('/v1/webhooks/endpoint', { url: webhookUrl });
     expect(await bank.hears('billing.closed', charge.billingRequestId)).toMatchObject({
       declineReason: 'not_delivered',
     });

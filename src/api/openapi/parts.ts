@@ -57,7 +57,7 @@ export const reference = z
 
 export const declineReason = z.string().nullable().meta({
   description:
-    'Why it was declined: the reason that the bank gave, or `expired` (not answered in time), `not_delivered` (the bank could not be reached) or `limit_reached` (a spending limit). `null` unless declined',
+    'Why it was declined: the reason that the bank gave, or `expired` (not answered in time: the bank may have debited all the same, and a reconciliation exception is opened), `not_delivered` (no byte of it can have reached the bank, so that it may be billed again) or `limit_reached` (a spending limit). `null` unless declined',
   example: null,
 });
 
