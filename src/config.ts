@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import type { BillingRules } from './domain/billing-rules';
+import { MODES, type Mode } from './domain/mode';
 import type { RecurringRules } from './domain/recurring-step';
+import { halfSettings, plaintextConnections, weakSecrets } from './settings/connections';
 import {
   address,
   choice,
@@ -27,8 +29,9 @@ import { misspeltSettings } from './settings/misspelt';
 const postgresUrl = patterned(/^postgres(ql)?:\/\//, 'a URL that starts with postgres://');
 
 const settings = z.object({
-  ASSENT_MODE: choice(['sandbox', 'production']).default('sandbox'),
+  ASSENT_MODE: choice(MODES).optional(),
   PORT: port(3000),
+  HOST: address.default('127.0.0.1'),
   PORT_OFFSET: wholeNumber(0, 50_000).default(0),
   LOG_LEVEL: choice(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   LOG_FILE: text.optional(),
@@ -36,6 +39,7 @@ const settings = z.object({
   METRICS_HOST: address.default('127.0.0.1'),
   TRUSTED_PROXIES: networks,
 
+  ALLOW_PLAINTEXT: flag.default(false),
   DATABASE_URL: postgresUrl.optional(),
   DATABASE_OWNER_URL: postgresUrl.optional(),
   DATABASE_POOL: wholeNumber(2, 50, 'connections').default(8),
@@ -43,6 +47,7 @@ const settings = z.object({
   TEMPORAL_ADDRESS: patterned(/^[^\s/]+:\d+$/, 'host:port, for example temporal.internal:7233').optional(),
   TEMPORAL_NAMESPACE: text.default('default'),
   TEMPORAL_API_KEY: text.optional(),
+  TEMPORAL_TLS: flag.optional(),
   TEMPORAL_TLS_CA_FILE: text.optional(),
   TEMPORAL_TLS_CERT_FILE: text.optional(),
   TEMPORAL_TLS_KEY_FILE: text.optional(),
@@ -83,7 +88,8 @@ export const SETTING_NAMES: readonly string[] = Object.keys(settings.shape);
 
 export type Rate = { perSecond: number; burst: number };
 
-export type Config = Omit<z.output<typeof settings>, 'ALLOW_PRIVATE_WEBHOOKS'> & {
+export type Config = Omit<z.output<typeof settings>, 'ASSENT_MODE' | 'ALLOW_PRIVATE_WEBHOOKS'> & {
+  ASSENT_MODE: Mode;
   ALLOW_PRIVATE_WEBHOOKS: boolean;
 };
 
@@ -104,10 +110,13 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
         `${name}: is no setting; did you mean ${meant}? If it is another program's, unset it here.`,
     ),
   ];
-  if (!parsed.success || problems.length > 0) throw new ConfigError(problems.join('\n'));
+  refuse(problems);
+  if (!parsed.success) throw parsed.error;
   const config = parsed.data;
   refuseShortMemory(config);
-  const production = config.ASSENT_MODE === 'production';
+  refuse(halfSettings(config));
+  const ASSENT_MODE = modeOf(config);
+  const production = ASSENT_MODE === 'production';
   const allowPrivate = config.ALLOW_PRIVATE_WEBHOOKS ?? !production;
   if (production) {
     const refused = [
@@ -117,9 +126,26 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
       !config.ASSENT_KEYS && 'ASSENT_KEYS: production needs a keyring of its own (see .env.example)',
       allowPrivate && 'ALLOW_PRIVATE_WEBHOOKS: production sends webhooks to public https addresses only',
     ].filter((line) => line !== false);
-    if (refused.length > 0) throw new ConfigError(refused.join('\n'));
+    // Of a server that is not named, the first sentence says enough.
+    const unencrypted = config.TEMPORAL_ADDRESS === undefined ? [] : plaintextConnections(config);
+    refuse([...refused, ...unencrypted, ...weakSecrets(config)]);
   }
-  return { ...config, ALLOW_PRIVATE_WEBHOOKS: allowPrivate };
+  return { ...config, ASSENT_MODE, ALLOW_PRIVATE_WEBHOOKS: allowPrivate };
+}
+
+/** @throws ConfigError where a database is named but not what it is for: a guess would be a sandbox, with money in it */
+function modeOf({ ASSENT_MODE, DATABASE_URL, DATABASE_OWNER_URL }: z.output<typeof settings>): Mode {
+  if (ASSENT_MODE === undefined && (DATABASE_URL ?? DATABASE_OWNER_URL) !== undefined) {
+    throw new ConfigError(
+      'ASSENT_MODE: is not set, but a database is. Set ASSENT_MODE=production where money moves, or ASSENT_MODE=sandbox ' +
+        'for one that has a test clock.',
+    );
+  }
+  return ASSENT_MODE ?? 'sandbox';
+}
+
+function refuse(problems: string[]): void {
+  if (problems.length > 0) throw new ConfigError(problems.join('\n'));
 }
 
 /** A charge ends as `expired` or `not_delivered`, by its delivery; and what is retried is not forgotten. */

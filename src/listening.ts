@@ -6,22 +6,30 @@ import { ConfigError } from './config';
 /**
  * Ends when the server listens.
  *
- * @param setting the one that named the port
- * @throws ConfigError saying what to set, where the port is taken
+ * @param setting the one that named the port; the address is in the one that ends with HOST instead
+ * @throws ConfigError saying what to set, where it cannot listen there
  */
 export async function listening(server: Server, port: number, setting: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once('listening', resolve);
     server.once('error', (error: NodeJS.ErrnoException) => {
-      reject(
-        error.code === 'EADDRINUSE'
-          ? new ConfigError(
-              `${setting}: ${port} is taken. Stop what listens there, or set ${setting} or PORT_OFFSET to use another.`,
-            )
-          : error,
-      );
+      const words = whyNot(error.code, port, setting);
+      reject(words === undefined ? error : new ConfigError(words));
     });
   });
+}
+
+function whyNot(code: string | undefined, port: number, setting: string): string | undefined {
+  if (code === 'EADDRINUSE') {
+    return `${setting}: ${port} is taken. Stop what listens there, or set ${setting} or PORT_OFFSET to use another.`;
+  }
+  if (code === 'EACCES') {
+    return `${setting}: ${port} is not for this user to listen on. Set one above 1023, or let a balancer have ${port}.`;
+  }
+  if (code === 'EADDRNOTAVAIL') {
+    return `${setting.replace(/PORT$/, 'HOST')}: is no address of this machine. 0.0.0.0 is every one that it has.`;
+  }
+  return undefined;
 }
 
 /** A port of the loopback address that nothing listens on. */

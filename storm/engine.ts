@@ -126,6 +126,7 @@ export async function startStormEngine(
     const common = {
       ...inherited,
       ...SETTINGS,
+      ASSENT_MODE: 'sandbox',
       ASSENT_KEYS: makeKeyring(),
       TEMPORAL_NAMESPACE: NAMESPACE,
     };

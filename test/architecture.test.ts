@@ -48,6 +48,7 @@ const ARROWS: Record<string, readonly string[]> = {
   config: ['domain', 'settings'],
   settings: ['domain'],
   log: ['config'],
+  'own-database': ['config', 'database'],
   listening: ['config'],
   metrics: ['config', 'listening'],
   'service-metrics': ['metrics', 'database'],

@@ -1,3 +1,4 @@
+import { makeKeyring } from '../src/database/keyring';
 import { ConfigError, readConfig, requireServers, SETTING_NAMES } from '../src/config';
 
 /** The lines of the error that these settings are refused with. */
@@ -16,9 +17,10 @@ function refusals(
 
 const productionServers = {
   ASSENT_MODE: 'production',
-  DATABASE_URL: 'postgres://login@db/assent',
+  DATABASE_URL: 'postgres://login@db/assent?sslmode=verify-full',
   TEMPORAL_ADDRESS: 'temporal:7233',
-  ASSENT_KEYS: 'k1:key',
+  TEMPORAL_TLS: 'true',
+  ASSENT_KEYS: makeKeyring(),
 };
 
 describe('readConfig', () => {
@@ -158,6 +160,21 @@ describe('readConfig', () => {
     ]);
   });
 
+  it.each(['DATABASE_URL', 'DATABASE_OWNER_URL'])(
+    'guesses no mode for the database of %s, for the guess would be a sandbox with money in it',
+    (name) => {
+      const given = { [name]: 'postgres://db/assent' };
+      expect(refusals(given)).toEqual([
+        expect.stringMatching(/^ASSENT_MODE: is not set.*ASSENT_MODE=production .*ASSENT_MODE=sandbox /),
+      ]);
+      expect(readConfig({ ...given, ASSENT_MODE: 'sandbox' }).ASSENT_MODE).toBe('sandbox');
+    },
+  );
+
+  it('is a sandbox where no database is given, for the embedded one is none of money', () => {
+    expect(readConfig({}).ASSENT_MODE).toBe('sandbox');
+  });
+
   it('keeps webhooks for longer than any window that asks for them', () => {
     const settings = { SETTLEMENT_WINDOW_S: '864000', WEBHOOK_KEPT_DAYS: '10' };
     expect(refusals(settings)).toEqual([expect.stringMatching(/^WEBHOOK_KEPT_DAYS: /)]);
@@ -168,6 +185,82 @@ describe('readConfig', () => {
     expect(readConfig(productionServers).ALLOW_PRIVATE_WEBHOOKS).toBe(false);
     expect(refusals({ ...productionServers, ALLOW_PRIVATE_WEBHOOKS: 'true' })).toEqual([
       expect.stringMatching(/^ALLOW_PRIVATE_WEBHOOKS: /),
+    ]);
+  });
+
+  it.each([
+    ['without TLS', 'postgres://login@db/assent'],
+    ['that may do without TLS', 'postgres://login@db/assent?sslmode=prefer'],
+    ['that may do without TLS', 'postgres://login@db/assent?sslmode=allow'],
+    ['without TLS', 'postgres://login@db/assent?sslmode=disable'],
+    ['to whoever answers', 'postgres://login@db/assent?sslmode=no-verify'],
+    ['to whoever answers', 'postgres://login@db/assent?uselibpqcompat=true&sslmode=require'],
+    ['of two minds', 'postgres://login@db/assent?sslmode=verify-full&sslmode=disable'],
+    ['of two minds', 'postgres://login@db/assent?sslmode=verify-full&ssl=0'],
+  ])('opens no connection %s to the Postgres of production: %s', (_, url) => {
+    const environment = { ...productionServers, DATABASE_URL: url, DATABASE_OWNER_URL: url };
+    expect(refusals(environment)).toEqual([
+      expect.stringMatching(/^DATABASE_URL: .*sslmode=verify-full.*ALLOW_PLAINTEXT=true/),
+      expect.stringMatching(/^DATABASE_OWNER_URL: .*sslmode=verify-full.*ALLOW_PLAINTEXT=true/),
+    ]);
+    expect(refusals({ ...environment, ALLOW_PLAINTEXT: 'true' })).toEqual([]);
+    expect(refusals({ ...environment, ASSENT_MODE: 'sandbox' })).toEqual([]);
+  });
+
+  it.each(['verify-full', 'verify-ca', 'require'])('takes sslmode=%s for TLS, as the driver does', (mode) => {
+    const url = `postgres://login@db/assent?sslmode=${mode}&sslrootcert=/etc/ca.pem`;
+    expect(refusals({ ...productionServers, DATABASE_URL: url, DATABASE_OWNER_URL: url })).toEqual([]);
+  });
+
+  it.each([
+    { TEMPORAL_TLS: 'true' },
+    { TEMPORAL_API_KEY: 'secret' },
+    { TEMPORAL_TLS_CA_FILE: '/ca.pem' },
+    { TEMPORAL_TLS_CERT_FILE: '/crt.pem', TEMPORAL_TLS_KEY_FILE: '/key.pem' },
+  ])('has TLS to the Temporal of production by %j, and refuses plaintext unless waived', (tls) => {
+    const plain = { ...productionServers, TEMPORAL_TLS: '' };
+    expect(refusals({ ...plain, ...tls })).toEqual([]);
+    expect(refusals(plain)).toEqual([expect.stringMatching(/^TEMPORAL_TLS: .*ALLOW_PLAINTEXT=true/)]);
+    expect(refusals({ ...plain, ALLOW_PLAINTEXT: 'true' })).toEqual([]);
+  });
+
+  it.each([
+    [
+      { TEMPORAL_TLS_CERT_FILE: '/crt.pem' },
+      /^TEMPORAL_TLS_KEY_FILE: is not set, but TEMPORAL_TLS_CERT_FILE is/,
+    ],
+    [
+      { TEMPORAL_TLS_KEY_FILE: '/key.pem' },
+      /^TEMPORAL_TLS_CERT_FILE: is not set, but TEMPORAL_TLS_KEY_FILE is/,
+    ],
+    [{ TEMPORAL_TLS: 'false', TEMPORAL_API_KEY: 'secret' }, /^TEMPORAL_TLS: is false, but .* need TLS$/],
+  ])('refuses half of what TLS needs in any mode: %j', (half, words) => {
+    expect(refusals(half)).toEqual([expect.stringMatching(words)]);
+    expect(refusals({ ...productionServers, ...half })).toEqual([expect.stringMatching(words)]);
+  });
+
+  it.each([0, 255])('refuses a production key of which every byte is %i', (byte) => {
+    const key = Buffer.alloc(32, byte).toString('base64');
+    const ASSENT_KEYS = `${makeKeyring()},k1:${key}`;
+    expect(refusals({ ...productionServers, ASSENT_KEYS })).toEqual([
+      expect.stringMatching(/^ASSENT_KEYS: has a key of zeros/),
+    ]);
+    expect(refusals({ ASSENT_KEYS })).toEqual([]);
+  });
+
+  it('refuses a token of production that is good for longer than a day', () => {
+    expect(refusals({ ...productionServers, ACCESS_TOKEN_TTL_S: '86401' })).toEqual([
+      expect.stringMatching(/^ACCESS_TOKEN_TTL_S: must be at most 86400 in production/),
+    ]);
+    expect(refusals({ ...productionServers, ACCESS_TOKEN_TTL_S: '86400' })).toEqual([]);
+    expect(refusals({ ACCESS_TOKEN_TTL_S: '86401' })).toEqual([]);
+  });
+
+  it('listens on this machine alone, unless told otherwise', () => {
+    expect(readConfig({}).HOST).toBe('127.0.0.1');
+    expect(readConfig({ HOST: '::' }).HOST).toBe('::');
+    expect(refusals({ HOST: 'x86_64-conda-linux-gnu' })).toEqual([
+      'HOST: must be an address, for example 0.0.0.0',
     ]);
   });
 
@@ -192,11 +285,13 @@ describe('requireServers', () => {
   const servers = { DATABASE_URL: 'postgres://db', TEMPORAL_ADDRESS: 'temporal:7233', ASSENT_KEYS: 'k1:key' };
 
   it('gives a process that has its servers and keys what it was given', () => {
-    expect(requireServers(readConfig(servers))).toMatchObject(servers);
+    expect(requireServers(readConfig({ ...servers, ASSENT_MODE: 'sandbox' }))).toMatchObject(servers);
   });
 
   it.each(Object.keys(servers))('refuses a process without %s, and says what else to do', (name) => {
-    const lines = refusals({ ...servers, [name]: '' }, (env) => requireServers(readConfig(env)));
+    const lines = refusals({ ...servers, ASSENT_MODE: 'sandbox', [name]: '' }, (env) =>
+      requireServers(readConfig(env)),
+    );
     expect(lines).toEqual([expect.stringMatching(new RegExp(`^${name}: .*npm start`))]);
   });
 });

@@ -99,7 +99,7 @@ export async function startServer(
   const stop = () => server.stop(STOP_MS);
   try {
     await poll('Postgres', READY_MS, signal, () => embedded.setUp());
-    await migrateUp(embedded.ownerUrl);
+    await migrateUp(embedded.ownerUrl, 'sandbox');
     const logins = JSON.parse(readFileSync(path.join(folder, 'postgres-logins.json'), 'utf8')) as {
       postgres: string;
     };

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { Logger } from 'pino';
 import { ConfigError, readConfig, requireServers } from '../config';
-import { openDatabase, type Database } from '../database/connection';
+import type { Database } from '../database/connection';
 import { deleteAbandoned } from '../database/customer-migration';
 import { expireKeys } from '../database/idempotency';
 import { KeyringError, readKeyring } from '../database/keyring';
@@ -11,9 +11,10 @@ import { databaseProblems } from '../database/readiness';
 import { forgetDeliveries } from '../database/webhook-retention';
 import { listening } from '../listening';
 import { createLogger } from '../log';
+import { openOwnDatabase } from '../own-database';
 import { createMetrics, measureDependencies, measurePool, serveMetrics } from '../metrics';
 import { measureService } from '../service-metrics';
-import { lazyClient } from '../temporal/connection';
+import { lazyClient, TlsFileError } from '../temporal/connection';
 import { serviceProblems, workflowProblems } from '../temporal/readiness';
 import { createApp } from './app';
 import { createCallerTurns } from './caller-turns';
@@ -51,10 +52,11 @@ function placesIn(pool: number): Record<Role, number> {
 async function main(): Promise<void> {
   const config = requireServers(readConfig(process.env));
   const log = createLogger(config, 'api');
+  log.info({ mode: config.ASSENT_MODE }, 'API starts');
   const ring = readKeyring(config.ASSENT_KEYS);
   const registry = createMetrics();
   const metrics = await serveMetrics(config, log, () => registry.metrics());
-  const db = openDatabase(config.DATABASE_URL, config.DATABASE_POOL);
+  const db = await openOwnDatabase(config, log);
   measurePool(registry, db);
   const temporal = lazyClient(config);
   measureDependencies(registry, [
@@ -73,12 +75,12 @@ async function main(): Promise<void> {
   });
 
   const port = config.PORT + config.PORT_OFFSET;
-  const server = app.listen(port);
+  const server = app.listen(port, config.HOST);
   server.requestTimeout = REQUEST_TIMEOUT_MS;
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   measureRequests(registry, server);
   await listening(server, port, 'PORT');
-  log.info({ port }, 'API is ready');
+  log.info({ port, host: config.HOST }, 'API is ready');
   const sweeper = setInterval(() => void sweep(db, config.WEBHOOK_KEPT_DAYS, log), SWEEP_MS);
 
   await Promise.race(
@@ -117,7 +119,7 @@ async function sweep(db: Database, webhookKeptDays: number, log: Logger): Promis
 }
 
 main().catch((error: unknown) => {
-  const known = error instanceof ConfigError || error instanceof KeyringError;
-  process.stderr.write(`${known ? error.message : String(error)}\n`);
+  const known = [ConfigError, KeyringError, TlsFileError].some((kind) => error instanceof kind);
+  process.stderr.write(`${known ? (error as Error).message : String(error)}\n`);
   process.exitCode = 1;
 });

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { ConfigError, readConfig, type Config } from '../config';
-import { isUnavailable } from '../database/availability';
+import { isUnavailable, refusedLogin } from '../database/availability';
+import { DeploymentError } from '../database/deployment';
 import { KeyringError } from '../database/keyring';
 import { StartError } from '../start/start-error';
 import { openEngine, type Engine } from './engine';
@@ -73,6 +74,7 @@ export function explained(error: unknown): string {
   if (
     error instanceof CommandError ||
     error instanceof ConfigError ||
+    error instanceof DeploymentError ||
     error instanceof KeyringError ||
     error instanceof StartError
   ) {
@@ -81,6 +83,8 @@ export function explained(error: unknown): string {
   if (isUnavailable(error)) {
     return 'the database does not answer. Run "npm start" in this folder, or correct DATABASE_URL.';
   }
+  const refused = refusedLogin(error);
+  if (refused !== undefined) return `DATABASE_URL: ${refused}`;
   if (error instanceof Error && 'code' in error && error.code === UNDEFINED_TABLE) {
     return 'the database has no schema yet: run "assent migrate"';
   }

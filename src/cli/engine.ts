@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { ConfigError, type Config } from '../config';
 import { openDatabase, type Database } from '../database/connection';
+import { requireDeployment } from '../database/deployment';
 import { readKeyring, type Keyring } from '../database/keyring';
+import type { Mode } from '../domain/mode';
 import { readEngineFile } from '../start/engine-file';
 
 /**
@@ -26,7 +28,16 @@ export function openEngine(config: Config): Engine {
   const keysFile = embedded?.keysFile;
   const keys = config.ASSENT_KEYS ?? (keysFile && readFileSync(keysFile, 'utf8'));
   if (keys === undefined) throw new ConfigError(`There is no keyring here. ${NO_ENGINE} ASSENT_KEYS.`);
-  return { ring: readKeyring(keys), db: openDatabase(url, 2) };
+  const ring = readKeyring(keys);
+  const mode = modeOf(config);
+  return { ring, db: openDatabase(url, 2, (connection) => requireDeployment(connection, mode)) };
+}
+
+/** The mode of the engine that a command works on; what was given for a database stands for the one that was given. */
+export function modeOf(config: Config): Mode {
+  const { ASSENT_MODE, DATABASE_URL, DATABASE_OWNER_URL } = config;
+  const isGiven = (DATABASE_URL ?? DATABASE_OWNER_URL) !== undefined;
+  return isGiven ? ASSENT_MODE : (readEngineFile(FOLDER)?.mode ?? ASSENT_MODE);
 }
 
 /** The login that owns the schema. @throws ConfigError saying how to name one */

@@ -3,7 +3,7 @@ import { migrateUp } from '../database/migrate';
 import { prepareGivenNamespace } from '../start/temporal';
 import { addAuditCommand } from './audit';
 import { command, explained, telling } from './command';
-import { ownerUrl } from './engine';
+import { modeOf, ownerUrl } from './engine';
 import { addEntityCommands } from './entity';
 import { addKeyCommands } from './keys';
 
@@ -24,7 +24,7 @@ const NAMESPACE_WITHIN_MS = 15_000;
 
 command(program, 'migrate', 'bring the database schema, and the Temporal namespace, up to date').action(
   telling(async (config) => {
-    const migrations = await migrateUp(ownerUrl(config));
+    const migrations = await migrateUp(ownerUrl(config), modeOf(config));
     // The embedded Temporal has been prepared by `npm start`; any other one by nobody but this.
     if (config.TEMPORAL_ADDRESS !== undefined) {
       const { TEMPORAL_ADDRESS } = config;

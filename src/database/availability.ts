@@ -23,6 +23,18 @@ const PASSING = /^(08...|57P0[1-5]|53...|57014|55P03|40001|40P01)$/;
 const WORDS =
   /connection terminated|timeout expired|timeout exceeded when trying to connect|connection ended|not queryable|Query read timeout/i;
 
+/** SQLSTATEs of a URL that is wrong: login or password, the database, or a role that was never made. */
+const WRONG_URL = /^(28...|3D000|22023)$/;
+
+/** Why Postgres does not let a login in, where no waiting makes that better. */
+export function refusedLogin(error: unknown): string | undefined {
+  if (!isNativeError(error)) return undefined;
+  const { code, message } = error as Error & { code?: unknown };
+  const mayNotTakeRole = code === '42501' && message.includes('set role');
+  if (typeof code !== 'string' || !(WRONG_URL.test(code) || mayNotTakeRole)) return undefined;
+  return `Postgres does not let us in (${message}). The login of DATABASE_URL must be a member of the role assent_app.`;
+}
+
 /**
  * The connection was lost while Postgres committed: the work may have been done, or not. Whoever hears of it must not be told
  * that nothing was.

@@ -1,4 +1,4 @@
-import { Pool, types, type PoolClient, type QueryConfig } from 'pg';
+import { Pool, types, type ClientBase, type PoolClient, type QueryConfig } from 'pg';
 import { CommitLost, isUnavailable } from './availability';
 
 // Money is int8: as bigint it is exact. count(*) is int8 as well, so queries cast counts to int.
@@ -62,8 +62,13 @@ const IDLE_TIMEOUT_MS = 30_000;
  * Opens the pool that API and worker use, as the role `assent_app`, whoever the URL logs in as.
  *
  * @param poolSize most connections held at once; 4 to 8 serve a process, more only queue inside Postgres
+ * @param onConnect asked of each new connection before it is used; one that it throws for is closed
  */
-export function openDatabase(url: string, poolSize: number): PooledDatabase {
+export function openDatabase(
+  url: string,
+  poolSize: number,
+  onConnect?: (connection: ClientBase) => Promise<void>,
+): PooledDatabase {
   const pool = new Pool({
     connectionString: url,
     application_name: 'assent',
@@ -76,6 +81,7 @@ export function openDatabase(url: string, poolSize: number): PooledDatabase {
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
     // Statements of a transaction that do not read each other's effects share a round trip.
     pipeline: true,
+    ...(onConnect && { onConnect }),
   });
   // A lost connection fails the statement that runs on it, or the next. Unheard, its event would end the process.
   pool.on('error', () => undefined);

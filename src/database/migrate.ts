@@ -1,6 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { join, parse } from 'node:path';
 import knex, { type Knex } from 'knex';
+import type { Mode } from '../domain/mode';
+import { requireMigratable } from './deployment';
 
 const FOLDER = join(__dirname, '../../migrations');
 /** knex prints what it also throws: whoever catches it decides what is told. */
@@ -37,9 +39,12 @@ const source: Knex.MigrationSource<string> = {
  * killed migration and then refuses every later one, so a lock that ends with its session stands before it.
  *
  * @param ownerUrl logs in as the role that shall own the schema
+ * @param mode what the database is for; written into it the first time, and required ever after
+ * @throws DeploymentError where it is for something else
  */
-export async function migrateUp(ownerUrl: string): Promise<string[]> {
-  return migrating(ownerUrl, async (db) => {
+export async function migrateUp(ownerUrl: string, mode: Mode): Promise<string[]> {
+  return migrating(ownerUrl, mode, async (db) => {
+    await requireMigratable({ query: ({ text }) => db.raw<{ rows: unknown[] }>(text) }, mode);
     const [, names] = (await db.migrate.latest()) as [number, string[]];
     return names;
   });
@@ -47,19 +52,25 @@ export async function migrateUp(ownerUrl: string): Promise<string[]> {
 
 /** Takes everything back, to an empty schema; returns the names of the migrations undone. */
 export async function migrateDown(ownerUrl: string): Promise<string[]> {
-  return migrating(ownerUrl, async (db) => {
+  return migrating(ownerUrl, 'sandbox', async (db) => {
     const [, names] = (await db.migrate.rollback(undefined, true)) as [number, string[]];
     return names;
   });
 }
 
-async function migrating<Result>(ownerUrl: string, work: (db: Knex) => Promise<Result>): Promise<Result> {
+async function migrating<Result>(
+  ownerUrl: string,
+  mode: Mode,
+  work: (db: Knex) => Promise<Result>,
+): Promise<Result> {
   const db = knex({
     client: 'pg',
     connection: {
       connectionString: ownerUrl,
       application_name: 'assent migrate',
       connectionTimeoutMillis: 4_000,
+      // The migration that writes it down has nobody to ask.
+      options: `-c assent.mode=${mode}`,
     },
     // One connection holds the lock, the other migrates.
     pool: { min: 0, max: 2 },

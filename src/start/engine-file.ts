@@ -1,10 +1,12 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Mode } from '../domain/mode';
 import { writePrivateFile } from './private-file';
 
 /** Where a running `npm start` has its servers, for the commands that are called beside it. */
 export interface EngineFile {
   pid: number;
+  mode: Mode;
   apiUrl: string;
   /** Absent where none are served. */
   metricsUrls?: { api: string; worker: string };

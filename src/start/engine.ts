@@ -113,7 +113,7 @@ async function boot(common: Boot): Promise<EngineFile> {
   const { ownerUrl, databaseUrl } = await bootDatabase(common);
   const temporalAddress = await bootTemporal(common);
 
-  const migrations = await programs.unlessStopped(migrateUp(ownerUrl));
+  const migrations = await programs.unlessStopped(migrateUp(ownerUrl, config.ASSENT_MODE));
   if (migrations.length > 0) say(`Applied ${migrations.length} migrations.`);
 
   const keysFile = join(folder, 'keys');
@@ -123,22 +123,24 @@ async function boot(common: Boot): Promise<EngineFile> {
   say('Starting the API and the worker …');
   const settings = {
     ...environment,
+    ASSENT_MODE: config.ASSENT_MODE,
     DATABASE_URL: databaseUrl,
     TEMPORAL_ADDRESS: temporalAddress,
     ASSENT_KEYS: keys,
   };
   programs.start(ownProgram('worker', { ...settings, ...workerMetrics(config) }));
   programs.start(ownProgram('API', settings));
-  const apiUrl = `http://127.0.0.1:${ports.api}`;
+  const apiUrl = reachedAt(config.HOST, ports.api);
   await programs.until('The engine', READY_MS, () => requireReady(apiUrl));
 
   const file: EngineFile = {
     pid: process.pid,
+    mode: config.ASSENT_MODE,
     apiUrl,
     ...(ports.metrics && {
       metricsUrls: {
-        api: metricsUrl(config, ports.metrics.api),
-        worker: metricsUrl(config, ports.metrics.worker),
+        api: `${reachedAt(config.METRICS_HOST, ports.metrics.api)}/metrics`,
+        worker: `${reachedAt(config.METRICS_HOST, ports.metrics.worker)}/metrics`,
       },
     }),
     ...(config.TEMPORAL_ADDRESS === undefined && { temporalUiUrl: `http://127.0.0.1:${ports.temporalUi}` }),
@@ -158,10 +160,10 @@ function workerMetrics({ METRICS_PORT }: Config): { METRICS_PORT?: string } {
   return METRICS_PORT === 0 ? {} : { METRICS_PORT: String(METRICS_PORT + 1) };
 }
 
-/** As it is reached from this machine. */
-function metricsUrl({ METRICS_HOST }: Config, port: number): string {
-  const host = METRICS_HOST.replace(/^0\.0\.0\.0$/, '127.0.0.1').replace(/^::$/, '::1');
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}/metrics`;
+/** What listens on an address, as it is reached from this machine. */
+function reachedAt(address: string, port: number): string {
+  const host = address.replace(/^0\.0\.0\.0$/, '127.0.0.1').replace(/^::$/, '::1');
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 /** What the settings name is looked at before anything is started: what is wrong with it shows within 5 s. */

@@ -1,4 +1,5 @@
 import { ConfigError } from '../config';
+import { DeploymentError } from '../database/deployment';
 import { KeyringError } from '../database/keyring';
 import { startEngine } from './engine';
 import type { EngineFile } from './engine-file';
@@ -66,9 +67,12 @@ main().then(
   // Whatever was left in hand when the start was given up must not hold the process.
   () => process.exit(0),
   (error: unknown) => {
-    const known =
-      error instanceof StartError || error instanceof ConfigError || error instanceof KeyringError;
-    console.error(`\n${known ? error.message : error instanceof Error ? error.stack : String(error)}`);
+    const known = [StartError, ConfigError, KeyringError, DeploymentError].some(
+      (kind) => error instanceof kind,
+    );
+    console.error(
+      `\n${known ? (error as Error).message : error instanceof Error ? error.stack : String(error)}`,
+    );
     process.exit(1);
   },
 );

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Client, Connection, isGrpcServiceError } from '@temporalio/client';
-import { connectionOptions, type TemporalSettings } from '../temporal/connection';
+import { connectionOptions, TlsFileError, type TemporalSettings } from '../temporal/connection';
 import { ensureReconcileSchedule } from '../temporal/reconcile';
 import { registerSearchAttributes } from '../temporal/search-attributes';
 import type { EnginePorts } from './ports';
@@ -62,6 +62,7 @@ export async function prepareGivenNamespace(settings: TemporalSettings, withinMs
   try {
     await prepareNamespace(settings, withinMs);
   } catch (cause) {
+    if (cause instanceof TlsFileError) throw new StartError(cause.message, { cause });
     const reason = isGrpcServiceError(cause) ? cause.details : cause instanceof Error ? cause.message : '';
     throw new StartError(
       `TEMPORAL_ADDRESS: Temporal at ${settings.TEMPORAL_ADDRESS}, namespace "${settings.TEMPORAL_NAMESPACE}", ` +

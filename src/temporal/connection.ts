@@ -1,3 +1,4 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Client, Connection, type TLSConfig } from '@temporalio/client';
 
@@ -6,29 +7,70 @@ export interface TemporalSettings {
   TEMPORAL_ADDRESS: string;
   TEMPORAL_NAMESPACE: string;
   TEMPORAL_API_KEY?: string | undefined;
+  TEMPORAL_TLS?: boolean | undefined;
   TEMPORAL_TLS_CA_FILE?: string | undefined;
   TEMPORAL_TLS_CERT_FILE?: string | undefined;
   TEMPORAL_TLS_KEY_FILE?: string | undefined;
 }
 
-/** The options that a client's and a worker's connection share. */
+/** A file of the settings that cannot be used. Its message begins with the setting. */
+export class TlsFileError extends Error {
+  override readonly name = 'TlsFileError';
+}
+
+/**
+ * The options that a client's and a worker's connection share.
+ *
+ * @throws TlsFileError where a file cannot be read, or is not what the setting says
+ */
 export function connectionOptions(settings: TemporalSettings): {
   address: string;
-  tls?: TLSConfig | true;
+  tls?: TLSConfig;
   apiKey?: string;
 } {
-  const { TEMPORAL_TLS_CA_FILE: ca, TEMPORAL_TLS_CERT_FILE: crt, TEMPORAL_TLS_KEY_FILE: key } = settings;
+  const { TEMPORAL_ADDRESS: address, TEMPORAL_API_KEY: apiKey, TEMPORAL_TLS } = settings;
+  const ca = pem(settings, 'TEMPORAL_TLS_CA_FILE', (text) => new X509Certificate(text));
+  const crt = pem(settings, 'TEMPORAL_TLS_CERT_FILE', (text) => new X509Certificate(text));
+  const key = pem(settings, 'TEMPORAL_TLS_KEY_FILE', createPrivateKey);
+  if (crt && key && !new X509Certificate(crt).checkPrivateKey(createPrivateKey(key))) {
+    throw new TlsFileError(
+      'TEMPORAL_TLS_KEY_FILE: is the key of another certificate than TEMPORAL_TLS_CERT_FILE',
+    );
+  }
   const tls: TLSConfig = {
-    ...(ca !== undefined && { serverRootCACertificate: readFileSync(ca) }),
-    ...(crt !== undefined &&
-      key !== undefined && { clientCertPair: { crt: readFileSync(crt), key: readFileSync(key) } }),
+    ...(ca && { serverRootCACertificate: ca }),
+    ...(crt && key && { clientCertPair: { crt, key } }),
   };
-  const secured = Object.keys(tls).length > 0 || settings.TEMPORAL_API_KEY !== undefined;
-  return {
-    address: settings.TEMPORAL_ADDRESS,
-    ...(secured && { tls }),
-    ...(settings.TEMPORAL_API_KEY !== undefined && { apiKey: settings.TEMPORAL_API_KEY }),
-  };
+  const secured = TEMPORAL_TLS === true || apiKey !== undefined || Object.keys(tls).length > 0;
+  return { address, ...(secured && { tls }), ...(apiKey !== undefined && { apiKey }) };
+}
+
+type PemSetting = 'TEMPORAL_TLS_CA_FILE' | 'TEMPORAL_TLS_CERT_FILE' | 'TEMPORAL_TLS_KEY_FILE';
+
+/** The file that a setting names. @param parse throws where it holds something else */
+function pem(
+  settings: TemporalSettings,
+  setting: PemSetting,
+  parse: (content: Buffer) => unknown,
+): Buffer | undefined {
+  const file = settings[setting];
+  if (file === undefined) return undefined;
+  let content: Buffer;
+  try {
+    content = readFileSync(file);
+  } catch (cause) {
+    throw new TlsFileError(`${setting}: ${file} cannot be read (${(cause as NodeJS.ErrnoException).code})`, {
+      cause,
+    });
+  }
+  try {
+    parse(content);
+  } catch {
+    // Without its cause, which may quote what the file holds.
+    const wanted = setting === 'TEMPORAL_TLS_KEY_FILE' ? 'private key without a passphrase' : 'certificate';
+    throw new TlsFileError(`${setting}: ${file} holds no ${wanted} in PEM`);
+  }
+  return content;
 }
 
 /**

@@ -12,10 +12,10 @@ import { createSandboxClockActivities } from '../activities/sandbox-clock';
 import { createWebhookActivities } from '../activities/webhook';
 import { createWebhookConnector } from '../activities/webhook-connector';
 import { readConfig, recurringRules, requireServers } from '../config';
-import { openDatabase } from '../database/connection';
 import { readKeyring } from '../database/keyring';
 import { databaseProblems } from '../database/readiness';
 import { createLogger } from '../log';
+import { openOwnDatabase } from '../own-database';
 import { createMetrics, measureDependencies, measurePool, serveMetrics } from '../metrics';
 import { connectionOptions } from '../temporal/connection';
 import { workflowProblems } from '../temporal/readiness';
@@ -50,6 +50,7 @@ const SHUTDOWN_FORCE = '7s';
 async function main(): Promise<void> {
   const config = requireServers(readConfig(process.env));
   const log = createLogger(config, 'worker');
+  log.info({ mode: config.ASSENT_MODE }, 'worker starts');
   const sdkMetrics = await installRuntime(log, config.METRICS_PORT > 0);
   const registry = createMetrics();
   const metrics = await serveMetrics(
@@ -59,7 +60,7 @@ async function main(): Promise<void> {
   );
 
   const keyring = readKeyring(config.ASSENT_KEYS);
-  const db = openDatabase(config.DATABASE_URL, config.DATABASE_POOL);
+  const db = await openOwnDatabase(config, log);
   const connection = await connect(config);
   const client = new Client({ connection, namespace: config.TEMPORAL_NAMESPACE });
   measurePool(registry, db);
@@ -128,6 +129,7 @@ async function main(): Promise<void> {
 }
 
 async function connect(config: Parameters<typeof connectionOptions>[0]): Promise<NativeConnection> {
+  const options = connectionOptions(config);
   const timeout = new Promise<never>((_, reject) => {
     setTimeout(
       () => reject(new Error(`no answer within ${CONNECT_TIMEOUT_MS / 1000} s`)),
@@ -135,7 +137,7 @@ async function connect(config: Parameters<typeof connectionOptions>[0]): Promise
     ).unref();
   });
   try {
-    return await Promise.race([NativeConnection.connect(connectionOptions(config)), timeout]);
+    return await Promise.race([NativeConnection.connect(options), timeout]);
   } catch (cause) {
     throw new Error(
       `Temporal is not reachable at ${config.TEMPORAL_ADDRESS}. Start it, or correct TEMPORAL_ADDRESS.`,

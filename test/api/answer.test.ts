@@ -65,7 +65,12 @@ describe('readiness', () => {
     const answered = await send(api.url, 'GET', '/readyz');
     expect(answered).toMatchObject({
       status: 503,
-      body: { success: false, message: 'Not ready: temporal: does not answer', errors: [problem] },
+      body: {
+        success: false,
+        message: 'Not ready: temporal: does not answer',
+        data: { mode: 'sandbox' },
+        errors: [problem],
+      },
     });
     expect(await send(api.url, 'GET', '/healthz')).toMatchObject({ status: 200 });
     await api.close();
@@ -73,7 +78,10 @@ describe('readiness', () => {
 
   it('is a 200 when nothing is', async () => {
     const api = await serveApi(test.db);
-    expect(await send(api.url, 'GET', '/readyz')).toMatchObject({ status: 200, body: { message: 'ready' } });
+    expect(await send(api.url, 'GET', '/readyz')).toMatchObject({
+      status: 200,
+      body: { message: 'ready', data: { mode: 'sandbox' } },
+    });
     await api.close();
   });
 });

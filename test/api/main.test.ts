@@ -18,6 +18,7 @@ afterAll(() => test.drop());
 
 const environment = (port: number, more: Record<string, string> = {}) => ({
   ...process.env,
+  ASSENT_MODE: 'sandbox',
   DATABASE_URL: test.url,
   ASSENT_KEYS: makeKeyring(),
   // Nothing answers there.

@@ -30,7 +30,11 @@ interface Run {
 }
 
 function run(args: string[], more: { file?: string; cwd?: string; env?: Record<string, string> } = {}) {
-  const { file = ASSENT, cwd = folder, env = { DATABASE_URL: test.url, ASSENT_KEYS } } = more;
+  const {
+    file = ASSENT,
+    cwd = folder,
+    env = { ASSENT_MODE: 'sandbox', DATABASE_URL: test.url, ASSENT_KEYS },
+  } = more;
   const { PATH, HOME } = process.env;
   return new Promise<Run>((resolve) => {
     execFile(file, args, { cwd, env: { PATH, HOME, ...env } }, (error, out, err) =>
@@ -202,10 +206,10 @@ describe('the engine that a command works on', () => {
   });
 
   it('that does not answer is named, and a wrong keyring is never shown', async () => {
-    const DATABASE_URL = 'postgres://nobody@127.0.0.1:1/none';
-    const away = await run(['entity', 'list'], { env: { DATABASE_URL, ASSENT_KEYS } });
+    const sandbox = { ASSENT_MODE: 'sandbox', DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' };
+    const away = await run(['entity', 'list'], { env: { ...sandbox, ASSENT_KEYS } });
     expect(away).toMatchObject({ code: 1, err: expect.stringContaining('does not answer') as string });
-    const wrong = await run(['entity', 'list'], { env: { DATABASE_URL, ASSENT_KEYS: 'k1:secret' } });
+    const wrong = await run(['entity', 'list'], { env: { ...sandbox, ASSENT_KEYS: 'k1:secret' } });
     expect(wrong).toMatchObject({ code: 1, err: expect.stringContaining('entry 1 is not') as string });
     expect(wrong.err).not.toContain('secret');
   });

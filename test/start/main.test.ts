@@ -18,7 +18,7 @@ describe('npm start that cannot start', () => {
     ['ASSENT_KEYS', { ASSENT_KEYS: 'k1:short' }, /^ASSENT_KEYS: entry 1 is not kid:base64 of 32 bytes$/m],
     [
       'DATABASE_URL',
-      { DATABASE_URL: 'postgres://a:b@127.0.0.1:1/c' },
+      { ASSENT_MODE: 'sandbox', DATABASE_URL: 'postgres://a:b@127.0.0.1:1/c' },
       /^DATABASE_URL: Postgres at 127.0.0.1:1 /m,
     ],
     ['TEMPORAL_ADDRESS', { TEMPORAL_ADDRESS: '127.0.0.1:1' }, /^TEMPORAL_ADDRESS: Temporal at 127.0.0.1:1,/m],

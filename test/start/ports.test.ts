@@ -56,6 +56,7 @@ describe('the ports of an engine', () => {
     const others = await Promise.all([5433, 7233, 8233].map((port) => startSilentServer(port + offset)));
     const environment = {
       PORT_OFFSET: String(offset),
+      ASSENT_MODE: 'sandbox',
       DATABASE_URL: 'postgres://elsewhere/assent',
       TEMPORAL_ADDRESS: 'elsewhere:7233',
     };

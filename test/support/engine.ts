@@ -74,6 +74,7 @@ export async function startEngine(
   const keyring = readKeyring(keys);
   const environment = {
     ...process.env,
+    ASSENT_MODE: 'sandbox',
     DATABASE_URL: database.url,
     TEMPORAL_ADDRESS: temporalAddress,
     TEMPORAL_NAMESPACE: namespace,

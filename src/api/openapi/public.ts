@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MODES } from '../../domain/mode';
 import { headers, parameterRef, problems } from './frame';
 import { words } from './parts';
 import type { OpenApiPaths, Schemas } from './schema';
@@ -87,7 +88,17 @@ const health = (status: number, message: string) =>
     message: words('Human-readable text', message),
   });
 
-const notReady = health(503, 'Not ready: temporal is out of reach').extend({ errors: problems });
+const readiness = {
+  data: z.strictObject({
+    mode: z
+      .enum(MODES)
+      .meta({ description: 'What this process and its database are for', example: 'production' }),
+  }),
+};
+const notReady = health(503, 'Not ready: temporal is out of reach').extend({
+  ...readiness,
+  errors: problems,
+});
 
 const fault = health(500, 'Something went wrong on our side. If it lasts, report the request id 0b0d2f6e');
 const unavailable = health(503, 'The service cannot reach its database; nothing was accepted');
@@ -166,10 +177,10 @@ export function publicPaths(schemas: Schemas): OpenApiPaths {
         ...probe(
           'getReadiness',
           'Check that the service is ready',
-          'Readiness probe: Postgres and Temporal can be reached, and a worker lives.',
+          'Readiness probe: Postgres and Temporal can be reached, and a worker lives. Tells sandbox from production.',
         ),
         responses: {
-          200: json('Ready', health(200, 'ready')),
+          200: json('Ready', health(200, 'ready').extend(readiness)),
           503: json('Not ready; `errors` says why', notReady),
         },
       },

@@ -1,0 +1,105 @@
+/**
+ * What settings must be true of connections, and in production of keys: half a pair of files, or a URL without TLS,
+ * would otherwise mean plaintext without a word. Each problem is a line that begins with the setting to mend.
+ */
+
+interface ConnectionSettings {
+  ALLOW_PLAINTEXT?: boolean | undefined;
+  DATABASE_URL?: string | undefined;
+  DATABASE_OWNER_URL?: string | undefined;
+  TEMPORAL_TLS?: boolean | undefined;
+  TEMPORAL_API_KEY?: string | undefined;
+  TEMPORAL_TLS_CA_FILE?: string | undefined;
+  TEMPORAL_TLS_CERT_FILE?: string | undefined;
+  TEMPORAL_TLS_KEY_FILE?: string | undefined;
+}
+
+function alone(present: string, missing: string): string {
+  return `${missing}: is not set, but ${present} is: mutual TLS needs both, and without it neither must be set`;
+}
+
+/** Settings that contradict each other, or of which one half is missing, in any mode. */
+export function halfSettings(config: ConnectionSettings): string[] {
+  const { TEMPORAL_TLS_CERT_FILE: cert, TEMPORAL_TLS_KEY_FILE: key, TEMPORAL_TLS: tls } = config;
+  return [
+    ...(cert !== undefined && key === undefined
+      ? [alone('TEMPORAL_TLS_CERT_FILE', 'TEMPORAL_TLS_KEY_FILE')]
+      : []),
+    ...(key !== undefined && cert === undefined
+      ? [alone('TEMPORAL_TLS_KEY_FILE', 'TEMPORAL_TLS_CERT_FILE')]
+      : []),
+    ...(tls === false && asksForTls(config)
+      ? ['TEMPORAL_TLS: is false, but a certificate, an authority or an API key is set, which need TLS']
+      : []),
+  ];
+}
+
+/** Whether anything is set that is of no use without TLS: an API key would otherwise travel for all to read. */
+function asksForTls(config: ConnectionSettings): boolean {
+  const { TEMPORAL_API_KEY, TEMPORAL_TLS_CA_FILE, TEMPORAL_TLS_CERT_FILE } = config;
+  return [TEMPORAL_API_KEY, TEMPORAL_TLS_CA_FILE, TEMPORAL_TLS_CERT_FILE].some((one) => one !== undefined);
+}
+
+function usesTemporalTls(config: ConnectionSettings): boolean {
+  return config.TEMPORAL_TLS === true || asksForTls(config);
+}
+
+/** Connections of production that would not be encrypted. */
+export function plaintextConnections(config: ConnectionSettings): string[] {
+  if (config.ALLOW_PLAINTEXT === true) return [];
+  const problems = (['DATABASE_URL', 'DATABASE_OWNER_URL'] as const).flatMap((name) => {
+    const url = config[name];
+    return url === undefined || usesPostgresTls(url)
+      ? []
+      : [
+          `${name}: production needs TLS to Postgres: end it with ?sslmode=verify-full (require and verify-ca do too, ` +
+            'and mean the same), or set ALLOW_PLAINTEXT=true where the network between is yours alone',
+        ];
+  });
+  if (!usesTemporalTls(config)) {
+    problems.push(
+      'TEMPORAL_TLS: production needs TLS to Temporal: set it to true (or TEMPORAL_TLS_CA_FILE, the certificate and ' +
+        'key, or TEMPORAL_API_KEY), or set ALLOW_PLAINTEXT=true where the network between is yours alone',
+    );
+  }
+  return problems;
+}
+
+/** Modes in which the driver checks the server's certificate and its name, all three alike. */
+const VERIFYING = ['verify-full', 'verify-ca', 'require'];
+
+function usesPostgresTls(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { searchParams } = new URL(url);
+  const modes = searchParams.getAll('sslmode');
+  // Given twice, the last one counts. The others change what a mode means: `uselibpqcompat` has `require` check nothing.
+  const others = ['ssl', 'uselibpqcompat'].some((name) => searchParams.has(name));
+  return modes.length === 1 && VERIFYING.includes(modes[0] ?? '') && !others;
+}
+
+/** The longest that a token may be of use in production: a day. */
+const TOKEN_TTL_MAX_S = 86_400;
+
+/** Whether a key of the ring is one byte over and over, as a placeholder is: no key at all. */
+function hasPlaceholderKey(ring: string): boolean {
+  return ring.split(',').some((entry) => {
+    const bytes = Buffer.from(entry.slice(entry.indexOf(':') + 1), 'base64');
+    return bytes.length > 0 && bytes.every((byte) => byte === bytes[0]);
+  });
+}
+
+export function weakSecrets(config: {
+  ASSENT_KEYS?: string | undefined;
+  ACCESS_TOKEN_TTL_S: number;
+}): string[] {
+  return [
+    ...(config.ASSENT_KEYS !== undefined && hasPlaceholderKey(config.ASSENT_KEYS)
+      ? ['ASSENT_KEYS: has a key of zeros, or of one byte over and over: make one as .env.example says']
+      : []),
+    ...(config.ACCESS_TOKEN_TTL_S > TOKEN_TTL_MAX_S
+      ? [
+          `ACCESS_TOKEN_TTL_S: must be at most ${TOKEN_TTL_MAX_S} in production, for a stolen token is good for as long`,
+        ]
+      : []),
+  ];
+}

@@ -1,0 +1,131 @@
+import { Client } from 'pg';
+import { openDatabase, row, type Database } from '../../src/database/connection';
+import { DeploymentError, requireDeployment } from '../../src/database/deployment';
+import { migrateUp } from '../../src/database/migrate';
+import type { Mode } from '../../src/domain/mode';
+import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
+import { createProductionDatabase, type ProductionDatabase } from '../support/production-database';
+
+let sandbox: TestDatabase;
+let production: ProductionDatabase;
+let app: Database;
+beforeAll(async () => {
+  sandbox = await createTestDatabase();
+  production = await createProductionDatabase();
+  app = openDatabase(production.url, 2);
+  await asOwner(production.ownerUrl, `INSERT INTO entities (id, type, name) VALUES ('bnk_1', 'bank', 'B')`);
+});
+afterAll(async () => {
+  await app.destroy();
+  await Promise.all([sandbox.drop(), production.drop()]);
+});
+
+async function admit(url: string, mode: Mode): Promise<void> {
+  const client = new Client(url);
+  await client.connect();
+  try {
+    await requireDeployment(client, mode);
+  } finally {
+    await client.end();
+  }
+}
+
+const modeIn = async (db: Database) => (await row<{ mode: string }>(db, 'SELECT mode FROM deployment'))?.mode;
+
+describe('the mode of a database', () => {
+  it('is that of the process which migrated it first', async () => {
+    expect([await modeIn(sandbox.db), await modeIn(app)]).toEqual(['sandbox', 'production']);
+  });
+
+  it('keeps every process of another mode out, and tells it both ways out', async () => {
+    await expect(admit(production.url, 'sandbox')).rejects.toThrow(
+      /^ASSENT_MODE: is sandbox, but the database was made for production. Set ASSENT_MODE=production, or correct/,
+    );
+    await expect(admit(sandbox.url, 'production')).rejects.toThrow(/is production, but .* made for sandbox/);
+    await expect(migrateUp(production.ownerUrl, 'sandbox')).rejects.toThrow(DeploymentError);
+    await expect(migrateUp(sandbox.url, 'production')).rejects.toThrow(/made for sandbox/);
+    await expect(admit(production.url, 'production')).resolves.toBeUndefined();
+    await expect(admit(sandbox.url, 'sandbox')).resolves.toBeUndefined();
+  });
+
+  it.each([
+    `UPDATE deployment SET mode = 'sandbox'`,
+    'DELETE FROM deployment',
+    'TRUNCATE deployment',
+    `INSERT INTO deployment (mode) VALUES ('sandbox')`,
+  ])('is changed by nobody, the owner included: %s', async (statement) => {
+    await expect(app.query(statement)).rejects.toThrow('permission denied');
+    await expect(asOwner(production.ownerUrl, statement)).rejects.toThrow(/never changed|duplicate key/);
+    expect(await modeIn(app)).toBe('production');
+  });
+
+  it('of a database from before there were modes is that of the process which migrates it next', async () => {
+    const old = await createTestDatabase();
+    await asOwner(old.url, beforeModes);
+    await migrateUp(old.url, 'production');
+    expect(await modeIn(old.db)).toBe('production');
+    await old.drop();
+  });
+
+  it('is not production where a test clock was moved, whoever asks for it', async () => {
+    const old = await createTestDatabase();
+    await asOwner(
+      old.url,
+      `INSERT INTO entities (id, type, name, clock_offset) VALUES ('bnk_1', 'bank', 'B', '1 day')`,
+    );
+    await asOwner(old.url, beforeModes);
+    await expect(migrateUp(old.url, 'production')).rejects.toThrow(
+      /^DATABASE_URL: a test clock has been moved/,
+    );
+    await migrateUp(old.url, 'sandbox');
+    expect(await modeIn(old.db)).toBe('sandbox');
+    await old.drop();
+  });
+});
+
+/** Takes the migration back, by hand: the ones after it stay. */
+const beforeModes = `
+  DROP INDEX entities_moved_clock; DROP TRIGGER entities_clock_stays ON entities;
+  DROP FUNCTION refuse_moved_clock; DROP TABLE deployment; DROP FUNCTION refuse_another_mode;
+  DELETE FROM knex_migrations WHERE name = '0021_mode'`;
+
+const guard = (what: string) => `ALTER TABLE entities ${what} TRIGGER entities_clock_stays`;
+const move = (by: string) => `UPDATE entities SET clock_offset = '${by}' WHERE id = 'bnk_1'`;
+
+describe('a clock of production', () => {
+  it.each([
+    `UPDATE entities SET clock_offset = '400 days' WHERE id = 'bnk_1'`,
+    `UPDATE entities SET clock_target = now() WHERE id = 'bnk_1'`,
+    `INSERT INTO entities (id, type, name, clock_offset) VALUES ('bnk_2', 'bank', 'B', '1 second')`,
+  ])('moves no window of money, whoever says: %s', async (statement) => {
+    for (const url of [production.url, production.ownerUrl, production.superuserUrl]) {
+      await expect(asOwner(url, `SET ROLE NONE; ${statement}`)).rejects.toThrow(
+        /no clock moves in production|permission denied/,
+      );
+    }
+    await expect(app.query(statement)).rejects.toThrow(/no clock moves in production|permission denied/);
+    expect(
+      await row(app, `SELECT business_now('bnk_1') - clock_timestamp() < '1 second' AS "isReal"`),
+    ).toEqual({ isReal: true });
+  });
+
+  it('that was moved all the same, by an owner who took the guard away, lets no process start', async () => {
+    await asOwner(production.ownerUrl, `${guard('DISABLE')}; ${move('1 day')}; ${guard('ENABLE')}`);
+    await expect(admit(production.url, 'production')).rejects.toThrow(/^DATABASE_URL: a test clock has been/);
+    await asOwner(production.ownerUrl, move('0'));
+    await expect(admit(production.url, 'production')).resolves.toBeUndefined();
+  });
+});
+
+describe('a login of production', () => {
+  it.each([
+    ['superuserUrl', /^DATABASE_URL: the login "owner" is a superuser, .*Make the logins/],
+    ['ownerUrl', /^DATABASE_URL: the login "\w+_owner" owns the schema/],
+    [
+      'memberUrl',
+      /^DATABASE_URL: the login "\w+_member" owns the schema, or is a member of the role that does/,
+    ],
+  ] as const)('that could change the record of the money is refused: %s', async (url, words) => {
+    await expect(admit(production[url], 'production')).rejects.toThrow(words);
+  });
+});

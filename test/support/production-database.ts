@@ -1,0 +1,43 @@
+import { randomBytes } from 'node:crypto';
+import { migrateUp } from '../../src/database/migrate';
+import { asOwner } from './database';
+import { servers } from './servers';
+
+/** A database of production, with the logins that it is meant to have, and one that it is not. */
+export interface ProductionDatabase {
+  /** The login of API and worker: a member of assent_app and nothing else. */
+  url: string;
+  ownerUrl: string;
+  /** A member of the owner's role. */
+  memberUrl: string;
+  superuserUrl: string;
+  drop(): Promise<void>;
+}
+
+export async function createProductionDatabase(): Promise<ProductionDatabase> {
+  const { postgres } = await servers();
+  const name = `production_${randomBytes(6).toString('hex')}`;
+  const logins = ['owner', 'login', 'member'].map((role) => `${name}_${role}`);
+  const [owner, login, member] = logins;
+  const admin = `${postgres}/postgres`;
+  for (const one of logins) await asOwner(admin, `CREATE ROLE ${one} LOGIN PASSWORD '${one}'`);
+  await asOwner(admin, `GRANT assent_app TO ${login}; GRANT ${owner}, assent_app TO ${member}`);
+  await asOwner(admin, `CREATE DATABASE ${name} OWNER ${owner}`);
+  const url = (role = '') => {
+    const made = new URL(`${postgres}/${name}`);
+    made.username = role;
+    made.password = role;
+    return made.href;
+  };
+  await migrateUp(url(owner), 'production');
+  return {
+    url: url(login),
+    ownerUrl: url(owner),
+    memberUrl: url(member),
+    superuserUrl: `${postgres}/${name}`,
+    async drop() {
+      await asOwner(admin, `DROP DATABASE ${name} WITH (FORCE)`);
+      for (const one of logins) await asOwner(admin, `DROP ROLE ${one}`);
+    },
+  };
+}
