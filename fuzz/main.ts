@@ -42,6 +42,8 @@ async function main(): Promise<boolean> {
     RATE_LIMIT_MERCHANT_BATCH: LOOSE,
     RATE_LIMIT_TOKEN: LOOSE,
     RATE_LIMIT_TOKEN_ADDRESS: LOOSE,
+    RATE_LIMIT_FAILED_AUTH: LOOSE,
+    RATE_LIMIT_UNKNOWN: LOOSE,
     // What is seeded as open stays open, and nobody has to fetch a token twice.
     APPROVAL_WINDOW_S: '86400',
     ACCESS_TOKEN_TTL_S: '86400',

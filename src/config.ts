@@ -81,6 +81,7 @@ const settings = z.object({
   RATE_LIMIT_TOKEN: rate('1/10'),
   RATE_LIMIT_TOKEN_ADDRESS: rate('20/100'),
   RATE_LIMIT_FAILED_AUTH: rate('10/100'),
+  RATE_LIMIT_UNKNOWN: rate('5/50'),
 });
 
 /** Names of all settings, for whoever must list them. */

@@ -95,8 +95,12 @@ import {
 } from './webhook-endpoint';
 
 const BANK = { roles: ['bank'], limit: 'caller' } as const;
+/** A merchant that looks for a customer. */
+const SEEKER = { roles: ['merchant'], limit: 'lookup', namesIdentifiers: true } as const;
 /** A merchant, and whoever acts for it. */
 const BILLERS = { roles: ['merchant', 'provider'], limit: 'caller' } as const;
+/** Whoever names customers that are to be asked, or to pay. */
+const ASKER = { limit: 'caller', namesIdentifiers: true } as const;
 
 const BATCH = '/v1/bank/customers/batches/:batchId';
 
@@ -114,12 +118,7 @@ export function routes(deps: Pick<ApiDeps, 'config'>) {
     route('get', `${BATCH}/failures.csv`, { ...BANK, params: migration.batchPath }, migration.failuresFile),
     route('get', '/v1/bank/customers', { ...BANK, query: customersQuery }, showCustomers),
     route('patch', '/v1/bank/customer', { ...BANK, body: updateBody, query: oneCustomer }, changeCustomer),
-    route(
-      'get',
-      '/v1/customer/banks',
-      { roles: ['merchant'], limit: 'lookup', query: byEmail },
-      banksOfCustomer,
-    ),
+    route('get', '/v1/customer/banks', { ...SEEKER, query: byEmail }, banksOfCustomer),
 
     route(
       'post',
@@ -130,12 +129,7 @@ export function routes(deps: Pick<ApiDeps, 'config'>) {
     route('post', '/v1/bank/customer/device/link', { ...BANK, body: linkBody, idempotent: true }, link),
     route('post', '/v1/bank/customer/device/unlink', { ...BANK, body: linkBody }, unlink),
     route('get', '/v1/bank/devices/list', { ...BANK, query: devicesQuery }, showDevices),
-    route(
-      'post',
-      '/v1/customer/device/lookup',
-      { roles: ['merchant'], limit: 'lookup', body: lookupBody },
-      lookUp,
-    ),
+    route('post', '/v1/customer/device/lookup', { ...SEEKER, body: lookupBody }, lookUp),
 
     route(
       'post',
@@ -159,7 +153,7 @@ export function routes(deps: Pick<ApiDeps, 'config'>) {
     route(
       'post',
       '/v1/billing/intent',
-      { roles: ['merchant'], limit: 'caller', body: intentBody(deps.config), idempotent: true },
+      { ...ASKER, roles: ['merchant'], body: intentBody(deps.config), idempotent: true },
       sendIntents,
     ),
     route(
@@ -179,8 +173,8 @@ export function routes(deps: Pick<ApiDeps, 'config'>) {
       'post',
       '/v1/customer/bill',
       {
+        ...ASKER,
         roles: ['merchant', 'bank'],
-        limit: 'caller',
         body: billBody(deps.config),
         bodyOf: { bank: customerBillBody(deps.config) },
         status: 201,
@@ -203,7 +197,7 @@ export function routes(deps: Pick<ApiDeps, 'config'>) {
     route(
       'post',
       '/v1/billing/recurring/create',
-      { ...BILLERS, body: scheduleBody(deps.config), status: 201, idempotent: true },
+      { ...BILLERS, ...ASKER, body: scheduleBody(deps.config), status: 201, idempotent: true },
       createRecurring,
     ),
     route('get', '/v1/billing/recurring', { ...BILLERS, query: schedulesQuery }, listRecurring),

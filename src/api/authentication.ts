@@ -9,6 +9,8 @@ import type { FailedAuthentication } from './failed-authentication';
 export interface Caller {
   entityId: string;
   role: Role;
+  /** Of a merchant that a provider made. */
+  providerId?: string | undefined;
 }
 
 /** Who sends the request. @throws Failure unauthenticated, rate_limited */
@@ -41,18 +43,19 @@ export function createAuthenticate(
     return standing;
   }
 
-  /** The role in which the token lets its holder in; undefined where it does not. */
-  async function roleOf(claims: Claims): Promise<Role | undefined> {
+  /** Whom the token lets in; undefined where it does not. */
+  async function callerOf(claims: Claims): Promise<Caller | undefined> {
     const standing = await standingOf(claims);
-    const isIn = standing?.active === true && standing.tokenGeneration === claims.tokenGeneration;
-    return isIn ? standing.role : undefined;
+    if (!standing?.active || standing.tokenGeneration !== claims.tokenGeneration) return undefined;
+    const { role, providerId } = standing;
+    return { entityId: claims.entityId, role, providerId: providerId ?? undefined };
   }
 
   return async (req, res) => {
     const [, token] = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(req.headers.authorization ?? '') ?? [];
     const claims = token === undefined ? undefined : await tokens.verify(token);
-    const role = claims && (await roleOf(claims));
-    if (claims && role) return { entityId: claims.entityId, role };
+    const caller = claims && (await callerOf(claims));
+    if (caller) return caller;
     failures.count(req, res);
     throw new Failure(
       'unauthenticated',

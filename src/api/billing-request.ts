@@ -31,9 +31,10 @@ import {
   withAmount,
 } from './fields';
 import { takeAnswer } from './idempotency';
-import { answerItems, refusedItem } from './items';
+import { refusedItem } from './items';
 import { EXAMPLE_PAYMENT_ID, exampleId } from './openapi/example';
 import type { Call } from './route';
+import { acceptItems } from './unknown-identifier';
 
 /** Billing requests: a merchant, or the payee's bank, charges, and the payer's bank says what became of it. */
 
@@ -89,19 +90,15 @@ const workflowIdOf: WorkflowIdOf = (batchId, [first, ...others]) =>
     ? workflowId.billingRequest(first)
     : workflowId.billingBatch(batchId);
 
-export async function bill({
-  accept,
-  body,
-  caller,
-  deps,
-}: Call<BillBody | CustomerBillBody, unknown, unknown>): Promise<Reply> {
+export async function bill(call: Call<BillBody | CustomerBillBody, unknown, unknown>): Promise<Reply> {
+  const { body, caller, deps } = call;
   const { entityId } = caller;
   const rules = billingRules(deps.config);
   const byLookupId = (body.lookupIDs ?? []).map((lookupID) => ({
     phrase: lookupID,
     lookupId: normalizePhrase(lookupID),
   }));
-  return accept(async (trx) => {
+  return acceptItems(call, body.lookupIDs ? 'lookup_id' : 'payment_id', async (trx) => {
     const accepted = await ('payee' in body
       ? acceptCustomerPayments(
           trx,
@@ -129,8 +126,8 @@ export async function bill({
           workflowIdOf,
         ));
     await startWorkflow(trx, caller, deps.config, accepted.workflowId, accepted.items);
-    return answerItems(
-      accepted.items.map((item) =>
+    return {
+      items: accepted.items.map((item) =>
         'refused' in item
           ? refusedItem(item.refused, { phrase: item.phrase, entityId })
           : {
@@ -142,8 +139,8 @@ export async function bill({
               entityId,
             },
       ),
-      accepted.items.flatMap((item) => ('refused' in item ? [item.refused] : [])),
-    );
+      refusals: accepted.items.flatMap((item) => ('refused' in item ? [item.refused] : [])),
+    };
   });
 }
 

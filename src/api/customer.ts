@@ -8,16 +8,18 @@ import type { Answer, Reply } from './answer';
 import { DESCRIPTION_MAX, email, EMAIL_MAX, id, NAME_MAX, pagination, phrase, textFor } from './fields';
 import { listAnswer } from './list';
 import type { Call } from './route';
+import { countUnknown } from './unknown-identifier';
 
 /** Customers: kept and listed by their banks, found by merchants. */
 
 export const byEmail = z.strictObject({ email });
 
-export async function banksOfCustomer({
-  deps,
-  query,
-}: Call<undefined, z.output<typeof byEmail>, unknown>): Promise<Answer> {
+export async function banksOfCustomer(
+  call: Call<undefined, z.output<typeof byEmail>, unknown>,
+): Promise<Answer> {
+  const { deps, query } = call;
   const banks = await banksOfEmail(deps.db, deps.ring, query.email);
+  if (banks.length === 0) await countUnknown(call, 'email', 1);
   return { message: banks.length === 0 ? 'No bank knows this address' : 'Banks found', data: { banks } };
 }
 

@@ -16,6 +16,7 @@ import { EMAIL_MAX, id, longText, pagination, phrase, textFor } from './fields';
 import { listAnswer } from './list';
 import { EXAMPLE_DEVICE_ID } from './openapi/example';
 import type { Call } from './route';
+import { countUnknown } from './unknown-identifier';
 
 /** Devices: enrolled by banks and merchants, linked to customers by banks, looked up by merchants. */
 
@@ -96,14 +97,14 @@ function linkOf(
 
 export const lookupBody = z.strictObject({ deviceId });
 
-export async function lookUp({
-  body,
-  caller,
-  deps,
-}: Call<z.output<typeof lookupBody>, unknown, unknown>): Promise<Answer> {
+export async function lookUp(call: Call<z.output<typeof lookupBody>, unknown, unknown>): Promise<Answer> {
+  const { body, caller, deps } = call;
   const known = openDeviceToken(deps.ring, body.deviceId, caller.entityId);
   const customer = known === undefined ? undefined : await customerOfDevice(deps.db, known);
-  if (!customer) throw new Failure('not_found', 'You have no such device, or it is linked to nobody');
+  if (!customer) {
+    await countUnknown(call, 'device', 1);
+    throw new Failure('not_found', 'You have no such device, or it is linked to nobody');
+  }
   return { message: 'The customer is found', data: { deviceId: body.deviceId, ...customer } };
 }
 

@@ -25,17 +25,21 @@ const RUNNING_RETRY_S = 1;
  * Runs the work in one transaction together with its idempotency key, if the request has one; a repeat gets
  * the stored answer.
  *
+ * @param afterRefusal runs once the refused work is undone, before its refusal is kept; may throw another one
  * @throws Failure idempotency_key_in_use, idempotency_key_reused, unavailable, and what the work throws
  */
 export async function acceptOnce(
   deps: ApiDeps,
   keyed: KeyedRequest | undefined,
   work: (trx: Transaction) => Promise<Reply>,
+  afterRefusal: (refusal: Failure) => Promise<void> = () => Promise.resolve(),
 ): Promise<Reply> {
   try {
     return await attempt(deps, keyed, work);
   } catch (error) {
-    if (keyed === undefined || !(error instanceof Failure) || !IS_AN_ANSWER[error.code]) throw error;
+    if (!(error instanceof Failure)) throw error;
+    await afterRefusal(error);
+    if (keyed === undefined || !IS_AN_ANSWER[error.code]) throw error;
     // The work is undone; its refusal is kept, unless another request with the key was quicker.
     return attempt(deps, keyed, () => Promise.resolve(replyOfFailure(error)));
   }

@@ -12,8 +12,9 @@ import { workflowId } from '../workflows/messages';
 import type { Answer, Reply } from './answer';
 import { amount, BATCH_MAX, currency, DESCRIPTION_MAX, id, instant, list, phrase, textFor } from './fields';
 import { takeAnswer } from './idempotency';
-import { answerItems, refusedItem } from './items';
+import { refusedItem } from './items';
 import type { Call } from './route';
+import { acceptItems } from './unknown-identifier';
 
 /** Billing intents: a merchant asks for permission to bill, and the bank relays what the customer says. */
 
@@ -31,13 +32,9 @@ export const intentBody = (config: Config) =>
 
 type IntentBody = z.output<ReturnType<typeof intentBody>>;
 
-export async function sendIntents({
-  accept,
-  body,
-  caller,
-  deps,
-}: Call<IntentBody, unknown, unknown>): Promise<Reply> {
-  return accept(async (trx) => {
+export async function sendIntents(call: Call<IntentBody, unknown, unknown>): Promise<Reply> {
+  const { body, caller, deps } = call;
+  return acceptItems(call, 'lookup_id', async (trx) => {
     const { items, intents } = await createIntents(
       trx,
       deps.ring,
@@ -65,8 +62,8 @@ export async function sendIntents({
         firstLookInMs: firstLookInMs(deps.config.INTENT_WINDOW_S),
       })),
     );
-    return answerItems(
-      items.map((item) =>
+    return {
+      items: items.map((item) =>
         'refused' in item
           ? refusedItem(item.refused, { lookupID: item.phrase, entityId: caller.entityId })
           : {
@@ -78,8 +75,8 @@ export async function sendIntents({
               ...item.accepted,
             },
       ),
-      items.flatMap((item) => ('refused' in item ? [item.refused] : [])),
-    );
+      refusals: items.flatMap((item) => ('refused' in item ? [item.refused] : [])),
+    };
   });
 }
 

@@ -3,7 +3,7 @@ import type { Answer } from './answer';
 import { FAILURE_STATUS } from './failure-status';
 
 /** One line of an answer to several identifiers: the envelope's fields and whatever belongs to the line. */
-interface Item {
+export interface Item {
   statusCode: number;
   success: boolean;
   message: string;

@@ -19,7 +19,7 @@ import { serviceProblems, workflowProblems } from '../temporal/readiness';
 import { createApp } from './app';
 import { createCallerTurns } from './caller-turns';
 import { createTokenBuckets } from './rate-limit';
-import { measureRequests } from './request-metrics';
+import { measureRequests, measureUnknownIdentifiers } from './request-metrics';
 
 /**
  * The API process. It starts and accepts work while Temporal is away, and answers 503 while Postgres is.
@@ -69,6 +69,7 @@ async function main(): Promise<void> {
     db,
     ring,
     buckets: createTokenBuckets(db),
+    measureUnknown: measureUnknownIdentifiers(registry),
     turns: createCallerTurns(placesIn(config.DATABASE_POOL)),
     log,
     readiness: () => serviceProblems(db, temporal),

@@ -1,7 +1,12 @@
 import type { Response } from 'express';
 import type { Config, Rate } from '../config';
 import type { Database } from '../database/connection';
-import { takeTokens, type BucketState, type TokenWish } from '../database/rate-limit';
+import {
+  takeTokens,
+  type Bucket as SharedBucket,
+  type BucketState,
+  type TokenWish,
+} from '../database/rate-limit';
 import { Failure } from '../domain/failures';
 import type { ApiDeps } from './deps';
 import { gathered } from './gathered';
@@ -37,6 +42,7 @@ export function createTokenBuckets(db: Database): TokenBuckets {
 /**
  * Takes a token from the owner's bucket, and says in the answer how much is left.
  *
+ * @param unknown buckets of unknown identifiers, none of which may be empty; looked at in the same statement
  * @throws Failure rate_limited
  */
 export async function meter(
@@ -44,11 +50,21 @@ export async function meter(
   res: Response,
   bucket: Bucket,
   owner: string,
+  unknown: SharedBucket[] = [],
 ): Promise<void> {
   const rate = rateOf(config, bucket);
-  const state = await buckets.take({ key: `${bucket}:${owner}`, rate });
+  const [state, ...unknownStates] = await Promise.all([
+    buckets.take({ key: `${bucket}:${owner}`, rate }),
+    ...unknown.map((one) => buckets.take({ ...one, look: true })),
+  ]);
   showRateLimit(res, bucket, rate, state);
   if (!state.admitted) throw tooManyRequests(rate, state.retryAfterS);
+  for (const [i, one] of unknown.entries()) {
+    const looked = unknownStates[i];
+    if (!looked || looked.admitted) continue;
+    showRateLimit(res, 'unknown', one.rate, looked);
+    throw tooManyRequests(one.rate, looked.retryAfterS, 'unknown identifiers');
+  }
 }
 
 /** The header fields of the IETF's draft-ietf-httpapi-ratelimit-headers. */
@@ -63,8 +79,8 @@ export function showRateLimit(
   res.set('RateLimit', `"${name}";r=${remaining};t=${Math.ceil(resetS)}`);
 }
 
-export function tooManyRequests({ perSecond }: Rate, retryAfterS: number): Failure {
-  return new Failure('rate_limited', `Too many requests: at most ${perSecond} a second in the long run`, {
+export function tooManyRequests({ perSecond }: Rate, retryAfterS: number, what = 'requests'): Failure {
+  return new Failure('rate_limited', `Too many ${what}: at most ${perSecond} a second in the long run`, {
     retryAfterS,
   });
 }

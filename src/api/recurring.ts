@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Config } from '../config';
+import type { Transaction } from '../database/connection';
 import { createSchedule } from '../database/recurring-create';
 import {
   listSchedules,
@@ -29,6 +30,7 @@ import {
 } from './fields';
 import { listAnswer } from './list';
 import type { Call } from './route';
+import { countUnknown } from './unknown-identifier';
 
 /** Recurring schedules: a merchant, or its provider for it, has a customer billed again and again. */
 
@@ -117,15 +119,11 @@ export const scheduleBody = (config: Config) =>
 
 type ScheduleBody = z.output<ReturnType<typeof scheduleBody>>;
 
-export async function createRecurring({
-  accept,
-  body,
-  caller,
-  deps,
-}: Call<ScheduleBody, unknown, unknown>): Promise<Reply> {
+export async function createRecurring(call: Call<ScheduleBody, unknown, unknown>): Promise<Reply> {
+  const { body, caller, deps } = call;
   const { entityId, role } = caller;
   if (role === 'bank') throw new Error('a bank makes no schedules');
-  return accept(async (trx) => {
+  const work = async (trx: Transaction) => {
     const {
       id: scheduleId,
       merchantId,
@@ -158,6 +156,9 @@ export async function createRecurring({
       message: 'The schedule is active; each charge is made when it is due',
       data: scheduleData(await readSchedule(trx, caller, scheduleId)),
     };
+  };
+  return call.accept(work, async ({ code }) => {
+    if (code === 'not_found') await countUnknown(call, 'payment_id', 1);
   });
 }
 

@@ -1,11 +1,23 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { Counter, Histogram, type Registry } from 'prom-client';
+import type { MeasureUnknown } from './unknown-identifier';
 
 /** What routes are asked with; any other method is one word, for whoever makes methods up is not to make series up. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 /** A read takes some milliseconds, and a database that is away a few seconds. */
 const BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** Counts identifiers that named nothing: who guesses at identifiers shows here, whoever he is. */
+export function measureUnknownIdentifiers(registry: Registry): MeasureUnknown {
+  const unknown = new Counter({
+    name: 'assent_unknown_identifiers_total',
+    help: 'Identifiers that callers named and that named nothing, by kind: lookup_id, payment_id, email, device.',
+    labelNames: ['kind'],
+    registers: [registry],
+  });
+  return (kind, count) => unknown.inc({ kind }, count);
+}
 
 /**
  * Counts the server's requests and takes their time, from their headers to the end of their answers. A request goes by the

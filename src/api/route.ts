@@ -13,6 +13,7 @@ import { acceptOnce, readIdempotencyKey } from './idempotency';
 import { canonicalJson } from './json';
 import { meter, type Bucket } from './rate-limit';
 import { requestIdOf } from './request-log';
+import { unknownBuckets } from './unknown-identifier';
 import { check, invalidRequest, readQuery } from './validation';
 
 /** One authenticated, validated request, as a handler sees it. */
@@ -32,8 +33,13 @@ export interface Call<Body, Query, Params> {
    *
    * What the work throws undoes all of it. A `Failure` that says something about the thing asked for, and
    * not about the request, is kept as the key's answer.
+   *
+   * @param afterRefusal runs when that `Failure` has undone the work, and before it is kept; may throw another one
    */
-  accept: (work: (trx: Transaction) => Promise<Answer>) => Promise<Reply>;
+  accept: (
+    work: (trx: Transaction) => Promise<Answer>,
+    afterRefusal?: (refusal: Failure) => Promise<void>,
+  ) => Promise<Reply>;
 }
 
 /** Who a request is put on record as, where what it does is privileged. */
@@ -58,6 +64,8 @@ interface RouteOptions<Body, Query, Params> {
   params?: z.ZodType<Params>;
   /** Of a successful answer that names no other; 200 if left out. */
   status?: number;
+  /** Requests name identifiers that their callers may have guessed; `unknown-identifier.ts` bounds that. */
+  namesIdentifiers?: boolean;
   /** The route takes an `Idempotency-Key`. */
   idempotent?: boolean;
   /** Takes the body in as it arrives, in place of `body`, for which it is whole in memory. */
@@ -110,7 +118,8 @@ export function serve(deps: ApiDeps, authenticate: Authenticate, one: Route): Re
     const caller = await authenticate(req, res);
     // For the request's log line.
     Object.assign(req, { caller });
-    await meter(deps, res, options.limit, caller.entityId);
+    const unknown = options.namesIdentifiers ? unknownBuckets(deps.config, caller) : [];
+    await meter(deps, res, options.limit, caller.entityId, unknown);
     if (!options.roles.includes(caller.role)) {
       throw new Failure('role_not_allowed', `A ${caller.role} may not call this endpoint`);
     }
@@ -132,13 +141,17 @@ export function serve(deps: ApiDeps, authenticate: Authenticate, one: Route): Re
       prefersCsv: req.accepts(['json', 'csv']) === 'csv',
       deps,
       requestId: requestIdOf(res),
-      accept: (work: (trx: Transaction) => Promise<Answer>) =>
+      accept: (
+        work: (trx: Transaction) => Promise<Answer>,
+        afterRefusal?: (refusal: Failure) => Promise<void>,
+      ) =>
         acceptOnce(
           deps,
           key === undefined
             ? undefined
             : { callerId: caller.entityId, path: req.path, key, bodyIndex: index() },
           async (trx) => replyOf(await work(trx), status),
+          afterRefusal,
         ),
     } satisfies Call<unknown, unknown, unknown>;
     const outcome = await deps.turns.take(caller, () => one.handle(call));

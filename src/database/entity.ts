@@ -93,12 +93,15 @@ export interface Standing {
   active: boolean;
   /** Tokens of an earlier one are dead. */
   tokenGeneration: number;
+  /** Of a merchant, the provider that made it. */
+  providerId: string | null;
 }
 
 export async function readStanding(db: Executor, entityId: string): Promise<Standing | undefined> {
   return row<Standing>(
     db,
-    `SELECT type AS role, status = 'active' AS active, token_generation AS "tokenGeneration"
+    `SELECT type AS role, status = 'active' AS active, token_generation AS "tokenGeneration",
+       provider_id AS "providerId"
      FROM entities WHERE id = :entityId`,
     { entityId },
   );

@@ -1,5 +1,5 @@
 import { groupBy } from '../domain/group';
-import { rows, type Executor } from './connection';
+import { rows, type Executor, type Transaction } from './connection';
 
 /**
  * Token buckets shared by every process, as one row each (GCRA): instead of a count the row holds the moment at which
@@ -13,10 +13,14 @@ export interface BucketRate {
   burst: number;
 }
 
-/** The wish for one token out of the bucket named `key`. Those for one bucket have one rate. */
-export interface TokenWish {
+export interface Bucket {
   key: string;
   rate: BucketRate;
+}
+
+/** The wish for one token out of a bucket; or for nothing but a look at it. Those for one bucket have one rate. */
+export interface TokenWish extends Bucket {
+  look?: true;
 }
 
 export interface BucketState {
@@ -32,15 +36,19 @@ export interface BucketState {
 /** A float's last digits must not cost a caller a whole token. */
 const ROUNDING = 1e-4;
 
-/** Takes a token for each wish, in their order, out of the buckets that hold any. One statement, whatever their number. */
+/**
+ * Takes a token for each wish, in their order, out of the buckets that hold any, and looks at those that are only to be
+ * looked at. One statement, whatever their number.
+ */
 export async function takeTokens(db: Executor, wishes: TokenWish[]): Promise<BucketState[]> {
+  const paying = wishes.filter(({ look }) => !look);
   // In one order everywhere, so that two processes that want tokens of the same buckets do not wait for each other.
-  const buckets = [...groupBy(wishes, ({ key }) => key).entries()].sort(([a], [b]) => (a < b ? -1 : 1));
+  const buckets = [...groupBy(paying, ({ key }) => key).entries()].sort(([a], [b]) => (a < b ? -1 : 1));
   const taken = await rows<{ key: string; taken: number; fullInS: number }>(
     db,
     `WITH wanted AS MATERIALIZED (
        SELECT * FROM unnest(:keys::text[], :counts::int[], :costs::float8[], :bursts::int[]) AS w (key, count, cost, burst)
-     )
+     ), paid AS (
      INSERT INTO rate_limits AS r (key, full_at, asked_at, taken)
      SELECT key, now + least(count, burst) * cost * interval '1 second', now, least(count, burst)
      FROM clock_timestamp() AS now, wanted ORDER BY key
@@ -49,8 +57,12 @@ export async function takeTokens(db: Executor, wishes: TokenWish[]): Promise<Buc
        FROM wanted, LATERAL (SELECT greatest(0, least(count, floor(
          burst - greatest(extract(epoch FROM r.full_at - excluded.asked_at), 0) / cost + :rounding)))::int AS n) AS free
        WHERE wanted.key = r.key)
-     RETURNING key, taken, extract(epoch FROM full_at - asked_at)::float8 AS "fullInS"`,
+     RETURNING key, taken, extract(epoch FROM full_at - asked_at)::float8 AS full_in)
+     SELECT key, taken, full_in AS "fullInS" FROM paid
+     UNION ALL
+     SELECT key, 0, extract(epoch FROM full_at - clock_timestamp())::float8 FROM rate_limits WHERE key = ANY(:looks)`,
     {
+      looks: [...new Set(wishes.filter(({ look }) => look).map(({ key }) => key))],
       keys: buckets.map(([key]) => key),
       counts: buckets.map(([, ofBucket]) => ofBucket.length),
       costs: buckets.map(([, [wish]]) => 1 / rateOf(wish).perSecond),
@@ -59,21 +71,71 @@ export async function takeTokens(db: Executor, wishes: TokenWish[]): Promise<Buc
     },
   );
   const byKey = new Map(taken.map((one) => [one.key, { ...one, given: 0 }]));
-  return wishes.map(({ key, rate }) => {
+  return wishes.map(({ key, rate, look }) => {
     const bucket = byKey.get(key);
+    // A bucket without a row is full.
+    if (look) return stateOf(rate, Math.max(0, bucket?.fullInS ?? 0));
     if (bucket === undefined) throw new Error('the bucket statement returned too few rows');
     const admitted = bucket.given < bucket.taken;
     if (admitted) bucket.given += 1;
     const cost = 1 / rate.perSecond;
     // As it was when this wish had its turn: those behind it had not taken theirs yet.
     const fullInS = Math.max(0, bucket.fullInS - (bucket.taken - bucket.given) * cost);
-    const remaining = Math.max(0, Math.floor(rate.burst - fullInS * rate.perSecond + ROUNDING));
-    return {
-      admitted,
-      remaining,
-      retryAfterS: remaining > 0 ? 0 : Math.max(0, fullInS - (rate.burst - 1) * cost),
-      resetS: fullInS,
-    };
+    return { ...stateOf(rate, fullInS), admitted };
+  });
+}
+
+/** @param fullInS when the bucket will be full again. It admits whoever wants a token of it as it is. */
+function stateOf(rate: BucketRate, fullInS: number): BucketState {
+  const remaining = Math.max(0, Math.floor(rate.burst - fullInS * rate.perSecond + ROUNDING));
+  return {
+    admitted: remaining > 0,
+    remaining,
+    retryAfterS: remaining > 0 ? 0 : Math.max(0, fullInS - (rate.burst - 1) / rate.perSecond),
+    resetS: fullInS,
+  };
+}
+
+/**
+ * Takes so many tokens out of each bucket that is not empty, more than it holds if need be: what is missing must flow
+ * in before there is a token again.
+ *
+ * @returns the states that decided, in the order of the buckets. Where one was not admitted, the others' tokens are
+ *   taken all the same, unless the transaction is undone.
+ */
+export async function overdrawTokens(
+  trx: Transaction,
+  buckets: Bucket[],
+  count: number,
+): Promise<BucketState[]> {
+  const found = await rows<{ key: string; taken: number; fullInS: number }>(
+    trx,
+    `WITH wanted AS MATERIALIZED (
+       SELECT * FROM unnest(:keys::text[], :costs::float8[], :bursts::int[]) AS w (key, cost, burst)
+     )
+     INSERT INTO rate_limits AS r (key, full_at, asked_at, taken)
+     SELECT key, now + :count * cost * interval '1 second', now, :count
+     FROM clock_timestamp() AS now, wanted ORDER BY key
+     ON CONFLICT (key) DO UPDATE SET (full_at, asked_at, taken) = (
+       SELECT greatest(r.full_at, excluded.asked_at) + n * cost * interval '1 second', excluded.asked_at, n
+       FROM wanted, LATERAL (SELECT CASE WHEN
+         burst - greatest(extract(epoch FROM r.full_at - excluded.asked_at), 0) / cost + :rounding >= 1
+         THEN :count::int ELSE 0 END AS n) AS free
+       WHERE wanted.key = r.key)
+     RETURNING key, taken, extract(epoch FROM full_at - asked_at)::float8 AS "fullInS"`,
+    {
+      keys: buckets.map(({ key }) => key),
+      costs: buckets.map(({ rate }) => 1 / rate.perSecond),
+      bursts: buckets.map(({ rate }) => rate.burst),
+      count,
+      rounding: ROUNDING,
+    },
+  );
+  const byKey = new Map(found.map((one) => [one.key, one]));
+  return buckets.map(({ key, rate }) => {
+    const bucket = byKey.get(key);
+    if (bucket === undefined) throw new Error('the bucket statement returned too few rows');
+    return { ...stateOf(rate, bucket.fullInS), admitted: bucket.taken > 0 };
   });
 }
 

@@ -56,6 +56,7 @@ export async function serveApi(
     db,
     ring: sharedRing,
     buckets: createTokenBuckets(db),
+    measureUnknown: () => undefined,
     turns: createCallerTurns({ bank: 4, merchant: 4, provider: 4 }),
     log: pino(
       { serializers: { err: describeError } },

@@ -87,7 +87,7 @@ function describe({ options }: Route, operation: Operation, schemas: Schemas): O
     tags: [tag],
     summary,
     [ROLES_KEY]: options.roles,
-    description: `${description}\n\nCallers: ${roles}. Rate limit: \`${options.limit}\`.`,
+    description: `${description}\n\nCallers: ${roles}. Rate limit: \`${options.limit}\`.${options.namesIdentifiers ? NAMES_IDENTIFIERS : ''}`,
     parameters: [
       ...(options.params ? parametersOf('path', options.params, schemas) : []),
       ...(options.query ? parametersOf('query', options.query, schemas) : []),
@@ -145,6 +145,9 @@ function bodyOf({ receiver, body, bodyOf: others = {}, roles }: Route['options']
 
 /** For tools: the roles that an operation, or one form of its body, is for. */
 const ROLES_KEY = 'x-roles';
+
+const NAMES_IDENTIFIERS =
+  ' Identifiers that name nothing are counted (`unknown`): after too many of them, every call that names any is a 429 for a while.';
 
 const METERED = ['RateLimit-Policy', 'RateLimit'];
 
@@ -210,7 +213,7 @@ function refusalOf(
 
 /** Why the operation may refuse, by status: what follows from its entry in the table, and what it finds itself. */
 function reasonsOf(options: Route['options'], { refusals = {} }: Operation): Map<RefusalStatus, Refusal[]> {
-  const { roles, params, idempotent } = options;
+  const { roles, params, idempotent, namesIdentifiers } = options;
   const body = bodyOf(options);
   const limitBytes = options.receiver?.limitBytes ?? BODY_LIMIT_BYTES;
   const given: [RefusalStatus, Refusal | undefined | false][] = [
@@ -227,6 +230,7 @@ function reasonsOf(options: Route['options'], { refusals = {} }: Operation): Map
     [415, body && 'The body is not `application/json` in UTF-8'],
     [422, idempotent && body && 'The `Idempotency-Key` was used with another body'],
     [429, 'Too many requests; try again after `Retry-After`'],
+    [429, namesIdentifiers && 'Too many unknown identifiers; try again after `Retry-After`'],
     [500, 'Internal error; the message has the request id'],
     [
       503,
