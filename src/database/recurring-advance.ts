@@ -136,8 +136,12 @@ async function read({ trx, rules, schedule }: Work): Promise<BillingsSeen> {
        ARRAY(SELECT first_attempt_at FROM billings WHERE schedule_id = s.id AND first_attempt_at IS NOT NULL
              ORDER BY n DESC LIMIT :starts) AS starts,
        -- A suspension outranks a pause, as it does in the status.
-       (SELECT max(reason) FROM schedule_holds WHERE schedule_id = s.id AND from_at <= :dueAt
-          AND (to_at IS NULL OR to_at > :dueAt)) AS "heldFor",
+       (SELECT max(reason) FROM (
+          SELECT reason, from_at, to_at FROM schedule_holds WHERE schedule_id = s.id
+          UNION ALL
+          SELECT 'suspended', from_at, to_at FROM entity_holds
+          WHERE entity_id IN (s.merchant_id, s.bank_id) AND merchant_id = s.merchant_id) AS held
+        WHERE from_at <= :dueAt AND (to_at IS NULL OR to_at > :dueAt)) AS "heldFor",
        -- As the attempt itself has it, from which its caller counts the days to a retry.
        b.n, b.attempts, b.status, first.created_at AS "firstAttemptAt", r.created_at AS "lastAttemptAt",
        b.retry_at AS "retryAt", b.reason, r.status AS "chargeStatus", r.decline_reason AS "declineReason",

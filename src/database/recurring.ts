@@ -7,6 +7,7 @@ import { row, rows, type Executor } from './connection';
 import { recordEvents, type AuditEvent } from './event';
 import type { Keyring } from './keyring';
 import { enqueueWakes } from './outbox';
+import { holdOrFree, holdOrFreeEntity, NOT_ENDED } from './recurring-hold';
 import { announce, type Announcement } from './webhook';
 
 /**
@@ -42,6 +43,8 @@ export interface ScheduleRow {
   /** A billing has been declined at least once and has not ended yet. */
   overdue: boolean;
   agreement: Parameters<typeof permitted>[0];
+  /** It is in a span of its own, for what its customer decided; those of its merchant and bank are elsewhere. */
+  heldByAgreement: boolean;
   /** Business time of the merchant. */
   now: Date;
   /** Whether that is real time: no test clock of the merchant runs ahead of it, or is about to. */
@@ -61,9 +64,9 @@ const COLUMNS = `s.id, s.agreement_id AS "agreementId", s.merchant_id AS "mercha
   jsonb_build_object('decision', a.decision, 'blocked', a.blocked, 'currency', a.currency,
                      'merchantTrusted', m.trust_level = 'trusted', 'merchantActive', m.status = 'active',
                      'bankActive', (SELECT status = 'active' FROM entities WHERE id = s.bank_id)) AS agreement,
+  EXISTS (SELECT FROM schedule_holds h
+          WHERE h.schedule_id = s.id AND h.reason = 'suspended' AND h.to_at IS NULL) AS "heldByAgreement",
   business_now(s.merchant_id) AS now, ${IN_REAL_TIME} AS "inRealTime"`;
-
-const NOT_ENDED = `s.status NOT IN ('completed', 'cancelled', 'failed')`;
 
 /** Most schedules that one change of an agreement or a merchant moves at once; the rest, woken, see for themselves. */
 const SYNC_AT_ONCE = 1_000;
@@ -112,7 +115,7 @@ export async function syncSchedulesWithAgreement(
 
 /**
  * Suspends or resumes the schedules of a merchant, or of a bank's customers, that the caller has just trusted or not,
- * disabled or enabled.
+ * disabled or enabled. The moment is kept: a schedule that comes to look later goes by it.
  */
 export async function syncSchedulesOf(
   trx: Executor,
@@ -122,6 +125,8 @@ export async function syncSchedulesOf(
 ): Promise<void> {
   const whose = isId('bank', entityId) ? 's.bank_id = :of' : 's.merchant_id = :of';
   await syncSchedules(trx, keyring, whose, entityId, cause);
+  // Last: whoever looks before this commits must not find the moment in its past.
+  await holdOrFreeEntity(trx, entityId, whose);
 }
 
 async function syncSchedules(
@@ -166,7 +171,7 @@ async function align(
   cause: AuditEvent['cause'],
 ): Promise<boolean> {
   const live = schedules.filter((schedule) => !hasEnded(schedule.status));
-  const turns = live.flatMap((before) => {
+  const aligned = live.map((before): Turn => {
     const may = permitted(before.agreement, before.currency);
     const { paused } = before;
     const status = statusOf({
@@ -175,9 +180,15 @@ async function align(
       paused,
       overdue: before.overdue,
     });
-    return status === before.status ? [] : [{ before, status, paused, event: `schedule.${status}` }];
+    return { before, status, paused, event: `schedule.${status}` };
   });
+  const turns = aligned.filter(({ before, status }) => status !== before.status);
   await turn(trx, keyring, turns, cause);
+  // The customer's decision may change while the merchant's standing suspends the schedule all the same.
+  await holdOrFree(
+    trx,
+    aligned.filter(({ before, status }) => status === before.status),
+  );
   return turns.length > 0;
 }
 
@@ -213,18 +224,7 @@ export async function turn(
       ats: turns.map(({ before }) => before.now),
     },
   );
-  for (const reason of ['suspended', 'paused'] as const) {
-    await openHolds(
-      trx,
-      reason,
-      turns.filter((one) => !heldBefore(one, reason) && heldAfter(one, reason)),
-    );
-    await closeHolds(
-      trx,
-      reason,
-      turns.filter((one) => heldBefore(one, reason) && !heldAfter(one, reason)),
-    );
-  }
+  await holdOrFree(trx, turns);
   await tellOfStatus(
     trx,
     keyring,
@@ -254,16 +254,6 @@ export async function lookAtSchedule(trx: Executor, scheduleId: string): Promise
     { scheduleId },
   );
   if (!looked) await enqueueWakes(trx, [workflowId.recurring(scheduleId)]);
-}
-
-type HoldReason = 'suspended' | 'paused';
-
-function heldBefore({ before }: Turn, reason: HoldReason): boolean {
-  return reason === 'paused' ? before.paused : before.status === 'suspended';
-}
-
-function heldAfter({ status, paused }: Turn, reason: HoldReason): boolean {
-  return reason === 'paused' ? paused && !hasEnded(status) : status === 'suspended';
 }
 
 export interface StatusChange {
@@ -328,32 +318,6 @@ export function toBothSides(
     carrier: workflowId.recurring(schedule.id),
     items: [item],
   }));
-}
-
-async function openHolds(trx: Executor, reason: HoldReason, held: Turn[]): Promise<void> {
-  if (held.length === 0) return;
-  await rows(
-    trx,
-    `INSERT INTO schedule_holds (schedule_id, reason, from_at)
-     SELECT id, :reason, at FROM unnest(:ids::text[], :ats::timestamptz[]) AS held (id, at)
-     ON CONFLICT (schedule_id, reason, from_at) DO UPDATE SET to_at = NULL`,
-    { reason, ...momentsOf(held) },
-  );
-}
-
-async function closeHolds(trx: Executor, reason: HoldReason, freed: Turn[]): Promise<void> {
-  if (freed.length === 0) return;
-  await rows(
-    trx,
-    `UPDATE schedule_holds h SET to_at = greatest(f.at, h.from_at)
-     FROM unnest(:ids::text[], :ats::timestamptz[]) AS f (id, at)
-     WHERE h.schedule_id = f.id AND h.reason = :reason AND h.to_at IS NULL`,
-    { reason, ...momentsOf(freed) },
-  );
-}
-
-function momentsOf(turns: Turn[]): { ids: string[]; ats: Date[] } {
-  return { ids: turns.map(({ before }) => before.id), ats: turns.map(({ before }) => before.now) };
 }
 
 function ids(schedules: { id: string }[]): string[] {

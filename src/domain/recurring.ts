@@ -23,6 +23,14 @@ export function hasEnded(status: ScheduleStatus): status is Ended {
   return status === 'completed' || status === 'cancelled' || status === 'failed';
 }
 
+/** What the customer has agreed to, whoever the parties are and however they stand. */
+export function agreed(
+  agreement: { decision: string; blocked: boolean; currency: string },
+  currency: string,
+): boolean {
+  return agreement.decision === 'approve_recurring' && !agreement.blocked && agreement.currency === currency;
+}
+
 /**
  * What an agreement lets a schedule do. A schedule needs the standing approval of its customer, in its own
  * currency, a merchant that the network trusts, and neither that nor the bank disabled; a denial is for good.
@@ -40,6 +48,5 @@ export function permitted(
 ): 'charge' | 'suspend' | 'cancel' {
   if (agreement.decision === 'deny' || agreement.blocked) return 'cancel';
   const partiesMay = agreement.merchantTrusted && agreement.merchantActive && agreement.bankActive;
-  const stands = agreement.decision === 'approve_recurring' && partiesMay;
-  return stands && agreement.currency === currency ? 'charge' : 'suspend';
+  return partiesMay && agreed(agreement, currency) ? 'charge' : 'suspend';
 }

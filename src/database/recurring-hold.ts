@@ -1,0 +1,91 @@
+import { agreed, hasEnded } from '../domain/recurring';
+import { rows, type Executor } from './connection';
+import type { Turn } from './recurring';
+
+/**
+ * Spans in which nothing is charged: of a schedule, for what its customer decided or its merchant wished; and of
+ * a merchant or a bank, for how these stand. A schedule is looked at some time after such a change; what was due, and
+ * when, tells by these spans what was missed on purpose.
+ */
+
+/** Of a schedule `s`. */
+export const NOT_ENDED = `s.status NOT IN ('completed', 'cancelled', 'failed')`;
+
+/** Of an entity `e`: the part of `permitted` that is its own. */
+const MAY_BE_CHARGED_FOR = `(e.status = 'active' AND (e.type <> 'merchant' OR e.trust_level = 'trusted'))`;
+
+/**
+ * Begins or ends the spans in which nothing is charged for a merchant, or to a bank. A schedule that another transaction
+ * makes for a bank at this very moment may be left out: it is suspended by its own look, and skips nothing.
+ */
+export async function holdOrFreeEntity(trx: Executor, entityId: string, whose: string): Promise<void> {
+  await rows(
+    trx,
+    `UPDATE entity_holds h SET to_at = greatest(business_now(h.merchant_id), h.from_at)
+     FROM entities e
+     WHERE h.entity_id = :of AND h.to_at IS NULL AND e.id = h.entity_id AND ${MAY_BE_CHARGED_FOR}`,
+    { of: entityId },
+  );
+  await rows(
+    trx,
+    `INSERT INTO entity_holds (entity_id, merchant_id, from_at)
+     SELECT e.id, m.merchant_id, business_now(m.merchant_id)
+     FROM entities e, (SELECT DISTINCT s.merchant_id FROM schedules s WHERE ${whose} AND ${NOT_ENDED}) AS m
+     WHERE e.id = :of AND NOT ${MAY_BE_CHARGED_FOR}
+     ON CONFLICT (entity_id, merchant_id) WHERE to_at IS NULL DO NOTHING`,
+    { of: entityId },
+  );
+}
+
+/** Begins and ends the spans of schedules, as they stand after their turns. */
+export async function holdOrFree(trx: Executor, turns: Turn[]): Promise<void> {
+  for (const reason of ['suspended', 'paused'] as const) {
+    await openHolds(
+      trx,
+      reason,
+      turns.filter((one) => !heldBefore(one, reason) && heldAfter(one, reason)),
+    );
+    await closeHolds(
+      trx,
+      reason,
+      turns.filter((one) => heldBefore(one, reason) && !heldAfter(one, reason)),
+    );
+  }
+}
+
+type HoldReason = 'suspended' | 'paused';
+
+function heldBefore({ before }: Turn, reason: HoldReason): boolean {
+  return reason === 'paused' ? before.paused : before.heldByAgreement;
+}
+
+function heldAfter({ before, status, paused }: Turn, reason: HoldReason): boolean {
+  const held = reason === 'paused' ? paused : !agreed(before.agreement, before.currency);
+  return held && !hasEnded(status);
+}
+
+async function openHolds(trx: Executor, reason: HoldReason, held: Turn[]): Promise<void> {
+  if (held.length === 0) return;
+  await rows(
+    trx,
+    `INSERT INTO schedule_holds (schedule_id, reason, from_at)
+     SELECT id, :reason, at FROM unnest(:ids::text[], :ats::timestamptz[]) AS held (id, at)
+     ON CONFLICT (schedule_id, reason, from_at) DO UPDATE SET to_at = NULL`,
+    { reason, ...momentsOf(held) },
+  );
+}
+
+async function closeHolds(trx: Executor, reason: HoldReason, freed: Turn[]): Promise<void> {
+  if (freed.length === 0) return;
+  await rows(
+    trx,
+    `UPDATE schedule_holds h SET to_at = greatest(f.at, h.from_at)
+     FROM unnest(:ids::text[], :ats::timestamptz[]) AS f (id, at)
+     WHERE h.schedule_id = f.id AND h.reason = :reason AND h.to_at IS NULL`,
+    { reason, ...momentsOf(freed) },
+  );
+}
+
+function momentsOf(turns: Turn[]): { ids: string[]; ats: Date[] } {
+  return { ids: turns.map(({ before }) => before.id), ats: turns.map(({ before }) => before.now) };
+}

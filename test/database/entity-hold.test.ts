@@ -1,0 +1,134 @@
+import { readConfig, recurringRules } from '../../src/config';
+import { rows, type Database } from '../../src/database/connection';
+import { changeStatus, changeTrust } from '../../src/database/entity-control';
+import { makeKeyring, readKeyring } from '../../src/database/keyring';
+import { advanceSchedule } from '../../src/database/recurring-advance';
+import { readBillings } from '../../src/database/recurring-read';
+import { createTestDatabase } from '../support/database';
+import { OPERATOR } from '../support/operator';
+import { answerCharges, makeSchedule, moveClock, standingApproval, type Standing } from '../support/standing';
+
+/*
+ * A change of trust, or disabling, moves a thousand schedules at once. The schedule under test is one of the rest, which
+ * see for themselves later: what counts is the moment of the change.
+ */
+
+const keyring = readKeyring(makeKeyring());
+const HALF_A_DAY = '12 hours';
+const rules = recurringRules(readConfig({}));
+
+let database: Awaited<ReturnType<typeof createTestDatabase>>;
+let db: Database;
+let standing: Standing;
+let straggler: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = database.db;
+});
+afterAll(() => database.drop());
+
+/** A daily schedule, and a thousand before it. Its first billing is due now. */
+beforeEach(async () => {
+  standing = await standingApproval(db, keyring);
+  straggler = await makeSchedule(db, keyring, standing, { frequency: 'daily' });
+  await rows(
+    db,
+    `INSERT INTO schedules
+     SELECT (jsonb_populate_record(s, jsonb_build_object('id', 'sch_0' || right(s.merchant_id, 20) || lpad(n::text, 5, '0')))).*
+     FROM schedules s, generate_series(1, 1000) AS n WHERE s.id = :straggler`,
+    { straggler },
+  );
+});
+
+const trust = (trustLevel: 'trusted' | 'untrusted') =>
+  db.transaction((trx) =>
+    changeTrust(trx, keyring, OPERATOR, { merchantId: standing.merchantId, trustLevel }),
+  );
+const set = (entityId: string, status: 'active' | 'disabled') =>
+  db.transaction((trx) => changeStatus(trx, keyring, OPERATOR, entityId, status));
+const later = (by = HALF_A_DAY) => moveClock(db, standing.merchantId, by);
+const look = () => advanceSchedule(db, keyring, rules, straggler);
+
+/** Looks, and has the bank approve what it is asked, until there is no more to do. */
+async function bringUpToDate(): Promise<string[]> {
+  do await look();
+  while ((await answerCharges(db, keyring, standing)) > 0);
+  const billings = await readBillings(db, straggler);
+  return billings.map(({ n, status, reason }) => `${n} ${status}${reason === null ? '' : ` ${reason}`}`);
+}
+
+const ofMerchant = { hold: () => trust('untrusted'), free: () => trust('trusted') };
+
+describe.each([
+  ['loss of a merchant’s trust', ofMerchant],
+  [
+    'disabling of a merchant',
+    { hold: () => set(standing.merchantId, 'disabled'), free: () => set(standing.merchantId, 'active') },
+  ],
+  [
+    'disabling of a bank',
+    { hold: () => set(standing.bankId, 'disabled'), free: () => set(standing.bankId, 'active') },
+  ],
+])('after the %s, a schedule beyond the thousandth', (_, { hold, free }) => {
+  it('that nobody looked at charges what was due before and after it, and skips what was due meanwhile', async () => {
+    await later();
+    await hold();
+    await later();
+    await later();
+    await free();
+    await later();
+    expect(await bringUpToDate()).toEqual(['0 successful', '1 skipped suspended', '2 successful']);
+  });
+
+  it('that was looked at meanwhile charges what was due between its end and the next look', async () => {
+    await later();
+    await hold();
+    await later();
+    expect(await look()).toMatchObject({ status: 'suspended' });
+    await later();
+    await free();
+    await later();
+    expect(await bringUpToDate()).toEqual(['0 successful', '1 skipped suspended', '2 successful']);
+  });
+});
+
+describe('a schedule beyond the thousandth', () => {
+  it('knows of each of two spans, and of the time between them, at its first look', async () => {
+    await bringUpToDate();
+    for (let span = 0; span < 2; span++) {
+      await later();
+      await ofMerchant.hold();
+      await later();
+      await later();
+      await ofMerchant.free();
+      await later();
+    }
+    expect(await bringUpToDate()).toEqual([
+      '0 successful',
+      '1 skipped suspended',
+      '2 successful',
+      '3 skipped suspended',
+      '4 successful',
+    ]);
+  });
+
+  it('is held until the last of those is free that hold it', async () => {
+    await bringUpToDate();
+    await later();
+    await set(standing.bankId, 'disabled');
+    await trust('untrusted');
+    await later();
+    await set(standing.bankId, 'active');
+    await later('24 hours');
+    expect(await look()).toMatchObject({ status: 'suspended' });
+    await trust('trusted');
+    await later('24 hours');
+    expect(await bringUpToDate()).toEqual([
+      '0 successful',
+      '1 skipped suspended',
+      '2 skipped suspended',
+      '3 successful',
+    ]);
+  });
+});
