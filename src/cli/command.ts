@@ -4,7 +4,7 @@ import { isUnavailable, refusedLogin } from '../database/availability';
 import { DeploymentError } from '../database/deployment';
 import { KeyringError } from '../database/keyring';
 import { StartError } from '../start/start-error';
-import { openEngine, type Engine } from './engine';
+import { embeddedEngine, openEngine, type Engine } from './engine';
 
 /** What a command has to tell: the object for programs, and the same in words. */
 export interface Outcome {
@@ -61,8 +61,29 @@ async function withEngine<Result>(
   const engine = openEngine(config);
   try {
     return await work(engine);
+  } catch (cause) {
+    if (isUnavailable(cause)) throw new CommandError(unreachable(config), { cause });
+    throw cause;
   } finally {
     await engine.db.destroy();
+  }
+}
+
+/** What to do about a database that does not answer, by whose it is. */
+function unreachable({ DATABASE_URL }: Pick<Config, 'DATABASE_URL'>): string {
+  if (DATABASE_URL !== undefined) return 'the database does not answer. Start it, or correct DATABASE_URL.';
+  const embedded = embeddedEngine();
+  return embedded && lives(embedded.pid)
+    ? `the database of "npm start" does not answer. It starts it again when it dies; see ${embedded.logFile}.`
+    : 'the database does not answer. Run "npm start" in this folder, or set DATABASE_URL.';
+}
+
+function lives(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
   }
 }
 
@@ -81,7 +102,7 @@ export function explained(error: unknown): string {
     return error.message;
   }
   if (isUnavailable(error)) {
-    return 'the database does not answer. Run "npm start" in this folder, or correct DATABASE_URL.';
+    return 'the database does not answer. Start it, or correct DATABASE_OWNER_URL or DATABASE_URL.';
   }
   const refused = refusedLogin(error);
   if (refused !== undefined) return `DATABASE_URL: ${refused}`;

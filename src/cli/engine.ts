@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
+import type { Client } from '@temporalio/client';
 import { ConfigError, type Config } from '../config';
 import { openDatabase, type Database } from '../database/connection';
 import { requireDeployment } from '../database/deployment';
 import { readKeyring, type Keyring } from '../database/keyring';
 import type { Mode } from '../domain/mode';
-import { readEngineFile } from '../start/engine-file';
+import { readEngineFile, type EngineFile } from '../start/engine-file';
+import { lazyClient } from '../temporal/connection';
 
 /**
  * The engine that a command works on: the one that the settings name, otherwise the one that `npm start`
@@ -45,4 +47,18 @@ export function ownerUrl(config: Config): string {
   const url = config.DATABASE_OWNER_URL ?? config.DATABASE_URL ?? readEngineFile(FOLDER)?.ownerUrl;
   if (url === undefined) throw new ConfigError(`There is no engine here. ${NO_ENGINE} DATABASE_URL.`);
   return url;
+}
+
+/** The Temporal of the same engine; it is connected to when it is first used. @throws ConfigError saying how to name one */
+export function openTemporal(config: Config): Client {
+  const embedded = config.TEMPORAL_ADDRESS === undefined ? readEngineFile(FOLDER) : undefined;
+  const address = config.TEMPORAL_ADDRESS ?? embedded?.temporalAddress;
+  if (address === undefined) throw new ConfigError(`There is no engine here. ${NO_ENGINE} TEMPORAL_ADDRESS.`);
+  const namespace = embedded?.namespace ?? config.TEMPORAL_NAMESPACE;
+  return lazyClient({ ...config, TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace });
+}
+
+/** What `npm start` runs in this folder, if it runs. */
+export function embeddedEngine(): EngineFile | undefined {
+  return readEngineFile(FOLDER);
 }

@@ -224,3 +224,13 @@ function startOf({ kind, workflowId: id, status, merchantId, bankId }: Work) {
     attributes: { status, merchantId, bankId },
   };
 }
+
+/** How many workflows that are to be started again wait for it in the outbox, counted up to `COUNTED_MAX`. */
+export async function restartsWaiting(db: Executor): Promise<number> {
+  const waiting = await row<{ count: number }>(
+    db,
+    `SELECT count(*)::int AS count FROM (
+       SELECT FROM outbox WHERE kind = 'start' AND start->>'again' = 'true' LIMIT ${COUNTED_MAX}) AS waiting`,
+  );
+  return waiting?.count ?? 0;
+}

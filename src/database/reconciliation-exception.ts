@@ -115,3 +115,13 @@ export async function holdRejectedRefund(trx: Executor, refundId: string): Promi
     { refundId },
   );
 }
+
+/** How many somebody has still to look into, counted up to 10 000: more would say nothing more. */
+export async function openExceptions(db: Executor): Promise<{ open: number }> {
+  const [counted] = await rows<{ open: number }>(
+    db,
+    `SELECT count(*)::int AS open FROM (
+       SELECT FROM reconciliation_exceptions WHERE state <> 'resolved' LIMIT 10000) AS unresolved`,
+  );
+  return counted ?? { open: 0 };
+}

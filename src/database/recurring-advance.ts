@@ -297,7 +297,7 @@ async function moveBilling(
       closedAt: to.closedAt ?? null,
     },
   );
-  if (!moved) throw new Error(`billing ${n} of ${schedule.id} cannot become ${status} now`);
+  if (!moved) throw new Error(`billing ${n + 1} of ${schedule.id} cannot become ${status} now`);
 }
 
 function note({ schedule, events }: Work, type: string, details: Record<string, unknown>): void {

@@ -34,20 +34,20 @@ export function ownSleepMs(actsAt: Date, { now, inRealTime }: ScheduleRow): numb
   return inRealTime ? untilDueMs + OWN_LOOK_AFTER_MS + Math.random() * OWN_LOOKS_SPREAD_MS : untilDueMs;
 }
 
-/** What it is waiting for. */
+/** What it is waiting for. People count billings from 1; the API's `n` begins at 0. */
 export function inWords(schedule: ScheduleRow, open: BillingInHand | undefined): string {
   const sum = `${formatAmount((open ?? schedule).amount, schedule.currency)} ${schedule.currency}`;
   const ran = `${schedule.ran}${schedule.maxBillings === null ? '' : ` of ${schedule.maxBillings}`} billings have run`;
   if (open?.status === 'pending' && open.charge.status === 'pending') {
     const until = open.charge.expiresAt.toISOString();
-    return `Billing ${open.n}, attempt ${open.attempts}: asked the bank for ${sum}, which it may confirm until ${until}. ${ran}.`;
+    return `Billing ${open.n + 1}, attempt ${open.attempts}: asked the bank for ${sum}, which it may confirm until ${until}. ${ran}.`;
   }
   if (open?.status === 'retrying') {
     const at = open.retryAt.toISOString();
-    return `Billing ${open.n} was declined (${open.reason}); attempt ${open.attempts + 1} for ${sum} comes at ${at}. ${ran}.`;
+    return `Billing ${open.n + 1} was declined (${open.reason}); attempt ${open.attempts + 1} for ${sum} comes at ${at}. ${ran}.`;
   }
   if (schedule.nextDueAt === null) return `The schedule is ${schedule.status}. ${ran}.`;
-  const next = `billing ${schedule.nextN} for ${sum} is due at ${schedule.nextDueAt.toISOString()}`;
+  const next = `billing ${schedule.nextN + 1} for ${sum} is due at ${schedule.nextDueAt.toISOString()}`;
   return schedule.status === 'active'
     ? `Next charge: ${next}. ${ran}.`
     : `The schedule is ${schedule.status}, so nothing is charged; ${next}. ${ran}.`;

@@ -1,8 +1,10 @@
 import { join } from 'node:path';
 import { Client, Connection, isGrpcServiceError } from '@temporalio/client';
 import { connectionOptions, TlsFileError, type TemporalSettings } from '../temporal/connection';
+import { msToTs } from '@temporalio/common/lib/time';
 import { ensureReconcileSchedule } from '../temporal/reconcile';
 import { registerSearchAttributes } from '../temporal/search-attributes';
+import { poll } from './poll';
 import type { EnginePorts } from './ports';
 import { StartError } from './start-error';
 import type { Program } from './supervised-process';
@@ -57,9 +59,51 @@ export async function prepareNamespace(settings: TemporalSettings, withinMs: num
   }
 }
 
-/** The same for a Temporal that a setting names. @throws StartError naming the setting to correct */
-export async function prepareGivenNamespace(settings: TemporalSettings, withinMs: number): Promise<void> {
+/** For looking at what has ended; the record of the money is in Postgres. */
+const RETENTION_MS = 7 * 86_400_000;
+/** gRPC's status for what is there already. */
+const ALREADY_EXISTS = 6;
+
+/** Makes the namespace, if it is not there. @throws whatever the connection or the server failed with */
+async function createNamespace(settings: TemporalSettings, withinMs: number): Promise<void> {
+  const connection = await Connection.connect({
+    ...connectionOptions(settings),
+    connectTimeout: withinMs,
+  });
   try {
+    await connection.withDeadline(Date.now() + withinMs, () =>
+      connection.workflowService.registerNamespace({
+        namespace: settings.TEMPORAL_NAMESPACE,
+        workflowExecutionRetentionPeriod: msToTs(RETENTION_MS),
+      }),
+    );
+  } catch (error) {
+    if (!isGrpcServiceError(error) || (error.code as number) !== ALREADY_EXISTS) throw error;
+  } finally {
+    await connection.close();
+  }
+}
+
+/**
+ * The same for a Temporal that a setting names.
+ *
+ * @param create makes the namespace first, if it is not there
+ * @throws StartError naming the setting to correct
+ */
+export async function prepareGivenNamespace(
+  settings: TemporalSettings,
+  withinMs: number,
+  create = false,
+): Promise<void> {
+  try {
+    if (create) {
+      await createNamespace(settings, withinMs);
+      // Each part of the server takes some seconds to know of a new one.
+      await poll('The namespace', withinMs, AbortSignal.timeout(2 * withinMs), () =>
+        prepareNamespace(settings, withinMs),
+      );
+      return;
+    }
     await prepareNamespace(settings, withinMs);
   } catch (cause) {
     if (cause instanceof TlsFileError) throw new StartError(cause.message, { cause });

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Connection } from '@temporalio/client';
@@ -16,9 +16,13 @@ import { freePort } from '../../src/listening';
 /** A Postgres and a Temporal of one test file's own, which keep their data when they are killed. */
 export interface OwnServers {
   database: TestDatabase;
+  /** The login that the schema belongs to. */
+  ownerUrl: string;
   temporalAddress: string;
   postgres: ServerProcess;
   temporal: ServerProcess;
+  /** As if the disk that Temporal's data is on had been lost; it must not be running. */
+  loseTemporalData(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -60,9 +64,14 @@ export async function startOwnServers(): Promise<OwnServers> {
   await temporal.start();
   return {
     database: { url: embedded.databaseUrl, db, drop: () => db.destroy() },
+    ownerUrl: embedded.ownerUrl,
     temporalAddress: address,
     postgres,
     temporal,
+    async loseTemporalData() {
+      const files = (await readdir(folder)).filter((file) => file.startsWith('temporal.db'));
+      await Promise.all(files.map((file) => rm(path.join(folder, file))));
+    },
     async stop() {
       await Promise.all([postgres.kill(), temporal.kill()]);
       await rm(folder, { recursive: true, force: true, maxRetries: 10 });

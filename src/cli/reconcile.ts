@@ -1,0 +1,186 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Client } from '@temporalio/client';
+import type { Command } from 'commander';
+import type { Database } from '../database/connection';
+import {
+  openWork,
+  overdueWork,
+  restartsWaiting,
+  restartWork,
+  stillOpen,
+  WORK_KINDS,
+  type Work,
+  type WorkKind,
+} from '../database/reconcile';
+import { adoptNamespace, endRestart, readTemporalState } from '../database/temporal-state';
+import { workerProblems } from '../database/worker-heartbeat';
+import { namespaceId } from '../temporal/readiness';
+import { ensureReconcileSchedule, withoutWorkflow } from '../temporal/reconcile';
+import { registerSearchAttributes } from '../temporal/search-attributes';
+import { command, CommandError, onEngine, type Outcome } from './command';
+import { openTemporal } from './engine';
+
+/** `assent reconcile`: what the workflow of that name does a little of each minute, all of it and now. */
+
+/** What ends by itself does so within a second of its moment; a busy machine gets some more. */
+const OVERDUE_AFTER_S = 10;
+const OVERDUE_MAX = 1_000;
+const PAGE = 200;
+/** Things that are named one by one; of more there is the number. */
+const LISTED_MAX = 100;
+/** Longest that `--fix` waits while nothing moves. */
+const MENDED_WITHIN_MS = 60_000;
+const POLL_MS = 1_000;
+
+interface Wrong {
+  kind: WorkKind;
+  workflowId: string;
+  wrong: 'overdue' | 'without a workflow';
+  since: Date;
+}
+
+interface Scan {
+  lookedAt: number;
+  overdue: number;
+  withoutWorkflow: number;
+  /** The first `LISTED_MAX`. */
+  listed: Wrong[];
+  restarted: number;
+}
+
+interface Told extends Omit<Scan, 'listed'> {
+  /** Nothing is wrong, or all of it was mended. */
+  ok: boolean;
+  /** Temporal has lost its data, or is another one than before. */
+  temporalLost: boolean;
+  found: Wrong[];
+  /** What is still wrong in the end. */
+  remaining: number;
+  /** Why it cannot go on. */
+  problems: string[];
+}
+
+export function addReconcileCommand(program: Command): void {
+  command(program, 'reconcile', 'find what is overdue, or open without its workflow')
+    .option('--fix', 'start it again, and wait until it is')
+    .action(
+      onEngine(async ({ db }, config, { fix = false }: { fix?: boolean }) => {
+        const client = openTemporal(config);
+        try {
+          const told = await reconcile(db, client, fix);
+          if (!told.ok) process.exitCode = 1;
+          return outcome(told, fix);
+        } finally {
+          await client.connection.close();
+        }
+      }),
+    );
+}
+
+async function reconcile(db: Database, client: Client, fix: boolean): Promise<Told> {
+  const namespace = await namespaceId(client).catch((cause: unknown) => {
+    throw new CommandError(`Temporal does not answer, or has no namespace "${client.options.namespace}".`, {
+      cause,
+    });
+  });
+  const before = await readTemporalState(db);
+  const temporalLost =
+    before !== undefined && (before.namespaceId !== namespace || before.restartingSince !== null);
+  if (fix) {
+    await adoptNamespace(db, namespace);
+    await registerSearchAttributes(client.connection, client.options.namespace);
+    await ensureReconcileSchedule(client);
+  }
+  const { listed: found, ...first } = await scan(db, client, fix);
+  const wrong = first.overdue + first.withoutWorkflow;
+  const problems = (await workerProblems(db)).map(({ message }) => message);
+  // Without a worker, what is started again waits in the outbox.
+  const remaining = fix && wrong > 0 && problems.length === 0 ? await mended(db, client) : wrong;
+  const restarting = fix && remaining === 0 ? (await readTemporalState(db))?.restartingSince : undefined;
+  if (restarting) await endRestart(db, restarting);
+  const ok = remaining === 0 && (fix || !temporalLost);
+  return { ok, temporalLost, found, remaining, problems, ...first };
+}
+
+/** Goes through all that is open. With `fix` each page is started again before the next is read. */
+async function scan(db: Database, client: Client, fix: boolean): Promise<Scan> {
+  const overdue = await overdueWork(db, OVERDUE_AFTER_S, OVERDUE_MAX);
+  const result: Scan = {
+    lookedAt: 0,
+    overdue: overdue.length,
+    withoutWorkflow: 0,
+    listed: list(overdue, 'overdue'),
+    restarted: fix ? await restartWork(db, overdue) : 0,
+  };
+  const known = new Set(overdue.map(({ workflowId }) => workflowId));
+  for (const kind of WORK_KINDS) {
+    let after = '';
+    for (;;) {
+      const page = await openWork(db, kind, after, PAGE);
+      const gone = await stillOpen(db, await withoutWorkflow(client, page, 0));
+      // What was just being started is no longer in the outbox now, and is asked about once more.
+      const missing = (await withoutWorkflow(client, gone, 0)).filter((one) => !known.has(one.workflowId));
+      result.lookedAt += page.length;
+      result.withoutWorkflow += missing.length;
+      result.listed.push(...list(missing, 'without a workflow'));
+      result.listed.splice(LISTED_MAX);
+      if (fix) result.restarted += await restartWork(db, missing);
+      progress(`${kind}: ${result.lookedAt} workflows looked at, ${result.withoutWorkflow} are missing`);
+      const last = page.at(-1);
+      if (!last || page.length < PAGE) break;
+      after = last.key;
+    }
+  }
+  return result;
+}
+
+/** Waits until all is well. @returns how much is still wrong */
+async function mended(db: Database, client: Client): Promise<number> {
+  let best = Number.POSITIVE_INFINITY;
+  let deadline = performance.now() + MENDED_WITHIN_MS;
+  for (;;) {
+    await wait(POLL_MS);
+    const waiting = await restartsWaiting(db);
+    progress(`${waiting} workflows wait to be started`);
+    let left = waiting;
+    if (waiting === 0) {
+      const { overdue, withoutWorkflow: missing } = await scan(db, client, false);
+      left = overdue + missing;
+      if (left === 0) return 0;
+    }
+    if (left < best) {
+      best = left;
+      deadline = performance.now() + MENDED_WITHIN_MS;
+    }
+    if (performance.now() > deadline) return left;
+  }
+}
+
+function list(work: Work[], wrong: Wrong['wrong']): Wrong[] {
+  return work.slice(0, LISTED_MAX).map(({ kind, workflowId, since }) => ({ kind, workflowId, wrong, since }));
+}
+
+/** On a terminal, in one line; who reads it as a program wants the outcome alone. */
+function progress(line: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${line}`);
+}
+
+function outcome(told: Told, fix: boolean): Outcome {
+  if (process.stderr.isTTY) process.stderr.write('\r\u001b[K');
+  const { lookedAt, overdue, withoutWorkflow: missing, restarted, remaining, problems, found } = told;
+  const lines = found.map(
+    ({ wrong, workflowId, since }) => `${workflowId.padEnd(60)} ${wrong} (since ${since.toISOString()})`,
+  );
+  if (told.temporalLost) lines.push('Temporal has lost its data, or is another one than before.');
+  if (overdue + missing === 0) lines.push(`Nothing is wrong with ${lookedAt} open workflows.`);
+  else lines.push(`${overdue} overdue, ${missing} of ${lookedAt} without a workflow.`);
+  if (fix && overdue + missing > 0) {
+    lines.push(
+      `${restarted} started again; ${remaining === 0 ? 'all is well now.' : `${remaining} still wrong.`}`,
+    );
+    if (remaining > 0) lines.push(...problems.map((problem) => `What is started again waits: ${problem}.`));
+  } else if (!told.ok) {
+    lines.push('`assent reconcile --fix` starts it again.');
+  }
+  return { json: told, text: lines.join('\n') };
+}

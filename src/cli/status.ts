@@ -1,0 +1,100 @@
+import type { Command } from 'commander';
+import Table from 'cli-table3';
+import type { Config } from '../config';
+import type { Database } from '../database/connection';
+import { outboxBacklog } from '../database/outbox';
+import { overdueBacklog } from '../database/reconcile';
+import { openExceptions } from '../database/reconciliation-exception';
+import { listWorkers, type WorkerState } from '../database/worker-heartbeat';
+import { serviceProblems } from '../temporal/readiness';
+import { VERSION } from '../version';
+import { command, onEngine } from './command';
+import { embeddedEngine, openTemporal } from './engine';
+
+/** `assent status`: how the service is, on one screen. */
+
+/** As in the metrics. */
+const OVERDUE_AFTER_S = 30;
+
+export function addStatusCommand(program: Command): void {
+  command(program, 'status', 'workers, what waits, what is overdue, and where everything is').action(
+    onEngine(async ({ db }, config) => {
+      const told = await readStatus(db, config);
+      return { json: told, text: inWords(told) };
+    }),
+  );
+}
+
+async function readStatus(db: Database, config: Config) {
+  const client = openTemporal(config);
+  try {
+    const [problems, workers, outbox, overdue, exceptions] = await Promise.all([
+      serviceProblems(db, client),
+      listWorkers(db),
+      outboxBacklog(db),
+      overdueBacklog(db, OVERDUE_AFTER_S),
+      openExceptions(db),
+    ]);
+    const { apiUrl, temporalUiUrl, temporalAddress, logFile } = embeddedEngine() ?? {};
+    return {
+      ready: problems.length === 0,
+      problems,
+      version: VERSION,
+      workers,
+      outbox,
+      overdue,
+      exceptions,
+      where: {
+        temporalAddress: config.TEMPORAL_ADDRESS ?? temporalAddress,
+        temporalNamespace: client.options.namespace,
+        ...(apiUrl !== undefined && { apiUrl }),
+        ...(temporalUiUrl !== undefined && { temporalUiUrl }),
+        ...(logFile !== undefined && { logFile }),
+      },
+    };
+  } finally {
+    await client.connection.close();
+  }
+}
+
+function inWords(told: Awaited<ReturnType<typeof readStatus>>): string {
+  const { problems, outbox, overdue, exceptions, where } = told;
+  const late = overdue.filter(({ count }) => count > 0);
+  const facts: [string, string][] = [
+    ['Service', told.ready ? 'ready' : problems.map(({ path, message }) => `${path}: ${message}`).join('; ')],
+    ['Version', told.version],
+    [
+      'Outbox',
+      `${outbox.messages} messages wait for Temporal${outbox.messages > 0 ? `, the oldest for ${seconds(outbox.oldestAgeS)}` : ''}`,
+    ],
+    [
+      'Overdue',
+      late.length === 0
+        ? 'nothing'
+        : late.map((one) => `${one.count} ${one.kind}, the first for ${seconds(one.oldestAgeS)}`).join('; '),
+    ],
+    ['Exceptions', `${exceptions.open} open`],
+    ...Object.entries(where).map(([name, value]): [string, string] => [name, String(value)]),
+  ];
+  const width = Math.max(...facts.map(([name]) => name.length)) + 2;
+  return [...facts.map(([name, fact]) => name.padEnd(width) + fact), workersTable(told.workers)].join('\n');
+}
+
+function workersTable(workers: WorkerState[]): string {
+  const head = ['worker', 'version', 'started', 'last beat', 'Temporal', 'tasks', 'activities'];
+  const table = new Table({ head, style: { head: [], border: [] } });
+  for (const one of workers) {
+    table.push([
+      one.workerId,
+      one.version,
+      one.startedAt.toISOString(),
+      `${seconds(one.beatAgeS)} ago${one.alive ? '' : ', silent'}`,
+      one.temporalAgeS === null ? 'never' : `${seconds(one.temporalAgeS)} ago`,
+      one.workflowTasks,
+      one.activities,
+    ]);
+  }
+  return table.toString();
+}
+
+const seconds = (s: number) => `${Math.round(s)} s`;
