@@ -86,7 +86,7 @@ export async function announceOutcomes(
     webhookType: 'billing.credit' as const,
     items: group.map((request) => ({
       billingRequestId: request.id,
-      sequence: request.sequence,
+      sequence: ownersNumber(request),
       reference: request.reference,
       amount: formatAmount(request.amount, request.currency),
       currency: request.currency,
@@ -101,7 +101,7 @@ export async function announceOutcomes(
     webhookType: 'billing.response' as const,
     items: group.map((request) => ({
       billingRequestId: request.id,
-      sequence: request.sequence,
+      sequence: ownersNumber(request),
       reference: request.reference,
       ...payerAsBilled(keyring, request),
       amount: formatAmount(request.amount, request.currency),
@@ -120,13 +120,18 @@ export async function announceOutcomes(
     webhookType: 'billing.closed' as const,
     items: group.map((request) => ({
       billingRequestId: request.id,
-      sequence: request.sequence,
+      sequence: request.ownerId === request.bankId ? 3 : 2,
       reference: request.reference,
       status: request.status,
       declineReason: request.declineReason,
     })),
   }));
   await announce(trx, keyring, [...toPayeeBanks, ...toBillers, ...toBanks]);
+}
+
+/** The first that the owner hears of a charge, unless it is the payer's bank, too: then that was the question. */
+function ownersNumber({ ownerId, bankId }: Outcome): number {
+  return ownerId === bankId ? 2 : 1;
 }
 
 function payerAsBilled(keyring: Keyring, request: Outcome): { paymentID: string } | { lookupID: string } {

@@ -83,12 +83,13 @@ export async function announceDecision(trx: Executor, keyring: Keyring, agreemen
     decision: Decision;
     currency: string;
     paymentIdKey: string;
-    sequence: number;
+    told: number;
   }>(
     trx,
-    `SELECT a.merchant_id AS "merchantId", a.customer_id AS "customerId", c.lookup_id AS "lookupId", a.decision,
-       a.currency, a.payment_id_key AS "paymentIdKey", a.sequence
-     FROM agreements a JOIN customers c ON c.id = a.customer_id WHERE a.id = :agreementId`,
+    `UPDATE agreements a SET told = a.told + 1 FROM customers c
+     WHERE a.id = :agreementId AND c.id = a.customer_id
+     RETURNING a.merchant_id AS "merchantId", a.customer_id AS "customerId", c.lookup_id AS "lookupId", a.decision,
+       a.currency, a.payment_id_key AS "paymentIdKey", a.told`,
     { agreementId },
   );
   if (!agreement) throw new Failure('not_found', 'There is no such agreement.');
@@ -99,7 +100,7 @@ export async function announceDecision(trx: Executor, keyring: Keyring, agreemen
       items: [
         {
           id: agreementId,
-          sequence: agreement.sequence,
+          sequence: agreement.told,
           customerId: agreement.customerId,
           lookupID: agreement.lookupId,
           paymentID: makePaymentId(keyring, agreement.paymentIdKey, agreementId, agreement.merchantId),

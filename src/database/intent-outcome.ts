@@ -287,7 +287,7 @@ export async function announceEnds(
     items: [
       {
         intentId: intent.id,
-        sequence: intent.sequence,
+        sequence: 1,
         reference: intent.reference,
         lookupID: intent.lookupId,
         customerId: intent.customerId,
@@ -320,7 +320,8 @@ export async function announceEnds(
           carrier: first.workflowId,
           items: group.map((intent) => ({
             intentId: intent.id,
-            sequence: intent.sequence,
+            // After `billing.intent`.
+            sequence: 2,
             reference: intent.reference,
             lookupID: intent.lookupId,
             status: intent.status,

@@ -125,13 +125,14 @@ export async function changeSchedule(
   if (changed.length === 0) return;
   const nextDueAt = nextBilling(after, hasOpen, rules)?.dueAt ?? null;
   const sequence = before.sequence + 1;
+  const told = before.told + 1;
   await rows(
     trx,
     `UPDATE schedules SET amount = :amount, end_at = :endAt, max_billings = :maxBillings,
        description = :description, metadata = :metadata::jsonb, next_due_at = :nextDueAt,
        -- Who has been told of a charge is told again when it will be another one.
        noticed_n = CASE WHEN amount = :amount THEN noticed_n END,
-       acts_at = :now, updated_at = :now, sequence = :sequence
+       acts_at = :now, updated_at = :now, sequence = :sequence, told = :told
      WHERE id = :scheduleId`,
     {
       scheduleId,
@@ -143,13 +144,15 @@ export async function changeSchedule(
       nextDueAt,
       now: before.now,
       sequence,
+      told,
     },
   );
-  const told = {
+  const news = {
     ...after,
     event: 'schedule.changed',
     previousStatus: before.status,
     sequence,
+    told,
     nextDueAt,
     details: {
       changed,
@@ -158,7 +161,7 @@ export async function changeSchedule(
       ...(changed.includes('maxBillings') && { maxBillings: after.maxBillings }),
     },
   };
-  await tellOfStatus(trx, keyring, [told], caller.role);
+  await tellOfStatus(trx, keyring, [news], caller.role);
   await enqueueWakes(trx, [workflowId.recurring(scheduleId)]);
 }
 

@@ -214,10 +214,11 @@ async function take(
     case 'notify':
       schedule.noticedN = step.n;
       note(work, 'schedule.notice_given', { n: step.n, dueAt: step.dueAt });
+      schedule.told += 1;
       work.webhooks.push(
         ...toBothSides(schedule, 'recurring.upcoming', {
           scheduleId: schedule.id,
-          sequence: schedule.sequence,
+          sequence: schedule.told,
           customerId: schedule.customerId,
           amount: formatAmount(schedule.amount, schedule.currency),
           currency: schedule.currency,
@@ -326,13 +327,14 @@ async function save(
   });
   const turned = status !== before.status;
   const sequence = schedule.sequence + (turned ? 1 : 0);
+  const told = schedule.told + (turned ? 1 : 0);
   const next = nextBilling({ ...schedule, status }, open !== undefined, rules);
   const nextDueAt = next?.dueAt ?? null;
   const sleepMs = actsAt && ownSleepMs(actsAt, schedule);
   const written = rows(
     trx,
     `UPDATE schedules SET status = :status, next_n = :nextN, next_due_at = :nextDueAt, noticed_n = :noticedN,
-       ran = :ran, failed_in_a_row = :failedInARow, acts_at = :actsAt, sequence = :sequence,
+       ran = :ran, failed_in_a_row = :failedInARow, acts_at = :actsAt, sequence = :sequence, told = :told,
        looks_at = coalesce(clock_timestamp() + :ownSleepMs * interval '1 millisecond', looks_at),
        updated_at = CASE WHEN sequence = :sequence THEN updated_at ELSE :now END
      WHERE id = :id`,
@@ -342,13 +344,14 @@ async function save(
       nextDueAt,
       actsAt,
       sequence,
+      told,
       ownSleepMs: by === 'workflow' ? sleepMs : null,
     },
   );
   await Promise.all([written, recordEvents(trx, events), announce(trx, keyring, webhooks)]);
   if (turned) {
     const event = `schedule.${status}`;
-    const change = { ...schedule, event, status, previousStatus: before.status, sequence, nextDueAt };
+    const change = { ...schedule, event, status, previousStatus: before.status, sequence, told, nextDueAt };
     await tellOfStatus(trx, keyring, [change], 'network');
   }
   return {

@@ -39,6 +39,8 @@ export interface ScheduleRow {
   ran: number;
   failedInARow: number;
   sequence: number;
+  /** How often both sides have been told of it. */
+  told: number;
   createdAt: Date;
   /** A billing has been declined at least once and has not ended yet. */
   overdue: boolean;
@@ -58,7 +60,7 @@ const COLUMNS = `s.id, s.agreement_id AS "agreementId", s.merchant_id AS "mercha
   s.customer_id AS "customerId", s.bank_id AS "bankId", s.amount::bigint, s.currency, s.description, s.frequency,
   s.every AS "interval", s.start_at AS "startAt", s.end_at AS "endAt", s.max_billings AS "maxBillings", s.status,
   s.paused, s.next_n AS "nextN", s.next_due_at AS "nextDueAt", s.noticed_n AS "noticedN", s.ran,
-  s.failed_in_a_row AS "failedInARow", s.sequence, s.created_at AS "createdAt",
+  s.failed_in_a_row AS "failedInARow", s.sequence, s.told, s.created_at AS "createdAt",
   EXISTS (SELECT FROM billings b WHERE b.schedule_id = s.id
           AND (b.status = 'retrying' OR b.status = 'pending' AND b.attempts > 1)) AS overdue,
   jsonb_build_object('decision', a.decision, 'blocked', a.blocked, 'currency', a.currency,
@@ -213,7 +215,7 @@ export async function turn(
   await rows(
     trx,
     `UPDATE schedules s SET status = c.status, paused = c.paused, acts_at = c.at, updated_at = c.at,
-       sequence = s.sequence + 1,
+       sequence = s.sequence + 1, told = s.told + 1,
        next_due_at = CASE WHEN c.status = 'cancelled' THEN NULL ELSE s.next_due_at END
      FROM unnest(:ids::text[], :statuses::text[], :paused::boolean[], :ats::timestamptz[])
        AS c (id, status, paused, at) WHERE s.id = c.id`,
@@ -234,6 +236,7 @@ export async function turn(
       status,
       previousStatus: before.status,
       sequence: before.sequence + 1,
+      told: before.told + 1,
       nextDueAt: status === 'cancelled' ? null : before.nextDueAt,
     })),
     cause,
@@ -266,6 +269,8 @@ export interface StatusChange {
   previousStatus: ScheduleStatus;
   /** Of the schedule, after the change. */
   sequence: number;
+  /** How often both sides have been told of it, with this. */
+  told: number;
   nextDueAt: Date | null;
   ran: number;
   now: Date;
@@ -297,7 +302,7 @@ export async function tellOfStatus(
     changes.flatMap((change) =>
       toBothSides(change, 'recurring.updated', {
         scheduleId: change.id,
-        sequence: change.sequence,
+        sequence: change.told,
         status: change.status,
         previousStatus: change.previousStatus,
         nextBillingDate: change.nextDueAt?.toISOString() ?? null,

@@ -174,7 +174,8 @@ async function tellMerchant(trx: Executor, keyring: Keyring, refund: RefundRecor
       items: [
         {
           refundId: refund.refundId,
-          sequence: refund.sequence,
+          // Before its end, the merchant has heard of it if it was overdue.
+          sequence: refund.overdue && refund.status !== 'pending' ? 2 : 1,
           reference: refund.reference,
           originalReference: refund.originalReference,
           amount: formatAmount(refund.amount, refund.currency),

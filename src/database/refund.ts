@@ -31,6 +31,7 @@ export interface RefundRecord {
   reason: string | null;
   status: RefundStatus;
   overdue: boolean;
+  reminders: number;
   rejectReason: string | null;
   bankTransactionId: string | null;
   expectedBy: Date;
@@ -42,7 +43,7 @@ export interface RefundRecord {
 export const REFUND_COLUMNS = `id AS "refundId", transaction_id AS "transactionId", reference,
   (SELECT b.reference FROM billing_requests b WHERE b.id = billing_request_id) AS "originalReference",
   billing_request_id AS "billingRequestId", merchant_id AS "merchantId", customer_id AS "customerId",
-  bank_id AS "bankId", amount, currency, reason, status, overdue, reject_reason AS "rejectReason",
+  bank_id AS "bankId", amount, currency, reason, status, overdue, reminders, reject_reason AS "rejectReason",
   bank_transaction_id AS "bankTransactionId", expected_by AS "expectedBy", sequence, created_at AS "createdAt",
   closed_at AS "closedAt"`;
 
@@ -176,7 +177,7 @@ export async function askForRefund(
       items: [
         {
           refundId: refund.refundId,
-          sequence: refund.sequence,
+          sequence: refund.reminders + 1,
           reference: refund.reference,
           originalReference: refund.originalReference,
           billingRequestId: refund.billingRequestId,

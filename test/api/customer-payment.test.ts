@@ -141,7 +141,7 @@ describe('a bank that bills for a customer of its own', () => {
         webhookType: 'billing.credit',
         item: {
           billingRequestId,
-          sequence: 2,
+          sequence: 1,
           reference,
           amount: 12.5,
           currency: 'NGN',
@@ -167,7 +167,7 @@ describe('a bank that bills for a customer of its own', () => {
         webhookType: 'billing.response',
         item: {
           billingRequestId,
-          sequence: 2,
+          sequence: 1,
           reference,
           lookupID: payer.lookupID,
           amount: 12.5,

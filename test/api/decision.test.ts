@@ -216,7 +216,7 @@ describe('changing a decision', () => {
     const [told] = await news('decision.updated');
     expect(told).toEqual({
       id: standing.agreementId,
-      sequence: 3,
+      sequence: 1,
       customerId: standing.customerId,
       lookupID: changed.body.data?.['lookupID'],
       paymentID: standing.paymentId,

@@ -85,7 +85,7 @@ describe('a bill with a paymentID', () => {
       dueDate: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     });
     expect(told).toMatchObject({
-      sequence: 2,
+      sequence: 1,
       reference: charge.reference,
       paymentID,
       amount: 1250.35,
@@ -526,4 +526,8 @@ test('only merchants bill, and only the two parties see a charge', async () => {
   expect((await stranger.api.get(path)).status).toBe(404);
   expect((await otherBank.api.get(path)).status).toBe(404);
   expect((await bank.api.get(path)).status).toBe(200);
+});
+
+test('all of that was told to each receiver with the numbers 1, 2, 3, …, so that a gap is a lost webhook', async () => {
+  expect(await cast.gaps()).toEqual([]);
 });

@@ -54,7 +54,7 @@ test('the payer’s bank debits, the payee’s bank hears whom to credit, and bo
   });
   expect(credit).toEqual({
     billingRequestId,
-    sequence: 2,
+    sequence: 1,
     reference,
     amount: 1250.35,
     currency: 'NGN',
@@ -108,4 +108,8 @@ test('several payers of one call, one of them a neighbour of the payee, each pay
   expect((await payeeBank.server.ledger()).map(({ lookupID }) => lookupID)).toEqual([neighbour?.lookupID]);
   expect(await history(payerBank)).toHaveLength(2);
   expect(await history(payeeBank)).toHaveLength(3);
+});
+
+test('all of that was told to each receiver with the numbers 1, 2, 3, …, so that a gap is a lost webhook', async () => {
+  expect(await cast.gaps()).toEqual([]);
 });

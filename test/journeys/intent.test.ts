@@ -71,7 +71,7 @@ describe('an intent that the customer approves', () => {
     });
     expect(told).toMatchObject({
       intentId: item.intentId,
-      sequence: 2,
+      sequence: 1,
       reference: item.reference,
       lookupID: customer.lookupID,
       customerId: customer.customerId,
@@ -350,4 +350,8 @@ test('only merchants ask, only banks answer, and only the two parties look', asy
   expect((await merchant.api.post('/v1/billing/intent-response', {})).status).toBe(403);
   expect((await stranger.api.get(`/v1/billing/intents/${intentId}`)).status).toBe(404);
   expect((await otherBank.api.get(`/v1/billing/intents/${intentId}`)).status).toBe(404);
+});
+
+test('all of that was told to each receiver with the numbers 1, 2, 3, …, so that a gap is a lost webhook', async () => {
+  expect(await cast.gaps()).toEqual([]);
 });

@@ -325,3 +325,7 @@ test('a customer who changes the decision at the bank stops a sleeping schedule,
     'deny',
   ]);
 });
+
+test('all of that was told to each receiver with the numbers 1, 2, 3, …, so that a gap is a lost webhook', async () => {
+  expect(await cast.gaps()).toEqual([]);
+});

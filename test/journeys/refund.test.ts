@@ -55,7 +55,7 @@ test('a refund reaches the bank, and its answer the merchant', async () => {
 
   expect(status).toBe(200);
   expect(await merchant.hears('refund.response', refundId)).toMatchObject({
-    sequence: 2,
+    sequence: 1,
     originalReference: charge.reference,
     amount: 40,
     status: 'completed',
@@ -99,4 +99,8 @@ test('a bank that takes too long is reminded on business days, also by a worker 
   });
   const { body: after } = await merchant.api.get('/v1/transaction-details', { reference: charge.reference });
   expect(after.data).toMatchObject({ refundedAmount: 40 });
+});
+
+test('all of that was told to each receiver with the numbers 1, 2, 3, …, so that a gap is a lost webhook', async () => {
+  expect(await cast.gaps()).toEqual([]);
 });

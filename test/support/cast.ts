@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { ApiClient, type Answer, type Envelope } from '../../demo/api-client';
 import type { BankControl, PartyControl } from '../../demo/parties/control';
 import type { ReceivedEvent } from '../../demo/parties/receiver';
+import { eventually } from './engine';
 import { startBank, startMerchant, type PartyIdentity, type Started } from './parties';
 
 /** What a cast plays on: an API, and the operator's hand for what only the operator can do. */
@@ -40,6 +41,8 @@ type News = ReceivedEvent['item'];
 /** Generous, for a machine that runs other tests beside this one; an event that comes ends the wait. */
 const NEWS_WITHIN_MS = 20_000;
 const POLL_MS = 50;
+/** An open transaction of another test hides the latest events for a moment. */
+const GAPS_WITHIN_MS = 5_000;
 
 /** A bank with its server, told to the network, and customers to be asked. */
 export class Bank {
@@ -159,6 +162,7 @@ export class Merchant {
 /** The parties of one test file; `leave` stops all their servers. */
 export class Cast {
   private readonly started: Started<PartyControl>[] = [];
+  private readonly apis: ApiClient[] = [];
   private readonly identities = new Map<string, PartyIdentity>();
 
   constructor(private readonly engine: CastEngine) {}
@@ -170,6 +174,7 @@ export class Cast {
     const { control, stop } = await startBank(engine.apiUrl, identity);
     this.started.push({ control, stop });
     const api = new ApiClient(engine.apiUrl, identity);
+    this.apis.push(api);
     await setWebhook(api, control);
     return new Bank(entityId, api, control, await onboard(api, customers));
   }
@@ -182,6 +187,7 @@ export class Cast {
     const { control, stop } = await startMerchant(identity);
     this.started.push({ control, stop });
     const api = new ApiClient(engine.apiUrl, identity);
+    this.apis.push(api);
     await setWebhook(api, control);
     return new Merchant(entityId, api, control);
   }
@@ -193,9 +199,54 @@ export class Cast {
     return identity;
   }
 
+  /**
+   * What is missing in what each party was told: for each resource, unless its numbers are 1, 2, 3, …, those that there are.
+   * Ends when nothing is, or when it has been looked for long enough.
+   */
+  async gaps(): Promise<string[]> {
+    let found: string[] = [];
+    await eventually(async () => {
+      found = (await Promise.all(this.apis.map(gapsOf))).flat();
+      return found.length === 0;
+    }, GAPS_WITHIN_MS).catch(() => undefined);
+    return found;
+  }
+
   async leave(): Promise<void> {
     await Promise.all(this.started.map(({ stop }) => stop()));
   }
+}
+
+/** By which member of its items a webhook names what it is about. */
+function subjectOf(webhookType: string): string {
+  if (webhookType.startsWith('recurring.')) return 'scheduleId';
+  if (webhookType.startsWith('refund.')) return 'refundId';
+  if (webhookType.startsWith('billing.intent')) return 'intentId';
+  return webhookType.startsWith('billing.') ? 'billingRequestId' : 'id';
+}
+
+async function gapsOf(api: ApiClient): Promise<string[]> {
+  const numbers = new Map<string, number[]>();
+  let after: string | undefined;
+  for (;;) {
+    const { status, body } = await api.get('/v1/events', { limit: '100', ...(after && { after }) });
+    if (status !== 200) throw new Error(`the feed: ${status}`);
+    const { events } = body.data as {
+      events: { eventId: string; webhookType: string; data: Record<string, unknown>[] }[];
+    };
+    for (const { webhookType, data } of events) {
+      for (const item of data) {
+        const subject = String(item[subjectOf(webhookType)]);
+        numbers.set(subject, [...(numbers.get(subject) ?? []), Number(item['sequence'])]);
+      }
+    }
+    after = events.at(-1)?.eventId;
+    if (after === undefined) break;
+  }
+  return [...numbers].flatMap(([subject, told]) => {
+    const inOrder = told.toSorted((a, b) => a - b);
+    return inOrder.every((one, i) => one === i + 1) ? [] : [`${subject}: ${inOrder.join(', ')}`];
+  });
 }
 
 /** Lets the customer approve the merchant. @returns the paymentID */
