@@ -28,14 +28,11 @@ interface News {
   item: z.ZodObject;
 }
 
-const sequence = z
-  .int()
-  .min(1)
-  .meta({
-    description:
-      'Counts the webhooks about one resource that you are sent, from 1 without gaps: a higher number is newer, and a missing one is still on its way, or lost',
-    example: 1,
-  });
+const sequence = z.int().min(1).meta({
+  description:
+    'Counts the webhooks about one resource that you are sent, from 1 without gaps: a higher number is newer, and a missing one is still on its way, or lost',
+  example: 1,
+});
 
 const merchant = z
   .strictObject({
