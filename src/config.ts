@@ -63,6 +63,8 @@ const settings = z.object({
   INTENT_WINDOW_S: seconds(86_400),
   APPROVAL_WINDOW_S: seconds(900),
   SETTLEMENT_WINDOW_S: seconds(86_400),
+  INTENTS_PER_CUSTOMER_DAY: wholeNumber(1, 1_000_000).default(20),
+  APPROVALS_PER_CUSTOMER_DAY: wholeNumber(1, 1_000_000).default(200),
   RECURRING_RETRY_DAYS: numbers('1,3,5', 365, 'days'),
   CATCH_UP_PER_DAY: wholeNumber(1, 1000, 'due dates').default(3),
   ARREARS_DAYS: wholeNumber(1, 3650, 'days').default(35),
@@ -189,6 +191,8 @@ export function billingRules(config: Config): BillingRules {
     intentWindowS: config.INTENT_WINDOW_S,
     approvalWindowS: config.APPROVAL_WINDOW_S,
     settlementWindowS: config.SETTLEMENT_WINDOW_S,
+    intentsPerCustomerDay: config.INTENTS_PER_CUSTOMER_DAY,
+    approvalsPerCustomerDay: config.APPROVALS_PER_CUSTOMER_DAY,
   };
 }
 

@@ -38,6 +38,8 @@ export interface Path {
 const RULES = {
   timeZone: 'Africa/Lagos',
   intentWindowS: 86_400,
+  intentsPerCustomerDay: 1_000_000,
+  approvalsPerCustomerDay: 1_000_000,
   approvalWindowS: 900,
   settlementWindowS: 86_400,
   retryDays: [1, 3, 5],

@@ -14,7 +14,7 @@ export function refusedItem<More extends object>(failure: Failure, more: More): 
 }
 
 /** Which refusal tells a caller most, when none of its identifiers was accepted. */
-const MOST_TELLING = [403, 409, 400, 404];
+const MOST_TELLING = [403, 409, 400, 429, 404];
 const rank = (failure: Failure) => MOST_TELLING.indexOf(FAILURE_STATUS[failure.code]);
 
 /**
@@ -27,5 +27,6 @@ export function answerItems(items: Item[], refusals: Failure[]): Answer {
   if (refusals.length < items.length) return { items };
   const [telling] = refusals.toSorted((a, b) => rank(a) - rank(b));
   if (!telling) throw new Error('an answer needs at least one item');
-  throw new Failure(telling.code, telling.message, { data: items });
+  const { code, message, retryAfterS } = telling;
+  throw new Failure(code, message, { data: items, ...(retryAfterS !== undefined && { retryAfterS }) });
 }

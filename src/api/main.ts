@@ -1,8 +1,9 @@
 import type { Server } from 'node:http';
 import type { Logger } from 'pino';
-import { ConfigError, readConfig, requireServers } from '../config';
+import { ConfigError, readConfig, requireServers, type Config } from '../config';
 import type { Database } from '../database/connection';
 import { deleteAbandoned } from '../database/customer-migration';
+import { forgetPrompts } from '../database/customer-prompt';
 import { expireKeys } from '../database/idempotency';
 import { KeyringError, readKeyring } from '../database/keyring';
 import type { Role } from '../domain/entity';
@@ -82,7 +83,7 @@ async function main(): Promise<void> {
   measureRequests(registry, server);
   await listening(server, port, 'PORT');
   log.info({ port, host: config.HOST }, 'API is ready');
-  const sweeper = setInterval(() => void sweep(db, config.WEBHOOK_KEPT_DAYS, log), SWEEP_MS);
+  const sweeper = setInterval(() => void sweep(db, config, log), SWEEP_MS);
 
   await Promise.race(
     ['SIGINT', 'SIGTERM'].map((signal) => new Promise((seen) => process.once(signal, seen))),
@@ -102,15 +103,20 @@ async function drained(server: Server): Promise<void> {
   clearTimeout(cutOff);
 }
 
-async function sweep(db: Database, webhookKeptDays: number, log: Logger): Promise<void> {
+async function sweep(
+  db: Database,
+  { NETWORK_TIMEZONE, WEBHOOK_KEPT_DAYS }: Pick<Config, 'NETWORK_TIMEZONE' | 'WEBHOOK_KEPT_DAYS'>,
+  log: Logger,
+): Promise<void> {
   try {
     let more = true;
     for (let round = 0; more && round < SWEEP_ROUNDS; round++) {
       const swept = await Promise.all([
         expireKeys(db),
         deleteFullBuckets(db),
+        forgetPrompts(db, NETWORK_TIMEZONE),
         deleteAbandoned(db),
-        forgetDeliveries(db, webhookKeptDays),
+        forgetDeliveries(db, WEBHOOK_KEPT_DAYS),
       ]);
       more = swept.includes(true);
     }

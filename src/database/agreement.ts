@@ -101,6 +101,22 @@ export async function openAgreements(
   );
 }
 
+/** Those of the customers who have blocked the merchant. */
+export async function blockersOf(
+  trx: Executor,
+  merchantId: string,
+  customerIds: string[],
+): Promise<Set<string>> {
+  if (customerIds.length === 0) return new Set();
+  const blocked = await rows<{ customerId: string }>(
+    trx,
+    `SELECT customer_id AS "customerId" FROM agreements
+     WHERE merchant_id = :merchantId AND customer_id = ANY(:customerIds) AND blocked`,
+    { merchantId, customerIds },
+  );
+  return new Set(blocked.map((one) => one.customerId));
+}
+
 /**
  * What is spent so far on the period's day, and in its month: nothing where the sum is of an earlier one. A sum of a
  * later one, which a clock that was set back leaves behind, goes on; no sum is ever begun anew for an earlier day.

@@ -3,9 +3,10 @@ import type { BillingRules } from '../domain/billing-rules';
 import { Failure } from '../domain/failures';
 import { groupBy } from '../domain/group';
 import { formatAmount } from '../domain/money';
-import { countSpending, lockAgreements, type Agreement, type Counted } from './agreement';
+import { blockersOf, countSpending, lockAgreements, type Agreement, type Counted } from './agreement';
 import { announceDeclinedAtOnce } from './billing-request-news';
 import { rows, type Executor } from './connection';
+import { takeApprovals } from './customer-prompt';
 import { recordEvents } from './event';
 import { newId, newReference } from './ids';
 import type { Keyring } from './keyring';
@@ -103,7 +104,7 @@ export async function acceptCharges(
     lockAgreements(trx, ids),
     countSpending(trx, rules, merchantId, ids, charge),
     merchantFace(trx, merchantId),
-    readLookupIds(trx, keyring, merchantId, lines),
+    readLookupIds(trx, keyring, rules, merchantId, lines),
   ]);
   const agreementById = new Map(
     agreements.filter((one) => one.merchantId === merchantId).map((one) => [one.id, one]),
@@ -118,6 +119,7 @@ export async function acceptCharges(
       if (found.blocked) {
         return { phrase, refused: new Failure('not_approved', 'The customer has blocked this merchant.') };
       }
+      if (found.tooOften) return { phrase, refused: found.tooOften };
       return { phrase, ...oneTimeRequest(found.payer, charge) };
     }
     const agreement = line.agreementId === undefined ? undefined : agreementById.get(line.agreementId);
@@ -228,18 +230,25 @@ export async function openScheduledCharge(
   };
 }
 
-async function readLookupIds(trx: Executor, keyring: Keyring, merchantId: string, lines: BillLine[]) {
+async function readLookupIds(
+  trx: Executor,
+  keyring: Keyring,
+  rules: BillingRules,
+  merchantId: string,
+  lines: BillLine[],
+): Promise<Map<string, { payer: Payer; blocked: boolean; tooOften: Failure | undefined }>> {
   const lookupIds = lines.flatMap((line) => ('lookupId' in line ? [line.lookupId] : []));
   const payers = await payersByLookupId(trx, keyring, lookupIds);
-  if (payers.length === 0) return new Map<string, { payer: Payer; blocked: boolean }>();
-  const blocked = await rows<{ customerId: string }>(
-    trx,
-    `SELECT customer_id AS "customerId" FROM agreements
-     WHERE merchant_id = :merchantId AND customer_id = ANY(:customerIds) AND blocked`,
-    { merchantId, customerIds: payers.map((payer) => payer.customerId) },
+  const ids = payers.map((payer) => payer.customerId);
+  const blockers = await blockersOf(trx, merchantId, ids);
+  const unblocked = ids.filter((id) => !blockers.has(id));
+  const askedEnough = await takeApprovals(trx, rules, unblocked);
+  return new Map(
+    payers.map((payer) => {
+      const blocked = blockers.has(payer.customerId);
+      return [payer.lookupId, { payer, blocked, tooOften: askedEnough.get(payer.customerId) }];
+    }),
   );
-  const blockers = new Set(blocked.map((one) => one.customerId));
-  return new Map(payers.map((payer) => [payer.lookupId, { payer, blocked: blockers.has(payer.customerId) }]));
 }
 
 async function insertRequests(

@@ -1,8 +1,9 @@
 import type { BillingRules } from '../domain/billing-rules';
 import { Failure } from '../domain/failures';
 import { groupBy } from '../domain/group';
-import { openAgreements, type Agreement } from './agreement';
+import { blockersOf, openAgreements, type Agreement } from './agreement';
 import { rows, type Executor } from './connection';
+import { takeIntents } from './customer-prompt';
 import { recordEvents } from './event';
 import { newId, newReference } from './ids';
 import { announceEnds, ENDED_COLUMNS, type EndedIntent } from './intent-outcome';
@@ -54,11 +55,24 @@ export async function createIntents(
     request.lookupIds.map((one) => one.lookupId),
   );
   const payerOf = new Map(payers.map((payer) => [payer.lookupId, payer]));
+  // A blocked merchant reaches nobody, so it uses nothing up. Prompts are taken before any agreement is opened, or
+  // a customer who was not asked would have one.
+  const blockers = await blockersOf(
+    trx,
+    merchantId,
+    payers.map((payer) => payer.customerId),
+  );
+  const askedEnough = await takeIntents(
+    trx,
+    rules,
+    payers.map((payer) => payer.customerId).filter((id) => !blockers.has(id)),
+  );
+  const toAsk = payers.filter((payer) => !askedEnough.has(payer.customerId));
   const agreements = await openAgreements(
     trx,
     keyring,
     merchantId,
-    payers.map((payer) => ({ id: payer.customerId, bankId: payer.bankId })),
+    toAsk.map((payer) => ({ id: payer.customerId, bankId: payer.bankId })),
     request.currency,
   );
   const agreementOf = new Map(agreements.map((agreement) => [agreement.customerId, agreement]));
@@ -68,6 +82,8 @@ export async function createIntents(
   const items = request.lookupIds.map(
     ({ phrase, lookupId }): NewIntent | { phrase: string; refused: Failure } => {
       const payer = payerOf.get(lookupId);
+      const tooOften = payer && askedEnough.get(payer.customerId);
+      if (tooOften) return { phrase, refused: tooOften };
       const agreement = payer && agreementOf.get(payer.customerId);
       if (!payer || !agreement) {
         const message = 'There is no customer with this lookupID. Check the spelling with the customer.';

@@ -8,4 +8,8 @@ export interface BillingRules {
   approvalWindowS: number;
   /** How long a charge under standing approval waits for the bank to confirm the debit. */
   settlementWindowS: number;
+  /** How often a customer is asked by intents on one calendar day, by all merchants together. */
+  intentsPerCustomerDay: number;
+  /** The same by charges that no agreement stands behind. */
+  approvalsPerCustomerDay: number;
 }

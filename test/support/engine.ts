@@ -80,6 +80,8 @@ export async function startEngine(
     TEMPORAL_NAMESPACE: namespace,
     ASSENT_KEYS: keys,
     LOG_FILE: logFile,
+    // The tests of a file share its customers.
+    INTENTS_PER_CUSTOMER_DAY: '1000000',
     ...settings,
   };
   const newApi = async (more: Record<string, string>) => {

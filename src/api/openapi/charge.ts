@@ -104,6 +104,10 @@ export const CHARGES = {
           'No charge was accepted: there is no such `paymentID` or `lookupID`; or the `payee` is not your customer',
         data: refusedItems,
       },
+      429: {
+        description: 'No charge was accepted: the customers have been asked often enough for today',
+        data: refusedItems,
+      },
     },
   },
   'POST /v1/billing/bank-response': {

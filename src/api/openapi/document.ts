@@ -230,6 +230,7 @@ function reasonsOf(options: Route['options'], { refusals = {} }: Operation): Map
     [415, body && 'The body is not `application/json` in UTF-8'],
     [422, idempotent && body && 'The `Idempotency-Key` was used with another body'],
     [429, 'Too many requests; try again after `Retry-After`'],
+    [429, refusals[429]],
     [429, namesIdentifiers && 'Too many unknown identifiers; try again after `Retry-After`'],
     [500, 'Internal error; the message has the request id'],
     [

@@ -15,7 +15,7 @@ export interface Operation {
    * What the operation itself may find, by status. What follows from its entry (401, a wrong role's 403, 400, 413, 415, a path's 404,
    * those of idempotency keys, 429, 500, 503) need not be repeated, but may be: both are then said.
    */
-  refusals?: Partial<Record<400 | 403 | 404 | 409, Refusal>>;
+  refusals?: Partial<Record<400 | 403 | 404 | 409 | 429, Refusal>>;
 }
 
 /** Text alone, where `data` is left out of the envelope. */

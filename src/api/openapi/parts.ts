@@ -95,7 +95,7 @@ export const decidedItem = (status: number, more: z.ZodRawShape, echoed: z.ZodRa
 export const refusedItem = (echoed: z.ZodRawShape) =>
   z
     .strictObject({
-      statusCode: z.union([z.literal(403), z.literal(404), z.literal(409), z.literal(400)]),
+      statusCode: z.union([z.literal(403), z.literal(404), z.literal(409), z.literal(400), z.literal(429)]),
       success: z.literal(false),
       message: words('Why it was refused', 'The customer has not yet approved billing by this merchant.'),
       ...echoed,
