@@ -85,7 +85,7 @@ export function paths(s: Subjects, keyring: Keyring): Path[] {
     callerId: s.merchant,
     path: '/v1/customer/bill',
     key: `bench-${n}`,
-    bodyIndex: Buffer.alloc(32),
+    bodyIndexes: [Buffer.alloc(32)] as [Buffer],
   });
 
   return [
@@ -104,7 +104,9 @@ export function paths(s: Subjects, keyring: Keyring): Path[] {
     {
       name: 'idempotency key: known',
       run: (db, n) =>
-        db.transaction((trx) => claimKey(trx, keyring, { ...of(s.keys, n), bodyIndex: Buffer.alloc(32) })),
+        db.transaction((trx) =>
+          claimKey(trx, keyring, { ...of(s.keys, n), bodyIndexes: [Buffer.alloc(32)] as [Buffer] }),
+        ),
     },
     {
       name: 'bill, one paymentID',

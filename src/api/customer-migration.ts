@@ -91,7 +91,7 @@ export function batchReceiver(): Receiver<ArrivedBatch> {
   async function receive(req: Request, deps: ApiDeps): Promise<Received<ArrivedBatch>> {
     requireJson(req);
     const list = new JsonListReader(ENTRY_MAX_BYTES);
-    const canonical = deps.ring.blindIndexOfParts('idempotency.body');
+    const canonical = deps.ring.blindIndexesOfParts('idempotency.body');
     const batchId = newId('batch');
     let entries: BatchEntry[] = [];
     let total = 0;
@@ -124,9 +124,9 @@ export function batchReceiver(): Receiver<ArrivedBatch> {
       canonical.add(']}');
       const { problems } = check(onboardingBody, list.frame(), '');
       if (problems) throw invalidRequest(problems);
-      if (total <= SMALL_BATCH) return { body: { entries }, index: canonical.end() };
+      if (total <= SMALL_BATCH) return { body: { entries }, indexes: canonical.end() };
       while (entries.length > 0) await stage();
-      return { body: { batchId, total }, index: canonical.end() };
+      return { body: { batchId, total }, indexes: canonical.end() };
     } catch (error) {
       if (loading) await discard(deps, batchId);
       throw error;

@@ -2,6 +2,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import { z } from 'zod';
 import type { Actor } from '../database/audit';
 import type { Transaction } from '../database/connection';
+import type { Indexes } from '../database/keyring';
 import type { Role } from '../domain/entity';
 import { Failure } from '../domain/failures';
 import { replyOf, type Answer, type Reply } from './answer';
@@ -80,10 +81,10 @@ export interface Receiver<Body> {
   receive(req: Request, deps: ApiDeps): Promise<Received<Body>>;
 }
 
-/** A body, with the blind index of its canonical form, by which a repeat of the request is told. */
+/** A body, with the blind indexes of its canonical form, by which a repeat of the request is told. */
 export interface Received<Body> {
   body: Body;
-  index: Buffer;
+  indexes: Indexes;
 }
 
 export type Method = 'get' | 'post' | 'put' | 'patch';
@@ -128,8 +129,8 @@ export function serve(deps: ApiDeps, authenticate: Authenticate, one: Route): Re
     const input = options.body && (await readJsonBody(req, res, BODY_LIMIT_BYTES));
     const key = options.idempotent ? readIdempotencyKey(req) : undefined;
     const { body, query } = checkAll(options, caller.role, input, req.originalUrl);
-    const index = () =>
-      received?.index ?? deps.ring.blindIndex('idempotency.body', canonicalJson(input ?? null));
+    const indexes = () =>
+      received?.indexes ?? deps.ring.blindIndexes('idempotency.body', canonicalJson(input ?? null));
     const params = readPath(options.params, req.params);
 
     const status = options.status ?? 200;
@@ -149,7 +150,7 @@ export function serve(deps: ApiDeps, authenticate: Authenticate, one: Route): Re
           deps,
           key === undefined
             ? undefined
-            : { callerId: caller.entityId, path: req.path, key, bodyIndex: index() },
+            : { callerId: caller.entityId, path: req.path, key, bodyIndexes: indexes() },
           async (trx) => replyOf(await work(trx), status),
           afterRefusal,
         ),

@@ -1,10 +1,17 @@
+import Table from 'cli-table3';
 import type { Command } from 'commander';
-import { rotateSigningKey } from '../database/signing-key';
-import { command, onEngine } from './command';
+import type { Config } from '../config';
+import { openDatabase, type Database } from '../database/connection';
+import { requireMigratable } from '../database/deployment';
+import { keyUse, reseal } from '../database/reseal';
+import { revokeSigningKey, rotateSigningKey } from '../database/signing-key';
+import { command, CommandError, onEngine } from './command';
+import { modeOf, ownerUrl } from './engine';
 import { operator, reasonOption, type Explained } from './operator';
 
+/** The keys that sign access tokens, and those of the ring, under which everything is sealed. */
 export function addKeyCommands(program: Command): void {
-  const keys = program.command('keys').description('the keys that sign access tokens');
+  const keys = program.command('keys').description('the keys that sign access tokens, and those that seal');
 
   command(keys, 'rotate', 'sign with a new key from now on; tokens of the old one stay good')
     .addOption(reasonOption())
@@ -14,4 +21,67 @@ export function addKeyCommands(program: Command): void {
         return { json: { kid }, text: `Tokens are signed with ${kid} now` };
       }),
     );
+
+  command(keys, 'revoke', 'end a signing key, and within a minute all tokens that it signed')
+    .argument('<kid>')
+    .addOption(reasonOption())
+    .action(
+      onEngine(async ({ db, ring }, _config, kid: string, options: Explained) => {
+        const current = await revokeSigningKey(db, ring, operator(options), kid);
+        if (current === undefined) throw new CommandError('there is no such signing key');
+        return {
+          json: { kid, revoked: true, current },
+          text: `${kid} is revoked; tokens are signed with ${current} now`,
+        };
+      }),
+    );
+
+  command(keys, 'status', 'how much each key of ASSENT_KEYS seals').action(
+    onEngine(async ({ ring }, config) =>
+      asOwner(config, async (db) => {
+        const all = await keyUse(db, ring);
+        const head = ['key', 'in the ring', 'seals', 'paymentIDs', 'deviceIds'];
+        const table = new Table({ head, style: { head: [], border: [] } });
+        for (const one of all) {
+          const seals = Object.entries(one.seals).map(([column, count]) => `${count} ${column}`);
+          table.push([one.kid, one.ring, seals.join('\n'), one.paymentIds, one.deviceIds]);
+        }
+        return { json: { current: ring.current, keys: all }, text: table.toString() };
+      }),
+    ),
+  );
+
+  command(keys, 'reseal', 'bring everything under the current key of ASSENT_KEYS, while all goes on')
+    .addOption(reasonOption())
+    .action(
+      onEngine(async ({ ring }, config, options: Explained) =>
+        asOwner(config, async (db) => {
+          const by = operator(options);
+          const changed = await reseal(db, ring, by, ({ table, changed: count }) => {
+            process.stderr.write(`${table}: ${count} rows brought under ${ring.current}\n`);
+          });
+          const total = Object.values(changed).reduce((sum, count) => sum + count, 0);
+          return {
+            json: { kid: ring.current, changed },
+            text: `Everything is under ${ring.current} now; ${total} rows were not`,
+          };
+        }),
+      ),
+    );
+}
+
+/** Connections for a row each: enough that they share the disk's writes, few enough that nobody else waits. */
+const CONNECTIONS = 4;
+
+/** Works as the owner of the tables, without the time limit that requests have: whole tables are read. */
+async function asOwner<Result>(config: Config, work: (db: Database) => Promise<Result>): Promise<Result> {
+  const db = openDatabase(ownerUrl(config), CONNECTIONS, async (connection) => {
+    await requireMigratable(connection, modeOf(config));
+    await connection.query('SET ROLE NONE; SET statement_timeout = 0');
+  });
+  try {
+    return await work(db);
+  } finally {
+    await db.destroy();
+  }
 }

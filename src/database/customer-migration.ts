@@ -73,7 +73,7 @@ export async function stagePage(
   await row(
     db,
     `INSERT INTO staged_customers (batch_id, first_index, entries_sealed) VALUES (:batchId, :firstIndex, :sealed)`,
-    { batchId, firstIndex, sealed: seal(ring, JSON.stringify(entries), placeOf(batchId, firstIndex)) },
+    { batchId, firstIndex, sealed: seal(ring, JSON.stringify(entries), entriesPlace(batchId, firstIndex)) },
   );
 }
 
@@ -145,7 +145,9 @@ export async function onboardNextPage(
       { batchId },
     );
     if (!page) throw new Error(`${batchId} has no page left and is not completed`);
-    const entries = JSON.parse(open(ring, page.sealed, placeOf(batchId, page.firstIndex))) as BatchEntry[];
+    const entries = JSON.parse(
+      open(ring, page.sealed, entriesPlace(batchId, page.firstIndex)),
+    ) as BatchEntry[];
     const {
       customers: _,
       failures: __,
@@ -267,6 +269,6 @@ async function* pages<Row, Place>(
   }
 }
 
-function placeOf(batchId: string, firstIndex: number): SealedPlace {
+export function entriesPlace(batchId: string, firstIndex: number): SealedPlace {
   return `staged_customers.entries_sealed:${batchId} ${firstIndex}`;
 }

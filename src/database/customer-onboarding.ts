@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { makePhrase, PHRASE_BYTES } from '../domain/phrase';
 import { rows, type Transaction } from './connection';
-import { emailIndex } from './customer';
+import { emailIndexes } from './customer';
 import { newId } from './ids';
-import type { Keyring } from './keyring';
+import type { Indexes, Keyring } from './keyring';
 import { seal } from './sealing';
 
 /** Making customers of the entries of a batch. */
@@ -50,7 +50,8 @@ const ROUNDS_MAX = 5;
 interface Candidate {
   index: number;
   person: NewCustomer;
-  accountIndex: Buffer;
+  /** The first is what is stored. */
+  accountIndexes: Indexes;
 }
 
 interface Duplicate extends Candidate {
@@ -84,7 +85,7 @@ export async function onboardPage(
       open.push({
         index,
         person,
-        accountIndex: ring.blindIndex('customer.account_number', person.accountNumber),
+        accountIndexes: ring.blindIndexes('customer.account_number', person.accountNumber),
       });
     }
   });
@@ -139,7 +140,7 @@ async function knownKeys(
       bankId,
       batchId,
       refs: candidates.map(({ person }) => person.clientRef),
-      accounts: candidates.map(({ accountIndex }) => accountIndex),
+      accounts: candidates.flatMap(({ accountIndexes }) => accountIndexes),
     },
   );
   return {
@@ -152,8 +153,11 @@ function tell(candidates: Candidate[], { refs, accounts }: Keys): { fresh: Candi
   const fresh: Candidate[] = [];
   const taken: Duplicate[] = [];
   for (const one of candidates) {
-    const account = one.accountIndex.toString('hex');
-    if (accounts.has(account)) taken.push({ ...one, of: 'accountNumber' });
+    const [account, ...older] = one.accountIndexes.map((index) => index.toString('hex')) as [
+      string,
+      ...string[],
+    ];
+    if ([account, ...older].some((index) => accounts.has(index))) taken.push({ ...one, of: 'accountNumber' });
     else if (refs.has(one.person.clientRef)) taken.push({ ...one, of: 'clientRef' });
     else fresh.push(one);
     accounts.add(account);
@@ -189,7 +193,7 @@ interface CustomerRow {
 
 function toRow(
   ring: Keyring,
-  { index, person, accountIndex }: Candidate,
+  { index, person, accountIndexes }: Candidate,
   id: string,
   phrase: string,
 ): CustomerRow {
@@ -204,9 +208,9 @@ function toRow(
     country: person.country,
     reference: person.reference ?? null,
     email_sealed: bytea(seal(ring, person.email, `customers.email_sealed:${id}`)),
-    email_index: bytea(emailIndex(ring, person.email)),
+    email_index: bytea(emailIndexes(ring, person.email)[0]),
     account_number_sealed: bytea(seal(ring, person.accountNumber, `customers.account_number_sealed:${id}`)),
-    account_number_index: bytea(accountIndex),
+    account_number_index: bytea(accountIndexes[0]),
   };
 }
 
@@ -256,7 +260,7 @@ async function insertFailures(
   duplicates: Duplicate[],
 ): Promise<void> {
   if (failures.length === 0) return;
-  const accounts = new Map(duplicates.map(({ index, accountIndex }) => [index, bytea(accountIndex)]));
+  const accounts = new Map(duplicates.map(({ index, accountIndexes }) => [index, bytea(accountIndexes[0])]));
   await rows(
     trx,
     `INSERT INTO customer_batch_failures (batch_id, index, client_ref, reason, account_number_index)

@@ -1,6 +1,6 @@
 import { normalizePhrase } from '../domain/phrase';
 import type { Executor } from './connection';
-import { emailIndex } from './customer';
+import { emailIndexes } from './customer';
 import type { Keyring } from './keyring';
 import { listPage, type Listed, type Page } from './list';
 import { open } from './sealing';
@@ -77,7 +77,7 @@ export async function listCustomers(
 function searchOf(ring: Keyring, search: string): { condition: string; bindings: Record<string, unknown> } {
   const words = search.split(/\s+/);
   return {
-    condition: `((${words.map(namedBy).join(' AND ')}) OR email_index = :emailIndex OR client_ref = :clientRef
+    condition: `((${words.map(namedBy).join(' AND ')}) OR email_index = ANY(:emailIndexes) OR client_ref = :clientRef
       OR lookup_id = :lookupId)`,
     bindings: {
       ...Object.fromEntries(
@@ -86,7 +86,7 @@ function searchOf(ring: Keyring, search: string): { condition: string; bindings:
           [`like${i}`, `%${word.replace(/[\\%_]/g, '\\$&')}%`],
         ]),
       ),
-      emailIndex: emailIndex(ring, search),
+      emailIndexes: emailIndexes(ring, search),
       clientRef: search,
       lookupId: normalizePhrase(search),
     },

@@ -1,5 +1,5 @@
 import { row, rows, type Executor, type Transaction } from './connection';
-import type { Keyring } from './keyring';
+import type { Indexes, Keyring } from './keyring';
 import { seal } from './sealing';
 
 /** Customers, found by blind index of their e-mail, and what their banks change of them. */
@@ -17,14 +17,14 @@ export async function banksOfEmail(
     db,
     `SELECT b.id AS "bankId", b.name AS "bankName", c.lookup_id AS "lookupID", c.id AS "customerId"
      FROM customers c JOIN entities b ON b.id = c.bank_id
-     WHERE c.email_index = :index ORDER BY c.id LIMIT :max`,
-    { index: emailIndex(ring, email), max: BANKS_MAX },
+     WHERE c.email_index = ANY(:indexes) ORDER BY c.id LIMIT :max`,
+    { indexes: emailIndexes(ring, email), max: BANKS_MAX },
   );
 }
 
 /** Addresses are compared as people do, without regard to case. */
-export function emailIndex(ring: Keyring, email: string): Buffer {
-  return ring.blindIndex('customer.email', email.toLowerCase());
+export function emailIndexes(ring: Keyring, email: string): Indexes {
+  return ring.blindIndexes('customer.email', email.toLowerCase());
 }
 
 /** What a bank changes of a customer; what is left out stays as it is. */

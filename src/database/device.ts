@@ -35,22 +35,26 @@ export async function enrolDevice(
   fingerprint: string,
 ): Promise<{ token: string; isNew: boolean }> {
   const id = newId('device');
-  const index = ring.blindIndex('device.fingerprint', fingerprint);
+  const indexes = ring.blindIndexes('device.fingerprint', fingerprint);
   await row(
     trx,
+    // The constraint sees those that the current key has indexed; the look before it, those from before a rotation.
     `INSERT INTO devices (id, fingerprint_sealed, fingerprint_index, token_key)
-     VALUES (:id, :sealed, :index, :tokenKey) ON CONFLICT (fingerprint_index) DO NOTHING`,
+     SELECT :id, :sealed, :index::bytea, :tokenKey
+     WHERE NOT EXISTS (SELECT FROM devices WHERE fingerprint_index = ANY(:indexes))
+     ON CONFLICT (fingerprint_index) DO NOTHING`,
     {
       id,
-      index,
+      indexes,
+      index: indexes[0],
       sealed: seal(ring, fingerprint, `devices.fingerprint_sealed:${id}`),
       tokenKey: ring.current,
     },
   );
   const device = await row<{ id: string; tokenKey: string }>(
     trx,
-    `SELECT id, token_key AS "tokenKey" FROM devices WHERE fingerprint_index = :index`,
-    { index },
+    `SELECT id, token_key AS "tokenKey" FROM devices WHERE fingerprint_index = ANY(:indexes)`,
+    { indexes },
   );
   if (!device) throw new Error('a device was neither there nor made');
   const enrolled = await rows(

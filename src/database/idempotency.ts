@@ -1,5 +1,5 @@
 import { row, rows, type Executor, type Transaction } from './connection';
-import type { Keyring } from './keyring';
+import type { Indexes, Keyring } from './keyring';
 import { open, seal, type SealedPlace } from './sealing';
 
 /**
@@ -12,8 +12,8 @@ export interface KeyedRequest {
   /** Path of the request as it was called. */
   path: string;
   key: string;
-  /** Of the body in canonical form; nothing else of it is stored. */
-  bodyIndex: Buffer;
+  /** Of the body in canonical form; of these the first is stored, and nothing else of it. */
+  bodyIndexes: Indexes;
 }
 
 export interface StoredAnswer {
@@ -53,8 +53,9 @@ export async function claimKey(trx: Transaction, ring: Keyring, request: KeyedRe
   if (!found?.requestHash || found.status === null || !found.sealed) {
     return { outcome: found?.locked ? 'new' : 'running' };
   }
-  if (!found.requestHash.equals(request.bodyIndex)) return { outcome: 'other_body' };
-  const body = JSON.parse(open(ring, found.sealed, placeOf(request))) as unknown;
+  const { requestHash } = found;
+  if (!request.bodyIndexes.some((index) => requestHash.equals(index))) return { outcome: 'other_body' };
+  const body = JSON.parse(open(ring, found.sealed, answerPlace(request))) as unknown;
   return { outcome: 'done', answer: { status: found.status, body } };
 }
 
@@ -71,7 +72,7 @@ export async function storeAnswer(
   answer: StoredAnswer,
   secretFree: unknown,
 ): Promise<boolean> {
-  const sealed = (body: unknown) => seal(ring, JSON.stringify(body), placeOf(request));
+  const sealed = (body: unknown) => seal(ring, JSON.stringify(body), answerPlace(request));
   const stored = await row(
     trx,
     `INSERT INTO idempotency_keys AS k
@@ -85,7 +86,7 @@ export async function storeAnswer(
      RETURNING k.key`,
     {
       ...identity(request),
-      hash: request.bodyIndex,
+      hash: request.bodyIndexes[0],
       status: answer.status,
       answer: sealed(answer.body),
       secretFree: secretFree === undefined ? null : sealed(secretFree),
@@ -129,6 +130,6 @@ function identity({ callerId, path, key }: KeyedRequest) {
   return { callerId, path, key };
 }
 
-function placeOf({ callerId, path, key }: KeyedRequest): SealedPlace {
+export function answerPlace({ callerId, path, key }: Omit<KeyedRequest, 'bodyIndexes'>): SealedPlace {
   return `idempotency_keys.answer:${callerId} ${path} ${key}`;
 }

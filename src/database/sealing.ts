@@ -24,6 +24,11 @@ export function seal(ring: Keyring, plain: string, place: SealedPlace): Buffer {
   return Buffer.concat([Buffer.from([FORMAT, kid.length]), kid, nonce, text, cipher.getAuthTag()]);
 }
 
+/** How all begins that the current key sealed. */
+export function currentPrefix(ring: Keyring): Buffer {
+  return Buffer.concat([Buffer.from([FORMAT, ring.current.length]), Buffer.from(ring.current, 'ascii')]);
+}
+
 /** @throws KeyringError when the ring lacks the key, or the value is damaged or was sealed for another place */
 export function open(ring: Keyring, sealed: Buffer, place: SealedPlace): string {
   const kidLength = sealed[1] ?? 0;

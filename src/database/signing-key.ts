@@ -36,7 +36,7 @@ export async function usableSigningKeys(
     {
       kid: current.kid,
       publicJwk: current.publicJwk,
-      privateKey: createPrivateKey(open(ring, current.sealed, placeOf(current.kid))),
+      privateKey: createPrivateKey(open(ring, current.sealed, signingKeyPlace(current.kid))),
     },
     ...retired.map(({ kid, publicJwk }) => ({ kid, publicJwk })),
   ];
@@ -62,12 +62,46 @@ export async function rotateSigningKey(db: Database, ring: Keyring, by: Actor): 
   });
 }
 
+/**
+ * Ends a key at once: no token that it signed is good any more, on any process, once that has looked at the keys again. A
+ * new one takes its place if it was in force.
+ *
+ * @returns the key that signs now; undefined for an unknown key
+ */
+export async function revokeSigningKey(
+  db: Database,
+  ring: Keyring,
+  by: Actor,
+  kid: string,
+): Promise<string | undefined> {
+  return db.transaction(async (trx) => {
+    await row(trx, `SELECT pg_advisory_xact_lock(hashtextextended('signing_keys', 0))`);
+    const revoked = await row(
+      trx,
+      `UPDATE signing_keys SET retired_at = coalesce(retired_at, clock_timestamp()), revoked_at = clock_timestamp()
+       WHERE kid = :kid AND revoked_at IS NULL RETURNING kid`,
+      { kid },
+    );
+    const known = revoked ?? (await row(trx, `SELECT kid FROM signing_keys WHERE kid = :kid`, { kid }));
+    if (!known) return undefined;
+    await insertSigningKey(trx, ring);
+    const current = await row<{ kid: string }>(trx, `SELECT kid FROM signing_keys WHERE retired_at IS NULL`);
+    await recordAct(trx, by, {
+      action: 'signing_key.revoked',
+      entityId: null,
+      before: { kid },
+      after: current ?? null,
+    });
+    return current?.kid;
+  });
+}
+
 async function readKeys(db: Executor, verifyForS: number) {
   return rows<{ kid: string; sealed: Buffer; publicJwk: JsonWebKey; retired: boolean }>(
     db,
     `SELECT kid, private_key_sealed AS sealed, public_jwk AS "publicJwk", retired_at IS NOT NULL AS retired
      FROM signing_keys
-     WHERE retired_at IS NULL OR retired_at > clock_timestamp() - :verifyForS * interval '1 second'
+     WHERE retired_at IS NULL OR revoked_at IS NULL AND retired_at > clock_timestamp() - :verifyForS * interval '1 second'
      ORDER BY retired_at DESC NULLS FIRST`,
     { verifyForS },
   );
@@ -84,13 +118,13 @@ async function insertSigningKey(db: Executor, ring: Keyring): Promise<string> {
      ON CONFLICT ((true)) WHERE retired_at IS NULL DO NOTHING`,
     {
       kid,
-      sealed: seal(ring, pem, placeOf(kid)),
+      sealed: seal(ring, pem, signingKeyPlace(kid)),
       publicJwk: JSON.stringify({ ...publicKey.export({ format: 'jwk' }), kid, alg: 'ES256', use: 'sig' }),
     },
   );
   return kid;
 }
 
-function placeOf(kid: string): SealedPlace {
+export function signingKeyPlace(kid: string): SealedPlace {
   return `signing_keys.private_key:${kid}`;
 }

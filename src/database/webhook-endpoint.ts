@@ -20,7 +20,7 @@ export async function insertWebhookEndpoint(
   await row(
     trx,
     `INSERT INTO webhook_endpoints (entity_id, url, secret_sealed) VALUES (:entityId, :url, :secret)`,
-    { entityId, url: url ?? null, secret: seal(ring, secret, placeOf(entityId)) },
+    { entityId, url: url ?? null, secret: seal(ring, secret, secretPlace(entityId)) },
   );
 }
 
@@ -81,7 +81,7 @@ export async function rotateWebhookSecret(
          previous_secret_until = clock_timestamp() + :rotation::interval,
          secret_sealed = :secret
      WHERE entity_id = :entityId RETURNING previous_secret_until AS until`,
-    { entityId, rotation: ROTATION, secret: seal(ring, secret, placeOf(entityId)) },
+    { entityId, rotation: ROTATION, secret: seal(ring, secret, secretPlace(entityId)) },
   );
   if (!rotated) throw new Error(`${entityId} has no webhook endpoint row`);
   await recordAct(trx, by, {
@@ -106,7 +106,7 @@ export async function replaceWebhookSecret(
     `UPDATE webhook_endpoints
      SET secret_sealed = :secret, previous_secret_sealed = NULL, previous_secret_until = NULL
      WHERE entity_id = :entityId`,
-    { entityId, secret: seal(ring, secret, placeOf(entityId)) },
+    { entityId, secret: seal(ring, secret, secretPlace(entityId)) },
   );
   await recordAct(trx, by, {
     action: 'webhook_secret.rotated',
@@ -152,13 +152,13 @@ export function openWebhookSecrets(
   entityId: string,
   { secretSealed, previousSecretSealed }: SealedSecrets,
 ): [string, ...string[]] {
-  const secret = open(ring, secretSealed, placeOf(entityId));
+  const secret = open(ring, secretSealed, secretPlace(entityId));
   return previousSecretSealed === null
     ? [secret]
-    : [open(ring, previousSecretSealed, placeOf(entityId)), secret];
+    : [open(ring, previousSecretSealed, secretPlace(entityId)), secret];
 }
 
 /** Current and previous secret share their place: a rotation moves the sealed bytes as they are. */
-function placeOf(entityId: string): SealedPlace {
+export function secretPlace(entityId: string): SealedPlace {
   return `webhook_endpoints.secret:${entityId}`;
 }

@@ -155,7 +155,7 @@ describe('every endpoint', () => {
     const first = await openTransaction(database.db);
     for (const one of (routes(api.deps) as Route[]).filter(({ options }) => options.idempotent)) {
       const callerId = callers[one.options.roles[0] ?? 'bank'].entityId;
-      const request = { callerId, path: pathOf(one), key: 'running', bodyIndex: Buffer.of() };
+      const request = { callerId, path: pathOf(one), key: 'running', bodyIndexes: [Buffer.of()] as [Buffer] };
       expect(await claimKey(first.trx, api.deps.ring, request)).toEqual({ outcome: 'new' });
     }
     const running = await onEvery(keyed, (_, key) => ({

@@ -22,7 +22,7 @@ afterAll(async () => {
   await test.drop();
 });
 
-const bodyIndex = (body: string) => api.deps.ring.blindIndex('idempotency.body', body);
+const bodyIndexes = (body: string) => api.deps.ring.blindIndexes('idempotency.body', body);
 
 let keys = 0;
 /** A request with a key that no other test uses. */
@@ -30,7 +30,7 @@ const fresh = (more: Partial<KeyedRequest> = {}): KeyedRequest => ({
   callerId: provider.entityId,
   path: '/v1/work',
   key: `key-${++keys}`,
-  bodyIndex: bodyIndex('{}'),
+  bodyIndexes: bodyIndexes('{}'),
   ...more,
 });
 
@@ -90,7 +90,7 @@ describe('a request with an idempotency key', () => {
     const request = fresh();
     await acceptOnce(api.deps, request, work('first body'));
     await expect(
-      acceptOnce(api.deps, { ...request, bodyIndex: bodyIndex('{"a":1}') }, work('other body')),
+      acceptOnce(api.deps, { ...request, bodyIndexes: bodyIndexes('{"a":1}') }, work('other body')),
     ).rejects.toThrow(failing('idempotency_key_reused'));
     expect(await done('other body')).toBe(0);
   });
@@ -199,7 +199,7 @@ describe('a request with an idempotency key', () => {
     });
     await expect(invalid).rejects.toThrow(failing('invalid_request'));
     expect(
-      await acceptOnce(api.deps, { ...request, bodyIndex: bodyIndex('{"mended":1}') }, work('mended')),
+      await acceptOnce(api.deps, { ...request, bodyIndexes: bodyIndexes('{"mended":1}') }, work('mended')),
     ).not.toHaveProperty('replayed');
   });
 
@@ -212,7 +212,7 @@ describe('a request with an idempotency key', () => {
        WHERE key = :key`,
       { key: request.key },
     );
-    await acceptOnce(api.deps, { ...request, bodyIndex: bodyIndex('{"b":1}') }, work('week'));
+    await acceptOnce(api.deps, { ...request, bodyIndexes: bodyIndexes('{"b":1}') }, work('week'));
     expect(await done('week')).toBe(2);
   });
 });

@@ -35,7 +35,7 @@ beforeEach(async () => {
   await rows(
     db,
     `INSERT INTO schedules
-     SELECT (jsonb_populate_record(s, jsonb_build_object('id', 'sch_0' || right(s.merchant_id, 20) || lpad(n::text, 5, '0')))).*
+     SELECT (jsonb_populate_record(s, jsonb_build_object('id', 'sch_00' || right(s.merchant_id, 19) || lpad(n::text, 5, '0')))).*
      FROM schedules s, generate_series(1, 1000) AS n WHERE s.id = :straggler`,
     { straggler },
   );
