@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Config } from '../config';
 import type { Database } from '../database/connection';
+import { settleCredits } from '../database/customer-payment-credit';
 import { KeyringError, type Keyring } from '../database/keyring';
 import {
   beginAttempt,
@@ -147,9 +148,18 @@ export function createWebhookActivities({
       },
       'webhook attempt',
     );
+    // The look that makes a first attempt sees for itself.
+    if (kind === 'retry' && state.status === 'delivered') await settleIfCredit(delivery);
     const { webhookType } = delivery;
     measure({ ...outcome, webhookType, kind, status: state.status });
     return state;
+  }
+
+  /** Of a payment between customers, the payee's bank has been told at last. */
+  async function settleIfCredit({ id, webhookType }: DeliveryToAttempt): Promise<void> {
+    if (webhookType !== 'billing.credit') return;
+    await db.transaction((trx) => settleCredits(trx, { deliveryIds: [id] }));
+    relay.kick();
   }
 
   async function send(
@@ -235,7 +245,11 @@ export function createWebhookActivities({
     async attemptDelivery(deliveryId) {
       const delivery = await deliveryToAttempt(db, deliveryId);
       if (!delivery) throw new Error(`there is no delivery ${deliveryId}`);
-      if (delivery.status !== 'pending') return { status: delivery.status, attempts: delivery.attempts };
+      if (delivery.status !== 'pending') {
+        // Its process may have died between the record and this.
+        if (delivery.status === 'delivered') await settleIfCredit(delivery);
+        return { status: delivery.status, attempts: delivery.attempts };
+      }
       if (delivery.held) {
         const { attempts, earlierAttempts } = delivery;
         return {

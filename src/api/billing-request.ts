@@ -3,6 +3,7 @@ import { billingRules, type Config } from '../config';
 import { acceptCharges, type BillItem, type WorkflowIdOf } from '../database/billing-request';
 import { answerBillingRequest } from '../database/billing-request-outcome';
 import { readBillingRequest } from '../database/billing-request-read';
+import { readCredit } from '../database/customer-payment-credit';
 import type { Transaction } from '../database/connection';
 import { acceptCustomerPayments } from '../database/customer-payment';
 import { enqueueStarts, firstLookInMs } from '../database/outbox';
@@ -304,6 +305,8 @@ export async function showBillingRequest({
   deps,
 }: Call<unknown, unknown, z.output<typeof billingRequestPath>>): Promise<Answer> {
   const request = await readBillingRequest(deps.db, caller.entityId, params.billingRequestId);
+  const credit =
+    request.payeeBankId === null ? undefined : await readCredit(deps.db, request.billingRequestId);
   const paymentID =
     request.agreementId !== null && request.paymentIdKey !== null
       ? makePaymentId(deps.ring, request.paymentIdKey, request.agreementId, request.ownerId)
@@ -327,6 +330,7 @@ export async function showBillingRequest({
       ...(request.payeeBankId !== null && {
         payee: { bankId: request.payeeBankId, lookupID: request.payeeLookupId },
       }),
+      ...(credit && { credit: { ...credit, dueBy: formatInstant(credit.dueBy) } }),
       phrase: paymentID ?? request.lookupId,
       ...(paymentID === undefined ? { lookupID: request.lookupId } : { paymentID }),
       scheduleId: request.scheduleId,

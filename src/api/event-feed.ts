@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { settleCredits } from '../database/customer-payment-credit';
 import { FEED_START, findFeedPosition, isBeforeFeed, readFeed } from '../database/event-feed';
 import type { Answer } from './answer';
 import { id, pageSize } from './fields';
@@ -30,5 +31,11 @@ export async function listEvents({
     throw invalidRequest([{ path: 'query.after', message }]);
   }
   const events = await readFeed(deps.db, deps.ring, caller.entityId, position, limit);
+  // Who reads of money to credit has been told of it, as by a webhook.
+  const credits = events.filter(({ webhookType }) => webhookType === 'billing.credit');
+  if (credits.length > 0) {
+    const eventIds = credits.map(({ eventId }) => eventId);
+    await deps.db.transaction((trx) => settleCredits(trx, { eventIds }));
+  }
   return { message: events.length === 1 ? '1 event' : `${events.length} events`, data: { events } };
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readCredit } from '../database/customer-payment-credit';
 import {
   listTransactions,
   readTransaction,
@@ -93,10 +94,14 @@ export async function showTransaction({
   deps,
 }: Call<unknown, z.output<typeof detailsQuery>, unknown>): Promise<Answer> {
   const { transaction, events } = await readTransaction(deps.db, caller, query.reference);
+  const { type, billingRequestId, payeeBankId } = transaction;
+  const credit =
+    type === 'charge' && payeeBankId !== null ? await readCredit(deps.db, billingRequestId) : undefined;
   return {
     message: `The ${transaction.type} is ${transaction.status}`,
     data: {
       ...shown(transaction, caller.role),
+      ...(credit && { credit: { ...credit, dueBy: formatInstant(credit.dueBy) } }),
       events: events.map(({ at, declineReason, exceptionId, kind, ...event }) => ({
         ...event,
         at: formatInstant(at),

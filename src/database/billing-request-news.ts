@@ -2,6 +2,7 @@ import { groupBy } from '../domain/group';
 import { formatAmount } from '../domain/money';
 import { rows, type Executor } from './connection';
 import type { AuditEvent } from './event';
+import { expectCredits } from './customer-payment-credit';
 import type { Keyring } from './keyring';
 import { makePaymentId } from './payment-id';
 import { announce } from './webhook';
@@ -126,7 +127,15 @@ export async function announceOutcomes(
       declineReason: request.declineReason,
     })),
   }));
-  await announce(trx, keyring, [...toPayeeBanks, ...toBillers, ...toBanks]);
+  const deliveryIds = await announce(trx, keyring, [...toPayeeBanks, ...toBillers, ...toBanks]);
+  await expectCredits(
+    trx,
+    credits,
+    credits.map(({ id }) => {
+      const at = toPayeeBanks.findIndex(({ items }) => items.some((item) => item.billingRequestId === id));
+      return deliveryIds[at] ?? '';
+    }),
+  );
 }
 
 /** The first that the owner hears of a charge, unless it is the payer's bank, too: then that was the question. */

@@ -2,6 +2,7 @@ import { formatInstant } from '../domain/calendar';
 import { Failure } from '../domain/failures';
 import type { Moment } from '../domain/moment';
 import { row, rows, type Executor } from './connection';
+import { CREDIT_WAITS } from './customer-payment-credit';
 
 /** Charges, as they are read: by the workflow that waits for them, and by the two parties. */
 
@@ -9,6 +10,10 @@ export interface OpenRequests {
   open: number;
   /** Of those open, how many are past their window. */
   due: number;
+  /** Of those that have ended, for how many the payee's bank is still to be told of the money. */
+  credits: number;
+  /** Of these, how many are overdue, and that is not noted yet. */
+  creditsDue: number;
   status: string;
   nextClose: Moment | null;
 }
@@ -19,29 +24,43 @@ export async function openRequests(db: Executor, ids: string[]): Promise<OpenReq
     db,
     `SELECT count(*) FILTER (WHERE b.status = 'pending')::int AS open,
        count(*) FILTER (WHERE b.status = 'pending' AND left_ms <= 0)::int AS due,
+       count(*) FILTER (WHERE credit_waits)::int AS credits,
+       count(*) FILTER (WHERE credit_waits AND left_ms <= 0)::int AS "creditsDue",
        CASE WHEN count(*) FILTER (WHERE b.status = 'pending') > 0 THEN 'pending'
             WHEN count(*) = 1 THEN min(b.status) ELSE 'closed' END AS status,
-       greatest(min(left_ms) FILTER (WHERE b.status = 'pending'), 0)::float AS "inMs",
-       min(b.expires_at) FILTER (WHERE b.status = 'pending') AS at
+       greatest(min(left_ms) FILTER (WHERE b.status = 'pending' OR credit_waits), 0)::float AS "inMs",
+       min(ends_at) FILTER (WHERE b.status = 'pending' OR credit_waits) AS at
      FROM billing_requests b,
-       LATERAL (SELECT ceil(extract(epoch FROM b.expires_at - business_now(b.owner_id)) * 1000) AS left_ms) AS t
+       LATERAL (SELECT ${CREDIT_WAITS} AS credit_waits, coalesce(b.credit_due_at, b.expires_at) AS ends_at) AS c,
+       LATERAL (SELECT ceil(extract(epoch FROM ends_at - business_now(b.owner_id)) * 1000) AS left_ms) AS t
      WHERE b.id = ANY(:ids)`,
     { ids },
   );
-  const { open = 0, due = 0, status = 'closed', inMs = null, at = null } = found ?? {};
+  const {
+    open = 0,
+    due = 0,
+    credits = 0,
+    creditsDue = 0,
+    status = 'closed',
+    inMs = null,
+    at = null,
+  } = found ?? {};
   return {
     open,
     due,
+    credits,
+    creditsDue,
     status,
     nextClose: inMs === null || at === null ? null : { inMs, at: formatInstant(at) },
   };
 }
 
-/** Ids of the charges that this workflow waits for. */
+/** Ids of the charges that this workflow waits for, or for whose credit. */
 export async function openOfWorkflow(db: Executor, workflowId: string): Promise<string[]> {
   const found = await rows<{ id: string }>(
     db,
-    `SELECT id FROM billing_requests WHERE workflow_id = :workflowId AND status = 'pending' ORDER BY id`,
+    `SELECT id FROM billing_requests b
+     WHERE workflow_id = :workflowId AND (status = 'pending' OR ${CREDIT_WAITS}) ORDER BY id`,
     { workflowId },
   );
   return found.map(({ id }) => id);

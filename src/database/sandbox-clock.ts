@@ -1,5 +1,6 @@
 import { workflowId } from '../domain/workflow-id';
 import { row, rows, type Executor } from './connection';
+import { CREDIT_WAITS } from './customer-payment-credit';
 
 /**
  * The test clock of a merchant or a bank: how far its business time runs ahead of real time.
@@ -78,6 +79,8 @@ export async function nextMoment(db: Executor, ownerId: string, now: Date): Prom
        (SELECT min(acts_at) FROM refunds WHERE merchant_id = :ownerId AND acts_at > :now),
        (SELECT min(expires_at) FROM billing_requests
         WHERE owner_id = :ownerId AND status = 'pending' AND expires_at > :now),
+       (SELECT min(credit_due_at) FROM billing_requests b
+        WHERE owner_id = :ownerId AND NOT credit_overdue AND credit_due_at > :now AND ${CREDIT_WAITS}),
        (SELECT min(expires_at) FROM intents
         WHERE merchant_id = :ownerId AND status = 'pending' AND expires_at > :now)) AS moment`,
     { ownerId, now },
@@ -100,6 +103,9 @@ export async function wakeDue(db: Executor, ownerId: string, until: Date | 'infi
        UNION
        SELECT workflow_id FROM billing_requests
        WHERE owner_id = :ownerId AND status = 'pending' AND expires_at <= :until
+       UNION
+       SELECT workflow_id FROM billing_requests b
+       WHERE owner_id = :ownerId AND NOT credit_overdue AND credit_due_at <= :until AND ${CREDIT_WAITS}
        UNION
        SELECT workflow_id FROM intents
        WHERE merchant_id = :ownerId AND status = 'pending' AND expires_at <= :until) AS due`,
@@ -135,6 +141,8 @@ export async function workInHand(
      SELECT ((SELECT count(*) FROM schedules WHERE merchant_id = :ownerId AND acts_at <= :now)
            + (SELECT count(*) FROM refunds WHERE merchant_id = :ownerId AND acts_at <= :now)
            + (SELECT count(*) FROM open WHERE expires_at <= :now)
+           + (SELECT count(*) FROM billing_requests b
+              WHERE owner_id = :ownerId AND NOT credit_overdue AND credit_due_at <= :now AND ${CREDIT_WAITS})
            + (SELECT count(*) FROM schedules s JOIN billings b ON b.schedule_id = s.id AND b.status = 'pending'
                 JOIN billing_requests r ON r.schedule_id = b.schedule_id AND r.billing_n = b.n
                   AND r.attempt = b.attempts AND r.status <> 'pending'

@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { createBillingRequestActivities } from '../../src/activities/billing-request';
 import { rows } from '../../src/database/connection';
+import { settleCredits } from '../../src/database/customer-payment-credit';
+import { recordAttempt } from '../../src/database/webhook-attempt';
 import { enter, serveApi, type Answered, type Party, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { moveClock } from '../support/standing';
@@ -386,4 +389,116 @@ test('the database keeps a charge from being a merchant’s and a payee’s at o
       { billingRequestId, entityId },
     ),
   ).rejects.toMatchObject({ constraint: 'billing_requests_merchant_or_payee' });
+});
+
+/** Nothing is sent: what the payee's bank is told, it may read. */
+const settle = (billingRequestId: string) =>
+  createBillingRequestActivities(database.db, api.deps.ring, () => Promise.resolve()).settleRequests(
+    [billingRequestId],
+    `billing-request/${billingRequestId}`,
+  );
+
+async function debited() {
+  const { billingRequestId, reference } = await asked();
+  await answer(billingRequestId, { bankTransactionId: randomUUID() });
+  return { billingRequestId, reference };
+}
+
+async function seenBy(
+  party: Party,
+  { billingRequestId, reference }: { billingRequestId: string; reference: string },
+) {
+  const request = await party.send('GET', `/v1/billing/requests/${billingRequestId}`);
+  const transaction = await party.send('GET', `/v1/transaction-details?reference=${reference}`);
+  const { credit, events } = transaction.body.data as {
+    credit: object;
+    events: { type: string; kind?: string }[];
+  };
+  expect(request.body.data?.['credit']).toEqual(credit);
+  return {
+    credit,
+    exceptions: events.filter(({ kind }) => kind === 'credit_undelivered').map(({ type }) => type),
+  };
+}
+
+describe('the credit of a payment', () => {
+  test('that the payee’s bank was never told of is overdue after a day, as both banks see', async () => {
+    const payment = await debited();
+    const before = await settle(payment.billingRequestId);
+    expect(before.nextClose?.inMs).toBeGreaterThan(86_000_000);
+    await moveClock(database.db, payeeBank.entityId, '23 hours');
+    await settle(payment.billingRequestId);
+    expect(await seenBy(payerBank, payment)).toMatchObject({ credit: { overdue: false }, exceptions: [] });
+
+    await moveClock(database.db, payeeBank.entityId, '25 hours');
+    expect(await settle(payment.billingRequestId)).toMatchObject({ nextClose: null });
+    await settle(payment.billingRequestId);
+    for (const bank of [payeeBank, payerBank]) {
+      expect(await seenBy(bank, payment)).toMatchObject({
+        credit: { status: 'undelivered', overdue: true },
+        exceptions: ['exception.opened'],
+      });
+    }
+  });
+
+  test('that its bank reads of late is delivered, and its exception resolved', async () => {
+    const payment = await debited();
+    await moveClock(database.db, payeeBank.entityId, '25 hours');
+    await settle(payment.billingRequestId);
+    expect(await typesTold(payeeBank)).toEqual(['billing.credit']);
+    for (const bank of [payeeBank, payerBank]) {
+      expect(await seenBy(bank, payment)).toMatchObject({
+        credit: { status: 'delivered', overdue: false },
+        exceptions: ['exception.opened', 'exception.resolved'],
+      });
+    }
+  });
+
+  test('that its bank is sent again by hand, and takes, is delivered', async () => {
+    const payment = await debited();
+    await moveClock(database.db, payeeBank.entityId, '25 hours');
+    await settle(payment.billingRequestId);
+    const [delivery] = await rows<{ id: string }>(
+      database.db,
+      `SELECT credit_delivery_id AS id FROM billing_requests WHERE id = :billingRequestId`,
+      payment,
+    );
+    const deliveryId = delivery?.id ?? '';
+    await payeeBank.send('POST', `/v1/webhooks/deliveries/${deliveryId}/redeliver`);
+    expect(await seenBy(payerBank, payment)).toMatchObject({ credit: { status: 'pending', overdue: true } });
+    await recordAttempt(
+      database.db,
+      {
+        deliveryId,
+        n: 1,
+        begun: false,
+        reached: 'yes',
+        durationMs: 1,
+        httpStatus: 200,
+        error: null,
+        responseHead: null,
+      },
+      { maxAttempts: 12, retryInMs: 5_000 },
+    );
+    await database.db.transaction((trx) => settleCredits(trx, { deliveryIds: [deliveryId] }));
+    expect(await seenBy(payerBank, payment)).toMatchObject({
+      credit: { status: 'delivered', overdue: false },
+      exceptions: ['exception.opened', 'exception.resolved'],
+    });
+  });
+
+  test('is waited for no longer once it has been read', async () => {
+    const payment = await debited();
+    expect(await settle(payment.billingRequestId)).toMatchObject({ credits: 1 });
+    await typesTold(payeeBank);
+    expect(await settle(payment.billingRequestId)).toMatchObject({ credits: 0, nextClose: null });
+    expect(await seenBy(payeeBank, payment)).toMatchObject({ credit: { status: 'delivered' } });
+  });
+
+  test('is nothing that a declined payment has', async () => {
+    const { billingRequestId } = await asked();
+    await answer(billingRequestId, { declineReason: 'insufficient_funds' });
+    const { body } = await payerBank.send('GET', `/v1/billing/requests/${billingRequestId}`);
+    expect(body.data).not.toHaveProperty('credit');
+  });
 });

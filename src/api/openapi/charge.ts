@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { EXAMPLE_PAYMENT_ID } from './example';
 import type { Operation } from './operation';
 import {
+  credit,
   currencyCode,
   decidedItem,
   declineReason,
@@ -48,6 +49,7 @@ const billingRequest = z
       .strictObject({ bankId: shownId('bank'), lookupID })
       .optional()
       .meta({ description: 'The customer who is paid; only for a payment between customers', examples: [] }),
+    credit,
     phrase: words('The identifier that was billed: the `paymentID` or the `lookupID`', EXAMPLE_PAYMENT_ID),
     paymentID: paymentID.optional(),
     lookupID: lookupID

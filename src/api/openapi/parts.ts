@@ -62,6 +62,26 @@ export const declineReason = z.string().nullable().meta({
 });
 
 /** What every list says beside its entries. */
+export const credit = z
+  .strictObject({
+    status: z.enum(['pending', 'delivered', 'undelivered']).meta({
+      description:
+        'Whether the payee’s bank has been told of the money: `delivered` by the webhook `billing.credit` or read in its events feed; `undelivered` once the webhook was given up, until it is sent again',
+      example: 'delivered',
+    }),
+    overdue: z.boolean().meta({
+      description:
+        'Not delivered by `dueBy`. A reconciliation exception `credit_undelivered` stands until it is',
+      example: false,
+    }),
+    dueBy: moment('24 hours after the debit', '2026-03-03T08:00:00.000Z'),
+  })
+  .optional()
+  .meta({
+    description: 'The money for the payee; only for a successful payment between customers',
+    examples: [],
+  });
+
 export const pageOf = (name: string, entry: z.ZodType) =>
   z.strictObject({
     [name]: z.array(entry).meta({ description: 'The entries of this page' }),

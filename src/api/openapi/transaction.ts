@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { EXCEPTION_KINDS } from '../../domain/reconciliation-exception';
 import type { Operation } from './operation';
 import {
+  credit,
   currencyCode,
   declineReason,
   lookupID,
@@ -68,7 +69,7 @@ const event = z.strictObject({
     examples: [],
   }),
   exceptionId: shownId('exception').optional().meta({
-    description: 'Id of the reconciliation exception; only for `exception.opened` and `exception.updated`',
+    description: 'Id of the reconciliation exception; only for events of type `exception.…`',
     examples: [],
   }),
   kind: z.enum(EXCEPTION_KINDS).optional().meta({
@@ -100,6 +101,7 @@ export const TRANSACTIONS = {
         description: 'The charge is successful',
         data: transaction
           .extend({
+            credit,
             events: z.array(event).meta({ description: 'Oldest first; of more than 1 000 the latest' }),
           })
           .meta({ id: 'TransactionWithEvents' }),
