@@ -53,6 +53,7 @@ const ARROWS: Record<string, readonly string[]> = {
   metrics: ['config', 'listening'],
   'service-metrics': ['metrics', 'database'],
   version: [],
+  uncaught: [],
   domain: [],
   database: ['domain'],
   workflows: ['domain'],

@@ -81,6 +81,8 @@ export class Explainer {
           : { name: createHash('md5').update(text).digest('hex'), text, values },
       );
     return {
+      // Here nobody waits.
+      until: () => this.database(),
       query,
       async transaction(work) {
         await query('BEGIN');
@@ -145,6 +147,7 @@ export async function undone(db: Database, work: (db: Database) => Promise<void>
 /** For verbs that open a transaction of their own: they work in this one. */
 function asDatabase(trx: Transaction): Database {
   return {
+    until: () => asDatabase(trx),
     query: (text, values, plan) => trx.query(text, values, plan),
     transaction: (work) => work(trx),
     destroy: () => Promise.resolve(),

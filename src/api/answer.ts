@@ -96,16 +96,19 @@ export function sendFailureHeaders(res: Response, failure: Failure): void {
   }
 }
 
+/** A fault of ours: the caller learns what to quote, and nothing else. */
+export function sendFault(res: Response): void {
+  const message = `Something went wrong on our side. If it lasts, report the request id ${requestIdOf(res)}`;
+  res.status(500).json({ statusCode: 500, success: false, message });
+}
+
 export const errorHandler: ErrorRequestHandler = (error: unknown, req, res, next) => {
   const failure = failureOf(error);
   if (failure === undefined || failure.code === 'unavailable')
     req.log.error({ err: error }, 'request failed');
   // Too late for another answer: ending the connection is the only way to say that this one is not whole.
   if (res.headersSent) return next(error);
-  if (failure === undefined) {
-    const message = `Something went wrong on our side. If it lasts, report the request id ${requestIdOf(res)}`;
-    return void res.status(500).json({ statusCode: 500, success: false, message });
-  }
+  if (failure === undefined) return sendFault(res);
   sendFailureHeaders(res, failure);
   if (failure.code === 'unauthenticated') res.set('WWW-Authenticate', 'Bearer realm="assent"');
   const reply = replyOfFailure(failure);

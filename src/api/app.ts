@@ -1,9 +1,9 @@
 import express, { type Express } from 'express';
-import helmet from 'helmet';
 import { ROLES } from '../domain/entity';
 import { createAccessTokens } from './access-token';
 import { errorHandler, unknownEndpoint } from './answer';
 import { createAuthenticate } from './authentication';
+import { beforeRoutes } from './before-routes';
 import {
   bankResponseBody,
   bill,
@@ -73,7 +73,6 @@ import {
 } from './recurring-action';
 import * as refund from './refund';
 import { referenceEndpoints } from './reference';
-import { requestLog } from './request-log';
 import { route, serve, type Route } from './route';
 import { tokenEndpoint } from './token';
 import { detailsQuery, historyQuery, listHistory, showTransaction } from './transaction';
@@ -365,13 +364,7 @@ export function createApp(deps: ApiDeps): Express {
   // Idempotency keys count per path: a second spelling of one would let a repeat charge again.
   app.enable('strict routing');
   app.set('trust proxy', deps.config.TRUSTED_PROXIES);
-  app.use(requestLog(deps.log));
-  app.use(helmet());
-  app.use((_req, res, next) => {
-    // Every answer is about one caller, at one moment.
-    res.set('Cache-Control', 'no-store');
-    next();
-  });
+  app.use(beforeRoutes(deps.log));
 
   const table = routes(deps);
   serveEach(app, [

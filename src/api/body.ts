@@ -7,7 +7,8 @@ import { parseJson } from './json';
 /** Largest body of an ordinary request. The largest legitimate one, 100 ids, is far below. */
 export const BODY_LIMIT_BYTES = 256 * 1024;
 
-const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i;
+/** Longer than any type that is JSON. Of a longer one nothing more is looked at. */
+const MEDIA_TYPE_MAX = 100;
 
 /**
  * Reads the JSON body of a request.
@@ -26,9 +27,22 @@ export function requireJson(req: Request): void {
       problems: [{ path: 'body', message: 'is required' }],
     });
   }
-  if (!JSON_TYPE.test(req.headers['content-type'] ?? '')) {
+  if (!isJson(req.headers['content-type'] ?? '')) {
     throw new Failure('media_type_unsupported', 'The body must be JSON: send Content-Type: application/json');
   }
+}
+
+/** JSON, with no parameter but the character set that JSON has. */
+function isJson(mediaType: string): boolean {
+  if (mediaType.length > MEDIA_TYPE_MAX) return false;
+  const [type, parameter = '', ...more] = mediaType
+    .toLowerCase()
+    .split(';')
+    .map((part) => part.trim());
+  if (type !== 'application/json' || more.some((part) => part !== '')) return false;
+  if (parameter === '') return more.length === 0;
+  const [name, value] = parameter.split('=').map((part) => part.trim());
+  return more.length <= 1 && name === 'charset' && (value === 'utf-8' || value === '"utf-8"');
 }
 
 /** @throws Failure body_too_large, media_type_unsupported for an unknown encoding, or invalid_request */
@@ -66,16 +80,16 @@ export async function* bodyChunks(req: Request, limitBytes: number): AsyncGenera
   }
 }
 
-const DECODERS: Record<string, () => Transform> = {
-  gzip: createGunzip,
-  deflate: createInflate,
-  br: createBrotliDecompress,
-};
+const DECODERS = new Map<string, () => Transform>([
+  ['gzip', createGunzip],
+  ['deflate', createInflate],
+  ['br', createBrotliDecompress],
+]);
 
 function decoded(req: Request): { bytes: Readable; release: () => void } {
   const encoding = (req.headers['content-encoding'] ?? 'identity').toLowerCase();
   if (encoding === 'identity') return { bytes: req, release: () => undefined };
-  const decoder = DECODERS[encoding]?.();
+  const decoder = DECODERS.get(encoding)?.();
   if (!decoder) throw unknownEncoding();
   const broken = (error: Error) => decoder.destroy(error);
   req.once('error', broken);

@@ -1,3 +1,4 @@
+import { isSilence } from '../database/availability';
 import type { Role } from '../domain/entity';
 import { Failure } from '../domain/failures';
 
@@ -25,7 +26,13 @@ const RETRY_AFTER_S = 1;
 
 interface Places {
   taken: number;
-  waiting: Set<() => void>;
+  waiting: Set<Waiter>;
+}
+
+interface Waiter {
+  enter: () => void;
+  /** With what kept the one before from its work. */
+  giveUp: (cause: unknown) => void;
 }
 
 /** @param places of each caller in that role */
@@ -44,8 +51,7 @@ export function createCallerTurns(places: Record<Role, number>): CallerTurns {
   function leave(callerId: string, caller: Places): void {
     const [next] = caller.waiting;
     if (next) {
-      caller.waiting.delete(next);
-      next();
+      next.enter();
     } else {
       caller.taken -= 1;
       if (caller.taken === 0) callers.delete(callerId);
@@ -57,6 +63,10 @@ export function createCallerTurns(places: Record<Role, number>): CallerTurns {
       const held = await enter(caller);
       try {
         return await work();
+      } catch (error) {
+        // Who waits behind would wait for the same silence, and for as long once more.
+        if (isSilence(error)) for (const waiter of held.waiting) waiter.giveUp(error);
+        throw error;
       } finally {
         leave(caller.entityId, held);
       }
@@ -66,18 +76,22 @@ export function createCallerTurns(places: Record<Role, number>): CallerTurns {
 
 async function placeOf({ waiting }: Places): Promise<void> {
   await new Promise<void>((resolve, reject) => {
+    const stopWaiting = (end: () => void) => {
+      clearTimeout(timer);
+      waiting.delete(waiter);
+      end();
+    };
+    const waiter: Waiter = {
+      enter: () => stopWaiting(resolve),
+      giveUp: (cause) => stopWaiting(() => reject(cause)),
+    };
     const timer = setTimeout(() => {
-      waiting.delete(enter);
-      reject(
+      waiter.giveUp(
         new Failure('unavailable', 'Too many of your requests are in hand: send fewer at a time', {
           retryAfterS: RETRY_AFTER_S,
         }),
       );
     }, WAIT_MS);
-    const enter = () => {
-      clearTimeout(timer);
-      resolve();
-    };
-    waiting.add(enter);
+    waiting.add(waiter);
   });
 }

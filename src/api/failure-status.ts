@@ -15,6 +15,7 @@ export const FAILURE_STATUS: Record<FailureCode, number> = {
   media_type_unsupported: 415,
   idempotency_key_reused: 422,
   rate_limited: 429,
+  headers_too_many: 431,
   unavailable: 503,
 };
 
@@ -36,5 +37,6 @@ export const IS_AN_ANSWER: Record<FailureCode, boolean> = {
   media_type_unsupported: false,
   idempotency_key_reused: false,
   rate_limited: false,
+  headers_too_many: false,
   unavailable: false,
 };

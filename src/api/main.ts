@@ -17,10 +17,14 @@ import { createMetrics, measureDependencies, measurePool, serveMetrics } from '.
 import { measureService } from '../service-metrics';
 import { lazyClient, TlsFileError } from '../temporal/connection';
 import { serviceProblems, workflowProblems } from '../temporal/readiness';
+import { hearUncaught } from '../uncaught';
 import { createApp } from './app';
 import { createCallerTurns } from './caller-turns';
+import { ANSWER_WITHIN_MS, READY_WITHIN_MS } from './deadline';
 import { createTokenBuckets } from './rate-limit';
+import { failRequestAtHand } from './request-at-hand';
 import { measureRequests, measureUnknownIdentifiers } from './request-metrics';
+import { createApiServer } from './server';
 
 /**
  * The API process. It starts and accepts work while Temporal is away, and answers 503 while Postgres is.
@@ -29,13 +33,6 @@ import { measureRequests, measureUnknownIdentifiers } from './request-metrics';
 
 /** Longest that a stop waits for requests in hand, well within the 10 s that supervisors give. */
 const DRAIN_MS = 8_000;
-/** A request that takes longer to arrive than this is not one of ours. */
-const REQUEST_TIMEOUT_MS = 30_000;
-/**
- * How long a connection without requests is kept: longer than balancers keep theirs (60 s with most), or now and
- * then one would send a request into a connection that is just being closed, and tell its caller 502.
- */
-const KEEP_ALIVE_MS = 75_000;
 /** How often what has expired is swept away. */
 const SWEEP_MS = 60_000;
 /** Rounds of one sweep, of a thousand rows each: more than a process takes in between two, and an end all the same. */
@@ -56,8 +53,12 @@ async function main(): Promise<void> {
   log.info({ mode: config.ASSENT_MODE }, 'API starts');
   const ring = readKeyring(config.ASSENT_KEYS);
   const registry = createMetrics();
+  const stopped = new Promise<void>((stop) => {
+    hearUncaught({ log, registry, failRequest: failRequestAtHand, drain: stop });
+    for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop());
+  });
   const metrics = await serveMetrics(config, log, () => registry.metrics());
-  const db = await openOwnDatabase(config, log);
+  const db = await openOwnDatabase(config, log, ANSWER_WITHIN_MS);
   measurePool(registry, db);
   const temporal = lazyClient(config);
   measureDependencies(registry, [
@@ -73,21 +74,17 @@ async function main(): Promise<void> {
     measureUnknown: measureUnknownIdentifiers(registry),
     turns: createCallerTurns(placesIn(config.DATABASE_POOL)),
     log,
-    readiness: () => serviceProblems(db, temporal),
+    readiness: () => serviceProblems(db.until(performance.now() + READY_WITHIN_MS), temporal),
   });
 
   const port = config.PORT + config.PORT_OFFSET;
-  const server = app.listen(port, config.HOST);
-  server.requestTimeout = REQUEST_TIMEOUT_MS;
-  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  const server = createApiServer(app, log).listen(port, config.HOST);
   measureRequests(registry, server);
   await listening(server, port, 'PORT');
   log.info({ port, host: config.HOST }, 'API is ready');
   const sweeper = setInterval(() => void sweep(db, config, log), SWEEP_MS);
 
-  await Promise.race(
-    ['SIGINT', 'SIGTERM'].map((signal) => new Promise((seen) => process.once(signal, seen))),
-  );
+  await stopped;
   log.info('API stops');
   clearInterval(sweeper);
   await drained(server);

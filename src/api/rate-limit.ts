@@ -1,5 +1,6 @@
 import type { Response } from 'express';
 import type { Config, Rate } from '../config';
+import { DatabaseSilent } from '../database/availability';
 import type { Database } from '../database/connection';
 import {
   takeTokens,
@@ -9,6 +10,7 @@ import {
 } from '../database/rate-limit';
 import { Failure } from '../domain/failures';
 import type { ApiDeps } from './deps';
+import { ANSWER_WITHIN_MS } from './deadline';
 import { gathered } from './gathered';
 
 /** The token buckets that requests are paid from. */
@@ -36,7 +38,21 @@ export interface TokenBuckets {
 const WISHES_MAX = 200;
 
 export function createTokenBuckets(db: Database): TokenBuckets {
-  return { take: gathered(WISHES_MAX, (wishes: TokenWish[]) => takeTokens(db, wishes)) };
+  const take = gathered(WISHES_MAX, (wishes: TokenWish[]) => takeTokens(db, wishes));
+  return { take: (wish) => answered(take(wish)) };
+}
+
+/** The answer, for which those who wait for the next statement wait no longer than the others. @throws DatabaseSilent */
+async function answered<State>(state: Promise<State>): Promise<State> {
+  let timer: NodeJS.Timeout | undefined;
+  const silence = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new DatabaseSilent()), ANSWER_WITHIN_MS);
+  });
+  try {
+    return await Promise.race([state, silence]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /**

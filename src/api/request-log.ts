@@ -5,8 +5,8 @@ import type { Logger } from 'pino';
 import { pinoHttp } from 'pino-http';
 import { clientAddress } from './client-address';
 
-/** Visible ASCII without spaces: fit for a header, a log line and a support ticket. */
-const SANE_REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
+/** Fit for a header, a log line, a URL and a support ticket. */
+const SANE_REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
 /** The id that the request goes by, from `requestLog`. */
 export function requestIdOf(res: Response): string {

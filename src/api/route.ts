@@ -8,6 +8,7 @@ import { Failure } from '../domain/failures';
 import { replyOf, type Answer, type Reply } from './answer';
 import type { Authenticate, Caller } from './authentication';
 import { BODY_LIMIT_BYTES, readJsonBody } from './body';
+import { ANSWER_WITHIN_MS } from './deadline';
 import type { ApiDeps } from './deps';
 import { sendDownload, type Download } from './download';
 import { acceptOnce, readIdempotencyKey } from './idempotency';
@@ -147,7 +148,8 @@ export function serve(deps: ApiDeps, authenticate: Authenticate, one: Route): Re
         afterRefusal?: (refusal: Failure) => Promise<void>,
       ) =>
         acceptOnce(
-          deps,
+          // A large batch takes its time; each of its statements has the limit that all have.
+          options.receiver ? deps : { ...deps, db: deps.db.until(performance.now() + ANSWER_WITHIN_MS) },
           key === undefined
             ? undefined
             : { callerId: caller.entityId, path: req.path, key, bodyIndexes: indexes() },

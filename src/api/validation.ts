@@ -92,11 +92,12 @@ function entries(count: number | bigint): string {
 export function readQuery(url: string): Checked<Record<string, string>> {
   const at = url.indexOf('?');
   const given = [...new URLSearchParams(at < 0 ? '' : url.slice(at + 1))];
-  const names = given.map(([name]) => name);
-  const repeated = [...new Set(names.filter((name, i) => names.indexOf(name) !== i))];
-  if (repeated.length === 0) return { value: Object.fromEntries(given) };
+  const seen = new Set<string>();
+  const repeated = new Set<string>();
+  for (const [name] of given) (seen.has(name) ? repeated : seen).add(name);
+  if (repeated.size === 0) return { value: Object.fromEntries(given) };
   return {
-    problems: repeated
+    problems: [...repeated]
       .slice(0, MAX_PROBLEMS)
       .map((name) => ({ path: pathOf([name], 'query'), message: 'may be given only once' })),
   };

@@ -1,5 +1,13 @@
 import { isNativeError } from 'node:util/types';
 
+/** Postgres did not answer in time; whether it ever will, nobody knows. */
+export class DatabaseSilent extends Error {
+  override readonly name = 'DatabaseSilent';
+  constructor(cause?: unknown) {
+    super('Postgres did not answer in time', { cause });
+  }
+}
+
 /** Node's and the resolver's words for a server that cannot be reached. */
 const NETWORK = new Set([
   'ECONNREFUSED',
@@ -47,12 +55,18 @@ export class CommitLost extends Error {
   }
 }
 
+/** Whether the database's silence is behind an error: whoever asks now waits in vain as well. */
+export function isSilence(error: unknown): boolean {
+  if (error instanceof DatabaseSilent) return true;
+  return error instanceof Error && error.cause !== undefined && isSilence(error.cause);
+}
+
 /**
  * Whether an error means that Postgres is out of reach for now, so that the same request may do better in a
  * moment; anything else is a fault of ours.
  */
 export function isUnavailable(error: unknown): boolean {
-  if (error instanceof CommitLost) return true;
+  if (error instanceof CommitLost || error instanceof DatabaseSilent) return true;
   // Not `instanceof`: errors of Node's sockets come from outside of the context that tests run in.
   if (!isNativeError(error)) return false;
   const { code } = error as Error & { code?: unknown };

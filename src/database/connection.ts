@@ -1,5 +1,6 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { Pool, types, type ClientBase, type PoolClient, type QueryConfig } from 'pg';
-import { CommitLost, isUnavailable } from './availability';
+import { CommitLost, DatabaseSilent, isUnavailable } from './availability';
 
 // Money is int8: as bigint it is exact. count(*) is int8 as well, so queries cast counts to int.
 types.setTypeParser(types.builtins.INT8, (text) => BigInt(text));
@@ -19,6 +20,8 @@ export interface Transaction extends Executor {
 }
 
 export interface Database extends Executor {
+  /** The same for work that is over by a moment of `performance.now()`: what still runs then fails, and is undone. */
+  until(deadline: number): Database;
   /**
    * Commits what the work did when it returns, and undoes it when it throws.
    *
@@ -52,6 +55,13 @@ export const APP_ROLE = 'assent_app';
  * a fault, and holding the connection would take the others down with it.
  */
 const STATEMENT_TIMEOUT_MS = 10_000;
+/**
+ * Longest that this side waits for a statement's end, where nobody says otherwise: a server that stands still does not even keep its own
+ * limit. The API says otherwise, for its callers wait.
+ */
+const ANSWER_WITHIN_MS = STATEMENT_TIMEOUT_MS + 2_000;
+/** A transaction that failed is undone within this time, or its connection is closed. */
+const UNDO_WITHIN_MS = 500;
 /** A dead database must become a 503 within 5 s, so connecting and waiting for a connection end before. */
 const ACQUIRE_TIMEOUT_MS = 4_000;
 
@@ -63,11 +73,13 @@ const IDLE_TIMEOUT_MS = 30_000;
  *
  * @param poolSize most connections held at once; 4 to 8 serve a process, more only queue inside Postgres
  * @param onConnect asked of each new connection before it is used; one that it throws for is closed
+ * @param answerWithinMs longest that a statement is waited for
  */
 export function openDatabase(
   url: string,
   poolSize: number,
   onConnect?: (connection: ClientBase) => Promise<void>,
+  answerWithinMs = ANSWER_WITHIN_MS,
 ): PooledDatabase {
   const pool = new Pool({
     connectionString: url,
@@ -81,44 +93,92 @@ export function openDatabase(
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
     // Statements of a transaction that do not read each other's effects share a round trip.
     pipeline: true,
+    // For what is asked of a new connection; whoever has work for it says how long that may take.
+    query_timeout: answerWithinMs,
     ...(onConnect && { onConnect }),
   });
   // A lost connection fails the statement that runs on it, or the next. Unheard, its event would end the process.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
+  // A connection serves many requests: what goes wrong inside of it is not the fault of the one that opened it.
+  const outside = AsyncLocalStorage.snapshot();
+  const release = (client: PoolClient, broken = false) => outside(() => client.release(broken));
   const prepare = createPreparation();
 
-  return {
-    query: (text, values, plan) => pool.query(prepare(text, values, plan)),
+  /** A connection that is free before the deadline. */
+  async function acquire(deadline: number): Promise<PoolClient> {
+    const patience = timeLeft(deadline, ACQUIRE_TIMEOUT_MS);
+    const connecting = outside(() => pool.connect());
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        reject(new DatabaseSilent());
+        connecting.then(release, () => undefined);
+      }, patience);
+    });
+    try {
+      return await Promise.race([connecting, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async function run(client: PoolClient, query: QueryConfig<unknown[]>, deadline: number) {
+    const timed = { ...query, query_timeout: timeLeft(deadline, answerWithinMs) };
+    try {
+      return await client.query(timed as QueryConfig<unknown[]>);
+    } catch (error) {
+      // pg has closed the connection then: what it would say later is for nobody.
+      throw error instanceof Error && error.message === PG_GAVE_UP ? new DatabaseSilent(error) : error;
+    }
+  }
+
+  const using = (deadline: number): Database => ({
+    until: using,
+    async query(text, values, plan) {
+      const client = await acquire(deadline);
+      try {
+        const result = await run(client, prepare(text, values, plan), deadline);
+        release(client);
+        return result;
+      } catch (error) {
+        release(client, true);
+        throw error;
+      }
+    },
     async transaction(work) {
-      const client = await pool.connect();
+      const client = await acquire(deadline);
       let over = false;
       const trx: Transaction = {
         isTransaction: true,
         // Of two pieces of work that run side by side, one may still be at it when the other's failure has undone both.
-        query: (text, values, plan) =>
-          over
-            ? Promise.reject(new Error('the transaction is over'))
-            : client.query(prepare(text, values, plan)),
+        query: async (text, values, plan) => {
+          if (over) throw new Error('the transaction is over');
+          return run(client, prepare(text, values, plan), deadline);
+        },
       };
       try {
-        await client.query('BEGIN');
+        await run(client, { text: 'BEGIN' }, deadline);
         const result = await work(trx);
         over = true;
-        await commit(client);
-        client.release();
+        await commit(run(client, { text: 'COMMIT' }, deadline));
+        release(client);
         return result;
       } catch (error) {
         over = true;
-        await client.query('ROLLBACK').then(
-          () => client.release(),
+        await run(client, { text: 'ROLLBACK' }, performance.now() + UNDO_WITHIN_MS).then(
+          () => release(client),
           // Of a session that cannot even undo nothing is known: it is closed, which undoes all.
-          () => client.release(true),
+          () => release(client, true),
         );
         throw error;
       }
     },
     destroy: () => pool.end(),
+  });
+
+  return {
+    ...using(Infinity),
     use: () => ({
       held: pool.totalCount,
       idle: pool.idleCount,
@@ -128,8 +188,18 @@ export function openDatabase(
   };
 }
 
-async function commit(client: PoolClient): Promise<void> {
-  const { command } = await client.query('COMMIT').catch((error: unknown) => {
+/** What pg says where a statement took longer than its `query_timeout`. */
+const PG_GAVE_UP = 'Query read timeout';
+
+/** @throws DatabaseSilent where nothing is left of it */
+function timeLeft(deadline: number, atMostMs: number): number {
+  const left = Math.ceil(Math.min(atMostMs, deadline - performance.now()));
+  if (left <= 0) throw new DatabaseSilent();
+  return left;
+}
+
+async function commit(committing: Promise<{ command: string }>): Promise<void> {
+  const { command } = await committing.catch((error: unknown) => {
     throw isUnavailable(error) ? new CommitLost(error) : error;
   });
   // Postgres' answer to the commit of a transaction in which a statement has failed.

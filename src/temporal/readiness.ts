@@ -6,7 +6,7 @@ import { workerProblems } from '../database/worker-heartbeat';
 import type { Problem } from '../domain/failures';
 
 /** Longest that a readiness check, or a worker's heartbeat, waits for Temporal. */
-const ANSWER_WITHIN_MS = 2_000;
+const ANSWER_WITHIN_MS = 1_800;
 /** gRPC's status for what is not there. */
 const NOT_FOUND = 5;
 

@@ -21,6 +21,7 @@ import { connectionOptions } from '../temporal/connection';
 import { workflowProblems } from '../temporal/readiness';
 import { measureService } from '../service-metrics';
 import { createRelay } from '../temporal/relay';
+import { hearUncaught } from '../uncaught';
 import { BULK_TASK_QUEUE, RECURRING_TASK_QUEUE, TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../workflows/messages';
 import { BUNDLE_PATH } from './bundle';
 import { BILLING, BULK, looksAtOnce, SCHEDULES, WEBHOOKS } from './capacity';
@@ -53,6 +54,9 @@ async function main(): Promise<void> {
   log.info({ mode: config.ASSENT_MODE }, 'worker starts');
   const sdkMetrics = await installRuntime(log, config.METRICS_PORT > 0);
   const registry = createMetrics();
+  // Filled once they are made: until then there is nothing to drain.
+  const workers: Worker[] = [];
+  hearUncaught({ log, registry, drain: () => (workers.length > 0 ? stopAll(workers) : process.exit(1)) });
   const metrics = await serveMetrics(
     config,
     log,
@@ -91,7 +95,7 @@ async function main(): Promise<void> {
   const workflows: Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'> = existsSync(BUNDLE_PATH)
     ? { workflowBundle: { codePath: BUNDLE_PATH } }
     : { workflowsPath: require.resolve('../workflows') };
-  const workers = await Promise.all(
+  const made = await Promise.all(
     [
       { taskQueue: TASK_QUEUE, ...workflows, ...BILLING },
       { taskQueue: RECURRING_TASK_QUEUE, ...workflows, ...SCHEDULES },
@@ -109,6 +113,7 @@ async function main(): Promise<void> {
       }),
     ),
   );
+  workers.push(...made);
   stopOnSignals(workers, log);
   relay.watch();
   dueWatch.start();

@@ -1,10 +1,11 @@
-import type { Server } from 'node:http';
+import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { createApp } from '../../src/api/app';
 import type { ApiDeps } from '../../src/api/deps';
 import { createCallerTurns } from '../../src/api/caller-turns';
 import { createTokenBuckets } from '../../src/api/rate-limit';
+import { createApiServer } from '../../src/api/server';
 import { readConfig } from '../../src/config';
 import { createEntity, type EntityCredentials, type NewEntity } from '../../src/database/entity';
 import type { Database } from '../../src/database/connection';
@@ -65,9 +66,8 @@ export async function serveApi(
     readiness: () => Promise.resolve([]),
     ...given,
   };
-  const server = await new Promise<Server>((resolve) => {
-    const listening = createApp(deps).listen(0, '127.0.0.1', () => resolve(listening));
-  });
+  const server = createApiServer(createApp(deps), deps.log).listen(0, '127.0.0.1');
+  await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   knowApi(url, deps.config);
   return {

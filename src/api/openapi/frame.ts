@@ -128,7 +128,8 @@ export const PARAMETERS = {
   RequestId: {
     name: 'X-Request-Id',
     in: 'header',
-    description: 'Your own id for the request, for support and logs; if you send none, one is generated',
+    description:
+      'Your own id for the request, for support and logs: 1 to 128 of A-Z, a-z, 0-9, `.`, `_` and `-`. For any other, or none, one is generated',
     schema: { type: 'string', examples: ['0b0d2f6e-6f4e-4a8e-9a53-4f1d8f6f3c11'] },
   },
 } as const;

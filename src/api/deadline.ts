@@ -1,0 +1,7 @@
+/**
+ * Longest that a caller waits for the database: for each of its answers, and for all that one request changes. Where it
+ * stands still the request is a 503 then, well within the five seconds that are promised.
+ */
+export const ANSWER_WITHIN_MS = 4_000;
+/** The same for `/readyz`, whose caller asks every few seconds. */
+export const READY_WITHIN_MS = 1_800;
