@@ -1,7 +1,7 @@
 import type { Config } from '../config';
 import { overdrawTokens, type Bucket } from '../database/rate-limit';
 import type { Transaction } from '../database/connection';
-import { Failure } from '../domain/failures';
+import type { Failure } from '../domain/failures';
 import type { Reply } from './answer';
 import type { Caller } from './authentication';
 import type { ApiDeps } from './deps';

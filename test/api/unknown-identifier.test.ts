@@ -109,7 +109,7 @@ describe('unknown identifiers', () => {
   it('by the hundred in many calls at once are answered in one of them', async () => {
     const merchant = await enter(api, 'merchant');
     const answers = await Promise.all(Array.from({ length: 10 }, () => intend(merchant, unknown(100))));
-    expect(answers.map(({ status }) => status).sort()).toEqual([
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
       404,
       ...Array.from({ length: 9 }, () => 429),
     ]);
@@ -120,7 +120,7 @@ describe('unknown identifiers', () => {
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => bill(merchant, { lookupIDs: [known, ...unknown(99)] })),
     );
-    expect(answers.map(({ status }) => status).sort()).toEqual([
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
       201,
       ...Array.from({ length: 7 }, () => 429),
     ]);
