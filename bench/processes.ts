@@ -21,6 +21,7 @@ export class Processes {
       supervise(
         program,
         logFile,
+        (line) => process.stderr.write(`${line}\n`),
         () => undefined,
         (error) => this.failure.abort(error),
       ),

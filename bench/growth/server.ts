@@ -93,6 +93,7 @@ export async function startServer(
   const server = supervise(
     { ...program, args: [...program.args, ...settings.flatMap((setting) => ['-c', setting])] },
     path.join(folder, 'postgres.log'),
+    (line) => process.stderr.write(`${line}\n`),
     () => undefined,
     (error) => process.stderr.write(`${error.message}\n`),
   );

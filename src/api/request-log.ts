@@ -60,10 +60,18 @@ export function requestLog(logger: Logger): RequestHandler {
         status: res.headersSent ? res.statusCode : undefined,
       };
     },
-    customLogLevel: (_req, res, error) => (error || res.statusCode >= 500 ? 'error' : 'info'),
+    customLogLevel(req, res, error) {
+      const isFault = error !== undefined || res.statusCode >= 500;
+      return isFault && !isNotReady(req, res) ? 'error' : 'info';
+    },
     customSuccessMessage: () => 'request',
     customErrorMessage: () => 'request',
     // pino-http makes an error of each 5xx; the one that matters was logged where it was caught.
     customErrorObject: (_req, _res, _error, { err: _made, ...line }: Record<string, unknown>) => line,
   });
+}
+
+/** The answer to a question, and no fault of this process; every start has some, before the worker is up. */
+function isNotReady(req: IncomingMessage, res: ServerResponse): boolean {
+  return res.statusCode === 503 && (req as LoggedRequest).route?.path === '/readyz';
 }

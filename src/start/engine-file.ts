@@ -1,6 +1,7 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Mode } from '../domain/mode';
+import { readOwnJson } from './kept-data';
 import { writePrivateFile } from './private-file';
 
 /** Where a running `npm start` has its servers, for the commands that are called beside it. */
@@ -23,12 +24,15 @@ export interface EngineFile {
 
 const name = (folder: string) => join(folder, 'engine.json');
 
+/** @throws StartError where it is there and damaged */
 export function readEngineFile(folder: string): EngineFile | undefined {
-  try {
-    return JSON.parse(readFileSync(name(folder), 'utf8')) as EngineFile;
-  } catch {
-    return undefined;
-  }
+  const file = name(folder);
+  if (!existsSync(file)) return undefined;
+  return readOwnJson<EngineFile>(
+    file,
+    (read) => typeof read.databaseUrl === 'string' && typeof read.ownerUrl === 'string',
+    'Nothing is lost by it: stop the engine and start it again, and it is written anew.',
+  );
 }
 
 export function writeEngineFile(folder: string, file: EngineFile): void {

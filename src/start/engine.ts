@@ -5,6 +5,7 @@ import { readKeyring } from '../database/keyring';
 import { migrateUp } from '../database/migrate';
 import { holdsSealedData, requireDatabase } from './database';
 import { removeEngineFile, writeEngineFile, type EngineFile } from './engine-file';
+import { keysFile, requireSoundTemporal } from './kept-data';
 import { embeddedKeys } from './keys';
 import { takeLock } from './lock';
 import { setAsideIfLong } from './log-file';
@@ -71,7 +72,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
   makeFolder(folder);
   const lock = await takeLock(folder, say);
   const logFile = join(folder, 'assent.log');
-  const programs = new Programs(logFile, lock, signal);
+  const programs = new Programs(logFile, say, lock, signal);
   const stop = async () => {
     await programs.stop();
     removeEngineFile(folder);
@@ -116,9 +117,7 @@ async function boot(common: Boot): Promise<EngineFile> {
   const migrations = await programs.unlessStopped(migrateUp(ownerUrl, config.ASSENT_MODE));
   if (migrations.length > 0) say(`Applied ${migrations.length} migrations.`);
 
-  const keysFile = join(folder, 'keys');
-  const keys = config.ASSENT_KEYS ?? embeddedKeys(keysFile, await holdsSealedData(ownerUrl));
-  readKeyring(keys);
+  const keys = config.ASSENT_KEYS ?? embeddedKeys(keysFile(folder), await holdsSealedData(ownerUrl));
 
   say('Starting the API and the worker …');
   const settings = {
@@ -148,7 +147,7 @@ async function boot(common: Boot): Promise<EngineFile> {
     namespace: config.TEMPORAL_NAMESPACE,
     databaseUrl,
     ownerUrl,
-    ...(config.ASSENT_KEYS === undefined && { keysFile }),
+    ...(config.ASSENT_KEYS === undefined && { keysFile: keysFile(folder) }),
     logFile: config.LOG_FILE === undefined ? logFile : resolve(config.LOG_FILE),
   };
   writeEngineFile(folder, file);
@@ -185,8 +184,8 @@ async function bootDatabase({ config, folder, ports, programs, say }: Boot): Pro
   if (DATABASE_URL !== undefined) {
     return { databaseUrl: DATABASE_URL, ownerUrl: DATABASE_OWNER_URL ?? DATABASE_URL };
   }
-  say('Starting Postgres …');
   const postgres = await preparePostgres(folder, ports.postgres, say);
+  say('Starting Postgres …');
   programs.start(postgres.program);
   await programs.until('Postgres', POSTGRES_READY_MS, () => postgres.setUp());
   return postgres;
@@ -195,6 +194,7 @@ async function bootDatabase({ config, folder, ports, programs, say }: Boot): Pro
 async function bootTemporal({ config, environment, folder, ports, programs, say }: Boot): Promise<string> {
   const { TEMPORAL_ADDRESS, TEMPORAL_CLI_PATH, TEMPORAL_NAMESPACE } = config;
   if (TEMPORAL_ADDRESS !== undefined) return TEMPORAL_ADDRESS;
+  requireSoundTemporal(folder);
   const command = await programs.unlessStopped(findTemporal({ cliPath: TEMPORAL_CLI_PATH, say }));
   say('Starting Temporal …');
   programs.start(temporalServer(command, environment, folder, ports, TEMPORAL_NAMESPACE));

@@ -1,7 +1,7 @@
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readEngineFile } from './engine-file';
+import { readEngineFile, type EngineFile } from './engine-file';
 import { writePrivateFile } from './private-file';
 import { processIdentity } from './process-identity';
 import { StartError } from './start-error';
@@ -44,6 +44,11 @@ export async function takeLock(folder: string, say: (line: string) => void): Pro
   for (let tries = 0; tries < TRIES && !create(file, holder); tries += 1) {
     const other = readHolder(file);
     if (other && lives(other)) throw runsAlready(folder, other.pid);
+    if (!other && existsSync(file)) {
+      say(
+        `${file} was damaged, and is made anew. What an engine that was killed left behind is not ended by it.`,
+      );
+    }
     // Before the lock goes, so that nobody starts beside them.
     await endAll(other?.processes ?? [], say);
     removeStale(file);
@@ -70,9 +75,13 @@ function create(file: string, holder: Holder): boolean {
   }
 }
 
+/** Undefined where there is none, or where what is there says nothing: a damaged lock keeps nobody out. */
 function readHolder(file: string): Holder | undefined {
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as Holder;
+    const read = JSON.parse(readFileSync(file, 'utf8')) as Partial<Holder> | null;
+    const isWhole =
+      typeof read?.pid === 'number' && typeof read.identity === 'string' && Array.isArray(read.processes);
+    return isWhole ? (read as Holder) : undefined;
   } catch {
     return undefined;
   }
@@ -118,7 +127,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
 }
 
 function runsAlready(folder: string, pid: number | undefined): StartError {
-  const file = readEngineFile(folder);
+  const file = engineFileOf(folder);
   const where =
     file?.pid === pid && file !== undefined
       ? `: API ${file.apiUrl}${file.temporalUiUrl === undefined ? '' : `, Temporal UI ${file.temporalUiUrl}`}`
@@ -126,4 +135,13 @@ function runsAlready(folder: string, pid: number | undefined): StartError {
   return new StartError(
     `The engine of this folder already runs (pid ${pid})${where}. It is stopped by Ctrl-C.`,
   );
+}
+
+/** For a message alone, which is of use without it. */
+function engineFileOf(folder: string): EngineFile | undefined {
+  try {
+    return readEngineFile(folder);
+  } catch {
+    return undefined;
+  }
 }

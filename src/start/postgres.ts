@@ -16,6 +16,7 @@ import { promisify } from 'node:util';
 import type { Client } from 'pg';
 import { APP_ROLE } from '../database/connection';
 import { onDatabase } from './database';
+import { postgresData, readOwnJson, requireWholePostgres } from './kept-data';
 import { writePrivateFile } from './private-file';
 import { processIdentity } from './process-identity';
 import { StartError } from './start-error';
@@ -64,9 +65,9 @@ export async function preparePostgres(
   say: (line: string) => void,
 ): Promise<EmbeddedPostgres> {
   const binaries = findBinaries();
-  const data = join(folder, 'postgres');
+  requireWholePostgres(folder);
+  const data = postgresData(folder);
   const user = await serverUser(binaries.postgres, data);
-  setAsideIfIncomplete(data, say);
   const passwords = readPasswords(join(folder, 'postgres-logins.json'), existsSync(data));
   if (!existsSync(data)) {
     say('Making a Postgres data folder (once) …');
@@ -88,9 +89,15 @@ export async function preparePostgres(
       cwd: '/',
       // "Fast": ends sessions and writes all out. SIGTERM would wait for every session to end by itself.
       stopSignal: 'SIGINT',
+      advice:
+        `Its data is in ${data}, every entity, customer and charge: where that is damaged, put it back from a backup; or, ` +
+        `if all of it may be lost, remove ${folder} and start afresh.`,
       ...(user && { user }),
     },
-    setUp: () => onDatabase(url('postgres', 'postgres'), (client) => makeLogins(client, passwords)),
+    async setUp() {
+      requireUp(data);
+      await onDatabase(url('postgres', 'postgres'), (client) => makeLogins(client, passwords));
+    },
   };
 }
 
@@ -164,30 +171,22 @@ async function lookUpPostgresUser(): Promise<User> {
   return { uid: Number(uid.stdout), gid: Number(gid.stdout) };
 }
 
-/** @throws StartError where there is data but the passwords are gone */
+/** @throws StartError where there is data but the passwords are gone or damaged */
 function readPasswords(file: string, hasData: boolean): Passwords {
-  if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as Passwords;
-  if (hasData) {
-    throw new StartError(
-      `${file} is gone, and with it the passwords of the embedded Postgres. Put it back from a backup; or, if ` +
-        `the data may be lost, remove the folder ${dirname(file)}.`,
+  const advice =
+    `It has the passwords of the embedded Postgres: put it back from a backup; or, if the data may be lost, remove the ` +
+    `folder ${dirname(file)}.`;
+  if (existsSync(file)) {
+    return readOwnJson<Passwords>(
+      file,
+      (read) => LOGINS.every((login) => typeof read[login] === 'string'),
+      advice,
     );
   }
+  if (hasData) throw new StartError(`${file} is gone. ${advice}`);
   const passwords = Object.fromEntries(LOGINS.map((login) => [login, randomBytes(24).toString('hex')]));
   writePrivateFile(file, JSON.stringify(passwords));
   return passwords as Passwords;
-}
-
-/**
- * initdb works in a folder beside this one, so whatever lacks its last file was damaged later, by somebody else:
- * it is kept, out of the way.
- */
-function setAsideIfIncomplete(data: string, say: (line: string) => void): void {
-  const complete = ['PG_VERSION', 'global/pg_control'].every((file) => existsSync(join(data, file)));
-  if (complete || !existsSync(data)) return;
-  const aside = `${data}.incomplete-${Date.now()}`;
-  renameSync(data, aside);
-  say(`${data} is no complete Postgres data folder: it was moved to ${aside}, and a new one is made.`);
 }
 
 async function initialise(
@@ -237,6 +236,15 @@ function removeForeignPidFile(data: string): void {
   const identity = processIdentity(Number(readFileSync(file, 'utf8').split('\n')[0]));
   if (identity !== undefined && !identity.includes(data)) rmSync(file);
 }
+
+/** Who asks sooner gets a FATAL into the log, at every start. @throws Error while it is starting */
+function requireUp(data: string): void {
+  const status = readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[STATUS_LINE]?.trim();
+  if (status !== 'ready') throw new Error(`it is ${status ?? 'starting'}`);
+}
+
+/** Of `postmaster.pid`, counted from 0. */
+const STATUS_LINE = 7;
 
 async function makeLogins(client: Client, passwords: Passwords): Promise<void> {
   const owner = client.escapeLiteral(passwords.assent_owner);

@@ -25,6 +25,7 @@ export class Programs {
 
   constructor(
     private readonly logFile: string,
+    private readonly say: (line: string) => void,
     private readonly lock: Lock,
     stopped: AbortSignal,
   ) {
@@ -40,6 +41,7 @@ export class Programs {
     const one = supervise(
       program,
       this.logFile,
+      this.say,
       () => this.record(),
       (error) => this.failure.abort(error),
     );

@@ -16,6 +16,8 @@ export interface Program {
   user?: { uid: number; gid: number };
   /** Asks it to end in order. */
   stopSignal: 'SIGTERM' | 'SIGINT';
+  /** What to do where it keeps dying, beside looking into the log: one sentence. */
+  advice?: string;
 }
 
 export interface SupervisedProcess {
@@ -43,12 +45,14 @@ const QUOTE_LENGTH = 500;
  * It gets a process group of its own: Ctrl-C in a terminal reaches everything in the foreground group at once,
  * and only the supervisor knows in which order to stop.
  *
+ * @param say prints a line for the operator: each death, for one that goes unsaid is found weeks later
  * @param onChange called after each start and each death
  * @param onGivingUp called when it keeps dying; it is not started any more then
  */
 export function supervise(
   program: Program,
   logFile: string,
+  say: (line: string) => void,
   onChange: () => void,
   onGivingUp: (error: Error) => void,
 ): SupervisedProcess {
@@ -56,17 +60,22 @@ export function supervise(
   const stopping = new AbortController();
 
   async function run(): Promise<void> {
-    for (let deaths = 0; ;) {
+    for (let deaths = 0, allDeaths = 1; ; allDeaths += 1) {
       const startedAt = performance.now();
       const end = await oneLife();
       if (stopping.signal.aborted) return;
       deaths = performance.now() - startedAt < LIVED_WELL_MS ? deaths + 1 : 1;
       if (deaths === DEATHS_AT_MOST) {
-        throw new StartError(`${program.name} died ${deaths} times in a row: ${end} See ${logFile}.`);
+        const advice = program.advice === undefined ? '' : ` ${program.advice}`;
+        throw new StartError(
+          `${program.name} died ${deaths} times in a row: ${end} See ${logFile}.${advice}`,
+        );
       }
-      await sleep(BACK_OFF_MS * 2 ** (deaths - 1), undefined, { signal: stopping.signal }).catch(
-        () => undefined,
-      );
+      const backOffMs = BACK_OFF_MS * 2 ** (deaths - 1);
+      const line = `${program.name} died (death ${allDeaths} since the start): ${end} It is started again in ${backOffMs / 1000} s.`;
+      say(line);
+      appendLine(logFile, line);
+      await sleep(backOffMs, undefined, { signal: stopping.signal }).catch(() => undefined);
       if (stopping.signal.aborted) return;
     }
   }

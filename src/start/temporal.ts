@@ -1,9 +1,9 @@
-import { join } from 'node:path';
 import { Client, Connection, isGrpcServiceError } from '@temporalio/client';
 import { connectionOptions, TlsFileError, type TemporalSettings } from '../temporal/connection';
 import { msToTs } from '@temporalio/common/lib/time';
 import { ensureReconcileSchedule } from '../temporal/reconcile';
 import { registerSearchAttributes } from '../temporal/search-attributes';
+import { temporalAdvice, temporalData } from './kept-data';
 import { poll } from './poll';
 import type { EnginePorts } from './ports';
 import { StartError } from './start-error';
@@ -26,12 +26,13 @@ export function temporalServer(
       '--ip=127.0.0.1',
       `--port=${ports.temporal}`,
       `--ui-port=${ports.temporalUi}`,
-      `--db-filename=${join(folder, 'temporal.db')}`,
+      `--db-filename=${temporalData(folder)}`,
       `--namespace=${namespace}`,
       '--log-level=error',
     ],
     environment,
     stopSignal: 'SIGTERM',
+    advice: temporalAdvice(folder),
   };
 }
 

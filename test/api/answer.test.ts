@@ -73,6 +73,8 @@ describe('readiness', () => {
       },
     });
     expect(await send(api.url, 'GET', '/healthz')).toMatchObject({ status: 200 });
+    // The answer to a question, and no fault of this process.
+    expect(api.log).toContainEqual(expect.objectContaining({ route: '/readyz', status: 503, level: 30 }));
     await api.close();
   });
 

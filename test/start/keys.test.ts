@@ -14,6 +14,18 @@ describe('the embedded keyring', () => {
     expect(() => statSync(file)).toThrow('ENOENT');
   });
 
+  test.each(['', 'k1', 'k1:dG9vIHNob3J0', '{"keys":'])(
+    'of which only a part is left (%j) is named, not used and not made anew',
+    (left) => {
+      writeFileSync(file, left);
+      expect(() => embeddedKeys(file, true)).toThrow(
+        /keys is damaged \(.*Put it back from a backup or set ASSENT_KEYS/,
+      );
+      expect(readFileSync(file, 'utf8')).toBe(left);
+      rmSync(file);
+    },
+  );
+
   test('is made once, for its owner only, and is the same ever after', () => {
     const made = embeddedKeys(file, false);
     expect(() => readKeyring(made)).not.toThrow();

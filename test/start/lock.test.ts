@@ -67,10 +67,14 @@ describe('the lock of an engine’s folder', () => {
     stranger.kill();
   });
 
-  test('of which only half was written is stale', async () => {
-    writeFileSync(path.join(folder, 'lock'), '{"pid":');
-    const lock = await takeLock(folder, say);
-    await expect(takeLock(folder, say)).rejects.toThrow(`already runs (pid ${process.pid})`);
-    lock.release();
-  });
+  test.each(['{"pid":', '{}', 'null', '', '[1]'])(
+    'that was damaged (%j) keeps nobody out, and is told of',
+    async (text) => {
+      writeFileSync(path.join(folder, 'lock'), text);
+      const lock = await takeLock(folder, say);
+      await expect(takeLock(folder, say)).rejects.toThrow(`already runs (pid ${process.pid})`);
+      expect(said).toEqual([expect.stringMatching(/lock was damaged, and is made anew/)]);
+      lock.release();
+    },
+  );
 });

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
@@ -74,12 +74,10 @@ describe('npm start', () => {
     'starts all by itself, although an earlier start was cut off while it made its data folder',
     async () => {
       await mkdir(inFolder('postgres.new/base'), { recursive: true });
-      await mkdir(inFolder('postgres/base'), { recursive: true });
-      await writeFile(inFolder('postgres/PG_VERSION'), '18\n');
 
       const file = await start().ready();
 
-      expect(started.output()).toMatch(/no complete Postgres data folder: it was moved to .*incomplete/);
+      await expect(stat(inFolder('postgres.new'))).rejects.toThrow('ENOENT');
       expect(file).toMatchObject({
         pid: started.pid,
         apiUrl: at(3000),
@@ -92,6 +90,12 @@ describe('npm start', () => {
           expect((await fetch(address)).status).toBe(address === file.apiUrl ? 404 : 200);
       }
       await expect(fetch(`${file.apiUrl}/readyz`)).resolves.toMatchObject({ status: 200 });
+      // A first start has no faults: what reads like one would teach people to pass over those that are.
+      expect((await log()).match(/.*("level":[456]0|FATAL|ERROR|[Ww]arning).*/g)).toBeNull();
+      for (const process of ['api', 'worker']) {
+        const first = (await log()).split('\n').find((line) => line.includes(`"process":"${process}"`));
+        expect(JSON.parse(first ?? '{}')).toMatchObject({ mode: 'sandbox' });
+      }
     },
     START_TIMEOUT_MS,
   );
@@ -127,6 +131,12 @@ describe('npm start', () => {
           after.length === before.length && !after.some(({ pid }) => before.some((one) => one.pid === pid))
         );
       });
+      for (const { name } of before) {
+        const lines = started
+          .output()
+          .match(new RegExp(`^${name} died \\(death 1 since the start\\): SIGKILL`, 'gm'));
+        expect([name, lines?.length]).toEqual([name, 1]);
+      }
       await eventually(async () => {
         const answer = await fetch(`${apiUrl}/readyz`).catch(() => undefined);
         return answer?.status === 200;
@@ -181,6 +191,17 @@ describe('npm start', () => {
     }
     await expect(stat(inFolder('lock'))).rejects.toThrow('ENOENT');
     await expect(stat(inFolder('engine.json'))).rejects.toThrow('ENOENT');
+  });
+
+  test('makes no empty database beside the keys and Temporal’s data of a lost one', async () => {
+    await rename(inFolder('postgres'), inFolder('elsewhere'));
+    await expect(start().exit()).resolves.toBe(1);
+    expect(started.output()).toMatch(
+      /postgres is gone, and with it every entity, .*keys and .*temporal\.db of the same .*backup.*DATABASE_URL/,
+    );
+    expect(started.output()).not.toMatch(/Starting|    at /);
+    await expect(stat(inFolder('postgres'))).rejects.toThrow('ENOENT');
+    await rename(inFolder('elsewhere'), inFolder('postgres'));
   });
 
   test('does not make new keys for data that only the old ones open', async () => {

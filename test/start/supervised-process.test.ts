@@ -31,17 +31,25 @@ describe('a supervised process', () => {
   /** Supervises it until it is given up. */
   async function givenUp(one: Program) {
     let changes = 0;
+    const said: string[] = [];
     const error = await new Promise<Error>((resolve) => {
-      supervise(one, logFile, () => (changes += 1), resolve);
+      supervise(
+        one,
+        logFile,
+        (line) => said.push(line),
+        () => (changes += 1),
+        resolve,
+      );
     });
-    return { changes, error };
+    return { changes, error, said };
   }
 
   /** Supervises it in the belief that it stays well. */
-  function start(one: Program) {
+  function start(one: Program, said: string[] = []) {
     const process = supervise(
       one,
       logFile,
+      (line) => said.push(line),
       () => undefined,
       () => undefined,
     );
@@ -52,15 +60,34 @@ describe('a supervised process', () => {
   test('that keeps dying, or cannot be started at all, is given up, saying why', async () => {
     const [dying, missing] = await Promise.all([
       givenUp(program('console.error("PORT: 1 is taken"); console.error(); process.exit(3)')),
-      givenUp({ ...program(''), command: '/nowhere/temporal' }),
+      givenUp({ ...program(''), command: '/nowhere/temporal', advice: 'Remove its data.' }),
     ]);
     expect(dying.error.message).toContain(
       'worker died 5 times in a row: exit code 3, with the last words "PORT: 1 is taken".',
     );
     // A start and a death each.
     expect(dying.changes).toBe(10);
-    expect(log().match(/PORT: 1 is taken/g)).toHaveLength(5);
-    expect(missing.error.message).toContain('spawn /nowhere/temporal ENOENT');
+    expect(log().match(/^PORT: 1 is taken/gm)).toHaveLength(5);
+    expect(missing.error.message).toMatch(/spawn \/nowhere\/temporal ENOENT.* Remove its data\.$/);
+  });
+
+  test('that dies is told of in one line each time, with how, how often, and when it is started again', async () => {
+    const { said } = await givenUp(program('console.error("no disk"); process.exit(3)'));
+    expect(said).toEqual(
+      [0.5, 1, 2, 4].map(
+        (s, i) =>
+          `worker died (death ${i + 1} since the start): exit code 3, with the last words "no disk". ` +
+          `It is started again in ${s} s.`,
+      ),
+    );
+    expect(log()).toContain(said[3]);
+    const killed: string[] = [];
+    const one = start(program(FOR_EVER), killed);
+    process.kill(one.pid() ?? 0, 'SIGKILL');
+    await eventually(() => Promise.resolve(killed.length > 0));
+    expect(killed).toEqual(['worker died (death 1 since the start): SIGKILL. It is started again in 0.5 s.']);
+    await one.stop(5_000);
+    expect(killed).toHaveLength(1);
   });
 
   test('that dies is started again, and is not once it was told to stop', async () => {

@@ -30,3 +30,12 @@ describe('a failed attempt at an effect', () => {
     ]);
   });
 });
+
+describe('the SDK’s word that a worker runs effects alone', () => {
+  it('is not logged, for it is meant to, and every start would show a warning', () => {
+    const lines: string[] = [];
+    const log = pino({ write: (line: string) => void lines.push(line) });
+    sdkLogger(log).warn('No workflows registered, not polling for workflow tasks');
+    expect(lines).toEqual([]);
+  });
+});
