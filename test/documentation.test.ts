@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 
 const ROOT = join(__dirname, '..');
 const pages = [
@@ -57,4 +57,19 @@ describe('the documentation', () => {
     expect(named.length).toBeGreaterThan(5);
     expect(wrong).toEqual([]);
   });
+});
+
+it('no file of the project has a mark that an unfinished merge left', () => {
+  const folders = ['bench', 'bin', 'demo', 'docs', 'fuzz', 'migrations', 'scripts', 'src', 'test', '.ci'];
+  const files = [
+    ...readdirSync(ROOT, { withFileTypes: true }).filter((file) => file.isFile()),
+    ...folders.flatMap((folder) =>
+      readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true }).filter((file) =>
+        file.isFile(),
+      ),
+    ),
+  ].map(({ parentPath, name }) => join(parentPath, name));
+  // Of the middle of a merge nothing is asked: Markdown underlines headings with it.
+  const marked = files.filter((file) => /^(?:<{7}|>{7}|\|{7}) /m.test(readFileSync(file, 'utf8')));
+  expect(marked.map((file) => relative(ROOT, file))).toEqual([]);
 });

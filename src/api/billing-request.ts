@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { billingRules, type Config } from '../config';
-import { acceptCharges, type BillItem, type WorkflowIdOf } from '../database/billing-request';
+import { acceptCharges, type AcceptedBill, type WorkflowIdOf } from '../database/billing-request';
 import { answerBillingRequest } from '../database/billing-request-outcome';
 import { readBillingRequest } from '../database/billing-request-read';
 import { readCredit } from '../database/customer-payment-credit';
@@ -126,7 +126,7 @@ export async function bill(call: Call<BillBody | CustomerBillBody, unknown, unkn
           body,
           workflowIdOf,
         ));
-    await startWorkflow(trx, caller, deps.config, accepted.workflowId, accepted.items);
+    await startWorkflow(trx, caller, deps.config, accepted);
     return {
       items: accepted.items.map((item) =>
         'refused' in item
@@ -149,8 +149,7 @@ async function startWorkflow(
   trx: Transaction,
   { entityId, role }: Caller,
   { APPROVAL_WINDOW_S, SETTLEMENT_WINDOW_S }: Config,
-  carrier: string | undefined,
-  items: BillItem[],
+  { workflowId: carrier, items, bankIds }: AcceptedBill,
 ): Promise<void> {
   if (carrier === undefined) return;
   const ids = items.flatMap((item) => ('accepted' in item ? [item.accepted.billingRequestId] : []));
@@ -162,7 +161,9 @@ async function startWorkflow(
       args: [ids],
       attributes: {
         status: 'pending',
-        ...(role === 'bank' ? { bankId: entityId } : { merchantId: entityId }),
+        // The bank that is asked. Charges of one call with several banks have none: an attribute holds one value.
+        ...(bankIds.length === 1 && { bankId: bankIds[0] }),
+        ...(role === 'merchant' && { merchantId: entityId }),
       },
       summary: `${what} by ${entityId}: waits for the bank`,
       firstLookInMs: firstLookInMs(Math.min(APPROVAL_WINDOW_S, SETTLEMENT_WINDOW_S)),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { changeDecision } from '../database/decision-change';
 import { DECISION_SORTS, listDecisions, readDecision, type DecisionRecord } from '../database/decision-read';
 import { formatInstant } from '../domain/calendar';
-import { formatAmount } from '../domain/money';
+import { formatAmount, formatSum, type ShownSum } from '../domain/money';
 import type { Answer, Reply } from './answer';
 import { amount, id, idFilter, pagination } from './fields';
 import { listAnswer } from './list';
@@ -88,13 +88,26 @@ function decisionData(decision: DecisionRecord) {
       daily: dailyLimit === null ? null : formatAmount(dailyLimit, currency),
       monthly: monthlyLimit === null ? null : formatAmount(monthlyLimit, currency),
     },
-    spent: {
-      daily: formatAmount(decision.spentToday, currency),
-      monthly: formatAmount(decision.spentThisMonth, currency),
-    },
+    spent: shownSums({
+      daily: formatSum(decision.spentToday, currency),
+      monthly: formatSum(decision.spentThisMonth, currency),
+    }),
     blockMerchant: decision.blocked,
     currency,
     createdAt: formatInstant(decision.createdAt),
     updatedAt: formatInstant(decision.updatedAt),
+  };
+}
+
+/** Beside the numbers, in full, those that had to be rounded. */
+function shownSums({ daily, monthly }: { daily: ShownSum; monthly: ShownSum }) {
+  const exact = {
+    ...(daily.exact !== undefined && { daily: daily.exact }),
+    ...(monthly.exact !== undefined && { monthly: monthly.exact }),
+  };
+  return {
+    daily: daily.rounded,
+    monthly: monthly.rounded,
+    ...(Object.keys(exact).length > 0 && { exact }),
   };
 }

@@ -1,4 +1,5 @@
 import { Failure } from '../domain/failures';
+import { MAX_SUM_MINOR } from '../domain/money';
 import type { BillingRules } from '../domain/billing-rules';
 import { rows, type Executor } from './connection';
 import { newId } from './ids';
@@ -155,10 +156,18 @@ export async function countSpending(
            FROM business_now(:merchantId) AS at) AS period
      WHERE a.id = ANY(:agreementIds) AND a.merchant_id = :merchantId
        AND a.decision IN ('approve_once', 'approve_recurring') AND NOT a.blocked AND a.currency = :currency
+       AND greatest(${SPENT_TODAY}, ${SPENT_THIS_MONTH}) + :amount <= :maxSum
        AND (a.daily_limit IS NULL OR ${SPENT_TODAY} + :amount <= a.daily_limit)
        AND (a.monthly_limit IS NULL OR ${SPENT_THIS_MONTH} + :amount <= a.monthly_limit)
      RETURNING a.id AS "agreementId", a.spent_day::text AS day, a.spent_month::text AS month`,
-    { merchantId, agreementIds, timeZone: rules.timeZone, currency: charge.currency, amount: charge.amount },
+    {
+      merchantId,
+      agreementIds,
+      timeZone: rules.timeZone,
+      currency: charge.currency,
+      amount: charge.amount,
+      maxSum: MAX_SUM_MINOR,
+    },
   );
 }
 

@@ -51,6 +51,8 @@ export interface AcceptedBill {
   batchId: string;
   workflowId: string | undefined;
   items: BillItem[];
+  /** That were asked, each once. */
+  bankIds: string[];
 }
 
 /** Names the workflow that will carry the accepted requests. */
@@ -178,6 +180,7 @@ export async function openBill(
   return {
     batchId,
     workflowId,
+    bankIds: [...new Set(requests.map(({ payer }) => payer.bankId))],
     items: decided.map((line) =>
       line.refused === undefined
         ? {

@@ -151,6 +151,7 @@ export async function changeSchedule(
     ...after,
     event: 'schedule.changed',
     previousStatus: before.status,
+    previousAmount: before.amount,
     sequence,
     told,
     nextDueAt,

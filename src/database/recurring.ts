@@ -1,5 +1,6 @@
 import type { Frequency } from '../domain/calendar';
 import { isId } from '../domain/ids';
+import { formatAmount } from '../domain/money';
 import { hasEnded, permitted, statusOf, type ScheduleStatus } from '../domain/recurring';
 import { workflowId } from '../domain/workflow-id';
 import { lockAgreement } from './agreement';
@@ -273,6 +274,10 @@ export interface StatusChange {
   told: number;
   nextDueAt: Date | null;
   ran: number;
+  amount: bigint;
+  currency: string;
+  /** What it charged before, where its terms have changed: the new ones hold from its next due date on. */
+  previousAmount?: bigint;
   now: Date;
   /** For the record, beside the status that it had. */
   details?: Record<string, unknown>;
@@ -307,6 +312,12 @@ export async function tellOfStatus(
         previousStatus: change.previousStatus,
         nextBillingDate: change.nextDueAt?.toISOString() ?? null,
         billingsCompleted: change.ran,
+        amount: formatAmount(change.amount, change.currency),
+        currency: change.currency,
+        ...(change.previousAmount !== undefined && {
+          previousAmount: formatAmount(change.previousAmount, change.currency),
+          effectiveFrom: change.nextDueAt?.toISOString() ?? null,
+        }),
       }),
     ),
   );

@@ -1,5 +1,6 @@
 import { addBusinessDays } from '../domain/business-day';
 import { formatInstant } from '../domain/calendar';
+import { reasonForAudit } from '../domain/charge';
 import { Failure } from '../domain/failures';
 import type { RefundStatus } from '../domain/lifecycle';
 import { formatAmount } from '../domain/money';
@@ -68,7 +69,10 @@ export async function answerRefund(
       sequence: ended.sequence,
       type: `refund.${ended.status}`,
       cause: 'bank',
-      details: { declineReason: ended.rejectReason, bankTransactionId: ended.bankTransactionId },
+      details: {
+        declineReason: ended.rejectReason && reasonForAudit(ended.rejectReason),
+        bankTransactionId: ended.bankTransactionId,
+      },
       at: ended.closedAt ?? new Date(Number.NaN),
     },
   ]);

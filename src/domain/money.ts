@@ -10,6 +10,12 @@ import { accept, refuse, type Parsed } from './parsed';
 /** Far above any payment of a person, and far below where the digits of a JSON number end. */
 export const MAX_AMOUNT_MINOR = 1_000_000_000_000n;
 
+/**
+ * No sum grows beyond this, which is a little less than Postgres' bigint: whoever makes nine million charges of the
+ * highest amount in a month is refused the next as by a limit.
+ */
+export const MAX_SUM_MINOR = 9_000_000_000_000_000_000n;
+
 /** A double keeps every decimal of up to 15 digits apart; from the 16th on, two amounts can look the same. */
 const EXACT_DIGITS = 15;
 
@@ -63,4 +69,24 @@ export function formatAmount(minor: bigint, currency: string): number {
   const exact = new Big(minor.toString());
   if (exact.c.length > EXACT_DIGITS) throw new RangeError(`${minor} ${currency} does not fit a JSON number`);
   return exact.times(`1e-${digits}`).toNumber();
+}
+
+/** A sum in major units: as a JSON number, rounded where its digits are too many for one, and then also as it is. */
+export interface ShownSum {
+  rounded: number;
+  /** The decimal in full; only where rounding lost something. */
+  exact?: string;
+}
+
+/**
+ * Sums grow beyond what a JSON number carries, and what shows them must never fail for it.
+ *
+ * @throws RangeError for what is no currency
+ */
+export function formatSum(minor: bigint, currency: string): ShownSum {
+  const digits = minorUnitDigits(currency);
+  if (digits === undefined) throw new RangeError(`${currency} is no currency of ISO 4217`);
+  const exact = new Big(minor.toString()).times(`1e-${digits}`);
+  const rounded = exact.prec(EXACT_DIGITS);
+  return { rounded: rounded.toNumber(), ...(!rounded.eq(exact) && { exact: exact.toFixed(digits) }) };
 }

@@ -422,3 +422,44 @@ test('racing decisions leave one of them standing, and schedules in line with it
   const standingNow = (await listed())[0]?.['customerDecision'];
   expect(await statusOf(scheduleId)).toBe(standingNow === 'approve_recurring' ? 'paused' : 'suspended');
 });
+
+const setSpent = (daily: bigint, monthly: bigint) =>
+  rows(
+    db,
+    `UPDATE agreements SET spent_day = CURRENT_DATE + 1, spent_day_total = :daily, spent_month = date_trunc('month', CURRENT_DATE + 1),
+         spent_month_total = :monthly WHERE id = :id`,
+    { daily: daily.toString(), monthly: monthly.toString(), id: standing.agreementId },
+  );
+
+describe('sums of more digits than a JSON number carries', () => {
+  test('are shown rounded, and in full beside it', async () => {
+    await setSpent(150_050n, 1_234_567_890_123_456n);
+
+    expect((await listed())[0]?.['spent']).toEqual({
+      daily: 1500.5,
+      monthly: 12_345_678_901_234.6,
+      exact: { monthly: '12345678901234.56' },
+    });
+  });
+
+  test('keep no customer from taking an approval back', async () => {
+    await setSpent(1_234_567_890_123_456n, 1_234_567_890_123_456n);
+
+    expect(await put({ customerDecision: 'deny' })).toMatchObject({
+      status: 200,
+      body: { data: { customerDecision: 'deny' } },
+    });
+    expect(await bill(1)).toMatchObject({ status: 403 });
+  });
+
+  test('end below what Postgres can add up: the next charge is refused, and is no fault', async () => {
+    await put({ customerDecision: 'approve_recurring', spendingLimits: {} });
+    const most = 9_000_000_000_000_000_000n;
+    await setSpent(most - 100n, most - 100n);
+
+    expect((await bill(1.01)).status).toBe(403);
+    expect((await bill(1)).status).toBe(201);
+    expect((await bill(0.01)).status).toBe(403);
+    expect((await listed())[0]?.['spent']).toEqual({ daily: 9e16, monthly: 9e16 });
+  });
+});

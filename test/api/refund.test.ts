@@ -202,6 +202,27 @@ describe('the bank’s answer', () => {
     expect((await initiate({ reference })).body.data).toMatchObject({ amount: 100 });
   });
 
+  test('in the bank’s own words stays with the refund, and out of what is kept for good', async () => {
+    const reference = await charge();
+    const { body } = await initiate({ reference, reason: 'Ada Obi moved away' });
+    const refundId = String(body.data?.['refundId']);
+    await respond({ refundId, action: 'rejected', reason: 'Ada Obi closed her account' });
+
+    expect((await as(tokens.bank, 'GET', `/v1/refunds/${refundId}`)).body.data).toMatchObject({
+      reason: 'Ada Obi moved away',
+      rejectReason: 'Ada Obi closed her account',
+    });
+    const kept = await rows<{ details: object }>(
+      db,
+      `SELECT details FROM events WHERE resource_id = :refundId`,
+      {
+        refundId,
+      },
+    );
+    expect(kept).toHaveLength(2);
+    expect(JSON.stringify(kept)).not.toContain('Ada');
+  });
+
   test('that says something else later gets 409 with the true status, and is kept', async () => {
     const reference = await charge();
     const refundId = await refund(reference);

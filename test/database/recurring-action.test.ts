@@ -1,5 +1,5 @@
 import { lockAgreement } from '../../src/database/agreement';
-import { rows, type Database } from '../../src/database/connection';
+import { row, rows, type Database } from '../../src/database/connection';
 import { applyDecision } from '../../src/database/decision';
 import { setEntityTrust } from '../../src/database/entity';
 import { makeKeyring, readKeyring } from '../../src/database/keyring';
@@ -322,7 +322,20 @@ describe('changing', () => {
     const id = await running();
     await wakes(id);
     await change(id, { amount: 2000, description: 'For Ada', metadata: { note: 'Ada' } });
-    const expected = { scheduleId: id, status: 'active', previousStatus: 'active' };
+    const due = await row<{ nextDueAt: Date }>(
+      db,
+      `SELECT next_due_at AS "nextDueAt" FROM schedules WHERE id = :id`,
+      { id },
+    );
+    const expected = {
+      scheduleId: id,
+      status: 'active',
+      previousStatus: 'active',
+      amount: 2000,
+      currency: 'NGN',
+      previousAmount: 1500,
+      effectiveFrom: due?.nextDueAt.toISOString(),
+    };
     expect(await updatesTo(standing.merchantId)).toMatchObject([expected]);
     expect(await updatesTo(standing.bankId)).toMatchObject([expected]);
     expect(await wakes(id)).toBe(1);
@@ -340,6 +353,12 @@ describe('changing', () => {
         previousAmount: '150000',
       },
     });
+
+    // Where no terms change, there is nothing that they hold from.
+    await pause(id);
+    const paused = (await updatesTo(standing.bankId)).find(({ status }) => status === 'paused');
+    expect(paused).toMatchObject({ amount: 2000 });
+    expect(paused).not.toHaveProperty('effectiveFrom');
   });
 
   it('to what it is already changes nothing and tells nobody', async () => {

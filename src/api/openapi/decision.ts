@@ -17,9 +17,14 @@ const spent = (span: string, example: number) =>
     .number()
     .min(0)
     .meta({
-      description: `Charged by the merchant in the current ${span}, pending charges included`,
+      description: `Charged by the merchant in the current ${span}, pending charges included. A charge counts on the day on which it was accepted, whenever it is answered. Rounded to 15 digits where it has more`,
       example,
     });
+
+const inFull = z
+  .string()
+  .regex(/^\d+(\.\d+)?$/)
+  .optional();
 
 export const customerDecision = z
   .enum(['pending', 'approve_once', 'approve_recurring', 'deny', 'suspended'])
@@ -37,7 +42,14 @@ const decision = z
     merchant: z.strictObject({ id: shownId('merchant'), name: words('Name', 'Palm Grocers') }),
     customerDecision,
     spendingLimits: z.strictObject({ daily: limit('day', 10_000), monthly: limit('month', 50_000) }),
-    spent: z.strictObject({ daily: spent('day', 1500.5), monthly: spent('month', 6001) }),
+    spent: z.strictObject({
+      daily: spent('day', 1500.5),
+      monthly: spent('month', 6001),
+      exact: z.strictObject({ daily: inFull, monthly: inFull }).optional().meta({
+        description: 'Sums of more than 15 digits, in full as decimals; only those that had to be rounded',
+        examples: [],
+      }),
+    }),
     blockMerchant: z.boolean().meta({ description: 'Whether the customer has blocked the merchant' }),
     currency: currencyCode,
     createdAt: moment('When the merchant first asked'),
@@ -51,7 +63,7 @@ export const DECISIONS = {
     tag: 'Customer decisions',
     summary: 'List customer decisions',
     description:
-      'What your customers have decided about merchants: one entry per customer and merchant. `spent` counts by calendar days and months in the network’s time zone.',
+      'What your customers have decided about merchants: one entry per customer and merchant. `spent` counts by calendar days and months in the network’s time zone, each charge on the day on which it was accepted.',
     answers: { 200: { description: '1 decision', data: pageOf('decisions', decision) } },
   },
   'PUT /v1/bank/customer-decisions/:id': {
@@ -59,7 +71,7 @@ export const DECISIONS = {
     tag: 'Customer decisions',
     summary: 'Update a customer decision',
     description:
-      'Records that the customer has changed a decision; it applies from the next charge on. `spendingLimits` replaces both limits; if it is left out, they stay. `blockMerchant` `true` means `deny`, and refuses every later intent and charge of the merchant. Recurring schedules of the customer with this merchant follow the decision: `suspended` and `approve_once` suspend them, `deny` cancels them, and `approve_recurring` resumes those that an earlier decision had suspended. The merchant receives the webhook `decision.updated`, which does not show limits.',
+      'Records that the customer has changed a decision; it applies from the next charge on. `spendingLimits` replaces both limits; if it is left out, they stay. A charge counts against the limits of the day on which it was accepted, whenever the bank answers it. `blockMerchant` `true` means `deny`, and refuses every later intent and charge of the merchant. Recurring schedules of the customer with this merchant follow the decision: `suspended` and `approve_once` suspend them, `deny` cancels them, and `approve_recurring` resumes those that an earlier decision had suspended. The merchant receives the webhook `decision.updated`, which does not show limits.',
     answers: {
       200: { description: 'The decision is approve_recurring from the next charge on', data: decision },
     },

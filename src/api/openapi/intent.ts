@@ -90,7 +90,7 @@ export const INTENTS = {
     tag: 'Billing intents',
     summary: 'Answer a billing intent',
     description:
-      'The bank’s answer to the webhook `billing.intent`, with the customer’s decision. `spendingLimits` limits what the merchant may charge per calendar day and month. `blockMerchant` `true` means `deny`, and refuses every later intent and charge of this merchant. Sending the same answer again changes nothing and is a 200.',
+      'The bank’s answer to the webhook `billing.intent`, with the customer’s decision. `spendingLimits` limits what the merchant may charge per calendar day and month; a charge counts on the day on which it was accepted, whenever the bank answers it. `blockMerchant` `true` means `deny`, and refuses every later intent and charge of this merchant. Sending the same answer again changes nothing and is a 200.',
     answers: { 200: { description: 'The intent is approved', data: outcome } },
     refusals: {
       403: {

@@ -295,6 +295,15 @@ export const WEBHOOKS: Record<WebhookType, News> = {
         .int()
         .min(0)
         .meta({ description: 'Billings that ran, successful or failed', example: 3 }),
+      amount: money('The amount of the next charge'),
+      currency: currencyCode,
+      previousAmount: money('The amount before; only after a change of terms').optional(),
+      effectiveFrom: moment(
+        'The first due date that the new terms hold for; only after a change of terms, `null` if no charge is to come',
+        '2026-06-02T08:00:00.000Z',
+      )
+        .nullable()
+        .optional(),
     }),
   },
   'migration.completed': {
