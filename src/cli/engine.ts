@@ -24,10 +24,8 @@ const NO_ENGINE = 'Run "npm start" in this folder first, or set';
 
 /** @throws ConfigError saying how to name an engine */
 export function openEngine(config: Config): Engine {
-  const embedded = readEngineFile(FOLDER);
-  const url = config.DATABASE_URL ?? embedded?.databaseUrl;
-  if (url === undefined) throw new ConfigError(`There is no engine here. ${NO_ENGINE} DATABASE_URL.`);
-  const keysFile = embedded?.keysFile;
+  const url = databaseUrl(config);
+  const keysFile = readEngineFile(FOLDER)?.keysFile;
   const keys = config.ASSENT_KEYS ?? (keysFile && readFileSync(keysFile, 'utf8'));
   if (keys === undefined) throw new ConfigError(`There is no keyring here. ${NO_ENGINE} ASSENT_KEYS.`);
   const ring = readKeyring(keys);
@@ -40,6 +38,13 @@ export function modeOf(config: Config): Mode {
   const { ASSENT_MODE, DATABASE_URL, DATABASE_OWNER_URL } = config;
   const isGiven = (DATABASE_URL ?? DATABASE_OWNER_URL) !== undefined;
   return isGiven ? ASSENT_MODE : (readEngineFile(FOLDER)?.mode ?? ASSENT_MODE);
+}
+
+/** The login that the API and the worker use. @throws ConfigError saying how to name one */
+export function databaseUrl(config: Config): string {
+  const url = config.DATABASE_URL ?? readEngineFile(FOLDER)?.databaseUrl;
+  if (url === undefined) throw new ConfigError(`There is no engine here. ${NO_ENGINE} DATABASE_URL.`);
+  return url;
 }
 
 /** The login that owns the schema. @throws ConfigError saying how to name one */

@@ -7,6 +7,7 @@ import { modeOf, ownerUrl } from './engine';
 import { addEntityCommands } from './entity';
 import { addKeyCommands } from './keys';
 import { addReconcileCommand } from './reconcile';
+import { addSqlCommand } from './sql';
 import { addStatusCommand } from './status';
 
 /**
@@ -22,6 +23,7 @@ addKeyCommands(program);
 addAuditCommand(program);
 addStatusCommand(program);
 addReconcileCommand(program);
+addSqlCommand(program);
 
 /** Longest that `migrate` waits for Temporal, which may be starting beside it. */
 const NAMESPACE_WITHIN_MS = 15_000;

@@ -9,7 +9,7 @@ import { listWorkers, type WorkerState } from '../database/worker-heartbeat';
 import { serviceProblems } from '../temporal/readiness';
 import { VERSION } from '../version';
 import { command, onEngine } from './command';
-import { embeddedEngine, openTemporal } from './engine';
+import { embeddedEngine, modeOf, openTemporal } from './engine';
 
 /** `assent status`: how the service is, on one screen. */
 
@@ -40,6 +40,7 @@ async function readStatus(db: Database, config: Config) {
       ready: problems.length === 0,
       problems,
       version: VERSION,
+      mode: modeOf(config),
       workers,
       outbox,
       overdue,
@@ -62,7 +63,7 @@ function inWords(told: Awaited<ReturnType<typeof readStatus>>): string {
   const late = overdue.filter(({ count }) => count > 0);
   const facts: [string, string][] = [
     ['Service', told.ready ? 'ready' : problems.map(({ path, message }) => `${path}: ${message}`).join('; ')],
-    ['Version', told.version],
+    ['Version', `${told.version}, ${told.mode}`],
     [
       'Outbox',
       `${outbox.messages} messages wait for Temporal${outbox.messages > 0 ? `, the oldest for ${seconds(outbox.oldestAgeS)}` : ''}`,

@@ -18,6 +18,7 @@ export interface OwnServers {
   database: TestDatabase;
   /** The login that the schema belongs to. */
   ownerUrl: string;
+  superuserUrl: string;
   temporalAddress: string;
   postgres: ServerProcess;
   temporal: ServerProcess;
@@ -65,6 +66,7 @@ export async function startOwnServers(): Promise<OwnServers> {
   return {
     database: { url: embedded.databaseUrl, db, drop: () => db.destroy() },
     ownerUrl: embedded.ownerUrl,
+    superuserUrl: embedded.superuserUrl,
     temporalAddress: address,
     postgres,
     temporal,
