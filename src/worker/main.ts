@@ -23,6 +23,7 @@ import { measureService } from '../service-metrics';
 import { createRelay } from '../temporal/relay';
 import { hearUncaught } from '../uncaught';
 import { BULK_TASK_QUEUE, RECURRING_TASK_QUEUE, TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../workflows/messages';
+import { beating } from './activity-heartbeat';
 import { BUNDLE_PATH } from './bundle';
 import { BILLING, BULK, looksAtOnce, SCHEDULES, WEBHOOKS } from './capacity';
 import { createDueWatch } from './due-watch';
@@ -88,6 +89,7 @@ async function main(): Promise<void> {
     ...createSandboxClockActivities(db, relay, config.CLOCK_WAIT_S),
     ...createReconcileActivities(db, client, config.RECONCILE_AFTER_S, log, measureReconcile(registry)),
     ...webhooks,
+    attemptDelivery: beating((deliveryId: string) => webhooks.attemptDelivery(deliveryId)),
   };
 
   const dueWatch = createDueWatch(db, keyring, rules, looksAtOnce(config.DATABASE_POOL), tell, log);

@@ -14,6 +14,8 @@ import { listenForWakes } from './wake';
 const { attemptDelivery } = proxyActivities<WebhookActivities>({
   // The longest time-out that can be set for a receiver is 60 s; the rest is for the database.
   startToCloseTimeout: '75s',
+  // A worker that died is noticed sooner than that.
+  heartbeatTimeout: '10s',
   // A receiver's failure is an answer, not an error. What is retried here is Postgres being away, for as long as
   // it is: the delivery has its own end, and giving up before it would lose the message.
   retry: { initialInterval: '1s', maximumInterval: '1m' },

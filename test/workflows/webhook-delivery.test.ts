@@ -1,3 +1,4 @@
+import { CompleteAsyncError } from '@temporalio/activity';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import {
   bundleWorkflowCode,
@@ -116,6 +117,17 @@ describe('a delivery', () => {
     });
     expect(run.at).toHaveLength(1);
     expect((run.at[0] ?? 0) - startedAt).toBeGreaterThanOrEqual(5_000);
+  });
+
+  it('whose worker dies in the middle of an attempt is attempted by another after ten seconds', async () => {
+    const run = await deliver((n) => {
+      // To Temporal it looks the same: nobody ever says how it ended.
+      if (n === 1) throw new CompleteAsyncError();
+      return { status: 'delivered', attempts: n };
+    });
+    expect(run.result).toBe('delivered');
+    // And the pause before an activity is tried again.
+    expect(gapsS(run.at)).toEqual([11]);
   });
 
   it('whose receiver is gone (410) ends at once', async () => {
