@@ -23,9 +23,10 @@ const NETWORK = new Set([
 
 /**
  * SQLSTATEs that say nothing about the request, and that go away: lost connections (08), shutdown and
- * recovery (57P), no resources left (53), a statement cut off by its time limit, and lock conflicts.
+ * recovery (57P), no resources left (53), a statement cut off by its time limit, lock conflicts, and a
+ * server that only reads (25006), as one does that a failover has left behind.
  */
-const PASSING = /^(08...|57P0[1-5]|53...|57014|55P03|40001|40P01)$/;
+const PASSING = /^(08...|57P0[1-5]|53...|57014|55P03|40001|40P01|25006)$/;
 
 /** What pg says without a code when the connection is gone or none was to be had in time. */
 const WORDS =
