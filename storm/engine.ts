@@ -7,11 +7,13 @@ import { promisify } from 'node:util';
 import { freePorts } from '../bench/ports';
 import type { Identity } from '../demo/operator';
 import { makeKeyring } from '../src/database/keyring';
+import { onDatabase } from '../src/start/database';
 import { poll } from '../src/start/poll';
 import { preparePostgres } from '../src/start/postgres';
 import { StartError } from '../src/start/start-error';
 import { temporalServer } from '../src/start/temporal';
 import { findTemporal } from '../src/start/temporal-binary';
+import { Disk } from './disk';
 import { Link } from './link';
 import { StormProcess } from './process';
 
@@ -43,11 +45,11 @@ const SETTINGS = {
   WEBHOOK_RETRY_S: `1,2,3,${Array.from({ length: 47 }, () => 5).join(',')}`,
   WEBHOOK_TIMEOUT_S: '4',
   RATE_LIMIT_CALLER: '100000/100000',
-  INTENTS_PER_CUSTOMER_DAY: '1000000',
-  APPROVALS_PER_CUSTOMER_DAY: '1000000',
   RATE_LIMIT_ANSWER: '100000/100000',
   RATE_LIMIT_LOOKUP: '100000/100000',
   RATE_LIMIT_MERCHANT_BATCH: '1000/1000',
+  RATE_LIMIT_UNKNOWN: '100000/100000',
+  INTENTS_PER_CUSTOMER_DAY: '1000',
   RATE_LIMIT_TOKEN: '1000/1000',
   RATE_LIMIT_TOKEN_ADDRESS: '1000/1000',
 };
@@ -72,19 +74,27 @@ export interface StormEngine {
   folder: string;
   /** The operator's command: makes a bank or a provider. */
   createEntity(type: 'bank' | 'provider', name: string): Promise<Identity>;
+  /** Whether transactions may write; undone by `heal`. Waits for a Postgres that is away, for a while. */
+  setReadOnly(readOnly: boolean): Promise<void>;
+  disk: Disk;
   /** Starts, thaws and opens whatever is not well, and waits until all answer. */
   heal(signal: AbortSignal): Promise<void>;
   /** @param keep leaves data and logs where they are, for whoever wants to look */
   stop(keep: boolean): Promise<void>;
 }
 
-/** @throws StartError saying what to do; the signal's reason */
+/**
+ * @param diskFolder where Postgres' data goes, of a file system that may be filled
+ * @throws StartError saying what to do; the signal's reason
+ */
 export async function startStormEngine(
+  diskFolder: string | undefined,
   say: (line: string) => void,
   signal: AbortSignal,
 ): Promise<StormEngine> {
   if (!existsSync(path.join(BUILT, 'api/main.js'))) throw new StartError('Run "npm run build" first.');
   const folder = mkdtempSync(path.join(tmpdir(), 'assent-storm-'));
+  const disk = new Disk(diskFolder);
   // Postgres does not run as root: the user that it runs as then must get through to its data.
   chmodSync(folder, 0o711);
   const [postgresPort, temporalPort, temporalUi, ...apiPorts] = (await freePorts(5)) as [
@@ -97,7 +107,7 @@ export async function startStormEngine(
   const log = (name: string) => path.join(folder, `${name}.log`);
   const inherited = { PATH: process.env['PATH'], HOME: process.env['HOME'], TMPDIR: process.env['TMPDIR'] };
 
-  const postgres = await preparePostgres(folder, postgresPort, say);
+  const postgres = await preparePostgres(disk.place(folder), postgresPort, say);
   const command = await findTemporal({ cliPath: process.env['TEMPORAL_CLI_PATH'], say });
   const ports = { api: 0, postgres: postgresPort, temporal: temporalPort, temporalUi };
   const processes = {
@@ -111,11 +121,14 @@ export async function startStormEngine(
   const links = {} as StormEngine['links'];
 
   const stop = async (keep: boolean) => {
+    // Whoever stops says good-bye to the servers.
+    for (const one of Object.values(processes)) one.thaw();
     await Promise.all(Object.values(links).map((link) => link.close()));
     const { postgres: database, temporal, ...ours } = processes;
     await Promise.all(Object.values(ours).map((one) => one.stop()));
     await temporal.stop();
     await database.stop();
+    if (!keep) disk.clear();
     if (!keep) rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
   };
 
@@ -183,10 +196,14 @@ export async function startStormEngine(
         JSON.parse(
           await assent(straight, 'entity', 'create', '--type', type, '--name', name, '--json'),
         ) as Identity,
+      setReadOnly: (readOnly) => setReadOnly(postgres.superuserUrl, readOnly, signal),
+      disk,
       async heal(until) {
+        disk.free();
         for (const link of Object.values(links)) link.become('open');
         for (const one of Object.values(processes)) one.thaw();
         for (const one of Object.values(processes)) one.start();
+        await setReadOnly(postgres.superuserUrl, false, until);
         await ready(apiUrls, log, processes, until);
       },
       stop,
@@ -197,6 +214,17 @@ export async function startStormEngine(
     await stop(false);
     throw error;
   }
+}
+
+async function setReadOnly(superuserUrl: string, readOnly: boolean, signal: AbortSignal): Promise<void> {
+  await poll('Postgres', READY_WITHIN_MS, signal, () =>
+    onDatabase(superuserUrl, async (client) => {
+      // Else the second change could not be written any more.
+      await client.query('SET default_transaction_read_only = off');
+      await client.query(`ALTER SYSTEM SET default_transaction_read_only = ${readOnly ? 'on' : 'off'}`);
+      await client.query('SELECT pg_reload_conf()');
+    }),
+  );
 }
 
 /** Both APIs reach all that they need, and each worker has said that it is ready since its last start. */

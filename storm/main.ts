@@ -22,6 +22,7 @@ interface Options {
   seconds: number;
   seed: number;
   calm?: true;
+  disk?: string;
   json?: true;
   markdown?: true;
 }
@@ -37,6 +38,7 @@ const options = new Command('npm run storm --')
   .option('--seconds <n>', 'how long it lasts', between(5, 600), 120)
   .option('--seed <n>', 'decides load and faults', between(0, 2 ** 31), 1)
   .option('--calm', 'the load alone, without faults')
+  .option('--disk <folder>', 'of a small file system of its own, for Postgres, which is filled now and then')
   .option('--json', 'the report as JSON on standard output')
   .option('--markdown', 'the report as a row of the table in docs/reliability.md')
   .parse()
@@ -58,15 +60,20 @@ async function main(): Promise<Report> {
   const { signal } = interrupted;
   // Each call in flight listens to it.
   setMaxListeners(0, signal);
-  const engine = await startStormEngine(say, signal);
+  const engine = await startStormEngine(options.disk, say, signal);
   const stops: (() => Promise<void>)[] = [];
-  let found = false;
+  // Also where the storm itself does not come to its end.
+  let keep = true;
   try {
     const report = await storm(engine, stops, signal);
-    found = report.findings.length > 0;
-    return found ? { ...report, folder: engine.folder } : report;
+    keep = report.findings.length > 0;
+    return keep ? { ...report, folder: engine.folder } : report;
+  } catch (error) {
+    keep = !signal.aborted;
+    if (keep) say(`Logs and data are kept in ${engine.folder}.`);
+    throw error;
   } finally {
-    await engine.stop(found);
+    await engine.stop(keep);
     for (const stop of stops.toReversed()) await stop();
   }
 }
@@ -76,8 +83,8 @@ async function storm(
   stops: (() => Promise<void>)[],
   signal: AbortSignal,
 ): Promise<Report> {
-  const { seed, seconds, calm } = options;
-  const plan = makePlan(seed, seconds, !calm);
+  const { seed, seconds, calm, disk } = options;
+  const plan = makePlan(seed, seconds, calm ? 'calm' : disk === undefined ? 'foul' : 'disk');
   const watch = new Watch(signal);
   say('Bringing in banks, merchants and customers …');
   const cast = await assemble(engine, watch, stops);
@@ -93,9 +100,9 @@ async function storm(
   const overAt = Date.now();
   for (const party of [...cast.banks, cast.shop, cast.market, cast.club]) party.link.become('open');
   await engine.heal(signal);
-  watch.giveUpAt = Date.now() + ANSWERED_WITHIN_MS;
   await windUp(cast.club, `storm-${seed}-end`);
-  const servers = await untilQuiet(engine, cast, load, QUIET_WITHIN_MS, signal);
+  watch.giveUpAt = Date.now() + ANSWERED_WITHIN_MS;
+  const servers = await untilQuiet(engine, cast, load, QUIET_WITHIN_MS, say, signal);
   const quietAfterMs = Date.now() - overAt;
   // The comparison reads as much as there is.
   watch.giveUpAt = Infinity;

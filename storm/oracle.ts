@@ -147,9 +147,9 @@ function compareCharges(
     for (const debit of debits) {
       if (debit.kobo !== kobo(charge.amount)) report('debited', id, `debited are ${debit.kobo} kobo`);
     }
-    // A one-time payment is the customer's to approve: no debit is made before that.
-    const mayHaveDebited = declineReason === 'expired' && merchant.name !== 'market';
-    if (mayHaveDebited && !exceptions.has(id)) report('debited', id, 'silence of the bank is no exception');
+    if (declineReason === 'expired' && !exceptions.has(id)) {
+      report('debited', id, 'silence of the bank is no exception');
+    }
   }
 }
 
@@ -175,7 +175,7 @@ function compareHistories(bank: BankView, charge: Transaction, report: Report): 
 
 /** What was refused and taken back is where somebody finds it, and what was taken is in the history. */
 function compareBook({ servers }: Seen, bank: BankView, report: Report): void {
-  const excepted = new Set(servers.exceptions.map(({ bankTransactionId }) => bankTransactionId));
+  const excepted = new Set<string | null>(servers.exceptions.map((one) => one.bankTransactionId));
   for (const { bankTransactionId, about, state } of bank.book) {
     if (state === 'reversed' && !excepted.has(bankTransactionId)) {
       report('debited', about, `${bank.name}'s refused ${bankTransactionId} is no exception`);
@@ -321,13 +321,17 @@ function compareSchedules({ schedules, history }: MerchantView, report: Report):
   }
 }
 
-/** What asks about these is not sent any more: they closed before their bank could be asked. */
-function withdrawnOf({ merchants }: Seen): Set<string> {
-  return new Set(
+/** What asks about these is not sent any more: they closed before their bank had taken it. */
+function withdrawnOf({ merchants }: Seen): Map<string, string> {
+  return new Map(
     merchants.flatMap(({ history, intents }) => [
-      ...history.flatMap((one) => (one.declineReason === 'not_delivered' ? one.billingRequestId : [])),
-      ...intents.flatMap((one) =>
-        one.reason === 'expired' || one.status === 'superseded' ? one.reference : [],
+      ...history.flatMap(({ billingRequestId, declineReason }): [string, string][] =>
+        declineReason !== null && UNANSWERED.includes(declineReason)
+          ? [[billingRequestId, declineReason]]
+          : [],
+      ),
+      ...intents.flatMap(({ reference, reason, status }): [string, string][] =>
+        reason === 'expired' || status === 'superseded' ? [[reference, status]] : [],
       ),
     ]),
   );
@@ -338,7 +342,7 @@ const QUESTIONS = ['billing.request', 'billing.intent'];
 /** What the receiver took is what the feed has, item by item, and nothing has one number twice. */
 function compareTold(
   { name, feed, heard, forged, failedEvents }: View,
-  withdrawn: Set<string>,
+  withdrawn: Map<string, string>,
   report: Report,
 ): void {
   for (const what of forged) report('told', name, `a webhook is not from the network: ${what}`);
@@ -354,7 +358,7 @@ function compareTold(
     if (!wasHeard && !wasWithdrawn) report('told', id, `${one.type} did not reach ${name}`);
     if (failed.has(one.eventId ?? '') && !wasWithdrawn)
       report('quiet', id, `${one.type} to ${name} was given up`);
-    if (wasHeard && one.type === 'billing.request' && wasWithdrawn) {
+    if (wasHeard && one.type === 'billing.request' && withdrawn.get(id) === 'not_delivered') {
       report('told', id, `${name} was asked, and the charge says that it was not delivered`);
     }
   }

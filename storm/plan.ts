@@ -60,8 +60,8 @@ const KINDS = {
   billOnce: 12,
   intent: 8,
   schedule: 8,
-  clockSchedule: 3,
-  advance: 3,
+  clockSchedule: 2,
+  advance: 2,
   refund: 12,
 } as const;
 
@@ -113,6 +113,8 @@ export const FAULTS = {
   error: 'answers 500',
   hang: 'takes it and never answers',
   late: 'answers too late',
+  readOnly: 'read-only',
+  full: 'without room on its disk',
 } as const;
 
 export interface Fault {
@@ -130,15 +132,21 @@ export interface Plan {
   faults: Fault[];
 }
 
-export function makePlan(seed: number, seconds: number, withFaults: boolean): Plan {
+/** @param weather `disk`: with faults, of Postgres' disk too */
+export function makePlan(seed: number, seconds: number, weather: 'calm' | 'foul' | 'disk'): Plan {
   const endMs = seconds * 1000;
   // Two streams: another load leaves the faults as they are.
   const load = new Random(seed);
-  const weather = new Random(seed ^ 0x5eed);
+  const chance = new Random(seed ^ 0x5eed);
   const operations = Array.from({ length: Math.floor(endMs / OPERATION_EVERY_MS) }, (_, i) =>
     operation(load, i + 1, i * OPERATION_EVERY_MS),
   );
-  return { seed, seconds, operations, faults: withFaults ? drawFaults(weather, endMs) : [] };
+  return {
+    seed,
+    seconds,
+    operations,
+    faults: weather === 'calm' ? [] : drawFaults(chance, endMs, weather === 'disk'),
+  };
 }
 
 function operation(random: Random, n: number, atMs: number): Operation {
@@ -161,7 +169,7 @@ function operation(random: Random, n: number, atMs: number): Operation {
     }
     case 'clockSchedule': {
       const answer = random.weighted(SCHEDULE_ANSWERS);
-      return { ...common, kind, payer, answer, billings: random.between(1, 3) };
+      return { ...common, kind, payer, answer, billings: random.between(1, 2) };
     }
     case 'refund': {
       const part = random.one(['all', 'some', 'race'] as const);
@@ -172,19 +180,20 @@ function operation(random: Random, n: number, atMs: number): Operation {
   }
 }
 
-function drawFaults(random: Random, endMs: number): Fault[] {
+function drawFaults(random: Random, endMs: number, withDisk: boolean): Fault[] {
   const faults: Fault[] = [];
   const next = () => random.between(FAULT_EVERY_MS.least, FAULT_EVERY_MS.most);
   for (let atMs = next(); atMs < endMs; atMs += next()) {
     const lastsMs = random.between(FAULT_LASTS_MS.least, FAULT_LASTS_MS.most);
-    const { what, target } = drawFault(random);
+    const { what, target } = drawFault(random, withDisk);
     faults.push({ atMs, lastsMs, what, target });
   }
   return faults;
 }
 
-function drawFault(random: Random): Pick<Fault, 'what' | 'target'> {
-  const where = random.weighted({ process: 6, link: 3, receiver: 2 });
+function drawFault(random: Random, withDisk: boolean): Pick<Fault, 'what' | 'target'> {
+  const where = random.weighted({ process: 6, link: 3, receiver: 2, readOnly: 0.5, full: withDisk ? 2 : 0 });
+  if (where === 'readOnly' || where === 'full') return { what: where, target: 'postgres' };
   if (where === 'process')
     return { what: random.weighted({ kill: 3, freeze: 2 }), target: random.one(PROCESSES) };
   const passages = { cut: 1, slow: 1, stalled: 1, halfOpen: 1 };

@@ -6,6 +6,7 @@ import type { Program } from '../src/start/supervised-process';
 
 /** Before it is started again after a death of its own: a dead Postgres takes that long to be gone. */
 const RESTART_AFTER_MS = 300;
+const STOPPED_WITHIN_MS = 10_000;
 
 /**
  * A process that the storm kills and freezes, and that is started again whenever it dies. Whoever runs the service
@@ -47,13 +48,15 @@ export class StormProcess {
     this.frozen = [];
   }
 
-  /** Asks it to end in order, and waits for that. */
+  /** Asks it to end in order, and ends it after the time that supervisors give. */
   async stop(): Promise<void> {
     this.wanted = false;
     this.ordered = true;
     this.thaw();
     this.child?.kill(this.program.stopSignal);
+    const force = setTimeout(() => this.signal('SIGKILL'), STOPPED_WITHIN_MS);
     await this.life;
+    clearTimeout(force);
   }
 
   /** Stops it in its tracks: its connections stay open, and nobody answers on them. */

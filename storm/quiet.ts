@@ -5,6 +5,8 @@ import type { Load } from './load';
 import { lookAtServers, type ServersView } from './servers';
 
 const LOOK_EVERY_MS = 500;
+/** Between two lines about what is still to be done. */
+const SAY_EVERY_MS = 5_000;
 
 /**
  * Waits until nobody has anything left to do: no caller waits for an answer, no bank for a receiver of its own, and the
@@ -17,20 +19,36 @@ export async function untilQuiet(
   cast: Cast,
   load: Load,
   withinMs: number,
+  say: (line: string) => void,
   signal: AbortSignal,
 ): Promise<ServersView> {
   const deadline = Date.now() + withinMs;
+  let sayAt = Date.now() + SAY_EVERY_MS;
   for (;;) {
     signal.throwIfAborted();
     const servers = await lookAtServers(engine);
-    const isQuiet =
-      load.inFlight === 0 &&
-      cast.banks.every(({ bank }) => bank.answering === 0) &&
-      servers.outbox.length === 0 &&
-      Object.values(servers.open).every((count) => count === 0) &&
-      // Of a refund that its bank never answers the workflow runs on.
-      servers.running.every((id) => id.startsWith('refund/'));
-    if (isQuiet || Date.now() > deadline) return servers;
+    const left = whatIsLeft(servers, cast, load);
+    if (left === '' || Date.now() > deadline) return servers;
+    if (Date.now() > sayAt) {
+      say(`still: ${left}`);
+      sayAt = Date.now() + SAY_EVERY_MS;
+    }
     await wait(LOOK_EVERY_MS, undefined, { signal });
   }
+}
+
+/** In words; empty where nothing is. */
+function whatIsLeft({ open, outbox, running }: ServersView, { banks }: Cast, { inFlight }: Load): string {
+  const counts = {
+    calls: inFlight,
+    'answers of banks': banks.reduce((sum, { bank }) => sum + bank.answering, 0),
+    ...open,
+    'in the outbox': outbox.length,
+  };
+  // Of a refund that its bank never answers the workflow runs on.
+  const [workflow, ...others] = running.filter((id) => !id.startsWith('refund/'));
+  return [
+    ...Object.entries(counts).flatMap(([what, count]) => (count > 0 ? `${count} ${what}` : [])),
+    ...(workflow === undefined ? [] : [`${1 + others.length} workflows, one is ${workflow}`]),
+  ].join(', ');
 }

@@ -11,7 +11,7 @@ export interface ServersView {
   /** Ended otherwise than by doing their work. */
   broken: { workflowId: string; status: string }[];
   /** Where somebody must look, as money may have moved: of charges and of refunds. */
-  exceptions: { about: string; bankTransactionId: string }[];
+  exceptions: { about: string; bankTransactionId: string | null }[];
   /** Rows that wait for something, by what they are. */
   open: { charges: number; intents: number; webhooks: number };
 }
@@ -39,9 +39,8 @@ async function lookAtPostgres({ ownerUrl }: StormEngine) {
         `SELECT workflow_id AS "workflowId", kind FROM outbox ORDER BY id LIMIT 100`,
       ),
       exceptions: await read<ServersView['exceptions'][number]>(
-        `SELECT billing_request_id AS about, bank_transaction_id AS "bankTransactionId"
-         FROM reconciliation_exceptions
-         UNION ALL SELECT refund_id, bank_transaction_id FROM refund_exceptions`,
+        `SELECT coalesce(refund_id, billing_request_id) AS about, bank_transaction_id AS "bankTransactionId"
+         FROM reconciliation_exceptions`,
       ),
       open: open ?? { charges: 0, intents: 0, webhooks: 0 },
     };

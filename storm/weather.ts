@@ -27,13 +27,22 @@ export async function rage(
       say(`${seconds(fault.atMs)}  ${fault.target} ${FAULTS[fault.what]} for ${seconds(fault.lastsMs)}`);
       const end = await begin(fault, engine, cast);
       await sleepUntil(fault.atMs + fault.lastsMs);
-      end();
+      await end();
     }),
   );
 }
 
 /** @returns what ends it */
-async function begin({ what, target }: Fault, engine: StormEngine, cast: Cast): Promise<() => void> {
+async function begin(
+  { what, target }: Fault,
+  engine: StormEngine,
+  cast: Cast,
+): Promise<() => void | Promise<void>> {
+  if (what === 'readOnly') {
+    await engine.setReadOnly(true);
+    return () => engine.setReadOnly(false);
+  }
+  if (what === 'full') return engine.disk.fill();
   if (what === 'kill' || what === 'freeze') {
     const process = engine.processes[target as EngineProcess];
     if (what === 'kill') {
