@@ -2,7 +2,7 @@ import { addCalendarDays, calendarDay } from './calendar';
 
 /**
  * The days on which banks of a country move money: not Saturdays, Sundays, nor the public holidays kept here. A
- * country without a table has weekends only.
+ * country without a table has weekends only. The country is the customer's; the network's zone only says when a day begins.
  */
 
 /** Days of every year (`MM-DD`), days counted from Easter Sunday, and single days that are proclaimed each year. */
@@ -10,6 +10,8 @@ interface Holidays {
   yearly: readonly string[];
   fromEaster: readonly number[];
   proclaimed: readonly string[];
+  /** The last year that `proclaimed` has: in later ones those days would count as business days. */
+  lastYear: number;
 }
 
 const HOLIDAYS: Readonly<Record<string, Holidays>> = {
@@ -28,11 +30,35 @@ const HOLIDAYS: Readonly<Record<string, Holidays>> = {
       '2027-05-17',
       '2027-05-18',
       '2027-08-16',
+      '2028-02-28',
+      '2028-05-05',
+      '2028-08-03',
+      '2029-02-14',
+      '2029-02-15',
+      '2029-04-24',
+      '2029-04-25',
+      '2029-07-24',
+      '2030-02-04',
+      '2030-02-05',
+      '2030-04-15',
+      '2030-07-15',
+      '2031-01-24',
+      '2031-04-02',
+      '2031-04-03',
+      '2031-07-02',
     ],
+    lastYear: 2031,
   },
 };
 
 const DAY_MS = 86_400_000;
+const YEAR_MS = 366 * DAY_MS;
+
+/** Countries whose table of holidays ends within a year of the moment: it is time for a release that has more. */
+export function holidaysRunningOut(now: Date): string[] {
+  const inAYear = new Date(now.getTime() + YEAR_MS).getUTCFullYear();
+  return Object.entries(HOLIDAYS).flatMap(([country, { lastYear }]) => (inAYear > lastYear ? [country] : []));
+}
 
 /** @param day `2026-11-21` */
 export function isBusinessDay(day: string, country: string): boolean {

@@ -14,6 +14,7 @@ import { createWebhookConnector } from '../activities/webhook-connector';
 import { readConfig, recurringRules, requireServers } from '../config';
 import { readKeyring } from '../database/keyring';
 import { databaseProblems } from '../database/readiness';
+import { holidaysRunningOut } from '../domain/business-day';
 import { createLogger } from '../log';
 import { openOwnDatabase } from '../own-database';
 import { createMetrics, measureDependencies, measurePool, serveMetrics } from '../metrics';
@@ -53,6 +54,9 @@ async function main(): Promise<void> {
   const config = requireServers(readConfig(process.env));
   const log = createLogger(config, 'worker');
   log.info({ mode: config.ASSENT_MODE }, 'worker starts');
+  const runningOut = holidaysRunningOut(new Date());
+  if (runningOut.length > 0)
+    log.warn({ countries: runningOut }, 'public holidays are known for less than a year ahead');
   const sdkMetrics = await installRuntime(log, config.METRICS_PORT > 0);
   const registry = createMetrics();
   // Filled once they are made: until then there is nothing to drain.

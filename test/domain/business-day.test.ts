@@ -1,4 +1,4 @@
-import { addBusinessDays, isBusinessDay } from '../../src/domain/business-day';
+import { addBusinessDays, holidaysRunningOut, isBusinessDay } from '../../src/domain/business-day';
 
 const LAGOS = 'Africa/Lagos';
 
@@ -43,4 +43,16 @@ test('the wall clock keeps its time when the zone’s offset changes in between'
   expect(addBusinessDays(new Date('2026-10-30T13:00:00Z'), 1, 'US', 'America/New_York').toISOString()).toBe(
     '2026-11-02T14:00:00.000Z',
   );
+});
+
+test.each([
+  ['2030-12-29', []],
+  ['2030-12-31', ['NG']],
+  ['2040-01-01', ['NG']],
+])('on %s the tables that end within a year are those of %j', (day, countries) => {
+  expect(holidaysRunningOut(new Date(`${day}T00:00:00Z`))).toEqual(countries);
+});
+
+test('the tables of holidays reach a year ahead: add the days of later years where this fails', () => {
+  expect(holidaysRunningOut(new Date())).toEqual([]);
 });
