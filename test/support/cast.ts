@@ -235,6 +235,8 @@ async function gapsOf(api: ApiClient): Promise<string[]> {
       events: { eventId: string; webhookType: string; data: Record<string, unknown>[] }[];
     };
     for (const { webhookType, data } of events) {
+      // These are about no resource.
+      if (webhookType.startsWith('webhook.')) continue;
       for (const item of data) {
         const subject = String(item[subjectOf(webhookType)]);
         numbers.set(subject, [...(numbers.get(subject) ?? []), Number(item['sequence'])]);
