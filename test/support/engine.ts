@@ -27,7 +27,7 @@ export interface TestEngine {
   api: EngineProcess;
   worker: EngineProcess;
   /** One more API process on the same data, as behind a load balancer. It is stopped with the engine. */
-  startAnotherApi(): Promise<{ apiUrl: string }>;
+  startAnotherApi(): Promise<{ apiUrl: string; process: EngineProcess }>;
   /** One more worker on the same servers. It is stopped with the engine. */
   startAnotherWorker(): Promise<EngineProcess>;
   /** As the operator's command does it. */
@@ -118,7 +118,7 @@ export async function startEngine(
       const another = await newApi(unmeasured);
       others.push(another.process);
       await another.process.start();
-      return { apiUrl: another.url };
+      return { apiUrl: another.url, process: another.process };
     },
     async startAnotherWorker() {
       const another = newWorker(unmeasured);
