@@ -56,11 +56,12 @@ describe('the role that serves', () => {
     expect(await young('entities', 'created_at', { id: 'bnk_2', type: 'bank' })).toBe(true);
   });
 
-  it('has every time of record in a table guarded like that', async () => {
+  it('has every time of record guarded like that, in each table that it may write to', async () => {
     const unguarded = await rows(
       test.db,
       `SELECT c.relname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
        WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace AND a.attname = 'recorded_at'
+         AND has_table_privilege('assent_app', c.oid, 'INSERT')
          AND NOT EXISTS (SELECT FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
                          WHERE t.tgrelid = c.oid AND p.proname = 'set_record_time_recorded_at')`,
     );
