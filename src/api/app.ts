@@ -364,7 +364,7 @@ export function createApp(deps: ApiDeps): Express {
   // Idempotency keys count per path: a second spelling of one would let a repeat charge again.
   app.enable('strict routing');
   app.set('trust proxy', deps.config.TRUSTED_PROXIES);
-  app.use(beforeRoutes(deps.log));
+  app.use(beforeRoutes(deps.log, failures));
 
   const table = routes(deps);
   serveEach(app, [

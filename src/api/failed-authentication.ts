@@ -13,6 +13,8 @@ import { showRateLimit, tooManyRequests } from './rate-limit';
 export interface FailedAuthentication {
   /** Counts one, and says in the answer how many are left. @throws Failure rate_limited */
   count(req: Request, res: Response): void;
+  /** Says how many are left, where nothing else is known of who asks. */
+  show(req: Request, res: Response): void;
 }
 
 /** Addresses remembered at once, of some 150 bytes each; beyond it the one that failed longest ago is forgotten. */
@@ -25,24 +27,32 @@ export function createFailedAuthentication({
   const fullAt = new Map<string, number>();
   const costS = 1 / rate.perSecond;
 
+  const fullIn = (address: string) => Math.max(0, (fullAt.get(address) ?? 0) - nowS());
+  const showLeft = (res: Response, resetS: number) =>
+    showRateLimit(res, 'failedAuth', rate, {
+      remaining: Math.max(0, Math.floor(rate.burst - resetS / costS)),
+      resetS,
+    });
+
   return {
     count(req, res) {
       const address = countedAddress(req);
-      const nowS = performance.now() / 1000;
-      const fullInS = Math.max(0, (fullAt.get(address) ?? 0) - nowS);
+      const fullInS = fullIn(address);
       const admitted = rate.burst - fullInS / costS >= 1;
       const resetS = admitted ? fullInS + costS : fullInS;
       // A Map keeps the order of insertion: taken out and put back, the entry is the youngest.
       fullAt.delete(address);
-      fullAt.set(address, nowS + resetS);
+      fullAt.set(address, nowS() + resetS);
       const [oldest] = fullAt.keys();
       if (fullAt.size > ADDRESSES_MAX && oldest !== undefined) fullAt.delete(oldest);
 
-      showRateLimit(res, 'failedAuth', rate, {
-        remaining: Math.max(0, Math.floor(rate.burst - resetS / costS)),
-        resetS,
-      });
+      showLeft(res, resetS);
       if (!admitted) throw tooManyRequests(rate, resetS - (rate.burst - 1) * costS);
+    },
+    show(req, res) {
+      showLeft(res, fullIn(countedAddress(req)));
     },
   };
 }
+
+const nowS = () => performance.now() / 1000;

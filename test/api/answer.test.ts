@@ -13,14 +13,21 @@ describe('while Postgres is away', () => {
   it('every request is a 503 that says when to come again, within five seconds', async () => {
     const away = openDatabase('postgres://nobody@127.0.0.1:1/none', 2);
     const known = await serveApi(test.db);
-    const { token } = await enter(known, 'bank');
+    const { token, clientId, clientSecret } = await enter(known, 'bank');
     const api = await serveApi(away);
     const answered = await send(api.url, 'GET', '/v1/webhooks/endpoint', undefined, {
       authorization: `Bearer ${token}`,
     });
     expect(answered).toMatchObject({ status: 503, body: { statusCode: 503, success: false } });
     expect(answered.headers.get('retry-after')).toBe('2');
-    const refused = await fetch(`${api.url}/v1/oauth/token`, { method: 'POST' });
+    const refused = await fetch(`${api.url}/v1/oauth/token`, {
+      method: 'POST',
+      body: new URLSearchParams({
+        grant_type: 'client_credentials',
+        client_id: clientId,
+        client_secret: clientSecret,
+      }),
+    });
     expect(refused.status).toBe(503);
     expect(await refused.json()).toMatchObject({ error: 'temporarily_unavailable' });
     expect((await fetch(`${api.url}/healthz`)).status).toBe(200);

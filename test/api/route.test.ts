@@ -242,6 +242,28 @@ describe('every answer', () => {
     }
   });
 
+  it('says what is left of a limit: the caller’s, or of failed requests from the address', async () => {
+    const asked = [
+      ['GET', '/healthz', 200, 'failedAuth'],
+      ['GET', '/openapi.json', 200, 'failedAuth'],
+      ['GET', '/.well-known/jwks.json', 200, 'failedAuth'],
+      ['GET', '/v1/nothing', 404, 'failedAuth'],
+      ['DELETE', MERCHANTS, 405, 'failedAuth'],
+      ['GET', '/v1/refunds', 401, 'failedAuth'],
+    ] as const;
+    for (const [method, path, status, limit] of asked) {
+      const answered = await send(api.url, method, path);
+      expect([path, answered.status]).toEqual([path, status]);
+      expect(answered.headers.get('ratelimit-policy')).toBe(`"${limit}";q=100;w=10`);
+      expect(answered.headers.get('ratelimit')).toMatch(new RegExp(`^"${limit}";r=\\d+;t=\\d+$`));
+    }
+    const known = await provider.send('POST', MERCHANTS, '{');
+    expect([known.status, known.headers.get('ratelimit-policy')]).toEqual([
+      400,
+      '"merchantBatch";q=1000;w=1',
+    ]);
+  });
+
   it('may not be stored by any cache, nor be taken for another type', async () => {
     const { headers } = await provider.send('GET', '/v1/webhooks/endpoint');
     expect(headers.get('cache-control')).toBe('no-store');

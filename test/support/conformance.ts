@@ -76,8 +76,7 @@ export class Contract {
 
   private headerProblems(response: OpenApiResponse, headers: Headers): string[] {
     const documented = Object.keys(response.headers ?? {});
-    const missing =
-      documented.includes('X-Request-Id') && !headers.has('x-request-id') ? ['X-Request-Id'] : [];
+    const missing = ALWAYS_THERE.filter((name) => documented.includes(name) && !headers.has(name));
     const unsaid = CONTRACT_HEADERS.filter((name) => headers.has(name) && !documented.includes(name));
     return [
       ...missing.map((name) => `the header ${name} is missing`),
@@ -117,6 +116,9 @@ export class Contract {
     return validate;
   }
 }
+
+/** Headers that every answer has for which they are documented. */
+const ALWAYS_THERE = ['X-Request-Id', 'RateLimit-Policy', 'RateLimit'];
 
 /** Headers that clients act on: an answer that has one without the document saying so is a surprise. */
 const CONTRACT_HEADERS = [

@@ -45,32 +45,15 @@ const OAUTH_ERRORS: [status: number, description: string, schema: z.ZodType, ...
     400,
     'The request is not a valid token request',
     oauthError('invalid_request', 'unsupported_grant_type', 'invalid_scope'),
-    'RateLimit-Policy',
-    'RateLimit',
   ],
-  [
-    401,
-    'The client id or secret is missing or wrong',
-    oauthError('invalid_client'),
-    'WWW-Authenticate',
-    'RateLimit-Policy',
-    'RateLimit',
-  ],
-  [413, 'The body is larger than 16 KiB', oauthError('invalid_request'), 'RateLimit-Policy', 'RateLimit'],
-  [
-    415,
-    'The body’s `Content-Encoding` is not supported',
-    oauthError('invalid_request'),
-    'RateLimit-Policy',
-    'RateLimit',
-  ],
+  [401, 'The client id or secret is missing or wrong', oauthError('invalid_client'), 'WWW-Authenticate'],
+  [413, 'The body is larger than 16 KiB', oauthError('invalid_request')],
+  [415, 'The body’s `Content-Encoding` is not supported', oauthError('invalid_request')],
   [
     429,
     'Too many tokens: one a second per client; wait for `Retry-After`',
     oauthError('temporarily_unavailable'),
     'Retry-After',
-    'RateLimit-Policy',
-    'RateLimit',
   ],
   [500, 'Internal error', oauthError('server_error')],
   [
@@ -131,7 +114,7 @@ const probe = (operationId: string, summary: string, description: string) => ({
 export function publicPaths(schemas: Schemas): OpenApiPaths {
   const json = (description: string, schema: z.ZodType, ...names: string[]) => ({
     description,
-    headers: headers('X-Request-Id', ...names),
+    headers: headers('X-Request-Id', 'RateLimit-Policy', 'RateLimit', ...names),
     content: { 'application/json': schemas.media(schema, 'output') },
   });
   return {
@@ -152,7 +135,7 @@ export function publicPaths(schemas: Schemas): OpenApiPaths {
           },
         },
         responses: {
-          200: json('A token', tokenAnswer, 'RateLimit-Policy', 'RateLimit'),
+          200: json('A token', tokenAnswer),
           ...Object.fromEntries(
             OAUTH_ERRORS.map(([status, description, schema, ...names]) => [
               status,
@@ -209,7 +192,7 @@ export function publicPaths(schemas: Schemas): OpenApiPaths {
         responses: {
           200: {
             description: 'The document',
-            headers: headers('X-Request-Id'),
+            headers: headers('X-Request-Id', 'RateLimit-Policy', 'RateLimit'),
             content: {
               'application/json': { schema: { type: 'object', description: 'As OpenAPI 3.1 has it' } },
             },
