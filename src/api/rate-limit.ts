@@ -56,6 +56,37 @@ async function answered<State>(state: Promise<State>): Promise<State> {
 }
 
 /**
+ * What the merchants of one provider have together, as a multiple of what each has: a provider makes as many merchants as
+ * it likes, and would make its limits with them.
+ */
+const PROVIDER_SHARE = 10;
+
+/** The rate that all merchants of a provider share. */
+export function togetherRate({ perSecond, burst }: Rate): Rate {
+  return { perSecond: perSecond * PROVIDER_SHARE, burst: burst * PROVIDER_SHARE };
+}
+
+/**
+ * Takes a token from the bucket that a caller's provider has for all its merchants.
+ *
+ * It comes after the caller's own: what a merchant is refused is not taken from the others.
+ *
+ * @throws Failure rate_limited
+ */
+export async function meterProvider(
+  { config, buckets }: Pick<ApiDeps, 'config' | 'buckets'>,
+  res: Response,
+  bucket: Bucket,
+  providerId: string,
+): Promise<void> {
+  const rate = togetherRate(rateOf(config, bucket));
+  const state = await buckets.take({ key: `${bucket}:merchants-of:${providerId}`, rate });
+  if (state.admitted) return;
+  showRateLimit(res, 'provider', rate, state);
+  throw tooManyRequests(rate, state.retryAfterS, 'requests of all merchants of your provider');
+}
+
+/**
  * Takes a token from the owner's bucket, and says in the answer how much is left.
  *
  * @param unknown buckets of unknown identifiers, none of which may be empty; looked at in the same statement

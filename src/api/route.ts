@@ -13,7 +13,7 @@ import type { ApiDeps } from './deps';
 import { sendDownload, type Download } from './download';
 import { acceptOnce, readIdempotencyKey } from './idempotency';
 import { canonicalJson } from './json';
-import { meter, type Bucket } from './rate-limit';
+import { meter, meterProvider, type Bucket } from './rate-limit';
 import { requestIdOf } from './request-log';
 import { unknownBuckets } from './unknown-identifier';
 import { check, invalidRequest, readQuery } from './validation';
@@ -122,6 +122,7 @@ export function serve(deps: ApiDeps, authenticate: Authenticate, one: Route): Re
     Object.assign(req, { caller });
     const unknown = options.namesIdentifiers ? unknownBuckets(deps.config, caller) : [];
     await meter(deps, res, options.limit, caller.entityId, unknown);
+    if (caller.providerId !== undefined) await meterProvider(deps, res, options.limit, caller.providerId);
     if (!options.roles.includes(caller.role)) {
       throw new Failure('role_not_allowed', `A ${caller.role} may not call this endpoint`);
     }

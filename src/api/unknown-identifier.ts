@@ -6,7 +6,7 @@ import type { Reply } from './answer';
 import type { Caller } from './authentication';
 import type { ApiDeps } from './deps';
 import { answerItems, type Item } from './items';
-import { tooManyRequests } from './rate-limit';
+import { togetherRate, tooManyRequests } from './rate-limit';
 import type { Call } from './route';
 
 /**
@@ -28,18 +28,12 @@ export type IdentifierKind = 'lookup_id' | 'payment_id' | 'email' | 'device';
 /** Counts, for the metrics, identifiers that named nothing. */
 export type MeasureUnknown = (kind: IdentifierKind, count: number) => void;
 
-/** What the merchants of a provider have together, as a multiple of what each has. */
-const PROVIDER_SHARE = 10;
-
 /** The buckets that a caller's unknown identifiers are paid from. */
 export function unknownBuckets(
   { RATE_LIMIT_UNKNOWN: rate }: Pick<Config, 'RATE_LIMIT_UNKNOWN'>,
   { entityId, role, providerId }: Caller,
 ): Bucket[] {
-  const together = {
-    perSecond: rate.perSecond * PROVIDER_SHARE,
-    burst: rate.burst * PROVIDER_SHARE,
-  };
+  const together = togetherRate(rate);
   if (role === 'provider') return [{ key: `unknown:${entityId}`, rate: together }];
   return [
     { key: `unknown:${entityId}`, rate },

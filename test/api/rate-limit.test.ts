@@ -29,6 +29,16 @@ async function bucketsOf(trustedProxies: string, claimed: string[]): Promise<num
   return (await taken()).length;
 }
 
+/** Leaves nothing in a bucket, for longer than a test takes. */
+async function empty(key: string): Promise<void> {
+  const emptied = await rows(
+    test.db,
+    `UPDATE rate_limits SET full_at = clock_timestamp() + interval '1 hour' WHERE key = :key RETURNING key`,
+    { key },
+  );
+  expect(emptied).toHaveLength(1);
+}
+
 const ask = (
   api: ServedApi,
   { clientId, clientSecret }: { clientId: string; clientSecret: string },
@@ -73,6 +83,33 @@ describe('the rate limits', () => {
     expect(await headers()).toEqual([200, '"caller";q=2;w=2', '"caller";r=1;t=1', null]);
     expect(await headers()).toEqual([200, '"caller";q=2;w=2', '"caller";r=0;t=2', null]);
     expect(await headers()).toEqual([429, '"caller";q=2;w=2', '"caller";r=0;t=2', '1']);
+    await api.close();
+  });
+
+  it('give the merchants of one provider ten times as much together, however many it makes', async () => {
+    const api = await serveApi(test.db, { settings: { RATE_LIMIT_CALLER: '1/3' } });
+    const provider = await enter(api, 'provider');
+    const [one, two] = [
+      await enter(api, 'merchant', { providerId: provider.entityId }),
+      await enter(api, 'merchant', { providerId: provider.entityId }),
+    ];
+    const shared = `caller:merchants-of:${provider.entityId}`;
+    const fullAt = async () =>
+      rows(test.db, `SELECT full_at FROM rate_limits WHERE key = :shared`, { shared });
+    expect(await get(api, one.token)).toMatchObject({ status: 200 });
+    // What a merchant is refused is not taken from the others.
+    await empty(`caller:${one.entityId}`);
+    const before = await fullAt();
+    const alone = await get(api, one.token);
+    expect([alone.status, alone.headers.get('ratelimit-policy')]).toEqual([429, '"caller";q=3;w=3']);
+    expect(await fullAt()).toEqual(before);
+
+    await empty(shared);
+    const refused = await get(api, two.token);
+    expect([refused.status, refused.headers.get('ratelimit-policy')]).toEqual([429, '"provider";q=30;w=3']);
+    expect(await provider.send('GET', ENDPOINT)).toMatchObject({ status: 200 });
+    const another = await enter(api, 'merchant');
+    expect(await get(api, another.token)).toMatchObject({ status: 200 });
     await api.close();
   });
 
