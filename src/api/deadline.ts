@@ -5,3 +5,5 @@
 export const ANSWER_WITHIN_MS = 4_000;
 /** The same for `/readyz`, whose caller asks every few seconds. */
 export const READY_WITHIN_MS = 1_800;
+/** How long an answer of `GET /readyz` serves others too: less than any probe waits before it asks again. */
+export const READY_KEPT_MS = 1_000;

@@ -25,3 +25,32 @@ export function readinessEndpoint({ config, readiness }: ApiDeps): RequestHandle
     );
   };
 }
+
+/**
+ * Asks once for all who want to know at the same time, and tells those who come within `keptMs` the same.
+ *
+ * The probe needs no token. Without this anybody could fill the queue for Postgres with it, and have the
+ * balancer take every API out.
+ *
+ * @param now milliseconds of a clock that only moves on
+ */
+export function askedOnce<Answer>(
+  ask: () => Promise<Answer>,
+  keptMs: number,
+  now: () => number,
+): () => Promise<Answer> {
+  let answer: Promise<Answer> | undefined;
+  let keptUntil = 0;
+  return () => {
+    if (answer && now() < keptUntil) return answer;
+    const asked = ask();
+    // Under way it serves whoever comes, however long it takes; once it is there its time begins to run.
+    answer = asked;
+    keptUntil = Infinity;
+    const settle = () => {
+      if (answer === asked) keptUntil = now() + keptMs;
+    };
+    asked.then(settle, settle);
+    return asked;
+  };
+}

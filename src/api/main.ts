@@ -20,7 +20,8 @@ import { serviceProblems, workflowProblems } from '../temporal/readiness';
 import { hearUncaught } from '../uncaught';
 import { createApp } from './app';
 import { createCallerTurns } from './caller-turns';
-import { ANSWER_WITHIN_MS, READY_WITHIN_MS } from './deadline';
+import { ANSWER_WITHIN_MS, READY_KEPT_MS, READY_WITHIN_MS } from './deadline';
+import { askedOnce } from './health';
 import { createTokenBuckets } from './rate-limit';
 import { failRequestAtHand } from './request-at-hand';
 import { measureRequests, measureUnknownIdentifiers } from './request-metrics';
@@ -74,7 +75,11 @@ async function main(): Promise<void> {
     measureUnknown: measureUnknownIdentifiers(registry),
     turns: createCallerTurns(placesIn(config.DATABASE_POOL)),
     log,
-    readiness: () => serviceProblems(db.until(performance.now() + READY_WITHIN_MS), temporal),
+    readiness: askedOnce(
+      () => serviceProblems(db.until(performance.now() + READY_WITHIN_MS), temporal),
+      READY_KEPT_MS,
+      () => performance.now(),
+    ),
   });
 
   const port = config.PORT + config.PORT_OFFSET;
