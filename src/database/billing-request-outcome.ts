@@ -20,7 +20,7 @@ import { withdraw } from './webhook-withdrawal';
  * half of time, and the other finds nothing.
  *
  * `not_delivered` tells a merchant that it may bill again. So it is said only where no byte of the charge can have reached the
- * bank; silence after that is `expired`, and an exception, for the bank may have debited.
+ * bank, nor will: silence else is `expired`, and an exception, for the bank may have debited, or may yet.
  */
 
 /** What the bank is told: the true status, and whether its answer is the one that made it. */
@@ -241,12 +241,19 @@ export async function closeExpiredRequests(trx: Executor, keyring: Keyring, ids:
     trx,
     agreements.map((agreement) => agreement.id),
   );
+  // An exception is opened under this lock. The next statement begins when it is held, so it sees those that there are.
+  await rows(
+    trx,
+    `SELECT id FROM billing_requests WHERE id = ANY(:ids) AND status = 'pending' ORDER BY id FOR NO KEY UPDATE`,
+    { ids },
+  );
   const closed = await rows<Outcome>(
     trx,
     // Locked, what asks the bank is neither begun nor read until this has been committed, and by then it is withdrawn. What
-    // is no longer there was forgotten, and may have been anything.
+    // is no longer there was forgotten, and may have been anything. A body that also asks for what is still open is not
+    // withdrawn: it may bring this one yet. And a bank that has said anything of a request knows of it, however it came by it.
     `WITH due AS MATERIALIZED (
-       SELECT id, bank_delivery_id FROM billing_requests
+       SELECT id, workflow_id, bank_delivery_id FROM billing_requests
        WHERE id = ANY(:ids) AND status = 'pending' AND business_now(owner_id) >= expires_at
        ORDER BY id FOR NO KEY UPDATE
      ), asked AS MATERIALIZED (
@@ -260,6 +267,10 @@ export async function closeExpiredRequests(trx: Executor, keyring: Keyring, ids:
      UPDATE billing_requests b SET
        status = 'declined', closed_by = 'network', closed_at = business_now(b.owner_id), sequence = b.sequence + 1,
        decline_reason = CASE WHEN due.bank_delivery_id IN (SELECT id FROM unreached)
+           AND NOT EXISTS (SELECT FROM billing_requests o
+                           WHERE o.workflow_id = due.workflow_id AND o.status = 'pending'
+                             AND o.bank_delivery_id = due.bank_delivery_id AND o.id NOT IN (SELECT id FROM due))
+           AND NOT EXISTS (SELECT FROM reconciliation_exceptions x WHERE x.billing_request_id = b.id)
                              THEN 'not_delivered' ELSE 'expired' END
      FROM due WHERE b.id = due.id
      RETURNING ${OUTCOME_COLUMNS}`,

@@ -49,6 +49,32 @@ async function billOnce(trx: Transaction, { customerId, merchantId }: Standing, 
   return item.accepted.billingRequestId;
 }
 
+/** One bill by lookup ID and by paymentID, of which one webhook tells the bank: 15 minutes for the first, a day for the other. */
+async function billBoth(trx: Transaction, { agreementId, customerId, merchantId }: Standing) {
+  const customer = await row<{ lookupId: string }>(
+    trx,
+    `SELECT lookup_id AS "lookupId" FROM customers WHERE id = :customerId`,
+    { customerId },
+  );
+  const lookupId = customer?.lookupId ?? '';
+  const { items } = await acceptCharges(
+    trx,
+    keyring,
+    rules,
+    merchantId,
+    [
+      { phrase: lookupId, lookupId },
+      { phrase: 'paymentID', agreementId },
+    ],
+    { amount: 100n, currency: 'NGN', description: 'Both' },
+    (_, [first]) => `billing-request/${first}`,
+  );
+  const [id = '', other = ''] = items.map((item) =>
+    'accepted' in item ? item.accepted.billingRequestId : '',
+  );
+  return { id, other };
+}
+
 /** A one-time bill by lookup ID, which the bank answers with a standing approval. */
 async function grantByOneTimeBill(standing: Standing, currency: string): Promise<void> {
   await db.transaction(async (trx) => {
@@ -147,7 +173,7 @@ async function end({ id, merchantId }: Open) {
   return row<{ reason: string; exceptions: string[] }>(
     db,
     `SELECT decline_reason AS reason,
-       ARRAY(SELECT kind FROM reconciliation_exceptions WHERE billing_request_id = b.id) AS exceptions
+       ARRAY(SELECT kind FROM reconciliation_exceptions WHERE billing_request_id = b.id ORDER BY kind) AS exceptions
      FROM billing_requests b WHERE id = :id`,
     { id },
   );
@@ -220,6 +246,51 @@ describe('a charge whose window passed in silence', () => {
     await eventually(async () => (await readFeed(db, keyring, standing.bankId, FEED_START, 100)).length > 0);
     const id = await db.transaction((trx) => billOnce(trx, standing, 'NGN'));
     expect(await end({ ...standing, id, deliveryId: '', carrier: '' })).toEqual(MAY_BILL_AGAIN);
+  });
+
+  it('is an exception where its bank has still to be asked for another by the same webhook', async () => {
+    const standing = await standingApproval(db, keyring, {});
+    await setWebhookUrl(db, standing.bankId, 'http://bank.test/');
+    const { id, other } = await db.transaction((trx) => billBoth(trx, standing));
+    const open = { ...standing, id, deliveryId: '', carrier: '' };
+    expect(await asked(other)).toEqual({ status: 'pending', attempts: 0 });
+    expect(await end(open)).toEqual(MAY_HAVE_DEBITED);
+    expect(await asked(other)).toEqual({ status: 'pending', attempts: 0 });
+    await moveClock(db, standing.merchantId, '24 hours');
+    expect(await end({ ...open, id: other })).toEqual(MAY_BILL_AGAIN);
+  });
+
+  it('may be billed again where all that the webhook asks for is over at once', async () => {
+    const standing = await standingApproval(db, keyring, {});
+    await setWebhookUrl(db, standing.bankId, 'http://bank.test/');
+    const { id, other } = await db.transaction((trx) => billBoth(trx, standing));
+    await moveClock(db, standing.merchantId, '25 hours');
+    await db.transaction((trx) => closeExpiredRequests(trx, keyring, [id, other]));
+    for (const one of [id, other]) {
+      expect(await end({ ...standing, id: one, deliveryId: '', carrier: '' })).toEqual(MAY_BILL_AGAIN);
+    }
+  });
+
+  it('is an exception where its bank has answered with the id of another transaction', async () => {
+    const open = await openCharge();
+    const bankTransactionId = 'debit-of-another';
+    const approve = (id: string) =>
+      db.transaction((trx) =>
+        answerBillingRequest(
+          trx,
+          keyring,
+          open.bankId,
+          id,
+          { outcome: 'approved', bankTransactionId, action: null },
+          {},
+        ),
+      );
+    await approve(await db.transaction((trx) => billOnce(trx, open, 'NGN')));
+    expect(await approve(open.id)).toMatchObject({ status: 'pending', duplicate: true });
+    expect(await end(open)).toEqual({
+      reason: 'expired',
+      exceptions: ['duplicate_transaction_id', 'unanswered'],
+    });
   });
 
   it('is sent to its bank by nobody after that', async () => {
