@@ -120,6 +120,7 @@ interface Seen {
   status: 'pending' | 'retrying';
   firstAttemptAt: Date;
   lastAttemptAt: Date;
+  maybeDebited: boolean;
   retryAt: Date;
   reason: string;
   chargeStatus: 'pending' | 'successful' | 'declined';
@@ -145,7 +146,10 @@ async function read({ trx, rules, schedule }: Work): Promise<BillingsSeen> {
        -- As the attempt itself has it, from which its caller counts the days to a retry.
        b.n, b.attempts, b.status, first.created_at AS "firstAttemptAt", r.created_at AS "lastAttemptAt",
        b.retry_at AS "retryAt", b.reason, r.status AS "chargeStatus", r.decline_reason AS "declineReason",
-       r.expires_at AS "expiresAt", r.amount::bigint, r.description
+       r.expires_at AS "expiresAt", r.amount::bigint, r.description,
+       EXISTS (SELECT FROM billing_requests a JOIN reconciliation_exceptions x ON x.billing_request_id = a.id
+               WHERE a.schedule_id = b.schedule_id AND a.billing_n = b.n
+                 AND x.outcome = 'approved' AND x.state <> 'resolved') AS "maybeDebited"
      FROM schedules s
        LEFT JOIN billings b ON b.schedule_id = s.id AND b.status IN ('pending', 'retrying')
        LEFT JOIN billing_requests r ON r.schedule_id = b.schedule_id AND r.billing_n = b.n AND r.attempt = b.attempts
@@ -165,8 +169,8 @@ async function read({ trx, rules, schedule }: Work): Promise<BillingsSeen> {
 
 function openBilling(seen: Seen): BillingInHand | undefined {
   if (seen.n === null) return undefined;
-  const { n, attempts, firstAttemptAt, lastAttemptAt, amount, description } = seen;
-  const billing = { n, attempts, firstAttemptAt, lastAttemptAt, amount, description };
+  const { n, attempts, firstAttemptAt, lastAttemptAt, maybeDebited, amount, description } = seen;
+  const billing = { n, attempts, firstAttemptAt, lastAttemptAt, maybeDebited, amount, description };
   return seen.status === 'retrying'
     ? { ...billing, status: 'retrying', retryAt: seen.retryAt, reason: seen.reason }
     : { ...billing, status: 'pending', charge: outcomeOf(seen) };

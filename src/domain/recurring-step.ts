@@ -42,9 +42,14 @@ export interface Schedule {
 }
 
 /** The billing in hand: a schedule has at most one. */
-export type OpenBilling = { n: number; attempts: number; firstAttemptAt: Date; lastAttemptAt: Date } & (
-  { status: 'pending'; charge: ChargeOutcome } | { status: 'retrying'; retryAt: Date; reason: string }
-);
+export type OpenBilling = {
+  n: number;
+  attempts: number;
+  firstAttemptAt: Date;
+  lastAttemptAt: Date;
+  /** The bank has also called an attempt approved, and was refused: it may have debited, and nobody has yet found out. */
+  maybeDebited: boolean;
+} & ({ status: 'pending'; charge: ChargeOutcome } | { status: 'retrying'; retryAt: Date; reason: string });
 
 /** How the latest attempt at a billing stands. */
 export type ChargeOutcome =
@@ -93,7 +98,9 @@ export function nextStep(schedule: Schedule, billings: Billings, now: Date, rule
   if (hasEnded(schedule.status)) return afterTheEnd(open);
   if (schedule.failedInARow >= FAILURES_THAT_END) return { do: 'end', as: 'failed' };
   if (open?.status === 'retrying') {
-    if (now >= due(schedule, open.n + 1, rules)) return { do: 'fail', n: open.n, reason: open.reason };
+    // Another attempt could take the money twice, as it could after silence.
+    const over = open.maybeDebited || now >= due(schedule, open.n + 1, rules);
+    if (over) return { do: 'fail', n: open.n, reason: open.reason };
     if (!isHeld(schedule) && now >= open.retryAt) {
       return { do: 'charge', n: open.n, attempt: open.attempts + 1, dueAt: due(schedule, open.n, rules) };
     }
@@ -130,7 +137,7 @@ function settled(
 ): Step {
   if (charge.status === 'successful') return { do: 'succeed', n: open.n };
   const { reason } = charge;
-  if (isRetryable(reason) && !hasEnded(schedule.status)) {
+  if (isRetryable(reason) && !open.maybeDebited && !hasEnded(schedule.status)) {
     const billing = { ...open, nextDueDate: due(schedule, open.n + 1, rules) };
     const retryAt = billingRetryAt(billing, rules.retryDays, rules.timeZone);
     if (retryAt) return { do: 'retry', n: open.n, retryAt, reason };

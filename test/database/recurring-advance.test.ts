@@ -1,4 +1,5 @@
 import { lockAgreement } from '../../src/database/agreement';
+import { answerBillingRequest } from '../../src/database/billing-request-outcome';
 import { rows, type Database } from '../../src/database/connection';
 import { applyDecision } from '../../src/database/decision';
 import { setEntityStatus, setEntityTrust } from '../../src/database/entity';
@@ -223,6 +224,26 @@ describe('a declined charge', () => {
     await answer();
     expect(await advance(id)).toMatchObject({ status: 'active' });
     expect(await billings(id)).toEqual(['0 successful 2x']);
+  });
+
+  it('that the bank then calls approved is not tried again while somebody has to look into it', async () => {
+    const id = await schedule();
+    await advance(id);
+    await answer('insufficient_funds');
+    const { sleepMs } = await advance(id);
+    const [asked] = await rows<{ id: string }>(
+      db,
+      `SELECT id FROM billing_requests WHERE schedule_id = :id`,
+      { id },
+    );
+    const approved = { outcome: 'approved', bankTransactionId: 'late', action: null } as const;
+    const late = await db.transaction((trx) =>
+      answerBillingRequest(trx, keyring, standing.bankId, asked?.id ?? '', approved, {}),
+    );
+    expect(late).toMatchObject({ status: 'declined', agreed: false });
+    await later(sleepMs ?? 0);
+    expect(await advance(id)).toMatchObject({ status: 'active' });
+    expect(await billings(id)).toEqual(['0 failed insufficient_funds 1x']);
   });
 
   it('for another reason fails its billing at once', async () => {

@@ -18,6 +18,7 @@ const second = {
   amount: 250_000n,
   firstAttemptAt: at,
   lastAttemptAt: at,
+  maybeDebited: false,
   description: '',
 };
 

@@ -43,7 +43,7 @@ function step(schedule: Partial<Schedule>, billings: Partial<Billings>, now: Dat
   return nextStep({ ...monthly, ...schedule }, { ...idle, ...billings }, now, rules);
 }
 
-const first = { n: 0, attempts: 1, firstAttemptAt: START, lastAttemptAt: START };
+const first = { n: 0, attempts: 1, firstAttemptAt: START, lastAttemptAt: START, maybeDebited: false };
 
 function declined(reason: string, more: Partial<typeof first> = {}): OpenBilling {
   return { ...first, ...more, status: 'pending', charge: { status: 'declined', reason } };
@@ -253,6 +253,19 @@ describe('a billing that waits for a retry', () => {
     },
   );
 
+  it.each([
+    ['waits for its retry', open, after(1)],
+    ['comes to the moment of its retry', open, after(DAY)],
+    ['has just been declined', declined('insufficient_funds'), after(1)],
+  ])('fails where it %s and the bank has also called it approved', (_, billing, now) => {
+    const doubtful = { ...billing, maybeDebited: true };
+    expect(step({ nextN: 1 }, { open: doubtful }, now)).toEqual({
+      do: 'fail',
+      n: 0,
+      reason: 'insufficient_funds',
+    });
+  });
+
   it('fails with its schedule', () => {
     expect(step({ status: 'cancelled' }, { open }, after(1))).toMatchObject({ do: 'fail', n: 0 });
   });
@@ -383,6 +396,7 @@ function play(
             attempts: next.attempt,
             firstAttemptAt: next.attempt === 1 ? now : (open?.firstAttemptAt ?? now),
             lastAttemptAt: now,
+            maybeDebited: false,
             status: 'pending',
             charge,
           };
