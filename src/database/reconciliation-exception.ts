@@ -38,8 +38,10 @@ const OPENED = `x.id, x.kind, x.billing_request_id AS "billingRequestId", x.refu
  * Opens what is not open yet. A late answer to what stands as unanswered is the second half of that story: it joins the
  * exception there is.
  *
- * What a contradiction is about stays out of refunds while the exception is open: of a successful charge all of it; of
- * a refund its amount, where the bank says that it has paid it once more than is counted.
+ * What a contradiction is about stays out of refunds while the exception is open: of a successful charge all of it, unless
+ * the bank names the very debit that is counted; of a refund its amount, where the bank says that it has paid it once more
+ * than is counted. An id that is another's proves no transfer of its own: with a transfer that the bank names before or after
+ * it, it holds the amount once. Transfers that it names by different ids may be as many.
  *
  * The caller holds the charge locked.
  */
@@ -73,11 +75,17 @@ export async function openException(trx: Executor, exception: NewException): Pro
           `INSERT INTO reconciliation_exceptions AS x (id, kind, billing_request_id, refund_id, amount, currency, outcome,
              bank_transaction_id, reason, held, opened_at)
            SELECT :id, :kind, b.id, r.id, coalesce(r.amount, b.amount), b.currency, :outcome, :bankTransactionId, :reason,
-             CASE WHEN :kind = 'conflicting_answer' AND b.status = 'successful' THEN b.amount
-                  WHEN :kind = 'refund_conflict' AND :outcome = 'completed' THEN r.amount
-                  WHEN :kind = 'duplicate_transaction_id' AND r.status = 'rejected' THEN r.amount ELSE 0 END,
+             CASE WHEN :kind = 'conflicting_answer' AND b.status = 'successful'
+                    AND b.bank_transaction_id IS DISTINCT FROM :bankTransactionId THEN b.amount
+                  WHEN :kind = 'refund_conflict' AND :outcome = 'completed' AND kept.holding <= kept.transfers THEN r.amount
+                  WHEN :kind = 'duplicate_transaction_id' AND r.status = 'rejected' AND kept.holding = 0 THEN r.amount
+                  ELSE 0 END,
              business_now(b.owner_id)
-           FROM billing_requests b LEFT JOIN refunds r ON r.id = :refundId AND r.billing_request_id = b.id
+           FROM billing_requests b LEFT JOIN refunds r ON r.id = :refundId AND r.billing_request_id = b.id,
+             LATERAL (SELECT count(*) FILTER (WHERE held > 0) AS holding,
+                        count(*) FILTER (WHERE kind = 'refund_conflict' AND outcome = 'completed') AS transfers
+                      FROM reconciliation_exceptions
+                      WHERE billing_request_id = b.id AND refund_id = r.id AND state <> 'resolved') AS kept
            WHERE b.id = :billingRequestId AND (:kind <> 'unanswered' OR NOT EXISTS (
              SELECT FROM reconciliation_exceptions l WHERE l.billing_request_id = b.id AND l.kind = 'late_answer'))
            ON CONFLICT DO NOTHING RETURNING ${OPENED}, x.opened_at AS at`,

@@ -130,6 +130,32 @@ test('a charge that the bank approved and then calls declined is not refunded wh
   expect((await initiate(reference)).status).toBe(409);
 });
 
+test('a charge whose bank names the same debit again, with another action, can be refunded', async () => {
+  const { reference, id } = await charge();
+  const again = { billingRequestId: id, bankTransactionId: `tx-${id}`, action: 'approve_recurring' };
+  expect((await post(bank, '/v1/billing/bank-response', again)).status).toBe(409);
+
+  expect((await initiate(reference)).body.data).toMatchObject({ amount: 100 });
+});
+
+test.each([
+  ['before it', ['used', 'own'], 60],
+  ['after it', ['own', 'used'], 60],
+  ['twice', ['used', 'used too'], 60],
+  ['before two transfers', ['used', 'own', 'own too'], 20],
+])('a rejected refund is held once for a transfer and the used ids that come %s', async (_, said, left) => {
+  const used = [await charge(), await charge()].map(({ id }) => `tx-${id}`);
+  const { reference } = await charge();
+  const refundId = await refund(reference, 40);
+  await respond(refundId, 'rejected');
+  const named: Record<string, string | undefined> = { used: used[0], 'used too': used[1] };
+  for (const one of said) {
+    expect((await respond(refundId, 'completed', named[one] ?? `${one}-${refundId}`)).status).toBe(409);
+  }
+
+  expect((await initiate(reference)).body.data).toMatchObject({ amount: left });
+});
+
 test('whatever a bank says in whatever order, what it may have sent back and what is asked for never exceed the charge', async () => {
   const step = oneof(
     record({ refund: constantFrom(2_500, 2_501, 5_000, 7_500, 10_000) }),
