@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Config } from '../config';
 import type { Database } from '../database/connection';
-import { settleCredits } from '../database/customer-payment-credit';
+import { resolveCredits, settleCredits } from '../database/customer-payment-credit';
 import { KeyringError, type Keyring } from '../database/keyring';
 import {
   beginAttempt,
@@ -148,16 +148,20 @@ export function createWebhookActivities({
       },
       'webhook attempt',
     );
-    // The look that makes a first attempt sees for itself.
-    if (kind === 'retry' && state.status === 'delivered') await settleIfCredit(delivery);
+    if (state.status === 'delivered') await settleIfCredit(delivery, kind);
     const { webhookType } = delivery;
     measure({ ...outcome, webhookType, kind, status: state.status });
     return state;
   }
 
   /** Of a payment between customers, the payee's bank has been told at last. */
-  async function settleIfCredit({ id, webhookType }: DeliveryToAttempt): Promise<void> {
+  async function settleIfCredit({ id, webhookType }: DeliveryToAttempt, kind: TurnKind): Promise<void> {
     if (webhookType !== 'billing.credit') return;
+    if (kind === 'first') {
+      // It may be late as well: nobody attempted anything while the workers were down. The look that makes it sees for itself.
+      await db.transaction((trx) => resolveCredits(trx, { deliveryIds: [id] }));
+      return;
+    }
     await db.transaction((trx) => settleCredits(trx, { deliveryIds: [id] }));
     relay.kick();
   }
@@ -247,7 +251,7 @@ export function createWebhookActivities({
       if (!delivery) throw new Error(`there is no delivery ${deliveryId}`);
       if (delivery.status !== 'pending') {
         // Its process may have died between the record and this.
-        if (delivery.status === 'delivered') await settleIfCredit(delivery);
+        if (delivery.status === 'delivered') await settleIfCredit(delivery, 'retry');
         return { status: delivery.status, attempts: delivery.attempts };
       }
       if (delivery.held) {

@@ -63,14 +63,25 @@ export async function noteOverdueCredits(trx: Transaction, billingRequestIds: st
   }
 }
 
+type Told = { deliveryIds: string[] } | { eventIds: string[] };
+
 /**
  * What follows from the payees' bank having been told after all: the exceptions are resolved, and the workflows that watch
  * need not any more. Safe to say again.
  */
-export async function settleCredits(
+export async function settleCredits(trx: Transaction, told: Told): Promise<void> {
+  const credited = await resolveCredits(trx, told);
+  await enqueueWakes(
+    trx,
+    credited.filter(({ overdue }) => !overdue).map(({ workflowId }) => workflowId),
+  );
+}
+
+/** The same without waking anybody, for where the workflow itself has told the bank, and looks again. */
+export async function resolveCredits(
   trx: Transaction,
-  told: { deliveryIds: string[] } | { eventIds: string[] },
-): Promise<void> {
+  told: Told,
+): Promise<{ workflowId: string; overdue: boolean }[]> {
   const credited = await rows<{ id: string; workflowId: string; overdue: boolean }>(
     trx,
     `SELECT b.id, b.workflow_id AS "workflowId", b.credit_overdue AS overdue FROM billing_requests b
@@ -100,10 +111,7 @@ export async function settleCredits(
       at,
     })),
   );
-  await enqueueWakes(
-    trx,
-    credited.filter(({ overdue }) => !overdue).map(({ workflowId }) => workflowId),
-  );
+  return credited;
 }
 
 /** How it stands with the money for the payee. */

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { createBillingRequestActivities } from '../../src/activities/billing-request';
+import { createWebhookActivities } from '../../src/activities/webhook';
 import { rows } from '../../src/database/connection';
 import { settleCredits } from '../../src/database/customer-payment-credit';
 import { recordAttempt } from '../../src/database/webhook-attempt';
+import { setWebhookUrl } from '../../src/database/webhook-endpoint';
 import { enter, serveApi, type Answered, type Party, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { moveClock } from '../support/standing';
@@ -481,6 +483,45 @@ describe('the credit of a payment', () => {
       { maxAttempts: 12, retryInMs: 5_000 },
     );
     await database.db.transaction((trx) => settleCredits(trx, { deliveryIds: [deliveryId] }));
+    expect(await seenBy(payerBank, payment)).toMatchObject({
+      credit: { status: 'delivered', overdue: false },
+      exceptions: ['exception.opened', 'exception.resolved'],
+    });
+  });
+
+  test('that a first attempt delivers after a day without workers is delivered, and its exception resolved', async () => {
+    await setWebhookUrl(database.db, payeeBank.entityId, 'http://bank.test/');
+    const payment = await debited();
+    await moveClock(database.db, payeeBank.entityId, '25 hours');
+    await settle(payment.billingRequestId);
+    expect(await seenBy(payerBank, payment)).toMatchObject({
+      credit: { status: 'pending', overdue: true },
+      exceptions: ['exception.opened'],
+    });
+
+    const taken = {
+      durationMs: 1,
+      reached: 'yes',
+      httpStatus: 200,
+      error: null,
+      responseHead: null,
+    } as const;
+    const webhooks = createWebhookActivities({
+      db: database.db,
+      keyring: api.deps.ring,
+      config: { WEBHOOK_RETRY_S: [5], WEBHOOK_TIMEOUT_S: 10 },
+      connector: { post: () => Promise.resolve(taken), close: () => Promise.resolve() },
+      relay: { kick: () => undefined },
+      log: { info: () => undefined, warn: () => undefined },
+      measure: () => undefined,
+    });
+    const [delivery] = await rows<{ carrier: string }>(
+      database.db,
+      `SELECT d.carrier FROM webhook_deliveries d JOIN billing_requests b ON b.credit_delivery_id = d.id
+       WHERE b.id = :billingRequestId`,
+      payment,
+    );
+    expect(await webhooks.deliverFirstAttempts(delivery?.carrier ?? '')).toMatchObject({ delivered: 1 });
     expect(await seenBy(payerBank, payment)).toMatchObject({
       credit: { status: 'delivered', overdue: false },
       exceptions: ['exception.opened', 'exception.resolved'],
