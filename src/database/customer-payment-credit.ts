@@ -23,7 +23,8 @@ const CREDITED = `(
           WHERE d.id = b.credit_delivery_id
             AND ((d.created_xid, d.event_id) <= (w.feed_read_xid, w.feed_read_event_id)
                  OR EXISTS (SELECT FROM webhook_attempts a WHERE a.delivery_id = d.id AND a.error IS NULL)))
-  OR EXISTS (SELECT FROM webhook_receipts r WHERE r.delivery_id = b.credit_delivery_id AND r.delivered_at IS NOT NULL))`;
+  OR EXISTS (SELECT FROM webhook_receipts r WHERE r.delivery_id = b.credit_delivery_id
+             AND (r.delivered_at IS NOT NULL OR r.feed_read)))`;
 
 /** Of a billing request `b`: its workflow has to wait for the credit. */
 export const CREDIT_WAITS = `(b.credit_due_at IS NOT NULL AND NOT b.credit_overdue AND NOT ${CREDITED})`;

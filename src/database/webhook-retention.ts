@@ -4,7 +4,8 @@ import { firstIdAt } from './ids';
 
 /**
  * Deliveries, their bodies and attempts are kept for a time and then forgotten; what they spoke of is kept for good,
- * and so is which attempts may have had a bank move money: one row for each delivery that asked for it.
+ * and so is which attempts may have had a bank move money, and whether it read of it in its feed: one row for each
+ * delivery that asked for it.
  * They are the recipient's events feed as well, so `feed_horizon` says up to when some of it may be gone.
  */
 
@@ -33,8 +34,11 @@ export async function forgetDeliveries(db: Executor, keptDays: number): Promise<
      ), attempts AS (
        DELETE FROM webhook_attempts a USING past WHERE a.delivery_id = past.id
      ), receipts AS (
-       INSERT INTO webhook_receipts (delivery_id, entity_id, webhook_type, announced_at, sent, delivered_at, unanswered_at)
-       SELECT d.id, d.entity_id, d.webhook_type, d.created_at, d.sent, a.delivered_at, coalesce(a.unanswered_at, '{}')
+       INSERT INTO webhook_receipts (delivery_id, entity_id, webhook_type, announced_at, sent, delivered_at, unanswered_at,
+         feed_read)
+       SELECT d.id, d.entity_id, d.webhook_type, d.created_at, d.sent, a.delivered_at, coalesce(a.unanswered_at, '{}'),
+         EXISTS (SELECT FROM webhook_endpoints w WHERE w.entity_id = d.entity_id
+                 AND (d.created_xid, d.event_id) <= (w.feed_read_xid, w.feed_read_event_id))
        FROM webhook_deliveries d, LATERAL (
          SELECT min(at) FILTER (WHERE error IS NULL) AS delivered_at,
            array_agg(at ORDER BY n) FILTER (WHERE http_status IS NULL AND reached IS DISTINCT FROM 'no') AS unanswered_at

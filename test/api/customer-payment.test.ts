@@ -5,6 +5,7 @@ import { rows } from '../../src/database/connection';
 import { settleCredits } from '../../src/database/customer-payment-credit';
 import { recordAttempt } from '../../src/database/webhook-attempt';
 import { setWebhookUrl } from '../../src/database/webhook-endpoint';
+import { forgetDeliveries } from '../../src/database/webhook-retention';
 import { enter, serveApi, type Answered, type Party, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { moveClock } from '../support/standing';
@@ -534,6 +535,32 @@ describe('the credit of a payment', () => {
     await typesTold(payeeBank);
     expect(await settle(payment.billingRequestId)).toMatchObject({ credits: 0, nextClose: null });
     expect(await seenBy(payeeBank, payment)).toMatchObject({ credit: { status: 'delivered' } });
+  });
+
+  test('stays as it was when its webhook is forgotten: delivered where it was read, overdue where not', async () => {
+    const read = await debited();
+    await typesTold(payeeBank);
+    const unread = await debited();
+    await forgetDeliveries(database.db, 0);
+    expect(
+      await rows(
+        database.db,
+        `SELECT 1 FROM webhook_deliveries d JOIN billing_requests b ON b.credit_delivery_id = d.id
+         WHERE b.id IN (:read, :unread)`,
+        { read: read.billingRequestId, unread: unread.billingRequestId },
+      ),
+    ).toEqual([]);
+
+    await moveClock(database.db, payeeBank.entityId, '25 hours');
+    for (const payment of [read, unread]) await settle(payment.billingRequestId);
+    expect(await seenBy(payerBank, read)).toMatchObject({
+      credit: { status: 'delivered', overdue: false },
+      exceptions: [],
+    });
+    expect(await seenBy(payerBank, unread)).toMatchObject({
+      credit: { status: 'undelivered', overdue: true },
+      exceptions: ['exception.opened'],
+    });
   });
 
   test('is nothing that a declined payment has', async () => {
