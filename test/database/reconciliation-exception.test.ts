@@ -42,7 +42,7 @@ async function charge(): Promise<{ id: string; reference: string }> {
   const { billingRequestId: id, reference } = item.accepted;
   await rows(
     db,
-    `UPDATE webhook_deliveries SET status = 'delivered', finished_at = now()
+    `UPDATE webhook_deliveries SET status = 'delivered', finished_at = now(), sent = 1
      WHERE id = (SELECT bank_delivery_id FROM billing_requests WHERE id = :id)`,
     { id },
   );
