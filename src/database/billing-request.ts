@@ -45,7 +45,7 @@ export interface AcceptedCharge {
   status: 'pending' | 'declined';
 }
 
-export type BillItem = { phrase: string } & ({ accepted: AcceptedCharge } | { refused: Failure });
+type BillItem = { phrase: string } & ({ accepted: AcceptedCharge } | { refused: Failure });
 
 export interface AcceptedBill {
   batchId: string;

@@ -30,7 +30,7 @@ async function bucketsOf(trustedProxies: string, claimed: string[]): Promise<num
 }
 
 /** Leaves nothing in a bucket, for longer than a test takes. */
-async function empty(key: string): Promise<void> {
+async function leaveNothing(key: string): Promise<void> {
   const emptied = await rows(
     test.db,
     `UPDATE rate_limits SET full_at = clock_timestamp() + interval '1 hour' WHERE key = :key RETURNING key`,
@@ -98,13 +98,13 @@ describe('the rate limits', () => {
       rows(test.db, `SELECT full_at FROM rate_limits WHERE key = :shared`, { shared });
     expect(await get(api, one.token)).toMatchObject({ status: 200 });
     // What a merchant is refused is not taken from the others.
-    await empty(`caller:${one.entityId}`);
+    await leaveNothing(`caller:${one.entityId}`);
     const before = await fullAt();
     const alone = await get(api, one.token);
     expect([alone.status, alone.headers.get('ratelimit-policy')]).toEqual([429, '"caller";q=3;w=3']);
     expect(await fullAt()).toEqual(before);
 
-    await empty(shared);
+    await leaveNothing(shared);
     const refused = await get(api, two.token);
     expect([refused.status, refused.headers.get('ratelimit-policy')]).toEqual([429, '"provider";q=30;w=3']);
     expect(await provider.send('GET', ENDPOINT)).toMatchObject({ status: 200 });

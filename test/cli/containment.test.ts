@@ -31,6 +31,9 @@ const hasOldWebhookSecret = async (entityId: string) =>
     )
   )?.has;
 
+// Each command is a process of its own, and a test runs a dozen.
+jest.setTimeout(180_000);
+
 describe('an operator', () => {
   it('ends what was stolen at once: tokens, client secret and webhook secret, the ones before them too', async () => {
     const { entityId, clientId, clientSecret, ...merchant } = await enter(api, 'merchant');
