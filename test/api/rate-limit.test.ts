@@ -159,7 +159,8 @@ describe('the rate limits', () => {
     const guesses = await Promise.all(
       Array.from({ length: 150 }, () => ask(api, { ...bank, clientSecret: newClientSecret() })),
     );
-    expect(guesses.at(-1)?.status).toBe(429);
+    // Tokens flow in meanwhile, so which of them are refused is the machine's to say.
+    expect(guesses.map(({ status }) => status)).toContain(429);
     expect((await ask(api, bank)).status).toBe(200);
     expect((await ask(api, merchant)).status).toBe(200);
     await api.close();
