@@ -74,12 +74,14 @@ const IDLE_TIMEOUT_MS = 30_000;
  * @param poolSize most connections held at once; 4 to 8 serve a process, more only queue inside Postgres
  * @param onConnect asked of each new connection before it is used; one that it throws for is closed
  * @param answerWithinMs longest that a statement is waited for
+ * @param role that the login works as; `none` for the login itself
  */
 export function openDatabase(
   url: string,
   poolSize: number,
   onConnect?: (connection: ClientBase) => Promise<void>,
   answerWithinMs = ANSWER_WITHIN_MS,
+  role = APP_ROLE,
 ): PooledDatabase {
   const pool = new Pool({
     connectionString: url,
@@ -88,7 +90,7 @@ export function openDatabase(
     statement_timeout: STATEMENT_TIMEOUT_MS,
     idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
     keepAlive: true,
-    options: `-c role=${APP_ROLE} -c timezone=UTC`,
+    options: `-c role=${role} -c timezone=UTC`,
     max: poolSize,
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
     // Statements of a transaction that do not read each other's effects share a round trip.
