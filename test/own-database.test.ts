@@ -128,8 +128,15 @@ describe('a process', () => {
         }
       }).listen(postgresPort, '127.0.0.1');
       await once(proxy, 'listening');
-      await fetch(`${url}/readyz`).catch(() => undefined);
+      const unheard = new AbortController();
+      // A readiness is kept for a while, and Postgres not asked again until then.
+      const asking = eventually(async () => {
+        await fetch(`${url}/readyz`, { signal: unheard.signal }).catch(() => undefined);
+        return unheard.signal.aborted;
+      });
       expect(await ended).toEqual([1, null]);
+      unheard.abort();
+      await asking;
       expect(err).toContain('ASSENT_MODE: is sandbox, but the database was made for production');
       for (const socket of sockets) socket.destroy();
       proxy.close();

@@ -1,4 +1,5 @@
-import type { Server } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { ConfigError, readConfig, requireServers, type Config } from '../config';
 import type { Database } from '../database/connection';
@@ -32,7 +33,12 @@ import { createApiServer } from './server';
  * Any number of them may run; they share nothing but Postgres.
  */
 
-/** Longest that a stop waits for requests in hand, well within the 10 s that supervisors give. */
+/**
+ * How long a stop still takes requests: those that were on their way to us when it came. Node resets a kept connection
+ * in whose buffer one is waiting, and its caller can't know whether it was carried out.
+ */
+const ARRIVAL_MS = 1_000;
+/** Longest that a stop waits then for requests in hand. With the above, within the 10 s that supervisors give. */
 const DRAIN_MS = 8_000;
 /** How often what has expired is swept away. */
 const SWEEP_MS = 60_000;
@@ -98,8 +104,10 @@ async function main(): Promise<void> {
   await db.destroy();
 }
 
-/** Takes no more requests, and ends when the last in hand is answered or out of time. */
+/** Lets callers go, takes no more requests, and ends when the last in hand is answered or out of time. */
 async function drained(server: Server): Promise<void> {
+  server.prependListener('request', (_req, res: ServerResponse) => res.setHeader('Connection', 'close'));
+  await wait(ARRIVAL_MS);
   const cutOff = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
   await new Promise((resolve) => server.close(resolve));
   clearTimeout(cutOff);

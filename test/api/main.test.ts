@@ -1,7 +1,8 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+import { connect, createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { makeKeyring } from '../../src/database/keyring';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
@@ -70,6 +71,35 @@ describe('the API process', () => {
     expect(ready.status).toBe(503);
     expect(await ready.json()).toMatchObject({ errors: [{ path: 'temporal', message: 'does not answer' }] });
     api.kill('SIGTERM');
+    expect(await ended).toEqual([0, null]);
+  });
+
+  it('answers a request that was on its way into a kept connection when the stop came', async () => {
+    const port = await freePort();
+    const api = spawn(process.execPath, COMMAND, {
+      env: environment(port),
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const ended = once(api, 'exit');
+    const lines = createInterface(api.stdout)[Symbol.asyncIterator]();
+    const logged = async (message: string) => {
+      for (;;) {
+        const { value, done } = await lines.next();
+        if (done) throw new Error(`ended without logging ${message}`);
+        if ((JSON.parse(value) as { msg: string }).msg === message) return;
+      }
+    };
+    await logged('API is ready');
+    const kept = connect(port, '127.0.0.1');
+    const request = 'GET /healthz HTTP/1.1\r\nHost: assent\r\n\r\n';
+    kept.write(request);
+    const [first] = (await once(kept, 'data')) as [Buffer];
+    expect(first.toString()).toMatch(/^HTTP\/1\.1 200 [^]*keep-alive/);
+    api.kill('SIGTERM');
+    await logged('API stops');
+    kept.write(request);
+    const [second] = (await once(kept, 'data')) as [Buffer];
+    expect(second.toString()).toMatch(/^HTTP\/1\.1 200 [^]*Connection: close/);
     expect(await ended).toEqual([0, null]);
   });
 });

@@ -17,8 +17,6 @@ interface Api {
   process: EngineProcess;
   /** The balancer sends nothing to one that is about to stop. */
   inService: boolean;
-  /** Calls that it has and has not answered: the balancer lets these come to their end first. */
-  inHand: number;
 }
 
 /** Each process that is started takes seconds, and a worker compiles the workflows. */
@@ -30,8 +28,8 @@ beforeAll(async () => {
   engine = await startEngine({ RATE_LIMIT_CALLER: '1000/1000', RATE_LIMIT_ANSWER: '1000/1000' });
   const [another, worker] = await Promise.all([engine.startAnotherApi(), engine.startAnotherWorker()]);
   apis = [
-    { url: engine.apiUrl, process: engine.api, inService: true, inHand: 0 },
-    { url: another.apiUrl, process: another.process, inService: true, inHand: 0 },
+    { url: engine.apiUrl, process: engine.api, inService: true },
+    { url: another.apiUrl, process: another.process, inService: true },
   ];
   workers = [engine.worker, worker];
   cast = new Cast(engine);
@@ -60,7 +58,6 @@ test(
     const call = async (token: string, status: number, path: string, body?: object): Promise<unknown> => {
       const at = apis.filter(({ inService }) => inService);
       const api = at[charged.length % at.length] as Api;
-      api.inHand += 1;
       const answer = await fetch(api.url + path, {
         method: body ? 'POST' : 'GET',
         headers: {
