@@ -84,7 +84,10 @@ export function measurePool(registry: Registry, pool: Pick<PooledDatabase, 'use'
   });
 }
 
-/** Servers that one question is about, each reached through the one before, by the names that its problems have. */
+/**
+ * Servers that one question is about, each reached through the one before. Their names are the
+ * `path`s of its problems.
+ */
 interface Dependencies {
   names: readonly string[];
   problems: () => Promise<Problem[]>;

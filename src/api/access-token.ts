@@ -7,7 +7,7 @@ import type { ApiDeps } from './deps';
 
 /** Issues and checks access tokens: JWTs signed with ES256, whose keys the database shares. */
 export interface AccessTokens {
-  /** @param holder its generation is what ends the token early, once the entity has another */
+  /** @param holder the token ends early once the entity has another generation than this */
   issue(holder: Claims): Promise<{ token: string; tokenId: string; expiresInS: number }>;
   /** What a token says; undefined for one that is forged, expired, or of another audience. */
   verify(token: string): Promise<Claims | undefined>;
@@ -149,8 +149,9 @@ export function createAccessTokens({
 const FORM = /^([\w-]+)\.[\w-]+\.([\w-]{86})$/;
 
 /**
- * The key that a token names, if it has the form of ours; undefined for whatever costs no more than a look to
- * refuse. Length needs no limit of its own: all headers of a request together have one.
+ * The id of the key that a token names; undefined where its form alone shows that it is none of
+ * ours, before anything costly is done. Its length needs no limit: all headers of a request
+ * together have one.
  */
 function keyIdOf(token: string): string | undefined {
   const [, head = '', signature = ''] = FORM.exec(token) ?? [];

@@ -28,7 +28,10 @@ export function createAuthenticate(
 ): Authenticate {
   const standings = new Map<string, { standing: Standing | undefined; readAt: number }>();
 
-  /** How the entity stands that a token speaks for. A token of a later generation than is remembered has it read anew. */
+  /**
+   * The standing of a token's entity, from memory for a while. A token of a later generation than
+   * that has it read anew.
+   */
   async function standingOf({ entityId, tokenGeneration }: Claims): Promise<Standing | undefined> {
     const known = standings.get(entityId);
     const isFresh = known && performance.now() - known.readAt < STANDING_TTL_MS;

@@ -6,9 +6,10 @@ import { requestAtHand } from './request-at-hand';
 import { boundHeaders } from './request-headers';
 import { requestLog } from './request-log';
 
-/** What every request goes through before it is looked at what it asks for. */
+/** What every request goes through before anybody looks at what it asks for. */
 export function beforeRoutes(log: Logger, failures: FailedAuthentication): RequestHandler[] {
-  // Until somebody has proved who asks, and pays, it is the address that has something left.
+  // Until a caller has proved who it is, and pays from a bucket of its own, it is told what its
+  // address has left.
   const limited: RequestHandler = (req, res, next) => {
     failures.show(req, res);
     next();

@@ -274,7 +274,11 @@ function answerOf({
   if (declineReason === undefined) throw new Error('an answer passed its check and then says nothing');
   return { outcome: 'declined', declineReason, action: null };
 }
-/** To a bank that names one transaction for two things. What it meant is still open, or has its true status in `data`. */
+
+/**
+ * Told to a bank that names one transaction for two things. `data` has the true status of what it
+ * answered.
+ */
 export const DUPLICATE_TRANSACTION =
   'This bankTransactionId belongs to another transaction of yours: answer again with the right one.';
 

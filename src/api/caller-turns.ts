@@ -31,7 +31,7 @@ interface Places {
 
 interface Waiter {
   enter: () => void;
-  /** With what kept the one before from its work. */
+  /** @param cause what kept the one before from its work */
   giveUp: (cause: unknown) => void;
 }
 
@@ -64,7 +64,7 @@ export function createCallerTurns(places: Record<Role, number>): CallerTurns {
       try {
         return await work();
       } catch (error) {
-        // Who waits behind would wait for the same silence, and for as long once more.
+        // Those behind would meet the same silence, and wait for as long again.
         if (isSilence(error)) for (const waiter of held.waiting) waiter.giveUp(error);
         throw error;
       } finally {

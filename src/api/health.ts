@@ -27,7 +27,8 @@ export function readinessEndpoint({ config, readiness }: ApiDeps): RequestHandle
 }
 
 /**
- * Asks once for all who want to know at the same time, and tells those who come within `keptMs` the same.
+ * Asks once for all who ask at the same time. Those who come within `keptMs` after the answer get
+ * the same one.
  *
  * The probe needs no token. Without this anybody could fill the queue for Postgres with it, and have the
  * balancer take every API out.
@@ -44,7 +45,7 @@ export function askedOnce<Answer>(
   return () => {
     if (answer && now() < keptUntil) return answer;
     const asked = ask();
-    // Under way it serves whoever comes, however long it takes; once it is there its time begins to run.
+    // Whoever comes before the answer waits for it as well. Only then `keptMs` begins to run.
     answer = asked;
     keptUntil = Infinity;
     const settle = () => {

@@ -42,7 +42,11 @@ export function createTokenBuckets(db: Database): TokenBuckets {
   return { take: (wish) => answered(take(wish)) };
 }
 
-/** The answer, for which those who wait for the next statement wait no longer than the others. @throws DatabaseSilent */
+/**
+ * Waits for the answer for a limited time, also where its statement has not even begun.
+ *
+ * @throws DatabaseSilent
+ */
 async function answered<State>(state: Promise<State>): Promise<State> {
   let timer: NodeJS.Timeout | undefined;
   const silence = new Promise<never>((_, reject) => {
@@ -56,8 +60,8 @@ async function answered<State>(state: Promise<State>): Promise<State> {
 }
 
 /**
- * What the merchants of one provider have together, as a multiple of what each has: a provider makes as many merchants as
- * it likes, and would make its limits with them.
+ * How many times a merchant's own limit all merchants of one provider have together. A provider
+ * makes as many merchants as it likes: without this each of them would add to its limits.
  */
 const PROVIDER_SHARE = 10;
 

@@ -14,7 +14,7 @@ export const boundHeaders: RequestHandler = (req, _res, next) => {
   if (req.httpVersion === '1.1' && (host === undefined || host.includes(','))) {
     throw new Failure('invalid_request', 'The request must have one Host header');
   }
-  // No answer carries what these could be compared with, and each is about this moment: nothing is "not modified".
+  // They ask for a part, or compare with an ETag or a date, which no answer has.
   for (const name of CONDITIONS) delete req.headers[name];
   next();
 };

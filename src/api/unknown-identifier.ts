@@ -12,15 +12,15 @@ import type { Call } from './route';
 /**
  * Bounds how fast a caller can find out which lookupIDs, paymentIDs, e-mail addresses and devices there are.
  *
- * Each identifier that names nothing takes a token of the caller's bucket, and of its provider's: somebody who makes up
- * merchants gains nothing by it. Those that name something are free, so that honest callers do not notice. While a bucket is
- * empty no call that names identifiers is looked at (`route.ts`), for a call that is refused only where it names an unknown
- * one would tell which are known.
+ * Each identifier that names nothing takes a token of the caller's bucket, and of its provider's,
+ * who could otherwise make up merchants for it. Identifiers that name something are free, so honest
+ * callers notice nothing. While a bucket is empty every call that names identifiers is refused
+ * (`route.ts`): a refusal of unknown ones alone would tell which are known.
  *
- * A call may name a hundred identifiers and is answered as long as there is one token left. What it takes beyond
- * what is left is a debt, which must flow in before the next call: whatever is asked at once, the answers that
- * anybody gets stay those that the rate allows, and less than one call more. The statement that takes the tokens decides
- * which call that is, so calls at the same time gain nothing either.
+ * A call may name a hundred identifiers, and is answered as long as there is one token left. What
+ * it takes beyond that is a debt, which must flow in before the next call. So the rate bounds the
+ * answers that anybody gets, but for one call. The statement that takes the tokens decides which
+ * call that is, so calls at the same time gain nothing either.
  */
 
 export type IdentifierKind = 'lookup_id' | 'payment_id' | 'email' | 'device';

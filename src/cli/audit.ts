@@ -19,7 +19,7 @@ interface Filter {
   json?: boolean;
 }
 
-/** Who did what is privileged. */
+/** `assent audit`: shows the record of privileged acts. */
 export function addAuditCommand(program: Command): void {
   command(program, 'audit', 'who created, disabled, trusted, rotated, revoked and changed what, oldest first')
     .option('--entity <id>', 'only what this entity did, or what was done to it')

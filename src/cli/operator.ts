@@ -9,12 +9,12 @@ import { CommandError } from './command';
 /** As long as any other description. */
 const REASON_MAX = 500;
 
-/** What every command takes that changes something. */
+/** Options of every command that puts an act on record. */
 export interface Explained {
   reason?: string;
 }
 
-/** Made anew for each command, for commander keeps what was given in it. */
+/** A new one for each command, for commander keeps in it what was given. */
 export function reasonOption(): Option {
   return new Option(
     '--reason <text>',

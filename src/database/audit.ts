@@ -3,8 +3,9 @@ import { rows, type Executor, type Transaction } from './connection';
 import type { AuditEvent } from './event';
 
 /**
- * Who did what is privileged: made a party, let it in or kept it out, changed what it proves itself by or where its
- * webhooks go. Each act is recorded by the transaction that does it, so neither exists without the other.
+ * The record of privileged acts: who made a party, let it in or kept it out, changed what it proves
+ * itself by or where its webhooks go. Each act is recorded by the transaction that does it, so
+ * neither exists without the other.
  */
 
 /** Whoever does something privileged. */

@@ -18,7 +18,10 @@ export interface Bucket {
   rate: BucketRate;
 }
 
-/** The wish for one token out of a bucket; or for nothing but a look at it. Those for one bucket have one rate. */
+/**
+ * The wish for one token out of a bucket, or only for a look at it. All wishes for one bucket have
+ * the same rate.
+ */
 export interface TokenWish extends Bucket {
   look?: true;
 }
@@ -37,8 +40,8 @@ export interface BucketState {
 const ROUNDING = 1e-4;
 
 /**
- * Takes a token for each wish, in their order, out of the buckets that hold any, and looks at those that are only to be
- * looked at. One statement, whatever their number.
+ * Takes a token for each wish, in their order, out of the buckets that hold any. Buckets that
+ * somebody only wishes to look at stay as they are. One statement serves any number of wishes.
  */
 export async function takeTokens(db: Executor, wishes: TokenWish[]): Promise<BucketState[]> {
   const paying = wishes.filter(({ look }) => !look);
@@ -85,7 +88,10 @@ export async function takeTokens(db: Executor, wishes: TokenWish[]): Promise<Buc
   });
 }
 
-/** @param fullInS when the bucket will be full again. It admits whoever wants a token of it as it is. */
+/**
+ * How a bucket stands that will be full again in `fullInS` seconds. It admits the next wish if it
+ * holds a token.
+ */
 function stateOf(rate: BucketRate, fullInS: number): BucketState {
   const remaining = Math.max(0, Math.floor(rate.burst - fullInS * rate.perSecond + ROUNDING));
   return {

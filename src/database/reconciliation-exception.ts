@@ -35,13 +35,16 @@ const OPENED = `x.id, x.kind, x.billing_request_id AS "billingRequestId", x.refu
   x.held, x.sequence`;
 
 /**
- * Opens what is not open yet. A late answer to what stands as unanswered is the second half of that story: it joins the
- * exception there is.
+ * Opens an exception, unless it is open already. A late answer joins the exception of the silence
+ * before it: both are one story.
  *
- * What a contradiction is about stays out of refunds while the exception is open: of a successful charge all of it, unless
- * the bank names the very debit that is counted; of a refund its amount, where the bank says that it has paid it once more
- * than is counted. An id that is another's proves no transfer of its own: with a transfer that the bank names before or after
- * it, it holds the amount once. Transfers that it names by different ids may be as many.
+ * An open exception holds money, which then cannot be refunded:
+ *
+ * - of a successful charge all of it, unless the bank names the very debit that is counted;
+ * - of a refund its amount, where the bank tells of one transfer more than is counted. Transfers
+ *   with different ids count each. An id that was refused, as it belongs to something else, is no
+ *   transfer of its own: together with one that the bank names before or after it, it holds the
+ *   amount once.
  *
  * The caller holds the charge locked.
  */
@@ -124,7 +127,7 @@ export async function holdRejectedRefund(trx: Executor, refundId: string): Promi
   );
 }
 
-/** How many somebody has still to look into, counted up to 10 000: more would say nothing more. */
+/** How many are not resolved yet, counted up to 10 000: more would say nothing more. */
 export async function openExceptions(db: Executor): Promise<{ open: number }> {
   const [counted] = await rows<{ open: number }>(
     db,

@@ -3,15 +3,16 @@ import { rows, type Executor } from './connection';
 import type { Turn } from './recurring';
 
 /**
- * Spans in which nothing is charged: of a schedule, for what its customer decided or its merchant wished; and of
- * a merchant or a bank, for how these stand. A schedule is looked at some time after such a change; what was due, and
- * when, tells by these spans what was missed on purpose.
+ * Spans in which nothing is charged. Those of one schedule come from its customer's decision, or
+ * its merchant's pause. Those of a merchant or a bank come from its being disabled, or not trusted.
+ * A schedule is looked at some time after such a change: the spans then say which of its due dates
+ * were missed on purpose.
  */
 
 /** Of a schedule `s`. */
 export const NOT_ENDED = `s.status NOT IN ('completed', 'cancelled', 'failed')`;
 
-/** Of an entity `e`: the part of `permitted` that is its own. */
+/** Of an entity `e`: what `permitted` asks of this party alone. */
 const MAY_BE_CHARGED_FOR = `(e.status = 'active' AND (e.type <> 'merchant' OR e.trust_level = 'trusted'))`;
 
 /**

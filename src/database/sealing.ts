@@ -24,7 +24,7 @@ export function seal(ring: Keyring, plain: string, place: SealedPlace): Buffer {
   return Buffer.concat([Buffer.from([FORMAT, kid.length]), kid, nonce, text, cipher.getAuthTag()]);
 }
 
-/** How all begins that the current key sealed. */
+/** The first bytes of everything that the current key sealed. */
 export function currentPrefix(ring: Keyring): Buffer {
   return Buffer.concat([Buffer.from([FORMAT, ring.current.length]), Buffer.from(ring.current, 'ascii')]);
 }

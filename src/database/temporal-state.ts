@@ -4,8 +4,8 @@ import { row, rows, type Executor } from './connection';
 /**
  * Which Temporal holds the workflows of what is open, and how far these have been looked at.
  *
- * A namespace gets its id when it is made. Where it has another one than before, its data is another: nothing that was
- * waited for is waited for any more, and all that is open is started again.
+ * A namespace gets its id when it is made. Another id than before means other data: the workflows
+ * that slept in it are gone, and all that is open is started again.
  */
 export interface TemporalState {
   namespaceId: string;
@@ -15,9 +15,10 @@ export interface TemporalState {
 }
 
 /**
- * Takes note of the namespace that the workers are on. Of several that find another one at once, one gets to say `lost`.
+ * Takes note of the namespace that the workers are on. Of several workers that find a new one at
+ * once, one is told `lost`.
  *
- * @returns `lost` where the workflows of what is open were in another one
+ * @returns `lost` where the workflows were in another namespace
  */
 export async function adoptNamespace(db: Executor, namespaceId: string): Promise<'known' | 'lost'> {
   const lost = await row(
@@ -48,7 +49,7 @@ export async function moveCursor(db: Executor, kind: string, after: string): Pro
   await rows(db, `UPDATE temporal_state SET cursor_kind = :kind, cursor_after = :after`, { kind, after });
 }
 
-/** All that was open has been started again, by whoever began it then: a later loss has to be seen to anew. */
+/** Ends the restart that was begun at `since`; one that a later loss began goes on. */
 export async function endRestart(db: Executor, since: Date): Promise<void> {
   await rows(
     db,
@@ -58,7 +59,7 @@ export async function endRestart(db: Executor, since: Date): Promise<void> {
   );
 }
 
-/** Said until all of it waits for Temporal again. */
+/** A problem until all that is open has been started again. */
 export async function restartProblems(db: Executor): Promise<Problem[]> {
   const state = await readTemporalState(db);
   if (!state?.restartingSince) return [];

@@ -1,6 +1,7 @@
 /**
- * What settings must be true of connections, and in production of keys: half a pair of files, or a URL without TLS,
- * would otherwise mean plaintext without a word. Each problem is a line that begins with the setting to mend.
+ * Checks how the settings of connections go together, and in production those of keys. Half a pair
+ * of files, or a URL without TLS, would otherwise mean plaintext without a word. Each problem is a
+ * line that begins with the setting to mend.
  */
 
 interface ConnectionSettings {

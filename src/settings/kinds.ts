@@ -23,7 +23,7 @@ export function wholeNumber(min: number, max: number, unit = '') {
   return written(WHOLE, (value) => value >= min && value <= max, error);
 }
 
-/** May have decimals, and be as little as `min`, or where that is not given anything above nothing. */
+/** May have decimals. Where no `min` is given it must be above 0. */
 export function decimal(max: number, unit: string, min?: number) {
   const least = min === undefined ? 'above 0 and at most' : `from ${min} to`;
   const fits = (value: number) => (min === undefined ? value > 0 : value >= min) && value <= max;
@@ -80,7 +80,7 @@ function list<Part extends z.ZodType<unknown, string>>(part: Part, wanted: strin
     .pipe(z.array(part));
 }
 
-/** Numbers above nothing. */
+/** Numbers above 0. */
 export function numbers(fallback: string, max: number, unit: string) {
   return list(decimal(max, unit), `numbers of ${unit} above 0 and at most ${max}`).prefault(fallback);
 }

@@ -15,8 +15,10 @@ export const keysFile = (folder: string) => join(folder, 'keys');
 const WHAT_POSTGRES_HOLDS = 'every entity, customer and charge';
 
 /**
- * @throws StartError where Postgres's data is gone while what is made after it is still there, or where it lacks a file;
- * initdb works beside it, so that a start which was cut off leaves neither
+ * Keys and Temporal's data are made after Postgres's, and initdb works in a folder of its own. So a
+ * first start that was cut off never looks like a loss.
+ *
+ * @throws StartError where Postgres's data lacks a file, or is gone while the others are there
  */
 export function requireWholePostgres(folder: string): void {
   const data = postgresData(folder);

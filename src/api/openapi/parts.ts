@@ -61,7 +61,7 @@ export const declineReason = z.string().nullable().meta({
   example: null,
 });
 
-/** What every list says beside its entries. */
+/** How it stands with the money for the payee of a payment between customers. */
 export const credit = z
   .strictObject({
     status: z.enum(['pending', 'delivered', 'undelivered']).meta({
@@ -82,6 +82,7 @@ export const credit = z
     examples: [],
   });
 
+/** What every list says beside its entries. */
 export const pageOf = (name: string, entry: z.ZodType) =>
   z.strictObject({
     [name]: z.array(entry).meta({ description: 'The entries of this page' }),

@@ -51,7 +51,7 @@ const OAUTH_ERRORS: [status: number, description: string, schema: z.ZodType, ...
   [415, 'The body’s `Content-Encoding` is not supported', oauthError('invalid_request')],
   [
     429,
-    'Too many tokens: one a second per client; wait for `Retry-After`',
+    'Too many tokens for this client or its address, or too many failed requests from the address; wait for `Retry-After`',
     oauthError('temporarily_unavailable'),
     'Retry-After',
   ],
