@@ -46,7 +46,9 @@ export function addEntityCommands(program: Command): void {
             throw new CommandError('--provider: only a merchant has a provider');
           }
           const provider = await findEntity(db, providerId);
-          if (provider?.type !== 'provider') throw new CommandError('--provider: there is no such provider');
+          if (provider?.type !== 'provider') {
+            throw new CommandError('--provider: there is no such provider: see "assent entity list"');
+          }
         }
         const by = operator(options);
         const made = await db.transaction((trx) => admitEntity(trx, ring, by, { ...wanted, providerId }));
@@ -101,7 +103,7 @@ export function addEntityCommands(program: Command): void {
         async ({ db, ring }, _config, merchantId: string, trustLevel: TrustLevel, options: Explained) => {
           const by = operator(options);
           const set = await db.transaction((trx) => changeTrust(trx, ring, by, { merchantId, trustLevel }));
-          if (!set) throw new CommandError('there is no such merchant');
+          if (!set) throw new CommandError('there is no such merchant: see "assent entity list"');
           return { json: { merchantId, trustLevel }, text: `${merchantId} is ${trustLevel} now` };
         },
       ),
@@ -184,7 +186,9 @@ export function addEntityCommands(program: Command): void {
         const by = operator(options);
         const found = await readStanding(db, entityId);
         if (found === undefined) throw unknownEntity();
-        if (!found.active) throw new CommandError('this entity is disabled');
+        if (!found.active) {
+          throw new CommandError('this entity is disabled: "assent entity enable" lets it in again');
+        }
         const tokens = createAccessTokens({ db, ring, config });
         const { token, tokenId, expiresInS } = await tokens.issue({ entityId, ...found });
         // Nobody has the token before its record is there.

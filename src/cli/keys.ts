@@ -28,7 +28,11 @@ export function addKeyCommands(program: Command): void {
     .action(
       onEngine(async ({ db, ring }, _config, kid: string, options: Explained) => {
         const current = await revokeSigningKey(db, ring, operator(options), kid);
-        if (current === undefined) throw new CommandError('there is no such signing key');
+        if (current === undefined) {
+          throw new CommandError(
+            'there is no such signing key: GET /.well-known/jwks.json has the ids of those in use',
+          );
+        }
         return {
           json: { kid, revoked: true, current },
           text: `${kid} is revoked; tokens are signed with ${current} now`,

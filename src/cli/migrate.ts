@@ -1,0 +1,26 @@
+import type { Command } from 'commander';
+import { migrateUp } from '../database/migrate';
+import { prepareGivenNamespace } from '../start/temporal';
+import { command, telling } from './command';
+import { modeOf, ownerUrl } from './engine';
+
+/** Longest that `assent migrate` waits for Temporal, which may be starting beside it. */
+const NAMESPACE_WITHIN_MS = 15_000;
+
+export function addMigrateCommand(program: Command): void {
+  command(program, 'migrate', 'bring the database schema, and the Temporal namespace, up to date')
+    .option('--create-namespace', 'make the namespace first, if it is not there')
+    .action(
+      telling(async (config, { createNamespace = false }: { createNamespace?: boolean }) => {
+        const migrations = await migrateUp(ownerUrl(config), modeOf(config));
+        // The embedded Temporal has been prepared by `npm start`; any other one by nobody but this.
+        if (config.TEMPORAL_ADDRESS !== undefined) {
+          const { TEMPORAL_ADDRESS } = config;
+          await prepareGivenNamespace({ ...config, TEMPORAL_ADDRESS }, NAMESPACE_WITHIN_MS, createNamespace);
+        }
+        const done =
+          migrations.length === 0 ? 'The schema is up to date' : `Applied ${migrations.join(', ')}`;
+        return { json: { migrations }, text: done };
+      }),
+    );
+}

@@ -1,0 +1,23 @@
+import { Command } from 'commander';
+import { addAuditCommand } from './audit';
+import { addEntityCommands } from './entity';
+import { addKeyCommands } from './keys';
+import { addMigrateCommand } from './migrate';
+import { addReconcileCommand } from './reconcile';
+import { addSqlCommand } from './sql';
+import { addStatusCommand } from './status';
+
+/** All commands of `npx assent`. */
+export function createProgram(): Command {
+  const program = new Command('assent')
+    .description('Operates an Assent engine: the one of DATABASE_URL and ASSENT_KEYS, or of npm start here')
+    .showHelpAfterError('(add --help for what there is)');
+  addEntityCommands(program);
+  addKeyCommands(program);
+  addAuditCommand(program);
+  addStatusCommand(program);
+  addReconcileCommand(program);
+  addSqlCommand(program);
+  addMigrateCommand(program);
+  return program;
+}
