@@ -32,6 +32,17 @@ describe('.env.example', () => {
     expect(composeVariables.filter((name) => !names.includes(name))).toEqual([]);
   });
 
+  it('lists no setting in vain beside Docker Compose, which hands on those alone that its file names', () => {
+    const handedOn = [...read('docker-compose.yml').matchAll(/^ +([A-Z][A-Z0-9_]*):/gm)].map(
+      ([, name]) => name,
+    );
+    const ofItsOwnServers =
+      /^(PORT|PORT_OFFSET|LOG_FILE|METRICS_PORT|TEMPORAL_(NAMESPACE|API_KEY|TLS.*|CLI_PATH))$/;
+    expect(SETTING_NAMES.filter((name) => !handedOn.includes(name) && !ofItsOwnServers.test(name))).toEqual(
+      [],
+    );
+  });
+
   it('shows the true defaults: taken into use as it stands, it changes nothing', () => {
     const environment = Object.fromEntries(listed.map(({ name, value }) => [name, value]));
     expect(readConfig(environment)).toEqual(readConfig({}));
