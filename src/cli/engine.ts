@@ -6,7 +6,7 @@ import { requireDeployment } from '../database/deployment';
 import { readKeyring, type Keyring } from '../database/keyring';
 import type { Mode } from '../domain/mode';
 import { readEngineFile, type EngineFile } from '../start/engine-file';
-import { lazyClient } from '../temporal/connection';
+import { lazyClient, TlsFileError } from '../temporal/connection';
 
 /**
  * The engine that a command works on: the one that the settings name, otherwise the one that `npm start`
@@ -54,13 +54,21 @@ export function ownerUrl(config: Config): string {
   return url;
 }
 
-/** The Temporal of the same engine; it is connected to when it is first used. @throws ConfigError saying how to name one */
+/**
+ * The Temporal of the same engine; it is connected to when it is first used.
+ *
+ * @throws ConfigError saying how to name one, or which of its files cannot be used
+ */
 export function openTemporal(config: Config): Client {
   const embedded = config.TEMPORAL_ADDRESS === undefined ? readEngineFile(FOLDER) : undefined;
   const address = config.TEMPORAL_ADDRESS ?? embedded?.temporalAddress;
   if (address === undefined) throw new ConfigError(`There is no engine here. ${NO_ENGINE} TEMPORAL_ADDRESS.`);
   const namespace = embedded?.namespace ?? config.TEMPORAL_NAMESPACE;
-  return lazyClient({ ...config, TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace });
+  try {
+    return lazyClient({ ...config, TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace });
+  } catch (cause) {
+    throw cause instanceof TlsFileError ? new ConfigError(cause.message, { cause }) : cause;
+  }
 }
 
 /** What `npm start` runs in this folder, if it runs. */
