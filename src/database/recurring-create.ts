@@ -82,7 +82,7 @@ export async function createSchedule(
       'not_approved',
       merchant.trusted && merchant.active && merchant.bankActive
         ? 'The customer has not approved recurring billing by this merchant.'
-        : 'Recurring billing needs a merchant that the network trusts, and that neither it nor the bank is disabled.',
+        : 'Recurring billing needs a merchant that the network trusts, and neither merchant nor bank may be disabled.',
     );
   }
   const id = newId('schedule');

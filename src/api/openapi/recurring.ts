@@ -16,7 +16,7 @@ export const scheduleStatus = z
   .enum(['active', 'paused', 'suspended', 'past_due', 'completed', 'cancelled', 'failed'])
   .meta({
     description:
-      '`paused`: by the merchant; `suspended`: the customer’s decision or the merchant’s trust level does not allow charges; `past_due`: a declined charge is being retried; `completed`, `cancelled` and `failed` are final',
+      '`paused`: by the merchant; `suspended`: the customer’s decision or the merchant’s trust level does not allow charges, or merchant or bank is disabled; `past_due`: a declined charge is being retried; `completed`, `cancelled` and `failed` are final',
     example: 'active',
   });
 
@@ -136,7 +136,7 @@ export const SCHEDULES = {
       },
     },
     refusals: {
-      403: 'The customer has not approved recurring billing by this merchant, or the merchant is not trusted',
+      403: 'The customer has not approved recurring billing by this merchant, the merchant is not trusted, or the bank is disabled',
       404: 'There is no agreement with this paymentID and customerId',
     },
   },
@@ -175,7 +175,7 @@ export const SCHEDULES = {
   'POST /v1/billing/recurring/:scheduleId/resume': action(
     'resumeSchedule',
     'Resume a schedule',
-    'Ends a pause. A `suspended` schedule cannot be resumed: it goes on when the customer’s decision and the merchant’s trust level allow it again.',
+    'Ends a pause. A `suspended` schedule cannot be resumed: it goes on when the customer’s decision and the merchant’s trust level allow it again, and neither merchant nor bank is disabled.',
   ),
   'POST /v1/billing/recurring/:scheduleId/cancel': action(
     'cancelSchedule',
