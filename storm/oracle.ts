@@ -97,7 +97,7 @@ const ENDS_OF_CHARGE = ['billing_request.successful', 'billing_request.declined'
 /** Reasons that the network gives by itself. */
 const UNANSWERED = ['expired', 'not_delivered'];
 /** A charge of a schedule for which the limit leaves no room: the bank is never asked. */
-const NOT_ASKED = 'limit_reached';
+const NOT_ASKED = ['limit_reached', 'not_delivered'];
 
 function compareCharges(
   { servers }: Seen,
@@ -132,7 +132,7 @@ function compareCharges(
     }
 
     const asked = count(bank.feed, 'billing.request', 'billingRequestId', id);
-    const toAsk = declineReason === NOT_ASKED ? 0 : 1;
+    const toAsk = declineReason !== null && NOT_ASKED.includes(declineReason) ? 0 : 1;
     if (asked !== toAsk) report('told', id, `${bank.name} was asked ${asked} times instead of ${toAsk}`);
     const closed = count(bank.feed, 'billing.closed', 'billingRequestId', id);
     const toClose = declineReason !== null && UNANSWERED.includes(declineReason) ? 1 : 0;
@@ -287,7 +287,8 @@ function compareIntents(merchant: MerchantView, bankOf: Map<string, BankView>, r
     const asked = count(bank?.feed ?? [], 'billing.intent', 'reference', reference);
     const closed = count(bank?.feed ?? [], 'billing.intent.closed', 'reference', reference);
     const toClose = status === 'superseded' || reason === 'expired' ? 1 : 0;
-    if (asked !== 1 || closed !== toClose) {
+    // One that closed before its bank was asked is told of as closed alone.
+    if (asked > 1 || (asked === 0 && toClose === 0) || closed !== toClose) {
       report('told', id, `its bank was asked ${asked} times, and told ${closed} times that it had closed`);
     }
   }

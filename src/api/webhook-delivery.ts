@@ -44,7 +44,7 @@ export async function showWebhookDelivery({
   deps,
 }: Call<undefined, unknown, z.output<typeof deliveryPath>>): Promise<Answer> {
   const delivery = await readDelivery(deps.db, caller.entityId, params.deliveryId);
-  if (!delivery) throw noSuchDelivery();
+  if (!delivery) throw new Failure('not_found', 'You have no such delivery');
   return { message: `The delivery is ${delivery.status}`, data: shown(delivery) };
 }
 
@@ -54,20 +54,17 @@ export async function redeliverWebhook({
   params: { deliveryId },
 }: Call<undefined, unknown, z.output<typeof deliveryPath>>): Promise<Reply> {
   return accept(async (trx) => {
-    if (!(await redeliver(trx, caller.entityId, deliveryId))) throw noSuchDelivery();
+    await redeliver(trx, caller.entityId, deliveryId);
     return { message: 'The delivery is sent once more', data: { deliveryId } };
   });
 }
 
-function noSuchDelivery(): Failure {
-  return new Failure('not_found', 'You have no such delivery');
-}
-
-function shown(delivery: DeliveryRecord) {
+function shown({ withdrawnAt, ...delivery }: DeliveryRecord) {
   return {
     ...delivery,
     createdAt: formatInstant(delivery.createdAt),
     finishedAt: delivery.finishedAt && formatInstant(delivery.finishedAt),
+    ...(withdrawnAt && { withdrawnAt: formatInstant(withdrawnAt) }),
     attempts: delivery.attempts.map((attempt) => ({ ...attempt, at: formatInstant(attempt.at) })),
   };
 }

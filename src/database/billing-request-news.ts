@@ -59,19 +59,26 @@ export async function announceDeclinedAtOnce(
     `SELECT ${OUTCOME_COLUMNS} FROM billing_requests b WHERE b.id = ANY(:billingRequestIds)`,
     { billingRequestIds },
   );
-  await announceOutcomes(trx, keyring, ended, cause);
+  await announceOutcomes(trx, keyring, ended, cause, new Set());
 }
 
 /**
  * Tells both sides how these charges ended; the payer's bank only of what ended without its answer. The payee's
  * bank, where there is one in the merchant's place, is told of money to be credited in a webhook of its own kind.
+ *
+ * @param untold those that the payer's bank has not been asked for, nor will be
  */
 export async function announceOutcomes(
   trx: Executor,
   keyring: Keyring,
   closed: Outcome[],
   cause: AuditEvent['cause'],
+  untold: ReadonlySet<string>,
 ): Promise<void> {
+  /** Of what the payer's bank was told by the question. */
+  const question = ({ id }: Outcome) => (untold.has(id) ? 0 : 1);
+  /** The first that the owner hears of a charge, unless it is the payer's bank, too: then that was the question. */
+  const ownersNumber = (request: Outcome) => (request.ownerId === request.bankId ? question(request) : 0) + 1;
   const perBatch = (requests: Outcome[], side: 'ownerId' | 'bankId') =>
     [...groupBy(requests, (request) => `${request.batchId} ${request[side]}`).values()].flatMap((group) => {
       const [first] = group;
@@ -121,7 +128,7 @@ export async function announceOutcomes(
     webhookType: 'billing.closed' as const,
     items: group.map((request) => ({
       billingRequestId: request.id,
-      sequence: request.ownerId === request.bankId ? 3 : 2,
+      sequence: question(request) + (request.ownerId === request.bankId ? 1 : 0) + 1,
       reference: request.reference,
       status: request.status,
       declineReason: request.declineReason,
@@ -136,11 +143,6 @@ export async function announceOutcomes(
       return deliveryIds[at] ?? '';
     }),
   );
-}
-
-/** The first that the owner hears of a charge, unless it is the payer's bank, too: then that was the question. */
-function ownersNumber({ ownerId, bankId }: Outcome): number {
-  return ownerId === bankId ? 2 : 1;
 }
 
 function payerAsBilled(keyring: Keyring, request: Outcome): { paymentID: string } | { lookupID: string } {

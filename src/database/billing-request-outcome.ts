@@ -62,7 +62,7 @@ export async function answerBillingRequest(
   const { scheduleId } = decided;
   await Promise.all([
     scheduleId === null ? enqueueWakes(trx, [decided.workflowId]) : lookAtSchedule(trx, scheduleId),
-    close(trx, keyring, [decided], 'bank'),
+    close(trx, keyring, [decided], 'bank', new Set()),
   ]);
   await applyToAgreement(trx, keyring, asked, answer);
   return { billingRequestId, status: decided.status, agreed: true, duplicate: false };
@@ -166,7 +166,7 @@ async function answerRefused(
   answer: BankAnswer,
 ): Promise<AnswerResult> {
   // Its window may have passed with nobody yet to say so.
-  await closeExpiredRequests(trx, keyring, [billingRequestId]);
+  await closeExpiredRequests(trx, keyring, [billingRequestId], 'by its bank');
   const found = await row<Outcome>(
     trx,
     `SELECT ${OUTCOME_COLUMNS} FROM billing_requests b WHERE b.id = :billingRequestId FOR UPDATE OF b`,
@@ -230,8 +230,17 @@ export async function closeExpired(trx: Executor, keyring: Keyring, workflowId: 
       );
 }
 
-/** Declines those of the requests whose window has passed. Whoever comes second finds nothing to do. */
-export async function closeExpiredRequests(trx: Executor, keyring: Keyring, ids: string[]): Promise<number> {
+/**
+ * Declines those of the requests whose window has passed. Whoever comes second finds nothing to do.
+ *
+ * @param found by whom it was found that they are due: a bank that answers a request knows of it, however it came by it
+ */
+export async function closeExpiredRequests(
+  trx: Executor,
+  keyring: Keyring,
+  ids: string[],
+  found: 'by its bank' | 'by the network' = 'by the network',
+): Promise<number> {
   const agreements = await rows<{ id: string }>(
     trx,
     `SELECT DISTINCT agreement_id AS id FROM billing_requests WHERE id = ANY(:ids) AND agreement_id IS NOT NULL`,
@@ -241,40 +250,28 @@ export async function closeExpiredRequests(trx: Executor, keyring: Keyring, ids:
     trx,
     agreements.map((agreement) => agreement.id),
   );
-  // An exception is opened under this lock. The next statement begins when it is held, so it sees those that there are.
-  await rows(
+  // An exception is opened under this lock. The later statements begin when it is held, so they see those that there are.
+  const due = await rows<{ id: string }>(
     trx,
-    `SELECT id FROM billing_requests WHERE id = ANY(:ids) AND status = 'pending' ORDER BY id FOR NO KEY UPDATE`,
+    `SELECT id FROM billing_requests
+     WHERE id = ANY(:ids) AND status = 'pending' AND business_now(owner_id) >= expires_at
+     ORDER BY id FOR NO KEY UPDATE`,
     { ids },
   );
+  if (due.length === 0) return 0;
+  const dueIds = due.map(({ id }) => id);
+  const untold = await withdraw(trx, keyring, 'billing_requests', dueIds);
   const closed = await rows<Outcome>(
     trx,
-    // Locked, what asks the bank is neither begun nor read until this has been committed, and by then it is withdrawn. What
-    // is no longer there was forgotten, and may have been anything. A body that also asks for what is still open is not
-    // withdrawn: it may bring this one yet. And a bank that has said anything of a request knows of it, however it came by it.
-    `WITH due AS MATERIALIZED (
-       SELECT id, workflow_id, bank_delivery_id FROM billing_requests
-       WHERE id = ANY(:ids) AND status = 'pending' AND business_now(owner_id) >= expires_at
-       ORDER BY id FOR NO KEY UPDATE
-     ), asked AS MATERIALIZED (
-       SELECT id, entity_id, sent, created_xid, event_id FROM webhook_deliveries
-       WHERE id IN (SELECT bank_delivery_id FROM due) ORDER BY id FOR NO KEY UPDATE
-     ), unreached AS MATERIALIZED (
-       SELECT a.id FROM asked a JOIN webhook_endpoints w ON w.entity_id = a.entity_id
-       WHERE a.sent = 0 AND (a.created_xid, a.event_id) > (w.feed_read_xid, w.feed_read_event_id)
-       FOR SHARE OF w
-     )
-     UPDATE billing_requests b SET
+    // Nor is it not_delivered where its bank has said anything of it before.
+    `UPDATE billing_requests b SET
        status = 'declined', closed_by = 'network', closed_at = business_now(b.owner_id), sequence = b.sequence + 1,
-       decline_reason = CASE WHEN due.bank_delivery_id IN (SELECT id FROM unreached)
-           AND NOT EXISTS (SELECT FROM billing_requests o
-                           WHERE o.workflow_id = due.workflow_id AND o.status = 'pending'
-                             AND o.bank_delivery_id = due.bank_delivery_id AND o.id NOT IN (SELECT id FROM due))
+       decline_reason = CASE WHEN b.id = ANY(:untold) AND NOT :known::boolean
            AND NOT EXISTS (SELECT FROM reconciliation_exceptions x WHERE x.billing_request_id = b.id)
                              THEN 'not_delivered' ELSE 'expired' END
-     FROM due WHERE b.id = due.id
+     WHERE b.id = ANY(:dueIds) AND b.status = 'pending'
      RETURNING ${OUTCOME_COLUMNS}`,
-    { ids },
+    { dueIds, untold: [...untold], known: found === 'by its bank' },
   );
   // Whoever may have been asked may have moved the money. Without an exception nobody would look.
   await Promise.all(
@@ -282,12 +279,7 @@ export async function closeExpiredRequests(trx: Executor, keyring: Keyring, ids:
       .filter((request) => request.declineReason === 'expired')
       .map(({ id }) => openException(trx, { kind: 'unanswered', billingRequestId: id, cause: 'network' })),
   );
-  await withdraw(
-    trx,
-    'billing_requests',
-    closed.map((request) => request.id),
-  );
-  await close(trx, keyring, closed, 'network');
+  await close(trx, keyring, closed, 'network', untold);
   return closed.length;
 }
 
@@ -297,6 +289,7 @@ async function close(
   keyring: Keyring,
   closed: Outcome[],
   cause: AuditEvent['cause'],
+  untold: ReadonlySet<string>,
 ): Promise<void> {
   const released = closed.flatMap(({ status, agreementId, amount, countedDay, countedMonth }) =>
     status === 'declined' && agreementId !== null && countedDay !== null && countedMonth !== null
@@ -317,7 +310,7 @@ async function close(
   await Promise.all([
     releaseSpending(trx, released),
     recordEvents(trx, ended),
-    announceOutcomes(trx, keyring, closed, cause),
+    announceOutcomes(trx, keyring, closed, cause, untold),
   ]);
 }
 

@@ -1,5 +1,5 @@
 import type { WebhookType } from '../domain/webhook';
-import { row, rows, type Executor } from './connection';
+import { row, rows, type Database, type Executor } from './connection';
 import { firstIdAt } from './ids';
 import type { Keyring } from './keyring';
 import { open } from './sealing';
@@ -69,24 +69,39 @@ export async function isBeforeFeed(db: Executor, eventId: string): Promise<boole
  * The entity's next events after a position, at most `limit`. Fewer say nothing: an empty page is the end for now.
  *
  * How far the entity has read is written down by the same statement, so before it is given anything: a bank that has read
- * what it is asked may do it.
+ * what it is asked may do it. The endpoint is locked before the page is read. So what is withdrawn at the same moment is either
+ * given, and then counts as read for who withdraws it, or is withdrawn already, and then not given.
  *
  * @throws KeyringError where the ring lacks a key that a body was sealed with
  */
 export async function readFeed(
-  db: Executor,
+  db: Database,
   keyring: Keyring,
   entityId: string,
   after: FeedPosition,
   limit: number,
 ): Promise<FeedEvent[]> {
-  const found = await rows<{ id: string; eventId: string; bodySealed: Buffer }>(
-    db,
+  const found = await db.transaction(async (trx) => {
+    const [, page] = await Promise.all([
+      rows(trx, `SELECT FROM webhook_endpoints WHERE entity_id = :entityId FOR NO KEY UPDATE`, { entityId }),
+      readPage(trx, entityId, after, limit),
+    ]);
+    return page;
+  });
+  return found.map(({ id, eventId, bodySealed }) => {
+    const body = JSON.parse(open(keyring, bodySealed, bodyPlace(id))) as Omit<FeedEvent, 'eventId'>;
+    return { eventId, webhookType: body.webhookType, timestamp: body.timestamp, data: body.data };
+  });
+}
+
+async function readPage(trx: Executor, entityId: string, after: FeedPosition, limit: number) {
+  return rows<{ id: string; eventId: string; bodySealed: Buffer }>(
+    trx,
     `WITH page AS MATERIALIZED (
        SELECT id, created_xid, event_id, body_sealed FROM webhook_deliveries
        WHERE entity_id = :entityId AND (created_xid, event_id) > (:xid::xid8, :eventId)
          ${after === FEED_START ? `AND created_at > ${HORIZON}` : ''}
-         AND created_xid < pg_snapshot_xmin(pg_current_snapshot())
+         AND created_xid < pg_snapshot_xmin(pg_current_snapshot()) AND withdrawn_at IS NULL
        ORDER BY created_xid, event_id LIMIT :limit
      ), progress AS (
        UPDATE webhook_endpoints w SET feed_read_xid = last.created_xid, feed_read_event_id = last.event_id
@@ -97,8 +112,4 @@ export async function readFeed(
      SELECT id, event_id AS "eventId", body_sealed AS "bodySealed" FROM page ORDER BY created_xid, event_id`,
     { entityId, ...after, limit },
   );
-  return found.map(({ id, eventId, bodySealed }) => {
-    const body = JSON.parse(open(keyring, bodySealed, bodyPlace(id))) as Omit<FeedEvent, 'eventId'>;
-    return { eventId, webhookType: body.webhookType, timestamp: body.timestamp, data: body.data };
-  });
 }

@@ -303,8 +303,9 @@ export async function announceEnds(
     ],
   }));
   const unanswered = cause === 'bank' ? [] : ended;
-  await withdraw(
+  const untold = await withdraw(
     trx,
+    keyring,
     'intents',
     unanswered.map((intent) => intent.id),
   );
@@ -320,8 +321,8 @@ export async function announceEnds(
           carrier: first.workflowId,
           items: group.map((intent) => ({
             intentId: intent.id,
-            // After `billing.intent`.
-            sequence: 2,
+            // After `billing.intent`, where that was sent.
+            sequence: untold.has(intent.id) ? 1 : 2,
             reference: intent.reference,
             lookupID: intent.lookupId,
             status: intent.status,

@@ -1,3 +1,4 @@
+import { Failure } from '../domain/failures';
 import { groupBy } from '../domain/group';
 import type { DeliveryStatus } from '../domain/lifecycle';
 import type { WebhookType } from '../domain/webhook';
@@ -17,6 +18,8 @@ export interface DeliveryRecord {
   createdAt: Date;
   /** When it was delivered or given up. */
   finishedAt: Date | null;
+  /** When what it asks for ended before it was sent. */
+  withdrawnAt: Date | null;
   /** Oldest first. */
   attempts: AttemptRecord[];
 }
@@ -38,7 +41,8 @@ interface AttemptRecord {
 const ATTEMPTS_SHOWN = 50;
 
 const COLUMNS = `d.id AS "deliveryId", d.event_id AS "eventId", d.webhook_type AS "webhookType",
-  d.batch_id AS "batchId", d.status, d.created_at AS "createdAt", d.finished_at AS "finishedAt"`;
+  d.batch_id AS "batchId", d.status, d.created_at AS "createdAt", d.finished_at AS "finishedAt",
+  d.withdrawn_at AS "withdrawnAt"`;
 
 type Delivery = Omit<DeliveryRecord, 'attempts'>;
 
@@ -112,23 +116,40 @@ async function withAttempts(db: Executor, deliveries: Delivery[]): Promise<Deliv
 
 /**
  * Has a delivery sent once more, whatever has become of it: the same bytes under the same id, with all the retries
- * of a new one, and to where webhooks go now. False where the entity has no such delivery.
+ * of a new one, and to where webhooks go now. Not what was withdrawn: what it asks for has ended, and whoever wanted it was told
+ * that it may ask anew.
  *
  * One statement makes it pending and begins a new count. Its workflow is woken where it runs, and run again where
  * it has ended; that it finds the delivery pending is what it sends it by. So of several requests at once each
  * wakes, and one attempt answers all those that came before it.
+ *
+ * @throws Failure not_found; conflict (it was withdrawn)
  */
-export async function redeliver(trx: Executor, entityId: string, deliveryId: string): Promise<boolean> {
+export async function redeliver(trx: Executor, entityId: string, deliveryId: string): Promise<void> {
   const again = await row<{ entityId: string; webhookType: WebhookType }>(
     trx,
     `UPDATE webhook_deliveries
      SET status = 'pending', finished_at = NULL, earlier_attempts = attempts,
        old_url = NULL, old_secret_sealed = NULL, carrier = '${workflowId.webhookDelivery('')}' || id
-     WHERE id = :deliveryId AND entity_id = :entityId
+     WHERE id = :deliveryId AND entity_id = :entityId AND withdrawn_at IS NULL
      RETURNING entity_id AS "entityId", webhook_type AS "webhookType"`,
     { deliveryId, entityId },
   );
-  if (!again) return false;
+  if (!again) throw await notAgain(trx, entityId, deliveryId);
   await enqueueStarts(trx, [{ ...deliveryStart([deliveryId], again), again: true }]);
-  return true;
+}
+
+/** Nothing withdrawn ever comes back, so why it was not found pending is no race. */
+async function notAgain(trx: Executor, entityId: string, deliveryId: string): Promise<Failure> {
+  const withdrawn = await row<{ status: DeliveryStatus }>(
+    trx,
+    `SELECT status FROM webhook_deliveries WHERE id = :deliveryId AND entity_id = :entityId AND withdrawn_at IS NOT NULL`,
+    { deliveryId, entityId },
+  );
+  if (!withdrawn) return new Failure('not_found', 'You have no such delivery');
+  return new Failure(
+    'conflict',
+    'What this webhook asks for ended before it was sent, so it is not sent any more. How it ended is in your events.',
+    { data: { deliveryId, status: withdrawn.status } },
+  );
 }

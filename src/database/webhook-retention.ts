@@ -37,7 +37,7 @@ export async function forgetDeliveries(db: Executor, keptDays: number): Promise<
        INSERT INTO webhook_receipts (delivery_id, entity_id, webhook_type, announced_at, sent, delivered_at, unanswered_at,
          feed_read)
        SELECT d.id, d.entity_id, d.webhook_type, d.created_at, d.sent, a.delivered_at, coalesce(a.unanswered_at, '{}'),
-         EXISTS (SELECT FROM webhook_endpoints w WHERE w.entity_id = d.entity_id
+         d.withdrawn_at IS NULL AND EXISTS (SELECT FROM webhook_endpoints w WHERE w.entity_id = d.entity_id
                  AND (d.created_xid, d.event_id) <= (w.feed_read_xid, w.feed_read_event_id))
        FROM webhook_deliveries d, LATERAL (
          SELECT min(at) FILTER (WHERE error IS NULL) AS delivered_at,

@@ -150,6 +150,30 @@ function makeBody(
   );
 }
 
+/** The same webhook with some of its items less, signed anew. @param item by which member the items name what they are about */
+export async function bodyWithout(
+  trx: Executor,
+  keyring: Keyring,
+  body: string,
+  item: string,
+  left: ReadonlySet<string>,
+): Promise<string> {
+  const { signature: _, ...envelope } = JSON.parse(body) as {
+    entityId: string;
+    data: Record<string, unknown>[];
+    signature: string;
+  };
+  const [recipient] = await rows<SealedSecrets>(
+    trx,
+    `SELECT ${SEALED_SECRETS} FROM webhook_endpoints w WHERE w.entity_id = :entityId`,
+    { entityId: envelope.entityId },
+  );
+  if (!recipient) throw new Error(`${envelope.entityId} has no webhook endpoint row`);
+  const data = envelope.data.filter((one) => !left.has(String(one[item])));
+  const [signingSecret] = openWebhookSecrets(keyring, envelope.entityId, recipient);
+  return bodyWithSignature({ ...envelope, data, itemCount: data.length }, signingSecret);
+}
+
 async function insertDeliveries(trx: Executor, deliveries: NewDelivery[]): Promise<void> {
   await rows(
     trx,

@@ -1,11 +1,15 @@
+import { billingRules } from '../../src/config';
+import { acceptCharges } from '../../src/database/billing-request';
+import { closeExpiredRequests } from '../../src/database/billing-request-outcome';
 import { rows } from '../../src/database/connection';
 import { newId } from '../../src/database/ids';
 import { announce } from '../../src/database/webhook';
 import { recordAttempt, claimUnattempted } from '../../src/database/webhook-attempt';
 import type { WebhookType } from '../../src/domain/webhook';
 import type { Role } from '../../src/domain/entity';
-import { enter, send, serveApi, type Party, type ServedApi } from '../support/api';
+import { enter, send, serveApi, tokenOf, type Party, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
+import { moveClock, standingApproval } from '../support/standing';
 
 let database: TestDatabase;
 let api: ServedApi;
@@ -245,6 +249,53 @@ describe('a redelivery', () => {
     const once = () => redeliver(party, id, { 'Idempotency-Key': 'once' });
     expect((await once()).body).toEqual((await once()).body);
     expect(await starts(id)).toHaveLength(1);
+  });
+
+  it('of a charge that ended before its bank was asked is refused: the merchant may have billed anew', async () => {
+    const { db, ring, config } = api.deps;
+    const standing = await standingApproval(db, ring);
+    const { items } = await db.transaction((trx) =>
+      acceptCharges(
+        trx,
+        ring,
+        billingRules(config),
+        standing.merchantId,
+        [{ phrase: 'paymentID', agreementId: standing.agreementId }],
+        { amount: 100n, currency: 'NGN', description: 'Shoes' },
+        (_, [first]) => `billing-request/${first}`,
+      ),
+    );
+    const [item] = items;
+    if (!item || !('accepted' in item)) throw new Error('the bill was refused');
+    const id = item.accepted.billingRequestId;
+    await moveClock(db, standing.merchantId, '25 hours');
+    await db.transaction((trx) => closeExpiredRequests(trx, ring, [id]));
+    const [asked] = await rows<{ deliveryId: string }>(
+      db,
+      `SELECT bank_delivery_id AS "deliveryId" FROM billing_requests WHERE id = :id`,
+      { id },
+    );
+    const deliveryId = asked?.deliveryId ?? '';
+    const token = await tokenOf(api, standing.credentials.bank);
+    const bank: Party = {
+      ...standing.credentials.bank,
+      token,
+      send: (method, path, body, headers) =>
+        send(api.url, method, path, body, { authorization: `Bearer ${token}`, ...headers }),
+    };
+
+    expect(await redeliver(bank, deliveryId)).toMatchObject({
+      status: 409,
+      body: {
+        message: expect.stringContaining('ended before it was sent') as string,
+        data: { deliveryId, status: 'failed' },
+      },
+    });
+    expect(await starts(deliveryId)).toEqual([]);
+    expect((await bank.send('GET', `${DELIVERIES}/${deliveryId}`)).body.data).toMatchObject({
+      status: 'failed',
+      withdrawnAt: expect.stringMatching(/^\d{4}-/) as string,
+    });
   });
 
   it('of what is somebody else’s, or nobody’s, is the same 404, and changes nothing', async () => {

@@ -3,17 +3,21 @@ import { answerBillingRequest, closeExpiredRequests } from '../../src/database/b
 import { billingRules, readConfig } from '../../src/config';
 import { row, type Database, type Transaction } from '../../src/database/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keyring';
-import { FEED_START, readFeed } from '../../src/database/event-feed';
+import { FEED_START, readFeed, type FeedEvent } from '../../src/database/event-feed';
 import {
   beginAttempt,
   claimUnattempted,
+  openDelivery,
   recordAttempt,
   type Attempt,
 } from '../../src/database/webhook-attempt';
-import { redeliver } from '../../src/database/webhook-delivery';
+import { announce } from '../../src/database/webhook';
+import { readDelivery, redeliver } from '../../src/database/webhook-delivery';
 import { setWebhookUrl } from '../../src/database/webhook-endpoint';
+import { serviceSignature } from '../../src/domain/webhook-signature';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
+import { openTransaction } from '../support/open-transaction';
 import { moveClock, standingApproval, type Standing } from '../support/standing';
 
 const keyring = readKeyring(makeKeyring());
@@ -156,6 +160,10 @@ async function openCharge({ url }: { url: string | null } = { url: 'http://bank.
   const standing = await standingApproval(db, keyring, {});
   await setWebhookUrl(db, standing.bankId, url);
   const id = await db.transaction((trx) => billOnce(trx, standing, 'NGN'));
+  return { ...standing, ...(await questionOf(id)), id };
+}
+
+async function questionOf(id: string) {
   const question = await row<{ deliveryId: string; carrier: string }>(
     db,
     `SELECT d.id AS "deliveryId", d.carrier FROM webhook_deliveries d JOIN billing_requests b ON b.bank_delivery_id = d.id
@@ -163,7 +171,7 @@ async function openCharge({ url }: { url: string | null } = { url: 'http://bank.
     { id },
   );
   if (!question) throw new Error('the bank was not asked');
-  return { ...standing, ...question, id };
+  return question;
 }
 type Open = Awaited<ReturnType<typeof openCharge>>;
 
@@ -186,6 +194,32 @@ const claim = ({ carrier }: Open) => claimUnattempted(db, carrier, LEASE_MS);
 const record = ({ deliveryId }: Open, n: number, outcome: Partial<Attempt>) =>
   recordAttempt(db, { deliveryId, n, begun: true, reached: 'maybe', ...silence, ...outcome }, RETRY);
 const begin = ({ deliveryId }: Open, n: number) => beginAttempt(db, { deliveryId, n, leaseMs: LEASE_MS });
+
+/** What a bank finds in its feed, once all that was written before has become visible there. */
+async function feedOf(bankId: string): Promise<{ type: string; id: string; sequence: number }[]> {
+  const [last] = await db.transaction((trx) =>
+    announce(trx, keyring, [{ entityId: bankId, webhookType: 'webhook.test', items: [{ sequence: 1 }] }]),
+  );
+  let events: FeedEvent[] = [];
+  await eventually(async () => {
+    events = await readFeed(db, keyring, bankId, FEED_START, 100);
+    const shown = await row<{ eventId: string }>(
+      db,
+      `SELECT event_id AS "eventId" FROM webhook_deliveries WHERE id = :last`,
+      { last },
+    );
+    return events.at(-1)?.eventId === shown?.eventId;
+  });
+  return events
+    .filter(({ webhookType }) => webhookType.startsWith('billing.'))
+    .flatMap(({ webhookType, data }) =>
+      (data as { billingRequestId?: string; intentId?: string; sequence: number }[]).map((item) => ({
+        type: webhookType,
+        id: item.billingRequestId ?? item.intentId ?? '',
+        sequence: item.sequence,
+      })),
+    );
+}
 
 describe('a charge whose window passed in silence', () => {
   it('may be billed again where its bank has no URL', async () => {
@@ -248,16 +282,57 @@ describe('a charge whose window passed in silence', () => {
     expect(await end({ ...standing, id, deliveryId: '', carrier: '' })).toEqual(MAY_BILL_AGAIN);
   });
 
-  it('is an exception where its bank has still to be asked for another by the same webhook', async () => {
+  it('may be billed again also where the same webhook has still to ask for another: it asks for that one alone', async () => {
     const standing = await standingApproval(db, keyring, {});
     await setWebhookUrl(db, standing.bankId, 'http://bank.test/');
     const { id, other } = await db.transaction((trx) => billBoth(trx, standing));
-    const open = { ...standing, id, deliveryId: '', carrier: '' };
+    const { deliveryId, carrier } = await questionOf(id);
+    const open = { ...standing, id, deliveryId, carrier };
+    expect(await end(open)).toEqual(MAY_BILL_AGAIN);
     expect(await asked(other)).toEqual({ status: 'pending', attempts: 0 });
-    expect(await end(open)).toEqual(MAY_HAVE_DEBITED);
-    expect(await asked(other)).toEqual({ status: 'pending', attempts: 0 });
+    const [sent] = await claim(open);
+    if (!sent) throw new Error('there is nothing to send');
+    const { body } = openDelivery(keyring, sent);
+    expect(JSON.parse(body)).toMatchObject({
+      data: [{ billingRequestId: other, sequence: 1 }],
+      itemCount: 1,
+      timestamp: expect.any(String) as string,
+    });
+    const { signature, ...signed } = JSON.parse(body) as { signature: string };
+    expect(signature).toBe(serviceSignature(standing.credentials.bank.webhookSecret, JSON.stringify(signed)));
+    expect(await feedOf(standing.bankId)).toEqual([
+      { type: 'billing.request', id: other, sequence: 1 },
+      { type: 'billing.closed', id, sequence: 1 },
+    ]);
+  });
+
+  it('leaves no gap where its webhook loses one charge after the other, and is then not sent at all', async () => {
+    const standing = await standingApproval(db, keyring, {});
+    await setWebhookUrl(db, standing.bankId, 'http://bank.test/');
+    const { id, other } = await db.transaction((trx) => billBoth(trx, standing));
+    const open = { ...standing, ...(await questionOf(id)), id };
+    expect(await end(open)).toEqual(MAY_BILL_AGAIN);
     await moveClock(db, standing.merchantId, '24 hours');
     expect(await end({ ...open, id: other })).toEqual(MAY_BILL_AGAIN);
+    expect((await claim(open)).map(({ webhookType }) => webhookType)).toEqual([
+      'billing.closed',
+      'billing.closed',
+    ]);
+    expect(await feedOf(standing.bankId)).toEqual([
+      { type: 'billing.closed', id, sequence: 1 },
+      { type: 'billing.closed', id: other, sequence: 1 },
+    ]);
+  });
+
+  it('is an exception where its bank answers late, however it came to know of it', async () => {
+    const open = await openCharge({ url: null });
+    await moveClock(db, open.merchantId, '16 minutes');
+    const answer = { outcome: 'approved', bankTransactionId: 'late-debit', action: null } as const;
+    const late = await db.transaction((trx) =>
+      answerBillingRequest(trx, keyring, open.bankId, open.id, answer, {}),
+    );
+    expect(late).toMatchObject({ status: 'declined', agreed: false });
+    expect(await end(open)).toEqual({ reason: 'expired', exceptions: ['late_answer'] });
   });
 
   it('may be billed again where all that the webhook asks for is over at once', async () => {
@@ -299,4 +374,55 @@ describe('a charge whose window passed in silence', () => {
     expect((await claim(open)).map(({ id }) => id)).not.toContain(open.deliveryId);
     expect(await begin(open, 1)).toBe(false);
   });
+
+  it.each([{ url: 'http://bank.test/' }, { url: null }])(
+    'is found by its bank no more, so that what is billed again is debited once: %p',
+    async ({ url }) => {
+      const open = await openCharge({ url });
+      expect(await end(open)).toEqual(MAY_BILL_AGAIN);
+      expect(await feedOf(open.bankId)).toEqual([{ type: 'billing.closed', id: open.id, sequence: 1 }]);
+      const again = () => db.transaction((trx) => redeliver(trx, open.bankId, open.deliveryId));
+      await expect(again()).rejects.toMatchObject({
+        code: 'conflict',
+        message: expect.stringContaining('ended before it was sent') as string,
+      });
+      expect(await readDelivery(db, open.bankId, open.deliveryId)).toMatchObject({
+        status: 'failed',
+        withdrawnAt: expect.any(Date) as Date,
+      });
+    },
+  );
+
+  it('keeps its number 1 where its bank may have been asked', async () => {
+    const open = await openCharge();
+    await claim(open);
+    await record(open, 1, { reached: 'maybe' });
+    expect(await end(open)).toEqual(MAY_HAVE_DEBITED);
+    expect(await feedOf(open.bankId)).toEqual([
+      { type: 'billing.request', id: open.id, sequence: 1 },
+      { type: 'billing.closed', id: open.id, sequence: 2 },
+    ]);
+  });
+
+  it('is given by the feed, or not delivered, never both, however close they come', async () => {
+    const open = await openCharge({ url: null });
+    await moveClock(db, open.merchantId, '16 minutes');
+    const closing = await openTransaction(db);
+    await closeExpiredRequests(closing.trx, keyring, [open.id]);
+    const reading = readFeed(db, keyring, open.bankId, FEED_START, 100);
+    await eventually(async () => (await lockWaits()) > 0);
+    await closing.commit();
+    expect((await reading).map(({ webhookType }) => webhookType)).not.toContain('billing.request');
+    expect(await end(open)).toEqual(MAY_BILL_AGAIN);
+  });
 });
+
+/** Statements that wait for a lock of another transaction. */
+async function lockWaits(): Promise<number> {
+  const waits = await row<{ count: number }>(
+    db,
+    `SELECT count(*)::int AS count FROM pg_locks
+     WHERE NOT granted AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database())`,
+  );
+  return waits?.count ?? 0;
+}

@@ -39,6 +39,10 @@ const delivery = z
       .meta({ description: 'Status of the delivery', example: 'delivered' }),
     createdAt: moment('When it was created'),
     finishedAt: moment('When it was delivered or given up', '2026-03-02T08:00:01.000Z').nullable(),
+    withdrawnAt: moment(
+      'There only where what it asks for ended before it was sent: it is `failed` then, and is not sent any more',
+      '2026-03-02T08:15:00.000Z',
+    ).optional(),
     attempts: z.array(attempt).meta({ description: 'The latest 50, oldest first' }),
   })
   .meta({ id: 'Delivery' });
@@ -116,15 +120,25 @@ export const WEBHOOK_SETTINGS = {
     tag: 'Webhook settings',
     summary: 'Redeliver a webhook',
     description:
-      'Sends the same webhook again, with the same `deliveryId` and body, whether it was delivered before or not.',
+      'Sends the same webhook again, with the same `deliveryId` and body, whether it was delivered before or not. What asks for a charge or an intent that ended before it was sent (`withdrawnAt`) is not sent any more: the merchant may have billed anew.',
     answers: { 202: { description: 'The delivery is sent once more', data: sent } },
+    refusals: {
+      409: {
+        description:
+          'What this webhook asks for ended before it was sent, so it is not sent any more. How it ended is in your events.',
+        data: z.strictObject({
+          deliveryId: shownId('delivery', 'As in `X-Service-Delivery`'),
+          status: z.literal('failed').meta({ description: 'Status of the delivery' }),
+        }),
+      },
+    },
   },
   'GET /v1/events': {
     id: 'listEvents',
     tag: 'Webhook settings',
     summary: 'List events',
     description:
-      'All events that webhooks were sent for, in a fixed order without gaps, for example to catch up after an outage. Pass the last `eventId` that you have handled as `after`, and repeat until the list is empty. Events are kept for 30 days by default.',
+      'All events that webhooks were sent for, in a fixed order without gaps, for example to catch up after an outage. What was withdrawn before it was sent or read here is left out. Pass the last `eventId` that you have handled as `after`, and repeat until the list is empty. Events are kept for 30 days by default.',
     answers: {
       200: {
         description: '1 event',

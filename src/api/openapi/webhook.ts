@@ -154,7 +154,7 @@ export const WEBHOOKS: Record<WebhookType, News> = {
     to: ['bank'],
     summary: 'A charge was closed without your answer',
     description:
-      'Its response window has ended. Do not debit the customer any more. If you already have, reverse the debit and still send your answer: it gets a 409 and is recorded for reconciliation.',
+      'Its response window has ended. Do not debit the customer any more. If you already have, reverse the debit and still send your answer: it gets a 409 and is recorded for reconciliation. Where `sequence` is 1, you were never sent its `billing.request`, nor will be, and there is nothing to do.',
     item: z.strictObject({
       billingRequestId: shownId('billingRequest'),
       sequence,

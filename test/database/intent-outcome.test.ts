@@ -1,0 +1,160 @@
+import { billingRules, readConfig } from '../../src/config';
+import { row, type Database } from '../../src/database/connection';
+import { FEED_START, readFeed, type FeedEvent } from '../../src/database/event-feed';
+import { createIntents } from '../../src/database/intent';
+import { closeExpiredIntent } from '../../src/database/intent-outcome';
+import { makeKeyring, readKeyring } from '../../src/database/keyring';
+import { onboardBatch } from '../../src/database/customer-migration';
+import { announce } from '../../src/database/webhook';
+import { claimUnattempted, openDelivery } from '../../src/database/webhook-attempt';
+import { redeliver } from '../../src/database/webhook-delivery';
+import { setWebhookUrl } from '../../src/database/webhook-endpoint';
+import { createTestDatabase, type TestDatabase } from '../support/database';
+import { eventually } from '../support/engine';
+import { moveClock, standingApproval } from '../support/standing';
+
+const keyring = readKeyring(makeKeyring());
+const rules = billingRules(readConfig({}));
+
+let database: TestDatabase;
+let db: Database;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = database.db;
+});
+afterAll(() => database.drop());
+
+/** A bank with a URL, two customers of it, and a merchant. */
+async function network() {
+  const { bankId, customerId, merchantId } = await standingApproval(db, keyring, {});
+  await setWebhookUrl(db, bankId, 'http://bank.test/');
+  const { customers } = await db.transaction((trx) =>
+    onboardBatch(trx, keyring, bankId, [
+      {
+        person: {
+          clientRef: 'c2',
+          firstname: 'Bola',
+          lastname: 'Ade',
+          accountName: 'Bola Ade',
+          email: 'bola@example.test',
+          country: 'NG',
+          accountNumber: '0123456788',
+        },
+      },
+    ]),
+  );
+  return {
+    bankId,
+    merchantId,
+    first: await lookupIdOf(customerId),
+    second: await lookupIdOf(customers[0]?.customerId ?? ''),
+  };
+}
+type Network = Awaited<ReturnType<typeof network>>;
+
+async function lookupIdOf(customerId: string): Promise<string> {
+  const customer = await row<{ lookupId: string }>(
+    db,
+    `SELECT lookup_id AS "lookupId" FROM customers WHERE id = :customerId`,
+    { customerId },
+  );
+  return customer?.lookupId ?? '';
+}
+
+/** @returns the ids of the intents, in the order asked */
+async function ask({ merchantId }: Network, ...lookupIds: string[]): Promise<string[]> {
+  const { intents } = await db.transaction((trx) =>
+    createIntents(
+      trx,
+      keyring,
+      rules,
+      merchantId,
+      {
+        lookupIds: lookupIds.map((lookupId) => ({ phrase: lookupId, lookupId })),
+        currency: 'NGN',
+        description: 'Gold plan',
+        dueDate: undefined,
+      },
+      (id) => `intent/${id}`,
+    ),
+  );
+  return intents.map(({ id }) => id);
+}
+
+/** What the bank finds in its feed of intents: of which, and under which number. */
+async function feedOf(bankId: string): Promise<[type: string, id: string, sequence: number][]> {
+  const [last] = await db.transaction((trx) =>
+    announce(trx, keyring, [{ entityId: bankId, webhookType: 'webhook.test', items: [{ sequence: 1 }] }]),
+  );
+  const shown = await row<{ eventId: string }>(
+    db,
+    `SELECT event_id AS "eventId" FROM webhook_deliveries WHERE id = :last`,
+    { last },
+  );
+  let events: FeedEvent[] = [];
+  await eventually(async () => {
+    events = await readFeed(db, keyring, bankId, FEED_START, 100);
+    return events.at(-1)?.eventId === shown?.eventId;
+  });
+  return events
+    .filter(({ webhookType }) => webhookType.startsWith('billing.intent'))
+    .flatMap(({ webhookType, data }) =>
+      (data as { intentId: string; sequence: number }[]).map(
+        ({ intentId, sequence }): [string, string, number] => [webhookType, intentId, sequence],
+      ),
+    );
+}
+
+describe('an intent that ends before its bank was asked', () => {
+  it('leaves no gap where a newer one takes its place: the bank hears of its end as number 1', async () => {
+    const here = await network();
+    const [old = ''] = await ask(here, here.first);
+    const [newer = ''] = await ask(here, here.first);
+    expect(await feedOf(here.bankId)).toEqual([
+      ['billing.intent.closed', old, 1],
+      ['billing.intent', newer, 1],
+    ]);
+  });
+
+  it('is asked for by nobody any more, not by hand either', async () => {
+    const here = await network();
+    const [intentId = ''] = await ask(here, here.first);
+    const asked = await row<{ id: string }>(
+      db,
+      `SELECT bank_delivery_id AS id FROM intents WHERE id = :intentId`,
+      { intentId },
+    );
+    await moveClock(db, here.merchantId, '25 hours');
+    await db.transaction((trx) => closeExpiredIntent(trx, keyring, intentId));
+    await expect(db.transaction((trx) => redeliver(trx, here.bankId, asked?.id ?? ''))).rejects.toMatchObject(
+      { code: 'conflict' },
+    );
+    expect(await feedOf(here.bankId)).toEqual([['billing.intent.closed', intentId, 1]]);
+  });
+
+  it('is left out of the webhook that still asks for others', async () => {
+    const here = await network();
+    const [old = '', other = ''] = await ask(here, here.first, here.second);
+    await ask(here, here.first);
+    const [sent] = await claimUnattempted(db, `intent/${old}`, 60_000);
+    if (!sent) throw new Error('there is nothing to send');
+    const { data } = JSON.parse(openDelivery(keyring, sent).body) as { data: { intentId: string }[] };
+    expect(data.map(({ intentId }) => intentId)).toEqual([other]);
+    // Every customer of the webhook is asked anew: nothing of it is left.
+    await ask(here, here.second);
+    expect((await feedOf(here.bankId)).filter(([, id]) => id === old)).toEqual([
+      ['billing.intent.closed', old, 1],
+    ]);
+  });
+});
+
+test('an intent that may have been sent before a newer one takes its place keeps its number', async () => {
+  const here = await network();
+  const [old = ''] = await ask(here, here.first);
+  await claimUnattempted(db, `intent/${old}`, 60_000);
+  await ask(here, here.first);
+  expect((await feedOf(here.bankId)).filter(([, id]) => id === old)).toEqual([
+    ['billing.intent', old, 1],
+    ['billing.intent.closed', old, 2],
+  ]);
+});
