@@ -10,6 +10,7 @@ import { KeyringError, readKeyring } from '../database/keyring';
 import type { Role } from '../domain/entity';
 import { deleteFullBuckets } from '../database/rate-limit';
 import { databaseProblems } from '../database/readiness';
+import { forgetRetiredSecrets } from '../database/webhook-endpoint';
 import { forgetDeliveries } from '../database/webhook-retention';
 import { listening } from '../listening';
 import { createLogger } from '../log';
@@ -130,6 +131,7 @@ async function sweep(
       ]);
       more = swept.includes(true);
     }
+    await forgetRetiredSecrets(db);
   } catch (error) {
     log.warn({ err: error }, 'what has expired is left for the next sweep');
   }

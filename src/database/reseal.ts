@@ -77,6 +77,12 @@ export const SEALED: readonly Sealed[] = [
     columns: { secret_sealed: secretOf, previous_secret_sealed: secretOf },
   },
   {
+    table: 'retired_webhook_secrets',
+    key: ['id'],
+    also: ['entity_id'],
+    columns: { secret_sealed: secretOf },
+  },
+  {
     table: 'signing_keys',
     key: ['kid'],
     columns: { private_key_sealed: (one) => signingKeyPlace(id(one, 'kid')) },

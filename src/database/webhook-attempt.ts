@@ -6,7 +6,7 @@ import type { Keyring } from './keyring';
 import { enqueueStarts } from './outbox';
 import { open } from './sealing';
 import { bodyPlace, deliveryStart } from './webhook';
-import { openWebhookSecrets, type SealedSecrets } from './webhook-endpoint';
+import { KNOWN_SECRETS, openWebhookSecrets, secretPlace, type SealedSecrets } from './webhook-endpoint';
 
 /**
  * Attempts at webhooks: who makes them, and what became of them.
@@ -34,6 +34,8 @@ export interface DeliveryToAttempt extends SealedSecrets {
   held: boolean;
   /** It goes to the URL of before a change, and is not tried again. */
   onlyOnce: boolean;
+  /** Then: what else the receiver there may take for the recipient's secret. */
+  alsoSealed: Buffer[];
   /** How long another worker still has to record the attempt that it makes; 0 where none does. */
   claimedForMs: number;
   bodySealed: Buffer;
@@ -42,7 +44,7 @@ export interface DeliveryToAttempt extends SealedSecrets {
 /** What of an attempt is secret. */
 export interface OpenDelivery {
   body: string;
-  /** One or, during a rotation, two: the old one first. */
+  /** One or, during a rotation, two: the old one first. What tells an old endpoint of a change may have more. */
   secrets: [string, ...string[]];
 }
 
@@ -83,6 +85,7 @@ const TO_ATTEMPT = `d.id, d.entity_id AS "entityId", d.webhook_type AS "webhookT
          coalesce(d.old_secret_sealed, w.secret_sealed) AS "secretSealed",
          CASE WHEN d.old_url IS NULL AND w.previous_secret_until > clock_timestamp()
               THEN w.previous_secret_sealed END AS "previousSecretSealed",
+         CASE WHEN d.old_url IS NULL THEN '{}' ELSE ${KNOWN_SECRETS} END AS "alsoSealed",
          greatest(ceil(extract(epoch FROM d.claimed_until - clock_timestamp()) * 1000), 0)::float8 AS "claimedForMs"`;
 const DELIVERIES = `webhook_deliveries d JOIN webhook_endpoints w ON w.entity_id = d.entity_id
   JOIN entities e ON e.id = d.entity_id`;
@@ -149,9 +152,12 @@ export async function beginAttempt(
 
 /** @throws KeyringError where the ring lacks a key that the body or a secret was sealed with */
 export function openDelivery(keyring: Keyring, delivery: DeliveryToAttempt): OpenDelivery {
+  const { id, entityId, bodySealed, alsoSealed } = delivery;
+  const [first, ...others] = openWebhookSecrets(keyring, entityId, delivery);
+  const also = alsoSealed.map((sealed) => open(keyring, sealed, secretPlace(entityId)));
   return {
-    body: open(keyring, delivery.bodySealed, bodyPlace(delivery.id)),
-    secrets: openWebhookSecrets(keyring, delivery.entityId, delivery),
+    body: open(keyring, bodySealed, bodyPlace(id)),
+    secrets: [first, ...new Set([...others, ...also].filter((one) => one !== first))],
   };
 }
 

@@ -59,6 +59,50 @@ export async function setWebhookUrl(db: Executor, entityId: string, url: string 
 
 /** How long the old secret stays good after a rotation, so that a receiver can be given the new one meanwhile. */
 const ROTATION = '24 hours';
+/**
+ * How long a secret that is in use no more still signs what tells an old endpoint of a change. A thief could otherwise put a secret of
+ * his own in its place first, and the owner's receiver would not believe the notice. Whoever waits for longer is noticed before: by
+ * then the owner's receiver has refused every webhook for three days.
+ */
+const KEPT = '72 hours';
+/** Most that are kept of one entity, so that a notice stays short. The older ones stay: nobody can drive the owner's out by rotating. */
+const KEPT_MAX = 10;
+
+/**
+ * Changes the secrets of an entity, and keeps those that are in use no more.
+ *
+ * @param set the assignments of an UPDATE of `webhook_endpoints w`
+ */
+async function changeSecrets(
+  trx: Transaction,
+  entityId: string,
+  set: string,
+  bindings: { secret?: Buffer; rotation?: string },
+): Promise<Date | null> {
+  const changed = await row<{ until: Date | null }>(
+    trx,
+    `WITH before AS MATERIALIZED (
+         SELECT secret_sealed AS secret, previous_secret_sealed AS previous, previous_secret_until AS until
+         FROM webhook_endpoints WHERE entity_id = :entityId FOR NO KEY UPDATE
+       ), after AS (
+         UPDATE webhook_endpoints w SET ${set} FROM before WHERE w.entity_id = :entityId
+         RETURNING w.secret_sealed AS secret, w.previous_secret_sealed AS previous, w.previous_secret_until AS until
+       ), retired AS (
+         INSERT INTO retired_webhook_secrets (entity_id, secret_sealed, retired_at)
+         SELECT :entityId, old.secret, old.at
+         FROM before, after, LATERAL (VALUES (before.secret, clock_timestamp()),
+                                             (before.previous, least(before.until, clock_timestamp()))) AS old (secret, at)
+         WHERE old.secret NOT IN (after.secret, coalesce(after.previous, after.secret))
+           AND old.at > clock_timestamp() - :kept::interval
+           AND (SELECT count(*) FROM retired_webhook_secrets r
+                WHERE r.entity_id = :entityId AND r.retired_at > clock_timestamp() - :kept::interval) < :keptMax
+       )
+       SELECT until FROM after`,
+    { ...bindings, entityId, kept: KEPT, keptMax: KEPT_MAX },
+  );
+  if (!changed) throw new Error(`${entityId} has no webhook endpoint row`);
+  return changed.until;
+}
 
 /**
  * Puts a new secret beside the one in use, which stays good for 24 h from now; returns until when.
@@ -73,27 +117,26 @@ export async function rotateWebhookSecret(
   entityId: string,
   secret: string,
 ): Promise<Date> {
-  const rotated = await row<{ until: Date }>(
+  const until = await changeSecrets(
     trx,
-    `UPDATE webhook_endpoints
-     SET previous_secret_sealed = CASE WHEN previous_secret_until > clock_timestamp()
-                                       THEN previous_secret_sealed ELSE secret_sealed END,
-         previous_secret_until = clock_timestamp() + :rotation::interval,
-         secret_sealed = :secret
-     WHERE entity_id = :entityId RETURNING previous_secret_until AS until`,
-    { entityId, rotation: ROTATION, secret: seal(ring, secret, secretPlace(entityId)) },
+    entityId,
+    `previous_secret_sealed = CASE WHEN w.previous_secret_until > clock_timestamp()
+                                   THEN w.previous_secret_sealed ELSE w.secret_sealed END,
+     previous_secret_until = clock_timestamp() + :rotation::interval,
+     secret_sealed = :secret`,
+    { rotation: ROTATION, secret: seal(ring, secret, secretPlace(entityId)) },
   );
-  if (!rotated) throw new Error(`${entityId} has no webhook endpoint row`);
+  if (until === null) throw new Error(`the rotation of ${entityId} has no end`);
   await recordAct(trx, by, {
     action: 'webhook_secret.rotated',
     entityId,
     before: null,
-    after: { previousSecretValidUntil: rotated.until },
+    after: { previousSecretValidUntil: until },
   });
-  return rotated.until;
+  return until;
 }
 
-/** Puts a new secret in the place of all others, which are good no more. */
+/** Puts a new secret in the place of all others, which are good no more, for nothing: they have leaked. */
 export async function replaceWebhookSecret(
   trx: Transaction,
   ring: Keyring,
@@ -103,7 +146,8 @@ export async function replaceWebhookSecret(
 ): Promise<null> {
   await row(
     trx,
-    `UPDATE webhook_endpoints
+    `WITH forgotten AS (DELETE FROM retired_webhook_secrets WHERE entity_id = :entityId)
+     UPDATE webhook_endpoints
      SET secret_sealed = :secret, previous_secret_sealed = NULL, previous_secret_until = NULL
      WHERE entity_id = :entityId`,
     { entityId, secret: seal(ring, secret, secretPlace(entityId)) },
@@ -119,18 +163,40 @@ export async function replaceWebhookSecret(
 
 /** From now on the new secret is good alone; without a rotation nothing changes. */
 export async function finishSecretRotation(trx: Transaction, by: Actor, entityId: string): Promise<void> {
-  await row(
-    trx,
-    `UPDATE webhook_endpoints SET previous_secret_sealed = NULL, previous_secret_until = NULL
-     WHERE entity_id = :entityId`,
-    { entityId },
-  );
+  await changeSecrets(trx, entityId, `previous_secret_sealed = NULL, previous_secret_until = NULL`, {});
   await recordAct(trx, by, {
     action: 'webhook_secret.rotation_finished',
     entityId,
     before: null,
     after: { previousSecretValidUntil: null },
   });
+}
+
+/** Forgets secrets that have been out of use for long enough. They are few: an entity has at most ten in three days. */
+export async function forgetRetiredSecrets(db: Executor): Promise<void> {
+  await row(
+    db,
+    `DELETE FROM retired_webhook_secrets WHERE retired_at <= clock_timestamp() - :kept::interval`,
+    { kept: KEPT },
+  );
+}
+
+/** The secret that an entity's receiver has known for longest, as far back as they are kept: whoever has come since does not know it. */
+export async function longestKnownSecret(trx: Transaction, entityId: string): Promise<Buffer> {
+  const known = await row<{ secret: Buffer }>(
+    trx,
+    `SELECT secret FROM (
+       SELECT secret_sealed AS secret, retired_at FROM retired_webhook_secrets WHERE entity_id = :entityId
+       UNION ALL
+       SELECT old.secret, old.retired_at FROM webhook_endpoints w,
+         LATERAL (VALUES (w.previous_secret_sealed, w.previous_secret_until), (w.secret_sealed, 'infinity')) AS old (secret, retired_at)
+       WHERE w.entity_id = :entityId) AS known
+     WHERE secret IS NOT NULL AND retired_at > clock_timestamp() - :kept::interval
+     ORDER BY retired_at LIMIT 1`,
+    { entityId, kept: KEPT },
+  );
+  if (!known) throw new Error(`${entityId} has no webhook endpoint row`);
+  return known.secret;
 }
 
 /** The columns of `webhook_endpoints w` that `openWebhookSecrets` takes. */
@@ -142,6 +208,12 @@ export interface SealedSecrets {
   /** The one before the last rotation, while it is still good. */
   previousSecretSealed: Buffer | null;
 }
+
+/** Of `webhook_endpoints w`: all secrets that its entity's webhooks have been signed with, as far back as they are kept. */
+export const KNOWN_SECRETS = `array_remove(ARRAY(
+    SELECT r.secret_sealed FROM retired_webhook_secrets r
+    WHERE r.entity_id = w.entity_id AND r.retired_at > clock_timestamp() - interval '${KEPT}' ORDER BY r.retired_at)
+  || ARRAY[w.previous_secret_sealed, w.secret_sealed], NULL)`;
 
 /**
  * The secrets good now, the old one first: until a rotation is finished, the network's own signature stays with

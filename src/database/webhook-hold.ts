@@ -4,6 +4,7 @@ import { rows, type Transaction } from './connection';
 import type { Keyring } from './keyring';
 import { enqueueStarts } from './outbox';
 import { announce, deliveryStart } from './webhook';
+import { longestKnownSecret } from './webhook-endpoint';
 
 /**
  * Webhooks of a party that is kept out.
@@ -40,9 +41,11 @@ export async function releaseDeliveries(trx: Transaction, entityId: string): Pro
 }
 
 /**
- * Tells the endpoint that an entity has now that webhooks go elsewhere. Called before they do: the delivery keeps the URL,
- * and the secret that signs, of before. Of the new URL nothing is said, for whoever has the old one may be whom it was
- * taken from, or a thief to whom it was set.
+ * Tells the endpoint that an entity has now that webhooks go elsewhere. Called before they do: the delivery keeps the URL
+ * of before. Of the new URL nothing is said, for whoever has the old one may be whom it was taken from, or a thief to whom it was set.
+ *
+ * A thief may have changed the secret first. So it is signed with the one that the endpoint has known for longest, and, where a
+ * header has place for several signatures, with all that it may know.
  */
 export async function tellOldEndpoint(
   trx: Transaction,
@@ -50,20 +53,19 @@ export async function tellOldEndpoint(
   entityId: string,
   change: { changedBy: 'api' | 'operator'; cleared: boolean },
 ): Promise<void> {
+  const signedWith = await longestKnownSecret(trx, entityId);
   const [deliveryId] = await announce(trx, ring, [
     {
       entityId,
       webhookType: 'webhook.endpoint_changed',
+      signedWith,
       items: [{ sequence: 1, ...change }],
     },
   ]);
   await rows(
     trx,
-    `UPDATE webhook_deliveries d
-     SET old_url = w.url,
-       old_secret_sealed = CASE WHEN w.previous_secret_until > clock_timestamp()
-                                THEN w.previous_secret_sealed ELSE w.secret_sealed END
+    `UPDATE webhook_deliveries d SET old_url = w.url, old_secret_sealed = :signedWith
      FROM webhook_endpoints w WHERE d.id = :deliveryId AND w.entity_id = d.entity_id`,
-    { deliveryId },
+    { deliveryId, signedWith },
   );
 }

@@ -30,6 +30,8 @@ export interface Announcement {
   batchId?: string;
   /** Id of the workflow that makes the first attempt. Without one, the delivery has its own workflow at once. */
   carrier?: string;
+  /** A secret of the recipient's, sealed, that signs instead of the one in use. */
+  signedWith?: Buffer;
   /** As they go out: JSON values only, amounts already in major units, each with its `sequence`. */
   items: object[];
 }
@@ -135,7 +137,10 @@ function makeBody(
   announcement: Announcement,
   batchId: string,
 ): string {
-  const [signingSecret] = openWebhookSecrets(keyring, recipient.entityId, recipient);
+  const [signingSecret] = openWebhookSecrets(keyring, recipient.entityId, {
+    ...recipient,
+    ...(announcement.signedWith && { secretSealed: announcement.signedWith, previousSecretSealed: null }),
+  });
   return bodyWithSignature(
     {
       entityId: recipient.entityId,

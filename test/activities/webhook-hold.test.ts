@@ -8,8 +8,14 @@ import { changeEndpoint, changeStatus } from '../../src/database/entity-control'
 import { makeKeyring, readKeyring } from '../../src/database/keyring';
 import { announce } from '../../src/database/webhook';
 import { readDelivery, redeliver } from '../../src/database/webhook-delivery';
-import { newWebhookSecret, replaceWebhookSecret } from '../../src/database/webhook-endpoint';
-import { serviceSignature } from '../../src/domain/webhook-signature';
+import {
+  finishSecretRotation,
+  forgetRetiredSecrets,
+  newWebhookSecret,
+  replaceWebhookSecret,
+  rotateWebhookSecret,
+} from '../../src/database/webhook-endpoint';
+import { serviceSignature, standardWebhookSignature } from '../../src/domain/webhook-signature';
 import { createTestDatabase } from '../support/database';
 import { OPERATOR } from '../support/operator';
 
@@ -155,6 +161,23 @@ describe('webhooks of a disabled entity', () => {
   });
 });
 
+/** What a receiver that knows one secret says of the notice: by the header of the standard, by the network's own, and in the body. */
+async function verdict(old: Awaited<ReturnType<typeof receiver>>, entityId: string, secret: string) {
+  await activities().attemptDelivery(await noticeTo(entityId));
+  const told = old.received.at(-1);
+  if (!told) throw new Error('nothing was told');
+  const { headers, body } = told;
+  const { signature, ...signed } = JSON.parse(body) as { signature: string };
+  const signatures = String(headers['webhook-signature']).split(' ');
+  const sentAtS = Number(headers['webhook-timestamp']);
+  return {
+    standard: signatures.includes(
+      standardWebhookSignature([secret], String(headers['webhook-id']), sentAtS, body),
+    ),
+    service: headers['x-service-signature'] === serviceSignature(secret, body),
+    inBody: signature === serviceSignature(secret, JSON.stringify(signed)),
+  };
+}
 describe('the old endpoint', () => {
   it('is told once that webhooks go elsewhere, with the secret of before and not a word of the new one', async () => {
     const [old, moved] = [await receiver(), await receiver()];
@@ -173,6 +196,93 @@ describe('the old endpoint', () => {
     const body = JSON.parse(told?.body ?? '') as { data: unknown };
     expect(body.data).toEqual([{ sequence: 1, changedBy: 'operator', cleared: false }]);
     expect(told?.body).not.toContain(new URL(moved.url).host);
+  });
+
+  describe('believes the notice', () => {
+    const byApi = { actor: 'entity:thief', cause: 'bank', requestId: null, reason: null } as const;
+    const rotate = (entityId: string) =>
+      db.transaction((trx) => rotateWebhookSecret(trx, keyring, byApi, entityId, newWebhookSecret()));
+    const finish = (entityId: string) => db.transaction((trx) => finishSecretRotation(trx, byApi, entityId));
+
+    const BELIEVED = { standard: true, service: true, inBody: true };
+
+    it('where a thief has put a secret of his own in place first', async () => {
+      const [old, thief] = [await receiver(), await receiver()];
+      const bank = await bankAt(old.url);
+      await rotate(bank.entityId);
+      await finish(bank.entityId);
+      await move(bank.entityId, thief.url);
+      expect(await verdict(old, bank.entityId, bank.webhookSecret)).toEqual(BELIEVED);
+    });
+
+    it('where he does so often enough to push the owner’s out, were any pushed out', async () => {
+      const [old, thief] = [await receiver(), await receiver()];
+      const bank = await bankAt(old.url);
+      for (let i = 0; i < 12; i++) {
+        await rotate(bank.entityId);
+        await finish(bank.entityId);
+      }
+      await move(bank.entityId, thief.url);
+      expect(await verdict(old, bank.entityId, bank.webhookSecret)).toEqual(BELIEVED);
+      expect(String(old.received.at(-1)?.headers['webhook-signature']).split(' ')).toHaveLength(11);
+    });
+
+    it('where he waits until the owner’s secret has ended by itself', async () => {
+      const [old, thief] = [await receiver(), await receiver()];
+      const bank = await bankAt(old.url);
+      await rotate(bank.entityId);
+      await rows(
+        db,
+        `UPDATE webhook_endpoints SET previous_secret_until = clock_timestamp() - interval '1 hour'
+         WHERE entity_id = :id`,
+        { id: bank.entityId },
+      );
+      await rotate(bank.entityId);
+      await finish(bank.entityId);
+      await move(bank.entityId, thief.url);
+      expect(await verdict(old, bank.entityId, bank.webhookSecret)).toEqual(BELIEVED);
+    });
+
+    it('by the header of the standard, where its owner has changed the secret just before', async () => {
+      const [old, thief] = [await receiver(), await receiver()];
+      const bank = await bankAt(old.url);
+      const owners = newWebhookSecret();
+      await db.transaction((trx) => rotateWebhookSecret(trx, keyring, byApi, bank.entityId, owners));
+      await finish(bank.entityId);
+      await rotate(bank.entityId);
+      await finish(bank.entityId);
+      await move(bank.entityId, thief.url);
+      expect(await verdict(old, bank.entityId, owners)).toMatchObject({ standard: true });
+    });
+
+    it('no more with a secret that has been out of use for three days, or that the operator has ended at once', async () => {
+      const [old, moved] = [await receiver(), await receiver()];
+      const [bank, other] = [await bankAt(old.url), await bankAt(old.url)];
+      await rotate(bank.entityId);
+      await finish(bank.entityId);
+      await rows(
+        db,
+        `WITH kept AS (DELETE FROM retired_webhook_secrets WHERE entity_id = :id RETURNING *)
+         INSERT INTO retired_webhook_secrets (entity_id, secret_sealed, retired_at)
+         SELECT entity_id, secret_sealed, retired_at - interval '72 hours' FROM kept`,
+        { id: bank.entityId },
+      );
+      await rotate(other.entityId);
+      await db.transaction((trx) =>
+        replaceWebhookSecret(trx, keyring, OPERATOR, other.entityId, newWebhookSecret()),
+      );
+      for (const { entityId, webhookSecret } of [bank, other]) {
+        await move(entityId, moved.url);
+        const nothing = { standard: false, service: false, inBody: false };
+        expect(await verdict(old, entityId, webhookSecret)).toEqual(nothing);
+      }
+      await forgetRetiredSecrets(db);
+      expect(
+        await rows(db, `SELECT id FROM retired_webhook_secrets WHERE entity_id = ANY(:ids)`, {
+          ids: [bank.entityId, other.entityId],
+        }),
+      ).toEqual([]);
+    });
   });
 
   it('is not tried again where it does not answer well, and that says nothing of the new one', async () => {

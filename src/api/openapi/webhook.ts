@@ -322,7 +322,7 @@ export const WEBHOOKS: Record<WebhookType, News> = {
     to: ROLES,
     summary: 'Your webhooks are not sent here any more',
     description:
-      'Sent to the URL of before, signed with the secret of before, when another URL is set or none. It is attempted once. If you did not expect it, have your tokens revoked and your secrets rotated.',
+      'Sent to the URL of before when another URL is set or none. It is attempted once, and signed so that your receiver there believes it also where somebody has rotated your secret first: `X-Service-Signature` with the secret that was in use for longest in the last 72 hours, `webhook-signature` with each that was in use in that time. If you did not expect it, have your tokens revoked and your secrets rotated.',
     item: z.strictObject({
       sequence,
       changedBy: z.enum(['api', 'operator']).meta({
