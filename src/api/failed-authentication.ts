@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express';
 import type { Config } from '../config';
+import { bucketState } from '../database/rate-limit';
 import { countedAddress } from './client-address';
 import { showRateLimit, tooManyRequests } from './rate-limit';
 
@@ -28,26 +29,22 @@ export function createFailedAuthentication({
   const costS = 1 / rate.perSecond;
 
   const fullIn = (address: string) => Math.max(0, (fullAt.get(address) ?? 0) - nowS());
-  const showLeft = (res: Response, resetS: number) =>
-    showRateLimit(res, 'failedAuth', rate, {
-      remaining: Math.max(0, Math.floor(rate.burst - resetS / costS)),
-      resetS,
-    });
+  const showLeft = (res: Response, fullInS: number) =>
+    showRateLimit(res, 'failedAuth', rate, bucketState(rate, fullInS));
 
   return {
     count(req, res) {
       const address = countedAddress(req);
-      const fullInS = fullIn(address);
-      const admitted = rate.burst - fullInS / costS >= 1;
-      const resetS = admitted ? fullInS + costS : fullInS;
+      const before = bucketState(rate, fullIn(address));
+      const fullInS = before.admitted ? before.resetS + costS : before.resetS;
       // A Map keeps the order of insertion: taken out and put back, the entry is the youngest.
       fullAt.delete(address);
-      fullAt.set(address, nowS() + resetS);
+      fullAt.set(address, nowS() + fullInS);
       const [oldest] = fullAt.keys();
       if (fullAt.size > ADDRESSES_MAX && oldest !== undefined) fullAt.delete(oldest);
 
-      showLeft(res, resetS);
-      if (!admitted) throw tooManyRequests(rate, resetS - (rate.burst - 1) * costS);
+      showLeft(res, fullInS);
+      if (!before.admitted) throw tooManyRequests(rate, before.retryAfterS);
     },
     show(req, res) {
       showLeft(res, fullIn(countedAddress(req)));

@@ -77,14 +77,14 @@ export async function takeTokens(db: Executor, wishes: TokenWish[]): Promise<Buc
   return wishes.map(({ key, rate, look }) => {
     const bucket = byKey.get(key);
     // A bucket without a row is full.
-    if (look) return stateOf(rate, Math.max(0, bucket?.fullInS ?? 0));
+    if (look) return bucketState(rate, Math.max(0, bucket?.fullInS ?? 0));
     if (bucket === undefined) throw new Error('the bucket statement returned too few rows');
     const admitted = bucket.given < bucket.taken;
     if (admitted) bucket.given += 1;
     const cost = 1 / rate.perSecond;
     // As it was when this wish had its turn: those behind it had not taken theirs yet.
     const fullInS = Math.max(0, bucket.fullInS - (bucket.taken - bucket.given) * cost);
-    return { ...stateOf(rate, fullInS), admitted };
+    return { ...bucketState(rate, fullInS), admitted };
   });
 }
 
@@ -92,7 +92,7 @@ export async function takeTokens(db: Executor, wishes: TokenWish[]): Promise<Buc
  * How a bucket stands that will be full again in `fullInS` seconds. It admits the next wish if it
  * holds a token.
  */
-function stateOf(rate: BucketRate, fullInS: number): BucketState {
+export function bucketState(rate: BucketRate, fullInS: number): BucketState {
   const remaining = Math.max(0, Math.floor(rate.burst - fullInS * rate.perSecond + ROUNDING));
   return {
     admitted: remaining > 0,
@@ -141,7 +141,7 @@ export async function overdrawTokens(
   return buckets.map(({ key, rate }) => {
     const bucket = byKey.get(key);
     if (bucket === undefined) throw new Error('the bucket statement returned too few rows');
-    return { ...stateOf(rate, bucket.fullInS), admitted: bucket.taken > 0 };
+    return { ...bucketState(rate, bucket.fullInS), admitted: bucket.taken > 0 };
   });
 }
 
