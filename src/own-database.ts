@@ -2,27 +2,40 @@ import type { ClientBase } from 'pg';
 import type { Logger } from 'pino';
 import { ConfigError, type ServerConfig } from './config';
 import { refusedLogin } from './database/availability';
-import { openDatabase, type PooledDatabase } from './database/connection';
+import { executorOf, openDatabase, type PooledDatabase } from './database/connection';
 import { DeploymentError, requireDeployment } from './database/deployment';
+import { KeyringError, type Keyring } from './database/keyring';
+import { claimRing, requireSigningKey } from './database/sealing-key';
 
 /**
  * The database of an API or a worker. Each of its connections is first asked whether the database is of this process's
- * mode and the login fit for it. Where one is not, the process ends at once, for no request of it may be served; that
- * can be long after the start, when Postgres was away then.
+ * mode and the login fit for it, and the first whether the ring has all keys that anything in there hangs on. Where one is
+ * not, the process ends at once, for no request of it may be served; that can be long after the start, when Postgres was
+ * away then.
+ *
+ * A ring that fitted is not asked about again: another process that puts a key in front which this one lacks must not end it.
+ * `/readyz` says so then.
  *
  * @param answerWithinMs as of `openDatabase`
  */
 export async function openOwnDatabase(
   config: ServerConfig,
+  ring: Keyring,
   log: Logger,
   answerWithinMs?: number,
 ): Promise<PooledDatabase> {
   const { ASSENT_MODE, DATABASE_POOL, DATABASE_URL } = config;
+  let ringFits = false;
   const requireFit = async (connection: ClientBase) => {
     try {
       await requireDeployment(connection, ASSENT_MODE);
+      if (ringFits) return;
+      const first = executorOf(connection);
+      await claimRing(first, ring);
+      await requireSigningKey(first, ring);
+      ringFits = true;
     } catch (error) {
-      if (!(error instanceof DeploymentError)) throw error;
+      if (!(error instanceof DeploymentError || error instanceof KeyringError)) throw error;
       log.fatal(error.message);
       process.stderr.write(`${error.message}\n`);
       process.exit(1);

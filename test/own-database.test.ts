@@ -2,17 +2,26 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { makeKeyring } from '../src/database/keyring';
+import { randomBytes } from 'node:crypto';
+import { makeKeyring, readKeyring } from '../src/database/keyring';
+import { claimRing } from '../src/database/sealing-key';
+import type { Problem } from '../src/domain/failures';
 import { freePort } from '../src/listening';
 import { createTestDatabase, type TestDatabase } from './support/database';
 import { eventually } from './support/engine';
 import { createProductionDatabase, type ProductionDatabase } from './support/production-database';
+
+/** The ring that the sandbox's values hang on. */
+const RING = makeKeyring();
+const kid = readKeyring(RING).current;
+const OTHER_BYTES = randomBytes(32).toString('base64');
 
 let sandbox: TestDatabase;
 let production: ProductionDatabase;
 beforeAll(async () => {
   sandbox = await createTestDatabase();
   production = await createProductionDatabase();
+  await claimRing(sandbox.db, readKeyring(RING));
 });
 afterAll(() => Promise.all([sandbox.drop(), production.drop()]));
 
@@ -92,26 +101,67 @@ describe('a process', () => {
     MINUTE,
   );
 
+  it.each([
+    ['api', [], 'lacks the key'],
+    ['worker', [], 'lacks the key'],
+    ['cli', ['entity', 'list'], 'lacks the key'],
+    ['cli', ['keys', 'rotate'], 'lacks the key'],
+    ['api', [], 'has another key under the id'],
+    ['cli', ['token', 'mch_1'], 'has another key under the id'],
+  ] as [Program, string[], string][])(
+    'whose ring does not open what is stored ends with a sentence, where every call would be a 500: %s %j %s',
+    async (program, args, what) => {
+      const keys = what.startsWith('lacks') ? makeKeyring() : `${kid}:${OTHER_BYTES}`;
+      const port = String(await freePort());
+      const { code, err } = await run(
+        program,
+        environment(sandbox.url, 'sandbox', { PORT: port, ASSENT_KEYS: keys }),
+        args,
+      );
+      expect(code).toBe(1);
+      expect(err).toMatch(
+        new RegExp(`^(assent: )?ASSENT_KEYS: ${what} "${kid}".*Every process needs the same ring.*\\n$`),
+      );
+      expect(err).not.toContain(keys.split(':')[1]);
+    },
+    MINUTE,
+  );
+
   it(
-    'that started while Postgres was away ends once it turns out to be a database of another mode',
+    'that looks for what is wrong works with any ring, and is told what is',
     async () => {
-      const [port, postgresPort] = [await freePort(), await freePort()];
-      const away = new URL(production.url);
+      const env = environment(sandbox.url, 'sandbox');
+      const [status, keys] = await Promise.all([
+        run('cli', env, ['status', '--json']),
+        run('cli', env, ['keys', 'status', '--json']),
+      ]);
+      expect(JSON.parse(status.out)).toMatchObject({
+        problems: expect.arrayContaining([
+          { path: 'keys', message: expect.stringContaining(`lacks the key "${kid}"`) as string },
+        ]) as object,
+      });
+      expect(keys.code).toBe(0);
+    },
+    MINUTE,
+  );
+
+  it.each([
+    [
+      'a database of another mode',
+      () => [production.url, RING],
+      'ASSENT_MODE: is sandbox, but the database was',
+    ],
+    ['one that its ring does not open', () => [sandbox.url, makeKeyring()], 'ASSENT_KEYS: lacks the key'],
+  ])(
+    'that started while Postgres was away ends once it turns out to be %s',
+    async (_what, given, words) => {
+      const [url = '', keys = ''] = given();
+      const postgresPort = await freePort();
+      const away = new URL(url);
       const there = { host: away.hostname, port: Number(away.port) };
       away.port = String(postgresPort);
-      const env = environment(away.href, 'sandbox', { PORT: String(port) });
-      const api = spawn(process.execPath, command('api'), { env, stdio: ['ignore', 'ignore', 'pipe'] });
-      let err = '';
-      api.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()));
-      const ended = once(api, 'exit');
-      const url = `http://127.0.0.1:${port}`;
-      await eventually(() =>
-        fetch(`${url}/healthz`).then(
-          ({ ok }) => ok,
-          () => false,
-        ),
-      );
-      const readiness = await fetch(`${url}/readyz`);
+      const api = await startApi(environment(away.href, 'sandbox', { ASSENT_KEYS: keys }));
+      const readiness = await fetch(`${api.url}/readyz`);
       expect(readiness.status).toBe(503);
       expect(await readiness.json()).toMatchObject({ data: { mode: 'sandbox' } });
 
@@ -128,19 +178,65 @@ describe('a process', () => {
         }
       }).listen(postgresPort, '127.0.0.1');
       await once(proxy, 'listening');
-      const unheard = new AbortController();
-      // A readiness is kept for a while, and Postgres not asked again until then.
-      const asking = eventually(async () => {
-        await fetch(`${url}/readyz`, { signal: unheard.signal }).catch(() => undefined);
-        return unheard.signal.aborted;
+      // Whoever asks soon after another is told the same, without a look.
+      let ended = false;
+      void api.ended.then(() => (ended = true));
+      await eventually(async () => {
+        await fetch(`${api.url}/readyz`).catch(() => undefined);
+        return ended;
       });
-      expect(await ended).toEqual([1, null]);
-      unheard.abort();
-      await asking;
-      expect(err).toContain('ASSENT_MODE: is sandbox, but the database was made for production');
+      expect(await api.ended).toEqual([1, null]);
+      expect(api.err()).toContain(words);
       for (const socket of sockets) socket.destroy();
       proxy.close();
     },
     MINUTE,
   );
+
+  it(
+    'that runs when another puts a key in front which it lacks says so in /readyz, and goes on',
+    async () => {
+      const own = await createTestDatabase();
+      const api = await startApi(environment(own.url, 'sandbox', { ASSENT_KEYS: RING }));
+      const problems = async () => {
+        const { errors } = (await (await fetch(`${api.url}/readyz`)).json()) as { errors: Problem[] };
+        return errors.filter(({ path }) => path === 'keys');
+      };
+      expect(await problems()).toEqual([]);
+      const front = makeKeyring();
+      await claimRing(own.db, readKeyring(`${front},${RING}`));
+      await eventually(async () => (await problems()).length > 0);
+      expect(await problems()).toEqual([
+        {
+          path: 'keys',
+          message: expect.stringContaining(`lacks the key "${front.split(':')[0]}"`) as string,
+        },
+      ]);
+      expect((await fetch(`${api.url}/healthz`)).status).toBe(200);
+      api.stop();
+      await api.ended;
+      await own.drop();
+    },
+    MINUTE,
+  );
 });
+
+/** An API that lives; whether it can do anything is another matter. */
+async function startApi(env: NodeJS.ProcessEnv) {
+  const port = await freePort();
+  const api = spawn(process.execPath, command('api'), {
+    env: { ...env, PORT: String(port) },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let err = '';
+  api.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()));
+  const ended = once(api, 'exit');
+  const url = `http://127.0.0.1:${port}`;
+  await eventually(() =>
+    fetch(`${url}/healthz`).then(
+      ({ ok }) => ok,
+      () => false,
+    ),
+  );
+  return { url, ended, err: () => err, stop: () => api.kill('SIGTERM') };
+}

@@ -6,7 +6,7 @@ export const livenessEndpoint: RequestHandler = (_req, res) => {
   res.json({ statusCode: 200, success: true, message: 'alive' });
 };
 
-/** `GET /readyz`: Postgres and Temporal are reachable, and a worker lives; 503 names what is missing. Tells the mode. */
+/** `GET /readyz`: Postgres and Temporal are reachable, the ring fits, and a worker lives; 503 names what is missing. Tells the mode. */
 export function readinessEndpoint({ config, readiness }: ApiDeps): RequestHandler {
   return async (_req, res) => {
     const problems = await readiness();

@@ -10,6 +10,7 @@ import { KeyringError, readKeyring } from '../database/keyring';
 import type { Role } from '../domain/entity';
 import { deleteFullBuckets } from '../database/rate-limit';
 import { databaseProblems } from '../database/readiness';
+import { ringProblems } from '../database/sealing-key';
 import { forgetRetiredSecrets } from '../database/webhook-endpoint';
 import { forgetDeliveries } from '../database/webhook-retention';
 import { listening } from '../listening';
@@ -66,11 +67,12 @@ async function main(): Promise<void> {
     for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop());
   });
   const metrics = await serveMetrics(config, log, () => registry.metrics());
-  const db = await openOwnDatabase(config, log, ANSWER_WITHIN_MS);
+  const db = await openOwnDatabase(config, ring, log, ANSWER_WITHIN_MS);
   measurePool(registry, db);
   const temporal = lazyClient(config);
   measureDependencies(registry, [
     { names: ['postgres'], problems: () => databaseProblems(db) },
+    { names: ['keys'], problems: () => ringProblems(db, ring) },
     { names: ['temporal', 'worker'], problems: () => workflowProblems(db, temporal) },
   ]);
   measureService(registry, db);
@@ -83,7 +85,7 @@ async function main(): Promise<void> {
     turns: createCallerTurns(placesIn(config.DATABASE_POOL)),
     log,
     readiness: askedOnce(
-      () => serviceProblems(db.until(performance.now() + READY_WITHIN_MS), temporal),
+      () => serviceProblems(db.until(performance.now() + READY_WITHIN_MS), ring, temporal),
       READY_KEPT_MS,
       () => performance.now(),
     ),

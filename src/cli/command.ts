@@ -4,7 +4,8 @@ import { isUnavailable, refusedLogin } from '../database/availability';
 import { DeploymentError } from '../database/deployment';
 import { KeyringError } from '../database/keyring';
 import { StartError } from '../start/start-error';
-import { embeddedEngine, openEngine, type Engine } from './engine';
+import { claimRing } from '../database/sealing-key';
+import { anyRing, embeddedEngine, openEngine, type AdmitRing, type Engine } from './engine';
 
 /** What a command has to tell: the object for programs, and the same in words. */
 export interface Outcome {
@@ -37,28 +38,32 @@ export function telling(work: (config: Config, ...args: never[]) => Promise<Outc
   };
 }
 
-/** The same for a command that works on a running engine. */
+/** The same for a command that works on a running engine. @param admitRing what it needs of the ring */
 export function onEngine(
   work: (engine: Engine, config: Config, ...args: never[]) => Promise<Outcome>,
+  admitRing: AdmitRing = claimRing,
 ): Action {
-  return telling((config, ...args) => withEngine(config, (engine) => work(engine, config, ...args)));
+  return telling((config, ...args) =>
+    withEngine(config, admitRing, (engine) => work(engine, config, ...args)),
+  );
 }
 
-/** The same for one that writes what it has to tell as it goes, for it may be more than fits into memory. */
+/** The same for one that writes what is in clear, as it goes, for it may be more than fits into memory. */
 export function onEngineWriting(
   work: (engine: Engine, config: Config, ...args: never[]) => Promise<void>,
 ): Action {
   return async (...given) => {
     const config = readConfig(process.env);
-    await withEngine(config, (engine) => work(engine, config, ...(given as never[])));
+    await withEngine(config, anyRing, (engine) => work(engine, config, ...(given as never[])));
   };
 }
 
 async function withEngine<Result>(
   config: Config,
+  admitRing: AdmitRing,
   work: (engine: Engine) => Promise<Result>,
 ): Promise<Result> {
-  const engine = openEngine(config);
+  const engine = openEngine(config, admitRing);
   try {
     return await work(engine);
   } catch (cause) {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Client } from '@temporalio/client';
 import { ConfigError, type Config } from '../config';
-import { openDatabase, type Database } from '../database/connection';
+import { executorOf, openDatabase, type Database, type Executor } from '../database/connection';
 import { requireDeployment } from '../database/deployment';
 import { readKeyring, type Keyring } from '../database/keyring';
 import type { Mode } from '../domain/mode';
@@ -20,17 +20,33 @@ export interface Engine {
 /** Where `npm start` keeps its data, from the folder that it was started in. */
 const FOLDER = '.assent';
 
+/** A command does one thing after the other, or two at once. */
+const CONNECTIONS = 2;
+
 const NO_ENGINE = 'Run "npm start" in this folder first, or set';
 
-/** @throws ConfigError saying how to name an engine */
-export function openEngine(config: Config): Engine {
+/** Whether a ring will do for what a command does: `claimRing` where it seals, `requireRing` where it opens. */
+export type AdmitRing = (db: Executor, ring: Keyring) => Promise<void>;
+
+/** For a command that has nothing to do with what is sealed: it must work also where somebody mends the ring. */
+export const anyRing: AdmitRing = () => Promise.resolve();
+
+/**
+ * @param admitRing asked of each new connection
+ * @throws ConfigError saying how to name an engine
+ */
+export function openEngine(config: Config, admitRing: AdmitRing): Engine {
   const url = databaseUrl(config);
   const keysFile = readEngineFile(FOLDER)?.keysFile;
   const keys = config.ASSENT_KEYS ?? (keysFile && readFileSync(keysFile, 'utf8'));
   if (keys === undefined) throw new ConfigError(`There is no keyring here. ${NO_ENGINE} ASSENT_KEYS.`);
   const ring = readKeyring(keys);
   const mode = modeOf(config);
-  return { ring, db: openDatabase(url, 2, (connection) => requireDeployment(connection, mode)) };
+  const db = openDatabase(url, CONNECTIONS, async (connection) => {
+    await requireDeployment(connection, mode);
+    await admitRing(executorOf(connection), ring);
+  });
+  return { ring, db };
 }
 
 /** The mode of the engine that a command works on; what was given for a database stands for the one that was given. */

@@ -22,6 +22,7 @@ import {
   replaceWebhookSecret,
   rotateWebhookSecret,
 } from '../database/webhook-endpoint';
+import { requireRing } from '../database/sealing-key';
 import { ROLES, TRUST_LEVELS, type TrustLevel } from '../domain/entity';
 import { command, CommandError, onEngine } from './command';
 import { operator, reasonOption, type Explained } from './operator';
@@ -70,7 +71,7 @@ export function addEntityCommands(program: Command): void {
         table.push([one.entityId, one.type, one.name, one.status, trust, one.providerId ?? '']);
       }
       return { json: { entities }, text: table.toString() };
-    }),
+    }, requireRing),
   );
 
   for (const [name, status, description] of [

@@ -4,6 +4,7 @@ import type { Config } from '../config';
 import { openDatabase, type Database } from '../database/connection';
 import { requireMigratable } from '../database/deployment';
 import { keyUse, reseal } from '../database/reseal';
+import { claimRing } from '../database/sealing-key';
 import { revokeSigningKey, rotateSigningKey } from '../database/signing-key';
 import { command, CommandError, onEngine } from './command';
 import { modeOf, ownerUrl } from './engine';
@@ -60,6 +61,7 @@ export function addKeyCommands(program: Command): void {
     .action(
       onEngine(async ({ ring }, config, options: Explained) =>
         asOwner(config, async (db) => {
+          await claimRing(db, ring);
           const by = operator(options);
           const changed = await reseal(db, ring, by, ({ table, changed: count }) => {
             process.stderr.write(`${table}: ${count} rows brought under ${ring.current}\n`);

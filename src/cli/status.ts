@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import Table from 'cli-table3';
 import type { Config } from '../config';
-import type { Database } from '../database/connection';
 import { outboxBacklog } from '../database/outbox';
 import { overdueBacklog } from '../database/reconcile';
 import { openExceptions } from '../database/reconciliation-exception';
@@ -9,7 +8,7 @@ import { listWorkers, type WorkerState } from '../database/worker-heartbeat';
 import { serviceProblems } from '../temporal/readiness';
 import { VERSION } from '../version';
 import { command, onEngine } from './command';
-import { embeddedEngine, modeOf, openTemporal } from './engine';
+import { anyRing, embeddedEngine, modeOf, openTemporal, type Engine } from './engine';
 
 /** `assent status`: how the service is, on one screen. */
 
@@ -18,18 +17,18 @@ const OVERDUE_AFTER_S = 30;
 
 export function addStatusCommand(program: Command): void {
   command(program, 'status', 'workers, what waits, what is overdue, and where everything is').action(
-    onEngine(async ({ db }, config) => {
-      const told = await readStatus(db, config);
+    onEngine(async (engine, config) => {
+      const told = await readStatus(engine, config);
       return { json: told, text: inWords(told) };
-    }),
+    }, anyRing),
   );
 }
 
-async function readStatus(db: Database, config: Config) {
+async function readStatus({ db, ring }: Engine, config: Config) {
   const client = openTemporal(config);
   try {
     const [problems, workers, outbox, overdue, exceptions] = await Promise.all([
-      serviceProblems(db, client),
+      serviceProblems(db, ring, client),
       listWorkers(db),
       outboxBacklog(db),
       overdueBacklog(db, OVERDUE_AFTER_S),

@@ -190,6 +190,17 @@ export function openDatabase(
   };
 }
 
+/** A connection that was just opened answers at once; one to a server that hangs must not be waited for. */
+export const NEW_ANSWERS_WITHIN_MS = 4_000;
+
+/** For what is asked of a new connection, before it is used. */
+export function executorOf(connection: ClientBase): Executor {
+  return {
+    query: (text, values = []) =>
+      connection.query({ text, values, query_timeout: NEW_ANSWERS_WITHIN_MS } as QueryConfig<unknown[]>),
+  };
+}
+
 /** What pg says where a statement took longer than its `query_timeout`. */
 const PG_GAVE_UP = 'Query read timeout';
 

@@ -38,7 +38,7 @@ type IndexPurpose =
   | 'device.fingerprint'
   | 'idempotency.body'
   | 'rate_limit.address';
-type KeyPurpose = 'seal' | 'payment-id' | 'device-id' | 'blind-index';
+type KeyPurpose = 'seal' | 'payment-id' | 'device-id' | 'blind-index' | 'check-value';
 
 export class KeyringError extends Error {
   override readonly name = 'KeyringError';
@@ -70,8 +70,8 @@ export function readKeyring(text: string): Keyring {
 
   function derive(kid: string, purpose: string, bytes: number): KeyObject | undefined {
     const master = masters.get(kid);
-    const isForIds = purpose === 'payment-id' || purpose === 'device-id';
-    if (master === undefined || !(isForIds || indexing.includes(kid))) return undefined;
+    const isOfAll = purpose === 'payment-id' || purpose === 'device-id' || purpose === 'check-value';
+    if (master === undefined || !(isOfAll || indexing.includes(kid))) return undefined;
     const name = `${kid}/${purpose}`;
     const known = derived.get(name);
     if (known) return known;

@@ -4,6 +4,7 @@ import { entriesPlace } from './customer-migration';
 import { answerPlace } from './idempotency';
 import type { Keyring } from './keyring';
 import { currentPrefix, open, seal, type SealedPlace } from './sealing';
+import { retireOtherKeys } from './sealing-key';
 import { signingKeyPlace } from './signing-key';
 import { bodyPlace } from './webhook';
 import { secretPlace } from './webhook-endpoint';
@@ -145,14 +146,15 @@ export async function reseal(
     `UPDATE customer_batch_failures f SET account_number_index = NULL FROM customer_batches b
      WHERE b.id = f.batch_id AND b.status <> 'processing' AND f.account_number_index IS NOT NULL`,
   );
-  await db.transaction((trx) =>
-    recordAct(trx, by, {
+  await db.transaction(async (trx) => {
+    await retireOtherKeys(trx, ring.current);
+    await recordAct(trx, by, {
       action: 'keyring.resealed',
       entityId: null,
       before: null,
       after: { kid: ring.current, changed },
-    }),
-  );
+    });
+  });
   return changed;
 }
 

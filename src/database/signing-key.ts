@@ -36,7 +36,7 @@ export async function usableSigningKeys(
     {
       kid: current.kid,
       publicJwk: current.publicJwk,
-      privateKey: createPrivateKey(open(ring, current.sealed, signingKeyPlace(current.kid))),
+      privateKey: openSigningKey(ring, current),
     },
     ...retired.map(({ kid, publicJwk }) => ({ kid, publicJwk })),
   ];
@@ -123,6 +123,11 @@ async function insertSigningKey(db: Executor, ring: Keyring): Promise<string> {
     },
   );
   return kid;
+}
+
+/** @throws KeyringError where the ring does not open it */
+export function openSigningKey(ring: Keyring, { kid, sealed }: { kid: string; sealed: Buffer }): KeyObject {
+  return createPrivateKey(open(ring, sealed, signingKeyPlace(kid)));
 }
 
 export function signingKeyPlace(kid: string): SealedPlace {

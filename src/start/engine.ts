@@ -1,9 +1,11 @@
 import { chmodSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { readConfig, type Config } from '../config';
+import { executorOf } from '../database/connection';
 import { readKeyring } from '../database/keyring';
 import { migrateUp } from '../database/migrate';
-import { holdsSealedData, requireDatabase } from './database';
+import { requireRing } from '../database/sealing-key';
+import { holdsSealedData, onDatabase, requireDatabase } from './database';
 import { removeEngineFile, writeEngineFile, type EngineFile } from './engine-file';
 import { keysFile, requireSoundTemporal } from './kept-data';
 import { embeddedKeys } from './keys';
@@ -118,6 +120,8 @@ async function boot(common: Boot): Promise<EngineFile> {
   if (migrations.length > 0) say(`Applied ${migrations.length} migrations.`);
 
   const keys = config.ASSENT_KEYS ?? embeddedKeys(keysFile(folder), await holdsSealedData(ownerUrl));
+
+  await onDatabase(ownerUrl, (client) => requireRing(executorOf(client), readKeyring(keys)));
 
   say('Starting the API and the worker …');
   const settings = {

@@ -1,6 +1,8 @@
 import { isGrpcServiceError, type Client } from '@temporalio/client';
 import type { Database } from '../database/connection';
+import type { Keyring } from '../database/keyring';
 import { databaseProblems } from '../database/readiness';
+import { ringProblems } from '../database/sealing-key';
 import { restartProblems } from '../database/temporal-state';
 import { workerProblems } from '../database/worker-heartbeat';
 import type { Problem } from '../domain/failures';
@@ -47,7 +49,12 @@ export async function workflowProblems(db: Database, client: Client): Promise<Pr
 }
 
 /** All that keeps the service from its work. */
-export async function serviceProblems(db: Database, client: Client): Promise<Problem[]> {
-  const [postgres, workflows] = await Promise.all([databaseProblems(db), workflowProblems(db, client)]);
-  return [...postgres, ...workflows];
+export async function serviceProblems(db: Database, ring: Keyring, client: Client): Promise<Problem[]> {
+  const [postgres, keys, workflows] = await Promise.all([
+    databaseProblems(db),
+    // While Postgres is away nothing is known of them.
+    ringProblems(db, ring).catch(() => []),
+    workflowProblems(db, client),
+  ]);
+  return [...postgres, ...keys, ...workflows];
 }

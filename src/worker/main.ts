@@ -14,6 +14,7 @@ import { createWebhookConnector } from '../activities/webhook-connector';
 import { readConfig, recurringRules, requireServers } from '../config';
 import { readKeyring } from '../database/keyring';
 import { databaseProblems } from '../database/readiness';
+import { ringProblems } from '../database/sealing-key';
 import { holidaysRunningOut } from '../domain/business-day';
 import { createLogger } from '../log';
 import { openOwnDatabase } from '../own-database';
@@ -69,13 +70,14 @@ async function main(): Promise<void> {
   );
 
   const keyring = readKeyring(config.ASSENT_KEYS);
-  const db = await openOwnDatabase(config, log);
+  const db = await openOwnDatabase(config, keyring, log);
   const connection = await connect(config);
   const client = new Client({ connection, namespace: config.TEMPORAL_NAMESPACE });
   measurePool(registry, db);
   measureService(registry, db);
   measureDependencies(registry, [
     { names: ['postgres'], problems: () => databaseProblems(db) },
+    { names: ['keys'], problems: () => ringProblems(db, keyring) },
     { names: ['temporal', 'worker'], problems: () => workflowProblems(db, client) },
   ]);
   const rules = recurringRules(config);

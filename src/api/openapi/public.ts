@@ -160,7 +160,7 @@ export function publicPaths(schemas: Schemas): OpenApiPaths {
         ...probe(
           'getReadiness',
           'Check that the service is ready',
-          'Readiness probe: Postgres and Temporal can be reached, and a worker lives. Tells sandbox from production.',
+          'Readiness probe: Postgres and Temporal can be reached, the keyring opens what is stored, and a worker lives. Tells sandbox from production.',
         ),
         responses: {
           200: json('Ready', health(200, 'ready').extend(readiness)),

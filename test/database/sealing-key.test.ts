@@ -1,0 +1,183 @@
+import { randomBytes } from 'node:crypto';
+import { openDatabase, rows, type Database } from '../../src/database/connection';
+import { updateCustomer } from '../../src/database/customer';
+import { stagePage } from '../../src/database/customer-migration';
+import { enrolDevice } from '../../src/database/device';
+import { storeAnswer } from '../../src/database/idempotency';
+import { newId } from '../../src/database/ids';
+import { KeyringError, makeKeyring, readKeyring, type Keyring } from '../../src/database/keyring';
+import { migrateUp } from '../../src/database/migrate';
+import { reseal } from '../../src/database/reseal';
+import { claimRing, requireRing, requireSigningKey, ringProblems } from '../../src/database/sealing-key';
+import { usableSigningKeys } from '../../src/database/signing-key';
+import { announce } from '../../src/database/webhook';
+import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
+import { OPERATOR } from '../support/operator';
+import { standingApproval } from '../support/standing';
+
+const key = () => randomBytes(32).toString('base64');
+const [OLD, NEW] = [makeKeyring(), makeKeyring()];
+const [old, fresh, both] = [readKeyring(OLD), readKeyring(NEW), readKeyring(`${NEW},${OLD}`)];
+/** The old key's id with other bytes. */
+const forged = readKeyring(`${old.current}:${key()}`);
+
+let test: TestDatabase;
+let db: Database;
+let owner: Database;
+beforeEach(async () => {
+  test = await createTestDatabase();
+  db = test.db;
+  owner = openDatabase(test.url, 2, undefined, undefined, 'none');
+});
+afterEach(async () => {
+  await owner.destroy();
+  await test.drop();
+});
+
+const kids = async () =>
+  rows<{ kid: string; seals: boolean; isProven: boolean }>(
+    db,
+    `SELECT kid, seals, sample IS NULL AS "isProven" FROM sealing_keys ORDER BY seals DESC, kid`,
+  );
+
+describe('a ring', () => {
+  it('of any keys will do for a database that holds nothing sealed', async () => {
+    await expect(requireRing(db, old)).resolves.toBeUndefined();
+    await expect(requireRing(db, fresh)).resolves.toBeUndefined();
+    expect(await kids()).toEqual([]);
+  });
+
+  it('that lacks a key which seals is refused by its id, before a call meets what it cannot open', async () => {
+    await claimRing(db, old);
+    await expect(requireRing(db, fresh)).rejects.toThrow(
+      new RegExp(`^ASSENT_KEYS: lacks the key "${old.current}", which seals values in this database. Add it`),
+    );
+    await expect(claimRing(db, fresh)).rejects.toThrow(KeyringError);
+    expect(await kids()).toEqual([{ kid: old.current, seals: true, isProven: true }]);
+    await expect(claimRing(db, both)).resolves.toBeUndefined();
+    // The new key is in front now, and whoever has the old one alone would meet what it seals.
+    await expect(requireRing(db, old)).rejects.toThrow(`lacks the key "${fresh.current}"`);
+    expect(await ringProblems(db, old)).toEqual([
+      { path: 'keys', message: expect.stringContaining(`ASSENT_KEYS lacks the key "${fresh.current}"`) },
+    ]);
+    expect(await ringProblems(db, both)).toEqual([]);
+  });
+
+  it('that has other bytes under the id of a key is refused, and shows none of them', async () => {
+    await claimRing(db, old);
+    const refused = requireRing(db, forged);
+    await expect(refused).rejects.toThrow(`has another key under the id "${old.current}"`);
+    await expect(refused).rejects.not.toThrow(/[A-Za-z0-9+/]{43}=/);
+    await expect(claimRing(db, forged)).rejects.toThrow(KeyringError);
+  });
+
+  it('of two that bring different keys of one id at once is refused in one of them', async () => {
+    const told = await Promise.allSettled([claimRing(db, old), claimRing(db, forged)]);
+    expect(told.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+  });
+
+  it('that has a key for ids alone is refused until everything was brought under another', async () => {
+    await standingApproval(db, old);
+    await claimRing(db, old);
+    const idsOnly = readKeyring(`${NEW},${OLD}:ids`);
+    await expect(claimRing(db, idsOnly)).rejects.toThrow(`has the key "${old.current}" for ids alone`);
+    await claimRing(db, both);
+    await reseal(owner, both, OPERATOR, () => undefined);
+    await expect(claimRing(db, idsOnly)).resolves.toBeUndefined();
+    expect(await kids()).toEqual([
+      { kid: fresh.current, seals: true, isProven: true },
+      { kid: old.current, seals: false, isProven: true },
+    ]);
+    // Its paymentIDs hang on it still.
+    await expect(requireRing(db, fresh)).rejects.toThrow(
+      `lacks the key "${old.current}", which made paymentIDs`,
+    );
+    expect(await ringProblems(db, readKeyring(`${OLD},${NEW}`))).toEqual([
+      { path: 'keys', message: expect.stringMatching(/in front, which "keys reseal" has retired/) },
+    ]);
+  });
+
+  it('needs a key no more that seals nothing and made no id', async () => {
+    await claimRing(db, old);
+    await claimRing(db, both);
+    await reseal(owner, both, OPERATOR, () => undefined);
+    await expect(requireRing(db, fresh)).resolves.toBeUndefined();
+  });
+
+  it('that does not open the key which signs tokens lets nobody wait for a 500', async () => {
+    await usableSigningKeys(db, old, 60);
+    await expect(requireSigningKey(db, old)).resolves.toBeUndefined();
+    await expect(requireSigningKey(db, forged)).rejects.toThrow(
+      /signs access tokens.*"assent keys revoke key_/s,
+    );
+    expect(await ringProblems(db, forged)).toEqual([
+      { path: 'keys', message: expect.stringContaining('that signs access tokens') },
+    ]);
+  });
+});
+
+describe('a database from before its keys were written down', () => {
+  it('takes the ring that opens what is in it, keeps no copy of a value then, and takes no other', async () => {
+    await standingApproval(db, old);
+    await asOwner(test.url, beforeKeysWereWritten);
+    await migrateUp(test.url, 'sandbox');
+    expect(await kids()).toEqual([{ kid: old.current, seals: true, isProven: false }]);
+    await expect(claimRing(db, fresh)).rejects.toThrow(`lacks the key "${old.current}"`);
+    await expect(claimRing(db, forged)).rejects.toThrow('has another key under the id');
+    await claimRing(db, both);
+    expect(await kids()).toEqual(
+      [fresh, old]
+        .map(({ current }) => ({ kid: current, seals: true, isProven: true }))
+        .toSorted((a, b) => (a.kid < b.kid ? -1 : 1)),
+    );
+    await expect(claimRing(db, readKeyring(`${NEW},${old.current}:${key()}`))).rejects.toThrow(
+      'has another key under the id',
+    );
+  });
+
+  it('finds every key that seals anything in it, wherever that is, and can try each', async () => {
+    // A key of its own for each kind of value.
+    const made = Array.from({ length: 7 }, () => makeKeyring());
+    const ring = (first: number) =>
+      readKeyring([made[first], ...made.filter((_, i) => i !== first)].join(','));
+    const { bankId, customerId, merchantId } = await standingApproval(db, ring(0));
+    const request = (keyring: Keyring) => ({
+      callerId: merchantId,
+      path: '/v1/things',
+      key: 'k',
+      bodyIndexes: keyring.blindIndexes('idempotency.body', '{}'),
+    });
+    await db.transaction(async (trx) => {
+      await updateCustomer(
+        trx,
+        ring(1),
+        bankId,
+        { customerId },
+        { phone: '+2341234567', address: '1 Marina' },
+      );
+      await enrolDevice(trx, ring(2), bankId, 'fingerprint-of-a-phone');
+      await storeAnswer(trx, ring(3), request(ring(3)), { status: 201, body: { n: 1 } }, { n: 0 });
+      await announce(trx, ring(4), [
+        { entityId: merchantId, webhookType: 'webhook.test', items: [{ text: 'x' }] },
+      ]);
+      await stagePage(trx, ring(5), newId('batch'), 0, []);
+    });
+    await usableSigningKeys(db, ring(6), 3600);
+    await asOwner(test.url, beforeKeysWereWritten);
+    await migrateUp(test.url, 'sandbox');
+
+    expect((await kids()).map((one) => one.kid)).toEqual(
+      ring(0)
+        .keys.map(({ kid }) => kid)
+        .toSorted(),
+    );
+    await expect(requireRing(db, ring(0))).resolves.toBeUndefined();
+    for (const [i, { kid }] of ring(0).keys.entries()) {
+      const wrong = made.map((one, n) => (n === i ? `${kid}:${key()}` : one)).join(',');
+      await expect(requireRing(db, readKeyring(wrong))).rejects.toThrow(`another key under the id "${kid}"`);
+    }
+  });
+});
+
+const beforeKeysWereWritten = `
+  DROP TABLE sealing_keys; DELETE FROM knex_migrations WHERE name = '0044_sealing_keys'`;
