@@ -2,7 +2,12 @@ import { z } from 'zod';
 import type { BillingRules } from './domain/billing-rules';
 import { MODES, type Mode } from './domain/mode';
 import type { RecurringRules } from './domain/recurring-step';
-import { halfSettings, plaintextConnections, weakSecrets } from './settings/connections';
+import {
+  halfSettings,
+  overridingParameters,
+  plaintextConnections,
+  weakSecrets,
+} from './settings/connections';
 import {
   address,
   choice,
@@ -117,7 +122,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
   if (!parsed.success) throw parsed.error;
   const config = parsed.data;
   refuseShortMemory(config);
-  refuse(halfSettings(config));
+  refuse([...halfSettings(config), ...overridingParameters(config)]);
   const ASSENT_MODE = modeOf(config);
   const production = ASSENT_MODE === 'production';
   const allowPrivate = config.ALLOW_PRIVATE_WEBHOOKS ?? !production;

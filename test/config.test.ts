@@ -207,6 +207,44 @@ describe('readConfig', () => {
     expect(refusals({ ...environment, ASSENT_MODE: 'sandbox' })).toEqual([]);
   });
 
+  it.each([
+    ['options=-c%20role=postgres', 'the parameter "options"'],
+    ['sslmode=verify-full&options=-c%20role%3Dnone', 'the parameter "options"'],
+    ['role=postgres', 'the parameter "role"'],
+    ['statement_timeout=0', 'the parameter "statement_timeout"'],
+    ['idle_in_transaction_session_timeout=0', 'the parameter "idle_in_transaction_session_timeout"'],
+    ['user=postgres', 'the parameter "user"'],
+    ['OPTIONS=x', 'a parameter'],
+    // The rest of a password that begins before it.
+    ['hunter2@db/assent', 'a parameter'],
+  ])(
+    'lets no URL of Postgres change the role and limits of a connection, in any mode: ?%s',
+    (query, what) => {
+      for (const mode of ['sandbox', 'production']) {
+        const url = `postgres://login@db/assent?${query}`;
+        const lines = refusals({
+          ...productionServers,
+          ASSENT_MODE: mode,
+          ALLOW_PLAINTEXT: 'true',
+          DATABASE_URL: url,
+          DATABASE_OWNER_URL: url,
+        });
+        expect(lines).toEqual(
+          ['DATABASE_URL', 'DATABASE_OWNER_URL'].map(
+            (name) => expect.stringContaining(`${name}: has ${what} that`) as string,
+          ),
+        );
+        expect(lines.join()).not.toContain('hunter2');
+      }
+    },
+  );
+
+  it('takes from a URL of Postgres where it is, how it is encrypted, and the name of who asks', () => {
+    const url =
+      'postgres:///assent?host=/var/run/postgresql&port=5433&application_name=api&channel_binding=require';
+    expect(readConfig({ ASSENT_MODE: 'sandbox', DATABASE_URL: url }).DATABASE_URL).toBe(url);
+  });
+
   it.each(['verify-full', 'verify-ca', 'require'])('takes sslmode=%s for TLS, as the driver does', (mode) => {
     const url = `postgres://login@db/assent?sslmode=${mode}&sslrootcert=/etc/ca.pem`;
     expect(refusals({ ...productionServers, DATABASE_URL: url, DATABASE_OWNER_URL: url })).toEqual([]);

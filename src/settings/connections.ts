@@ -66,6 +66,64 @@ export function plaintextConnections(config: ConnectionSettings): string[] {
   return problems;
 }
 
+/** What a URL of Postgres may say beside where it is and who logs in. What `sslmode` means is judged below. */
+const PARAMETERS = [
+  'sslmode',
+  'sslrootcert',
+  'sslcert',
+  'sslkey',
+  'sslnegotiation',
+  'channel_binding',
+  'host',
+  'port',
+  'application_name',
+  'ssl',
+  'uselibpqcompat',
+];
+
+/** Others that Postgres, its driver or another one knows. What is none of these may be half a password, and is not shown. */
+const OTHER_PARAMETERS = [
+  'options',
+  'role',
+  'user',
+  'password',
+  'dbname',
+  'search_path',
+  'schema',
+  'statement_timeout',
+  'lock_timeout',
+  'query_timeout',
+  'idle_in_transaction_session_timeout',
+  'connect_timeout',
+  'connection_limit',
+  'pgbouncer',
+  'client_encoding',
+  'replication',
+  'target_session_attrs',
+];
+
+/**
+ * URLs with parameters that the driver would put over what the engine sets on its connections (the role that may not
+ * rewrite the record, limits of time), or would drop without a word.
+ */
+export function overridingParameters(config: ConnectionSettings): string[] {
+  return (['DATABASE_URL', 'DATABASE_OWNER_URL'] as const).flatMap((name) => {
+    const url = config[name];
+    const begins = url?.indexOf('?') ?? -1;
+    if (url === undefined || begins === -1) return [];
+    const others = [...new URLSearchParams(url.slice(begins + 1)).keys()].filter(
+      (one) => !PARAMETERS.includes(one),
+    );
+    const [other] = others;
+    if (other === undefined) return [];
+    const shown = OTHER_PARAMETERS.includes(other) ? `the parameter "${other}"` : 'a parameter';
+    return [
+      `${name}: has ${shown} that it may not have: role, time limits and all else of a connection are set by the engine. ` +
+        `Take it away; what it may have is ${PARAMETERS.slice(0, 9).join(', ')}`,
+    ];
+  });
+}
+
 /** Modes in which the driver checks the server's certificate and its name, all three alike. */
 const VERIFYING = ['verify-full', 'verify-ca', 'require'];
 

@@ -20,8 +20,11 @@ afterAll(async () => {
   await Promise.all([sandbox.drop(), production.drop()]);
 });
 
-async function admit(url: string, mode: Mode): Promise<void> {
-  const client = new Client(url);
+const AS_APP = '-c role=assent_app';
+
+/** As a process's new connection is asked. The owner of the schema cannot take on the role. */
+async function admit(url: string, mode: Mode, options = AS_APP): Promise<void> {
+  const client = new Client({ connectionString: url, options });
   await client.connect();
   try {
     await requireDeployment(client, mode);
@@ -126,6 +129,50 @@ describe('a login of production', () => {
       /^DATABASE_URL: the login "\w+_member" owns the schema, or is a member of the role that does/,
     ],
   ] as const)('that could change the record of the money is refused: %s', async (url, words) => {
-    await expect(admit(production[url], 'production')).rejects.toThrow(words);
+    await expect(admit(production[url], 'production', '-c timezone=UTC')).rejects.toThrow(words);
+  });
+
+  const LOGIN = '{login}';
+  it.each([
+    [`GRANT pg_write_all_data TO ${LOGIN}`, `REVOKE pg_write_all_data FROM ${LOGIN}`, 'may write all tables'],
+    [
+      `GRANT pg_read_server_files TO ${LOGIN}`,
+      `REVOKE pg_read_server_files FROM ${LOGIN}`,
+      'files and programs',
+    ],
+    [
+      `GRANT pg_execute_server_program TO ${LOGIN}`,
+      `REVOKE pg_execute_server_program FROM ${LOGIN}`,
+      'files and programs',
+    ],
+    [`ALTER ROLE ${LOGIN} CREATEROLE`, `ALTER ROLE ${LOGIN} NOCREATEROLE`, 'may make roles'],
+    [`ALTER ROLE ${LOGIN} REPLICATION`, `ALTER ROLE ${LOGIN} NOREPLICATION`, 'may replicate the server'],
+    [`ALTER DATABASE {name} OWNER TO ${LOGIN}`, `ALTER DATABASE {name} OWNER TO {owner}`, 'owns the'],
+    [
+      `ALTER SCHEMA public OWNER TO ${LOGIN}`,
+      `ALTER SCHEMA public OWNER TO pg_database_owner`,
+      'owns the schema',
+    ],
+    [
+      `ALTER FUNCTION business_now OWNER TO ${LOGIN}`,
+      `ALTER FUNCTION business_now OWNER TO {owner}`,
+      'owns the schema',
+    ],
+  ])('that gets round its role is refused: %s', async (grant, revoke, words) => {
+    const made = (sql: string) =>
+      sql
+        .replace(LOGIN, new URL(production.url).username)
+        .replace('{owner}', new URL(production.ownerUrl).username)
+        .replace('{name}', new URL(production.url).pathname.slice(1));
+    await asOwner(production.superuserUrl, made(grant));
+    await expect(admit(production.url, 'production')).rejects.toThrow(words);
+    await asOwner(production.superuserUrl, made(revoke));
+    await expect(admit(production.url, 'production')).resolves.toBeUndefined();
+  });
+
+  it('that works as another role than the one which may not rewrite the record is refused', async () => {
+    await expect(admit(production.url, 'production', '-c role=none')).rejects.toThrow(
+      /^DATABASE_URL: connections work as "\w+_login" and not as assent_app/,
+    );
   });
 });
