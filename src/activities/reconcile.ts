@@ -2,6 +2,7 @@ import { Context } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import type { Database } from '../database/connection';
+import { settleUnnoticedCredits } from '../database/customer-payment-credit';
 import { outboxBacklog } from '../database/outbox';
 import {
   openWork,
@@ -21,7 +22,7 @@ import { withoutWorkflow } from '../temporal/reconcile';
  * runs all the same is only woken, so doing it twice does nothing twice.
  */
 export interface ReconcileActivities {
-  /** What is past its moment and still open. */
+  /** What is past its moment and still open. Settles before what is done and was not noted. */
   restartOverdue(): Promise<Reconciled>;
   /**
    * What is not due yet, but has no workflow: some at each run, all of it in turn. After Temporal has lost its data, all of it
@@ -95,6 +96,8 @@ export function createReconcileActivities(
 
   return {
     async restartOverdue() {
+      const settled = await db.transaction((trx) => settleUnnoticedCredits(trx, OVERDUE_MAX));
+      if (settled > 0) log.warn({ settled }, 'credits that were delivered, and not noted, are settled');
       const overdue = await overdueWork(db, afterS, OVERDUE_MAX);
       return { lookedAt: overdue.length, ...(await restart(overdue, 'overdue work is started again')) };
     },

@@ -19,7 +19,8 @@ const OVERDUE_AFTER = '24 hours';
 
 /** Of a billing request `b`: the payee's bank has been told, by webhook or by its feed. */
 const CREDITED = `(
-  EXISTS (SELECT FROM webhook_deliveries d JOIN webhook_endpoints w ON w.entity_id = d.entity_id
+  b.credit_settled
+  OR EXISTS (SELECT FROM webhook_deliveries d JOIN webhook_endpoints w ON w.entity_id = d.entity_id
           WHERE d.id = b.credit_delivery_id
             AND ((d.created_xid, d.event_id) <= (w.feed_read_xid, w.feed_read_event_id)
                  OR EXISTS (SELECT FROM webhook_attempts a WHERE a.delivery_id = d.id AND a.error IS NULL)))
@@ -40,8 +41,18 @@ export async function expectCredits(trx: Executor, credits: Outcome[], deliveryI
   );
 }
 
-/** Opens an exception for each of the charges whose credit is overdue. Whoever comes second finds nothing to do. */
+/**
+ * Opens an exception for each of the charges whose credit is overdue. Whoever comes second finds nothing to do.
+ *
+ * It judges by what there is once it holds the charges: whoever delivers a credit meanwhile settles it before or after, and
+ * a statement that began before it was delivered would not see it.
+ */
 export async function noteOverdueCredits(trx: Transaction, billingRequestIds: string[]): Promise<void> {
+  await rows(
+    trx,
+    `SELECT id FROM billing_requests WHERE id = ANY(:billingRequestIds) ORDER BY id FOR NO KEY UPDATE`,
+    { billingRequestIds },
+  );
   const overdue = await rows<{ id: string; sequence: number; at: Date }>(
     trx,
     `UPDATE billing_requests b SET credit_overdue = true, sequence = b.sequence + 1
@@ -90,9 +101,12 @@ export async function resolveCredits(
        'deliveryIds' in told
          ? 'SELECT unnest(:deliveryIds::text[])'
          : 'SELECT id FROM webhook_deliveries WHERE event_id = ANY(:eventIds::text[])'
-     })) ORDER BY b.id FOR NO KEY UPDATE`,
+     })) AND NOT b.credit_settled ORDER BY b.id FOR NO KEY UPDATE`,
     told,
   );
+  await rows(trx, `UPDATE billing_requests SET credit_settled = true WHERE id = ANY(:ids)`, {
+    ids: credited.map(({ id }) => id),
+  });
   const resolved = await rows<{ id: string; sequence: number; at: Date }>(
     trx,
     `UPDATE reconciliation_exceptions x SET state = 'resolved', sequence = x.sequence + 1
@@ -113,6 +127,24 @@ export async function resolveCredits(
     })),
   );
   return credited;
+}
+
+/**
+ * Settles credits that were delivered by a process which died before it could. Some that another process is just
+ * settling are left to it.
+ *
+ * @returns how many
+ */
+export async function settleUnnoticedCredits(trx: Transaction, limit: number): Promise<number> {
+  const unnoticed = await rows<{ deliveryId: string }>(
+    trx,
+    `SELECT b.credit_delivery_id AS "deliveryId" FROM billing_requests b
+     WHERE b.credit_due_at IS NOT NULL AND NOT b.credit_settled AND ${CREDITED}
+     ORDER BY b.id LIMIT :limit FOR NO KEY UPDATE OF b SKIP LOCKED`,
+    { limit },
+  );
+  await settleCredits(trx, { deliveryIds: unnoticed.map(({ deliveryId }) => deliveryId) });
+  return unnoticed.length;
 }
 
 /** How it stands with the money for the payee. */

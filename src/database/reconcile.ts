@@ -2,6 +2,7 @@ import { formatInstant } from '../domain/calendar';
 import { groupBy } from '../domain/group';
 import { runOf, workflowId } from '../domain/workflow-id';
 import { row, rows, type Executor } from './connection';
+import { CREDIT_WAITS } from './customer-payment-credit';
 
 /**
  * Rows that wait for a workflow: which of them are overdue, which are open, and how their workflows are started again.
@@ -10,7 +11,8 @@ import { row, rows, type Executor } from './connection';
  * overdue; and of what is not due yet it is known which workflow ought to be asleep.
  */
 
-export type WorkKind = 'intents' | 'charges' | 'refunds' | 'schedules' | 'migrations' | 'webhooks' | 'clocks';
+export type WorkKind =
+  'intents' | 'charges' | 'credits' | 'refunds' | 'schedules' | 'migrations' | 'webhooks' | 'clocks';
 
 export interface Work {
   kind: WorkKind;
@@ -40,6 +42,10 @@ const DUE = {
     SELECT 'charges' AS kind, b.workflow_id, b.status, b.merchant_id, b.bank_id, ${since('b.expires_at')} AS since
     FROM billing_requests b JOIN entities e ON e.id = b.owner_id
     WHERE b.status = 'pending' AND b.expires_at <= ${FURTHEST}`,
+  credits: `
+    SELECT 'credits' AS kind, b.workflow_id, b.status, b.merchant_id, b.bank_id, ${since('b.credit_due_at')} AS since
+    FROM billing_requests b JOIN entities e ON e.id = b.owner_id
+    WHERE b.credit_due_at <= ${FURTHEST} AND ${CREDIT_WAITS}`,
   refunds: `
     SELECT 'refunds' AS kind, '${workflowId.refund('')}' || r.id AS workflow_id, r.status, r.merchant_id, r.bank_id,
       ${since('r.acts_at')} AS since
@@ -120,6 +126,10 @@ const OPEN: Record<WorkKind, string> = {
   charges: `
     SELECT 'charges' AS kind, workflow_id AS key, workflow_id, status, merchant_id, bank_id, recorded_at AS since
     FROM billing_requests WHERE status = 'pending' AND schedule_id IS NULL`,
+  credits: `
+    SELECT 'credits' AS kind, b.workflow_id AS key, b.workflow_id, b.status, b.merchant_id, b.bank_id,
+      b.recorded_at AS since
+    FROM billing_requests b WHERE ${CREDIT_WAITS}`,
   refunds: `
     SELECT 'refunds' AS kind, id AS key, '${workflowId.refund('')}' || id AS workflow_id, status, merchant_id, bank_id,
       recorded_at AS since

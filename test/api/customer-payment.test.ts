@@ -1,13 +1,18 @@
 import { randomUUID } from 'node:crypto';
+import { Client, Connection } from '@temporalio/client';
 import { createBillingRequestActivities } from '../../src/activities/billing-request';
+import { createReconcileActivities } from '../../src/activities/reconcile';
 import { createWebhookActivities } from '../../src/activities/webhook';
 import { rows } from '../../src/database/connection';
 import { settleCredits } from '../../src/database/customer-payment-credit';
+import { openWork, stillOpen } from '../../src/database/reconcile';
 import { recordAttempt } from '../../src/database/webhook-attempt';
 import { setWebhookUrl } from '../../src/database/webhook-endpoint';
 import { forgetDeliveries } from '../../src/database/webhook-retention';
 import { enter, serveApi, type Answered, type Party, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
+import { eventually } from '../support/engine';
+import { openTransaction } from '../support/open-transaction';
 import { moveClock } from '../support/standing';
 import { wholeFeed } from '../support/whole-feed';
 
@@ -85,6 +90,10 @@ async function asked(more: object = {}): Promise<Item> {
 
 const answer = (billingRequestId: string, more: object, by = payerBank) =>
   by.send('POST', '/v1/billing/bank-response', { billingRequestId, ...more });
+
+/** Sessions of this database that wait for a row of another. */
+const BLOCKED = `SELECT FROM pg_stat_activity
+  WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0`;
 
 /** What a party has been told of payments, by its feed. */
 async function told(party: Party): Promise<{ webhookType: string; item: Record<string, unknown> }[]> {
@@ -425,6 +434,42 @@ async function seenBy(
   };
 }
 
+async function deliveryOf({ billingRequestId }: { billingRequestId: string }): Promise<string> {
+  const [delivery] = await rows<{ id: string }>(
+    database.db,
+    `SELECT credit_delivery_id AS id FROM billing_requests WHERE id = :billingRequestId`,
+    { billingRequestId },
+  );
+  return delivery?.id ?? '';
+}
+
+/** An attempt that the payee's bank has taken is written down, and whoever made it has done no more. */
+const taken = (deliveryId: string) =>
+  recordAttempt(
+    database.db,
+    {
+      deliveryId,
+      n: 1,
+      begun: false,
+      reached: 'yes',
+      durationMs: 1,
+      httpStatus: 200,
+      error: null,
+      responseHead: null,
+    },
+    { maxAttempts: 12, retryInMs: 5_000 },
+  );
+
+/** A run of `reconcile`, on a Temporal that it has nothing to ask of. */
+const reconcile = () =>
+  createReconcileActivities(
+    database.db,
+    new Client({ connection: Connection.lazy({ address: '127.0.0.1:1' }) }),
+    300,
+    { warn: () => undefined },
+    () => undefined,
+  ).restartOverdue();
+
 describe('the credit of a payment', () => {
   test('that the payee’s bank was never told of is overdue after a day, as both banks see', async () => {
     const payment = await debited();
@@ -462,28 +507,10 @@ describe('the credit of a payment', () => {
     const payment = await debited();
     await moveClock(database.db, payeeBank.entityId, '25 hours');
     await settle(payment.billingRequestId);
-    const [delivery] = await rows<{ id: string }>(
-      database.db,
-      `SELECT credit_delivery_id AS id FROM billing_requests WHERE id = :billingRequestId`,
-      payment,
-    );
-    const deliveryId = delivery?.id ?? '';
+    const deliveryId = await deliveryOf(payment);
     await payeeBank.send('POST', `/v1/webhooks/deliveries/${deliveryId}/redeliver`);
     expect(await seenBy(payerBank, payment)).toMatchObject({ credit: { status: 'pending', overdue: true } });
-    await recordAttempt(
-      database.db,
-      {
-        deliveryId,
-        n: 1,
-        begun: false,
-        reached: 'yes',
-        durationMs: 1,
-        httpStatus: 200,
-        error: null,
-        responseHead: null,
-      },
-      { maxAttempts: 12, retryInMs: 5_000 },
-    );
+    await taken(deliveryId);
     await database.db.transaction((trx) => settleCredits(trx, { deliveryIds: [deliveryId] }));
     expect(await seenBy(payerBank, payment)).toMatchObject({
       credit: { status: 'delivered', overdue: false },
@@ -501,7 +528,7 @@ describe('the credit of a payment', () => {
       exceptions: ['exception.opened'],
     });
 
-    const taken = {
+    const accepted = {
       durationMs: 1,
       reached: 'yes',
       httpStatus: 200,
@@ -512,7 +539,7 @@ describe('the credit of a payment', () => {
       db: database.db,
       keyring: api.deps.ring,
       config: { WEBHOOK_RETRY_S: [5], WEBHOOK_TIMEOUT_S: 10 },
-      connector: { post: () => Promise.resolve(taken), close: () => Promise.resolve() },
+      connector: { post: () => Promise.resolve(accepted), close: () => Promise.resolve() },
       relay: { kick: () => undefined },
       log: { info: () => undefined, warn: () => undefined },
       measure: () => undefined,
@@ -528,6 +555,74 @@ describe('the credit of a payment', () => {
       credit: { status: 'delivered', overdue: false },
       exceptions: ['exception.opened', 'exception.resolved'],
     });
+  });
+
+  test('that was delivered by a worker which died right then is noted by reconcile, and its exception resolved', async () => {
+    const [overdue, waiting] = [await debited(), await debited()];
+    await taken(await deliveryOf(waiting));
+    await moveClock(database.db, payeeBank.entityId, '25 hours');
+    await settle(overdue.billingRequestId);
+    await taken(await deliveryOf(overdue));
+    expect(await seenBy(payerBank, overdue)).toMatchObject({ exceptions: ['exception.opened'] });
+
+    await reconcile();
+    await reconcile();
+    expect(await seenBy(payerBank, overdue)).toMatchObject({
+      credit: { status: 'delivered', overdue: false },
+      exceptions: ['exception.opened', 'exception.resolved'],
+    });
+    expect(await seenBy(payerBank, waiting)).toMatchObject({
+      credit: { status: 'delivered', overdue: false },
+      exceptions: [],
+    });
+  });
+
+  test('that is delivered while somebody judges whether it is overdue is no exception', async () => {
+    const payment = await debited();
+    const deliveryId = await deliveryOf(payment);
+    await moveClock(database.db, payeeBank.entityId, '25 hours');
+    const other = await openTransaction(database.db);
+    await rows(
+      other.trx,
+      `SELECT FROM billing_requests WHERE id = :billingRequestId FOR NO KEY UPDATE`,
+      payment,
+    );
+    const judged = settle(payment.billingRequestId);
+    await eventually(async () => (await rows(database.db, BLOCKED)).length > 0);
+    await taken(deliveryId);
+    await other.commit();
+    await judged;
+    await database.db.transaction((trx) => settleCredits(trx, { deliveryIds: [deliveryId] }));
+    expect(await seenBy(payerBank, payment)).toMatchObject({
+      credit: { status: 'delivered', overdue: false },
+      exceptions: [],
+    });
+  });
+
+  test('that has lost its workflow before the day is over has it started again by reconcile', async () => {
+    const payment = await debited();
+    const { billingRequestId } = payment;
+    const workflow = `billing-request/${billingRequestId}`;
+    const open = await openWork(database.db, 'credits', '', 1_000);
+    const mine = open.filter(({ workflowId }) => workflowId === workflow);
+    expect(mine).toMatchObject([{ kind: 'credits', status: 'successful', bankId: payerBank.entityId }]);
+    const starts = () =>
+      rows<{ start: object }>(
+        database.db,
+        `SELECT start FROM outbox WHERE kind = 'start' AND workflow_id = :workflow AND start->>'again' = 'true'`,
+        { workflow },
+      );
+    // The start of its first run is in the outbox still, for no relay runs here.
+    await rows(database.db, `DELETE FROM outbox WHERE workflow_id = :workflow`, { workflow });
+    expect(await stillOpen(database.db, mine)).toEqual(mine);
+
+    await moveClock(database.db, payeeBank.entityId, '25 hours');
+    expect((await reconcile()).found['credits']).toBeGreaterThanOrEqual(1);
+    expect(await starts()).toMatchObject([{ start: { type: 'billingRequest', args: [[billingRequestId]] } }]);
+    await settle(billingRequestId);
+    expect(await openWork(database.db, 'credits', '', 1_000)).not.toContainEqual(
+      expect.objectContaining({ workflowId: workflow }),
+    );
   });
 
   test('is waited for no longer once it has been read', async () => {

@@ -91,10 +91,11 @@ describe('what is overdue', () => {
     expect(counted.map(({ kind, count }) => [kind, count])).toEqual([
       ['intents', 0],
       ['charges', 0],
+      ['credits', 0],
       ['refunds', 0],
       ['schedules', 1],
     ]);
-    expect(counted[3]?.oldestAgeS).toBeGreaterThanOrEqual(600);
+    expect(counted[4]?.oldestAgeS).toBeGreaterThanOrEqual(600);
     expect(counted[0]?.oldestAgeS).toBe(0);
   });
 });
