@@ -42,6 +42,7 @@ const SEALED = [
   ['signing_keys', 'private_key_sealed', `'signing_keys.private_key:' || t.kid`],
   ['webhook_endpoints', 'secret_sealed', `'webhook_endpoints.secret:' || t.entity_id`],
   ['webhook_endpoints', 'previous_secret_sealed', `'webhook_endpoints.secret:' || t.entity_id`],
+  ['retired_webhook_secrets', 'secret_sealed', `'webhook_endpoints.secret:' || t.entity_id`],
   ['devices', 'fingerprint_sealed', `'devices.fingerprint_sealed:' || t.id`],
   ['customers', 'account_number_sealed', `'customers.account_number_sealed:' || t.id`],
   ['customers', 'email_sealed', `'customers.email_sealed:' || t.id`],
