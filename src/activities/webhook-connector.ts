@@ -116,6 +116,8 @@ async function send(
     if (begin && !(await begin().catch((cause: unknown) => Promise.reject(new NotBegun('', { cause }))))) {
       throw new NotBegun('');
     }
+    // A process that was frozen meanwhile may not have had its timer yet, and whoever waited for this attempt has stopped waiting.
+    if (performance.now() >= endsAt) deadline.abort();
     deadline.signal.throwIfAborted();
     reached = 'maybe';
     yield bytes;

@@ -120,7 +120,7 @@ export function createWebhookActivities({
       timeoutMs: withinMs,
       ...(kind === 'retry' && {
         begin: async () => {
-          begun = await beginAttempt(db, { deliveryId: delivery.id, n, leaseMs: withinMs + RECORD_MS });
+          begun = await beginAttempt(db, delivery, withinMs + RECORD_MS);
           return begun;
         },
       }),
@@ -202,9 +202,13 @@ export function createWebhookActivities({
 
     for (let waitMs = IN_HAND_LOOK_MS; ; waitMs *= 2) {
       const deliveries = await claimUnattempted(db, carrier, leaseMs);
-      for (const { id, failing } of deliveries) if (failing) left.add(id);
+      for (const { id, failing, claimed, held } of deliveries) {
+        // It was disabled between the claim and the reading.
+        if (claimed && held) unsent.add(id);
+        else if (failing && !claimed) left.add(id);
+      }
       await eachOf(deliveries, AT_ONCE, async (delivery) => {
-        if (!delivery.claimed) return;
+        if (!delivery.claimed || delivery.held) return;
         try {
           const state = late() ? undefined : await attempt(delivery, 'first', withinMs);
           if (!state) unsent.add(delivery.id);

@@ -24,6 +24,7 @@ import {
 } from '../database/webhook-endpoint';
 import { requireRing } from '../database/sealing-key';
 import { ROLES, TRUST_LEVELS, type TrustLevel } from '../domain/entity';
+import { letAttemptsEnd } from './attempts-under-way';
 import { command, CommandError, onEngine } from './command';
 import { operator, reasonOption, type Explained } from './operator';
 
@@ -90,6 +91,7 @@ export function addEntityCommands(program: Command): void {
           const by = operator(options);
           const set = await db.transaction((trx) => changeStatus(trx, ring, by, entityId, status));
           if (!set) throw unknownEntity();
+          if (status === 'disabled') await letAttemptsEnd(db, entityId);
           return { json: { entityId, status }, text: `${entityId} is ${status} now` };
         }),
       );
@@ -154,6 +156,7 @@ export function addEntityCommands(program: Command): void {
           const by = operator(options);
           const set = await db.transaction((trx) => changeEndpoint(trx, ring, by, entityId, url));
           if (!set) throw unknownEntity();
+          await letAttemptsEnd(db, entityId);
         }
         const json = { entityId, url: await findWebhookUrl(db, entityId) };
         return { json, text: json.url ?? `${entityId} takes no webhooks` };
@@ -174,6 +177,7 @@ export function addEntityCommands(program: Command): void {
             ? replaceWebhookSecret(trx, ring, by, entityId, secret)
             : rotateWebhookSecret(trx, ring, by, entityId, secret),
         );
+        if (options.now === true) await letAttemptsEnd(db, entityId);
         const json = { entityId, webhookSecret: secret, previousSecretValidUntil: until };
         return { json, text: `${lines({ entityId, webhookSecret: secret })}\n${SHOWN_ONCE}` };
       }),

@@ -94,8 +94,9 @@ const DELIVERIES = `webhook_deliveries d JOIN webhook_endpoints w ON w.entity_id
  * What a carrier announced and nobody has attempted yet, oldest first. One call announces at most 100 items,
  * so there are hardly more than 101 of these: one for each bank and one for the merchant.
  *
- * Those that are to be attempted are claimed by the same statement, and counted as sent: a statement of its own before
- * each attempt would cost every charge another wait for the disk.
+ * Those that are to be attempted are claimed by one statement, and counted as sent: a statement of its own before
+ * each attempt would cost every charge another wait for the disk. What is sent, and where to, is read after that. So whoever
+ * disables a recipient, or changes its endpoint, either sees the claim (`attemptsUnderWay`), or is seen by the reading.
  *
  * @param leaseMs how long the caller has to record its attempts. What its death leaves is claimed anew after that
  */
@@ -104,20 +105,24 @@ export async function claimUnattempted(
   carrier: string,
   leaseMs: number,
 ): Promise<Unattempted[]> {
-  return rows<Unattempted>(
+  const claimed = await rows<{ id: string }>(
     db,
-    `WITH claimed AS (
-       UPDATE webhook_deliveries c
-       SET sent = c.sent + 1, claimed_until = clock_timestamp() + :leaseMs * interval '1 millisecond'
-       FROM webhook_endpoints w JOIN entities e ON e.id = w.entity_id
-       WHERE c.carrier = :carrier AND c.status = 'pending' AND c.attempts = 0 AND w.entity_id = c.entity_id
-         AND w.failing_since IS NULL AND e.status <> 'disabled' AND (c.claimed_until IS NULL OR c.claimed_until <= clock_timestamp())
-       RETURNING c.id
-     )
-     SELECT ${TO_ATTEMPT}, d.id IN (SELECT id FROM claimed) AS claimed
-     FROM ${DELIVERIES} WHERE d.carrier = :carrier AND d.status = 'pending' AND d.attempts = 0 ORDER BY d.event_id`,
+    `UPDATE webhook_deliveries c
+     SET sent = c.sent + 1, claimed_until = clock_timestamp() + :leaseMs * interval '1 millisecond'
+     FROM webhook_endpoints w JOIN entities e ON e.id = w.entity_id
+     WHERE c.carrier = :carrier AND c.status = 'pending' AND c.attempts = 0 AND w.entity_id = c.entity_id
+       AND w.failing_since IS NULL AND e.status <> 'disabled' AND (c.claimed_until IS NULL OR c.claimed_until <= clock_timestamp())
+     RETURNING c.id`,
     { carrier, leaseMs },
   );
+  const own = new Set(claimed.map(({ id }) => id));
+  const found = await rows<DeliveryToAttempt>(
+    db,
+    `SELECT ${TO_ATTEMPT} FROM ${DELIVERIES} WHERE d.carrier = :carrier AND d.status = 'pending' AND d.attempts = 0
+     ORDER BY d.event_id`,
+    { carrier },
+  );
+  return found.map((one) => ({ ...one, claimed: own.has(one.id) }));
 }
 
 export async function deliveryToAttempt(
@@ -131,23 +136,71 @@ export async function deliveryToAttempt(
 
 /**
  * Counts an attempt as sent, just before it is. False where it is not to be made: the delivery has ended or has been
- * attempted meanwhile, its recipient has been disabled, or another worker has it in hand.
+ * attempted meanwhile, its recipient has been disabled, another worker has it in hand, or it is not any more as it was read: goes
+ * elsewhere, is signed otherwise, says something else. Then it is looked at anew.
+ *
+ * Recipient and endpoint are locked with it. So whoever changes them comes before, and is seen here, or comes after, and sees the
+ * attempt (`attemptsUnderWay`).
  */
 export async function beginAttempt(
   db: Executor,
-  { deliveryId, n, leaseMs }: { deliveryId: string; n: number; leaseMs: number },
+  delivery: Pick<DeliveryToAttempt, 'id' | 'attempts' | 'url' | 'bodySealed' | 'secretSealed'>,
+  leaseMs: number,
 ): Promise<boolean> {
+  const { id, attempts, url, bodySealed, secretSealed } = delivery;
   const begun = await rows(
     db,
-    `UPDATE webhook_deliveries
-     SET sent = sent + 1, claimed_until = clock_timestamp() + :leaseMs * interval '1 millisecond'
-     WHERE id = :deliveryId AND status = 'pending' AND attempts = :n::int - 1
-       AND (claimed_until IS NULL OR claimed_until <= clock_timestamp())
-       AND EXISTS (SELECT FROM entities e WHERE e.id = entity_id AND e.status <> 'disabled')
-     RETURNING id`,
-    { deliveryId, n, leaseMs },
+    `WITH open AS MATERIALIZED (
+       SELECT d.id FROM ${DELIVERIES}
+       WHERE d.id = :id AND d.status = 'pending' AND d.attempts = :attempts::int
+         AND (d.claimed_until IS NULL OR d.claimed_until <= clock_timestamp())
+         AND e.status <> 'disabled' AND coalesce(d.old_url, w.url) = :url AND d.body_sealed = :bodySealed
+         AND coalesce(d.old_secret_sealed, w.secret_sealed) = :secretSealed
+       FOR SHARE OF e FOR NO KEY UPDATE OF d FOR SHARE OF w
+     )
+     UPDATE webhook_deliveries d
+     SET sent = d.sent + 1, claimed_until = clock_timestamp() + :leaseMs * interval '1 millisecond'
+     FROM open WHERE d.id = open.id
+     RETURNING d.id`,
+    { id, attempts, url, bodySealed, secretSealed, leaseMs },
   );
   return begun.length > 0;
+}
+
+/** An attempt that somebody may be making. */
+export interface AttemptUnderWay {
+  deliveryId: string;
+  /** By when it is recorded, or was given up: as Postgres writes it, for a Date is less exact. */
+  until: string;
+}
+
+/**
+ * The attempts at an entity's webhooks that were begun and are not recorded. Those of deliveries that have ended meanwhile do not show.
+ *
+ * Who has kept attempts from being begun, and committed that, finds here all that were begun before.
+ */
+export async function attemptsUnderWay(db: Executor, entityId: string): Promise<AttemptUnderWay[]> {
+  return rows<AttemptUnderWay>(
+    db,
+    `SELECT id AS "deliveryId", claimed_until::text AS until FROM webhook_deliveries
+     WHERE entity_id = :entityId AND status = 'pending' AND claimed_until > clock_timestamp()`,
+    { entityId },
+  );
+}
+
+/** Of these, how many still may be made. */
+export async function stillUnderWay(db: Executor, attempts: AttemptUnderWay[]): Promise<number> {
+  const still = await row<{ count: number }>(
+    db,
+    `SELECT count(*)::int AS count
+     FROM unnest(:deliveryIds::text[], :untils::timestamptz[]) AS a (id, until) JOIN webhook_deliveries d ON d.id = a.id
+     WHERE d.claimed_until = a.until AND a.until > clock_timestamp()`,
+    {
+      deliveryIds: attempts.map(({ deliveryId }) => deliveryId),
+      untils: attempts.map(({ until }) => until),
+    },
+  );
+  return still?.count ?? 0;
 }
 
 /** @throws KeyringError where the ring lacks a key that the body or a secret was sealed with */

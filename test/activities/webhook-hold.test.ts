@@ -1,12 +1,15 @@
+import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createWebhookActivities } from '../../src/activities/webhook';
-import { createWebhookConnector } from '../../src/activities/webhook-connector';
+import { createWebhookConnector, type WebhookConnector } from '../../src/activities/webhook-connector';
+import { letAttemptsEnd } from '../../src/cli/attempts-under-way';
 import { row, rows, type Database } from '../../src/database/connection';
 import { createEntity, type EntityCredentials } from '../../src/database/entity';
 import { changeEndpoint, changeStatus } from '../../src/database/entity-control';
 import { makeKeyring, readKeyring } from '../../src/database/keyring';
 import { announce } from '../../src/database/webhook';
+import { attemptsUnderWay, claimUnattempted, recordAttempt } from '../../src/database/webhook-attempt';
 import { readDelivery, redeliver } from '../../src/database/webhook-delivery';
 import {
   finishSecretRotation,
@@ -37,16 +40,42 @@ afterAll(async () => {
   await database.drop();
 });
 
-const activities = () =>
+const activities = (instead: { db?: Database; connector?: WebhookConnector } = {}) =>
   createWebhookActivities({
     db,
     keyring,
     connector,
+    ...instead,
     config: { WEBHOOK_RETRY_S: [5, 30], WEBHOOK_TIMEOUT_S: 10 },
     relay: { kick: () => undefined },
     log: { info: () => undefined, warn: () => undefined },
     measure: () => undefined,
   });
+
+/** The database, where something else happens right after the first statement that is sent to it. */
+function withMeanwhile(happens: () => Promise<unknown>): Database {
+  let first = true;
+  return {
+    ...db,
+    async query(...statement) {
+      const answer = await db.query(...statement);
+      if (first) {
+        first = false;
+        await happens();
+      }
+      return answer;
+    },
+  };
+}
+
+/** The connector, where something else happens before it connects. */
+const connectingAfter = (happens: () => Promise<unknown>): WebhookConnector => ({
+  ...connector,
+  async post(...request) {
+    await happens();
+    return connector.post(...request);
+  },
+});
 
 async function receiver(status = 200) {
   const received: { headers: IncomingHttpHeaders; body: string }[] = [];
@@ -141,6 +170,72 @@ describe('webhooks of a disabled entity', () => {
     expect(received).toHaveLength(3);
   });
 
+  it('do not leave once it is disabled, also where a worker has taken them in hand for a first attempt', async () => {
+    const { url, received } = await receiver();
+    const bank = await bankAt(url);
+    const id = await tell(bank.entityId, 'billing-batch/taken');
+    const disabling = withMeanwhile(() => set(bank.entityId, 'disabled'));
+    expect(await activities({ db: disabling }).deliverFirstAttempts('billing-batch/taken')).toEqual({
+      delivered: 0,
+      failed: 0,
+      handedOver: 1,
+    });
+    expect(received).toEqual([]);
+    // Nothing of it was sent, so nothing counts as sent.
+    expect(
+      await row(db, `SELECT sent, claimed_until, status FROM webhook_deliveries WHERE id = :id`, { id }),
+    ).toEqual({ sent: 0, claimed_until: null, status: 'pending' });
+  });
+
+  it('are waited for where they are on their way, and not for longer than they may be', async () => {
+    const bank = await bankAt('http://127.0.0.1:9/');
+    const id = await tell(bank.entityId, 'billing-batch/way');
+    await claimUnattempted(db, 'billing-batch/way', 60_000);
+    const begun = await attemptsUnderWay(db, bank.entityId);
+    expect(begun.map(({ deliveryId }) => deliveryId)).toEqual([id]);
+
+    let looks = 0;
+    let ended = false;
+    const looking = new EventEmitter();
+    const watched: Database = {
+      ...db,
+      async query(...statement) {
+        looks++;
+        looking.emit('look');
+        return db.query(...statement);
+      },
+    };
+    const waiting = letAttemptsEnd(watched, bank.entityId).then(() => {
+      ended = true;
+    });
+    while (looks < 4) await once(looking, 'look');
+    expect(ended).toBe(false);
+    const outcome = {
+      begun: true,
+      reached: 'maybe',
+      httpStatus: null,
+      error: 'silence',
+      responseHead: null,
+    } as const;
+    await recordAttempt(
+      db,
+      { deliveryId: id, n: 1, durationMs: 1, ...outcome },
+      { maxAttempts: 3, retryInMs: 5_000 },
+    );
+    await waiting;
+
+    // A worker that has died records nothing.
+    await tell(bank.entityId, 'billing-batch/died');
+    await rows(db, `UPDATE webhook_endpoints SET failing_since = NULL WHERE entity_id = :id`, {
+      id: bank.entityId,
+    });
+    await tell(bank.entityId, 'billing-batch/died');
+    await claimUnattempted(db, 'billing-batch/died', 300);
+    expect(await attemptsUnderWay(db, bank.entityId)).not.toEqual([]);
+    await letAttemptsEnd(db, bank.entityId);
+    expect(await attemptsUnderWay(db, bank.entityId)).toEqual([]);
+  });
+
   it('are all woken, however many wait, and those of others are left alone', async () => {
     const { url } = await receiver();
     const [bank, other] = [await bankAt(url), await bankAt(url)];
@@ -178,6 +273,37 @@ async function verdict(old: Awaited<ReturnType<typeof receiver>>, entityId: stri
     inBody: signature === serviceSignature(secret, JSON.stringify(signed)),
   };
 }
+describe('a retry that is about to be sent', () => {
+  it('does not go to where webhooks went a moment ago', async () => {
+    const [old, moved] = [await receiver(), await receiver()];
+    const bank = await bankAt(old.url);
+    const id = await tell(bank.entityId);
+    const moving = connectingAfter(() => move(bank.entityId, moved.url));
+    expect(await activities({ connector: moving }).attemptDelivery(id)).toMatchObject({
+      status: 'pending',
+      attempts: 0,
+    });
+    expect(old.received).toEqual([]);
+    expect(await activities().attemptDelivery(id)).toEqual({ status: 'delivered', attempts: 1 });
+    expect(moved.received).toHaveLength(1);
+  });
+
+  it('is not signed with a secret that has been ended a moment ago', async () => {
+    const { url, received } = await receiver();
+    const bank = await bankAt(url);
+    const id = await tell(bank.entityId);
+    const secret = newWebhookSecret();
+    const replacing = connectingAfter(() =>
+      db.transaction((trx) => replaceWebhookSecret(trx, keyring, OPERATOR, bank.entityId, secret)),
+    );
+    await activities({ connector: replacing }).attemptDelivery(id);
+    expect(received).toEqual([]);
+    await activities().attemptDelivery(id);
+    const [{ headers, body } = { headers: {}, body: '' }] = received;
+    expect(headers['x-service-signature']).toBe(serviceSignature(secret, body));
+  });
+});
+
 describe('the old endpoint', () => {
   it('is told once that webhooks go elsewhere, with the secret of before and not a word of the new one', async () => {
     const [old, moved] = [await receiver(), await receiver()];

@@ -1,6 +1,8 @@
 import { row } from '../../src/database/connection';
 import { authenticateClients } from '../../src/database/client-credential';
 import { makeKeyring, readKeyring } from '../../src/database/keyring';
+import { announce } from '../../src/database/webhook';
+import { attemptsUnderWay, claimUnattempted } from '../../src/database/webhook-attempt';
 import { enter, serveApi, type ServedApi } from '../support/api';
 import { createCli } from '../support/cli';
 import { createTestDatabase, type TestDatabase } from '../support/database';
@@ -71,6 +73,20 @@ describe('an operator', () => {
     for (const secret of [merchant.webhookSecret, soft['webhookSecret'], hard['webhookSecret']]) {
       expect(told).not.toContain(secret);
     }
+  });
+
+  it('has the prompt back only when what had been on its way to a disabled party has left, or never will', async () => {
+    const { entityId } = await enter(api, 'bank', { webhookUrl: 'https://bank.example/hooks' });
+    await test.db.transaction((trx) =>
+      announce(trx, api.deps.ring, [
+        { entityId, webhookType: 'billing.request', carrier: 'billing-batch/x', items: [{ sequence: 1 }] },
+      ]),
+    );
+    // A worker that dies over it.
+    await claimUnattempted(test.db, 'billing-batch/x', 8_000);
+    expect(await attemptsUnderWay(test.db, entityId)).toHaveLength(1);
+    await cli.json('entity', 'disable', entityId);
+    expect(await attemptsUnderWay(test.db, entityId)).toEqual([]);
   });
 
   it('sees, sets and clears where webhooks go', async () => {

@@ -7,6 +7,7 @@ import { FEED_START, readFeed, type FeedEvent } from '../../src/database/event-f
 import {
   beginAttempt,
   claimUnattempted,
+  deliveryToAttempt,
   openDelivery,
   recordAttempt,
   type Attempt,
@@ -193,7 +194,11 @@ const MAY_HAVE_DEBITED = { reason: 'expired', exceptions: ['unanswered'] };
 const claim = ({ carrier }: Open) => claimUnattempted(db, carrier, LEASE_MS);
 const record = ({ deliveryId }: Open, n: number, outcome: Partial<Attempt>) =>
   recordAttempt(db, { deliveryId, n, begun: true, reached: 'maybe', ...silence, ...outcome }, RETRY);
-const begin = ({ deliveryId }: Open, n: number) => beginAttempt(db, { deliveryId, n, leaseMs: LEASE_MS });
+async function begin({ deliveryId }: Open, n: number): Promise<boolean> {
+  const read = await deliveryToAttempt(db, deliveryId);
+  if (!read) throw new Error(`there is no ${deliveryId}`);
+  return beginAttempt(db, { ...read, attempts: n - 1 }, LEASE_MS);
+}
 
 /** What a bank finds in its feed, once all that was written before has become visible there. */
 async function feedOf(bankId: string): Promise<{ type: string; id: string; sequence: number }[]> {
@@ -413,6 +418,25 @@ describe('a charge whose window passed in silence', () => {
     await eventually(async () => (await lockWaits()) > 0);
     await closing.commit();
     expect((await reading).map(({ webhookType }) => webhookType)).not.toContain('billing.request');
+    expect(await end(open)).toEqual(MAY_BILL_AGAIN);
+  });
+
+  it('is left out of what a worker takes in hand at the same moment for another charge', async () => {
+    const standing = await standingApproval(db, keyring, {});
+    await setWebhookUrl(db, standing.bankId, 'http://bank.test/');
+    const { id, other } = await db.transaction((trx) => billBoth(trx, standing));
+    const open = { ...standing, ...(await questionOf(id)), id };
+    await moveClock(db, standing.merchantId, '16 minutes');
+    const closing = await openTransaction(db);
+    await closeExpiredRequests(closing.trx, keyring, [id]);
+    const claiming = claim(open);
+    await eventually(async () => (await lockWaits()) > 0);
+    await closing.commit();
+    const [sent] = await claiming;
+    if (!sent) throw new Error('there is nothing to send');
+    expect(JSON.parse(openDelivery(keyring, sent).body)).toMatchObject({
+      data: [{ billingRequestId: other }],
+    });
     expect(await end(open)).toEqual(MAY_BILL_AGAIN);
   });
 });

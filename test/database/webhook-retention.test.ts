@@ -5,7 +5,7 @@ import { firstIdAt } from '../../src/database/ids';
 import { makeKeyring, readKeyring } from '../../src/database/keyring';
 import { createEntity } from '../../src/database/entity';
 import { announce } from '../../src/database/webhook';
-import { beginAttempt, recordAttempt } from '../../src/database/webhook-attempt';
+import { beginAttempt, deliveryToAttempt, recordAttempt } from '../../src/database/webhook-attempt';
 import { redeliver } from '../../src/database/webhook-delivery';
 import { forgetDeliveries } from '../../src/database/webhook-retention';
 import type { WebhookType } from '../../src/domain/webhook';
@@ -45,7 +45,8 @@ async function told(daysAgo: number, webhookType: WebhookType = 'billing.respons
   );
   const policy = { maxAttempts: 12, retryInMs: 5 };
   const attempt = { deliveryId: id, begun: true, durationMs: 1, httpStatus: null, responseHead: null };
-  await beginAttempt(db, { deliveryId: id, n: 1, leaseMs: 0 });
+  const delivery = await deliveryToAttempt(db, id);
+  if (delivery) await beginAttempt(db, delivery, 0);
   await recordAttempt(db, { ...attempt, n: 1, error: 'no answer', reached: 'maybe' }, policy);
   await recordAttempt(
     db,

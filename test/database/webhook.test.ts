@@ -305,7 +305,8 @@ describe('a first attempt', () => {
       Array.from({ length: 4 }, () => claimUnattempted(db, carrier, LEASE_MS)),
     );
     expect(claims.flat().filter(({ claimed }) => claimed)).toHaveLength(1);
-    expect(await beginAttempt(db, { deliveryId: id, n: 1, leaseMs: LEASE_MS })).toBe(false);
+    const stored = await deliveryToAttempt(db, id);
+    expect(stored && (await beginAttempt(db, stored, LEASE_MS))).toBe(false);
 
     const other = await pending();
     expect(await claimUnattempted(db, other.carrier, 0)).toMatchObject([{ claimed: true }]);

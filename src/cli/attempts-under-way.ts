@@ -1,0 +1,17 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database } from '../database/connection';
+import { attemptsUnderWay, stillUnderWay } from '../database/webhook-attempt';
+
+const LOOK_MS = 50;
+
+/**
+ * Ends once no attempt at the entity's webhooks is under way any more that was begun before now: once each has been recorded, or
+ * could only be of a process that has died. Bounded by the database: an attempt has `WEBHOOK_TIMEOUT_S`, or 4 s from its claim
+ * where it is the first, and 4 s more to be recorded.
+ *
+ * An attempt at a delivery that ended while it was sent is not waited for: it too leaves within its time.
+ */
+export async function letAttemptsEnd(db: Database, entityId: string): Promise<void> {
+  const begun = await attemptsUnderWay(db, entityId);
+  while (begun.length > 0 && (await stillUnderWay(db, begun)) > 0) await sleep(LOOK_MS);
+}
