@@ -68,7 +68,7 @@ function measureDueSchedules(registry: Registry, db: Executor): void {
 }
 
 /** What ends by itself does so within a second of its moment, and schedules within minutes where no worker looks at them. */
-const OVERDUE_AFTER_S = 30;
+export const OVERDUE_AFTER_S = 30;
 
 /** What is past its moment, and nobody has closed. */
 function measureOverdue(registry: Registry, db: Executor): void {

@@ -5,15 +5,13 @@ import { outboxBacklog } from '../database/outbox';
 import { overdueBacklog } from '../database/reconcile';
 import { openExceptions } from '../database/reconciliation-exception';
 import { listWorkers, type WorkerState } from '../database/worker-heartbeat';
+import { OVERDUE_AFTER_S } from '../service-metrics';
 import { serviceProblems } from '../temporal/readiness';
 import { VERSION } from '../version';
 import { command, onEngine } from './command';
 import { anyRing, embeddedEngine, modeOf, openTemporal, type Engine } from './engine';
 
 /** `assent status`: how the service is, on one screen. */
-
-/** As in the metrics. */
-const OVERDUE_AFTER_S = 30;
 
 export function addStatusCommand(program: Command): void {
   command(program, 'status', 'workers, what waits, what is overdue, and where everything is').action(
