@@ -194,13 +194,11 @@ describe('webhooks of a disabled entity', () => {
     const begun = await attemptsUnderWay(db, bank.entityId);
     expect(begun.map(({ deliveryId }) => deliveryId)).toEqual([id]);
 
-    let looks = 0;
     let ended = false;
     const looking = new EventEmitter();
     const watched: Database = {
       ...db,
       async query(...statement) {
-        looks++;
         looking.emit('look');
         return db.query(...statement);
       },
@@ -208,7 +206,7 @@ describe('webhooks of a disabled entity', () => {
     const waiting = letAttemptsEnd(watched, bank.entityId).then(() => {
       ended = true;
     });
-    while (looks < 4) await once(looking, 'look');
+    for (let look = 1; look <= 4; look++) await once(looking, 'look');
     expect(ended).toBe(false);
     const outcome = {
       begun: true,
