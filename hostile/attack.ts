@@ -172,10 +172,10 @@ function* onArrival(target: Target, body: object, of: string): Generator<Attack,
   yield { name: `${of}: half-closed`, bytes, halfClose: true, mayHangUp: true };
   yield {
     name: `${of}: a slow body`,
-    bytes: bytes.subarray(0, -4),
-    drip: { piece: Buffer.from(' '), everyMs: 100, pieces: 3 },
-    mayHangUp: true,
+    bytes: whole(target, path, `${text}    `).subarray(0, -4),
+    drip: { piece: Buffer.from(' '), everyMs: 100, pieces: 4 },
   };
+  yield { name: `${of}: a body that stops arriving`, bytes: bytes.subarray(0, -4) };
   yield {
     name: `${of}: an endless body`,
     bytes: streamed(),

@@ -35,7 +35,8 @@ export async function send(host: string, port: number, attack: Attack): Promise<
     socket.on('error', () => undefined);
     socket.write(attack.bytes);
     if (attack.halfClose) socket.end();
-    if (attack.drip) await drip(attack.drip, (piece) => written(socket, piece));
+    // Until it is answered, or the connection is gone.
+    if (attack.drip) void drip(attack.drip, (piece) => written(socket, piece));
     return await over;
   } finally {
     socket.destroy();
@@ -55,7 +56,6 @@ async function drip({ piece, everyMs, pieces }: NonNullable<Attack['drip']>, wri
 function written(socket: ReturnType<typeof connect>, piece: Buffer): Promise<boolean> {
   if (socket.destroyed || socket.readableEnded) return Promise.resolve(false);
   return new Promise((resolve) => {
-    socket.once('close', () => resolve(false));
     socket.write(piece, (error) => resolve(!error));
   });
 }

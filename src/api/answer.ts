@@ -94,6 +94,8 @@ export function sendFailureHeaders(res: Response, failure: Failure): void {
   if (failure.retryAfterS !== undefined) {
     res.set('Retry-After', String(Math.max(1, Math.ceil(failure.retryAfterS))));
   }
+  // Where the next request would begin nobody knows.
+  if (failure.code === 'body_too_slow') res.set('Connection', 'close');
 }
 
 /** A fault of ours: the caller learns what to quote, and nothing else. */

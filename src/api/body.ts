@@ -1,11 +1,17 @@
+import { PassThrough, type Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import type { Readable, Transform } from 'node:stream';
-import express, { type Request, type Response } from 'express';
+import type { Request } from 'express';
 import { Failure } from '../domain/failures';
 import { parseJson } from './json';
 
 /** Largest body of an ordinary request. The largest legitimate one, 100 ids, is far below. */
 export const BODY_LIMIT_BYTES = 256 * 1024;
+
+/**
+ * Longest that nothing of a body may arrive: its caller has been lost, or means no good. How long a whole request may take
+ * is the server's to say.
+ */
+const SILENCE_MS = 10_000;
 
 /** Longer than any type that is JSON. Of a longer one nothing more is looked at. */
 const MEDIA_TYPE_MAX = 100;
@@ -13,11 +19,11 @@ const MEDIA_TYPE_MAX = 100;
 /**
  * Reads the JSON body of a request.
  *
- * @throws Failure media_type_unsupported, body_too_large or invalid_request
+ * @throws Failure media_type_unsupported, body_too_large, body_too_slow or invalid_request
  */
-export async function readJsonBody(req: Request, res: Response, limitBytes: number): Promise<unknown> {
+export async function readJsonBody(req: Request, limitBytes: number): Promise<unknown> {
   requireJson(req);
-  return parseJson(await readBytes(req, res, limitBytes));
+  return parseJson(await readBytes(req, limitBytes));
 }
 
 /** @throws Failure media_type_unsupported or invalid_request, where the body cannot be JSON or is none at all */
@@ -45,51 +51,52 @@ function isJson(mediaType: string): boolean {
   return more.length <= 1 && name === 'charset' && (value === 'utf-8' || value === '"utf-8"');
 }
 
-/** @throws Failure body_too_large, media_type_unsupported for an unknown encoding, or invalid_request */
-export async function readBytes(req: Request, res: Response, limitBytes: number): Promise<Buffer> {
-  await new Promise<void>((resolve, reject) => {
-    // Any type: whoever calls has looked at it. A limit that is no number would turn the check off.
-    express.raw({ type: () => true, limit: limitBytes })(req, res, (error?: unknown) => {
-      if (error === undefined) resolve();
-      else reject(bodyFailure(error, limitBytes));
-    });
-  });
-  return Buffer.isBuffer(req.body) ? req.body : Buffer.alloc(0);
+/** @throws Failure body_too_large, body_too_slow, media_type_unsupported for an unknown encoding, or invalid_request */
+export async function readBytes(req: Request, limitBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of bodyChunks(req, limitBytes)) chunks.push(chunk);
+  return Buffer.concat(chunks);
 }
 
 /**
- * The bytes of a body as they arrive, read only as fast as they are taken.
+ * The bytes of a body as they arrive, read only as fast as they are taken. A body that is refused is not read to its end
+ * first, for it may have none: the server drops the rest.
  *
- * @throws Failure body_too_large, media_type_unsupported for an unknown encoding, or invalid_request
+ * @throws Failure body_too_large, body_too_slow, media_type_unsupported for an unknown encoding, or invalid_request
  */
 export async function* bodyChunks(req: Request, limitBytes: number): AsyncGenerator<Buffer, void, void> {
   if (Number(req.headers['content-length'] ?? 0) > limitBytes) throw tooLarge(limitBytes);
   const { bytes, release } = decoded(req);
+  // It runs only while something is waited for: whoever takes the bytes may take its time.
+  const giveUp = () => bytes.destroy(tooSlow());
+  let timer = setTimeout(giveUp, SILENCE_MS);
   let size = 0;
   try {
-    // Destroying the request, which is what leaving a loop over it does, would leave nobody to answer to.
-    for await (const chunk of bytes.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    for await (const chunk of bytes as AsyncIterable<Buffer>) {
+      clearTimeout(timer);
       size += chunk.length;
       if (size > limitBytes) throw tooLarge(limitBytes);
       yield chunk;
+      timer = setTimeout(giveUp, SILENCE_MS);
     }
   } catch (error) {
     throw error instanceof Failure ? error : notWhole();
   } finally {
+    clearTimeout(timer);
     release();
   }
 }
 
 const DECODERS = new Map<string, () => Transform>([
+  ['identity', () => new PassThrough()],
   ['gzip', createGunzip],
   ['deflate', createInflate],
   ['br', createBrotliDecompress],
 ]);
 
-function decoded(req: Request): { bytes: Readable; release: () => void } {
-  const encoding = (req.headers['content-encoding'] ?? 'identity').toLowerCase();
-  if (encoding === 'identity') return { bytes: req, release: () => undefined };
-  const decoder = DECODERS.get(encoding)?.();
+/** What is read is never the request itself: giving up on that would leave nobody to answer to. */
+function decoded(req: Request): { bytes: Transform; release: () => void } {
+  const decoder = DECODERS.get((req.headers['content-encoding'] ?? 'identity').toLowerCase())?.();
   if (!decoder) throw unknownEncoding();
   const broken = (error: Error) => decoder.destroy(error);
   req.once('error', broken);
@@ -108,16 +115,12 @@ function hasBody(req: Request): boolean {
   return req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0;
 }
 
-function bodyFailure(error: unknown, limitBytes: number): unknown {
-  const status = error instanceof Error && 'status' in error ? error.status : undefined;
-  if (status === 413) return tooLarge(limitBytes);
-  if (status === 415) return unknownEncoding();
-  if (status === 400) return notWhole();
-  return error;
-}
-
 function tooLarge(limitBytes: number): Failure {
   return new Failure('body_too_large', `The body may have at most ${limitBytes / 1024} KiB`);
+}
+
+function tooSlow(): Failure {
+  return new Failure('body_too_slow', `Nothing of the body arrived for ${SILENCE_MS / 1000} seconds`);
 }
 
 function unknownEncoding(): Failure {

@@ -128,7 +128,7 @@ export function serve(deps: ApiDeps, authenticate: Authenticate, one: Route): Re
     }
 
     const received = await options.receiver?.receive(req, deps);
-    const input = options.body && (await readJsonBody(req, res, BODY_LIMIT_BYTES));
+    const input = options.body && (await readJsonBody(req, BODY_LIMIT_BYTES));
     const key = options.idempotent ? readIdempotencyKey(req) : undefined;
     const { body, query } = checkAll(options, caller.role, input, req.originalUrl);
     const indexes = () =>

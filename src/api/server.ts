@@ -77,7 +77,10 @@ class Lines {
 
   add(req: IncomingMessage, res: ServerResponse): void {
     const line = this.lines.get(req.socket);
-    if (line === undefined) {
+    if (!req.socket.writable) {
+      // The answer before was the last: of a request that comes after it nobody could be told what became.
+      req.socket.destroy();
+    } else if (line === undefined) {
       this.lines.set(req.socket, { serving: res, waiting: [] });
       this.begin(req, res);
     } else if (line.waiting.length < AHEAD_MAX) {
@@ -93,7 +96,8 @@ class Lines {
   }
 
   private begin(req: IncomingMessage, res: ServerResponse): void {
-    res.once('finish', () => dropRest(req));
+    // Before Node's own listener, which closes a connection that is not to be kept.
+    res.prependOnceListener('finish', () => dropRest(req));
     // Others get their turn in between.
     const next = () => setImmediate(() => this.next(req.socket));
     res.once('close', () => void (isRead(req) ? next() : req.once('close', next)));
@@ -103,7 +107,7 @@ class Lines {
   private next(socket: Socket): void {
     const line = this.lines.get(socket);
     const [req, res] = line?.waiting.shift() ?? [];
-    if (line === undefined || req === undefined || res === undefined || socket.destroyed) {
+    if (line === undefined || req === undefined || res === undefined || !socket.writable) {
       this.lines.delete(socket);
       return;
     }
@@ -121,13 +125,25 @@ const isRead = (req: IncomingMessage) => req.complete && req.readableLength === 
 function dropRest(req: IncomingMessage): void {
   const { socket } = req;
   if (isRead(req) || socket.destroyed) return;
+  // Closed with something unread, a connection is reset, and its caller may never see the answer: only our side ends.
+  const destroySoon = socket.destroySoon.bind(socket);
+  socket.destroySoon = () => socket.end();
   const readBefore = socket.bytesRead;
   const startedAt = performance.now();
   const watch = setInterval(() => {
     const tooMuch = socket.bytesRead - readBefore > REST_BYTES_MAX;
     if (tooMuch || performance.now() - startedAt > REST_MS) socket.destroy();
   }, REST_CHECK_MS);
-  req.once('close', () => clearInterval(watch));
+  const over = () => {
+    clearInterval(watch);
+    req.off('close', over);
+    socket.off('close', over);
+    socket.destroySoon = destroySoon;
+    if (!socket.writable) socket.destroy();
+  };
+  // Of a request that is answered, and never ends, Node tells only the connection's end.
+  req.once('close', over);
+  socket.once('close', over);
   req.resume();
 }
 

@@ -35,7 +35,7 @@ export function tokenEndpoint(
 
   /** @throws OAuthError for what RFC 6749 refuses, Failure for a body that cannot be read, or one failure too many */
   async function provenClient(req: Request, res: Response): Promise<Client> {
-    const claim = await readTokenRequest(req, res).catch((error: unknown) => {
+    const claim = await readTokenRequest(req).catch((error: unknown) => {
       if (isFaultOfCaller(error)) failures.count(req, res);
       throw error;
     });
@@ -93,8 +93,8 @@ class OAuthError extends Error {
 const BODY_LIMIT_BYTES = 16 * 1024;
 
 /** @throws OAuthError for what RFC 6749 refuses, Failure for a body that cannot be read */
-async function readTokenRequest(req: Request, res: Response): Promise<Claim> {
-  const given = await readParameters(req, res);
+async function readTokenRequest(req: Request): Promise<Claim> {
+  const given = await readParameters(req);
   const basic = readBasic(req);
   const clientId = basic?.clientId ?? given.get('client_id');
   const clientSecret = basic?.clientSecret ?? given.get('client_secret');
@@ -124,9 +124,9 @@ async function readTokenRequest(req: Request, res: Response): Promise<Claim> {
 const PARAMETERS = ['grant_type', 'client_id', 'client_secret', 'scope'];
 
 /** The parameters of the body. One without a value counts as left out; unknown ones are ignored (§3.2). */
-async function readParameters(req: Request, res: Response): Promise<Map<string, string>> {
+async function readParameters(req: Request): Promise<Map<string, string>> {
   const type = (req.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase();
-  const bytes = await readBytes(req, res, BODY_LIMIT_BYTES);
+  const bytes = await readBytes(req, BODY_LIMIT_BYTES);
   if (type === 'application/x-www-form-urlencoded') {
     const given = [...new URLSearchParams(bytes.toString('utf8'))].filter(([name]) =>
       PARAMETERS.includes(name),

@@ -14,6 +14,7 @@ export type FailureCode =
   | 'not_approved' // the customer (or the network's trust) does not allow this
   | 'limit_reached' // a spending limit; the merchant learns only that
   | 'body_too_large'
+  | 'body_too_slow' // nothing more of it arrives
   | 'headers_too_many'
   | 'media_type_unsupported'
   | 'idempotency_key_reused' // same key, another body

@@ -143,6 +143,25 @@ describe('every endpoint', () => {
     expect(others(large, 413, /The body may have at most (256|16384) KiB/)).toEqual([]);
   });
 
+  it('tells its caller of a body that stops arriving, and waits for no more of it', async () => {
+    const taking = (routes(api.deps) as Route[]).filter(({ options }) => takesBody(options));
+    const stopped = await Promise.all(
+      taking.map(async (one): Promise<[string, Answered]> => {
+        const { token } = callers[one.options.roles[0] ?? 'bank'];
+        const answered = await halfSent(one.method.toUpperCase(), pathOf(one), token);
+        return [`${one.method} ${one.path}`, answered];
+      }),
+    );
+    expect(others(Object.fromEntries(stopped), 408, /Nothing of the body arrived for 10 seconds/)).toEqual(
+      [],
+    );
+    for (const [, { headers }] of stopped) expect(headers.get('connection')).toBe('close');
+    expect(await halfSent('POST', '/v1/oauth/token')).toMatchObject({
+      status: 408,
+      body: { error: 'invalid_request' },
+    });
+  });
+
   it('that takes idempotency keys refuses a key with another body, or while its first request runs', async () => {
     const headers = { 'idempotency-key': 'reused' };
     await onEvery(keyed, (_, key) => ({ body: BODIES[key]?.[0], headers }));
@@ -211,6 +230,18 @@ describe('every endpoint', () => {
     );
   });
 });
+
+/** Sends the beginning of a body, and nothing more. */
+async function halfSent(method: string, path: string, token = ''): Promise<Answered> {
+  const answered = await fetch(api.url + path, {
+    method,
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: new ReadableStream({ start: (body) => body.enqueue(Buffer.from('{"customers":[{')) }),
+    duplex: 'half',
+  });
+  const { status, headers } = answered;
+  return { status, headers, body: (await answered.json()) as Answered['body'] };
+}
 
 /** What everything that is asked of a database answers where the API has another one. */
 async function onDatabase(url: string): Promise<Record<string, Answered>> {

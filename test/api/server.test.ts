@@ -29,6 +29,9 @@ const HEALTH = request('GET', '/healthz');
 const bearer = ({ token }: Party) => `Authorization: Bearer ${token}`;
 const json = (length: number) => ['Content-Type: application/json', `Content-Length: ${length}`];
 
+/** Timers of this process, in which the API is served. */
+const timers = () => process.getActiveResourcesInfo().filter((one) => one === 'Timeout').length;
+
 /** A name that every object has, and that is no encoding, header, query parameter or field of ours. */
 const INHERITED = ['constructor', '__proto__', 'toString', 'valueOf', 'hasOwnProperty', '__defineGetter__'];
 
@@ -158,6 +161,46 @@ describe('a request that is refused before its body was read', () => {
       expect(next).toBe(200);
     },
   );
+
+  it.each([CUSTOMERS, '/v1/devices', '/v1/oauth/token'])(
+    'on %s is answered while it goes on: its caller need not come to an end first',
+    async (path) => {
+      const one = await connection();
+      const headers = ['Content-Type: application/json', 'Transfer-Encoding: chunked'];
+      await one.send(request('POST', path, [bearer(bank), ...headers]));
+      const chunk = `10000\r\n${'['.repeat(0x10000)}\r\n`;
+      for (let n = 0; n < 8; n++) await one.send(chunk);
+      const [status] = await one.answers(1);
+      expect([400, 413]).toContain(status);
+      await one.send('0\r\n\r\n');
+      await one.send(HEALTH);
+      expect(await one.answers(2)).toEqual([status, 200]);
+    },
+  );
+
+  it('tells its caller why, also on a connection that ends with it', async () => {
+    for (let n = 0; n < 20; n++) {
+      const one = await connection();
+      await one.send(request('POST', CUSTOMERS, ['Connection: close', ...json(4_000_000)]));
+      const chunk = Buffer.alloc(1_000_000);
+      for (let sent = 0; sent < 4; sent++) await one.send(chunk);
+      await one.closed();
+      expect(one.statuses()).toEqual([401]);
+      expect(one.wasReset).toBe(false);
+    }
+  });
+
+  it('that its caller leaves halfway costs nothing from then on', async () => {
+    const before = timers();
+    for (let n = 0; n < 50; n++) {
+      const one = await connection();
+      await one.send(request('POST', CUSTOMERS, json(1_000), 'x'));
+      expect(await one.answers(1)).toEqual([401]);
+      one.close();
+    }
+    expect(await send(api.url, 'GET', '/healthz')).toMatchObject({ status: 200 });
+    expect(timers() - before).toBeLessThan(25);
+  });
 
   it('is cut off where it goes on for longer than any body', async () => {
     const one = await connection();

@@ -4,11 +4,12 @@ import { connect, type Socket } from 'node:net';
 /** One connection, for what no client of HTTP would send. */
 export class RawConnection {
   received = '';
+  /** The other side has closed while we were sending: what it said last may be lost. */
+  wasReset = false;
   private readonly watchers = new Set<() => void>();
 
   private constructor(private readonly socket: Socket) {
-    // A reset shows in what was not received.
-    socket.on('error', () => undefined);
+    socket.on('error', () => (this.wasReset = true));
     socket.on('data', (chunk: Buffer) => {
       this.received += chunk.toString('latin1');
       this.changed();

@@ -224,6 +224,7 @@ function reasonsOf(options: Route['options'], { refusals = {} }: Operation): Map
     [403, refusals[403]],
     [404, params && !refusals[404] && 'Not found, or not yours'],
     [404, refusals[404]],
+    [408, body && 'Nothing of the body arrived for ten seconds; the connection is closed'],
     [409, refusals[409]],
     [409, idempotent && 'An earlier request with this `Idempotency-Key` is still being processed'],
     [413, body && `The body is larger than ${limitBytes / 1024} KiB`],

@@ -33,7 +33,7 @@ const refusalFrame = (status: number, message: string) =>
 
 export const problems = z.array(problem).max(100).meta({ description: 'Every problem of the request' });
 
-export type RefusalStatus = 400 | 401 | 403 | 404 | 409 | 413 | 415 | 422 | 429 | 500 | 503;
+export type RefusalStatus = 400 | 401 | 403 | 404 | 408 | 409 | 413 | 415 | 422 | 429 | 500 | 503;
 
 const PLAIN: Record<RefusalStatus, z.ZodObject> = {
   400: refusalFrame(400, 'The request is not valid: amount must be more than 0')
@@ -44,6 +44,7 @@ const PLAIN: Record<RefusalStatus, z.ZodObject> = {
   }),
   403: refusalFrame(403, 'A bank may not call this endpoint').meta({ id: 'NotAllowed' }),
   404: refusalFrame(404, 'There is no such thing, or it is not yours').meta({ id: 'NotFound' }),
+  408: refusalFrame(408, 'Nothing of the body arrived for 10 seconds').meta({ id: 'BodyTooSlow' }),
   409: refusalFrame(409, 'The first request with this Idempotency-Key still runs').meta({ id: 'Conflict' }),
   413: refusalFrame(413, 'The body may have at most 256 KiB').meta({ id: 'BodyTooLarge' }),
   415: refusalFrame(415, 'The body must be JSON: send Content-Type: application/json').meta({

@@ -47,6 +47,11 @@ const OAUTH_ERRORS: [status: number, description: string, schema: z.ZodType, ...
     oauthError('invalid_request', 'unsupported_grant_type', 'invalid_scope'),
   ],
   [401, 'The client id or secret is missing or wrong', oauthError('invalid_client'), 'WWW-Authenticate'],
+  [
+    408,
+    'Nothing of the body arrived for ten seconds; the connection is closed',
+    oauthError('invalid_request'),
+  ],
   [413, 'The body is larger than 16 KiB', oauthError('invalid_request')],
   [415, 'The body’s `Content-Encoding` is not supported', oauthError('invalid_request')],
   [
