@@ -3,16 +3,21 @@ import { isReadExactly } from '../domain/money';
 
 /** Deepest nesting that any body here has is 4; a little more leaves room for `metadata` gone wrong. */
 const MAX_DEPTH = 16;
+/** Names and values of one text. The largest that anybody means, the frame of a batch of customers, has twenty thousand. */
+const MAX_PARTS = 30_000;
 /** Enough to mend a body by; a hostile one must not make a long answer. */
 const MAX_PROBLEMS = 20;
 
 /**
  * Reads a JSON body as strictly as its being billed from deserves: UTF-8 only, no object that names a key
- * twice, of which two readers may take different values, and no number with more digits than can be kept.
+ * twice, of which two readers may take different values, and no number with more digits than can be kept. A text of very
+ * many parts is refused before any of them is made: each costs many times the bytes that it came in.
  *
  * @throws Failure invalid_request
  */
 export function parseJson(bytes: Uint8Array): unknown {
+  if (hasTooManyParts(bytes))
+    throw refusal([{ path: 'body', message: `has more than ${MAX_PARTS} names and values` }]);
   let text: string;
   let value: unknown;
   try {
@@ -25,10 +30,32 @@ export function parseJson(bytes: Uint8Array): unknown {
     });
   }
   const problems = structuralProblems(text);
-  if (problems.length > 0) {
-    throw new Failure('invalid_request', 'The body is not a JSON that this service takes', { problems });
-  }
+  if (problems.length > 0) throw refusal(problems);
   return value;
+}
+
+function refusal(problems: Problem[]): Failure {
+  return new Failure('invalid_request', 'The body is not a JSON that this service takes', { problems });
+}
+
+/** Before each name and each value, but for the outermost, stands one of these; of a text that is no JSON any count will do. */
+const BEFORE_A_PART = new Set(Buffer.from('[{,:'));
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/** Looks at each byte once. UTF-8 has these bytes in no other character. */
+function hasTooManyParts(bytes: Uint8Array): boolean {
+  let parts = 0;
+  let inString = false;
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i] as number;
+    if (inString) {
+      if (byte === BACKSLASH) i++;
+      else if (byte === QUOTE) inString = false;
+    } else if (byte === QUOTE) inString = true;
+    else if (BEFORE_A_PART.has(byte) && ++parts > MAX_PARTS) return true;
+  }
+  return false;
 }
 
 /** Tokens of a text that is known to be valid JSON; of a string only its beginning, for it may be of any length. */

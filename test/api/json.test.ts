@@ -5,6 +5,10 @@ const parse = (text: string) => parseJson(Buffer.from(text));
 const refusal = (problem: object) =>
   expect.objectContaining({ code: 'invalid_request', problems: [expect.objectContaining(problem)] }) as Error;
 
+/** The bracket before the first stands for it, and a comma for each other. */
+const values = (count: number) => `[${'1,'.repeat(count - 1)}1]`;
+const members = (count: number) => `{${Array.from({ length: count }, (_, n) => `"${n}":1`).join(' , ')}}`;
+
 describe('a JSON body', () => {
   it('is read as JSON.parse reads it', () => {
     fc.assert(
@@ -40,7 +44,39 @@ describe('a JSON body', () => {
     expect(() => parse('['.repeat(17) + ']'.repeat(17))).toThrow(
       refusal({ message: 'is nested more than 16 levels deep' }),
     );
-    expect(() => parse('['.repeat(120_000) + ']'.repeat(120_000))).toThrow(refusal({ path: 'body' }));
+    expect(() => parse('['.repeat(29_000) + ']'.repeat(29_000))).toThrow(
+      refusal({ message: 'is nested more than 16 levels deep' }),
+    );
+  });
+
+  describe('of very many values', () => {
+    const refused = refusal({ path: 'body', message: 'has more than 30000 names and values' });
+
+    it('is read up to thirty thousand', () => {
+      expect(parse(values(30_000))).toHaveLength(30_000);
+      expect(() => parse(values(30_001))).toThrow(refused);
+    });
+
+    it('has its names counted too, and neither its texts nor its blanks', () => {
+      expect(parse(members(15_000))).toBeDefined();
+      expect(() => parse(members(15_001))).toThrow(refused);
+      const text = JSON.stringify('[{,:\\"'.repeat(20_000));
+      expect(parse(`{ "a" : ${text} }`)).toEqual({ a: JSON.parse(text) as string });
+    });
+
+    it.each([values(5_000_000), '['.repeat(120_000), '{"a":'.repeat(50_000), ','.repeat(100_000)])(
+      'is refused before any of them is made, and before it is known to be JSON: %#',
+      (text) => {
+        const made = jest.spyOn(JSON, 'parse');
+        expect(() => parse(text)).toThrow(refused);
+        expect(made).not.toHaveBeenCalled();
+        made.mockRestore();
+      },
+    );
+
+    it('is a batch of ten thousand customers, which has fewer', () => {
+      expect(parse(`{"customers":[${'{},'.repeat(9_999)}{}]}`)).toBeDefined();
+    });
   });
 
   it.each(['x', '\\n', '\\"', '1'])('may be one text of sixteen million characters, made of %s', (piece) => {
