@@ -1,6 +1,5 @@
 import type { Response } from 'express';
 import type { Config, Rate } from '../config';
-import { DatabaseSilent } from '../database/availability';
 import type { Database } from '../database/connection';
 import {
   takeTokens,
@@ -10,7 +9,7 @@ import {
 } from '../database/rate-limit';
 import { Failure } from '../domain/failures';
 import type { ApiDeps } from './deps';
-import { ANSWER_WITHIN_MS } from './deadline';
+import { answered } from './deadline';
 import { gathered } from './gathered';
 
 /** The token buckets that requests are paid from. */
@@ -39,24 +38,8 @@ const WISHES_MAX = 200;
 
 export function createTokenBuckets(db: Database): TokenBuckets {
   const take = gathered(WISHES_MAX, (wishes: TokenWish[]) => takeTokens(db, wishes));
+  // Those who wait for the next statement wait no longer than the others.
   return { take: (wish) => answered(take(wish)) };
-}
-
-/**
- * Waits for the answer for a limited time, also where its statement has not even begun.
- *
- * @throws DatabaseSilent
- */
-async function answered<State>(state: Promise<State>): Promise<State> {
-  let timer: NodeJS.Timeout | undefined;
-  const silence = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new DatabaseSilent()), ANSWER_WITHIN_MS);
-  });
-  try {
-    return await Promise.race([state, silence]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /**

@@ -7,6 +7,7 @@ import type { AccessTokens } from './access-token';
 import { failureOf, sendFailureHeaders } from './answer';
 import { readBytes } from './body';
 import { countedAddress } from './client-address';
+import { answered } from './deadline';
 import type { ApiDeps } from './deps';
 import type { FailedAuthentication } from './failed-authentication';
 import { FAILURE_STATUS } from './failure-status';
@@ -34,11 +35,15 @@ export function tokenEndpoint(
   const lookUp = gathered(CLAIMS_MAX, (claims: Claim[]) => authenticateClients(deps.db, claims));
 
   /** @throws OAuthError for what RFC 6749 refuses, Failure for a body that cannot be read, or one failure too many */
-  async function provenClient(req: Request, res: Response): Promise<Client> {
-    const claim = await readTokenRequest(req).catch((error: unknown) => {
+  async function claimOf(req: Request, res: Response): Promise<Claim> {
+    return readTokenRequest(req).catch((error: unknown) => {
       if (isFaultOfCaller(error)) failures.count(req, res);
       throw error;
     });
+  }
+
+  /** @throws OAuthError where id and secret do not belong together, Failure for one failure too many */
+  async function provenClient(req: Request, res: Response, claim: Claim): Promise<Client> {
     // What is no id may be anything, a secret in the wrong field too: it is neither logged nor looked up.
     const clientId = isId('client', claim.clientId) ? claim.clientId : undefined;
     if (clientId !== undefined) note(req, { clientId });
@@ -51,14 +56,20 @@ export function tokenEndpoint(
     throw new OAuthError('invalid_client', 'Client id and secret do not belong together');
   }
 
+  async function issue(req: Request, res: Response, claim: Claim) {
+    const client = await provenClient(req, res, claim);
+    await meter(deps, res, 'tokenAddress', addressKey(deps, req));
+    await meter(deps, res, 'token', client.clientId);
+    return tokens.issue(client);
+  }
+
   return async (req, res) => {
     // RFC 6749 §5.1 asks for both, the second for caches of its time.
     res.set({ 'Cache-Control': 'no-store', Pragma: 'no-cache' });
     try {
-      const client = await provenClient(req, res);
-      await meter(deps, res, 'tokenAddress', addressKey(deps, req));
-      await meter(deps, res, 'token', client.clientId);
-      const { token, expiresInS } = await tokens.issue(client);
+      const claim = await claimOf(req, res);
+      // Who comes while a look-up is under way waits for that one and for the next: one limit holds for both.
+      const { token, expiresInS } = await answered(issue(req, res, claim));
       note(req, { outcome: 'issued' });
       res.json({ access_token: token, token_type: 'Bearer', expires_in: expiresInS });
     } catch (error) {
