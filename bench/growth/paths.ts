@@ -1,5 +1,5 @@
 import { answerBillingRequest, closeExpired } from '../../src/database/billing-request-outcome';
-import { openRequests, readBillingRequest } from '../../src/database/billing-request-read';
+import { awaitedCharges, readBillingRequest } from '../../src/database/billing-request-read';
 import { acceptCharges } from '../../src/database/billing-request';
 import type { Database } from '../../src/database/connection';
 import { banksOfEmail } from '../../src/database/customer';
@@ -132,7 +132,7 @@ export function paths(s: Subjects, keyring: Keyring): Path[] {
           s.agreements.slice(0, 100).map(({ lookupId }) => ({ phrase: lookupId, lookupId })),
         ),
     },
-    { name: 'what of a call is open', run: (db, n) => openRequests(db, [of(s.pending, n).id]) },
+    { name: 'what of a call is open', run: (db, n) => awaitedCharges(db, [of(s.pending, n).id]) },
     {
       name: "bank's answer",
       run: (db, n) => {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
 import { ApiClient, type Credentials } from '../api-client';
 import { kobo } from '../kobo';
 import { Receiver, type ReceivedEvent } from './receiver';
@@ -15,11 +16,16 @@ export interface Rule {
   lookupID?: string;
   /** Only where the merchant wrote this. */
   description?: string;
-  /** `silence` never answers; of a charge, any other word than a decision is the reason of its decline. */
-  answer: Decision | 'silence' | 'insufficient_funds' | 'temporarily_unavailable' | 'account_closed';
+  /**
+   * `silence` never answers; of a charge, any other word than a decision is the reason of its decline. Left out, it
+   * answers as it does without a rule.
+   */
+  answer?: Decision | 'silence' | 'insufficient_funds' | 'temporarily_unavailable' | 'account_closed';
   /** Major units, sent with the answer to an intent. */
   spendingLimits?: { daily?: number; monthly?: number };
   blockMerchant?: boolean;
+  /** How long it takes until it answers; at once, where not given. */
+  afterMs?: number;
   /** How many answers it gives before it is spent; always, where not given. */
   times?: number;
 }
@@ -85,7 +91,17 @@ export class SimulatedBank {
     if (type !== 'billing.intent' && type !== 'billing.request') return;
     const rule = this.ruleFor(type, item);
     if (rule?.answer === 'silence') return;
-    void (type === 'billing.intent' ? this.answerIntent(item, rule) : this.answerCharge(item, batchId, rule));
+    void this.answer(type, item, batchId, rule);
+  }
+
+  private async answer(
+    on: Rule['on'],
+    item: Record<string, unknown>,
+    batchId: string | undefined,
+    rule: Rule | undefined,
+  ): Promise<void> {
+    if (rule?.afterMs !== undefined) await wait(rule.afterMs, undefined, { ref: false });
+    await (on === 'billing.intent' ? this.answerIntent(item, rule) : this.answerCharge(item, batchId, rule));
   }
 
   private ruleFor(on: Rule['on'], item: Record<string, unknown>): Rule | undefined {

@@ -1,49 +1,110 @@
 import { closeExpiredRequests } from '../database/billing-request-outcome';
-import { openOfWorkflow, openRequests } from '../database/billing-request-read';
+import {
+  awaitedCharges,
+  fallAsleep,
+  openOfWorkflow,
+  type AwaitedCharge,
+} from '../database/billing-request-read';
 import type { Database } from '../database/connection';
 import { noteOverdueCredits } from '../database/customer-payment-credit';
 import type { Keyring } from '../database/keyring';
+import { reasonForAudit } from '../domain/charge';
 import type { Moment } from '../domain/moment';
-import { telling, type Tell, type Told } from './telling';
+import type { AnswerPatience } from './answer-patience';
 
-export interface SettledRequests {
-  /** How many are still waiting for their bank. */
-  open: number;
-  /** For operators: the status of the one charge, or `closed` for several that have all ended. */
+/** How it stands with the charges that a workflow waits for. */
+export interface Answers {
+  /** That have ended: how, and how long after they were accepted, in business time. */
+  ended: EndedCharge[];
+  /** Ids of those that their banks have not answered. */
+  open: string[];
+  /** Ids of those, among the ended, whose money the payee's bank has not heard of. */
+  credits: string[];
+  /** When the next window closes; null where nothing is open. */
+  closes: Moment | null;
+}
+
+interface EndedCharge {
+  billingRequestId: string;
+  reference: string;
   status: string;
-  /** When the next window closes, or a credit is overdue; null when there is nothing to wait for. */
-  nextClose: Moment | null;
+  /** Only where it was declined. */
+  declineReason?: string;
+  afterS: number;
+}
+
+export interface Credits {
+  /** Ids of those that are still waited for. */
+  waiting: string[];
+  /** When the first of them is overdue; null where none is waited for. */
+  overdue: Moment | null;
 }
 
 export interface BillingRequestActivities {
   /**
-   * Declines those of the requests whose window has passed, notes which payees' banks have not heard of their money for too
-   * long, tells of it, and says what is left to wait for.
+   * Waits a moment for the banks' answers, and has what is open after it woken by them.
    *
    * @param billingRequestIds none for those of the carrier that are open
    */
-  settleRequests(billingRequestIds: string[], carrier: string): Promise<SettledRequests & Told>;
+  awaitAnswer(billingRequestIds: string[], carrier: string): Promise<Answers>;
+  /** Declines those of the charges whose window has passed. */
+  closeWindow(billingRequestIds: string[]): Promise<Answers>;
+  /** Sees which payees' banks have heard of their money, and notes which have not for too long. */
+  awaitCredit(billingRequestIds: string[]): Promise<Credits>;
 }
 
 export function createBillingRequestActivities(
   db: Database,
   keyring: Keyring,
-  tell: Tell,
+  patience: AnswerPatience,
 ): BillingRequestActivities {
   return {
-    async settleRequests(billingRequestIds, carrier) {
+    async awaitAnswer(billingRequestIds, carrier) {
       const ids = billingRequestIds.length > 0 ? billingRequestIds : await openOfWorkflow(db, carrier);
-      const look = await telling(tell, carrier, async () => {
-        const before = await openRequests(db, ids);
-        if (before.due + before.creditsDue === 0) return before;
-        await db.transaction(async (trx) => {
-          if (before.due > 0) await closeExpiredRequests(trx, keyring, ids);
-          if (before.creditsDue > 0) await noteOverdueCredits(trx, ids);
-        });
-        return openRequests(db, ids);
-      });
-      // Most payees' banks have been told just now, and nothing is left to wait for.
-      return look.credits === 0 ? look : { ...(await openRequests(db, ids)), told: true };
+      const before = await awaitedCharges(db, ids);
+      const open = before.filter(isOpen);
+      if (open.length === 0) return answersOf(before);
+      // A customer who is asked takes longer than anybody here would wait.
+      await patience.waitForAnswers(open.filter((one) => !one.approvalRequired && one.leftMs > 0));
+      await fallAsleep(db, ids);
+      return answersOf(await awaitedCharges(db, ids));
+    },
+
+    async closeWindow(billingRequestIds) {
+      await db.transaction((trx) => closeExpiredRequests(trx, keyring, billingRequestIds));
+      return answersOf(await awaitedCharges(db, billingRequestIds));
+    },
+
+    async awaitCredit(billingRequestIds) {
+      await db.transaction((trx) => noteOverdueCredits(trx, billingRequestIds));
+      const waiting = (await awaitedCharges(db, billingRequestIds)).filter((one) => one.creditWaits);
+      return { waiting: waiting.map(({ id }) => id), overdue: firstOf(waiting) };
     },
   };
+}
+
+const isOpen = ({ status }: AwaitedCharge) => status === 'pending';
+
+function answersOf(charges: AwaitedCharge[]): Answers {
+  const open = charges.filter(isOpen);
+  return {
+    ended: charges
+      .filter((one) => !isOpen(one))
+      .map(({ id, reference, status, declineReason, afterS }) => ({
+        billingRequestId: id,
+        reference,
+        status,
+        // A bank's own words may speak of a person.
+        ...(declineReason !== null && { declineReason: reasonForAudit(declineReason) }),
+        afterS,
+      })),
+    open: open.map(({ id }) => id),
+    credits: charges.filter((one) => one.creditWaits).map(({ id }) => id),
+    closes: firstOf(open),
+  };
+}
+
+function firstOf(charges: AwaitedCharge[]): Moment | null {
+  const first = charges.toSorted((one, other) => one.leftMs - other.leftMs)[0];
+  return first ? { inMs: Math.max(0, first.leftMs), at: first.endsAt } : null;
 }

@@ -3,27 +3,25 @@ import { closeExpiredIntent } from '../database/intent-outcome';
 import { intentState } from '../database/intent-read';
 import type { Keyring } from '../database/keyring';
 import type { Moment } from '../domain/moment';
-import { telling, type Tell, type Told } from './telling';
 
-interface SettledIntent {
+interface IntentState {
   status: string;
   /** When its window closes; null once the intent has ended. */
   closes: Moment | null;
 }
 
 export interface IntentActivities {
-  /** Declines the intent if its window has passed, tells of it, and says what is left to wait for. */
-  settleIntent(intentId: string, carrier: string): Promise<SettledIntent & Told>;
+  /** Declines the intent if its window has passed, and says what is left to wait for. */
+  readDecision(intentId: string): Promise<IntentState>;
 }
 
-export function createIntentActivities(db: Database, keyring: Keyring, tell: Tell): IntentActivities {
+export function createIntentActivities(db: Database, keyring: Keyring): IntentActivities {
   return {
-    settleIntent: (intentId, carrier) =>
-      telling(tell, carrier, async () => {
-        const before = await intentState(db, intentId);
-        if (before.closes === null || before.closes.inMs > 0) return before;
-        await db.transaction((trx) => closeExpiredIntent(trx, keyring, intentId));
-        return intentState(db, intentId);
-      }),
+    async readDecision(intentId) {
+      const before = await intentState(db, intentId);
+      if (before.closes === null || before.closes.inMs > 0) return before;
+      await db.transaction((trx) => closeExpiredIntent(trx, keyring, intentId));
+      return intentState(db, intentId);
+    },
   };
 }

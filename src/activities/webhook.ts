@@ -42,6 +42,10 @@ export interface WebhookActivities {
    * failed or would take too long. A local activity: takes 4 s at most, and costs its workflow no wait beyond.
    */
   deliverFirstAttempts(carrier: string): Promise<FirstAttempts>;
+  /** The same, where what was announced is a question to a bank. */
+  askBank(carrier: string): Promise<FirstAttempts>;
+  /** The same, where it is how something has ended. */
+  tellMerchant(carrier: string): Promise<FirstAttempts>;
   /** Makes one attempt, unless the delivery has ended already. */
   attemptDelivery(deliveryId: string): Promise<AttemptResult>;
 }
@@ -238,17 +242,21 @@ export function createWebhookActivities({
     return counts;
   }
 
+  async function deliverFirstAttempts(carrier: string): Promise<FirstAttempts> {
+    const before = underWay.get(carrier)?.catch(() => undefined) ?? Promise.resolve();
+    const attempts = before
+      .then(() => firstAttempts(carrier))
+      .finally(() => {
+        if (underWay.get(carrier) === attempts) underWay.delete(carrier);
+      });
+    underWay.set(carrier, attempts);
+    return attempts;
+  }
+
   return {
-    async deliverFirstAttempts(carrier) {
-      const before = underWay.get(carrier)?.catch(() => undefined) ?? Promise.resolve();
-      const attempts = before
-        .then(() => firstAttempts(carrier))
-        .finally(() => {
-          if (underWay.get(carrier) === attempts) underWay.delete(carrier);
-        });
-      underWay.set(carrier, attempts);
-      return attempts;
-    },
+    deliverFirstAttempts,
+    askBank: deliverFirstAttempts,
+    tellMerchant: deliverFirstAttempts,
 
     async attemptDelivery(deliveryId) {
       const delivery = await deliveryToAttempt(db, deliveryId);

@@ -6,7 +6,7 @@ import { readBillingRequest } from '../database/billing-request-read';
 import { readCredit } from '../database/customer-payment-credit';
 import type { Transaction } from '../database/connection';
 import { acceptCustomerPayments } from '../database/customer-payment';
-import { enqueueStarts, firstLookInMs } from '../database/outbox';
+import { enqueueStarts } from '../database/outbox';
 import { makePaymentId, openPaymentId } from '../database/payment-id';
 import { formatInstant } from '../domain/calendar';
 import { REASON_OF_ACTION, type BankAnswer } from '../domain/charge';
@@ -126,7 +126,7 @@ export async function bill(call: Call<BillBody | CustomerBillBody, unknown, unkn
           body,
           workflowIdOf,
         ));
-    await startWorkflow(trx, caller, deps.config, accepted);
+    await startWorkflow(trx, caller, accepted);
     return {
       items: accepted.items.map((item) =>
         'refused' in item
@@ -148,7 +148,6 @@ export async function bill(call: Call<BillBody | CustomerBillBody, unknown, unkn
 async function startWorkflow(
   trx: Transaction,
   { entityId, role }: Caller,
-  { APPROVAL_WINDOW_S, SETTLEMENT_WINDOW_S }: Config,
   { workflowId: carrier, items, bankIds }: AcceptedBill,
 ): Promise<void> {
   if (carrier === undefined) return;
@@ -166,7 +165,6 @@ async function startWorkflow(
         ...(role === 'merchant' && { merchantId: entityId }),
       },
       summary: `${what} by ${entityId}: waits for the bank`,
-      firstLookInMs: firstLookInMs(Math.min(APPROVAL_WINDOW_S, SETTLEMENT_WINDOW_S)),
     },
   ]);
 }

@@ -3,7 +3,7 @@ import { billingRules, type Config } from '../config';
 import { createIntents } from '../database/intent';
 import { answerIntent } from '../database/intent-outcome';
 import { readIntent } from '../database/intent-read';
-import { enqueueStarts, firstLookInMs } from '../database/outbox';
+import { enqueueStarts } from '../database/outbox';
 import { makePaymentId } from '../database/payment-id';
 import { formatInstant } from '../domain/calendar';
 import { Failure } from '../domain/failures';
@@ -59,7 +59,6 @@ export async function sendIntents(call: Call<IntentBody, unknown, unknown>): Pro
         args: [intentId],
         attributes: { status: 'pending', merchantId: caller.entityId, bankId },
         summary: `Intent of ${caller.entityId}: waits for the customer's decision`,
-        firstLookInMs: firstLookInMs(deps.config.INTENT_WINDOW_S),
       })),
     );
     return {

@@ -33,6 +33,8 @@ export interface Outcome {
   countedMonth: string | null;
   sequence: number;
   workflowId: string;
+  /** Its workflow is to be woken when it ends. */
+  asleep: boolean;
   closedAt: Date | null;
   closedBy: 'bank' | 'network' | null;
   approvalRequired: boolean;
@@ -45,7 +47,7 @@ export const OUTCOME_COLUMNS = `b.id, b.reference, b.batch_id AS "batchId", b.me
   b.schedule_id AS "scheduleId", b.amount, b.currency, b.status, b.decline_reason AS "declineReason",
   b.bank_transaction_id AS "bankTransactionId", b.answer_action AS "answerAction",
   b.counted_day::text AS "countedDay", b.counted_month::text AS "countedMonth", b.sequence,
-  b.workflow_id AS "workflowId", b.closed_at AS "closedAt", b.closed_by AS "closedBy", b.approval_required AS "approvalRequired"`;
+  b.workflow_id AS "workflowId", b.asleep, b.closed_at AS "closedAt", b.closed_by AS "closedBy", b.approval_required AS "approvalRequired"`;
 
 /** Tells the sides of requests that were declined as they were made. */
 export async function announceDeclinedAtOnce(

@@ -61,11 +61,16 @@ export async function answerBillingRequest(
 
   const { scheduleId } = decided;
   await Promise.all([
-    scheduleId === null ? enqueueWakes(trx, [decided.workflowId]) : lookAtSchedule(trx, scheduleId),
+    scheduleId === null ? wakeSleeper(trx, decided) : lookAtSchedule(trx, scheduleId),
     close(trx, keyring, [decided], 'bank', new Set()),
   ]);
   await applyToAgreement(trx, keyring, asked, answer);
   return { billingRequestId, status: decided.status, agreed: true, duplicate: false };
+}
+
+/** A workflow that waits for the answer just now sees it by itself. A signal would meet its task, and have it run again. */
+async function wakeSleeper(trx: Executor, { asleep, workflowId }: Outcome): Promise<void> {
+  if (asleep) await enqueueWakes(trx, [workflowId]);
 }
 
 /** Locks in the decided order: first the agreement that the answer may touch, then (by the UPDATE) the request. */

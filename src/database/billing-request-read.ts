@@ -1,58 +1,63 @@
 import { formatInstant } from '../domain/calendar';
 import { Failure } from '../domain/failures';
-import type { Moment } from '../domain/moment';
 import { row, rows, type Executor } from './connection';
 import { CREDIT_WAITS } from './customer-payment-credit';
 
 /** Charges, as they are read: by the workflow that waits for them, and by the two parties. */
 
-export interface OpenRequests {
-  open: number;
-  /** Of those open, how many are past their window. */
-  due: number;
-  /** Of those that have ended, for how many the payee's bank is still to be told of the money. */
-  credits: number;
-  /** Of these, how many are overdue, and that is not noted yet. */
-  creditsDue: number;
+export interface AwaitedCharge {
+  id: string;
+  reference: string;
+  bankId: string;
   status: string;
-  nextClose: Moment | null;
+  declineReason: string | null;
+  /** The customer must say yes to this very charge. */
+  approvalRequired: boolean;
+  /** It has succeeded, and the payee's bank is still to be told of the money. */
+  creditWaits: boolean;
+  /** Until its window closes, or its credit is overdue, in milliseconds of business time; negative once that has passed. */
+  leftMs: number;
+  /** When that is, RFC 3339. */
+  endsAt: string;
+  /** How long after it was accepted it ended, in seconds of business time; 0 where it is open. */
+  afterS: number;
 }
 
 /** @param ids the charges of one call */
-export async function openRequests(db: Executor, ids: string[]): Promise<OpenRequests> {
-  const found = await row<Omit<OpenRequests, 'nextClose'> & { inMs: number | null; at: Date | null }>(
+export async function awaitedCharges(db: Executor, ids: string[]): Promise<AwaitedCharge[]> {
+  const found = await rows<Omit<AwaitedCharge, 'endsAt'> & { endsAt: Date }>(
     db,
-    `SELECT count(*) FILTER (WHERE b.status = 'pending')::int AS open,
-       count(*) FILTER (WHERE b.status = 'pending' AND left_ms <= 0)::int AS due,
-       count(*) FILTER (WHERE credit_waits)::int AS credits,
-       count(*) FILTER (WHERE credit_waits AND left_ms <= 0)::int AS "creditsDue",
-       CASE WHEN count(*) FILTER (WHERE b.status = 'pending') > 0 THEN 'pending'
-            WHEN count(*) = 1 THEN min(b.status) ELSE 'closed' END AS status,
-       greatest(min(left_ms) FILTER (WHERE b.status = 'pending' OR credit_waits), 0)::float AS "inMs",
-       min(ends_at) FILTER (WHERE b.status = 'pending' OR credit_waits) AS at
-     FROM billing_requests b,
-       LATERAL (SELECT ${CREDIT_WAITS} AS credit_waits, coalesce(b.credit_due_at, b.expires_at) AS ends_at) AS c,
-       LATERAL (SELECT ceil(extract(epoch FROM ends_at - business_now(b.owner_id)) * 1000) AS left_ms) AS t
-     WHERE b.id = ANY(:ids)`,
+    `SELECT b.id, b.reference, b.bank_id AS "bankId", b.status, b.decline_reason AS "declineReason",
+       b.approval_required AS "approvalRequired", ${CREDIT_WAITS} AS "creditWaits", ends_at AS "endsAt",
+       ceil(extract(epoch FROM ends_at - business_now(b.owner_id)) * 1000)::float8 AS "leftMs",
+       coalesce(round(extract(epoch FROM b.closed_at - b.created_at), 1), 0)::float8 AS "afterS"
+     FROM billing_requests b, LATERAL (SELECT coalesce(b.credit_due_at, b.expires_at) AS ends_at) AS t
+     WHERE b.id = ANY(:ids) ORDER BY b.id`,
     { ids },
   );
-  const {
-    open = 0,
-    due = 0,
-    credits = 0,
-    creditsDue = 0,
-    status = 'closed',
-    inMs = null,
-    at = null,
-  } = found ?? {};
-  return {
-    open,
-    due,
-    credits,
-    creditsDue,
-    status,
-    nextClose: inMs === null || at === null ? null : { inMs, at: formatInstant(at) },
-  };
+  return found.map(({ endsAt, ...charge }) => ({ ...charge, endsAt: formatInstant(endsAt) }));
+}
+
+/** Those of the charges that have ended. */
+export async function endedOf(db: Executor, ids: string[]): Promise<string[]> {
+  const ended = await rows<{ id: string }>(
+    db,
+    `SELECT id FROM billing_requests WHERE id = ANY(:ids) AND status <> 'pending'`,
+    { ids },
+  );
+  return ended.map(({ id }) => id);
+}
+
+/**
+ * Their workflow sleeps from now on: the answer to one of them that is still open wakes it. An answer that comes before this
+ * statement is seen by whoever reads after it.
+ */
+export async function fallAsleep(db: Executor, ids: string[]): Promise<void> {
+  await rows(
+    db,
+    `UPDATE billing_requests SET asleep = true WHERE id = ANY(:ids) AND status = 'pending' AND NOT asleep`,
+    { ids },
+  );
 }
 
 /** Ids of the charges that this workflow waits for, or for whose credit. */

@@ -16,19 +16,6 @@ export interface OutboxStart {
    * id is run once and never again.
    */
   again?: true;
-  /**
-   * Its first look can wait so long, unless it is woken, for whoever carries this tells at once what has been announced.
-   * Left out, it looks at once. The relay has to know how such a workflow is woken (`MAY_WAIT` there).
-   */
-  firstLookInMs?: number;
-}
-
-/** Banks that answer by program do so in less; a customer who is asked takes longer, and then the look costs nothing more. */
-const FIRST_LOOK_MS = 10_000;
-
-/** @param windowS how long the bank has to answer, after which the workflow must look */
-export function firstLookInMs(windowS: number): number {
-  return Math.min(FIRST_LOOK_MS, windowS * 1000);
 }
 
 export interface OutboxRow {
@@ -92,17 +79,15 @@ export async function outboxBacklog(db: Executor): Promise<OutboxBacklog> {
 }
 
 /**
- * Takes up to `limit` messages out, oldest first, passing over those that another process has in hand, and over
- * wakes of workflows whose start has not been carried yet. They are gone when the surrounding transaction commits, and back when
- * it does not.
+ * Takes up to `limit` messages out, oldest first, passing over those that another process has in hand. They are gone when
+ * the surrounding transaction commits, and back when it does not.
  */
 export async function takeOutboxRows(trx: Executor, limit: number): Promise<OutboxRow[]> {
   return rows<OutboxRow>(
     trx,
     `DELETE FROM outbox WHERE id IN (
-       SELECT id FROM outbox AS o
-       WHERE not_before <= clock_timestamp() AND (kind = 'start' OR NOT EXISTS (
-         SELECT 1 FROM outbox AS s WHERE s.kind = 'start' AND s.workflow_id = o.workflow_id))
+       SELECT id FROM outbox
+       WHERE not_before <= clock_timestamp()
        ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED)
      RETURNING id, kind, workflow_id AS "workflowId", start, created_at AS "createdAt"`,
     { limit },

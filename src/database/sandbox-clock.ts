@@ -102,7 +102,7 @@ export async function wakeDue(db: Executor, ownerId: string, until: Date | 'infi
        SELECT '${workflowId.refund('')}' || id FROM refunds WHERE merchant_id = :ownerId AND acts_at <= :until
        UNION
        SELECT workflow_id FROM billing_requests
-       WHERE owner_id = :ownerId AND status = 'pending' AND expires_at <= :until
+       WHERE owner_id = :ownerId AND status = 'pending' AND asleep AND expires_at <= :until
        UNION
        SELECT workflow_id FROM billing_requests b
        WHERE owner_id = :ownerId AND NOT credit_overdue AND credit_due_at <= :until AND ${CREDIT_WAITS}

@@ -14,7 +14,6 @@ import {
   type OutboxRow,
   type OutboxStart,
 } from '../database/outbox';
-import { runOf } from '../domain/workflow-id';
 import {
   RECURRING_TASK_QUEUE,
   TASK_QUEUE,
@@ -32,15 +31,15 @@ import { searchAttributes } from '../workflows/search-attributes';
  * Temporal twice, when a crash comes between the call and the commit; business ids as workflow ids make the
  * second start, and a signal's carrying no news makes the second signal, harmless.
  *
- * Where a start says that the first look can wait, its relay tells the bank itself, and Temporal holds the workflow's first
- * task back. A bank that answers meanwhile has cost one workflow task, not two.
+ * Starts are eager: relay and worker share a connection, so the server hands the first task back with its answer, and the
+ * worker has it without a poll. Where it does not, or there is no free slot, the task is polled for as any other.
  */
 export interface Relay {
   /** Looks now; returns at once. Calls while a look is under way make it look once more, not many times. */
   kick(): void;
   /** Looks again and again from now on. */
   watch(): void;
-  /** Ends after the look, and the telling, in hand. */
+  /** Ends after the look in hand. */
   stop(): Promise<void>;
 }
 
@@ -52,25 +51,14 @@ const CALL_TIMEOUT_MS = 5_000;
 const PAUSE_S = 2;
 /** Short beside the way to a bank and back; and in a busy worker, one look carries all that came since the last. */
 const WATCH_MS = 50;
-/** Told for at once, with ten attempts each at most. Where more start, their own first looks tell, as many as there are slots. */
-const TELLING_MAX = 100;
 
-/**
- * @param tell makes the first attempts of what a workflow's work has announced. What it leaves undone, the workflow's first
- *   look finds
- */
-export function createRelay(
-  db: Database,
-  client: Client,
-  log: Logger,
-  tell: (carrier: string) => Promise<unknown>,
-): Relay {
+/** @param client on the connection of this process's worker */
+export function createRelay(db: Database, client: Client, log: Logger): Relay {
   let looking: Promise<void> | undefined;
   let again = false;
   let quietUntil = 0;
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
-  const telling = new Set<Promise<void>>();
 
   async function look(): Promise<void> {
     try {
@@ -91,18 +79,11 @@ export function createRelay(
   async function carryBatch(): Promise<number> {
     return db.transaction(async (trx) => {
       const taken = await takeOutboxRows(trx, BATCH);
-      const waits = new Set(
-        taken
-          .filter((message) => message.start?.firstLookInMs !== undefined)
-          .slice(0, Math.max(0, TELLING_MAX - telling.size)),
-      );
-      // What they announced is committed, and the bank need not wait for Temporal. Should the row come back, all is told.
-      for (const { workflowId } of waits) tellFor(workflowId);
       // One wake says as much as ten: its workflow looks at the database, which knows of all of them.
       const wakes = new Map<string, Promise<void>>();
       const carryOnce = (message: OutboxRow): Promise<void> => {
-        if (message.kind === 'start') return carry(client, message, waits.has(message));
-        const carried = wakes.get(message.workflowId) ?? carry(client, message, false);
+        if (message.kind === 'start') return carry(client, message);
+        const carried = wakes.get(message.workflowId) ?? carry(client, message);
         wakes.set(message.workflowId, carried);
         return carried;
       };
@@ -114,13 +95,6 @@ export function createRelay(
         log.warn({ err: failure.reason as unknown, count: returned.length }, 'Temporal took no message');
       return taken.length;
     });
-  }
-
-  function tellFor(carrier: string): void {
-    const told = tell(carrier)
-      .catch((error: unknown) => log.warn({ err: error, carrier }, 'telling is left to the first look'))
-      .then(() => void telling.delete(told));
-    telling.add(told);
   }
 
   function kick(): void {
@@ -139,34 +113,22 @@ export function createRelay(
       again = false;
       clearInterval(timer);
       await looking;
-      await Promise.all(telling);
     },
   };
 }
 
-async function carry(
-  client: Client,
-  { workflowId, start: options }: OutboxRow,
-  waits: boolean,
-): Promise<void> {
+async function carry(client: Client, { workflowId, start: options }: OutboxRow): Promise<void> {
   await client.withDeadline(Date.now() + CALL_TIMEOUT_MS, () => {
     if (options === null) return wake(client, workflowId);
-    return options.again
-      ? startAgain(client, workflowId, options)
-      : start(client, workflowId, options, waits);
+    return options.again ? startAgain(client, workflowId, options) : start(client, workflowId, options);
   });
 }
 
-async function start(
-  client: Client,
-  workflowId: string,
-  options: OutboxStart,
-  waits: boolean,
-): Promise<void> {
+async function start(client: Client, workflowId: string, options: OutboxStart): Promise<void> {
   try {
     await client.workflow.start(options.type, {
       ...startOptions(workflowId, options),
-      ...(waits && options.firstLookInMs !== undefined && { startDelay: options.firstLookInMs }),
+      requestEagerStart: true,
       workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
       workflowIdConflictPolicy: WorkflowIdConflictPolicy.USE_EXISTING,
     });
@@ -209,31 +171,11 @@ function startOptions(workflowId: string, options: OutboxStart) {
   };
 }
 
-/**
- * Whose first looks may wait. A mere signal does not end such a wait, but one that comes with a start does (Temporal's
- * documentation, "Start Delay"). It starts none before its time, for no wake is carried before its workflow's start. Where
- * Temporal has lost a workflow, the new run finds in the rows what is open.
- */
-const MAY_WAIT: ReadonlySet<string> = new Set(['intent', 'billing-request', 'billing-batch']);
-
 async function wake(client: Client, workflowId: string): Promise<void> {
-  const [kind = ''] = workflowId.split('/');
   try {
-    if (MAY_WAIT.has(kind)) {
-      const { type, args } = runOf(workflowId);
-      await client.workflow.signalWithStart(type, {
-        workflowId,
-        taskQueue: TASK_QUEUE,
-        args,
-        signal: WAKE_SIGNAL,
-        workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
-      });
-    } else {
-      await client.workflow.getHandle(workflowId).signal(WAKE_SIGNAL);
-    }
+    await client.workflow.getHandle(workflowId).signal(WAKE_SIGNAL);
   } catch (error) {
-    const hasEnded =
-      error instanceof WorkflowNotFoundError || error instanceof WorkflowExecutionAlreadyStartedError;
-    if (!hasEnded) throw error;
+    // It has ended; or its start is still to come, and it will see for itself.
+    if (!(error instanceof WorkflowNotFoundError)) throw error;
   }
 }

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { Client } from '@temporalio/client';
 import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
+import { createAnswerPatience, type AnswerPatience } from '../activities/answer-patience';
 import { createBillingRequestActivities } from '../activities/billing-request';
 import { createCustomerMigrationActivities } from '../activities/customer-migration';
 import { createIntentActivities } from '../activities/intent';
@@ -12,6 +13,7 @@ import { createSandboxClockActivities } from '../activities/sandbox-clock';
 import { createWebhookActivities } from '../activities/webhook';
 import { createWebhookConnector } from '../activities/webhook-connector';
 import { readConfig, recurringRules, requireServers } from '../config';
+import { endedOf } from '../database/billing-request-read';
 import { readKeyring } from '../database/keyring';
 import { databaseProblems } from '../database/readiness';
 import { ringProblems } from '../database/sealing-key';
@@ -82,16 +84,17 @@ async function main(): Promise<void> {
   ]);
   const rules = recurringRules(config);
   const tell = (carrier: string) => webhooks.deliverFirstAttempts(carrier);
-  const relay = createRelay(db, client, log, tell);
+  const relay = createRelay(db, client, log);
+  const patience = createAnswerPatience((ids) => endedOf(db, ids), log);
   const measure = measureWebhooks(registry);
   const connector = createWebhookConnector({ allowPrivate: config.ALLOW_PRIVATE_WEBHOOKS });
   const webhooks = createWebhookActivities({ db, keyring, config, connector, relay, log, measure });
   const activities = {
-    ...createBillingRequestActivities(db, keyring, tell),
+    ...createBillingRequestActivities(db, keyring, patience),
     ...createCustomerMigrationActivities(db, keyring),
-    ...createIntentActivities(db, keyring, tell),
+    ...createIntentActivities(db, keyring),
     ...createRecurringActivities(db, keyring, rules, tell),
-    ...createRefundActivities(db, keyring, config.NETWORK_TIMEZONE, tell),
+    ...createRefundActivities(db, keyring, config.NETWORK_TIMEZONE),
     ...createSandboxClockActivities(db, relay, config.CLOCK_WAIT_S),
     ...createReconcileActivities(db, client, config.RECONCILE_AFTER_S, log, measureReconcile(registry)),
     ...webhooks,
@@ -122,7 +125,7 @@ async function main(): Promise<void> {
     ),
   );
   workers.push(...made);
-  stopOnSignals(workers, log);
+  stopOnSignals(workers, log, patience);
   relay.watch();
   dueWatch.start();
   const heartbeat = startHeartbeat(db, client, workers, log, (id) =>
@@ -160,13 +163,14 @@ async function connect(config: Parameters<typeof connectionOptions>[0]): Promise
 }
 
 /** The first signal drains; the runtime's own handlers stay out of it, so that all stops in one order. */
-function stopOnSignals(workers: Worker[], log: Logger): void {
+function stopOnSignals(workers: Worker[], log: Logger, patience: AnswerPatience): void {
   let stopping = false;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
       if (stopping) return;
       stopping = true;
       log.info({ signal }, 'worker drains and stops');
+      patience.stop();
       stopAll(workers);
     });
   }

@@ -4,35 +4,81 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { BillingRequestActivities } from '../activities/billing-request';
-import { local, tellUnlessTold } from './local';
+import type { Answers, BillingRequestActivities, Credits } from '../activities/billing-request';
+import type { WebhookActivities } from '../activities/webhook';
+import type { Moment } from '../domain/moment';
+import { local } from './local';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
 import { listenForWakes } from './wake';
 
-const { settleRequests } = proxyLocalActivities<BillingRequestActivities>(
-  local('Close what ran out of time; tell who has to hear; see what is still open'),
+const { askBank } = proxyLocalActivities<WebhookActivities>(local('Ask the bank: billing.request'));
+const { awaitAnswer } = proxyLocalActivities<BillingRequestActivities>(
+  local('Wait a moment for the bank’s answer'),
+);
+const { closeWindow } = proxyLocalActivities<BillingRequestActivities>(
+  local('Decline what the bank has not answered in time'),
+);
+const { tellMerchant } = proxyLocalActivities<WebhookActivities>(
+  local('Tell the merchant: billing.response; and the bank, where it has not answered: billing.closed'),
+);
+const { awaitCredit } = proxyLocalActivities<BillingRequestActivities>(
+  local('See whether the payee’s bank has heard of the money'),
 );
 
 /**
  * One bill: a charge, or all the charges of one call.
  *
- * The rows are there before it starts and name this workflow's id. It asks the banks, waits for their answers or
- * for the windows to pass, and tells the merchant and the banks how each charge ended.
+ * It asks the banks, waits for their answers or for the windows to pass, and tells the merchant and the banks how each
+ * charge ended. The rows are there before it starts and name its id.
+ *
+ * @param billingRequestIds none where it takes up what another run has left: it finds the open ones by its own id
  */
 export async function billingRequest(billingRequestIds: string[]): Promise<void> {
   const { workflowId } = workflowInfo();
   const wakes = listenForWakes();
+  await askBank(workflowId);
+  wakes.look();
+  let answers = await awaitAnswer(billingRequestIds, workflowId);
+  const statuses: string[] = [];
+  let credits: string[] = [];
   for (;;) {
+    const { ended, open, closes } = answers;
+    if (ended.length > 0) await tellMerchant(workflowId);
+    statuses.push(...ended.map(({ status }) => status));
+    credits.push(...answers.credits);
+    const { waiting, overdue } = credits.length > 0 ? await awaitCredit(credits) : NO_CREDITS;
+    credits = waiting;
+    const next = earlierOf(closes, overdue);
+    if (next === null) return end(statuses);
+    const waitsFor = inWords(answers, overdue);
+    setCurrentDetails(waitsFor);
+    const woken = await wakes.sleep(next.inMs, waitsFor);
     wakes.look();
-    const look = await settleRequests(billingRequestIds, workflowId);
-    const { open, status, nextClose } = look;
-    await tellUnlessTold(look, workflowId);
-    if (nextClose === null) {
-      setCurrentDetails(`${status}: every charge of this call has ended.`);
-      upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.status, value: status }]);
-      return;
-    }
-    setCurrentDetails(`Waiting for the bank: ${open} open, next window closes ${nextClose.at}.`);
-    await wakes.sleep(nextClose.inMs, `The bank may answer until ${nextClose.at}`);
+    if (open.length === 0) answers = NO_ANSWERS;
+    else answers = woken ? await awaitAnswer(open, workflowId) : await closeWindow(open);
   }
+}
+
+const NO_ANSWERS: Answers = { ended: [], open: [], credits: [], closes: null };
+const NO_CREDITS: Credits = { waiting: [], overdue: null };
+
+function earlierOf(one: Moment | null, other: Moment | null): Moment | null {
+  if (one === null || other === null) return one ?? other;
+  return one.inMs < other.inMs ? one : other;
+}
+
+function inWords({ open, closes }: Answers, overdue: Moment | null): string {
+  return [
+    closes && `${open.length} open: a bank may answer until ${closes.at}.`,
+    overdue && `The payee’s bank has not heard of its money, which is overdue at ${overdue.at}.`,
+  ]
+    .filter(Boolean)
+    .join(' ');
+}
+
+function end(statuses: string[]): void {
+  const [first] = statuses;
+  const status = statuses.length === 1 && first !== undefined ? first : 'closed';
+  setCurrentDetails(`${status}: every charge of this call has ended.`);
+  upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.status, value: status }]);
 }

@@ -5,16 +5,23 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { IntentActivities } from '../activities/intent';
-import { local, tellUnlessTold } from './local';
+import type { WebhookActivities } from '../activities/webhook';
+import { local } from './local';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
 import { listenForWakes } from './wake';
 
-const { settleIntent } = proxyLocalActivities<IntentActivities>(
-  local('Decline it if its window has passed; tell who has to hear; see whether it is still open'),
+const { askBank } = proxyLocalActivities<WebhookActivities>(local('Ask the bank: billing.intent'));
+const { readDecision } = proxyLocalActivities<IntentActivities>(
+  local('See whether the customer has decided; decline the intent once its window has passed'),
+);
+const { tellMerchant } = proxyLocalActivities<WebhookActivities>(
+  local(
+    'Tell the merchant: billing.intent.response; and the bank, where it has not answered: billing.intent.closed',
+  ),
 );
 
 /**
- * One billing intent: tells the bank, waits for the customer's decision or for the window to pass, and tells
+ * One billing intent: asks the bank, waits for the customer's decision or for the window to pass, and tells
  * the merchant (and the bank, where it did not answer) how it ended.
  *
  * @param intentId the row is there before this starts
@@ -22,12 +29,12 @@ const { settleIntent } = proxyLocalActivities<IntentActivities>(
 export async function intent(intentId: string): Promise<void> {
   const { workflowId } = workflowInfo();
   const wakes = listenForWakes();
+  await askBank(workflowId);
   for (;;) {
     wakes.look();
-    const look = await settleIntent(intentId, workflowId);
-    const { status, closes } = look;
-    await tellUnlessTold(look, workflowId);
+    const { status, closes } = await readDecision(intentId);
     if (closes === null) {
+      await tellMerchant(workflowId);
       setCurrentDetails(`The intent is ${status}.`);
       upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.status, value: status }]);
       return;

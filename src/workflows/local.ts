@@ -1,6 +1,4 @@
-import { proxyLocalActivities, type LocalActivityOptions } from '@temporalio/workflow';
-import type { Told } from '../activities/telling';
-import type { WebhookActivities } from '../activities/webhook';
+import type { LocalActivityOptions } from '@temporalio/workflow';
 
 /**
  * How short effects run: inside the worker that runs the workflow, at the price of one history event.
@@ -16,16 +14,4 @@ export function local(summary: string): LocalActivityOptions {
     localRetryThreshold: '5s',
     retry: { initialInterval: '100ms', backoffCoefficient: 3, maximumInterval: '2m' },
   };
-}
-
-const { deliverFirstAttempts } = proxyLocalActivities<WebhookActivities>(
-  local('First attempt of each new webhook'),
-);
-
-/**
- * Sends what a look left unsent. Looks tell by themselves now; those in histories from before have no `told`, and the
- * workflows they belong to go on as they began.
- */
-export async function tellUnlessTold({ told }: Partial<Told>, carrier: string): Promise<void> {
-  if (!told) await deliverFirstAttempts(carrier);
 }

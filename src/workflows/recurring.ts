@@ -9,7 +9,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { RecurringActivities } from '../activities/recurring';
-import { local, tellUnlessTold } from './local';
+import { local } from './local';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
 import { listenForWakes } from './wake';
 
@@ -44,11 +44,9 @@ export async function recurring(scheduleId: string): Promise<void> {
   const wakes = listenForWakes();
   for (let looks = 0; looks < LOOKS_PER_RUN; looks++) {
     wakes.look();
-    const look = await advance(scheduleId, workflowId);
-    const { status, nextBillingDate, sleepMs, waitingFor } = look;
+    const { status, nextBillingDate, sleepMs, waitingFor } = await advance(scheduleId, workflowId);
     setCurrentDetails(waitingFor);
     index(status, nextBillingDate);
-    await tellUnlessTold(look, workflowId);
     if (sleepMs === null) return;
     await wakes.sleep(Math.min(sleepMs, MAX_SLEEP_MS), waitingFor);
   }

@@ -5,12 +5,19 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { RefundActivities } from '../activities/refund';
-import { local, tellUnlessTold } from './local';
+import type { WebhookActivities } from '../activities/webhook';
+import { local } from './local';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
 import { listenForWakes } from './wake';
 
-const { settleRefund } = proxyLocalActivities<RefundActivities>(
-  local('Remind the bank if it is late; tell who has to hear; see whether it has answered'),
+const { askBank } = proxyLocalActivities<WebhookActivities>(local('Ask the bank: refund.request'));
+const { readRefund, remindBank } = proxyLocalActivities<RefundActivities>(
+  local('See whether the bank has answered'),
+);
+const { tellMerchant } = proxyLocalActivities<WebhookActivities>(local('Tell the merchant: refund.response'));
+const REMIND = local('The bank is late: note that it is reminded');
+const SEND_REMINDER = local(
+  'Remind the bank: refund.request; the first time, tell the merchant: refund.response',
 );
 
 /**
@@ -22,17 +29,22 @@ const { settleRefund } = proxyLocalActivities<RefundActivities>(
 export async function refund(refundId: string): Promise<void> {
   const { workflowId } = workflowInfo();
   const wakes = listenForWakes();
+  await askBank(workflowId);
   for (;;) {
     wakes.look();
-    const look = await settleRefund(refundId, workflowId);
-    const { status, next } = look;
-    await tellUnlessTold(look, workflowId);
+    const { status, next } = await readRefund(refundId);
     if (next === null) {
+      await tellMerchant(workflowId);
       setCurrentDetails(`The refund is ${status}.`);
       upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.status, value: status }]);
       return;
     }
-    setCurrentDetails(`Waiting for the bank. It is reminded ${next.at}.`);
-    await wakes.sleep(next.inMs, `The bank is reminded ${next.at}`);
+    if (next.inMs > 0) {
+      setCurrentDetails(`Waiting for the bank. It is reminded ${next.at}.`);
+      await wakes.sleep(next.inMs, `The bank is reminded ${next.at}`);
+    } else {
+      await remindBank.executeWithOptions(REMIND, [refundId]);
+      await askBank.executeWithOptions(SEND_REMINDER, [workflowId]);
+    }
   }
 }

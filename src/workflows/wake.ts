@@ -8,8 +8,8 @@ export interface WakeUps {
   look(): void;
   /** A signal has come since `look()`. */
   hasNews(): boolean;
-  /** Sleeps until a signal that came after `look()`, or until the time is over. */
-  sleep(ms: number, summary: string): Promise<void>;
+  /** Sleeps until a signal that came after `look()`, or until the time is over. @returns whether it was a signal */
+  sleep(ms: number, summary: string): Promise<boolean>;
 }
 
 /**
@@ -27,7 +27,7 @@ export function listenForWakes(): WakeUps {
     },
     hasNews: () => woken,
     async sleep(ms, summary) {
-      await condition(() => woken, ms, { summary });
+      return ms > 0 ? condition(() => woken, ms, { summary }) : woken;
     },
   };
 }

@@ -1,10 +1,12 @@
+import type { AnswerPatience } from '../../src/activities/answer-patience';
 import { createBillingRequestActivities } from '../../src/activities/billing-request';
 import { billingRules, readConfig } from '../../src/config';
 import { acceptCharges } from '../../src/database/billing-request';
-import { row, type Database } from '../../src/database/connection';
+import { answerBillingRequest } from '../../src/database/billing-request-outcome';
+import { row, rows, type Database } from '../../src/database/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keyring';
 import { createTestDatabase, type TestDatabase } from '../support/database';
-import { moveClock, standingApproval } from '../support/standing';
+import { moveClock, standingApproval, type Standing } from '../support/standing';
 
 const keyring = readKeyring(makeKeyring());
 
@@ -16,35 +18,126 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-test('a workflow that was started without its charges finds those that are open, and closes them in time', async () => {
-  const { merchantId, customerId } = await standingApproval(db, keyring, {});
+/** @param whileWaiting what happens while the activity waits */
+function activities(whileWaiting: (charges: { id: string }[]) => Promise<void> = async () => undefined) {
+  const patience: AnswerPatience = { waitForAnswers: whileWaiting, stop: () => undefined };
+  return createBillingRequestActivities(db, keyring, patience);
+}
+
+async function charge(standing: Standing, carrier: string, by: 'agreement' | 'lookupID'): Promise<string> {
+  const { merchantId, customerId, agreementId, paymentId } = standing;
   const customer = await row<{ lookupId: string }>(
     db,
     `SELECT lookup_id AS "lookupId" FROM customers WHERE id = :customerId`,
     { customerId },
   );
   const lookupId = customer?.lookupId ?? '';
-  const carrier = 'billing-batch/one-of-its-own';
-  await db.transaction((trx) =>
+  const { items } = await db.transaction((trx) =>
     acceptCharges(
       trx,
       keyring,
       billingRules(readConfig({})),
       merchantId,
-      [{ phrase: lookupId, lookupId }],
+      [by === 'agreement' ? { phrase: paymentId, agreementId } : { phrase: lookupId, lookupId }],
       { amount: 100n, currency: 'NGN', description: 'Shoes' },
       () => carrier,
     ),
   );
-  const told: string[] = [];
-  const activities = createBillingRequestActivities(db, keyring, (of) => Promise.resolve(told.push(of)));
-  expect(await activities.settleRequests([], carrier)).toMatchObject({ open: 1, status: 'pending' });
-  await moveClock(db, merchantId, '16 minutes');
-  expect(await activities.settleRequests([], carrier)).toMatchObject({ open: 0, nextClose: null });
-  expect(
-    await row(db, `SELECT status FROM billing_requests WHERE workflow_id = :carrier`, { carrier }),
-  ).toEqual({
-    status: 'declined',
+  const [item] = items;
+  if (!item || !('accepted' in item)) throw new Error('the charge was refused');
+  return item.accepted.billingRequestId;
+}
+
+const confirm = (bankId: string, id: string) =>
+  db.transaction((trx) =>
+    answerBillingRequest(
+      trx,
+      keyring,
+      bankId,
+      id,
+      { outcome: 'approved', bankTransactionId: `tx-${id}`, action: null },
+      {},
+    ),
+  );
+
+const wakesOf = async (workflowId: string) =>
+  (
+    await rows(db, `SELECT FROM outbox WHERE kind = 'wake' AND workflow_id = :workflowId`, {
+      workflowId,
+    })
+  ).length;
+
+test('a workflow that was started without its charges finds those that are open, and closes them in time', async () => {
+  const standing = await standingApproval(db, keyring, {});
+  const carrier = 'billing-batch/one-of-its-own';
+  const id = await charge(standing, carrier, 'lookupID');
+  expect(await activities().awaitAnswer([], carrier)).toMatchObject({ open: [id], ended: [] });
+  expect(await activities().closeWindow([id])).toMatchObject({ open: [id], ended: [] });
+  await moveClock(db, standing.merchantId, '16 minutes');
+  const ended = [{ billingRequestId: id, status: 'declined', declineReason: 'not_delivered' }];
+  expect(await activities().closeWindow([id])).toMatchObject({ open: [], ended, closes: null });
+  expect(await activities().awaitAnswer([], carrier)).toMatchObject({ open: [], ended: [] });
+});
+
+describe('an answer', () => {
+  let standing: Standing;
+  beforeAll(async () => {
+    standing = await standingApproval(db, keyring, {});
   });
-  expect(told).toEqual([carrier, carrier]);
+
+  test('that comes while it is waited for is seen, and wakes nobody', async () => {
+    const carrier = 'billing-request/at-once';
+    const id = await charge(standing, carrier, 'agreement');
+    const answers = await activities(async ([open]) => {
+      expect(open?.id).toBe(id);
+      await confirm(standing.bankId, id);
+    }).awaitAnswer([id], carrier);
+    expect(answers).toMatchObject({ open: [], ended: [{ billingRequestId: id, status: 'successful' }] });
+    expect(await wakesOf(carrier)).toBe(0);
+  });
+
+  test('that comes after patience has ended wakes the workflow, once', async () => {
+    const carrier = 'billing-request/later';
+    const id = await charge(standing, carrier, 'agreement');
+    expect(await activities().awaitAnswer([id], carrier)).toMatchObject({ open: [id] });
+    await confirm(standing.bankId, id);
+    await confirm(standing.bankId, id);
+    expect(await wakesOf(carrier)).toBe(1);
+  });
+
+  test('that comes before the workflow has begun is found by it', async () => {
+    const carrier = 'billing-request/before';
+    const id = await charge(standing, carrier, 'agreement');
+    await confirm(standing.bankId, id);
+    expect(await wakesOf(carrier)).toBe(0);
+    const { ended } = await activities().awaitAnswer([id], carrier);
+    expect(ended).toMatchObject([{ billingRequestId: id, status: 'successful' }]);
+  });
+
+  test('of a customer who is asked is not waited for', async () => {
+    const carrier = 'billing-request/asked';
+    const id = await charge(standing, carrier, 'lookupID');
+    const waited: { id: string }[] = [];
+    await activities(async (charges) => void waited.push(...charges)).awaitAnswer([id], carrier);
+    expect(waited).toEqual([]);
+    await confirm(standing.bankId, id);
+    expect(await wakesOf(carrier)).toBe(1);
+  });
+
+  test('in a bank’s own words is not in the history, where it cannot be erased', async () => {
+    const carrier = 'billing-request/own-words';
+    const id = await charge(standing, carrier, 'agreement');
+    await db.transaction((trx) =>
+      answerBillingRequest(
+        trx,
+        keyring,
+        standing.bankId,
+        id,
+        { outcome: 'declined', declineReason: 'Ada Obi has died', action: null },
+        {},
+      ),
+    );
+    const { ended } = await activities().awaitAnswer([id], carrier);
+    expect(ended).toMatchObject([{ status: 'declined', declineReason: 'other' }]);
+  });
 });

@@ -406,10 +406,8 @@ test('the database keeps a charge from being a merchant’s and a payee’s at o
 
 /** Nothing is sent: what the payee's bank is told, it may read. */
 const settle = (billingRequestId: string) =>
-  createBillingRequestActivities(database.db, api.deps.ring, () => Promise.resolve()).settleRequests(
-    [billingRequestId],
-    `billing-request/${billingRequestId}`,
-  );
+  createBillingRequestActivities(database.db, api.deps.ring, nobodyWaits).awaitCredit([billingRequestId]);
+const nobodyWaits = { waitForAnswers: () => Promise.resolve(), stop: () => undefined };
 
 async function debited() {
   const { billingRequestId, reference } = await asked();
@@ -474,13 +472,13 @@ describe('the credit of a payment', () => {
   test('that the payee’s bank was never told of is overdue after a day, as both banks see', async () => {
     const payment = await debited();
     const before = await settle(payment.billingRequestId);
-    expect(before.nextClose?.inMs).toBeGreaterThan(86_000_000);
+    expect(before.overdue?.inMs).toBeGreaterThan(86_000_000);
     await moveClock(database.db, payeeBank.entityId, '23 hours');
     await settle(payment.billingRequestId);
     expect(await seenBy(payerBank, payment)).toMatchObject({ credit: { overdue: false }, exceptions: [] });
 
     await moveClock(database.db, payeeBank.entityId, '25 hours');
-    expect(await settle(payment.billingRequestId)).toMatchObject({ nextClose: null });
+    expect(await settle(payment.billingRequestId)).toEqual({ waiting: [], overdue: null });
     await settle(payment.billingRequestId);
     for (const bank of [payeeBank, payerBank]) {
       expect(await seenBy(bank, payment)).toMatchObject({
@@ -627,9 +625,9 @@ describe('the credit of a payment', () => {
 
   test('is waited for no longer once it has been read', async () => {
     const payment = await debited();
-    expect(await settle(payment.billingRequestId)).toMatchObject({ credits: 1 });
+    expect(await settle(payment.billingRequestId)).toMatchObject({ waiting: [payment.billingRequestId] });
     await typesTold(payeeBank);
-    expect(await settle(payment.billingRequestId)).toMatchObject({ credits: 0, nextClose: null });
+    expect(await settle(payment.billingRequestId)).toEqual({ waiting: [], overdue: null });
     expect(await seenBy(payeeBank, payment)).toMatchObject({ credit: { status: 'delivered' } });
   });
 

@@ -57,6 +57,14 @@ const STORIES = {
     },
     outcome: 'successful',
   },
+  'the bank confirms the debit after a while': {
+    async begin(description: string) {
+      // Nobody waits for it that long.
+      await bank.server.rule({ on: 'billing.request', description, afterMs: 3_000 });
+      return bill({ paymentIDs: [standingApproval], description });
+    },
+    outcome: 'successful',
+  },
   'the customer says nothing': {
     async begin(description: string) {
       await bank.answerCharges('silence', { description });
@@ -95,6 +103,11 @@ const accepting = { on: 'INSERT', table: 'idempotency_keys' } as const;
 const startTaken = { on: 'DELETE', table: 'outbox', when: `OLD.kind = 'start'` } as const;
 const wakeTaken = { on: 'DELETE', table: 'outbox', when: `OLD.kind = 'wake'` } as const;
 const answered = { on: 'UPDATE', table: 'billing_requests', when: `NEW.closed_by = 'bank'` } as const;
+const fallsAsleep = {
+  on: 'UPDATE',
+  table: 'billing_requests',
+  when: `NEW.asleep AND NOT OLD.asleep`,
+} as const;
 const expired = { on: 'UPDATE', table: 'billing_requests', when: `NEW.closed_by = 'network'` } as const;
 const handedOver = { on: 'INSERT', table: 'outbox', when: `NEW.start->>'type' = 'webhookDelivery'` } as const;
 const attemptAt = (to: 'bnk' | 'mch') =>
@@ -105,6 +118,7 @@ const attemptAt = (to: 'bnk' | 'mch') =>
   }) as const;
 
 const paid = { story: 'the bank confirms the debit' } as const;
+const late = { story: 'the bank confirms the debit after a while' } as const;
 const deaf = { story: 'the bank confirms the debit, and the merchant is out of order at first' } as const;
 const silent = { story: 'the customer says nothing' } as const;
 const recurring = { story: 'a schedule bills once' } as const;
@@ -188,14 +202,28 @@ const STEPS: Step[] = [
     fate: 'committed',
   },
   {
-    ...paid,
+    ...late,
+    step: 'falling asleep, before noting it',
+    killed: 'worker',
+    at: { ...fallsAsleep, at: 'row' },
+    fate: 'undone',
+  },
+  {
+    ...late,
+    step: 'falling asleep, after noting it',
+    killed: 'worker',
+    at: { ...fallsAsleep, at: 'commit' },
+    fate: 'committed',
+  },
+  {
+    ...late,
     step: 'carrying the wake, before Temporal has it',
     killed: 'worker',
     at: { ...wakeTaken, at: 'row' },
     fate: 'undone',
   },
   {
-    ...paid,
+    ...late,
     step: 'carrying the wake, when Temporal has it',
     killed: 'worker',
     at: { ...wakeTaken, at: 'commit' },

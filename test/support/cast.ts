@@ -55,14 +55,14 @@ export class Bank {
 
   /** What the customer says to a merchant's next intent, or to any; silence where nobody has said. */
   answerIntents(
-    answer: Parameters<BankControl['rule']>[0]['answer'],
+    answer: NonNullable<Parameters<BankControl['rule']>[0]['answer']>,
     more: Omit<Parameters<BankControl['rule']>[0], 'on' | 'answer'> = {},
   ): Promise<void> {
     return this.server.rule({ on: 'billing.intent', answer, ...more });
   }
 
   answerCharges(
-    answer: Parameters<BankControl['rule']>[0]['answer'],
+    answer: NonNullable<Parameters<BankControl['rule']>[0]['answer']>,
     more: Omit<Parameters<BankControl['rule']>[0], 'on' | 'answer'> = {},
   ): Promise<void> {
     return this.server.rule({ on: 'billing.request', answer, ...more });

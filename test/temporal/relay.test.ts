@@ -1,8 +1,8 @@
-import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
-import { temporal } from '@temporalio/proto';
+import { Client, type WorkflowHandle } from '@temporalio/client';
+import { NativeConnection } from '@temporalio/worker';
 import { pino } from 'pino';
 import { rows } from '../../src/database/connection';
-import { enqueueStarts, enqueueWakes, takeOutboxRows } from '../../src/database/outbox';
+import { enqueueStarts, enqueueWakes } from '../../src/database/outbox';
 import { createRelay, type Relay } from '../../src/temporal/relay';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
@@ -11,22 +11,18 @@ import { servers } from '../support/servers';
 /** On the real server, with no worker: a workflow runs from its start until it is terminated. */
 
 let database: TestDatabase;
-let connection: Connection;
+let connection: NativeConnection;
 let client: Client;
 let relay: Relay;
 let count = 0;
-/** For whom the relay told. */
-let told: string[];
 let workflowId: string;
 let handle: WorkflowHandle;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  connection = await Connection.connect({ address: (await servers()).temporalAddress });
+  connection = await NativeConnection.connect({ address: (await servers()).temporalAddress });
   client = new Client({ connection });
-  relay = createRelay(database.db, client, pino({ enabled: false }), (carrier) =>
-    Promise.resolve(told.push(carrier)),
-  );
+  relay = createRelay(database.db, client, pino({ enabled: false }));
 });
 afterAll(async () => {
   await relay.stop();
@@ -34,7 +30,6 @@ afterAll(async () => {
   await database.drop();
 });
 beforeEach(() => {
-  told = [];
   workflowId = `webhook-delivery/${database.url.slice(-12)}-${++count}`;
   handle = client.workflow.getHandle(workflowId);
 });
@@ -155,67 +150,4 @@ test('a wake for what has ended, or never began, is no error', async () => {
   await handle.terminate();
   await carry('wake');
   expect(await signals()).toBe(1);
-});
-
-/** The types of its events, which nobody works on here. */
-async function history(): Promise<string[]> {
-  const { events } = await handle.fetchHistory();
-  return (events ?? []).map(({ eventType }) => temporal.api.enums.v1.EventType[eventType ?? 0] ?? '');
-}
-
-describe('a workflow whose first look can wait', () => {
-  const CHARGE = { type: 'billingRequest', attributes: { status: 'pending' }, summary: 'A charge' };
-
-  async function enqueue(firstLookInMs: number): Promise<void> {
-    workflowId = `billing-request/${database.url.slice(-12)}-${++count}`;
-    handle = client.workflow.getHandle(workflowId);
-    await database.db.transaction((trx) =>
-      enqueueStarts(trx, [{ ...CHARGE, workflowId, args: [['brq_1']], firstLookInMs }]),
-    );
-  }
-
-  test('is told for at once, and Temporal asks no worker for it until it is woken', async () => {
-    await enqueue(600_000);
-    await carried();
-    expect(told).toEqual([workflowId]);
-    expect(await history()).toEqual(['EVENT_TYPE_WORKFLOW_EXECUTION_STARTED']);
-    expect(await (await handle.describe()).staticSummary()).toBe('A charge');
-
-    await database.db.transaction((trx) => enqueueWakes(trx, [workflowId]));
-    await carried();
-    expect(await history()).toEqual([
-      'EVENT_TYPE_WORKFLOW_EXECUTION_STARTED',
-      'EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED',
-      'EVENT_TYPE_WORKFLOW_TASK_SCHEDULED',
-    ]);
-    expect(told).toEqual([workflowId]);
-  });
-
-  test('looks by itself when its time has come', async () => {
-    await enqueue(50);
-    await carried();
-    await eventually(async () => (await history()).length > 1);
-    expect(await history()).toEqual([
-      'EVENT_TYPE_WORKFLOW_EXECUTION_STARTED',
-      'EVENT_TYPE_WORKFLOW_TASK_SCHEDULED',
-    ]);
-  });
-
-  test('is not begun by a wake that comes before its start, and stays ended', async () => {
-    await enqueue(600_000);
-    await rows(database.db, `UPDATE outbox SET not_before = clock_timestamp() + interval '1 hour'`);
-    await database.db.transaction((trx) => enqueueWakes(trx, [workflowId]));
-    // A look passes over both.
-    await database.db.transaction(async (trx) => expect(await takeOutboxRows(trx, 100)).toEqual([]));
-    await rows(database.db, `UPDATE outbox SET not_before = '-infinity'`);
-    await carried();
-    expect(await history()).toContain('EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED');
-    expect(await (await handle.describe()).staticSummary()).toBe('A charge');
-
-    const first = await runId();
-    await handle.terminate();
-    await database.db.transaction((trx) => enqueueWakes(trx, [workflowId]));
-    await carried();
-    expect(await runId()).toBe(first);
-  });
 });

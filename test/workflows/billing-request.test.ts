@@ -1,49 +1,100 @@
 import { randomUUID } from 'node:crypto';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import type { BillingRequestActivities, SettledRequests } from '../../src/activities/billing-request';
-import { telling } from '../../src/activities/telling';
+import type { Answers, BillingRequestActivities } from '../../src/activities/billing-request';
+import type { WebhookActivities } from '../../src/activities/webhook';
 import { TASK_QUEUE, WAKE_SIGNAL } from '../../src/workflows/messages';
 import { timeSkippingEnvironment } from '../support/time-skipping';
 import { withWorker, workflowBundle } from '../support/workflow-worker';
 
-const IDS = ['brq_00000000000000000000000001'];
 const HOUR_MS = 3_600_000;
 
-/** A bank that answers after `answerMs`, in place of the database; times are the environment's. */
-class Charge {
-  status = 'pending';
-  looks = 0;
-  told: string[] = [];
+interface Row {
+  status: string;
+  /** When its credit is overdue; of a payment between customers whose payee's bank has not heard of it. */
+  creditDueMs?: number;
+}
+
+/** Charges of one call, in place of the database; times are the environment's. */
+class Call {
+  readonly rows = new Map<string, Row>();
+  /** What was done, in order. What has been told is not told again, as with the real one. */
+  done: string[] = [];
+  /** What a bank says while it is waited for. */
+  atOnce: () => void = () => undefined;
 
   constructor(
     private readonly environment: TestWorkflowEnvironment,
     private readonly closesAtMs: number,
   ) {}
 
-  activities(): BillingRequestActivities {
-    // As the real one: what has been told is not told again, however often the effect runs.
-    const tell = async (carrier: string) => {
-      const news = `${this.status} by ${carrier}`;
-      if (!this.told.includes(news)) this.told.push(news);
-    };
+  activities(): BillingRequestActivities & Pick<WebhookActivities, 'askBank' | 'tellMerchant'> {
+    const note = (what: string) => void this.done.push(what);
+    const sent = { delivered: 1, failed: 0, handedOver: 0 };
     return {
-      settleRequests: (ids, carrier) =>
-        telling(tell, carrier, async (): Promise<SettledRequests> => {
-          expect(ids).toEqual(IDS);
-          this.looks += 1;
-          const inMs = this.closesAtMs - (await this.environment.currentTimeMs());
-          if (this.status === 'pending' && inMs <= 0) this.status = 'declined';
-          const open = this.status === 'pending' ? 1 : 0;
-          const nextClose = open ? { inMs, at: new Date(this.closesAtMs).toISOString() } : null;
-          return { open, status: this.status, nextClose };
-        }),
+      askBank: async () => {
+        note('ask');
+        return sent;
+      },
+      tellMerchant: async () => {
+        note(`tell ${this.statuses()}`);
+        return sent;
+      },
+      awaitAnswer: (ids) => {
+        note(`await ${ids.length}`);
+        this.atOnce();
+        return this.answers(ids);
+      },
+      closeWindow: async (ids) => {
+        note(`close ${ids.length}`);
+        for (const id of ids) {
+          const row = this.rows.get(id);
+          if (row?.status === 'pending' && (await this.leftMs(this.closesAtMs)) <= 0) row.status = 'declined';
+        }
+        return this.answers(ids);
+      },
+      awaitCredit: async (ids) => {
+        note(`credit ${ids.length}`);
+        const waiting = [];
+        for (const id of ids) {
+          const dueMs = this.rows.get(id)?.creditDueMs;
+          if (dueMs !== undefined && (await this.leftMs(dueMs)) > 0) waiting.push({ id, dueMs });
+        }
+        const [first] = waiting;
+        const overdue = first && { inMs: await this.leftMs(first.dueMs), at: `${first.dueMs}` };
+        return { waiting: waiting.map(({ id }) => id), overdue: overdue ?? null };
+      },
+    };
+  }
+
+  private async leftMs(untilMs: number): Promise<number> {
+    return Math.max(0, untilMs - (await this.environment.currentTimeMs()));
+  }
+
+  private statuses(): string {
+    return [...this.rows.values()].map(({ status }) => status).join(', ');
+  }
+
+  private async answers(ids: string[]): Promise<Answers> {
+    const found = ids.map((id) => ({ id, row: this.rows.get(id) ?? { status: 'unknown' } }));
+    const open = found.filter(({ row }) => row.status === 'pending');
+    const ended = found.filter(({ row }) => row.status !== 'pending');
+    return {
+      open: open.map(({ id }) => id),
+      ended: ended.map(({ id, row: { status } }) => ({
+        billingRequestId: id,
+        reference: id,
+        status,
+        afterS: 1,
+      })),
+      credits: ended.filter(({ row }) => row.creditDueMs !== undefined).map(({ id }) => id),
+      closes: open.length > 0 ? { inMs: await this.leftMs(this.closesAtMs), at: 'tomorrow' } : null,
     };
   }
 }
 
 describe('the workflow of a bill', () => {
   let environment: TestWorkflowEnvironment;
-  let charge: Charge;
+  let call: Call;
 
   beforeAll(async () => {
     await workflowBundle();
@@ -51,64 +102,95 @@ describe('the workflow of a bill', () => {
 
   beforeEach(async () => {
     environment = await timeSkippingEnvironment();
-    charge = new Charge(environment, (await environment.currentTimeMs()) + 24 * HOUR_MS);
+    call = new Call(environment, (await environment.currentTimeMs()) + 24 * HOUR_MS);
+    call.rows.set('brq_1', { status: 'pending' });
   });
 
   afterEach(async () => {
     await environment.teardown();
   });
 
-  const run = (story: (workflowId: string) => Promise<void>) =>
-    withWorker(environment, charge.activities(), async () => {
-      const workflowId = `billing-request/${randomUUID()}`;
-      const handle = await environment.client.workflow.start('billingRequest', {
-        workflowId,
-        taskQueue: TASK_QUEUE,
-        args: [IDS],
-      });
-      await story(workflowId);
+  const run = (story: (handle: Awaited<ReturnType<typeof start>>) => Promise<void>) =>
+    withWorker(environment, call.activities(), async () => {
+      const handle = await start();
+      await story(handle);
       await handle.result();
-      return workflowId;
+      return (await handle.fetchHistory()).events?.length;
     });
+  const start = () =>
+    environment.client.workflow.start('billingRequest', {
+      workflowId: `billing-request/${randomUUID()}`,
+      taskQueue: TASK_QUEUE,
+      args: [[...call.rows.keys()]],
+    });
+  const answer = (id: string, status: string) => void call.rows.set(id, { status });
+
+  it('ends in its first task where the bank answers at once', async () => {
+    call.atOnce = () => answer('brq_1', 'successful');
+    expect(await run(() => Promise.resolve())).toBe(9);
+    expect(call.done).toEqual(['ask', 'await 1', 'tell successful']);
+  });
 
   it('declines a charge that nobody answered once its window has passed, and tells the merchant', async () => {
     const startedAt = await environment.currentTimeMs();
-    const workflowId = await run(() => Promise.resolve());
-    expect(charge.status).toBe('declined');
-    expect(charge.told).toEqual([`pending by ${workflowId}`, `declined by ${workflowId}`]);
+    await run(() => Promise.resolve());
+    expect(call.done).toEqual(['ask', 'await 1', 'close 1', 'tell declined']);
     expect((await environment.currentTimeMs()) - startedAt).toBeGreaterThanOrEqual(24 * HOUR_MS);
   });
 
   it("ends as soon as the bank's answer is in and it is woken", async () => {
-    await run(async (workflowId) => {
+    await run(async (handle) => {
       await environment.sleep(HOUR_MS);
-      charge.status = 'successful';
-      await environment.client.workflow.getHandle(workflowId).signal(WAKE_SIGNAL);
+      answer('brq_1', 'successful');
+      await handle.signal(WAKE_SIGNAL);
     });
-    expect(charge.told.at(-1)).toMatch(/^successful/);
-    expect(charge.looks).toBe(2);
+    expect(call.done).toEqual(['ask', 'await 1', 'await 1', 'tell successful']);
   });
 
   it('learns of an answer whose signal was lost when the window ends, and reports the answer', async () => {
     await run(async () => {
       await environment.sleep(HOUR_MS);
-      charge.status = 'successful';
+      answer('brq_1', 'successful');
     });
-    expect(charge.told.at(-1)).toMatch(/^successful/);
+    expect(call.done).toEqual(['ask', 'await 1', 'close 1', 'tell successful']);
+  });
+
+  it('tells of each charge of a call as it ends, and asks no more about it', async () => {
+    call.rows.set('brq_2', { status: 'pending' });
+    await run(async (handle) => {
+      await environment.sleep(HOUR_MS);
+      answer('brq_2', 'declined');
+      await handle.signal(WAKE_SIGNAL);
+    });
+    expect(call.done).toEqual([
+      'ask',
+      'await 2',
+      'await 2',
+      'tell pending, declined',
+      'close 1',
+      'tell declined, declined',
+    ]);
   });
 
   it('takes a doubled signal for one, and a signal without news for nothing', async () => {
-    await run(async (workflowId) => {
-      const handle = environment.client.workflow.getHandle(workflowId);
+    await run(async (handle) => {
       await environment.sleep(HOUR_MS);
       await handle.signal(WAKE_SIGNAL);
       await environment.sleep(HOUR_MS);
-      charge.status = 'successful';
+      answer('brq_1', 'successful');
       await Promise.all([handle.signal(WAKE_SIGNAL), handle.signal(WAKE_SIGNAL)]);
     });
-    expect(charge.told).toEqual([
-      expect.stringMatching(/^pending/) as string,
-      expect.stringMatching(/^successful/) as string,
-    ]);
+    expect(call.done.filter((what) => what.startsWith('tell'))).toEqual(['tell successful']);
+  });
+
+  it('watches over a payment between customers until the payee’s bank has heard of it', async () => {
+    const creditDueMs = (await environment.currentTimeMs()) + 48 * HOUR_MS;
+    call.atOnce = () => call.rows.set('brq_1', { status: 'successful', creditDueMs });
+    await run(async (handle) => {
+      await environment.sleep(30 * HOUR_MS);
+      answer('brq_1', 'successful');
+      await handle.signal(WAKE_SIGNAL);
+    });
+    expect(call.done).toEqual(['ask', 'await 1', 'tell successful', 'credit 1', 'credit 1']);
   });
 });

@@ -1,5 +1,5 @@
 import type { IntentActivities } from '../../src/activities/intent';
-import { telling } from '../../src/activities/telling';
+import type { WebhookActivities } from '../../src/activities/webhook';
 import { randomUUID } from 'node:crypto';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { TASK_QUEUE, WAKE_SIGNAL } from '../../src/workflows/messages';
@@ -17,19 +17,21 @@ describe('the workflow of an intent', () => {
   let looks: number;
 
   // In place of the database: the intent's row, and what has been told to whom.
-  const tell = async () => {
+  const deliver = async () => {
     if (!told.includes(status)) told.push(status);
+    return { delivered: 1, failed: 0, handedOver: 0 };
   };
-  const activities: IntentActivities = {
-    settleIntent: (intentId, carrier) =>
-      telling(tell, carrier, async () => {
-        expect(intentId).toBe(INTENT_ID);
-        looks += 1;
-        const inMs = closesAtMs - (await environment.currentTimeMs());
-        if (status === 'pending' && inMs <= 0) status = 'declined';
-        const closes = { inMs, at: new Date(closesAtMs).toISOString() };
-        return { status, closes: status === 'pending' ? closes : null };
-      }),
+  const activities: IntentActivities & Pick<WebhookActivities, 'askBank' | 'tellMerchant'> = {
+    askBank: deliver,
+    tellMerchant: deliver,
+    async readDecision(intentId) {
+      expect(intentId).toBe(INTENT_ID);
+      looks += 1;
+      const inMs = closesAtMs - (await environment.currentTimeMs());
+      if (status === 'pending' && inMs <= 0) status = 'declined';
+      const closes = { inMs, at: new Date(closesAtMs).toISOString() };
+      return { status, closes: status === 'pending' ? closes : null };
+    },
   };
 
   beforeAll(async () => {

@@ -1,5 +1,5 @@
 import type { RefundActivities } from '../../src/activities/refund';
-import { telling } from '../../src/activities/telling';
+import type { WebhookActivities } from '../../src/activities/webhook';
 import { randomUUID } from 'node:crypto';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { TASK_QUEUE, WAKE_SIGNAL } from '../../src/workflows/messages';
@@ -17,22 +17,26 @@ describe('the workflow of a refund', () => {
   let told: string[];
 
   // In place of the database: the refund's row, its reminders a day apart, and what has been told.
-  const tell = async () => {
+  const deliver = async () => {
     const news = `${status} after ${reminders}`;
     if (!told.includes(news)) told.push(news);
+    return { delivered: 1, failed: 0, handedOver: 0 };
   };
-  const activities: RefundActivities = {
-    settleRefund: (refundId, carrier) =>
-      telling(tell, carrier, async () => {
-        expect(refundId).toBe(REFUND_ID);
-        const nowMs = await environment.currentTimeMs();
-        if (status === 'pending' && nowMs >= remindAtMs) {
-          reminders += 1;
-          remindAtMs += DAY_MS;
-        }
-        const next = { inMs: remindAtMs - nowMs, at: new Date(remindAtMs).toISOString() };
-        return { status, next: status === 'pending' ? next : null };
-      }),
+  const activities: RefundActivities & Pick<WebhookActivities, 'askBank' | 'tellMerchant'> = {
+    askBank: deliver,
+    tellMerchant: deliver,
+    async readRefund(refundId) {
+      expect(refundId).toBe(REFUND_ID);
+      const inMs = Math.max(0, remindAtMs - (await environment.currentTimeMs()));
+      const next = { inMs, at: new Date(remindAtMs).toISOString() };
+      return { status, next: status === 'pending' ? next : null };
+    },
+    async remindBank(refundId) {
+      expect(refundId).toBe(REFUND_ID);
+      if (status !== 'pending' || (await environment.currentTimeMs()) < remindAtMs) return;
+      reminders += 1;
+      remindAtMs += DAY_MS;
+    },
   };
 
   beforeAll(async () => {
