@@ -31,5 +31,6 @@ module.exports = {
   transformIgnorePatterns: [`/node_modules/(?!(${esmOnly.join('|')})/)`],
   // Two cores: a third worker only makes the servers under test slower.
   maxWorkers: 2,
-  testTimeout: 60_000,
+  // Only what hangs meets it. A start of an engine takes ten seconds, and several times that on a busy machine.
+  testTimeout: 240_000,
 };
