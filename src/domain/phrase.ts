@@ -47,5 +47,5 @@ export function normalizePhrase(text: string): string {
   return text
     .trim()
     .toLowerCase()
-    .replace(/\s*-\s*|\s+/g, '-');
+    .replace(/\s+-?\s*|-\s*/g, '-');
 }
