@@ -2,18 +2,25 @@ import { createHash } from 'node:crypto';
 import { text as readAll } from 'node:stream/consumers';
 import Table from 'cli-table3';
 import type { Command } from 'commander';
-import type { Client, QueryResult } from 'pg';
-import { recordAct } from '../database/audit';
+import type { QueryConfig, QueryResult } from 'pg';
+import type { Config } from '../config';
+import { recordAct, type Actor } from '../database/audit';
+import { APP_ROLE, executorOf } from '../database/connection';
+import { requireDeployment, requireMigratable } from '../database/deployment';
 import { onDatabase } from '../start/database';
-import { command, CommandError, onEngine } from './command';
-import { databaseUrl, ownerUrl } from './engine';
+import { command, CommandError, telling } from './command';
+import { databaseUrl, modeOf, ownerUrl } from './engine';
 import { operator, reasonOption, type Explained } from './operator';
 
 /**
  * `assent sql`: asks the database of the engine, where there is no psql, and nobody has its address at hand.
  *
- * It reads only, unless it is asked to be the schema's owner; that is on record, by the hash of what was run, for a
- * statement may hold what nobody should read there.
+ * It reads only, unless it is asked to be the schema's owner; that is on record in the very database that it is run in, by
+ * the hash of what was run, for a statement may hold what nobody should read there.
+ *
+ * What is to read only is one statement, which Postgres's extended protocol holds to, in a transaction that has begun as
+ * read-only and has read already: from then on Postgres lets nobody make it one that writes, and where the statement
+ * ends it there is none after it.
  */
 
 /** Longest that all of it may run. */
@@ -23,30 +30,19 @@ interface Options extends Explained {
   owner?: boolean;
 }
 
+type Result = QueryResult<Record<string, unknown>>;
+
 export function addSqlCommand(program: Command): void {
   command(program, 'sql', 'run the SQL of standard input, which may only read')
     .option('--owner', 'as the owner of the schema, who may also write; it is on record')
     .addOption(reasonOption())
     .action(
-      onEngine(async ({ db }, config, { owner = false, ...explained }: Options) => {
+      telling(async (config, { owner = false, ...explained }: Options) => {
         const sql = (await readAll(process.stdin)).trim();
         if (sql === '') throw new CommandError('there is no SQL on standard input');
-        const sha256 = createHash('sha256').update(sql).digest('hex');
-        if (owner) {
-          await db.transaction((trx) =>
-            recordAct(trx, operator(explained), {
-              action: 'sql.run',
-              entityId: null,
-              before: null,
-              after: { sha256 },
-            }),
-          );
-        }
-        const results = await onDatabase(owner ? ownerUrl(config) : databaseUrl(config), async (client) => {
-          await client.query(`SET statement_timeout = ${TIMEOUT_MS}`);
-          if (!owner) await client.query('SET default_transaction_read_only = on; SET ROLE assent_app');
-          return run(client, sql);
-        });
+        const results = owner
+          ? await write(config, sql, operator(explained))
+          : [await runReadOnly(config, sql)];
         return {
           json: {
             results: results.map(({ command: did, rowCount, rows }) => ({
@@ -64,17 +60,60 @@ export function addSqlCommand(program: Command): void {
 }
 
 /** @throws CommandError with what Postgres says of the statement */
-async function run(client: Client, sql: string): Promise<QueryResult<Record<string, unknown>>[]> {
+export async function runReadOnly(config: Config, sql: string): Promise<Result> {
+  return onDatabase(
+    databaseUrl(config),
+    async (client) => {
+      await requireDeployment(client, modeOf(config));
+      await client.query('BEGIN READ ONLY');
+      await client.query('SELECT');
+      return said(client.query<Record<string, unknown>>({ text: sql, queryMode: 'extended' } as QueryConfig));
+    },
+    { role: APP_ROLE, default_transaction_read_only: 'on', statement_timeout: TIMEOUT_MS },
+  );
+}
+
+/** @throws CommandError with what Postgres says of a statement */
+async function write(config: Config, sql: string, by: Actor): Promise<Result[]> {
+  return onDatabase(
+    ownerUrl(config),
+    async (client) => {
+      await requireMigratable(client, modeOf(config));
+      await client.query('BEGIN');
+      await recordAct({ ...executorOf(client), isTransaction: true }, by, {
+        action: 'sql.run',
+        entityId: null,
+        before: null,
+        after: { sha256: createHash('sha256').update(sql).digest('hex') },
+      });
+      await client.query('COMMIT');
+      // Of several statements there are several results, whatever the types say.
+      const found: unknown = await said(client.query<Record<string, unknown>>(sql));
+      return (Array.isArray(found) ? found : [found]) as Result[];
+    },
+    { statement_timeout: TIMEOUT_MS },
+  );
+}
+
+/** Postgres's code, beside others, for several statements where there may be one. */
+const SYNTAX_ERROR = '42601';
+
+async function said<Answer>(answer: Promise<Answer>): Promise<Answer> {
   try {
-    // Of several statements there are several results, whatever the types say.
-    const found: unknown = await client.query(sql);
-    return (Array.isArray(found) ? found : [found]) as QueryResult<Record<string, unknown>>[];
+    return await answer;
   } catch (cause) {
-    throw new CommandError(cause instanceof Error ? cause.message : String(cause), { cause });
+    const { code, message } = cause as Error & { code?: string };
+    const several = code === SYNTAX_ERROR && message.includes('multiple commands');
+    throw new CommandError(
+      several ? 'it reads one statement at a time; with --owner they may be several' : message,
+      {
+        cause,
+      },
+    );
   }
 }
 
-function inWords({ command: did, rowCount, rows, fields }: QueryResult<Record<string, unknown>>): string {
+function inWords({ command: did, rowCount, rows, fields }: Result): string {
   if (fields.length === 0) return `${did}${rowCount === null ? '' : ` ${rowCount}`}`;
   const table = new Table({ head: fields.map(({ name }) => name), style: { head: [], border: [] } });
   for (const one of rows) table.push(fields.map(({ name }) => shown(one[name])));

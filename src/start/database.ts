@@ -4,12 +4,23 @@ import { StartError } from './start-error';
 /** Longest that a given server may take to answer, so that a dead one is told of within 5 s of the start. */
 const ANSWER_WITHIN_MS = 3_000;
 
-/** Runs `work` on a connection of its own. */
+/**
+ * Runs `work` on a connection of its own.
+ *
+ * @param settings of the session, by name; whatever PGOPTIONS says in the environment is left out
+ */
 export async function onDatabase<Answer>(
   url: string,
   work: (client: Client) => Promise<Answer>,
+  settings: Record<string, string | number> = {},
 ): Promise<Answer> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: ANSWER_WITHIN_MS });
+  const client = new Client({
+    connectionString: url,
+    connectionTimeoutMillis: ANSWER_WITHIN_MS,
+    options: Object.entries({ timezone: 'UTC', ...settings })
+      .map(([name, value]) => `-c ${name}=${value}`)
+      .join(' '),
+  });
   // A server that ends while nothing is asked of it must not end us.
   client.on('error', () => undefined);
   try {

@@ -11,7 +11,7 @@ export interface CliRun {
 }
 
 /** `npx assent` on a database of the test's, from a folder in which no engine was ever started. */
-export function createCli(database: { url: string; keys: string }) {
+export function createCli(database: { url: string; keys: string; more?: Record<string, string> }) {
   const { PATH, HOME } = process.env;
   const env = {
     PATH,
@@ -19,18 +19,24 @@ export function createCli(database: { url: string; keys: string }) {
     DATABASE_URL: database.url,
     ASSENT_KEYS: database.keys,
     ASSENT_MODE: 'sandbox',
+    ...database.more,
   };
 
-  function run(...args: string[]): Promise<CliRun> {
+  function runWith(input: string, args: string[]): Promise<CliRun> {
     return new Promise((resolve) => {
-      execFile(ASSENT, args, { cwd: tmpdir(), env }, (error, out, err) =>
+      const child = execFile(ASSENT, args, { cwd: tmpdir(), env }, (error, out, err) =>
         resolve({ code: error ? error.code : 0, out, err }),
       );
+      // One that has refused its settings reads nothing.
+      child.stdin?.on('error', () => undefined).end(input);
     });
   }
+  const run = (...args: string[]) => runWith('', args);
 
   return {
     run,
+    /** The same with something on standard input. */
+    runWith,
     /** The one object that a command prints with `--json`. */
     async json<Told = Record<string, string>>(...args: string[]): Promise<Told> {
       const { code, out, err } = await run(...args, '--json');

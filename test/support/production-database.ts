@@ -3,6 +3,14 @@ import { migrateUp } from '../../src/database/migrate';
 import { asOwner } from './database';
 import { servers } from './servers';
 
+/** What makes a process one of production, on servers of a test, which have no TLS. */
+export const PRODUCTION = {
+  ASSENT_MODE: 'production',
+  ALLOW_PLAINTEXT: 'true',
+  // Nothing answers there.
+  TEMPORAL_ADDRESS: '127.0.0.1:1',
+};
+
 /** A database of production, with the logins that it is meant to have, and one that it is not. */
 export interface ProductionDatabase {
   /** The login of API and worker: a member of assent_app and nothing else. */
