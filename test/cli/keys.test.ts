@@ -1,7 +1,10 @@
+import { openDatabase } from '../../src/database/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keyring';
+import { claimRing } from '../../src/database/sealing-key';
 import { usableSigningKeys } from '../../src/database/signing-key';
 import { createCli } from '../support/cli';
 import { createTestDatabase, type TestDatabase } from '../support/database';
+import { createProductionDatabase, PRODUCTION } from '../support/production-database';
 import { standingApproval } from '../support/standing';
 
 const [OLD, NEW] = [makeKeyring(), makeKeyring()];
@@ -46,5 +49,42 @@ describe('an operator whose keyring has leaked', () => {
       ['keyring.resealed', 'leaked'],
       ['signing_key.revoked', 'leaked'],
     ]);
+  });
+});
+
+describe('with the logins of production, none of which is a superuser', () => {
+  it('keys status counts, and keys reseal brings all under the new key, as the owner of the tables', async () => {
+    const production = await createProductionDatabase();
+    const db = openDatabase(production.url, 2);
+    const old = readKeyring(OLD);
+    await claimRing(db, old);
+    await standingApproval(db, old);
+    const cli = createCli({
+      url: production.url,
+      keys: `${NEW},${OLD}`,
+      more: { ...PRODUCTION, DATABASE_OWNER_URL: production.ownerUrl },
+    });
+    const kid = readKeyring(NEW).current;
+    expect(await cli.json<object>('keys', 'status')).toMatchObject({
+      keys: [
+        { kid, ring: 'current', seals: {} },
+        { kid: old.current, ring: 'full', seals: { 'customers.email_sealed': 1 }, paymentIds: 1 },
+      ],
+    });
+    expect(await cli.json<object>('keys', 'reseal', '--reason', 'leaked')).toMatchObject({
+      kid,
+      changed: { customers: 1, webhook_endpoints: 3 },
+    });
+    const ids = createCli({ url: production.url, keys: `${NEW},${OLD}:ids`, more: PRODUCTION });
+    // To count, the login of API and worker will do.
+    expect(await ids.json<object>('keys', 'status')).toMatchObject({
+      keys: [
+        { kid, ring: 'current', seals: { 'customers.email_sealed': 1 } },
+        { kid: old.current, ring: 'ids', seals: {}, paymentIds: 1 },
+      ],
+    });
+    expect((await ids.run('entity', 'list')).code).toBe(0);
+    await db.destroy();
+    await production.drop();
   });
 });
