@@ -2,6 +2,7 @@ import type { Registry } from 'prom-client';
 import type { Executor } from './database/connection';
 import { outboxBacklog } from './database/outbox';
 import { dueBacklog } from './database/recurring-due';
+import { unresolvedExceptions } from './database/reconciliation-exception';
 import { overdueBacklog } from './database/reconcile';
 import { listWorkers } from './database/worker-heartbeat';
 import { gauge, inTime } from './metrics';
@@ -15,6 +16,7 @@ export function measureService(registry: Registry, db: Executor): void {
   measureOutbox(registry, db);
   measureDueSchedules(registry, db);
   measureOverdue(registry, db);
+  measureExceptions(registry, db);
 }
 
 function measureWorkers(registry: Registry, db: Executor): void {
@@ -86,5 +88,16 @@ function measureOverdue(registry: Registry, db: Executor): void {
     label: 'kind',
     readEach: async () =>
       Object.fromEntries(((await backlog()) ?? []).map(({ kind, oldestAgeS }) => [kind, oldestAgeS])),
+  });
+}
+
+/** Where the network's word and a bank's may differ, and nobody has found out yet. */
+function measureExceptions(registry: Registry, db: Executor): void {
+  const unresolved = inTime(() => unresolvedExceptions(db));
+  gauge(registry, {
+    name: 'assent_exceptions_unresolved',
+    help: 'Reconciliation exceptions that somebody has to look into, counted up to 10000 of all kinds.',
+    label: 'kind',
+    readEach: async () => Object.fromEntries((await unresolved()) ?? []),
   });
 }

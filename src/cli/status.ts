@@ -3,7 +3,7 @@ import Table from 'cli-table3';
 import type { Config } from '../config';
 import { outboxBacklog } from '../database/outbox';
 import { overdueBacklog } from '../database/reconcile';
-import { openExceptions } from '../database/reconciliation-exception';
+import { unresolvedExceptions } from '../database/reconciliation-exception';
 import { listWorkers, type WorkerState } from '../database/worker-heartbeat';
 import { OVERDUE_AFTER_S } from '../service-metrics';
 import { serviceProblems } from '../temporal/readiness';
@@ -30,7 +30,7 @@ async function readStatus({ db, ring }: Engine, config: Config) {
       listWorkers(db),
       outboxBacklog(db),
       overdueBacklog(db, OVERDUE_AFTER_S),
-      openExceptions(db),
+      unresolvedExceptions(db),
     ]);
     const { apiUrl, temporalUiUrl, temporalAddress, logFile } = embeddedEngine() ?? {};
     return {
@@ -41,7 +41,7 @@ async function readStatus({ db, ring }: Engine, config: Config) {
       workers,
       outbox,
       overdue,
-      exceptions,
+      exceptions: { open: [...exceptions.values()].reduce((sum, count) => sum + count, 0) },
       where: {
         temporalAddress: config.TEMPORAL_ADDRESS ?? temporalAddress,
         temporalNamespace: client.options.namespace,

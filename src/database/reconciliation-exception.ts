@@ -127,12 +127,13 @@ export async function holdRejectedRefund(trx: Executor, refundId: string): Promi
   );
 }
 
-/** How many are not resolved yet, counted up to 10 000: more would say nothing more. */
-export async function openExceptions(db: Executor): Promise<{ open: number }> {
-  const [counted] = await rows<{ open: number }>(
+/** How many are not resolved yet, by kind; counted up to 10 000 of all, as more would say nothing more. */
+export async function unresolvedExceptions(db: Executor): Promise<Map<ExceptionKind, number>> {
+  const counted = await rows<{ kind: ExceptionKind; count: number }>(
     db,
-    `SELECT count(*)::int AS open FROM (
-       SELECT FROM reconciliation_exceptions WHERE state <> 'resolved' LIMIT 10000) AS unresolved`,
+    `SELECT kind, count(*)::int AS count FROM (
+       SELECT kind FROM reconciliation_exceptions WHERE state <> 'resolved' LIMIT 10000) AS unresolved
+     GROUP BY kind ORDER BY kind`,
   );
-  return counted ?? { open: 0 };
+  return new Map(counted.map(({ kind, count }) => [kind, count]));
 }

@@ -1,11 +1,16 @@
 import { acceptCharges } from '../../src/database/billing-request';
 import { answerBillingRequest, closeExpiredRequests } from '../../src/database/billing-request-outcome';
 import { billingRules, readConfig } from '../../src/config';
-import { rows, type Database } from '../../src/database/connection';
+import { row, rows, type Database } from '../../src/database/connection';
+import { changeStatus } from '../../src/database/entity-control';
 import { makeKeyring, readKeyring } from '../../src/database/keyring';
 import { openException } from '../../src/database/reconciliation-exception';
 import { readTransaction } from '../../src/database/transaction';
+import { createMetrics } from '../../src/metrics';
+import { measureService } from '../../src/service-metrics';
 import { createTestDatabase, type TestDatabase } from '../support/database';
+import { valueOf } from '../support/metrics';
+import { OPERATOR } from '../support/operator';
 import { moveClock, standingApproval, type Standing } from '../support/standing';
 
 const keyring = readKeyring(makeKeyring());
@@ -144,4 +149,47 @@ it('a credit that was never delivered is one exception, however often it is look
     'billing_request.accepted',
     'exception.opened credit_undelivered',
   ]);
+});
+
+it('is counted by its kind in what every process tells its operators', async () => {
+  const { id } = await charge();
+  await db.transaction((trx) =>
+    openException(trx, { kind: 'credit_undelivered', billingRequestId: id, cause: 'network' }),
+  );
+  const registry = createMetrics();
+  measureService(registry, db);
+  const series = 'assent_exceptions_unresolved{kind="credit_undelivered"}';
+  const before = valueOf(await registry.metrics(), series) ?? 0;
+  expect(before).toBeGreaterThan(0);
+  await rows(db, `UPDATE reconciliation_exceptions SET state = 'resolved' WHERE billing_request_id = :id`, {
+    id,
+  });
+  const later = createMetrics();
+  measureService(later, db);
+  expect(valueOf(await later.metrics(), series) ?? 0).toBe(before - 1);
+});
+
+describe('what a bank was asked before it was disabled', () => {
+  const statusOf = (id: string) =>
+    row(db, `SELECT status, decline_reason AS reason FROM billing_requests WHERE id = :id`, { id });
+  const turn = (status: 'active' | 'disabled') =>
+    db.transaction((trx) => changeStatus(trx, keyring, OPERATOR, standing.bankId, status));
+
+  it('stays open to the end of its window, and no longer', async () => {
+    const { id } = await charge();
+    await turn('disabled');
+    await db.transaction((trx) => closeExpiredRequests(trx, keyring, [id]));
+    expect(await statusOf(id)).toEqual({ status: 'pending', reason: null });
+    await moveClock(db, standing.merchantId, '2 days');
+    await db.transaction((trx) => closeExpiredRequests(trx, keyring, [id]));
+    expect(await statusOf(id)).toEqual({ status: 'declined', reason: 'expired' });
+  });
+
+  it('is answered by it once it is enabled, within that window', async () => {
+    const { id } = await charge();
+    await turn('disabled');
+    await turn('active');
+    await answer(id, `tx-${id}`);
+    expect(await statusOf(id)).toEqual({ status: 'successful', reason: null });
+  });
 });

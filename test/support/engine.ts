@@ -49,8 +49,10 @@ export interface EngineProcess {
   thaw(): void;
   /** Ends it as an operator would. */
   stop(): Promise<void>;
-  /** Ends when the process has, however it came to that. */
-  ended(): Promise<void>;
+  /** Sends a signal that is neither of these. */
+  signal(signal: NodeJS.Signals): void;
+  /** Ends when the process has, however it came to that. @returns its exit code; null where a signal ended it */
+  ended(): Promise<number | null>;
 }
 
 const READY_TIMEOUT_MS = 60_000;
@@ -197,8 +199,10 @@ function engineProcess(
     freeze: () => void child?.kill('SIGSTOP'),
     thaw: () => void child?.kill('SIGCONT'),
     stop: () => end('SIGTERM'),
+    signal: (signal) => void child?.kill(signal),
     async ended() {
       if (child && running()) await once(child, 'exit');
+      return child?.exitCode ?? null;
     },
   };
 }
