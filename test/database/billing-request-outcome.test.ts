@@ -1,3 +1,5 @@
+import knex from 'knex';
+import { down, up } from '../../migrations/0042_withdrawn';
 import { acceptCharges } from '../../src/database/billing-request';
 import { answerBillingRequest, closeExpiredRequests } from '../../src/database/billing-request-outcome';
 import { billingRules, readConfig } from '../../src/config';
@@ -200,6 +202,9 @@ async function begin({ deliveryId }: Open, n: number): Promise<boolean> {
   return beginAttempt(db, { ...read, attempts: n - 1 }, LEASE_MS);
 }
 
+const askAgain = ({ bankId, deliveryId }: Open) =>
+  db.transaction((trx) => redeliver(trx, bankId, deliveryId));
+
 /** What a bank finds in its feed, once all that was written before has become visible there. */
 async function feedOf(bankId: string): Promise<{ type: string; id: string; sequence: number }[]> {
   const [last] = await db.transaction((trx) =>
@@ -386,8 +391,7 @@ describe('a charge whose window passed in silence', () => {
       const open = await openCharge({ url });
       expect(await end(open)).toEqual(MAY_BILL_AGAIN);
       expect(await feedOf(open.bankId)).toEqual([{ type: 'billing.closed', id: open.id, sequence: 1 }]);
-      const again = () => db.transaction((trx) => redeliver(trx, open.bankId, open.deliveryId));
-      await expect(again()).rejects.toMatchObject({
+      await expect(askAgain(open)).rejects.toMatchObject({
         code: 'conflict',
         message: expect.stringContaining('ended before it was sent') as string,
       });
@@ -439,6 +443,23 @@ describe('a charge whose window passed in silence', () => {
     });
     expect(await end(open)).toEqual(MAY_BILL_AGAIN);
   });
+});
+
+test('a charge that was not delivered before requests were withdrawn is not asked for after the upgrade either', async () => {
+  const [open, kept] = [await openCharge({ url: null }), await openCharge()];
+  expect(await end(open)).toEqual(MAY_BILL_AGAIN);
+  await claim(kept);
+  expect(await end(kept)).toEqual(MAY_HAVE_DEBITED);
+  const owner = knex({ client: 'pg', connection: database.url, pool: { min: 0, max: 1 } });
+  try {
+    await down(owner);
+    await up(owner);
+  } finally {
+    await owner.destroy();
+  }
+  await expect(askAgain(open)).rejects.toMatchObject({ code: 'conflict' });
+  expect((await feedOf(open.bankId)).map(({ type }) => type)).toEqual(['billing.closed']);
+  await askAgain(kept);
 });
 
 /** Statements that wait for a lock of another transaction. */
