@@ -169,12 +169,12 @@ it('is counted by its kind in what every process tells its operators', async () 
   expect(valueOf(await later.metrics(), series) ?? 0).toBe(before - 1);
 });
 
-describe('what a bank was asked before it was disabled', () => {
-  const statusOf = (id: string) =>
-    row(db, `SELECT status, decline_reason AS reason FROM billing_requests WHERE id = :id`, { id });
-  const turn = (status: 'active' | 'disabled') =>
-    db.transaction((trx) => changeStatus(trx, keyring, OPERATOR, standing.bankId, status));
+const statusOf = (id: string) =>
+  row(db, `SELECT status, decline_reason AS reason FROM billing_requests WHERE id = :id`, { id });
+const turn = (status: 'active' | 'disabled') =>
+  db.transaction((trx) => changeStatus(trx, keyring, OPERATOR, standing.bankId, status));
 
+describe('what a bank was asked before it was disabled', () => {
   it('stays open to the end of its window, and no longer', async () => {
     const { id } = await charge();
     await turn('disabled');
