@@ -49,6 +49,7 @@ const ARROWS: Record<string, readonly string[]> = {
   settings: ['domain'],
   log: ['config'],
   'own-database': ['config', 'database'],
+  operator: ['database'],
   listening: ['config'],
   metrics: ['config', 'listening'],
   'service-metrics': ['metrics', 'database'],

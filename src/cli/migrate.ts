@@ -3,6 +3,7 @@ import { migrateUp } from '../database/migrate';
 import { prepareGivenNamespace } from '../start/temporal';
 import { command, telling } from './command';
 import { modeOf, ownerUrl } from './engine';
+import { operator, reasonOption, type Explained } from './operator';
 
 /** Longest that `assent migrate` waits for Temporal, which may be starting beside it. */
 const NAMESPACE_WITHIN_MS = 15_000;
@@ -10,9 +11,11 @@ const NAMESPACE_WITHIN_MS = 15_000;
 export function addMigrateCommand(program: Command): void {
   command(program, 'migrate', 'bring the database schema, and the Temporal namespace, up to date')
     .option('--create-namespace', 'make the namespace first, if it is not there')
+    .addOption(reasonOption())
     .action(
-      telling(async (config, { createNamespace = false }: { createNamespace?: boolean }) => {
-        const migrations = await migrateUp(ownerUrl(config), modeOf(config));
+      telling(async (config, options: Explained & { createNamespace?: boolean }) => {
+        const { createNamespace = false } = options;
+        const migrations = await migrateUp(ownerUrl(config), modeOf(config), operator(options));
         // The embedded Temporal has been prepared by `npm start`; any other one by nobody but this.
         if (config.TEMPORAL_ADDRESS !== undefined) {
           const { TEMPORAL_ADDRESS } = config;

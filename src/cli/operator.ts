@@ -1,7 +1,7 @@
-import { userInfo } from 'node:os';
 import { Option } from 'commander';
 import type { Actor } from '../database/audit';
 import { parseText } from '../domain/plain-text';
+import { operatorActor } from '../operator';
 import { CommandError } from './command';
 
 /** Who works at the command line, for the record of what is done there. */
@@ -26,15 +26,5 @@ export function reasonOption(): Option {
 export function operator({ reason }: Explained): Actor {
   const parsed = reason === undefined ? undefined : parseText(reason, REASON_MAX);
   if (parsed?.ok === false) throw new CommandError(`--reason ${parsed.reason}`);
-  return { actor: `operator:${login()}`, cause: 'operator', requestId: null, reason: parsed?.value ?? null };
-}
-
-/** The operating system's word, not the environment's, which anybody sets. */
-function login(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    // A container may run as a number that has no name.
-    return `uid-${process.getuid?.() ?? 'unknown'}`;
-  }
+  return operatorActor(parsed?.value ?? null);
 }

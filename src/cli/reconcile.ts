@@ -1,7 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
+import { recordAct, type Actor } from '../database/audit';
 import type { Database } from '../database/connection';
+import { settleUnnoticedCredits } from '../database/customer-payment-credit';
 import {
   openWork,
   overdueWork,
@@ -18,7 +20,8 @@ import { namespaceId } from '../temporal/readiness';
 import { ensureReconcileSchedule, withoutWorkflow } from '../temporal/reconcile';
 import { registerSearchAttributes } from '../temporal/search-attributes';
 import { command, CommandError, onEngine, type Outcome } from './command';
-import { openTemporal } from './engine';
+import { anyRing, openTemporal } from './engine';
+import { operator, reasonOption, type Explained } from './operator';
 
 /** `assent reconcile`: what the workflow of that name does a little of each minute, all of it and now. */
 
@@ -31,6 +34,8 @@ const LISTED_MAX = 100;
 /** Longest that `--fix` waits while nothing moves. */
 const MENDED_WITHIN_MS = 60_000;
 const POLL_MS = 1_000;
+/** A worker looks at its namespace every three seconds, and needs some to connect to a Temporal that came back. */
+const TAKEN_OVER_WITHIN_MS = 15_000;
 
 interface Wrong {
   kind: WorkKind;
@@ -62,22 +67,25 @@ interface Told extends Omit<Scan, 'listed'> {
 
 export function addReconcileCommand(program: Command): void {
   command(program, 'reconcile', 'find what is overdue, or open without its workflow')
-    .option('--fix', 'start it again, and wait until it is')
+    .option('--fix', 'start it again, and wait until it is; it is on record')
+    .addOption(reasonOption())
     .action(
-      onEngine(async ({ db }, config, { fix = false }: { fix?: boolean }) => {
+      onEngine(async ({ db }, config, { fix = false, ...explained }: Explained & { fix?: boolean }) => {
         const client = openTemporal(config);
         try {
-          const told = await reconcile(db, client, fix);
+          const told = await reconcile(db, client, fix ? operator(explained) : undefined);
           if (!told.ok) process.exitCode = 1;
           return outcome(told, fix);
         } finally {
           await client.connection.close();
         }
-      }),
+      }, anyRing),
     );
 }
 
-async function reconcile(db: Database, client: Client, fix: boolean): Promise<Told> {
+/** @param by who has it mended; undefined where it is only looked at */
+async function reconcile(db: Database, client: Client, by: Actor | undefined): Promise<Told> {
+  const fix = by !== undefined;
   const namespace = await namespaceId(client).catch((cause: unknown) => {
     throw new CommandError(`Temporal does not answer, or has no namespace "${client.options.namespace}".`, {
       cause,
@@ -86,8 +94,18 @@ async function reconcile(db: Database, client: Client, fix: boolean): Promise<To
   const before = await readTemporalState(db);
   const temporalLost =
     before !== undefined && (before.namespaceId !== namespace || before.restartingSince !== null);
-  if (fix) {
-    await adoptNamespace(db, namespace);
+  if (by) {
+    await requireOwnNamespace(db, client, namespace);
+    await db.transaction(async (trx) => {
+      await adoptNamespace(trx, namespace);
+      await recordAct(trx, by, {
+        action: 'reconcile.begun',
+        entityId: null,
+        before: null,
+        after: { namespace: client.options.namespace, namespaceId: namespace },
+      });
+      await settleUnnoticedCredits(trx, OVERDUE_MAX);
+    });
     await registerSearchAttributes(client.connection, client.options.namespace);
     await ensureReconcileSchedule(client);
   }
@@ -99,7 +117,38 @@ async function reconcile(db: Database, client: Client, fix: boolean): Promise<To
   const restarting = fix && remaining === 0 ? (await readTemporalState(db))?.restartingSince : undefined;
   if (restarting) await endRestart(db, restarting);
   const ok = remaining === 0 && (fix || !temporalLost);
+  if (by) {
+    await db.transaction((trx) =>
+      recordAct(trx, by, {
+        action: 'reconcile.ended',
+        entityId: null,
+        before: null,
+        after: { ok, ...first, remaining },
+      }),
+    );
+  }
   return { ok, temporalLost, found, remaining, problems, ...first };
+}
+
+/**
+ * Everything that is open, started in a namespace that is not this database's, would run there a second time: webhooks twice, for one.
+ * A namespace that is made anew after a loss is the workers' to take over, who do so within seconds.
+ *
+ * @throws CommandError
+ */
+async function requireOwnNamespace(db: Database, client: Client, namespace: string): Promise<void> {
+  const deadline = performance.now() + TAKEN_OVER_WITHIN_MS;
+  for (;;) {
+    const known = (await readTemporalState(db))?.namespaceId;
+    if (known === undefined || known === namespace) return;
+    if (performance.now() > deadline) break;
+    await wait(POLL_MS);
+  }
+  throw new CommandError(
+    `the namespace "${client.options.namespace}" is not the one that the workflows of this database are in, and no worker of ` +
+      'this database has taken it over. Correct TEMPORAL_ADDRESS or TEMPORAL_NAMESPACE; where Temporal has lost its data, ' +
+      'start a worker: it takes the new namespace over by itself.',
+  );
 }
 
 /** Goes through all that is open. With `fix` each page is started again before the next is read. */

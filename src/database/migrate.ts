@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join, parse } from 'node:path';
 import knex, { type Knex } from 'knex';
 import type { Mode } from '../domain/mode';
+import type { Actor } from './audit';
 import { requireMigratable } from './deployment';
 
 const FOLDER = join(__dirname, '../../migrations');
@@ -33,21 +34,45 @@ const source: Knex.MigrationSource<string> = {
 };
 
 /**
- * Brings the schema up to date and returns the names of the migrations that ran.
+ * Brings the schema up to date, writes down who did, and returns the names of the migrations that ran.
  *
  * Several processes may call it at once: each waits for the one before it. knex's own lock survives a
  * killed migration and then refuses every later one, so a lock that ends with its session stands before it.
  *
  * @param ownerUrl logs in as the role that shall own the schema
  * @param mode what the database is for; written into it the first time, and required ever after
+ * @param by for the audit record; of a database that is a test's own there is none
  * @throws DeploymentError where it is for something else
  */
-export async function migrateUp(ownerUrl: string, mode: Mode): Promise<string[]> {
+export async function migrateUp(ownerUrl: string, mode: Mode, by?: Actor): Promise<string[]> {
   return migrating(ownerUrl, mode, async (db) => {
     await requireMigratable({ query: ({ text }) => db.raw<{ rows: unknown[] }>(text) }, mode);
-    const [, names] = (await db.migrate.latest()) as [number, string[]];
+    const before = new Set(await applied(db));
+    const ran = async () => (await applied(db)).filter((name) => !before.has(name));
+    try {
+      await db.migrate.latest();
+    } catch (error) {
+      // Each migration is a transaction of its own: those before the one that failed stand. It is told first of all.
+      if (by) await record(db, by, await ran()).catch(() => undefined);
+      throw error;
+    }
+    const names = await ran();
+    if (by) await record(db, by, names);
     return names;
   });
+}
+
+/** Names of the migrations that have run, in their order. */
+async function applied(db: Knex): Promise<string[]> {
+  const [done] = (await db.migrate.list()) as [{ name: string }[], unknown];
+  return done.map(({ name }) => name);
+}
+
+/** The table of acts is made by one of the migrations, and may not be there yet where an earlier one fails. */
+async function record(db: Knex, { actor, reason }: Actor, migrations: string[]): Promise<void> {
+  if (migrations.length === 0 || !(await db.schema.hasTable('audit_events'))) return;
+  const after = JSON.stringify({ migrations });
+  await db('audit_events').insert({ actor, action: 'schema.migrated', reason, after });
 }
 
 /** Takes everything back, to an empty schema; returns the names of the migrations undone. */

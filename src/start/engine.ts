@@ -5,6 +5,7 @@ import { executorOf } from '../database/connection';
 import { readKeyring } from '../database/keyring';
 import { migrateUp } from '../database/migrate';
 import { requireRing } from '../database/sealing-key';
+import { operatorActor } from '../operator';
 import { holdsSealedData, onDatabase, requireDatabase } from './database';
 import { removeEngineFile, writeEngineFile, type EngineFile } from './engine-file';
 import { keysFile, requireSoundTemporal } from './kept-data';
@@ -116,7 +117,9 @@ async function boot(common: Boot): Promise<EngineFile> {
   const { ownerUrl, databaseUrl } = await bootDatabase(common);
   const temporalAddress = await bootTemporal(common);
 
-  const migrations = await programs.unlessStopped(migrateUp(ownerUrl, config.ASSENT_MODE));
+  const migrations = await programs.unlessStopped(
+    migrateUp(ownerUrl, config.ASSENT_MODE, operatorActor('npm start')),
+  );
   if (migrations.length > 0) say(`Applied ${migrations.length} migrations.`);
 
   const keys = config.ASSENT_KEYS ?? embeddedKeys(keysFile(folder), await holdsSealedData(ownerUrl));

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Client, Connection } from '@temporalio/client';
+import { rows } from '../../src/database/connection';
 import { workflowId as idOf } from '../../src/domain/workflow-id';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
@@ -141,11 +142,17 @@ test('a terminated workflow is found by "reconcile" and started again by "reconc
     code: 1,
     told: { ok: false, withoutWorkflow: 1, found: [wrong], restarted: 0, remaining: 1 },
   });
-  expect(await assent('reconcile', '--fix')).toMatchObject({
+  expect(await assent('reconcile', '--fix', '--reason', 'ticket 7')).toMatchObject({
     code: 0,
     told: { ok: true, found: [wrong], restarted: 1, remaining: 0 },
   });
   expect(await running()).toEqual(open);
+  const { told } = await assent('audit');
+  const acts = told['events'] as { action: string; reason: string; after: object }[];
+  expect(acts.filter(({ action }) => action.startsWith('reconcile.'))).toMatchObject([
+    { action: 'reconcile.begun', reason: 'ticket 7', after: { namespace: engine.namespace } },
+    { action: 'reconcile.ended', reason: 'ticket 7', after: { ok: true, restarted: 1, remaining: 0 } },
+  ]);
 });
 
 test('"status" tells of the workers, of what waits, and of what is overdue', async () => {
@@ -163,17 +170,19 @@ test('"status" tells of the workers, of what waits, and of what is overdue', asy
   });
 });
 
-test('while no worker runs, "reconcile --fix" after a loss says that it waits for one, and it is done when one comes', async () => {
+test('"reconcile --fix" starts nothing in a namespace that no worker of this database has taken over', async () => {
   await engine.worker.kill();
   await loseTemporal();
   await eventually(async () => {
     const { told } = await assent('status');
     return JSON.stringify(told['problems']).includes('no worker has beaten');
   });
-  expect(await assent('reconcile', '--fix')).toMatchObject({
-    code: 1,
-    told: { ok: false, temporalLost: true, withoutWorkflow: 4, restarted: 4 },
-  });
+  await expect(assent('reconcile', '--fix')).rejects.toThrow(
+    /is not the one that the workflows of this database/,
+  );
+  expect(await running()).toEqual([]);
+  expect(await rows(servers.database.db, `SELECT FROM outbox WHERE start->>'again' = 'true'`)).toEqual([]);
+
   await engine.worker.start();
   await eventually(async () => (await running()).length === open.length);
   expect(await assent('reconcile', '--fix')).toMatchObject({ code: 0, told: { ok: true } });

@@ -3,6 +3,7 @@ import { Client } from 'pg';
 import { rows } from '../../src/database/connection';
 import { migrateDown, migrateUp } from '../../src/database/migrate';
 import { createTestDatabase } from '../support/database';
+import { OPERATOR } from '../support/operator';
 
 let test: Awaited<ReturnType<typeof createTestDatabase>>;
 beforeAll(async () => {
@@ -31,6 +32,22 @@ describe('the migrations', () => {
     expect(await made()).toEqual([]);
     expect(await migrateUp(test.url, 'sandbox')).toEqual(undone.toReversed());
     expect(await made()).toEqual(before);
+  });
+
+  it('are on record with who ran them, and where nothing was to do there is no record', async () => {
+    await migrateDown(test.url);
+    const ran = await migrateUp(test.url, 'sandbox', OPERATOR);
+    await migrateUp(test.url, 'sandbox', OPERATOR);
+    expect(
+      await rows(
+        test.db,
+        `SELECT actor, action, entity_id AS "entityId", after FROM audit_events`,
+        {},
+        'anew',
+      ),
+    ).toEqual([
+      { actor: OPERATOR.actor, action: 'schema.migrated', entityId: null, after: { migrations: ran } },
+    ]);
   });
 
   it('run once when two processes start at the same time', async () => {
