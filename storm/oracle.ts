@@ -340,7 +340,7 @@ function withdrawnOf({ merchants }: Seen): Map<string, string> {
 
 const QUESTIONS = ['billing.request', 'billing.intent'];
 
-/** What the receiver took is what the feed has, item by item, and nothing has one number twice. */
+/** What the receiver took is what the feed has, item by item, and everything is numbered 1, 2, 3, … */
 function compareTold(
   { name, feed, heard, forged, failedEvents }: View,
   withdrawn: Map<string, string>,
@@ -366,13 +366,14 @@ function compareTold(
   for (const [text, times] of left) {
     if (times > 0) report('told', name, `a webhook is not in the feed: ${text.slice(0, 200)}`);
   }
-  const numbered = new Set<string>();
+  const numbers = new Map<string, number[]>();
   for (const one of feed) {
-    if (nameOf(one) === one.type) continue;
-    const key = `${nameOf(one)} ${String(one.item['sequence'])}`;
-    if (numbered.has(key))
-      report('told', nameOf(one), `sequence ${String(one.item['sequence'])} comes twice for ${name}`);
-    numbered.add(key);
+    const id = nameOf(one);
+    if (id !== one.type) numbers.set(id, [...(numbers.get(id) ?? []), Number(one.item['sequence'])]);
+  }
+  for (const [id, given] of numbers) {
+    const inOrder = given.toSorted((one, other) => one - other);
+    if (inOrder.some((n, i) => n !== i + 1)) report('told', id, `${name} counts ${inOrder.join(', ')}`);
   }
 }
 

@@ -2,7 +2,7 @@ import { recordAct, type Actor } from './audit';
 import { rows, type Database, type Executor } from './connection';
 import { entriesPlace } from './customer-migration';
 import { answerPlace } from './idempotency';
-import type { Keyring } from './keyring';
+import { KeyringError, type Keyring } from './keyring';
 import { currentPrefix, open, seal, type SealedPlace } from './sealing';
 import { retireOtherKeys } from './sealing-key';
 import { signingKeyPlace } from './signing-key';
@@ -115,7 +115,7 @@ export type Progress = (told: { table: string; changed: number }) => void;
 
 /**
  * @returns how many rows were changed, by table
- * @throws Error where processes go on writing under an older key, KeyringError where the ring lacks a key that is needed
+ * @throws KeyringError where processes go on writing under an older key, or the ring lacks a key that is needed
  */
 export async function reseal(
   db: Database,
@@ -133,7 +133,7 @@ export async function reseal(
       total += found;
       if (found === 0) break;
       if (looks === LOOKS_MAX) {
-        throw new Error(
+        throw new KeyringError(
           `${sealed.table}: something still writes under an older key. Give every process this ring`,
         );
       }

@@ -318,7 +318,9 @@ export async function handOver(
     `UPDATE webhook_deliveries SET carrier = '${workflowId.webhookDelivery('')}' || id,
        sent = sent - CASE WHEN id = ANY(:unsent) THEN 1 ELSE 0 END,
        claimed_until = CASE WHEN id = ANY(:unsent) THEN NULL ELSE claimed_until END
-     WHERE id = ANY(:deliveryIds) AND carrier = :carrier AND status = 'pending' AND attempts = 0
+     WHERE id IN (SELECT id FROM webhook_deliveries
+                  WHERE id = ANY(:deliveryIds) AND carrier = :carrier AND status = 'pending' AND attempts = 0
+                  ORDER BY id FOR UPDATE)
      RETURNING id, entity_id AS "entityId", webhook_type AS "webhookType"`,
     { deliveryIds, unsent, carrier },
   );

@@ -30,12 +30,12 @@ function well(): Seen {
   const toMerchant = [
     told('billing.response', 'evt_1', {
       billingRequestId: 'brq_1',
-      sequence: 2,
+      sequence: 1,
       status: 'successful',
       declineReason: null,
       amount: 12.5,
     }),
-    told('refund.response', 'evt_2', { refundId: 'rfd_1', sequence: 2, status: 'completed' }),
+    told('refund.response', 'evt_2', { refundId: 'rfd_1', sequence: 1, status: 'completed' }),
   ];
   const toBank = [
     told('billing.request', 'evt_3', { billingRequestId: 'brq_1', sequence: 1 }),
@@ -133,6 +133,14 @@ const WRONG: [title: string, promise: PromiseName, seen: Seen][] = [
     'a charge that ended twice',
     'ended',
     but(({ shop }) => shop.ends.get('REF1')!.push('billing_request.declined')),
+  ],
+  [
+    'a number that nobody was told, as if a webhook were lost',
+    'told',
+    but(({ bank }) => {
+      for (const one of [...bank.feed, ...bank.heard])
+        if (one.type === 'billing.request') one.item['sequence'] = 2;
+    }),
   ],
   ['a merchant that was told twice', 'told', but(({ shop }) => shop.feed.push(...shop.feed))],
   [
