@@ -44,8 +44,8 @@ const options = new Command('npm run storm --')
   .parse()
   .opts<Options>();
 
-/** Windows close, webhooks come again every five seconds, and a busy machine takes its time. */
-const QUIET_WITHIN_MS = 90_000;
+/** Windows close, webhooks come again every five seconds, and two cores take minutes for what ten minutes of faults left. */
+const QUIET_WITHIN_MS = 300_000;
 /** After all is well again, a caller who still has no answer will get none. */
 const ANSWERED_WITHIN_MS = 60_000;
 
