@@ -124,6 +124,8 @@ test('a used id that comes too late is a duplicate, and the charge stays unanswe
 
   expect((await timeLine(next.reference)).slice(1)).toEqual([
     'billing_request.declined',
+    // Whoever names a debit for it knows of the charge.
+    'exception.opened unanswered',
     'exception.opened duplicate_transaction_id',
   ]);
 });
