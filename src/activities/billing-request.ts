@@ -24,7 +24,7 @@ export interface Answers {
   closes: Moment | null;
 }
 
-interface EndedCharge {
+export interface EndedCharge {
   billingRequestId: string;
   reference: string;
   status: string;

@@ -126,7 +126,7 @@ export async function bill(call: Call<BillBody | CustomerBillBody, unknown, unkn
           body,
           workflowIdOf,
         ));
-    await startWorkflow(trx, caller, accepted);
+    await startWorkflow(trx, caller, body, accepted);
     return {
       items: accepted.items.map((item) =>
         'refused' in item
@@ -134,7 +134,7 @@ export async function bill(call: Call<BillBody | CustomerBillBody, unknown, unkn
           : {
               statusCode: 201,
               success: true,
-              message: 'The bank has the charge; its outcome comes by webhook',
+              message: 'Accepted. The bank is asked, and the outcome comes by webhook',
               ...item.accepted,
               phrase: item.phrase,
               entityId,
@@ -148,11 +148,13 @@ export async function bill(call: Call<BillBody | CustomerBillBody, unknown, unkn
 async function startWorkflow(
   trx: Transaction,
   { entityId, role }: Caller,
+  { amount, currency }: { amount: number; currency: string },
   { workflowId: carrier, items, bankIds }: AcceptedBill,
 ): Promise<void> {
   if (carrier === undefined) return;
   const ids = items.flatMap((item) => ('accepted' in item ? [item.accepted.billingRequestId] : []));
-  const what = ids.length === 1 ? 'A charge' : `${ids.length} charges of one call`;
+  const [first] = items.flatMap((item) => ('accepted' in item ? [item.accepted.reference] : []));
+  const what = ids.length === 1 ? `Charge ${first} of` : `${ids.length} charges of one call, each of`;
   await enqueueStarts(trx, [
     {
       type: 'billingRequest',
@@ -164,7 +166,7 @@ async function startWorkflow(
         ...(bankIds.length === 1 && { bankId: bankIds[0] }),
         ...(role === 'merchant' && { merchantId: entityId }),
       },
-      summary: `${what} by ${entityId}: waits for the bank`,
+      summary: `${what} ${amount} ${currency} by ${entityId}`,
     },
   ]);
 }

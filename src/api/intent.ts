@@ -58,7 +58,7 @@ export async function sendIntents(call: Call<IntentBody, unknown, unknown>): Pro
         workflowId: workflowId.intent(intentId),
         args: [intentId],
         attributes: { status: 'pending', merchantId: caller.entityId, bankId },
-        summary: `Intent of ${caller.entityId}: waits for the customer's decision`,
+        summary: `Intent of ${caller.entityId}`,
       })),
     );
     return {
@@ -68,7 +68,7 @@ export async function sendIntents(call: Call<IntentBody, unknown, unknown>): Pro
           : {
               statusCode: 200,
               success: true,
-              message: 'The bank asks the customer; the decision comes by webhook',
+              message: 'Accepted. The bank asks the customer, and the decision comes by webhook',
               lookupID: item.phrase,
               entityId: caller.entityId,
               ...item.accepted,

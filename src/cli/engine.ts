@@ -39,7 +39,13 @@ export function openEngine(config: Config, admitRing: AdmitRing): Engine {
   const url = databaseUrl(config);
   const keysFile = readEngineFile(FOLDER)?.keysFile;
   const keys = config.ASSENT_KEYS ?? (keysFile && readFileSync(keysFile, 'utf8'));
-  if (keys === undefined) throw new ConfigError(`There is no keyring here. ${NO_ENGINE} ASSENT_KEYS.`);
+  if (keys === undefined) {
+    throw new ConfigError(
+      embeddedEngine()
+        ? 'ASSENT_KEYS: the engine that runs here was given it. Set the same for this command.'
+        : `There is no keyring here. ${NO_ENGINE} ASSENT_KEYS.`,
+    );
+  }
   const ring = readKeyring(keys);
   const mode = modeOf(config);
   const db = openDatabase(url, CONNECTIONS, async (connection) => {

@@ -218,7 +218,8 @@ function outcome(told: Told, fix: boolean): Outcome {
   if (process.stderr.isTTY) process.stderr.write('\r\u001b[K');
   const { lookedAt, overdue, withoutWorkflow: missing, restarted, remaining, problems, found } = told;
   const lines = found.map(
-    ({ wrong, workflowId, since }) => `${workflowId.padEnd(60)} ${wrong} (since ${since.toISOString()})`,
+    ({ wrong, workflowId, since }) =>
+      `${workflowId.padEnd(60)} ${wrong} (${wrong === 'overdue' ? 'since' : 'open since'} ${since.toISOString()})`,
   );
   if (told.temporalLost) lines.push('Temporal has lost its data, or is another one than before.');
   if (overdue + missing === 0) lines.push(`Nothing is wrong with ${lookedAt} open workflows.`);

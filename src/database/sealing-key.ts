@@ -108,7 +108,8 @@ function wrongWith(ring: Keyring, { kid, seals, ...proof }: SealingKey): string[
   if (held === undefined) {
     const what = seals ? 'seals values' : 'made paymentIDs or deviceIds';
     return [
-      `lacks the key "${kid}", which ${what} in this database. Add it behind the first key. ${WHOLE_RING}`,
+      `lacks the key "${kid}", which ${what} in this database. Give this process the ring that the others have. ` +
+        `Where none has the key any more, add it behind the first one${seals ? '' : ', with ":ids" after it'}. ${WHOLE_RING}`,
     ];
   }
   if (seals && !held.full) {

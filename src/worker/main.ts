@@ -106,6 +106,7 @@ async function main(): Promise<void> {
   const workflows: Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'> = existsSync(BUNDLE_PATH)
     ? { workflowBundle: { codePath: BUNDLE_PATH } }
     : { workflowsPath: require.resolve('../workflows') };
+  log.info('worker prepares the workflows');
   const made = await Promise.all(
     [
       { taskQueue: TASK_QUEUE, ...workflows, ...BILLING },

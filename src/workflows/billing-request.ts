@@ -4,7 +4,7 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { Answers, BillingRequestActivities, Credits } from '../activities/billing-request';
+import type { Answers, BillingRequestActivities, Credits, EndedCharge } from '../activities/billing-request';
 import type { WebhookActivities } from '../activities/webhook';
 import type { Moment } from '../domain/moment';
 import { local } from './local';
@@ -32,24 +32,25 @@ const { awaitCredit } = proxyLocalActivities<BillingRequestActivities>(
  * charge ended. The rows are there before it starts and name its id.
  *
  * @param billingRequestIds none where it takes up what another run has left: it finds the open ones by its own id
+ * @returns how each charge ended
  */
-export async function billingRequest(billingRequestIds: string[]): Promise<void> {
+export async function billingRequest(billingRequestIds: string[]): Promise<EndedCharge[]> {
   const { workflowId } = workflowInfo();
   const wakes = listenForWakes();
   await askBank(workflowId);
   wakes.look();
   let answers = await awaitAnswer(billingRequestIds, workflowId);
-  const statuses: string[] = [];
+  const ends: EndedCharge[] = [];
   let credits: string[] = [];
   for (;;) {
     const { ended, open, closes } = answers;
     if (ended.length > 0) await tellMerchant(workflowId);
-    statuses.push(...ended.map(({ status }) => status));
+    ends.push(...ended);
     credits.push(...answers.credits);
     const { waiting, overdue } = credits.length > 0 ? await awaitCredit(credits) : NO_CREDITS;
     credits = waiting;
     const next = earlierOf(closes, overdue);
-    if (next === null) return end(statuses);
+    if (next === null) return end(ends);
     const waitsFor = inWords(answers, overdue);
     setCurrentDetails(waitsFor);
     const woken = await wakes.sleep(next.inMs, waitsFor);
@@ -76,9 +77,16 @@ function inWords({ open, closes }: Answers, overdue: Moment | null): string {
     .join(' ');
 }
 
-function end(statuses: string[]): void {
-  const [first] = statuses;
-  const status = statuses.length === 1 && first !== undefined ? first : 'closed';
-  setCurrentDetails(`${status}: every charge of this call has ended.`);
+function end(ends: EndedCharge[]): EndedCharge[] {
+  const [first] = ends;
+  const status = ends.length === 1 && first !== undefined ? first.status : 'closed';
+  setCurrentDetails(
+    ends
+      .map(({ reference, status: how, declineReason, afterS }) =>
+        [reference, how, declineReason, `after ${afterS} s`].filter(Boolean).join(' '),
+      )
+      .join('\n'),
+  );
   upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.status, value: status }]);
+  return ends;
 }

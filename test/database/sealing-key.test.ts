@@ -50,7 +50,9 @@ describe('a ring', () => {
   it('that lacks a key which seals is refused by its id, before a call meets what it cannot open', async () => {
     await claimRing(db, old);
     await expect(requireRing(db, fresh)).rejects.toThrow(
-      new RegExp(`^ASSENT_KEYS: lacks the key "${old.current}", which seals values in this database. Add it`),
+      new RegExp(
+        `^ASSENT_KEYS: lacks the key "${old.current}", which seals values in this database. Give this process`,
+      ),
     );
     await expect(claimRing(db, fresh)).rejects.toThrow(KeyringError);
     expect(await kids()).toEqual([{ kid: old.current, seals: true, isProven: true }]);

@@ -36,7 +36,9 @@ class Call {
         return sent;
       },
       tellMerchant: async () => {
-        note(`tell ${this.statuses()}`);
+        const news = `tell ${this.statuses()}`;
+        // A task that a signal meets runs again, and so do its activities.
+        if (!this.done.includes(news)) note(news);
         return sent;
       },
       awaitAnswer: (ids) => {
