@@ -148,7 +148,7 @@ export async function bill(call: Call<BillBody | CustomerBillBody, unknown, unkn
 async function startWorkflow(
   trx: Transaction,
   { entityId, role }: Caller,
-  { amount, currency }: { amount: number; currency: string },
+  charge: { amount: number; currency: string },
   { workflowId: carrier, items, bankIds }: AcceptedBill,
 ): Promise<void> {
   if (carrier === undefined) return;
@@ -166,7 +166,7 @@ async function startWorkflow(
         ...(bankIds.length === 1 && { bankId: bankIds[0] }),
         ...(role === 'merchant' && { merchantId: entityId }),
       },
-      summary: `${what} ${amount} ${currency} by ${entityId}`,
+      summary: `${what} ${charge.amount} ${charge.currency} by ${entityId}`,
     },
   ]);
 }
