@@ -17,11 +17,14 @@ beforeAll(async () => {
 });
 afterAll(() => test.drop());
 
+/** Its database is not opened by another ring once one has been in use. */
+const keys = makeKeyring();
+
 const environment = (port: number, more: Record<string, string> = {}) => ({
   ...process.env,
   ASSENT_MODE: 'sandbox',
   DATABASE_URL: test.url,
-  ASSENT_KEYS: makeKeyring(),
+  ASSENT_KEYS: keys,
   // Nothing answers there.
   TEMPORAL_ADDRESS: '127.0.0.1:1',
   PORT: String(port),

@@ -80,7 +80,13 @@ test(
         bankTransactionId: `tx-${billingRequestId}`,
       });
       await call(merchantToken, 200, `/v1/billing/requests/${billingRequestId}`);
+      // What is in hand stays bounded, however long a restart takes.
+      await eventually(() => isTold(billingRequestId));
     };
+    const isTold = async (billingRequestId: string) =>
+      (await merchant.server.received()).some(
+        ({ type, item }) => type === 'billing.response' && item['billingRequestId'] === billingRequestId,
+      );
     const callers = Array.from({ length: CALLERS }, async () => {
       while (!rolledOut.signal.aborted)
         await oneCharge().catch((error: unknown) => failed.push(String(error)));
