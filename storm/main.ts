@@ -187,6 +187,8 @@ main().then(
         ? asMarkdown(report)
         : printed(report);
     process.stdout.write(`${text}\n`);
+    // The row has their number alone.
+    if (options.markdown) for (const found of report.findings) say(JSON.stringify(found));
     process.exit(report.findings.length === 0 ? 0 : 1);
   },
   (error: unknown) => {

@@ -357,7 +357,9 @@ function compareTold(
     if (wasHeard) left.set(textOf(one), times - 1);
     const wasWithdrawn = QUESTIONS.includes(one.type) && withdrawn.has(id);
     if (!wasHeard && !wasWithdrawn) report('told', id, `${one.type} did not reach ${name}`);
-    if (failed.has(one.eventId ?? '') && !wasWithdrawn)
+    // A bank that has the question, and whose taking it was not heard, is asked no more once nothing is open.
+    const isAsked = QUESTIONS.includes(one.type) && wasHeard;
+    if (failed.has(one.eventId ?? '') && !wasWithdrawn && !isAsked)
       report('quiet', id, `${one.type} to ${name} was given up`);
     if (wasHeard && one.type === 'billing.request' && withdrawn.get(id) === 'not_delivered') {
       report('told', id, `${name} was asked, and the charge says that it was not delivered`);

@@ -1,0 +1,26 @@
+const { readdirSync, readFileSync } = require('node:fs');
+const path = require('node:path');
+const all = require('./jest.config.js');
+
+/*
+ * `npm run test:fast`: the tests that start nothing, neither a server nor a process, nor bundle the workflows.
+ * Which these are follows from what each file imports.
+ */
+
+/** What starts something. `eventually` alone is no reason to be slow: it stands in a file that does. */
+const STARTS =
+  /'(node:child_process|@temporalio\/testing|.*\/support\/(database|servers|own-servers|npm-start|time-skipping|workflow-worker|production-database|dead-server))'|\bstartEngine\b|\bexecFile\b|\bspawn\b/;
+
+const isFast = (file) => !STARTS.test(readFileSync(file, 'utf8'));
+
+const files = readdirSync(path.join(__dirname, 'test'), { recursive: true })
+  .filter((name) => name.endsWith('.test.ts'))
+  .map((name) => path.join(__dirname, 'test', name));
+
+/** @type {import('jest').Config} */
+module.exports = {
+  ...all,
+  testMatch: files.filter(isFast),
+  globalSetup: undefined,
+  globalTeardown: undefined,
+};
