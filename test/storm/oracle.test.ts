@@ -122,6 +122,11 @@ test('what everybody holds alike is no finding', () => {
   expect(compare(well())).toEqual([]);
 });
 
+test('a question that its bank has is no finding, though the network never heard that it has', () => {
+  expect(found(but(({ bank }) => bank.failedEvents.push('evt_3')))).toEqual([]);
+  expect(found(but(({ shop }) => shop.failedEvents.push('evt_1')))).toEqual(['quiet']);
+});
+
 const WRONG: [title: string, promise: PromiseName, seen: Seen][] = [
   ['a charge that was acknowledged and is gone', 'kept', but(({ shop }) => shop.history.splice(0))],
   [
