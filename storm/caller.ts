@@ -37,7 +37,7 @@ export class Watch {
 }
 
 /**
- * An entity's way to the network: asks one API after the other until one answers for certain. "Come back later" (503, 429),
+ * An entity's way to the network: asks one API after the other until one answers for certain. "Come back later" (503, 429, 408),
  * no answer at all and "the first one still runs" (409 with `Retry-After`) are none: the same is sent again, with the same
  * key, as the contract allows.
  */
@@ -118,7 +118,8 @@ export class Caller {
     }
     const { status, headers } = response;
     watch.count(String(status));
-    if (status === 503 || status === 429 || (status === 409 && headers.has('retry-after'))) return undefined;
+    if (status === 503 || status === 429 || status === 408 || (status === 409 && headers.has('retry-after')))
+      return undefined;
     if (status >= 500 || status === 401) {
       const id = headers.get('x-request-id');
       watch.surprise(`${request.method} ${new URL(url).pathname} got ${status} (X-Request-Id ${id})`);

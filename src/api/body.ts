@@ -12,6 +12,8 @@ export const BODY_LIMIT_BYTES = 256 * 1024;
  * is the server's to say.
  */
 const SILENCE_MS = 10_000;
+/** And then, for what is in the socket already. */
+const LOOK_MS = 250;
 
 /** Longer than any type that is JSON. Of a longer one nothing more is looked at. */
 const MEDIA_TYPE_MAX = 100;
@@ -69,7 +71,9 @@ export async function* bodyChunks(req: Request, limitBytes: number): AsyncGenera
   const { bytes, release } = decoded(req);
   // It runs only while something is waited for: whoever takes the bytes may take its time.
   const giveUp = () => bytes.destroy(tooSlow());
-  let timer = setTimeout(giveUp, SILENCE_MS);
+  // A process that stood still wakes to its timers first: what has arrived meanwhile is read before anybody is blamed.
+  const lookOnce = () => (timer = setTimeout(giveUp, LOOK_MS));
+  let timer = setTimeout(lookOnce, SILENCE_MS);
   let size = 0;
   try {
     for await (const chunk of bytes as AsyncIterable<Buffer>) {
@@ -77,7 +81,7 @@ export async function* bodyChunks(req: Request, limitBytes: number): AsyncGenera
       size += chunk.length;
       if (size > limitBytes) throw tooLarge(limitBytes);
       yield chunk;
-      timer = setTimeout(giveUp, SILENCE_MS);
+      timer = setTimeout(lookOnce, SILENCE_MS);
     }
   } catch (error) {
     throw error instanceof Failure ? error : notWhole();
