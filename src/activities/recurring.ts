@@ -4,11 +4,11 @@ import type { Database } from '../database/connection';
 import type { Keyring } from '../database/keyring';
 import { advanceSchedule } from '../database/recurring-advance';
 import type { ScheduleState } from '../database/recurring-state';
-import { telling, type Tell, type Told } from './telling';
+import type { Tell } from './telling';
 
 export interface RecurringActivities {
   /** Takes note of how the last charge ended, does all that is due, tells of it, and says how long to wait. */
-  advance(scheduleId: string, carrier: string): Promise<ScheduleState & Told>;
+  advance(scheduleId: string, carrier: string): Promise<ScheduleState>;
 }
 
 export function createRecurringActivities(
@@ -18,7 +18,11 @@ export function createRecurringActivities(
   tell: Tell,
 ): RecurringActivities {
   return {
-    advance: (scheduleId, carrier) =>
-      telling(tell, carrier, () => advanceSchedule(db, keyring, rules, scheduleId)),
+    // One local activity for both: each is an event in a history that a charge pays for.
+    async advance(scheduleId, carrier) {
+      const state = await advanceSchedule(db, keyring, rules, scheduleId);
+      await tell(carrier);
+      return state;
+    },
   };
 }

@@ -192,7 +192,7 @@ export function createWebhookActivities({
     }
   }
 
-  /** By carrier: a look may come while the relay still tells, and what is on its way is not to be sent a second time. */
+  /** By carrier: a schedule's look may come while the due watch still tells, and what is on its way is not sent again. */
   const underWay = new Map<string, Promise<FirstAttempts>>();
 
   async function firstAttempts(carrier: string): Promise<FirstAttempts> {

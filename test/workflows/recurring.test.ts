@@ -3,7 +3,6 @@ import { activityInfo } from '@temporalio/activity';
 import type { WorkflowHandle } from '@temporalio/client';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import type { RecurringActivities } from '../../src/activities/recurring';
-import { telling } from '../../src/activities/telling';
 import type { ScheduleState } from '../../src/database/recurring-state';
 import type { recurring } from '../../src/workflows';
 import { TASK_QUEUE, WAKE_SIGNAL } from '../../src/workflows/messages';
@@ -28,30 +27,27 @@ class Plan {
   ) {}
 
   activities(): RecurringActivities {
-    const tell = async () => {
-      this.deliveries += 1;
-    };
     return {
-      advance: (scheduleId, carrier) =>
-        telling(tell, carrier, async (): Promise<ScheduleState> => {
-          expect(scheduleId).toBe(SCHEDULE_ID);
-          const { runId, workflowId } = activityInfo().workflowExecution ?? {};
-          this.runs.add(String(runId));
-          const now = await this.environment.currentTimeMs();
-          this.looks.push(now);
-          for (const due of this.dues.filter((moment) => moment <= now)) this.charged.push(due);
-          this.dues = this.dues.filter((moment) => moment > now);
-          const [next] = this.dues;
-          await this.afterLook(String(workflowId));
-          return next === undefined
-            ? { status: 'completed', nextBillingDate: null, sleepMs: null, waitingFor: 'nothing' }
-            : {
-                status: 'active',
-                nextBillingDate: new Date(next).toISOString(),
-                sleepMs: next - now,
-                waitingFor: 'the next due date',
-              };
-        }),
+      advance: async (scheduleId): Promise<ScheduleState> => {
+        expect(scheduleId).toBe(SCHEDULE_ID);
+        const { runId, workflowId } = activityInfo().workflowExecution ?? {};
+        this.runs.add(String(runId));
+        const now = await this.environment.currentTimeMs();
+        this.looks.push(now);
+        for (const due of this.dues.filter((moment) => moment <= now)) this.charged.push(due);
+        this.dues = this.dues.filter((moment) => moment > now);
+        const [next] = this.dues;
+        await this.afterLook(String(workflowId));
+        this.deliveries += 1;
+        return next === undefined
+          ? { status: 'completed', nextBillingDate: null, sleepMs: null, waitingFor: 'nothing' }
+          : {
+              status: 'active',
+              nextBillingDate: new Date(next).toISOString(),
+              sleepMs: next - now,
+              waitingFor: 'the next due date',
+            };
+      },
     };
   }
 }
