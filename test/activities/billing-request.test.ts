@@ -3,10 +3,10 @@ import { createBillingRequestActivities } from '../../src/activities/billing-req
 import { billingRules, readConfig } from '../../src/config';
 import { acceptCharges } from '../../src/database/billing-request';
 import { answerBillingRequest } from '../../src/database/billing-request-outcome';
-import { row, rows, type Database } from '../../src/database/connection';
+import { rows, type Database } from '../../src/database/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keyring';
 import { createTestDatabase, type TestDatabase } from '../support/database';
-import { moveClock, standingApproval, type Standing } from '../support/standing';
+import { lookupIdOf, moveClock, standingApproval, type Standing } from '../support/standing';
 
 const keyring = readKeyring(makeKeyring());
 
@@ -26,12 +26,7 @@ function activities(whileWaiting: (charges: { id: string }[]) => Promise<void> =
 
 async function charge(standing: Standing, carrier: string, by: 'agreement' | 'lookupID'): Promise<string> {
   const { merchantId, customerId, agreementId, paymentId } = standing;
-  const customer = await row<{ lookupId: string }>(
-    db,
-    `SELECT lookup_id AS "lookupId" FROM customers WHERE id = :customerId`,
-    { customerId },
-  );
-  const lookupId = customer?.lookupId ?? '';
+  const lookupId = await lookupIdOf(db, customerId);
   const { items } = await db.transaction((trx) =>
     acceptCharges(
       trx,

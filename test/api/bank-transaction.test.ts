@@ -4,7 +4,7 @@ import { send, serveApi, tokenOf, type Answered, type ServedApi } from '../suppo
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
 import { openTransaction, type OpenTransaction } from '../support/open-transaction';
-import { moveClock, standingApproval, type Standing } from '../support/standing';
+import { lookupIdOf, moveClock, standingApproval, type Standing } from '../support/standing';
 
 /** A bank's transaction proves one thing: whatever it was sent for first. */
 
@@ -192,11 +192,7 @@ test('a standing approval that comes with a used id is not granted', async () =>
   const first = await charge();
   await approve(first.id, 'debit-1');
   const stranger = await standingApproval(db, api.deps.ring);
-  const { lookupId } = (await row<{ lookupId: string }>(
-    db,
-    `SELECT lookup_id AS "lookupId" FROM customers WHERE id = :id`,
-    { id: standing.customerId },
-  )) ?? { lookupId: '' };
+  const lookupId = await lookupIdOf(db, standing.customerId);
   const { body } = await post(await tokenOf(api, stranger.credentials.merchant), '/v1/customer/bill', {
     lookupIDs: [lookupId],
     amount: 1,

@@ -1,7 +1,7 @@
 import { row, type Database } from '../../src/database/connection';
 import { send, serveApi, tokenOf, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
-import { standingApproval, type Standing } from '../support/standing';
+import { lookupIdOf, standingApproval, type Standing } from '../support/standing';
 
 let database: TestDatabase;
 let db: Database;
@@ -19,14 +19,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-async function lookupId({ customerId }: Standing): Promise<string> {
-  const customer = await row<{ lookupId: string }>(
-    db,
-    `SELECT lookup_id AS "lookupId" FROM customers WHERE id = :customerId`,
-    { customerId },
-  );
-  return String(customer?.lookupId);
-}
+const lookupId = ({ customerId }: Standing) => lookupIdOf(db, customerId);
 
 /** @returns what operators find the workflow of these charges by */
 async function attributesOf(lookupIDs: string[]): Promise<unknown> {

@@ -1,8 +1,14 @@
-import { openDatabase, row, type Database } from '../../src/database/connection';
+import { openDatabase, type Database } from '../../src/database/connection';
 import { send, serveApi, tokenOf, type Answered, type ServedApi } from '../support/api';
 import { startCommitCutter, type CommitCutter } from '../support/commit-cutter';
 import { createTestDatabase, type TestDatabase } from '../support/database';
-import { answerCharges, makeSchedule, standingApproval, type Standing } from '../support/standing';
+import {
+  answerCharges,
+  lookupIdOf,
+  makeSchedule,
+  standingApproval,
+  type Standing,
+} from '../support/standing';
 
 /**
  * The connection to Postgres is lost at the commit of a request. Whether Postgres had committed or not, the caller hears the
@@ -119,14 +125,7 @@ const bill = () => ({
   description: 'Shoes',
 });
 
-async function lookupId(): Promise<string> {
-  const customer = await row<{ lookupId: string }>(
-    db,
-    `SELECT lookup_id AS "lookupId" FROM customers WHERE id = :id`,
-    { id: standing.customerId },
-  );
-  return String(customer?.lookupId);
-}
+const lookupId = () => lookupIdOf(db, standing.customerId);
 
 async function charge(): Promise<{ reference: string; billingRequestId: string }> {
   const { body } = await call({ as: 'merchant', path: '/v1/customer/bill', body: bill() });

@@ -21,7 +21,7 @@ import { serviceSignature } from '../../src/domain/webhook-signature';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
 import { openTransaction } from '../support/open-transaction';
-import { moveClock, standingApproval, type Standing } from '../support/standing';
+import { lookupIdOf, moveClock, standingApproval, type Standing } from '../support/standing';
 
 const keyring = readKeyring(makeKeyring());
 const rules = billingRules(readConfig({}));
@@ -36,12 +36,7 @@ afterAll(() => database.drop());
 
 /** A one-time bill by lookup ID; returns the id of the request. */
 async function billOnce(trx: Transaction, { customerId, merchantId }: Standing, currency: string) {
-  const customer = await row<{ lookupId: string }>(
-    trx,
-    `SELECT lookup_id AS "lookupId" FROM customers WHERE id = :customerId`,
-    { customerId },
-  );
-  const lookupId = customer?.lookupId ?? '';
+  const lookupId = await lookupIdOf(trx, customerId);
   const { items } = await acceptCharges(
     trx,
     keyring,
@@ -58,12 +53,7 @@ async function billOnce(trx: Transaction, { customerId, merchantId }: Standing, 
 
 /** One bill by lookup ID and by paymentID, of which one webhook tells the bank: 15 minutes for the first, a day for the other. */
 async function billBoth(trx: Transaction, { agreementId, customerId, merchantId }: Standing) {
-  const customer = await row<{ lookupId: string }>(
-    trx,
-    `SELECT lookup_id AS "lookupId" FROM customers WHERE id = :customerId`,
-    { customerId },
-  );
-  const lookupId = customer?.lookupId ?? '';
+  const lookupId = await lookupIdOf(trx, customerId);
   const { items } = await acceptCharges(
     trx,
     keyring,

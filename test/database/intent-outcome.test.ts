@@ -11,7 +11,7 @@ import { redeliver } from '../../src/database/webhook-delivery';
 import { setWebhookUrl } from '../../src/database/webhook-endpoint';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
-import { moveClock, standingApproval } from '../support/standing';
+import { lookupIdOf, moveClock, standingApproval } from '../support/standing';
 
 const keyring = readKeyring(makeKeyring());
 const rules = billingRules(readConfig({}));
@@ -46,20 +46,11 @@ async function network() {
   return {
     bankId,
     merchantId,
-    first: await lookupIdOf(customerId),
-    second: await lookupIdOf(customers[0]?.customerId ?? ''),
+    first: await lookupIdOf(db, customerId),
+    second: await lookupIdOf(db, customers[0]?.customerId ?? ''),
   };
 }
 type Network = Awaited<ReturnType<typeof network>>;
-
-async function lookupIdOf(customerId: string): Promise<string> {
-  const customer = await row<{ lookupId: string }>(
-    db,
-    `SELECT lookup_id AS "lookupId" FROM customers WHERE id = :customerId`,
-    { customerId },
-  );
-  return customer?.lookupId ?? '';
-}
 
 /** @returns the ids of the intents, in the order asked */
 async function ask({ merchantId }: Network, ...lookupIds: string[]): Promise<string[]> {

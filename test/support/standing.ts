@@ -1,6 +1,6 @@
 import { openAgreements } from '../../src/database/agreement';
 import { answerBillingRequest } from '../../src/database/billing-request-outcome';
-import { rows, type Database } from '../../src/database/connection';
+import { row, rows, type Database, type Executor } from '../../src/database/connection';
 import { onboardBatch } from '../../src/database/customer-migration';
 import { applyDecision } from '../../src/database/decision';
 import { createEntity, setEntityTrust, type EntityCredentials } from '../../src/database/entity';
@@ -156,6 +156,17 @@ export async function answerCharges(
     await db.transaction((trx) => answerBillingRequest(trx, keyring, bankId, id, answer, {}));
   }
   return asked.length;
+}
+
+/** What a customer is found by. */
+export async function lookupIdOf(db: Executor, customerId: string): Promise<string> {
+  const customer = await row<{ lookupId: string }>(
+    db,
+    `SELECT lookup_id AS "lookupId" FROM customers WHERE id = :customerId`,
+    { customerId },
+  );
+  if (!customer) throw new Error(`there is no customer ${customerId}`);
+  return customer.lookupId;
 }
 
 /** The first item of a webhook, and the workflow that sends it. */
