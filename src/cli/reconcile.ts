@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Client } from '@temporalio/client';
+import { isGrpcServiceError, ServiceError, type Client } from '@temporalio/client';
 import type { Command } from 'commander';
 import { recordAct, type Actor } from '../database/audit';
 import type { Database } from '../database/connection';
@@ -76,11 +76,23 @@ export function addReconcileCommand(program: Command): void {
           const told = await reconcile(db, client, fix ? operator(explained) : undefined);
           if (!told.ok) process.exitCode = 1;
           return outcome(told, fix);
+        } catch (error) {
+          throw temporalFailed(error) ?? error;
         } finally {
           await client.connection.close();
         }
       }, anyRing),
     );
+}
+
+/** The words for a call that Temporal failed, or did not answer in time. */
+function temporalFailed(error: unknown): CommandError | undefined {
+  const cause = error instanceof ServiceError ? error.cause : error;
+  if (!isGrpcServiceError(cause)) return undefined;
+  return new CommandError(
+    `Temporal failed in the middle of it (${cause.details}). What was started again stays so: run this again.`,
+    { cause: error },
+  );
 }
 
 /** @param by who has it mended; undefined where it is only looked at */

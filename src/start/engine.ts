@@ -5,6 +5,7 @@ import { executorOf } from '../database/connection';
 import { readKeyring } from '../database/keyring';
 import { migrateUp } from '../database/migrate';
 import { requireRing } from '../database/sealing-key';
+import { deleteAllHeartbeats } from '../database/worker-heartbeat';
 import { operatorActor } from '../operator';
 import { holdsSealedData, onDatabase, requireDatabase } from './database';
 import { removeEngineFile, writeEngineFile, type EngineFile } from './engine-file';
@@ -124,7 +125,11 @@ async function boot(common: Boot): Promise<EngineFile> {
 
   const keys = config.ASSENT_KEYS ?? embeddedKeys(keysFile(folder), await holdsSealedData(ownerUrl));
 
-  await onDatabase(ownerUrl, (client) => requireRing(executorOf(client), readKeyring(keys)));
+  await onDatabase(ownerUrl, async (client) => {
+    await requireRing(executorOf(client), readKeyring(keys));
+    // Its workers were those of this folder, and none of them runs any more.
+    if (config.DATABASE_URL === undefined) await deleteAllHeartbeats(executorOf(client));
+  });
 
   say('Starting the API and the worker …');
   const settings = {

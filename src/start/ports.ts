@@ -1,7 +1,11 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
+import { isNativeError } from 'node:util/types';
 import { metricsPort, type Config } from '../config';
 import { StartError } from './start-error';
+
+/** The port is free, so that the call is refused at once. */
+const REFUSED_WITHIN_MS = 500;
 
 export interface EnginePorts {
   api: number;
@@ -71,5 +75,19 @@ export async function whyNotFree(port: number): Promise<string | undefined> {
       server.close();
     }
   }
+  if (await isBlocked(port)) return 'is one that browsers and most HTTP clients refuse to call';
   return undefined;
+}
+
+/** Some ports, such as 6000, belong to other protocols: `fetch` calls none of them, be there a server or not. */
+async function isBlocked(port: number): Promise<boolean> {
+  try {
+    await fetch(`http://127.0.0.1:${port}/`, {
+      method: 'HEAD',
+      signal: AbortSignal.timeout(REFUSED_WITHIN_MS),
+    });
+    return false;
+  } catch (error) {
+    return isNativeError(error) && isNativeError(error.cause) && error.cause.message === 'bad port';
+  }
 }

@@ -16,6 +16,8 @@ import { TASK_QUEUE, WORKFLOW_TYPE } from '../workflows/messages';
 const RECONCILE = 'reconcile';
 /** Longest wait for one call. */
 const CALL_TIMEOUT_MS = 5_000;
+/** Longest wait for the schedule, which is a workflow of the server's own: a busy one takes a while to answer. */
+const SCHEDULE_TIMEOUT_MS = 15_000;
 /** Workflows that are asked about at once. */
 const DESCRIBED_AT_ONCE = 10;
 
@@ -37,7 +39,7 @@ const RUNS: Omit<ScheduleOptions<ScheduleOptionsStartWorkflowAction<Workflow>>, 
 export async function ensureReconcileSchedule(
   client: Pick<Client, 'schedule' | 'withDeadline'>,
 ): Promise<void> {
-  await client.withDeadline(Date.now() + CALL_TIMEOUT_MS, async () => {
+  await client.withDeadline(Date.now() + SCHEDULE_TIMEOUT_MS, async () => {
     try {
       await client.schedule.create({ scheduleId: RECONCILE, ...RUNS });
     } catch (error) {
@@ -49,7 +51,7 @@ export async function ensureReconcileSchedule(
 
 /** Runs it now, unless it runs already. */
 export async function triggerReconcile(client: Pick<Client, 'schedule' | 'withDeadline'>): Promise<void> {
-  await client.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
+  await client.withDeadline(Date.now() + SCHEDULE_TIMEOUT_MS, () =>
     client.schedule.getHandle(RECONCILE).trigger(ScheduleOverlapPolicy.SKIP),
   );
 }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { Client } from '@temporalio/client';
 import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
-import { createAnswerPatience, type AnswerPatience } from '../activities/answer-patience';
+import { createAnswerPatience } from '../activities/answer-patience';
 import { createBillingRequestActivities } from '../activities/billing-request';
 import { createCustomerMigrationActivities } from '../activities/customer-migration';
 import { createIntentActivities } from '../activities/intent';
@@ -65,6 +65,11 @@ async function main(): Promise<void> {
   // Filled once they are made: until then there is nothing to drain.
   const workers: Worker[] = [];
   hearUncaught({ log, registry, drain: () => (workers.length > 0 ? stopAll(workers) : process.exit(1)) });
+  let drain = (): void => {
+    log.info('worker has stopped');
+    process.exit();
+  };
+  stopOnSignals(log, () => drain());
   const metrics = await serveMetrics(
     config,
     log,
@@ -126,7 +131,10 @@ async function main(): Promise<void> {
     ),
   );
   workers.push(...made);
-  stopOnSignals(workers, log, patience);
+  drain = () => {
+    patience.stop();
+    stopAll(workers);
+  };
   relay.watch();
   dueWatch.start();
   const heartbeat = startHeartbeat(db, client, workers, log, (id) =>
@@ -164,15 +172,14 @@ async function connect(config: Parameters<typeof connectionOptions>[0]): Promise
 }
 
 /** The first signal drains; the runtime's own handlers stay out of it, so that all stops in one order. */
-function stopOnSignals(workers: Worker[], log: Logger, patience: AnswerPatience): void {
+function stopOnSignals(log: Logger, drain: () => void): void {
   let stopping = false;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
       if (stopping) return;
       stopping = true;
       log.info({ signal }, 'worker drains and stops');
-      patience.stop();
-      stopAll(workers);
+      drain();
     });
   }
 }

@@ -44,6 +44,12 @@ describe('the ports of an engine', () => {
     await expect(requirePorts({ PORT_OFFSET: String(offset) })).resolves.toBeUndefined();
   });
 
+  test('are refused where no browser or HTTP client would call them', async () => {
+    await expect(requirePorts({ PORT: '6000', METRICS_PORT: '0' })).rejects.toThrow(
+      /^Port 6000 for the API is one that browsers and most HTTP clients refuse to call\. .*set PORT,/m,
+    );
+  });
+
   test('of metrics are nobody’s concern where none are served', async () => {
     const offset = await freeOffset();
     const others = await Promise.all([9464, 9465].map((port) => startSilentServer(port + offset)));

@@ -1,12 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { readEngineFile, type EngineFile } from '../../src/start/engine-file';
 import type { Recorded } from '../../src/start/lock';
+import { whyNotFree } from '../../src/start/ports';
 import { processIdentity } from '../../src/start/process-identity';
 
 const ROOT = path.join(__dirname, '../..');
@@ -94,25 +94,14 @@ export async function makeStartFolder(): Promise<{ folder: string; remove: () =>
   return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
 }
 
-/** An offset at which everything that the engine listens on is free. */
+/** An offset at which everything that the engine listens on is free, below the ports that connections are given. */
 export async function freeOffset(): Promise<number> {
   for (;;) {
-    const offset = 1_000 + Math.floor(Math.random() * 40_000);
-    const free = await Promise.all([3000, 5433, 7233, 8233, 9464, 9465].map((port) => isFree(port + offset)));
-    if (free.every(Boolean)) return offset;
-  }
-}
-
-async function isFree(port: number): Promise<boolean> {
-  const server = createServer();
-  try {
-    server.listen(port, '127.0.0.1');
-    await once(server, 'listening');
-    return true;
-  } catch {
-    return false;
-  } finally {
-    server.close();
+    const offset = 1_000 + Math.floor(Math.random() * 20_000);
+    const problems = await Promise.all(
+      [3000, 5433, 7233, 8233, 9464, 9465].map((port) => whyNotFree(port + offset)),
+    );
+    if (problems.every((problem) => problem === undefined)) return offset;
   }
 }
 
