@@ -24,15 +24,18 @@ import { withdraw } from './webhook-withdrawal';
  */
 
 /** What the bank is told: the true status, and whether its answer is the one that made it. */
-export interface AnswerResult {
+export type AnswerResult = {
   billingRequestId: string;
-  /** Pending where the answer was refused for its transaction id: the bank may answer again. */
-  status: 'pending' | 'successful' | 'declined';
-  /** False where another answer, or the window, came first: the bank may have to reverse its debit. */
-  agreed: boolean;
   /** The answer named a transaction that belongs to something else. */
   duplicate: boolean;
-}
+} & (
+  | { agreed: true; status: 'successful' | 'declined' }
+  /**
+   * Another answer, or the window, came first: the bank may have to reverse its debit. Pending where the
+   * answer was refused for its transaction id: the bank may answer again.
+   */
+  | { agreed: false; status: 'pending' | 'successful' | 'declined' }
+);
 
 /**
  * Takes a bank's answer to a charge. The same answer again changes nothing and is agreed to again; another, a late one,
@@ -65,7 +68,7 @@ export async function answerBillingRequest(
     close(trx, keyring, [decided], 'bank', new Set()),
   ]);
   await applyToAgreement(trx, keyring, asked, answer);
-  return { billingRequestId, status: decided.status, agreed: true, duplicate: false };
+  return { billingRequestId, status: STATUS_AFTER[answer.outcome], agreed: true, duplicate: false };
 }
 
 /** A workflow that waits for the answer just now sees it by itself. A signal would meet its task, and have it run again. */
@@ -121,6 +124,8 @@ async function lockForAnswer(
   return { ...asked, agreement, grants };
 }
 
+const STATUS_AFTER = { approved: 'successful', declined: 'declined' } as const;
+
 /**
  * Ends the request as the answer says: where it is open, and where the transaction that proves it is not another's. Of
  * answers that race with the same id, the one that claims it first is taken.
@@ -151,7 +156,7 @@ async function decide(
      RETURNING ${OUTCOME_COLUMNS}`,
     {
       billingRequestId,
-      status: approved ? 'successful' : 'declined',
+      status: STATUS_AFTER[answer.outcome],
       bankTransactionId: approved ? answer.bankTransactionId : null,
       declineReason: approved ? null : answer.declineReason,
       action: answer.action,
@@ -185,21 +190,21 @@ async function answerRefused(
     !(await claimBankTransaction(trx, { bankId, bankTransactionId, resourceId: billingRequestId }));
   if (status === 'pending' && !duplicate) throw new Error(`${billingRequestId} is neither open nor closed`);
   // A window that passed is nobody's answer, whatever reason the bank may now give.
-  const agreed = closedBy === 'bank' && sameAnswer(found, answer);
-  if (!agreed) {
-    const tooLate = closedBy === 'bank' ? 'conflicting_answer' : 'late_answer';
-    await openException(trx, {
-      kind: duplicate ? 'duplicate_transaction_id' : tooLate,
-      billingRequestId,
-      said: {
-        outcome: answer.outcome,
-        bankTransactionId,
-        reason: answer.outcome === 'declined' ? answer.declineReason : null,
-      },
-      cause: 'bank',
-    });
+  if (status !== 'pending' && closedBy === 'bank' && sameAnswer(found, answer)) {
+    return { billingRequestId, status, agreed: true, duplicate };
   }
-  return { billingRequestId, status, agreed, duplicate };
+  const tooLate = closedBy === 'bank' ? 'conflicting_answer' : 'late_answer';
+  await openException(trx, {
+    kind: duplicate ? 'duplicate_transaction_id' : tooLate,
+    billingRequestId,
+    said: {
+      outcome: answer.outcome,
+      bankTransactionId,
+      reason: answer.outcome === 'declined' ? answer.declineReason : null,
+    },
+    cause: 'bank',
+  });
+  return { billingRequestId, status, agreed: false, duplicate };
 }
 
 /** What an action says beyond approving or declining this one charge. */

@@ -1,5 +1,6 @@
 import { formatInstant } from '../domain/calendar';
 import { Failure } from '../domain/failures';
+import type { BillingRequestStatus } from '../domain/lifecycle';
 import { row, rows, type Executor } from './connection';
 import { CREDIT_WAITS } from './customer-payment-credit';
 
@@ -76,7 +77,7 @@ export interface BillingRequestRecord {
   batchId: string;
   transactionId: string;
   reference: string;
-  status: string;
+  status: BillingRequestStatus;
   declineReason: string | null;
   amount: bigint;
   currency: string;

@@ -39,10 +39,10 @@ export interface Charge {
 export type BillLine =
   { phrase: string; agreementId: string | undefined } | { phrase: string; lookupId: string };
 
-export interface AcceptedCharge {
+interface AcceptedCharge {
   billingRequestId: string;
   reference: string;
-  status: 'pending' | 'declined';
+  status: 'pending';
 }
 
 type BillItem = { phrase: string } & ({ accepted: AcceptedCharge } | { refused: Failure });
@@ -205,7 +205,7 @@ export async function openScheduledCharge(
   rules: BillingRules,
   agreementId: string,
   charge: Charge & { scheduleId: string; n: number; attempt: number; workflowId: string },
-): Promise<AcceptedCharge> {
+): Promise<Omit<AcceptedCharge, 'status'> & { status: 'pending' | 'declined' }> {
   const [agreement] = await lockAgreements(trx, [agreementId]);
   if (!agreement) throw new Failure('not_found', 'There is no such agreement.');
   const [merchant, [counted]] = await Promise.all([

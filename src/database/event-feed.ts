@@ -25,7 +25,7 @@ export interface FeedEvent {
   /** As the webhook has it: RFC 3339, UTC. */
   timestamp: string;
   /** The items of the webhook. */
-  data: unknown[];
+  data: Record<string, unknown>[];
 }
 
 /** The place of an event in its entity's order. */

@@ -38,7 +38,7 @@ export interface EndedIntent {
   closedAt: Date;
 }
 
-type CustomerDecision = 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+export type CustomerDecision = 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
 
 export const ENDED_COLUMNS = `i.id, i.reference, i.agreement_id AS "agreementId", i.merchant_id AS "merchantId",
   i.customer_id AS "customerId", i.bank_id AS "bankId", i.lookup_id AS "lookupId", i.batch_id AS "batchId",

@@ -1,7 +1,9 @@
 import { formatInstant } from '../domain/calendar';
 import { Failure } from '../domain/failures';
+import type { IntentStatus } from '../domain/lifecycle';
 import type { Moment } from '../domain/moment';
 import { row, type Executor } from './connection';
+import type { CustomerDecision } from './intent-outcome';
 
 /** Billing intents, as they are read: by the workflow that waits for the answer, and by the two parties. */
 
@@ -26,9 +28,9 @@ export interface IntentRecord {
   intentId: string;
   batchId: string;
   reference: string;
-  status: string;
+  status: IntentStatus;
   reason: string | null;
-  customerDecision: string | null;
+  customerDecision: CustomerDecision | null;
   currency: string;
   description: string;
   customerId: string;

@@ -1,4 +1,5 @@
 import { Failure } from '../domain/failures';
+import type { ExceptionKind } from '../domain/reconciliation-exception';
 import { row, rows, type Executor } from './connection';
 import type { AuditEvent } from './event';
 import { beyondReach, countUpTo, listPage, literal, type Listed, type Page } from './list';
@@ -166,7 +167,7 @@ export interface TransactionEvent {
   declineReason: string | null;
   /** Of a reconciliation exception. */
   exceptionId: string | null;
-  kind: string | null;
+  kind: ExceptionKind | null;
 }
 
 /** Most steps that are shown, the latest ones. Only a charge that is refunded in hundreds of parts has more. */
