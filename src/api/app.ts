@@ -66,6 +66,7 @@ import {
 } from './recurring';
 import {
   cancelRecurring,
+  cancelSubscription,
   changeRecurring,
   pauseRecurring,
   resumeRecurring,
@@ -73,7 +74,7 @@ import {
 } from './recurring-action';
 import * as refund from './refund';
 import { referenceEndpoints } from './reference';
-import { route, serve, type Route } from './route';
+import { route, serve } from './route';
 import { tokenEndpoint } from './token';
 import { detailsQuery, historyQuery, listHistory, showTransaction } from './transaction';
 import { advanceBody, advanceClock, showClock } from './sandbox-clock';
@@ -109,7 +110,7 @@ export function routes(deps: Pick<ApiDeps, 'config'>) {
     route(
       'post',
       '/v1/bank/customers',
-      { ...BANK, receiver: migration.batchReceiver(), status: 201, idempotent: true },
+      { ...BANK, receiver: migration.batchReceiver(), idempotent: true },
       migration.onboardCustomers,
     ),
     route('get', BATCH, { ...BANK, params: migration.batchPath }, migration.showBatch),
@@ -122,7 +123,7 @@ export function routes(deps: Pick<ApiDeps, 'config'>) {
     route(
       'post',
       '/v1/devices',
-      { roles: ['bank', 'merchant'], limit: 'caller', body: enrolBody, status: 201, idempotent: true },
+      { roles: ['bank', 'merchant'], limit: 'caller', body: enrolBody, idempotent: true },
       enrol,
     ),
     route('post', '/v1/bank/customer/device/link', { ...BANK, body: linkBody, idempotent: true }, link),
@@ -137,7 +138,6 @@ export function routes(deps: Pick<ApiDeps, 'config'>) {
         roles: ['provider'],
         limit: 'merchantBatch',
         body: merchantsBody(deps.config),
-        status: 201,
         idempotent: true,
       },
       createMerchants,
@@ -176,7 +176,6 @@ export function routes(deps: Pick<ApiDeps, 'config'>) {
         roles: ['merchant', 'bank'],
         body: billBody(deps.config),
         bodyOf: { bank: customerBillBody(deps.config) },
-        status: 201,
         idempotent: true,
       },
       bill,
@@ -196,7 +195,7 @@ export function routes(deps: Pick<ApiDeps, 'config'>) {
     route(
       'post',
       '/v1/billing/recurring/create',
-      { ...BILLERS, ...ASKER, body: scheduleBody(deps.config), status: 201, idempotent: true },
+      { ...BILLERS, ...ASKER, body: scheduleBody(deps.config), idempotent: true },
       createRecurring,
     ),
     route('get', '/v1/billing/recurring', { ...BILLERS, query: schedulesQuery }, listRecurring),
@@ -237,7 +236,7 @@ export function routes(deps: Pick<ApiDeps, 'config'>) {
       'post',
       '/v1/bank/customer/subscriptions/:scheduleId/cancel',
       { ...BANK, params: schedulePath },
-      cancelRecurring,
+      cancelSubscription,
     ),
 
     route(
@@ -256,7 +255,7 @@ export function routes(deps: Pick<ApiDeps, 'config'>) {
     route(
       'post',
       '/v1/refunds/initiate',
-      { roles: ['merchant'], limit: 'caller', body: refund.refundBody, status: 201, idempotent: true },
+      { roles: ['merchant'], limit: 'caller', body: refund.refundBody, idempotent: true },
       refund.startRefund,
     ),
     route(
@@ -300,7 +299,7 @@ export function routes(deps: Pick<ApiDeps, 'config'>) {
     route(
       'post',
       '/v1/webhooks/endpoint/test',
-      { roles: ROLES, limit: 'caller', status: 202, idempotent: true },
+      { roles: ROLES, limit: 'caller', idempotent: true },
       sendTestEvent,
     ),
     route(
@@ -322,7 +321,6 @@ export function routes(deps: Pick<ApiDeps, 'config'>) {
         roles: ROLES,
         limit: 'caller',
         params: deliveryPath,
-        status: 202,
         idempotent: true,
       },
       redeliverWebhook,
@@ -333,18 +331,13 @@ export function routes(deps: Pick<ApiDeps, 'config'>) {
   ];
 }
 
-type KeyOf<One> = One extends Route<infer M, infer Path> ? `${Uppercase<M>} ${Path}` : never;
-
-/** What an entry of the table goes by: `POST /v1/devices`. */
-export type OperationKey = KeyOf<ReturnType<typeof routes>[number]>;
-
 /** In production these paths lead nowhere. */
 function sandboxRoutes() {
   return [
     route(
       'post',
       '/v1/sandbox/clock/advance',
-      { roles: ['merchant', 'bank'], limit: 'caller', body: advanceBody, status: 202, idempotent: true },
+      { roles: ['merchant', 'bank'], limit: 'caller', body: advanceBody, idempotent: true },
       advanceClock,
     ),
     route('get', '/v1/sandbox/clock', { roles: ['merchant', 'bank'], limit: 'caller' }, showClock),

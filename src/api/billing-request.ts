@@ -14,7 +14,6 @@ import { Failure } from '../domain/failures';
 import { formatAmount } from '../domain/money';
 import { normalizePhrase } from '../domain/phrase';
 import { workflowId } from '../workflows/messages';
-import type { Answer, Reply } from './answer';
 import type { Caller } from './authentication';
 import {
   amountIn,
@@ -32,7 +31,7 @@ import {
   withAmount,
 } from './fields';
 import { takeAnswer } from './idempotency';
-import { refusedItem } from './items';
+import { acceptedItem, refusedItem } from './items';
 import { EXAMPLE_PAYMENT_ID, exampleId } from './openapi/example';
 import type { Call } from './route';
 import { acceptItems } from './unknown-identifier';
@@ -91,7 +90,7 @@ const workflowIdOf: WorkflowIdOf = (batchId, [first, ...others]) =>
     ? workflowId.billingRequest(first)
     : workflowId.billingBatch(batchId);
 
-export async function bill(call: Call<BillBody | CustomerBillBody, unknown, unknown>): Promise<Reply> {
+export async function bill(call: Call<BillBody | CustomerBillBody, unknown, unknown>) {
   const { body, caller, deps } = call;
   const { entityId } = caller;
   const rules = billingRules(deps.config);
@@ -131,14 +130,11 @@ export async function bill(call: Call<BillBody | CustomerBillBody, unknown, unkn
       items: accepted.items.map((item) =>
         'refused' in item
           ? refusedItem(item.refused, { phrase: item.phrase, entityId })
-          : {
-              statusCode: 201,
-              success: true,
-              message: 'Accepted. The bank is asked, and the outcome comes by webhook',
+          : acceptedItem(201, 'Accepted. The bank is asked, and the outcome comes by webhook', {
               ...item.accepted,
               phrase: item.phrase,
               entityId,
-            },
+            }),
       ),
       refusals: accepted.items.flatMap((item) => ('refused' in item ? [item.refused] : [])),
     };
@@ -286,20 +282,21 @@ export async function respondToBillingRequest({
   body,
   caller,
   deps,
-}: Call<z.output<typeof bankResponseBody>, unknown, unknown>): Promise<Answer> {
-  const { agreed, duplicate, ...data } = await takeAnswer(deps, (trx) =>
+}: Call<z.output<typeof bankResponseBody>, unknown, unknown>) {
+  const { billingRequestId, agreed, duplicate, status } = await takeAnswer(deps, (trx) =>
     answerBillingRequest(trx, deps.ring, caller.entityId, body.billingRequestId, body.answer, body),
   );
   // Thrown after the commit: what the bank says is kept, for money may have moved.
+  const data = { billingRequestId, status };
   if (duplicate) throw new Failure('conflict', DUPLICATE_TRANSACTION, { data });
   if (!agreed) {
     throw new Failure(
       'conflict',
-      `The charge is ${data.status} already. If you debited the customer for it, reverse the debit.`,
+      `The charge is ${status} already. If you debited the customer for it, reverse the debit.`,
       { data },
     );
   }
-  return { message: `The charge is ${data.status}`, data };
+  return { message: `The charge is ${status}`, data: { billingRequestId, status } };
 }
 
 export const billingRequestPath = z.strictObject({ billingRequestId: id('billingRequest') });
@@ -308,7 +305,7 @@ export async function showBillingRequest({
   caller,
   params,
   deps,
-}: Call<unknown, unknown, z.output<typeof billingRequestPath>>): Promise<Answer> {
+}: Call<unknown, unknown, z.output<typeof billingRequestPath>>) {
   const request = await readBillingRequest(deps.db, caller.entityId, params.billingRequestId);
   const credit =
     request.payeeBankId === null ? undefined : await readCredit(deps.db, request.billingRequestId);
@@ -332,9 +329,10 @@ export async function showBillingRequest({
       customerId: request.customerId,
       entityId: request.ownerId,
       bankId: request.bankId,
-      ...(request.payeeBankId !== null && {
-        payee: { bankId: request.payeeBankId, lookupID: request.payeeLookupId },
-      }),
+      ...(request.payeeBankId !== null &&
+        request.payeeLookupId !== null && {
+          payee: { bankId: request.payeeBankId, lookupID: request.payeeLookupId },
+        }),
       ...(credit && { credit: { ...credit, dueBy: formatInstant(credit.dueBy) } }),
       phrase: paymentID ?? request.lookupId,
       ...(paymentID === undefined ? { lookupID: request.lookupId } : { paymentID }),

@@ -19,7 +19,6 @@ import { enqueueStarts } from '../database/outbox';
 import { isCountry } from '../domain/country';
 import { Failure } from '../domain/failures';
 import { WORKFLOW_TYPE, workflowId } from '../workflows/messages';
-import type { Answer, Reply } from './answer';
 import { bodyChunks, requireJson } from './body';
 import type { ApiDeps } from './deps';
 import type { Download } from './download';
@@ -166,17 +165,12 @@ async function discard({ db, log }: ApiDeps, batchId: string): Promise<void> {
   });
 }
 
-export async function onboardCustomers({
-  accept,
-  body,
-  caller,
-  deps,
-}: Call<ArrivedBatch, unknown, unknown>): Promise<Reply> {
+export async function onboardCustomers({ accept, body, caller, deps }: Call<ArrivedBatch, unknown, unknown>) {
   const bankId = caller.entityId;
   if ('entries' in body) {
     return accept(async (trx) => {
       const batch = await onboardBatch(trx, deps.ring, bankId, body.entries);
-      return { message: messageOf(batch), data: batch };
+      return { status: 201, message: messageOf(batch), data: batch };
     });
   }
   const { batchId, total } = body;
@@ -195,7 +189,7 @@ export async function onboardCustomers({
       ]);
       return { status: 202, message: messageOf(batch), data: { ...batch, ...filesOf(batchId) } };
     });
-    accepted = !reply.replayed;
+    accepted = !('replayed' in reply);
     return reply;
   } finally {
     if (!accepted) await discard(deps, batchId);
@@ -219,7 +213,7 @@ export async function showBatch({
   caller,
   deps,
   params,
-}: Call<undefined, unknown, z.output<typeof batchPath>>): Promise<Answer> {
+}: Call<undefined, unknown, z.output<typeof batchPath>>) {
   const batch = await readBatch(deps.db, caller.entityId, params.batchId);
   const { batchId, summary } = batch;
   if (summary.total > SMALL_BATCH) {

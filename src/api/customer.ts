@@ -4,7 +4,6 @@ import { CUSTOMER_SORTS, listCustomers, type CustomerRecord } from '../database/
 import { formatInstant } from '../domain/calendar';
 import { Failure } from '../domain/failures';
 import { normalizePhrase } from '../domain/phrase';
-import type { Answer, Reply } from './answer';
 import { DESCRIPTION_MAX, email, EMAIL_MAX, id, NAME_MAX, pagination, phrase, textFor } from './fields';
 import { listAnswer } from './list';
 import type { Call } from './route';
@@ -14,9 +13,7 @@ import { countUnknown } from './unknown-identifier';
 
 export const byEmail = z.strictObject({ email });
 
-export async function banksOfCustomer(
-  call: Call<undefined, z.output<typeof byEmail>, unknown>,
-): Promise<Answer> {
+export async function banksOfCustomer(call: Call<undefined, z.output<typeof byEmail>, unknown>) {
   const { deps, query } = call;
   const banks = await banksOfEmail(deps.db, deps.ring, query.email);
   if (banks.length === 0) await countUnknown(call, 'email', 1);
@@ -56,7 +53,7 @@ export async function changeCustomer({
   caller,
   deps,
   query,
-}: Call<z.output<typeof updateBody>, z.output<typeof oneCustomer>, unknown>): Promise<Reply> {
+}: Call<z.output<typeof updateBody>, z.output<typeof oneCustomer>, unknown>) {
   return accept(async (trx) => {
     if (!(await updateCustomer(trx, deps.ring, caller.entityId, query, body.update))) {
       throw new Failure('not_found', 'You have no such customer');
@@ -75,7 +72,7 @@ export async function showCustomers({
   caller,
   deps,
   query,
-}: Call<undefined, z.output<typeof customersQuery>, unknown>): Promise<Answer> {
+}: Call<undefined, z.output<typeof customersQuery>, unknown>) {
   const { search, ...page } = query;
   const found = await listCustomers(deps.db, deps.ring, caller.entityId, search, page);
   return listAnswer(['customer', 'customers'], found, page, customerData);

@@ -3,7 +3,6 @@ import { changeDecision } from '../database/decision-change';
 import { DECISION_SORTS, listDecisions, readDecision, type DecisionRecord } from '../database/decision-read';
 import { formatInstant } from '../domain/calendar';
 import { formatAmount, formatSum, type ShownSum } from '../domain/money';
-import type { Answer, Reply } from './answer';
 import { amount, id, idFilter, pagination } from './fields';
 import { listAnswer } from './list';
 import type { Call } from './route';
@@ -26,7 +25,7 @@ export async function listCustomerDecisions({
   caller,
   query,
   deps,
-}: Call<unknown, z.output<typeof decisionsQuery>, unknown>): Promise<Answer> {
+}: Call<unknown, z.output<typeof decisionsQuery>, unknown>) {
   const { page, limit, sortBy, sortOrder, ...filter } = query;
   const found = await listDecisions(deps.db, deps.config.NETWORK_TIMEZONE, caller.entityId, filter, {
     page,
@@ -61,7 +60,7 @@ export async function updateCustomerDecision({
   caller,
   params,
   deps,
-}: Call<z.output<typeof decisionBody>, unknown, z.output<typeof decisionPath>>): Promise<Reply> {
+}: Call<z.output<typeof decisionBody>, unknown, z.output<typeof decisionPath>>) {
   return accept(async (trx) => {
     await changeDecision(trx, deps.ring, caller.entityId, params.id, {
       customerDecision: body.customerDecision,

@@ -11,7 +11,6 @@ import {
 import { formatInstant } from '../domain/calendar';
 import { Failure } from '../domain/failures';
 import { normalizePhrase } from '../domain/phrase';
-import type { Answer, Reply } from './answer';
 import { EMAIL_MAX, id, longText, pagination, phrase, textFor } from './fields';
 import { listAnswer } from './list';
 import { EXAMPLE_DEVICE_ID } from './openapi/example';
@@ -36,7 +35,7 @@ export async function enrol({
   body,
   caller,
   deps,
-}: Call<z.output<typeof enrolBody>, unknown, unknown>): Promise<Reply> {
+}: Call<z.output<typeof enrolBody>, unknown, unknown>) {
   return accept(async (trx) => {
     const { token, isNew } = await enrolDevice(trx, deps.ring, caller.entityId, body.fingerprint);
     return {
@@ -60,7 +59,7 @@ export async function link({
   body,
   caller,
   deps,
-}: Call<z.output<typeof linkBody>, unknown, unknown>): Promise<Reply> {
+}: Call<z.output<typeof linkBody>, unknown, unknown>) {
   const known = openDeviceToken(deps.ring, body.deviceId, caller.entityId);
   return accept(async (trx) => {
     const outcome = known === undefined ? 'unknown' : await linkDevice(trx, linkOf(body, known, caller));
@@ -77,7 +76,7 @@ export async function unlink({
   body,
   caller,
   deps,
-}: Call<z.output<typeof linkBody>, unknown, unknown>): Promise<Reply> {
+}: Call<z.output<typeof linkBody>, unknown, unknown>) {
   const known = openDeviceToken(deps.ring, body.deviceId, caller.entityId);
   return accept(async (trx) => {
     if (known === undefined || !(await unlinkDevice(trx, linkOf(body, known, caller)))) {
@@ -97,7 +96,7 @@ function linkOf(
 
 export const lookupBody = z.strictObject({ deviceId });
 
-export async function lookUp(call: Call<z.output<typeof lookupBody>, unknown, unknown>): Promise<Answer> {
+export async function lookUp(call: Call<z.output<typeof lookupBody>, unknown, unknown>) {
   const { body, caller, deps } = call;
   const known = openDeviceToken(deps.ring, body.deviceId, caller.entityId);
   const customer = known === undefined ? undefined : await customerOfDevice(deps.db, known);
@@ -118,7 +117,7 @@ export async function showDevices({
   caller,
   deps,
   query,
-}: Call<undefined, z.output<typeof devicesQuery>, unknown>): Promise<Answer> {
+}: Call<undefined, z.output<typeof devicesQuery>, unknown>) {
   const { search, ...page } = query;
   const found = await listDevices(deps.db, deps.ring, caller.entityId, search, page);
   return listAnswer(['device', 'devices'], found, page, ({ linkedAt, ...device }) => ({

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { settleCredits } from '../database/customer-payment-credit';
 import { FEED_START, findFeedPosition, isBeforeFeed, readFeed } from '../database/event-feed';
-import type { Answer } from './answer';
 import { id, pageSize } from './fields';
 import type { Call } from './route';
 import { invalidRequest } from './validation';
@@ -19,7 +18,7 @@ export async function listEvents({
   caller,
   query,
   deps,
-}: Call<undefined, z.output<typeof feedQuery>, unknown>): Promise<Answer> {
+}: Call<undefined, z.output<typeof feedQuery>, unknown>) {
   const { after, limit } = query;
   const position = after === undefined ? FEED_START : await findFeedPosition(deps.db, caller.entityId, after);
   if (!position) {

@@ -9,10 +9,9 @@ import { formatInstant } from '../domain/calendar';
 import { Failure } from '../domain/failures';
 import { normalizePhrase } from '../domain/phrase';
 import { workflowId } from '../workflows/messages';
-import type { Answer, Reply } from './answer';
 import { amount, BATCH_MAX, currency, DESCRIPTION_MAX, id, instant, list, phrase, textFor } from './fields';
 import { takeAnswer } from './idempotency';
-import { refusedItem } from './items';
+import { acceptedItem, refusedItem } from './items';
 import type { Call } from './route';
 import { acceptItems } from './unknown-identifier';
 
@@ -32,7 +31,7 @@ export const intentBody = (config: Config) =>
 
 type IntentBody = z.output<ReturnType<typeof intentBody>>;
 
-export async function sendIntents(call: Call<IntentBody, unknown, unknown>): Promise<Reply> {
+export async function sendIntents(call: Call<IntentBody, unknown, unknown>) {
   const { body, caller, deps } = call;
   return acceptItems(call, 'lookup_id', async (trx) => {
     const { items, intents } = await createIntents(
@@ -65,14 +64,11 @@ export async function sendIntents(call: Call<IntentBody, unknown, unknown>): Pro
       items: items.map((item) =>
         'refused' in item
           ? refusedItem(item.refused, { lookupID: item.phrase, entityId: caller.entityId })
-          : {
-              statusCode: 200,
-              success: true,
-              message: 'Accepted. The bank asks the customer, and the decision comes by webhook',
+          : acceptedItem(200, 'Accepted. The bank asks the customer, and the decision comes by webhook', {
               lookupID: item.phrase,
               entityId: caller.entityId,
               ...item.accepted,
-            },
+            }),
       ),
       refusals: items.flatMap((item) => ('refused' in item ? [item.refused] : [])),
     };
@@ -102,7 +98,7 @@ export async function respondToIntent({
   body,
   caller,
   deps,
-}: Call<z.output<typeof intentResponseBody>, unknown, unknown>): Promise<Answer> {
+}: Call<z.output<typeof intentResponseBody>, unknown, unknown>) {
   const { agreed, ...data } = await takeAnswer(deps, (trx) =>
     answerIntent(trx, deps.ring, caller.entityId, {
       customerId: body.customerId,
@@ -128,7 +124,7 @@ export async function showIntent({
   caller,
   params,
   deps,
-}: Call<unknown, unknown, z.output<typeof intentPath>>): Promise<Answer> {
+}: Call<unknown, unknown, z.output<typeof intentPath>>) {
   const intent = await readIntent(deps.db, caller.entityId, params.intentId);
   const paymentID =
     intent.status === 'approved'

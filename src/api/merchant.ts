@@ -4,8 +4,8 @@ import type { Transaction } from '../database/connection';
 import { admitEntity, changeTrust } from '../database/entity-control';
 import { TRUST_LEVELS } from '../domain/entity';
 import { Failure } from '../domain/failures';
-import type { Reply } from './answer';
 import { email, id, NAME_MAX, textFor, webUrl } from './fields';
+import { acceptedItem } from './items';
 import { actorOf, type Call } from './route';
 import { webhookUrl } from './webhook-endpoint';
 
@@ -55,26 +55,16 @@ export const merchantsBody = (config: Config) =>
 
 type MerchantsBody = z.output<ReturnType<typeof merchantsBody>>;
 
-interface MerchantItem {
-  statusCode: number;
-  success: boolean;
-  message: string;
-  clientRef: string;
-  merchantId?: string;
-  clientId?: string;
-  clientSecret?: string;
-  webhookSecret?: string;
-}
-
-export async function createMerchants(call: Call<MerchantsBody, unknown, unknown>): Promise<Reply> {
+export async function createMerchants(call: Call<MerchantsBody, unknown, unknown>) {
   return call.accept(async (trx) => {
-    const items = await createEach(trx, call);
-    if (!items.some(({ success }) => success)) {
+    const items = [];
+    for (const merchant of call.body.merchants) items.push(await createOne(trx, call, merchant));
+    const created = items.filter(({ success }) => success).length;
+    if (created === 0) {
       throw new Failure('conflict', 'Every clientRef is taken by an earlier merchant of yours', {
         data: { merchants: items },
       });
     }
-    const created = items.filter(({ success }) => success).length;
     return {
       message: `${created} of ${items.length} merchants created`,
       data: { merchants: items },
@@ -83,35 +73,26 @@ export async function createMerchants(call: Call<MerchantsBody, unknown, unknown
   });
 }
 
-/** One item per merchant, in the order of the request. */
-async function createEach(trx: Transaction, call: Call<MerchantsBody, unknown, unknown>) {
-  const { body, caller, deps } = call;
-  const items: MerchantItem[] = [];
-  for (const merchant of body.merchants) {
-    const { clientRef } = merchant;
-    const wanted = { ...merchant, type: 'merchant' as const, providerId: caller.entityId };
-    const made = await admitEntity(trx, deps.ring, actorOf(call), wanted);
-    if (made === undefined) {
-      const message = 'You have a merchant with this clientRef already';
-      items.push({ statusCode: 409, success: false, message, clientRef });
-    } else {
-      const { entityId: merchantId, ...secrets } = made;
-      items.push({
-        statusCode: 201,
-        success: true,
-        message: 'Merchant created',
-        clientRef,
-        merchantId,
-        ...secrets,
-      });
-    }
+async function createOne(
+  trx: Transaction,
+  call: Call<MerchantsBody, unknown, unknown>,
+  merchant: MerchantsBody['merchants'][number],
+) {
+  const { clientRef } = merchant;
+  const wanted = { ...merchant, type: 'merchant' as const, providerId: call.caller.entityId };
+  const made = await admitEntity(trx, call.deps.ring, actorOf(call), wanted);
+  if (made === undefined) {
+    const message = 'You have a merchant with this clientRef already';
+    return { statusCode: 409 as const, success: false as const, message, clientRef };
   }
-  return items;
+  const { entityId: merchantId, ...credentials } = made;
+  return acceptedItem(201, 'Merchant created', { clientRef, merchantId, ...credentials });
 }
 
-function withoutSecrets(item: MerchantItem) {
-  const { clientSecret, webhookSecret, ...rest } = item;
-  return clientSecret && webhookSecret ? rest : item;
+function withoutSecrets(item: Awaited<ReturnType<typeof createOne>>) {
+  if (!item.success) return item;
+  const { clientSecret: _, webhookSecret: __, ...shown } = item;
+  return shown;
 }
 
 export const trustBody = z.strictObject({
@@ -121,7 +102,7 @@ export const trustBody = z.strictObject({
     .meta({ description: 'Whether customers may give the merchant standing approvals', example: 'trusted' }),
 });
 
-export async function setTrust(call: Call<z.output<typeof trustBody>, unknown, unknown>): Promise<Reply> {
+export async function setTrust(call: Call<z.output<typeof trustBody>, unknown, unknown>) {
   const { accept, body, caller, deps } = call;
   return accept(async (trx) => {
     const set = await changeTrust(trx, deps.ring, actorOf(call), { ...body, providerId: caller.entityId });

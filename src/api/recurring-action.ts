@@ -3,7 +3,6 @@ import { recurringRules } from '../config';
 import type { Transaction } from '../database/connection';
 import { cancelSchedule, changeSchedule, pauseSchedule, resumeSchedule } from '../database/recurring-action';
 import { readSchedule, type ScheduleRecord } from '../database/recurring-read';
-import type { Answer, Reply } from './answer';
 import { amount, DESCRIPTION_MAX, instant, metadata, textFor } from './fields';
 import { MAX_BILLINGS, scheduleData, subscriptionData, type SchedulePath } from './recurring';
 import type { Call } from './route';
@@ -12,17 +11,18 @@ import type { Call } from './route';
 
 type Action<Body = unknown> = Call<Body, unknown, SchedulePath>;
 
-export function pauseRecurring(call: Action): Promise<Reply> {
-  return act(call, (trx) => pauseSchedule(trx, call.deps.ring, call.caller, call.params.scheduleId));
-}
+export const pauseRecurring = action(pauseSchedule, scheduleData);
+export const resumeRecurring = action(resumeSchedule, scheduleData);
+export const cancelRecurring = action(cancelSchedule, scheduleData);
+/** The same for the customer's bank, which sees the schedule in its own way. */
+export const cancelSubscription = action(cancelSchedule, subscriptionData);
 
-export function resumeRecurring(call: Action): Promise<Reply> {
-  return act(call, (trx) => resumeSchedule(trx, call.deps.ring, call.caller, call.params.scheduleId));
-}
-
-/** For the merchant's side and for the bank's, each of which sees the schedule in its own way. */
-export function cancelRecurring(call: Action): Promise<Reply> {
-  return act(call, (trx) => cancelSchedule(trx, call.deps.ring, call.caller, call.params.scheduleId));
+function action<Shown extends object>(
+  change: typeof cancelSchedule,
+  shown: (schedule: ScheduleRecord) => Shown,
+) {
+  return (call: Action) =>
+    act(call, shown, (trx) => change(trx, call.deps.ring, call.caller, call.params.scheduleId));
 }
 
 /** What is left out stays as it is; `null` takes away what there is. */
@@ -51,23 +51,24 @@ export const scheduleChange = z
   .refine((change) => Object.keys(change).length > 0, 'must name at least one field to change')
   .meta({ minProperties: 1, example: { amount: 1750, endDate: null } });
 
-export function changeRecurring(call: Action<z.output<typeof scheduleChange>>): Promise<Reply> {
+export function changeRecurring(call: Action<z.output<typeof scheduleChange>>) {
   const { body, caller, deps, params } = call;
   const { endDate: endAt, ...rest } = body;
   const rules = recurringRules(deps.config);
-  return act(call, (trx) =>
+  return act(call, scheduleData, (trx) =>
     changeSchedule(trx, deps.ring, rules, caller, params.scheduleId, { ...rest, endAt }),
   );
 }
 
-function act({ accept, caller, params }: Action, work: (trx: Transaction) => Promise<void>): Promise<Reply> {
-  return accept(async (trx): Promise<Answer> => {
+function act<Shown extends object>(
+  { accept, caller, params }: Action,
+  shown: (schedule: ScheduleRecord) => Shown,
+  work: (trx: Transaction) => Promise<void>,
+) {
+  return accept(async (trx) => {
     await work(trx);
     const schedule = await readSchedule(trx, caller, params.scheduleId);
-    return {
-      message: messageOf(schedule),
-      data: caller.role === 'bank' ? subscriptionData(schedule) : scheduleData(schedule),
-    };
+    return { message: messageOf(schedule), data: shown(schedule) };
   });
 }
 

@@ -14,7 +14,6 @@ import { enqueueStarts } from '../database/outbox';
 import { formatInstant, maxInterval, type Frequency } from '../domain/calendar';
 import { formatAmount } from '../domain/money';
 import { workflowId } from '../workflows/messages';
-import type { Answer, Reply } from './answer';
 import {
   amountIn,
   currency,
@@ -119,7 +118,7 @@ export const scheduleBody = (config: Config) =>
 
 type ScheduleBody = z.output<ReturnType<typeof scheduleBody>>;
 
-export async function createRecurring(call: Call<ScheduleBody, unknown, unknown>): Promise<Reply> {
+export async function createRecurring(call: Call<ScheduleBody, unknown, unknown>) {
   const { body, caller, deps } = call;
   const { entityId, role } = caller;
   if (role === 'bank') throw new Error('a bank makes no schedules');
@@ -166,11 +165,7 @@ export const schedulePath = z.strictObject({ scheduleId: id('schedule') });
 
 export type SchedulePath = z.output<typeof schedulePath>;
 
-export async function showRecurring({
-  caller,
-  params,
-  deps,
-}: Call<unknown, unknown, SchedulePath>): Promise<Answer> {
+export async function showRecurring({ caller, params, deps }: Call<unknown, unknown, SchedulePath>) {
   const schedule = await readSchedule(deps.db, caller, params.scheduleId);
   const billings = await readBillings(deps.db, schedule.id);
   return {
@@ -190,12 +185,12 @@ export const schedulesQuery = z.strictObject({
 
 type ListCall = Call<unknown, z.output<typeof schedulesQuery>, unknown>;
 
-export async function listRecurring(call: ListCall): Promise<Answer> {
+export async function listRecurring(call: ListCall) {
   return listAnswer(['schedule', 'schedules'], await listOwn(call), call.query, scheduleData);
 }
 
 /** The schedules of a bank's customers. */
-export async function listSubscriptions(call: ListCall): Promise<Answer> {
+export async function listSubscriptions(call: ListCall) {
   return listAnswer(['subscription', 'subscriptions'], await listOwn(call), call.query, subscriptionData);
 }
 
@@ -265,5 +260,8 @@ function billingsData({ nextN, nextDueAt }: ScheduleRecord, billings: BillingRec
     attempts: attempts.map(({ at, ...attempt }) => ({ ...attempt, at: formatInstant(at) })),
   }));
   if (nextDueAt === null) return past;
-  return [...past, { n: nextN, dueDate: formatInstant(nextDueAt), status: 'scheduled', attempts: [] }];
+  return [
+    ...past,
+    { n: nextN, dueDate: formatInstant(nextDueAt), status: 'scheduled' as const, attempts: [] },
+  ];
 }

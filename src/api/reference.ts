@@ -3,7 +3,6 @@ import type { RequestHandler } from 'express';
 import { contentSecurityPolicy } from 'helmet';
 import { endpoint, type Endpoint } from './endpoint';
 import { openApiDocument } from './openapi/document';
-import { OPERATIONS } from './openapi/operations';
 import type { Route } from './route';
 
 /**
@@ -15,7 +14,7 @@ export function referenceEndpoints(table: readonly Route[]): Endpoint[] {
   let document: object | undefined;
   return [
     endpoint('get', '/openapi.json', (_req, res) => {
-      document ??= openApiDocument(table, OPERATIONS);
+      document ??= openApiDocument(table);
       res.json(document);
     }),
     endpoint('get', '/docs', overPlainHttpToo, (_req, res) => void res.type('html').send(PAGE)),

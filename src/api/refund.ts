@@ -9,7 +9,6 @@ import { Failure } from '../domain/failures';
 import { REFUND, type RefundStatus } from '../domain/lifecycle';
 import { formatAmount } from '../domain/money';
 import { workflowId } from '../workflows/messages';
-import type { Answer, Reply } from './answer';
 import {
   amount,
   BANK_TRANSACTION_ID_MAX,
@@ -42,7 +41,7 @@ export async function startRefund({
   body,
   caller,
   deps,
-}: Call<z.output<typeof refundBody>, unknown, unknown>): Promise<Reply> {
+}: Call<z.output<typeof refundBody>, unknown, unknown>) {
   return accept(async (trx) => {
     const refund = await initiateRefund(trx, deps.ring, billingRules(deps.config).timeZone, caller.entityId, {
       reference: body.reference,
@@ -104,7 +103,7 @@ export async function respondToRefund({
   body: { refundId, action, bankTransactionId, reason },
   caller,
   deps,
-}: Call<z.output<typeof refundResponseBody>, unknown, unknown>): Promise<Answer> {
+}: Call<z.output<typeof refundResponseBody>, unknown, unknown>) {
   const answer: RefundAnswer = {
     action,
     bankTransactionId: (action === 'completed' && bankTransactionId) || null,
@@ -129,7 +128,7 @@ export async function showRefund({
   caller,
   params,
   deps,
-}: Call<unknown, unknown, z.output<typeof refundPath>>): Promise<Answer> {
+}: Call<unknown, unknown, z.output<typeof refundPath>>) {
   const refund = await readRefund(deps.db, caller, params.refundId);
   return { message: `The refund is ${refund.status}`, data: shown(refund, caller.role) };
 }
@@ -146,7 +145,7 @@ export async function showRefunds({
   caller,
   query: { status, ...page },
   deps,
-}: Call<unknown, z.output<typeof refundsQuery>, unknown>): Promise<Answer> {
+}: Call<unknown, z.output<typeof refundsQuery>, unknown>) {
   const found = await listRefunds(deps.db, caller, { status }, page);
   return listAnswer(['refund', 'refunds'], found, page, (refund) => shown(refund, caller.role));
 }

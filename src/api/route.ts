@@ -10,9 +10,12 @@ import type { Authenticate, Caller } from './authentication';
 import { BODY_LIMIT_BYTES, readJsonBody } from './body';
 import { ANSWER_WITHIN_MS } from './deadline';
 import type { ApiDeps } from './deps';
+import type { DocumentedAnswer, Excess, OperationKey } from './documented-answer';
 import { sendDownload, type Download } from './download';
 import { acceptOnce, readIdempotencyKey } from './idempotency';
 import { canonicalJson } from './json';
+import type { Operation } from './openapi/operation';
+import { OPERATIONS } from './openapi/operations';
 import { meter, meterProvider, type Bucket } from './rate-limit';
 import { requestIdOf } from './request-log';
 import { unknownBuckets } from './unknown-identifier';
@@ -38,11 +41,16 @@ export interface Call<Body, Query, Params> {
    *
    * @param afterRefusal runs when that `Failure` has undone the work, and before it is kept; may throw another one
    */
-  accept: (
-    work: (trx: Transaction) => Promise<Answer>,
+  accept: <const Given extends Answer>(
+    work: (trx: Transaction) => Promise<Given>,
     afterRefusal?: (refusal: Failure) => Promise<void>,
-  ) => Promise<Reply>;
+  ) => Promise<Given | Accepted>;
 }
+
+declare const BY_ACCEPT: unique symbol;
+
+/** A `Reply` that `accept` has made. A handler cannot make one, past what is documented. */
+export type Accepted = Reply & { readonly [BY_ACCEPT]: true };
 
 /** Who a request is put on record as, where what it does is privileged. */
 export function actorOf({
@@ -64,8 +72,6 @@ interface RouteOptions<Body, Query, Params> {
   query?: z.ZodType<Query>;
   /** Of the path's parameters. */
   params?: z.ZodType<Params>;
-  /** Of a successful answer that names no other; 200 if left out. */
-  status?: number;
   /** Requests name identifiers that their callers may have guessed; `unknown-identifier.ts` bounds that. */
   namesIdentifiers?: boolean;
   /** The route takes an `Idempotency-Key`. */
@@ -90,17 +96,28 @@ export interface Received<Body> {
 
 export type Method = 'get' | 'post' | 'put' | 'patch';
 
-export interface Route<M extends Method = Method, Path extends string = string> {
-  method: M;
-  path: Path;
+export interface Route {
+  method: Method;
+  path: string;
   options: RouteOptions<unknown, unknown, unknown>;
+  operation: Operation;
   handle(call: Call<unknown, unknown, unknown>): Promise<Answer | Reply | Download>;
 }
 
-/** An entry of the table in `app.ts`: who may call what, what it takes, and the operation behind it. */
+type PathOf<M extends Method, Key = OperationKey> = Key extends `${Uppercase<M>} ${infer Path}`
+  ? Path
+  : never;
+
+type KeyOf<M extends Method, Path extends string> = Extract<OperationKey, `${Uppercase<M>} ${Path}`>;
+
+/**
+ * An entry of the table in `app.ts`: who may call what, what it takes, and the handler. A handler that
+ * does not answer as is documented does not compile.
+ */
 export function route<
   M extends Method,
-  Path extends string,
+  Path extends PathOf<M>,
+  Given extends DocumentedAnswer<KeyOf<M, Path>>,
   Body = undefined,
   Query = unknown,
   Params = unknown,
@@ -108,14 +125,20 @@ export function route<
   method: M,
   path: Path,
   options: RouteOptions<Body, Query, Params>,
-  handle: (call: Call<Body, Query, Params>) => Promise<Answer | Reply | Download>,
-): Route<M, Path> {
-  return { method, path, options, handle };
+  handle: ((call: Call<Body, Query, Params>) => Promise<Given | Accepted>) &
+    NothingBeyond<Excess<Given, DocumentedAnswer<KeyOf<M, Path>>>>,
+): Route {
+  const operation = OPERATIONS[`${method.toUpperCase()} ${path}` as OperationKey];
+  return { method, path, options, operation, handle };
 }
+
+type NothingBeyond<Paths> = [Paths] extends [never] ? unknown : { 'answers more than is documented': Paths };
 
 /** Refusals come in one order, whatever the route: 401, 429, 403, 413 and 415, 400, and then the operation's. */
 export function serve(deps: ApiDeps, authenticate: Authenticate, one: Route): RequestHandler {
   const { options } = one;
+  // Where there are several, the answer says which.
+  const status = Number(Object.keys(one.operation.answers)[0]);
   return async (req: Request, res: Response) => {
     const caller = await authenticate(req, res);
     // For the request's log line.
@@ -135,7 +158,6 @@ export function serve(deps: ApiDeps, authenticate: Authenticate, one: Route): Re
       received?.indexes ?? deps.ring.blindIndexes('idempotency.body', canonicalJson(input ?? null));
     const params = readPath(options.params, req.params);
 
-    const status = options.status ?? 200;
     const call = {
       caller,
       body: received ? received.body : body,
@@ -156,7 +178,7 @@ export function serve(deps: ApiDeps, authenticate: Authenticate, one: Route): Re
             : { callerId: caller.entityId, path: req.path, key, bodyIndexes: indexes() },
           async (trx) => replyOf(await work(trx), status),
           afterRefusal,
-        ),
+        ) as Promise<Accepted>,
     } satisfies Call<unknown, unknown, unknown>;
     const outcome = await deps.turns.take(caller, () => one.handle(call));
     if ('pages' in outcome) return sendDownload(res, outcome);

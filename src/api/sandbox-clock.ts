@@ -4,7 +4,6 @@ import { beginAdvance, jump, readClock, wakeDue, type Clock } from '../database/
 import { addDuration, formatInstant } from '../domain/calendar';
 import { Failure } from '../domain/failures';
 import { workflowId } from '../workflows/messages';
-import type { Answer, Reply } from './answer';
 import type { Call } from './route';
 import { invalidRequest } from './validation';
 
@@ -29,7 +28,7 @@ export async function advanceClock({
   body,
   caller,
   deps,
-}: Call<z.output<typeof advanceBody>, unknown, unknown>): Promise<Reply> {
+}: Call<z.output<typeof advanceBody>, unknown, unknown>) {
   const { entityId, role } = caller;
   return accept(async (trx) => {
     const { now } = await readClock(trx, entityId);
@@ -59,7 +58,7 @@ export async function advanceClock({
   });
 }
 
-export async function showClock({ caller, deps }: Call<unknown, unknown, unknown>): Promise<Answer> {
+export async function showClock({ caller, deps }: Call<unknown, unknown, unknown>) {
   const clock = await readClock(deps.db, caller.entityId);
   return {
     message: clock.target === null ? 'The clock is ready' : 'The clock is advancing',
@@ -80,6 +79,6 @@ function clockData({ now, target }: Pick<Clock, 'now' | 'target'>) {
   return {
     now: formatInstant(now),
     target: target && formatInstant(target),
-    status: target === null ? 'ready' : 'advancing',
+    status: target === null ? ('ready' as const) : ('advancing' as const),
   };
 }

@@ -10,8 +10,6 @@ import {
 import { formatInstant } from '../domain/calendar';
 import type { Role } from '../domain/entity';
 import { formatAmount } from '../domain/money';
-import type { Answer } from './answer';
-import type { Download } from './download';
 import { idFilter, instant, NAME_MAX, pagination, textFor } from './fields';
 import { listAnswer } from './list';
 import { EXAMPLE_REFERENCE } from './openapi/example';
@@ -44,7 +42,7 @@ export async function listHistory({
   query,
   prefersCsv,
   deps,
-}: Call<unknown, z.output<typeof historyQuery>, unknown>): Promise<Answer | Download> {
+}: Call<unknown, z.output<typeof historyQuery>, unknown>) {
   const { format, page, limit, sortBy, sortOrder, ...filter } = query;
   if (format === 'csv' || (format === undefined && prefersCsv)) {
     return {
@@ -92,7 +90,7 @@ export async function showTransaction({
   caller,
   query,
   deps,
-}: Call<unknown, z.output<typeof detailsQuery>, unknown>): Promise<Answer> {
+}: Call<unknown, z.output<typeof detailsQuery>, unknown>) {
   const { transaction, events } = await readTransaction(deps.db, caller, query.reference);
   const { type, billingRequestId, payeeBankId } = transaction;
   const credit =
@@ -106,7 +104,8 @@ export async function showTransaction({
         ...event,
         at: formatInstant(at),
         ...(declineReason !== null && { declineReason }),
-        ...(exceptionId !== null && { exceptionId, kind }),
+        ...(exceptionId !== null && { exceptionId }),
+        ...(exceptionId !== null && kind !== null && { kind }),
       })),
     },
   };

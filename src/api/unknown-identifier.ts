@@ -2,12 +2,11 @@ import type { Config } from '../config';
 import { overdrawTokens, type Bucket } from '../database/rate-limit';
 import type { Transaction } from '../database/connection';
 import type { Failure } from '../domain/failures';
-import type { Reply } from './answer';
 import type { Caller } from './authentication';
 import type { ApiDeps } from './deps';
-import { answerItems, type Item } from './items';
+import { answerItems } from './items';
 import { togetherRate, tooManyRequests } from './rate-limit';
-import type { Call } from './route';
+import type { Accepted, Call } from './route';
 
 /**
  * Bounds how fast a caller can find out which lookupIDs, paymentIDs, e-mail addresses and devices there are.
@@ -71,11 +70,11 @@ async function countUnknownWithin(
  *
  * @param work says also which failures are behind the items that were refused
  */
-export async function acceptItems(
+export async function acceptItems<Item extends object>(
   call: Call<unknown, unknown, unknown>,
   kind: IdentifierKind,
   work: (trx: Transaction) => Promise<{ items: Item[]; refusals: Failure[] }>,
-): Promise<Reply> {
+): Promise<{ items: Item[] } | Accepted> {
   // Of items that are all refused: their transaction is undone, and the count with it.
   let uncounted = 0;
   return call.accept(

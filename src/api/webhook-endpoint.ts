@@ -9,7 +9,6 @@ import {
   rotateWebhookSecret,
 } from '../database/webhook-endpoint';
 import { formatInstant } from '../domain/calendar';
-import type { Answer, Reply } from './answer';
 import { webUrl } from './fields';
 import { actorOf, type Call } from './route';
 
@@ -28,14 +27,12 @@ export const endpointBody = (config: Config) =>
       .meta({ description: 'The URL that webhooks are sent to; `null` for none' }),
   });
 
-export async function showEndpoint({ caller, deps }: Call<undefined, unknown, unknown>): Promise<Answer> {
+export async function showEndpoint({ caller, deps }: Call<undefined, unknown, unknown>) {
   const url = await findWebhookUrl(deps.db, caller.entityId);
   return { message: url === null ? 'No webhooks are sent' : 'Webhooks are sent here', data: { url } };
 }
 
-export async function putEndpoint(
-  call: Call<z.output<ReturnType<typeof endpointBody>>, unknown, unknown>,
-): Promise<Reply> {
+export async function putEndpoint(call: Call<z.output<ReturnType<typeof endpointBody>>, unknown, unknown>) {
   const { accept, body, caller, deps } = call;
   return accept(async (trx) => {
     await changeEndpoint(trx, deps.ring, actorOf(call), caller.entityId, body.url);
@@ -46,7 +43,7 @@ export async function putEndpoint(
   });
 }
 
-export async function rotateSecret(call: Call<undefined, unknown, unknown>): Promise<Reply> {
+export async function rotateSecret(call: Call<undefined, unknown, unknown>) {
   const { accept, caller, deps } = call;
   return accept(async (trx) => {
     const webhookSecret = newWebhookSecret();
@@ -60,7 +57,7 @@ export async function rotateSecret(call: Call<undefined, unknown, unknown>): Pro
   });
 }
 
-export async function finishRotation(call: Call<undefined, unknown, unknown>): Promise<Reply> {
+export async function finishRotation(call: Call<undefined, unknown, unknown>) {
   const { accept, caller } = call;
   return accept(async (trx) => {
     await finishSecretRotation(trx, actorOf(call), caller.entityId);
@@ -68,15 +65,12 @@ export async function finishRotation(call: Call<undefined, unknown, unknown>): P
   });
 }
 
-export async function sendTestEvent({
-  accept,
-  caller,
-  deps,
-}: Call<undefined, unknown, unknown>): Promise<Reply> {
+export async function sendTestEvent({ accept, caller, deps }: Call<undefined, unknown, unknown>) {
   return accept(async (trx) => {
     const [deliveryId] = await announce(trx, deps.ring, [
       { entityId: caller.entityId, webhookType: 'webhook.test', items: [{ sequence: 1, text: 'It works' }] },
     ]);
+    if (deliveryId === undefined) throw new Error('a test event was announced to nobody');
     const url = await findWebhookUrl(trx, caller.entityId);
     return {
       message: url

@@ -88,7 +88,7 @@ async function onEvery(
   as: Record<Role, Party> = callers,
 ): Promise<Record<string, Answered>> {
   const answers: Record<string, Answered> = {};
-  for (const one of routes(api.deps) as Route[]) {
+  for (const one of routes(api.deps)) {
     if (!which(one.options)) continue;
     const [role] = one.options.roles;
     if (role === undefined) throw new Error(`${one.path} is for nobody`);
@@ -144,7 +144,7 @@ describe('every endpoint', () => {
   });
 
   it('tells its caller of a body that stops arriving, and waits for no more of it', async () => {
-    const taking = (routes(api.deps) as Route[]).filter(({ options }) => takesBody(options));
+    const taking = routes(api.deps).filter(({ options }) => takesBody(options));
     const stopped = await Promise.all(
       taking.map(async (one): Promise<[string, Answered]> => {
         const { token } = callers[one.options.roles[0] ?? 'bank'];
@@ -172,7 +172,7 @@ describe('every endpoint', () => {
     expect(others(reused, 422, /was used with another body/)).toEqual([]);
 
     const first = await openTransaction(database.db);
-    for (const one of (routes(api.deps) as Route[]).filter(({ options }) => options.idempotent)) {
+    for (const one of routes(api.deps).filter(({ options }) => options.idempotent)) {
       const callerId = callers[one.options.roles[0] ?? 'bank'].entityId;
       const request = { callerId, path: pathOf(one), key: 'running', bodyIndexes: [Buffer.of()] as [Buffer] };
       expect(await claimKey(first.trx, api.deps.ring, request)).toEqual({ outcome: 'new' });
@@ -248,7 +248,7 @@ async function onDatabase(url: string): Promise<Record<string, Answered>> {
   const db = openDatabase(url, 2);
   const served = await serveApi(db);
   const answers: Record<string, Answered> = {};
-  for (const one of routes(api.deps) as Route[]) {
+  for (const one of routes(api.deps)) {
     const { token } = callers[one.options.roles[0] ?? 'bank'];
     answers[`${one.method} ${one.path}`] = await send(
       served.url,

@@ -2,8 +2,7 @@ import { appendFileSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { routes } from '../../src/api/app';
 import { openApiDocument } from '../../src/api/openapi/document';
-import { TAGS, type Operation } from '../../src/api/openapi/operation';
-import { OPERATIONS } from '../../src/api/openapi/operations';
+import { TAGS } from '../../src/api/openapi/operation';
 import type { Route } from '../../src/api/route';
 import { readConfig } from '../../src/config';
 import { ROLES } from '../../src/domain/entity';
@@ -93,24 +92,22 @@ const NO_OPERATION: Documented = {
 /** Every operation that a sandbox serves, in the order of its reference, and what is none. */
 function documented(): Documented[] {
   const table: Route[] = routes({ config: readConfig({}) });
-  const operations: Record<string, Operation> = OPERATIONS;
-  const { paths } = openApiDocument(table, operations);
+  const { paths } = openApiDocument(table);
   const order = Object.keys(TAGS);
   const all = Object.entries(paths)
     .flatMap(([template, methods]) =>
       Object.entries(methods).map(([method, { operationId, tags, responses }]) => {
         const route = template.replaceAll(/\{(\w+)\}/g, ':$1');
         const endpoint = `${method.toUpperCase()} ${route}`;
-        const options = table.find((one) => one.method === method && one.path === route)?.options;
+        const entry = table.find((one) => one.method === method && one.path === route);
         return {
           id: operationId,
           tag: tags[0] ?? '',
           endpoint,
           answers: Object.keys(responses).flatMap((status) => {
             const shared = SHARED[status];
-            if (!shared || !options || !shared.follows(options)) return [status];
-            const own = operations[endpoint]?.refusals ?? {};
-            return status in own ? [status, shared.label] : [shared.label];
+            if (!shared || !entry || !shared.follows(entry.options)) return [status];
+            return status in (entry.operation.refusals ?? {}) ? [status, shared.label] : [shared.label];
           }),
         };
       }),

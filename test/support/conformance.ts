@@ -2,7 +2,6 @@ import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import { routes } from '../../src/api/app';
 import { openApiDocument, type OpenApiDocument } from '../../src/api/openapi/document';
-import { OPERATIONS } from '../../src/api/openapi/operations';
 import type { OpenApiOperation, OpenApiResponse } from '../../src/api/openapi/schema';
 import { readConfig, type Config } from '../../src/config';
 
@@ -30,7 +29,7 @@ export class Contract {
   private readonly ajv = addFormats(new Ajv2020({ strict: false, allErrors: true }));
 
   constructor(config: Config = readConfig({})) {
-    this.document = openApiDocument(routes({ config }), OPERATIONS);
+    this.document = openApiDocument(routes({ config }));
     this.ajv.addSchema(this.document, 'openapi');
     this.paths = Object.keys(this.document.paths)
       // What is spelled out comes before what a parameter would take as well.

@@ -83,9 +83,12 @@ export const credit = z
   });
 
 /** What every list says beside its entries. */
-export const pageOf = (name: string, entry: z.ZodType) =>
+export const pageOf = <Name extends string, Entry extends z.ZodType>(name: Name, entry: Entry) =>
   z.strictObject({
-    [name]: z.array(entry).meta({ description: 'The entries of this page' }),
+    ...({ [name]: z.array(entry).meta({ description: 'The entries of this page' }) } as Record<
+      Name,
+      z.ZodArray<Entry>
+    >),
     total: z
       .int()
       .min(0)
@@ -99,7 +102,11 @@ export const pageOf = (name: string, entry: z.ZodType) =>
   });
 
 /** An entry of an answer that decides about each identifier alone: accepted with `more`, or refused. */
-export const decidedItem = (status: number, more: z.ZodRawShape, echoed: z.ZodRawShape) =>
+export const decidedItem = <Status extends number, More extends z.ZodRawShape, Echoed extends z.ZodRawShape>(
+  status: Status,
+  more: More,
+  echoed: Echoed,
+) =>
   z.union([
     z
       .strictObject({
@@ -113,7 +120,7 @@ export const decidedItem = (status: number, more: z.ZodRawShape, echoed: z.ZodRa
     refusedItem(echoed),
   ]);
 
-export const refusedItem = (echoed: z.ZodRawShape) =>
+export const refusedItem = <Echoed extends z.ZodRawShape>(echoed: Echoed) =>
   z
     .strictObject({
       statusCode: z.union([z.literal(403), z.literal(404), z.literal(409), z.literal(400), z.literal(429)]),

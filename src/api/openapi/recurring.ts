@@ -106,16 +106,17 @@ const ended = {
   example: { status: 'cancelled' },
 };
 
-const action = (id: string, summary: string, description: string, example?: object): Operation => ({
-  id,
-  tag: 'Recurring billing',
-  summary,
-  description,
-  answers: {
-    200: { description: 'The schedule after the change', data: schedule, ...(example && { example }) },
-  },
-  refusals: { 409: ended },
-});
+const action = (id: string, summary: string, description: string, example?: object) =>
+  ({
+    id,
+    tag: 'Recurring billing',
+    summary,
+    description,
+    answers: {
+      200: { description: 'The schedule after the change', data: schedule, ...(example && { example }) },
+    },
+    refusals: { 409: ended },
+  }) satisfies Operation;
 
 export const SCHEDULES = {
   'POST /v1/billing/recurring/create': {
