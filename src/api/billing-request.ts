@@ -90,7 +90,7 @@ const workflowIdOf: WorkflowIdOf = (batchId, [first, ...others]) =>
     ? workflowId.billingRequest(first)
     : workflowId.billingBatch(batchId);
 
-export async function bill(call: Call<BillBody | CustomerBillBody, unknown, unknown>) {
+export async function bill(call: Call<BillBody | CustomerBillBody>) {
   const { body, caller, deps } = call;
   const { entityId } = caller;
   const rules = billingRules(deps.config);
@@ -282,7 +282,7 @@ export async function respondToBillingRequest({
   body,
   caller,
   deps,
-}: Call<z.output<typeof bankResponseBody>, unknown, unknown>) {
+}: Call<z.output<typeof bankResponseBody>>) {
   const { billingRequestId, agreed, duplicate, status } = await takeAnswer(deps, (trx) =>
     answerBillingRequest(trx, deps.ring, caller.entityId, body.billingRequestId, body.answer, body),
   );

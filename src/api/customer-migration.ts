@@ -165,7 +165,7 @@ async function discard({ db, log }: ApiDeps, batchId: string): Promise<void> {
   });
 }
 
-export async function onboardCustomers({ accept, body, caller, deps }: Call<ArrivedBatch, unknown, unknown>) {
+export async function onboardCustomers({ accept, body, caller, deps }: Call<ArrivedBatch>) {
   const bankId = caller.entityId;
   if ('entries' in body) {
     return accept(async (trx) => {
@@ -213,7 +213,7 @@ export async function showBatch({
   caller,
   deps,
   params,
-}: Call<undefined, unknown, z.output<typeof batchPath>>) {
+}: Call<unknown, unknown, z.output<typeof batchPath>>) {
   const batch = await readBatch(deps.db, caller.entityId, params.batchId);
   const { batchId, summary } = batch;
   if (summary.total > SMALL_BATCH) {
@@ -248,7 +248,7 @@ function batchFile(
     caller,
     deps,
     params,
-  }: Call<undefined, unknown, z.output<typeof batchPath>>): Promise<Download> => {
+  }: Call<unknown, unknown, z.output<typeof batchPath>>): Promise<Download> => {
     const { batchId } = await readBatch(deps.db, caller.entityId, params.batchId);
     return { fileName, columns, pages: pagesOf(deps.db, batchId) };
   };

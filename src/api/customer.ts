@@ -13,7 +13,7 @@ import { countUnknown } from './unknown-identifier';
 
 export const byEmail = z.strictObject({ email });
 
-export async function banksOfCustomer(call: Call<undefined, z.output<typeof byEmail>, unknown>) {
+export async function banksOfCustomer(call: Call<unknown, z.output<typeof byEmail>>) {
   const { deps, query } = call;
   const banks = await banksOfEmail(deps.db, deps.ring, query.email);
   if (banks.length === 0) await countUnknown(call, 'email', 1);
@@ -53,7 +53,7 @@ export async function changeCustomer({
   caller,
   deps,
   query,
-}: Call<z.output<typeof updateBody>, z.output<typeof oneCustomer>, unknown>) {
+}: Call<z.output<typeof updateBody>, z.output<typeof oneCustomer>>) {
   return accept(async (trx) => {
     if (!(await updateCustomer(trx, deps.ring, caller.entityId, query, body.update))) {
       throw new Failure('not_found', 'You have no such customer');
@@ -68,11 +68,7 @@ export const customersQuery = z.strictObject({
   ...pagination(Object.keys(CUSTOMER_SORTS) as [keyof typeof CUSTOMER_SORTS]),
 });
 
-export async function showCustomers({
-  caller,
-  deps,
-  query,
-}: Call<undefined, z.output<typeof customersQuery>, unknown>) {
+export async function showCustomers({ caller, deps, query }: Call<unknown, z.output<typeof customersQuery>>) {
   const { search, ...page } = query;
   const found = await listCustomers(deps.db, deps.ring, caller.entityId, search, page);
   return listAnswer(['customer', 'customers'], found, page, customerData);

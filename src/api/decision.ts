@@ -25,7 +25,7 @@ export async function listCustomerDecisions({
   caller,
   query,
   deps,
-}: Call<unknown, z.output<typeof decisionsQuery>, unknown>) {
+}: Call<unknown, z.output<typeof decisionsQuery>>) {
   const { page, limit, sortBy, sortOrder, ...filter } = query;
   const found = await listDecisions(deps.db, deps.config.NETWORK_TIMEZONE, caller.entityId, filter, {
     page,

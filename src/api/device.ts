@@ -30,12 +30,7 @@ export const enrolBody = z.strictObject({
   }),
 });
 
-export async function enrol({
-  accept,
-  body,
-  caller,
-  deps,
-}: Call<z.output<typeof enrolBody>, unknown, unknown>) {
+export async function enrol({ accept, body, caller, deps }: Call<z.output<typeof enrolBody>>) {
   return accept(async (trx) => {
     const { token, isNew } = await enrolDevice(trx, deps.ring, caller.entityId, body.fingerprint);
     return {
@@ -54,12 +49,7 @@ const deviceId = z
 
 export const linkBody = z.strictObject({ customerId: id('customer'), phrase, deviceId });
 
-export async function link({
-  accept,
-  body,
-  caller,
-  deps,
-}: Call<z.output<typeof linkBody>, unknown, unknown>) {
+export async function link({ accept, body, caller, deps }: Call<z.output<typeof linkBody>>) {
   const known = openDeviceToken(deps.ring, body.deviceId, caller.entityId);
   return accept(async (trx) => {
     const outcome = known === undefined ? 'unknown' : await linkDevice(trx, linkOf(body, known, caller));
@@ -71,12 +61,7 @@ export async function link({
   });
 }
 
-export async function unlink({
-  accept,
-  body,
-  caller,
-  deps,
-}: Call<z.output<typeof linkBody>, unknown, unknown>) {
+export async function unlink({ accept, body, caller, deps }: Call<z.output<typeof linkBody>>) {
   const known = openDeviceToken(deps.ring, body.deviceId, caller.entityId);
   return accept(async (trx) => {
     if (known === undefined || !(await unlinkDevice(trx, linkOf(body, known, caller)))) {
@@ -96,7 +81,7 @@ function linkOf(
 
 export const lookupBody = z.strictObject({ deviceId });
 
-export async function lookUp(call: Call<z.output<typeof lookupBody>, unknown, unknown>) {
+export async function lookUp(call: Call<z.output<typeof lookupBody>>) {
   const { body, caller, deps } = call;
   const known = openDeviceToken(deps.ring, body.deviceId, caller.entityId);
   const customer = known === undefined ? undefined : await customerOfDevice(deps.db, known);
@@ -113,11 +98,7 @@ export const devicesQuery = z.strictObject({
   ...pagination(Object.keys(DEVICE_SORTS) as [keyof typeof DEVICE_SORTS]),
 });
 
-export async function showDevices({
-  caller,
-  deps,
-  query,
-}: Call<undefined, z.output<typeof devicesQuery>, unknown>) {
+export async function showDevices({ caller, deps, query }: Call<unknown, z.output<typeof devicesQuery>>) {
   const { search, ...page } = query;
   const found = await listDevices(deps.db, deps.ring, caller.entityId, search, page);
   return listAnswer(['device', 'devices'], found, page, ({ linkedAt, ...device }) => ({

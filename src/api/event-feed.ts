@@ -14,11 +14,7 @@ export const feedQuery = z.strictObject({
   limit: pageSize,
 });
 
-export async function listEvents({
-  caller,
-  query,
-  deps,
-}: Call<undefined, z.output<typeof feedQuery>, unknown>) {
+export async function listEvents({ caller, query, deps }: Call<unknown, z.output<typeof feedQuery>>) {
   const { after, limit } = query;
   const position = after === undefined ? FEED_START : await findFeedPosition(deps.db, caller.entityId, after);
   if (!position) {

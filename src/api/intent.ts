@@ -31,7 +31,7 @@ export const intentBody = (config: Config) =>
 
 type IntentBody = z.output<ReturnType<typeof intentBody>>;
 
-export async function sendIntents(call: Call<IntentBody, unknown, unknown>) {
+export async function sendIntents(call: Call<IntentBody>) {
   const { body, caller, deps } = call;
   return acceptItems(call, 'lookup_id', async (trx) => {
     const { items, intents } = await createIntents(
@@ -94,11 +94,7 @@ export const intentResponseBody = z.strictObject({
   blockMerchant: z.boolean().meta({ description: 'Whether the customer blocks the merchant' }).optional(),
 });
 
-export async function respondToIntent({
-  body,
-  caller,
-  deps,
-}: Call<z.output<typeof intentResponseBody>, unknown, unknown>) {
+export async function respondToIntent({ body, caller, deps }: Call<z.output<typeof intentResponseBody>>) {
   const { agreed, ...data } = await takeAnswer(deps, (trx) =>
     answerIntent(trx, deps.ring, caller.entityId, {
       customerId: body.customerId,

@@ -55,7 +55,7 @@ export const merchantsBody = (config: Config) =>
 
 type MerchantsBody = z.output<ReturnType<typeof merchantsBody>>;
 
-export async function createMerchants(call: Call<MerchantsBody, unknown, unknown>) {
+export async function createMerchants(call: Call<MerchantsBody>) {
   return call.accept(async (trx) => {
     const items = [];
     for (const merchant of call.body.merchants) items.push(await createOne(trx, call, merchant));
@@ -75,7 +75,7 @@ export async function createMerchants(call: Call<MerchantsBody, unknown, unknown
 
 async function createOne(
   trx: Transaction,
-  call: Call<MerchantsBody, unknown, unknown>,
+  call: Call<MerchantsBody>,
   merchant: MerchantsBody['merchants'][number],
 ) {
   const { clientRef } = merchant;
@@ -102,7 +102,7 @@ export const trustBody = z.strictObject({
     .meta({ description: 'Whether customers may give the merchant standing approvals', example: 'trusted' }),
 });
 
-export async function setTrust(call: Call<z.output<typeof trustBody>, unknown, unknown>) {
+export async function setTrust(call: Call<z.output<typeof trustBody>>) {
   const { accept, body, caller, deps } = call;
   return accept(async (trx) => {
     const set = await changeTrust(trx, deps.ring, actorOf(call), { ...body, providerId: caller.entityId });

@@ -118,7 +118,7 @@ export const scheduleBody = (config: Config) =>
 
 type ScheduleBody = z.output<ReturnType<typeof scheduleBody>>;
 
-export async function createRecurring(call: Call<ScheduleBody, unknown, unknown>) {
+export async function createRecurring(call: Call<ScheduleBody>) {
   const { body, caller, deps } = call;
   const { entityId, role } = caller;
   if (role === 'bank') throw new Error('a bank makes no schedules');
@@ -183,7 +183,7 @@ export const schedulesQuery = z.strictObject({
   customerId: idFilter('customer').optional(),
 });
 
-type ListCall = Call<unknown, z.output<typeof schedulesQuery>, unknown>;
+type ListCall = Call<unknown, z.output<typeof schedulesQuery>>;
 
 export async function listRecurring(call: ListCall) {
   return listAnswer(['schedule', 'schedules'], await listOwn(call), call.query, scheduleData);

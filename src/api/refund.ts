@@ -36,12 +36,7 @@ export const refundBody = z.strictObject({
   reason: textFor('Reason for the refund; shown to the bank', DESCRIPTION_MAX, 'Wrong size').optional(),
 });
 
-export async function startRefund({
-  accept,
-  body,
-  caller,
-  deps,
-}: Call<z.output<typeof refundBody>, unknown, unknown>) {
+export async function startRefund({ accept, body, caller, deps }: Call<z.output<typeof refundBody>>) {
   return accept(async (trx) => {
     const refund = await initiateRefund(trx, deps.ring, billingRules(deps.config).timeZone, caller.entityId, {
       reference: body.reference,
@@ -103,7 +98,7 @@ export async function respondToRefund({
   body: { refundId, action, bankTransactionId, reason },
   caller,
   deps,
-}: Call<z.output<typeof refundResponseBody>, unknown, unknown>) {
+}: Call<z.output<typeof refundResponseBody>>) {
   const answer: RefundAnswer = {
     action,
     bankTransactionId: (action === 'completed' && bankTransactionId) || null,
@@ -145,7 +140,7 @@ export async function showRefunds({
   caller,
   query: { status, ...page },
   deps,
-}: Call<unknown, z.output<typeof refundsQuery>, unknown>) {
+}: Call<unknown, z.output<typeof refundsQuery>>) {
   const found = await listRefunds(deps.db, caller, { status }, page);
   return listAnswer(['refund', 'refunds'], found, page, (refund) => shown(refund, caller.role));
 }

@@ -22,7 +22,7 @@ import { unknownBuckets } from './unknown-identifier';
 import { check, invalidRequest, readQuery } from './validation';
 
 /** One authenticated, validated request, as a handler sees it. */
-export interface Call<Body, Query, Params> {
+export interface Call<Body = unknown, Query = unknown, Params = unknown> {
   caller: Caller;
   body: Body;
   query: Query;
@@ -53,10 +53,7 @@ declare const BY_ACCEPT: unique symbol;
 export type Accepted = Reply & { readonly [BY_ACCEPT]: true };
 
 /** Who a request is put on record as, where what it does is privileged. */
-export function actorOf({
-  caller,
-  requestId,
-}: Pick<Call<unknown, unknown, unknown>, 'caller' | 'requestId'>): Actor {
+export function actorOf({ caller, requestId }: Pick<Call, 'caller' | 'requestId'>): Actor {
   return { actor: caller.entityId, cause: caller.role, requestId, reason: null };
 }
 
@@ -101,7 +98,7 @@ export interface Route {
   path: string;
   options: RouteOptions<unknown, unknown, unknown>;
   operation: Operation;
-  handle(call: Call<unknown, unknown, unknown>): Promise<Answer | Reply | Download>;
+  handle(call: Call): Promise<Answer | Reply | Download>;
 }
 
 type PathOf<M extends Method, Key = OperationKey> = Key extends `${Uppercase<M>} ${infer Path}`
@@ -179,7 +176,7 @@ export function serve(deps: ApiDeps, authenticate: Authenticate, one: Route): Re
           async (trx) => replyOf(await work(trx), status),
           afterRefusal,
         ) as Promise<Accepted>,
-    } satisfies Call<unknown, unknown, unknown>;
+    } satisfies Call;
     const outcome = await deps.turns.take(caller, () => one.handle(call));
     if ('pages' in outcome) return sendDownload(res, outcome);
     const reply = 'body' in outcome ? outcome : replyOf(outcome, status);

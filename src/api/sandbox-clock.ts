@@ -23,12 +23,7 @@ export const advanceBody = z.strictObject({
 /** Answers write years with four digits; a clock moved beyond them could not be told any more. */
 const LAST_YEAR = 9999;
 
-export async function advanceClock({
-  accept,
-  body,
-  caller,
-  deps,
-}: Call<z.output<typeof advanceBody>, unknown, unknown>) {
+export async function advanceClock({ accept, body, caller, deps }: Call<z.output<typeof advanceBody>>) {
   const { entityId, role } = caller;
   return accept(async (trx) => {
     const { now } = await readClock(trx, entityId);
@@ -58,7 +53,7 @@ export async function advanceClock({
   });
 }
 
-export async function showClock({ caller, deps }: Call<unknown, unknown, unknown>) {
+export async function showClock({ caller, deps }: Call) {
   const clock = await readClock(deps.db, caller.entityId);
   return {
     message: clock.target === null ? 'The clock is ready' : 'The clock is advancing',

@@ -42,7 +42,7 @@ export async function listHistory({
   query,
   prefersCsv,
   deps,
-}: Call<unknown, z.output<typeof historyQuery>, unknown>) {
+}: Call<unknown, z.output<typeof historyQuery>>) {
   const { format, page, limit, sortBy, sortOrder, ...filter } = query;
   if (format === 'csv' || (format === undefined && prefersCsv)) {
     return {
@@ -86,11 +86,7 @@ export const detailsQuery = z.strictObject({
   reference: textFor('Reference of a charge or a refund', NAME_MAX, EXAMPLE_REFERENCE),
 });
 
-export async function showTransaction({
-  caller,
-  query,
-  deps,
-}: Call<unknown, z.output<typeof detailsQuery>, unknown>) {
+export async function showTransaction({ caller, query, deps }: Call<unknown, z.output<typeof detailsQuery>>) {
   const { transaction, events } = await readTransaction(deps.db, caller, query.reference);
   const { type, billingRequestId, payeeBankId } = transaction;
   const credit =

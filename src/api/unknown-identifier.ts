@@ -40,7 +40,7 @@ export function unknownBuckets(
   ];
 }
 
-type Counting = Pick<Call<unknown, unknown, unknown>, 'caller'> & {
+type Counting = Pick<Call, 'caller'> & {
   deps: Pick<ApiDeps, 'config' | 'db' | 'measureUnknown'>;
 };
 
@@ -71,7 +71,7 @@ async function countUnknownWithin(
  * @param work says also which failures are behind the items that were refused
  */
 export async function acceptItems<Item extends object>(
-  call: Call<unknown, unknown, unknown>,
+  call: Call,
   kind: IdentifierKind,
   work: (trx: Transaction) => Promise<{ items: Item[]; refusals: Failure[] }>,
 ): Promise<{ items: Item[] } | Accepted> {

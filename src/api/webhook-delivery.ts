@@ -29,7 +29,7 @@ export async function listWebhookDeliveries({
   caller,
   query,
   deps,
-}: Call<undefined, z.output<typeof deliveriesQuery>, unknown>) {
+}: Call<unknown, z.output<typeof deliveriesQuery>>) {
   const { status, webhookType, ...page } = query;
   const found = await listDeliveries(deps.db, caller.entityId, { status, webhookType }, page);
   return listAnswer(['delivery', 'deliveries'], found, page, shown);
@@ -41,7 +41,7 @@ export async function showWebhookDelivery({
   caller,
   params,
   deps,
-}: Call<undefined, unknown, z.output<typeof deliveryPath>>) {
+}: Call<unknown, unknown, z.output<typeof deliveryPath>>) {
   const delivery = await readDelivery(deps.db, caller.entityId, params.deliveryId);
   if (!delivery) throw new Failure('not_found', 'You have no such delivery');
   return { message: `The delivery is ${delivery.status}`, data: shown(delivery) };
@@ -51,7 +51,7 @@ export async function redeliverWebhook({
   accept,
   caller,
   params: { deliveryId },
-}: Call<undefined, unknown, z.output<typeof deliveryPath>>) {
+}: Call<unknown, unknown, z.output<typeof deliveryPath>>) {
   return accept(async (trx) => {
     await redeliver(trx, caller.entityId, deliveryId);
     return { message: 'The delivery is sent once more', data: { deliveryId } };

@@ -27,12 +27,12 @@ export const endpointBody = (config: Config) =>
       .meta({ description: 'The URL that webhooks are sent to; `null` for none' }),
   });
 
-export async function showEndpoint({ caller, deps }: Call<undefined, unknown, unknown>) {
+export async function showEndpoint({ caller, deps }: Call) {
   const url = await findWebhookUrl(deps.db, caller.entityId);
   return { message: url === null ? 'No webhooks are sent' : 'Webhooks are sent here', data: { url } };
 }
 
-export async function putEndpoint(call: Call<z.output<ReturnType<typeof endpointBody>>, unknown, unknown>) {
+export async function putEndpoint(call: Call<z.output<ReturnType<typeof endpointBody>>>) {
   const { accept, body, caller, deps } = call;
   return accept(async (trx) => {
     await changeEndpoint(trx, deps.ring, actorOf(call), caller.entityId, body.url);
@@ -43,7 +43,7 @@ export async function putEndpoint(call: Call<z.output<ReturnType<typeof endpoint
   });
 }
 
-export async function rotateSecret(call: Call<undefined, unknown, unknown>) {
+export async function rotateSecret(call: Call) {
   const { accept, caller, deps } = call;
   return accept(async (trx) => {
     const webhookSecret = newWebhookSecret();
@@ -57,7 +57,7 @@ export async function rotateSecret(call: Call<undefined, unknown, unknown>) {
   });
 }
 
-export async function finishRotation(call: Call<undefined, unknown, unknown>) {
+export async function finishRotation(call: Call) {
   const { accept, caller } = call;
   return accept(async (trx) => {
     await finishSecretRotation(trx, actorOf(call), caller.entityId);
@@ -65,7 +65,7 @@ export async function finishRotation(call: Call<undefined, unknown, unknown>) {
   });
 }
 
-export async function sendTestEvent({ accept, caller, deps }: Call<undefined, unknown, unknown>) {
+export async function sendTestEvent({ accept, caller, deps }: Call) {
   return accept(async (trx) => {
     const [deliveryId] = await announce(trx, deps.ring, [
       { entityId: caller.entityId, webhookType: 'webhook.test', items: [{ sequence: 1, text: 'It works' }] },

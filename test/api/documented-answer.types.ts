@@ -111,10 +111,9 @@ route('post', '/v1/bank/customer/device/unlink', ANY, showing({ deviceId: 'dev_1
 route('post', '/v1/bank/customer/device/unlink', ANY, () => Promise.resolve(file));
 
 // What the work of a transaction returns, and what of it is shown once its secrets have had their hour.
-type Rotation = Call<undefined, unknown, unknown>;
 const until = { previousSecretValidUntil: '2026-03-03T08:00:00.000Z' };
 const rotating = <Data extends object, Later extends object>(data: Data, dataWithoutSecrets: Later) => {
-  return ({ accept }: Rotation) =>
+  return ({ accept }: Call) =>
     accept(() => Promise.resolve({ message: 'Rotated', data, dataWithoutSecrets }));
 };
 route('post', '/v1/webhooks/endpoint/rotate-secret', ANY, rotating({ webhookSecret: 'a', ...until }, until));
