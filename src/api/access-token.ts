@@ -1,6 +1,6 @@
-import { createPublicKey, randomUUID, type JsonWebKey, type KeyObject } from 'node:crypto';
+import { createPublicKey, randomUUID, type KeyObject } from 'node:crypto';
 import { sign, verify, type JwtPayload } from 'jsonwebtoken';
-import { usableSigningKeys } from '../database/signing-key';
+import { usableSigningKeys, type PublicJwk } from '../database/signing-key';
 import { isId } from '../domain/ids';
 import { ROLES, type Role } from '../domain/entity';
 import type { ApiDeps } from './deps';
@@ -12,7 +12,7 @@ export interface AccessTokens {
   /** What a token says; undefined for one that is forged, expired, or of another audience. */
   verify(token: string): Promise<Claims | undefined>;
   /** Public keys that tokens may be signed with. */
-  jwks(): Promise<JsonWebKey[]>;
+  jwks(): Promise<PublicJwk[]>;
 }
 
 export interface Claims {
@@ -43,7 +43,7 @@ interface Verified {
 interface Keys {
   signer: { kid: string; key: KeyObject };
   verifiers: Map<string, KeyObject>;
-  jwks: JsonWebKey[];
+  jwks: PublicJwk[];
 }
 
 export function createAccessTokens({

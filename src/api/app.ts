@@ -1,4 +1,4 @@
-import express, { type Express } from 'express';
+import express, { type Express, type Response } from 'express';
 import { ROLES } from '../domain/entity';
 import { createAccessTokens } from './access-token';
 import { errorHandler, unknownEndpoint } from './answer';
@@ -72,6 +72,7 @@ import {
   resumeRecurring,
   scheduleChange,
 } from './recurring-action';
+import type { Jwks } from './openapi/public';
 import * as refund from './refund';
 import { referenceEndpoints } from './reference';
 import { route, serve } from './route';
@@ -366,7 +367,7 @@ export function createApp(deps: ApiDeps): Express {
     endpoint(
       'get',
       '/.well-known/jwks.json',
-      async (_req, res) => void res.json({ keys: await tokens.jwks() }),
+      async (_req, res: Response<Jwks>) => void res.json({ keys: await tokens.jwks() }),
     ),
     endpoint('post', '/v1/oauth/token', tokenEndpoint(deps, tokens, failures)),
     ...table.map((one) => endpoint(one.method, one.path, serve(deps, authenticate, one))),

@@ -1,28 +1,23 @@
 import type { RequestHandler } from 'express';
 import type { ApiDeps } from './deps';
+import type { Liveness, Readiness } from './openapi/public';
 
 /** `GET /healthz`: the process lives. It asks nobody else, so that no outage elsewhere gets it restarted. */
-export const livenessEndpoint: RequestHandler = (_req, res) => {
+export const livenessEndpoint: RequestHandler<unknown, Liveness> = (_req, res) => {
   res.json({ statusCode: 200, success: true, message: 'alive' });
 };
 
 /** `GET /readyz`: Postgres and Temporal are reachable, the ring fits, and a worker lives; 503 names what is missing. Tells the mode. */
-export function readinessEndpoint({ config, readiness }: ApiDeps): RequestHandler {
+export function readinessEndpoint({ config, readiness }: ApiDeps): RequestHandler<unknown, Readiness> {
   return async (_req, res) => {
     const problems = await readiness();
     const data = { mode: config.ASSENT_MODE };
-    const statusCode = problems.length === 0 ? 200 : 503;
-    res.status(statusCode).json(
-      problems.length === 0
-        ? { statusCode, success: true, message: 'ready', data }
-        : {
-            statusCode,
-            success: false,
-            message: `Not ready: ${problems.map(({ path, message }) => `${path}: ${message}`).join('; ')}`,
-            data,
-            errors: problems,
-          },
-    );
+    if (problems.length === 0) {
+      res.json({ statusCode: 200, success: true, message: 'ready', data });
+      return;
+    }
+    const message = `Not ready: ${problems.map(({ path, message: what }) => `${path}: ${what}`).join('; ')}`;
+    res.status(503).json({ statusCode: 503, success: false, message, data, errors: problems });
   };
 }
 

@@ -13,6 +13,7 @@ import type { FailedAuthentication } from './failed-authentication';
 import { FAILURE_STATUS } from './failure-status';
 import { gathered } from './gathered';
 import { parseJson } from './json';
+import type { Token } from './openapi/public';
 import { meter } from './rate-limit';
 import { requestIdOf, type LoggedRequest, type TokenRequestNote } from './request-log';
 
@@ -63,7 +64,7 @@ export function tokenEndpoint(
     return tokens.issue(client);
   }
 
-  return async (req, res) => {
+  return async (req, res: Response<Token>) => {
     // RFC 6749 §5.1 asks for both, the second for caches of its time.
     res.set({ 'Cache-Control': 'no-store', Pragma: 'no-cache' });
     try {

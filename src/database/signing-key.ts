@@ -1,4 +1,4 @@
-import { createPrivateKey, generateKeyPair, type JsonWebKey, type KeyObject } from 'node:crypto';
+import { createPrivateKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import { recordAct, type Actor } from './audit';
 import { row, rows, type Database, type Executor } from './connection';
@@ -6,10 +6,20 @@ import { newId } from './ids';
 import type { Keyring } from './keyring';
 import { open, seal, type SealedPlace } from './sealing';
 
+export type PublicJwk = {
+  kty: 'EC';
+  crv: 'P-256';
+  x: string;
+  y: string;
+  kid: string;
+  alg: 'ES256';
+  use: 'sig';
+};
+
 /** The ES256 keys that sign access tokens. One signs at a time; those before it verify until their last token ends. */
 export interface SigningKey {
   kid: string;
-  publicJwk: JsonWebKey;
+  publicJwk: PublicJwk;
   /** Only of the key that signs now. */
   privateKey?: KeyObject;
 }
@@ -97,7 +107,7 @@ export async function revokeSigningKey(
 }
 
 async function readKeys(db: Executor, verifyForS: number) {
-  return rows<{ kid: string; sealed: Buffer; publicJwk: JsonWebKey; retired: boolean }>(
+  return rows<{ kid: string; sealed: Buffer; publicJwk: PublicJwk; retired: boolean }>(
     db,
     `SELECT kid, private_key_sealed AS sealed, public_jwk AS "publicJwk", retired_at IS NOT NULL AS retired
      FROM signing_keys

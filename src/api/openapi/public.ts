@@ -21,7 +21,7 @@ const tokenRequest = z
   })
   .meta({ id: 'TokenRequest' });
 
-const tokenAnswer = z
+const token = z
   .strictObject({
     access_token: words(
       'A JWT (ES256), to send as `Authorization: Bearer …`',
@@ -31,6 +31,8 @@ const tokenAnswer = z
     expires_in: z.int().positive().meta({ description: 'Seconds for which it is valid', example: 3600 }),
   })
   .meta({ id: 'Token' });
+
+export type Token = z.output<typeof token>;
 
 const oauthError = (...codes: [string, ...string[]]) =>
   z.strictObject({
@@ -69,10 +71,14 @@ const OAUTH_ERRORS: [status: number, description: string, schema: z.ZodType, ...
   ],
 ];
 
-const health = (status: number, message: string) =>
+const health = <Status extends number, Success extends boolean>(
+  status: Status,
+  success: Success,
+  message: string,
+) =>
   z.strictObject({
     statusCode: z.literal(status),
-    success: z.literal(status < 400),
+    success: z.literal(success),
     message: words('Human-readable text', message),
   });
 
@@ -83,13 +89,22 @@ const readiness = {
       .meta({ description: 'What this process and its database are for', example: 'production' }),
   }),
 };
-const notReady = health(503, 'Not ready: temporal is out of reach').extend({
+const alive = health(200, true, 'alive');
+const ready = health(200, true, 'ready').extend(readiness);
+const notReady = health(503, false, 'Not ready: temporal is out of reach').extend({
   ...readiness,
   errors: problems,
 });
 
-const fault = health(500, 'Something went wrong on our side. If it lasts, report the request id 0b0d2f6e');
-const unavailable = health(503, 'The service cannot reach its database; nothing was accepted');
+export type Liveness = z.output<typeof alive>;
+export type Readiness = z.output<typeof ready> | z.output<typeof notReady>;
+
+const fault = health(
+  500,
+  false,
+  'Something went wrong on our side. If it lasts, report the request id 0b0d2f6e',
+);
+const unavailable = health(503, false, 'The service cannot reach its database; nothing was accepted');
 
 const jwks = z
   .strictObject({
@@ -106,6 +121,8 @@ const jwks = z
     ),
   })
   .meta({ id: 'Jwks' });
+
+export type Jwks = z.output<typeof jwks>;
 
 const probe = (operationId: string, summary: string, description: string) => ({
   operationId,
@@ -140,7 +157,7 @@ export function publicPaths(schemas: Schemas): OpenApiPaths {
           },
         },
         responses: {
-          200: json('A token', tokenAnswer),
+          200: json('A token', token),
           ...Object.fromEntries(
             OAUTH_ERRORS.map(([status, description, schema, ...names]) => [
               status,
@@ -157,7 +174,7 @@ export function publicPaths(schemas: Schemas): OpenApiPaths {
           'Check that the process is alive',
           'Liveness probe. Does not look at the database or at Temporal.',
         ),
-        responses: { 200: json('Alive', health(200, 'alive')) },
+        responses: { 200: json('Alive', alive) },
       },
     },
     '/readyz': {
@@ -168,7 +185,7 @@ export function publicPaths(schemas: Schemas): OpenApiPaths {
           'Readiness probe: Postgres and Temporal can be reached, the keyring opens what is stored, and a worker lives. Tells sandbox from production.',
         ),
         responses: {
-          200: json('Ready', health(200, 'ready').extend(readiness)),
+          200: json('Ready', ready),
           503: json('Not ready; `errors` says why', notReady),
         },
       },
