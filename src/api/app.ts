@@ -96,6 +96,12 @@ import {
 } from './webhook-endpoint';
 
 const BANK = { roles: ['bank'], limit: 'caller' } as const;
+/** A bank that answers what it was asked. */
+const ANSWER = { roles: ['bank'], limit: 'answer' } as const;
+/** Merchant, provider and bank, each for what is its own. */
+const ANYONE = { roles: ROLES, limit: 'caller' } as const;
+/** The two sides of what a merchant asks of a bank's customer. */
+const BOTH = { roles: ['merchant', 'bank'], limit: 'caller' } as const;
 /** A merchant that looks for a customer. */
 const SEEKER = { roles: ['merchant'], limit: 'lookup', namesIdentifiers: true } as const;
 /** A merchant, and whoever acts for it. */
@@ -135,12 +141,7 @@ export function routes(deps: Pick<ApiDeps, 'config'>) {
     route(
       'post',
       '/v1/provider/merchants',
-      {
-        roles: ['provider'],
-        limit: 'merchantBatch',
-        body: merchantsBody(deps.config),
-        idempotent: true,
-      },
+      { roles: ['provider'], limit: 'merchantBatch', body: merchantsBody(deps.config), idempotent: true },
       createMerchants,
     ),
     route(
@@ -156,18 +157,8 @@ export function routes(deps: Pick<ApiDeps, 'config'>) {
       { ...ASKER, roles: ['merchant'], body: intentBody(deps.config), idempotent: true },
       sendIntents,
     ),
-    route(
-      'post',
-      '/v1/billing/intent-response',
-      { roles: ['bank'], limit: 'answer', body: intentResponseBody },
-      respondToIntent,
-    ),
-    route(
-      'get',
-      '/v1/billing/intents/:intentId',
-      { roles: ['merchant', 'bank'], limit: 'caller', params: intentPath },
-      showIntent,
-    ),
+    route('post', '/v1/billing/intent-response', { ...ANSWER, body: intentResponseBody }, respondToIntent),
+    route('get', '/v1/billing/intents/:intentId', { ...BOTH, params: intentPath }, showIntent),
 
     route(
       'post',
@@ -184,13 +175,13 @@ export function routes(deps: Pick<ApiDeps, 'config'>) {
     route(
       'post',
       '/v1/billing/bank-response',
-      { roles: ['bank'], limit: 'answer', body: bankResponseBody },
+      { ...ANSWER, body: bankResponseBody },
       respondToBillingRequest,
     ),
     route(
       'get',
       '/v1/billing/requests/:billingRequestId',
-      { roles: ['merchant', 'bank'], limit: 'caller', params: billingRequestPath },
+      { ...BOTH, params: billingRequestPath },
       showBillingRequest,
     ),
     route(
@@ -240,18 +231,8 @@ export function routes(deps: Pick<ApiDeps, 'config'>) {
       cancelSubscription,
     ),
 
-    route(
-      'get',
-      '/v1/transaction-history',
-      { roles: ROLES, limit: 'caller', query: historyQuery },
-      listHistory,
-    ),
-    route(
-      'get',
-      '/v1/transaction-details',
-      { roles: ROLES, limit: 'caller', query: detailsQuery },
-      showTransaction,
-    ),
+    route('get', '/v1/transaction-history', { ...ANYONE, query: historyQuery }, listHistory),
+    route('get', '/v1/transaction-details', { ...ANYONE, query: detailsQuery }, showTransaction),
 
     route(
       'post',
@@ -262,71 +243,31 @@ export function routes(deps: Pick<ApiDeps, 'config'>) {
     route(
       'post',
       '/v1/bank/refund-response',
-      { roles: ['bank'], limit: 'answer', body: refund.refundResponseBody },
+      { ...ANSWER, body: refund.refundResponseBody },
       refund.respondToRefund,
     ),
-    route(
-      'get',
-      '/v1/refunds',
-      { roles: ROLES, limit: 'caller', query: refund.refundsQuery },
-      refund.showRefunds,
-    ),
-    route(
-      'get',
-      '/v1/refunds/:refundId',
-      { roles: ROLES, limit: 'caller', params: refund.refundPath },
-      refund.showRefund,
-    ),
+    route('get', '/v1/refunds', { ...ANYONE, query: refund.refundsQuery }, refund.showRefunds),
+    route('get', '/v1/refunds/:refundId', { ...ANYONE, params: refund.refundPath }, refund.showRefund),
 
-    route('get', '/v1/webhooks/endpoint', { roles: ROLES, limit: 'caller' }, showEndpoint),
-    route(
-      'put',
-      '/v1/webhooks/endpoint',
-      { roles: ROLES, limit: 'caller', body: endpointBody(deps.config) },
-      putEndpoint,
-    ),
-    route(
-      'post',
-      '/v1/webhooks/endpoint/rotate-secret',
-      { roles: ROLES, limit: 'caller', idempotent: true },
-      rotateSecret,
-    ),
-    route(
-      'post',
-      '/v1/webhooks/endpoint/rotate-secret/finish',
-      { roles: ROLES, limit: 'caller' },
-      finishRotation,
-    ),
-    route(
-      'post',
-      '/v1/webhooks/endpoint/test',
-      { roles: ROLES, limit: 'caller', idempotent: true },
-      sendTestEvent,
-    ),
-    route(
-      'get',
-      '/v1/webhooks/deliveries',
-      { roles: ROLES, limit: 'caller', query: deliveriesQuery },
-      listWebhookDeliveries,
-    ),
+    route('get', '/v1/webhooks/endpoint', ANYONE, showEndpoint),
+    route('put', '/v1/webhooks/endpoint', { ...ANYONE, body: endpointBody(deps.config) }, putEndpoint),
+    route('post', '/v1/webhooks/endpoint/rotate-secret', { ...ANYONE, idempotent: true }, rotateSecret),
+    route('post', '/v1/webhooks/endpoint/rotate-secret/finish', ANYONE, finishRotation),
+    route('post', '/v1/webhooks/endpoint/test', { ...ANYONE, idempotent: true }, sendTestEvent),
+    route('get', '/v1/webhooks/deliveries', { ...ANYONE, query: deliveriesQuery }, listWebhookDeliveries),
     route(
       'get',
       '/v1/webhooks/deliveries/:deliveryId',
-      { roles: ROLES, limit: 'caller', params: deliveryPath },
+      { ...ANYONE, params: deliveryPath },
       showWebhookDelivery,
     ),
     route(
       'post',
       '/v1/webhooks/deliveries/:deliveryId/redeliver',
-      {
-        roles: ROLES,
-        limit: 'caller',
-        params: deliveryPath,
-        idempotent: true,
-      },
+      { ...ANYONE, params: deliveryPath, idempotent: true },
       redeliverWebhook,
     ),
-    route('get', '/v1/events', { roles: ROLES, limit: 'caller', query: feedQuery }, listEvents),
+    route('get', '/v1/events', { ...ANYONE, query: feedQuery }, listEvents),
 
     ...(deps.config.ASSENT_MODE === 'sandbox' ? sandboxRoutes() : []),
   ];
@@ -338,10 +279,10 @@ function sandboxRoutes() {
     route(
       'post',
       '/v1/sandbox/clock/advance',
-      { roles: ['merchant', 'bank'], limit: 'caller', body: advanceBody, idempotent: true },
+      { ...BOTH, body: advanceBody, idempotent: true },
       advanceClock,
     ),
-    route('get', '/v1/sandbox/clock', { roles: ['merchant', 'bank'], limit: 'caller' }, showClock),
+    route('get', '/v1/sandbox/clock', BOTH, showClock),
   ];
 }
 
