@@ -151,12 +151,18 @@ export function openDatabase(
     async transaction(work) {
       const client = await acquire(deadline);
       let over = false;
+      let failed: unknown;
       const trx: Transaction = {
         isTransaction: true,
         // Of two pieces of work that run side by side, one may still be at it when the other's failure has undone both.
         query: async (text, values, plan) => {
           if (over) throw new Error('the transaction is over');
-          return run(client, prepare(text, values, plan), deadline);
+          try {
+            return await run(client, prepare(text, values, plan), deadline);
+          } catch (error) {
+            failed ??= error;
+            throw error;
+          }
         },
       };
       try {
@@ -173,7 +179,8 @@ export function openDatabase(
           // Of a session that cannot even undo nothing is known: it is closed, which undoes all.
           () => release(client, true),
         );
-        throw error;
+        // Of statements that were sent together, a later one may be heard first: the earlier one's failure says why.
+        throw isAborted(error) ? failed : error;
       }
     },
     destroy: () => pool.end(),
@@ -200,6 +207,13 @@ export function executorOf(connection: ClientBase): Executor {
       connection.query({ text, values, query_timeout: NEW_ANSWERS_WITHIN_MS } as QueryConfig<unknown[]>),
   };
 }
+
+/** Whether it was not carried out because an earlier statement of the transaction had failed. */
+function isAborted(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === IN_FAILED_TRANSACTION;
+}
+
+const IN_FAILED_TRANSACTION = '25P02';
 
 /** What pg says where a statement took longer than its `query_timeout`. */
 const PG_GAVE_UP = 'Query read timeout';

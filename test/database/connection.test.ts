@@ -31,6 +31,18 @@ describe('a transaction', () => {
     await expect(together).rejects.toMatchObject({ code: '22012' });
     expect([await exists('before'), await exists('after')]).toEqual([false, false]);
   });
+
+  it('fails with why its first statement failed, though a later one of the same round trip is heard first', async () => {
+    /** As where the statement is some calls deep. */
+    const deep = async (work: Promise<unknown>): Promise<unknown> => {
+      for (let calls = 0; calls < 10; calls++) await Promise.allSettled([work]);
+      return work;
+    };
+    const together = test.db.transaction((trx) =>
+      Promise.all([deep(rows(trx, 'SELECT 1 / 0')), rows(trx, insert('later'))]),
+    );
+    await expect(together).rejects.toMatchObject({ code: '22012' });
+  });
 });
 
 it('what still runs of work that has failed changes nothing any more', async () => {
