@@ -6,7 +6,7 @@ const LOOK_MS = 250;
 const GIVE_UP_MS = 120_000;
 
 /**
- * Ends when each schedule that starts at this moment has been looked at by its workflow, which then sleeps. They are
+ * Ends when each schedule that starts at this moment has a workflow that sleeps. They are
  * made some times as fast as workflows start, and one that starts late would be measured with the work that is due.
  *
  * @param at milliseconds since 1970
@@ -17,7 +17,7 @@ export async function untilAsleep(ownerUrl: string, at: number): Promise<void> {
   await client.connect();
   try {
     while (await someAwake(client, at)) {
-      if (Date.now() > at + GIVE_UP_MS) throw new Error('a schedule was never looked at');
+      if (Date.now() > at + GIVE_UP_MS) throw new Error('the workflow of a schedule has not begun');
       await wait(LOOK_MS);
     }
   } finally {
@@ -26,9 +26,8 @@ export async function untilAsleep(ownerUrl: string, at: number): Promise<void> {
 }
 
 async function someAwake(client: Client, at: number): Promise<boolean> {
-  const awake = await client.query(
-    `SELECT 1 FROM schedules WHERE start_at = $1 AND looks_at IS NULL LIMIT 1`,
-    [new Date(at)],
-  );
+  const awake = await client.query(`SELECT 1 FROM schedules WHERE start_at = $1 AND NOT asleep LIMIT 1`, [
+    new Date(at),
+  ]);
   return awake.rows.length > 0;
 }

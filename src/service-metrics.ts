@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 import type { Executor } from './database/connection';
 import { outboxBacklog } from './database/outbox';
-import { dueBacklog } from './database/recurring-due';
+import { dueBacklog } from './database/recurring-read';
 import { unresolvedExceptions } from './database/reconciliation-exception';
 import { overdueBacklog } from './database/reconcile';
 import { listWorkers } from './database/worker-heartbeat';
@@ -69,7 +69,7 @@ function measureDueSchedules(registry: Registry, db: Executor): void {
   });
 }
 
-/** What ends by itself does so within a second of its moment, and schedules within minutes where no worker looks at them. */
+/** What ends by itself does so within a second of its moment; a busy machine gets some more. */
 export const OVERDUE_AFTER_S = 30;
 
 /** What is past its moment, and nobody has closed. */

@@ -12,10 +12,9 @@ import { claimKey, expireKeys, storeAnswer } from '../../src/database/idempotenc
 import { answerIntent } from '../../src/database/intent-outcome';
 import { KeyringError, type Keyring } from '../../src/database/keyring';
 import { LIST_REACH } from '../../src/database/list';
-import { enqueueWakes, takeOutboxRows } from '../../src/database/outbox';
+import { enqueueSignals, takeOutboxRows } from '../../src/database/outbox';
 import { deleteFullBuckets, takeTokens } from '../../src/database/rate-limit';
 import { advanceSchedule } from '../../src/database/recurring-advance';
-import { dueSchedules, untoldSchedules } from '../../src/database/recurring-due';
 import { listSchedules, readBillings, readSchedule } from '../../src/database/recurring-read';
 import { initiateRefund, listRefunds } from '../../src/database/refund';
 import {
@@ -44,6 +43,7 @@ const RULES = {
   settlementWindowS: 86_400,
   retryDays: [1, 3, 5],
   catchUpPerDay: 3,
+  dueRate: 20,
   arrearsDays: 35,
 };
 
@@ -191,19 +191,17 @@ export function paths(s: Subjects, keyring: Keyring): Path[] {
     {
       name: 'outbox: write and take',
       run: async (db, n) => {
-        await enqueueWakes(db, [`billing-request/bench-${n}`]);
+        await enqueueSignals(db, 'bankAnswered', [`billing-request/bench-${n}`]);
         await takeOutboxRows(db, 100);
       },
     },
-    { name: 'schedules: which are due', run: (db) => dueSchedules(db, 100) },
-    { name: 'schedules: what was left untold', run: (db) => untoldSchedules(db, 100) },
     {
       name: 'schedule: charge what is due',
-      run: (db, n) => advanceSchedule(db, keyring, RULES, of(s.due, n)),
+      run: (db, n) => advanceSchedule(db, keyring, RULES, of(s.due, n), 'chargeBilling'),
     },
     {
       name: 'schedule: nothing to do',
-      run: (db, n) => advanceSchedule(db, keyring, RULES, of(s.schedules, n)),
+      run: (db, n) => advanceSchedule(db, keyring, RULES, of(s.schedules, n), 'readSchedule'),
     },
     {
       name: 'refund',

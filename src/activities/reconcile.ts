@@ -79,7 +79,7 @@ export function createReconcileActivities(
     const total: Reconciled = { lookedAt: 0, found: {}, restarted: 0 };
     for (let at = from; at.kind !== undefined;) {
       await roomInOutbox(db);
-      const page = await openWork(db, at.kind, at.after, PAGE);
+      const page = await openWork(db, at.kind, at.after, PAGE, true);
       const { found, restarted } = await restart(
         page,
         'Temporal has lost what was waited for: started again',
@@ -110,7 +110,7 @@ export function createReconcileActivities(
       let lookedAt = 0;
       while (at.kind !== undefined && lookedAt < LOOKED_AT_MAX) {
         Context.current().heartbeat();
-        const page = await openWork(db, at.kind, at.after, PAGE);
+        const page = await openWork(db, at.kind, at.after, PAGE, false);
         // What was being started while we asked is no longer in the outbox now, and so is asked about once more.
         const gone = await stillOpen(db, await withoutWorkflow(client, page, afterS));
         missing.push(...(await withoutWorkflow(client, gone, afterS)));

@@ -1,28 +1,81 @@
-import type { BillingRules } from '../domain/billing-rules';
-import type { RecurringRules } from '../domain/recurring-step';
+import { advanceSchedule, type Advanced, type ScheduleActivity } from '../database/recurring-advance';
+import { awaitedCharges, openOfWorkflow } from '../database/billing-request-read';
 import type { Database } from '../database/connection';
 import type { Keyring } from '../database/keyring';
-import { advanceSchedule } from '../database/recurring-advance';
-import type { ScheduleState } from '../database/recurring-state';
-import type { Tell } from './telling';
+import type { BillingRules } from '../domain/billing-rules';
+import type { ScheduleStatus } from '../domain/recurring';
+import type { RecurringRules } from '../domain/recurring-step';
+import type { AnswerPatience } from './answer-patience';
+import { stepInWords, waitingInWords } from './recurring-words';
+import type { DeliverFirstAttempts } from './webhook';
 
-export interface RecurringActivities {
-  /** Takes note of how the last charge ended, does all that is due, tells of it, and says how long to wait. */
-  advance(scheduleId: string, carrier: string): Promise<ScheduleState>;
+/**
+ * What the workflow of a schedule does. Each brings the schedule in line with its agreement, takes the steps of its
+ * name that the rule (`nextStep`) names, delivers what that announced, and says what comes next. One that comes too
+ * late, or twice, finds nothing to do and says so: what comes next is always the rule's word.
+ */
+export type RecurringActivities = Record<
+  ScheduleActivity,
+  (scheduleId: string, carrier: string) => Promise<ScheduleState>
+>;
+
+/** Where a schedule has come to, for its workflow and for who reads its history. */
+export interface ScheduleState {
+  /** What was done, in words: references, dates and amounts only. */
+  did: string[];
+  /** What of it went to whom, and at which attempt. */
+  told: string[];
+  status: ScheduleStatus;
+  /** RFC 3339; null when no further billing comes. */
+  nextBillingDate: string | null;
+  /** What its workflow does next; null once there is nothing more. */
+  next: ScheduleActivity | null;
+  /** In how many milliseconds; 0 is at once. */
+  inMs: number;
+  /** What it waits for until then, in words. */
+  waitingFor: string;
 }
 
 export function createRecurringActivities(
   db: Database,
   keyring: Keyring,
   rules: BillingRules & RecurringRules,
-  tell: Tell,
+  patience: Pick<AnswerPatience, 'waitForAnswers'>,
+  deliver: DeliverFirstAttempts,
 ): RecurringActivities {
+  const as = (activity: ScheduleActivity) => async (scheduleId: string, carrier: string) => {
+    if (activity === 'settleBilling') await waitForAnswer(carrier);
+    const advanced = await advanceSchedule(db, keyring, rules, scheduleId, activity);
+    const { told } = await deliver(carrier);
+    return stateOf(advanced, told);
+  };
+
+  /** A moment's, and where there is nothing to wait for, none. */
+  async function waitForAnswer(carrier: string): Promise<void> {
+    const charges = await awaitedCharges(db, await openOfWorkflow(db, carrier));
+    await patience.waitForAnswers(charges.filter(({ leftMs }) => leftMs > 0));
+  }
+
   return {
-    // One local activity for both: each is an event in a history that a charge pays for.
-    async advance(scheduleId, carrier) {
-      const state = await advanceSchedule(db, keyring, rules, scheduleId);
-      await tell(carrier);
-      return state;
-    },
+    readSchedule: as('readSchedule'),
+    chargeBilling: as('chargeBilling'),
+    settleBilling: as('settleBilling'),
+    skipBillings: as('skipBillings'),
+    giveNotice: as('giveNotice'),
+    endSchedule: as('endSchedule'),
+    cancelSchedule: as('cancelSchedule'),
+  };
+}
+
+function stateOf(advanced: Advanced, told: string[]): ScheduleState {
+  const { schedule, taken, next, inMs } = advanced;
+  return {
+    did: taken.map((step) => stepInWords(step, schedule)),
+    told,
+    status: schedule.status,
+    nextBillingDate: schedule.nextDueAt?.toISOString() ?? null,
+    next,
+    inMs,
+    waitingFor: waitingInWords(advanced),
   };
 }

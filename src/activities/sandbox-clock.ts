@@ -1,4 +1,6 @@
 import { Context } from '@temporalio/activity';
+import type { Client } from '@temporalio/client';
+import type { Logger } from 'pino';
 import type { Database } from '../database/connection';
 import {
   endAdvance,
@@ -9,6 +11,8 @@ import {
   workInHand,
   type WorkInHand,
 } from '../database/sandbox-clock';
+import { dueWorkOf, restartWork } from '../database/reconcile';
+import { withoutWorkflow } from '../temporal/reconcile';
 import type { Relay } from '../temporal/relay';
 
 /**
@@ -20,6 +24,8 @@ export interface ClockPosition {
   now: string;
   /** Null once the clock has arrived. */
   target: string | null;
+  /** Workflows that somebody had ended although something of theirs was due: they are started again. */
+  startedAgain: string[];
 }
 
 export interface SandboxClockActivities {
@@ -34,14 +40,20 @@ export interface SandboxClockActivities {
 const POLL_MS = 50;
 /** Work in hand that does not get on is woken again after this long, should a signal have been lost. */
 const WAKE_AGAIN_MS = 2_000;
+/** After this long without any progress it is asked whether the workflows of what is due are there at all. */
+const MISSED_AFTER_MS = 3_000;
+/** Workflows asked about at once. What is due at one moment and has none may be more: then it is found the next time. */
+const MISSED_MAX = 100;
 /** After this long without any progress a thing is stuck, and must not keep time from moving. */
 const STUCK_MS = 60_000;
 
 /** @param clockWaitS seconds that a bank which has been asked may stay silent before time goes on */
 export function createSandboxClockActivities(
   db: Database,
+  client: Client,
   relay: Pick<Relay, 'kick'>,
   clockWaitS: number,
+  log: Pick<Logger, 'warn'>,
 ): SandboxClockActivities {
   const clockWaitMs = clockWaitS * 1000;
 
@@ -56,52 +68,65 @@ export function createSandboxClockActivities(
    *
    * @param askedSince real time
    */
-  async function rest(ownerId: string, askedSince: Date): Promise<void> {
+  async function rest(ownerId: string, askedSince: Date): Promise<string[]> {
     const activity = Context.current();
     let before: WorkInHand | undefined;
     let progressAt = Date.now();
     let wokenAt = Date.now();
+    const startedAgain: string[] = [];
     for (;;) {
       activity.heartbeat();
       const { now } = await readClock(db, ownerId);
       const work = await workInHand(db, ownerId, now, askedSince);
-      if (work.undone === 0 && work.asked === 0) return;
+      if (work.undone === 0 && work.asked === 0) return startedAgain;
       if (gotOn(before, work)) progressAt = Date.now();
       before = work;
       const quietMs = Date.now() - progressAt;
-      if (quietMs >= (work.undone > 0 ? STUCK_MS : clockWaitMs)) return;
+      if (quietMs >= (work.undone > 0 ? STUCK_MS : clockWaitMs)) return startedAgain;
       if (work.undone > 0 && Date.now() - wokenAt >= WAKE_AGAIN_MS) {
         await wake(ownerId, now);
+        if (quietMs >= MISSED_AFTER_MS) startedAgain.push(...(await startMissing(ownerId)));
         wokenAt = Date.now();
       }
       await activity.sleep(POLL_MS);
     }
   }
 
+  /** Without its workflow nothing that is due is ever done, and time would stand still. */
+  async function startMissing(ownerId: string): Promise<string[]> {
+    const missing = await withoutWorkflow(client, await dueWorkOf(db, ownerId, MISSED_MAX), 0);
+    if (missing.length === 0) return [];
+    await restartWork(db, missing);
+    relay.kick();
+    const workflowIds = missing.map(({ workflowId }) => workflowId);
+    log.warn({ ownerId, workflowIds }, 'due, but without a workflow: started again');
+    return workflowIds;
+  }
+
   return {
     async moveClock(ownerId) {
       const before = await readClock(db, ownerId);
       const { target } = before;
-      if (target === null) return { now: before.now.toISOString(), target: null };
+      if (target === null) return { now: before.now.toISOString(), target: null, startedAgain: [] };
       // First what is due already, or was asked a moment ago: the next stop may be the end of its window. This is
       // also where another worker takes up what one that died has left.
       await wake(ownerId, before.now);
-      await rest(ownerId, new Date(before.realNow.getTime() - clockWaitMs));
+      const startedAgain = await rest(ownerId, new Date(before.realNow.getTime() - clockWaitMs));
 
       const { now, realNow } = await readClock(db, ownerId);
       const moment = await nextMoment(db, ownerId, now);
       const stop = moment !== null && moment < target ? moment : target;
       await moveTo(db, ownerId, stop);
       await wake(ownerId, stop);
-      await rest(ownerId, realNow);
-      if (stop < target) return { now: stop.toISOString(), target: target.toISOString() };
+      startedAgain.push(...(await rest(ownerId, realNow)));
+      if (stop < target) return { now: stop.toISOString(), target: target.toISOString(), startedAgain };
 
       await db.transaction(async (trx) => {
         await endAdvance(trx, ownerId);
         await wakeDue(trx, ownerId, 'infinity');
       });
       relay.kick();
-      return { now: stop.toISOString(), target: null };
+      return { now: stop.toISOString(), target: null, startedAgain };
     },
   };
 }

@@ -18,6 +18,7 @@ import {
 } from '../database/webhook-attempt';
 import type { DeliveryStatus } from '../domain/lifecycle';
 import { webhookRetryMs } from '../domain/retry';
+import { workflowId } from '../domain/workflow-id';
 import type { WebhookType } from '../domain/webhook';
 import { serviceSignature, standardWebhookSignature } from '../domain/webhook-signature';
 import type { Relay } from '../temporal/relay';
@@ -50,13 +51,21 @@ export interface WebhookActivities {
   attemptDelivery(deliveryId: string): Promise<AttemptResult>;
 }
 
+/** Makes the first attempt of each webhook that this workflow's work has announced. */
+export type DeliverFirstAttempts = (carrier: string) => Promise<FirstAttempts>;
+
 interface FirstAttempts {
   delivered: number;
   /** Tried in vain, and gone on in a workflow of their own. */
   failed: number;
   /** Not tried: too many, or their receiver is failing or has no place left. They have a workflow of their own. */
   handedOver: number;
+  /** The first of them: what went to whom, and at which attempt. */
+  told: string[];
 }
+
+/** Enough for the banks of a call; of more the numbers say enough. */
+const TOLD_MAX = 10;
 
 /** An attempt, as it is counted: of whom and to whom it was is nobody's concern there. */
 export interface MeasuredAttempt extends Pick<PostOutcome, 'durationMs' | 'httpStatus' | 'error'> {
@@ -192,15 +201,13 @@ export function createWebhookActivities({
     }
   }
 
-  /** By carrier: a schedule's look may come while the due watch still tells, and what is on its way is not sent again. */
-  const underWay = new Map<string, Promise<FirstAttempts>>();
-
-  async function firstAttempts(carrier: string): Promise<FirstAttempts> {
+  async function deliverFirstAttempts(carrier: string): Promise<FirstAttempts> {
     const startedAt = performance.now();
     const late = () => performance.now() - startedAt >= FIRST_ATTEMPTS_MS;
     const withinMs = Math.min(FIRST_ATTEMPT_MS, timeoutMs);
     const leaseMs = FIRST_ATTEMPTS_MS + withinMs + RECORD_MS;
-    const counts: FirstAttempts = { delivered: 0, failed: 0, handedOver: 0 };
+    const counts: FirstAttempts = { delivered: 0, failed: 0, handedOver: 0, told: [] };
+    const tell = (line: string) => counts.told.length < TOLD_MAX && counts.told.push(line);
     const left = new Set<string>();
     const unsent = new Set<string>();
 
@@ -215,9 +222,20 @@ export function createWebhookActivities({
         if (!delivery.claimed || delivery.held) return;
         try {
           const state = late() ? undefined : await attempt(delivery, 'first', withinMs);
-          if (!state) unsent.add(delivery.id);
-          else if (state.status === 'delivered') counts.delivered++;
-          else counts.failed++;
+          if (!state) {
+            unsent.add(delivery.id);
+            return;
+          }
+          const what = `${delivery.webhookType} to ${delivery.entityId}`;
+          if (state.status === 'delivered') {
+            counts.delivered++;
+            tell(`${what} delivered at attempt ${state.attempts}`);
+          } else {
+            counts.failed++;
+            tell(
+              `${what} failed at attempt ${state.attempts}: see ${workflowId.webhookDelivery(delivery.id)}`,
+            );
+          }
         } catch (error) {
           // Whatever is wrong with one delivery, its own workflow shows: here it would hold a billing.
           log.warn({ err: error, deliveryId: delivery.id }, 'a first attempt could not be made');
@@ -234,23 +252,13 @@ export function createWebhookActivities({
       await sleep(waitMs);
     }
     if (left.size + unsent.size > 0) {
+      for (const id of [...left, ...unsent]) tell(`not attempted yet: see ${workflowId.webhookDelivery(id)}`);
       counts.handedOver = await db.transaction((trx) =>
         handOver(trx, [...left, ...unsent], [...unsent], carrier),
       );
     }
     if (counts.failed + counts.handedOver > 0) relay.kick();
     return counts;
-  }
-
-  async function deliverFirstAttempts(carrier: string): Promise<FirstAttempts> {
-    const before = underWay.get(carrier)?.catch(() => undefined) ?? Promise.resolve();
-    const attempts = before
-      .then(() => firstAttempts(carrier))
-      .finally(() => {
-        if (underWay.get(carrier) === attempts) underWay.delete(carrier);
-      });
-    underWay.set(carrier, attempts);
-    return attempts;
   }
 
   return {

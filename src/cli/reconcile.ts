@@ -121,11 +121,12 @@ async function reconcile(db: Database, client: Client, by: Actor | undefined): P
     await registerSearchAttributes(client.connection, client.options.namespace);
     await ensureReconcileSchedule(client);
   }
-  const { listed: found, ...first } = await scan(db, client, fix);
+  const { listed: found, ...first } = await scan(db, client, fix, temporalLost);
   const wrong = first.overdue + first.withoutWorkflow;
   const problems = (await workerProblems(db)).map(({ message }) => message);
   // Without a worker, what is started again waits in the outbox.
-  const remaining = fix && wrong > 0 && problems.length === 0 ? await mended(db, client) : wrong;
+  const remaining =
+    fix && wrong > 0 && problems.length === 0 ? await mended(db, client, temporalLost) : wrong;
   const restarting = fix && remaining === 0 ? (await readTemporalState(db))?.restartingSince : undefined;
   if (restarting) await endRestart(db, restarting);
   const ok = remaining === 0 && (fix || !temporalLost);
@@ -163,8 +164,8 @@ async function requireOwnNamespace(db: Database, client: Client, namespace: stri
   );
 }
 
-/** Goes through all that is open. With `fix` each page is started again before the next is read. */
-async function scan(db: Database, client: Client, fix: boolean): Promise<Scan> {
+/** Goes through all that is open. With `fix` each page is started again before the next is read. @param resting see `openWork` */
+async function scan(db: Database, client: Client, fix: boolean, resting: boolean): Promise<Scan> {
   const overdue = await overdueWork(db, OVERDUE_AFTER_S, OVERDUE_MAX);
   const result: Scan = {
     lookedAt: 0,
@@ -177,7 +178,7 @@ async function scan(db: Database, client: Client, fix: boolean): Promise<Scan> {
   for (const kind of WORK_KINDS) {
     let after = '';
     for (;;) {
-      const page = await openWork(db, kind, after, PAGE);
+      const page = await openWork(db, kind, after, PAGE, resting);
       const gone = await stillOpen(db, await withoutWorkflow(client, page, 0));
       // What was just being started is no longer in the outbox now, and is asked about once more.
       const missing = (await withoutWorkflow(client, gone, 0)).filter((one) => !known.has(one.workflowId));
@@ -196,7 +197,7 @@ async function scan(db: Database, client: Client, fix: boolean): Promise<Scan> {
 }
 
 /** Waits until all is well. @returns how much is still wrong */
-async function mended(db: Database, client: Client): Promise<number> {
+async function mended(db: Database, client: Client, resting: boolean): Promise<number> {
   let best = Number.POSITIVE_INFINITY;
   let deadline = performance.now() + MENDED_WITHIN_MS;
   for (;;) {
@@ -205,7 +206,7 @@ async function mended(db: Database, client: Client): Promise<number> {
     progress(`${waiting} workflows wait to be started`);
     let left = waiting;
     if (waiting === 0) {
-      const { overdue, withoutWorkflow: missing } = await scan(db, client, false);
+      const { overdue, withoutWorkflow: missing } = await scan(db, client, false, resting);
       left = overdue + missing;
       if (left === 0) return 0;
     }

@@ -7,9 +7,9 @@ import { row, rows, type Executor } from './connection';
 import { announceDecision, applyDecision } from './decision';
 import { recordEvents, type AuditEvent } from './event';
 import type { Keyring } from './keyring';
-import { enqueueWakes } from './outbox';
+import { enqueueSignals } from './outbox';
 import { openException } from './reconciliation-exception';
-import { lookAtSchedule } from './recurring';
+import { signalAnswered } from './recurring';
 import { withdraw } from './webhook-withdrawal';
 
 /**
@@ -64,7 +64,7 @@ export async function answerBillingRequest(
 
   const { scheduleId } = decided;
   await Promise.all([
-    scheduleId === null ? wakeSleeper(trx, decided) : lookAtSchedule(trx, scheduleId),
+    scheduleId === null ? wakeSleeper(trx, decided) : signalAnswered(trx, scheduleId),
     close(trx, keyring, [decided], 'bank', new Set()),
   ]);
   await applyToAgreement(trx, keyring, asked, answer);
@@ -73,7 +73,7 @@ export async function answerBillingRequest(
 
 /** A workflow that waits for the answer just now sees it by itself. A signal would meet its task, and have it run again. */
 async function wakeSleeper(trx: Executor, { asleep, workflowId }: Outcome): Promise<void> {
-  if (asleep) await enqueueWakes(trx, [workflowId]);
+  if (asleep) await enqueueSignals(trx, 'bankAnswered', [workflowId]);
 }
 
 /** Locks in the decided order: first the agreement that the answer may touch, then (by the UPDATE) the request. */

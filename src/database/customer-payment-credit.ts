@@ -1,7 +1,7 @@
 import { row, rows, type Executor, type Transaction } from './connection';
 import type { Outcome } from './billing-request-news';
 import { recordEvents } from './event';
-import { enqueueWakes } from './outbox';
+import { enqueueSignals } from './outbox';
 import { openException } from './reconciliation-exception';
 
 /**
@@ -83,8 +83,9 @@ type Told = { deliveryIds: string[] } | { eventIds: string[] };
  */
 export async function settleCredits(trx: Transaction, told: Told): Promise<void> {
   const credited = await resolveCredits(trx, told);
-  await enqueueWakes(
+  await enqueueSignals(
     trx,
+    'creditDelivered',
     credited.filter(({ overdue }) => !overdue).map(({ workflowId }) => workflowId),
   );
 }

@@ -10,7 +10,7 @@ import {
   type SpendingLimits,
 } from './intent-outcome';
 import type { Keyring } from './keyring';
-import { enqueueWakes } from './outbox';
+import { enqueueSignals } from './outbox';
 
 /** A customer changes an earlier decision at the bank, without being asked. */
 
@@ -112,8 +112,9 @@ async function refuseOpenIntent(
     { agreementId, decision, blocked, reason: blocked ? 'blocked' : refusal },
   );
   await announceEnds(trx, keyring, ended, 'bank');
-  await enqueueWakes(
+  await enqueueSignals(
     trx,
+    'intentClosed',
     ended.map((intent) => intent.workflowId),
   );
 }

@@ -6,7 +6,7 @@ import { row, rows, type Executor } from './connection';
 import { applyDecision } from './decision';
 import { recordEvents, type AuditEvent } from './event';
 import type { Keyring } from './keyring';
-import { enqueueWakes } from './outbox';
+import { enqueueSignals } from './outbox';
 import { makePaymentId } from './payment-id';
 import { announce } from './webhook';
 import { withdraw } from './webhook-withdrawal';
@@ -99,7 +99,7 @@ export async function answerIntent(
 
   await applyAnswer(trx, keyring, agreement, answer, approved, { currency: intent.currency, ...limits });
   await announceEnds(trx, keyring, [ended], 'bank');
-  await enqueueWakes(trx, [ended.workflowId]);
+  await enqueueSignals(trx, 'bankAnswered', [ended.workflowId]);
   return {
     intentId: ended.id,
     status: approved ? 'approved' : 'declined',

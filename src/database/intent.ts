@@ -8,7 +8,7 @@ import { recordEvents } from './event';
 import { newId, newReference } from './ids';
 import { announceEnds, ENDED_COLUMNS, type EndedIntent } from './intent-outcome';
 import type { Keyring } from './keyring';
-import { enqueueWakes } from './outbox';
+import { enqueueSignals } from './outbox';
 import { merchantFace, payersByLookupId, type MerchantFace, type Payer } from './party';
 import { makePaymentId } from './payment-id';
 import { announce } from './webhook';
@@ -126,8 +126,9 @@ async function supersede(trx: Executor, keyring: Keyring, intents: NewIntent[]):
     },
   );
   await announceEnds(trx, keyring, ended, 'merchant');
-  await enqueueWakes(
+  await enqueueSignals(
     trx,
+    'intentClosed',
     ended.map((intent) => intent.workflowId),
   );
 }

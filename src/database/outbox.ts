@@ -1,3 +1,4 @@
+import type { Signal } from '../domain/signal';
 import { row, rows, type Executor } from './connection';
 
 /**
@@ -12,17 +13,19 @@ export interface OutboxStart {
   attributes: { status: string; merchantId?: string; bankId?: string; nextBillingDate?: string };
   summary: string;
   /**
-   * Where a workflow of this id has ended, it is run once more; where one is running, it is woken. Left out, an
-   * id is run once and never again.
+   * Where a workflow of this id has ended, it is run once more; where one is running, it gets this signal. Left
+   * out, an id is run once and never again.
    */
-  again?: true;
+  again?: Signal;
 }
 
 export interface OutboxRow {
   id: bigint;
-  kind: 'start' | 'wake';
   workflowId: string;
+  /** Either it is to be started, */
   start: OutboxStart | null;
+  /** or it is to get a signal. */
+  signal: Signal | null;
   /** When the work was committed that it tells of, however often it has been tried since. */
   createdAt: Date;
 }
@@ -41,12 +44,14 @@ export async function enqueueStarts(
   );
 }
 
-/** Workflows to wake once this transaction has committed. */
-export async function enqueueWakes(trx: Executor, workflowIds: string[]): Promise<void> {
+/** Workflows that hear of it once this transaction has committed. */
+export async function enqueueSignals(trx: Executor, signal: Signal, workflowIds: string[]): Promise<void> {
   if (workflowIds.length === 0) return;
-  await rows(trx, `INSERT INTO outbox (kind, workflow_id) SELECT 'wake', unnest(:workflowIds::text[])`, {
-    workflowIds: [...new Set(workflowIds)],
-  });
+  await rows(
+    trx,
+    `INSERT INTO outbox (kind, workflow_id, signal) SELECT 'signal', unnest(:workflowIds::text[]), :signal`,
+    { workflowIds: [...new Set(workflowIds)], signal },
+  );
 }
 
 /** Whether anything is to be carried now. In the order of ids, for that index forgets what is gone; the table does when vacuumed. */
@@ -89,7 +94,7 @@ export async function takeOutboxRows(trx: Executor, limit: number): Promise<Outb
        SELECT id FROM outbox
        WHERE not_before <= clock_timestamp()
        ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED)
-     RETURNING id, kind, workflow_id AS "workflowId", start, created_at AS "createdAt"`,
+     RETURNING id, workflow_id AS "workflowId", start, signal, created_at AS "createdAt"`,
     { limit },
   );
 }
@@ -99,14 +104,20 @@ export async function returnOutboxRows(trx: Executor, returned: OutboxRow[], del
   if (returned.length === 0) return;
   await rows(
     trx,
-    `INSERT INTO outbox (kind, workflow_id, start, created_at, not_before)
-     SELECT r->>'kind', r->>'workflowId', nullif(r->'start', 'null'), (r->>'createdAt')::timestamptz,
+    `INSERT INTO outbox (kind, workflow_id, start, signal, created_at, not_before)
+     SELECT CASE WHEN r->>'signal' IS NULL THEN 'start' ELSE 'signal' END, r->>'workflowId',
+       nullif(r->'start', 'null'), r->>'signal', (r->>'createdAt')::timestamptz,
        clock_timestamp() + :delayS * interval '1 second'
      FROM jsonb_array_elements(:returned::jsonb) AS r`,
     {
       delayS,
       returned: JSON.stringify(
-        returned.map(({ kind, workflowId, start, createdAt }) => ({ kind, workflowId, start, createdAt })),
+        returned.map(({ workflowId, start, signal, createdAt }) => ({
+          workflowId,
+          start,
+          signal,
+          createdAt,
+        })),
       ),
     },
   );

@@ -32,6 +32,10 @@ const since = (moment: string) => `greatest(${moment} - e.clock_offset, e.clock_
 /** The furthest that any test clock is ahead: an index in the order of time is read as far as that. In production it is 0. */
 const FURTHEST = `now() + coalesce((SELECT max(clock_offset) FROM entities WHERE clock_offset > '0'), '0')`;
 
+/** A paused schedule `s` with nothing open has nothing to do: whoever has terminated its workflow is left alone. */
+const RESTS = `(s.status = 'paused' AND NOT EXISTS (
+  SELECT FROM billings b WHERE b.schedule_id = s.id AND b.status IN ('pending', 'retrying')))`;
+
 /** Moments by which something should have happened. One statement for each kind, in the order of time, by an index. */
 const DUE = {
   intents: `
@@ -53,9 +57,10 @@ const DUE = {
     WHERE r.acts_at <= ${FURTHEST}`,
   schedules: `
     SELECT 'schedules' AS kind, '${workflowId.recurring('')}' || s.id AS workflow_id, s.status, s.merchant_id,
-      s.bank_id, ${since('s.acts_at')} AS since
+      s.bank_id, ${since('s.acts_at')} + CASE WHEN e.clock_offset = '0' AND e.clock_target IS NULL
+        THEN coalesce(s.delay_ms, 0) ELSE 0 END * interval '1 millisecond' AS since
     FROM schedules s JOIN entities e ON e.id = s.merchant_id
-    WHERE s.acts_at <= ${FURTHEST}`,
+    WHERE s.acts_at <= ${FURTHEST} AND NOT ${RESTS}`,
 } as const;
 
 type DueKind = keyof typeof DUE;
@@ -101,17 +106,32 @@ export async function overdueBacklog(db: Executor, afterS: number): Promise<Over
  * their schedule's. In no order, so that a few which cannot go on do not stand before all others.
  */
 export async function overdueWork(db: Executor, afterS: number, limit: number): Promise<Work[]> {
+  return overdue(db, 'true', { afterS, limit });
+}
+
+/** The same of one party whose test clock has come to a moment, whatever the time is. */
+export async function dueWorkOf(db: Executor, ownerId: string, limit: number): Promise<OpenWork[]> {
+  const due = await overdue(db, ':ownerId IN (merchant_id, bank_id)', { afterS: 0, limit, ownerId });
+  const now = new Date();
+  return due.map((work) => ({ ...work, key: work.workflowId, now }));
+}
+
+async function overdue(
+  db: Executor,
+  whose: string,
+  bound: { afterS: number; limit: number; ownerId?: string },
+): Promise<Work[]> {
   const found = await Promise.all(
     [...DUE_KINDS.map((kind) => DUE[kind]), UNATTEMPTED].map((sql) =>
       rows<Work>(
         db,
         `SELECT DISTINCT ON (workflow_id) ${COLUMNS} FROM (
            SELECT * FROM (${sql}) AS due
-           WHERE since <= now() - :afterS * interval '1 second'
+           WHERE since <= now() - :afterS * interval '1 second' AND ${whose}
              AND (kind <> 'charges' OR workflow_id NOT LIKE '${workflowId.recurring('%')}')
            ORDER BY random() LIMIT :limit) AS late
          ORDER BY workflow_id, since`,
-        { afterS, limit },
+        bound,
       ),
     ),
   );
@@ -135,9 +155,9 @@ const OPEN: Record<WorkKind, string> = {
       recorded_at AS since
     FROM refunds WHERE status = 'pending'`,
   schedules: `
-    SELECT 'schedules' AS kind, id AS key, '${workflowId.recurring('')}' || id AS workflow_id, status, merchant_id,
-      bank_id, recorded_at AS since
-    FROM schedules WHERE acts_at IS NOT NULL`,
+    SELECT 'schedules' AS kind, s.id AS key, '${workflowId.recurring('')}' || s.id AS workflow_id, s.status,
+      s.merchant_id, s.bank_id, s.recorded_at AS since, ${RESTS} AS rests
+    FROM schedules s WHERE s.acts_at IS NOT NULL`,
   migrations: `
     SELECT 'migrations' AS kind, id AS key, '${workflowId.customerBatch('')}' || id AS workflow_id, status,
       NULL AS merchant_id, bank_id, created_at AS since
@@ -163,17 +183,23 @@ export interface OpenWork extends Work {
   now: Date;
 }
 
-/** The next page of a kind's open work, after `after`, in the order of keys. Of several rows of a workflow each may come. */
+/**
+ * The next page of a kind's open work, after `after`, in the order of keys. Of several rows of a workflow each may come.
+ *
+ * @param resting with what has nothing to do until somebody acts, and whose workflow is missed only then
+ */
 export async function openWork(
   db: Executor,
   kind: WorkKind,
   after: string,
   limit: number,
+  resting: boolean,
 ): Promise<OpenWork[]> {
   const found = await rows<OpenWork & { clockTarget?: Date }>(
     db,
     `SELECT ${COLUMNS}, key, clock_timestamp() AS now ${kind === 'clocks' ? ', clock_target AS "clockTarget"' : ''}
-     FROM (${OPEN[kind]}) AS open WHERE key > :after ORDER BY key LIMIT :limit`,
+     FROM (${OPEN[kind]}) AS open
+     WHERE key > :after ${kind === 'schedules' && !resting ? 'AND NOT rests' : ''} ORDER BY key LIMIT :limit`,
     { after, limit },
   );
   return found.map(({ clockTarget, ...work }) =>
@@ -229,7 +255,7 @@ function startOf({ kind, workflowId: id, status, merchantId, bankId }: Work) {
   return {
     workflowId: id,
     ...runOf(id),
-    again: true,
+    again: 'foundOverdue' as const,
     summary,
     attributes: { status, merchantId, bankId },
   };
@@ -240,7 +266,7 @@ export async function restartsWaiting(db: Executor): Promise<number> {
   const waiting = await row<{ count: number }>(
     db,
     `SELECT count(*)::int AS count FROM (
-       SELECT FROM outbox WHERE kind = 'start' AND start->>'again' = 'true' LIMIT ${COUNTED_MAX}) AS waiting`,
+       SELECT FROM outbox WHERE kind = 'start' AND start->>'again' = 'foundOverdue' LIMIT ${COUNTED_MAX}) AS waiting`,
   );
   return waiting?.count ?? 0;
 }

@@ -5,11 +5,9 @@ import { parseAmount } from '../domain/money';
 import { accept } from '../domain/parsed';
 import { hasEnded, statusOf } from '../domain/recurring';
 import { nextBilling, type RecurringRules } from '../domain/recurring-step';
-import { workflowId } from '../domain/workflow-id';
 import { row, rows, type Transaction } from './connection';
 import type { Keyring } from './keyring';
-import { enqueueWakes } from './outbox';
-import { lockAligned, tellOfStatus, turn, type ScheduleRow } from './recurring';
+import { lockAligned, signalSchedules, tellOfStatus, turn, type ScheduleRow } from './recurring';
 import { OWN_SCHEDULE, type Viewer } from './recurring-read';
 
 /**
@@ -163,7 +161,7 @@ export async function changeSchedule(
     },
   };
   await tellOfStatus(trx, keyring, [news], caller.role);
-  await enqueueWakes(trx, [workflowId.recurring(scheduleId)]);
+  await signalSchedules(trx, 'termsChanged', [before]);
 }
 
 /** Locks a schedule of the caller's, in line with its agreement. @throws Failure not_found */

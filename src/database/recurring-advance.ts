@@ -1,67 +1,83 @@
 import type { BillingRules } from '../domain/billing-rules';
-import { reasonForAudit } from '../domain/charge';
-import { BILLING, statesBefore, type BillingStatus } from '../domain/lifecycle';
-import { formatAmount } from '../domain/money';
 import { hasEnded, statusOf } from '../domain/recurring';
-import {
-  nextBilling,
-  nextStep,
-  type Billings,
-  type ChargeOutcome,
-  type RecurringRules,
-  type Step,
-} from '../domain/recurring-step';
+import { nextBilling, nextStep, type RecurringRules, type Step } from '../domain/recurring-step';
 import { workflowId } from '../domain/workflow-id';
-import { openScheduledCharge } from './billing-request';
+import { recordAct } from './audit';
 import { closeExpired } from './billing-request-outcome';
-import { row, rows, type Database, type Transaction } from './connection';
-import { recordEvents, type AuditEvent } from './event';
+import { row, type Database, type Transaction } from './connection';
+import { recordEvents } from './event';
 import type { Keyring } from './keyring';
-import { lockAligned, tellOfStatus, toBothSides, type ScheduleRow } from './recurring';
-import { inWords, ownSleepMs, type BillingInHand, type ScheduleState } from './recurring-state';
-import { announce, type Announcement } from './webhook';
+import { lockAligned, tellOfStatus, turn, type ScheduleRow } from './recurring';
+import { isAsked, readBillingsSeen, type BillingInHand, type BillingsSeen } from './recurring-billings';
+import { takeStep, type StepTaken, type Work } from './recurring-steps';
+import { announce } from './webhook';
 
 /**
- * A schedule goes as far as it can, in one transaction: it takes note of how its last charge ended, then does
- * what the rule says, until the rule says to wait.
+ * A schedule takes the steps of one kind that the rule names, in one transaction.
  *
  * The agreement and the schedule are locked throughout. Of any number that run at once, each finds done what the
  * one before it did, so running it twice, or far too often, does nothing twice.
  */
 
+/** What its workflow does, by the steps of the rule that each activity takes. */
+const STEPS_OF = {
+  /** None: it brings the schedule in line with its agreement, and says what comes. */
+  readSchedule: [],
+  chargeBilling: ['charge'],
+  /** The last one ends the schedule, of which both sides are told with it. */
+  settleBilling: ['succeed', 'retry', 'fail', 'end'],
+  skipBillings: ['skip'],
+  giveNotice: ['notify'],
+  endSchedule: ['end'],
+  /** None, but it cancels. */
+  cancelSchedule: [],
+} as const satisfies Record<string, readonly Step['do'][]>;
+
+export type ScheduleActivity = keyof typeof STEPS_OF;
+
+const ACTIVITY_OF = {
+  charge: 'chargeBilling',
+  succeed: 'settleBilling',
+  retry: 'settleBilling',
+  fail: 'settleBilling',
+  skip: 'skipBillings',
+  notify: 'giveNotice',
+  end: 'endSchedule',
+} as const satisfies Record<StepTaken['do'], ScheduleActivity>;
+
 /**
  * Most steps that one transaction takes, so that none holds its locks for long. Only skipping makes more of
- * them (ten years of daily billing that were paused); the next look goes on from there.
+ * them (ten years of daily billing that were paused); the next run of the activity goes on from there.
  */
 const MAX_STEPS = 100;
 
-/** What the customer's bank shows for a charge of a schedule without a description. */
-const DESCRIPTION = 'Recurring charge';
+/**
+ * Longest that a workflow wakes after a due moment, however many are due at it: they are charged on the day that was
+ * agreed, and where that takes more than `DUE_RATE`, at more.
+ */
+const DELAY_MAX_MS = 6 * 3_600_000;
 
-/** A schedule on its way through one transaction. What it does to `schedule` is written when it is saved. */
-interface Work {
-  trx: Transaction;
-  keyring: Keyring;
-  rules: BillingRules & RecurringRules;
-  by: Looker;
-  /** As it was locked. */
-  before: ScheduleRow;
-  /** As it is by now; its `now` is that of the latest look. */
+/** Where a schedule has come to, and what its workflow does next. */
+export interface Advanced {
   schedule: ScheduleRow;
-  events: AuditEvent[];
-  webhooks: Announcement[];
+  open: BillingInHand | undefined;
+  taken: StepTaken[];
+  /** Null once there is nothing more. */
+  next: ScheduleActivity | null;
+  /** In how many milliseconds of real time; 0 is at once. */
+  inMs: number;
+  /** How much of it is for those that are due at the same moment. */
+  delayMs: number;
 }
 
-/** Who looks: the schedule's own workflow, which will sleep as long as it is told to, or a worker ahead of it. */
-export type Looker = 'workflow' | 'worker';
-
-/** A look of the schedule's own workflow. */
+/** @throws Error where there is no such schedule */
 export async function advanceSchedule(
   db: Database,
   keyring: Keyring,
   rules: BillingRules & RecurringRules,
   scheduleId: string,
-): Promise<ScheduleState> {
+  activity: ScheduleActivity,
+): Promise<Advanced> {
   return db.transaction(async (trx) => {
     const found = await row<{ agreementId: string }>(
       trx,
@@ -69,260 +85,69 @@ export async function advanceSchedule(
       { scheduleId },
     );
     if (!found) throw new Error(`there is no schedule ${scheduleId}`);
-    const { state } = await advance(trx, keyring, rules, 'workflow', { id: scheduleId, ...found });
-    return state;
+    if (activity === 'cancelSchedule') await cancelByOperator(trx, keyring, found.agreementId, scheduleId);
+    const before = await lockAligned(trx, keyring, found.agreementId, scheduleId);
+    const schedule = { ...before };
+    const work = { trx, keyring, rules, before, schedule, taken: [], events: [], webhooks: [] };
+    return takeSteps(work, activity);
   });
 }
 
-export interface Advanced {
-  state: ScheduleState;
-  /** The bank has been asked and has not answered. */
-  asked: boolean;
-}
-
-export async function advance(
+/** Whoever may request a cancellation of the workflow is an operator. What has ended stays as it is. */
+async function cancelByOperator(
   trx: Transaction,
   keyring: Keyring,
-  rules: BillingRules & RecurringRules,
-  by: Looker,
-  { id, agreementId }: { id: string; agreementId: string },
-): Promise<Advanced> {
-  const before = await lockAligned(trx, keyring, agreementId, id);
-  const work: Work = { trx, keyring, rules, by, before, schedule: { ...before }, events: [], webhooks: [] };
-  for (let steps = 0; steps < MAX_STEPS; steps++) {
-    const billings = await look(work);
-    const step = nextStep(work.schedule, billings, work.schedule.now, rules);
-    if (step.do === 'wait') return save(work, billings.open, step.until);
-    if (step.do === 'nothing') return save(work, billings.open, null);
-    await take(work, step, billings.open);
-  }
-  const { open } = await look(work);
-  return save(work, open, work.schedule.now);
+  agreementId: string,
+  scheduleId: string,
+): Promise<void> {
+  const before = await lockAligned(trx, keyring, agreementId, scheduleId);
+  if (hasEnded(before.status)) return;
+  const { paused, merchantId, status } = before;
+  await turn(
+    trx,
+    keyring,
+    // Its workflow is what does this.
+    [{ before: { ...before, asleep: false }, status: 'cancelled', paused, event: 'schedule.cancelled' }],
+    'operator',
+  );
+  await recordAct(
+    trx,
+    { actor: 'operator:temporal', cause: 'operator', requestId: null, reason: null },
+    {
+      action: 'schedule.cancelled',
+      entityId: merchantId,
+      before: { scheduleId, status },
+      after: { scheduleId, status: 'cancelled' },
+    },
+  );
 }
 
-/** What the rule asks to know, and the time. A charge whose window has passed is closed before it is reported. */
-async function look(work: Work): Promise<BillingsSeen> {
-  const seen = await read(work);
-  if (seen.open?.status !== 'pending' || seen.open.charge.status !== 'pending') return seen;
+async function takeSteps(work: Work, activity: ScheduleActivity): Promise<Advanced> {
+  const own: readonly Step['do'][] = STEPS_OF[activity];
+  for (;;) {
+    const billings = await readBillings(work, activity);
+    const step = nextStep(work.schedule, billings, work.schedule.now, work.rules);
+    if (step.do === 'wait' || step.do === 'nothing')
+      return save(work, billings, planAfter(work, activity, billings, step));
+    if (!own.includes(step.do) || work.taken.length === MAX_STEPS)
+      return save(work, billings, planAfter(work, activity, billings, step));
+    work.taken.push(await takeStep(work, step, billings.open));
+  }
+}
+
+/** What the rule asks to know, and the time. A charge whose window has passed is closed before it is settled. */
+async function readBillings(work: Work, activity: ScheduleActivity): Promise<BillingsSeen> {
+  const read = () => readBillingsSeen(work.trx, work.schedule, work.rules);
+  const seen = await read();
+  if (activity !== 'settleBilling' || !isAsked(seen.open)) return seen;
   if (work.schedule.now < seen.open.charge.expiresAt) return seen;
   await closeExpired(work.trx, work.keyring, workflowId.recurring(work.schedule.id));
-  return read(work);
-}
-
-type BillingsSeen = Billings & { open: BillingInHand | undefined };
-
-interface Seen {
-  now: Date;
-  starts: Date[];
-  heldFor: 'paused' | 'suspended' | null;
-  n: number | null;
-  attempts: number;
-  status: 'pending' | 'retrying';
-  firstAttemptAt: Date;
-  lastAttemptAt: Date;
-  maybeDebited: boolean;
-  retryAt: Date;
-  reason: string;
-  chargeStatus: 'pending' | 'successful' | 'declined';
-  declineReason: string;
-  expiresAt: Date;
-  amount: bigint;
-  description: string;
-}
-
-async function read({ trx, rules, schedule }: Work): Promise<BillingsSeen> {
-  const seen = await row<Seen>(
-    trx,
-    `SELECT business_now(s.merchant_id) AS now,
-       ARRAY(SELECT first_attempt_at FROM billings WHERE schedule_id = s.id AND first_attempt_at IS NOT NULL
-             ORDER BY n DESC LIMIT :starts) AS starts,
-       -- A suspension outranks a pause, as it does in the status.
-       (SELECT max(reason) FROM (
-          SELECT reason, from_at, to_at FROM schedule_holds WHERE schedule_id = s.id
-          UNION ALL
-          SELECT 'suspended', from_at, to_at FROM entity_holds
-          WHERE entity_id IN (s.merchant_id, s.bank_id) AND merchant_id = s.merchant_id) AS held
-        WHERE from_at <= :dueAt AND (to_at IS NULL OR to_at > :dueAt)) AS "heldFor",
-       -- As the attempt itself has it, from which its caller counts the days to a retry.
-       b.n, b.attempts, b.status, first.created_at AS "firstAttemptAt", r.created_at AS "lastAttemptAt",
-       b.retry_at AS "retryAt", b.reason, r.status AS "chargeStatus", r.decline_reason AS "declineReason",
-       r.expires_at AS "expiresAt", r.amount::bigint, r.description,
-       EXISTS (SELECT FROM billing_requests a JOIN reconciliation_exceptions x ON x.billing_request_id = a.id
-               WHERE a.schedule_id = b.schedule_id AND a.billing_n = b.n
-                 AND x.outcome = 'approved' AND x.state <> 'resolved') AS "maybeDebited"
-     FROM schedules s
-       LEFT JOIN billings b ON b.schedule_id = s.id AND b.status IN ('pending', 'retrying')
-       LEFT JOIN billing_requests r ON r.schedule_id = b.schedule_id AND r.billing_n = b.n AND r.attempt = b.attempts
-       LEFT JOIN billing_requests first
-         ON first.schedule_id = b.schedule_id AND first.billing_n = b.n AND first.attempt = 1
-     WHERE s.id = :id`,
-    {
-      id: schedule.id,
-      starts: rules.catchUpPerDay,
-      dueAt: nextBilling(schedule, false, rules)?.dueAt ?? null,
-    },
-  );
-  if (!seen) throw new Error(`there is no schedule ${schedule.id}`);
-  schedule.now = seen.now;
-  return { open: openBilling(seen), starts: seen.starts, heldFor: seen.heldFor ?? undefined };
-}
-
-function openBilling(seen: Seen): BillingInHand | undefined {
-  if (seen.n === null) return undefined;
-  const { n, attempts, firstAttemptAt, lastAttemptAt, maybeDebited, amount, description } = seen;
-  const billing = { n, attempts, firstAttemptAt, lastAttemptAt, maybeDebited, amount, description };
-  return seen.status === 'retrying'
-    ? { ...billing, status: 'retrying', retryAt: seen.retryAt, reason: seen.reason }
-    : { ...billing, status: 'pending', charge: outcomeOf(seen) };
-}
-
-function outcomeOf(seen: Seen): ChargeOutcome {
-  if (seen.chargeStatus === 'successful') return { status: 'successful' };
-  return seen.chargeStatus === 'declined'
-    ? { status: 'declined', reason: seen.declineReason }
-    : { status: 'pending', expiresAt: seen.expiresAt };
-}
-
-async function take(
-  work: Work,
-  step: Exclude<Step, { do: 'wait' | 'nothing' }>,
-  open: BillingInHand | undefined,
-): Promise<void> {
-  const { schedule } = work;
-  switch (step.do) {
-    case 'charge':
-      await charge(work, step, open);
-      break;
-    case 'succeed':
-      await closeBilling(work, step.n, 'successful', null);
-      schedule.failedInARow = 0;
-      break;
-    case 'fail':
-      await closeBilling(work, step.n, 'failed', step.reason);
-      schedule.failedInARow += 1;
-      break;
-    case 'retry':
-      await moveBilling(work, step.n, 'retrying', { retryAt: step.retryAt, reason: step.reason });
-      note(work, 'schedule.billing_retrying', { n: step.n, retryAt: step.retryAt, reason: step.reason });
-      break;
-    case 'skip':
-      await rows(
-        work.trx,
-        `INSERT INTO billings (schedule_id, n, due_at, status, reason, attempts, closed_at)
-         VALUES (:id, :n, :dueAt, 'skipped', :reason, 0, :now)`,
-        { id: schedule.id, n: step.n, dueAt: step.dueAt, reason: step.reason, now: schedule.now },
-      );
-      schedule.nextN = step.n + 1;
-      note(work, 'schedule.billing_skipped', { n: step.n, dueAt: step.dueAt, reason: step.reason });
-      break;
-    case 'notify':
-      schedule.noticedN = step.n;
-      note(work, 'schedule.notice_given', { n: step.n, dueAt: step.dueAt });
-      schedule.told += 1;
-      work.webhooks.push(
-        ...toBothSides(schedule, 'recurring.upcoming', {
-          scheduleId: schedule.id,
-          sequence: schedule.told,
-          customerId: schedule.customerId,
-          amount: formatAmount(schedule.amount, schedule.currency),
-          currency: schedule.currency,
-          description: schedule.description,
-          dueDate: step.dueAt.toISOString(),
-        }),
-      );
-      break;
-    case 'end':
-      schedule.status = step.as;
-  }
-}
-
-/** One more attempt. The billing's row comes first: its UNIQUE key is what no second charge gets past. */
-async function charge(
-  work: Work,
-  step: Extract<Step, { do: 'charge' }>,
-  open: BillingInHand | undefined,
-): Promise<void> {
-  const { trx, keyring, rules, schedule } = work;
-  const { n, attempt } = step;
-  const { amount, description } = (attempt > 1 && open) || schedule;
-  const billing =
-    attempt === 1
-      ? rows(
-          trx,
-          `INSERT INTO billings (schedule_id, n, due_at, status, attempts, first_attempt_at)
-           VALUES (:id, :n, :dueAt, 'pending', 1, :now)`,
-          { id: schedule.id, n, dueAt: step.dueAt, now: schedule.now },
-        )
-      : moveBilling(work, n, 'pending', { attempt });
-  const charged = openScheduledCharge(trx, keyring, rules, schedule.agreementId, {
-    scheduleId: schedule.id,
-    n,
-    attempt,
-    amount,
-    currency: schedule.currency,
-    description: description ?? DESCRIPTION,
-    workflowId: workflowId.recurring(schedule.id),
-  });
-  const [, { billingRequestId, reference }] = await Promise.all([billing, charged]);
-  if (attempt === 1) schedule.nextN = n + 1;
-  note(work, 'schedule.billing_charged', { n, attempt, billingRequestId, reference });
-}
-
-async function closeBilling(
-  work: Work,
-  n: number,
-  status: 'successful' | 'failed',
-  reason: string | null,
-): Promise<void> {
-  await moveBilling(work, n, status, { reason, closedAt: work.schedule.now });
-  work.schedule.ran += 1;
-  note(work, `schedule.billing_${status}`, { n, ...(reason !== null && { reason: reasonForAudit(reason) }) });
-}
-
-/** Moves the billing in hand to another state; what `to` does not name is emptied, but for the attempts. */
-async function moveBilling(
-  { trx, schedule }: Work,
-  n: number,
-  status: Exclude<BillingStatus, 'scheduled' | 'skipped'>,
-  to: { attempt?: number; retryAt?: Date; reason?: string | null; closedAt?: Date },
-): Promise<void> {
-  const moved = await row(
-    trx,
-    `UPDATE billings SET status = :status, attempts = coalesce(:attempt, attempts), retry_at = :retryAt,
-       reason = :reason, closed_at = :closedAt
-     WHERE schedule_id = :id AND n = :n AND status = ANY(:from) RETURNING n`,
-    {
-      id: schedule.id,
-      n,
-      status,
-      from: statesBefore(BILLING, status),
-      attempt: to.attempt ?? null,
-      retryAt: to.retryAt ?? null,
-      reason: to.reason ?? null,
-      closedAt: to.closedAt ?? null,
-    },
-  );
-  if (!moved) throw new Error(`billing ${n + 1} of ${schedule.id} cannot become ${status} now`);
-}
-
-function note({ schedule, events }: Work, type: string, details: Record<string, unknown>): void {
-  schedule.sequence += 1;
-  events.push({
-    resourceId: schedule.id,
-    sequence: schedule.sequence,
-    type,
-    cause: 'network',
-    details,
-    at: schedule.now,
-  });
+  return read();
 }
 
 /** Writes down where the schedule has come to, and tells of it. */
-async function save(
-  { trx, keyring, rules, by, before, schedule, events, webhooks }: Work,
-  open: BillingInHand | undefined,
-  actsAt: Date | null,
-): Promise<Advanced> {
+async function save(work: Work, { open }: BillingsSeen, plan: Plan | undefined): Promise<Advanced> {
+  const { trx, keyring, rules, before, schedule, events, webhooks, taken } = work;
   const status = statusOf({
     ended: hasEnded(schedule.status) ? schedule.status : null,
     suspended: schedule.status === 'suspended',
@@ -332,41 +157,89 @@ async function save(
   const turned = status !== before.status;
   const sequence = schedule.sequence + (turned ? 1 : 0);
   const told = schedule.told + (turned ? 1 : 0);
-  const next = nextBilling({ ...schedule, status }, open !== undefined, rules);
-  const nextDueAt = next?.dueAt ?? null;
-  const sleepMs = actsAt && ownSleepMs(actsAt, schedule);
-  const written = rows(
-    trx,
-    `UPDATE schedules SET status = :status, next_n = :nextN, next_due_at = :nextDueAt, noticed_n = :noticedN,
-       ran = :ran, failed_in_a_row = :failedInARow, acts_at = :actsAt, sequence = :sequence, told = :told,
-       looks_at = coalesce(clock_timestamp() + :ownSleepMs * interval '1 millisecond', looks_at),
-       updated_at = CASE WHEN sequence = :sequence THEN updated_at ELSE :now END
-     WHERE id = :id`,
-    {
-      ...fieldsOf(schedule),
-      status,
-      nextDueAt,
-      actsAt,
-      sequence,
-      told,
-      ownSleepMs: by === 'workflow' ? sleepMs : null,
-    },
-  );
-  await Promise.all([written, recordEvents(trx, events), announce(trx, keyring, webhooks)]);
+  const nextDueAt = nextBilling({ ...schedule, status }, open !== undefined, rules)?.dueAt ?? null;
+  const untilMs = plan === undefined ? 0 : Math.max(0, plan.at.getTime() - schedule.now.getTime());
+  const asleep = plan !== undefined && !plan.atOnce && untilMs > 0;
+  const [written] = await Promise.all([
+    row<{ delayMs: number }>(
+      trx,
+      `UPDATE schedules SET status = :status, next_n = :nextN, next_due_at = :nextDueAt, noticed_n = :noticedN,
+         ran = :ran, failed_in_a_row = :failedInARow, acts_at = :actsAt, asleep = :asleep, sequence = :sequence,
+         told = :told, updated_at = CASE WHEN sequence = :sequence THEN updated_at ELSE :now END,
+         -- Kept for as long as it waits for this moment; behind all that wait for it already.
+         delay_ms = CASE
+           WHEN delay_ms IS NOT NULL AND next_due_at IS NOT DISTINCT FROM :nextDueAt THEN delay_ms
+           ELSE (SELECT CASE WHEN behind < ${DELAY_MAX_MS} THEN behind ELSE floor(random() * ${DELAY_MAX_MS}) END
+                 FROM (SELECT coalesce(max(o.delay_ms) + :apartMs, 0) AS behind FROM schedules o
+                       WHERE o.next_due_at = :nextDueAt) AS last) END
+       WHERE id = :id RETURNING delay_ms AS "delayMs"`,
+      {
+        ...fieldsOf(schedule),
+        status,
+        nextDueAt,
+        actsAt: plan?.at ?? null,
+        asleep,
+        sequence,
+        told,
+        apartMs: Math.ceil(1000 / rules.dueRate),
+      },
+    ),
+    recordEvents(trx, events),
+    announce(trx, keyring, webhooks),
+  ]);
   if (turned) {
     const event = `schedule.${status}`;
     const change = { ...schedule, event, status, previousStatus: before.status, sequence, told, nextDueAt };
     await tellOfStatus(trx, keyring, [change], 'network');
   }
+  // A test clock shows every charge at its very moment.
+  const delayMs = asleep && plan.spread && schedule.inRealTime ? (written?.delayMs ?? 0) : 0;
   return {
-    state: {
-      status,
-      nextBillingDate: nextDueAt?.toISOString() ?? null,
-      sleepMs,
-      waitingFor: inWords({ ...schedule, status, nextDueAt }, open),
-    },
-    asked: open?.status === 'pending' && open.charge.status === 'pending',
+    schedule: { ...schedule, status, nextDueAt },
+    open,
+    taken,
+    next: plan?.activity ?? null,
+    inMs: asleep ? untilMs + delayMs : 0,
+    delayMs,
   };
+}
+
+interface Plan {
+  activity: ScheduleActivity;
+  /** In business time. */
+  at: Date;
+  /** Whatever the time is. */
+  atOnce: boolean;
+  /** Others are due at the same moment, for the same reason. */
+  spread: boolean;
+}
+
+/** What comes after this; undefined where nothing does. */
+function planAfter(
+  { schedule, rules }: Work,
+  activity: ScheduleActivity,
+  billings: BillingsSeen,
+  step: Step,
+): Plan | undefined {
+  if (step.do === 'nothing') return undefined;
+  if (step.do !== 'wait') {
+    return { activity: ACTIVITY_OF[step.do], at: schedule.now, atOnce: true, spread: false };
+  }
+  const { open } = billings;
+  const at = step.until;
+  // Its bank has just been asked, and may answer in a moment.
+  if (activity === 'chargeBilling' && isAsked(open)) {
+    return { activity: 'settleBilling', at, atOnce: true, spread: false };
+  }
+  if (isAsked(open) && at >= open.charge.expiresAt) {
+    return { activity: 'settleBilling', at, atOnce: false, spread: false };
+  }
+  const then = nextStep(schedule, billings, at, rules);
+  if (then.do === 'wait' || then.do === 'nothing') {
+    return { activity: 'readSchedule', at, atOnce: false, spread: false };
+  }
+  const spread = then.do === 'charge' || then.do === 'notify';
+  return { activity: ACTIVITY_OF[then.do], at, atOnce: false, spread };
 }
 
 function fieldsOf({ id, nextN, noticedN, ran, failedInARow, now }: ScheduleRow): Record<string, unknown> {

@@ -1,13 +1,15 @@
 import type { Frequency } from '../domain/calendar';
+import { groupBy } from '../domain/group';
 import { isId } from '../domain/ids';
 import { formatAmount } from '../domain/money';
 import { hasEnded, permitted, statusOf, type ScheduleStatus } from '../domain/recurring';
-import { workflowId } from '../domain/workflow-id';
+import type { Signal } from '../domain/signal';
+import { runOf, workflowId } from '../domain/workflow-id';
 import { lockAgreement } from './agreement';
 import { row, rows, type Executor } from './connection';
 import { recordEvents, type AuditEvent } from './event';
 import type { Keyring } from './keyring';
-import { enqueueWakes } from './outbox';
+import { enqueueSignals, enqueueStarts } from './outbox';
 import { holdOrFree, holdOrFreeEntity, NOT_ENDED } from './recurring-hold';
 import { announce, type Announcement } from './webhook';
 
@@ -52,6 +54,8 @@ export interface ScheduleRow {
   now: Date;
   /** Whether that is real time: no test clock of the merchant runs ahead of it, or is about to. */
   inRealTime: boolean;
+  /** Its workflow sleeps, and is to be signalled. */
+  asleep: boolean;
 }
 
 /** Of the merchant `m`: business time is real time. */
@@ -69,9 +73,9 @@ const COLUMNS = `s.id, s.agreement_id AS "agreementId", s.merchant_id AS "mercha
                      'bankActive', (SELECT status = 'active' FROM entities WHERE id = s.bank_id)) AS agreement,
   EXISTS (SELECT FROM schedule_holds h
           WHERE h.schedule_id = s.id AND h.reason = 'suspended' AND h.to_at IS NULL) AS "heldByAgreement",
-  business_now(s.merchant_id) AS now, ${IN_REAL_TIME} AS "inRealTime"`;
+  business_now(s.merchant_id) AS now, ${IN_REAL_TIME} AS "inRealTime", s.asleep`;
 
-/** Most schedules that one change of an agreement or a merchant moves at once; the rest, woken, see for themselves. */
+/** Most schedules that one change of an agreement or a merchant moves at once; the rest, signalled, see for themselves. */
 const SYNC_AT_ONCE = 1_000;
 
 /** Locks schedules until the transaction ends. The caller holds their agreements locked. */
@@ -154,8 +158,8 @@ async function syncSchedules(
   if (!last) return;
   await rows(
     trx,
-    `INSERT INTO outbox (kind, workflow_id)
-     SELECT 'wake', '${workflowId.recurring('')}' || s.id FROM schedules s
+    `INSERT INTO outbox (kind, workflow_id, signal)
+     SELECT 'signal', '${workflowId.recurring('')}' || s.id, 'termsChanged' FROM schedules s
      WHERE ${whose} AND ${NOT_ENDED} AND s.id > :last`,
     { of, last: last.id },
   );
@@ -163,7 +167,7 @@ async function syncSchedules(
 
 /**
  * Brings locked schedules in line with their agreements and their merchant. What changes is told to
- * both sides, and its workflow woken.
+ * both sides, and its workflow signalled.
  *
  * @returns whether any changed, so that the rows given are out of date
  */
@@ -205,7 +209,7 @@ export interface Turn {
   event: string;
 }
 
-/** Turns locked schedules to another state. Both sides are told, and their workflows woken. */
+/** Turns locked schedules to another state. Both sides are told, and their workflows signalled. */
 export async function turn(
   trx: Executor,
   keyring: Keyring,
@@ -242,22 +246,58 @@ export async function turn(
     })),
     cause,
   );
-  await enqueueWakes(
+  const resumed = turns.filter(({ before, paused }) => before.paused && !paused);
+  await startResumed(trx, resumed);
+  const others = turns.filter((one) => !resumed.includes(one));
+  for (const [signal, those] of groupBy(others, ({ status }) => signalOf(status))) {
+    await signalSchedules(
+      trx,
+      signal,
+      those.map(({ before }) => before),
+    );
+  }
+}
+
+function signalOf(status: ScheduleStatus): Signal {
+  return status === 'paused' || status === 'suspended' || status === 'cancelled' ? status : 'resumed';
+}
+
+/** The workflow of a paused schedule may have been terminated: nothing has it started again before this. */
+async function startResumed(trx: Executor, resumed: Turn[]): Promise<void> {
+  await enqueueStarts(
     trx,
-    turns.map(({ before }) => workflowId.recurring(before.id)),
+    resumed.map(({ before, status }) => {
+      const id = workflowId.recurring(before.id);
+      const attributes = { status, merchantId: before.merchantId, bankId: before.bankId };
+      return { workflowId: id, ...runOf(id), again: 'resumed' as const, attributes, summary: 'Resumed' };
+    }),
   );
 }
 
-/** Has a schedule looked at as soon as this commits. The caller holds its agreement locked. */
-export async function lookAtSchedule(trx: Executor, scheduleId: string): Promise<void> {
-  const looked = await row(
+/** The bank has answered a charge of this schedule, whose agreement the caller holds locked. */
+export async function signalAnswered(trx: Executor, scheduleId: string): Promise<void> {
+  const answered = await row<{ wasAsleep: boolean }>(
     trx,
-    `UPDATE schedules s SET acts_at = clock_timestamp() FROM entities m
-     WHERE s.id = :scheduleId AND s.looks_at IS NOT NULL AND m.id = s.merchant_id AND ${IN_REAL_TIME}
-     RETURNING s.id`,
+    `UPDATE schedules s SET acts_at = business_now(s.merchant_id), asleep = false
+     FROM (SELECT id, asleep FROM schedules WHERE id = :scheduleId FOR UPDATE) AS before
+     WHERE s.id = before.id RETURNING before.asleep AS "wasAsleep"`,
     { scheduleId },
   );
-  if (!looked) await enqueueWakes(trx, [workflowId.recurring(scheduleId)]);
+  if (answered?.wasAsleep) await enqueueSignals(trx, 'bankAnswered', [workflowId.recurring(scheduleId)]);
+}
+
+/** Of locked schedules, those whose workflows sleep hear of it; the others are about to read for themselves. */
+export async function signalSchedules(
+  trx: Executor,
+  signal: Signal,
+  schedules: Pick<ScheduleRow, 'id' | 'asleep'>[],
+): Promise<void> {
+  const sleeping = schedules.filter(({ asleep }) => asleep);
+  await enqueueSignals(
+    trx,
+    signal,
+    sleeping.map(({ id }) => workflowId.recurring(id)),
+  );
 }
 
 export interface StatusChange {

@@ -10,7 +10,7 @@ import { claimBankTransaction } from './bank-transaction';
 import { row, rows, type Executor } from './connection';
 import { recordEvents } from './event';
 import type { Keyring } from './keyring';
-import { enqueueWakes } from './outbox';
+import { enqueueSignals } from './outbox';
 import { holdRejectedRefund, openException } from './reconciliation-exception';
 import { askForRefund, REFUND_COLUMNS, type RefundRecord } from './refund';
 import { announce } from './webhook';
@@ -77,7 +77,7 @@ export async function answerRefund(
     },
   ]);
   await tellMerchant(trx, keyring, ended);
-  await enqueueWakes(trx, [workflowId.refund(refundId)]);
+  await enqueueSignals(trx, 'bankAnswered', [workflowId.refund(refundId)]);
   return { refundId, status: ended.status, agreed: true, duplicate: false };
 }
 

@@ -95,9 +95,10 @@ export async function nextMoment(db: Executor, ownerId: string, now: Date): Prom
 export async function wakeDue(db: Executor, ownerId: string, until: Date | 'infinity'): Promise<void> {
   await rows(
     db,
-    `INSERT INTO outbox (kind, workflow_id)
-     SELECT 'wake', workflow_id FROM (
-       SELECT '${workflowId.recurring('')}' || id AS workflow_id FROM schedules WHERE merchant_id = :ownerId AND acts_at <= :until
+    `INSERT INTO outbox (kind, workflow_id, signal)
+     SELECT 'signal', workflow_id, 'clockMoved' FROM (
+       SELECT '${workflowId.recurring('')}' || id AS workflow_id FROM schedules
+       WHERE merchant_id = :ownerId AND asleep AND acts_at <= :until
        UNION
        SELECT '${workflowId.refund('')}' || id FROM refunds WHERE merchant_id = :ownerId AND acts_at <= :until
        UNION
@@ -143,10 +144,6 @@ export async function workInHand(
            + (SELECT count(*) FROM open WHERE expires_at <= :now)
            + (SELECT count(*) FROM billing_requests b
               WHERE owner_id = :ownerId AND NOT credit_overdue AND credit_due_at <= :now AND ${CREDIT_WAITS})
-           + (SELECT count(*) FROM schedules s JOIN billings b ON b.schedule_id = s.id AND b.status = 'pending'
-                JOIN billing_requests r ON r.schedule_id = b.schedule_id AND r.billing_n = b.n
-                  AND r.attempt = b.attempts AND r.status <> 'pending'
-              WHERE s.merchant_id = :ownerId AND s.acts_at IS NOT NULL)
            + (SELECT count(*) FROM webhook_deliveries d
               WHERE d.status = 'pending' AND d.attempts = 0 AND d.carrier NOT LIKE '${workflowId.webhookDelivery('%')}'
                 AND (d.entity_id = :ownerId

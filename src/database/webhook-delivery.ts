@@ -136,7 +136,7 @@ export async function redeliver(trx: Executor, entityId: string, deliveryId: str
     { deliveryId, entityId },
   );
   if (!again) throw await notAgain(trx, entityId, deliveryId);
-  await enqueueStarts(trx, [{ ...deliveryStart([deliveryId], again), again: true }]);
+  await enqueueStarts(trx, [{ ...deliveryStart([deliveryId], again), again: 'redeliveryRequested' }]);
 }
 
 /** Nothing withdrawn ever comes back, so why it was not found pending is no race. */

@@ -32,7 +32,7 @@ export async function releaseDeliveries(trx: Transaction, entityId: string): Pro
     );
     await enqueueStarts(
       trx,
-      waiting.map((one) => ({ ...deliveryStart([one.id], one), again: true as const })),
+      waiting.map((one) => ({ ...deliveryStart([one.id], one), again: 'redeliveryRequested' as const })),
     );
     const lastOfPage = waiting[AT_ONCE - 1];
     if (!lastOfPage) return;

@@ -20,6 +20,8 @@ export interface RecurringRules {
   catchUpPerDay: number;
   /** A due date this many days late is still charged; a later one is skipped. */
   arrearsDays: number;
+  /** Schedules of one due moment whose workflows wake in one second. */
+  dueRate: number;
 }
 
 /** A schedule as agreed, and how far it has come. */

@@ -14,13 +14,8 @@ import {
   type OutboxRow,
   type OutboxStart,
 } from '../database/outbox';
-import {
-  RECURRING_TASK_QUEUE,
-  TASK_QUEUE,
-  WAKE_SIGNAL,
-  WEBHOOK_TASK_QUEUE,
-  WORKFLOW_TYPE,
-} from '../workflows/messages';
+import type { Signal } from '../domain/signal';
+import { RECURRING_TASK_QUEUE, TASK_QUEUE, WEBHOOK_TASK_QUEUE, WORKFLOW_TYPE } from '../workflows/messages';
 import { searchAttributes } from '../workflows/search-attributes';
 
 /**
@@ -29,7 +24,7 @@ import { searchAttributes } from '../workflows/search-attributes';
  * It looks many times a second, so that what was committed reaches Temporal in a moment, also after a crash or an outage.
  * Any number of relays may run at once: each passes over the rows that another has in hand. A row may reach
  * Temporal twice, when a crash comes between the call and the commit; business ids as workflow ids make the
- * second start, and a signal's carrying no news makes the second signal, harmless.
+ * second start, and a signal's carrying no truth makes the second signal, harmless.
  *
  * Starts are eager: relay and worker share a connection, so the server hands the first task back with its answer, and the
  * worker has it without a poll. Where it does not, or there is no free slot, the task is polled for as any other.
@@ -79,12 +74,12 @@ export function createRelay(db: Database, client: Client, log: Logger): Relay {
   async function carryBatch(): Promise<number> {
     return db.transaction(async (trx) => {
       const taken = await takeOutboxRows(trx, BATCH);
-      // One wake says as much as ten: its workflow looks at the database, which knows of all of them.
-      const wakes = new Map<string, Promise<void>>();
+      // One signal says as much as ten: its workflow reads the database, which knows of all of them.
+      const signals = new Map<string, Promise<void>>();
       const carryOnce = (message: OutboxRow): Promise<void> => {
-        if (message.kind === 'start') return carry(client, message);
-        const carried = wakes.get(message.workflowId) ?? carry(client, message);
-        wakes.set(message.workflowId, carried);
+        if (message.signal === null) return carry(client, message);
+        const carried = signals.get(message.workflowId) ?? carry(client, message);
+        signals.set(message.workflowId, carried);
         return carried;
       };
       const outcomes = await Promise.allSettled(taken.map(carryOnce));
@@ -117,10 +112,11 @@ export function createRelay(db: Database, client: Client, log: Logger): Relay {
   };
 }
 
-async function carry(client: Client, { workflowId, start: options }: OutboxRow): Promise<void> {
-  await client.withDeadline(Date.now() + CALL_TIMEOUT_MS, () => {
-    if (options === null) return wake(client, workflowId);
-    return options.again ? startAgain(client, workflowId, options) : start(client, workflowId, options);
+async function carry(client: Client, { workflowId, start: options, signal: name }: OutboxRow): Promise<void> {
+  await client.withDeadline(Date.now() + CALL_TIMEOUT_MS, async () => {
+    if (name !== null) await signal(client, workflowId, name);
+    else if (options?.again) await startAgain(client, workflowId, options, options.again);
+    else if (options) await start(client, workflowId, options);
   });
 }
 
@@ -142,7 +138,12 @@ async function start(client: Client, workflowId: string, options: OutboxStart): 
  * Carried twice it may run a workflow twice, the second time for nothing: what the first has done is in the rows.
  * Not a start with a signal in one call, for a run that has just begun would take the signal for news.
  */
-async function startAgain(client: Client, workflowId: string, options: OutboxStart): Promise<void> {
+async function startAgain(
+  client: Client,
+  workflowId: string,
+  options: OutboxStart,
+  instead: Signal,
+): Promise<void> {
   try {
     await client.workflow.start(options.type, {
       ...startOptions(workflowId, options),
@@ -151,8 +152,8 @@ async function startAgain(client: Client, workflowId: string, options: OutboxSta
     });
   } catch (error) {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-    // Should it end before it is woken, this throws, and the row comes back to start it.
-    await client.workflow.getHandle(workflowId).signal(WAKE_SIGNAL);
+    // Should it end before the signal comes, this throws, and the row comes back to start it.
+    await client.workflow.getHandle(workflowId).signal(instead);
   }
 }
 
@@ -171,9 +172,9 @@ function startOptions(workflowId: string, options: OutboxStart) {
   };
 }
 
-async function wake(client: Client, workflowId: string): Promise<void> {
+async function signal(client: Client, workflowId: string, name: Signal): Promise<void> {
   try {
-    await client.workflow.getHandle(workflowId).signal(WAKE_SIGNAL);
+    await client.workflow.getHandle(workflowId).signal(name);
   } catch (error) {
     // It has ended; or its start is still to come, and it will see for itself.
     if (!(error instanceof WorkflowNotFoundError)) throw error;

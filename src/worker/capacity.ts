@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import type { WorkerOptions } from '@temporalio/worker';
 
 /**
@@ -39,11 +38,3 @@ export const BULK: Partial<WorkerOptions> = {
   maxConcurrentActivityTaskExecutions: 2,
   maxConcurrentActivityTaskPolls: 2,
 };
-
-/**
- * Schedules that a worker looks at at once, ahead of their workflows. One core is left to what somebody waits for: on two cores,
- * beside two looks at once a bill is answered in twice the time. And half of the connections to Postgres are.
- */
-export function looksAtOnce(pool: number): number {
-  return Math.max(1, Math.min(4, availableParallelism() - 1, Math.floor(pool / 2)));
-}

@@ -29,8 +29,7 @@ import { hearUncaught } from '../uncaught';
 import { BULK_TASK_QUEUE, RECURRING_TASK_QUEUE, TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../workflows/messages';
 import { beating } from './activity-heartbeat';
 import { BUNDLE_PATH } from './bundle';
-import { BILLING, BULK, looksAtOnce, SCHEDULES, WEBHOOKS } from './capacity';
-import { createDueWatch } from './due-watch';
+import { BILLING, BULK, SCHEDULES, WEBHOOKS } from './capacity';
 import { effectFailures } from './effect-failure';
 import { startHeartbeat } from './heartbeat';
 import { measureReconcile, measureWebhooks } from './metrics';
@@ -39,8 +38,7 @@ import { runTogether, stopAll } from './run';
 import { installRuntime } from './runtime';
 
 /**
- * The worker process: it runs the workflows and their effects, carries to Temporal what the outbox holds, and looks at
- * schedules that are due. Any number of them may run; they share nothing but Postgres and Temporal.
+ * The worker process: it runs the workflows and their effects, and carries to Temporal what the outbox holds. Any number of them may run; they share nothing but Postgres and Temporal.
  */
 
 /** Longest that a start waits for Temporal. Whoever started this process decides whether to try again. */
@@ -87,8 +85,6 @@ async function main(): Promise<void> {
     { names: ['keys'], problems: () => ringProblems(db, keyring) },
     { names: ['temporal', 'worker'], problems: () => workflowProblems(db, client) },
   ]);
-  const rules = recurringRules(config);
-  const tell = (carrier: string) => webhooks.deliverFirstAttempts(carrier);
   const relay = createRelay(db, client, log);
   const patience = createAnswerPatience((ids) => endedOf(db, ids), log);
   const measure = measureWebhooks(registry);
@@ -98,15 +94,15 @@ async function main(): Promise<void> {
     ...createBillingRequestActivities(db, keyring, patience),
     ...createCustomerMigrationActivities(db, keyring),
     ...createIntentActivities(db, keyring),
-    ...createRecurringActivities(db, keyring, rules, tell),
+    ...createRecurringActivities(db, keyring, recurringRules(config), patience, (carrier) =>
+      webhooks.deliverFirstAttempts(carrier),
+    ),
     ...createRefundActivities(db, keyring, config.NETWORK_TIMEZONE),
-    ...createSandboxClockActivities(db, relay, config.CLOCK_WAIT_S),
+    ...createSandboxClockActivities(db, client, relay, config.CLOCK_WAIT_S, log),
     ...createReconcileActivities(db, client, config.RECONCILE_AFTER_S, log, measureReconcile(registry)),
     ...webhooks,
     attemptDelivery: beating((deliveryId: string) => webhooks.attemptDelivery(deliveryId)),
   };
-
-  const dueWatch = createDueWatch(db, keyring, rules, looksAtOnce(config.DATABASE_POOL), tell, log);
 
   const workflows: Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'> = existsSync(BUNDLE_PATH)
     ? { workflowBundle: { codePath: BUNDLE_PATH } }
@@ -136,7 +132,6 @@ async function main(): Promise<void> {
     stopAll(workers);
   };
   relay.watch();
-  dueWatch.start();
   const heartbeat = startHeartbeat(db, client, workers, log, (id) =>
     attendNamespace(db, client, connection, id, log),
   );
@@ -144,7 +139,7 @@ async function main(): Promise<void> {
   try {
     await runTogether(workers);
   } finally {
-    await Promise.all([relay.stop(), dueWatch.stop(), heartbeat.stop()]);
+    await Promise.all([relay.stop(), heartbeat.stop()]);
     await connector.close();
     await metrics.close();
     await connection.close();

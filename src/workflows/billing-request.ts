@@ -9,7 +9,7 @@ import type { WebhookActivities } from '../activities/webhook';
 import type { Moment } from '../domain/moment';
 import { local } from './local';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
-import { listenForWakes } from './wake';
+import { hearingSignals, type Signals } from './signals';
 
 const { askBank } = proxyLocalActivities<WebhookActivities>(local('Ask the bank: billing.request'));
 const { awaitAnswer } = proxyLocalActivities<BillingRequestActivities>(
@@ -25,6 +25,10 @@ const { awaitCredit } = proxyLocalActivities<BillingRequestActivities>(
   local('See whether the payee’s bank has heard of the money'),
 );
 
+/** For the operator who requests one. */
+const REFUSAL =
+  'Cancellation refused: the bank has been asked, and only its answer or the end of its window ends a charge.';
+
 /**
  * One bill: a charge, or all the charges of one call.
  *
@@ -35,10 +39,13 @@ const { awaitCredit } = proxyLocalActivities<BillingRequestActivities>(
  * @returns how each charge ended
  */
 export async function billingRequest(billingRequestIds: string[]): Promise<EndedCharge[]> {
+  return hearingSignals((signals) => run(signals, billingRequestIds), REFUSAL);
+}
+
+async function run(signals: Signals, billingRequestIds: string[]): Promise<EndedCharge[]> {
   const { workflowId } = workflowInfo();
-  const wakes = listenForWakes();
   await askBank(workflowId);
-  wakes.look();
+  signals.forget();
   let answers = await awaitAnswer(billingRequestIds, workflowId);
   const ends: EndedCharge[] = [];
   let credits: string[] = [];
@@ -53,10 +60,10 @@ export async function billingRequest(billingRequestIds: string[]): Promise<Ended
     if (next === null) return end(ends);
     const waitsFor = inWords(answers, overdue);
     setCurrentDetails(waitsFor);
-    const woken = await wakes.sleep(next.inMs, waitsFor);
-    wakes.look();
+    const heard = await signals.sleep(next.inMs, waitsFor);
+    signals.forget();
     if (open.length === 0) answers = NO_ANSWERS;
-    else answers = woken ? await awaitAnswer(open, workflowId) : await closeWindow(open);
+    else answers = heard.size > 0 ? await awaitAnswer(open, workflowId) : await closeWindow(open);
   }
 }
 

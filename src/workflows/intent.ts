@@ -8,7 +8,7 @@ import type { IntentActivities } from '../activities/intent';
 import type { WebhookActivities } from '../activities/webhook';
 import { local } from './local';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
-import { listenForWakes } from './wake';
+import { hearingSignals, type Signals } from './signals';
 
 const { askBank } = proxyLocalActivities<WebhookActivities>(local('Ask the bank: billing.intent'));
 const { readDecision } = proxyLocalActivities<IntentActivities>(
@@ -20,6 +20,10 @@ const { tellMerchant } = proxyLocalActivities<WebhookActivities>(
   ),
 );
 
+/** For the operator who requests one. */
+const REFUSAL =
+  'Cancellation refused: the customer has been asked, and only the answer or the end of the window ends an intent.';
+
 /**
  * One billing intent: asks the bank, waits for the customer's decision or for the window to pass, and tells
  * the merchant (and the bank, where it did not answer) how it ended.
@@ -27,11 +31,14 @@ const { tellMerchant } = proxyLocalActivities<WebhookActivities>(
  * @param intentId the row is there before this starts
  */
 export async function intent(intentId: string): Promise<void> {
+  return hearingSignals((signals) => run(signals, intentId), REFUSAL);
+}
+
+async function run(signals: Signals, intentId: string): Promise<void> {
   const { workflowId } = workflowInfo();
-  const wakes = listenForWakes();
   await askBank(workflowId);
   for (;;) {
-    wakes.look();
+    signals.forget();
     const { status, closes } = await readDecision(intentId);
     if (closes === null) {
       await tellMerchant(workflowId);
@@ -40,6 +47,6 @@ export async function intent(intentId: string): Promise<void> {
       return;
     }
     setCurrentDetails(`Waiting for the customer's decision. The window closes ${closes.at}.`);
-    await wakes.sleep(closes.inMs, `The bank may answer until ${closes.at}`);
+    await signals.sleep(closes.inMs, `The bank may answer until ${closes.at}`);
   }
 }

@@ -1,5 +1,5 @@
 /**
- * What workflows and their callers agree on: task queues, workflow ids, the one signal, and what a start
+ * What workflows and their callers agree on: task queues, workflow ids, signals, and what a start
  * carries. Ids only: a payload never holds a name, an address or an account.
  */
 
@@ -25,12 +25,6 @@ export const WORKFLOW_TYPE = {
 } as const;
 
 export { workflowId } from '../domain/workflow-id';
-
-/**
- * "Look again": something about your rows has changed. It carries no news itself, for the database holds
- * the truth; a lost one costs time until the next deadline, a doubled one costs a look.
- */
-export const WAKE_SIGNAL = 'wake';
 
 /** What is indexed for operators; set at the start and kept up by the workflow. */
 export interface Attributes {

@@ -8,47 +8,89 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { RecurringActivities } from '../activities/recurring';
+import type { RecurringActivities, ScheduleState } from '../activities/recurring';
 import { local } from './local';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
-import { listenForWakes } from './wake';
+import { CANCELLATION, hearingSignals, type Signals } from './signals';
 
-const { advance } = proxyLocalActivities<RecurringActivities>(
-  local('Note how the last charge ended; do what is due; tell who has to hear'),
+const { readSchedule } = proxyLocalActivities<RecurringActivities>(
+  local('See how the schedule stands, and tell both sides what has changed'),
+);
+const { chargeBilling } = proxyLocalActivities<RecurringActivities>(
+  local('Charge the billing that is due; ask the bank: billing.request'),
+);
+const { settleBilling } = proxyLocalActivities<RecurringActivities>(
+  local('Wait a moment for the bank’s answer; settle the billing; tell the merchant: billing.response'),
+);
+const { skipBillings } = proxyLocalActivities<RecurringActivities>(
+  local('Skip what fell due while nothing was to be charged'),
+);
+const { giveNotice } = proxyLocalActivities<RecurringActivities>(
+  local('Tell both sides of the next billing: recurring.upcoming'),
+);
+const { endSchedule } = proxyLocalActivities<RecurringActivities>(
+  local('End the schedule; tell both sides: recurring.updated'),
 );
 
-/**
- * Looks at the database in one run; then the workflow continues as new. A look leaves about ten events, so a
- * run stays near a thousand, which an operator can read and a worker replays in milliseconds.
- */
-const LOOKS_PER_RUN = 100;
+const { cancelSchedule } = proxyLocalActivities<RecurringActivities>(
+  local('An operator cancels the schedule; tell both sides: recurring.updated'),
+);
+
+const ACTIVITIES: RecurringActivities = {
+  readSchedule,
+  chargeBilling,
+  settleBilling,
+  skipBillings,
+  giveNotice,
+  endSchedule,
+  cancelSchedule,
+};
 
 /**
- * Longest single sleep. A schedule of years would get by with fewer looks; one a month costs nothing, and is
- * what notices a changed setting, or a schedule that nobody woke.
+ * Activities in one run; then the workflow continues as new. Each leaves about five events, so a run stays near a
+ * thousand, which an operator can read and a worker replays in milliseconds.
  */
-const MAX_SLEEP_MS = 30 * 86_400_000;
+const ACTIVITIES_PER_RUN = 200;
 
 /**
- * One recurring schedule, from its creation to its end: sleeps until something is due, looks, and so on. Where
- * its merchant goes by real time, workers look ahead of it (`worker/due-watch.ts`), and its look confirms what they did or does what
- * they left; else it charges and takes note of answers by itself. No charge has a workflow of its own.
+ * Longest single sleep, a little longer than a month, so that a monthly schedule wakes for its billings alone. One of
+ * years would get by with fewer readings; they notice a changed setting, or a schedule that nobody signalled.
+ */
+const MAX_SLEEP_MS = 32 * 86_400_000;
+
+/**
+ * One recurring schedule, from its creation to its end: sleeps until its next billing date, charges, settles, and so
+ * on until `maxBillings` or `endDate`. No charge has a workflow of its own.
  *
- * It knows nothing but its id. What is due, and by whose clock, the database says at each look; a signal only
- * makes the next look come sooner.
+ * It knows nothing but its id. What comes next, and by whose clock, each activity says by the database; a signal only
+ * makes it look sooner. A request to cancel the workflow cancels the schedule, as an operator's act; a charge that its
+ * bank has been asked for runs to its end.
  *
  * @param scheduleId the row is there before this starts
  */
 export async function recurring(scheduleId: string): Promise<void> {
+  await hearingSignals((signals) => run(scheduleId, signals));
+}
+
+async function run(scheduleId: string, signals: Signals): Promise<void> {
   const { workflowId } = workflowInfo();
-  const wakes = listenForWakes();
-  for (let looks = 0; looks < LOOKS_PER_RUN; looks++) {
-    wakes.look();
-    const { status, nextBillingDate, sleepMs, waitingFor } = await advance(scheduleId, workflowId);
+  let activity: keyof RecurringActivities = 'readSchedule';
+  for (let ran = 0; ran < ACTIVITIES_PER_RUN; ran++) {
+    signals.forget();
+    const { status, nextBillingDate, next, inMs, waitingFor }: ScheduleState = await ACTIVITIES[activity](
+      scheduleId,
+      workflowId,
+    );
     setCurrentDetails(waitingFor);
     index(status, nextBillingDate);
-    if (sleepMs === null) return;
-    await wakes.sleep(Math.min(sleepMs, MAX_SLEEP_MS), waitingFor);
+    if (next === null) return;
+    activity = next;
+    if (inMs > 0) {
+      const heard = await signals.sleep(Math.min(inMs, MAX_SLEEP_MS), waitingFor);
+      if (heard.has(CANCELLATION)) activity = 'cancelSchedule';
+      else if (heard.has('bankAnswered')) activity = 'settleBilling';
+      else if (heard.size > 0 || inMs > MAX_SLEEP_MS) activity = 'readSchedule';
+    }
   }
   await condition(allHandlersFinished);
   await continueAsNew<typeof recurring>(scheduleId);

@@ -8,7 +8,7 @@ import type { RefundActivities } from '../activities/refund';
 import type { WebhookActivities } from '../activities/webhook';
 import { local } from './local';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
-import { listenForWakes } from './wake';
+import { hearingSignals, type Signals } from './signals';
 
 const { askBank } = proxyLocalActivities<WebhookActivities>(local('Ask the bank: refund.request'));
 const { readRefund, remindBank } = proxyLocalActivities<RefundActivities>(
@@ -20,6 +20,10 @@ const SEND_REMINDER = local(
   'Remind the bank: refund.request; the first time, tell the merchant: refund.response',
 );
 
+/** For the operator who requests one. */
+const REFUSAL =
+  'Cancellation refused: only the bank knows whether the money has moved, so only its answer ends a refund.';
+
 /**
  * One refund: asks the bank, reminds it when it is late, and tells the merchant how it ended. Only the bank can
  * end it, for only the bank knows whether the money has moved.
@@ -27,11 +31,14 @@ const SEND_REMINDER = local(
  * @param refundId the row is there before this starts
  */
 export async function refund(refundId: string): Promise<void> {
+  return hearingSignals((signals) => run(signals, refundId), REFUSAL);
+}
+
+async function run(signals: Signals, refundId: string): Promise<void> {
   const { workflowId } = workflowInfo();
-  const wakes = listenForWakes();
   await askBank(workflowId);
   for (;;) {
-    wakes.look();
+    signals.forget();
     const { status, next } = await readRefund(refundId);
     if (next === null) {
       await tellMerchant(workflowId);
@@ -41,7 +48,7 @@ export async function refund(refundId: string): Promise<void> {
     }
     if (next.inMs > 0) {
       setCurrentDetails(`Waiting for the bank. It is reminded ${next.at}.`);
-      await wakes.sleep(next.inMs, `The bank is reminded ${next.at}`);
+      await signals.sleep(next.inMs, `The bank is reminded ${next.at}`);
     } else {
       await remindBank.executeWithOptions(REMIND, [refundId]);
       await askBank.executeWithOptions(SEND_REMINDER, [workflowId]);

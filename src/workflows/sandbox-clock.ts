@@ -28,13 +28,15 @@ const STOPS_PER_RUN = 300;
  */
 export async function sandboxClock(ownerId: string): Promise<void> {
   for (let stops = 0; stops < STOPS_PER_RUN; stops++) {
-    const { now, target } = await moveClock(ownerId);
+    const { now, target, startedAgain } = await moveClock(ownerId);
+    const again =
+      startedAgain.length === 0 ? '' : ` Had been ended, and were started again: ${startedAgain.join(', ')}.`;
     if (target === null) {
-      setCurrentDetails(`The clock has arrived at ${now}.`);
+      setCurrentDetails(`The clock has arrived at ${now}.${again}`);
       upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.status, value: 'ready' }]);
       return;
     }
-    setCurrentDetails(`The clock is at ${now}, on its way to ${target}.`);
+    setCurrentDetails(`The clock is at ${now}, on its way to ${target}.${again}`);
   }
   await continueAsNew<typeof sandboxClock>(ownerId);
 }

@@ -9,7 +9,7 @@ import {
 import type { WebhookActivities } from '../activities/webhook';
 import type { DeliveryProgress } from './messages';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
-import { listenForWakes } from './wake';
+import { hearingSignals, type Signals } from './signals';
 
 const { attemptDelivery } = proxyActivities<WebhookActivities>({
   // The longest time-out that can be set for a receiver is 60 s; the rest is for the database.
@@ -20,6 +20,10 @@ const { attemptDelivery } = proxyActivities<WebhookActivities>({
   // it is: the delivery has its own end, and giving up before it would lose the message.
   retry: { initialInterval: '1s', maximumInterval: '1m' },
 });
+
+/** For the operator who requests one. */
+const REFUSAL =
+  'Cancellation refused: a webhook is given up after its last attempt, or when its receiver answers 410.';
 
 /**
  * One webhook that was not delivered at the first attempt, or got none: it is tried until it is delivered, the
@@ -33,7 +37,14 @@ export async function webhookDelivery(
   deliveryId: string,
   progress?: DeliveryProgress,
 ): Promise<'delivered' | 'failed'> {
-  const wakes = listenForWakes();
+  return hearingSignals((signals) => run(signals, deliveryId, progress), REFUSAL);
+}
+
+async function run(
+  signals: Signals,
+  deliveryId: string,
+  progress?: DeliveryProgress,
+): Promise<'delivered' | 'failed'> {
   let next = progress;
   for (;;) {
     if (next) {
@@ -42,17 +53,17 @@ export async function webhookDelivery(
       setCurrentDetails(
         `Not delivered yet: ${attempts} of ${maxAttempts} attempts made, the next one follows.`,
       );
-      await wakes.sleep(retryInMs, `wait ${inWords(retryInMs)} before ${attempt}`);
+      await signals.sleep(retryInMs, `wait ${inWords(retryInMs)} before ${attempt}`);
       if (workflowInfo().continueAsNewSuggested && allHandlersFinished()) {
         await continueAsNew<typeof webhookDelivery>(deliveryId, { ...next, retryInMs: 0 });
       }
     }
-    wakes.look();
+    signals.forget();
     const summary = next ? `attempt ${next.attempts + 1} of ${next.maxAttempts}` : 'attempt at once';
     const result = await attemptDelivery.executeWithOptions({ summary }, [deliveryId]);
     if (result.status === 'pending') {
       next = result;
-    } else if (wakes.hasNews()) {
+    } else if (signals.heardAny()) {
       // Asked for once more while the attempt was being made. Whether that was the answer, the database knows.
       next = undefined;
     } else {

@@ -57,7 +57,7 @@ const confirm = (bankId: string, id: string) =>
 
 const wakesOf = async (workflowId: string) =>
   (
-    await rows(db, `SELECT FROM outbox WHERE kind = 'wake' AND workflow_id = :workflowId`, {
+    await rows(db, `SELECT FROM outbox WHERE kind = 'signal' AND workflow_id = :workflowId`, {
       workflowId,
     })
   ).length;

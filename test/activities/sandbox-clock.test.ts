@@ -1,4 +1,5 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
+import type { Client } from '@temporalio/client';
 import {
   createSandboxClockActivities,
   type ClockPosition,
@@ -7,9 +8,9 @@ import {
 import { readConfig, recurringRules } from '../../src/config';
 import { rows, type Database } from '../../src/database/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keyring';
-import { advanceSchedule } from '../../src/database/recurring-advance';
 import { beginAdvance, moveTo, readClock } from '../../src/database/sandbox-clock';
 import { createTestDatabase, type TestDatabase } from '../support/database';
+import { runSchedule } from '../support/schedule';
 import { answerCharges, makeSchedule, standingApproval, type Standing } from '../support/standing';
 
 const keyring = readKeyring(makeKeyring());
@@ -19,6 +20,10 @@ const DAY_MS = 86_400_000;
 let database: TestDatabase;
 let db: Database;
 let standing: Standing;
+/** Nothing here is stuck, so Temporal is asked for nothing. */
+const client = {} as Client;
+const log = { warn: () => undefined };
+
 let owner: string;
 
 beforeAll(async () => {
@@ -37,10 +42,17 @@ function after(ms: number, from = new Date()): Date {
   return new Date(from.getTime() + ms);
 }
 
+/** Its workflow has begun, and sleeps. */
+async function sleepingSchedule(terms: { frequency: 'daily' | 'weekly' }): Promise<string> {
+  const id = await makeSchedule(db, keyring, standing, terms);
+  await rows(db, `UPDATE schedules SET asleep = true WHERE id = :id`, { id });
+  return id;
+}
+
 async function woken(): Promise<string[]> {
   const taken = await rows<{ id: string }>(
     db,
-    `DELETE FROM outbox WHERE kind = 'wake' RETURNING workflow_id AS id`,
+    `DELETE FROM outbox WHERE kind = 'signal' RETURNING workflow_id AS id`,
   );
   return taken.map(({ id }) => id);
 }
@@ -53,10 +65,10 @@ function engine(bankAnswers: boolean) {
       for (const id of await woken()) {
         if (!id.startsWith('recurring/')) continue;
         const scheduleId = id.slice('recurring/'.length);
-        await advanceSchedule(db, keyring, rules, scheduleId);
+        await runSchedule(db, keyring, rules, scheduleId);
         if (!bankAnswers) continue;
         await answerCharges(db, keyring, standing);
-        await advanceSchedule(db, keyring, rules, scheduleId);
+        await runSchedule(db, keyring, rules, scheduleId);
       }
     });
   };
@@ -74,7 +86,7 @@ async function position(activities: SandboxClockActivities): Promise<ClockPositi
 async function advanceTo(days: number, bankAnswers = true): Promise<ClockPosition[]> {
   await beginAdvance(db, owner, after(days * DAY_MS));
   const { kick, idle } = engine(bankAnswers);
-  const activities = createSandboxClockActivities(db, { kick }, 0.2);
+  const activities = createSandboxClockActivities(db, client, { kick }, 0.2, log);
   const positions: ClockPosition[] = [];
   do {
     positions.push(await position(activities));
@@ -85,7 +97,7 @@ async function advanceTo(days: number, bankAnswers = true): Promise<ClockPositio
 
 describe('an advance', () => {
   it('stops at each moment at which something is due, in order, and then at its target', async () => {
-    const id = await makeSchedule(db, keyring, standing, { frequency: 'weekly' });
+    const id = await sleepingSchedule({ frequency: 'weekly' });
     const positions = await advanceTo(15);
     const moments = positions.map(({ now }) => Math.round((Date.parse(now) - Date.now()) / DAY_MS));
     // A week after the start, with its notice a day before; the same a week later; the target.
@@ -98,7 +110,7 @@ describe('an advance', () => {
   });
 
   it('does not wait for ever for a bank that says nothing', async () => {
-    const id = await makeSchedule(db, keyring, standing, { frequency: 'daily' });
+    const id = await sleepingSchedule({ frequency: 'daily' });
     await advanceTo(3, false);
     const ended = await rows<{ status: string; reason: string }>(
       db,
@@ -109,7 +121,7 @@ describe('an advance', () => {
   });
 
   it('taken up again by another worker goes on from where it is', async () => {
-    const id = await makeSchedule(db, keyring, standing, { frequency: 'weekly' });
+    const id = await sleepingSchedule({ frequency: 'weekly' });
     await beginAdvance(db, owner, after(8 * DAY_MS));
     // The worker before died when it had moved the clock and woken nobody.
     await moveTo(db, owner, after(7 * DAY_MS));
@@ -121,11 +133,11 @@ describe('an advance', () => {
   });
 
   it('waits for a bank that was asked a moment before it began, lest its window be closed over its answer', async () => {
-    const id = await makeSchedule(db, keyring, standing, { frequency: 'weekly' });
-    await advanceSchedule(db, keyring, rules, id);
+    const id = await sleepingSchedule({ frequency: 'weekly' });
+    await runSchedule(db, keyring, rules, id);
     await beginAdvance(db, owner, after(2 * DAY_MS));
     const { kick, idle } = engine(true);
-    const activities = createSandboxClockActivities(db, { kick }, 5);
+    const activities = createSandboxClockActivities(db, client, { kick }, 5, log);
     const environment = new MockActivityEnvironment();
     let beats = 0;
     let answered: Promise<unknown> = Promise.resolve();
@@ -141,7 +153,7 @@ describe('an advance', () => {
   });
 
   it('that is over already is left alone', async () => {
-    const activities = createSandboxClockActivities(db, { kick: () => undefined }, 1);
+    const activities = createSandboxClockActivities(db, client, { kick: () => undefined }, 1, log);
     expect(await position(activities)).toMatchObject({ target: null });
     expect((await readClock(db, owner)).now.getTime()).toBeLessThan(after(DAY_MS).getTime());
   });

@@ -147,7 +147,7 @@ describe('webhooks of a disabled entity', () => {
     const carried = await tell(bank.entityId, 'billing-batch/hold');
     await set(bank.entityId, 'disabled');
     const later = await tell(bank.entityId, 'billing-batch/later');
-    expect(await activities().deliverFirstAttempts('billing-batch/hold')).toEqual({
+    expect(await activities().deliverFirstAttempts('billing-batch/hold')).toMatchObject({
       delivered: 0,
       failed: 0,
       handedOver: 1,
@@ -164,7 +164,7 @@ describe('webhooks of a disabled entity', () => {
 
     await set(bank.entityId, 'active');
     for (const id of [retried, carried, later]) {
-      expect((await startsOf(id)).at(-1)).toEqual({ again: true });
+      expect((await startsOf(id)).at(-1)).toEqual({ again: 'redeliveryRequested' });
       expect(await activities().attemptDelivery(id)).toEqual({ status: 'delivered', attempts: 1 });
     }
     expect(received).toHaveLength(3);
@@ -175,7 +175,7 @@ describe('webhooks of a disabled entity', () => {
     const bank = await bankAt(url);
     const id = await tell(bank.entityId, 'billing-batch/taken');
     const disabling = withMeanwhile(() => set(bank.entityId, 'disabled'));
-    expect(await activities({ db: disabling }).deliverFirstAttempts('billing-batch/taken')).toEqual({
+    expect(await activities({ db: disabling }).deliverFirstAttempts('billing-batch/taken')).toMatchObject({
       delivered: 0,
       failed: 0,
       handedOver: 1,

@@ -127,7 +127,7 @@ describe('a webhook as its receiver sees it', () => {
     const { url, received } = await receiver(taken);
     const bank = await bankAt(url);
     const [deliveryId] = await tell([bank.entityId], 'billing-request/a');
-    expect(await activities().deliverFirstAttempts('billing-request/a')).toEqual({
+    expect(await activities().deliverFirstAttempts('billing-request/a')).toMatchObject({
       delivered: 1,
       failed: 0,
       handedOver: 0,
@@ -268,7 +268,19 @@ describe('first attempts', () => {
     const carrier = 'billing-batch/d';
     await tell([failing.entityId, healthy.entityId], carrier);
     const first = activities();
-    expect(await first.deliverFirstAttempts(carrier)).toEqual({ delivered: 1, failed: 1, handedOver: 0 });
+    const { told, ...counts } = await first.deliverFirstAttempts(carrier);
+    expect(counts).toEqual({ delivered: 1, failed: 1, handedOver: 0 });
+    const [failed] = await rows<{ id: string }>(
+      db,
+      `SELECT id FROM webhook_deliveries WHERE entity_id = :id AND attempts = 1`,
+      { id: failing.entityId },
+    );
+    expect(new Set(told)).toEqual(
+      new Set([
+        `billing.request to ${healthy.entityId} delivered at attempt 1`,
+        `billing.request to ${failing.entityId} failed at attempt 1: see webhook-delivery/${failed?.id}`,
+      ]),
+    );
     expect(kicks).toBe(1);
 
     // Announced before it was known to be failing, attempted after.
@@ -276,13 +288,21 @@ describe('first attempts', () => {
     await rows(db, `UPDATE webhook_endpoints SET failing_since = now() WHERE entity_id = :id`, {
       id: healthy.entityId,
     });
-    expect(await first.deliverFirstAttempts(carrier)).toEqual({ delivered: 0, failed: 0, handedOver: 1 });
+    expect(await first.deliverFirstAttempts(carrier)).toMatchObject({
+      delivered: 0,
+      failed: 0,
+      handedOver: 1,
+    });
     expect(up.received).toHaveLength(1);
     expect(
       await rows(db, `SELECT 1 FROM outbox WHERE workflow_id = :id`, { id: `webhook-delivery/${left}` }),
     ).toHaveLength(1);
     // Run again, as after a crash, there is nothing left to do.
-    expect(await first.deliverFirstAttempts(carrier)).toEqual({ delivered: 0, failed: 0, handedOver: 0 });
+    expect(await first.deliverFirstAttempts(carrier)).toMatchObject({
+      delivered: 0,
+      failed: 0,
+      handedOver: 0,
+    });
     expect(kicks).toBe(2);
   });
 
@@ -307,7 +327,7 @@ describe('first attempts', () => {
     const banks: string[] = [];
     for (let i = 0; i < 20; i++) banks.push((await bankAt(healthy.url)).entityId);
     const [deadId = ''] = await tell([deadBank.entityId, ...banks], 'billing-batch/f');
-    expect(await activities().deliverFirstAttempts('billing-batch/f')).toEqual({
+    expect(await activities().deliverFirstAttempts('billing-batch/f')).toMatchObject({
       delivered: 20,
       failed: 1,
       handedOver: 0,
@@ -327,7 +347,7 @@ describe('first attempts', () => {
         `webhook_endpoints.secret:${bank.entityId}`,
       ),
     });
-    expect(await activities().deliverFirstAttempts('billing-batch/h')).toEqual({
+    expect(await activities().deliverFirstAttempts('billing-batch/h')).toMatchObject({
       delivered: 1,
       failed: 0,
       handedOver: 1,
@@ -343,7 +363,7 @@ describe('first attempts', () => {
     const ids = await tell(banks, 'billing-batch/g');
     const counts = await activities().deliverFirstAttempts('billing-batch/g');
     // One round of ten takes the whole 2 s.
-    expect(counts).toEqual({ delivered: 0, failed: 10, handedOver: 30 });
+    expect(counts).toMatchObject({ delivered: 0, failed: 10, handedOver: 30 });
     expect(
       await rows(db, `SELECT 1 FROM outbox WHERE workflow_id = ANY(:ids)`, {
         ids: ids.map((id) => `webhook-delivery/${id}`),

@@ -601,13 +601,13 @@ describe('the credit of a payment', () => {
     const payment = await debited();
     const { billingRequestId } = payment;
     const workflow = `billing-request/${billingRequestId}`;
-    const open = await openWork(database.db, 'credits', '', 1_000);
+    const open = await openWork(database.db, 'credits', '', 1_000, false);
     const mine = open.filter(({ workflowId }) => workflowId === workflow);
     expect(mine).toMatchObject([{ kind: 'credits', status: 'successful', bankId: payerBank.entityId }]);
     const starts = () =>
       rows<{ start: object }>(
         database.db,
-        `SELECT start FROM outbox WHERE kind = 'start' AND workflow_id = :workflow AND start->>'again' = 'true'`,
+        `SELECT start FROM outbox WHERE kind = 'start' AND workflow_id = :workflow AND start->>'again' = 'foundOverdue'`,
         { workflow },
       );
     // The start of its first run is in the outbox still, for no relay runs here.
@@ -618,7 +618,7 @@ describe('the credit of a payment', () => {
     expect((await reconcile()).found['credits']).toBeGreaterThanOrEqual(1);
     expect(await starts()).toMatchObject([{ start: { type: 'billingRequest', args: [[billingRequestId]] } }]);
     await settle(billingRequestId);
-    expect(await openWork(database.db, 'credits', '', 1_000)).not.toContainEqual(
+    expect(await openWork(database.db, 'credits', '', 1_000, false)).not.toContainEqual(
       expect.objectContaining({ workflowId: workflow }),
     );
   });

@@ -2,9 +2,9 @@ import { lockAgreement } from '../../src/database/agreement';
 import { applyDecision } from '../../src/database/decision';
 import { recurringRules } from '../../src/config';
 import type { Database } from '../../src/database/connection';
-import { advanceSchedule } from '../../src/database/recurring-advance';
 import { enter, send, serveApi, tokenOf, type Answered, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
+import { runSchedule } from '../support/schedule';
 import { answerCharges, makeSchedule, standingApproval, type Standing } from '../support/standing';
 
 type Role = 'bank' | 'provider' | 'merchant';
@@ -94,9 +94,9 @@ describe('pausing, resuming and cancelling', () => {
   test('one that has come to its own end cannot be cancelled, neither by its merchant nor by the bank', async () => {
     scheduleId = await makeSchedule(db, api.deps.ring, standing, { maxBillings: 1 });
     const rules = recurringRules(api.deps.config);
-    await advanceSchedule(db, api.deps.ring, rules, scheduleId);
+    await runSchedule(db, api.deps.ring, rules, scheduleId);
     await answerCharges(db, api.deps.ring, standing);
-    await advanceSchedule(db, api.deps.ring, rules, scheduleId);
+    await runSchedule(db, api.deps.ring, rules, scheduleId);
     const refused = { status: 409, body: { success: false, data: { status: 'completed' } } };
     expect(await act('cancel')).toMatchObject(refused);
     expect(await as('bank', 'POST', `${SUBSCRIPTIONS}/${scheduleId}/cancel`)).toMatchObject(refused);

@@ -209,7 +209,13 @@ describe('a redelivery', () => {
       attempts: [{ status: 200 }],
     });
     expect(await starts(id)).toEqual([
-      { start: expect.objectContaining({ type: 'webhookDelivery', args: [id], again: true }) as object },
+      {
+        start: expect.objectContaining({
+          type: 'webhookDelivery',
+          args: [id],
+          again: 'redeliveryRequested',
+        }) as object,
+      },
     ]);
   });
 

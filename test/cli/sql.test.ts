@@ -20,7 +20,7 @@ beforeAll(async () => {
   db = openDatabase(production.url, 2);
   await asOwner(
     production.ownerUrl,
-    `INSERT INTO outbox (kind, workflow_id) VALUES ('wake', 'intent/int_1')`,
+    `INSERT INTO outbox (kind, workflow_id, signal) VALUES ('signal', 'intent/int_1', 'foundOverdue')`,
   );
   config = readConfig({ ...PRODUCTION, DATABASE_URL: production.url, ASSENT_KEYS: makeKeyring() });
   cli = createCli({

@@ -101,7 +101,7 @@ interface Step {
 
 const accepting = { on: 'INSERT', table: 'idempotency_keys' } as const;
 const startTaken = { on: 'DELETE', table: 'outbox', when: `OLD.kind = 'start'` } as const;
-const wakeTaken = { on: 'DELETE', table: 'outbox', when: `OLD.kind = 'wake'` } as const;
+const wakeTaken = { on: 'DELETE', table: 'outbox', when: `OLD.kind = 'signal'` } as const;
 const answered = { on: 'UPDATE', table: 'billing_requests', when: `NEW.closed_by = 'bank'` } as const;
 const fallsAsleep = {
   on: 'UPDATE',

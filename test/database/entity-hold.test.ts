@@ -4,10 +4,10 @@ import { readConfig, recurringRules } from '../../src/config';
 import { rows, type Database } from '../../src/database/connection';
 import { changeStatus, changeTrust } from '../../src/database/entity-control';
 import { makeKeyring, readKeyring } from '../../src/database/keyring';
-import { advanceSchedule } from '../../src/database/recurring-advance';
 import { readBillings } from '../../src/database/recurring-read';
 import { createTestDatabase } from '../support/database';
 import { OPERATOR } from '../support/operator';
+import { runSchedule } from '../support/schedule';
 import { answerCharges, makeSchedule, moveClock, standingApproval, type Standing } from '../support/standing';
 
 /*
@@ -50,7 +50,7 @@ const trust = (trustLevel: 'trusted' | 'untrusted') =>
 const set = (entityId: string, status: 'active' | 'disabled') =>
   db.transaction((trx) => changeStatus(trx, keyring, OPERATOR, entityId, status));
 const later = (by = HALF_A_DAY) => moveClock(db, standing.merchantId, by);
-const look = () => advanceSchedule(db, keyring, rules, straggler);
+const look = () => runSchedule(db, keyring, rules, straggler);
 
 /** Looks, and has the bank approve what it is asked, until there is no more to do. */
 async function bringUpToDate(): Promise<string[]> {

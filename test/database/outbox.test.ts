@@ -1,7 +1,7 @@
 import { rows } from '../../src/database/connection';
 import {
+  enqueueSignals,
   enqueueStarts,
-  enqueueWakes,
   outboxBacklog,
   returnOutboxRows,
   takeOutboxRows,
@@ -20,15 +20,15 @@ describe('a message that Temporal refuses again and again', () => {
   it('stays as old as the work it tells of, so that an alarm on its age sees it', async () => {
     await test.db.transaction(async (trx) => {
       await enqueueStarts(trx, [{ workflowId: 'intent/int_1', ...start }]);
-      await enqueueWakes(trx, ['intent/int_2']);
+      await enqueueSignals(trx, 'bankAnswered', ['intent/int_2']);
     });
     await rows(test.db, `UPDATE outbox SET created_at = created_at - interval '1 hour'`);
     for (let refusals = 0; refusals < 2; refusals++) {
       await test.db.transaction(async (trx) => {
         const taken = await takeOutboxRows(trx, 10);
         expect(taken.toSorted((a, b) => (a.workflowId < b.workflowId ? -1 : 1))).toMatchObject([
-          { kind: 'start', workflowId: 'intent/int_1', start },
-          { kind: 'wake', workflowId: 'intent/int_2', start: null },
+          { workflowId: 'intent/int_1', start, signal: null },
+          { workflowId: 'intent/int_2', start: null, signal: 'bankAnswered' },
         ]);
         await returnOutboxRows(trx, taken, 0);
       });

@@ -117,14 +117,14 @@ describe('starting again', () => {
     expect(message?.start).toEqual({
       type: 'recurring',
       args: [scheduleId],
-      again: true,
+      again: 'foundOverdue',
       summary: expect.any(String),
       attributes: { status: 'active', merchantId: standing.merchantId },
     });
   });
 
   it('is not for what has ended meanwhile, nor for what a start in the outbox is on its way to', async () => {
-    const open = await openWork(db, 'schedules', '', LIMIT);
+    const open = await openWork(db, 'schedules', '', LIMIT, false);
     const mine = open.filter(({ key }) => key === scheduleId);
     expect(await stillOpen(db, mine)).toEqual(mine);
     await db.transaction((trx) =>
@@ -150,7 +150,7 @@ describe('starting again', () => {
   it('names an advance of a test clock as its start named it', async () => {
     const target = new Date(Date.now() + 86_400_000);
     await beginAdvance(db, standing.merchantId, target);
-    const clocks = await openWork(db, 'clocks', '', LIMIT);
+    const clocks = await openWork(db, 'clocks', '', LIMIT, false);
     expect(clocks.map((one) => one.workflowId)).toEqual([
       workflowId.sandboxClock(standing.merchantId, formatInstant(target)),
     ]);

@@ -10,13 +10,12 @@ import {
   resumeSchedule,
   type ScheduleChange,
 } from '../../src/database/recurring-action';
-import { advanceSchedule } from '../../src/database/recurring-advance';
-import type { ScheduleState } from '../../src/database/recurring-state';
 import type { ScheduleTerms } from '../../src/database/recurring-create';
 import { readBillings, readSchedule, type ScheduleRecord } from '../../src/database/recurring-read';
 import { recurringRules, readConfig } from '../../src/config';
 import { workflowId } from '../../src/workflows/messages';
 import { createTestDatabase, type TestDatabase } from '../support/database';
+import { runSchedule, type ScheduleAtRest } from '../support/schedule';
 import {
   announcedTo,
   answerCharges,
@@ -64,8 +63,8 @@ async function pastDue(terms: Partial<ScheduleTerms> = {}): Promise<string> {
   return id;
 }
 
-function advance(id: string): Promise<ScheduleState> {
-  return advanceSchedule(db, keyring, rules, id);
+function advance(id: string): Promise<ScheduleAtRest> {
+  return runSchedule(db, keyring, rules, id);
 }
 
 async function answer(declineReason?: string): Promise<void> {
@@ -122,9 +121,13 @@ async function record(id: string): Promise<{ type: string; cause: string }[]> {
 }
 
 async function wakes(id: string): Promise<number> {
-  const found = await rows(db, `DELETE FROM outbox WHERE workflow_id = :id AND kind = 'wake' RETURNING id`, {
-    id: workflowId.recurring(id),
-  });
+  const found = await rows(
+    db,
+    `DELETE FROM outbox WHERE workflow_id = :id AND kind = 'signal' RETURNING id`,
+    {
+      id: workflowId.recurring(id),
+    },
+  );
   return found.length;
 }
 

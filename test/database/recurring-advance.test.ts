@@ -6,12 +6,12 @@ import { setEntityStatus, setEntityTrust } from '../../src/database/entity';
 import { makeKeyring, readKeyring } from '../../src/database/keyring';
 import { syncSchedulesOf } from '../../src/database/recurring';
 import { advanceSchedule } from '../../src/database/recurring-advance';
-import type { ScheduleState } from '../../src/database/recurring-state';
 import type { ScheduleTerms } from '../../src/database/recurring-create';
 import { readBillings, readSchedule } from '../../src/database/recurring-read';
 import { recurringRules, readConfig } from '../../src/config';
 import { workflowId } from '../../src/workflows/messages';
 import { createTestDatabase, type TestDatabase } from '../support/database';
+import { runSchedule, type ScheduleAtRest } from '../support/schedule';
 import {
   announcedTo,
   answerCharges,
@@ -45,8 +45,8 @@ async function schedule(
   return makeSchedule(db, keyring, standing, terms);
 }
 
-function advance(id: string): Promise<ScheduleState> {
-  return advanceSchedule(db, keyring, rules, id);
+function advance(id: string): Promise<ScheduleAtRest> {
+  return runSchedule(db, keyring, rules, id);
 }
 
 async function later(ms: number): Promise<void> {
@@ -333,12 +333,12 @@ describe('an outage', () => {
     ]);
   });
 
-  it('of years takes several looks, none of them long', async () => {
+  it('of years is skipped in several transactions, none of them long', async () => {
     const id = await schedule({ frequency: 'daily' });
     await later(300 * DAY);
-    expect(await advance(id)).toMatchObject({ sleepMs: 0 });
+    const skipped = await advanceSchedule(db, keyring, rules, id, 'skipBillings');
+    expect(skipped).toMatchObject({ next: 'skipBillings', inMs: 0 });
     expect(await billings(id)).toHaveLength(100);
-    await advance(id);
     await advance(id);
     expect((await billings(id)).at(-1)).toMatch(/^266 pending 1x$/);
   });
@@ -416,8 +416,9 @@ describe('the agreement behind a schedule', () => {
     expect(spent).toEqual([{ currency: 'USD', day: 0, month: 0 }]);
   });
 
-  it('of more schedules than move at once suspends a thousand, and wakes the rest to see for themselves', async () => {
-    const id = await schedule();
+  it('of more schedules than move at once suspends a thousand, and signals the rest to see for themselves', async () => {
+    const id = await schedule({ startAt: new Date(Date.now() + DAY) });
+    await advance(id);
     await rows(
       db,
       `INSERT INTO schedules SELECT (jsonb_populate_record(s, jsonb_build_object('id', 'sch_z' || lpad(n::text, 25, '0')))).*
@@ -433,7 +434,7 @@ describe('the agreement behind a schedule', () => {
     expect(suspended).toHaveLength(1_000);
     const woken = await rows(
       db,
-      `SELECT DISTINCT workflow_id FROM outbox WHERE kind = 'wake' AND workflow_id LIKE :theirs`,
+      `SELECT DISTINCT workflow_id FROM outbox WHERE kind = 'signal' AND workflow_id LIKE :theirs`,
       { theirs: workflowId.recurring('sch_z%') },
     );
     expect(woken).toHaveLength(1_001);
@@ -490,7 +491,8 @@ describe('the agreement behind a schedule', () => {
   });
 
   it('is told of, to both sides, with its workflow woken', async () => {
-    const id = await schedule();
+    const id = await schedule({ startAt: new Date(Date.now() + DAY) });
+    await advance(id);
     await rows(db, `DELETE FROM outbox`);
     await decide('suspended');
     const expected = {
@@ -499,8 +501,8 @@ describe('the agreement behind a schedule', () => {
     };
     expect((await announced(standing.merchantId)).at(-1)).toMatchObject(expected);
     expect((await announced(standing.bankId)).at(-1)).toMatchObject(expected);
-    expect(await rows(db, `SELECT kind, workflow_id AS workflow FROM outbox`)).toEqual([
-      { kind: 'wake', workflow: workflowId.recurring(id) },
+    expect(await rows(db, `SELECT signal, workflow_id AS workflow FROM outbox`)).toEqual([
+      { signal: 'suspended', workflow: workflowId.recurring(id) },
     ]);
   });
 

@@ -1,7 +1,6 @@
 import { readConfig, recurringRules } from '../../src/config';
 import { rows, type Database } from '../../src/database/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keyring';
-import { advanceSchedule } from '../../src/database/recurring-advance';
 import {
   beginAdvance,
   endAdvance,
@@ -13,6 +12,7 @@ import {
   workInHand,
 } from '../../src/database/sandbox-clock';
 import { createTestDatabase, type TestDatabase } from '../support/database';
+import { runSchedule } from '../support/schedule';
 import { answerCharges, makeSchedule, standingApproval, type Standing } from '../support/standing';
 
 const keyring = readKeyring(makeKeyring());
@@ -43,7 +43,7 @@ function after(ms: number, from = new Date()): Date {
 async function woken(): Promise<string[]> {
   const taken = await rows<{ id: string }>(
     db,
-    `DELETE FROM outbox WHERE kind = 'wake' RETURNING workflow_id AS id`,
+    `DELETE FROM outbox WHERE kind = 'signal' RETURNING workflow_id AS id`,
   );
   return taken.map(({ id }) => id);
 }
@@ -84,9 +84,9 @@ describe('what is due', () => {
   it('is the next moment of a schedule, and nothing for an owner who has none', async () => {
     expect(await nextMoment(db, owner, new Date())).toBeNull();
     const id = await makeSchedule(db, keyring, standing, { frequency: 'daily' });
-    await advanceSchedule(db, keyring, rules, id);
+    await runSchedule(db, keyring, rules, id);
     await answerCharges(db, keyring, standing);
-    await advanceSchedule(db, keyring, rules, id);
+    await runSchedule(db, keyring, rules, id);
     const { now } = await readClock(db, owner);
     const moment = await nextMoment(db, owner, now);
     expect((moment?.getTime() ?? 0) - now.getTime()).toBeGreaterThan(DAY_MS - 60_000);
@@ -95,7 +95,7 @@ describe('what is due', () => {
 
   it('is woken by its moment; all that waits is woken after a move', async () => {
     const id = await makeSchedule(db, keyring, standing, { frequency: 'daily' });
-    await advanceSchedule(db, keyring, rules, id);
+    await runSchedule(db, keyring, rules, id);
     await woken();
     await wakeDue(db, owner, (await readClock(db, owner)).now);
     expect(await woken()).toEqual([]);
@@ -109,11 +109,11 @@ describe('what is due', () => {
     await beginAdvance(db, owner, new Date(Date.now() + 86_400_000));
     const id = await makeSchedule(db, keyring, standing, { frequency: 'daily' });
     expect(await look()).toMatchObject({ undone: 1, asked: 0 });
-    await advanceSchedule(db, keyring, rules, id);
+    await runSchedule(db, keyring, rules, id);
     expect(await look()).toMatchObject({ undone: 0, asked: 1 });
     await answerCharges(db, keyring, standing);
     expect(await look()).toMatchObject({ undone: 1, asked: 0 });
-    await advanceSchedule(db, keyring, rules, id);
+    await runSchedule(db, keyring, rules, id);
     expect(await look()).toMatchObject({ undone: 0, asked: 0 });
   });
 
@@ -122,7 +122,7 @@ describe('what is due', () => {
       id: standing.bankId,
     });
     const id = await makeSchedule(db, keyring, standing, { frequency: 'daily' });
-    await advanceSchedule(db, keyring, rules, id);
+    await runSchedule(db, keyring, rules, id);
     const { now } = await readClock(db, owner);
     expect(await workInHand(db, owner, now, now)).toMatchObject({ undone: 1 });
     await rows(db, `UPDATE webhook_deliveries SET attempts = 1 WHERE entity_id = :id`, {
@@ -133,7 +133,7 @@ describe('what is due', () => {
 
   it('does not include what the bank was asked for earlier', async () => {
     const id = await makeSchedule(db, keyring, standing, { frequency: 'daily' });
-    await advanceSchedule(db, keyring, rules, id);
+    await runSchedule(db, keyring, rules, id);
     const { now, realNow } = await readClock(db, owner);
     expect(await workInHand(db, owner, now, after(-60_000, realNow))).toMatchObject({ asked: 1 });
     expect(await workInHand(db, owner, now, after(1, realNow))).toMatchObject({ asked: 0 });

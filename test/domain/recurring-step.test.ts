@@ -17,6 +17,7 @@ const rules: RecurringRules = {
   retryDays: [1, 3, 5],
   catchUpPerDay: 3,
   arrearsDays: 35,
+  dueRate: 20,
 };
 
 const monthly: Schedule = {

@@ -193,7 +193,7 @@ const WRONG: [title: string, promise: PromiseName, seen: Seen][] = [
   [
     'a row left in the outbox',
     'quiet',
-    but(({ servers }) => servers.outbox.push({ workflowId: 'intent/int_1', kind: 'wake' })),
+    but(({ servers }) => servers.outbox.push({ workflowId: 'intent/int_1', kind: 'signal' })),
   ],
   [
     'a workflow that was left running',

@@ -81,7 +81,7 @@ export class Bank {
     return this.api.answer('/v1/billing/bank-response', { billingRequestId, ...more });
   }
 
-  /** The item of the first webhook of this type about this intent or charge. */
+  /** The item of the first webhook of this type about this intent, charge or schedule. */
   hears(type: string, about: string): Promise<News> {
     return newsOf(this.server, type, about);
   }
@@ -288,7 +288,9 @@ async function newsOf(server: PartyControl, type: string, about: string): Promis
     `${type} of ${about}`,
     (event) =>
       event.type === type &&
-      ['intentId', 'billingRequestId', 'refundId', 'batchId'].some((name) => event.item[name] === about),
+      ['intentId', 'billingRequestId', 'scheduleId', 'refundId', 'batchId'].some(
+        (name) => event.item[name] === about,
+      ),
     NEWS_WITHIN_MS,
   );
   return item;

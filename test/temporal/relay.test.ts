@@ -2,7 +2,7 @@ import { Client, type WorkflowHandle } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { pino } from 'pino';
 import { rows } from '../../src/database/connection';
-import { enqueueStarts, enqueueWakes } from '../../src/database/outbox';
+import { enqueueStarts, enqueueSignals } from '../../src/database/outbox';
 import { createRelay, type Relay } from '../../src/temporal/relay';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
@@ -36,10 +36,10 @@ beforeEach(() => {
 afterEach(() => handle.terminate().catch(() => undefined));
 
 /** Writes the message, and waits until the relay has carried it. */
-async function carry(message: 'start' | 'start again' | 'wake'): Promise<void> {
+async function carry(message: 'start' | 'start again' | 'signal'): Promise<void> {
   await database.db.transaction((trx) =>
-    message === 'wake'
-      ? enqueueWakes(trx, [workflowId])
+    message === 'signal'
+      ? enqueueSignals(trx, 'bankAnswered', [workflowId])
       : enqueueStarts(trx, [
           {
             workflowId,
@@ -47,7 +47,7 @@ async function carry(message: 'start' | 'start again' | 'wake'): Promise<void> {
             args: ['dlv_1'],
             attributes: { status: 'pending' },
             summary: 'billing.response to mch_1',
-            ...(message === 'start again' && { again: true }),
+            ...(message === 'start again' && { again: 'foundOverdue' as const }),
           },
         ]),
   );
@@ -124,7 +124,7 @@ test('a schedule queues apart from what somebody waits for', async () => {
       })),
     ),
   );
-  await carry('wake');
+  await carry('signal');
   const queues = [];
   for (const type of ['recurring', 'billingRequest']) {
     const started = client.workflow.getHandle(`${type}-${workflowId}`);
@@ -134,20 +134,20 @@ test('a schedule queues apart from what somebody waits for', async () => {
   expect(queues).toEqual(['assent-recurring', 'assent']);
 });
 
-test('several wakes in one look are one signal', async () => {
+test('several signals in one look are one', async () => {
   await carry('start');
-  await database.db.transaction((trx) => enqueueWakes(trx, [workflowId]));
-  await database.db.transaction((trx) => enqueueWakes(trx, [workflowId]));
-  await carry('wake');
+  await database.db.transaction((trx) => enqueueSignals(trx, 'bankAnswered', [workflowId]));
+  await database.db.transaction((trx) => enqueueSignals(trx, 'bankAnswered', [workflowId]));
+  await carry('signal');
   expect(await signals()).toBe(1);
 });
 
-test('a wake for what has ended, or never began, is no error', async () => {
-  await carry('wake');
+test('a signal for what has ended, or never began, is no error', async () => {
+  await carry('signal');
   await carry('start');
-  await carry('wake');
+  await carry('signal');
   expect(await signals()).toBe(1);
   await handle.terminate();
-  await carry('wake');
+  await carry('signal');
   expect(await signals()).toBe(1);
 });

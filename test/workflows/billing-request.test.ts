@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import type { Answers, BillingRequestActivities } from '../../src/activities/billing-request';
 import type { WebhookActivities } from '../../src/activities/webhook';
-import { TASK_QUEUE, WAKE_SIGNAL } from '../../src/workflows/messages';
+import { TASK_QUEUE } from '../../src/workflows/messages';
 import { timeSkippingEnvironment } from '../support/time-skipping';
 import { withWorker, workflowBundle } from '../support/workflow-worker';
 
@@ -29,7 +29,7 @@ class Call {
 
   activities(): BillingRequestActivities & Pick<WebhookActivities, 'askBank' | 'tellMerchant'> {
     const note = (what: string) => void this.done.push(what);
-    const sent = { delivered: 1, failed: 0, handedOver: 0 };
+    const sent = { delivered: 1, failed: 0, handedOver: 0, told: [] };
     return {
       askBank: async () => {
         note('ask');
@@ -144,7 +144,7 @@ describe('the workflow of a bill', () => {
     await run(async (handle) => {
       await environment.sleep(HOUR_MS);
       answer('brq_1', 'successful');
-      await handle.signal(WAKE_SIGNAL);
+      await handle.signal('bankAnswered');
     });
     expect(call.done).toEqual(['ask', 'await 1', 'await 1', 'tell successful']);
   });
@@ -162,7 +162,7 @@ describe('the workflow of a bill', () => {
     await run(async (handle) => {
       await environment.sleep(HOUR_MS);
       answer('brq_2', 'declined');
-      await handle.signal(WAKE_SIGNAL);
+      await handle.signal('bankAnswered');
     });
     expect(call.done).toEqual([
       'ask',
@@ -177,10 +177,10 @@ describe('the workflow of a bill', () => {
   it('takes a doubled signal for one, and a signal without news for nothing', async () => {
     await run(async (handle) => {
       await environment.sleep(HOUR_MS);
-      await handle.signal(WAKE_SIGNAL);
+      await handle.signal('bankAnswered');
       await environment.sleep(HOUR_MS);
       answer('brq_1', 'successful');
-      await Promise.all([handle.signal(WAKE_SIGNAL), handle.signal(WAKE_SIGNAL)]);
+      await Promise.all([handle.signal('bankAnswered'), handle.signal('bankAnswered')]);
     });
     expect(call.done.filter((what) => what.startsWith('tell'))).toEqual(['tell successful']);
   });
@@ -191,7 +191,7 @@ describe('the workflow of a bill', () => {
     await run(async (handle) => {
       await environment.sleep(30 * HOUR_MS);
       answer('brq_1', 'successful');
-      await handle.signal(WAKE_SIGNAL);
+      await handle.signal('bankAnswered');
     });
     expect(call.done).toEqual(['ask', 'await 1', 'tell successful', 'credit 1', 'credit 1']);
   });

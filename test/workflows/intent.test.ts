@@ -2,7 +2,7 @@ import type { IntentActivities } from '../../src/activities/intent';
 import type { WebhookActivities } from '../../src/activities/webhook';
 import { randomUUID } from 'node:crypto';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { TASK_QUEUE, WAKE_SIGNAL } from '../../src/workflows/messages';
+import { TASK_QUEUE } from '../../src/workflows/messages';
 import { timeSkippingEnvironment } from '../support/time-skipping';
 import { withWorker, workflowBundle } from '../support/workflow-worker';
 
@@ -19,7 +19,7 @@ describe('the workflow of an intent', () => {
   // In place of the database: the intent's row, and what has been told to whom.
   const deliver = async () => {
     if (!told.includes(status)) told.push(status);
-    return { delivered: 1, failed: 0, handedOver: 0 };
+    return { delivered: 1, failed: 0, handedOver: 0, told: [] };
   };
   const activities: IntentActivities & Pick<WebhookActivities, 'askBank' | 'tellMerchant'> = {
     askBank: deliver,
@@ -71,7 +71,7 @@ describe('the workflow of an intent', () => {
     await run(async (workflowId) => {
       await environment.sleep(HOUR_MS);
       status = 'approved';
-      await environment.client.workflow.getHandle(workflowId).signal(WAKE_SIGNAL);
+      await environment.client.workflow.getHandle(workflowId).signal('bankAnswered');
     });
     expect(told).toEqual(['pending', 'approved']);
     expect(looks).toBe(2);
@@ -90,7 +90,7 @@ describe('the workflow of an intent', () => {
       const handle = environment.client.workflow.getHandle(workflowId);
       await environment.sleep(HOUR_MS);
       status = 'superseded';
-      await Promise.all([handle.signal(WAKE_SIGNAL), handle.signal(WAKE_SIGNAL)]);
+      await Promise.all([handle.signal('bankAnswered'), handle.signal('bankAnswered')]);
     });
     expect(told).toEqual(['pending', 'superseded']);
   });

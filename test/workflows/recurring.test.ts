@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { activityInfo } from '@temporalio/activity';
 import type { WorkflowHandle } from '@temporalio/client';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import type { RecurringActivities } from '../../src/activities/recurring';
-import type { ScheduleState } from '../../src/database/recurring-state';
+import type { RecurringActivities, ScheduleState } from '../../src/activities/recurring';
 import type { recurring } from '../../src/workflows';
-import { TASK_QUEUE, WAKE_SIGNAL } from '../../src/workflows/messages';
+import { TASK_QUEUE } from '../../src/workflows/messages';
 import { timeSkippingEnvironment } from '../support/time-skipping';
+import { eventually } from '../support/engine';
 import { withWorker, workflowBundle } from '../support/workflow-worker';
 
 const SCHEDULE_ID = 'sch_00000000000000000000000001';
@@ -15,11 +15,13 @@ const DAY_MS = 86_400_000;
 /** The database's part: due dates, and which of them were charged when. Times are the environment's. */
 class Plan {
   readonly charged: number[] = [];
-  readonly looks: number[] = [];
+  readonly ran: { name: keyof RecurringActivities; at: number }[] = [];
   readonly runs = new Set<string>();
-  deliveries = 0;
-  /** Called after a look has been taken, before its result is known to the workflow. */
-  afterLook: (workflowId: string) => Promise<void> = () => Promise.resolve();
+  /** Whether a bank answers while its answer is waited for. */
+  answersAtOnce = true;
+  /** Called when an activity is done, before its result is known to the workflow. */
+  afterActivity: (workflowId: string) => Promise<void> = () => Promise.resolve();
+  private asked = false;
 
   constructor(
     private readonly environment: TestWorkflowEnvironment,
@@ -27,28 +29,55 @@ class Plan {
   ) {}
 
   activities(): RecurringActivities {
-    return {
-      advance: async (scheduleId): Promise<ScheduleState> => {
-        expect(scheduleId).toBe(SCHEDULE_ID);
-        const { runId, workflowId } = activityInfo().workflowExecution ?? {};
-        this.runs.add(String(runId));
-        const now = await this.environment.currentTimeMs();
-        this.looks.push(now);
-        for (const due of this.dues.filter((moment) => moment <= now)) this.charged.push(due);
-        this.dues = this.dues.filter((moment) => moment > now);
-        const [next] = this.dues;
-        await this.afterLook(String(workflowId));
-        this.deliveries += 1;
-        return next === undefined
-          ? { status: 'completed', nextBillingDate: null, sleepMs: null, waitingFor: 'nothing' }
-          : {
-              status: 'active',
-              nextBillingDate: new Date(next).toISOString(),
-              sleepMs: next - now,
-              waitingFor: 'the next due date',
-            };
-      },
-    };
+    const names = [
+      'readSchedule',
+      'chargeBilling',
+      'settleBilling',
+      'skipBillings',
+      'giveNotice',
+      'endSchedule',
+      'cancelSchedule',
+    ] as const;
+    const entries = names.map((name) => [name, (scheduleId: string) => this.run(name, scheduleId)]);
+    return Object.fromEntries(entries) as RecurringActivities;
+  }
+
+  names(): string[] {
+    return this.ran.map(({ name }) => name);
+  }
+
+  answer(): void {
+    this.asked = false;
+  }
+
+  private async run(name: keyof RecurringActivities, scheduleId: string): Promise<ScheduleState> {
+    expect(scheduleId).toBe(SCHEDULE_ID);
+    const { runId, workflowId } = activityInfo().workflowExecution ?? {};
+    this.runs.add(String(runId));
+    const now = await this.environment.currentTimeMs();
+    this.ran.push({ name, at: now });
+    const [due] = this.dues;
+    if (name === 'chargeBilling' && due !== undefined && due <= now) {
+      this.charged.push(due);
+      this.dues = this.dues.slice(1);
+      this.asked = true;
+    }
+    if (name === 'settleBilling' && this.answersAtOnce) this.asked = false;
+    const state = this.state(name, now);
+    await this.afterActivity(String(workflowId));
+    return state;
+  }
+
+  private state(name: keyof RecurringActivities, now: number): ScheduleState {
+    const said = { did: [], told: [], status: 'active' as const, waitingFor: 'the next due date' };
+    const [next] = this.dues;
+    const nextBillingDate = next === undefined ? null : new Date(next).toISOString();
+    if (this.asked) {
+      const inMs = name === 'chargeBilling' ? 0 : DAY_MS / 2;
+      return { ...said, nextBillingDate, next: 'settleBilling', inMs };
+    }
+    if (next === undefined) return { ...said, status: 'completed', nextBillingDate, next: null, inMs: 0 };
+    return { ...said, nextBillingDate, next: 'chargeBilling', inMs: Math.max(0, next - now) };
   }
 }
 
@@ -89,73 +118,112 @@ describe('the workflow of a schedule', () => {
     );
   };
 
-  it('charges 36 months, each when it is due', async () => {
+  it('charges 36 months, each when it is due, at one wake-up each', async () => {
     const dues = monthly(36);
     const plan = new Plan(environment, dues);
-    await run(plan);
+    let tasks = 0;
+    await run(plan, async (handle) => {
+      await handle.result();
+      const { events } = await handle.fetchHistory();
+      tasks = (events ?? []).filter((event) => event.workflowTaskCompletedEventAttributes).length;
+    });
     expect(plan.charged).toEqual(dues);
     for (const due of dues) {
-      const look = plan.looks.find((moment) => moment >= due) ?? Infinity;
-      expect(look - due).toBeLessThan(60_000);
+      const charge = plan.ran.find(({ name, at }) => name === 'chargeBilling' && at >= due);
+      expect((charge?.at ?? Infinity) - due).toBeLessThan(60_000);
     }
-    expect(plan.deliveries).toBe(plan.looks.length);
+    expect(tasks).toBe(1 + dues.length);
   }, 120_000);
 
   it('sleeps through years, looking up once a month', async () => {
     const plan = new Plan(environment, [start + 3 * 365 * DAY_MS]);
     await run(plan);
     expect(plan.charged).toHaveLength(1);
-    expect(plan.looks.length).toBeGreaterThanOrEqual(36);
-    expect(plan.looks.length).toBeLessThanOrEqual(40);
+    expect(plan.ran.length).toBeGreaterThanOrEqual(35);
+    expect(plan.ran.length).toBeLessThanOrEqual(40);
   });
 
-  it('notices a change made while it sleeps as soon as it is woken', async () => {
+  it('notices a change made while it sleeps as soon as it is signalled', async () => {
     const plan = new Plan(environment, [start + 20 * DAY_MS]);
     await run(plan, async (handle) => {
       await environment.sleep(5 * DAY_MS);
       plan.dues = [start + 6 * DAY_MS];
-      await handle.signal(WAKE_SIGNAL);
+      await handle.signal('termsChanged');
     });
     expect(plan.charged).toEqual([start + 6 * DAY_MS]);
-    expect(((plan.looks.at(-1) ?? 0) - start) / DAY_MS).toBeLessThan(7);
+    expect(plan.names()).toEqual(['readSchedule', 'readSchedule', 'chargeBilling', 'settleBilling']);
+    expect(((plan.ran.at(-1)?.at ?? 0) - start) / DAY_MS).toBeLessThan(7);
   });
 
-  it('notices a change whose signal was lost at its next look', async () => {
+  it('notices a change whose signal was lost when it wakes by itself', async () => {
     const plan = new Plan(environment, [start + 20 * DAY_MS]);
     await run(plan, async () => {
       await environment.sleep(5 * DAY_MS);
       plan.dues = [start + 6 * DAY_MS];
     });
     expect(plan.charged).toEqual([start + 6 * DAY_MS]);
-    expect(((plan.looks.at(-1) ?? 0) - start) / DAY_MS).toBeGreaterThanOrEqual(20);
+    expect(((plan.ran.at(-1)?.at ?? 0) - start) / DAY_MS).toBeGreaterThanOrEqual(20);
   });
 
-  it('takes any number of signals for what they are: looks', async () => {
+  it('settles as soon as a bank that took its time has answered', async () => {
+    const plan = new Plan(environment, [start + DAY_MS]);
+    plan.answersAtOnce = false;
+    await run(plan, async (handle) => {
+      await environment.sleep(DAY_MS + 3_600_000);
+      plan.answer();
+      await handle.signal('bankAnswered');
+    });
+    expect(plan.names()).toEqual(['readSchedule', 'chargeBilling', 'settleBilling', 'settleBilling']);
+    expect(((plan.ran.at(-1)?.at ?? 0) - start) / DAY_MS).toBeLessThan(1.25);
+  });
+
+  it('takes any number of signals, of any name, for what they are: a reason to look', async () => {
     const plan = new Plan(environment, monthly(3));
     await run(plan, async (handle) => {
-      await Promise.all(Array.from({ length: 10 }, () => handle.signal(WAKE_SIGNAL)));
+      const names = ['bankAnswered', 'termsChanged', 'paused', 'clockMoved', 'wake', '__proto__'];
+      await Promise.all(names.map((name) => handle.signal(name, { paid: true })));
     });
     expect(plan.charged).toHaveLength(3);
   });
 
-  it('loses no signal that comes while it looks', async () => {
+  it('is cancelled by a request to cancel its workflow, and a charge in hand runs to its end', async () => {
+    const plan = new Plan(environment, [start + DAY_MS, start + 20 * DAY_MS]);
+    plan.answersAtOnce = false;
+    await run(plan, async (handle) => {
+      await environment.sleep(DAY_MS + 3_600_000);
+      await handle.cancel();
+      await eventually(() => Promise.resolve(plan.names().includes('cancelSchedule')));
+      plan.dues = [];
+      plan.answer();
+      await handle.signal('bankAnswered');
+    });
+    expect(plan.names()).toEqual([
+      'readSchedule',
+      'chargeBilling',
+      'settleBilling',
+      'cancelSchedule',
+      'settleBilling',
+    ]);
+  });
+
+  it('loses no signal that comes while it reads', async () => {
     const plan = new Plan(environment, [start + 20 * DAY_MS]);
-    plan.afterLook = async (workflowId) => {
-      plan.afterLook = () => Promise.resolve();
+    plan.afterActivity = async (workflowId) => {
+      plan.afterActivity = () => Promise.resolve();
       plan.dues = [start + 2 * DAY_MS];
-      await environment.client.workflow.getHandle(workflowId).signal(WAKE_SIGNAL);
+      await environment.client.workflow.getHandle(workflowId).signal('termsChanged');
     };
     await run(plan);
     expect(plan.charged).toEqual([start + 2 * DAY_MS]);
-    expect(((plan.looks.at(-1) ?? 0) - start) / DAY_MS).toBeLessThan(3);
+    expect(((plan.ran.at(-1)?.at ?? 0) - start) / DAY_MS).toBeLessThan(3);
   });
 
-  it('goes on in a new run every hundred looks, and charges nothing twice or never', async () => {
+  it('goes on in a new run every two hundred activities, and charges nothing twice or never', async () => {
     const dues = Array.from({ length: 250 }, (_, n) => start + (n + 1) * DAY_MS);
     const plan = new Plan(environment, dues);
     await run(plan, async (handle) => {
       await environment.sleep(150 * DAY_MS);
-      await handle.signal(WAKE_SIGNAL);
+      await handle.signal('termsChanged');
     });
     expect(plan.charged).toEqual(dues);
     expect(plan.runs.size).toBe(3);

@@ -2,7 +2,7 @@ import type { RefundActivities } from '../../src/activities/refund';
 import type { WebhookActivities } from '../../src/activities/webhook';
 import { randomUUID } from 'node:crypto';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { TASK_QUEUE, WAKE_SIGNAL } from '../../src/workflows/messages';
+import { TASK_QUEUE } from '../../src/workflows/messages';
 import { timeSkippingEnvironment } from '../support/time-skipping';
 import { withWorker, workflowBundle } from '../support/workflow-worker';
 
@@ -20,7 +20,7 @@ describe('the workflow of a refund', () => {
   const deliver = async () => {
     const news = `${status} after ${reminders}`;
     if (!told.includes(news)) told.push(news);
-    return { delivered: 1, failed: 0, handedOver: 0 };
+    return { delivered: 1, failed: 0, handedOver: 0, told: [] };
   };
   const activities: RefundActivities & Pick<WebhookActivities, 'askBank' | 'tellMerchant'> = {
     askBank: deliver,
@@ -62,7 +62,7 @@ describe('the workflow of a refund', () => {
         taskQueue: TASK_QUEUE,
         args: [REFUND_ID],
       });
-      await story(() => handle.signal(WAKE_SIGNAL));
+      await story(() => handle.signal('bankAnswered'));
       await handle.result();
     });
 

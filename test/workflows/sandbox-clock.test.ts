@@ -34,7 +34,7 @@ describe('the workflow of an advance', () => {
         calls += 1;
         if (fails(calls)) return Promise.reject(new Error('the worker died'));
         moved += 1;
-        return Promise.resolve({ now: TARGET, target: moved === stops ? null : TARGET });
+        return Promise.resolve({ now: TARGET, target: moved === stops ? null : TARGET, startedAgain: [] });
       },
     };
     await withWorker(environment, activities, () =>

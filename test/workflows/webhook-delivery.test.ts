@@ -9,7 +9,7 @@ import {
 } from '@temporalio/worker';
 import type { AttemptResult } from '../../src/activities/webhook';
 import type { webhookDelivery } from '../../src/workflows';
-import { WAKE_SIGNAL, WEBHOOK_TASK_QUEUE, type DeliveryProgress } from '../../src/workflows/messages';
+import { WEBHOOK_TASK_QUEUE, type DeliveryProgress } from '../../src/workflows/messages';
 import { timeSkippingEnvironment } from '../support/time-skipping';
 
 /** Seconds between attempts, as decided; here without jitter. */
@@ -71,7 +71,7 @@ async function deliver(
       taskQueue: WEBHOOK_TASK_QUEUE,
       args: progress ? ['dlv_1', progress] : ['dlv_1'],
     });
-    for (let i = 0; i < wakes; i++) await handle.signal(WAKE_SIGNAL);
+    for (let i = 0; i < wakes; i++) await handle.signal('redeliveryRequested');
     return handle.result();
   });
   return { at, result, workflowId };
@@ -157,7 +157,8 @@ describe('a delivery', () => {
 
   it('asked for again during its last attempt looks once more, so that the wish is not lost', async () => {
     const run = await deliver(async (n) => {
-      if (n === 1) await env.client.workflow.getHandle('webhook-delivery/dlv_1').signal(WAKE_SIGNAL);
+      if (n === 1)
+        await env.client.workflow.getHandle('webhook-delivery/dlv_1').signal('redeliveryRequested');
       return { status: n === 1 ? 'failed' : 'delivered', attempts: n };
     });
     expect(run.at).toHaveLength(2);

@@ -1,0 +1,66 @@
+import type { Advanced } from '../database/recurring-advance';
+import type { StepTaken } from '../database/recurring-steps';
+import type { ScheduleRow } from '../database/recurring';
+import { reasonForAudit } from '../domain/charge';
+import { formatAmount } from '../domain/money';
+
+/**
+ * A schedule in plain words, for who reads its workflow: references, dates and amounts only. People count billings
+ * from 1; the API's `n` begins at 0.
+ */
+
+/** What a step did. */
+export function stepInWords(step: StepTaken, schedule: ScheduleRow): string {
+  switch (step.do) {
+    case 'charge':
+      return (
+        `${billing(step.n, schedule)}, attempt ${step.attempt}: ${sum(step.amount, schedule)} asked for, ` +
+        `reference ${step.reference}.`
+      );
+    case 'succeed':
+      return `${billing(step.n, schedule)} was approved by the bank after ${step.afterS} s.`;
+    case 'retry':
+      return (
+        `${billing(step.n, schedule)} was declined (${reasonForAudit(step.reason)}) after ${step.afterS} s; ` +
+        `it is tried again at ${step.retryAt.toISOString()}.`
+      );
+    case 'fail':
+      return `${billing(step.n, schedule)} was declined (${reasonForAudit(step.reason)}), and is not tried again.`;
+    case 'skip':
+      return `${billing(step.n, schedule)}, due at ${step.dueAt.toISOString()}, was skipped (${step.reason}).`;
+    case 'notify':
+      return `Both sides are told of billing ${step.n + 1}, due at ${step.dueAt.toISOString()}.`;
+    case 'end':
+  }
+  return `The schedule is ${step.as}.`;
+}
+
+/** What it is waiting for. */
+export function waitingInWords({ schedule, open, delayMs }: Advanced): string {
+  const ran = `${schedule.ran}${schedule.maxBillings === null ? '' : ` of ${schedule.maxBillings}`} billings have run`;
+  const amount = sum((open ?? schedule).amount, schedule);
+  if (open?.status === 'pending' && open.charge.status === 'pending') {
+    const until = open.charge.expiresAt.toISOString();
+    return `Billing ${open.n + 1}, attempt ${open.attempts}: asked the bank for ${amount}, which it may confirm until ${until}. ${ran}.`;
+  }
+  if (open?.status === 'retrying') {
+    const at = open.retryAt.toISOString();
+    return `Billing ${open.n + 1} was declined (${reasonForAudit(open.reason)}); attempt ${open.attempts + 1} for ${amount} comes at ${at}. ${ran}.`;
+  }
+  if (schedule.nextDueAt === null) return `The schedule is ${schedule.status}. ${ran}.`;
+  const next = `billing ${schedule.nextN + 1} for ${amount} is due at ${schedule.nextDueAt.toISOString()}`;
+  if (schedule.status !== 'active') {
+    return `The schedule is ${schedule.status}, so nothing is charged; ${next}. ${ran}.`;
+  }
+  const delayS = Math.round(delayMs / 1000);
+  const turn = delayS === 0 ? '' : `, and comes ${delayS} s later, for others are due at the same moment`;
+  return `Next charge: ${next}${turn}. ${ran}.`;
+}
+
+function billing(n: number, { maxBillings }: ScheduleRow): string {
+  return `Billing ${n + 1}${maxBillings === null ? '' : ` of ${maxBillings}`}`;
+}
+
+function sum(amount: bigint, { currency }: ScheduleRow): string {
+  return `${formatAmount(amount, currency)} ${currency}`;
+}

@@ -1,0 +1,66 @@
+import {
+  CancellationScope,
+  condition,
+  setCurrentDetails,
+  setDefaultSignalHandler,
+} from '@temporalio/workflow';
+
+export interface Signals {
+  /** From here on a signal counts as heard. Called before the database is read, never after it. */
+  forget(): void;
+  /** One has come since `forget()`. */
+  heardAny(): boolean;
+  /**
+   * Sleeps until a signal that came after `forget()`, or until the time is over.
+   *
+   * @returns the names of those that came, `CANCELLATION` among them; none where the time is over
+   */
+  sleep(ms: number, summary: string): Promise<ReadonlySet<string>>;
+}
+
+/** Heard once, where a cancellation of the workflow was requested and not refused. No signal has such a name. */
+export const CANCELLATION = 'cancellation requested';
+
+/**
+ * Runs a workflow that listens to every signal, whatever its name: all of them say that something has happened, and none
+ * what is so (see `Signal` in the domain). So one that is sent by hand does no harm. One that arrives while the database
+ * is being read ends the next sleep at once, so none is lost in between.
+ *
+ * A request to cancel the workflow interrupts nothing.
+ *
+ * @param refusal why a cancellation is refused, for the operator who asked for it; left out, it is heard
+ */
+export async function hearingSignals<Result>(
+  run: (signals: Signals) => Promise<Result>,
+  refusal?: string,
+): Promise<Result> {
+  let heard = new Set<string>();
+  let cancellation: 'none' | 'requested' | 'dealt with' = 'none';
+  setDefaultSignalHandler((name) => {
+    heard.add(name);
+  });
+  CancellationScope.current().cancelRequested.catch(() => {
+    cancellation = 'requested';
+  });
+  const isOver = () => heard.size > 0 || cancellation === 'requested';
+
+  async function sleep(ms: number, summary: string): Promise<ReadonlySet<string>> {
+    const until = Date.now() + ms;
+    if (ms > 0) await condition(isOver, ms, { summary });
+    if (cancellation !== 'requested') return heard;
+    cancellation = 'dealt with';
+    if (refusal === undefined) return new Set([...heard, CANCELLATION]);
+    setCurrentDetails(`${refusal} ${summary}`);
+    return sleep(Math.max(0, until - Date.now()), refusal);
+  }
+
+  return CancellationScope.nonCancellable(() =>
+    run({
+      forget() {
+        heard = new Set();
+      },
+      heardAny: () => heard.size > 0,
+      sleep,
+    }),
+  );
+}

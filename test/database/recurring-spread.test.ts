@@ -1,0 +1,107 @@
+import { readConfig, recurringRules } from '../../src/config';
+import { rows, type Database } from '../../src/database/connection';
+import { makeKeyring, readKeyring } from '../../src/database/keyring';
+import { createTestDatabase, type TestDatabase } from '../support/database';
+import { runSchedule, type ScheduleAtRest } from '../support/schedule';
+import { answerCharges, makeSchedule, moveClock, standingApproval, type Standing } from '../support/standing';
+
+/** Many schedules of one due moment: their workflows wake one after the other, and none early. */
+
+const keyring = readKeyring(makeKeyring());
+const rules = { ...recurringRules(readConfig({})), dueRate: 10 };
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+
+let database: TestDatabase;
+let db: Database;
+let standing: Standing;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = database.db;
+});
+afterAll(() => database.drop());
+beforeEach(async () => {
+  standing = await standingApproval(db, keyring);
+});
+
+/** A due moment that no other test has. */
+let moments = 0;
+const moment = () => new Date(Math.floor(Date.now() / 1000) * 1000 + (10 + moments++) * DAY_MS);
+
+async function crowd(startAt: Date, count: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let made = 0; made < count; made++) {
+    ids.push(await makeSchedule(db, keyring, standing, { startAt, frequency: 'daily' }));
+  }
+  return ids;
+}
+
+const run = (id: string): Promise<ScheduleAtRest> => runSchedule(db, keyring, rules, id);
+
+async function placesOf(ids: string[]): Promise<number[]> {
+  const found = await rows<{ delayMs: number }>(
+    db,
+    `SELECT delay_ms AS "delayMs" FROM schedules WHERE id = ANY(:ids) ORDER BY delay_ms`,
+    { ids },
+  );
+  return found.map(({ delayMs }) => delayMs);
+}
+
+it('wakes them at the configured rate, and keeps what was agreed as the next billing date', async () => {
+  const startAt = moment();
+  const ids = await crowd(startAt, 8);
+  for (const id of ids) {
+    const { nextBillingDate, next } = await run(id);
+    expect({ nextBillingDate, next }).toEqual({
+      nextBillingDate: startAt.toISOString(),
+      next: 'chargeBilling',
+    });
+  }
+  expect(await placesOf(ids)).toEqual([0, 100, 200, 300, 400, 500, 600, 700]);
+});
+
+it('wakes each after its moment by its place, never before it', async () => {
+  const startAt = moment();
+  const [first, second] = await crowd(startAt, 2);
+  const before = startAt.getTime() - Date.now();
+  const [alone, behind] = [await run(first ?? ''), await run(second ?? '')];
+  expect(alone.sleepMs).toBeLessThanOrEqual(before);
+  expect(alone.sleepMs).toBeGreaterThan(before - HOUR_MS);
+  expect(behind.delayMs).toBe(100);
+  expect(behind.sleepMs).toBeGreaterThan(Number(alone.sleepMs) - HOUR_MS);
+});
+
+it('keeps the place of one that is read again, and gives new ones for the next moment', async () => {
+  const startAt = moment();
+  const ids = await crowd(startAt, 3);
+  for (const id of ids) await run(id);
+  for (const id of ids) await run(id);
+  expect(await placesOf(ids)).toEqual([0, 100, 200]);
+
+  await moveClock(db, standing.merchantId, `${startAt.getTime() - Date.now() + 1_000} milliseconds`);
+  for (const id of ids) await run(id);
+  await answerCharges(db, keyring, standing);
+  for (const id of ids.toReversed()) await run(id);
+  expect(await placesOf(ids)).toEqual([0, 100, 200]);
+  // Places are taken in the order of the charges, so that it stays what it was.
+  for (const [at, id] of ids.entries()) expect(await placesOf([id])).toEqual([at * 100]);
+});
+
+it('leaves the day of a crowd that is too large for the rate as it was agreed', async () => {
+  const startAt = moment();
+  const ids = await crowd(startAt, 2);
+  await run(ids[0] ?? '');
+  await rows(db, `UPDATE schedules SET delay_ms = :last WHERE id = :id`, {
+    id: ids[0],
+    last: 6 * HOUR_MS - 50,
+  });
+  expect((await run(ids[1] ?? '')).delayMs).toBeLessThan(6 * HOUR_MS);
+});
+
+it('shows every charge at its very moment where a test clock is in play', async () => {
+  const startAt = moment();
+  const ids = await crowd(startAt, 3);
+  await moveClock(db, standing.merchantId, '1 hour');
+  for (const id of ids) expect(await run(id)).toMatchObject({ delayMs: 0 });
+});

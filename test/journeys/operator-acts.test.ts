@@ -1,0 +1,251 @@
+import { randomUUID } from 'node:crypto';
+import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
+import { rows } from '../../src/database/connection';
+import { workflowId as idOf } from '../../src/domain/workflow-id';
+import { triggerReconcile } from '../../src/temporal/reconcile';
+import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
+import { eventually, startEngine, type TestEngine } from '../support/engine';
+
+/** What an operator does to workflows in the Temporal UI means what it says, and never moves money twice. */
+
+let engine: TestEngine;
+let connection: Connection;
+let temporal: Client;
+let cast: Cast;
+let bank: Bank;
+let merchant: Merchant;
+let customer: Customer;
+let paymentID: string;
+
+beforeAll(async () => {
+  engine = await startEngine({ RECONCILE_AFTER_S: '1', CLOCK_WAIT_S: '1' });
+  connection = await Connection.connect({ address: engine.temporalAddress });
+  temporal = new Client({ connection, namespace: engine.namespace });
+  cast = new Cast(engine);
+});
+
+afterAll(async () => {
+  await connection.close();
+  await cast.leave();
+  await engine.stop();
+});
+
+beforeEach(async () => {
+  [bank, merchant] = await Promise.all([cast.bank(), cast.merchant()]);
+  customer = bank.customers[0];
+  paymentID = await agreement(bank, merchant, customer);
+});
+
+async function schedule(
+  startsInMs: number,
+  terms: object = {},
+): Promise<{ id: string; handle: WorkflowHandle }> {
+  const { status, body } = await merchant.api.post(
+    '/v1/billing/recurring/create',
+    {
+      customerId: customer.customerId,
+      paymentID,
+      amount: 40,
+      currency: 'NGN',
+      frequency: 'monthly',
+      startDate: new Date(Date.now() + startsInMs).toISOString(),
+      ...terms,
+    },
+    randomUUID(),
+  );
+  expect(status).toBe(201);
+  const id = String(body.data['scheduleId']);
+  const handle = temporal.workflow.getHandle(idOf.recurring(id));
+  await eventually(() => asleep(id));
+  return { id, handle };
+}
+
+async function asleep(id: string): Promise<boolean> {
+  const found = await rows(engine.database.db, `SELECT FROM schedules WHERE id = :id AND asleep`, { id });
+  return found.length > 0;
+}
+
+async function look(id: string): Promise<Record<string, unknown>> {
+  const { body } = await merchant.api.get(`/v1/billing/recurring/${id}`);
+  return body.data;
+}
+
+const charges = async () =>
+  (
+    await rows<{ status: string }>(
+      engine.database.db,
+      `SELECT status FROM billing_requests WHERE merchant_id = :id ORDER BY id`,
+      { id: merchant.entityId },
+    )
+  ).map(({ status }) => status);
+
+async function questions(): Promise<number> {
+  const received = await bank.server.received();
+  return received.filter(({ type }) => type === 'billing.request').length;
+}
+
+const isRunning = async (handle: WorkflowHandle) =>
+  (await handle.describe().catch(() => undefined))?.status.name === 'RUNNING';
+
+/** Runs `reconcile` as often as it takes, for the sake of time: by itself it runs once a minute. */
+async function reconciled(holds: () => Promise<boolean>): Promise<void> {
+  await eventually(async () => {
+    if (await holds()) return true;
+    await triggerReconcile(temporal);
+    return false;
+  });
+}
+
+async function timerSummaries(handle: WorkflowHandle): Promise<string> {
+  const { events } = await handle.fetchHistory();
+  return (events ?? [])
+    .map(({ userMetadata }) => Buffer.from(userMetadata?.summary?.data ?? []).toString())
+    .join('\n');
+}
+
+describe('Request Cancellation', () => {
+  test('of a schedule cancels it, tells both sides, and is on record as an operator’s act', async () => {
+    const { id, handle } = await schedule(86_400_000);
+    await handle.cancel();
+    await handle.result();
+    expect(await look(id)).toMatchObject({ status: 'cancelled', nextBillingDate: null });
+    for (const side of [merchant, bank]) {
+      expect(await side.hears('recurring.updated', id)).toMatchObject({ status: 'cancelled' });
+    }
+    const acts = await rows(
+      engine.database.db,
+      `SELECT actor, action FROM audit_events WHERE entity_id = :id AND action = 'schedule.cancelled'`,
+      { id: merchant.entityId },
+    );
+    expect(acts).toEqual([{ actor: 'operator:temporal', action: 'schedule.cancelled' }]);
+    expect(await charges()).toEqual([]);
+  });
+
+  test('of a charge is refused in words, and the bank’s answer still counts', async () => {
+    await bank.answerCharges('silence', { times: 1 });
+    const { billingRequestId } = await merchant.charge({ paymentIDs: [paymentID] }, 10);
+    await bank.hears('billing.request', billingRequestId);
+    const handle = temporal.workflow.getHandle(idOf.billingRequest(billingRequestId));
+    await handle.cancel();
+    await eventually(async () => (await timerSummaries(handle)).includes('Cancellation refused'));
+    expect(await isRunning(handle)).toBe(true);
+    await bank.respondToCharge(billingRequestId, { bankTransactionId: `tx-${randomUUID()}` });
+    await handle.result();
+    expect(await merchant.look(billingRequestId)).toMatchObject({ status: 'successful' });
+  });
+
+  test('of an intent is refused in words, and the customer’s answer still counts', async () => {
+    await bank.answerIntents('silence', { times: 1 });
+    const intentId = await merchant.ask(customer);
+    await bank.hears('billing.intent', intentId);
+    const handle = temporal.workflow.getHandle(idOf.intent(intentId));
+    await handle.cancel();
+    await eventually(async () => (await timerSummaries(handle)).includes('Cancellation refused'));
+    expect(await isRunning(handle)).toBe(true);
+  });
+});
+
+describe('Terminate', () => {
+  test('stops a schedule’s charging at once, until it is started again and charges once what it missed', async () => {
+    const { id, handle } = await schedule(3_000);
+    await handle.terminate('by hand');
+    await eventually(async () => {
+      const due = await rows(
+        engine.database.db,
+        `SELECT FROM schedules WHERE id = :id AND acts_at + interval '1 second' <= clock_timestamp()`,
+        { id },
+      );
+      return due.length > 0;
+    });
+    expect(await charges()).toEqual([]);
+    await reconciled(async () => (await charges())[0] === 'successful');
+    await eventually(() => asleep(id));
+    expect(await charges()).toEqual(['successful']);
+    expect(await questions()).toBe(1);
+  });
+
+  test('leaves a paused schedule alone until it is resumed', async () => {
+    const { id, handle } = await schedule(86_400_000);
+    await merchant.api.post(`/v1/billing/recurring/${id}/pause`, {});
+    await merchant.hears('recurring.updated', id);
+    await bank.hears('recurring.updated', id);
+    await eventually(() => asleep(id));
+    await handle.terminate('by hand');
+    // Another one of the same merchant comes back, so that the paused one had its turn.
+    const other = await schedule(86_400_000);
+    await other.handle.terminate('by hand');
+    await reconciled(() => isRunning(other.handle));
+    expect(await isRunning(handle)).toBe(false);
+
+    await merchant.api.post(`/v1/billing/recurring/${id}/resume`, {});
+    await eventually(() => isRunning(handle));
+    expect(await look(id)).toMatchObject({ status: 'active' });
+  });
+});
+
+test('Reset is safe at every point: a schedule and a charge that ran move no money again', async () => {
+  const { id, handle } = await schedule(1_000, { maxBillings: 1 });
+  const single = await merchant.charge({ paymentIDs: [paymentID] }, 10);
+  const charge = temporal.workflow.getHandle(idOf.billingRequest(single.billingRequestId));
+  await merchant.hears('billing.response', single.billingRequestId);
+  await Promise.all([handle.result(), charge.result()]);
+  const before = { charges: await charges(), questions: await questions(), schedule: await look(id) };
+  expect(before.charges).toEqual(['successful', 'successful']);
+
+  for (const ended of [handle, charge]) {
+    const { runId } = await ended.describe();
+    const { events } = await ended.fetchHistory();
+    const points = (events ?? []).filter((event) => event.workflowTaskCompletedEventAttributes);
+    expect(points.length).toBeGreaterThan(0);
+    for (const { eventId } of points) {
+      const reset = await temporal.workflowService.resetWorkflowExecution({
+        namespace: engine.namespace,
+        workflowExecution: { workflowId: ended.workflowId, runId },
+        workflowTaskFinishEventId: eventId ?? null,
+        requestId: randomUUID(),
+        reason: 'by hand',
+      });
+      await temporal.workflow.getHandle(ended.workflowId, reset.runId).result();
+    }
+  }
+  const after = { charges: await charges(), questions: await questions(), schedule: await look(id) };
+  expect(after).toEqual(before);
+});
+
+test('a signal sent by hand, whatever it says, changes nothing', async () => {
+  await bank.answerCharges('silence', { times: 1 });
+  const { billingRequestId } = await merchant.charge({ paymentIDs: [paymentID] }, 10);
+  await bank.hears('billing.request', billingRequestId);
+  const { id, handle } = await schedule(86_400_000);
+  const charge = temporal.workflow.getHandle(idOf.billingRequest(billingRequestId));
+  for (const name of ['bankAnswered', 'cancelled', 'chargeBilling', '__proto__']) {
+    await charge.signal(name, { status: 'successful' });
+    await handle.signal(name, { scheduleId: 'another' });
+  }
+  await eventually(async () => {
+    const { events } = await handle.fetchHistory();
+    const heard = (events ?? []).filter((event) => event.workflowExecutionSignaledEventAttributes);
+    return heard.length === 4 && Boolean((events ?? []).at(-1)?.timerStartedEventAttributes);
+  });
+  expect(await merchant.look(billingRequestId)).toMatchObject({ status: 'pending' });
+  expect(await look(id)).toMatchObject({ status: 'active' });
+  expect(await charges()).toEqual(['pending']);
+});
+
+test('a test clock goes on although a workflow was ended by hand, and names it', async () => {
+  const { id, handle } = await schedule(86_400_000);
+  await handle.terminate('by hand');
+  const { body } = await merchant.api.post('/v1/sandbox/clock/advance', { by: 'P40D' });
+  expect(body).toMatchObject({ data: { status: 'advancing' } });
+  await eventually(async () => {
+    const clock = await merchant.api.get('/v1/sandbox/clock');
+    return clock.body.data['status'] === 'ready';
+  });
+  const { billings } = (await look(id)) as { billings: { n: number; status: string }[] };
+  expect(billings.slice(0, 2)).toMatchObject([
+    { n: 0, status: 'successful' },
+    { n: 1, status: 'successful' },
+  ]);
+  expect(await engine.log()).toContain('due, but without a workflow: started again');
+  expect(await charges()).toEqual(['successful', 'successful']);
+});
