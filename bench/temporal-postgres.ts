@@ -218,8 +218,13 @@ function writeConfig(folder: string, ports: Ports, password: string): void {
     },
     dynamicConfigClient: { filepath: path.join(configFolder, 'dynamic.yaml'), pollInterval: '60s' },
   });
-  // All else as it comes. This one as in docker-compose.yml: new search attributes count at once, not in a minute.
-  write('dynamic.yaml', { 'system.forceSearchAttributesCacheRefreshOnRead': [{ value: true }] });
+  // All else as it comes. These as in docker-compose.yml: new search attributes count at once, not in a minute, and
+  // tasks that wait are handed out by party in turn.
+  write('dynamic.yaml', {
+    'system.forceSearchAttributesCacheRefreshOnRead': [{ value: true }],
+    'matching.useNewMatcher': [{ value: true }],
+    'matching.enableFairness': [{ value: true }],
+  });
 }
 
 /** The search attributes come with the start of the engine, as in every namespace that it is given. */

@@ -29,6 +29,9 @@ export function temporalServer(
       `--db-filename=${temporalData(folder)}`,
       `--namespace=${namespace}`,
       '--log-level=error',
+      // Tasks that wait are handed out by party in turn. Where a server does not know these, priority alone counts.
+      '--dynamic-config-value=matching.useNewMatcher=true',
+      '--dynamic-config-value=matching.enableFairness=true',
     ],
     environment,
     stopSignal: 'SIGTERM',

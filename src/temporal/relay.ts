@@ -162,8 +162,25 @@ const QUEUE_OF: Partial<Record<string, string>> = {
   [WORKFLOW_TYPE.recurring]: RECURRING_TASK_QUEUE,
 };
 
+/**
+ * What of one queue goes first where tasks wait, from 1 to 5: what somebody waits for, then what has a day. Of one
+ * priority, parties are served in turn, so that a large merchant's thousand do not stand before a small one's bill.
+ */
+const PRIORITY_OF: Partial<Record<string, number>> = {
+  [WORKFLOW_TYPE.billingRequest]: 1,
+  [WORKFLOW_TYPE.intent]: 1,
+  [WORKFLOW_TYPE.refund]: 2,
+  [WORKFLOW_TYPE.customerMigration]: 5,
+};
+const USUAL_PRIORITY = 3;
+
 function startOptions(workflowId: string, options: OutboxStart) {
+  const { merchantId, bankId } = options.attributes;
   return {
+    priority: {
+      priorityKey: PRIORITY_OF[options.type] ?? USUAL_PRIORITY,
+      fairnessKey: merchantId ?? bankId ?? options.type,
+    },
     workflowId,
     taskQueue: QUEUE_OF[options.type] ?? TASK_QUEUE,
     args: options.args,

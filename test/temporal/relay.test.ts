@@ -134,6 +134,39 @@ test('a schedule queues apart from what somebody waits for', async () => {
   expect(queues).toEqual(['assent-recurring', 'assent']);
 });
 
+test('a bill goes before what nobody waits for, and parties of one rank are served in turn', async () => {
+  const types = ['billingRequest', 'refund', 'customerMigration', 'sandboxClock'];
+  await database.db.transaction((trx) =>
+    enqueueStarts(
+      trx,
+      types.map((type) => ({
+        workflowId: `${type}-${workflowId}`,
+        type,
+        args: [],
+        attributes:
+          type === 'customerMigration'
+            ? { status: '', bankId: 'bnk_1' }
+            : { status: '', merchantId: 'mch_1' },
+        summary: type,
+      })),
+    ),
+  );
+  await carry('signal');
+  const priorities = [];
+  for (const type of types) {
+    const started = client.workflow.getHandle(`${type}-${workflowId}`);
+    const { priority } = await started.describe();
+    priorities.push([priority?.priorityKey, priority?.fairnessKey]);
+    await started.terminate();
+  }
+  expect(priorities).toEqual([
+    [1, 'mch_1'],
+    [2, 'mch_1'],
+    [5, 'bnk_1'],
+    [3, 'mch_1'],
+  ]);
+});
+
 test('several signals in one look are one', async () => {
   await carry('start');
   await database.db.transaction((trx) => enqueueSignals(trx, 'bankAnswered', [workflowId]));
