@@ -36,6 +36,12 @@ export interface SandboxClockActivities {
   moveClock(ownerId: string): Promise<ClockPosition>;
 }
 
+interface Rest {
+  startedAgain: string[];
+  /** Something is still undone, and was given up. */
+  stuck: boolean;
+}
+
 /** How often the database is asked whether work is at rest: a year of daily charges has 365 such waits. */
 const POLL_MS = 50;
 /** Work in hand that does not get on is woken again after this long, should a signal have been lost. */
@@ -68,7 +74,7 @@ export function createSandboxClockActivities(
    *
    * @param askedSince real time
    */
-  async function rest(ownerId: string, askedSince: Date): Promise<string[]> {
+  async function rest(ownerId: string, askedSince: Date): Promise<Rest> {
     const activity = Context.current();
     let before: WorkInHand | undefined;
     let progressAt = Date.now();
@@ -78,11 +84,12 @@ export function createSandboxClockActivities(
       activity.heartbeat();
       const { now } = await readClock(db, ownerId);
       const work = await workInHand(db, ownerId, now, askedSince);
-      if (work.undone === 0 && work.asked === 0) return startedAgain;
+      if (work.undone === 0 && work.asked === 0) return { startedAgain, stuck: false };
       if (gotOn(before, work)) progressAt = Date.now();
       before = work;
       const quietMs = Date.now() - progressAt;
-      if (quietMs >= (work.undone > 0 ? STUCK_MS : clockWaitMs)) return startedAgain;
+      const stuck = work.undone > 0;
+      if (quietMs >= (stuck ? STUCK_MS : clockWaitMs)) return { startedAgain, stuck };
       if (work.undone > 0 && Date.now() - wokenAt >= WAKE_AGAIN_MS) {
         await wake(ownerId, now);
         if (quietMs >= MISSED_AFTER_MS) startedAgain.push(...(await startMissing(ownerId)));
@@ -111,14 +118,16 @@ export function createSandboxClockActivities(
       // First what is due already, or was asked a moment ago: the next stop may be the end of its window. This is
       // also where another worker takes up what one that died has left.
       await wake(ownerId, before.now);
-      const startedAgain = await rest(ownerId, new Date(before.realNow.getTime() - clockWaitMs));
+      const { startedAgain, stuck } = await rest(ownerId, new Date(before.realNow.getTime() - clockWaitMs));
 
       const { now, realNow } = await readClock(db, ownerId);
-      const moment = await nextMoment(db, ownerId, now);
-      const stop = moment !== null && moment < target ? moment : target;
+      // A bank may have answered just after it was waited for: what that makes due comes before time goes on.
+      const moment = await nextMoment(db, ownerId, stuck ? now : '-infinity');
+      const next = moment !== null && moment < target ? moment : target;
+      const stop = next < now ? now : next;
       await moveTo(db, ownerId, stop);
       await wake(ownerId, stop);
-      startedAgain.push(...(await rest(ownerId, realNow)));
+      startedAgain.push(...(await rest(ownerId, realNow)).startedAgain);
       if (stop < target) return { now: stop.toISOString(), target: target.toISOString(), startedAgain };
 
       await db.transaction(async (trx) => {

@@ -68,22 +68,28 @@ export async function endAdvance(db: Executor, ownerId: string): Promise<void> {
 }
 
 /**
- * The first moment after `now` at which something of this owner is due: a charge, a retry or a notice of its
- * schedules, or the end of a window. Null where nothing is.
+ * The first moment at which something of this owner is due: a charge, a retry or a notice of its schedules, or the end
+ * of a window. Null where nothing is.
+ *
+ * @param after what is due at this moment or before it is passed over; `-infinity` where nothing is
  */
-export async function nextMoment(db: Executor, ownerId: string, now: Date): Promise<Date | null> {
+export async function nextMoment(
+  db: Executor,
+  ownerId: string,
+  after: Date | '-infinity',
+): Promise<Date | null> {
   const found = await row<{ moment: Date | null }>(
     db,
     `SELECT least(
-       (SELECT min(acts_at) FROM schedules WHERE merchant_id = :ownerId AND acts_at > :now),
-       (SELECT min(acts_at) FROM refunds WHERE merchant_id = :ownerId AND acts_at > :now),
+       (SELECT min(acts_at) FROM schedules WHERE merchant_id = :ownerId AND acts_at > :after),
+       (SELECT min(acts_at) FROM refunds WHERE merchant_id = :ownerId AND acts_at > :after),
        (SELECT min(expires_at) FROM billing_requests
-        WHERE owner_id = :ownerId AND status = 'pending' AND expires_at > :now),
+        WHERE owner_id = :ownerId AND status = 'pending' AND expires_at > :after),
        (SELECT min(credit_due_at) FROM billing_requests b
-        WHERE owner_id = :ownerId AND NOT credit_overdue AND credit_due_at > :now AND ${CREDIT_WAITS}),
+        WHERE owner_id = :ownerId AND NOT credit_overdue AND credit_due_at > :after AND ${CREDIT_WAITS}),
        (SELECT min(expires_at) FROM intents
-        WHERE merchant_id = :ownerId AND status = 'pending' AND expires_at > :now)) AS moment`,
-    { ownerId, now },
+        WHERE merchant_id = :ownerId AND status = 'pending' AND expires_at > :after)) AS moment`,
+    { ownerId, after },
   );
   return found?.moment ?? null;
 }

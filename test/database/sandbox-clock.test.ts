@@ -93,6 +93,18 @@ describe('what is due', () => {
     expect((moment?.getTime() ?? 0) - now.getTime()).toBeLessThanOrEqual(DAY_MS);
   });
 
+  it('is now, once a bank has answered and the schedule has not acted on it: time must not go on over it', async () => {
+    const id = await makeSchedule(db, keyring, standing, { frequency: 'weekly' });
+    await runSchedule(db, keyring, rules, id);
+    await answerCharges(db, keyring, standing);
+    const { now } = await readClock(db, owner);
+    const moment = await nextMoment(db, owner, '-infinity');
+    expect(moment?.getTime()).toBeLessThanOrEqual(now.getTime());
+    await runSchedule(db, keyring, rules, id);
+    const later = await nextMoment(db, owner, '-infinity');
+    expect(later?.getTime()).toBeGreaterThan(now.getTime() + 5 * DAY_MS);
+  });
+
   it('is woken by its moment; all that waits is woken after a move', async () => {
     const id = await makeSchedule(db, keyring, standing, { frequency: 'daily' });
     await runSchedule(db, keyring, rules, id);
