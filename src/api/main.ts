@@ -142,5 +142,6 @@ async function sweep(
 main().catch((error: unknown) => {
   const known = [ConfigError, KeyringError, TlsFileError].some((kind) => error instanceof kind);
   process.stderr.write(`${known ? (error as Error).message : String(error)}\n`);
-  process.exitCode = 1;
+  // Not by itself: connections to Postgres that nobody uses any more would keep it for half a minute.
+  process.exit(1);
 });

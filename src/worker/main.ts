@@ -1,6 +1,5 @@
-import { existsSync } from 'node:fs';
 import { Client } from '@temporalio/client';
-import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
+import { NativeConnection, Worker } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { createAnswerPatience } from '../activities/answer-patience';
 import { createBillingRequestActivities } from '../activities/billing-request';
@@ -28,7 +27,7 @@ import { createRelay } from '../temporal/relay';
 import { hearUncaught } from '../uncaught';
 import { BULK_TASK_QUEUE, RECURRING_TASK_QUEUE, TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../workflows/messages';
 import { beating } from './activity-heartbeat';
-import { BUNDLE_PATH } from './bundle';
+import { bundledWorkflows } from './bundle';
 import { BILLING, BULK, SCHEDULES, WEBHOOKS } from './capacity';
 import { effectFailures } from './effect-failure';
 import { startHeartbeat } from './heartbeat';
@@ -104,10 +103,8 @@ async function main(): Promise<void> {
     attemptDelivery: beating((deliveryId: string) => webhooks.attemptDelivery(deliveryId)),
   };
 
-  const workflows: Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'> = existsSync(BUNDLE_PATH)
-    ? { workflowBundle: { codePath: BUNDLE_PATH } }
-    : { workflowsPath: require.resolve('../workflows') };
   log.info('worker prepares the workflows');
+  const workflows = { workflowBundle: await bundledWorkflows() };
   const made = await Promise.all(
     [
       { taskQueue: TASK_QUEUE, ...workflows, ...BILLING },
@@ -181,5 +178,6 @@ function stopOnSignals(log: Logger, drain: () => void): void {
 
 main().catch((error: unknown) => {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = 1;
+  // Not by itself: connections that nobody uses any more would keep it for half a minute.
+  process.exit(1);
 });
