@@ -11,72 +11,106 @@ import { holdAt, type DatabaseStep, type HeldStep } from '../support/held-step';
  * merchant then see is one charge, whole.
  */
 
-let engine: TestEngine;
-let cast: Cast;
-let bank: Bank;
-let merchant: Merchant;
-let customer: Customer;
-let temporal: Client;
-let standingApproval: string;
-let approvalEachTime: string;
+/** An engine, and those who play on it: one step at a time. */
+interface Stage {
+  engine: TestEngine;
+  cast: Cast;
+  bank: Bank;
+  merchant: Merchant;
+  customer: Customer;
+  temporal: Client;
+  standingApproval: string;
+  approvalEachTime: string;
+}
+
+/** Most of a step is waiting, above all for Temporal to give up a task that was lost with its worker. */
+const STAGES = 3;
+let stages: Stage[];
+/** Those on which no step is played; who finds none waits for the next. */
+const free: Stage[] = [];
+const waiting: ((stage: Stage) => void)[] = [];
 
 /** Long enough for all that comes before its end; short enough to be waited for. */
 const WINDOW_S = 2;
 
-beforeAll(async () => {
-  engine = await startEngine({ APPROVAL_WINDOW_S: String(WINDOW_S), WEBHOOK_RETRY_S: '1,1,1' });
-  cast = new Cast(engine);
-  [bank, merchant] = await Promise.all([cast.bank(2), cast.merchant()]);
-  const [first, second] = bank.customers;
+async function setStage(): Promise<Stage> {
+  const engine = await startEngine({ APPROVAL_WINDOW_S: String(WINDOW_S), WEBHOOK_RETRY_S: '1,1,1' });
+  const cast = new Cast(engine);
+  const [bank, merchant] = await Promise.all([cast.bank(2), cast.merchant()]);
+  const [customer, second] = bank.customers;
   if (!second) throw new Error('two customers were asked for');
-  customer = first;
-  standingApproval = await agreement(bank, merchant, first);
-  approvalEachTime = await agreement(bank, merchant, second, { decision: 'approve_once' });
+  const standingApproval = await agreement(bank, merchant, customer);
+  const approvalEachTime = await agreement(bank, merchant, second, { decision: 'approve_once' });
   const connection = await Connection.connect({ address: engine.temporalAddress });
-  temporal = new Client({ connection, namespace: engine.namespace });
+  const temporal = new Client({ connection, namespace: engine.namespace });
+  return { engine, cast, bank, merchant, customer, temporal, standingApproval, approvalEachTime };
+}
+
+beforeAll(async () => {
+  stages = await Promise.all(Array.from({ length: STAGES }, setStage));
+  free.push(...stages);
 });
 
-afterAll(async () => {
-  await temporal.connection.close();
-  await cast.leave();
-  await engine.stop();
-});
+afterAll(() =>
+  Promise.all(
+    stages.map(async ({ engine, cast, temporal }) => {
+      await temporal.connection.close();
+      await cast.leave();
+      await engine.stop();
+    }),
+  ),
+);
+
+/** Plays on the next stage that is free. */
+async function onStage(play: (stage: Stage) => Promise<void>): Promise<void> {
+  const stage = free.pop() ?? (await new Promise<Stage>((take) => waiting.push(take)));
+  try {
+    await play(stage);
+  } finally {
+    const next = waiting.shift();
+    if (next) next(stage);
+    else free.push(stage);
+  }
+}
 
 const AMOUNT = 12.5;
 
 /** What a merchant sets going; `begin` ends when the network has accepted it. */
 const STORIES = {
   'the bank confirms the debit': {
-    begin: (description: string) => bill({ paymentIDs: [standingApproval], description }),
+    begin: (stage: Stage, description: string) =>
+      bill(stage, { paymentIDs: [stage.standingApproval], description }),
     outcome: 'successful',
   },
   'the bank confirms the debit, and the merchant is out of order at first': {
-    async begin(description: string) {
-      await merchant.server.misbehave({ kind: 'status', status: 500, times: 1, type: 'billing.response' });
-      return bill({ paymentIDs: [standingApproval], description });
+    async begin(stage: Stage, description: string) {
+      const { server } = stage.merchant;
+      await server.misbehave({ kind: 'status', status: 500, times: 1, type: 'billing.response' });
+      return bill(stage, { paymentIDs: [stage.standingApproval], description });
     },
     outcome: 'successful',
   },
   'the bank confirms the debit after a while': {
-    async begin(description: string) {
+    async begin(stage: Stage, description: string) {
       // Nobody waits for it that long.
-      await bank.server.rule({ on: 'billing.request', description, afterMs: 3_000 });
-      return bill({ paymentIDs: [standingApproval], description });
+      await stage.bank.server.rule({ on: 'billing.request', description, afterMs: 3_000 });
+      return bill(stage, { paymentIDs: [stage.standingApproval], description });
     },
     outcome: 'successful',
   },
   'the customer says nothing': {
-    async begin(description: string) {
-      await bank.answerCharges('silence', { description });
-      return bill({ paymentIDs: [approvalEachTime], description });
+    async begin(stage: Stage, description: string) {
+      await stage.bank.answerCharges('silence', { description });
+      return bill(stage, { paymentIDs: [stage.approvalEachTime], description });
     },
     outcome: 'declined',
   },
   'a schedule bills once': {
-    async begin(description: string) {
+    async begin(stage: Stage, description: string) {
+      const { customer, standingApproval } = stage;
       const terms = { customerId: customer.customerId, paymentID: standingApproval, maxBillings: 1 };
       const schedule = { ...terms, amount: AMOUNT, currency: 'NGN', frequency: 'daily', description };
-      return insist('/v1/billing/recurring/create', schedule);
+      return insist(stage, '/v1/billing/recurring/create', schedule);
     },
     outcome: 'successful',
   },
@@ -308,11 +342,16 @@ const STEPS: Step[] = [
   },
 ];
 
-test.each(STEPS)('$story; the $killed dies $step', async ({ story, step, killed, at, fate }) => {
+test.concurrent.each(STEPS)('$story; the $killed dies $step', (step) =>
+  onStage((stage) => expectOneCharge(stage, step)),
+);
+
+async function expectOneCharge(stage: Stage, { story, step, killed, at, fate }: Step): Promise<void> {
+  const { engine } = stage;
   const { outcome } = STORIES[story];
   const description = `${story}: ${step}`;
-  const held = 'to' in at ? await holdInFlight(at) : await holdAt(engine.database.url, at);
-  const accepted = STORIES[story].begin(description);
+  const held = 'to' in at ? await holdInFlight(stage, at) : await holdAt(engine.database.url, at);
+  const accepted = STORIES[story].begin(stage, description);
   try {
     const victim = await held.reached();
     await engine[victim].kill();
@@ -323,15 +362,15 @@ test.each(STEPS)('$story; the $killed dies $step', async ({ story, step, killed,
   }
 
   await accepted;
-  await expectWhole(description, outcome);
-});
+  await expectWhole(stage, description, outcome);
+}
 
-function bill(charge: { paymentIDs: string[]; description: string }): Promise<void> {
-  return insist('/v1/customer/bill', { ...charge, amount: AMOUNT, currency: 'NGN' });
+function bill(stage: Stage, charge: { paymentIDs: string[]; description: string }): Promise<void> {
+  return insist(stage, '/v1/customer/bill', { ...charge, amount: AMOUNT, currency: 'NGN' });
 }
 
 /** Calls with one key until the network has an answer, as a careful merchant does. */
-async function insist(path: string, body: object): Promise<void> {
+async function insist({ merchant }: Stage, path: string, body: object): Promise<void> {
   const key = randomUUID();
   await eventually(async () => {
     const answer = await merchant.api.post(path, body, key).catch(() => undefined);
@@ -343,7 +382,7 @@ async function insist(path: string, body: object): Promise<void> {
 }
 
 /** The receiver takes the next webhook of this type, and answers when the worker is no longer there. */
-async function holdInFlight({ to, type }: InFlight): Promise<HeldStep> {
+async function holdInFlight({ engine, bank, merchant }: Stage, { to, type }: InFlight): Promise<HeldStep> {
   const { server }: { server: PartyControl } = to === 'bank' ? bank : merchant;
   const arrived = async () => (await server.attempts()).filter((attempt) => attempt.type === type);
   const before = (await arrived()).length;
@@ -355,12 +394,12 @@ async function holdInFlight({ to, type }: InFlight): Promise<HeldStep> {
     },
     async release() {
       const [attempt] = (await arrived()).slice(before);
-      expect(await noted(attempt?.deliveryId ?? '')).toEqual([]);
+      expect(await noted(engine, attempt?.deliveryId ?? '')).toEqual([]);
     },
   };
 }
 
-function noted(deliveryId: string): Promise<unknown[]> {
+function noted(engine: TestEngine, deliveryId: string): Promise<unknown[]> {
   return rows(engine.database.db, `SELECT n FROM webhook_attempts WHERE delivery_id = :deliveryId`, {
     deliveryId,
   });
@@ -375,7 +414,12 @@ interface Charge {
   sequences: number[];
 }
 
-async function expectWhole(description: string, outcome: 'successful' | 'declined'): Promise<void> {
+async function expectWhole(
+  stage: Stage,
+  description: string,
+  outcome: 'successful' | 'declined',
+): Promise<void> {
+  const { engine, bank, merchant } = stage;
   const find = () =>
     rows<Charge>(
       engine.database.db,
@@ -388,19 +432,22 @@ async function expectWhole(description: string, outcome: 'successful' | 'decline
   const charges = await find();
   expect(charges).toMatchObject([{ status: outcome, sequences: [1, 2] }]);
   const [charge] = charges as [Charge];
-  await atRest(charge);
+  await atRest(stage, charge);
 
   const { id, scheduleId } = charge;
   const debits = (await bank.server.ledger()).filter((entry) => entry.billingRequestId === id);
   expect(debits.map(({ state }) => state)).toEqual(outcome === 'successful' ? ['debited'] : []);
   await expectToldOnce(merchant.server, 'billing.response', id, outcome);
   await expectToldOnce(bank.server, 'billing.request', id);
-  expect(await wrongSums()).toEqual([]);
-  if (scheduleId !== null) await expectBilledOnce(scheduleId);
+  expect(await wrongSums(engine)).toEqual([]);
+  if (scheduleId !== null) await expectBilledOnce(engine, scheduleId);
 }
 
 /** Nothing of it is left to carry, to send or to wait for. */
-async function atRest({ batchId, scheduleId, workflowId }: Charge): Promise<void> {
+async function atRest(
+  { engine, temporal }: Stage,
+  { batchId, scheduleId, workflowId }: Charge,
+): Promise<void> {
   await eventually(async () => {
     const [left] = await rows<{ left: number }>(
       engine.database.db,
@@ -432,7 +479,7 @@ async function expectToldOnce(
 }
 
 /** Agreements whose sum is not that of the charges which count in it. */
-function wrongSums(): Promise<unknown[]> {
+function wrongSums(engine: TestEngine): Promise<unknown[]> {
   return rows(
     engine.database.db,
     `SELECT a.id, a.spent_day_total, counted.total
@@ -444,7 +491,7 @@ function wrongSums(): Promise<unknown[]> {
 }
 
 /** One billing, which ran at its first attempt, and a history without gaps. */
-async function expectBilledOnce(scheduleId: string): Promise<void> {
+async function expectBilledOnce(engine: TestEngine, scheduleId: string): Promise<void> {
   const found = await rows(
     engine.database.db,
     `SELECT status, (SELECT jsonb_agg(jsonb_build_array(n, status, attempts)) FROM billings WHERE schedule_id = s.id) AS billings,
