@@ -4,13 +4,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { format, resolveConfig } from 'prettier';
-import {
-  COVERAGE_PAGE,
-  coveragePage,
-  documentedAnswers,
-  readRecord,
-  RECORD_VARIABLE,
-} from '../test/support/api-coverage';
+import { RECORD_VARIABLE } from '../test/support/answer-record';
+import { COVERAGE_PAGE, coveragePage, documentedAnswers, readRecord } from '../test/support/api-coverage';
 
 /**
  * Runs the tests that speak to the API, and writes docs/api-coverage.md of what they were answered. Fails, and leaves

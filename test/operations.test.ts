@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Client } from 'pg';
 import { eventually, startEngine, type TestEngine } from './support/engine';
+import { installation } from './support/installation';
 import { freeOffset, makeStartFolder, NpmStart } from './support/npm-start';
 import { startOwnServers, type OwnServers } from './support/own-servers';
 
@@ -46,7 +47,8 @@ function paste(
 /** "In the same folder", where `npx assent` finds the program that belongs to it. */
 async function linkProgram(folder: string): Promise<void> {
   await mkdir(path.join(folder, 'node_modules/.bin'), { recursive: true });
-  await symlink(path.join(ROOT, 'bin/assent.js'), path.join(folder, 'node_modules/.bin/assent'));
+  const { assent } = await installation();
+  await symlink(assent, path.join(folder, 'node_modules/.bin/assent'));
 }
 
 async function expectEachRuns(folder: string, env: NodeJS.ProcessEnv): Promise<void> {

@@ -1,7 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
-import { join } from 'node:path';
 import { randomBytes } from 'node:crypto';
 import { makeKeyring, readKeyring } from '../src/database/keyring';
 import { claimRing } from '../src/database/sealing-key';
@@ -9,6 +8,7 @@ import type { Problem } from '../src/domain/failures';
 import { freePort } from '../src/listening';
 import { createTestDatabase, type TestDatabase } from './support/database';
 import { eventually } from './support/engine';
+import { programOf } from './support/installation';
 import { createProductionDatabase, type ProductionDatabase } from './support/production-database';
 
 /** The ring that the sandbox's values hang on. */
@@ -38,17 +38,12 @@ const environment = (url: string, mode: string, more: Record<string, string> = {
 });
 
 type Program = 'api' | 'worker' | 'cli';
-const command = (program: Program, args: string[] = []) => [
-  '--import',
-  'tsx',
-  join(__dirname, `../src/${program}/main.ts`),
-  ...args,
-];
 
 /** Runs it to its end. */
-function run(program: Program, env: NodeJS.ProcessEnv, args?: string[]) {
+async function run(program: Program, env: NodeJS.ProcessEnv, args: string[] = []) {
+  const command = [await programOf(program), ...args];
   return new Promise<{ code: unknown; out: string; err: string }>((resolve) => {
-    execFile(process.execPath, command(program, args), { env }, (error, out, err) =>
+    execFile(process.execPath, command, { env }, (error, out, err) =>
       resolve({ code: error?.code ?? 0, out, err }),
     );
   });
@@ -224,7 +219,7 @@ describe('a process', () => {
 /** An API that lives; whether it can do anything is another matter. */
 async function startApi(env: NodeJS.ProcessEnv) {
   const port = await freePort();
-  const api = spawn(process.execPath, command('api'), {
+  const api = spawn(process.execPath, [await programOf('api')], {
     env: { ...env, PORT: String(port) },
     stdio: ['ignore', 'ignore', 'pipe'],
   });

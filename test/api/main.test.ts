@@ -1,18 +1,17 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { makeKeyring } from '../../src/database/keyring';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
+import { programOf } from '../support/installation';
 import { freePort } from '../../src/listening';
 
-const MAIN = join(__dirname, '../../src/api/main.ts');
-const COMMAND = ['--import', 'tsx', MAIN];
-
 let test: TestDatabase;
+let main: string;
 beforeAll(async () => {
+  main = await programOf('api');
   test = await createTestDatabase();
 });
 afterAll(() => test.drop());
@@ -46,7 +45,7 @@ describe('the API process', () => {
       const { port, release } = await takePort();
       const env = environment(await freePort(), { [setting]: String(port) });
       const ended = await new Promise<{ code: unknown; err: string }>((resolve) => {
-        execFile(process.execPath, COMMAND, { env }, (error, _out, err) =>
+        execFile(process.execPath, [main], { env }, (error, _out, err) =>
           resolve({ code: error?.code, err }),
         );
       });
@@ -61,7 +60,7 @@ describe('the API process', () => {
   it('serves while Temporal is away, says so when asked, and ends on SIGTERM', async () => {
     const { port, release } = await takePort();
     release();
-    const api = spawn(process.execPath, COMMAND, { env: environment(port), stdio: 'ignore' });
+    const api = spawn(process.execPath, [main], { env: environment(port), stdio: 'ignore' });
     const ended = once(api, 'exit');
     const url = `http://127.0.0.1:${port}`;
     await eventually(async () =>
@@ -79,7 +78,7 @@ describe('the API process', () => {
 
   it('answers a request that was on its way into a kept connection when the stop came', async () => {
     const port = await freePort();
-    const api = spawn(process.execPath, COMMAND, {
+    const api = spawn(process.execPath, [main], {
       env: environment(port),
       stdio: ['ignore', 'pipe', 'ignore'],
     });

@@ -6,6 +6,7 @@ import { createEntity } from '../../src/database/entity';
 import { makeKeyring, readKeyring } from '../../src/database/keyring';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
+import { programOf } from '../support/installation';
 import { readMetrics, valueOf } from '../support/metrics';
 
 /*
@@ -23,10 +24,8 @@ beforeAll(async () => {
   const [port = 0, metrics = 0] = await freePorts(2);
   url = `http://127.0.0.1:${port}`;
   metricsPort = metrics;
-  const root = join(__dirname, '../..');
-  const command = ['--require', './test/support/faults.cjs', '--import', 'tsx', 'src/api/main.ts'];
+  const command = ['--require', join(__dirname, '../support/faults.cjs'), await programOf('api')];
   api = spawn(process.execPath, command, {
-    cwd: root,
     env: {
       ...process.env,
       DATABASE_URL: test.url,

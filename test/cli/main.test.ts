@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { row } from '../../src/database/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keyring';
 import { createTestDatabase, type TestDatabase } from '../support/database';
+import { installation } from '../support/installation';
 import { announcedTo, makeSchedule, standingApproval } from '../support/standing';
 
 const root = join(__dirname, '../..');
-const ASSENT = join(root, 'bin/assent.js');
 const ASSENT_KEYS = makeKeyring();
 
 let test: TestDatabase;
@@ -29,9 +29,9 @@ interface Run {
   err: string;
 }
 
-function run(args: string[], more: { file?: string; cwd?: string; env?: Record<string, string> } = {}) {
+async function run(args: string[], more: { file?: string; cwd?: string; env?: Record<string, string> } = {}) {
   const {
-    file = ASSENT,
+    file = (await installation()).assent,
     cwd = folder,
     env = { ASSENT_MODE: 'sandbox', DATABASE_URL: test.url, ASSENT_KEYS },
   } = more;

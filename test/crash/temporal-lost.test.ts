@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { rows } from '../../src/database/connection';
 import { workflowId as idOf } from '../../src/domain/workflow-id';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
+import { installation } from '../support/installation';
 import { startOwnServers, type OwnServers } from '../support/own-servers';
 
 /** Temporal's disk is gone, and everything that waited in it; Postgres still knows what is open. */
@@ -97,8 +97,8 @@ interface Told {
 }
 
 /** `npx assent` beside the engine. */
-function assent(...args: string[]): Promise<Told> {
-  const file = path.join(__dirname, '../../bin/assent.js');
+async function assent(...args: string[]): Promise<Told> {
+  const { assent: file } = await installation();
   const { LOG_FILE: _, ...settings } = engine.environment;
   const env = { ...settings, DATABASE_OWNER_URL: servers.ownerUrl };
   return new Promise((resolve, reject) => {

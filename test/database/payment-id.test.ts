@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { newId } from '../../src/database/ids';
 import { makeKeyring, readKeyring } from '../../src/database/keyring';
 import { makePaymentId, openPaymentId } from '../../src/database/payment-id';
+import { anyCharacter } from '../support/any-character';
 
 const A = makeKeyring();
 const B = makeKeyring();
@@ -40,11 +41,12 @@ describe('a paymentID', () => {
         const handedOut = makePaymentId(own, kid, agreement, merchant);
         expect(openPaymentId(own, handedOut, merchant)).toBe(agreement);
         const bytes = Buffer.from(handedOut, 'base64url');
-        for (let bit = 0; bit < bytes.length * 8; bit++) {
+        const opened = Array.from({ length: bytes.length * 8 }, (_, bit) => {
           const changed = Buffer.from(bytes);
           changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7));
-          expect(openPaymentId(own, changed.toString('base64url'), merchant)).toBeUndefined();
-        }
+          return changed.toString('base64url');
+        }).filter((changed) => openPaymentId(own, changed, merchant) !== undefined);
+        expect(opened).toEqual([]);
       }),
       { numRuns: 20 },
     );
@@ -55,7 +57,7 @@ describe('a paymentID', () => {
     const piece = fc.oneof(
       fc.constantFrom('', ' ', '=', '.', '\n', '\u0000', '\u212a'),
       fc.stringMatching(/^[A-Za-z0-9_-]$/),
-      fc.string({ unit: 'binary', minLength: 1, maxLength: 3 }),
+      fc.string({ unit: anyCharacter, minLength: 1, maxLength: 3 }),
     );
     fc.assert(
       fc.property(position, fc.boolean(), piece, (at, replaces, text) => {
@@ -65,12 +67,16 @@ describe('a paymentID', () => {
       }),
       { numRuns: 2_000 },
     );
-    for (const [i, character] of paymentId.split('').entries()) {
-      for (const other of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_') {
-        const changed = paymentId.slice(0, i) + other + paymentId.slice(i + 1);
-        if (other !== character) expect(openPaymentId(ring, changed, merchant)).toBeUndefined();
-      }
-    }
+    const characters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'.split('');
+    const opened = paymentId
+      .split('')
+      .flatMap((character, i) =>
+        characters
+          .filter((other) => other !== character)
+          .map((other) => paymentId.slice(0, i) + other + paymentId.slice(i + 1)),
+      )
+      .filter((changed) => openPaymentId(ring, changed, merchant) !== undefined);
+    expect(opened).toEqual([]);
   });
 
   it.each(['', 'A', `${paymentId}=`, `${paymentId}A`, ` ${paymentId}`, 'x'.repeat(100_000), 'päy', '\u0000'])(

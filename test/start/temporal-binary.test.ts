@@ -4,8 +4,7 @@ import { chmod, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { firstOf } from '../../src/start/temporal-binary';
-
-const ROOT = path.join(__dirname, '../..');
+import { installation } from '../support/installation';
 
 /** A machine with nothing but what a test puts on it: its PATH and its home are folders of the test. */
 interface Machine {
@@ -144,8 +143,9 @@ async function bareMachine(place: string): Promise<Machine> {
   for (const program of ['/usr/bin/env', '/bin/chmod']) {
     await symlink(program, path.join(bin, path.basename(program)));
   }
+  const { programs } = await installation();
   const script = `
-    const { findTemporal } = require('./src/start/temporal-binary.ts');
+    const { findTemporal } = require('./start/temporal-binary.js');
     const say = (line) => process.stderr.write(line + '\\n');
     findTemporal({ cliPath: process.argv[1], say }).then(
       (found) => process.stdout.write(JSON.stringify({ found, error: '' })),
@@ -162,9 +162,9 @@ async function bareMachine(place: string): Promise<Machine> {
     },
     find: (cliPath) =>
       new Promise((resolve, reject) => {
-        const args = ['--import', 'tsx', '--eval', script, ...(cliPath === undefined ? [] : [cliPath])];
+        const args = ['--eval', script, ...(cliPath === undefined ? [] : [cliPath])];
         const environment = { PATH: bin, HOME: place, HTTPS_PROXY: 'http://127.0.0.1:9', TMPDIR: place };
-        execFile(process.execPath, args, { cwd: ROOT, env: environment }, (error, stdout, stderr) => {
+        execFile(process.execPath, args, { cwd: programs, env: environment }, (error, stdout, stderr) => {
           if (error) return reject(error);
           const lines = stderr.split('\n').filter((line) => line !== '');
           return resolve({ ...(JSON.parse(stdout) as { found: string; error: string }), lines });

@@ -1,11 +1,11 @@
-import { appendFileSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { routes } from '../../src/api/app';
 import { openApiDocument } from '../../src/api/openapi/document';
 import { TAGS } from '../../src/api/openapi/operation';
 import type { Route } from '../../src/api/route';
 import { readConfig } from '../../src/config';
-import { ROLES } from '../../src/domain/entity';
+import { NO_OPERATION_ID, SHARED } from './answer-record';
 
 /*
  * Which of the documented answers the tests have seen. `conformance-setup.ts`, through which every answer goes, has each
@@ -16,48 +16,8 @@ import { ROLES } from '../../src/domain/entity';
  * device that somebody else has, `linkDevice 409 key` an idempotency key in use.
  */
 
-/** Names the file that the answers of a run are recorded in; unset in every other run. */
-export const RECORD_VARIABLE = 'ASSENT_TEST_API_RECORD';
-
 const ROOT = path.join(__dirname, '../..');
 export const COVERAGE_PAGE = path.join(ROOT, 'docs/api-coverage.md');
-
-interface Shared {
-  label: string;
-  says: string;
-  follows(options: Route['options']): boolean;
-}
-
-const SHARED: Record<string, Shared> = {
-  403: {
-    label: '403 role',
-    says: 'may not call this endpoint',
-    follows: ({ roles }) => roles.length < ROLES.length,
-  },
-  409: {
-    label: '409 key',
-    says: 'The first request with this Idempotency-Key still runs',
-    follows: ({ idempotent }) => idempotent === true,
-  },
-};
-
-/** Recorded once per test file. */
-const recorded = new Set<string>();
-
-/** @param operationId undefined where the document has no such operation */
-export function recordAnswer(operationId: string | undefined, status: number, text: string): void {
-  const record = process.env[RECORD_VARIABLE];
-  if (record === undefined) return;
-  const shared = SHARED[status];
-  const id = operationId ?? NO_OPERATION.id;
-  const answer = `${id} ${shared && text.includes(shared.says) ? shared.label : status}`;
-  if (recorded.has(answer)) return;
-  recorded.add(answer);
-  const { testPath = '' } = expect.getState();
-  const file = path.relative(path.join(ROOT, 'test'), testPath).replace(/\.test\.ts$/, '');
-  // One short write at the end of the file: those of several workers stay apart.
-  appendFileSync(record, `${answer}\t${file.replaceAll(path.sep, '/')}\n`);
-}
 
 /** By answer, the first test file by name that got it: `api/sandbox-clock`. */
 export type SeenAnswers = ReadonlyMap<string, string>;
@@ -83,7 +43,7 @@ interface Documented {
 
 /** Refused in one way wherever it is asked for; the document says so in its introduction. */
 const NO_OPERATION: Documented = {
-  id: 'none',
+  id: NO_OPERATION_ID,
   tag: 'Other paths and methods',
   endpoint: 'any',
   answers: ['404', '405'],

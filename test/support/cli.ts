@@ -1,8 +1,6 @@
 import { execFile } from 'node:child_process';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
-const ASSENT = join(__dirname, '../../bin/assent.js');
+import { installation } from './installation';
 
 export interface CliRun {
   code: number | string | null | undefined;
@@ -22,9 +20,10 @@ export function createCli(database: { url: string; keys: string; more?: Record<s
     ...database.more,
   };
 
-  function runWith(input: string, args: string[]): Promise<CliRun> {
+  async function runWith(input: string, args: string[]): Promise<CliRun> {
+    const { assent } = await installation();
     return new Promise((resolve) => {
-      const child = execFile(ASSENT, args, { cwd: tmpdir(), env }, (error, out, err) =>
+      const child = execFile(assent, args, { cwd: tmpdir(), env }, (error, out, err) =>
         resolve({ code: error ? error.code : 0, out, err }),
       );
       // One that has refused its settings reads nothing.

@@ -1,5 +1,5 @@
-import { recordAnswer } from './api-coverage';
-import { contractAt } from './conformance';
+import { recordAnswer } from './answer-record';
+import type * as Conformance from './conformance';
 
 /** Paths of the API; what else tests fetch (parties, consoles) is none. */
 const OF_THE_API = /^\/(v1\/|healthz$|readyz$|\.well-known\/|openapi\.json$)/;
@@ -14,6 +14,8 @@ globalThis.fetch = async (input, init) => {
   if (!OF_THE_API.test(url.pathname) || !answer.headers.has('content-security-policy')) return answer;
   const method = (init?.method ?? (input instanceof Request ? input.method : 'GET')).toUpperCase();
   const text = await answer.clone().text();
+  // Not imported: most test files get no answer of the API, and are spared loading all that its document is made of.
+  const { contractAt } = require('./conformance') as typeof Conformance;
   const contract = contractAt(url.origin);
   const seen = { method, url, status: answer.status, headers: answer.headers, text };
   recordAnswer(contract.operationOf(seen)?.operationId, answer.status, text);
@@ -27,7 +29,11 @@ globalThis.fetch = async (input, init) => {
 };
 
 // Whoever made the call may have caught the error, as a simulated bank does.
-afterEach(() => {
+function requireNoneBroken(): void {
   const all = broken.splice(0);
   if (all.length > 0) throw new Error(all.join('\n\n'));
-});
+}
+
+afterEach(requireNoneBroken);
+// Tests that run beside each other have no hook of their own.
+afterAll(requireNoneBroken);

@@ -1,9 +1,13 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
-import { routes } from '../../src/api/app';
-import { openApiDocument, type OpenApiDocument } from '../../src/api/openapi/document';
+import type { OpenApiDocument } from '../../src/api/openapi/document';
 import type { OpenApiOperation, OpenApiResponse } from '../../src/api/openapi/schema';
 import { readConfig, type Config } from '../../src/config';
+import { runFolder } from './once-per-run';
+import type * as Served from './served-document';
 
 /*
  * Holds the API to its own document: every answer that a test gets must be one that the document has for that
@@ -22,14 +26,15 @@ export interface Seen {
   text: string;
 }
 
-export class Contract {
-  private readonly document: OpenApiDocument;
+class Contract {
   private readonly paths: { pattern: RegExp; template: string }[];
   private readonly validators = new Map<object, ValidateFunction>();
-  private readonly ajv = addFormats(new Ajv2020({ strict: false, allErrors: true }));
+  private readonly ajv = addFormats(
+    // A test file has few answers for each schema: what counts is the time that a validator takes to be made.
+    new Ajv2020({ strict: false, allErrors: true, code: { optimize: false } }),
+  );
 
-  constructor(config: Config = readConfig({})) {
-    this.document = openApiDocument(routes({ config }));
+  constructor(private readonly document: OpenApiDocument) {
     this.ajv.addSchema(this.document, 'openapi');
     this.paths = Object.keys(this.document.paths)
       // What is spelled out comes before what a parameter would take as well.
@@ -146,8 +151,24 @@ export function contractAt(origin: string): Contract {
     config?.ALLOW_PRIVATE_WEBHOOKS,
   ]);
   let contract = contracts.get(key);
-  if (!contract) contracts.set(key, (contract = new Contract(config)));
+  if (!contract) contracts.set(key, (contract = new Contract(documentOf(key, config ?? readConfig({})))));
   return contract;
+}
+
+/** Made once for all test files of a run: it takes a second, and loads the whole API. */
+function documentOf(key: string, config: Config): OpenApiDocument {
+  const file = path.join(runFolder(), `openapi-${createHash('sha256').update(key).digest('hex')}.json`);
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as OpenApiDocument;
+  } catch {
+    const { servedDocument } = require('./served-document') as typeof Served;
+    const document = servedDocument(config);
+    mkdirSync(runFolder(), { recursive: true });
+    // In one step, so that nobody reads half of it.
+    writeFileSync(`${file}.${process.pid}`, JSON.stringify(document));
+    renameSync(`${file}.${process.pid}`, file);
+    return document;
+  }
 }
 
 export function defaultContract(): Contract {

@@ -1,7 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Connection } from '@temporalio/client';
 import { createEntity, setEntityTrust, type EntityCredentials } from '../../src/database/entity';
@@ -10,6 +9,8 @@ import type { Role } from '../../src/domain/entity';
 import { registerSearchAttributes } from '../../src/temporal/search-attributes';
 import { createTestDatabase, type TestDatabase } from './database';
 import { freePort } from '../../src/listening';
+import { programOf } from './installation';
+import { runFolder } from './once-per-run';
 import { servers } from './servers';
 
 /**
@@ -70,7 +71,7 @@ export async function startEngine(
   const database = given?.database ?? (await createTestDatabase());
   const namespace = new URL(database.url).pathname.slice(1);
   await createNamespace(temporalAddress, namespace);
-  const folder = await mkdtemp(path.join(tmpdir(), 'assent-engine-'));
+  const folder = await mkdtemp(path.join(runFolder(), 'engine-'));
   const logFile = path.join(folder, 'log');
   const keys = makeKeyring();
   const keyring = readKeyring(keys);
@@ -138,7 +139,8 @@ export async function startEngine(
     },
     log: () => readFile(logFile, 'utf8'),
     async stop() {
-      await Promise.all([api, worker, ...others].map((one) => one.stop()));
+      // What they have is gone with the database. How they end in order, some tests ask for.
+      await Promise.all([api, worker, ...others].map((one) => one.kill()));
       await database.drop();
       await rm(folder, { recursive: true, force: true });
     },
@@ -178,11 +180,10 @@ function engineProcess(
   return {
     async start(more = {}) {
       if (running()) return;
-      const main = path.join(__dirname, `../../src/${name}/main.ts`);
       // So that Postgres can tell which of the two holds a connection.
       const named = new URL(environment['DATABASE_URL'] ?? '');
       named.searchParams.set('application_name', name);
-      const started = spawn(process.execPath, ['--import', 'tsx', main], {
+      const started = spawn(process.execPath, [await programOf(name)], {
         env: { ...environment, DATABASE_URL: named.href, ...more },
         stdio: ['ignore', 'pipe', 'pipe'],
       });

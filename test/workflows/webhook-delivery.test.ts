@@ -1,31 +1,20 @@
 import { CompleteAsyncError } from '@temporalio/activity';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import {
-  bundleWorkflowCode,
-  DefaultLogger,
-  Runtime,
-  Worker,
-  type WorkflowBundleWithSourceMap,
-} from '@temporalio/worker';
+import { Worker } from '@temporalio/worker';
 import type { AttemptResult } from '../../src/activities/webhook';
 import type { webhookDelivery } from '../../src/workflows';
 import { WEBHOOK_TASK_QUEUE, type DeliveryProgress } from '../../src/workflows/messages';
 import { timeSkippingEnvironment } from '../support/time-skipping';
+import { workflowBundle } from '../support/workflow-worker';
 
 /** Seconds between attempts, as decided; here without jitter. */
 const RETRY_S = [5, 30, 120, 600, 1800, 3600, 10800, 21600, 43200, 86400, 86400];
 const MAX = RETRY_S.length + 1;
 
 let env: TestWorkflowEnvironment;
-let workflowBundle: WorkflowBundleWithSourceMap;
 
 beforeAll(async () => {
-  const logger = new DefaultLogger('ERROR');
-  Runtime.install({ logger });
-  workflowBundle = await bundleWorkflowCode({
-    workflowsPath: require.resolve('../../src/workflows'),
-    logger,
-  });
+  await workflowBundle();
 });
 // The test server's clock runs on by days in each test, so each has its own.
 beforeEach(async () => {
@@ -56,7 +45,7 @@ async function deliver(
   const worker = await Worker.create({
     connection: env.nativeConnection,
     taskQueue: WEBHOOK_TASK_QUEUE,
-    workflowBundle,
+    workflowBundle: await workflowBundle(),
     activities: {
       async attemptDelivery(): Promise<AttemptResult> {
         at.push(await env.currentTimeMs());

@@ -1,4 +1,4 @@
-import Ajv2020 from 'ajv/dist/2020';
+import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import { z } from 'zod';
 import { routes } from '../../../src/api/app';
@@ -133,6 +133,8 @@ describe('the document', () => {
     const served = openApiDocument(routes({ config: settings }));
     const ajv = addFormats(new Ajv2020({ strict: false }));
     ajv.addSchema(served, 'openapi');
+    // Many bodies have the same schema, and compiling one takes long.
+    const validators = new Map<string, ValidateFunction>();
     const wrong: string[] = [];
     let seen = 0;
     JSON.stringify(served, (_key, value: unknown) => {
@@ -140,7 +142,8 @@ describe('the document', () => {
       if (schema === undefined || example === undefined) return value;
       seen += 1;
       const local = JSON.stringify(schema).replaceAll('"$ref":"#/', '"$ref":"openapi#/');
-      const validate = ajv.compile(JSON.parse(local) as object);
+      const validate = validators.get(local) ?? ajv.compile(JSON.parse(local) as object);
+      validators.set(local, validate);
       if (!validate(example)) wrong.push(`${JSON.stringify(example)}: ${ajv.errorsText(validate.errors)}`);
       return value;
     });

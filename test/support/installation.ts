@@ -1,0 +1,58 @@
+import { execFile } from 'node:child_process';
+import { cp, symlink } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { oncePerRun } from './once-per-run';
+
+/**
+ * The engine as an installation has it: compiled, and with its workflows bundled. It is made once for a run of jest, because a
+ * process started from source compiles all of that anew, which takes longer than most tests. That it also starts from source
+ * is what the tests of `npm start` are for.
+ */
+export interface Installation {
+  /** The folder of the programs: `api/main.js` and others. */
+  programs: string;
+  /** `npx assent` */
+  assent: string;
+  /** The workflows, bundled. */
+  workflows: string;
+}
+
+const ROOT = path.join(__dirname, '../..');
+const run = promisify(execFile);
+
+let known: Promise<Installation> | undefined;
+
+export function installation(): Promise<Installation> {
+  return (known ??= oncePerRun('installation', install));
+}
+
+/** @returns the file to give to `node` */
+export async function programOf(name: 'api' | 'worker' | 'cli'): Promise<string> {
+  return path.join((await installation()).programs, name, 'main.js');
+}
+
+async function install(folder: string): Promise<Installation> {
+  const programs = path.join(folder, 'dist/src');
+  await Promise.all([
+    symlink(path.join(ROOT, 'node_modules'), path.join(folder, 'node_modules')),
+    ...['package.json', 'bin'].map((name) =>
+      cp(path.join(ROOT, name), path.join(folder, name), { recursive: true }),
+    ),
+    // `npm run build` without its look at the types, which `npm run check` has: a test may be run before all of them fit.
+    run(process.execPath, [
+      path.join(ROOT, 'node_modules/.bin/tsc'),
+      '--project',
+      path.join(ROOT, 'tsconfig.build.json'),
+      '--noCheck',
+      '--outDir',
+      path.join(folder, 'dist'),
+    ]),
+  ]);
+  await run(process.execPath, [path.join(programs, 'worker/bundle.js')]);
+  return {
+    programs,
+    assent: path.join(folder, 'bin/assent.js'),
+    workflows: path.join(folder, 'dist/workflows.js'),
+  };
+}

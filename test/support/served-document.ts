@@ -1,0 +1,8 @@
+import { routes } from '../../src/api/app';
+import { openApiDocument, type OpenApiDocument } from '../../src/api/openapi/document';
+import type { Config } from '../../src/config';
+
+/** What an API with these settings serves as `/openapi.json`. */
+export function servedDocument(config: Config): OpenApiDocument {
+  return openApiDocument(routes({ config }));
+}
