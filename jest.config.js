@@ -48,6 +48,7 @@ module.exports = {
   setupFilesAfterEnv: ['<rootDir>/test/support/conformance-setup.ts'],
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
+  testSequencer: '<rootDir>/test/support/longest-first.cjs',
   transformIgnorePatterns: [`/node_modules/(?!(${esmOnly.join('|')})/)`],
   // Two cores: a third worker only makes the servers under test slower.
   maxWorkers: 2,

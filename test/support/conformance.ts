@@ -29,6 +29,7 @@ export interface Seen {
 class Contract {
   private readonly paths: { pattern: RegExp; template: string }[];
   private readonly validators = new Map<object, ValidateFunction>();
+  private readonly compiled = new Map<string, ValidateFunction>();
   private readonly ajv = addFormats(
     // A test file has few answers for each schema: what counts is the time that a validator takes to be made.
     new Ajv2020({ strict: false, allErrors: true, code: { optimize: false } }),
@@ -111,10 +112,10 @@ class Contract {
     let validate = this.validators.get(schema);
     if (!validate) {
       // References are to components of the whole document.
-      const local = JSON.parse(
-        JSON.stringify(schema).replaceAll('"$ref":"#/', '"$ref":"openapi#/'),
-      ) as object;
-      validate = this.ajv.compile(local);
+      const local = JSON.stringify(schema).replaceAll('"$ref":"#/', '"$ref":"openapi#/');
+      // Many operations answer alike, and compiling a schema takes long.
+      validate = this.compiled.get(local) ?? this.ajv.compile(JSON.parse(local) as object);
+      this.compiled.set(local, validate);
       this.validators.set(schema, validate);
     }
     return validate;

@@ -1,0 +1,34 @@
+'use strict';
+
+const { default: Sequencer } = require('@jest/test-sequencer');
+
+/*
+ * The order of test files. The longest come first, so that no processor waits in the end while another has minutes to go. jest
+ * knows by itself how long each file took the last time; on a fresh machine it goes by their size, which says little.
+ */
+
+const LONGEST = [
+  'start/main',
+  'operations',
+  'crash/charge',
+  'crash/rolling-restart',
+  'crash/temporal-lost',
+  'crash/race',
+  'crash/outage',
+  'journeys/recurring',
+  'journeys/billing-request',
+  'readme',
+  'crash/customer-migration',
+  'cli/main',
+];
+
+const rank = ({ path }) => {
+  const at = LONGEST.findIndex((name) => path.replaceAll('\\', '/').endsWith(`/test/${name}.test.ts`));
+  return at < 0 ? LONGEST.length : at;
+};
+
+module.exports = class extends Sequencer {
+  sort(tests) {
+    return super.sort(tests).toSorted((a, b) => rank(a) - rank(b));
+  }
+};
