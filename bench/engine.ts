@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { ownEngine, type StoryEngine } from '../demo/engine';
 import { readConfig, SETTING_NAMES, type Rate } from '../src/config';
-import { makeKeyring } from '../src/database/keyring';
+import { makeKeyring } from '../src/database/keys/keyring';
 import { ownProgram } from '../src/start/own-program';
 import { poll } from '../src/start/poll';
 import { freePorts } from './ports';

@@ -19,14 +19,16 @@ function notFound(host) {
 }
 
 const { lookup } = dns;
-dns.lookup = (host, options, callback = options) =>
-  LOOPBACK.test(host) ? lookup(host, options, callback) : void process.nextTick(callback, notFound(host));
+dns.lookup = (host, ...rest) => {
+  if (LOOPBACK.test(host)) lookup(host, ...rest);
+  else process.nextTick(rest.at(-1), notFound(host));
+};
 
 const lookupAsync = dns.promises.lookup;
 dns.promises.lookup = (host, options) =>
   LOOPBACK.test(host) ? lookupAsync(host, options) : Promise.reject(notFound(host));
 
-const { connect } = net.Socket.prototype;
+const connect = Reflect.get(net.Socket.prototype, 'connect');
 net.Socket.prototype.connect = function connectHere(...args) {
   // As `net.connect` hands them on, or as a caller gives them: options, or port and host.
   const [first, second] = Array.isArray(args[0]) ? args[0] : args;

@@ -5,7 +5,7 @@ import type { Config } from './config';
 /**
  * One line of JSON per event, on standard output or in `LOG_FILE`. What is personal or secret never gets
  * here: callers log ids and codes, requests are logged without query, headers and body
- * (`api/request-log.ts`), and errors through `describeError`.
+ * (`api/http/request-log.ts`), and errors through `describeError`.
  */
 export function createLogger(config: Pick<Config, 'LOG_LEVEL' | 'LOG_FILE'>, process: string): Logger {
   return pino(

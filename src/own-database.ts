@@ -3,9 +3,9 @@ import type { Logger } from 'pino';
 import { ConfigError, type ServerConfig } from './config';
 import { refusedLogin } from './database/availability';
 import { executorOf, openDatabase, type PooledDatabase } from './database/connection';
-import { DeploymentError, requireDeployment } from './database/deployment';
-import { KeyringError, type Keyring } from './database/keyring';
-import { claimRing, requireSigningKey } from './database/sealing-key';
+import { DeploymentError, requireDeployment } from './database/operation/deployment';
+import { KeyringError, type Keyring } from './database/keys/keyring';
+import { claimRing, requireSigningKey } from './database/keys/sealing-key';
 
 /**
  * The database of an API or a worker. Each of its connections is first asked whether the database is of this process's

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { freePorts } from '../bench/ports';
 import type { Identity } from '../demo/operator';
-import { makeKeyring } from '../src/database/keyring';
+import { makeKeyring } from '../src/database/keys/keyring';
 import { onDatabase } from '../src/start/database';
 import { poll } from '../src/start/poll';
 import { preparePostgres } from '../src/start/postgres';

@@ -1,4 +1,4 @@
-import { makeKeyring } from '../src/database/keyring';
+import { makeKeyring } from '../src/database/keys/keyring';
 import { ConfigError, readConfig, requireServers, SETTING_NAMES } from '../src/config';
 
 /** The lines of the error that these settings are refused with. */

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseSync } from '@swc/core';
 import { analyse } from 'scslre';
-import { webUrl } from '../src/api/fields';
+import { webUrl } from '../src/api/http/fields';
 import { idPattern } from '../src/api/openapi/example';
 
 /*
@@ -15,7 +15,7 @@ const SOURCE = path.join(__dirname, '../src');
 
 /** Those that are made of parts: here is what comes of it. */
 const COMPOSED: Record<string, RegExp[]> = {
-  'api/fields.ts': [new RegExp(String(webUrl(['http', 'https']).meta()?.['pattern']))],
+  'api/http/fields.ts': [new RegExp(String(webUrl(['http', 'https']).meta()?.['pattern']))],
   'api/openapi/parts.ts': [new RegExp(idPattern('transaction'))],
   'settings/kinds.ts': [/^\d{1,9}$/, /^\d{1,9}(\.\d{1,9})?$/],
 };

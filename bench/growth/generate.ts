@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import { openDatabase } from '../../src/database/connection';
-import { createEntity } from '../../src/database/entity';
-import { readKeyring } from '../../src/database/keyring';
+import { createEntity } from '../../src/database/entity/entity';
+import { readKeyring } from '../../src/database/keys/keyring';
 import { withoutIndexes } from './bulk';
 import { onServer, type Server } from './server';
 

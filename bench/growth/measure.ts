@@ -1,5 +1,5 @@
 import { openDatabase, type Database } from '../../src/database/connection';
-import { readKeyring } from '../../src/database/keyring';
+import { readKeyring } from '../../src/database/keys/keyring';
 import { Explainer, undone, type Plan } from './explain';
 import { paths, type Path } from './paths';
 import { onServer, type Server } from './server';

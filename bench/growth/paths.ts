@@ -1,31 +1,31 @@
-import { answerBillingRequest, closeExpired } from '../../src/database/billing-request-outcome';
-import { awaitedCharges, readBillingRequest } from '../../src/database/billing-request-read';
-import { acceptCharges } from '../../src/database/billing-request';
+import { answerBillingRequest, closeExpired } from '../../src/database/billing-request/outcome';
+import { awaitedCharges, readBillingRequest } from '../../src/database/billing-request/read';
+import { acceptCharges } from '../../src/database/billing-request/billing-request';
 import type { Database } from '../../src/database/connection';
-import { banksOfEmail } from '../../src/database/customer';
-import { onboardBatch } from '../../src/database/customer-migration';
-import { listCustomers } from '../../src/database/customer-read';
-import { listDecisions } from '../../src/database/decision-read';
-import { listDevices } from '../../src/database/device';
-import { FEED_START, findFeedPosition, readFeed } from '../../src/database/event-feed';
+import { banksOfEmail } from '../../src/database/customer/customer';
+import { onboardBatch } from '../../src/database/customer/migration';
+import { listCustomers } from '../../src/database/customer/read';
+import { listDecisions } from '../../src/database/agreement/decision-read';
+import { listDevices } from '../../src/database/customer/device';
+import { FEED_START, findFeedPosition, readFeed } from '../../src/database/webhook/event-feed';
 import { claimKey, expireKeys, storeAnswer } from '../../src/database/idempotency';
-import { answerIntent } from '../../src/database/intent-outcome';
-import { KeyringError, type Keyring } from '../../src/database/keyring';
+import { answerIntent } from '../../src/database/intent/outcome';
+import { KeyringError, type Keyring } from '../../src/database/keys/keyring';
 import { LIST_REACH } from '../../src/database/list';
 import { enqueueSignals, takeOutboxRows } from '../../src/database/outbox';
 import { deleteFullBuckets, takeTokens } from '../../src/database/rate-limit';
-import { advanceSchedule } from '../../src/database/recurring-advance';
-import { listSchedules, readBillings, readSchedule } from '../../src/database/recurring-read';
-import { initiateRefund, listRefunds } from '../../src/database/refund';
+import { advanceSchedule } from '../../src/database/recurring/advance';
+import { listSchedules, readBillings, readSchedule } from '../../src/database/recurring/read';
+import { initiateRefund, listRefunds } from '../../src/database/refund/refund';
 import {
   listTransactions,
   readTransaction,
   readTransactions,
   type Viewer,
 } from '../../src/database/transaction';
-import { claimUnattempted, deliveryToAttempt, recordAttempt } from '../../src/database/webhook-attempt';
-import { listDeliveries, readDelivery } from '../../src/database/webhook-delivery';
-import { forgetDeliveries } from '../../src/database/webhook-retention';
+import { claimUnattempted, deliveryToAttempt, recordAttempt } from '../../src/database/webhook/attempt';
+import { listDeliveries, readDelivery } from '../../src/database/webhook/delivery';
+import { forgetDeliveries } from '../../src/database/webhook/retention';
 import type { Subjects } from './subjects';
 
 /** The engine's own verbs on every hot path, as they are; the n-th run takes the n-th subject of its kind. */

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Client } from 'pg';
-import { makeKeyring } from '../../src/database/keyring';
+import { makeKeyring } from '../../src/database/keys/keyring';
 import { migrateUp } from '../../src/database/migrate';
 import { poll } from '../../src/start/poll';
 import { preparePostgres } from '../../src/start/postgres';

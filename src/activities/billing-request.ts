@@ -1,13 +1,13 @@
-import { closeExpiredRequests } from '../database/billing-request-outcome';
+import { closeExpiredRequests } from '../database/billing-request/outcome';
 import {
   awaitedCharges,
   fallAsleep,
   openOfWorkflow,
   type AwaitedCharge,
-} from '../database/billing-request-read';
+} from '../database/billing-request/read';
 import type { Database } from '../database/connection';
-import { noteOverdueCredits } from '../database/customer-payment-credit';
-import type { Keyring } from '../database/keyring';
+import { noteOverdueCredits } from '../database/customer/payment-credit';
+import type { Keyring } from '../database/keys/keyring';
 import { reasonForAudit } from '../domain/charge';
 import type { Moment } from '../domain/moment';
 import type { AnswerPatience } from './answer-patience';

@@ -1,6 +1,6 @@
 import type { Database } from '../database/connection';
-import { onboardNextPage, type BatchStatus } from '../database/customer-migration';
-import type { Keyring } from '../database/keyring';
+import { onboardNextPage, type BatchStatus } from '../database/customer/migration';
+import type { Keyring } from '../database/keys/keyring';
 import { workflowId } from '../workflows/messages';
 
 interface MigrationProgress {

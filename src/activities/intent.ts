@@ -1,7 +1,7 @@
 import type { Database } from '../database/connection';
-import { closeExpiredIntent } from '../database/intent-outcome';
-import { intentState } from '../database/intent-read';
-import type { Keyring } from '../database/keyring';
+import { closeExpiredIntent } from '../database/intent/outcome';
+import { intentState } from '../database/intent/read';
+import type { Keyring } from '../database/keys/keyring';
 import type { Moment } from '../domain/moment';
 
 interface IntentState {

@@ -2,7 +2,7 @@ import { Context } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import type { Database } from '../database/connection';
-import { settleUnnoticedCredits } from '../database/customer-payment-credit';
+import { settleUnnoticedCredits } from '../database/customer/payment-credit';
 import { outboxBacklog } from '../database/outbox';
 import {
   openWork,
@@ -12,14 +12,19 @@ import {
   WORK_KINDS,
   type Work,
   type WorkKind,
-} from '../database/reconcile';
-import { endRestart, moveCursor, readTemporalState, type TemporalState } from '../database/temporal-state';
+} from '../database/operation/reconcile';
+import {
+  endRestart,
+  moveCursor,
+  readTemporalState,
+  type TemporalState,
+} from '../database/operation/temporal-state';
 import { groupBy } from '../domain/group';
 import { withoutWorkflow } from '../temporal/reconcile';
 
 /**
  * Finds rows that nobody waits for any more, and has their workflows started again through the outbox. A workflow that
- * runs all the same is only woken, so doing it twice does nothing twice.
+ * runs all the same only gets a signal, so doing it twice does nothing twice.
  */
 export interface ReconcileActivities {
   /** What is past its moment and still open. Settles before what is done and was not noted. */

@@ -1,6 +1,6 @@
-import type { Advanced } from '../database/recurring-advance';
-import type { StepTaken } from '../database/recurring-steps';
-import type { ScheduleRow } from '../database/recurring';
+import type { Advanced } from '../database/recurring/advance';
+import type { StepTaken } from '../database/recurring/steps';
+import type { ScheduleRow } from '../database/recurring/schedule';
 import { reasonForAudit } from '../domain/charge';
 import { formatAmount } from '../domain/money';
 
@@ -53,8 +53,8 @@ export function waitingInWords({ schedule, open, delayMs }: Advanced): string {
     return `The schedule is ${schedule.status}, so nothing is charged; ${next}. ${ran}.`;
   }
   const delayS = Math.round(delayMs / 1000);
-  const turn = delayS === 0 ? '' : `, and comes ${delayS} s later, for others are due at the same moment`;
-  return `Next charge: ${next}${turn}. ${ran}.`;
+  const later = delayS === 0 ? '' : `, and comes ${delayS} s later, for others are due at the same moment`;
+  return `Next charge: ${next}${later}. ${ran}.`;
 }
 
 function billing(n: number, { maxBillings }: ScheduleRow): string {

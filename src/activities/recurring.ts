@@ -1,7 +1,7 @@
-import { advanceSchedule, type Advanced, type ScheduleActivity } from '../database/recurring-advance';
-import { awaitedCharges, openOfWorkflow } from '../database/billing-request-read';
+import { advanceSchedule, type Advanced, type ScheduleActivity } from '../database/recurring/advance';
+import { awaitedCharges, openOfWorkflow } from '../database/billing-request/read';
 import type { Database } from '../database/connection';
-import type { Keyring } from '../database/keyring';
+import type { Keyring } from '../database/keys/keyring';
 import type { BillingRules } from '../domain/billing-rules';
 import type { ScheduleStatus } from '../domain/recurring';
 import type { RecurringRules } from '../domain/recurring-step';

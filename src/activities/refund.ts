@@ -1,6 +1,6 @@
 import type { Database } from '../database/connection';
-import type { Keyring } from '../database/keyring';
-import { refundState, remindBank } from '../database/refund-outcome';
+import type { Keyring } from '../database/keys/keyring';
+import { refundState, remindBank } from '../database/refund/outcome';
 import type { Moment } from '../domain/moment';
 
 interface RefundState {

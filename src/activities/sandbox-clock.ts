@@ -7,16 +7,16 @@ import {
   moveTo,
   nextMoment,
   readClock,
-  wakeDue,
+  signalDue,
   workInHand,
   type WorkInHand,
-} from '../database/sandbox-clock';
-import { dueWorkOf, restartWork } from '../database/reconcile';
+} from '../database/entity/sandbox-clock';
+import { dueWorkOf, restartWork } from '../database/operation/reconcile';
 import { withoutWorkflow } from '../temporal/reconcile';
 import type { Relay } from '../temporal/relay';
 
 /**
- * Moving a test clock. It only moves time and wakes what sleeps; what is due is done by its own workflow, with
+ * Moving a test clock. It only moves time and signals what sleeps; what is due is done by its own workflow, with
  * no worker ahead of it.
  */
 export interface ClockPosition {
@@ -44,8 +44,8 @@ interface Rest {
 
 /** How often the database is asked whether work is at rest: a year of daily charges has 365 such waits. */
 const POLL_MS = 50;
-/** Work in hand that does not get on is woken again after this long, should a signal have been lost. */
-const WAKE_AGAIN_MS = 2_000;
+/** Work in hand that does not get on is signalled again after this long, should a signal have been lost. */
+const SIGNAL_AGAIN_MS = 2_000;
 /** After this long without any progress it is asked whether the workflows of what is due are there at all. */
 const MISSED_AFTER_MS = 3_000;
 /** Workflows asked about at once. What is due at one moment and has none may be more: then it is found the next time. */
@@ -63,8 +63,8 @@ export function createSandboxClockActivities(
 ): SandboxClockActivities {
   const clockWaitMs = clockWaitS * 1000;
 
-  async function wake(ownerId: string, until: Date | 'infinity'): Promise<void> {
-    await wakeDue(db, ownerId, until);
+  async function signal(ownerId: string, until: Date | 'infinity'): Promise<void> {
+    await signalDue(db, ownerId, until);
     relay.kick();
   }
 
@@ -78,7 +78,7 @@ export function createSandboxClockActivities(
     const activity = Context.current();
     let before: WorkInHand | undefined;
     let progressAt = Date.now();
-    let wokenAt = Date.now();
+    let signalledAt = Date.now();
     const startedAgain: string[] = [];
     for (;;) {
       activity.heartbeat();
@@ -90,10 +90,10 @@ export function createSandboxClockActivities(
       const quietMs = Date.now() - progressAt;
       const stuck = work.undone > 0;
       if (quietMs >= (stuck ? STUCK_MS : clockWaitMs)) return { startedAgain, stuck };
-      if (work.undone > 0 && Date.now() - wokenAt >= WAKE_AGAIN_MS) {
-        await wake(ownerId, now);
+      if (work.undone > 0 && Date.now() - signalledAt >= SIGNAL_AGAIN_MS) {
+        await signal(ownerId, now);
         if (quietMs >= MISSED_AFTER_MS) startedAgain.push(...(await startMissing(ownerId)));
-        wokenAt = Date.now();
+        signalledAt = Date.now();
       }
       await activity.sleep(POLL_MS);
     }
@@ -117,7 +117,7 @@ export function createSandboxClockActivities(
       if (target === null) return { now: before.now.toISOString(), target: null, startedAgain: [] };
       // First what is due already, or was asked a moment ago: the next stop may be the end of its window. This is
       // also where another worker takes up what one that died has left.
-      await wake(ownerId, before.now);
+      await signal(ownerId, before.now);
       const { startedAgain, stuck } = await rest(ownerId, new Date(before.realNow.getTime() - clockWaitMs));
 
       const { now, realNow } = await readClock(db, ownerId);
@@ -126,13 +126,13 @@ export function createSandboxClockActivities(
       const next = moment !== null && moment < target ? moment : target;
       const stop = next < now ? now : next;
       await moveTo(db, ownerId, stop);
-      await wake(ownerId, stop);
+      await signal(ownerId, stop);
       startedAgain.push(...(await rest(ownerId, realNow)).startedAgain);
       if (stop < target) return { now: stop.toISOString(), target: target.toISOString(), startedAgain };
 
       await db.transaction(async (trx) => {
         await endAdvance(trx, ownerId);
-        await wakeDue(trx, ownerId, 'infinity');
+        await signalDue(trx, ownerId, 'infinity');
       });
       relay.kick();
       return { now: stop.toISOString(), target: null, startedAgain };

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Config } from '../config';
 import type { Database } from '../database/connection';
-import { resolveCredits, settleCredits } from '../database/customer-payment-credit';
-import { KeyringError, type Keyring } from '../database/keyring';
+import { resolveCredits, settleCredits } from '../database/customer/payment-credit';
+import { KeyringError, type Keyring } from '../database/keys/keyring';
 import {
   beginAttempt,
   claimUnattempted,
@@ -15,7 +15,7 @@ import {
   type DeliveryState,
   type DeliveryToAttempt,
   type OpenDelivery,
-} from '../database/webhook-attempt';
+} from '../database/webhook/attempt';
 import type { DeliveryStatus } from '../domain/lifecycle';
 import { webhookRetryMs } from '../domain/retry';
 import { workflowId } from '../domain/workflow-id';
@@ -25,7 +25,7 @@ import type { Relay } from '../temporal/relay';
 import type { DeliveryProgress } from '../workflows/messages';
 import { eachOf } from './each-of';
 import type { PostOutcome, WebhookConnector } from './webhook-connector';
-import { createWebhookTurns, type TurnKind } from './webhook-turns';
+import { createWebhookLimiter, type AttemptKind } from './webhook-limiter';
 
 /**
  * Sending webhooks.
@@ -70,7 +70,7 @@ const TOLD_MAX = 10;
 /** An attempt, as it is counted: of whom and to whom it was is nobody's concern there. */
 export interface MeasuredAttempt extends Pick<PostOutcome, 'durationMs' | 'httpStatus' | 'error'> {
   webhookType: WebhookType;
-  kind: TurnKind;
+  kind: AttemptKind;
   /** Of the delivery, after it. */
   status: DeliveryStatus;
 }
@@ -108,7 +108,7 @@ export function createWebhookActivities({
   log: Pick<Logger, 'info' | 'warn'>;
   measure: (attempt: MeasuredAttempt) => void;
 }): WebhookActivities {
-  const turns = createWebhookTurns(() => performance.now());
+  const limiter = createWebhookLimiter(() => performance.now());
   const timeoutMs = config.WEBHOOK_TIMEOUT_S * 1000;
   const maxAttempts = config.WEBHOOK_RETRY_S.length + 1;
 
@@ -123,7 +123,7 @@ export function createWebhookActivities({
   /** One request and its record; undefined where none was made: the receiver has no place left, or it was not begun. */
   async function attempt(
     delivery: DeliveryToAttempt,
-    kind: TurnKind,
+    kind: AttemptKind,
     withinMs: number,
   ): Promise<DeliveryState | undefined> {
     const n = delivery.attempts + 1;
@@ -168,7 +168,7 @@ export function createWebhookActivities({
   }
 
   /** Of a payment between customers, the payee's bank has been told at last. */
-  async function settleIfCredit({ id, webhookType }: DeliveryToAttempt, kind: TurnKind): Promise<void> {
+  async function settleIfCredit({ id, webhookType }: DeliveryToAttempt, kind: AttemptKind): Promise<void> {
     if (webhookType !== 'billing.credit') return;
     if (kind === 'first') {
       // It may be late as well: nobody attempted anything while the workers were down. The look that makes it sees for itself.
@@ -181,14 +181,14 @@ export function createWebhookActivities({
 
   async function send(
     delivery: DeliveryToAttempt,
-    kind: TurnKind,
+    kind: AttemptKind,
     options: { timeoutMs: number; begin?: () => Promise<boolean> },
   ): Promise<PostOutcome | undefined> {
     if (delivery.url === null) {
       return { durationMs: 0, reached: 'no', httpStatus: null, error: 'no URL is set', responseHead: null };
     }
-    const turn = turns.enter(kind, delivery.url);
-    if (!turn) return undefined;
+    const place = limiter.enter(kind, delivery.url);
+    if (!place) return undefined;
     try {
       const opened = openDelivery(keyring, delivery);
       const headers = webhookHeaders(delivery, opened, Math.floor(Date.now() / 1000));
@@ -197,7 +197,7 @@ export function createWebhookActivities({
         entityId: delivery.entityId,
       });
     } finally {
-      turn.leave();
+      place.leave();
     }
   }
 
@@ -292,7 +292,7 @@ export function createWebhookActivities({
         attempts,
         retryInMs: state
           ? retryInMs(state)
-          : delivery.claimedForMs || turns.comeBackInMs(delivery.url ?? '', timeoutMs),
+          : delivery.claimedForMs || limiter.comeBackInMs(delivery.url ?? '', timeoutMs),
       };
     },
   };

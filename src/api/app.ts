@@ -1,9 +1,9 @@
 import express, { type Express, type Response } from 'express';
 import { ROLES } from '../domain/entity';
-import { createAccessTokens } from './access-token';
-import { errorHandler, unknownEndpoint } from './answer';
-import { createAuthenticate } from './authentication';
-import { beforeRoutes } from './before-routes';
+import { createAccessTokens } from './access/access-token';
+import { errorHandler, unknownEndpoint } from './http/answer';
+import { createAuthenticate } from './access/authentication';
+import { beforeRoutes } from './http/before-routes';
 import {
   bankResponseBody,
   bill,
@@ -12,7 +12,7 @@ import {
   customerBillBody,
   respondToBillingRequest,
   showBillingRequest,
-} from './billing-request';
+} from './billing/billing-request';
 import {
   banksOfCustomer,
   byEmail,
@@ -21,15 +21,15 @@ import {
   oneCustomer,
   showCustomers,
   updateBody,
-} from './customer';
-import * as migration from './customer-migration';
+} from './customer/customer';
+import * as migration from './customer/migration';
 import {
   decisionBody,
   decisionPath,
   decisionsQuery,
   listCustomerDecisions,
   updateCustomerDecision,
-} from './decision';
+} from './customer/decision';
 import type { ApiDeps } from './deps';
 import {
   devicesQuery,
@@ -41,10 +41,10 @@ import {
   lookupBody,
   showDevices,
   unlink,
-} from './device';
-import { feedQuery, listEvents } from './event-feed';
-import { createFailedAuthentication } from './failed-authentication';
-import { endpoint, serveEach } from './endpoint';
+} from './customer/device';
+import { feedQuery, listEvents } from './webhook/event-feed';
+import { createFailedAuthentication } from './access/failed-authentication';
+import { endpoint, serveEach } from './http/endpoint';
 import { livenessEndpoint, readinessEndpoint } from './health';
 import {
   intentBody,
@@ -53,8 +53,8 @@ import {
   respondToIntent,
   sendIntents,
   showIntent,
-} from './intent';
-import { createMerchants, merchantsBody, setTrust, trustBody } from './merchant';
+} from './billing/intent';
+import { createMerchants, merchantsBody, setTrust, trustBody } from './access/merchant';
 import {
   createRecurring,
   listRecurring,
@@ -63,7 +63,7 @@ import {
   schedulePath,
   schedulesQuery,
   showRecurring,
-} from './recurring';
+} from './recurring/recurring';
 import {
   cancelRecurring,
   cancelSubscription,
@@ -71,13 +71,13 @@ import {
   pauseRecurring,
   resumeRecurring,
   scheduleChange,
-} from './recurring-action';
+} from './recurring/action';
 import type { Jwks } from './openapi/public';
-import * as refund from './refund';
-import { referenceEndpoints } from './reference';
-import { route, serve } from './route';
-import { tokenEndpoint } from './token';
-import { detailsQuery, historyQuery, listHistory, showTransaction } from './transaction';
+import * as refund from './billing/refund';
+import { referenceEndpoints } from './http/reference';
+import { route, serve } from './http/route';
+import { tokenEndpoint } from './access/token';
+import { detailsQuery, historyQuery, listHistory, showTransaction } from './billing/transaction';
 import { advanceBody, advanceClock, showClock } from './sandbox-clock';
 import {
   deliveriesQuery,
@@ -85,7 +85,7 @@ import {
   listWebhookDeliveries,
   redeliverWebhook,
   showWebhookDelivery,
-} from './webhook-delivery';
+} from './webhook/delivery';
 import {
   putEndpoint,
   endpointBody,
@@ -93,7 +93,7 @@ import {
   rotateSecret,
   sendTestEvent,
   showEndpoint,
-} from './webhook-endpoint';
+} from './webhook/endpoint';
 
 const BANK = { roles: ['bank'], limit: 'caller' } as const;
 /** A bank that answers what it was asked. */

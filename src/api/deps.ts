@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config';
 import type { Database } from '../database/connection';
-import type { Keyring } from '../database/keyring';
+import type { Keyring } from '../database/keys/keyring';
 import type { Problem } from '../domain/failures';
-import type { CallerTurns } from './caller-turns';
-import type { TokenBuckets } from './rate-limit';
-import type { MeasureUnknown } from './unknown-identifier';
+import type { CallerLimiter } from './http/caller-limiter';
+import type { TokenBuckets } from './http/rate-limit';
+import type { MeasureUnknown } from './http/unknown-identifier';
 
 /** What the API works with; the entry point composes it. */
 export interface ApiDeps {
@@ -13,7 +13,7 @@ export interface ApiDeps {
   db: Database;
   ring: Keyring;
   buckets: TokenBuckets;
-  turns: CallerTurns;
+  limiter: CallerLimiter;
   measureUnknown: MeasureUnknown;
   log: Logger;
   /** What keeps the service from doing its work; empty when it is ready. */

@@ -3,16 +3,16 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { ConfigError, readConfig, requireServers, type Config } from '../config';
 import type { Database } from '../database/connection';
-import { deleteAbandoned } from '../database/customer-migration';
-import { forgetPrompts } from '../database/customer-prompt';
+import { deleteAbandoned } from '../database/customer/migration';
+import { forgetPrompts } from '../database/customer/prompt';
 import { expireKeys } from '../database/idempotency';
-import { KeyringError, readKeyring } from '../database/keyring';
+import { KeyringError, readKeyring } from '../database/keys/keyring';
 import type { Role } from '../domain/entity';
 import { deleteFullBuckets } from '../database/rate-limit';
-import { databaseProblems } from '../database/readiness';
-import { ringProblems } from '../database/sealing-key';
-import { forgetRetiredSecrets } from '../database/webhook-endpoint';
-import { forgetDeliveries } from '../database/webhook-retention';
+import { databaseProblems } from '../database/operation/readiness';
+import { ringProblems } from '../database/keys/sealing-key';
+import { forgetRetiredSecrets } from '../database/webhook/endpoint';
+import { forgetDeliveries } from '../database/webhook/retention';
 import { listening } from '../listening';
 import { createLogger } from '../log';
 import { openOwnDatabase } from '../own-database';
@@ -22,13 +22,13 @@ import { lazyClient, TlsFileError } from '../temporal/connection';
 import { serviceProblems, workflowProblems } from '../temporal/readiness';
 import { hearUncaught } from '../uncaught';
 import { createApp } from './app';
-import { createCallerTurns } from './caller-turns';
-import { ANSWER_WITHIN_MS, READY_KEPT_MS, READY_WITHIN_MS } from './deadline';
+import { createCallerLimiter } from './http/caller-limiter';
+import { ANSWER_WITHIN_MS, READY_KEPT_MS, READY_WITHIN_MS } from './http/deadline';
 import { askedOnce } from './health';
-import { createTokenBuckets } from './rate-limit';
-import { failRequestAtHand } from './request-at-hand';
-import { measureRequests, measureUnknownIdentifiers } from './request-metrics';
-import { createApiServer } from './server';
+import { createTokenBuckets } from './http/rate-limit';
+import { failRequestAtHand } from './http/request-at-hand';
+import { measureRequests, measureUnknownIdentifiers } from './http/request-metrics';
+import { createApiServer } from './http/server';
 
 /**
  * The API process. It starts and accepts work while Temporal is away, and answers 503 while Postgres is.
@@ -82,7 +82,7 @@ async function main(): Promise<void> {
     ring,
     buckets: createTokenBuckets(db),
     measureUnknown: measureUnknownIdentifiers(registry),
-    turns: createCallerTurns(placesIn(config.DATABASE_POOL)),
+    limiter: createCallerLimiter(placesIn(config.DATABASE_POOL)),
     log,
     readiness: askedOnce(
       () => serviceProblems(db.until(performance.now() + READY_WITHIN_MS), ring, temporal),

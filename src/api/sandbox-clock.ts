@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { enqueueStarts } from '../database/outbox';
-import { beginAdvance, jump, readClock, wakeDue, type Clock } from '../database/sandbox-clock';
+import { beginAdvance, jump, readClock, signalDue, type Clock } from '../database/entity/sandbox-clock';
 import { addDuration, formatInstant } from '../domain/calendar';
 import { Failure } from '../domain/failures';
 import { workflowId } from '../workflows/messages';
-import type { Call } from './route';
-import { invalidRequest } from './validation';
+import type { Call } from './http/route';
+import { invalidRequest } from './http/validation';
 
 /** The test clock of the caller, in sandbox mode: a year of billing, watched in seconds. */
 
@@ -34,7 +34,7 @@ export async function advanceClock({ accept, body, caller, deps }: Call<z.output
       throw new Failure('conflict', 'The clock is advancing already: wait until it is ready.', { data });
     }
     if (body.jump) {
-      await wakeDue(trx, entityId, 'infinity');
+      await signalDue(trx, entityId, 'infinity');
       return { message: 'The clock has jumped', data: clockData(await readClock(trx, entityId)) };
     }
     await enqueueStarts(trx, [

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../database/connection';
-import { attemptsUnderWay, stillUnderWay } from '../database/webhook-attempt';
+import { attemptsUnderWay, stillUnderWay } from '../database/webhook/attempt';
 
 const LOOK_MS = 50;
 

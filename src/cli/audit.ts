@@ -3,7 +3,7 @@ import Table from 'cli-table3';
 import type { Command } from 'commander';
 import { parseInstant } from '../domain/calendar';
 import { readActs, type RecordedAct } from '../database/audit';
-import { findEntity } from '../database/entity';
+import { findEntity } from '../database/entity/entity';
 import { command, CommandError, onEngineWriting } from './command';
 import { unknownEntity } from './entity';
 

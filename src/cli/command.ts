@@ -1,10 +1,10 @@
 import { Command } from 'commander';
 import { ConfigError, readConfig, type Config } from '../config';
 import { isUnavailable, refusedLogin } from '../database/availability';
-import { DeploymentError } from '../database/deployment';
-import { KeyringError } from '../database/keyring';
+import { DeploymentError } from '../database/operation/deployment';
+import { KeyringError } from '../database/keys/keyring';
 import { StartError } from '../start/start-error';
-import { claimRing } from '../database/sealing-key';
+import { claimRing } from '../database/keys/sealing-key';
 import { anyRing, embeddedEngine, openEngine, type AdmitRing, type Engine } from './engine';
 
 /** What a command has to tell: the object for programs, and the same in words. */

@@ -1,28 +1,28 @@
 import Table from 'cli-table3';
 import { Argument, Option, type Command } from 'commander';
 import { z } from 'zod';
-import { createAccessTokens } from '../api/access-token';
-import { email, id, NAME_MAX, text, webUrl } from '../api/fields';
-import { check } from '../api/validation';
-import { webhookUrl } from '../api/webhook-endpoint';
+import { createAccessTokens } from '../api/access/access-token';
+import { email, id, NAME_MAX, text, webUrl } from '../api/http/fields';
+import { check } from '../api/http/validation';
+import { webhookUrl } from '../api/webhook/endpoint';
 import type { Config } from '../config';
 import { recordAct } from '../database/audit';
-import { rotateClientSecret } from '../database/client-credential';
-import { findEntity, listEntities, readStanding } from '../database/entity';
+import { rotateClientSecret } from '../database/entity/client-credential';
+import { findEntity, listEntities, readStanding } from '../database/entity/entity';
 import {
   admitEntity,
   changeEndpoint,
   changeStatus,
   changeTrust,
   revokeTokens,
-} from '../database/entity-control';
+} from '../database/entity/control';
 import {
   findWebhookUrl,
   newWebhookSecret,
   replaceWebhookSecret,
   rotateWebhookSecret,
-} from '../database/webhook-endpoint';
-import { requireRing } from '../database/sealing-key';
+} from '../database/webhook/endpoint';
+import { requireRing } from '../database/keys/sealing-key';
 import { ROLES, TRUST_LEVELS, type TrustLevel } from '../domain/entity';
 import { letAttemptsEnd } from './attempts-under-way';
 import { command, CommandError, onEngine } from './command';

@@ -3,7 +3,7 @@ import { isGrpcServiceError, ServiceError, type Client } from '@temporalio/clien
 import type { Command } from 'commander';
 import { recordAct, type Actor } from '../database/audit';
 import type { Database } from '../database/connection';
-import { settleUnnoticedCredits } from '../database/customer-payment-credit';
+import { settleUnnoticedCredits } from '../database/customer/payment-credit';
 import {
   openWork,
   overdueWork,
@@ -13,9 +13,9 @@ import {
   WORK_KINDS,
   type Work,
   type WorkKind,
-} from '../database/reconcile';
-import { adoptNamespace, endRestart, readTemporalState } from '../database/temporal-state';
-import { workerProblems } from '../database/worker-heartbeat';
+} from '../database/operation/reconcile';
+import { adoptNamespace, endRestart, readTemporalState } from '../database/operation/temporal-state';
+import { workerProblems } from '../database/operation/worker-heartbeat';
 import { namespaceId } from '../temporal/readiness';
 import { ensureReconcileSchedule, withoutWorkflow } from '../temporal/reconcile';
 import { registerSearchAttributes } from '../temporal/search-attributes';

@@ -6,7 +6,7 @@ import type { QueryConfig, QueryResult } from 'pg';
 import type { Config } from '../config';
 import { recordAct, type Actor } from '../database/audit';
 import { APP_ROLE, executorOf } from '../database/connection';
-import { requireDeployment, requireMigratable } from '../database/deployment';
+import { requireDeployment, requireMigratable } from '../database/operation/deployment';
 import { onDatabase } from '../start/database';
 import { command, CommandError, telling } from './command';
 import { databaseUrl, modeOf, ownerUrl } from './engine';

@@ -1,5 +1,5 @@
 import { aessiv } from '@noble/ciphers/aes.js';
-import type { Keyring } from './keyring';
+import type { Keyring } from './keys/keyring';
 
 /**
  * An id of ours in the hands of somebody who must not read it, nor compare it with what others hold: the id under

@@ -1,6 +1,6 @@
 import { row, rows, type Executor, type Transaction } from './connection';
-import type { Indexes, Keyring } from './keyring';
-import { open, seal, type SealedPlace } from './sealing';
+import type { Indexes, Keyring } from './keys/keyring';
+import { open, seal, type SealedPlace } from './keys/sealing';
 
 /**
  * Idempotency keys. The row of a key is written by the transaction that does its work, so there is never a

@@ -3,7 +3,7 @@ import { join, parse } from 'node:path';
 import knex, { type Knex } from 'knex';
 import type { Mode } from '../domain/mode';
 import type { Actor } from './audit';
-import { requireMigratable } from './deployment';
+import { requireMigratable } from './operation/deployment';
 
 const FOLDER = join(__dirname, '../../migrations');
 /** knex prints what it also throws: whoever catches it decides what is told. */

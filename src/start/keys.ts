@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { KeyringError, makeKeyring, readKeyring } from '../database/keyring';
+import { KeyringError, makeKeyring, readKeyring } from '../database/keys/keyring';
 import { writePrivateFile } from './private-file';
 import { StartError } from './start-error';
 

@@ -1,6 +1,6 @@
 import { ConfigError } from '../config';
-import { DeploymentError } from '../database/deployment';
-import { KeyringError } from '../database/keyring';
+import { DeploymentError } from '../database/operation/deployment';
+import { KeyringError } from '../database/keys/keyring';
 import { startEngine } from './engine';
 import type { EngineFile } from './engine-file';
 import { StartError } from './start-error';

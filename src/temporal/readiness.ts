@@ -1,10 +1,10 @@
 import { isGrpcServiceError, type Client } from '@temporalio/client';
 import type { Database } from '../database/connection';
-import type { Keyring } from '../database/keyring';
-import { databaseProblems } from '../database/readiness';
-import { ringProblems } from '../database/sealing-key';
-import { restartProblems } from '../database/temporal-state';
-import { workerProblems } from '../database/worker-heartbeat';
+import type { Keyring } from '../database/keys/keyring';
+import { databaseProblems } from '../database/operation/readiness';
+import { ringProblems } from '../database/keys/sealing-key';
+import { restartProblems } from '../database/operation/temporal-state';
+import { workerProblems } from '../database/operation/worker-heartbeat';
 import type { Problem } from '../domain/failures';
 
 /** Longest that a readiness check, or a worker's heartbeat, waits for Temporal. */

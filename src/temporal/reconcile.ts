@@ -7,7 +7,7 @@ import {
   type ScheduleOptionsStartWorkflowAction,
   type Workflow,
 } from '@temporalio/client';
-import type { OpenWork } from '../database/reconcile';
+import type { OpenWork } from '../database/operation/reconcile';
 import { TASK_QUEUE, WORKFLOW_TYPE } from '../workflows/messages';
 
 /** Temporal's side of `reconcile`: the schedule that runs it, and which of our workflows it has. */

@@ -5,7 +5,7 @@ import type { Client } from '@temporalio/client';
 import type { Worker } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import type { Database } from '../database/connection';
-import { deleteHeartbeat, writeHeartbeat } from '../database/worker-heartbeat';
+import { deleteHeartbeat, writeHeartbeat } from '../database/operation/worker-heartbeat';
 import { namespaceId } from '../temporal/readiness';
 import { VERSION } from '../version';
 

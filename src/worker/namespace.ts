@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import type { NativeConnection } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import type { Database } from '../database/connection';
-import { adoptNamespace, readTemporalState } from '../database/temporal-state';
+import { adoptNamespace, readTemporalState } from '../database/operation/temporal-state';
 import { ensureReconcileSchedule, triggerReconcile } from '../temporal/reconcile';
 import { registerSearchAttributes } from '../temporal/search-attributes';
 

@@ -1,10 +1,10 @@
 import type { AnswerPatience } from '../../src/activities/answer-patience';
 import { createBillingRequestActivities } from '../../src/activities/billing-request';
 import { billingRules, readConfig } from '../../src/config';
-import { acceptCharges } from '../../src/database/billing-request';
-import { answerBillingRequest } from '../../src/database/billing-request-outcome';
+import { acceptCharges } from '../../src/database/billing-request/billing-request';
+import { answerBillingRequest } from '../../src/database/billing-request/outcome';
 import { rows, type Database } from '../../src/database/connection';
-import { makeKeyring, readKeyring } from '../../src/database/keyring';
+import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { lookupIdOf, moveClock, standingApproval, type Standing } from '../support/standing';
 

@@ -1,5 +1,5 @@
-import type { ScheduleRow } from '../../src/database/recurring';
-import type { BillingInHand } from '../../src/database/recurring-billings';
+import type { ScheduleRow } from '../../src/database/recurring/schedule';
+import type { BillingInHand } from '../../src/database/recurring/billings';
 import { stepInWords, waitingInWords } from '../../src/activities/recurring-words';
 
 /** Of the row, what the words are made of. */

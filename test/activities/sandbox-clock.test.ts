@@ -7,8 +7,8 @@ import {
 } from '../../src/activities/sandbox-clock';
 import { readConfig, recurringRules } from '../../src/config';
 import { rows, type Database } from '../../src/database/connection';
-import { makeKeyring, readKeyring } from '../../src/database/keyring';
-import { beginAdvance, moveTo, readClock } from '../../src/database/sandbox-clock';
+import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { beginAdvance, moveTo, readClock } from '../../src/database/entity/sandbox-clock';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { runSchedule } from '../support/schedule';
 import { answerCharges, makeSchedule, standingApproval, type Standing } from '../support/standing';

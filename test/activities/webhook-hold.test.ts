@@ -5,19 +5,19 @@ import { createWebhookActivities } from '../../src/activities/webhook';
 import { createWebhookConnector, type WebhookConnector } from '../../src/activities/webhook-connector';
 import { letAttemptsEnd } from '../../src/cli/attempts-under-way';
 import { row, rows, type Database } from '../../src/database/connection';
-import { createEntity, type EntityCredentials } from '../../src/database/entity';
-import { changeEndpoint, changeStatus } from '../../src/database/entity-control';
-import { makeKeyring, readKeyring } from '../../src/database/keyring';
-import { announce } from '../../src/database/webhook';
-import { attemptsUnderWay, claimUnattempted, recordAttempt } from '../../src/database/webhook-attempt';
-import { readDelivery, redeliver } from '../../src/database/webhook-delivery';
+import { createEntity, type EntityCredentials } from '../../src/database/entity/entity';
+import { changeEndpoint, changeStatus } from '../../src/database/entity/control';
+import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { announce } from '../../src/database/webhook/webhook';
+import { attemptsUnderWay, claimUnattempted, recordAttempt } from '../../src/database/webhook/attempt';
+import { readDelivery, redeliver } from '../../src/database/webhook/delivery';
 import {
   finishSecretRotation,
   forgetRetiredSecrets,
   newWebhookSecret,
   replaceWebhookSecret,
   rotateWebhookSecret,
-} from '../../src/database/webhook-endpoint';
+} from '../../src/database/webhook/endpoint';
 import { serviceSignature, standardWebhookSignature } from '../../src/domain/webhook-signature';
 import { createTestDatabase } from '../support/database';
 import { OPERATOR } from '../support/operator';

@@ -1,7 +1,7 @@
 import { createPublicKey, sign as signBytes, type KeyObject } from 'node:crypto';
 import { sign } from 'jsonwebtoken';
 import type { Database } from '../../src/database/connection';
-import { usableSigningKeys } from '../../src/database/signing-key';
+import { usableSigningKeys } from '../../src/database/keys/signing-key';
 import { newId } from '../../src/database/ids';
 import { enter, send, serveApi, type Party, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';

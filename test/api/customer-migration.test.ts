@@ -1,7 +1,7 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { row, rows } from '../../src/database/connection';
-import { deleteAbandoned, onboardBatch, onboardNextPage } from '../../src/database/customer-migration';
-import { open } from '../../src/database/sealing';
+import { deleteAbandoned, onboardBatch, onboardNextPage } from '../../src/database/customer/migration';
+import { open } from '../../src/database/keys/sealing';
 import { workflowId } from '../../src/workflows/messages';
 import { enter, serveApi, type Party, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';

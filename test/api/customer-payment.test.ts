@@ -4,11 +4,11 @@ import { createBillingRequestActivities } from '../../src/activities/billing-req
 import { createReconcileActivities } from '../../src/activities/reconcile';
 import { createWebhookActivities } from '../../src/activities/webhook';
 import { rows } from '../../src/database/connection';
-import { settleCredits } from '../../src/database/customer-payment-credit';
-import { openWork, stillOpen } from '../../src/database/reconcile';
-import { recordAttempt } from '../../src/database/webhook-attempt';
-import { setWebhookUrl } from '../../src/database/webhook-endpoint';
-import { forgetDeliveries } from '../../src/database/webhook-retention';
+import { settleCredits } from '../../src/database/customer/payment-credit';
+import { openWork, stillOpen } from '../../src/database/operation/reconcile';
+import { recordAttempt } from '../../src/database/webhook/attempt';
+import { setWebhookUrl } from '../../src/database/webhook/endpoint';
+import { forgetDeliveries } from '../../src/database/webhook/retention';
 import { enter, serveApi, type Answered, type Party, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';

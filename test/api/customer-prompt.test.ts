@@ -1,4 +1,4 @@
-import { forgetPrompts } from '../../src/database/customer-prompt';
+import { forgetPrompts } from '../../src/database/customer/prompt';
 import { row, rows } from '../../src/database/connection';
 import { enter, serveApi, type Answered, type Party, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';

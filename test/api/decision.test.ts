@@ -1,6 +1,6 @@
-import { lockAgreement } from '../../src/database/agreement';
+import { lockAgreement } from '../../src/database/agreement/agreement';
 import { rows, type Database } from '../../src/database/connection';
-import { applyDecision } from '../../src/database/decision';
+import { applyDecision } from '../../src/database/agreement/decision';
 import { enter, send, serveApi, tokenOf, type Answered, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { announcedTo, makeSchedule, moveClock, standingApproval, type Standing } from '../support/standing';

@@ -1,4 +1,4 @@
-import { route, type Call } from '../../src/api/route';
+import { route, type Call } from '../../src/api/http/route';
 
 /*
  * The compiler runs these tests, by `npm run check:types`: a line below `@ts-expect-error` must not

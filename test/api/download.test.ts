@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { createServer, request, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express, { type ErrorRequestHandler } from 'express';
-import { sendDownload, type Download } from '../../src/api/download';
+import { sendDownload, type Download } from '../../src/api/http/download';
 
 let failures: unknown[];
 

@@ -1,5 +1,5 @@
 import { routes } from '../../src/api/app';
-import type { Route } from '../../src/api/route';
+import type { Route } from '../../src/api/http/route';
 import { openDatabase } from '../../src/database/connection';
 import { claimKey } from '../../src/database/idempotency';
 import type { Role } from '../../src/domain/entity';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import * as fields from '../../src/api/fields';
-import { check } from '../../src/api/validation';
+import * as fields from '../../src/api/http/fields';
+import { check } from '../../src/api/http/validation';
 
 /** What the schema says of a value: the value that it makes, or its complaint. */
 function judge(schema: z.ZodType, input: unknown): unknown {

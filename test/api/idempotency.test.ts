@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events';
-import { failureOf, type Reply } from '../../src/api/answer';
-import { acceptOnce, takeAnswer } from '../../src/api/idempotency';
+import { failureOf, type Reply } from '../../src/api/http/answer';
+import { acceptOnce, takeAnswer } from '../../src/api/http/idempotency';
 import { row, rows, type Transaction } from '../../src/database/connection';
 import { expireKeys, type KeyedRequest } from '../../src/database/idempotency';
 import { Failure, type FailureCode } from '../../src/domain/failures';

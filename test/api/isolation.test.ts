@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { routes } from '../../src/api/app';
-import type { Route } from '../../src/api/route';
+import type { Route } from '../../src/api/http/route';
 import { row } from '../../src/database/connection';
 import { ROLES, type Role } from '../../src/domain/entity';
 import { send, serveApi, tokenOf, type Answered, type ServedApi } from '../support/api';

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { canonicalJson, parseJson } from '../../src/api/json';
+import { canonicalJson, parseJson } from '../../src/api/http/json';
 
 const parse = (text: string) => parseJson(Buffer.from(text));
 const refusal = (problem: object) =>

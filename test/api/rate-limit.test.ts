@@ -1,4 +1,4 @@
-import { newClientSecret } from '../../src/database/client-credential';
+import { newClientSecret } from '../../src/database/entity/client-credential';
 import { rows, type Database } from '../../src/database/connection';
 import { newId } from '../../src/database/ids';
 import { enter, send, serveApi, type ServedApi } from '../support/api';

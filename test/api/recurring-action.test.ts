@@ -1,5 +1,5 @@
-import { lockAgreement } from '../../src/database/agreement';
-import { applyDecision } from '../../src/database/decision';
+import { lockAgreement } from '../../src/database/agreement/agreement';
+import { applyDecision } from '../../src/database/agreement/decision';
 import { recurringRules } from '../../src/config';
 import type { Database } from '../../src/database/connection';
 import { enter, send, serveApi, tokenOf, type Answered, type ServedApi } from '../support/api';

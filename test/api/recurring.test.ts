@@ -1,5 +1,5 @@
-import { applyDecision } from '../../src/database/decision';
-import { setEntityStatus } from '../../src/database/entity';
+import { applyDecision } from '../../src/database/agreement/decision';
+import { setEntityStatus } from '../../src/database/entity/entity';
 import { rows, type Database } from '../../src/database/connection';
 import { workflowId } from '../../src/workflows/messages';
 import { enter, send, serveApi, tokenOf, type Answered, type ServedApi } from '../support/api';

@@ -1,6 +1,6 @@
 import { array, assert, asyncProperty, constantFrom, nat, oneof, record } from 'fast-check';
 import { row, type Database } from '../../src/database/connection';
-import { answerRefund } from '../../src/database/refund-outcome';
+import { answerRefund } from '../../src/database/refund/outcome';
 import { send, serveApi, tokenOf, type Answered, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { openTransaction } from '../support/open-transaction';

@@ -1,5 +1,5 @@
 import { row, rows, type Database } from '../../src/database/connection';
-import { refundState, remindBank } from '../../src/database/refund-outcome';
+import { refundState, remindBank } from '../../src/database/refund/outcome';
 import { send, serveApi, tokenOf, type Answered, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { answerCharges, moveClock, standingApproval, type Standing } from '../support/standing';

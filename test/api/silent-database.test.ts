@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
-import { createCallerTurns } from '../../src/api/caller-turns';
-import { ANSWER_WITHIN_MS, READY_WITHIN_MS } from '../../src/api/deadline';
+import { createCallerLimiter } from '../../src/api/http/caller-limiter';
+import { ANSWER_WITHIN_MS, READY_WITHIN_MS } from '../../src/api/http/deadline';
 import { openDatabase, type PooledDatabase } from '../../src/database/connection';
-import { databaseProblems } from '../../src/database/readiness';
+import { databaseProblems } from '../../src/database/operation/readiness';
 import { enter, serveApi, tokenOf, type Party, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 
@@ -22,7 +22,7 @@ beforeAll(async () => {
   proxy = await startProxy(test.url);
   db = openDatabase(proxy.url, 4, undefined, ANSWER_WITHIN_MS);
   api = await serveApi(db, {
-    turns: createCallerTurns({ bank: 2, merchant: 1, provider: 1 }),
+    limiter: createCallerLimiter({ bank: 2, merchant: 1, provider: 1 }),
     readiness: () => databaseProblems(db.until(performance.now() + READY_WITHIN_MS)),
   });
   merchant = await enter(api, 'merchant');

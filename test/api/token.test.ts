@@ -1,11 +1,11 @@
 import { createPublicKey } from 'node:crypto';
 import { decode, sign } from 'jsonwebtoken';
-import { createAccessTokens } from '../../src/api/access-token';
-import { rotateClientSecret } from '../../src/database/client-credential';
+import { createAccessTokens } from '../../src/api/access/access-token';
+import { rotateClientSecret } from '../../src/database/entity/client-credential';
 import { openDatabase, row } from '../../src/database/connection';
-import { setEntityStatus } from '../../src/database/entity';
-import { revokeTokens } from '../../src/database/entity-control';
-import { rotateSigningKey, usableSigningKeys } from '../../src/database/signing-key';
+import { setEntityStatus } from '../../src/database/entity/entity';
+import { revokeTokens } from '../../src/database/entity/control';
+import { rotateSigningKey, usableSigningKeys } from '../../src/database/keys/signing-key';
 import { enter, send, serveApi, tokenOf, type Party, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { OPERATOR } from '../support/operator';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { row, rows } from '../../src/database/connection';
-import type { IdentifierKind } from '../../src/api/unknown-identifier';
+import type { IdentifierKind } from '../../src/api/http/unknown-identifier';
 import { enter, serveApi, type Party, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { person } from '../support/person';

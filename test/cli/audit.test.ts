@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import { rows } from '../../src/database/connection';
-import { makeKeyring, readKeyring } from '../../src/database/keyring';
+import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { enter, serveApi, type ServedApi } from '../support/api';
 import { createCli } from '../support/cli';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';

@@ -1,8 +1,8 @@
 import { row } from '../../src/database/connection';
-import { authenticateClients } from '../../src/database/client-credential';
-import { makeKeyring, readKeyring } from '../../src/database/keyring';
-import { announce } from '../../src/database/webhook';
-import { attemptsUnderWay, claimUnattempted } from '../../src/database/webhook-attempt';
+import { authenticateClients } from '../../src/database/entity/client-credential';
+import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { announce } from '../../src/database/webhook/webhook';
+import { attemptsUnderWay, claimUnattempted } from '../../src/database/webhook/attempt';
 import { enter, serveApi, type ServedApi } from '../support/api';
 import { createCli } from '../support/cli';
 import { createTestDatabase, type TestDatabase } from '../support/database';

@@ -1,7 +1,7 @@
 import { openDatabase } from '../../src/database/connection';
-import { makeKeyring, readKeyring } from '../../src/database/keyring';
-import { claimRing } from '../../src/database/sealing-key';
-import { usableSigningKeys } from '../../src/database/signing-key';
+import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { claimRing } from '../../src/database/keys/sealing-key';
+import { usableSigningKeys } from '../../src/database/keys/signing-key';
 import { createCli } from '../support/cli';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { createProductionDatabase, PRODUCTION } from '../support/production-database';

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { row } from '../../src/database/connection';
-import { makeKeyring, readKeyring } from '../../src/database/keyring';
+import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { installation } from '../support/installation';
 import { announcedTo, makeSchedule, standingApproval } from '../support/standing';

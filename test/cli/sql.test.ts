@@ -1,7 +1,7 @@
 import { runReadOnly } from '../../src/cli/sql';
 import { readConfig, type Config } from '../../src/config';
 import { openDatabase, row, rows, type Database } from '../../src/database/connection';
-import { makeKeyring } from '../../src/database/keyring';
+import { makeKeyring } from '../../src/database/keys/keyring';
 import { createCli } from '../support/cli';
 import { asOwner } from '../support/database';
 import {

@@ -1,11 +1,11 @@
 import knex from 'knex';
 import { down, up } from '../../migrations/0042_withdrawn';
-import { acceptCharges } from '../../src/database/billing-request';
-import { answerBillingRequest, closeExpiredRequests } from '../../src/database/billing-request-outcome';
+import { acceptCharges } from '../../src/database/billing-request/billing-request';
+import { answerBillingRequest, closeExpiredRequests } from '../../src/database/billing-request/outcome';
 import { billingRules, readConfig } from '../../src/config';
 import { row, type Database, type Transaction } from '../../src/database/connection';
-import { makeKeyring, readKeyring } from '../../src/database/keyring';
-import { FEED_START, readFeed, type FeedEvent } from '../../src/database/event-feed';
+import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { FEED_START, readFeed, type FeedEvent } from '../../src/database/webhook/event-feed';
 import {
   beginAttempt,
   claimUnattempted,
@@ -13,10 +13,10 @@ import {
   openDelivery,
   recordAttempt,
   type Attempt,
-} from '../../src/database/webhook-attempt';
-import { announce } from '../../src/database/webhook';
-import { readDelivery, redeliver } from '../../src/database/webhook-delivery';
-import { setWebhookUrl } from '../../src/database/webhook-endpoint';
+} from '../../src/database/webhook/attempt';
+import { announce } from '../../src/database/webhook/webhook';
+import { readDelivery, redeliver } from '../../src/database/webhook/delivery';
+import { setWebhookUrl } from '../../src/database/webhook/endpoint';
 import { serviceSignature } from '../../src/domain/webhook-signature';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';

@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { openDatabase, row, type Database } from '../../src/database/connection';
-import { DeploymentError, requireDeployment } from '../../src/database/deployment';
+import { DeploymentError, requireDeployment } from '../../src/database/operation/deployment';
 import { migrateUp } from '../../src/database/migrate';
 import type { Mode } from '../../src/domain/mode';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';

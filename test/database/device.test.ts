@@ -1,7 +1,7 @@
-import { enrolDevice, openDeviceToken } from '../../src/database/device';
+import { enrolDevice, openDeviceToken } from '../../src/database/customer/device';
 import { newId } from '../../src/database/ids';
-import { createEntity } from '../../src/database/entity';
-import { makeKeyring, readKeyring, type Keyring } from '../../src/database/keyring';
+import { createEntity } from '../../src/database/entity/entity';
+import { makeKeyring, readKeyring, type Keyring } from '../../src/database/keys/keyring';
 import { bindId } from '../../src/database/bound-id';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 

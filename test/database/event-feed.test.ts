@@ -1,9 +1,14 @@
 import { row, rows, type Database, type Transaction } from '../../src/database/connection';
-import { createEntity } from '../../src/database/entity';
-import { FEED_START, findFeedPosition, readFeed, type FeedEvent } from '../../src/database/event-feed';
+import { createEntity } from '../../src/database/entity/entity';
+import {
+  FEED_START,
+  findFeedPosition,
+  readFeed,
+  type FeedEvent,
+} from '../../src/database/webhook/event-feed';
 import { newId } from '../../src/database/ids';
-import { makeKeyring, readKeyring } from '../../src/database/keyring';
-import { announce } from '../../src/database/webhook';
+import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { announce } from '../../src/database/webhook/webhook';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { openTransaction } from '../support/open-transaction';
 import { eventually } from '../support/engine';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { newId } from '../../src/database/ids';
-import { makeKeyring, readKeyring } from '../../src/database/keyring';
-import { makePaymentId, openPaymentId } from '../../src/database/payment-id';
+import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { makePaymentId, openPaymentId } from '../../src/database/agreement/payment-id';
 import { anyCharacter } from '../support/any-character';
 
 const A = makeKeyring();

@@ -1,5 +1,5 @@
 import { rows, type Database } from '../../src/database/connection';
-import { makeKeyring, readKeyring } from '../../src/database/keyring';
+import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { enqueueStarts } from '../../src/database/outbox';
 import {
   openWork,
@@ -8,14 +8,14 @@ import {
   restartWork,
   stillOpen,
   type Work,
-} from '../../src/database/reconcile';
-import { beginAdvance, jump, moveTo, readClock } from '../../src/database/sandbox-clock';
+} from '../../src/database/operation/reconcile';
+import { beginAdvance, jump, moveTo, readClock } from '../../src/database/entity/sandbox-clock';
 import {
   adoptNamespace,
   endRestart,
   readTemporalState,
   restartProblems,
-} from '../../src/database/temporal-state';
+} from '../../src/database/operation/temporal-state';
 import { formatInstant } from '../../src/domain/calendar';
 import { workflowId } from '../../src/workflows/messages';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';

@@ -1,10 +1,10 @@
-import { acceptCharges } from '../../src/database/billing-request';
-import { answerBillingRequest, closeExpiredRequests } from '../../src/database/billing-request-outcome';
+import { acceptCharges } from '../../src/database/billing-request/billing-request';
+import { answerBillingRequest, closeExpiredRequests } from '../../src/database/billing-request/outcome';
 import { billingRules, readConfig } from '../../src/config';
 import { row, rows, type Database } from '../../src/database/connection';
-import { changeStatus } from '../../src/database/entity-control';
-import { makeKeyring, readKeyring } from '../../src/database/keyring';
-import { openException } from '../../src/database/reconciliation-exception';
+import { changeStatus } from '../../src/database/entity/control';
+import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { openException } from '../../src/database/billing-request/reconciliation-exception';
 import { readTransaction } from '../../src/database/transaction';
 import { createMetrics } from '../../src/metrics';
 import { measureService } from '../../src/service-metrics';

@@ -1,6 +1,6 @@
 import { row, rows } from '../../src/database/connection';
-import { makeKeyring, readKeyring, type Keyring } from '../../src/database/keyring';
-import { announce } from '../../src/database/webhook';
+import { makeKeyring, readKeyring, type Keyring } from '../../src/database/keys/keyring';
+import { announce } from '../../src/database/webhook/webhook';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { makeSchedule, standingApproval } from '../support/standing';
 

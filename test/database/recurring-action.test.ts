@@ -1,17 +1,17 @@
-import { lockAgreement } from '../../src/database/agreement';
+import { lockAgreement } from '../../src/database/agreement/agreement';
 import { row, rows, type Database } from '../../src/database/connection';
-import { applyDecision } from '../../src/database/decision';
-import { setEntityTrust } from '../../src/database/entity';
-import { makeKeyring, readKeyring } from '../../src/database/keyring';
+import { applyDecision } from '../../src/database/agreement/decision';
+import { setEntityTrust } from '../../src/database/entity/entity';
+import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import {
   cancelSchedule,
   changeSchedule,
   pauseSchedule,
   resumeSchedule,
   type ScheduleChange,
-} from '../../src/database/recurring-action';
-import type { ScheduleTerms } from '../../src/database/recurring-create';
-import { readBillings, readSchedule, type ScheduleRecord } from '../../src/database/recurring-read';
+} from '../../src/database/recurring/action';
+import type { ScheduleTerms } from '../../src/database/recurring/create';
+import { readBillings, readSchedule, type ScheduleRecord } from '../../src/database/recurring/read';
 import { recurringRules, readConfig } from '../../src/config';
 import { workflowId } from '../../src/workflows/messages';
 import { createTestDatabase, type TestDatabase } from '../support/database';

@@ -1,6 +1,6 @@
 import { readConfig, recurringRules } from '../../src/config';
 import { rows, type Database } from '../../src/database/connection';
-import { makeKeyring, readKeyring } from '../../src/database/keyring';
+import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { runSchedule, type ScheduleAtRest } from '../support/schedule';
 import { answerCharges, makeSchedule, moveClock, standingApproval, type Standing } from '../support/standing';

@@ -1,6 +1,6 @@
 import { readConfig, recurringRules } from '../../src/config';
 import { rows, type Database } from '../../src/database/connection';
-import { makeKeyring, readKeyring } from '../../src/database/keyring';
+import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import {
   beginAdvance,
   endAdvance,
@@ -8,9 +8,9 @@ import {
   moveTo,
   nextMoment,
   readClock,
-  wakeDue,
+  signalDue,
   workInHand,
-} from '../../src/database/sandbox-clock';
+} from '../../src/database/entity/sandbox-clock';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { runSchedule } from '../support/schedule';
 import { answerCharges, makeSchedule, standingApproval, type Standing } from '../support/standing';
@@ -109,9 +109,9 @@ describe('what is due', () => {
     const id = await makeSchedule(db, keyring, standing, { frequency: 'daily' });
     await runSchedule(db, keyring, rules, id);
     await woken();
-    await wakeDue(db, owner, (await readClock(db, owner)).now);
+    await signalDue(db, owner, (await readClock(db, owner)).now);
     expect(await woken()).toEqual([]);
-    await wakeDue(db, owner, 'infinity');
+    await signalDue(db, owner, 'infinity');
     expect(await woken()).toEqual([`recurring/${id}`]);
   });
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
-import { makeKeyring, readKeyring } from '../../src/database/keyring';
-import { open, seal } from '../../src/database/sealing';
+import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { open, seal } from '../../src/database/keys/sealing';
 
 const A = makeKeyring();
 const B = makeKeyring();

@@ -1,8 +1,8 @@
 import { rows, type Database } from '../../src/database/connection';
-import { createEntity } from '../../src/database/entity';
+import { createEntity } from '../../src/database/entity/entity';
 import { newId } from '../../src/database/ids';
-import { makeKeyring, readKeyring } from '../../src/database/keyring';
-import { announce, type Announcement } from '../../src/database/webhook';
+import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { announce, type Announcement } from '../../src/database/webhook/webhook';
 import {
   beginAttempt,
   claimUnattempted,
@@ -11,8 +11,8 @@ import {
   openDelivery,
   recordAttempt,
   type Attempt,
-} from '../../src/database/webhook-attempt';
-import { setWebhookUrl } from '../../src/database/webhook-endpoint';
+} from '../../src/database/webhook/attempt';
+import { setWebhookUrl } from '../../src/database/webhook/endpoint';
 import { serviceSignature } from '../../src/domain/webhook-signature';
 import { workflowId } from '../../src/workflows/messages';
 import { createTestDatabase } from '../support/database';

@@ -4,7 +4,7 @@ import {
   listWorkers,
   workerProblems,
   writeHeartbeat,
-} from '../../src/database/worker-heartbeat';
+} from '../../src/database/operation/worker-heartbeat';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 
 let test: TestDatabase;

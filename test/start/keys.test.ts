@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { readKeyring } from '../../src/database/keyring';
+import { readKeyring } from '../../src/database/keys/keyring';
 import { embeddedKeys } from '../../src/start/keys';
 
 describe('the embedded keyring', () => {

@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs';
 import path from 'node:path';
-import type { Route } from '../../src/api/route';
+import type { Route } from '../../src/api/http/route';
 import { ROLES } from '../../src/domain/entity';
 
 /*

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { routes } from '../../src/api/app';
 import { openApiDocument } from '../../src/api/openapi/document';
 import { TAGS } from '../../src/api/openapi/operation';
-import type { Route } from '../../src/api/route';
+import type { Route } from '../../src/api/http/route';
 import { readConfig } from '../../src/config';
 import { NO_OPERATION_ID, SHARED } from './answer-record';
 

@@ -3,13 +3,13 @@ import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { createApp } from '../../src/api/app';
 import type { ApiDeps } from '../../src/api/deps';
-import { createCallerTurns } from '../../src/api/caller-turns';
-import { createTokenBuckets } from '../../src/api/rate-limit';
-import { createApiServer } from '../../src/api/server';
+import { createCallerLimiter } from '../../src/api/http/caller-limiter';
+import { createTokenBuckets } from '../../src/api/http/rate-limit';
+import { createApiServer } from '../../src/api/http/server';
 import { readConfig } from '../../src/config';
-import { createEntity, type EntityCredentials, type NewEntity } from '../../src/database/entity';
+import { createEntity, type EntityCredentials, type NewEntity } from '../../src/database/entity/entity';
 import type { Database } from '../../src/database/connection';
-import { makeKeyring, readKeyring } from '../../src/database/keyring';
+import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import type { Role } from '../../src/domain/entity';
 import { describeError } from '../../src/log';
 import { knowApi } from './conformance';
@@ -58,7 +58,7 @@ export async function serveApi(
     ring: sharedRing,
     buckets: createTokenBuckets(db),
     measureUnknown: () => undefined,
-    turns: createCallerTurns({ bank: 4, merchant: 4, provider: 4 }),
+    limiter: createCallerLimiter({ bank: 4, merchant: 4, provider: 4 }),
     log: pino(
       { serializers: { err: describeError } },
       { write: (line: string) => void log.push(JSON.parse(line) as Record<string, unknown>) },

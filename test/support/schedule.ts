@@ -1,7 +1,7 @@
 import { waitingInWords } from '../../src/activities/recurring-words';
 import type { Database } from '../../src/database/connection';
-import type { Keyring } from '../../src/database/keyring';
-import { advanceSchedule, type Advanced } from '../../src/database/recurring-advance';
+import type { Keyring } from '../../src/database/keys/keyring';
+import { advanceSchedule, type Advanced } from '../../src/database/recurring/advance';
 import type { BillingRules } from '../../src/domain/billing-rules';
 import type { RecurringRules } from '../../src/domain/recurring-step';
 

@@ -1,13 +1,13 @@
-import { openAgreements } from '../../src/database/agreement';
-import { answerBillingRequest } from '../../src/database/billing-request-outcome';
+import { openAgreements } from '../../src/database/agreement/agreement';
+import { answerBillingRequest } from '../../src/database/billing-request/outcome';
 import { row, rows, type Database, type Executor } from '../../src/database/connection';
-import { onboardBatch } from '../../src/database/customer-migration';
-import { applyDecision } from '../../src/database/decision';
-import { createEntity, setEntityTrust, type EntityCredentials } from '../../src/database/entity';
-import type { Keyring } from '../../src/database/keyring';
-import { makePaymentId } from '../../src/database/payment-id';
-import { open } from '../../src/database/sealing';
-import { createSchedule, type ScheduleTerms } from '../../src/database/recurring-create';
+import { onboardBatch } from '../../src/database/customer/migration';
+import { applyDecision } from '../../src/database/agreement/decision';
+import { createEntity, setEntityTrust, type EntityCredentials } from '../../src/database/entity/entity';
+import type { Keyring } from '../../src/database/keys/keyring';
+import { makePaymentId } from '../../src/database/agreement/payment-id';
+import { open } from '../../src/database/keys/sealing';
+import { createSchedule, type ScheduleTerms } from '../../src/database/recurring/create';
 
 /** A trusted merchant with the standing approval of a customer. */
 export interface Standing {

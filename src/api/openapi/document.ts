@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ROLES } from '../../domain/entity';
-import { BODY_LIMIT_BYTES } from '../body';
-import type { Route } from '../route';
+import { BODY_LIMIT_BYTES } from '../http/body';
+import type { Route } from '../http/route';
 import {
   answerSchema,
   HEADERS,

@@ -4,8 +4,8 @@ import { z } from 'zod';
 import { routes } from '../../../src/api/app';
 import { openApiDocument } from '../../../src/api/openapi/document';
 import { OPERATIONS } from '../../../src/api/openapi/operations';
-import type { Route } from '../../../src/api/route';
-import { check } from '../../../src/api/validation';
+import type { Route } from '../../../src/api/http/route';
+import { check } from '../../../src/api/http/validation';
 import { readConfig, type Config } from '../../../src/config';
 
 const config = readConfig({});

@@ -1,0 +1,190 @@
+import { createPublicKey, randomUUID, type KeyObject } from 'node:crypto';
+import { sign, verify, type JwtPayload } from 'jsonwebtoken';
+import { usableSigningKeys, type PublicJwk } from '../../database/keys/signing-key';
+import { isId } from '../../domain/ids';
+import { ROLES, type Role } from '../../domain/entity';
+import type { ApiDeps } from '../deps';
+
+/** Issues and checks access tokens: JWTs signed with ES256, whose keys the database shares. */
+export interface AccessTokens {
+  /** @param holder the token ends early once the entity has another generation than this */
+  issue(holder: Claims): Promise<{ token: string; tokenId: string; expiresInS: number }>;
+  /** What a token says; undefined for one that is forged, expired, or of another audience. */
+  verify(token: string): Promise<Claims | undefined>;
+  /** Public keys that tokens may be signed with. */
+  jwks(): Promise<PublicJwk[]>;
+}
+
+export interface Claims {
+  entityId: string;
+  role: Role;
+  /** The entity's `tokenGeneration` when it was issued. */
+  tokenGeneration: number;
+}
+
+const AUDIENCE = 'assent';
+/** Clocks of two machines may differ by this much. */
+const LEEWAY_S = 5;
+/** A process learns of a rotation within this time, and signs with the old key until then. */
+const KEYS_TTL_MS = 30_000;
+/** An unknown key id makes a process look at once, but made-up ones not more often than this. */
+const REFRESH_MIN_MS = 1_000;
+
+/** Tokens remembered as good at once, of some 500 bytes each; beyond it the oldest are checked again. */
+const VERIFIED_MAX = 10_000;
+
+interface Verified {
+  kid: string;
+  /** Seconds since 1970, as the token has it. */
+  exp: number;
+  claims: Claims;
+}
+
+interface Keys {
+  signer: { kid: string; key: KeyObject };
+  verifiers: Map<string, KeyObject>;
+  jwks: PublicJwk[];
+}
+
+export function createAccessTokens({
+  db,
+  ring,
+  config,
+}: Pick<ApiDeps, 'db' | 'ring' | 'config'>): AccessTokens {
+  const ttlS = config.ACCESS_TOKEN_TTL_S;
+  const verifyForS = ttlS + LEEWAY_S + KEYS_TTL_MS / 1000;
+  const verified = new Map<string, Verified>();
+  let cached: Promise<Keys> | undefined;
+  let readAt = 0;
+
+  async function read(): Promise<Keys> {
+    const usable = await usableSigningKeys(db, ring, verifyForS);
+    return {
+      signer: { kid: usable[0].kid, key: usable[0].privateKey },
+      verifiers: new Map(
+        usable.map(({ kid, publicJwk }) => [kid, createPublicKey({ key: publicJwk, format: 'jwk' })]),
+      ),
+      jwks: usable.map(({ publicJwk }) => publicJwk),
+    };
+  }
+
+  /** The keys, not older than given; callers at the same time share one look. */
+  async function keys(maxAgeMs: number): Promise<Keys> {
+    if (cached === undefined || performance.now() - readAt >= maxAgeMs) {
+      readAt = performance.now();
+      const reading = read();
+      cached = reading;
+      reading.catch(() => {
+        if (cached === reading) cached = undefined;
+      });
+    }
+    return cached;
+  }
+
+  async function verifierOf(kid: string): Promise<KeyObject | undefined> {
+    const known = (await keys(KEYS_TTL_MS)).verifiers.get(kid);
+    return known ?? (await keys(REFRESH_MIN_MS)).verifiers.get(kid);
+  }
+
+  /** What a token says whose signature, issuer and audience are right, and that is in time. */
+  async function check(token: string): Promise<Verified | undefined> {
+    const kid = keyIdOf(token);
+    const verifier = kid === undefined ? undefined : await verifierOf(kid);
+    if (kid === undefined || verifier === undefined) return undefined;
+    const claims = claimsOf(token, verifier, config.JWT_ISSUER);
+    const { exp, sub } = claims ?? {};
+    const role = ROLES.find((name) => name === claims?.['role']);
+    if (typeof exp !== 'number' || typeof sub !== 'string' || !role || !isId(role, sub)) return undefined;
+    const tokenGeneration = generationOf(claims?.['gen']);
+    if (tokenGeneration === undefined) return undefined;
+    return { kid, exp, claims: { entityId: sub, role, tokenGeneration } };
+  }
+
+  function isInTime({ exp }: Verified): boolean {
+    return Date.now() / 1000 < exp + LEEWAY_S;
+  }
+
+  function remember(token: string, found: Verified): void {
+    verified.set(token, found);
+    // A Map keeps the order of insertion, so the first is the oldest.
+    const [oldest] = verified.keys();
+    if (verified.size > VERIFIED_MAX && oldest !== undefined) verified.delete(oldest);
+  }
+
+  return {
+    async issue({ entityId, role, tokenGeneration }) {
+      const { signer } = await keys(KEYS_TTL_MS);
+      const tokenId = randomUUID();
+      const token = sign({ role, gen: tokenGeneration }, signer.key, {
+        algorithm: 'ES256',
+        keyid: signer.kid,
+        issuer: config.JWT_ISSUER,
+        audience: AUDIENCE,
+        subject: entityId,
+        expiresIn: ttlS,
+        jwtid: tokenId,
+      });
+      return { token, tokenId, expiresInS: ttlS };
+    },
+
+    async verify(token) {
+      // A signature costs more to check than all else of a small request, and a caller sends the same one for an hour.
+      const known = verified.get(token);
+      const found = known ?? (await check(token));
+      if (found === undefined || !isInTime(found) || !(await verifierOf(found.kid))) {
+        verified.delete(token);
+        return undefined;
+      }
+      if (known === undefined) remember(token, found);
+      return found.claims;
+    },
+
+    async jwks() {
+      return (await keys(KEYS_TTL_MS)).jwks;
+    },
+  };
+}
+
+/** Three parts in base64url, the last of them the 64 bytes of an ES256 signature. */
+const FORM = /^([\w-]+)\.[\w-]+\.([\w-]{86})$/;
+
+/**
+ * The id of the key that a token names; undefined where its form alone shows that it is none of
+ * ours, before anything costly is done. Its length needs no limit: all headers of a request
+ * together have one.
+ */
+function keyIdOf(token: string): string | undefined {
+  const [, head = '', signature = ''] = FORM.exec(token) ?? [];
+  // Decoding is lenient. A second spelling of a signature is none of ours.
+  if (Buffer.from(signature, 'base64url').toString('base64url') !== signature) return undefined;
+  try {
+    const header = JSON.parse(Buffer.from(head, 'base64url').toString()) as unknown;
+    if (typeof header !== 'object' || header === null) return undefined;
+    const { alg, kid } = header as { alg?: unknown; kid?: unknown };
+    return alg === 'ES256' && typeof kid === 'string' && isId('signingKey', kid) ? kid : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a token says that this key has signed for us, and that is in time. */
+function claimsOf(token: string, verifier: KeyObject, issuer: string): JwtPayload | undefined {
+  try {
+    const claims = verify(token, verifier, {
+      algorithms: ['ES256'],
+      issuer,
+      audience: AUDIENCE,
+      clockTolerance: LEEWAY_S,
+    });
+    return typeof claims === 'string' ? undefined : claims;
+  } catch {
+    // The library throws errors of many kinds, not all of them its own. It has nothing but the token to stumble over.
+    return undefined;
+  }
+}
+
+/** Tokens from before there were generations are of the first. */
+function generationOf(claim: unknown): number | undefined {
+  if (claim === undefined) return 0;
+  return typeof claim === 'number' ? claim : undefined;
+}

@@ -1,0 +1,228 @@
+import { URLSearchParams } from 'node:url';
+import type { Request, RequestHandler, Response } from 'express';
+import {
+  authenticateClients,
+  isClientSecret,
+  type Claim,
+  type Client,
+} from '../../database/entity/client-credential';
+import { Failure } from '../../domain/failures';
+import { isId } from '../../domain/ids';
+import type { AccessTokens } from './access-token';
+import { failureOf, sendFailureHeaders } from '../http/answer';
+import { readBytes } from '../http/body';
+import { countedAddress } from '../http/client-address';
+import { answered } from '../http/deadline';
+import type { ApiDeps } from '../deps';
+import type { FailedAuthentication } from './failed-authentication';
+import { FAILURE_STATUS } from '../http/failure-status';
+import { gathered } from '../http/gathered';
+import { parseJson } from '../http/json';
+import type { Token } from '../openapi/public';
+import { meter } from '../http/rate-limit';
+import { requestIdOf, type LoggedRequest, type TokenRequestNote } from '../http/request-log';
+
+/** Most claims of one look-up; more wait for the next. */
+const CLAIMS_MAX = 200;
+
+/**
+ * `POST /v1/oauth/token`: OAuth 2.0 client credentials (RFC 6749 §4.4), with the client in the form, in a
+ * JSON body or in HTTP Basic. The one endpoint outside the envelope: its errors are those of §5.2.
+ *
+ * The secret is looked at before anything is counted, and the buckets of right and wrong ones are apart: no number of
+ * wrong secrets, from wherever they come, keeps the owner of the right one out. What that costs is bounded in another
+ * way: one look-up at a time serves all requests that wait for one, and secrets are hashed once, with SHA-256.
+ */
+export function tokenEndpoint(
+  deps: ApiDeps,
+  tokens: AccessTokens,
+  failures: FailedAuthentication,
+): RequestHandler {
+  const lookUp = gathered(CLAIMS_MAX, (claims: Claim[]) => authenticateClients(deps.db, claims));
+
+  /** @throws OAuthError for what RFC 6749 refuses, Failure for a body that cannot be read, or one failure too many */
+  async function claimOf(req: Request, res: Response): Promise<Claim> {
+    return readTokenRequest(req).catch((error: unknown) => {
+      if (isFaultOfCaller(error)) failures.count(req, res);
+      throw error;
+    });
+  }
+
+  /** @throws OAuthError where id and secret do not belong together, Failure for one failure too many */
+  async function provenClient(req: Request, res: Response, claim: Claim): Promise<Client> {
+    // What is no id may be anything, a secret in the wrong field too: it is neither logged nor looked up.
+    const clientId = isId('client', claim.clientId) ? claim.clientId : undefined;
+    if (clientId !== undefined) note(req, { clientId });
+    const isPossible = clientId !== undefined && isClientSecret(claim.clientSecret);
+    const client = isPossible ? await lookUp(claim) : undefined;
+    if (client) return client;
+    failures.count(req, res);
+    // Ids that cannot exist are one unknown client, with one bucket: made-up ones must not fill the table.
+    await meter(deps, res, 'tokenGuess', `${clientId ?? 'malformed'}:${addressKey(deps, req)}`);
+    throw new OAuthError('invalid_client', 'Client id and secret do not belong together');
+  }
+
+  async function issue(req: Request, res: Response, claim: Claim) {
+    const client = await provenClient(req, res, claim);
+    await meter(deps, res, 'tokenAddress', addressKey(deps, req));
+    await meter(deps, res, 'token', client.clientId);
+    return tokens.issue(client);
+  }
+
+  return async (req, res: Response<Token>) => {
+    // RFC 6749 §5.1 asks for both, the second for caches of its time.
+    res.set({ 'Cache-Control': 'no-store', Pragma: 'no-cache' });
+    try {
+      const claim = await claimOf(req, res);
+      // Who comes while a look-up is under way waits for that one and for the next: one limit holds for both.
+      const { token, expiresInS } = await answered(issue(req, res, claim));
+      note(req, { outcome: 'issued' });
+      res.json({ access_token: token, token_type: 'Bearer', expires_in: expiresInS });
+    } catch (error) {
+      sendOAuthError(req, res, error);
+    }
+  };
+}
+
+/** For the request's log line. */
+function note(req: Request & LoggedRequest, more: TokenRequestNote): void {
+  req.tokenRequest = { ...req.tokenRequest, ...more };
+}
+
+function isFaultOfCaller(error: unknown): boolean {
+  return error instanceof OAuthError || (error instanceof Failure && error.code !== 'unavailable');
+}
+
+/** The part of RFC 6749 §5.2 that the client credentials grant needs. */
+type OAuthCode = 'invalid_request' | 'invalid_client' | 'unsupported_grant_type' | 'invalid_scope';
+
+class OAuthError extends Error {
+  override readonly name = 'OAuthError';
+  constructor(
+    readonly code: OAuthCode,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** A token request is a few hundred bytes. */
+const BODY_LIMIT_BYTES = 16 * 1024;
+
+/** @throws OAuthError for what RFC 6749 refuses, Failure for a body that cannot be read */
+async function readTokenRequest(req: Request): Promise<Claim> {
+  const given = await readParameters(req);
+  const basic = readBasic(req);
+  const clientId = basic?.clientId ?? given.get('client_id');
+  const clientSecret = basic?.clientSecret ?? given.get('client_secret');
+  if (
+    basic &&
+    (given.has('client_secret') || (given.get('client_id') ?? basic.clientId) !== basic.clientId)
+  ) {
+    throw new OAuthError(
+      'invalid_request',
+      'Send the client either in the header or in the body, not in both',
+    );
+  }
+  const grantType = given.get('grant_type');
+  if (grantType === undefined) throw new OAuthError('invalid_request', 'grant_type is required');
+  if (grantType !== 'client_credentials') {
+    throw new OAuthError('unsupported_grant_type', 'grant_type must be client_credentials');
+  }
+  if (given.has('scope'))
+    throw new OAuthError('invalid_scope', 'This service knows no scopes: leave scope out');
+  if (clientId === undefined || clientSecret === undefined) {
+    throw new OAuthError('invalid_client', 'client_id and client_secret are required');
+  }
+  return { clientId, clientSecret };
+}
+
+/** Those that mean something here. */
+const PARAMETERS = ['grant_type', 'client_id', 'client_secret', 'scope'];
+
+/** The parameters of the body. One without a value counts as left out; unknown ones are ignored (§3.2). */
+async function readParameters(req: Request): Promise<Map<string, string>> {
+  const type = (req.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase();
+  const bytes = await readBytes(req, BODY_LIMIT_BYTES);
+  if (type === 'application/x-www-form-urlencoded') {
+    const given = [...new URLSearchParams(bytes.toString('utf8'))].filter(([name]) =>
+      PARAMETERS.includes(name),
+    );
+    if (new Set(given.map(([name]) => name)).size < given.length) {
+      throw new OAuthError('invalid_request', 'A parameter may be given only once');
+    }
+    return new Map(given.filter(([, value]) => value !== ''));
+  }
+  if (type === 'application/json') {
+    const body = parseJson(bytes);
+    if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+      throw new OAuthError('invalid_request', 'The body must be a JSON object');
+    }
+    return new Map(
+      Object.entries(body).filter((entry): entry is [string, string] => {
+        if (typeof entry[1] === 'string') return entry[1] !== '';
+        if (!PARAMETERS.includes(entry[0])) return false;
+        throw new OAuthError('invalid_request', `${entry[0]} must be a string`);
+      }),
+    );
+  }
+  if (bytes.length === 0) return new Map();
+  throw new OAuthError(
+    'invalid_request',
+    'Send the parameters as application/x-www-form-urlencoded or application/json',
+  );
+}
+
+/** The client in `Authorization: Basic`, its parts form-encoded as §2.3.1 says. */
+function readBasic(req: Request): { clientId: string; clientSecret: string } | undefined {
+  const { authorization } = req.headers;
+  if (authorization === undefined) return undefined;
+  const [, encoded] = /^Basic +([A-Za-z0-9+/]+=*) *$/i.exec(authorization) ?? [];
+  const text = Buffer.from(encoded ?? '', 'base64').toString('utf8');
+  const colon = text.indexOf(':');
+  if (colon < 1) throw new OAuthError('invalid_client', 'Authorization must be Basic with id and secret');
+  try {
+    return { clientId: formDecoded(text.slice(0, colon)), clientSecret: formDecoded(text.slice(colon + 1)) };
+  } catch {
+    throw new OAuthError('invalid_client', 'Client id and secret in Basic must be form-encoded');
+  }
+}
+
+function formDecoded(part: string): string {
+  return decodeURIComponent(part.replaceAll('+', ' '));
+}
+
+/** An address is personal: what is stored does not show it. */
+function addressKey({ ring }: ApiDeps, req: Request): string {
+  return ring.blindIndex('rate_limit.address', countedAddress(req)).toString('base64url');
+}
+
+function sendOAuthError(req: Request, res: Response, error: unknown): void {
+  if (error instanceof OAuthError) {
+    note(req, { outcome: error.code });
+    const unknownClient = error.code === 'invalid_client';
+    if (unknownClient) res.set('WWW-Authenticate', 'Basic realm="assent", charset="UTF-8"');
+    res.status(unknownClient ? 401 : 400).json({ error: error.code, error_description: error.message });
+    return;
+  }
+  const failure = failureOf(error);
+  note(req, { outcome: failure?.code ?? 'server_error' });
+  if (failure === undefined || failure.code === 'unavailable')
+    req.log.error({ err: error }, 'no token issued');
+  if (failure === undefined) {
+    const error_description = `Something went wrong on our side; request id ${requestIdOf(res)}`;
+    res.status(500).json({ error: 'server_error', error_description });
+    return;
+  }
+  sendFailureHeaders(res, failure);
+  res
+    .status(FAILURE_STATUS[failure.code])
+    .json({ error: codeOf(failure), error_description: failure.message });
+}
+
+/** RFC 6749 has no words of its own for a token request that comes too often or too early. */
+function codeOf(failure: Failure): string {
+  return failure.code === 'rate_limited' || failure.code === 'unavailable'
+    ? 'temporarily_unavailable'
+    : 'invalid_request';
+}

@@ -1,0 +1,161 @@
+import { z } from 'zod';
+import { billingRules, type Config } from '../../config';
+import { createIntents } from '../../database/intent/intent';
+import { answerIntent } from '../../database/intent/outcome';
+import { readIntent } from '../../database/intent/read';
+import { enqueueStarts } from '../../database/outbox';
+import { makePaymentId } from '../../database/agreement/payment-id';
+import { formatInstant } from '../../domain/calendar';
+import { Failure } from '../../domain/failures';
+import { normalizePhrase } from '../../domain/phrase';
+import { workflowId } from '../../workflows/messages';
+import {
+  amount,
+  BATCH_MAX,
+  currency,
+  DESCRIPTION_MAX,
+  id,
+  instant,
+  list,
+  phrase,
+  textFor,
+} from '../http/fields';
+import { takeAnswer } from '../http/idempotency';
+import { acceptedItem, refusedItem } from '../http/items';
+import type { Call } from '../http/route';
+import { acceptItems } from '../http/unknown-identifier';
+
+/** Billing intents: a merchant asks for permission to bill, and the bank relays what the customer says. */
+
+export const intentBody = (config: Config) =>
+  z.strictObject({
+    lookupIDs: list(phrase, BATCH_MAX, normalizePhrase),
+    currency: currency(config),
+    description: textFor('What will be billed; shown to the customer', DESCRIPTION_MAX, 'Gold plan'),
+    intentSettings: z
+      .strictObject({
+        dueDate: instant.meta({ description: 'When you intend to bill first' }).optional(),
+      })
+      .optional(),
+  });
+
+type IntentBody = z.output<ReturnType<typeof intentBody>>;
+
+export async function sendIntents(call: Call<IntentBody>) {
+  const { body, caller, deps } = call;
+  return acceptItems(call, 'lookup_id', async (trx) => {
+    const { items, intents } = await createIntents(
+      trx,
+      deps.ring,
+      billingRules(deps.config),
+      caller.entityId,
+      {
+        lookupIds: body.lookupIDs.map((lookupID) => ({
+          phrase: lookupID,
+          lookupId: normalizePhrase(lookupID),
+        })),
+        currency: body.currency,
+        description: body.description,
+        dueDate: body.intentSettings?.dueDate,
+      },
+      workflowId.intent,
+    );
+    await enqueueStarts(
+      trx,
+      intents.map(({ id: intentId, bankId }) => ({
+        type: 'intent',
+        workflowId: workflowId.intent(intentId),
+        args: [intentId],
+        attributes: { status: 'pending', merchantId: caller.entityId, bankId },
+        summary: `Intent of ${caller.entityId}`,
+      })),
+    );
+    return {
+      items: items.map((item) =>
+        'refused' in item
+          ? refusedItem(item.refused, { lookupID: item.phrase, entityId: caller.entityId })
+          : acceptedItem(200, 'Accepted. The bank asks the customer, and the decision comes by webhook', {
+              lookupID: item.phrase,
+              entityId: caller.entityId,
+              ...item.accepted,
+            }),
+      ),
+      refusals: items.flatMap((item) => ('refused' in item ? [item.refused] : [])),
+    };
+  });
+}
+
+const limit = (example: number) =>
+  amount
+    .meta({ description: 'In major units of the intent’s currency; leave it out for no limit', example })
+    .optional();
+
+export const intentResponseBody = z.strictObject({
+  customerId: id('customer'),
+  entityId: id('merchant'),
+  lookupID: phrase,
+  customerDecision: z
+    .enum(['approve_once', 'approve_recurring', 'deny', 'suspended'])
+    .meta({ description: 'The customer’s decision', example: 'approve_recurring' }),
+  spendingLimits: z
+    .strictObject({ daily: limit(10_000), monthly: limit(50_000) })
+    .meta({ description: 'The most that the merchant may charge per calendar day and month' })
+    .optional(),
+  blockMerchant: z.boolean().meta({ description: 'Whether the customer blocks the merchant' }).optional(),
+});
+
+export async function respondToIntent({ body, caller, deps }: Call<z.output<typeof intentResponseBody>>) {
+  const { agreed, ...data } = await takeAnswer(deps, (trx) =>
+    answerIntent(trx, deps.ring, caller.entityId, {
+      customerId: body.customerId,
+      merchantId: body.entityId,
+      lookupId: normalizePhrase(body.lookupID),
+      customerDecision: body.customerDecision,
+      spendingLimits: body.spendingLimits,
+      blockMerchant: body.blockMerchant ?? false,
+    }),
+  );
+  // Thrown after the commit: an expired intent that this answer came upon stays closed.
+  if (!agreed) {
+    throw new Failure('conflict', `The intent is ${data.status} already; this answer changes nothing`, {
+      data,
+    });
+  }
+  return { message: `The intent is ${data.status}`, data };
+}
+
+export const intentPath = z.strictObject({ intentId: id('intent') });
+
+export async function showIntent({
+  caller,
+  params,
+  deps,
+}: Call<unknown, unknown, z.output<typeof intentPath>>) {
+  const intent = await readIntent(deps.db, caller.entityId, params.intentId);
+  const paymentID =
+    intent.status === 'approved'
+      ? makePaymentId(deps.ring, intent.paymentIdKey, intent.agreementId, intent.merchantId)
+      : undefined;
+  return {
+    message: `The intent is ${intent.status}`,
+    data: {
+      intentId: intent.intentId,
+      batchId: intent.batchId,
+      reference: intent.reference,
+      status: intent.status,
+      reason: intent.reason,
+      customerDecision: intent.customerDecision,
+      currency: intent.currency,
+      description: intent.description,
+      customerId: intent.customerId,
+      lookupID: intent.lookupId,
+      entityId: intent.merchantId,
+      bankId: intent.bankId,
+      ...(paymentID !== undefined && { paymentID }),
+      dueDate: intent.dueDate && formatInstant(intent.dueDate),
+      expiresAt: formatInstant(intent.expiresAt),
+      createdAt: formatInstant(intent.createdAt),
+      closedAt: intent.closedAt && formatInstant(intent.closedAt),
+    },
+  };
+}

@@ -1,0 +1,123 @@
+import { z } from 'zod';
+import { readCredit } from '../../database/customer/payment-credit';
+import {
+  listTransactions,
+  readTransaction,
+  readTransactions,
+  TRANSACTION_SORTS,
+  type TransactionRecord,
+} from '../../database/transaction';
+import { formatInstant } from '../../domain/calendar';
+import type { Role } from '../../domain/entity';
+import { formatAmount } from '../../domain/money';
+import { idFilter, instant, NAME_MAX, pagination, textFor } from '../http/fields';
+import { listAnswer } from '../http/list';
+import { EXAMPLE_REFERENCE } from '../openapi/example';
+import type { Call } from '../http/route';
+
+/** The history of money, for each party its own. */
+
+export const historyQuery = z.strictObject({
+  from: instant.meta({ description: 'Only transactions created at this time or later' }).optional(),
+  to: instant
+    .meta({ description: 'Only transactions created before this time', example: '2026-04-01T00:00:00+01:00' })
+    .optional(),
+  status: z
+    .enum(['pending', 'successful', 'declined', 'completed', 'rejected'])
+    .meta({ description: 'Only transactions with this status' })
+    .optional(),
+  type: z.enum(['charge', 'refund']).meta({ description: 'Only transactions of this type' }).optional(),
+  customerId: idFilter('customer').optional(),
+  merchantId: idFilter('merchant').optional(),
+  reference: textFor('Only the transaction with this reference', NAME_MAX, EXAMPLE_REFERENCE).optional(),
+  format: z
+    .enum(['json', 'csv'])
+    .meta({ description: 'Format of the answer; takes precedence over the header `Accept`' })
+    .optional(),
+  ...pagination(Object.keys(TRANSACTION_SORTS) as ['createdAt', 'amount']),
+});
+
+export async function listHistory({
+  caller,
+  query,
+  prefersCsv,
+  deps,
+}: Call<unknown, z.output<typeof historyQuery>>) {
+  const { format, page, limit, sortBy, sortOrder, ...filter } = query;
+  if (format === 'csv' || (format === undefined && prefersCsv)) {
+    return {
+      fileName: 'transactions.csv',
+      columns: caller.role === 'bank' ? [...COLUMNS, ...BANK_COLUMNS] : COLUMNS,
+      pages: csvPages(readTransactions(deps.db, caller, filter, { sortBy, sortOrder }), caller.role),
+    };
+  }
+  const found = await listTransactions(deps.db, caller, filter, { page, limit, sortBy, sortOrder });
+  return listAnswer(['transaction', 'transactions'], found, query, (record) => shown(record, caller.role));
+}
+
+/** Of the file, in this order. */
+const COLUMNS = [
+  'transactionId',
+  'reference',
+  'type',
+  'status',
+  'amount',
+  'currency',
+  'description',
+  'customerId',
+  'merchantId',
+  'bankId',
+  'billingRequestId',
+  'scheduleId',
+  'declineReason',
+  'refundedAmount',
+  'createdAt',
+  'settledAt',
+] as const;
+
+/** What banks have beyond that. */
+const BANK_COLUMNS = ['bankTransactionId', 'payeeBankId', 'payeeLookupID'] as const;
+
+async function* csvPages(pages: AsyncIterable<TransactionRecord[]>, role: Role) {
+  for await (const page of pages) yield page.map((record) => shown(record, role));
+}
+
+export const detailsQuery = z.strictObject({
+  reference: textFor('Reference of a charge or a refund', NAME_MAX, EXAMPLE_REFERENCE),
+});
+
+export async function showTransaction({ caller, query, deps }: Call<unknown, z.output<typeof detailsQuery>>) {
+  const { transaction, events } = await readTransaction(deps.db, caller, query.reference);
+  const { type, billingRequestId, payeeBankId } = transaction;
+  const credit =
+    type === 'charge' && payeeBankId !== null ? await readCredit(deps.db, billingRequestId) : undefined;
+  return {
+    message: `The ${transaction.type} is ${transaction.status}`,
+    data: {
+      ...shown(transaction, caller.role),
+      ...(credit && { credit: { ...credit, dueBy: formatInstant(credit.dueBy) } }),
+      events: events.map(({ at, declineReason, exceptionId, kind, ...event }) => ({
+        ...event,
+        at: formatInstant(at),
+        ...(declineReason !== null && { declineReason }),
+        ...(exceptionId !== null && { exceptionId }),
+        ...(exceptionId !== null && kind !== null && { kind }),
+      })),
+    },
+  };
+}
+
+/**
+ * What no party may know of another stays out: the bank's own id of a debit is the bank's, and, where it pays a
+ * customer of another bank, that bank's too, which got it with `billing.credit`.
+ */
+function shown({ bankTransactionId, payeeBankId, payeeLookupID, ...record }: TransactionRecord, role: Role) {
+  return {
+    ...record,
+    amount: formatAmount(record.amount, record.currency),
+    ...(role === 'bank' && { bankTransactionId, payeeBankId, payeeLookupID }),
+    refundedAmount: formatAmount(record.refundedAmount, record.currency),
+    createdAt: formatInstant(record.createdAt),
+    settledAt: record.settledAt && formatInstant(record.settledAt),
+  };
+}

@@ -1,0 +1,255 @@
+import type { Request } from 'express';
+import { z } from 'zod';
+import {
+  acceptStaged,
+  discardStaged,
+  onboardBatch,
+  PAGE_ENTRIES,
+  readBatch,
+  readBatchCustomers,
+  readBatchFailures,
+  SMALL_BATCH,
+  stagePage,
+  type Batch,
+} from '../../database/customer/migration';
+import type { Executor } from '../../database/connection';
+import type { BatchEntry } from '../../database/customer/onboarding';
+import { newId } from '../../database/ids';
+import { enqueueStarts } from '../../database/outbox';
+import { isCountry } from '../../domain/country';
+import { Failure } from '../../domain/failures';
+import { WORKFLOW_TYPE, workflowId } from '../../workflows/messages';
+import { bodyChunks, requireJson } from '../http/body';
+import type { ApiDeps } from '../deps';
+import type { Download } from '../http/download';
+import { email, id, NAME_MAX, text, textFor } from '../http/fields';
+import { canonicalJson, parseJson } from '../http/json';
+import { JsonListReader } from '../http/json-list';
+import type { Call, Received, Receiver } from '../http/route';
+import { check, invalidRequest } from '../http/validation';
+
+/** Customers, brought in by their banks in batches of any size. */
+
+/** Most entries of one batch, and most bytes: sixteen hundred for each, five times what people need. */
+const ENTRIES_MAX = 10_000;
+const BODY_LIMIT_BYTES = 16 * 1024 * 1024;
+/** A person with every field at its longest, escaped throughout, has less. */
+const ENTRY_MAX_BYTES = 32 * 1024;
+/** A reason that is longer helps nobody to mend an entry. */
+const REASON_MAX = 1_000;
+/**
+ * Large batches that one process takes in at a time. Each has about a megabyte in memory and, now and then, a
+ * connection to Postgres; charges must not wait for either.
+ */
+const LOADS_MAX = 20;
+/** A batch at its largest is read in about two seconds. */
+const LOADS_RETRY_S = 2;
+
+const tooMany = `must have at most ${ENTRIES_MAX} entries: send more as several batches`;
+
+const ACCOUNT_NUMBER = /^[A-Z0-9]{6,34}$/;
+
+const person = z.strictObject({
+  clientRef: textFor(
+    'Your own reference for the customer, unique among your customers',
+    NAME_MAX,
+    'core-000017',
+  ),
+  firstname: textFor('First name', NAME_MAX, 'Ada'),
+  lastname: textFor('Last name', NAME_MAX, 'Obi'),
+  accountName: textFor('Name of the account', NAME_MAX, 'OBI ADA'),
+  email,
+  country: z
+    .string()
+    .refine(isCountry, 'must be an ISO 3166 alpha-2 code, as NG')
+    .meta({ pattern: '^[A-Z]{2}$', description: 'ISO 3166 alpha-2 code', example: 'NG' }),
+  accountNumber: text(NAME_MAX)
+    .pipe(z.string().regex(ACCOUNT_NUMBER, 'must be 6 to 34 of A-Z and 0-9'))
+    .meta({ pattern: ACCOUNT_NUMBER.source, description: 'Account number or IBAN', example: '0123456789' }),
+  reference: textFor('Free text', NAME_MAX, 'branch 12').optional(),
+});
+
+/** Only the frame: a person who is not valid is a failure of the batch, and the others go on. */
+const onboardingBody = z.strictObject({
+  customers: z
+    .array(z.looseObject({}).meta({ wire: person }))
+    .min(1)
+    .max(ENTRIES_MAX, tooMany),
+});
+
+/** A batch that has arrived: a small one as it is, of a large one where it is staged. */
+export type ArrivedBatch = { entries: BatchEntry[] } | { batchId: string; total: number };
+
+/**
+ * Takes batches in as they arrive. Up to `SMALL_BATCH` entries stay in memory; with more, all are staged page by
+ * page, and an upload costs the same memory however long it is.
+ */
+export function batchReceiver(): Receiver<ArrivedBatch> {
+  let loads = 0;
+
+  async function receive(req: Request, deps: ApiDeps): Promise<Received<ArrivedBatch>> {
+    requireJson(req);
+    const list = new JsonListReader(ENTRY_MAX_BYTES);
+    const canonical = deps.ring.blindIndexesOfParts('idempotency.body');
+    const batchId = newId('batch');
+    let entries: BatchEntry[] = [];
+    let total = 0;
+    let loading = false;
+
+    async function stage(): Promise<void> {
+      if (!loading) {
+        if (loads === LOADS_MAX) throw busy();
+        loads += 1;
+        loading = true;
+      }
+      const page = entries.slice(0, PAGE_ENTRIES);
+      await stagePage(deps.db, deps.ring, batchId, total - entries.length, page);
+      entries = entries.slice(PAGE_ENTRIES);
+    }
+
+    try {
+      canonical.add('{"customers":[');
+      for await (const chunk of bodyChunks(req, BODY_LIMIT_BYTES)) {
+        for (const bytes of list.read(chunk)) {
+          if (total === ENTRIES_MAX) throw invalidRequest([{ path: 'customers', message: tooMany }]);
+          const given = bytes && (parseJson(bytes) as Record<string, unknown>);
+          if (total > 0) canonical.add(',');
+          canonical.add(canonicalJson(given ?? null));
+          entries.push(given ? read(given) : TOO_LARGE);
+          total += 1;
+          if (total > SMALL_BATCH && entries.length >= PAGE_ENTRIES) await stage();
+        }
+      }
+      canonical.add(']}');
+      const { problems } = check(onboardingBody, list.frame(), '');
+      if (problems) throw invalidRequest(problems);
+      if (total <= SMALL_BATCH) return { body: { entries }, indexes: canonical.end() };
+      while (entries.length > 0) await stage();
+      return { body: { batchId, total }, indexes: canonical.end() };
+    } catch (error) {
+      if (loading) await discard(deps, batchId);
+      throw error;
+    } finally {
+      if (loading) loads -= 1;
+    }
+  }
+
+  return { schema: onboardingBody, limitBytes: BODY_LIMIT_BYTES, receive };
+}
+
+const TOO_LARGE: BatchEntry = { reason: `has more than ${ENTRY_MAX_BYTES / 1024} KiB` };
+
+function busy(): Failure {
+  return new Failure('unavailable', 'Too many large batches are being taken in; nothing was accepted', {
+    retryAfterS: LOADS_RETRY_S,
+  });
+}
+
+function read(given: Record<string, unknown>): BatchEntry {
+  const checked = check(person, given, '');
+  if (checked.problems === undefined) return { person: checked.value };
+  const reason = checked.problems.map(({ path, message }) => `${path} ${message}`).join('; ');
+  return { ...clientRefOf(given), reason: reason.slice(0, REASON_MAX) };
+}
+
+/** The bank's own name for a person who is invalid, where at least that can be read. */
+function clientRefOf(given: Record<string, unknown>): { clientRef?: string } {
+  const checked = check(text(NAME_MAX), given['clientRef'], '');
+  return checked.problems ? {} : { clientRef: checked.value };
+}
+
+/** What cannot be discarded now is swept away later. */
+async function discard({ db, log }: ApiDeps, batchId: string): Promise<void> {
+  await discardStaged(db, batchId).catch((error: unknown) => {
+    log.warn({ err: error, batchId }, 'staged customers are left for the sweep');
+  });
+}
+
+export async function onboardCustomers({ accept, body, caller, deps }: Call<ArrivedBatch>) {
+  const bankId = caller.entityId;
+  if ('entries' in body) {
+    return accept(async (trx) => {
+      const batch = await onboardBatch(trx, deps.ring, bankId, body.entries);
+      return { status: 201, message: messageOf(batch), data: batch };
+    });
+  }
+  const { batchId, total } = body;
+  let accepted = false;
+  try {
+    const reply = await accept(async (trx) => {
+      const batch = await acceptStaged(trx, bankId, batchId, total);
+      await enqueueStarts(trx, [
+        {
+          workflowId: workflowId.customerBatch(batchId),
+          type: WORKFLOW_TYPE.customerMigration,
+          args: [batchId],
+          attributes: { status: batch.status, bankId },
+          summary: `${total} customers of ${bankId}`,
+        },
+      ]);
+      return { status: 202, message: messageOf(batch), data: { ...batch, ...filesOf(batchId) } };
+    });
+    accepted = !('replayed' in reply);
+    return reply;
+  } finally {
+    if (!accepted) await discard(deps, batchId);
+  }
+}
+
+function messageOf({ status, summary }: Batch): string {
+  return status === 'processing'
+    ? `${summary.total} customers are being onboarded`
+    : `${summary.successful} of ${summary.total} customers onboarded`;
+}
+
+function filesOf(batchId: string) {
+  const folder = `/v1/bank/customers/batches/${batchId}`;
+  return { customersUrl: `${folder}/customers.csv`, failuresUrl: `${folder}/failures.csv` };
+}
+
+export const batchPath = z.strictObject({ batchId: id('batch') });
+
+export async function showBatch({
+  caller,
+  deps,
+  params,
+}: Call<unknown, unknown, z.output<typeof batchPath>>) {
+  const batch = await readBatch(deps.db, caller.entityId, params.batchId);
+  const { batchId, summary } = batch;
+  if (summary.total > SMALL_BATCH) {
+    return { message: messageOf(batch), data: { ...batch, ...filesOf(batchId) } };
+  }
+  const [customers, failures] = await Promise.all([
+    all(readBatchCustomers(deps.db, batchId)),
+    all(readBatchFailures(deps.db, batchId)),
+  ]);
+  return { message: messageOf(batch), data: { ...batch, customers, failures } };
+}
+
+async function all<One>(pages: AsyncIterable<One[]>): Promise<One[]> {
+  const found: One[] = [];
+  for await (const page of pages) found.push(...page);
+  return found;
+}
+
+export const customersFile = batchFile(
+  'customers.csv',
+  ['clientRef', 'customerId', 'lookupID'],
+  readBatchCustomers,
+);
+export const failuresFile = batchFile('failures.csv', ['index', 'clientRef', 'reason'], readBatchFailures);
+
+function batchFile(
+  fileName: string,
+  columns: Download['columns'],
+  pagesOf: (db: Executor, batchId: string) => Download['pages'],
+) {
+  return async ({
+    caller,
+    deps,
+    params,
+  }: Call<unknown, unknown, z.output<typeof batchPath>>): Promise<Download> => {
+    const { batchId } = await readBatch(deps.db, caller.entityId, params.batchId);
+    return { fileName, columns, pages: pagesOf(deps.db, batchId) };
+  };
+}

@@ -1,0 +1,124 @@
+import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
+import { CommitLost, isUnavailable } from '../../database/availability';
+import { Failure } from '../../domain/failures';
+import { FAILURE_STATUS } from './failure-status';
+import { requestIdOf } from './request-log';
+
+/** What an endpoint answers with: the parts of the envelope, or the bare array of items. */
+export type Answer =
+  | {
+      /** Where it is not the status of the route. */
+      status?: number;
+      message: string;
+      data?: object;
+      /** `data` as it is shown once secrets in it have had their hour. */
+      dataWithoutSecrets?: object;
+    }
+  | { status?: number; items: readonly object[] };
+
+/** An answer as it goes out. */
+export interface Reply {
+  status: number;
+  body: unknown;
+  /** The body once its secrets have had their hour; where there are any. */
+  bodyWithoutSecrets?: unknown;
+  /** It is the stored answer to an earlier request with the same idempotency key. */
+  replayed?: boolean;
+}
+
+export function replyOf(answer: Answer, routeStatus: number): Reply {
+  const status = answer.status ?? routeStatus;
+  if ('items' in answer) return { status, body: answer.items };
+  const envelope = (data: object | undefined) => ({
+    statusCode: status,
+    success: true,
+    message: answer.message,
+    ...(data && { data }),
+  });
+  return {
+    status,
+    body: envelope(answer.data),
+    ...(answer.dataWithoutSecrets && { bodyWithoutSecrets: envelope(answer.dataWithoutSecrets) }),
+  };
+}
+
+export function replyOfFailure(failure: Failure): Reply {
+  const status = FAILURE_STATUS[failure.code];
+  return {
+    status,
+    body: {
+      statusCode: status,
+      success: false,
+      message: failure.message,
+      ...(failure.data === undefined ? {} : { data: failure.data }),
+      ...(failure.problems && { errors: failure.problems }),
+    },
+  };
+}
+
+/** When a database that is away is worth another try, and the outcome of a lost commit can be asked for. */
+const UNAVAILABLE_RETRY_S = 2;
+
+/**
+ * A commit was lost: what was asked for may have been accepted.
+ *
+ * @param advice what to do about it; left out where the request cannot be repeated safely
+ */
+export function unknownFate(
+  lost: CommitLost,
+  advice = 'it may have been accepted: look whether it took effect before sending it again',
+): Failure {
+  return new Failure('unavailable', `The database was lost while the request was committed: ${advice}`, {
+    retryAfterS: UNAVAILABLE_RETRY_S,
+    cause: lost,
+  });
+}
+
+/** What a thrown value is to the caller; undefined for a fault of ours, of which the caller learns nothing. */
+export function failureOf(error: unknown): Failure | undefined {
+  if (error instanceof Failure) return error;
+  if (error instanceof CommitLost) return unknownFate(error);
+  if (isUnavailable(error)) {
+    return new Failure('unavailable', 'The service cannot reach its database; nothing was accepted', {
+      retryAfterS: UNAVAILABLE_RETRY_S,
+      cause: error,
+    });
+  }
+  // A path that is not valid percent-encoding names nothing.
+  if (error instanceof URIError) return new Failure('not_found', NO_SUCH_ENDPOINT);
+  return undefined;
+}
+
+/** Headers that go with a failure, whatever the form of its body. */
+export function sendFailureHeaders(res: Response, failure: Failure): void {
+  if (failure.retryAfterS !== undefined) {
+    res.set('Retry-After', String(Math.max(1, Math.ceil(failure.retryAfterS))));
+  }
+  // Where the next request would begin nobody knows.
+  if (failure.code === 'body_too_slow') res.set('Connection', 'close');
+}
+
+/** A fault of ours: the caller learns what to quote, and nothing else. */
+export function sendFault(res: Response): void {
+  const message = `Something went wrong on our side. If it lasts, report the request id ${requestIdOf(res)}`;
+  res.status(500).json({ statusCode: 500, success: false, message });
+}
+
+export const errorHandler: ErrorRequestHandler = (error: unknown, req, res, next) => {
+  const failure = failureOf(error);
+  if (failure === undefined || failure.code === 'unavailable')
+    req.log.error({ err: error }, 'request failed');
+  // Too late for another answer: ending the connection is the only way to say that this one is not whole.
+  if (res.headersSent) return next(error);
+  if (failure === undefined) return sendFault(res);
+  sendFailureHeaders(res, failure);
+  if (failure.code === 'unauthenticated') res.set('WWW-Authenticate', 'Bearer realm="assent"');
+  const reply = replyOfFailure(failure);
+  res.status(reply.status).json(reply.body);
+};
+
+const NO_SUCH_ENDPOINT = 'There is no such endpoint: check the path';
+
+export const unknownEndpoint: RequestHandler = (_req, _res, next) => {
+  next(new Failure('not_found', NO_SUCH_ENDPOINT));
+};

@@ -1,0 +1,39 @@
+import type { Express, RequestHandler } from 'express';
+import { Failure } from '../../domain/failures';
+import type { Method } from './route';
+
+export interface Endpoint {
+  method: Method;
+  path: string;
+  handlers: RequestHandler[];
+}
+
+export function endpoint(method: Method, path: string, ...handlers: RequestHandler[]): Endpoint {
+  return { method, path, handlers };
+}
+
+/**
+ * Serves each endpoint, and tells whoever asks a path with a method that it has not which it has: before anybody is asked who
+ * they are, for it says nothing that the document does not.
+ */
+export function serveEach(app: Express, endpoints: readonly Endpoint[]): void {
+  const paths = new Set(endpoints.map(({ path }) => path));
+  // Path by path: what one with a parameter would take as well (`…/create`, by `…/:scheduleId`) is decided before it.
+  for (const path of paths) {
+    const own = endpoints.filter((one) => one.path === path);
+    const at = app.route(path);
+    for (const { method, handlers } of own) at[method](handlers);
+    at.all(otherMethod(own.map(({ method }) => method)));
+  }
+}
+
+function otherMethod(methods: readonly Method[]): RequestHandler {
+  // Where there is GET, Express answers HEAD by it.
+  const allowed = methods
+    .flatMap((method) => (method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()]))
+    .join(', ');
+  return (_req, res, next) => {
+    res.set('Allow', allowed);
+    next(new Failure('method_not_allowed', `There is no such endpoint: this path takes ${allowed}`));
+  };
+}

@@ -1,0 +1,263 @@
+import { z } from 'zod';
+import type { Config } from '../../config';
+import { parseInstant } from '../../domain/calendar';
+import { isId, type IdKind } from '../../domain/ids';
+import { minorUnitDigits } from '../../domain/currency';
+import { formatAmount, MAX_AMOUNT_MINOR, parseAmount } from '../../domain/money';
+import { accept, type Parsed } from '../../domain/parsed';
+import { parseShown, parseText } from '../../domain/plain-text';
+import { EXAMPLE_PAYMENT_ID, EXAMPLE_PHRASE, exampleId, ID_NAME, idPattern } from '../openapi/example';
+
+/**
+ * The pieces that request schemas are made of, so that a name, a date or a page means the same everywhere. What a check or a
+ * transform asks for, zod cannot tell the API's document: each says it in `.meta`, in JSON Schema.
+ */
+
+/** Longest description, and longest name. */
+export const DESCRIPTION_MAX = 500;
+export const NAME_MAX = 200;
+
+/** A string that the domain reads or refuses. */
+const read = <Value>(parse: (text: string) => Parsed<Value>) =>
+  z.string().transform((text, context): Value => {
+    const parsed = parse(text);
+    if (parsed.ok) return parsed.value;
+    context.addIssue({ code: 'custom', message: parsed.reason });
+    return z.NEVER;
+  });
+
+/** Characters that no field takes, and the rest, of which at least one must be no blank. */
+const REFUSED = String.raw`\u0000-\u001F\u007F-\u009F\u202A-\u202E\u2066-\u2069`;
+const SHOWN = `^[^${REFUSED}]*$`;
+const BLANK = String.raw`\s\uFEFF`;
+const TEXT = `^[^${REFUSED}]*[^${BLANK}${REFUSED}][^${REFUSED}]*$`;
+
+/** Text as people write it: trimmed, in normal form C, 1 to `max` characters. */
+export const text = (max: number) =>
+  read((value) => parseText(value, max)).meta({
+    minLength: 1,
+    ...(Number.isFinite(max) && { maxLength: max }),
+    pattern: TEXT,
+  });
+
+/** The same of at least `min` characters, more than 1; blanks around them do not count. */
+export const longText = (min: number, max: number) =>
+  text(max)
+    .refine((value) => Array.from(value).length >= min, `must have at least ${min} characters`)
+    .meta({
+      minLength: min,
+      pattern: `^[^${REFUSED}]*[^${BLANK}${REFUSED}][^${REFUSED}]{${min - 2},}[^${BLANK}${REFUSED}][^${REFUSED}]*$`,
+    });
+
+/** The same with what the document says of it. */
+export const textFor = (description: string, max: number, example: string) =>
+  text(max).meta({ description, example });
+
+/** An identifier of ours. A malformed one becomes the empty one, which nothing has: it is unknown like any other. */
+const identifier = (isWellFormed: (value: string) => boolean) =>
+  read((value) => {
+    const shown = parseShown(value);
+    return !shown.ok || isWellFormed(value) ? shown : accept('');
+  });
+
+/** An id of ours, or the empty one for whatever is none. */
+export const id = (kind: IdKind) =>
+  identifier((value) => isId(kind, value)).meta({
+    pattern: idPattern(kind),
+    description: `Id of ${ID_NAME[kind]}. One that is malformed counts as unknown.`,
+    example: exampleId(kind),
+  });
+
+/** The same where a list is filtered by it: of what does not exist there is nothing to list. */
+export const idFilter = (kind: IdKind) =>
+  id(kind).meta({ pattern: SHOWN, description: `Only those of ${ID_NAME[kind]} with this id` });
+
+/** RFC 3339 with an offset, e.g. `2026-03-01T09:00:00+01:00`. */
+export const instant = read(parseInstant).meta({
+  format: 'date-time',
+  // From 1970 on, without leap seconds.
+  pattern: String.raw`^(19[7-9]\d|[2-9]\d{3})-.*:[0-5]\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)$`,
+  example: '2026-03-01T09:00:00+01:00',
+});
+
+/** Longest address that a mail server takes (RFC 5321). */
+export const EMAIL_MAX = 254;
+/** A mailbox of up to 64 characters, at a domain whose labels have up to 63 and begin and end with no hyphen. */
+const EMAIL =
+  /^(?=[^@]{1,64}@)[A-Za-z0-9_'+-]+(\.[A-Za-z0-9_'+-]+)*@([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z][A-Za-z0-9-]{0,61}[A-Za-z0-9]$/;
+export const email = text(EMAIL_MAX).pipe(z.string().regex(EMAIL, 'must be an e-mail address')).meta({
+  format: 'email',
+  pattern: EMAIL.source,
+  description: 'E-mail address',
+  example: 'ada.obi@example.com',
+});
+
+/** What follows the scheme, as RFC 3986 has it: a name or an address, a port up to 65535, and the rest. No user. */
+const HOST = String.raw`([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])`;
+const PORT = '(:([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?';
+const PATH = "(/([A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*)?";
+const QUERY = String.raw`(\?([A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*)?`;
+const FRAGMENT = QUERY.replace(String.raw`\?`, '#');
+
+/** An address on the web; what may be behind it is checked by whoever connects to it. */
+export const webUrl = (schemes: readonly ('http' | 'https')[]) => {
+  const pattern = `^(${schemes.join('|')})://${HOST}${PORT}${PATH}${QUERY}${FRAGMENT}$`;
+  const uri = new RegExp(pattern);
+  return text(2048)
+    .refine(
+      (value) => uri.test(value) && URL.canParse(value),
+      `must be an address that starts with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}, without user or password, in ASCII`,
+    )
+    .meta({ format: 'uri', pattern, example: 'https://www.example.com/' });
+};
+
+/** Free-form notes of the caller: at most 50 names of 40 characters, with simple values. */
+export const metadata = z
+  .record(
+    text(40),
+    z.union(
+      [z.literal(''), text(500), z.number(), z.boolean()],
+      'must be text of at most 500 characters, a number, true or false',
+    ),
+  )
+  .refine((value) => Object.keys(value).length <= 50, 'must have at most 50 names')
+  .meta({
+    maxProperties: 50,
+    description:
+      'Free-form data of your own: at most 50 names of 40 characters, with text, numbers or booleans',
+    example: { branch: 'Ikeja' },
+  });
+
+/**
+ * Each entry once, 1 to `max` of them. Repeats are named even where other entries are wrong.
+ *
+ * @param meaning what two entries have in common that are spelled differently and mean the same
+ */
+export const list = (entry: z.ZodType<string>, max: number, meaning = (value: string) => value) =>
+  z
+    .array(entry)
+    .min(1)
+    .max(max)
+    .superRefine(
+      (entries, context) => {
+        const seen = new Set<string>();
+        entries.forEach((value: unknown, i) => {
+          // What is no text has been complained about already.
+          if (typeof value !== 'string') return;
+          if (seen.has(meaning(value))) {
+            context.addIssue({ code: 'custom', path: [i], message: 'is the same as an earlier entry' });
+          }
+          seen.add(meaning(value));
+        });
+      },
+      { when: ({ value }) => Array.isArray(value) },
+    )
+    .meta({ uniqueItems: true });
+
+const wholeNumber = (min: number, max: number, byDefault: number, description: string) =>
+  z
+    .string()
+    .regex(/^\d{1,9}$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.number().min(min).max(max))
+    .default(byDefault)
+    .meta({ wire: { type: 'integer', minimum: min, maximum: max, default: byDefault }, description });
+
+/** How many things one answer of a list holds. */
+export const pageSize = wholeNumber(1, 100, 20, 'Entries per page');
+
+/** Far more pages than anybody turns; an offset beyond it would only make Postgres count. */
+const PAGE_MAX = 100_000;
+
+/**
+ * The parameters that every list takes: `page`, `limit`, `sortBy` (one of `sortable`, the first being the
+ * default) and `sortOrder`.
+ */
+export const pagination = <Field extends string>(sortable: readonly [Field, ...Field[]]) => ({
+  page: wholeNumber(1, PAGE_MAX, 1, 'Page number, from 1'),
+  limit: pageSize,
+  sortBy: z
+    .enum(sortable)
+    .default(() => sortable[0])
+    .meta({ description: 'Field to sort by' }),
+  sortOrder: z
+    .enum(['asc', 'desc'])
+    .default('desc')
+    .meta({ description: 'Sort order: ascending or descending' }),
+});
+
+/** Most identifiers in one call: the bank shows each to a person, and one transaction holds them all. */
+export const BATCH_MAX = 100;
+
+/**
+ * A paymentID. One that is longer than any of ours is unknown like any other, so no length is asked for. It is taken as it
+ * came: only the very string that was handed out is one, not what it would be without blanks or in another normal form.
+ */
+export const paymentId = read((value) => {
+  const parsed = parseText(value, Infinity);
+  return parsed.ok ? accept(value) : parsed;
+}).meta({
+  minLength: 1,
+  pattern: TEXT,
+  description:
+    'Identifies your agreement with a customer; you got it with the webhook `billing.intent.response`. Send it as it came.',
+  example: EXAMPLE_PAYMENT_ID,
+});
+
+/** Longest transaction id of a bank; ISO 20022 has 35 characters, card schemes fewer. */
+export const BANK_TRANSACTION_ID_MAX = 100;
+
+/** A lookupID as somebody typed it; how it is read is the domain's business. */
+export const phrase = text(NAME_MAX).meta({
+  description:
+    'A customer’s `lookupID`, also called phrase. Upper and lower case, and spaces instead of `-`, do not matter',
+  example: EXAMPLE_PHRASE,
+});
+
+export const currency = (config: Config) =>
+  z
+    .enum(config.ACCEPTED_CURRENCIES as [string, ...string[]])
+    .meta({ description: 'ISO 4217 code of a currency that the network accepts' });
+
+/** Major units of a currency; `withAmount` judges how the two go together. */
+export const amount = z
+  .number()
+  .positive()
+  .meta({
+    // Of a currency without decimals; others take less.
+    maximum: Number(MAX_AMOUNT_MINOR),
+    description: 'Amount in major units (naira, not kobo), with at most as many decimals as the currency has',
+    example: 1500,
+  });
+
+/** The same where the currency is one of those that can be charged in, none of which takes more. */
+export const amountIn = ({ ACCEPTED_CURRENCIES: codes }: Config) =>
+  amount.meta({ maximum: Math.max(...codes.map((code) => formatAmount(MAX_AMOUNT_MINOR, code))) });
+
+/**
+ * A body with an `amount` in major units of its `currency`, made into exact minor units. Whether the two fit is
+ * looked at even when other fields are wrong, so that the sender hears of every problem at once.
+ */
+export const withAmount = <Body extends { amount: number; currency: string }>(schema: z.ZodType<Body>) =>
+  schema
+    .refine((body) => parseAmount(body.amount, body.currency).ok, {
+      path: ['amount'],
+      when: ({ value }) => isMoney(value),
+      error: ({ input }) => {
+        const parsed = isMoney(input) ? parseAmount(input.amount, input.currency) : undefined;
+        return parsed === undefined || parsed.ok ? undefined : parsed.reason;
+      },
+    })
+    .transform((body) => {
+      const parsed = parseAmount(body.amount, body.currency);
+      if (!parsed.ok) throw new Error('an amount passed its check and then failed it');
+      return { ...body, amount: parsed.value };
+    });
+
+/** Whether amount and currency can be judged together; what is wrong with one alone its own schema says. */
+function isMoney(value: unknown): value is { amount: number; currency: string } {
+  const { amount: given, currency: code } = (value ?? {}) as Record<string, unknown>;
+  return (
+    typeof given === 'number' && given > 0 && typeof code === 'string' && minorUnitDigits(code) !== undefined
+  );
+}

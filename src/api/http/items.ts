@@ -1,0 +1,33 @@
+import { Failure } from '../../domain/failures';
+import { FAILURE_STATUS } from './failure-status';
+
+/** One line of an answer to several identifiers: the envelope's fields and whatever belongs to the line. */
+export function acceptedItem<Status extends number, More>(statusCode: Status, message: string, more: More) {
+  return { statusCode, success: true as const, message, ...more };
+}
+
+/** @throws Failure the same one, where it is not about this identifier but about the whole call */
+export function refusedItem<More>(failure: Failure, more: More) {
+  const statusCode = MOST_TELLING[rank(failure)];
+  if (statusCode === undefined) throw failure;
+  return { statusCode, success: false as const, message: failure.message, ...more };
+}
+
+/** Statuses of one refused identifier. The first tells a caller most when none was accepted. */
+const MOST_TELLING = [403, 409, 400, 429, 404] as const;
+const rank = (failure: Failure) =>
+  MOST_TELLING.findIndex((status) => status === FAILURE_STATUS[failure.code]);
+
+/**
+ * The answer to several identifiers: the items, in request order, when at least one was accepted.
+ *
+ * @param refusals the failures behind the items that were refused
+ * @throws Failure the most telling of the refusals, with the items as `data`, where none was accepted
+ */
+export function answerItems<Item>(items: Item[], refusals: Failure[]): { items: Item[] } {
+  if (refusals.length < items.length) return { items };
+  const [telling] = refusals.toSorted((a, b) => rank(a) - rank(b));
+  if (!telling) throw new Error('an answer needs at least one item');
+  const { code, message, retryAfterS } = telling;
+  throw new Failure(code, message, { data: items, ...(retryAfterS !== undefined && { retryAfterS }) });
+}

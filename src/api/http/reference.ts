@@ -1,0 +1,65 @@
+import path from 'node:path';
+import type { RequestHandler } from 'express';
+import { contentSecurityPolicy } from 'helmet';
+import { endpoint, type Endpoint } from './endpoint';
+import { openApiDocument } from '../openapi/document';
+import type { Route } from './route';
+
+/**
+ * What this process serves, told to tools (`/openapi.json`, OpenAPI 3.1) and to people (`/docs`, Swagger UI out of our own
+ * package: nothing comes from elsewhere, and nothing is sent there).
+ */
+export function referenceEndpoints(table: readonly Route[]): Endpoint[] {
+  // Made when it is first asked for: most processes never are.
+  let document: object | undefined;
+  return [
+    endpoint('get', '/openapi.json', (_req, res) => {
+      document ??= openApiDocument(table);
+      res.json(document);
+    }),
+    endpoint('get', '/docs', overPlainHttpToo, (_req, res) => void res.type('html').send(PAGE)),
+    endpoint('get', '/docs/start.js', (_req, res) => void res.type('js').send(START)),
+    ...['swagger-ui.css', 'swagger-ui-bundle.js'].map((file) =>
+      endpoint('get', `/docs/${file}`, (_req, res) => {
+        res.set('Cache-Control', 'public, max-age=3600');
+        res.sendFile(file, { root: FOLDER });
+      }),
+    ),
+  ];
+}
+
+const FOLDER = path.dirname(require.resolve('swagger-ui-dist/package.json'));
+
+/** Some browsers would fetch the parts of a page on localhost, or in one's own network, by https. */
+const overPlainHttpToo: RequestHandler = contentSecurityPolicy({
+  directives: { upgradeInsecureRequests: null },
+});
+
+const PAGE = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <title>Assent API</title>
+    <link rel="icon" href="data:," />
+    <link rel="stylesheet" href="/docs/swagger-ui.css" />
+  </head>
+  <body>
+    <div id="reference"></div>
+    <script src="/docs/swagger-ui-bundle.js"></script>
+    <script src="/docs/start.js"></script>
+  </body>
+</html>
+`;
+
+/** A file of its own, for the page may run no inline scripts. */
+const START = `SwaggerUIBundle({
+  url: '/openapi.json',
+  dom_id: '#reference',
+  deepLinking: true,
+  docExpansion: 'list',
+  defaultModelsExpandDepth: 0,
+  // By default it asks a validator on the web.
+  validatorUrl: null,
+});
+`;

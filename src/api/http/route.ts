@@ -1,0 +1,213 @@
+import type { Request, RequestHandler, Response } from 'express';
+import { z } from 'zod';
+import type { Actor } from '../../database/audit';
+import type { Transaction } from '../../database/connection';
+import type { Indexes } from '../../database/keys/keyring';
+import type { Role } from '../../domain/entity';
+import { Failure } from '../../domain/failures';
+import { replyOf, type Answer, type Reply } from './answer';
+import type { Authenticate, Caller } from '../access/authentication';
+import { BODY_LIMIT_BYTES, readJsonBody } from './body';
+import { ANSWER_WITHIN_MS } from './deadline';
+import type { ApiDeps } from '../deps';
+import type { DocumentedAnswer, Excess, OperationKey } from './documented-answer';
+import { sendDownload, type Download } from './download';
+import { acceptOnce, readIdempotencyKey } from './idempotency';
+import { canonicalJson } from './json';
+import type { Operation } from '../openapi/operation';
+import { OPERATIONS } from '../openapi/operations';
+import { meter, meterProvider, type Bucket } from './rate-limit';
+import { requestIdOf } from './request-log';
+import { unknownBuckets } from './unknown-identifier';
+import { check, invalidRequest, readQuery } from './validation';
+
+/** One authenticated, validated request, as a handler sees it. */
+export interface Call<Body = unknown, Query = unknown, Params = unknown> {
+  caller: Caller;
+  body: Body;
+  query: Query;
+  params: Params;
+  /** The `Accept` header asks for CSV rather than JSON. */
+  prefersCsv: boolean;
+  deps: ApiDeps;
+  requestId: string;
+  /**
+   * Runs the work of the request in one transaction, and answers with what it returns. On a route that
+   * takes idempotency keys, the key and the answer are part of that transaction, and a repeat gets the
+   * stored answer without the work being run.
+   *
+   * What the work throws undoes all of it. A `Failure` that says something about the thing asked for, and
+   * not about the request, is kept as the key's answer.
+   *
+   * @param afterRefusal runs when that `Failure` has undone the work, and before it is kept; may throw another one
+   */
+  accept: <const Given extends Answer>(
+    work: (trx: Transaction) => Promise<Given>,
+    afterRefusal?: (refusal: Failure) => Promise<void>,
+  ) => Promise<Given | Accepted>;
+}
+
+declare const BY_ACCEPT: unique symbol;
+
+/** A `Reply` that `accept` has made. A handler cannot make one, past what is documented. */
+export type Accepted = Reply & { readonly [BY_ACCEPT]: true };
+
+/** Who a request is put on record as, where what it does is privileged. */
+export function actorOf({ caller, requestId }: Pick<Call, 'caller' | 'requestId'>): Actor {
+  return { actor: caller.entityId, cause: caller.role, requestId, reason: null };
+}
+
+interface RouteOptions<Body, Query, Params> {
+  roles: readonly Role[];
+  /** Which of the caller's token buckets pays for the request. */
+  limit: Bucket;
+  /** Of the JSON body; without it the request has none. */
+  body?: z.ZodType<Body>;
+  /** In place of `body`, for a role that sends another one. */
+  bodyOf?: Partial<Record<Role, z.ZodType<Body>>>;
+  /** Of the query string; without it no parameter is taken. */
+  query?: z.ZodType<Query>;
+  /** Of the path's parameters. */
+  params?: z.ZodType<Params>;
+  /** Requests name identifiers that their callers may have guessed; `unknown-identifier.ts` bounds that. */
+  namesIdentifiers?: boolean;
+  /** The route takes an `Idempotency-Key`. */
+  idempotent?: boolean;
+  /** Takes the body in as it arrives, in place of `body`, for which it is whole in memory. */
+  receiver?: Receiver<Body>;
+}
+
+export interface Receiver<Body> {
+  /** The form of the body, of which `receive` makes its own. */
+  schema: z.ZodType;
+  limitBytes: number;
+  /** Reads and checks it. */
+  receive(req: Request, deps: ApiDeps): Promise<Received<Body>>;
+}
+
+/** A body, with the blind indexes of its canonical form, by which a repeat of the request is told. */
+export interface Received<Body> {
+  body: Body;
+  indexes: Indexes;
+}
+
+export type Method = 'get' | 'post' | 'put' | 'patch';
+
+export interface Route {
+  method: Method;
+  path: string;
+  options: RouteOptions<unknown, unknown, unknown>;
+  operation: Operation;
+  handle(call: Call): Promise<Answer | Reply | Download>;
+}
+
+type PathOf<M extends Method, Key = OperationKey> = Key extends `${Uppercase<M>} ${infer Path}`
+  ? Path
+  : never;
+
+type KeyOf<M extends Method, Path extends string> = Extract<OperationKey, `${Uppercase<M>} ${Path}`>;
+
+/**
+ * An entry of the table in `app.ts`: who may call what, what it takes, and the handler. A handler that
+ * does not answer as is documented does not compile.
+ */
+export function route<
+  M extends Method,
+  Path extends PathOf<M>,
+  Given extends DocumentedAnswer<KeyOf<M, Path>>,
+  Body = undefined,
+  Query = unknown,
+  Params = unknown,
+>(
+  method: M,
+  path: Path,
+  options: RouteOptions<Body, Query, Params>,
+  handle: ((call: Call<Body, Query, Params>) => Promise<Given | Accepted>) &
+    NothingBeyond<Excess<Given, DocumentedAnswer<KeyOf<M, Path>>>>,
+): Route {
+  const operation = OPERATIONS[`${method.toUpperCase()} ${path}` as OperationKey];
+  return { method, path, options, operation, handle };
+}
+
+type NothingBeyond<Paths> = [Paths] extends [never] ? unknown : { 'answers more than is documented': Paths };
+
+/** Refusals come in one order, whatever the route: 401, 429, 403, 413 and 415, 400, and then the operation's. */
+export function serve(deps: ApiDeps, authenticate: Authenticate, one: Route): RequestHandler {
+  const { options } = one;
+  // Where there are several, the answer says which.
+  const status = Number(Object.keys(one.operation.answers)[0]);
+  return async (req: Request, res: Response) => {
+    const caller = await authenticate(req, res);
+    // For the request's log line.
+    Object.assign(req, { caller });
+    const unknown = options.namesIdentifiers ? unknownBuckets(deps.config, caller) : [];
+    await meter(deps, res, options.limit, caller.entityId, unknown);
+    if (caller.providerId !== undefined) await meterProvider(deps, res, options.limit, caller.providerId);
+    if (!options.roles.includes(caller.role)) {
+      throw new Failure('role_not_allowed', `A ${caller.role} may not call this endpoint`);
+    }
+
+    const received = await options.receiver?.receive(req, deps);
+    const input = options.body && (await readJsonBody(req, BODY_LIMIT_BYTES));
+    const key = options.idempotent ? readIdempotencyKey(req) : undefined;
+    const { body, query } = checkAll(options, caller.role, input, req.originalUrl);
+    const indexes = () =>
+      received?.indexes ?? deps.ring.blindIndexes('idempotency.body', canonicalJson(input ?? null));
+    const params = readPath(options.params, req.params);
+
+    const call = {
+      caller,
+      body: received ? received.body : body,
+      query,
+      params,
+      prefersCsv: req.accepts(['json', 'csv']) === 'csv',
+      deps,
+      requestId: requestIdOf(res),
+      accept: (
+        work: (trx: Transaction) => Promise<Answer>,
+        afterRefusal?: (refusal: Failure) => Promise<void>,
+      ) =>
+        acceptOnce(
+          // A large batch takes its time; each of its statements has the limit that all have.
+          options.receiver ? deps : { ...deps, db: deps.db.until(performance.now() + ANSWER_WITHIN_MS) },
+          key === undefined
+            ? undefined
+            : { callerId: caller.entityId, path: req.path, key, bodyIndexes: indexes() },
+          async (trx) => replyOf(await work(trx), status),
+          afterRefusal,
+        ) as Promise<Accepted>,
+    } satisfies Call;
+    const outcome = await deps.limiter.take(caller, () => one.handle(call));
+    if ('pages' in outcome) return sendDownload(res, outcome);
+    const reply = 'body' in outcome ? outcome : replyOf(outcome, status);
+    if (reply.replayed) res.set('Idempotent-Replayed', 'true');
+    res.status(reply.status).json(reply.body);
+  };
+}
+
+const NO_PARAMETERS: z.ZodType = z.strictObject({});
+
+/** Body and query string as their schemas make them. @throws Failure invalid_request with every problem of both */
+function checkAll(
+  options: Route['options'],
+  role: Role,
+  input: unknown,
+  url: string,
+): { body: unknown; query: unknown } {
+  const body = check(options.bodyOf?.[role] ?? options.body ?? z.undefined(), input, '');
+  const parameters = readQuery(url);
+  const query = parameters.problems
+    ? parameters
+    : check(options.query ?? NO_PARAMETERS, parameters.value, 'query');
+  if (body.problems || query.problems) {
+    throw invalidRequest([...(body.problems ?? []), ...(query.problems ?? [])]);
+  }
+  return { body: body.value, query: query.value };
+}
+
+/** The parameters of the path. What is no id of its kind cannot be known: @throws Failure not_found */
+function readPath(schema: Route['options']['params'], given: object): unknown {
+  const parsed = (schema ?? NO_PARAMETERS).safeParse(given);
+  if (!parsed.success) throw new Failure('not_found', 'There is no such thing, or it is not yours');
+  return parsed.data;
+}

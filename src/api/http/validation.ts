@@ -1,0 +1,104 @@
+import type { z } from 'zod';
+import { Failure, type Problem } from '../../domain/failures';
+
+type Issue = z.core.$ZodRawIssue;
+
+/** More would help nobody to mend a request, and a hostile one must not make a long answer. */
+const MAX_PROBLEMS = 100;
+
+/** What the schema makes of the input, or all that is wrong with it. */
+export type Checked<Value> = { value: Value; problems?: never } | { problems: Problem[] };
+
+/** @param root what the whole input is called in paths: `query` for the query string, nothing for the body */
+export function check<Value>(schema: z.ZodType<Value>, input: unknown, root: '' | 'query'): Checked<Value> {
+  const parsed = schema.safeParse(input, { error: explain });
+  return parsed.success ? { value: parsed.data } : { problems: problemsOf(parsed.error, root) };
+}
+
+export function invalidRequest(problems: Problem[]): Failure {
+  const [first] = problems;
+  // One sentence for people who see only the message.
+  const more = problems.length > 1 ? ` (and ${problems.length - 1} more, see errors)` : '';
+  return new Failure('invalid_request', `The request is not valid: ${first?.path} ${first?.message}${more}`, {
+    problems,
+  });
+}
+
+function problemsOf(error: z.ZodError, root: '' | 'query'): Problem[] {
+  return error.issues
+    .flatMap((issue) =>
+      issue.code === 'unrecognized_keys'
+        ? issue.keys.map((key) => ({
+            path: pathOf([...issue.path, key], root),
+            message: root === 'query' ? 'is not a known parameter' : 'is not a known field',
+          }))
+        : [{ path: pathOf(issue.path, root), message: issue.message }],
+    )
+    .slice(0, MAX_PROBLEMS);
+}
+
+/** Names that the sender made up may be long; this much of one tells which is meant. */
+const MAX_NAME_SHOWN = 100;
+
+function pathOf(path: PropertyKey[], root: string): string {
+  const written = path.reduce<string>(
+    (whole, part) =>
+      typeof part === 'number'
+        ? `${whole}[${part}]`
+        : `${whole}${whole && '.'}${String(part).slice(0, MAX_NAME_SHOWN)}`,
+    root,
+  );
+  return written || 'body';
+}
+
+const TYPE_NAMES: Record<string, string> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'an array',
+  object: 'an object',
+  record: 'an object',
+};
+
+/** What is wrong, in words that follow the path: "amount must be a number". */
+function explain(issue: Issue): string | undefined {
+  switch (issue.code) {
+    case 'invalid_type':
+      if (issue.input === undefined) return 'is required';
+      return `must be ${TYPE_NAMES[issue.expected] ?? issue.expected}`;
+    case 'too_small':
+      if (issue.origin === 'string') return 'must not be empty';
+      if (issue.origin === 'array') return `must have at least ${entries(issue.minimum)}`;
+      return `must be ${issue.inclusive ? 'at least' : 'more than'} ${issue.minimum}`;
+    case 'too_big':
+      if (issue.origin === 'string') return `must have at most ${issue.maximum} characters`;
+      if (issue.origin === 'array') return `must have at most ${entries(issue.maximum)}`;
+      return `must be ${issue.inclusive ? 'at most' : 'less than'} ${issue.maximum}`;
+    case 'invalid_value':
+      return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.map(String).join(', ')}`;
+    case 'invalid_key':
+      return `is a name that ${issue.issues[0]?.message}`;
+    default:
+      return undefined;
+  }
+}
+
+function entries(count: number | bigint): string {
+  return Number(count) === 1 ? '1 entry' : `${count} entries`;
+}
+
+/** The parameters of a query string, each given at most once. */
+export function readQuery(url: string): Checked<Record<string, string>> {
+  const at = url.indexOf('?');
+  const given = [...new URLSearchParams(at < 0 ? '' : url.slice(at + 1))];
+  const seen = new Set<string>();
+  const repeated = new Set<string>();
+  for (const [name] of given) (seen.has(name) ? repeated : seen).add(name);
+  if (repeated.size === 0) return { value: Object.fromEntries(given) };
+  return {
+    problems: [...repeated]
+      .slice(0, MAX_PROBLEMS)
+      .map((name) => ({ path: pathOf([name], 'query'), message: 'may be given only once' })),
+  };
+}

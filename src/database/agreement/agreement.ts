@@ -1,0 +1,201 @@
+import { Failure } from '../../domain/failures';
+import { MAX_SUM_MINOR } from '../../domain/money';
+import type { BillingRules } from '../../domain/billing-rules';
+import { rows, type Executor } from '../connection';
+import { newId } from '../ids';
+import type { Keyring } from '../keys/keyring';
+
+/**
+ * Agreements between a merchant and a customer: the decision, the limits, and what is spent under them.
+ *
+ * Locks are taken in one order everywhere: agreement, schedule, intent or billing request.
+ */
+export type Decision = 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+
+export interface Agreement {
+  id: string;
+  merchantId: string;
+  customerId: string;
+  bankId: string;
+  lookupId: string;
+  decision: Decision;
+  blocked: boolean;
+  currency: string;
+  dailyLimit: bigint | null;
+  monthlyLimit: bigint | null;
+  paymentIdKey: string;
+  /** The customer's, for their own bank. */
+  emailSealed: Buffer;
+}
+
+export const AGREEMENT_COLUMNS = `a.id, a.merchant_id AS "merchantId", a.customer_id AS "customerId", a.bank_id AS "bankId",
+  c.lookup_id AS "lookupId", a.decision, a.blocked, a.currency, a.daily_limit AS "dailyLimit",
+  a.monthly_limit AS "monthlyLimit", a.payment_id_key AS "paymentIdKey", c.email_sealed AS "emailSealed"`;
+
+/** Locks agreements until the transaction ends, by ascending id, and reads them as they then are. */
+export async function lockAgreements(trx: Executor, ids: string[]): Promise<Agreement[]> {
+  if (ids.length === 0) return [];
+  return rows<Agreement>(
+    trx,
+    `SELECT ${AGREEMENT_COLUMNS} FROM agreements a JOIN customers c ON c.id = a.customer_id
+     WHERE a.id = ANY(:ids) ORDER BY a.id FOR UPDATE OF a`,
+    { ids },
+  );
+}
+
+/** Locks and reads the agreement that a charge was made under: none or one. */
+export async function lockAgreementOfRequest(
+  trx: Executor,
+  bankId: string,
+  billingRequestId: string,
+): Promise<Agreement[]> {
+  return rows<Agreement>(
+    trx,
+    `SELECT ${AGREEMENT_COLUMNS} FROM agreements a JOIN customers c ON c.id = a.customer_id
+     WHERE a.id = (SELECT agreement_id FROM billing_requests WHERE id = :billingRequestId AND bank_id = :bankId)
+     FOR UPDATE OF a`,
+    { billingRequestId, bankId },
+  );
+}
+
+/** @throws Failure not_found */
+export async function lockAgreement(trx: Executor, id: string): Promise<Agreement> {
+  const [agreement] = await lockAgreements(trx, [id]);
+  if (!agreement) throw new Failure('not_found', 'There is no such agreement.');
+  return agreement;
+}
+
+/**
+ * The agreements of a merchant with these customers, made where there are none yet, and locked.
+ *
+ * @param currency of the agreements that are made; one that stands keeps its own
+ */
+export async function openAgreements(
+  trx: Executor,
+  keyring: Keyring,
+  merchantId: string,
+  customers: { id: string; bankId: string }[],
+  currency: string,
+): Promise<Agreement[]> {
+  const ordered = customers.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  await rows(
+    trx,
+    `INSERT INTO agreements (id, merchant_id, customer_id, bank_id, currency, payment_id_key, created_at, updated_at)
+     SELECT n.id, :merchantId, n.customer_id, n.bank_id, :currency, :key, at, at
+     FROM business_now(:merchantId) AS at,
+          unnest(:ids::text[], :customerIds::text[], :bankIds::text[]) AS n (id, customer_id, bank_id)
+     ON CONFLICT (merchant_id, customer_id) DO NOTHING`,
+    {
+      merchantId,
+      currency,
+      key: keyring.current,
+      ids: ordered.map(() => newId('agreement')),
+      customerIds: ordered.map((customer) => customer.id),
+      bankIds: ordered.map((customer) => customer.bankId),
+    },
+  );
+  return rows<Agreement>(
+    trx,
+    `SELECT ${AGREEMENT_COLUMNS} FROM agreements a JOIN customers c ON c.id = a.customer_id
+     WHERE a.merchant_id = :merchantId AND a.customer_id = ANY(:customerIds) ORDER BY a.id FOR UPDATE OF a`,
+    { merchantId, customerIds: ordered.map((customer) => customer.id) },
+  );
+}
+
+/** Those of the customers who have blocked the merchant. */
+export async function blockersOf(
+  trx: Executor,
+  merchantId: string,
+  customerIds: string[],
+): Promise<Set<string>> {
+  if (customerIds.length === 0) return new Set();
+  const blocked = await rows<{ customerId: string }>(
+    trx,
+    `SELECT customer_id AS "customerId" FROM agreements
+     WHERE merchant_id = :merchantId AND customer_id = ANY(:customerIds) AND blocked`,
+    { merchantId, customerIds },
+  );
+  return new Set(blocked.map((one) => one.customerId));
+}
+
+/**
+ * What is spent so far on the period's day, and in its month: nothing where the sum is of an earlier one. A sum of a
+ * later one, which a clock that was set back leaves behind, goes on; no sum is ever begun anew for an earlier day.
+ */
+export const SPENT_TODAY = `CASE WHEN a.spent_day >= period.day THEN a.spent_day_total ELSE 0 END`;
+export const SPENT_THIS_MONTH = `CASE WHEN a.spent_month >= period.month THEN a.spent_month_total ELSE 0 END`;
+
+export interface Counted {
+  agreementId: string;
+  /** YYYY-MM-DD */
+  day: string;
+  month: string;
+}
+
+/**
+ * Counts one amount against each of the agreements that allow it: approved, in this currency, and within
+ * both limits. One guarded UPDATE decides, so no number of racing charges gets past a limit.
+ *
+ * @returns the agreements that the amount was counted in; those missing refuse it
+ */
+export async function countSpending(
+  trx: Executor,
+  rules: BillingRules,
+  merchantId: string,
+  agreementIds: string[],
+  charge: { amount: bigint; currency: string },
+): Promise<Counted[]> {
+  return rows<Counted>(
+    trx,
+    `UPDATE agreements a SET
+       spent_day = greatest(a.spent_day, period.day), spent_day_total = ${SPENT_TODAY} + :amount,
+       spent_month = greatest(a.spent_month, period.month),
+       spent_month_total = ${SPENT_THIS_MONTH} + :amount
+     FROM (SELECT (at AT TIME ZONE :timeZone)::date AS day,
+                  date_trunc('month', at AT TIME ZONE :timeZone)::date AS month
+           FROM business_now(:merchantId) AS at) AS period
+     WHERE a.id = ANY(:agreementIds) AND a.merchant_id = :merchantId
+       AND a.decision IN ('approve_once', 'approve_recurring') AND NOT a.blocked AND a.currency = :currency
+       AND greatest(${SPENT_TODAY}, ${SPENT_THIS_MONTH}) + :amount <= :maxSum
+       AND (a.daily_limit IS NULL OR ${SPENT_TODAY} + :amount <= a.daily_limit)
+       AND (a.monthly_limit IS NULL OR ${SPENT_THIS_MONTH} + :amount <= a.monthly_limit)
+     RETURNING a.id AS "agreementId", a.spent_day::text AS day, a.spent_month::text AS month`,
+    {
+      merchantId,
+      agreementIds,
+      timeZone: rules.timeZone,
+      currency: charge.currency,
+      amount: charge.amount,
+      maxSum: MAX_SUM_MINOR,
+    },
+  );
+}
+
+/**
+ * Takes declined charges out of the sums that they counted in. A sum that has moved on to another day or
+ * month no longer holds them, and is left alone.
+ */
+export async function releaseSpending(
+  trx: Executor,
+  charges: { agreementId: string; amount: bigint; day: string; month: string }[],
+): Promise<void> {
+  if (charges.length === 0) return;
+  await rows(
+    trx,
+    `WITH released AS (
+       SELECT * FROM unnest(:agreementIds::text[], :amounts::bigint[], :days::date[], :months::date[])
+         AS r (agreement_id, amount, day, month))
+     UPDATE agreements a SET
+       spent_day_total = a.spent_day_total
+         - (SELECT coalesce(sum(amount), 0) FROM released WHERE agreement_id = a.id AND day = a.spent_day),
+       spent_month_total = a.spent_month_total
+         - (SELECT coalesce(sum(amount), 0) FROM released WHERE agreement_id = a.id AND month = a.spent_month)
+     WHERE a.id = ANY(:agreementIds)`,
+    {
+      agreementIds: charges.map((charge) => charge.agreementId),
+      amounts: charges.map((charge) => charge.amount.toString()),
+      days: charges.map((charge) => charge.day),
+      months: charges.map((charge) => charge.month),
+    },
+  );
+}

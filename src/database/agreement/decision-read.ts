@@ -1,0 +1,84 @@
+import type { Decision } from '../../domain/lifecycle';
+import { SPENT_THIS_MONTH, SPENT_TODAY } from './agreement';
+import { row, type Executor } from '../connection';
+import { listPage, type Listed, type Page } from '../list';
+
+/** Customers' decisions, as their bank reads them: with the limits, and what is spent under them. */
+
+export interface DecisionRecord {
+  /** Of the agreement. */
+  id: string;
+  merchantId: string;
+  merchantName: string;
+  customerId: string;
+  lookupId: string;
+  decision: Decision;
+  blocked: boolean;
+  currency: string;
+  dailyLimit: bigint | null;
+  monthlyLimit: bigint | null;
+  /** Pending or settled on the present day, and in its month, by the merchant's clock and the network's calendar. */
+  spentToday: bigint;
+  spentThisMonth: bigint;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+const DECISIONS = `SELECT a.id, a.merchant_id AS "merchantId", m.name AS "merchantName",
+    a.customer_id AS "customerId", c.lookup_id AS "lookupId", a.decision, a.blocked, a.currency,
+    a.daily_limit AS "dailyLimit", a.monthly_limit AS "monthlyLimit", ${SPENT_TODAY} AS "spentToday",
+    ${SPENT_THIS_MONTH} AS "spentThisMonth", a.created_at AS "createdAt", a.updated_at AS "updatedAt"
+  FROM agreements a JOIN customers c ON c.id = a.customer_id JOIN entities m ON m.id = a.merchant_id,
+    LATERAL (SELECT today AS day, date_trunc('month', today)::date AS month
+             FROM CAST(business_now(a.merchant_id) AT TIME ZONE :timeZone AS date) AS today) AS period`;
+
+export async function readDecision(
+  db: Executor,
+  timeZone: string,
+  agreementId: string,
+): Promise<DecisionRecord> {
+  const found = await row<DecisionRecord>(db, `${DECISIONS} WHERE a.id = :agreementId`, {
+    timeZone,
+    agreementId,
+  });
+  if (!found) throw new Error(`there is no agreement ${agreementId}`);
+  return found;
+}
+
+export const DECISION_SORTS = {
+  createdAt: { by: 'a.id', indexed: true },
+  updatedAt: { by: 'a.updated_at', indexed: false },
+};
+
+export async function listDecisions(
+  db: Executor,
+  timeZone: string,
+  bankId: string,
+  filter: {
+    customerId?: string | undefined;
+    merchantId?: string | undefined;
+    decision?: Decision | undefined;
+  },
+  page: Page<keyof typeof DECISION_SORTS>,
+): Promise<Listed<DecisionRecord>> {
+  const where = [
+    'a.bank_id = :bankId',
+    filter.customerId !== undefined && 'a.customer_id = :customerId',
+    filter.merchantId !== undefined && 'a.merchant_id = :merchantId',
+    filter.decision !== undefined && 'a.decision = :decision',
+  ]
+    .filter(Boolean)
+    .join(' AND ');
+  return listPage<DecisionRecord>(
+    db,
+    {
+      select: () => `${DECISIONS} WHERE ${where}`,
+      counted: (limit) => `agreements a WHERE ${where} ORDER BY a.id ${limit}`,
+      bindings: { ...filter, bankId, timeZone },
+      id: 'a.id',
+      sort: DECISION_SORTS[page.sortBy],
+      instead: 'narrow it with customerId, merchantId or decision',
+    },
+    page,
+  );
+}

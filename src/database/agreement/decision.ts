@@ -1,0 +1,113 @@
+import { Failure } from '../../domain/failures';
+import type { Decision } from './agreement';
+import { row, rows, type Executor } from '../connection';
+import { recordEvents } from '../event';
+import type { Keyring } from '../keys/keyring';
+import { makePaymentId } from './payment-id';
+import { syncSchedulesWithAgreement } from '../recurring/schedule';
+import { announce } from '../webhook/webhook';
+
+/** The customer's decision on an agreement, and all that follows from it. */
+
+export interface NewDecision {
+  decision: Decision;
+  blocked: boolean;
+  /** What replaces the terms that stand, if anything does; limits that are null are none. */
+  terms?: { currency: string; dailyLimit: bigint | null; monthlyLimit: bigint | null };
+}
+
+/**
+ * Writes the customer's decision on a locked agreement, and lets its schedules follow. A change of currency starts
+ * the spent sums anew, for they were counted in the other one.
+ */
+export async function applyDecision(
+  trx: Executor,
+  keyring: Keyring,
+  agreementId: string,
+  decided: NewDecision,
+  cause: 'bank' | 'operator',
+): Promise<void> {
+  const changed = await row<{ sequence: number; at: Date; before: string }>(
+    trx,
+    `UPDATE agreements a SET
+       decision = :decision, blocked = :blocked, sequence = sequence + 1, updated_at = at,
+       spent_day_total = CASE WHEN currency = coalesce(:currency, currency) THEN spent_day_total ELSE 0 END,
+       spent_month_total = CASE WHEN currency = coalesce(:currency, currency) THEN spent_month_total ELSE 0 END,
+       daily_limit = CASE WHEN :replace THEN :dailyLimit::bigint ELSE daily_limit END,
+       monthly_limit = CASE WHEN :replace THEN :monthlyLimit::bigint ELSE monthly_limit END,
+       currency = coalesce(:currency, currency)
+     FROM (SELECT business_now(merchant_id) AS at, currency AS before FROM agreements WHERE id = :agreementId) AS moment
+     WHERE a.id = :agreementId
+     RETURNING a.sequence, moment.at, moment.before`,
+    {
+      agreementId,
+      decision: decided.decision,
+      blocked: decided.blocked,
+      replace: decided.terms !== undefined,
+      currency: decided.terms?.currency ?? null,
+      dailyLimit: decided.terms?.dailyLimit?.toString() ?? null,
+      monthlyLimit: decided.terms?.monthlyLimit?.toString() ?? null,
+    },
+  );
+  if (!changed) throw new Failure('not_found', 'There is no such agreement.');
+  // A standing agreement hardly ever changes its currency, and these read all that the merchant has open.
+  if (decided.terms && decided.terms.currency !== changed.before) {
+    // Counted in a sum that is gone: their decline must not be taken out of the new one.
+    await rows(
+      trx,
+      `UPDATE billing_requests SET counted_day = NULL, counted_month = NULL
+       WHERE owner_id = (SELECT merchant_id FROM agreements WHERE id = :agreementId)
+         AND agreement_id = :agreementId AND status = 'pending' AND currency <> :currency`,
+      { agreementId, currency: decided.terms.currency },
+    );
+  }
+  await recordEvents(trx, [
+    {
+      resourceId: agreementId,
+      sequence: changed.sequence,
+      type: 'agreement.decided',
+      cause,
+      details: { ...decided },
+      at: changed.at,
+    },
+  ]);
+  await syncSchedulesWithAgreement(trx, keyring, agreementId, cause);
+}
+
+/** Tells the merchant of a decision that no intent of its own asked for. */
+export async function announceDecision(trx: Executor, keyring: Keyring, agreementId: string): Promise<void> {
+  const agreement = await row<{
+    merchantId: string;
+    customerId: string;
+    lookupId: string;
+    decision: Decision;
+    currency: string;
+    paymentIdKey: string;
+    told: number;
+  }>(
+    trx,
+    `UPDATE agreements a SET told = a.told + 1 FROM customers c
+     WHERE a.id = :agreementId AND c.id = a.customer_id
+     RETURNING a.merchant_id AS "merchantId", a.customer_id AS "customerId", c.lookup_id AS "lookupId", a.decision,
+       a.currency, a.payment_id_key AS "paymentIdKey", a.told`,
+    { agreementId },
+  );
+  if (!agreement) throw new Failure('not_found', 'There is no such agreement.');
+  await announce(trx, keyring, [
+    {
+      entityId: agreement.merchantId,
+      webhookType: 'decision.updated',
+      items: [
+        {
+          id: agreementId,
+          sequence: agreement.told,
+          customerId: agreement.customerId,
+          lookupID: agreement.lookupId,
+          paymentID: makePaymentId(keyring, agreement.paymentIdKey, agreementId, agreement.merchantId),
+          customerDecision: agreement.decision,
+          currency: agreement.currency,
+        },
+      ],
+    },
+  ]);
+}

@@ -1,0 +1,154 @@
+import { groupBy } from '../../domain/group';
+import { formatAmount } from '../../domain/money';
+import { rows, type Executor } from '../connection';
+import type { AuditEvent } from '../event';
+import { expectCredits } from '../customer/payment-credit';
+import type { Keyring } from '../keys/keyring';
+import { makePaymentId } from '../agreement/payment-id';
+import { announce } from '../webhook/webhook';
+
+/** Charges as they ended, and how both sides hear of it. */
+
+export interface Outcome {
+  id: string;
+  reference: string;
+  batchId: string;
+  merchantId: string | null;
+  /** Who billed: the merchant, or the payee's bank. */
+  ownerId: string;
+  payeeLookupId: string | null;
+  customerId: string;
+  bankId: string;
+  lookupId: string;
+  agreementId: string | null;
+  paymentIdKey: string | null;
+  scheduleId: string | null;
+  amount: bigint;
+  currency: string;
+  status: 'pending' | 'successful' | 'declined';
+  declineReason: string | null;
+  bankTransactionId: string | null;
+  answerAction: string | null;
+  countedDay: string | null;
+  countedMonth: string | null;
+  sequence: number;
+  workflowId: string;
+  /** Its workflow is to be signalled when it ends. */
+  asleep: boolean;
+  closedAt: Date | null;
+  closedBy: 'bank' | 'network' | null;
+  approvalRequired: boolean;
+}
+
+export const OUTCOME_COLUMNS = `b.id, b.reference, b.batch_id AS "batchId", b.merchant_id AS "merchantId",
+  b.owner_id AS "ownerId", b.payee_lookup_id AS "payeeLookupId",
+  b.customer_id AS "customerId", b.bank_id AS "bankId", b.lookup_id AS "lookupId", b.agreement_id AS "agreementId",
+  (SELECT payment_id_key FROM agreements WHERE id = b.agreement_id) AS "paymentIdKey",
+  b.schedule_id AS "scheduleId", b.amount, b.currency, b.status, b.decline_reason AS "declineReason",
+  b.bank_transaction_id AS "bankTransactionId", b.answer_action AS "answerAction",
+  b.counted_day::text AS "countedDay", b.counted_month::text AS "countedMonth", b.sequence,
+  b.workflow_id AS "workflowId", b.asleep, b.closed_at AS "closedAt", b.closed_by AS "closedBy", b.approval_required AS "approvalRequired"`;
+
+/** Tells the sides of requests that were declined as they were made. */
+export async function announceDeclinedAtOnce(
+  trx: Executor,
+  keyring: Keyring,
+  billingRequestIds: string[],
+  cause: AuditEvent['cause'],
+): Promise<void> {
+  const ended = await rows<Outcome>(
+    trx,
+    `SELECT ${OUTCOME_COLUMNS} FROM billing_requests b WHERE b.id = ANY(:billingRequestIds)`,
+    { billingRequestIds },
+  );
+  await announceOutcomes(trx, keyring, ended, cause, new Set());
+}
+
+/**
+ * Tells both sides how these charges ended; the payer's bank only of what ended without its answer. The payee's
+ * bank, where there is one in the merchant's place, is told of money to be credited in a webhook of its own kind.
+ *
+ * @param untold those that the payer's bank has not been asked for, nor will be
+ */
+export async function announceOutcomes(
+  trx: Executor,
+  keyring: Keyring,
+  closed: Outcome[],
+  cause: AuditEvent['cause'],
+  untold: ReadonlySet<string>,
+): Promise<void> {
+  /** Of what the payer's bank was told by the question. */
+  const question = ({ id }: Outcome) => (untold.has(id) ? 0 : 1);
+  /** The first that the owner hears of a charge, unless it is the payer's bank, too: then that was the question. */
+  const ownersNumber = (request: Outcome) => (request.ownerId === request.bankId ? question(request) : 0) + 1;
+  const perBatch = (requests: Outcome[], side: 'ownerId' | 'bankId') =>
+    [...groupBy(requests, (request) => `${request.batchId} ${request[side]}`).values()].flatMap((group) => {
+      const [first] = group;
+      return first
+        ? [{ group, entityId: first[side], batchId: first.batchId, carrier: first.workflowId }]
+        : [];
+    });
+  const credits = closed.filter(
+    (request) => request.payeeLookupId !== null && request.status === 'successful',
+  );
+  const toPayeeBanks = perBatch(credits, 'ownerId').map(({ group, ...to }) => ({
+    ...to,
+    webhookType: 'billing.credit' as const,
+    items: group.map((request) => ({
+      billingRequestId: request.id,
+      sequence: ownersNumber(request),
+      reference: request.reference,
+      amount: formatAmount(request.amount, request.currency),
+      currency: request.currency,
+      lookupID: request.payeeLookupId,
+      payerBankId: request.bankId,
+      bankTransactionId: request.bankTransactionId,
+    })),
+  }));
+  const answers = closed.filter((request) => !credits.includes(request));
+  const toBillers = perBatch(answers, 'ownerId').map(({ group, ...to }) => ({
+    ...to,
+    webhookType: 'billing.response' as const,
+    items: group.map((request) => ({
+      billingRequestId: request.id,
+      sequence: ownersNumber(request),
+      reference: request.reference,
+      ...payerAsBilled(keyring, request),
+      amount: formatAmount(request.amount, request.currency),
+      currency: request.currency,
+      customerAction: request.status === 'successful' ? 'approved' : 'declined',
+      status: request.status,
+      declineReason: request.declineReason,
+      scheduleId: request.scheduleId,
+    })),
+  }));
+  // The bank hears of what ended without its answer, if it was asked at all.
+  const unasked =
+    cause === 'bank' ? [] : closed.filter((request) => request.declineReason !== 'limit_reached');
+  const toBanks = perBatch(unasked, 'bankId').map(({ group, ...to }) => ({
+    ...to,
+    webhookType: 'billing.closed' as const,
+    items: group.map((request) => ({
+      billingRequestId: request.id,
+      sequence: question(request) + (request.ownerId === request.bankId ? 1 : 0) + 1,
+      reference: request.reference,
+      status: request.status,
+      declineReason: request.declineReason,
+    })),
+  }));
+  const deliveryIds = await announce(trx, keyring, [...toPayeeBanks, ...toBillers, ...toBanks]);
+  await expectCredits(
+    trx,
+    credits,
+    credits.map(({ id }) => {
+      const at = toPayeeBanks.findIndex(({ items }) => items.some((item) => item.billingRequestId === id));
+      return deliveryIds[at] ?? '';
+    }),
+  );
+}
+
+function payerAsBilled(keyring: Keyring, request: Outcome): { paymentID: string } | { lookupID: string } {
+  return request.agreementId !== null && request.paymentIdKey !== null
+    ? { paymentID: makePaymentId(keyring, request.paymentIdKey, request.agreementId, request.ownerId) }
+    : { lookupID: request.lookupId };
+}

@@ -1,0 +1,33 @@
+import { row, type Executor } from '../connection';
+
+/**
+ * The ids that banks give their transactions. Each belongs to the charge or the refund that its bank named it for first,
+ * so that one debit never proves two charges. The statement that settles something claims the id itself.
+ */
+
+/**
+ * Claims an id that settles nothing, as it came too late or contradicts what stands. The caller holds the charge
+ * locked, for claims come last in the order of locks.
+ *
+ * @returns false where the id belongs to something else
+ */
+export async function claimBankTransaction(
+  trx: Executor,
+  claim: { bankId: string; bankTransactionId: string; resourceId: string },
+): Promise<boolean> {
+  const claimed = await row(
+    trx,
+    `INSERT INTO bank_transactions (bank_id, bank_transaction_id, resource_id)
+     VALUES (:bankId, :bankTransactionId, :resourceId) ON CONFLICT DO NOTHING RETURNING true`,
+    claim,
+  );
+  if (claimed) return true;
+  // A statement of its own: it sees the claim that the first one may have waited for.
+  const owned = await row(
+    trx,
+    `SELECT true FROM bank_transactions
+     WHERE bank_id = :bankId AND bank_transaction_id = :bankTransactionId AND resource_id = :resourceId`,
+    claim,
+  );
+  return owned !== undefined;
+}

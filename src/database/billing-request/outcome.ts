@@ -1,0 +1,356 @@
+import { reasonForAudit, type BankAnswer } from '../../domain/charge';
+import { Failure } from '../../domain/failures';
+import {
+  lockAgreementOfRequest,
+  lockAgreements,
+  openAgreements,
+  releaseSpending,
+} from '../agreement/agreement';
+import { claimBankTransaction } from './bank-transaction';
+import { announceOutcomes, OUTCOME_COLUMNS, type Outcome } from './announce';
+import { row, rows, type Executor } from '../connection';
+import { announceDecision, applyDecision } from '../agreement/decision';
+import { recordEvents, type AuditEvent } from '../event';
+import type { Keyring } from '../keys/keyring';
+import { enqueueSignals } from '../outbox';
+import { openException } from './reconciliation-exception';
+import { signalAnswered } from '../recurring/schedule';
+import { withdraw } from '../webhook/withdrawal';
+
+/**
+ * How a charge ends: by the bank's answer or by its window passing.
+ *
+ * Both are one UPDATE on the same row, `WHERE status = 'pending' AND now < expires_at` against `now >=
+ * expires_at`, judged by the database's clock. However they race, one of them finds the row pending and in its
+ * half of time, and the other finds nothing.
+ *
+ * `not_delivered` tells a merchant that it may bill again. So it is said only where no byte of the charge can have reached the
+ * bank, nor will: silence else is `expired`, and an exception, for the bank may have debited, or may yet.
+ */
+
+/** What the bank is told: the true status, and whether its answer is the one that made it. */
+export type AnswerResult = {
+  billingRequestId: string;
+  /** The answer named a transaction that belongs to something else. */
+  duplicate: boolean;
+} & (
+  | { agreed: true; status: 'successful' | 'declined' }
+  /**
+   * Another answer, or the window, came first: the bank may have to reverse its debit. Pending where the
+   * answer was refused for its transaction id: the bank may answer again.
+   */
+  | { agreed: false; status: 'pending' | 'successful' | 'declined' }
+);
+
+/**
+ * Takes a bank's answer to a charge. The same answer again changes nothing and is agreed to again; another, a late one,
+ * or one with the id of another transaction is kept as a reconciliation exception, for money may have moved.
+ *
+ * @throws Failure not_found; invalid_request (a `batchId` that is not the request's)
+ */
+export async function answerBillingRequest(
+  trx: Executor,
+  keyring: Keyring,
+  bankId: string,
+  billingRequestId: string,
+  answer: BankAnswer,
+  more: { batchId?: string | undefined; metadata?: Record<string, unknown> | undefined },
+): Promise<AnswerResult> {
+  const asked = await lockForAnswer(trx, keyring, bankId, billingRequestId, answer);
+  if (more.batchId !== undefined && more.batchId !== asked.batchId) {
+    throw new Failure('invalid_request', 'This billing request belongs to another batch.', {
+      problems: [
+        { path: 'batchId', message: 'is not the batch of this billing request; leave it out or correct it' },
+      ],
+    });
+  }
+  const decided = await decide(trx, billingRequestId, answer, more.metadata);
+  if (!decided) return answerRefused(trx, keyring, billingRequestId, answer);
+
+  const { scheduleId } = decided;
+  await Promise.all([
+    scheduleId === null ? signalSleeper(trx, decided) : signalAnswered(trx, scheduleId),
+    close(trx, keyring, [decided], 'bank', new Set()),
+  ]);
+  await applyToAgreement(trx, keyring, asked, answer);
+  return { billingRequestId, status: STATUS_AFTER[answer.outcome], agreed: true, duplicate: false };
+}
+
+/** A workflow that waits for the answer just now sees it by itself. A signal would meet its task, and have it run again. */
+async function signalSleeper(trx: Executor, { asleep, workflowId }: Outcome): Promise<void> {
+  if (asleep) await enqueueSignals(trx, 'bankAnswered', [workflowId]);
+}
+
+/** Locks in the decided order: first the agreement that the answer may touch, then (by the UPDATE) the request. */
+async function lockForAnswer(
+  trx: Executor,
+  keyring: Keyring,
+  bankId: string,
+  billingRequestId: string,
+  answer: BankAnswer,
+) {
+  const [asked, [charged]] = await Promise.all([
+    row<Outcome & { trusted: boolean | null; duplicate: boolean }>(
+      trx,
+      `SELECT ${OUTCOME_COLUMNS}, m.trust_level = 'trusted' AS trusted,
+         EXISTS (SELECT FROM bank_transactions t WHERE t.bank_id = b.bank_id
+                 AND t.bank_transaction_id = :bankTransactionId AND t.resource_id <> b.id) AS duplicate
+       FROM billing_requests b LEFT JOIN entities m ON m.id = b.merchant_id
+       WHERE b.id = :billingRequestId AND b.bank_id = :bankId`,
+      {
+        billingRequestId,
+        bankId,
+        bankTransactionId: answer.outcome === 'approved' ? answer.bankTransactionId : null,
+      },
+    ),
+    lockAgreementOfRequest(trx, bankId, billingRequestId),
+  ]);
+  if (!asked) throw new Failure('not_found', 'There is no such billing request.');
+  if (charged) return { ...asked, agreement: charged, grants: false };
+  // What a customer pays another is one payment, whatever its answer says of later ones.
+  const { merchantId } = asked;
+  if (merchantId === null) return { ...asked, agreement: undefined, grants: false };
+  const grants =
+    answer.action === 'approve_recurring' &&
+    asked.trusted === true &&
+    asked.status === 'pending' &&
+    !asked.duplicate;
+  const customer = { id: asked.customerId, bankId };
+  if (grants) {
+    const [agreement] = await openAgreements(trx, keyring, merchantId, [customer], asked.currency);
+    return { ...asked, agreement, grants };
+  }
+  const standing = await row<{ id: string }>(
+    trx,
+    `SELECT id FROM agreements WHERE merchant_id = :merchantId AND customer_id = :customerId`,
+    { merchantId, customerId: asked.customerId },
+  );
+  const [agreement] = await lockAgreements(trx, standing ? [standing.id] : []);
+  return { ...asked, agreement, grants };
+}
+
+const STATUS_AFTER = { approved: 'successful', declined: 'declined' } as const;
+
+/**
+ * Ends the request as the answer says: where it is open, and where the transaction that proves it is not another's. Of
+ * answers that race with the same id, the one that claims it first is taken.
+ */
+async function decide(
+  trx: Executor,
+  billingRequestId: string,
+  answer: BankAnswer,
+  metadata: Record<string, unknown> | undefined,
+): Promise<Outcome | undefined> {
+  const approved = answer.outcome === 'approved';
+  return row<Outcome>(
+    trx,
+    `WITH asked AS (
+       SELECT id, bank_id FROM billing_requests
+       WHERE id = :billingRequestId AND status = 'pending' AND business_now(owner_id) < expires_at FOR UPDATE),
+     claimed AS (
+       INSERT INTO bank_transactions (bank_id, bank_transaction_id, resource_id)
+       SELECT bank_id, :bankTransactionId, id FROM asked WHERE :bankTransactionId::text IS NOT NULL
+       ON CONFLICT DO NOTHING RETURNING resource_id)
+     UPDATE billing_requests b SET
+       status = :status, closed_by = 'bank', bank_transaction_id = :bankTransactionId, decline_reason = :declineReason,
+       answer_action = :action, bank_metadata = :metadata::jsonb, closed_at = business_now(b.owner_id),
+       sequence = b.sequence + 1
+     -- Joined: a row that changes meanwhile is judged anew, and a subquery would then make the claim anew.
+     FROM asked LEFT JOIN claimed ON claimed.resource_id = asked.id
+     WHERE b.id = asked.id AND (:bankTransactionId::text IS NULL OR claimed.resource_id IS NOT NULL)
+     RETURNING ${OUTCOME_COLUMNS}`,
+    {
+      billingRequestId,
+      status: STATUS_AFTER[answer.outcome],
+      bankTransactionId: approved ? answer.bankTransactionId : null,
+      declineReason: approved ? null : answer.declineReason,
+      action: answer.action,
+      metadata: metadata ? JSON.stringify(metadata) : null,
+    },
+  );
+}
+
+/**
+ * The request was not open any more, and has ended as this answer says or otherwise; or the transaction that the answer
+ * names is another's, and the request stays as it is.
+ */
+async function answerRefused(
+  trx: Executor,
+  keyring: Keyring,
+  billingRequestId: string,
+  answer: BankAnswer,
+): Promise<AnswerResult> {
+  // Its window may have passed with nobody yet to say so.
+  await closeExpiredRequests(trx, keyring, [billingRequestId], 'by its bank');
+  const found = await row<Outcome>(
+    trx,
+    `SELECT ${OUTCOME_COLUMNS} FROM billing_requests b WHERE b.id = :billingRequestId FOR UPDATE OF b`,
+    { billingRequestId },
+  );
+  if (!found) throw new Error(`there is no ${billingRequestId}`);
+  const { bankId, status, closedBy } = found;
+  const bankTransactionId = answer.outcome === 'approved' ? answer.bankTransactionId : null;
+  const duplicate =
+    bankTransactionId !== null &&
+    !(await claimBankTransaction(trx, { bankId, bankTransactionId, resourceId: billingRequestId }));
+  if (status === 'pending' && !duplicate) throw new Error(`${billingRequestId} is neither open nor closed`);
+  // A window that passed is nobody's answer, whatever reason the bank may now give.
+  if (status !== 'pending' && closedBy === 'bank' && sameAnswer(found, answer)) {
+    return { billingRequestId, status, agreed: true, duplicate };
+  }
+  const tooLate = closedBy === 'bank' ? 'conflicting_answer' : 'late_answer';
+  await openException(trx, {
+    kind: duplicate ? 'duplicate_transaction_id' : tooLate,
+    billingRequestId,
+    said: {
+      outcome: answer.outcome,
+      bankTransactionId,
+      reason: answer.outcome === 'declined' ? answer.declineReason : null,
+    },
+    cause: 'bank',
+  });
+  return { billingRequestId, status, agreed: false, duplicate };
+}
+
+/** What an action says beyond approving or declining this one charge. */
+const said = (action: string | null) =>
+  action === 'approve_recurring' || action === 'suspended' ? action : '';
+
+/** Whether the answer says what was said before, in either of the two forms. */
+function sameAnswer(ended: Outcome, answer: BankAnswer): boolean {
+  if (said(answer.action) !== said(ended.answerAction)) return false;
+  return answer.outcome === 'approved'
+    ? answer.bankTransactionId === ended.bankTransactionId
+    : ended.status === 'declined' && answer.declineReason === ended.declineReason;
+}
+
+/**
+ * Declines every request of a schedule's workflow whose window has passed.
+ *
+ * @returns how many it closed
+ */
+export async function closeExpired(trx: Executor, keyring: Keyring, workflowId: string): Promise<number> {
+  const due = await rows<{ id: string }>(
+    trx,
+    `SELECT id FROM billing_requests
+     WHERE workflow_id = :workflowId AND status = 'pending' AND business_now(owner_id) >= expires_at`,
+    { workflowId },
+  );
+  return due.length === 0
+    ? 0
+    : closeExpiredRequests(
+        trx,
+        keyring,
+        due.map((request) => request.id),
+      );
+}
+
+/**
+ * Declines those of the requests whose window has passed. Whoever comes second finds nothing to do.
+ *
+ * @param found by whom it was found that they are due: a bank that answers a request knows of it, however it came by it
+ */
+export async function closeExpiredRequests(
+  trx: Executor,
+  keyring: Keyring,
+  ids: string[],
+  found: 'by its bank' | 'by the network' = 'by the network',
+): Promise<number> {
+  const agreements = await rows<{ id: string }>(
+    trx,
+    `SELECT DISTINCT agreement_id AS id FROM billing_requests WHERE id = ANY(:ids) AND agreement_id IS NOT NULL`,
+    { ids },
+  );
+  await lockAgreements(
+    trx,
+    agreements.map((agreement) => agreement.id),
+  );
+  // An exception is opened under this lock. The later statements begin when it is held, so they see those that there are.
+  const due = await rows<{ id: string }>(
+    trx,
+    `SELECT id FROM billing_requests
+     WHERE id = ANY(:ids) AND status = 'pending' AND business_now(owner_id) >= expires_at
+     ORDER BY id FOR NO KEY UPDATE`,
+    { ids },
+  );
+  if (due.length === 0) return 0;
+  const dueIds = due.map(({ id }) => id);
+  const untold = await withdraw(trx, keyring, 'billing_requests', dueIds);
+  const closed = await rows<Outcome>(
+    trx,
+    // Nor is it not_delivered where its bank has said anything of it before.
+    `UPDATE billing_requests b SET
+       status = 'declined', closed_by = 'network', closed_at = business_now(b.owner_id), sequence = b.sequence + 1,
+       decline_reason = CASE WHEN b.id = ANY(:untold) AND NOT :known::boolean
+           AND NOT EXISTS (SELECT FROM reconciliation_exceptions x WHERE x.billing_request_id = b.id)
+                             THEN 'not_delivered' ELSE 'expired' END
+     WHERE b.id = ANY(:dueIds) AND b.status = 'pending'
+     RETURNING ${OUTCOME_COLUMNS}`,
+    { dueIds, untold: [...untold], known: found === 'by its bank' },
+  );
+  // Whoever may have been asked may have moved the money. Without an exception nobody would look.
+  await Promise.all(
+    closed
+      .filter((request) => request.declineReason === 'expired')
+      .map(({ id }) => openException(trx, { kind: 'unanswered', billingRequestId: id, cause: 'network' })),
+  );
+  await close(trx, keyring, closed, 'network', untold);
+  return closed.length;
+}
+
+/** What follows every end: sums released, both sides told, the transition on record. */
+async function close(
+  trx: Executor,
+  keyring: Keyring,
+  closed: Outcome[],
+  cause: AuditEvent['cause'],
+  untold: ReadonlySet<string>,
+): Promise<void> {
+  const released = closed.flatMap(({ status, agreementId, amount, countedDay, countedMonth }) =>
+    status === 'declined' && agreementId !== null && countedDay !== null && countedMonth !== null
+      ? [{ agreementId, amount, day: countedDay, month: countedMonth }]
+      : [],
+  );
+  const ended = closed.map((request) => ({
+    resourceId: request.id,
+    sequence: request.sequence,
+    type: `billing_request.${request.status}`,
+    cause,
+    details: {
+      declineReason: request.declineReason && reasonForAudit(request.declineReason),
+      bankTransactionId: request.bankTransactionId,
+    },
+    at: request.closedAt ?? new Date(Number.NaN),
+  }));
+  await Promise.all([
+    releaseSpending(trx, released),
+    recordEvents(trx, ended),
+    announceOutcomes(trx, keyring, closed, cause, untold),
+  ]);
+}
+
+/** An answer may also speak of the agreement: suspend it, or grant a standing approval to a one-time payee. */
+async function applyToAgreement(
+  trx: Executor,
+  keyring: Keyring,
+  asked: Awaited<ReturnType<typeof lockForAnswer>>,
+  answer: BankAnswer,
+): Promise<void> {
+  const { agreement, grants } = asked;
+  if (!agreement || agreement.blocked) return;
+  if (answer.action === 'suspended' && agreement.decision !== 'suspended') {
+    await applyDecision(trx, keyring, agreement.id, { decision: 'suspended', blocked: false }, 'bank');
+  } else if (grants) {
+    // The bank says nothing of limits or currency here: those that stand, stay.
+    await applyDecision(
+      trx,
+      keyring,
+      agreement.id,
+      { decision: 'approve_recurring', blocked: false },
+      'bank',
+    );
+  } else {
+    return;
+  }
+  await announceDecision(trx, keyring, agreement.id);
+}

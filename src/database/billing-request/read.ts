@@ -1,0 +1,130 @@
+import { formatInstant } from '../../domain/calendar';
+import { Failure } from '../../domain/failures';
+import type { BillingRequestStatus } from '../../domain/lifecycle';
+import { row, rows, type Executor } from '../connection';
+import { CREDIT_WAITS } from '../customer/payment-credit';
+
+/** Charges, as they are read: by the workflow that waits for them, and by the two parties. */
+
+export interface AwaitedCharge {
+  id: string;
+  reference: string;
+  bankId: string;
+  status: string;
+  declineReason: string | null;
+  /** The customer must say yes to this very charge. */
+  approvalRequired: boolean;
+  /** It has succeeded, and the payee's bank is still to be told of the money. */
+  creditWaits: boolean;
+  /** Until its window closes, or its credit is overdue, in milliseconds of business time; negative once that has passed. */
+  leftMs: number;
+  /** When that is, RFC 3339. */
+  endsAt: string;
+  /** How long after it was accepted it ended, in seconds of business time; 0 where it is open. */
+  afterS: number;
+}
+
+/** @param ids the charges of one call */
+export async function awaitedCharges(db: Executor, ids: string[]): Promise<AwaitedCharge[]> {
+  const found = await rows<Omit<AwaitedCharge, 'endsAt'> & { endsAt: Date }>(
+    db,
+    `SELECT b.id, b.reference, b.bank_id AS "bankId", b.status, b.decline_reason AS "declineReason",
+       b.approval_required AS "approvalRequired", ${CREDIT_WAITS} AS "creditWaits", ends_at AS "endsAt",
+       ceil(extract(epoch FROM ends_at - business_now(b.owner_id)) * 1000)::float8 AS "leftMs",
+       coalesce(round(extract(epoch FROM b.closed_at - b.created_at), 1), 0)::float8 AS "afterS"
+     FROM billing_requests b, LATERAL (SELECT coalesce(b.credit_due_at, b.expires_at) AS ends_at) AS t
+     WHERE b.id = ANY(:ids) ORDER BY b.id`,
+    { ids },
+  );
+  return found.map(({ endsAt, ...charge }) => ({ ...charge, endsAt: formatInstant(endsAt) }));
+}
+
+/** Those of the charges that have ended. */
+export async function endedOf(db: Executor, ids: string[]): Promise<string[]> {
+  const ended = await rows<{ id: string }>(
+    db,
+    `SELECT id FROM billing_requests WHERE id = ANY(:ids) AND status <> 'pending'`,
+    { ids },
+  );
+  return ended.map(({ id }) => id);
+}
+
+/**
+ * Their workflow sleeps from now on: the answer to one of them that is still open wakes it. An answer that comes before this
+ * statement is seen by whoever reads after it.
+ */
+export async function fallAsleep(db: Executor, ids: string[]): Promise<void> {
+  await rows(
+    db,
+    `UPDATE billing_requests SET asleep = true WHERE id = ANY(:ids) AND status = 'pending' AND NOT asleep`,
+    { ids },
+  );
+}
+
+/** Ids of the charges that this workflow waits for, or for whose credit. */
+export async function openOfWorkflow(db: Executor, workflowId: string): Promise<string[]> {
+  const found = await rows<{ id: string }>(
+    db,
+    `SELECT id FROM billing_requests b
+     WHERE workflow_id = :workflowId AND (status = 'pending' OR ${CREDIT_WAITS}) ORDER BY id`,
+    { workflowId },
+  );
+  return found.map(({ id }) => id);
+}
+
+export interface BillingRequestRecord {
+  billingRequestId: string;
+  batchId: string;
+  transactionId: string;
+  reference: string;
+  status: BillingRequestStatus;
+  declineReason: string | null;
+  amount: bigint;
+  currency: string;
+  description: string;
+  approvalRequired: boolean;
+  customerId: string;
+  merchantId: string | null;
+  /** Who billed: the merchant, or the payee's bank. */
+  ownerId: string;
+  payeeBankId: string | null;
+  payeeLookupId: string | null;
+  bankId: string;
+  lookupId: string;
+  agreementId: string | null;
+  paymentIdKey: string | null;
+  scheduleId: string | null;
+  bankTransactionId: string | null;
+  workflowId: string;
+  expiresAt: Date;
+  createdAt: Date;
+  closedAt: Date | null;
+}
+
+/**
+ * A charge, for who made it and for the bank that is asked.
+ *
+ * @throws Failure not_found
+ */
+export async function readBillingRequest(
+  db: Executor,
+  entityId: string,
+  billingRequestId: string,
+): Promise<BillingRequestRecord> {
+  const found = await row<BillingRequestRecord>(
+    db,
+    `SELECT b.id AS "billingRequestId", b.batch_id AS "batchId", b.transaction_id AS "transactionId", b.reference,
+       b.status, b.decline_reason AS "declineReason", b.amount, b.currency, b.description,
+       b.approval_required AS "approvalRequired", b.customer_id AS "customerId", b.merchant_id AS "merchantId",
+       b.owner_id AS "ownerId", b.payee_bank_id AS "payeeBankId", b.payee_lookup_id AS "payeeLookupId",
+       b.bank_id AS "bankId", b.lookup_id AS "lookupId", b.agreement_id AS "agreementId",
+       a.payment_id_key AS "paymentIdKey", b.schedule_id AS "scheduleId",
+       b.bank_transaction_id AS "bankTransactionId", b.workflow_id AS "workflowId", b.expires_at AS "expiresAt",
+       b.created_at AS "createdAt", b.closed_at AS "closedAt"
+     FROM billing_requests b LEFT JOIN agreements a ON a.id = b.agreement_id
+     WHERE b.id = :billingRequestId AND :entityId IN (b.owner_id, b.bank_id)`,
+    { billingRequestId, entityId },
+  );
+  if (!found) throw new Failure('not_found', 'There is no such billing request.');
+  return found;
+}

@@ -1,0 +1,192 @@
+import { ID_PREFIX, isId } from '../../domain/ids';
+import { normalizePhrase } from '../../domain/phrase';
+import { bindId, openBoundId } from '../bound-id';
+import { row, rows, type Executor, type Transaction } from '../connection';
+import { newId } from '../ids';
+import type { Keyring } from '../keys/keyring';
+import { listPage, type Listed, type Page } from '../list';
+import { seal } from '../keys/sealing';
+
+/**
+ * Devices, and whose they are.
+ *
+ * What the network calls a `deviceId` is a token: the device's own id, bound to whoever holds the token. Two
+ * holders of one device cannot find out from their tokens that it is one.
+ */
+
+const TOKEN_PREFIX = `${ID_PREFIX.device}_`;
+
+function makeToken(ring: Keyring, device: { id: string; tokenKey: string }, holderId: string): string {
+  return TOKEN_PREFIX + bindId(ring, 'device-id', device.tokenKey, device.id, holderId);
+}
+
+/** The device that the token stands for in the hands of this holder; undefined for any other string. */
+export function openDeviceToken(ring: Keyring, token: string, holderId: string): string | undefined {
+  if (!token.startsWith(TOKEN_PREFIX)) return undefined;
+  const id = openBoundId(ring, 'device-id', token.slice(TOKEN_PREFIX.length), holderId);
+  return id !== undefined && isId('device', id) ? id : undefined;
+}
+
+/** Makes the holder's token for the device with this fingerprint. @returns also whether the holder had none yet */
+export async function enrolDevice(
+  trx: Transaction,
+  ring: Keyring,
+  holderId: string,
+  fingerprint: string,
+): Promise<{ token: string; isNew: boolean }> {
+  const id = newId('device');
+  const indexes = ring.blindIndexes('device.fingerprint', fingerprint);
+  await row(
+    trx,
+    // The constraint sees those that the current key has indexed; the look before it, those from before a rotation.
+    `INSERT INTO devices (id, fingerprint_sealed, fingerprint_index, token_key)
+     SELECT :id, :sealed, :index::bytea, :tokenKey
+     WHERE NOT EXISTS (SELECT FROM devices WHERE fingerprint_index = ANY(:indexes))
+     ON CONFLICT (fingerprint_index) DO NOTHING`,
+    {
+      id,
+      indexes,
+      index: indexes[0],
+      sealed: seal(ring, fingerprint, `devices.fingerprint_sealed:${id}`),
+      tokenKey: ring.current,
+    },
+  );
+  const device = await row<{ id: string; tokenKey: string }>(
+    trx,
+    `SELECT id, token_key AS "tokenKey" FROM devices WHERE fingerprint_index = ANY(:indexes)`,
+    { indexes },
+  );
+  if (!device) throw new Error('a device was neither there nor made');
+  const enrolled = await rows(
+    trx,
+    `INSERT INTO device_holders (device_id, holder_id) VALUES (:deviceId, :holderId)
+     ON CONFLICT DO NOTHING RETURNING device_id`,
+    { deviceId: device.id, holderId },
+  );
+  return { token: makeToken(ring, device, holderId), isNew: enrolled.length > 0 };
+}
+
+/** A device in a customer's hands, as the bank names the three. */
+interface Link {
+  bankId: string;
+  deviceId: string;
+  customerId: string;
+  lookupId: string;
+}
+
+/**
+ * Links a device to a customer; one that is linked to this customer stays as it is.
+ *
+ * @returns `unknown` where the bank has no such customer or device, `taken` where it is somebody else's
+ */
+export async function linkDevice(trx: Transaction, link: Link): Promise<'linked' | 'unknown' | 'taken'> {
+  // Who holds the open link is told by the statement that tries to make one, so nobody can come in between.
+  const open = await row<{ customerId: string }>(
+    trx,
+    `INSERT INTO device_links (device_id, bank_id, customer_id, phrase)
+     SELECT h.device_id, c.bank_id, c.id, c.lookup_id
+     FROM customers c JOIN device_holders h ON h.holder_id = c.bank_id
+     WHERE c.bank_id = :bankId AND c.id = :customerId AND c.lookup_id = :lookupId AND h.device_id = :deviceId
+     ON CONFLICT (device_id) WHERE unlinked_at IS NULL DO UPDATE SET device_id = excluded.device_id
+     RETURNING customer_id AS "customerId"`,
+    { ...link },
+  );
+  if (!open) return 'unknown';
+  return open.customerId === link.customerId ? 'linked' : 'taken';
+}
+
+/** @returns false where the device is not linked to such a customer of the bank */
+export async function unlinkDevice(trx: Transaction, link: Link): Promise<boolean> {
+  const ended = await rows(
+    trx,
+    `UPDATE device_links l SET unlinked_at = clock_timestamp() FROM customers c
+     WHERE l.device_id = :deviceId AND l.unlinked_at IS NULL AND l.bank_id = :bankId
+       AND c.id = l.customer_id AND c.id = :customerId AND c.lookup_id = :lookupId
+     RETURNING l.device_id`,
+    { ...link },
+  );
+  return ended.length > 0;
+}
+
+/** Whose the device is; undefined for one that is linked to nobody. */
+export async function customerOfDevice(
+  db: Executor,
+  deviceId: string,
+): Promise<{ phrase: string; customerId: string; bankId: string } | undefined> {
+  return row(
+    db,
+    `SELECT c.lookup_id AS phrase, c.id AS "customerId", l.bank_id AS "bankId"
+     FROM device_links l JOIN customers c ON c.id = l.customer_id
+     WHERE l.device_id = :deviceId AND l.unlinked_at IS NULL`,
+    { deviceId },
+  );
+}
+
+export interface LinkedDevice {
+  /** The bank's token. */
+  deviceId: string;
+  customerId: string;
+  phrase: string;
+  linkedAt: Date;
+}
+
+export const DEVICE_SORTS = {
+  linkedAt: { by: 'l.linked_at', indexed: true },
+  customerId: { by: 'l.customer_id', indexed: false },
+  phrase: { by: 'l.phrase', indexed: false },
+};
+
+/** A page of the devices that are linked to the bank's customers. */
+export async function listDevices(
+  db: Executor,
+  ring: Keyring,
+  bankId: string,
+  search: string | undefined,
+  page: Page<keyof typeof DEVICE_SORTS>,
+): Promise<Listed<LinkedDevice>> {
+  const where = [
+    'l.bank_id = :bankId AND l.unlinked_at IS NULL',
+    search !== undefined &&
+      '(l.device_id = :deviceId OR l.customer_id LIKE :beginning OR l.phrase LIKE :beginning)',
+  ]
+    .filter(Boolean)
+    .join(' AND ');
+  const bindings =
+    search === undefined
+      ? { bankId }
+      : {
+          bankId,
+          deviceId: openDeviceToken(ring, search, bankId) ?? null,
+          // Ids are in lower case and without blanks, so what normalises phrases leaves them as they are.
+          beginning: `${normalizePhrase(search).replace(/[\\%_]/g, '\\$&')}%`,
+        };
+  const found = await listPage<{
+    id: string;
+    tokenKey: string;
+    customerId: string;
+    phrase: string;
+    linkedAt: Date;
+  }>(
+    db,
+    {
+      select: () => `SELECT d.id, d.token_key AS "tokenKey", l.customer_id AS "customerId", l.phrase,
+          l.linked_at AS "linkedAt"
+        FROM device_links l JOIN devices d ON d.id = l.device_id
+        WHERE ${where}`,
+      counted: (limit) => `device_links l WHERE ${where} ORDER BY l.linked_at, l.device_id ${limit}`,
+      bindings,
+      id: 'l.device_id',
+      sort: DEVICE_SORTS[page.sortBy],
+      plan: search === undefined ? undefined : 'anew',
+      instead: 'narrow it with search',
+    },
+    page,
+  );
+  return {
+    ...found,
+    items: found.items.map(({ id, tokenKey, ...link }) => ({
+      deviceId: makeToken(ring, { id, tokenKey }, bankId),
+      ...link,
+    })),
+  };
+}

@@ -1,0 +1,279 @@
+import { randomBytes } from 'node:crypto';
+import { makePhrase, PHRASE_BYTES } from '../../domain/phrase';
+import { rows, type Transaction } from '../connection';
+import { emailIndexes } from './customer';
+import { newId } from '../ids';
+import type { Indexes, Keyring } from '../keys/keyring';
+import { seal } from '../keys/sealing';
+
+/** Making customers of the entries of a batch. */
+interface NewCustomer {
+  clientRef: string;
+  firstname: string;
+  lastname: string;
+  accountName: string;
+  email: string;
+  /** ISO 3166 alpha-2. */
+  country: string;
+  accountNumber: string;
+  reference?: string | undefined;
+}
+
+/** One entry of a batch: a valid person, or why it is none. */
+export type BatchEntry = { person: NewCustomer } | { clientRef?: string; reason: string };
+
+export interface OnboardedCustomer {
+  clientRef: string;
+  customerId: string;
+  lookupID: string;
+}
+
+export interface BatchFailure {
+  /** Place in the batch, from 0. */
+  index: number;
+  clientRef?: string;
+  reason: string;
+}
+
+interface OnboardedPage {
+  customers: OnboardedCustomer[];
+  /** Invalid entries and duplicates. */
+  failures: BatchFailure[];
+  successful: number;
+  failed: number;
+  duplicates: number;
+}
+
+/** Two draws rarely meet, as do two batches with the same people; a page that meets others this often is broken. */
+const ROUNDS_MAX = 5;
+
+interface Candidate {
+  index: number;
+  person: NewCustomer;
+  /** The first is what is stored. */
+  accountIndexes: Indexes;
+}
+
+interface Duplicate extends Candidate {
+  of: 'accountNumber' | 'clientRef';
+}
+
+/**
+ * Onboards entries of a batch, and records what was not onboarded and why.
+ *
+ * A person is a duplicate whose account number or `clientRef` the bank has already, or an earlier valid entry of
+ * the batch, be that itself a duplicate. Of two batches that bring the same person at once, the UNIQUE constraints
+ * of `customers` let one through.
+ *
+ * @param firstIndex place in the batch of the first entry
+ */
+export async function onboardPage(
+  trx: Transaction,
+  ring: Keyring,
+  batch: { bankId: string; batchId: string },
+  firstIndex: number,
+  entries: readonly BatchEntry[],
+  drawPhrase = newPhrase,
+): Promise<OnboardedPage> {
+  const invalid: BatchFailure[] = [];
+  let open: Candidate[] = [];
+  entries.forEach((entry, i) => {
+    const index = firstIndex + i;
+    if (!('person' in entry)) invalid.push({ index, ...entry });
+    else {
+      const { person } = entry;
+      open.push({
+        index,
+        person,
+        accountIndexes: ring.blindIndexes('customer.account_number', person.accountNumber),
+      });
+    }
+  });
+
+  const duplicates: Duplicate[] = [];
+  const onboarded = new Map<number, OnboardedCustomer>();
+  const ids = new Map(open.map(({ index }) => [index, newId('customer')]));
+  for (let round = 1; open.length > 0; round++) {
+    if (round > ROUNDS_MAX) throw new Error('people could not be onboarded, nor found to be duplicates');
+    const { fresh, taken } = tell(open, await knownKeys(trx, batch, open));
+    duplicates.push(...taken);
+    const made = fresh.map((one) => toRow(ring, one, ids.get(one.index) ?? '', drawPhrase()));
+    const inserted = await insertCustomers(trx, batch, made);
+    for (const { index, id, client_ref: clientRef, lookup_id: lookupID } of made) {
+      if (inserted.has(id)) onboarded.set(index, { clientRef, customerId: id, lookupID });
+    }
+    // Somebody else was quicker, with the person or with the phrase: the next look tells.
+    open = fresh.filter(({ index }) => !onboarded.has(index));
+  }
+
+  const failures = [...invalid, ...duplicates.map(toFailure)].sort((a, b) => a.index - b.index);
+  await insertFailures(trx, batch.batchId, failures, duplicates);
+  return {
+    customers: [...onboarded].sort(([a], [b]) => a - b).map(([, customer]) => customer),
+    failures,
+    successful: onboarded.size,
+    failed: invalid.length,
+    duplicates: duplicates.length,
+  };
+}
+
+interface Keys {
+  refs: Set<string>;
+  accounts: Set<string>;
+}
+
+/** What the bank has of these keys, or an earlier page of the batch had. */
+async function knownKeys(
+  trx: Transaction,
+  { bankId, batchId }: { bankId: string; batchId: string },
+  candidates: Candidate[],
+): Promise<Keys> {
+  const known = await rows<{ clientRef: string; accountIndex: Buffer }>(
+    trx,
+    `SELECT client_ref AS "clientRef", account_number_index AS "accountIndex" FROM customers
+     WHERE bank_id = :bankId AND (client_ref = ANY (:refs::text[]) OR account_number_index = ANY (:accounts::bytea[]))
+     UNION ALL
+     SELECT client_ref, account_number_index FROM customer_batch_failures
+     WHERE batch_id = :batchId AND account_number_index IS NOT NULL
+       AND (client_ref = ANY (:refs::text[]) OR account_number_index = ANY (:accounts::bytea[]))`,
+    {
+      bankId,
+      batchId,
+      refs: candidates.map(({ person }) => person.clientRef),
+      accounts: candidates.flatMap(({ accountIndexes }) => accountIndexes),
+    },
+  );
+  return {
+    refs: new Set(known.map(({ clientRef }) => clientRef)),
+    accounts: new Set(known.map(({ accountIndex }) => accountIndex.toString('hex'))),
+  };
+}
+
+function tell(candidates: Candidate[], { refs, accounts }: Keys): { fresh: Candidate[]; taken: Duplicate[] } {
+  const fresh: Candidate[] = [];
+  const taken: Duplicate[] = [];
+  for (const one of candidates) {
+    const [account, ...older] = one.accountIndexes.map((index) => index.toString('hex')) as [
+      string,
+      ...string[],
+    ];
+    if ([account, ...older].some((index) => accounts.has(index))) taken.push({ ...one, of: 'accountNumber' });
+    else if (refs.has(one.person.clientRef)) taken.push({ ...one, of: 'clientRef' });
+    else fresh.push(one);
+    accounts.add(account);
+    refs.add(one.person.clientRef);
+  }
+  return { fresh, taken };
+}
+
+function toFailure({ index, person, of }: Duplicate): BatchFailure {
+  const reason = `duplicate: the bank, or this batch before, has a customer with this ${of}`;
+  return { index, clientRef: person.clientRef, reason };
+}
+
+function newPhrase(): string {
+  return makePhrase(randomBytes(PHRASE_BYTES));
+}
+
+interface CustomerRow {
+  index: number;
+  id: string;
+  lookup_id: string;
+  client_ref: string;
+  firstname: string;
+  lastname: string;
+  account_name: string;
+  country: string;
+  reference: string | null;
+  email_sealed: string;
+  email_index: string;
+  account_number_sealed: string;
+  account_number_index: string;
+}
+
+function toRow(
+  ring: Keyring,
+  { index, person, accountIndexes }: Candidate,
+  id: string,
+  phrase: string,
+): CustomerRow {
+  return {
+    index,
+    id,
+    lookup_id: phrase,
+    client_ref: person.clientRef,
+    firstname: person.firstname,
+    lastname: person.lastname,
+    account_name: person.accountName,
+    country: person.country,
+    reference: person.reference ?? null,
+    email_sealed: bytea(seal(ring, person.email, `customers.email_sealed:${id}`)),
+    email_index: bytea(emailIndexes(ring, person.email)[0]),
+    account_number_sealed: bytea(seal(ring, person.accountNumber, `customers.account_number_sealed:${id}`)),
+    account_number_index: bytea(accountIndexes[0]),
+  };
+}
+
+/**
+ * Inserts, in one statement, all but those of whom a key is taken. Other batches with the same people are waited
+ * for; in one order of accounts, so that two of them hardly ever wait for each other. Where they do all the same,
+ * by a `clientRef` under two accounts, one of the two inserts nobody, and looks again.
+ *
+ * @returns ids of those that are customers now
+ */
+async function insertCustomers(
+  trx: Transaction,
+  { bankId, batchId }: { bankId: string; batchId: string },
+  customers: CustomerRow[],
+): Promise<Set<string>> {
+  if (customers.length === 0) return new Set();
+  await trx.query('SAVEPOINT people');
+  try {
+    const inserted = await rows<{ id: string }>(
+      trx,
+      `INSERT INTO customers (bank_id, batch_id, created_at, id, lookup_id, client_ref, firstname, lastname,
+         account_name, country, reference, email_sealed, email_index, account_number_sealed, account_number_index)
+       SELECT :bankId, :batchId, statement_timestamp(), c.* FROM jsonb_to_recordset(:customers::jsonb) AS c (
+         id text, lookup_id text, client_ref text, firstname text, lastname text, account_name text,
+         country text, reference text, email_sealed bytea, email_index bytea, account_number_sealed bytea,
+         account_number_index bytea)
+       ORDER BY c.account_number_index
+       ON CONFLICT DO NOTHING RETURNING id`,
+      { bankId, batchId, customers: JSON.stringify(customers) },
+    );
+    await trx.query('RELEASE SAVEPOINT people');
+    return new Set(inserted.map(({ id }) => id));
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== DEADLOCK) throw error;
+    await trx.query('ROLLBACK TO SAVEPOINT people');
+    return new Set();
+  }
+}
+
+/** SQLSTATE of the one of two that Postgres gives up. */
+const DEADLOCK = '40P01';
+
+async function insertFailures(
+  trx: Transaction,
+  batchId: string,
+  failures: BatchFailure[],
+  duplicates: Duplicate[],
+): Promise<void> {
+  if (failures.length === 0) return;
+  const accounts = new Map(duplicates.map(({ index, accountIndexes }) => [index, bytea(accountIndexes[0])]));
+  await rows(
+    trx,
+    `INSERT INTO customer_batch_failures (batch_id, index, client_ref, reason, account_number_index)
+     SELECT :batchId, f.* FROM jsonb_to_recordset(:failures::jsonb) AS f (
+       index int, "clientRef" text, reason text, account bytea)`,
+    {
+      batchId,
+      failures: JSON.stringify(failures.map((one) => ({ ...one, account: accounts.get(one.index) }))),
+    },
+  );
+}
+
+/** Bytes as JSON can carry them to Postgres. */
+function bytea(bytes: Buffer): string {
+  return `\\x${bytes.toString('hex')}`;
+}

@@ -1,0 +1,172 @@
+import { row, rows, type Executor, type Transaction } from '../connection';
+import type { Outcome } from '../billing-request/announce';
+import { recordEvents } from '../event';
+import { enqueueSignals } from '../outbox';
+import { openException } from '../billing-request/reconciliation-exception';
+
+/**
+ * The second half of a payment between customers: the payee's bank learns that there is money to credit.
+ *
+ * The payer has been debited, so this half has no window after which it is off. It is done when `billing.credit` was delivered,
+ * or read in the events feed. Until then the charge's workflow watches; after a day it is overdue, and an exception.
+ */
+
+/**
+ * By then the table of retries has tried ten times, and a payee's bank that was down for a night is back. The payee misses the
+ * money by now.
+ */
+const OVERDUE_AFTER = '24 hours';
+
+/** Of a billing request `b`: the payee's bank has been told, by webhook or by its feed. */
+const CREDITED = `(
+  b.credit_settled
+  OR EXISTS (SELECT FROM webhook_deliveries d JOIN webhook_endpoints w ON w.entity_id = d.entity_id
+          WHERE d.id = b.credit_delivery_id
+            AND ((d.created_xid, d.event_id) <= (w.feed_read_xid, w.feed_read_event_id)
+                 OR EXISTS (SELECT FROM webhook_attempts a WHERE a.delivery_id = d.id AND a.error IS NULL)))
+  OR EXISTS (SELECT FROM webhook_receipts r WHERE r.delivery_id = b.credit_delivery_id
+             AND (r.delivered_at IS NOT NULL OR r.feed_read)))`;
+
+/** Of a billing request `b`: its workflow has to wait for the credit. */
+export const CREDIT_WAITS = `(b.credit_due_at IS NOT NULL AND NOT b.credit_overdue AND NOT ${CREDITED})`;
+
+/** Notes by which webhooks the payees' banks are told. @param deliveryIds one for each of the requests */
+export async function expectCredits(trx: Executor, credits: Outcome[], deliveryIds: string[]): Promise<void> {
+  if (credits.length === 0) return;
+  await rows(
+    trx,
+    `UPDATE billing_requests b SET credit_delivery_id = c.delivery_id, credit_due_at = b.closed_at + :overdueAfter::interval
+     FROM unnest(:ids::text[], :deliveryIds::text[]) AS c (id, delivery_id) WHERE b.id = c.id`,
+    { ids: credits.map(({ id }) => id), deliveryIds, overdueAfter: OVERDUE_AFTER },
+  );
+}
+
+/**
+ * Opens an exception for each of the charges whose credit is overdue. Whoever comes second finds nothing to do.
+ *
+ * It judges by what there is once it holds the charges: whoever delivers a credit meanwhile settles it before or after, and
+ * a statement that began before it was delivered would not see it.
+ */
+export async function noteOverdueCredits(trx: Transaction, billingRequestIds: string[]): Promise<void> {
+  await rows(
+    trx,
+    `SELECT id FROM billing_requests WHERE id = ANY(:billingRequestIds) ORDER BY id FOR NO KEY UPDATE`,
+    { billingRequestIds },
+  );
+  const overdue = await rows<{ id: string; sequence: number; at: Date }>(
+    trx,
+    `UPDATE billing_requests b SET credit_overdue = true, sequence = b.sequence + 1
+     WHERE b.id = ANY(:billingRequestIds) AND business_now(b.owner_id) >= b.credit_due_at AND ${CREDIT_WAITS}
+     RETURNING b.id, b.sequence, business_now(b.owner_id) AS at`,
+    { billingRequestIds },
+  );
+  await recordEvents(
+    trx,
+    overdue.map(({ id, sequence, at }) => ({
+      resourceId: id,
+      sequence,
+      type: 'billing_request.credit_overdue',
+      cause: 'network',
+      at,
+    })),
+  );
+  for (const { id } of overdue) {
+    await openException(trx, { kind: 'credit_undelivered', billingRequestId: id, cause: 'network' });
+  }
+}
+
+type Told = { deliveryIds: string[] } | { eventIds: string[] };
+
+/**
+ * What follows from the payees' bank having been told after all: the exceptions are resolved, and the workflows that watch
+ * need not any more. Safe to say again.
+ */
+export async function settleCredits(trx: Transaction, told: Told): Promise<void> {
+  const credited = await resolveCredits(trx, told);
+  await enqueueSignals(
+    trx,
+    'creditDelivered',
+    credited.filter(({ overdue }) => !overdue).map(({ workflowId }) => workflowId),
+  );
+}
+
+/** The same without waking anybody, for where the workflow itself has told the bank, and looks again. */
+export async function resolveCredits(
+  trx: Transaction,
+  told: Told,
+): Promise<{ workflowId: string; overdue: boolean }[]> {
+  const credited = await rows<{ id: string; workflowId: string; overdue: boolean }>(
+    trx,
+    `SELECT b.id, b.workflow_id AS "workflowId", b.credit_overdue AS overdue FROM billing_requests b
+     WHERE b.credit_delivery_id = ANY(ARRAY(${
+       'deliveryIds' in told
+         ? 'SELECT unnest(:deliveryIds::text[])'
+         : 'SELECT id FROM webhook_deliveries WHERE event_id = ANY(:eventIds::text[])'
+     })) AND NOT b.credit_settled ORDER BY b.id FOR NO KEY UPDATE`,
+    told,
+  );
+  await rows(trx, `UPDATE billing_requests SET credit_settled = true WHERE id = ANY(:ids)`, {
+    ids: credited.map(({ id }) => id),
+  });
+  const resolved = await rows<{ id: string; sequence: number; at: Date }>(
+    trx,
+    `UPDATE reconciliation_exceptions x SET state = 'resolved', sequence = x.sequence + 1
+     FROM billing_requests b
+     WHERE b.id = x.billing_request_id AND b.id = ANY(:ids) AND x.kind = 'credit_undelivered' AND x.state <> 'resolved'
+     RETURNING x.id, x.sequence, business_now(b.owner_id) AS at`,
+    { ids: credited.map(({ id }) => id) },
+  );
+  await recordEvents(
+    trx,
+    resolved.map(({ id, sequence, at }) => ({
+      resourceId: id,
+      sequence,
+      type: 'exception.resolved',
+      cause: 'network',
+      details: { kind: 'credit_undelivered' },
+      at,
+    })),
+  );
+  return credited;
+}
+
+/**
+ * Settles credits that were delivered by a process which died before it could. Some that another process is just
+ * settling are left to it.
+ *
+ * @returns how many
+ */
+export async function settleUnnoticedCredits(trx: Transaction, limit: number): Promise<number> {
+  const unnoticed = await rows<{ deliveryId: string }>(
+    trx,
+    `SELECT b.credit_delivery_id AS "deliveryId" FROM billing_requests b
+     WHERE b.credit_due_at IS NOT NULL AND NOT b.credit_settled AND ${CREDITED}
+     ORDER BY b.id LIMIT :limit FOR NO KEY UPDATE OF b SKIP LOCKED`,
+    { limit },
+  );
+  await settleCredits(trx, { deliveryIds: unnoticed.map(({ deliveryId }) => deliveryId) });
+  return unnoticed.length;
+}
+
+/** How it stands with the money for the payee. */
+export interface Credit {
+  /** `undelivered`: the webhook was given up, and can be sent again by hand. */
+  status: 'pending' | 'delivered' | 'undelivered';
+  overdue: boolean;
+  dueBy: Date;
+}
+
+/** Undefined where no money is to be credited: another kind of charge, or one that has not succeeded. */
+export async function readCredit(db: Executor, billingRequestId: string): Promise<Credit | undefined> {
+  return row<Credit>(
+    db,
+    `SELECT credit_due_at AS "dueBy", overdue AND NOT credited AS overdue,
+       CASE WHEN credited THEN 'delivered'
+            WHEN EXISTS (SELECT FROM webhook_deliveries d WHERE d.id = credit_delivery_id AND d.status = 'pending')
+            THEN 'pending' ELSE 'undelivered' END AS status
+     FROM (SELECT b.credit_due_at, b.credit_delivery_id, business_now(b.owner_id) >= b.credit_due_at AS overdue,
+             ${CREDITED} AS credited
+           FROM billing_requests b WHERE b.id = :billingRequestId AND b.credit_due_at IS NOT NULL) AS c`,
+    { billingRequestId },
+  );
+}

@@ -1,0 +1,96 @@
+import type { BillingRules } from '../../domain/billing-rules';
+import { Failure } from '../../domain/failures';
+import { row, rows, type Executor } from '../connection';
+
+/**
+ * How often customers are asked something on one calendar day of the network, by all merchants together. A single
+ * merchant has its own limits; a customer whose telephone rings all day does not care whose they are.
+ *
+ * Days are those of real time, whatever the test clocks say: it is people who are asked.
+ */
+
+type PromptRules = Pick<BillingRules, 'timeZone' | 'intentsPerCustomerDay' | 'approvalsPerCustomerDay'>;
+
+/** Counts an intent for each of these customers. @returns why not, of those who may not be asked once more today */
+export async function takeIntents(
+  trx: Executor,
+  { intentsPerCustomerDay, timeZone }: PromptRules,
+  customerIds: string[],
+): Promise<Map<string, Failure>> {
+  return takePrompts(trx, 'intent', intentsPerCustomerDay, timeZone, customerIds);
+}
+
+/** The same of charges that no agreement stands behind. */
+export async function takeApprovals(
+  trx: Executor,
+  { approvalsPerCustomerDay, timeZone }: PromptRules,
+  customerIds: string[],
+): Promise<Map<string, Failure>> {
+  return takePrompts(trx, 'approval', approvalsPerCustomerDay, timeZone, customerIds);
+}
+
+/** One statement decides between callers at the same time, and what it counted is undone with the transaction. */
+async function takePrompts(
+  trx: Executor,
+  kind: 'intent' | 'approval',
+  perDay: number,
+  timeZone: string,
+  customerIds: string[],
+): Promise<Map<string, Failure>> {
+  if (customerIds.length === 0) return new Map();
+  const counted = await rows<{ customerId: string }>(
+    trx,
+    // In one order everywhere, so that two calls that name the same customers do not wait for each other.
+    `INSERT INTO customer_prompts AS p (customer_id, day, kind, prompts)
+     SELECT c.id, today, :kind, 1
+     FROM CAST(clock_timestamp() AT TIME ZONE :timeZone AS date) AS today, unnest(:customerIds::text[]) AS c (id)
+     ORDER BY c.id
+     ON CONFLICT (customer_id, day, kind) DO UPDATE SET prompts = p.prompts + 1 WHERE p.prompts < :perDay
+     RETURNING customer_id AS "customerId"`,
+    { kind, perDay, timeZone, customerIds },
+  );
+  const asked = new Set(counted.map(({ customerId }) => customerId));
+  const refused = customerIds.filter((id) => !asked.has(id));
+  if (refused.length === 0) return new Map();
+  const retryAfterS = await untilTomorrow(trx, timeZone);
+  return new Map(
+    refused.map((id) => [
+      id,
+      new Failure('rate_limited', 'The customer has been asked often enough for today. Try again tomorrow.', {
+        retryAfterS,
+      }),
+    ]),
+  );
+}
+
+async function untilTomorrow(trx: Executor, timeZone: string): Promise<number> {
+  const found = await row<{ seconds: number }>(
+    trx,
+    `SELECT extract(epoch FROM
+       (CAST(now AT TIME ZONE :timeZone AS date) + 1)::timestamp AT TIME ZONE :timeZone - now)::float8 AS seconds
+     FROM clock_timestamp() AS now`,
+    { timeZone },
+  );
+  if (!found) throw new Error('the database has no clock');
+  return found.seconds;
+}
+
+/** Most rows that one housekeeping statement deletes, so that it never holds locks for long. */
+const SWEEP = 1_000;
+
+/**
+ * Forgets the prompts of earlier days.
+ *
+ * @returns whether there may be more
+ */
+export async function forgetPrompts(db: Executor, timeZone: string): Promise<boolean> {
+  const deleted = await rows(
+    db,
+    `DELETE FROM customer_prompts WHERE (customer_id, day, kind) IN (
+       SELECT customer_id, day, kind FROM customer_prompts
+       WHERE day < (SELECT CAST(clock_timestamp() AT TIME ZONE :timeZone AS date))
+       ORDER BY day LIMIT :sweep FOR UPDATE SKIP LOCKED) RETURNING true`,
+    { sweep: SWEEP, timeZone },
+  );
+  return deleted.length === SWEEP;
+}

@@ -1,0 +1,165 @@
+import type { Role, TrustLevel } from '../../domain/entity';
+import { insertClient, newClientSecret } from './client-credential';
+import { row, rows, type Executor, type Transaction } from '../connection';
+import { newId } from '../ids';
+import type { Keyring } from '../keys/keyring';
+import { insertWebhookEndpoint, newWebhookSecret } from '../webhook/endpoint';
+
+/** Banks, merchants and providers. */
+export interface NewEntity {
+  type: Role;
+  name: string;
+  email?: string | undefined;
+  website?: string | undefined;
+  icon?: string | undefined;
+  webhookUrl?: string | undefined;
+  /** For a merchant that a provider made: the provider, and its own name for the merchant. */
+  providerId?: string | undefined;
+  clientRef?: string | undefined;
+}
+
+/** Shown once, when the entity is made; the secrets cannot be had again. */
+export interface EntityCredentials {
+  entityId: string;
+  clientId: string;
+  clientSecret: string;
+  webhookSecret: string;
+}
+
+export interface Entity {
+  entityId: string;
+  type: Role;
+  name: string;
+  status: 'active' | 'disabled';
+  trustLevel: TrustLevel;
+  providerId: string | null;
+  createdAt: Date;
+}
+
+/** Makes an entity with its client and webhook endpoint; undefined if the provider's `clientRef` is taken. */
+export async function createEntity(
+  trx: Transaction,
+  ring: Keyring,
+  entity: NewEntity,
+): Promise<EntityCredentials | undefined> {
+  const entityId = newId(entity.type);
+  const made = await row(
+    trx,
+    `INSERT INTO entities (id, type, name, email, website, icon, provider_id, client_ref)
+     VALUES (:entityId, :type, :name, :email, :website, :icon, :providerId, :clientRef)
+     ON CONFLICT (provider_id, client_ref) DO NOTHING RETURNING id`,
+    {
+      entityId,
+      type: entity.type,
+      name: entity.name,
+      email: entity.email ?? null,
+      website: entity.website ?? null,
+      icon: entity.icon ?? null,
+      providerId: entity.providerId ?? null,
+      clientRef: entity.clientRef ?? null,
+    },
+  );
+  if (made === undefined) return undefined;
+  const credentials = {
+    entityId,
+    clientId: newId('client'),
+    clientSecret: newClientSecret(),
+    webhookSecret: newWebhookSecret(),
+  };
+  await insertClient(trx, credentials);
+  await insertWebhookEndpoint(trx, ring, {
+    entityId,
+    url: entity.webhookUrl,
+    secret: credentials.webhookSecret,
+  });
+  return credentials;
+}
+
+const COLUMNS = `id AS "entityId", type, name, status, trust_level AS "trustLevel", provider_id AS "providerId",
+  created_at AS "createdAt"`;
+
+export async function findEntity(db: Executor, entityId: string): Promise<Entity | undefined> {
+  return row<Entity>(db, `SELECT ${COLUMNS} FROM entities WHERE id = :entityId`, { entityId });
+}
+
+/** All of them, oldest first: made by hand or by providers, they are few enough for one answer. */
+export async function listEntities(db: Executor): Promise<Entity[]> {
+  return rows<Entity>(db, `SELECT ${COLUMNS} FROM entities ORDER BY created_at, id`);
+}
+
+/** What a token of an entity is judged by. */
+export interface Standing {
+  role: Role;
+  active: boolean;
+  /** Tokens of an earlier one are dead. */
+  tokenGeneration: number;
+  /** Of a merchant, the provider that made it. */
+  providerId: string | null;
+}
+
+export async function readStanding(db: Executor, entityId: string): Promise<Standing | undefined> {
+  return row<Standing>(
+    db,
+    `SELECT type AS role, status = 'active' AS active, token_generation AS "tokenGeneration",
+       provider_id AS "providerId"
+     FROM entities WHERE id = :entityId`,
+    { entityId },
+  );
+}
+
+/**
+ * Lets an entity in, or keeps it out. Its tokens die with either change: those from before are never good again.
+ *
+ * @returns what it was before; undefined for an unknown entity
+ */
+export async function setEntityStatus(
+  db: Executor,
+  entityId: string,
+  status: Entity['status'],
+): Promise<Entity['status'] | undefined> {
+  const set = await row<{ before: Entity['status'] }>(
+    db,
+    `WITH before AS (SELECT id, status FROM entities WHERE id = :entityId FOR NO KEY UPDATE)
+     UPDATE entities e
+     SET status = :status,
+       token_generation = e.token_generation + CASE WHEN before.status = :status::text THEN 0 ELSE 1 END
+     FROM before WHERE e.id = before.id RETURNING before.status AS before`,
+    { entityId, status },
+  );
+  return set?.before;
+}
+
+/** Ends all tokens that an entity has; it may get new ones. @returns false for an unknown entity */
+export async function endTokens(db: Executor, entityId: string): Promise<boolean> {
+  const ended = await row(
+    db,
+    `UPDATE entities SET token_generation = token_generation + 1 WHERE id = :entityId RETURNING id`,
+    { entityId },
+  );
+  return ended !== undefined;
+}
+
+/**
+ * Sets how far a merchant is trusted.
+ *
+ * @param providerId only a merchant of this provider is found; any for the operator, who names none
+ * @returns what it was before; undefined for an unknown merchant
+ */
+export async function setEntityTrust(
+  trx: Executor,
+  merchantId: string,
+  trustLevel: TrustLevel,
+  providerId?: string,
+): Promise<TrustLevel | undefined> {
+  const set = await row<{ before: TrustLevel }>(
+    trx,
+    `WITH before AS (
+       SELECT id, trust_level FROM entities
+       WHERE id = :merchantId AND type = 'merchant' AND (:providerId::text IS NULL OR provider_id = :providerId)
+       FOR NO KEY UPDATE)
+     UPDATE entities e SET trust_level = :trustLevel FROM before WHERE e.id = before.id
+     RETURNING before.trust_level AS before`,
+    { merchantId, trustLevel, providerId: providerId ?? null },
+  );
+  return set?.before;
+}

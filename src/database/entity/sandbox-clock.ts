@@ -1,0 +1,163 @@
+import { workflowId } from '../../domain/workflow-id';
+import { row, rows, type Executor } from '../connection';
+import { CREDIT_WAITS } from '../customer/payment-credit';
+
+/**
+ * The test clock of a merchant or a bank: how far its business time runs ahead of real time.
+ *
+ * Business time is real time plus an offset, which only ever grows; so between advances the clock ticks, and it
+ * never goes back. `clock_target` is set while an advance is under way, and is what a second one is refused by.
+ */
+export interface Clock {
+  /** Business time. */
+  now: Date;
+  realNow: Date;
+  /** Where an advance goes; null while none is under way. */
+  target: Date | null;
+}
+
+export async function readClock(db: Executor, ownerId: string): Promise<Clock> {
+  const clock = await row<Clock>(
+    db,
+    `SELECT business_now(id) AS now, clock_timestamp() AS "realNow", clock_target AS target FROM entities WHERE id = :ownerId`,
+    { ownerId },
+  );
+  if (!clock) throw new Error(`there is no entity ${ownerId}`);
+  return clock;
+}
+
+/** Begins an advance; false where one is under way. Of two that race, this statement lets one through. */
+export async function beginAdvance(db: Executor, ownerId: string, target: Date): Promise<boolean> {
+  const begun = await row(
+    db,
+    `UPDATE entities SET clock_target = :target, clock_moved_at = clock_timestamp() WHERE id = :ownerId AND clock_target IS NULL RETURNING id`,
+    { ownerId, target },
+  );
+  return begun !== undefined;
+}
+
+/** Moves the clock at once; false where an advance is under way. */
+export async function jump(db: Executor, ownerId: string, target: Date): Promise<boolean> {
+  const jumped = await row(
+    db,
+    `UPDATE entities SET clock_offset = greatest(clock_offset, :target - clock_timestamp()),
+       clock_moved_at = clock_timestamp()
+     WHERE id = :ownerId AND clock_target IS NULL RETURNING id`,
+    { ownerId, target },
+  );
+  return jumped !== undefined;
+}
+
+/** Moves the clock of an advance that is under way; does nothing where it is there already. */
+export async function moveTo(db: Executor, ownerId: string, moment: Date): Promise<void> {
+  await rows(
+    db,
+    `UPDATE entities SET clock_offset = greatest(clock_offset, :moment - clock_timestamp()),
+       clock_moved_at = clock_timestamp()
+     WHERE id = :ownerId AND clock_target IS NOT NULL`,
+    { ownerId, moment },
+  );
+}
+
+export async function endAdvance(db: Executor, ownerId: string): Promise<void> {
+  await rows(
+    db,
+    `UPDATE entities SET clock_target = NULL, clock_moved_at = clock_timestamp() WHERE id = :ownerId`,
+    { ownerId },
+  );
+}
+
+/**
+ * The first moment at which something of this owner is due: a charge, a retry or a notice of its schedules, or the end
+ * of a window. Null where nothing is.
+ *
+ * @param after what is due at this moment or before it is passed over; `-infinity` where nothing is
+ */
+export async function nextMoment(
+  db: Executor,
+  ownerId: string,
+  after: Date | '-infinity',
+): Promise<Date | null> {
+  const found = await row<{ moment: Date | null }>(
+    db,
+    `SELECT least(
+       (SELECT min(acts_at) FROM schedules WHERE merchant_id = :ownerId AND acts_at > :after),
+       (SELECT min(acts_at) FROM refunds WHERE merchant_id = :ownerId AND acts_at > :after),
+       (SELECT min(expires_at) FROM billing_requests
+        WHERE owner_id = :ownerId AND status = 'pending' AND expires_at > :after),
+       (SELECT min(credit_due_at) FROM billing_requests b
+        WHERE owner_id = :ownerId AND NOT credit_overdue AND credit_due_at > :after AND ${CREDIT_WAITS}),
+       (SELECT min(expires_at) FROM intents
+        WHERE merchant_id = :ownerId AND status = 'pending' AND expires_at > :after)) AS moment`,
+    { ownerId, after },
+  );
+  return found?.moment ?? null;
+}
+
+/**
+ * Signals the workflows of this owner that have something due by `until`; all that wait for anything, where it is
+ * `infinity`: their timers run in real time, and are made anew once the clock has been moved.
+ */
+export async function signalDue(db: Executor, ownerId: string, until: Date | 'infinity'): Promise<void> {
+  await rows(
+    db,
+    `INSERT INTO outbox (kind, workflow_id, signal)
+     SELECT 'signal', workflow_id, 'clockMoved' FROM (
+       SELECT '${workflowId.recurring('')}' || id AS workflow_id FROM schedules
+       WHERE merchant_id = :ownerId AND asleep AND acts_at <= :until
+       UNION
+       SELECT '${workflowId.refund('')}' || id FROM refunds WHERE merchant_id = :ownerId AND acts_at <= :until
+       UNION
+       SELECT workflow_id FROM billing_requests
+       WHERE owner_id = :ownerId AND status = 'pending' AND asleep AND expires_at <= :until
+       UNION
+       SELECT workflow_id FROM billing_requests b
+       WHERE owner_id = :ownerId AND NOT credit_overdue AND credit_due_at <= :until AND ${CREDIT_WAITS}
+       UNION
+       SELECT workflow_id FROM intents
+       WHERE merchant_id = :ownerId AND status = 'pending' AND expires_at <= :until) AS due`,
+    { ownerId, until },
+  );
+}
+
+export interface WorkInHand {
+  /** What the engine still has to do: things due and not done, answers not taken note of, webhooks not sent. */
+  undone: number;
+  /** Charges and intents that a bank has been asked of late, and has not answered. */
+  asked: number;
+  /** The latest of these: another one shows that something is going on. */
+  lastAsked: string | null;
+}
+
+/**
+ * @param now business time, by which things are due
+ * @param askedSince real time; what a bank was asked before it is not counted
+ */
+export async function workInHand(
+  db: Executor,
+  ownerId: string,
+  now: Date,
+  askedSince: Date,
+): Promise<WorkInHand> {
+  const found = await row<WorkInHand>(
+    db,
+    `WITH open AS (
+       SELECT id, expires_at, recorded_at FROM billing_requests WHERE owner_id = :ownerId AND status = 'pending'
+       UNION ALL
+       SELECT id, expires_at, recorded_at FROM intents WHERE merchant_id = :ownerId AND status = 'pending')
+     SELECT ((SELECT count(*) FROM schedules WHERE merchant_id = :ownerId AND acts_at <= :now)
+           + (SELECT count(*) FROM refunds WHERE merchant_id = :ownerId AND acts_at <= :now)
+           + (SELECT count(*) FROM open WHERE expires_at <= :now)
+           + (SELECT count(*) FROM billing_requests b
+              WHERE owner_id = :ownerId AND NOT credit_overdue AND credit_due_at <= :now AND ${CREDIT_WAITS})
+           + (SELECT count(*) FROM webhook_deliveries d
+              WHERE d.status = 'pending' AND d.attempts = 0 AND d.carrier NOT LIKE '${workflowId.webhookDelivery('%')}'
+                AND (d.entity_id = :ownerId
+                  OR d.carrier IN (SELECT '${workflowId.recurring('')}' || id FROM schedules WHERE merchant_id = :ownerId))))::int
+         AS undone,
+       (SELECT count(*) FROM open WHERE recorded_at >= :askedSince)::int AS asked,
+       (SELECT max(id) FROM open WHERE recorded_at >= :askedSince) AS "lastAsked"`,
+    { ownerId, now, askedSince },
+  );
+  return found ?? { undone: 0, asked: 0, lastAsked: null };
+}

@@ -1,0 +1,336 @@
+import { Failure, type Problem } from '../../domain/failures';
+import { groupBy } from '../../domain/group';
+import { parseAmount } from '../../domain/money';
+import { AGREEMENT_COLUMNS, lockAgreements, type Agreement } from '../agreement/agreement';
+import { row, rows, type Executor } from '../connection';
+import { applyDecision } from '../agreement/decision';
+import { recordEvents, type AuditEvent } from '../event';
+import type { Keyring } from '../keys/keyring';
+import { enqueueSignals } from '../outbox';
+import { makePaymentId } from '../agreement/payment-id';
+import { announce } from '../webhook/webhook';
+import { withdraw } from '../webhook/withdrawal';
+
+/**
+ * How an intent ends: answered, its window passed, or superseded by the merchant's next one.
+ *
+ * As with charges, the answer and the window are one UPDATE each on the same row, over opposite halves of time.
+ */
+export interface EndedIntent {
+  id: string;
+  reference: string;
+  agreementId: string;
+  merchantId: string;
+  customerId: string;
+  bankId: string;
+  lookupId: string;
+  batchId: string;
+  currency: string;
+  status: 'pending' | 'approved' | 'declined' | 'superseded';
+  reason: 'denied' | 'suspended' | 'blocked' | 'expired' | null;
+  customerDecision: CustomerDecision | null;
+  dailyLimit: bigint | null;
+  monthlyLimit: bigint | null;
+  blockMerchant: boolean;
+  paymentIdKey: string;
+  sequence: number;
+  workflowId: string;
+  closedAt: Date;
+}
+
+export type CustomerDecision = 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+
+export const ENDED_COLUMNS = `i.id, i.reference, i.agreement_id AS "agreementId", i.merchant_id AS "merchantId",
+  i.customer_id AS "customerId", i.bank_id AS "bankId", i.lookup_id AS "lookupId", i.batch_id AS "batchId",
+  i.currency, i.status, i.reason, i.customer_decision AS "customerDecision", i.daily_limit AS "dailyLimit",
+  i.monthly_limit AS "monthlyLimit", i.block_merchant AS "blockMerchant",
+  (SELECT payment_id_key FROM agreements WHERE id = i.agreement_id) AS "paymentIdKey", i.sequence,
+  i.workflow_id AS "workflowId", i.closed_at AS "closedAt"`;
+
+/** The customer's answer, as the bank relays it. Limits are numbers in major units of the intent's currency. */
+export interface IntentAnswer {
+  customerId: string;
+  merchantId: string;
+  lookupId: string;
+  customerDecision: CustomerDecision;
+  spendingLimits: SpendingLimits | undefined;
+  blockMerchant: boolean;
+}
+
+export interface IntentAnswerResult {
+  intentId: string;
+  status: 'approved' | 'declined' | 'superseded';
+  customerDecision: CustomerDecision | null;
+  /** False where another answer, or the window, came first. */
+  agreed: boolean;
+}
+
+/**
+ * Takes the answer to the open intent of a merchant and a customer.
+ *
+ * @throws Failure not_found (no intent between the two, ever); not_approved (`approve_recurring` for a merchant
+ *   that is not trusted: the intent stays open); invalid_request (limits that are no amounts)
+ */
+export async function answerIntent(
+  trx: Executor,
+  keyring: Keyring,
+  bankId: string,
+  given: IntentAnswer,
+): Promise<IntentAnswerResult> {
+  // Blocking a merchant is refusing it, whatever else the answer says.
+  const answer = given.blockMerchant ? { ...given, customerDecision: 'deny' as const } : given;
+  const agreement = await lockAgreementOfPair(trx, bankId, answer);
+  const intent = agreement && (await latestIntent(trx, agreement.id));
+  if (!agreement || !intent) {
+    throw new Failure('not_found', 'There is no billing intent of this merchant for this customer.');
+  }
+  const limits = limitsOf(answer.spendingLimits, intent.currency);
+  const approved = answer.customerDecision.startsWith('approve');
+  const open = intent.status === 'pending' && intent.inTime;
+  if (open && approved && answer.customerDecision === 'approve_recurring' && !agreement.trusted) {
+    throw new Failure(
+      'not_approved',
+      'This merchant is not trusted, so it cannot have a standing approval. Ask the customer for approve_once.',
+      { data: { intentId: intent.id, status: intent.status } },
+    );
+  }
+  const ended = open ? await closeByAnswer(trx, intent.id, answer, approved, limits) : undefined;
+  if (!ended) return answerTooLate(trx, keyring, intent.id, answer, limits);
+
+  await applyAnswer(trx, keyring, agreement, answer, approved, { currency: intent.currency, ...limits });
+  await announceEnds(trx, keyring, [ended], 'bank');
+  await enqueueSignals(trx, 'bankAnswered', [ended.workflowId]);
+  return {
+    intentId: ended.id,
+    status: approved ? 'approved' : 'declined',
+    customerDecision: answer.customerDecision,
+    agreed: true,
+  };
+}
+
+/** In major units; one that is left out or null is none. */
+export interface SpendingLimits {
+  daily?: number | null | undefined;
+  monthly?: number | null | undefined;
+}
+
+interface Limits {
+  daily: bigint | null;
+  monthly: bigint | null;
+}
+
+/** @throws Failure invalid_request naming each limit that is no amount of the currency */
+export function limitsOf(spendingLimits: SpendingLimits | undefined, currency: string): Limits {
+  const problems: Problem[] = [];
+  const limitOf = (name: keyof Limits): bigint | null => {
+    const value = spendingLimits?.[name];
+    if (value === undefined || value === null) return null;
+    const parsed = parseAmount(value, currency);
+    if (parsed.ok) return parsed.value;
+    problems.push({ path: `spendingLimits.${name}`, message: parsed.reason });
+    return null;
+  };
+  const limits = { daily: limitOf('daily'), monthly: limitOf('monthly') };
+  const [first] = problems;
+  if (first) {
+    throw new Failure('invalid_request', `The request is not valid: ${first.path} ${first.message}`, {
+      problems,
+    });
+  }
+  return limits;
+}
+
+async function lockAgreementOfPair(
+  trx: Executor,
+  bankId: string,
+  { customerId, merchantId, lookupId }: IntentAnswer,
+): Promise<(Agreement & { trusted: boolean }) | undefined> {
+  return row<Agreement & { trusted: boolean }>(
+    trx,
+    `SELECT ${AGREEMENT_COLUMNS}, m.trust_level = 'trusted' AS trusted
+     FROM agreements a JOIN customers c ON c.id = a.customer_id JOIN entities m ON m.id = a.merchant_id
+     WHERE a.merchant_id = :merchantId AND a.customer_id = :customerId AND a.bank_id = :bankId
+       AND c.lookup_id = :lookupId
+     FOR UPDATE OF a`,
+    { customerId, merchantId, lookupId, bankId },
+  );
+}
+
+/** The open intent of the pair, or else the last one that there was. */
+async function latestIntent(trx: Executor, agreementId: string) {
+  return row<EndedIntent & { inTime: boolean }>(
+    trx,
+    `SELECT ${ENDED_COLUMNS}, business_now(i.merchant_id) < i.expires_at AS "inTime"
+     FROM intents i WHERE i.agreement_id = :agreementId ORDER BY i.status = 'pending' DESC, i.id DESC LIMIT 1`,
+    { agreementId },
+  );
+}
+
+async function closeByAnswer(
+  trx: Executor,
+  intentId: string,
+  answer: IntentAnswer,
+  approved: boolean,
+  limits: Limits,
+): Promise<EndedIntent | undefined> {
+  const refusal = answer.customerDecision === 'suspended' ? 'suspended' : 'denied';
+  return row<EndedIntent>(
+    trx,
+    `UPDATE intents i SET
+       status = :status, reason = :reason, customer_decision = :decision, block_merchant = :block,
+       daily_limit = :daily::bigint, monthly_limit = :monthly::bigint, closed_at = business_now(i.merchant_id),
+       sequence = i.sequence + 1
+     WHERE i.id = :intentId AND i.status = 'pending' AND business_now(i.merchant_id) < i.expires_at
+     RETURNING ${ENDED_COLUMNS}`,
+    {
+      intentId,
+      status: approved ? 'approved' : 'declined',
+      reason: approved ? null : answer.blockMerchant ? 'blocked' : refusal,
+      decision: answer.customerDecision,
+      block: answer.blockMerchant,
+      daily: limits.daily?.toString() ?? null,
+      monthly: limits.monthly?.toString() ?? null,
+    },
+  );
+}
+
+/** The intent was not open any more: it has ended as this answer says, or it has ended otherwise. */
+async function answerTooLate(
+  trx: Executor,
+  keyring: Keyring,
+  intentId: string,
+  answer: IntentAnswer,
+  limits: Limits,
+): Promise<IntentAnswerResult> {
+  await closeExpiredIntent(trx, keyring, intentId);
+  const ended = await row<EndedIntent>(trx, `SELECT ${ENDED_COLUMNS} FROM intents i WHERE i.id = :intentId`, {
+    intentId,
+  });
+  if (!ended || ended.status === 'pending') throw new Error(`${intentId} is neither open nor closed`);
+  return {
+    intentId,
+    status: ended.status,
+    customerDecision: ended.customerDecision,
+    agreed:
+      ended.customerDecision === answer.customerDecision &&
+      ended.blockMerchant === answer.blockMerchant &&
+      ended.dailyLimit === limits.daily &&
+      ended.monthlyLimit === limits.monthly,
+  };
+}
+
+/** What the answer does to the agreement. A refusal of new terms leaves the old ones as they are. */
+async function applyAnswer(
+  trx: Executor,
+  keyring: Keyring,
+  agreement: Agreement,
+  answer: IntentAnswer,
+  approved: boolean,
+  { currency, daily, monthly }: Limits & { currency: string },
+): Promise<void> {
+  const decision = answer.customerDecision;
+  if (answer.blockMerchant) {
+    await applyDecision(trx, keyring, agreement.id, { decision: 'deny', blocked: true }, 'bank');
+  } else if (approved) {
+    const terms = { currency, dailyLimit: daily, monthlyLimit: monthly };
+    await applyDecision(trx, keyring, agreement.id, { decision, blocked: false, terms }, 'bank');
+  } else if (decision === 'suspended' || agreement.decision === 'pending') {
+    await applyDecision(trx, keyring, agreement.id, { decision, blocked: false }, 'bank');
+  }
+}
+
+/** Declines an intent whose window has passed. Whoever comes second finds nothing to do. */
+export async function closeExpiredIntent(trx: Executor, keyring: Keyring, intentId: string): Promise<void> {
+  const agreement = await row<{ id: string }>(
+    trx,
+    `SELECT agreement_id AS id FROM intents
+     WHERE id = :intentId AND status = 'pending' AND business_now(merchant_id) >= expires_at`,
+    { intentId },
+  );
+  if (!agreement) return;
+  await lockAgreements(trx, [agreement.id]);
+  const ended = await rows<EndedIntent>(
+    trx,
+    `UPDATE intents i SET status = 'declined', reason = 'expired', closed_at = business_now(i.merchant_id),
+       sequence = i.sequence + 1
+     WHERE i.id = :intentId AND i.status = 'pending' AND business_now(i.merchant_id) >= i.expires_at
+     RETURNING ${ENDED_COLUMNS}`,
+    { intentId },
+  );
+  await announceEnds(trx, keyring, ended, 'network');
+}
+
+/** What follows every end: the merchant is told, the bank too where it did not answer, and it is on record. */
+export async function announceEnds(
+  trx: Executor,
+  keyring: Keyring,
+  ended: EndedIntent[],
+  cause: AuditEvent['cause'],
+): Promise<void> {
+  if (ended.length === 0) return;
+  await recordEvents(
+    trx,
+    ended.map((intent) => ({
+      resourceId: intent.id,
+      sequence: intent.sequence,
+      type: `intent.${intent.status}`,
+      cause,
+      details: { reason: intent.reason, customerDecision: intent.customerDecision },
+      at: intent.closedAt,
+    })),
+  );
+  const toMerchant = ended.map((intent) => ({
+    entityId: intent.merchantId,
+    webhookType: 'billing.intent.response' as const,
+    batchId: intent.batchId,
+    carrier: intent.workflowId,
+    items: [
+      {
+        intentId: intent.id,
+        sequence: 1,
+        reference: intent.reference,
+        lookupID: intent.lookupId,
+        customerId: intent.customerId,
+        status: intent.status,
+        reason: intent.reason,
+        customerDecision: intent.customerDecision,
+        customerAction: intent.status === 'approved' ? 'approved' : 'declined',
+        currency: intent.currency,
+        ...(intent.status === 'approved' && {
+          paymentID: makePaymentId(keyring, intent.paymentIdKey, intent.agreementId, intent.merchantId),
+        }),
+      },
+    ],
+  }));
+  const unanswered = cause === 'bank' ? [] : ended;
+  const untold = await withdraw(
+    trx,
+    keyring,
+    'intents',
+    unanswered.map((intent) => intent.id),
+  );
+  const toBanks = [...groupBy(unanswered, (intent) => `${intent.batchId} ${intent.bankId}`).values()].flatMap(
+    (group) => {
+      const [first] = group;
+      if (!first) return [];
+      return [
+        {
+          entityId: first.bankId,
+          webhookType: 'billing.intent.closed' as const,
+          batchId: first.batchId,
+          carrier: first.workflowId,
+          items: group.map((intent) => ({
+            intentId: intent.id,
+            // After `billing.intent`, where that was sent.
+            sequence: untold.has(intent.id) ? 1 : 2,
+            reference: intent.reference,
+            lookupID: intent.lookupId,
+            status: intent.status,
+            reason: intent.reason,
+          })),
+        },
+      ];
+    },
+  );
+  await announce(trx, keyring, [...toMerchant, ...toBanks]);
+}

@@ -1,0 +1,68 @@
+import { formatInstant } from '../../domain/calendar';
+import { Failure } from '../../domain/failures';
+import type { IntentStatus } from '../../domain/lifecycle';
+import type { Moment } from '../../domain/moment';
+import { row, type Executor } from '../connection';
+import type { CustomerDecision } from './outcome';
+
+/** Billing intents, as they are read: by the workflow that waits for the answer, and by the two parties. */
+
+/** @throws Failure not_found */
+export async function intentState(
+  db: Executor,
+  intentId: string,
+): Promise<{ status: string; closes: Moment | null }> {
+  const found = await row<{ status: string; inMs: number; at: Date }>(
+    db,
+    `SELECT status, expires_at AS at,
+       greatest(ceil(extract(epoch FROM expires_at - business_now(merchant_id)) * 1000), 0)::float AS "inMs"
+     FROM intents WHERE id = :intentId`,
+    { intentId },
+  );
+  if (!found) throw new Failure('not_found', 'There is no such intent.');
+  const { status, inMs, at } = found;
+  return { status, closes: status === 'pending' ? { inMs, at: formatInstant(at) } : null };
+}
+
+export interface IntentRecord {
+  intentId: string;
+  batchId: string;
+  reference: string;
+  status: IntentStatus;
+  reason: string | null;
+  customerDecision: CustomerDecision | null;
+  currency: string;
+  description: string;
+  customerId: string;
+  merchantId: string;
+  bankId: string;
+  lookupId: string;
+  agreementId: string;
+  paymentIdKey: string;
+  workflowId: string;
+  dueDate: Date | null;
+  expiresAt: Date;
+  createdAt: Date;
+  closedAt: Date | null;
+}
+
+/**
+ * An intent, for the merchant or the bank concerned.
+ *
+ * @throws Failure not_found
+ */
+export async function readIntent(db: Executor, entityId: string, intentId: string): Promise<IntentRecord> {
+  const found = await row<IntentRecord>(
+    db,
+    `SELECT i.id AS "intentId", i.batch_id AS "batchId", i.reference, i.status, i.reason,
+       i.customer_decision AS "customerDecision", i.currency, i.description, i.customer_id AS "customerId",
+       i.merchant_id AS "merchantId", i.bank_id AS "bankId", i.lookup_id AS "lookupId",
+       i.agreement_id AS "agreementId", a.payment_id_key AS "paymentIdKey", i.workflow_id AS "workflowId",
+       i.due_date AS "dueDate", i.expires_at AS "expiresAt", i.created_at AS "createdAt", i.closed_at AS "closedAt"
+     FROM intents i JOIN agreements a ON a.id = i.agreement_id
+     WHERE i.id = :intentId AND :entityId IN (i.merchant_id, i.bank_id)`,
+    { intentId, entityId },
+  );
+  if (!found) throw new Failure('not_found', 'There is no such intent.');
+  return found;
+}

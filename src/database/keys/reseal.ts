@@ -1,0 +1,271 @@
+import { recordAct, type Actor } from '../audit';
+import { rows, type Database, type Executor } from '../connection';
+import { entriesPlace } from '../customer/migration';
+import { answerPlace } from '../idempotency';
+import { KeyringError, type Keyring } from './keyring';
+import { currentPrefix, open, seal, type SealedPlace } from './sealing';
+import { retireOtherKeys } from './sealing-key';
+import { signingKeyPlace } from './signing-key';
+import { bodyPlace } from '../webhook/webhook';
+import { secretPlace } from '../webhook/endpoint';
+
+/**
+ * Brings all that is sealed, and all blind indexes, under the current key, while everybody goes on working.
+ *
+ * Each row is changed by a statement of its own, and only where it still is as it was read: whoever changes it
+ * meanwhile has sealed it with the current key. Nothing is noted of how far it has come, for each value says which key made
+ * it; killed and begun again, it finds what is left. It works as the owner of the tables, for the role that serves may not
+ * change most of these columns.
+ */
+
+interface Sealed {
+  table: string;
+  key: readonly string[];
+  /** What a place is told by, beside the key. */
+  also?: readonly string[];
+  columns: Record<string, (row: Row) => SealedPlace>;
+  /** Blind indexes: of which column, and how. Which key made one does not show, so each row is looked at. */
+  indexes?: Record<string, { of: string; make: (ring: Keyring, value: string) => Buffer }>;
+}
+
+type Row = Record<string, Buffer | string | number | null>;
+
+const id = (one: Row, column = 'id') => String(one[column]);
+const own =
+  (table: string, column: string) =>
+  (one: Row): SealedPlace =>
+    `${table}.${column}:${id(one)}`;
+const secretOf = (one: Row) => secretPlace(id(one, 'entity_id'));
+const answerOf = (one: Row) =>
+  answerPlace({ callerId: id(one, 'caller_id'), path: id(one, 'path'), key: id(one, 'key') });
+
+/** All that is sealed anywhere. */
+export const SEALED: readonly Sealed[] = [
+  {
+    table: 'customers',
+    key: ['id'],
+    columns: {
+      email_sealed: own('customers', 'email_sealed'),
+      account_number_sealed: own('customers', 'account_number_sealed'),
+      address_sealed: own('customers', 'address_sealed'),
+      phone_sealed: own('customers', 'phone_sealed'),
+    },
+    indexes: {
+      email_index: {
+        of: 'email_sealed',
+        make: (ring, email) => ring.blindIndex('customer.email', email.toLowerCase()),
+      },
+      account_number_index: {
+        of: 'account_number_sealed',
+        make: (ring, account) => ring.blindIndex('customer.account_number', account),
+      },
+    },
+  },
+  {
+    table: 'devices',
+    key: ['id'],
+    columns: { fingerprint_sealed: own('devices', 'fingerprint_sealed') },
+    indexes: {
+      fingerprint_index: {
+        of: 'fingerprint_sealed',
+        make: (ring, fingerprint) => ring.blindIndex('device.fingerprint', fingerprint),
+      },
+    },
+  },
+  {
+    table: 'webhook_endpoints',
+    key: ['entity_id'],
+    columns: { secret_sealed: secretOf, previous_secret_sealed: secretOf },
+  },
+  {
+    table: 'retired_webhook_secrets',
+    key: ['id'],
+    also: ['entity_id'],
+    columns: { secret_sealed: secretOf },
+  },
+  {
+    table: 'signing_keys',
+    key: ['kid'],
+    columns: { private_key_sealed: (one) => signingKeyPlace(id(one, 'kid')) },
+  },
+  {
+    table: 'staged_customers',
+    key: ['batch_id', 'first_index'],
+    columns: { entries_sealed: (one) => entriesPlace(id(one, 'batch_id'), Number(one['first_index'])) },
+  },
+  {
+    table: 'idempotency_keys',
+    key: ['caller_id', 'path', 'key'],
+    columns: { answer_sealed: answerOf, secret_free_sealed: answerOf },
+  },
+  {
+    table: 'webhook_deliveries',
+    key: ['id'],
+    also: ['entity_id'],
+    columns: { body_sealed: (one) => bodyPlace(id(one)), old_secret_sealed: secretOf },
+  },
+];
+
+/** Rows read at once: of the largest, pages of 100 customers, some megabytes. */
+const PAGE = 100;
+/** Each look finds what was written under an older key since the one before. More of them, and somebody still does. */
+const LOOKS_MAX = 10;
+
+export type Progress = (told: { table: string; changed: number }) => void;
+
+/**
+ * @returns how many rows were changed, by table
+ * @throws KeyringError where processes go on writing under an older key, or the ring lacks a key that is needed
+ */
+export async function reseal(
+  db: Database,
+  ring: Keyring,
+  by: Actor,
+  tell: Progress,
+): Promise<Record<string, number>> {
+  const changed: Record<string, number> = {};
+  for (const sealed of SEALED) {
+    let total = 0;
+    for (let looks = 1; ; looks++) {
+      const found = await resealTable(db, ring, sealed, (count) =>
+        tell({ table: sealed.table, changed: total + count }),
+      );
+      total += found;
+      if (found === 0) break;
+      if (looks === LOOKS_MAX) {
+        throw new KeyringError(
+          `${sealed.table}: something still writes under an older key. Give every process this ring`,
+        );
+      }
+    }
+    changed[sealed.table] = total;
+  }
+  // The accounts themselves are not there to be indexed anew; once its batch is done, an index serves nobody.
+  await rows(
+    db,
+    `UPDATE customer_batch_failures f SET account_number_index = NULL FROM customer_batches b
+     WHERE b.id = f.batch_id AND b.status <> 'processing' AND f.account_number_index IS NOT NULL`,
+  );
+  await db.transaction(async (trx) => {
+    await retireOtherKeys(trx, ring.current);
+    await recordAct(trx, by, {
+      action: 'keyring.resealed',
+      entityId: null,
+      before: null,
+      after: { kid: ring.current, changed },
+    });
+  });
+  return changed;
+}
+
+/** One look at a table, page by page. @returns how many rows were not under the current key */
+async function resealTable(
+  db: Executor,
+  ring: Keyring,
+  sealed: Sealed,
+  tell: (changed: number) => void,
+): Promise<number> {
+  const prefix = currentPrefix(ring);
+  const columns = Object.keys(sealed.columns);
+  const indexes = Object.keys(sealed.indexes ?? {});
+  const older = columns
+    .map((name) => `substring(${name} FROM 1 FOR :bytes::int) <> :prefix::bytea`)
+    .join(' OR ');
+  let last: Row | undefined;
+  let changed = 0;
+  for (;;) {
+    const page: Row[] = await rows<Row>(
+      db,
+      `SELECT ${[...sealed.key, ...(sealed.also ?? []), ...columns, ...indexes].join(', ')} FROM ${sealed.table}
+       WHERE ${last ? `(${sealed.key.join(', ')}) > (${sealed.key.map((name) => `:${name}`).join(', ')})` : 'true'}
+         AND (${indexes.length > 0 ? 'true OR ' : ''}${older})
+       ORDER BY ${sealed.key.join(', ')} LIMIT ${PAGE}`,
+      { ...last, prefix, bytes: prefix.length },
+      'anew',
+    );
+    const found = await Promise.all(page.map((one) => resealRow(db, ring, sealed, one)));
+    changed += found.filter(Boolean).length;
+    if (page.length > 0) tell(changed);
+    last = page[PAGE - 1];
+    if (!last) return changed;
+  }
+}
+
+/** @returns whether it was not under the current key */
+async function resealRow(db: Executor, ring: Keyring, sealed: Sealed, one: Row): Promise<boolean> {
+  const prefix = currentPrefix(ring);
+  const fresh: Row = {};
+  for (const [name, place] of Object.entries(sealed.columns)) {
+    const value = one[name];
+    if (!Buffer.isBuffer(value) || value.subarray(0, prefix.length).equals(prefix)) continue;
+    fresh[name] = seal(ring, open(ring, value, place(one)), place(one));
+  }
+  for (const [name, { of, make }] of Object.entries(sealed.indexes ?? {})) {
+    const value = one[of];
+    const place = sealed.columns[of];
+    if (!Buffer.isBuffer(value) || !place) continue;
+    const index = make(ring, open(ring, value, place(one)));
+    const stored = one[name];
+    if (!Buffer.isBuffer(stored) || !stored.equals(index)) fresh[name] = index;
+  }
+  const names = Object.keys(fresh);
+  if (names.length === 0) return false;
+  await rows(
+    db,
+    `UPDATE ${sealed.table} SET ${names.map((name) => `${name} = :new_${name}`).join(', ')}
+     WHERE ${sealed.key.map((name) => `${name} = :${name}`).join(' AND ')}
+       AND ${names.map((name) => `${name} = :${name}`).join(' AND ')}`,
+    { ...one, ...Object.fromEntries(names.map((name) => [`new_${name}`, fresh[name]])) },
+  );
+  return true;
+}
+
+/** What each key still makes legible. */
+export interface KeyUse {
+  kid: string;
+  /** `full`, kept for pinned `ids` alone, or not in the ring at all: `missing`. */
+  ring: 'current' | 'full' | 'ids' | 'missing';
+  /** Values that it seals, by `table.column`. */
+  seals: Record<string, number>;
+  paymentIds: number;
+  deviceIds: number;
+}
+
+/** Counts everything, so it reads every table once. */
+export async function keyUse(db: Executor, ring: Keyring): Promise<KeyUse[]> {
+  const uses = new Map<string, KeyUse>();
+  const useOf = (kid: string): KeyUse => {
+    const known = uses.get(kid);
+    if (known) return known;
+    const held = ring.keys.find((one) => one.kid === kid);
+    const kept = held?.full === true ? 'full' : held ? 'ids' : 'missing';
+    const use: KeyUse = {
+      kid,
+      ring: kid === ring.current ? 'current' : kept,
+      seals: {},
+      paymentIds: 0,
+      deviceIds: 0,
+    };
+    uses.set(kid, use);
+    return use;
+  };
+  for (const { kid } of ring.keys) useOf(kid);
+  for (const { table, columns } of SEALED) {
+    for (const column of Object.keys(columns)) {
+      const counts = await countedBy(
+        db,
+        `convert_from(substring(${column} FROM 3 FOR get_byte(${column}, 1)), 'UTF8')`,
+        `${table} WHERE ${column} IS NOT NULL`,
+      );
+      for (const { kid, count } of counts) useOf(kid).seals[`${table}.${column}`] = count;
+    }
+  }
+  for (const { kid, count } of await countedBy(db, 'payment_id_key', 'agreements'))
+    useOf(kid).paymentIds = count;
+  for (const { kid, count } of await countedBy(db, 'token_key', 'devices')) useOf(kid).deviceIds = count;
+  return [...uses.values()];
+}
+
+async function countedBy(db: Executor, kid: string, from: string): Promise<{ kid: string; count: number }[]> {
+  return rows(db, `SELECT ${kid} AS kid, count(*)::float8 AS count FROM ${from} GROUP BY 1 ORDER BY 1`);
+}

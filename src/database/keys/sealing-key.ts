@@ -1,0 +1,165 @@
+import type { Problem } from '../../domain/failures';
+import { row, rows, type Executor, type Transaction } from '../connection';
+import { KeyringError, type Keyring } from './keyring';
+import { open, type SealedPlace } from './sealing';
+import { openSigningKey } from './signing-key';
+
+/**
+ * Which keys anything in this database hangs on, and whether a process's ring has them.
+ *
+ * Whoever seals with a key says so here before. So a ring that lacks a key, or that has other bytes under its id, is refused
+ * by a few rows, at the start: otherwise every call that meets a value of that key would fail, one by one.
+ */
+interface SealingKey {
+  kid: string;
+  checkValue: Buffer | null;
+  sample: Buffer | null;
+  place: SealedPlace | null;
+  /** False once all is sealed by another, and only pinned ids need it. */
+  seals: boolean;
+}
+
+const WHOLE_RING = 'Every process needs the same ring (docs/operations.md, "Keys").';
+
+/**
+ * For who only opens what there is. A database that holds nothing sealed takes any ring.
+ *
+ * @throws KeyringError naming each key that is missing or wrong, and what to do
+ */
+export async function requireRing(db: Executor, ring: Keyring): Promise<void> {
+  refuse((await readKeys(db)).flatMap((key) => wrongWith(ring, key)));
+}
+
+/**
+ * For who seals: from now on its first key is one that every other process has to have. Of two that bring different keys of
+ * one id into an empty database, one is refused.
+ *
+ * @throws KeyringError as above
+ */
+export async function claimRing(db: Executor, ring: Keyring): Promise<void> {
+  await requireRing(db, ring);
+  const claimed = await row(
+    db,
+    `INSERT INTO sealing_keys (kid, check_value) VALUES (:kid, :checkValue)
+     ON CONFLICT (kid) DO UPDATE SET seals = true WHERE NOT sealing_keys.seals RETURNING kid`,
+    { kid: ring.current, checkValue: checkValue(ring, ring.current) },
+  );
+  if (!claimed) await requireRing(db, ring);
+  // The samples have opened, and are of no more use.
+  for (const { kid, sample } of await readKeys(db)) {
+    if (sample === null) continue;
+    await rows(
+      db,
+      `UPDATE sealing_keys SET check_value = :checkValue, sample = NULL, place = NULL
+       WHERE kid = :kid AND check_value IS NULL`,
+      { kid, checkValue: checkValue(ring, kid) },
+    );
+  }
+}
+
+/** For who lets callers in. @throws KeyringError where the key that signs access tokens does not open */
+export async function requireSigningKey(db: Executor, ring: Keyring): Promise<void> {
+  refuse(await wrongWithSigning(db, ring));
+}
+
+/** What keeps a process that runs from opening what there is: others may have put a key in front that it lacks. */
+export async function ringProblems(db: Executor, ring: Keyring): Promise<Problem[]> {
+  const keys = await readKeys(db);
+  const wrong = keys.flatMap((key) => wrongWith(ring, key));
+  if (keys.some(({ kid, seals }) => kid === ring.current && !seals)) {
+    wrong.push(`has the key "${ring.current}" in front, which "keys reseal" has retired. ${WHOLE_RING}`);
+  }
+  if (wrong.length === 0) wrong.push(...(await wrongWithSigning(db, ring)));
+  return wrong.map((message) => ({ path: 'keys', message: `ASSENT_KEYS ${message}` }));
+}
+
+function refuse(wrong: string[]): void {
+  if (wrong.length > 0) throw new KeyringError(wrong.map((one) => `ASSENT_KEYS: ${one}`).join('\n'));
+}
+
+/** After everything was brought under one key: the others are needed for pinned ids alone, or not at all. */
+export async function retireOtherKeys(trx: Transaction, current: string): Promise<void> {
+  await rows(
+    trx,
+    `UPDATE sealing_keys SET seals = false, sample = NULL, place = NULL WHERE kid <> :current`,
+    {
+      current,
+    },
+  );
+  await rows(
+    trx,
+    `DELETE FROM sealing_keys k WHERE kid <> :current
+       AND NOT EXISTS (SELECT FROM agreements WHERE payment_id_key = k.kid)
+       AND NOT EXISTS (SELECT FROM devices WHERE token_key = k.kid)`,
+    { current },
+    'anew',
+  );
+}
+
+async function readKeys(db: Executor): Promise<SealingKey[]> {
+  return rows<SealingKey>(
+    db,
+    `SELECT kid, check_value AS "checkValue", sample, place, seals FROM sealing_keys ORDER BY kid`,
+  );
+}
+
+function wrongWith(ring: Keyring, { kid, seals, ...proof }: SealingKey): string[] {
+  const held = ring.keys.find((one) => one.kid === kid);
+  if (held === undefined) {
+    const what = seals ? 'seals values' : 'made paymentIDs or deviceIds';
+    return [
+      `lacks the key "${kid}", which ${what} in this database. Give this process the ring that the others have. ` +
+        `Where none has the key any more, add it behind the first one${seals ? '' : ', with ":ids" after it'}. ${WHOLE_RING}`,
+    ];
+  }
+  if (seals && !held.full) {
+    return [
+      `has the key "${kid}" for ids alone, but it seals values in this database. Take ":ids" away until ` +
+        `"assent keys reseal" has brought them under the first key. ${WHOLE_RING}`,
+    ];
+  }
+  if (isTheSame(ring, kid, proof)) return [];
+  return [
+    `has another key under the id "${kid}" than the one that this database's values hang on, and opens none of them. ` +
+      `Put the right one back. ${WHOLE_RING}`,
+  ];
+}
+
+function isTheSame(
+  ring: Keyring,
+  kid: string,
+  { checkValue: stored, sample, place }: Pick<SealingKey, 'checkValue' | 'sample' | 'place'>,
+): boolean {
+  if (stored) return stored.equals(checkValue(ring, kid));
+  // Of a key that pinned ids alone are known to need there is only its id to go by.
+  if (!sample || !place) return true;
+  return opens(() => open(ring, sample, place));
+}
+
+async function wrongWithSigning(db: Executor, ring: Keyring): Promise<string[]> {
+  const key = await row<{ kid: string; sealed: Buffer }>(
+    db,
+    `SELECT kid, private_key_sealed AS sealed FROM signing_keys WHERE retired_at IS NULL`,
+  );
+  if (!key || opens(() => openSigningKey(ring, key))) return [];
+  return [
+    `does not open the key "${key.kid}" that signs access tokens, so that nobody would get one. Put the right ring back; ` +
+      `where the stored key is damaged, end it by "assent keys revoke ${key.kid}".`,
+  ];
+}
+
+function opens(attempt: () => unknown): boolean {
+  try {
+    attempt();
+    return true;
+  } catch (error) {
+    if (error instanceof KeyringError) return false;
+    throw error;
+  }
+}
+
+function checkValue(ring: Keyring, kid: string): Buffer {
+  const derived = ring.derive(kid, 'check-value', 32);
+  if (derived === undefined) throw new KeyringError(`ASSENT_KEYS lacks the key "${kid}"`);
+  return derived.export();
+}

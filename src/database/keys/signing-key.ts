@@ -1,0 +1,145 @@
+import { createPrivateKey, generateKeyPair, type KeyObject } from 'node:crypto';
+import { promisify } from 'node:util';
+import { recordAct, type Actor } from '../audit';
+import { row, rows, type Database, type Executor } from '../connection';
+import { newId } from '../ids';
+import type { Keyring } from './keyring';
+import { open, seal, type SealedPlace } from './sealing';
+
+export type PublicJwk = {
+  kty: 'EC';
+  crv: 'P-256';
+  x: string;
+  y: string;
+  kid: string;
+  alg: 'ES256';
+  use: 'sig';
+};
+
+/** The ES256 keys that sign access tokens. One signs at a time; those before it verify until their last token ends. */
+export interface SigningKey {
+  kid: string;
+  publicJwk: PublicJwk;
+  /** Only of the key that signs now. */
+  privateKey?: KeyObject;
+}
+
+/**
+ * The key that signs now, first, and those that still verify. Makes the first key where there is none; of
+ * several processes that do so at once, one wins and all use its key.
+ *
+ * @param verifyForS how long a retired key's last tokens may still come
+ */
+export async function usableSigningKeys(
+  db: Executor,
+  ring: Keyring,
+  verifyForS: number,
+): Promise<[SigningKey & { privateKey: KeyObject }, ...SigningKey[]]> {
+  const found = await readKeys(db, verifyForS);
+  if (found[0]?.retired !== false) {
+    await insertSigningKey(db, ring);
+    found.splice(0, found.length, ...(await readKeys(db, verifyForS)));
+  }
+  const [current, ...retired] = found;
+  if (current === undefined || current.retired) throw new Error('no signing key is in force');
+  return [
+    {
+      kid: current.kid,
+      publicJwk: current.publicJwk,
+      privateKey: openSigningKey(ring, current),
+    },
+    ...retired.map(({ kid, publicJwk }) => ({ kid, publicJwk })),
+  ];
+}
+
+/** Retires the key in force and puts a new one in its place; returns the id of the new one. */
+export async function rotateSigningKey(db: Database, ring: Keyring, by: Actor): Promise<string> {
+  return db.transaction(async (trx) => {
+    // One rotation at a time: two at once would otherwise retire one key and make two.
+    await row(trx, `SELECT pg_advisory_xact_lock(hashtextextended('signing_keys', 0))`);
+    const retired = await row<{ kid: string }>(
+      trx,
+      `UPDATE signing_keys SET retired_at = clock_timestamp() WHERE retired_at IS NULL RETURNING kid`,
+    );
+    const kid = await insertSigningKey(trx, ring);
+    await recordAct(trx, by, {
+      action: 'signing_key.rotated',
+      entityId: null,
+      before: retired ?? null,
+      after: { kid },
+    });
+    return kid;
+  });
+}
+
+/**
+ * Ends a key at once: no token that it signed is good any more, on any process, once that has looked at the keys again. A
+ * new one takes its place if it was in force.
+ *
+ * @returns the key that signs now; undefined for an unknown key
+ */
+export async function revokeSigningKey(
+  db: Database,
+  ring: Keyring,
+  by: Actor,
+  kid: string,
+): Promise<string | undefined> {
+  return db.transaction(async (trx) => {
+    await row(trx, `SELECT pg_advisory_xact_lock(hashtextextended('signing_keys', 0))`);
+    const revoked = await row(
+      trx,
+      `UPDATE signing_keys SET retired_at = coalesce(retired_at, clock_timestamp()), revoked_at = clock_timestamp()
+       WHERE kid = :kid AND revoked_at IS NULL RETURNING kid`,
+      { kid },
+    );
+    const known = revoked ?? (await row(trx, `SELECT kid FROM signing_keys WHERE kid = :kid`, { kid }));
+    if (!known) return undefined;
+    await insertSigningKey(trx, ring);
+    const current = await row<{ kid: string }>(trx, `SELECT kid FROM signing_keys WHERE retired_at IS NULL`);
+    await recordAct(trx, by, {
+      action: 'signing_key.revoked',
+      entityId: null,
+      before: { kid },
+      after: current ?? null,
+    });
+    return current?.kid;
+  });
+}
+
+async function readKeys(db: Executor, verifyForS: number) {
+  return rows<{ kid: string; sealed: Buffer; publicJwk: PublicJwk; retired: boolean }>(
+    db,
+    `SELECT kid, private_key_sealed AS sealed, public_jwk AS "publicJwk", retired_at IS NOT NULL AS retired
+     FROM signing_keys
+     WHERE retired_at IS NULL OR revoked_at IS NULL AND retired_at > clock_timestamp() - :verifyForS * interval '1 second'
+     ORDER BY retired_at DESC NULLS FIRST`,
+    { verifyForS },
+  );
+}
+
+async function insertSigningKey(db: Executor, ring: Keyring): Promise<string> {
+  const { privateKey, publicKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' });
+  // An id of its own alphabet: what a token's header names is checked before it is looked up.
+  const kid = newId('signingKey');
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  await row(
+    db,
+    `INSERT INTO signing_keys (kid, private_key_sealed, public_jwk) VALUES (:kid, :sealed, :publicJwk)
+     ON CONFLICT ((true)) WHERE retired_at IS NULL DO NOTHING`,
+    {
+      kid,
+      sealed: seal(ring, pem, signingKeyPlace(kid)),
+      publicJwk: JSON.stringify({ ...publicKey.export({ format: 'jwk' }), kid, alg: 'ES256', use: 'sig' }),
+    },
+  );
+  return kid;
+}
+
+/** @throws KeyringError where the ring does not open it */
+export function openSigningKey(ring: Keyring, { kid, sealed }: { kid: string; sealed: Buffer }): KeyObject {
+  return createPrivateKey(open(ring, sealed, signingKeyPlace(kid)));
+}
+
+export function signingKeyPlace(kid: string): SealedPlace {
+  return `signing_keys.private_key:${kid}`;
+}

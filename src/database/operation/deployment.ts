@@ -1,0 +1,111 @@
+import type { Mode } from '../../domain/mode';
+import { APP_ROLE, NEW_ANSWERS_WITHIN_MS } from '../connection';
+
+/** A database, or a login, that this process must not work on. The message says why, and what to do. */
+export class DeploymentError extends Error {
+  override readonly name = 'DeploymentError';
+}
+
+/** One connection, as pg has it. */
+interface Connection {
+  query(query: { text: string; values?: unknown[]; query_timeout?: number }): Promise<{ rows: unknown[] }>;
+}
+
+const OTHER_DATABASE = 'or correct DATABASE_URL: the mode of a database is never changed';
+
+/**
+ * Asked of every new connection, before anything else is: after a failover, or with another address behind a name, it
+ * may be another database than the last one.
+ *
+ * @throws DeploymentError where it was made for another mode, or in production, where a clock was moved, or the login may
+ * do more than it must, or works as another role than it is to; whatever Postgres fails with, also where it has no schema yet
+ */
+export async function requireDeployment(connection: Connection, mode: Mode): Promise<void> {
+  const { rows } = await connection.query({
+    text: `SELECT mode, ${CLOCK_MOVED} AS "clockMoved", session_user AS login, current_user AS role,
+             ARRAY(SELECT power FROM (${POWERS}) AS powers (power, has) WHERE has) AS powers
+           FROM deployment`,
+    query_timeout: NEW_ANSWERS_WITHIN_MS,
+  });
+  const [found] = rows as {
+    mode: Mode;
+    clockMoved: boolean;
+    login: string;
+    role: string;
+    powers: string[];
+  }[];
+  requireMode(found?.mode, mode);
+  if (mode === 'sandbox' || found === undefined) return;
+  if (found.clockMoved) throw clockMoved();
+  const [power] = found.powers;
+  if (power !== undefined) {
+    throw new DeploymentError(
+      `DATABASE_URL: the login "${found.login}" ${power}, and could change the record of the money. In production log in ` +
+        'as one that is a member of the role assent_app and nothing else (docs/operations.md, "Make the logins"); ' +
+        'DATABASE_OWNER_URL is for migrate alone.',
+    );
+  }
+  if (found.role !== APP_ROLE) {
+    throw new DeploymentError(
+      `DATABASE_URL: connections work as "${found.role}" and not as ${APP_ROLE}, the role that may not change the record of ` +
+        'the money. Something between here and Postgres sets another: take that away.',
+    );
+  }
+}
+
+const CLOCK_MOVED = `EXISTS (SELECT FROM entities WHERE clock_offset <> '0' OR clock_target IS NOT NULL)`;
+
+/** Whatever the login has itself, or by a role that it is a member of, taken on or not. */
+const isMember = (oid: string) => `pg_has_role(session_user, ${oid}, 'MEMBER')`;
+const SCHEMA = `'public'::regnamespace`;
+
+/** What lets a login get round the grants of `assent_app`, in words that follow its name; the gravest first. */
+const POWERS = `VALUES
+  ('is a superuser', EXISTS (SELECT FROM pg_roles r WHERE r.rolsuper AND ${isMember('r.oid')})),
+  ('owns the schema, or is a member of the role that does',
+   EXISTS (SELECT FROM pg_class WHERE relnamespace = ${SCHEMA} AND ${isMember('relowner')})
+   OR EXISTS (SELECT FROM pg_proc WHERE pronamespace = ${SCHEMA} AND ${isMember('proowner')})
+   OR EXISTS (SELECT FROM pg_namespace WHERE oid = ${SCHEMA} AND ${isMember('nspowner')})),
+  ('owns the database, or is a member of the role that does',
+   EXISTS (SELECT FROM pg_database WHERE datname = current_database() AND ${isMember('datdba')})),
+  ('may make roles', EXISTS (SELECT FROM pg_roles r WHERE r.rolcreaterole AND ${isMember('r.oid')})),
+  ('may replicate the server', EXISTS (SELECT FROM pg_roles r WHERE r.rolreplication AND ${isMember('r.oid')})),
+  ('may write all tables, or the files and programs of the server',
+   EXISTS (SELECT FROM pg_roles r WHERE r.rolname IN ('pg_write_all_data', 'pg_write_server_files',
+     'pg_read_server_files', 'pg_execute_server_program', 'pg_create_subscription', 'pg_maintain') AND ${isMember('r.oid')}))`;
+
+/**
+ * The same for a login that migrates: it may own the schema, which need not be there yet.
+ *
+ * @throws DeploymentError
+ */
+export async function requireMigratable(connection: Connection, mode: Mode): Promise<void> {
+  const ask = async <Row>(text: string) => (await connection.query({ text })).rows as Row[];
+  const [tables] = await ask<{ deployment: boolean; entities: boolean }>(
+    `SELECT to_regclass('public.deployment') IS NOT NULL AS deployment,
+            to_regclass('public.entities') IS NOT NULL AS entities`,
+  );
+  if (tables?.deployment) {
+    const [found] = await ask<{ mode: Mode }>('SELECT mode FROM deployment');
+    requireMode(found?.mode, mode);
+  }
+  if (tables?.entities && mode === 'production') {
+    const [found] = await ask<{ clockMoved: boolean }>(`SELECT ${CLOCK_MOVED} AS "clockMoved"`);
+    if (found?.clockMoved) throw clockMoved();
+  }
+}
+
+function requireMode(found: Mode | undefined, wanted: Mode): void {
+  if (found === wanted) return;
+  throw new DeploymentError(
+    `ASSENT_MODE: is ${wanted}, but the database was made for ${found ?? 'none'}. Set ASSENT_MODE=${found ?? 'sandbox'}, ` +
+      `${OTHER_DATABASE}.`,
+  );
+}
+
+function clockMoved(): DeploymentError {
+  return new DeploymentError(
+    'DATABASE_URL: a test clock has been moved in this database, and production judges windows and limits by it. ' +
+      'Production begins with a database of its own: correct DATABASE_URL.',
+  );
+}

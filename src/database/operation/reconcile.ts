@@ -1,0 +1,272 @@
+import { formatInstant } from '../../domain/calendar';
+import { groupBy } from '../../domain/group';
+import { runOf, workflowId } from '../../domain/workflow-id';
+import { row, rows, type Executor } from '../connection';
+import { CREDIT_WAITS } from '../customer/payment-credit';
+
+/**
+ * Rows that wait for a workflow: which of them are overdue, which are open, and how their workflows are started again.
+ *
+ * Only a workflow closes a window that passes. Should it have been terminated, or Temporal have lost it, the row says so by being
+ * overdue; and of what is not due yet it is known which workflow ought to be asleep.
+ */
+
+export type WorkKind =
+  'intents' | 'charges' | 'credits' | 'refunds' | 'schedules' | 'migrations' | 'webhooks' | 'clocks';
+
+export interface Work {
+  kind: WorkKind;
+  workflowId: string;
+  status: string;
+  merchantId: string | null;
+  bankId: string | null;
+  /** Of what is overdue: since when, in real time. Of other work: since when it has been open. */
+  since: Date;
+}
+
+const COLUMNS = `kind, workflow_id AS "workflowId", status, merchant_id AS "merchantId", bank_id AS "bankId", since`;
+
+/** Since when a moment of business time has passed, in real time: a clock that jumped makes nothing late by the whole jump. */
+const since = (moment: string) => `greatest(${moment} - e.clock_offset, e.clock_moved_at)`;
+
+/** The furthest that any test clock is ahead: an index in the order of time is read as far as that. In production it is 0. */
+const FURTHEST = `now() + coalesce((SELECT max(clock_offset) FROM entities WHERE clock_offset > '0'), '0')`;
+
+/** A paused schedule `s` with nothing open has nothing to do: whoever has terminated its workflow is left alone. */
+const RESTS = `(s.status = 'paused' AND NOT EXISTS (
+  SELECT FROM billings b WHERE b.schedule_id = s.id AND b.status IN ('pending', 'retrying')))`;
+
+/** Moments by which something should have happened. One statement for each kind, in the order of time, by an index. */
+const DUE = {
+  intents: `
+    SELECT 'intents' AS kind, i.workflow_id, i.status, i.merchant_id, i.bank_id, ${since('i.expires_at')} AS since
+    FROM intents i JOIN entities e ON e.id = i.merchant_id
+    WHERE i.status = 'pending' AND i.expires_at <= ${FURTHEST}`,
+  charges: `
+    SELECT 'charges' AS kind, b.workflow_id, b.status, b.merchant_id, b.bank_id, ${since('b.expires_at')} AS since
+    FROM billing_requests b JOIN entities e ON e.id = b.owner_id
+    WHERE b.status = 'pending' AND b.expires_at <= ${FURTHEST}`,
+  credits: `
+    SELECT 'credits' AS kind, b.workflow_id, b.status, b.merchant_id, b.bank_id, ${since('b.credit_due_at')} AS since
+    FROM billing_requests b JOIN entities e ON e.id = b.owner_id
+    WHERE b.credit_due_at <= ${FURTHEST} AND ${CREDIT_WAITS}`,
+  refunds: `
+    SELECT 'refunds' AS kind, '${workflowId.refund('')}' || r.id AS workflow_id, r.status, r.merchant_id, r.bank_id,
+      ${since('r.acts_at')} AS since
+    FROM refunds r JOIN entities e ON e.id = r.merchant_id
+    WHERE r.acts_at <= ${FURTHEST}`,
+  schedules: `
+    SELECT 'schedules' AS kind, '${workflowId.recurring('')}' || s.id AS workflow_id, s.status, s.merchant_id,
+      s.bank_id, ${since('s.acts_at')} + CASE WHEN e.clock_offset = '0' AND e.clock_target IS NULL
+        THEN coalesce(s.delay_ms, 0) ELSE 0 END * interval '1 millisecond' AS since
+    FROM schedules s JOIN entities e ON e.id = s.merchant_id
+    WHERE s.acts_at <= ${FURTHEST} AND NOT ${RESTS}`,
+} as const;
+
+type DueKind = keyof typeof DUE;
+const DUE_KINDS = Object.keys(DUE) as DueKind[];
+
+/** First attempts belong to the workflow that announced, and come within seconds. A disabled receiver's wait until it is enabled. */
+const UNATTEMPTED = `
+  SELECT 'webhooks' AS kind, d.carrier AS workflow_id, d.status,
+    CASE WHEN d.entity_id LIKE 'mch%' THEN d.entity_id END AS merchant_id,
+    CASE WHEN d.entity_id LIKE 'bnk%' THEN d.entity_id END AS bank_id, d.created_at AS since
+  FROM webhook_deliveries d JOIN entities e ON e.id = d.entity_id
+  WHERE d.status = 'pending' AND d.attempts = 0 AND e.status = 'active'`;
+
+/** Overdue rows that a look at them counts at most: more of them would say nothing more, and take longer. */
+const COUNTED_MAX = 10_000;
+
+export interface Overdue {
+  kind: DueKind;
+  /** Up to `COUNTED_MAX`. */
+  count: number;
+  /** 0 where there is none. */
+  oldestAgeS: number;
+}
+
+/** What is past its moment by more than `afterS` seconds of real time and still open, by kind. */
+export async function overdueBacklog(db: Executor, afterS: number): Promise<Overdue[]> {
+  return Promise.all(
+    DUE_KINDS.map(async (kind) => {
+      const counted = await row<Omit<Overdue, 'kind'>>(
+        db,
+        `SELECT count(*)::int AS count, coalesce(extract(epoch FROM now() - min(since)), 0)::float8 AS "oldestAgeS"
+         FROM (SELECT since FROM (${DUE[kind]}) AS due WHERE since <= now() - :afterS * interval '1 second'
+               LIMIT ${COUNTED_MAX}) AS late`,
+        { afterS },
+      );
+      return { kind, count: 0, oldestAgeS: 0, ...counted };
+    }),
+  );
+}
+
+/**
+ * Workflows that should have done something more than `afterS` seconds ago, up to `limit` of each kind. Charges of a schedule are
+ * their schedule's. In no order, so that a few which cannot go on do not stand before all others.
+ */
+export async function overdueWork(db: Executor, afterS: number, limit: number): Promise<Work[]> {
+  return overdue(db, 'true', { afterS, limit });
+}
+
+/** The same of one party whose test clock has come to a moment, whatever the time is. */
+export async function dueWorkOf(db: Executor, ownerId: string, limit: number): Promise<OpenWork[]> {
+  const due = await overdue(db, ':ownerId IN (merchant_id, bank_id)', { afterS: 0, limit, ownerId });
+  const now = new Date();
+  return due.map((work) => ({ ...work, key: work.workflowId, now }));
+}
+
+async function overdue(
+  db: Executor,
+  whose: string,
+  bound: { afterS: number; limit: number; ownerId?: string },
+): Promise<Work[]> {
+  const found = await Promise.all(
+    [...DUE_KINDS.map((kind) => DUE[kind]), UNATTEMPTED].map((sql) =>
+      rows<Work>(
+        db,
+        `SELECT DISTINCT ON (workflow_id) ${COLUMNS} FROM (
+           SELECT * FROM (${sql}) AS due
+           WHERE since <= now() - :afterS * interval '1 second' AND ${whose}
+             AND (kind <> 'charges' OR workflow_id NOT LIKE '${workflowId.recurring('%')}')
+           ORDER BY random() LIMIT :limit) AS late
+         ORDER BY workflow_id, since`,
+        bound,
+      ),
+    ),
+  );
+  return found.flat();
+}
+
+/** All that is open, by kind, each with its key to go through it in order. A workflow may be there for several rows. */
+const OPEN: Record<WorkKind, string> = {
+  intents: `
+    SELECT 'intents' AS kind, id AS key, workflow_id, status, merchant_id, bank_id, recorded_at AS since
+    FROM intents WHERE status = 'pending'`,
+  charges: `
+    SELECT 'charges' AS kind, workflow_id AS key, workflow_id, status, merchant_id, bank_id, recorded_at AS since
+    FROM billing_requests WHERE status = 'pending' AND schedule_id IS NULL`,
+  credits: `
+    SELECT 'credits' AS kind, b.workflow_id AS key, b.workflow_id, b.status, b.merchant_id, b.bank_id,
+      b.recorded_at AS since
+    FROM billing_requests b WHERE ${CREDIT_WAITS}`,
+  refunds: `
+    SELECT 'refunds' AS kind, id AS key, '${workflowId.refund('')}' || id AS workflow_id, status, merchant_id, bank_id,
+      recorded_at AS since
+    FROM refunds WHERE status = 'pending'`,
+  schedules: `
+    SELECT 'schedules' AS kind, s.id AS key, '${workflowId.recurring('')}' || s.id AS workflow_id, s.status,
+      s.merchant_id, s.bank_id, s.recorded_at AS since, ${RESTS} AS rests
+    FROM schedules s WHERE s.acts_at IS NOT NULL`,
+  migrations: `
+    SELECT 'migrations' AS kind, id AS key, '${workflowId.customerBatch('')}' || id AS workflow_id, status,
+      NULL AS merchant_id, bank_id, created_at AS since
+    FROM customer_batches WHERE status = 'processing'`,
+  webhooks: `
+    SELECT 'webhooks' AS kind, d.id AS key, '${workflowId.webhookDelivery('')}' || d.id AS workflow_id, d.status,
+      CASE WHEN d.entity_id LIKE 'mch%' THEN d.entity_id END AS merchant_id,
+      CASE WHEN d.entity_id LIKE 'bnk%' THEN d.entity_id END AS bank_id, d.created_at AS since
+    FROM webhook_deliveries d JOIN entities e ON e.id = d.entity_id AND e.status = 'active'
+    WHERE d.status = 'pending' AND d.attempts > 0`,
+  clocks: `
+    SELECT 'clocks' AS kind, id AS key, id AS workflow_id, 'advancing' AS status,
+      CASE WHEN type = 'merchant' THEN id END AS merchant_id, CASE WHEN type = 'bank' THEN id END AS bank_id,
+      coalesce(clock_moved_at, created_at) AS since, clock_target
+    FROM entities WHERE clock_target IS NOT NULL`,
+};
+
+export const WORK_KINDS = Object.keys(OPEN) as WorkKind[];
+
+export interface OpenWork extends Work {
+  key: string;
+  /** The database's clock when it was read. */
+  now: Date;
+}
+
+/**
+ * The next page of a kind's open work, after `after`, in the order of keys. Of several rows of a workflow each may come.
+ *
+ * @param resting with what has nothing to do until somebody acts, and whose workflow is missed only then
+ */
+export async function openWork(
+  db: Executor,
+  kind: WorkKind,
+  after: string,
+  limit: number,
+  resting: boolean,
+): Promise<OpenWork[]> {
+  const found = await rows<OpenWork & { clockTarget?: Date }>(
+    db,
+    `SELECT ${COLUMNS}, key, clock_timestamp() AS now ${kind === 'clocks' ? ', clock_target AS "clockTarget"' : ''}
+     FROM (${OPEN[kind]}) AS open
+     WHERE key > :after ${kind === 'schedules' && !resting ? 'AND NOT rests' : ''} ORDER BY key LIMIT :limit`,
+    { after, limit },
+  );
+  return found.map(({ clockTarget, ...work }) =>
+    clockTarget
+      ? { ...work, workflowId: workflowId.sandboxClock(work.key, formatInstant(clockTarget)) }
+      : work,
+  );
+}
+
+/** Which of these still wait for their workflow, and are in the hands of no start in the outbox. */
+export async function stillOpen(db: Executor, work: OpenWork[]): Promise<OpenWork[]> {
+  if (work.length === 0) return [];
+  const open = await Promise.all(
+    [...groupBy(work, ({ kind }) => kind)].map(([kind, ofKind]) =>
+      rows<{ key: string }>(db, `SELECT key FROM (${OPEN[kind]}) AS open WHERE key = ANY(:keys)`, {
+        keys: ofKind.map(({ key }) => key),
+      }),
+    ),
+  );
+  const waiting = await rows<{ id: string }>(
+    db,
+    `SELECT workflow_id AS id FROM outbox WHERE kind = 'start' AND workflow_id = ANY(:ids)`,
+    { ids: work.map((one) => one.workflowId) },
+  );
+  const keys = new Set(open.flat().map(({ key }) => key));
+  const inOutbox = new Set(waiting.map(({ id }) => id));
+  return work.filter((one) => keys.has(one.key) && !inOutbox.has(one.workflowId));
+}
+
+/**
+ * Has the workflows started again; one that runs only gets a signal. Where a start of it waits in the outbox already, there is no
+ * second one.
+ *
+ * @returns how many there are to start
+ */
+export async function restartWork(db: Executor, work: Work[]): Promise<number> {
+  if (work.length === 0) return 0;
+  const starts = new Map(work.map((one) => [one.workflowId, startOf(one)]));
+  const put = await rows(
+    db,
+    `INSERT INTO outbox (kind, workflow_id, start)
+     SELECT 'start', s->>'workflowId', jsonb_strip_nulls(s - 'workflowId')
+     FROM jsonb_array_elements(:starts::jsonb) AS s
+     WHERE NOT EXISTS (SELECT FROM outbox o WHERE o.kind = 'start' AND o.workflow_id = s->>'workflowId')
+     RETURNING id`,
+    { starts: JSON.stringify([...starts.values()]) },
+  );
+  return put.length;
+}
+
+function startOf({ kind, workflowId: id, status, merchantId, bankId }: Work) {
+  const summary = `Started again: ${kind} that were open without their workflow, or overdue`;
+  return {
+    workflowId: id,
+    ...runOf(id),
+    again: 'foundOverdue' as const,
+    summary,
+    attributes: { status, merchantId, bankId },
+  };
+}
+
+/** How many workflows that are to be started again wait for it in the outbox, counted up to `COUNTED_MAX`. */
+export async function restartsWaiting(db: Executor): Promise<number> {
+  const waiting = await row<{ count: number }>(
+    db,
+    `SELECT count(*)::int AS count FROM (
+       SELECT FROM outbox WHERE kind = 'start' AND start->>'again' = 'foundOverdue' LIMIT ${COUNTED_MAX}) AS waiting`,
+  );
+  return waiting?.count ?? 0;
+}

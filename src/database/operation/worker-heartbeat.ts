@@ -1,0 +1,97 @@
+import type { Problem } from '../../domain/failures';
+import { row, rows, type Executor } from '../connection';
+
+/**
+ * Which workers live, by what they write down themselves.
+ *
+ * Temporal remembers a poll for minutes, so it cannot tell a frozen worker from one that works. A row here is
+ * written every few seconds by the worker's own process, and its age is judged by the database's clock alone.
+ */
+export interface Heartbeat {
+  workerId: string;
+  version: string;
+  /** Whether Temporal has just answered this worker. */
+  reachesTemporal: boolean;
+  /** Workflow tasks in hand. */
+  workflowTasks: number;
+  /** Activities in hand, local ones included. */
+  activities: number;
+}
+
+/** A worker beats every 3 s, and up to 5 s when Temporal is slow; one beat may be lost on a busy machine. */
+const SILENT_AFTER_S = 10;
+/** How long a worker that fell silent is still listed. */
+const FORGOTTEN_AFTER_S = 3600;
+/** Workers listed at most; a service has a few. */
+const LISTED_MAX = 100;
+
+export async function writeHeartbeat(db: Executor, heartbeat: Heartbeat): Promise<void> {
+  await rows(
+    db,
+    `WITH forgotten AS (
+       DELETE FROM worker_heartbeats
+       WHERE beat_at < clock_timestamp() - ${FORGOTTEN_AFTER_S} * interval '1 second' AND worker_id <> :workerId
+     )
+     INSERT INTO worker_heartbeats (worker_id, version, temporal_at, workflow_tasks, activities)
+     VALUES (:workerId, :version, CASE WHEN :reachesTemporal::boolean THEN clock_timestamp() END,
+       :workflowTasks, :activities)
+     ON CONFLICT (worker_id) DO UPDATE SET beat_at = clock_timestamp(),
+       temporal_at = coalesce(excluded.temporal_at, worker_heartbeats.temporal_at),
+       workflow_tasks = excluded.workflow_tasks, activities = excluded.activities`,
+    { ...heartbeat },
+  );
+}
+
+/** For a worker that ends in order. */
+export async function deleteHeartbeat(db: Executor, workerId: string): Promise<void> {
+  await rows(db, `DELETE FROM worker_heartbeats WHERE worker_id = :workerId`, { workerId });
+}
+
+/** For whoever knows that no worker runs: what those before have left must not pass for a worker that lives. */
+export async function deleteAllHeartbeats(db: Executor): Promise<void> {
+  await rows(db, `DELETE FROM worker_heartbeats`);
+}
+
+export interface WorkerState extends Omit<Heartbeat, 'reachesTemporal'> {
+  startedAt: Date;
+  beatAt: Date;
+  /** Seconds since its last beat. */
+  beatAgeS: number;
+  /** Seconds since Temporal last answered it; null where it never has. */
+  temporalAgeS: number | null;
+  alive: boolean;
+}
+
+/** Those that live, and those that fell silent within the last hour; the latest beat first. */
+export async function listWorkers(db: Executor): Promise<WorkerState[]> {
+  return rows<WorkerState>(
+    db,
+    `SELECT worker_id AS "workerId", version, started_at AS "startedAt", beat_at AS "beatAt",
+       workflow_tasks AS "workflowTasks", activities, age_s AS "beatAgeS",
+       greatest(extract(epoch FROM clock_timestamp() - temporal_at), 0)::float8 AS "temporalAgeS",
+       age_s <= ${SILENT_AFTER_S} AS alive
+     FROM worker_heartbeats,
+       LATERAL (SELECT greatest(extract(epoch FROM clock_timestamp() - beat_at), 0)::float8 AS age_s) AS t
+     ORDER BY beat_at DESC LIMIT ${LISTED_MAX}`,
+  );
+}
+
+/** What keeps workers from their work: none lives, or none of those that live reaches Temporal. */
+export async function workerProblems(db: Executor): Promise<Problem[]> {
+  const newest = await row<{ beatAgeS: number | null; temporalAgeS: number | null }>(
+    db,
+    `SELECT extract(epoch FROM clock_timestamp() - max(beat_at))::float8 AS "beatAgeS",
+       extract(epoch FROM clock_timestamp() - max(temporal_at))::float8 AS "temporalAgeS"
+     FROM worker_heartbeats`,
+  );
+  const { beatAgeS = null, temporalAgeS = null } = newest ?? {};
+  if (beatAgeS === null) return [{ path: 'worker', message: 'no worker has beaten yet' }];
+  if (beatAgeS > SILENT_AFTER_S) {
+    return [{ path: 'worker', message: `no worker has beaten for ${Math.floor(beatAgeS)} s` }];
+  }
+  if (temporalAgeS === null) return [{ path: 'worker', message: 'no worker has reached Temporal yet' }];
+  if (temporalAgeS > SILENT_AFTER_S) {
+    return [{ path: 'worker', message: `no worker has reached Temporal for ${Math.floor(temporalAgeS)} s` }];
+  }
+  return [];
+}

@@ -1,0 +1,107 @@
+import {
+  nextBilling,
+  type Billings,
+  type ChargeOutcome,
+  type OpenBilling,
+  type RecurringRules,
+} from '../../domain/recurring-step';
+import type { Charge } from '../billing-request/billing-request';
+import { row, type Executor } from '../connection';
+import type { ScheduleRow } from './schedule';
+
+/** The billings of one schedule, as the rule asks for them. */
+
+/** The billing in hand, and what it charges: that was settled by its first attempt, whatever is agreed since. */
+export type BillingInHand = OpenBilling &
+  Pick<Charge, 'amount' | 'description'> & {
+    /** How long the bank took to answer the latest attempt, in seconds of business time; 0 where it has not. */
+    afterS: number;
+  };
+
+type Asked = BillingInHand & { status: 'pending'; charge: { status: 'pending'; expiresAt: Date } };
+
+/** Its bank has been asked, and has not answered. */
+export function isAsked(open: BillingInHand | undefined): open is Asked {
+  return open?.status === 'pending' && open.charge.status === 'pending';
+}
+
+export type BillingsSeen = Billings & { open: BillingInHand | undefined };
+
+interface Seen {
+  now: Date;
+  starts: Date[];
+  heldFor: 'paused' | 'suspended' | null;
+  n: number | null;
+  attempts: number;
+  status: 'pending' | 'retrying';
+  firstAttemptAt: Date;
+  lastAttemptAt: Date;
+  maybeDebited: boolean;
+  retryAt: Date;
+  reason: string;
+  chargeStatus: 'pending' | 'successful' | 'declined';
+  declineReason: string;
+  expiresAt: Date;
+  amount: bigint;
+  description: string;
+  afterS: number;
+}
+
+/** @param schedule locked, whose `now` becomes that of this reading */
+export async function readBillingsSeen(
+  trx: Executor,
+  schedule: ScheduleRow,
+  rules: RecurringRules,
+): Promise<BillingsSeen> {
+  const seen = await row<Seen>(
+    trx,
+    `SELECT business_now(s.merchant_id) AS now,
+       ARRAY(SELECT first_attempt_at FROM billings WHERE schedule_id = s.id AND first_attempt_at IS NOT NULL
+             ORDER BY n DESC LIMIT :starts) AS starts,
+       -- A suspension outranks a pause, as it does in the status.
+       (SELECT max(reason) FROM (
+          SELECT reason, from_at, to_at FROM schedule_holds WHERE schedule_id = s.id
+          UNION ALL
+          SELECT 'suspended', from_at, to_at FROM entity_holds
+          WHERE entity_id IN (s.merchant_id, s.bank_id) AND merchant_id = s.merchant_id) AS held
+        WHERE from_at <= :dueAt AND (to_at IS NULL OR to_at > :dueAt)) AS "heldFor",
+       -- As the attempt itself has it, from which its caller counts the days to a retry.
+       b.n, b.attempts, b.status, first.created_at AS "firstAttemptAt", r.created_at AS "lastAttemptAt",
+       b.retry_at AS "retryAt", b.reason, r.status AS "chargeStatus", r.decline_reason AS "declineReason",
+       r.expires_at AS "expiresAt", r.amount::bigint, r.description,
+       coalesce(round(extract(epoch FROM r.closed_at - r.created_at), 1), 0)::float8 AS "afterS",
+       EXISTS (SELECT FROM billing_requests a JOIN reconciliation_exceptions x ON x.billing_request_id = a.id
+               WHERE a.schedule_id = b.schedule_id AND a.billing_n = b.n
+                 AND x.outcome = 'approved' AND x.state <> 'resolved') AS "maybeDebited"
+     FROM schedules s
+       LEFT JOIN billings b ON b.schedule_id = s.id AND b.status IN ('pending', 'retrying')
+       LEFT JOIN billing_requests r ON r.schedule_id = b.schedule_id AND r.billing_n = b.n AND r.attempt = b.attempts
+       LEFT JOIN billing_requests first
+         ON first.schedule_id = b.schedule_id AND first.billing_n = b.n AND first.attempt = 1
+     WHERE s.id = :id`,
+    {
+      id: schedule.id,
+      starts: rules.catchUpPerDay,
+      dueAt: nextBilling(schedule, false, rules)?.dueAt ?? null,
+    },
+  );
+  if (!seen) throw new Error(`there is no schedule ${schedule.id}`);
+  schedule.now = seen.now;
+  return { open: openBilling(seen), starts: seen.starts, heldFor: seen.heldFor ?? undefined };
+}
+
+function openBilling(seen: Seen): BillingInHand | undefined {
+  if (seen.n === null) return undefined;
+  const { n, attempts, firstAttemptAt, lastAttemptAt, maybeDebited, amount, description, afterS } = seen;
+  const billing = { n, attempts, firstAttemptAt, lastAttemptAt, maybeDebited, amount, description, afterS };
+  return seen.status === 'retrying'
+    ? { ...billing, status: 'retrying', retryAt: seen.retryAt, reason: seen.reason }
+    : { ...billing, status: 'pending', charge: outcomeOf(seen) };
+}
+
+function outcomeOf(seen: Seen): ChargeOutcome {
+  if (seen.chargeStatus === 'successful') return { status: 'successful' };
+  return seen.chargeStatus === 'declined'
+    ? { status: 'declined', reason: seen.declineReason }
+    : { status: 'pending', expiresAt: seen.expiresAt };
+}

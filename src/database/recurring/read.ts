@@ -1,0 +1,173 @@
+import type { Frequency } from '../../domain/calendar';
+import { Failure } from '../../domain/failures';
+import type { Role } from '../../domain/entity';
+import type { ScheduleStatus } from '../../domain/recurring';
+import { row, rows, type Executor } from '../connection';
+import { listPage, type Listed, type Page } from '../list';
+import { IN_REAL_TIME } from './schedule';
+
+/** Schedules as they are read: by their merchant, by its provider, and by the customer's bank. */
+
+export interface Viewer {
+  entityId: string;
+  role: Role;
+}
+
+/** Whose schedules a caller sees: its own, and for a provider those of the merchants that it made. */
+export const OWN_SCHEDULE: Record<Role, string> = {
+  bank: 's.bank_id = :entityId',
+  merchant: 's.merchant_id = :entityId',
+  provider: 's.provider_id = :entityId',
+};
+
+export interface ScheduleRecord {
+  id: string;
+  merchantId: string;
+  merchantName: string;
+  customerId: string;
+  lookupId: string;
+  bankId: string;
+  amount: bigint;
+  currency: string;
+  description: string | null;
+  metadata: Record<string, string | number | boolean>;
+  frequency: Frequency;
+  interval: number;
+  startAt: Date;
+  endAt: Date | null;
+  maxBillings: number | null;
+  status: ScheduleStatus;
+  nextN: number;
+  nextDueAt: Date | null;
+  retryAt: Date | null;
+  ran: number;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+export interface BillingRecord {
+  n: number;
+  dueAt: Date;
+  status: 'pending' | 'retrying' | 'successful' | 'failed' | 'skipped';
+  reason: string | null;
+  attempts: {
+    billingRequestId: string;
+    reference: string;
+    at: Date;
+    status: 'pending' | 'successful' | 'declined';
+    declineReason: string | null;
+  }[];
+}
+
+const COLUMNS = `s.id, s.merchant_id AS "merchantId",
+  (SELECT name FROM entities WHERE id = s.merchant_id) AS "merchantName", s.customer_id AS "customerId",
+  (SELECT lookup_id FROM customers WHERE id = s.customer_id) AS "lookupId", s.bank_id AS "bankId",
+  s.amount::bigint, s.currency, s.description, s.metadata, s.frequency, s.every AS "interval",
+  s.start_at AS "startAt", s.end_at AS "endAt", s.max_billings AS "maxBillings", s.status, s.next_n AS "nextN",
+  s.next_due_at AS "nextDueAt", s.ran, s.created_at AS "createdAt", s.updated_at AS "updatedAt",
+  (SELECT retry_at FROM billings b WHERE b.schedule_id = s.id AND b.status = 'retrying') AS "retryAt"`;
+
+/**
+ * Most billings that are shown with a schedule, the latest ones. Ten years of daily billing are fewer, and their
+ * answer stays around a megabyte.
+ */
+const BILLINGS_MAX = 4_000;
+
+/** @throws Failure not_found */
+export async function readSchedule(
+  db: Executor,
+  { entityId, role }: Viewer,
+  scheduleId: string,
+): Promise<ScheduleRecord> {
+  const schedule = await row<ScheduleRecord>(
+    db,
+    `SELECT ${COLUMNS} FROM schedules s WHERE s.id = :scheduleId AND ${OWN_SCHEDULE[role]}`,
+    { scheduleId, entityId },
+  );
+  if (!schedule) throw new Failure('not_found', 'There is no such schedule.');
+  return schedule;
+}
+
+interface Attempt {
+  n: number;
+  billingRequestId: string;
+  reference: string;
+  at: Date;
+  status: 'pending' | 'successful' | 'declined';
+  declineReason: string | null;
+}
+
+/** The billings of a schedule that the caller was found to have. */
+export async function readBillings(db: Executor, scheduleId: string): Promise<BillingRecord[]> {
+  const latest = await rows<Omit<BillingRecord, 'attempts'>>(
+    db,
+    `SELECT n, due_at AS "dueAt", status, reason FROM billings
+     WHERE schedule_id = :scheduleId ORDER BY n DESC LIMIT :limit`,
+    { scheduleId, limit: BILLINGS_MAX },
+  );
+  const billings = latest.toReversed().map((billing): BillingRecord => ({ ...billing, attempts: [] }));
+  const byN = new Map(billings.map((billing) => [billing.n, billing]));
+  const attempts = await rows<Attempt>(
+    db,
+    `SELECT billing_n AS n, id AS "billingRequestId", reference, created_at AS at, status,
+       decline_reason AS "declineReason"
+     FROM billing_requests WHERE schedule_id = :scheduleId AND billing_n >= :from ORDER BY billing_n, attempt`,
+    { scheduleId, from: billings[0]?.n ?? 0 },
+  );
+  for (const { n, ...attempt } of attempts) byN.get(n)?.attempts.push(attempt);
+  return billings;
+}
+
+export const SCHEDULE_SORTS = {
+  createdAt: { by: 's.id', indexed: true },
+  amount: { by: 's.amount', indexed: false },
+  nextBillingDate: { by: 's.next_due_at', indexed: false },
+};
+
+export async function listSchedules(
+  db: Executor,
+  { entityId, role }: Viewer,
+  filter: { status?: ScheduleStatus | undefined; customerId?: string | undefined },
+  page: Page<keyof typeof SCHEDULE_SORTS>,
+): Promise<Listed<ScheduleRecord>> {
+  const from = `schedules s WHERE ${[
+    OWN_SCHEDULE[role],
+    filter.status !== undefined && 's.status = :status',
+    filter.customerId !== undefined && 's.customer_id = :customerId',
+  ]
+    .filter(Boolean)
+    .join(' AND ')}`;
+  return listPage<ScheduleRecord>(
+    db,
+    {
+      select: () => `SELECT ${COLUMNS} FROM ${from}`,
+      counted: (limit) => `${from} ORDER BY s.id ${limit}`,
+      bindings: { ...filter, entityId },
+      id: 's.id',
+      sort: SCHEDULE_SORTS[page.sortBy],
+      instead: 'narrow it with status or customerId',
+    },
+    page,
+  );
+}
+
+/** Due schedules that a look at the backlog counts at most: more of them would say nothing more, and take longer. */
+const BACKLOG_MAX = 10_000;
+
+export interface DueBacklog {
+  /** Schedules that have something to do now, those that come later for the sake of others included, up to `BACKLOG_MAX`. */
+  schedules: number;
+  /** For how long the first of them has had it; 0 where none has. */
+  oldestAgeS: number;
+}
+
+export async function dueBacklog(db: Executor): Promise<DueBacklog> {
+  const backlog = await row<DueBacklog>(
+    db,
+    `SELECT count(*)::int AS schedules, coalesce(extract(epoch FROM now() - min(acts_at)), 0)::float8 AS "oldestAgeS"
+     FROM (SELECT s.acts_at FROM schedules s
+           WHERE s.acts_at <= now() AND EXISTS (SELECT FROM entities m WHERE m.id = s.merchant_id AND ${IN_REAL_TIME})
+           ORDER BY s.acts_at LIMIT ${BACKLOG_MAX}) AS due`,
+  );
+  return backlog ?? { schedules: 0, oldestAgeS: 0 };
+}

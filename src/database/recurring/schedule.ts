@@ -1,0 +1,381 @@
+import type { Frequency } from '../../domain/calendar';
+import { groupBy } from '../../domain/group';
+import { isId } from '../../domain/ids';
+import { formatAmount } from '../../domain/money';
+import { hasEnded, permitted, statusOf, type ScheduleStatus } from '../../domain/recurring';
+import type { Signal } from '../../domain/signal';
+import { runOf, workflowId } from '../../domain/workflow-id';
+import { lockAgreement } from '../agreement/agreement';
+import { row, rows, type Executor } from '../connection';
+import { recordEvents, type AuditEvent } from '../event';
+import type { Keyring } from '../keys/keyring';
+import { enqueueSignals, enqueueStarts } from '../outbox';
+import { holdOrFree, holdOrFreeEntity, NOT_ENDED } from './hold';
+import { announce, type Announcement } from '../webhook/webhook';
+
+/**
+ * Recurring schedules, and what the agreement behind one does to it.
+ *
+ * A schedule keeps no copy of the decision or of the merchant's trust: whoever changes one of these calls the
+ * `sync…` of it in the same transaction, and a schedule that comes to charge looks again. Both are held to the
+ * same rule, `permitted`.
+ */
+export interface ScheduleRow {
+  id: string;
+  agreementId: string;
+  merchantId: string;
+  customerId: string;
+  bankId: string;
+  amount: bigint;
+  currency: string;
+  description: string | null;
+  frequency: Frequency;
+  interval: number;
+  startAt: Date;
+  endAt: Date | null;
+  maxBillings: number | null;
+  status: ScheduleStatus;
+  paused: boolean;
+  nextN: number;
+  nextDueAt: Date | null;
+  noticedN: number | null;
+  ran: number;
+  failedInARow: number;
+  sequence: number;
+  /** How often both sides have been told of it. */
+  told: number;
+  createdAt: Date;
+  /** A billing has been declined at least once and has not ended yet. */
+  overdue: boolean;
+  agreement: Parameters<typeof permitted>[0];
+  /** It is in a span of its own, for what its customer decided; those of its merchant and bank are elsewhere. */
+  heldByAgreement: boolean;
+  /** Business time of the merchant. */
+  now: Date;
+  /** Whether that is real time: no test clock of the merchant runs ahead of it, or is about to. */
+  inRealTime: boolean;
+  /** Its workflow sleeps, and is to be signalled. */
+  asleep: boolean;
+}
+
+/** Of the merchant `m`: business time is real time. */
+export const IN_REAL_TIME = `(m.clock_offset = '0' AND m.clock_target IS NULL)`;
+
+const COLUMNS = `s.id, s.agreement_id AS "agreementId", s.merchant_id AS "merchantId",
+  s.customer_id AS "customerId", s.bank_id AS "bankId", s.amount::bigint, s.currency, s.description, s.frequency,
+  s.every AS "interval", s.start_at AS "startAt", s.end_at AS "endAt", s.max_billings AS "maxBillings", s.status,
+  s.paused, s.next_n AS "nextN", s.next_due_at AS "nextDueAt", s.noticed_n AS "noticedN", s.ran,
+  s.failed_in_a_row AS "failedInARow", s.sequence, s.told, s.created_at AS "createdAt",
+  EXISTS (SELECT FROM billings b WHERE b.schedule_id = s.id
+          AND (b.status = 'retrying' OR b.status = 'pending' AND b.attempts > 1)) AS overdue,
+  jsonb_build_object('decision', a.decision, 'blocked', a.blocked, 'currency', a.currency,
+                     'merchantTrusted', m.trust_level = 'trusted', 'merchantActive', m.status = 'active',
+                     'bankActive', (SELECT status = 'active' FROM entities WHERE id = s.bank_id)) AS agreement,
+  EXISTS (SELECT FROM schedule_holds h
+          WHERE h.schedule_id = s.id AND h.reason = 'suspended' AND h.to_at IS NULL) AS "heldByAgreement",
+  business_now(s.merchant_id) AS now, ${IN_REAL_TIME} AS "inRealTime", s.asleep`;
+
+/** Most schedules that one change of an agreement or a merchant moves at once; the rest, signalled, see for themselves. */
+const SYNC_AT_ONCE = 1_000;
+
+/** Locks schedules until the transaction ends. The caller holds their agreements locked. */
+async function lockSchedules(trx: Executor, scheduleIds: string[]): Promise<ScheduleRow[]> {
+  return rows<ScheduleRow>(
+    trx,
+    `SELECT ${COLUMNS} FROM schedules s JOIN agreements a ON a.id = s.agreement_id
+       JOIN entities m ON m.id = s.merchant_id
+     WHERE s.id = ANY(:scheduleIds) ORDER BY s.id FOR UPDATE OF s`,
+    { scheduleIds },
+  );
+}
+
+/**
+ * Locks an agreement and a schedule under it, and brings the schedule in line. Whoever changes the decision or the
+ * merchant does so for all schedules; one that was left out must not be acted on as if nothing had happened.
+ */
+export async function lockAligned(
+  trx: Executor,
+  keyring: Keyring,
+  agreementId: string,
+  scheduleId: string,
+): Promise<ScheduleRow> {
+  // Sent together, done one after the other: the schedule is read once the agreement is locked.
+  const [, locked] = await Promise.all([lockAgreement(trx, agreementId), lockSchedules(trx, [scheduleId])]);
+  const changed = await align(trx, keyring, locked, 'network');
+  const [schedule] = changed ? await lockSchedules(trx, [scheduleId]) : locked;
+  if (!schedule) throw new Error(`there is no schedule ${scheduleId}`);
+  return schedule;
+}
+
+/**
+ * Suspends, resumes or cancels the schedules of an agreement, as its decision and currency now are. The caller
+ * has changed it, and holds it locked.
+ */
+export async function syncSchedulesWithAgreement(
+  trx: Executor,
+  keyring: Keyring,
+  agreementId: string,
+  cause: AuditEvent['cause'],
+): Promise<void> {
+  await syncSchedules(trx, keyring, 's.agreement_id = :of', agreementId, cause);
+}
+
+/**
+ * Suspends or resumes the schedules of a merchant, or of a bank's customers, that the caller has just trusted or not,
+ * disabled or enabled. The moment is kept: a schedule that comes to look later goes by it.
+ */
+export async function syncSchedulesOf(
+  trx: Executor,
+  keyring: Keyring,
+  entityId: string,
+  cause: AuditEvent['cause'],
+): Promise<void> {
+  const whose = isId('bank', entityId) ? 's.bank_id = :of' : 's.merchant_id = :of';
+  await syncSchedules(trx, keyring, whose, entityId, cause);
+  // Last: whoever looks before this commits must not find the moment in its past.
+  await holdOrFreeEntity(trx, entityId, whose);
+}
+
+async function syncSchedules(
+  trx: Executor,
+  keyring: Keyring,
+  whose: string,
+  of: string,
+  cause: AuditEvent['cause'],
+): Promise<void> {
+  const atOnce = await rows<{ id: string; agreementId: string }>(
+    trx,
+    `SELECT s.id, s.agreement_id AS "agreementId" FROM schedules s
+     WHERE ${whose} AND ${NOT_ENDED} ORDER BY s.id LIMIT :limit`,
+    { of, limit: SYNC_AT_ONCE },
+  );
+  if (atOnce.length === 0) return;
+  await rows(trx, `SELECT id FROM agreements WHERE id = ANY(:agreementIds) ORDER BY id FOR UPDATE`, {
+    agreementIds: atOnce.map((schedule) => schedule.agreementId),
+  });
+  await align(trx, keyring, await lockSchedules(trx, ids(atOnce)), cause);
+  const last = atOnce[SYNC_AT_ONCE - 1];
+  if (!last) return;
+  await rows(
+    trx,
+    `INSERT INTO outbox (kind, workflow_id, signal)
+     SELECT 'signal', '${workflowId.recurring('')}' || s.id, 'termsChanged' FROM schedules s
+     WHERE ${whose} AND ${NOT_ENDED} AND s.id > :last`,
+    { of, last: last.id },
+  );
+}
+
+/**
+ * Brings locked schedules in line with their agreements and their merchant. What changes is told to
+ * both sides, and its workflow signalled.
+ *
+ * @returns whether any changed, so that the rows given are out of date
+ */
+async function align(
+  trx: Executor,
+  keyring: Keyring,
+  schedules: ScheduleRow[],
+  cause: AuditEvent['cause'],
+): Promise<boolean> {
+  const live = schedules.filter((schedule) => !hasEnded(schedule.status));
+  const aligned = live.map((before): Transition => {
+    const may = permitted(before.agreement, before.currency);
+    const { paused } = before;
+    const status = statusOf({
+      ended: may === 'cancel' ? 'cancelled' : null,
+      suspended: may === 'suspend',
+      paused,
+      overdue: before.overdue,
+    });
+    return { before, status, paused, event: `schedule.${status}` };
+  });
+  const transitions = aligned.filter(({ before, status }) => status !== before.status);
+  await transition(trx, keyring, transitions, cause);
+  // The customer's decision may change while the merchant's standing suspends the schedule all the same.
+  await holdOrFree(
+    trx,
+    aligned.filter(({ before, status }) => status === before.status),
+  );
+  return transitions.length > 0;
+}
+
+/** A locked schedule, and what becomes of it. */
+export interface Transition {
+  before: ScheduleRow;
+  status: ScheduleStatus;
+  /** The merchant's wish, which a suspension hides and does not end. */
+  paused: boolean;
+  /** What happened, for the record. */
+  event: string;
+}
+
+/** Moves locked schedules to another state. Both sides are told, and their workflows signalled. */
+export async function transition(
+  trx: Executor,
+  keyring: Keyring,
+  transitions: Transition[],
+  cause: AuditEvent['cause'],
+): Promise<void> {
+  if (transitions.length === 0) return;
+  await rows(
+    trx,
+    `UPDATE schedules s SET status = c.status, paused = c.paused, acts_at = c.at, updated_at = c.at,
+       sequence = s.sequence + 1, told = s.told + 1,
+       next_due_at = CASE WHEN c.status = 'cancelled' THEN NULL ELSE s.next_due_at END
+     FROM unnest(:ids::text[], :statuses::text[], :paused::boolean[], :ats::timestamptz[])
+       AS c (id, status, paused, at) WHERE s.id = c.id`,
+    {
+      ids: transitions.map(({ before }) => before.id),
+      statuses: transitions.map(({ status }) => status),
+      paused: transitions.map(({ paused }) => paused),
+      ats: transitions.map(({ before }) => before.now),
+    },
+  );
+  await holdOrFree(trx, transitions);
+  await tellOfStatus(
+    trx,
+    keyring,
+    transitions.map(({ before, status, event }) => ({
+      ...before,
+      event,
+      status,
+      previousStatus: before.status,
+      sequence: before.sequence + 1,
+      told: before.told + 1,
+      nextDueAt: status === 'cancelled' ? null : before.nextDueAt,
+    })),
+    cause,
+  );
+  const resumed = transitions.filter(({ before, paused }) => before.paused && !paused);
+  await startResumed(trx, resumed);
+  const others = transitions.filter((one) => !resumed.includes(one));
+  for (const [signal, those] of groupBy(others, ({ status }) => signalOf(status))) {
+    await signalSchedules(
+      trx,
+      signal,
+      those.map(({ before }) => before),
+    );
+  }
+}
+
+function signalOf(status: ScheduleStatus): Signal {
+  return status === 'paused' || status === 'suspended' || status === 'cancelled' ? status : 'resumed';
+}
+
+/** The workflow of a paused schedule may have been terminated: nothing has it started again before this. */
+async function startResumed(trx: Executor, resumed: Transition[]): Promise<void> {
+  await enqueueStarts(
+    trx,
+    resumed.map(({ before, status }) => {
+      const id = workflowId.recurring(before.id);
+      const attributes = { status, merchantId: before.merchantId, bankId: before.bankId };
+      return { workflowId: id, ...runOf(id), again: 'resumed' as const, attributes, summary: 'Resumed' };
+    }),
+  );
+}
+
+/** The bank has answered a charge of this schedule, whose agreement the caller holds locked. */
+export async function signalAnswered(trx: Executor, scheduleId: string): Promise<void> {
+  const answered = await row<{ wasAsleep: boolean }>(
+    trx,
+    `UPDATE schedules s SET acts_at = business_now(s.merchant_id), asleep = false
+     FROM (SELECT id, asleep FROM schedules WHERE id = :scheduleId FOR UPDATE) AS before
+     WHERE s.id = before.id RETURNING before.asleep AS "wasAsleep"`,
+    { scheduleId },
+  );
+  if (answered?.wasAsleep) await enqueueSignals(trx, 'bankAnswered', [workflowId.recurring(scheduleId)]);
+}
+
+/** Of locked schedules, those whose workflows sleep hear of it; the others are about to read for themselves. */
+export async function signalSchedules(
+  trx: Executor,
+  signal: Signal,
+  schedules: Pick<ScheduleRow, 'id' | 'asleep'>[],
+): Promise<void> {
+  const sleeping = schedules.filter(({ asleep }) => asleep);
+  await enqueueSignals(
+    trx,
+    signal,
+    sleeping.map(({ id }) => workflowId.recurring(id)),
+  );
+}
+
+export interface StatusChange {
+  id: string;
+  /** What happened, for the record. */
+  event: string;
+  merchantId: string;
+  bankId: string;
+  status: ScheduleStatus;
+  previousStatus: ScheduleStatus;
+  /** Of the schedule, after the change. */
+  sequence: number;
+  /** How often both sides have been told of it, with this. */
+  told: number;
+  nextDueAt: Date | null;
+  ran: number;
+  amount: bigint;
+  currency: string;
+  /** What it charged before, where its terms have changed: the new ones hold from its next due date on. */
+  previousAmount?: bigint;
+  now: Date;
+  /** For the record, beside the status that it had. */
+  details?: Record<string, unknown>;
+}
+
+/** Puts what happened to schedules on record and tells both sides how they stand. */
+export async function tellOfStatus(
+  trx: Executor,
+  keyring: Keyring,
+  changes: StatusChange[],
+  cause: AuditEvent['cause'],
+): Promise<void> {
+  await recordEvents(
+    trx,
+    changes.map(({ id, sequence, event, details, previousStatus, now }) => ({
+      resourceId: id,
+      sequence,
+      type: event,
+      cause,
+      details: { previousStatus, ...details },
+      at: now,
+    })),
+  );
+  await announce(
+    trx,
+    keyring,
+    changes.flatMap((change) =>
+      toBothSides(change, 'recurring.updated', {
+        scheduleId: change.id,
+        sequence: change.told,
+        status: change.status,
+        previousStatus: change.previousStatus,
+        nextBillingDate: change.nextDueAt?.toISOString() ?? null,
+        billingsCompleted: change.ran,
+        amount: formatAmount(change.amount, change.currency),
+        currency: change.currency,
+        ...(change.previousAmount !== undefined && {
+          previousAmount: formatAmount(change.previousAmount, change.currency),
+          effectiveFrom: change.nextDueAt?.toISOString() ?? null,
+        }),
+      }),
+    ),
+  );
+}
+
+export function toBothSides(
+  schedule: { id: string; merchantId: string; bankId: string },
+  webhookType: Announcement['webhookType'],
+  item: object,
+): Announcement[] {
+  return [schedule.merchantId, schedule.bankId].map((entityId) => ({
+    entityId,
+    webhookType,
+    carrier: workflowId.recurring(schedule.id),
+    items: [item],
+  }));
+}
+
+function ids(schedules: { id: string }[]): string[] {
+  return schedules.map((schedule) => schedule.id);
+}

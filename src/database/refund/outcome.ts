@@ -1,0 +1,212 @@
+import { addBusinessDays } from '../../domain/business-day';
+import { formatInstant } from '../../domain/calendar';
+import { reasonForAudit } from '../../domain/charge';
+import { Failure } from '../../domain/failures';
+import type { RefundStatus } from '../../domain/lifecycle';
+import { formatAmount } from '../../domain/money';
+import type { Moment } from '../../domain/moment';
+import { workflowId } from '../../domain/workflow-id';
+import { claimBankTransaction } from '../billing-request/bank-transaction';
+import { row, rows, type Executor } from '../connection';
+import { recordEvents } from '../event';
+import type { Keyring } from '../keys/keyring';
+import { enqueueSignals } from '../outbox';
+import { holdRejectedRefund, openException } from '../billing-request/reconciliation-exception';
+import { askForRefund, REFUND_COLUMNS, type RefundRecord } from './refund';
+import { announce } from '../webhook/webhook';
+
+/** How a refund goes on: by the bank's answer, which alone can end it, or by a reminder that it is late. */
+
+/** What the bank says: the id of its transfer, or why it does not make it. */
+export interface RefundAnswer {
+  action: 'completed' | 'rejected';
+  bankTransactionId: string | null;
+  reason: string | null;
+}
+
+interface RefundAnswered {
+  refundId: string;
+  status: RefundStatus;
+  /** Whether this answer, or the same one before, made it that. */
+  agreed: boolean;
+  /** The answer named a transaction that belongs to something else. */
+  duplicate: boolean;
+}
+
+/**
+ * Takes the bank's answer. The same again changes nothing and is agreed to again; another, or one with the id
+ * of another transaction, is kept as a reconciliation exception, for money may have moved.
+ *
+ * @throws Failure not_found
+ */
+export async function answerRefund(
+  trx: Executor,
+  keyring: Keyring,
+  bankId: string,
+  refundId: string,
+  answer: RefundAnswer,
+): Promise<RefundAnswered> {
+  const asked = await row<{ billingRequestId: string }>(
+    trx,
+    `SELECT b.id AS "billingRequestId" FROM refunds r JOIN billing_requests b ON b.id = r.billing_request_id
+     WHERE r.id = :refundId AND r.bank_id = :bankId FOR UPDATE OF b`,
+    { refundId, bankId },
+  );
+  if (!asked) throw new Failure('not_found', 'There is no such refund.');
+  const ended = await end(trx, refundId, answer);
+  if (!ended) return answerRefused(trx, refundId, answer);
+  if (ended.status === 'rejected') {
+    await rows(
+      trx,
+      `UPDATE billing_requests SET refunded_amount = refunded_amount - :amount WHERE id = :billingRequestId`,
+      { amount: ended.amount.toString(), billingRequestId: asked.billingRequestId },
+    );
+    await holdRejectedRefund(trx, refundId);
+  }
+  await recordEvents(trx, [
+    {
+      resourceId: refundId,
+      sequence: ended.sequence,
+      type: `refund.${ended.status}`,
+      cause: 'bank',
+      details: {
+        declineReason: ended.rejectReason && reasonForAudit(ended.rejectReason),
+        bankTransactionId: ended.bankTransactionId,
+      },
+      at: ended.closedAt ?? new Date(Number.NaN),
+    },
+  ]);
+  await tellMerchant(trx, keyring, ended);
+  await enqueueSignals(trx, 'bankAnswered', [workflowId.refund(refundId)]);
+  return { refundId, status: ended.status, agreed: true, duplicate: false };
+}
+
+/** As with charges, the statement that ends it claims the bank's transaction, and does neither where it is another's. */
+async function end(
+  trx: Executor,
+  refundId: string,
+  { action, bankTransactionId, reason }: RefundAnswer,
+): Promise<RefundRecord | undefined> {
+  return row<RefundRecord>(
+    trx,
+    `WITH asked AS (SELECT id, bank_id FROM refunds WHERE id = :refundId AND status = 'pending' FOR UPDATE),
+     claimed AS (
+       INSERT INTO bank_transactions (bank_id, bank_transaction_id, resource_id)
+       SELECT bank_id, :bankTransactionId, id FROM asked WHERE :bankTransactionId::text IS NOT NULL
+       ON CONFLICT DO NOTHING RETURNING resource_id)
+     UPDATE refunds SET status = :action, bank_transaction_id = :bankTransactionId, reject_reason = :reason,
+       acts_at = NULL, closed_at = business_now(merchant_id), sequence = sequence + 1
+     FROM (SELECT asked.id AS ended_id FROM asked LEFT JOIN claimed ON claimed.resource_id = asked.id
+           WHERE :bankTransactionId::text IS NULL OR claimed.resource_id IS NOT NULL) AS ended
+     WHERE id = ended_id RETURNING ${REFUND_COLUMNS}`,
+    { refundId, action, bankTransactionId, reason },
+  );
+}
+
+async function answerRefused(trx: Executor, refundId: string, answer: RefundAnswer): Promise<RefundAnswered> {
+  const found = await row<RefundRecord>(trx, `SELECT ${REFUND_COLUMNS} FROM refunds WHERE id = :refundId`, {
+    refundId,
+  });
+  if (!found) throw new Error(`there is no refund ${refundId}`);
+  const { bankId, status, billingRequestId } = found;
+  const { action, bankTransactionId, reason } = answer;
+  const duplicate =
+    bankTransactionId !== null &&
+    !(await claimBankTransaction(trx, { bankId, bankTransactionId, resourceId: refundId }));
+  const agreed =
+    status === action && found.bankTransactionId === bankTransactionId && found.rejectReason === reason;
+  if (!agreed) {
+    await openException(trx, {
+      kind: duplicate ? 'duplicate_transaction_id' : 'refund_conflict',
+      billingRequestId,
+      refundId,
+      said: { outcome: action, bankTransactionId, reason },
+      cause: 'bank',
+    });
+  }
+  return { refundId, status, agreed, duplicate };
+}
+
+/** So many reminders come on business days one after the other; later ones every tenth, for good. */
+const DAILY_REMINDERS = 10;
+
+/**
+ * Where the bank is late, asks it again; the first time, the refund becomes overdue and the merchant is told.
+ * Whoever comes second finds nothing to do.
+ */
+export async function remindBank(
+  trx: Executor,
+  keyring: Keyring,
+  timeZone: string,
+  refundId: string,
+): Promise<void> {
+  const due = await row<{ now: Date; reminders: number; country: string }>(
+    trx,
+    `SELECT business_now(r.merchant_id) AS now, r.reminders, c.country
+     FROM refunds r JOIN customers c ON c.id = r.customer_id
+     WHERE r.id = :refundId AND r.acts_at <= business_now(r.merchant_id) FOR UPDATE OF r`,
+    { refundId },
+  );
+  if (!due) return;
+  const gap = due.reminders < DAILY_REMINDERS ? 1 : DAILY_REMINDERS;
+  const reminded = await row<RefundRecord>(
+    trx,
+    `UPDATE refunds SET overdue = true, reminders = reminders + 1, sequence = sequence + 1, acts_at = :next
+     WHERE id = :refundId RETURNING ${REFUND_COLUMNS}`,
+    { refundId, next: addBusinessDays(due.now, gap, due.country, timeZone) },
+  );
+  if (!reminded) throw new Error(`there is no refund ${refundId}`);
+  await recordEvents(trx, [
+    {
+      resourceId: refundId,
+      sequence: reminded.sequence,
+      type: due.reminders === 0 ? 'refund.overdue' : 'refund.reminded',
+      cause: 'network',
+      at: due.now,
+    },
+  ]);
+  await askForRefund(trx, keyring, reminded, workflowId.refund(refundId));
+  if (due.reminders === 0) await tellMerchant(trx, keyring, reminded);
+}
+
+async function tellMerchant(trx: Executor, keyring: Keyring, refund: RefundRecord): Promise<void> {
+  await announce(trx, keyring, [
+    {
+      entityId: refund.merchantId,
+      webhookType: 'refund.response',
+      carrier: workflowId.refund(refund.refundId),
+      items: [
+        {
+          refundId: refund.refundId,
+          // Before its end, the merchant has heard of it if it was overdue.
+          sequence: refund.overdue && refund.status !== 'pending' ? 2 : 1,
+          reference: refund.reference,
+          originalReference: refund.originalReference,
+          amount: formatAmount(refund.amount, refund.currency),
+          currency: refund.currency,
+          status: refund.status,
+          overdue: refund.overdue,
+          reason: refund.rejectReason,
+          expectedBy: refund.expectedBy.toISOString(),
+        },
+      ],
+    },
+  ]);
+}
+
+/** What the workflow waits for. */
+export async function refundState(
+  db: Executor,
+  refundId: string,
+): Promise<{ status: RefundStatus; next: Moment | null }> {
+  const found = await row<{ status: RefundStatus; inMs: number | null; at: Date | null }>(
+    db,
+    `SELECT status, acts_at AS at,
+       greatest(ceil(extract(epoch FROM acts_at - business_now(merchant_id)) * 1000), 0)::float AS "inMs"
+     FROM refunds WHERE id = :refundId`,
+    { refundId },
+  );
+  if (!found) throw new Error(`there is no refund ${refundId}`);
+  const { status, inMs, at } = found;
+  return { status, next: at === null || inMs === null ? null : { inMs, at: formatInstant(at) } };
+}

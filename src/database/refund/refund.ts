@@ -1,0 +1,242 @@
+import { addBusinessDays } from '../../domain/business-day';
+import { Failure } from '../../domain/failures';
+import type { RefundStatus } from '../../domain/lifecycle';
+import { formatAmount, parseAmount } from '../../domain/money';
+import { workflowId } from '../../domain/workflow-id';
+import { row, type Executor } from '../connection';
+import { recordEvents } from '../event';
+import { newId, newReference } from '../ids';
+import type { Keyring } from '../keys/keyring';
+import { listPage, literal, type Listed, type Page } from '../list';
+import { merchantFace } from '../entity/party';
+import { OWN, type Viewer } from '../transaction';
+import { announce } from '../webhook/webhook';
+
+/** Refunds, as far as making and reading them. */
+
+/** Business days that a bank has for a refund before it counts as overdue. */
+const EXPECTED_WITHIN = 3;
+
+export interface RefundRecord {
+  refundId: string;
+  transactionId: string;
+  reference: string;
+  originalReference: string;
+  billingRequestId: string;
+  merchantId: string;
+  customerId: string;
+  bankId: string;
+  amount: bigint;
+  currency: string;
+  reason: string | null;
+  status: RefundStatus;
+  overdue: boolean;
+  reminders: number;
+  rejectReason: string | null;
+  bankTransactionId: string | null;
+  expectedBy: Date;
+  sequence: number;
+  createdAt: Date;
+  closedAt: Date | null;
+}
+
+export const REFUND_COLUMNS = `id AS "refundId", transaction_id AS "transactionId", reference,
+  (SELECT b.reference FROM billing_requests b WHERE b.id = billing_request_id) AS "originalReference",
+  billing_request_id AS "billingRequestId", merchant_id AS "merchantId", customer_id AS "customerId",
+  bank_id AS "bankId", amount, currency, reason, status, overdue, reminders, reject_reason AS "rejectReason",
+  bank_transaction_id AS "bankTransactionId", expected_by AS "expectedBy", sequence, created_at AS "createdAt",
+  closed_at AS "closedAt"`;
+
+interface Charge {
+  id: string;
+  status: 'pending' | 'successful' | 'declined';
+  /** What open exceptions keep from being refunded. */
+  heldAmount: bigint;
+  currency: string;
+  country: string;
+}
+
+/**
+ * Sends a part of a successful charge back, or what is left of it.
+ *
+ * @param wish `amount` in major units of the charge's currency
+ * @throws Failure not_found; invalid_request (no amount in that currency); conflict (the charge has not succeeded, or
+ *   less is left of it)
+ */
+export async function initiateRefund(
+  trx: Executor,
+  keyring: Keyring,
+  timeZone: string,
+  merchantId: string,
+  wish: { reference: string; amount: number | undefined; reason: string | undefined },
+): Promise<RefundRecord> {
+  const charge = await findCharge(trx, merchantId, wish.reference);
+  const amount = await takePart(trx, charge, wish.amount);
+  const merchant = await merchantFace(trx, merchantId);
+  const refundId = newId('refund');
+  const expectedBy = addBusinessDays(merchant.now, EXPECTED_WITHIN, charge.country, timeZone);
+  const refund = await row<RefundRecord>(
+    trx,
+    `INSERT INTO refunds (id, transaction_id, reference, billing_request_id, merchant_id, customer_id, bank_id,
+       amount, currency, reason, expected_by, acts_at, created_at)
+     SELECT :refundId, :transactionId, :reference, id, merchant_id, customer_id, bank_id, :amount, currency, :reason,
+       :expectedBy, :expectedBy, :now
+     FROM billing_requests WHERE id = :billingRequestId
+     RETURNING ${REFUND_COLUMNS}`,
+    {
+      refundId,
+      transactionId: newId('transaction'),
+      reference: newReference(),
+      amount: amount.toString(),
+      reason: wish.reason ?? null,
+      expectedBy,
+      now: merchant.now,
+      billingRequestId: charge.id,
+    },
+  );
+  if (!refund) throw new Error(`there is no charge ${charge.id}`);
+  await recordEvents(trx, [
+    {
+      resourceId: refundId,
+      sequence: 1,
+      type: 'refund.requested',
+      cause: 'merchant',
+      details: { amount, currency: charge.currency, billingRequestId: charge.id },
+      at: merchant.now,
+    },
+  ]);
+  await askForRefund(trx, keyring, refund, workflowId.refund(refundId));
+  return refund;
+}
+
+async function findCharge(trx: Executor, merchantId: string, reference: string): Promise<Charge> {
+  const charge = await row<Charge>(
+    trx,
+    `SELECT b.id, b.status, b.held_amount AS "heldAmount", b.currency, c.country
+     FROM billing_requests b JOIN customers c ON c.id = b.customer_id
+     WHERE b.reference = :reference AND b.merchant_id = :merchantId`,
+    { reference, merchantId },
+  );
+  if (!charge) throw new Failure('not_found', 'There is no charge with this reference.');
+  return charge;
+}
+
+/**
+ * Of refunds that race, this one statement lets through those that fit into what is left: what no refund has taken, and
+ * no open exception holds.
+ *
+ * @returns minor units
+ */
+async function takePart(trx: Executor, charge: Charge, wished: number | undefined): Promise<bigint> {
+  const wish = wished === undefined ? undefined : parseAmount(wished, charge.currency);
+  if (wish && !wish.ok) {
+    throw new Failure('invalid_request', `The request is not valid: amount ${wish.reason}`, {
+      problems: [{ path: 'amount', message: wish.reason }],
+    });
+  }
+  const taken = await row<{ part: bigint }>(
+    trx,
+    `WITH charge AS (
+       SELECT id, coalesce(:wish::bigint, amount - refunded_amount - held_amount) AS part
+       FROM billing_requests WHERE id = :id AND status = 'successful' FOR UPDATE)
+     UPDATE billing_requests b SET refunded_amount = b.refunded_amount + c.part FROM charge c
+     WHERE b.id = c.id AND c.part > 0 AND b.refunded_amount + b.held_amount + c.part <= b.amount RETURNING c.part`,
+    { id: charge.id, wish: wish ? wish.value.toString() : null },
+  );
+  if (taken) return taken.part;
+  if (charge.status !== 'successful') {
+    throw new Failure('conflict', `The charge is ${charge.status}; only a successful one can be refunded.`, {
+      data: { status: charge.status },
+    });
+  }
+  const held = charge.heldAmount > 0n ? ': an open reconciliation exception holds some or all of it' : '';
+  throw new Failure('conflict', `Less than that is left of this charge to be refunded${held}.`, {
+    data: { status: charge.status },
+  });
+}
+
+/** Tells the bank, the first time and each time that it is reminded. */
+export async function askForRefund(
+  trx: Executor,
+  keyring: Keyring,
+  refund: RefundRecord,
+  carrier: string,
+): Promise<void> {
+  const merchant = await merchantFace(trx, refund.merchantId);
+  const debit = await row<{ lookupId: string; bankTransactionId: string }>(
+    trx,
+    `SELECT lookup_id AS "lookupId", bank_transaction_id AS "bankTransactionId"
+     FROM billing_requests WHERE id = :billingRequestId`,
+    { billingRequestId: refund.billingRequestId },
+  );
+  const [deliveryId] = await announce(trx, keyring, [
+    {
+      entityId: refund.bankId,
+      webhookType: 'refund.request',
+      carrier,
+      items: [
+        {
+          refundId: refund.refundId,
+          sequence: refund.reminders + 1,
+          reference: refund.reference,
+          originalReference: refund.originalReference,
+          billingRequestId: refund.billingRequestId,
+          bankTransactionId: debit?.bankTransactionId,
+          amount: formatAmount(refund.amount, refund.currency),
+          currency: refund.currency,
+          reason: refund.reason,
+          customerId: refund.customerId,
+          lookupID: debit?.lookupId,
+          merchant: merchant.shown,
+          expectedBy: refund.expectedBy.toISOString(),
+          overdue: refund.overdue,
+        },
+      ],
+    },
+  ]);
+  await row(
+    trx,
+    `UPDATE refunds SET bank_delivery_ids = bank_delivery_ids || :deliveryId::text WHERE id = :refundId`,
+    { deliveryId, refundId: refund.refundId },
+  );
+}
+
+/** @throws Failure not_found */
+export async function readRefund(db: Executor, viewer: Viewer, refundId: string): Promise<RefundRecord> {
+  const refund = await row<RefundRecord>(
+    db,
+    `SELECT ${REFUND_COLUMNS} FROM refunds WHERE id = :refundId AND ${OWN[viewer.role]}`,
+    { refundId, entityId: viewer.entityId },
+  );
+  if (!refund) throw new Failure('not_found', 'There is no such refund.');
+  return refund;
+}
+
+export const REFUND_SORTS = {
+  createdAt: { by: 'created_at', indexed: true },
+  amount: { by: 'amount', indexed: false },
+  expectedBy: { by: 'expected_by', indexed: false },
+};
+
+export async function listRefunds(
+  db: Executor,
+  viewer: Viewer,
+  filter: { status?: RefundStatus | undefined },
+  page: Page<keyof typeof REFUND_SORTS>,
+): Promise<Listed<RefundRecord>> {
+  const where = [OWN[viewer.role], filter.status !== undefined && `status = ${literal(filter.status)}`]
+    .filter(Boolean)
+    .join(' AND ');
+  return listPage<RefundRecord>(
+    db,
+    {
+      select: () => `SELECT ${REFUND_COLUMNS} FROM refunds WHERE ${where}`,
+      counted: (limit) => `refunds WHERE ${where} ORDER BY created_at, id ${limit}`,
+      bindings: { ...filter, entityId: viewer.entityId },
+      id: 'id',
+      sort: REFUND_SORTS[page.sortBy],
+      instead: 'narrow it with status, or take GET /v1/transaction-history?type=refund&format=csv',
+    },
+    page,
+  );
+}

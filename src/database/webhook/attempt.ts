@@ -1,0 +1,332 @@
+import type { DeliveryStatus } from '../../domain/lifecycle';
+import type { Reached, WebhookType } from '../../domain/webhook';
+import { workflowId } from '../../domain/workflow-id';
+import { row, rows, type Database, type Executor } from '../connection';
+import type { Keyring } from '../keys/keyring';
+import { enqueueStarts } from '../outbox';
+import { open } from '../keys/sealing';
+import { bodyPlace, deliveryStart } from './webhook';
+import { KNOWN_SECRETS, openWebhookSecrets, secretPlace, type SealedSecrets } from './endpoint';
+
+/**
+ * Attempts at webhooks: who makes them, and what became of them.
+ *
+ * Before the first byte of an attempt leaves, the row says that it may have been sent, and that nobody else is to send it for
+ * now. So the end of a charge's window knows whether its bank may have it, also where the process that sent it has
+ * died; and an attempt that is recorded late is not made a second time.
+ */
+
+/** What one attempt needs to know, as stored; `openDelivery` gives the rest. */
+export interface DeliveryToAttempt extends SealedSecrets {
+  id: string;
+  entityId: string;
+  webhookType: WebhookType;
+  status: DeliveryStatus;
+  /** How many attempts are behind it. */
+  attempts: number;
+  /** How many of them were made before it was last asked for again. */
+  earlierAttempts: number;
+  /** The recipient's URL now, which may be another one than when it was announced. */
+  url: string | null;
+  /** The recipient's last attempt, of whatever delivery, has failed; or it is held. */
+  failing: boolean;
+  /** The recipient is disabled: nothing is sent to it until it is enabled. */
+  held: boolean;
+  /** It goes to the URL of before a change, and is not tried again. */
+  onlyOnce: boolean;
+  /** Then: what else the receiver there may take for the recipient's secret. */
+  alsoSealed: Buffer[];
+  /** How long another worker still has to record the attempt that it makes; 0 where none does. */
+  claimedForMs: number;
+  bodySealed: Buffer;
+}
+
+/** What of an attempt is secret. */
+export interface OpenDelivery {
+  body: string;
+  /** One or, during a rotation, two: the old one first. What tells an old endpoint of a change may have more. */
+  secrets: [string, ...string[]];
+}
+
+/** What a carrier has to send. */
+export interface Unattempted extends DeliveryToAttempt {
+  /** It is the caller's to attempt, and counted as sent. Otherwise its recipient is failing, or another worker has it in hand. */
+  claimed: boolean;
+}
+
+/** What became of one attempt. */
+export interface Attempt {
+  deliveryId: string;
+  /** Which attempt the sender took it for, counted from 1. */
+  n: number;
+  /** It was counted as sent: what a carrier claimed, or what `beginAttempt` let through. */
+  begun: boolean;
+  reached: Reached;
+  durationMs: number;
+  /** Null where no answer came. */
+  httpStatus: number | null;
+  /** Null where it succeeded. */
+  error: string | null;
+  /** The beginning of the answer's body. */
+  responseHead: string | null;
+}
+
+export interface DeliveryState {
+  status: DeliveryStatus;
+  attempts: number;
+  /** Made before it was last asked for again; they do not count for its end. */
+  earlierAttempts: number;
+}
+
+const TO_ATTEMPT = `d.id, d.entity_id AS "entityId", d.webhook_type AS "webhookType", d.status, d.attempts,
+         d.earlier_attempts AS "earlierAttempts", d.body_sealed AS "bodySealed",
+         coalesce(d.old_url, w.url) AS url, d.old_url IS NOT NULL AS "onlyOnce",
+         w.failing_since IS NOT NULL OR e.status = 'disabled' AS failing, e.status = 'disabled' AS held,
+         coalesce(d.old_secret_sealed, w.secret_sealed) AS "secretSealed",
+         CASE WHEN d.old_url IS NULL AND w.previous_secret_until > clock_timestamp()
+              THEN w.previous_secret_sealed END AS "previousSecretSealed",
+         CASE WHEN d.old_url IS NULL THEN '{}' ELSE ${KNOWN_SECRETS} END AS "alsoSealed",
+         greatest(ceil(extract(epoch FROM d.claimed_until - clock_timestamp()) * 1000), 0)::float8 AS "claimedForMs"`;
+const DELIVERIES = `webhook_deliveries d JOIN webhook_endpoints w ON w.entity_id = d.entity_id
+  JOIN entities e ON e.id = d.entity_id`;
+
+/**
+ * What a carrier announced and nobody has attempted yet, oldest first. One call announces at most 100 items,
+ * so there are hardly more than 101 of these: one for each bank and one for the merchant.
+ *
+ * Those that are to be attempted are claimed by one statement, and counted as sent: a statement of its own before
+ * each attempt would cost every charge another wait for the disk. What is sent, and where to, is read after that. So whoever
+ * disables a recipient, or changes its endpoint, either sees the claim (`attemptsUnderWay`), or is seen by the reading.
+ *
+ * @param leaseMs how long the caller has to record its attempts. What its death leaves is claimed anew after that
+ */
+export async function claimUnattempted(
+  db: Executor,
+  carrier: string,
+  leaseMs: number,
+): Promise<Unattempted[]> {
+  const claimed = await rows<{ id: string }>(
+    db,
+    `UPDATE webhook_deliveries c
+     SET sent = c.sent + 1, claimed_until = clock_timestamp() + :leaseMs * interval '1 millisecond'
+     FROM webhook_endpoints w JOIN entities e ON e.id = w.entity_id
+     WHERE c.carrier = :carrier AND c.status = 'pending' AND c.attempts = 0 AND w.entity_id = c.entity_id
+       AND w.failing_since IS NULL AND e.status <> 'disabled' AND (c.claimed_until IS NULL OR c.claimed_until <= clock_timestamp())
+     RETURNING c.id`,
+    { carrier, leaseMs },
+  );
+  const own = new Set(claimed.map(({ id }) => id));
+  const found = await rows<DeliveryToAttempt>(
+    db,
+    `SELECT ${TO_ATTEMPT} FROM ${DELIVERIES} WHERE d.carrier = :carrier AND d.status = 'pending' AND d.attempts = 0
+     ORDER BY d.event_id`,
+    { carrier },
+  );
+  return found.map((one) => ({ ...one, claimed: own.has(one.id) }));
+}
+
+export async function deliveryToAttempt(
+  db: Executor,
+  deliveryId: string,
+): Promise<DeliveryToAttempt | undefined> {
+  return row<DeliveryToAttempt>(db, `SELECT ${TO_ATTEMPT} FROM ${DELIVERIES} WHERE d.id = :deliveryId`, {
+    deliveryId,
+  });
+}
+
+/**
+ * Counts an attempt as sent, just before it is. False where it is not to be made: the delivery has ended or has been
+ * attempted meanwhile, its recipient has been disabled, another worker has it in hand, or it is not any more as it was read: goes
+ * elsewhere, is signed otherwise, says something else. Then it is looked at anew.
+ *
+ * Recipient and endpoint are locked with it. So whoever changes them comes before, and is seen here, or comes after, and sees the
+ * attempt (`attemptsUnderWay`).
+ */
+export async function beginAttempt(
+  db: Executor,
+  delivery: Pick<DeliveryToAttempt, 'id' | 'attempts' | 'url' | 'bodySealed' | 'secretSealed'>,
+  leaseMs: number,
+): Promise<boolean> {
+  const { id, attempts, url, bodySealed, secretSealed } = delivery;
+  const begun = await rows(
+    db,
+    `WITH open AS MATERIALIZED (
+       SELECT d.id FROM ${DELIVERIES}
+       WHERE d.id = :id AND d.status = 'pending' AND d.attempts = :attempts::int
+         AND (d.claimed_until IS NULL OR d.claimed_until <= clock_timestamp())
+         AND e.status <> 'disabled' AND coalesce(d.old_url, w.url) = :url AND d.body_sealed = :bodySealed
+         AND coalesce(d.old_secret_sealed, w.secret_sealed) = :secretSealed
+       FOR SHARE OF e FOR NO KEY UPDATE OF d FOR SHARE OF w
+     )
+     UPDATE webhook_deliveries d
+     SET sent = d.sent + 1, claimed_until = clock_timestamp() + :leaseMs * interval '1 millisecond'
+     FROM open WHERE d.id = open.id
+     RETURNING d.id`,
+    { id, attempts, url, bodySealed, secretSealed, leaseMs },
+  );
+  return begun.length > 0;
+}
+
+/** An attempt that somebody may be making. */
+export interface AttemptUnderWay {
+  deliveryId: string;
+  /** By when it is recorded, or was given up: as Postgres writes it, for a Date is less exact. */
+  until: string;
+}
+
+/**
+ * The attempts at an entity's webhooks that were begun and are not recorded. Those of deliveries that have ended meanwhile do not show.
+ *
+ * Who has kept attempts from being begun, and committed that, finds here all that were begun before.
+ */
+export async function attemptsUnderWay(db: Executor, entityId: string): Promise<AttemptUnderWay[]> {
+  return rows<AttemptUnderWay>(
+    db,
+    `SELECT id AS "deliveryId", claimed_until::text AS until FROM webhook_deliveries
+     WHERE entity_id = :entityId AND status = 'pending' AND claimed_until > clock_timestamp()`,
+    { entityId },
+  );
+}
+
+/** Of these, how many still may be made. */
+export async function stillUnderWay(db: Executor, attempts: AttemptUnderWay[]): Promise<number> {
+  const still = await row<{ count: number }>(
+    db,
+    `SELECT count(*)::int AS count
+     FROM unnest(:deliveryIds::text[], :untils::timestamptz[]) AS a (id, until) JOIN webhook_deliveries d ON d.id = a.id
+     WHERE d.claimed_until = a.until AND a.until > clock_timestamp()`,
+    {
+      deliveryIds: attempts.map(({ deliveryId }) => deliveryId),
+      untils: attempts.map(({ until }) => until),
+    },
+  );
+  return still?.count ?? 0;
+}
+
+/** @throws KeyringError where the ring lacks a key that the body or a secret was sealed with */
+export function openDelivery(keyring: Keyring, delivery: DeliveryToAttempt): OpenDelivery {
+  const { id, entityId, bodySealed, alsoSealed } = delivery;
+  const [first, ...others] = openWebhookSecrets(keyring, entityId, delivery);
+  const also = alsoSealed.map((sealed) => open(keyring, sealed, secretPlace(entityId)));
+  return {
+    body: open(keyring, bodySealed, bodyPlace(id)),
+    secrets: [first, ...new Set([...others, ...also].filter((one) => one !== first))],
+  };
+}
+
+/**
+ * Writes down an attempt and what follows from it: the delivery's status, and whether the recipient counts as
+ * failing. Returns how the delivery stands then.
+ *
+ * Two workers may attempt one delivery, when one is slower than its claim lasts. A failure counts only if no other n-th
+ * attempt has been recorded; a success always does, for the recipient has the message. So does that no byte of it left.
+ *
+ * After a failed first attempt the delivery leaves its carrier: the same transaction starts its own workflow,
+ * which waits `retryInMs` before the second.
+ *
+ * @param maxAttempts the failed attempt with this number ends the delivery, as does a 410; counted from when it
+ *   was announced or last asked for again
+ */
+export async function recordAttempt(
+  db: Database,
+  attempt: Attempt,
+  { maxAttempts, retryInMs }: { maxAttempts: number; retryInMs: number },
+): Promise<DeliveryState> {
+  const { deliveryId, n } = attempt;
+  // One statement does for a success, without the round trips of a transaction: most deliveries are one.
+  if (attempt.error === null) return insertAttempt(db, attempt, maxAttempts);
+  return db.transaction(async (trx) => {
+    const { entityId, webhookType, carrier, counted, ...state } = await insertAttempt(
+      trx,
+      attempt,
+      maxAttempts,
+    );
+    if (
+      counted &&
+      n === 1 &&
+      state.status === 'pending' &&
+      carrier !== workflowId.webhookDelivery(deliveryId)
+    ) {
+      const progress = { attempts: state.attempts, maxAttempts, retryInMs };
+      await enqueueStarts(trx, [deliveryStart([deliveryId, progress], { entityId, webhookType })]);
+    }
+    return state;
+  });
+}
+
+interface Recorded extends DeliveryState {
+  entityId: string;
+  webhookType: WebhookType;
+  carrier: string;
+  counted: boolean;
+}
+
+async function insertAttempt(db: Executor, attempt: Attempt, maxAttempts: number): Promise<Recorded> {
+  const recorded = await row<Recorded>(
+    db,
+    `WITH delivery AS MATERIALIZED (
+       SELECT * FROM webhook_deliveries WHERE id = :deliveryId FOR UPDATE
+     ), attempt AS (
+       INSERT INTO webhook_attempts (delivery_id, n, duration_ms, http_status, error, response_head, reached)
+       SELECT id, attempts + 1, :durationMs, :httpStatus, :error, :responseHead, :reached FROM delivery
+       WHERE :delivered::boolean OR (status = 'pending' AND attempts = :n::int - 1)
+       RETURNING delivery_id, n
+     ), outcome AS (
+       SELECT id, n, CASE WHEN :delivered::boolean THEN 'delivered'
+                          WHEN :httpStatus::int IS NOT DISTINCT FROM 410
+                            OR n - earlier_attempts >= :maxAttempts::int THEN 'failed'
+                          ELSE 'pending' END AS status
+       FROM delivery, attempt
+     ), advanced AS (
+       UPDATE webhook_deliveries d
+       SET attempts = coalesce(o.n, d.attempts), status = coalesce(o.status, d.status), claimed_until = NULL,
+           finished_at = CASE WHEN coalesce(o.status, d.status) = d.status THEN d.finished_at ELSE clock_timestamp() END,
+           sent = d.sent - CASE WHEN :begun::boolean AND :reached::text = 'no' THEN 1 ELSE 0 END
+       FROM delivery LEFT JOIN outcome o ON true WHERE d.id = delivery.id
+     ), endpoint AS (
+       UPDATE webhook_endpoints w
+       SET failing_since = CASE WHEN NOT :delivered::boolean THEN clock_timestamp() END
+       FROM delivery, attempt
+       WHERE w.entity_id = delivery.entity_id AND (w.failing_since IS NULL) <> :delivered::boolean
+         -- How the old endpoint fares says nothing of the new one.
+         AND delivery.old_url IS NULL
+     )
+     SELECT d.entity_id AS "entityId", d.webhook_type AS "webhookType", d.carrier, o.id IS NOT NULL AS counted,
+            coalesce(o.status, d.status) AS status, coalesce(o.n, d.attempts) AS attempts,
+            d.earlier_attempts AS "earlierAttempts"
+     FROM delivery d LEFT JOIN outcome o ON true`,
+    { ...attempt, delivered: attempt.error === null, maxAttempts },
+  );
+  if (!recorded) throw new Error(`there is no delivery ${attempt.deliveryId}`);
+  return recorded;
+}
+
+/**
+ * Takes deliveries that nobody has attempted yet off their carrier: each gets a workflow of its own, which
+ * makes the first attempt. Those attempted or handed over meanwhile are passed over; returns how many were not.
+ *
+ * @param unsent of them, those that the caller had claimed and has not sent
+ */
+export async function handOver(
+  trx: Executor,
+  deliveryIds: string[],
+  unsent: string[],
+  carrier: string,
+): Promise<number> {
+  const handed = await rows<{ id: string; entityId: string; webhookType: WebhookType }>(
+    trx,
+    `UPDATE webhook_deliveries SET carrier = '${workflowId.webhookDelivery('')}' || id,
+       sent = sent - CASE WHEN id = ANY(:unsent) THEN 1 ELSE 0 END,
+       claimed_until = CASE WHEN id = ANY(:unsent) THEN NULL ELSE claimed_until END
+     WHERE id IN (SELECT id FROM webhook_deliveries
+                  WHERE id = ANY(:deliveryIds) AND carrier = :carrier AND status = 'pending' AND attempts = 0
+                  ORDER BY id FOR UPDATE)
+     RETURNING id, entity_id AS "entityId", webhook_type AS "webhookType"`,
+    { deliveryIds, unsent, carrier },
+  );
+  await enqueueStarts(
+    trx,
+    handed.map((one) => deliveryStart([one.id], one)),
+  );
+  return handed.length;
+}

@@ -1,0 +1,155 @@
+import { Failure } from '../../domain/failures';
+import { groupBy } from '../../domain/group';
+import type { DeliveryStatus } from '../../domain/lifecycle';
+import type { WebhookType } from '../../domain/webhook';
+import { workflowId } from '../../domain/workflow-id';
+import { row, rows, type Executor } from '../connection';
+import { listPage, literal, type Listed, type Page } from '../list';
+import { enqueueStarts } from '../outbox';
+import { deliveryStart } from './webhook';
+
+/** Deliveries as their recipient reads them. */
+export interface DeliveryRecord {
+  deliveryId: string;
+  eventId: string;
+  webhookType: WebhookType;
+  batchId: string | null;
+  status: DeliveryStatus;
+  createdAt: Date;
+  /** When it was delivered or given up. */
+  finishedAt: Date | null;
+  /** When what it asks for ended before it was sent. */
+  withdrawnAt: Date | null;
+  /** Oldest first. */
+  attempts: AttemptRecord[];
+}
+
+interface AttemptRecord {
+  /** When it ended. */
+  at: Date;
+  /** The receiver's HTTP status; null where no answer came. */
+  status: number | null;
+  durationMs: number;
+  /** Null where it succeeded. */
+  error: string | null;
+}
+
+/**
+ * Most attempts that are shown with a delivery, the latest ones. The table of retries makes twelve; only a delivery
+ * that is sent again by hand over and over has more than these.
+ */
+const ATTEMPTS_SHOWN = 50;
+
+const COLUMNS = `d.id AS "deliveryId", d.event_id AS "eventId", d.webhook_type AS "webhookType",
+  d.batch_id AS "batchId", d.status, d.created_at AS "createdAt", d.finished_at AS "finishedAt",
+  d.withdrawn_at AS "withdrawnAt"`;
+
+type Delivery = Omit<DeliveryRecord, 'attempts'>;
+
+/** Undefined where the entity has no such delivery. */
+export async function readDelivery(
+  db: Executor,
+  entityId: string,
+  deliveryId: string,
+): Promise<DeliveryRecord | undefined> {
+  const delivery = await row<Delivery>(
+    db,
+    `SELECT ${COLUMNS} FROM webhook_deliveries d WHERE d.id = :deliveryId AND d.entity_id = :entityId`,
+    { deliveryId, entityId },
+  );
+  return delivery && (await withAttempts(db, [delivery]))[0];
+}
+
+export const DELIVERY_SORTS = {
+  createdAt: { by: 'd.created_at', indexed: true },
+  webhookType: { by: 'd.webhook_type', indexed: false },
+};
+
+export async function listDeliveries(
+  db: Executor,
+  entityId: string,
+  filter: { status?: DeliveryStatus | undefined; webhookType?: WebhookType | undefined },
+  page: Page<keyof typeof DELIVERY_SORTS>,
+): Promise<Listed<DeliveryRecord>> {
+  const from = `webhook_deliveries d WHERE ${[
+    'd.entity_id = :entityId',
+    filter.status !== undefined && `d.status = ${literal(filter.status)}`,
+    filter.webhookType !== undefined && 'd.webhook_type = :webhookType',
+  ]
+    .filter(Boolean)
+    .join(' AND ')}`;
+  const listed = await listPage<Delivery>(
+    db,
+    {
+      select: () => `SELECT ${COLUMNS} FROM ${from}`,
+      counted: (limit) => `${from} ORDER BY d.created_at, d.id ${limit}`,
+      bindings: { ...filter, entityId },
+      id: 'd.id',
+      sort: DELIVERY_SORTS[page.sortBy],
+      instead: 'narrow it with status or webhookType, or read GET /v1/events, which has all in one order',
+    },
+    page,
+  );
+  return { ...listed, items: await withAttempts(db, listed.items) };
+}
+
+async function withAttempts(db: Executor, deliveries: Delivery[]): Promise<DeliveryRecord[]> {
+  if (deliveries.length === 0) return [];
+  const attempts = await rows<{ deliveryId: string } & AttemptRecord>(
+    db,
+    `SELECT a.delivery_id AS "deliveryId", a.at, a.http_status AS status, a.duration_ms AS "durationMs", a.error
+     FROM webhook_attempts a JOIN webhook_deliveries d ON d.id = a.delivery_id
+     WHERE a.delivery_id = ANY(:ids) AND a.n > d.attempts - :shown::int ORDER BY a.delivery_id, a.n`,
+    { ids: deliveries.map((one) => one.deliveryId), shown: ATTEMPTS_SHOWN },
+  );
+  const byDelivery = groupBy(attempts, ({ deliveryId }) => deliveryId);
+  return deliveries.map((delivery) => ({
+    ...delivery,
+    attempts: (byDelivery.get(delivery.deliveryId) ?? []).map(({ at, status, durationMs, error }) => ({
+      at,
+      status,
+      durationMs,
+      error,
+    })),
+  }));
+}
+
+/**
+ * Has a delivery sent once more, whatever has become of it: the same bytes under the same id, with all the retries
+ * of a new one, and to where webhooks go now. Not what was withdrawn: what it asks for has ended, and whoever wanted it was told
+ * that it may ask anew.
+ *
+ * One statement makes it pending and begins a new count. Its workflow is signalled where it runs, and run again where
+ * it has ended; that it finds the delivery pending is what it sends it by. So of several requests at once each
+ * wakes, and one attempt answers all those that came before it.
+ *
+ * @throws Failure not_found; conflict (it was withdrawn)
+ */
+export async function redeliver(trx: Executor, entityId: string, deliveryId: string): Promise<void> {
+  const again = await row<{ entityId: string; webhookType: WebhookType }>(
+    trx,
+    `UPDATE webhook_deliveries
+     SET status = 'pending', finished_at = NULL, earlier_attempts = attempts,
+       old_url = NULL, old_secret_sealed = NULL, carrier = '${workflowId.webhookDelivery('')}' || id
+     WHERE id = :deliveryId AND entity_id = :entityId AND withdrawn_at IS NULL
+     RETURNING entity_id AS "entityId", webhook_type AS "webhookType"`,
+    { deliveryId, entityId },
+  );
+  if (!again) throw await notAgain(trx, entityId, deliveryId);
+  await enqueueStarts(trx, [{ ...deliveryStart([deliveryId], again), again: 'redeliveryRequested' }]);
+}
+
+/** Nothing withdrawn ever comes back, so why it was not found pending is no race. */
+async function notAgain(trx: Executor, entityId: string, deliveryId: string): Promise<Failure> {
+  const withdrawn = await row<{ status: DeliveryStatus }>(
+    trx,
+    `SELECT status FROM webhook_deliveries WHERE id = :deliveryId AND entity_id = :entityId AND withdrawn_at IS NOT NULL`,
+    { deliveryId, entityId },
+  );
+  if (!withdrawn) return new Failure('not_found', 'You have no such delivery');
+  return new Failure(
+    'conflict',
+    'What this webhook asks for ended before it was sent, so it is not sent any more. How it ended is in your events.',
+    { data: { deliveryId, status: withdrawn.status } },
+  );
+}

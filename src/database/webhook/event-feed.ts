@@ -1,0 +1,115 @@
+import type { WebhookType } from '../../domain/webhook';
+import { row, rows, type Database, type Executor } from '../connection';
+import { firstIdAt } from '../ids';
+import type { Keyring } from '../keys/keyring';
+import { open } from '../keys/sealing';
+import { bodyPlace } from './webhook';
+
+/**
+ * The events feed: everything that was announced to an entity for as long as it is kept, in one order without gaps,
+ * for whoever has been away and catches up.
+ *
+ * Transactions commit in another order than they begin, so neither a time nor an id tells a reader that nothing
+ * will appear before what it has seen. The transaction's number does, with one condition: a reader gets only
+ * what was written by transactions older than the oldest one still open. All of those have ended, what they
+ * wrote is all there is, and whatever comes later has a higher number.
+ *
+ * The price is that one long writing transaction, also in another database of the same server, holds the feed
+ * back, of every entity; nothing is lost, and webhooks go out meanwhile. Those of the service are short, and what
+ * holds one up has an end: `openDatabase` has Postgres end a statement, or a pause between two, after 10 s, also
+ * where the process or its network has died. Readers, backups among them, have no number and hold back nothing.
+ */
+export interface FeedEvent {
+  eventId: string;
+  webhookType: WebhookType;
+  /** As the webhook has it: RFC 3339, UTC. */
+  timestamp: string;
+  /** The items of the webhook. */
+  data: Record<string, unknown>[];
+}
+
+/** The place of an event in its entity's order. */
+export interface FeedPosition {
+  /** The number of the transaction that wrote it, an unsigned 64-bit integer in decimal. */
+  xid: string;
+  eventId: string;
+}
+
+/** Transactions are numbered from 3: this is before the first event. */
+export const FEED_START: FeedPosition = { xid: '0', eventId: '' };
+
+/**
+ * Of what comes after an event from before this moment, some may be forgotten. What is forgotten goes in order of
+ * time, and the feed's order may differ from that by as long as a transaction lasts: less than this minute.
+ */
+const HORIZON = `(SELECT passed + interval '1 minute' FROM feed_horizon)`;
+
+/** Undefined where the entity has no such event, or what came after it is no longer all there. */
+export async function findFeedPosition(
+  db: Executor,
+  entityId: string,
+  eventId: string,
+): Promise<FeedPosition | undefined> {
+  return row<FeedPosition>(
+    db,
+    `SELECT created_xid::text AS xid, event_id AS "eventId" FROM webhook_deliveries
+     WHERE event_id = :eventId AND entity_id = :entityId AND created_at > ${HORIZON}`,
+    { eventId, entityId },
+  );
+}
+
+/** Whether an event of this id, whosever, is from before what is kept of all feeds. */
+export async function isBeforeFeed(db: Executor, eventId: string): Promise<boolean> {
+  const horizon = await row<{ at: Date | number }>(db, `SELECT ${HORIZON} AS at`);
+  // Nothing has been forgotten yet: Postgres' -infinity, which is no Date.
+  return horizon?.at instanceof Date && eventId < firstIdAt('event', horizon.at);
+}
+
+/**
+ * The entity's next events after a position, at most `limit`. Fewer say nothing: an empty page is the end for now.
+ *
+ * How far the entity has read is written down by the same statement, so before it is given anything: a bank that has read
+ * what it is asked may do it. The endpoint is locked before the page is read. So what is withdrawn at the same moment is either
+ * given, and then counts as read for who withdraws it, or is withdrawn already, and then not given.
+ *
+ * @throws KeyringError where the ring lacks a key that a body was sealed with
+ */
+export async function readFeed(
+  db: Database,
+  keyring: Keyring,
+  entityId: string,
+  after: FeedPosition,
+  limit: number,
+): Promise<FeedEvent[]> {
+  const found = await db.transaction(async (trx) => {
+    const [, page] = await Promise.all([
+      rows(trx, `SELECT FROM webhook_endpoints WHERE entity_id = :entityId FOR NO KEY UPDATE`, { entityId }),
+      readPage(trx, entityId, after, limit),
+    ]);
+    return page;
+  });
+  return found.map(({ id, eventId, bodySealed }) => {
+    const body = JSON.parse(open(keyring, bodySealed, bodyPlace(id))) as Omit<FeedEvent, 'eventId'>;
+    return { eventId, webhookType: body.webhookType, timestamp: body.timestamp, data: body.data };
+  });
+}
+
+async function readPage(trx: Executor, entityId: string, after: FeedPosition, limit: number) {
+  return rows<{ id: string; eventId: string; bodySealed: Buffer }>(
+    trx,
+    `WITH page AS MATERIALIZED (
+       SELECT id, created_xid, event_id, body_sealed FROM webhook_deliveries
+       WHERE entity_id = :entityId AND (created_xid, event_id) > (:xid::xid8, :eventId)
+         ${after === FEED_START ? `AND created_at > ${HORIZON}` : ''}
+         AND created_xid < pg_snapshot_xmin(pg_current_snapshot()) AND withdrawn_at IS NULL
+       ORDER BY created_xid, event_id LIMIT :limit
+     ), progress AS (
+       UPDATE webhook_endpoints w SET feed_read_xid = last.created_xid, feed_read_event_id = last.event_id
+       FROM (SELECT created_xid, event_id FROM page ORDER BY created_xid DESC, event_id DESC LIMIT 1) AS last
+       WHERE w.entity_id = :entityId
+         AND (w.feed_read_xid, w.feed_read_event_id) < (last.created_xid, last.event_id)
+     )
+     SELECT id, event_id AS "eventId", body_sealed AS "bodySealed" FROM page ORDER BY created_xid, event_id`,
+    { entityId, ...after, limit },
+  );
+}

@@ -1,0 +1,71 @@
+import type { WebhookType } from '../../domain/webhook';
+import { workflowId } from '../../domain/workflow-id';
+import { rows, type Transaction } from '../connection';
+import type { Keyring } from '../keys/keyring';
+import { enqueueStarts } from '../outbox';
+import { announce, deliveryStart } from './webhook';
+import { longestKnownSecret } from './endpoint';
+
+/**
+ * Webhooks of a party that is kept out.
+ *
+ * Whoever is about to make an attempt reads with the delivery whether its recipient is disabled, and then makes
+ * none: the delivery has, or gets, a workflow of its own, which sleeps. Nothing is counted, so no retry is lost. What is
+ * pending when the recipient is enabled is woken by the transaction that enables it.
+ */
+
+/** Deliveries woken by one statement, so that none of them runs into the time limit, however many there are. */
+const AT_ONCE = 1_000;
+
+/** Has all that waits for an entity sent. Called in the transaction that enables it, which has its row locked. */
+export async function releaseDeliveries(trx: Transaction, entityId: string): Promise<void> {
+  let last = '';
+  for (;;) {
+    const waiting = await rows<{ id: string; entityId: string; webhookType: WebhookType }>(
+      trx,
+      // What is still its carrier's is attempted, or handed over, by the carrier.
+      `SELECT id, entity_id AS "entityId", webhook_type AS "webhookType" FROM webhook_deliveries
+       WHERE entity_id = :entityId AND status = 'pending' AND id > :last
+         AND carrier = '${workflowId.webhookDelivery('')}' || id
+       ORDER BY id LIMIT ${AT_ONCE}`,
+      { entityId, last },
+    );
+    await enqueueStarts(
+      trx,
+      waiting.map((one) => ({ ...deliveryStart([one.id], one), again: 'redeliveryRequested' as const })),
+    );
+    const lastOfPage = waiting[AT_ONCE - 1];
+    if (!lastOfPage) return;
+    last = lastOfPage.id;
+  }
+}
+
+/**
+ * Tells the endpoint that an entity has now that webhooks go elsewhere. Called before they do: the delivery keeps the URL
+ * of before. Of the new URL nothing is said, for whoever has the old one may be whom it was taken from, or a thief to whom it was set.
+ *
+ * A thief may have changed the secret first. So it is signed with the one that the endpoint has known for longest, and, where a
+ * header has place for several signatures, with all that it may know.
+ */
+export async function tellOldEndpoint(
+  trx: Transaction,
+  ring: Keyring,
+  entityId: string,
+  change: { changedBy: 'api' | 'operator'; cleared: boolean },
+): Promise<void> {
+  const signedWith = await longestKnownSecret(trx, entityId);
+  const [deliveryId] = await announce(trx, ring, [
+    {
+      entityId,
+      webhookType: 'webhook.endpoint_changed',
+      signedWith,
+      items: [{ sequence: 1, ...change }],
+    },
+  ]);
+  await rows(
+    trx,
+    `UPDATE webhook_deliveries d SET old_url = w.url, old_secret_sealed = :signedWith
+     FROM webhook_endpoints w WHERE d.id = :deliveryId AND w.entity_id = d.entity_id`,
+    { deliveryId, signedWith },
+  );
+}

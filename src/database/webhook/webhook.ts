@@ -1,0 +1,226 @@
+import type { Role } from '../../domain/entity';
+import type { WebhookType } from '../../domain/webhook';
+import { bodyWithSignature } from '../../domain/webhook-signature';
+import { workflowId } from '../../domain/workflow-id';
+import { rows, type Executor } from '../connection';
+import { newId } from '../ids';
+import type { Keyring } from '../keys/keyring';
+import { enqueueStarts, type OutboxStart } from '../outbox';
+import { seal } from '../keys/sealing';
+import { openWebhookSecrets, SEALED_SECRETS, type SealedSecrets } from './endpoint';
+
+/**
+ * Webhooks as rows: what was announced to whom, and what became of it.
+ *
+ * An announcement is written by the transaction that changes the state it speaks of, so neither exists without
+ * the other; the row is also the recipient's entry in its events feed. The body is made, signed and sealed once,
+ * and every attempt sends those bytes. No transaction waits for a receiver: sending comes after the commit, and
+ * nothing of a charge depends on how it ends.
+ *
+ * The first attempt belongs to the delivery's carrier, the workflow whose work is announced, which makes it in
+ * passing. Whatever that attempt leaves undone, and all that has no carrier, goes to the workflow
+ * `webhook-delivery/<id>`.
+ */
+
+export interface Announcement {
+  /** The recipient. */
+  entityId: string;
+  webhookType: WebhookType;
+  /** The batch of the request behind it; where there is none, the webhook is a batch of its own. */
+  batchId?: string;
+  /** Id of the workflow that makes the first attempt. Without one, the delivery has its own workflow at once. */
+  carrier?: string;
+  /** A secret of the recipient's, sealed, that signs instead of the one in use. */
+  signedWith?: Buffer;
+  /** As they go out: JSON values only, amounts already in major units, each with its `sequence`. */
+  items: object[];
+}
+
+interface Recipient extends SealedSecrets {
+  entityId: string;
+  entityType: Role;
+  hasUrl: boolean;
+  /** Its last attempt has failed, or it is disabled: no carrier is to wait for it. */
+  failing: boolean;
+  now: Date;
+}
+
+/** A webhook that is ready to be written. */
+export interface NewDelivery {
+  id: string;
+  recipient: Recipient;
+  announcement: Announcement;
+  batchId: string;
+  carrier: string;
+  bodySealed: Buffer;
+}
+
+/**
+ * Writes the announcements of a transaction; returns their delivery ids, in the order given.
+ *
+ * A recipient without a URL gets its row as `failed`, never attempted: the events feed has it, and once a URL
+ * is set it can be sent by hand. A recipient known to be failing gets no first attempt by the carrier, which
+ * would only wait for it: its delivery starts as a workflow.
+ */
+export async function announce(
+  trx: Executor,
+  keyring: Keyring,
+  announcements: Announcement[],
+): Promise<string[]> {
+  const deliveries = await drawUp(trx, keyring, announcements);
+  await post(trx, deliveries);
+  return deliveries.map((one) => one.id);
+}
+
+/** The first half of `announce`: reads who the recipients are, and makes the bodies. Nothing is written. */
+export async function drawUp(
+  trx: Executor,
+  keyring: Keyring,
+  announcements: Announcement[],
+): Promise<NewDelivery[]> {
+  if (announcements.length === 0) return [];
+  const recipients = await readRecipients(trx, announcements);
+  return announcements.map((announcement): NewDelivery => {
+    const recipient = recipients.get(announcement.entityId);
+    if (!recipient) throw new Error(`${announcement.entityId} has no webhook endpoint row`);
+    const id = newId('delivery');
+    const batchId = announcement.batchId ?? newId('batch');
+    const body = makeBody(keyring, recipient, announcement, batchId);
+    return {
+      id,
+      recipient,
+      announcement,
+      batchId,
+      carrier:
+        announcement.carrier === undefined || recipient.failing || !recipient.hasUrl
+          ? workflowId.webhookDelivery(id)
+          : announcement.carrier,
+      bodySealed: seal(keyring, body, bodyPlace(id)),
+    };
+  });
+}
+
+/** The second half of `announce`: writes them. What else a transaction writes can be sent along with it. */
+export async function post(trx: Executor, deliveries: NewDelivery[]): Promise<void> {
+  if (deliveries.length === 0) return;
+  await Promise.all([
+    insertDeliveries(trx, deliveries),
+    enqueueStarts(
+      trx,
+      deliveries
+        .filter((one) => one.recipient.hasUrl && one.carrier === workflowId.webhookDelivery(one.id))
+        .map((one) =>
+          deliveryStart([one.id], {
+            entityId: one.recipient.entityId,
+            webhookType: one.announcement.webhookType,
+          }),
+        ),
+    ),
+  ]);
+}
+
+async function readRecipients(trx: Executor, announcements: Announcement[]): Promise<Map<string, Recipient>> {
+  const found = await rows<Recipient>(
+    trx,
+    `SELECT e.id AS "entityId", e.type AS "entityType", w.url IS NOT NULL AS "hasUrl",
+            w.failing_since IS NOT NULL OR e.status = 'disabled' AS failing, clock_timestamp() AS now, ${SEALED_SECRETS}
+     FROM webhook_endpoints w JOIN entities e ON e.id = w.entity_id
+     WHERE w.entity_id = ANY(:entityIds)`,
+    { entityIds: [...new Set(announcements.map((one) => one.entityId))] },
+  );
+  return new Map(found.map((one) => [one.entityId, one]));
+}
+
+function makeBody(
+  keyring: Keyring,
+  recipient: Recipient,
+  announcement: Announcement,
+  batchId: string,
+): string {
+  const [signingSecret] = openWebhookSecrets(keyring, recipient.entityId, {
+    ...recipient,
+    ...(announcement.signedWith && { secretSealed: announcement.signedWith, previousSecretSealed: null }),
+  });
+  return bodyWithSignature(
+    {
+      entityId: recipient.entityId,
+      entityType: recipient.entityType,
+      webhookType: announcement.webhookType,
+      timestamp: recipient.now.toISOString(),
+      batchId,
+      data: announcement.items,
+      itemCount: announcement.items.length,
+    },
+    signingSecret,
+  );
+}
+
+/** The same webhook with some of its items less, signed anew. @param item by which member the items name what they are about */
+export async function bodyWithout(
+  trx: Executor,
+  keyring: Keyring,
+  body: string,
+  item: string,
+  left: ReadonlySet<string>,
+): Promise<string> {
+  const { signature: _, ...envelope } = JSON.parse(body) as {
+    entityId: string;
+    data: Record<string, unknown>[];
+    signature: string;
+  };
+  const [recipient] = await rows<SealedSecrets>(
+    trx,
+    `SELECT ${SEALED_SECRETS} FROM webhook_endpoints w WHERE w.entity_id = :entityId`,
+    { entityId: envelope.entityId },
+  );
+  if (!recipient) throw new Error(`${envelope.entityId} has no webhook endpoint row`);
+  const data = envelope.data.filter((one) => !left.has(String(one[item])));
+  const [signingSecret] = openWebhookSecrets(keyring, envelope.entityId, recipient);
+  return bodyWithSignature({ ...envelope, data, itemCount: data.length }, signingSecret);
+}
+
+async function insertDeliveries(trx: Executor, deliveries: NewDelivery[]): Promise<void> {
+  await rows(
+    trx,
+    `INSERT INTO webhook_deliveries (id, event_id, entity_id, webhook_type, batch_id, body_sealed, carrier,
+       status, finished_at)
+     SELECT id, event_id, entity_id, webhook_type, batch_id, body_sealed, carrier,
+       CASE WHEN has_url THEN 'pending' ELSE 'failed' END, CASE WHEN NOT has_url THEN clock_timestamp() END
+     FROM unnest(:ids::text[], :eventIds::text[], :entityIds::text[], :webhookTypes::text[], :batchIds::text[],
+                 :bodies::bytea[], :carriers::text[], :haveUrl::boolean[])
+       AS d (id, event_id, entity_id, webhook_type, batch_id, body_sealed, carrier, has_url)`,
+    {
+      ids: deliveries.map((one) => one.id),
+      eventIds: deliveries.map(() => newId('event')),
+      entityIds: deliveries.map((one) => one.recipient.entityId),
+      webhookTypes: deliveries.map((one) => one.announcement.webhookType),
+      batchIds: deliveries.map((one) => one.batchId),
+      bodies: deliveries.map((one) => one.bodySealed),
+      carriers: deliveries.map((one) => one.carrier),
+      haveUrl: deliveries.map((one) => one.recipient.hasUrl),
+    },
+  );
+}
+
+/** What a delivery's body is sealed for. */
+export function bodyPlace(deliveryId: string) {
+  return `webhook_deliveries.body_sealed:${deliveryId}` as const;
+}
+
+/** @param args those of the workflow `webhookDelivery`: the delivery, and its progress where there is any */
+export function deliveryStart(
+  args: [deliveryId: string, progress?: object],
+  { entityId, webhookType }: { entityId: string; webhookType: WebhookType },
+): { workflowId: string } & OutboxStart {
+  return {
+    workflowId: workflowId.webhookDelivery(args[0]),
+    type: 'webhookDelivery',
+    args,
+    attributes: {
+      status: 'pending',
+      ...(entityId.startsWith('bnk_') && { bankId: entityId }),
+      ...(entityId.startsWith('mch_') && { merchantId: entityId }),
+    },
+    summary: `${webhookType} to ${entityId}`,
+  };
+}

@@ -1,0 +1,110 @@
+import { row, rows, type Executor } from '../connection';
+import type { Keyring } from '../keys/keyring';
+import { open, seal } from '../keys/sealing';
+import { bodyPlace, bodyWithout } from './webhook';
+
+/**
+ * Takes back what banks are asked by webhook, once it has ended without an answer.
+ *
+ * Whether a bank was told, or may have been, is decided by one order of locks: the delivery first, then its recipient's endpoint.
+ * Who sends the delivery changes it before, and who reads the feed holds the endpoint before they read. So each of them is
+ * either seen here, or sees what was done here.
+ */
+
+/** What banks are asked, how its items name it, and the column by whose index the open ones beside it are found. */
+const ASKED = {
+  billing_requests: { item: 'billingRequestId', beside: 'workflow_id' },
+  intents: { item: 'intentId', beside: 'bank_delivery_id' },
+} as const;
+
+interface Asked {
+  id: string;
+  deliveryId: string;
+  /** Not a byte of it was sent, and it has not been read in the feed. */
+  untold: boolean;
+  /** Of a delivery that also asks for what is still open. */
+  bodySealed: Buffer | null;
+}
+
+/**
+ * Ends the asking for these. What no bank can have been told of is told to none any more: its delivery is withdrawn, or loses those
+ * of its items. What may have been told is sent no further once nothing that it asks for is open: a bank that is asked late would
+ * debit, or ask its customer, for nothing.
+ *
+ * Called by whoever ends them, with their rows locked.
+ *
+ * @returns those that their bank was never told of. For it, the first webhook about one of them is number 1
+ */
+export async function withdraw(
+  trx: Executor,
+  keyring: Keyring,
+  asked: keyof typeof ASKED,
+  ids: string[],
+): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const { item, beside } = ASKED[asked];
+  // Sent together, run in this order: the last begins when all is locked, so it sees all that was done before.
+  const [, , found] = await Promise.all([
+    rows(
+      trx,
+      `SELECT id FROM webhook_deliveries WHERE id IN (SELECT bank_delivery_id FROM ${asked} WHERE id = ANY(:ids))
+       ORDER BY id FOR NO KEY UPDATE`,
+      { ids },
+    ),
+    rows(
+      trx,
+      `SELECT entity_id FROM webhook_endpoints WHERE entity_id IN (SELECT bank_id FROM ${asked} WHERE id = ANY(:ids))
+       ORDER BY entity_id FOR SHARE`,
+      { ids },
+    ),
+    rows<Asked>(
+      trx,
+      `SELECT a.id, d.id AS "deliveryId",
+         d.sent = 0 AND d.status <> 'delivered' AND (d.created_xid, d.event_id) > (w.feed_read_xid, w.feed_read_event_id) AS untold,
+         CASE WHEN EXISTS (SELECT FROM ${asked} o
+                           WHERE o.${beside} = a.${beside} AND o.status = 'pending' AND o.bank_delivery_id = d.id
+                             AND o.id <> ALL(:ids)) THEN d.body_sealed END AS "bodySealed"
+       FROM ${asked} a JOIN webhook_deliveries d ON d.id = a.bank_delivery_id JOIN webhook_endpoints w ON w.entity_id = d.entity_id
+       WHERE a.id = ANY(:ids)`,
+      { ids },
+    ),
+  ]);
+  const untold = found.filter((one) => one.untold);
+  await endDeliveries(
+    trx,
+    found.filter(({ bodySealed }) => bodySealed === null),
+  );
+  await shortenBodies(trx, keyring, item, untold);
+  return new Set(untold.map(({ id }) => id));
+}
+
+async function endDeliveries(trx: Executor, over: Asked[]): Promise<void> {
+  if (over.length === 0) return;
+  await rows(
+    trx,
+    `UPDATE webhook_deliveries SET status = 'failed', finished_at = coalesce(finished_at, clock_timestamp()),
+       withdrawn_at = CASE WHEN id = ANY(:untold) THEN clock_timestamp() END
+     WHERE id = ANY(:over) AND (status = 'pending' OR id = ANY(:untold))`,
+    {
+      over: over.map(({ deliveryId }) => deliveryId),
+      untold: over.flatMap(({ deliveryId, untold }) => (untold ? [deliveryId] : [])),
+    },
+  );
+}
+
+/** Nobody has seen the bytes that are replaced. Whoever sends them reads them after it has said that it does. */
+async function shortenBodies(trx: Executor, keyring: Keyring, item: string, untold: Asked[]): Promise<void> {
+  const bodies = new Map(untold.map(({ deliveryId, bodySealed }) => [deliveryId, bodySealed]));
+  for (const [deliveryId, bodySealed] of bodies) {
+    if (bodySealed === null) continue;
+    const ended = new Set(untold.flatMap((one) => (one.deliveryId === deliveryId ? [one.id] : [])));
+    const place = bodyPlace(deliveryId);
+    const shorter = await bodyWithout(trx, keyring, open(keyring, bodySealed, place), item, ended);
+    const replaced = await row<{ done: boolean }>(
+      trx,
+      `SELECT replace_unseen_body(:deliveryId, :body) AS done`,
+      { deliveryId, body: seal(keyring, shorter, place) },
+    );
+    if (replaced?.done !== true) throw new Error(`${deliveryId} has been seen under its locks`);
+  }
+}
