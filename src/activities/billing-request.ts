@@ -9,6 +9,7 @@ import type { Database } from '../database/connection';
 import { noteOverdueCredits } from '../database/customer/payment-credit';
 import type { Keyring } from '../database/keys/keyring';
 import { reasonForAudit } from '../domain/charge';
+import { formatAmount } from '../domain/money';
 import type { Moment } from '../domain/moment';
 import type { AnswerPatience } from './answer-patience';
 
@@ -27,6 +28,8 @@ export interface Answers {
 export interface EndedCharge {
   billingRequestId: string;
   reference: string;
+  /** With its currency. */
+  amount: string;
   status: string;
   /** Only where it was declined. */
   declineReason?: string;
@@ -90,9 +93,10 @@ function answersOf(charges: AwaitedCharge[]): Answers {
   return {
     ended: charges
       .filter((one) => !isOpen(one))
-      .map(({ id, reference, status, declineReason, afterS }) => ({
+      .map(({ id, reference, amount, currency, status, declineReason, afterS }) => ({
         billingRequestId: id,
         reference,
+        amount: `${formatAmount(amount, currency)} ${currency}`,
         status,
         // A bank's own words may speak of a person.
         ...(declineReason !== null && { declineReason: reasonForAudit(declineReason) }),

@@ -1,10 +1,13 @@
 import type { Database } from '../database/connection';
 import { closeExpiredIntent } from '../database/intent/outcome';
-import { intentState } from '../database/intent/read';
+import { intentState, type IntentState } from '../database/intent/read';
 import type { Keyring } from '../database/keys/keyring';
 import type { Moment } from '../domain/moment';
 
-interface IntentState {
+/** How it stands with an intent, for its workflow and for who reads its history. */
+interface Decided {
+  /** In words. */
+  did: string;
   status: string;
   /** When its window closes; null once the intent has ended. */
   closes: Moment | null;
@@ -12,16 +15,26 @@ interface IntentState {
 
 export interface IntentActivities {
   /** Declines the intent if its window has passed, and says what is left to wait for. */
-  readDecision(intentId: string): Promise<IntentState>;
+  readDecision(intentId: string): Promise<Decided>;
 }
 
 export function createIntentActivities(db: Database, keyring: Keyring): IntentActivities {
   return {
     async readDecision(intentId) {
       const before = await intentState(db, intentId);
-      if (before.closes === null || before.closes.inMs > 0) return before;
+      if (before.closes === null || before.closes.inMs > 0) return decided(before);
       await db.transaction((trx) => closeExpiredIntent(trx, keyring, intentId));
-      return intentState(db, intentId);
+      return decided(await intentState(db, intentId));
     },
   };
+}
+
+function decided(state: IntentState): Decided {
+  return { did: inWords(state), status: state.status, closes: state.closes };
+}
+
+function inWords({ reference, status, reason, customerDecision, closes, afterS }: IntentState): string {
+  if (closes !== null) return 'The customer has not decided yet.';
+  const why = customerDecision ?? reason;
+  return `The intent was ${status}${why === null ? '' : ` (${why})`} after ${afterS} s, reference ${reference}.`;
 }

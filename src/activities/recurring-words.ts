@@ -57,8 +57,9 @@ export function waitingInWords({ schedule, open, delayMs }: Advanced): string {
   return `Next charge: ${next}${later}. ${ran}.`;
 }
 
+/** Skipped ones do not count towards the most, so the last may have a higher number. */
 function billing(n: number, { maxBillings }: ScheduleRow): string {
-  return `Billing ${n + 1}${maxBillings === null ? '' : ` of ${maxBillings}`}`;
+  return `Billing ${n + 1}${maxBillings === null || n >= maxBillings ? '' : ` of ${maxBillings}`}`;
 }
 
 function sum(amount: bigint, { currency }: ScheduleRow): string {

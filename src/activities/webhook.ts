@@ -226,14 +226,14 @@ export function createWebhookActivities({
             unsent.add(delivery.id);
             return;
           }
-          const what = `${delivery.webhookType} to ${delivery.entityId}`;
+          const { webhookType, entityId } = delivery;
           if (state.status === 'delivered') {
             counts.delivered++;
-            tell(`${what} delivered at attempt ${state.attempts}`);
+            tell(`${webhookType} delivered at attempt ${state.attempts} to ${entityId}.`);
           } else {
             counts.failed++;
             tell(
-              `${what} failed at attempt ${state.attempts}: see ${workflowId.webhookDelivery(delivery.id)}`,
+              `${webhookType} failed at attempt ${state.attempts} to ${entityId}: see ${workflowId.webhookDelivery(delivery.id)}.`,
             );
           }
         } catch (error) {
@@ -252,7 +252,8 @@ export function createWebhookActivities({
       await sleep(waitMs);
     }
     if (left.size + unsent.size > 0) {
-      for (const id of [...left, ...unsent]) tell(`not attempted yet: see ${workflowId.webhookDelivery(id)}`);
+      for (const id of [...left, ...unsent])
+        tell(`Not attempted yet: see ${workflowId.webhookDelivery(id)}.`);
       counts.handedOver = await db.transaction((trx) =>
         handOver(trx, [...left, ...unsent], [...unsent], carrier),
       );

@@ -6,19 +6,17 @@ import {
 } from '@temporalio/workflow';
 import type { IntentActivities } from '../activities/intent';
 import type { WebhookActivities } from '../activities/webhook';
-import { local } from './local';
+import { after, local } from './local';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
 import { hearingSignals, type Signals } from './signals';
 
-const { askBank } = proxyLocalActivities<WebhookActivities>(local('Ask the bank: billing.intent'));
-const { readDecision } = proxyLocalActivities<IntentActivities>(
-  local('See whether the customer has decided; decline the intent once its window has passed'),
-);
-const { tellMerchant } = proxyLocalActivities<WebhookActivities>(
-  local(
-    'Tell the merchant: billing.intent.response; and the bank, where it has not answered: billing.intent.closed',
-  ),
-);
+const ASK = 'Ask the bank: billing.intent';
+const READ = 'See whether the customer has decided; decline the intent once its window has passed.';
+const TELL =
+  'Tell the merchant: billing.intent.response; and the bank that has not answered: billing.intent.closed.';
+
+const { askBank, tellMerchant } = proxyLocalActivities<WebhookActivities>(local(ASK));
+const { readDecision } = proxyLocalActivities<IntentActivities>(local(READ));
 
 /** For the operator who requests one. */
 const REFUSAL =
@@ -29,24 +27,28 @@ const REFUSAL =
  * the merchant (and the bank, where it did not answer) how it ended.
  *
  * @param intentId the row is there before this starts
+ * @returns how it ended, and who was told, in words
  */
-export async function intent(intentId: string): Promise<void> {
+export async function intent(intentId: string): Promise<string[]> {
   return hearingSignals((signals) => run(signals, intentId), REFUSAL);
 }
 
-async function run(signals: Signals, intentId: string): Promise<void> {
+async function run(signals: Signals, intentId: string): Promise<string[]> {
   const { workflowId } = workflowInfo();
-  await askBank(workflowId);
+  let { told } = await askBank(workflowId);
   for (;;) {
     signals.forget();
-    const { status, closes } = await readDecision(intentId);
+    const { did, status, closes } = await readDecision.executeWithOptions(local(after(told, READ)), [
+      intentId,
+    ]);
     if (closes === null) {
-      await tellMerchant(workflowId);
-      setCurrentDetails(`The intent is ${status}.`);
+      ({ told } = await tellMerchant.executeWithOptions(local(after([did], TELL)), [workflowId]));
+      setCurrentDetails(did);
       upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.status, value: status }]);
-      return;
+      return [did, ...told];
     }
+    told = [];
     setCurrentDetails(`Waiting for the customer's decision. The window closes ${closes.at}.`);
-    await signals.sleep(closes.inMs, `The bank may answer until ${closes.at}`);
+    await signals.sleep(closes.inMs, after([did], `The bank may answer until ${closes.at}`));
   }
 }

@@ -9,42 +9,22 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { RecurringActivities, ScheduleState } from '../activities/recurring';
-import { local } from './local';
+import { after, local } from './local';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
 import { CANCELLATION, hearingSignals, type Signals } from './signals';
 
-const { readSchedule } = proxyLocalActivities<RecurringActivities>(
-  local('See how the schedule stands, and tell both sides what has changed'),
-);
-const { chargeBilling } = proxyLocalActivities<RecurringActivities>(
-  local('Charge the billing that is due; ask the bank: billing.request'),
-);
-const { settleBilling } = proxyLocalActivities<RecurringActivities>(
-  local('Wait a moment for the bank’s answer; settle the billing; tell the merchant: billing.response'),
-);
-const { skipBillings } = proxyLocalActivities<RecurringActivities>(
-  local('Skip what fell due while nothing was to be charged'),
-);
-const { giveNotice } = proxyLocalActivities<RecurringActivities>(
-  local('Tell both sides of the next billing: recurring.upcoming'),
-);
-const { endSchedule } = proxyLocalActivities<RecurringActivities>(
-  local('End the schedule; tell both sides: recurring.updated'),
-);
-
-const { cancelSchedule } = proxyLocalActivities<RecurringActivities>(
-  local('An operator cancels the schedule; tell both sides: recurring.updated'),
-);
-
-const ACTIVITIES: RecurringActivities = {
-  readSchedule,
-  chargeBilling,
-  settleBilling,
-  skipBillings,
-  giveNotice,
-  endSchedule,
-  cancelSchedule,
+const SUMMARIES: Record<keyof RecurringActivities, string> = {
+  readSchedule: 'See how the schedule stands; tell both sides what has changed.',
+  chargeBilling: 'Charge the billing that is due; ask the bank: billing.request',
+  settleBilling:
+    'Wait a moment for the bank’s answer; settle the billing; tell the merchant: billing.response',
+  skipBillings: 'Skip what fell due while nothing was to be charged.',
+  giveNotice: 'Tell both sides of the next billing: recurring.upcoming',
+  endSchedule: 'End the schedule; tell both sides: recurring.updated',
+  cancelSchedule: 'An operator cancels the schedule; tell both sides: recurring.updated',
 };
+
+const activities = proxyLocalActivities<RecurringActivities>(local(''));
 
 /**
  * Activities in one run; then the workflow continues as new. Each leaves about five events, so a run stays near a
@@ -67,33 +47,39 @@ const MAX_SLEEP_MS = 32 * 86_400_000;
  * bank has been asked for runs to its end.
  *
  * @param scheduleId the row is there before this starts
+ * @returns what was done last, and who was told, in words
  */
-export async function recurring(scheduleId: string): Promise<void> {
-  await hearingSignals((signals) => run(scheduleId, signals));
+export async function recurring(scheduleId: string): Promise<string[]> {
+  return hearingSignals((signals) => run(scheduleId, signals));
 }
 
-async function run(scheduleId: string, signals: Signals): Promise<void> {
+async function run(scheduleId: string, signals: Signals): Promise<string[]> {
   const { workflowId } = workflowInfo();
   let activity: keyof RecurringActivities = 'readSchedule';
+  /** What has been done and not been said in a summary. */
+  let done: string[] = [];
   for (let ran = 0; ran < ACTIVITIES_PER_RUN; ran++) {
     signals.forget();
-    const { status, nextBillingDate, next, inMs, waitingFor }: ScheduleState = await ACTIVITIES[activity](
-      scheduleId,
-      workflowId,
+    const state: ScheduleState = await activities[activity].executeWithOptions(
+      local(after(done, SUMMARIES[activity])),
+      [scheduleId, workflowId],
     );
+    const { status, nextBillingDate, next, inMs, waitingFor } = state;
+    done = [...state.did, ...state.told];
     setCurrentDetails(waitingFor);
     index(status, nextBillingDate);
-    if (next === null) return;
+    if (next === null) return done;
     activity = next;
     if (inMs > 0) {
-      const heard = await signals.sleep(Math.min(inMs, MAX_SLEEP_MS), waitingFor);
+      const heard = await signals.sleep(Math.min(inMs, MAX_SLEEP_MS), after(done, waitingFor));
+      done = [];
       if (heard.has(CANCELLATION)) activity = 'cancelSchedule';
       else if (heard.has('bankAnswered')) activity = 'settleBilling';
       else if (heard.size > 0 || inMs > MAX_SLEEP_MS) activity = 'readSchedule';
     }
   }
   await condition(allHandlersFinished);
-  await continueAsNew<typeof recurring>(scheduleId);
+  return continueAsNew<typeof recurring>(scheduleId);
 }
 
 /** Keeps the search attributes up; each change is an event in the history, so only changes are sent. */

@@ -6,19 +6,18 @@ import {
 } from '@temporalio/workflow';
 import type { RefundActivities } from '../activities/refund';
 import type { WebhookActivities } from '../activities/webhook';
-import { local } from './local';
+import { after, local } from './local';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
 import { hearingSignals, type Signals } from './signals';
 
-const { askBank } = proxyLocalActivities<WebhookActivities>(local('Ask the bank: refund.request'));
-const { readRefund, remindBank } = proxyLocalActivities<RefundActivities>(
-  local('See whether the bank has answered'),
-);
-const { tellMerchant } = proxyLocalActivities<WebhookActivities>(local('Tell the merchant: refund.response'));
-const REMIND = local('The bank is late: note that it is reminded');
-const SEND_REMINDER = local(
-  'Remind the bank: refund.request; the first time, tell the merchant: refund.response',
-);
+const ASK = 'Ask the bank: refund.request';
+const READ = 'See whether the bank has answered.';
+const TELL = 'Tell the merchant: refund.response';
+const REMIND = 'The bank is late: note that it is reminded.';
+const SEND_REMINDER = 'Remind the bank: refund.request; the first time, tell the merchant: refund.response';
+
+const { askBank, tellMerchant } = proxyLocalActivities<WebhookActivities>(local(ASK));
+const { readRefund, remindBank } = proxyLocalActivities<RefundActivities>(local(READ));
 
 /** For the operator who requests one. */
 const REFUSAL =
@@ -29,29 +28,32 @@ const REFUSAL =
  * end it, for only the bank knows whether the money has moved.
  *
  * @param refundId the row is there before this starts
+ * @returns how it ended, and who was told, in words
  */
-export async function refund(refundId: string): Promise<void> {
+export async function refund(refundId: string): Promise<string[]> {
   return hearingSignals((signals) => run(signals, refundId), REFUSAL);
 }
 
-async function run(signals: Signals, refundId: string): Promise<void> {
+async function run(signals: Signals, refundId: string): Promise<string[]> {
   const { workflowId } = workflowInfo();
-  await askBank(workflowId);
+  let { told } = await askBank(workflowId);
   for (;;) {
     signals.forget();
-    const { status, next } = await readRefund(refundId);
+    const { did, status, next } = await readRefund.executeWithOptions(local(after(told, READ)), [refundId]);
     if (next === null) {
-      await tellMerchant(workflowId);
-      setCurrentDetails(`The refund is ${status}.`);
+      ({ told } = await tellMerchant.executeWithOptions(local(after([did], TELL)), [workflowId]));
+      setCurrentDetails(did);
       upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.status, value: status }]);
-      return;
+      return [did, ...told];
     }
+    told = [];
     if (next.inMs > 0) {
       setCurrentDetails(`Waiting for the bank. It is reminded ${next.at}.`);
-      await signals.sleep(next.inMs, `The bank is reminded ${next.at}`);
+      await signals.sleep(next.inMs, after([did], `It is reminded ${next.at}.`));
     } else {
-      await remindBank.executeWithOptions(REMIND, [refundId]);
-      await askBank.executeWithOptions(SEND_REMINDER, [workflowId]);
+      const reminded = await remindBank.executeWithOptions(local(REMIND), [refundId]);
+      const summary = after([reminded.did], SEND_REMINDER);
+      ({ told } = await askBank.executeWithOptions(local(summary), [workflowId]));
     }
   }
 }

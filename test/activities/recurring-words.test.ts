@@ -31,6 +31,7 @@ describe('what a step did, in words', () => {
       { do: 'charge', n: 1, attempt: 1, dueAt: at, amount: 250_000n, reference: 'INV-2' },
       'Billing 2 of 3, attempt 1: 2500 NGN asked for, reference INV-2.',
     ],
+    [{ do: 'succeed', n: 3, afterS: 0.4 }, 'Billing 4 was approved by the bank after 0.4 s.'],
     [{ do: 'succeed', n: 1, afterS: 0.4 }, 'Billing 2 of 3 was approved by the bank after 0.4 s.'],
     [
       { do: 'retry', n: 0, retryAt: at, reason: 'insufficient_funds', afterS: 2 },

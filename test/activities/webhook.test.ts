@@ -277,8 +277,8 @@ describe('first attempts', () => {
     );
     expect(new Set(told)).toEqual(
       new Set([
-        `billing.request to ${healthy.entityId} delivered at attempt 1`,
-        `billing.request to ${failing.entityId} failed at attempt 1: see webhook-delivery/${failed?.id}`,
+        `billing.request delivered at attempt 1 to ${healthy.entityId}.`,
+        `billing.request failed at attempt 1 to ${failing.entityId}: see webhook-delivery/${failed?.id}.`,
       ]),
     );
     expect(kicks).toBe(1);

@@ -85,6 +85,7 @@ class Call {
       ended: ended.map(({ id, row: { status } }) => ({
         billingRequestId: id,
         reference: id,
+        amount: '1 NGN',
         status,
         afterS: 1,
       })),

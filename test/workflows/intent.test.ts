@@ -30,7 +30,7 @@ describe('the workflow of an intent', () => {
       const inMs = closesAtMs - (await environment.currentTimeMs());
       if (status === 'pending' && inMs <= 0) status = 'declined';
       const closes = { inMs, at: new Date(closesAtMs).toISOString() };
-      return { status, closes: status === 'pending' ? closes : null };
+      return { did: status, status, closes: status === 'pending' ? closes : null };
     },
   };
 

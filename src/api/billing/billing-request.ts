@@ -148,7 +148,7 @@ export async function bill(call: Call<BillBody | CustomerBillBody>) {
 async function startWorkflow(
   trx: Transaction,
   { entityId, role }: Caller,
-  charge: { amount: number; currency: string },
+  charge: { amount: bigint; currency: string },
   { workflowId: carrier, items, bankIds }: AcceptedBill,
 ): Promise<void> {
   if (carrier === undefined) return;
@@ -166,7 +166,7 @@ async function startWorkflow(
         ...(bankIds.length === 1 && { bankId: bankIds[0] }),
         ...(role === 'merchant' && { merchantId: entityId }),
       },
-      summary: `${what} ${charge.amount} ${charge.currency} by ${entityId}`,
+      summary: `${what} ${formatAmount(charge.amount, charge.currency)} ${charge.currency} by ${entityId}`,
     },
   ]);
 }

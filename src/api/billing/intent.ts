@@ -62,12 +62,12 @@ export async function sendIntents(call: Call<IntentBody>) {
     );
     await enqueueStarts(
       trx,
-      intents.map(({ id: intentId, bankId }) => ({
+      intents.map(({ id: intentId, reference, bankId }) => ({
         type: 'intent',
         workflowId: workflowId.intent(intentId),
         args: [intentId],
         attributes: { status: 'pending', merchantId: caller.entityId, bankId },
-        summary: `Intent of ${caller.entityId}`,
+        summary: `Intent ${reference} by ${caller.entityId}: may it bill the customer?`,
       })),
     );
     return {

@@ -49,14 +49,14 @@ export async function startRefund({ accept, body, caller, deps }: Call<z.output<
       amount: body.amount,
       reason: body.reason,
     });
-    const { refundId, merchantId, bankId } = refund;
+    const { refundId, reference, amount: sum, currency, originalReference, merchantId, bankId } = refund;
     await enqueueStarts(trx, [
       {
         type: 'refund',
         workflowId: workflowId.refund(refundId),
         args: [refundId],
         attributes: { status: 'pending', merchantId, bankId },
-        summary: `A refund by ${merchantId}: waits for the bank`,
+        summary: `Refund ${reference} of ${formatAmount(sum, currency)} ${currency}, of charge ${originalReference}, by ${merchantId}`,
       },
     ]);
     return {

@@ -148,7 +148,7 @@ export async function createRecurring(call: Call<ScheduleBody>) {
         workflowId: workflowId.recurring(scheduleId),
         args: [scheduleId],
         attributes: { status: 'active', merchantId, bankId, nextBillingDate: formatInstant(startAt) },
-        summary: `${formatAmount(body.amount, body.currency)} ${body.currency} ${body.frequency} by ${merchantId}`,
+        summary: `Schedule: ${formatAmount(body.amount, body.currency)} ${body.currency} ${body.frequency} by ${merchantId}`,
       },
     ]);
     return {

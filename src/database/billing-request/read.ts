@@ -9,6 +9,8 @@ import { CREDIT_WAITS } from '../customer/payment-credit';
 export interface AwaitedCharge {
   id: string;
   reference: string;
+  amount: bigint;
+  currency: string;
   bankId: string;
   status: string;
   declineReason: string | null;
@@ -28,7 +30,7 @@ export interface AwaitedCharge {
 export async function awaitedCharges(db: Executor, ids: string[]): Promise<AwaitedCharge[]> {
   const found = await rows<Omit<AwaitedCharge, 'endsAt'> & { endsAt: Date }>(
     db,
-    `SELECT b.id, b.reference, b.bank_id AS "bankId", b.status, b.decline_reason AS "declineReason",
+    `SELECT b.id, b.reference, b.amount::bigint, b.currency, b.bank_id AS "bankId", b.status, b.decline_reason AS "declineReason",
        b.approval_required AS "approvalRequired", ${CREDIT_WAITS} AS "creditWaits", ends_at AS "endsAt",
        ceil(extract(epoch FROM ends_at - business_now(b.owner_id)) * 1000)::float8 AS "leftMs",
        coalesce(round(extract(epoch FROM b.closed_at - b.created_at), 1), 0)::float8 AS "afterS"

@@ -48,7 +48,7 @@ export async function createIntents(
   merchantId: string,
   request: IntentRequest,
   workflowIdOf: (intentId: string) => string,
-): Promise<{ items: IntentItem[]; intents: { id: string; bankId: string }[] }> {
+): Promise<{ items: IntentItem[]; intents: { id: string; reference: string; bankId: string }[] }> {
   const payers = await payersByLookupId(
     trx,
     keyring,
@@ -104,7 +104,7 @@ export async function createIntents(
         ? item
         : { phrase: item.phrase, accepted: { intentId: item.id, reference: item.reference } },
     ),
-    intents: intents.map((intent) => ({ id: intent.id, bankId: intent.payer.bankId })),
+    intents: intents.map(({ id, reference, payer }) => ({ id, reference, bankId: payer.bankId })),
   };
 }
 

@@ -7,21 +7,31 @@ import type { CustomerDecision } from './outcome';
 
 /** Billing intents, as they are read: by the workflow that waits for the answer, and by the two parties. */
 
+/** An intent, as its workflow sees it. */
+export interface IntentState {
+  reference: string;
+  status: IntentStatus;
+  reason: string | null;
+  customerDecision: CustomerDecision | null;
+  /** When its window closes; null once it has ended. */
+  closes: Moment | null;
+  /** How long after it was made it ended, in seconds of business time; 0 where it is open. */
+  afterS: number;
+}
+
 /** @throws Failure not_found */
-export async function intentState(
-  db: Executor,
-  intentId: string,
-): Promise<{ status: string; closes: Moment | null }> {
-  const found = await row<{ status: string; inMs: number; at: Date }>(
+export async function intentState(db: Executor, intentId: string): Promise<IntentState> {
+  const found = await row<Omit<IntentState, 'closes'> & Moment & { at: Date }>(
     db,
-    `SELECT status, expires_at AS at,
+    `SELECT reference, status, reason, customer_decision AS "customerDecision", expires_at AS at,
+       coalesce(round(extract(epoch FROM closed_at - created_at), 1), 0)::float8 AS "afterS",
        greatest(ceil(extract(epoch FROM expires_at - business_now(merchant_id)) * 1000), 0)::float AS "inMs"
      FROM intents WHERE id = :intentId`,
     { intentId },
   );
   if (!found) throw new Failure('not_found', 'There is no such intent.');
-  const { status, inMs, at } = found;
-  return { status, closes: status === 'pending' ? { inMs, at: formatInstant(at) } : null };
+  const { inMs, at, ...state } = found;
+  return { ...state, closes: state.status === 'pending' ? { inMs, at: formatInstant(at) } : null };
 }
 
 export interface IntentRecord {

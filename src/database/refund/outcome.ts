@@ -194,19 +194,27 @@ async function tellMerchant(trx: Executor, keyring: Keyring, refund: RefundRecor
   ]);
 }
 
-/** What the workflow waits for. */
-export async function refundState(
-  db: Executor,
-  refundId: string,
-): Promise<{ status: RefundStatus; next: Moment | null }> {
-  const found = await row<{ status: RefundStatus; inMs: number | null; at: Date | null }>(
+/** A refund, as its workflow sees it. */
+export interface RefundState extends Pick<
+  RefundRecord,
+  'reference' | 'amount' | 'currency' | 'status' | 'reminders' | 'rejectReason'
+> {
+  /** When the bank is next reminded; null once the refund has ended. */
+  next: Moment | null;
+  /** How long after it was made it ended, in seconds of business time; 0 where it is open. */
+  afterS: number;
+}
+
+export async function refundState(db: Executor, refundId: string): Promise<RefundState> {
+  const found = await row<Omit<RefundState, 'next'> & { inMs: number | null; at: Date | null }>(
     db,
-    `SELECT status, acts_at AS at,
+    `SELECT reference, amount::bigint, currency, status, reminders, reject_reason AS "rejectReason", acts_at AS at,
+       coalesce(round(extract(epoch FROM closed_at - created_at), 1), 0)::float8 AS "afterS",
        greatest(ceil(extract(epoch FROM acts_at - business_now(merchant_id)) * 1000), 0)::float AS "inMs"
      FROM refunds WHERE id = :refundId`,
     { refundId },
   );
   if (!found) throw new Error(`there is no refund ${refundId}`);
-  const { status, inMs, at } = found;
-  return { status, next: at === null || inMs === null ? null : { inMs, at: formatInstant(at) } };
+  const { inMs, at, ...state } = found;
+  return { ...state, next: at === null || inMs === null ? null : { inMs, at: formatInstant(at) } };
 }

@@ -1,0 +1,230 @@
+import { randomUUID } from 'node:crypto';
+import { Client, Connection } from '@temporalio/client';
+import { workflowId } from '../../src/workflows/messages';
+import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
+import { eventually, startEngine, type TestEngine } from '../support/engine';
+
+/** What somebody who never saw the code reads in a workflow's history, from top to bottom. */
+
+let engine: TestEngine;
+let connection: Connection;
+let temporal: Client;
+let cast: Cast;
+let bank: Bank;
+let merchant: Merchant;
+let customer: Customer;
+let paymentID: string;
+
+beforeAll(async () => {
+  engine = await startEngine({ CLOCK_WAIT_S: '1' });
+  connection = await Connection.connect({ address: engine.temporalAddress });
+  temporal = new Client({ connection, namespace: engine.namespace });
+  cast = new Cast(engine);
+});
+
+afterAll(async () => {
+  await connection.close();
+  await cast.leave();
+  await engine.stop();
+});
+
+beforeEach(async () => {
+  [bank, merchant] = await Promise.all([cast.bank(), cast.merchant()]);
+  customer = bank.customers[0];
+  paymentID = await agreement(bank, merchant, customer, { spendingLimits: { daily: 60 } });
+});
+
+type Payload = { data?: Uint8Array | null } | null | undefined;
+
+const text = (payload: Payload) => Buffer.from(payload?.data ?? []).toString();
+
+/** Its start may still be on its way to Temporal. */
+const started = (id: string) =>
+  temporal.workflow
+    .getHandle(id)
+    .describe()
+    .then(
+      () => true,
+      () => false,
+    );
+
+/** The ended workflow as its page shows it: each event's summary, and what came of it. */
+async function historyOf(id: string): Promise<string> {
+  const handle = temporal.workflow.getHandle(id);
+  await eventually(() => started(id));
+  await handle.result();
+  const { events } = await handle.fetchHistory();
+  return (events ?? [])
+    .map(({ userMetadata, markerRecordedEventAttributes, workflowExecutionSignaledEventAttributes }) => [
+      text(userMetadata?.summary),
+      text(markerRecordedEventAttributes?.details?.['result']?.payloads?.[0]),
+      workflowExecutionSignaledEventAttributes?.signalName ?? '',
+    ])
+    .flat()
+    .filter((line) => line !== '')
+    .join('\n');
+}
+
+/** Each of the phrases, after the one before it. */
+function expectInOrder(history: string, phrases: (string | RegExp)[]): void {
+  let rest = history;
+  for (const phrase of phrases) {
+    const at = typeof phrase === 'string' ? rest.indexOf(phrase) : rest.search(phrase);
+    if (at < 0) throw new Error(`${String(phrase)} is not in what follows:\n${rest}\nof\n${history}`);
+    rest = rest.slice(at);
+  }
+  for (const personal of [customer.email, 'Umeh', 'UMEH', customer.lookupID, paymentID]) {
+    expect(history).not.toContain(personal);
+  }
+}
+
+const bill = () => merchant.charge({ paymentIDs: [paymentID] }, 40);
+
+async function scheduled(terms: object): Promise<string> {
+  const { status, body } = await merchant.api.post(
+    '/v1/billing/recurring/create',
+    { customerId: customer.customerId, paymentID, amount: 40, currency: 'NGN', ...terms },
+    randomUUID(),
+  );
+  expect(status).toBe(201);
+  return String(body.data['scheduleId']);
+}
+
+async function firstBillingIs(scheduleId: string, status: string): Promise<void> {
+  await eventually(async () => {
+    const { body } = await merchant.api.get(`/v1/billing/recurring/${scheduleId}`);
+    return (body.data['billings'] as { status: string }[])[0]?.status === status;
+  });
+}
+
+const AFTER = String.raw`after [\d.]+ s`;
+
+test('a charge that is paid tells its reference, amount, answer, seconds and who was told', async () => {
+  const { billingRequestId, reference } = await bill();
+  expectInOrder(await historyOf(workflowId.billingRequest(billingRequestId)), [
+    `Charge ${reference} of 40 NGN by ${merchant.entityId}`,
+    'Ask the bank: billing.request',
+    `billing.request delivered at attempt 1 to ${bank.entityId}`,
+    new RegExp(`Approved by the bank ${AFTER}: 40 NGN, reference ${reference}`),
+    'Tell the merchant: billing.response',
+    `billing.response delivered at attempt 1 to ${merchant.entityId}`,
+  ]);
+});
+
+test('a charge that its bank declines tells why', async () => {
+  await bank.answerCharges('insufficient_funds');
+  const { billingRequestId, reference } = await bill();
+  expectInOrder(await historyOf(workflowId.billingRequest(billingRequestId)), [
+    `billing.request delivered at attempt 1 to ${bank.entityId}`,
+    new RegExp(`Declined \\(insufficient_funds\\) ${AFTER}: 40 NGN, reference ${reference}`),
+    `billing.response delivered at attempt 1 to ${merchant.entityId}`,
+  ]);
+});
+
+test('a charge that is answered late tells until when it waits, and that the answer woke it', async () => {
+  await bank.answerCharges('silence', { times: 1 });
+  const { billingRequestId } = await bill();
+  const id = workflowId.billingRequest(billingRequestId);
+  await eventually(async () => {
+    if (!(await started(id))) return false;
+    const { events } = await temporal.workflow.getHandle(id).fetchHistory();
+    return events?.some((one) => one.timerStartedEventAttributes) ?? false;
+  });
+  await bank.respondToCharge(billingRequestId, { bankTransactionId: randomUUID() });
+  expectInOrder(await historyOf(workflowId.billingRequest(billingRequestId)), [
+    /The bank’s answer to the charge, until \d{4}-\d\d-\d\dT/,
+    'bankAnswered',
+    new RegExp(`Approved by the bank ${AFTER}`),
+    `billing.response delivered at attempt 1 to ${merchant.entityId}`,
+  ]);
+});
+
+test('a charge that nobody answers tells that its window closed, and that the bank was told too', async () => {
+  await bank.answerCharges('silence');
+  const { billingRequestId, reference } = await bill();
+  await bank.hears('billing.request', billingRequestId);
+  await merchant.advanceClock('PT25H');
+  expectInOrder(await historyOf(workflowId.billingRequest(billingRequestId)), [
+    'Decline what the bank has not answered in time',
+    new RegExp(`Declined \\(expired\\) ${AFTER}: 40 NGN, reference ${reference}`),
+    'and the bank that has not answered: billing.closed',
+    `billing.closed delivered at attempt 1 to ${bank.entityId}`,
+  ]);
+});
+
+test('a schedule over its limit tells that the bank was not asked, and when it tries again', async () => {
+  await bill();
+  const scheduleId = await scheduled({ frequency: 'monthly', maxBillings: 1 });
+  await firstBillingIs(scheduleId, 'retrying');
+  await merchant.advanceClock('P2D');
+  const history = await historyOf(workflowId.recurring(scheduleId));
+  expectInOrder(history, [
+    `Schedule: 40 NGN monthly by ${merchant.entityId}`,
+    'Billing 1 of 1, attempt 1: 40 NGN',
+    /Billing 1 of 1 was declined \(limit_reached\).* it is tried again at/,
+    'Billing 1 of 1, attempt 2: 40 NGN asked for, reference',
+    new RegExp(`Billing 1 of 1 was approved by the bank ${AFTER}`),
+    'The schedule is completed.',
+  ]);
+  expect(history.slice(0, history.indexOf('attempt 2:'))).not.toContain('billing.request delivered');
+});
+
+test('a schedule tells each billing, each attempt, what it waits for, and a pause', async () => {
+  await bank.answerCharges('temporarily_unavailable', { times: 1 });
+  const scheduleId = await scheduled({ frequency: 'weekly', maxBillings: 2 });
+  await firstBillingIs(scheduleId, 'retrying');
+  await merchant.advanceClock('P2D');
+  await firstBillingIs(scheduleId, 'successful');
+  const act = (verb: string) => merchant.api.post(`/v1/billing/recurring/${scheduleId}/${verb}`, {});
+  expect(await act('pause')).toMatchObject({ status: 200 });
+  await merchant.advanceClock('P6D');
+  expect(await act('resume')).toMatchObject({ status: 200 });
+  await merchant.advanceClock('P7D');
+  expectInOrder(await historyOf(workflowId.recurring(scheduleId)), [
+    'Billing 1 of 2, attempt 1: 40 NGN asked for, reference',
+    `billing.request delivered at attempt 1 to ${bank.entityId}`,
+    new RegExp(`Billing 1 of 2 was declined \\(temporarily_unavailable\\) ${AFTER}; it is tried again at`),
+    /attempt 2 for 40 NGN comes at .*0 of 2 billings have run/,
+    'clockMoved',
+    'Billing 1 of 2, attempt 2: 40 NGN asked for, reference',
+    new RegExp(`Billing 1 of 2 was approved by the bank ${AFTER}`),
+    `billing.response delivered at attempt 1 to ${merchant.entityId}`,
+    /Next charge: billing 2 for 40 NGN is due at .*1 of 2 billings have run/,
+    'paused',
+    'was skipped (paused)',
+    'resumed',
+    'Billing 3',
+    'The schedule is completed.',
+    `recurring.updated delivered at attempt 1 to ${merchant.entityId}`,
+  ]);
+});
+
+test('a refund and an intent tell what was asked, what came of it and after how long', async () => {
+  const charge = await bill();
+  await merchant.hears('billing.response', charge.billingRequestId);
+  const { body } = await merchant.api.post('/v1/refunds/initiate', { reference: charge.reference });
+  const refundId = String(body.data['refundId']);
+  await bank.hears('refund.request', refundId);
+  await bank.api.answer('/v1/bank/refund-response', {
+    refundId,
+    action: 'rejected',
+    reason: 'Ngozi Umeh has moved',
+  });
+  const reference = String(body.data['reference']);
+  expectInOrder(await historyOf(workflowId.refund(refundId)), [
+    `Refund ${reference} of 40 NGN, of charge ${charge.reference}, by ${merchant.entityId}`,
+    `refund.request delivered at attempt 1 to ${bank.entityId}`,
+    new RegExp(`The bank has rejected the refund \\(other\\) ${AFTER}: 40 NGN, reference ${reference}`),
+    `refund.response delivered at attempt 1 to ${merchant.entityId}`,
+  ]);
+
+  await bank.answerIntents('deny');
+  const intentId = await merchant.ask(customer);
+  await merchant.hears('billing.intent.response', intentId);
+  expectInOrder(await historyOf(workflowId.intent(intentId)), [
+    /Intent \S+ by mch_/,
+    `billing.intent delivered at attempt 1 to ${bank.entityId}`,
+    new RegExp(`The intent was declined \\(deny\\) ${AFTER}`),
+    `billing.intent.response delivered at attempt 1 to ${merchant.entityId}`,
+  ]);
+});
