@@ -3,7 +3,14 @@ import { rows, type Database } from '../../src/database/connection';
 import { applyDecision } from '../../src/database/agreement/decision';
 import { enter, send, serveApi, tokenOf, type Answered, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
-import { announcedTo, makeSchedule, moveClock, standingApproval, type Standing } from '../support/standing';
+import {
+  announcedTo,
+  answerCharges,
+  makeSchedule,
+  moveClock,
+  standingApproval,
+  type Standing,
+} from '../support/standing';
 
 type Role = 'bank' | 'provider' | 'merchant';
 
@@ -131,6 +138,21 @@ describe('the list of decisions', () => {
       page: 1,
       limit: 20,
     });
+  });
+
+  test('counts a charge on the day that it was accepted, whenever its bank answers', async () => {
+    // Eleven at night in Lagos.
+    await rows(
+      db,
+      `UPDATE entities SET clock_offset =
+         date_trunc('month', clock_timestamp()) + interval '1 month 9 days 22 hours' - clock_timestamp()
+       WHERE id = :id`,
+      { id: standing.merchantId },
+    );
+    await bill(1000);
+    await moveClock(db, standing.merchantId, '2 hours');
+    expect(await answerCharges(db, api.deps.ring, standing)).toBe(1);
+    expect((await listed())[0]).toMatchObject({ spent: { daily: 0, monthly: 1000 } });
   });
 
   test('counts what is spent by the merchant’s clock: nothing on another day, nothing in another month', async () => {

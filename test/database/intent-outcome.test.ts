@@ -1,6 +1,7 @@
 import { billingRules, readConfig } from '../../src/config';
 import { row, type Database } from '../../src/database/connection';
 import { FEED_START, readFeed, type FeedEvent } from '../../src/database/webhook/event-feed';
+import { changeStatus } from '../../src/database/entity/control';
 import { createIntents } from '../../src/database/intent/intent';
 import { closeExpiredIntent } from '../../src/database/intent/outcome';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
@@ -11,6 +12,7 @@ import { redeliver } from '../../src/database/webhook/delivery';
 import { setWebhookUrl } from '../../src/database/webhook/endpoint';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
+import { OPERATOR } from '../support/operator';
 import { lookupIdOf, moveClock, standingApproval } from '../support/standing';
 
 const keyring = readKeyring(makeKeyring());
@@ -148,4 +150,19 @@ test('an intent that may have been sent before a newer one takes its place keeps
     ['billing.intent', old, 1],
     ['billing.intent.closed', old, 2],
   ]);
+});
+
+describe('an intent that a bank was asked before it was disabled', () => {
+  const statusOf = (id: string) => row(db, `SELECT status, reason FROM intents WHERE id = :id`, { id });
+
+  it('stays open to the end of its window, and is declined then', async () => {
+    const here = await network();
+    const [id = ''] = await ask(here, here.first);
+    await db.transaction((trx) => changeStatus(trx, keyring, OPERATOR, here.bankId, 'disabled'));
+    await db.transaction((trx) => closeExpiredIntent(trx, keyring, id));
+    expect(await statusOf(id)).toEqual({ status: 'pending', reason: null });
+    await moveClock(db, here.merchantId, '2 days');
+    await db.transaction((trx) => closeExpiredIntent(trx, keyring, id));
+    expect(await statusOf(id)).toEqual({ status: 'declined', reason: 'expired' });
+  });
 });

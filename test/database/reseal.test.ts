@@ -128,6 +128,24 @@ describe('reseal', () => {
     expect(acts).toEqual([{ kid: both.current }, { kid: both.current }]);
   });
 
+  it('killed after its first page, begins again where it was: each row is changed once, and none is left', async () => {
+    const { bankId } = await standingApproval(db, old);
+    const texts = Array.from({ length: 150 }, (_, n) => ({ text: String(n) }));
+    for (const text of texts) {
+      await db.transaction((trx) =>
+        announce(trx, old, [{ entityId: bankId, webhookType: 'webhook.test', items: [text] }]),
+      );
+    }
+    const killed = reseal(owner, both, OPERATOR, ({ table, changed }) => {
+      if (table === 'webhook_deliveries' && changed > 0) throw new Error('killed');
+    });
+    await expect(killed).rejects.toThrow('killed');
+    const [left] = (await keyUse(owner, both)).filter(({ kid }) => kid === old.current);
+    expect(left?.seals).toMatchObject({ 'webhook_deliveries.body_sealed': 50 });
+    expect(await reseal(owner, both, OPERATOR, () => undefined)).toMatchObject({ webhook_deliveries: 50 });
+    expect((await keyUse(owner, both)).find(({ kid }) => kid === old.current)?.seals).toEqual({});
+  });
+
   it('leaves alone what somebody changes meanwhile, and comes back to it', async () => {
     const { bankId, customerId } = await standingApproval(db, old);
     const change = (phone: string) =>
