@@ -152,9 +152,9 @@ test('an intent that may have been sent before a newer one takes its place keeps
   ]);
 });
 
-describe('an intent that a bank was asked before it was disabled', () => {
-  const statusOf = (id: string) => row(db, `SELECT status, reason FROM intents WHERE id = :id`, { id });
+const statusOf = (id: string) => row(db, `SELECT status, reason FROM intents WHERE id = :id`, { id });
 
+describe('an intent that a bank was asked before it was disabled', () => {
   it('stays open to the end of its window, and is declined then', async () => {
     const here = await network();
     const [id = ''] = await ask(here, here.first);
