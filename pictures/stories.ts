@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
 import { holds } from '../demo/narrator';
 import { expectStatus, NEWS_WITHIN_MS, type Charge } from '../demo/shop';
 import { poll } from '../src/start/poll';
@@ -83,6 +84,7 @@ export const STORIES: Record<string, Story> = {
     const asked = await shop.api.post('/v1/refunds/initiate', { reference, amount: 1_250.5 }, randomUUID());
     const refundId = String(expectStatus(201, asked).data['refundId']);
     await bank.waitFor('the refund', isOf('refund.request', 'refundId', refundId), NEWS_WITHIN_MS);
+    await wait(LATE_MS);
     const answer = { refundId, action: 'completed', bankTransactionId: randomUUID() };
     expectStatus(200, await bankApi.answer('/v1/bank/refund-response', answer));
     await shop.hears.waitFor('its end', isOf('refund.response', 'refundId', refundId), NEWS_WITHIN_MS);

@@ -48,6 +48,15 @@ const started = (id: string) =>
       () => false,
     );
 
+/** A bank that answers while the first task runs has it run again, and what was told before is told no more. */
+async function untilAsleep(id: string): Promise<void> {
+  await eventually(async () => {
+    if (!(await started(id))) return false;
+    const { events } = await temporal.workflow.getHandle(id).fetchHistory();
+    return events?.some((one) => one.timerStartedEventAttributes) ?? false;
+  });
+}
+
 /** The ended workflow as its page shows it: each event's summary, and what came of it. */
 async function historyOf(id: string): Promise<string> {
   const handle = temporal.workflow.getHandle(id);
@@ -124,12 +133,7 @@ test('a charge that its bank declines tells why', async () => {
 test('a charge that is answered late tells until when it waits, and that the answer woke it', async () => {
   await bank.answerCharges('silence', { times: 1 });
   const { billingRequestId } = await bill();
-  const id = workflowId.billingRequest(billingRequestId);
-  await eventually(async () => {
-    if (!(await started(id))) return false;
-    const { events } = await temporal.workflow.getHandle(id).fetchHistory();
-    return events?.some((one) => one.timerStartedEventAttributes) ?? false;
-  });
+  await untilAsleep(workflowId.billingRequest(billingRequestId));
   await bank.respondToCharge(billingRequestId, { bankTransactionId: randomUUID() });
   expectInOrder(await historyOf(workflowId.billingRequest(billingRequestId)), [
     /The bank’s answer to the charge, until \d{4}-\d\d-\d\dT/,
@@ -204,7 +208,7 @@ test('a refund and an intent tell what was asked, what came of it and after how 
   await merchant.hears('billing.response', charge.billingRequestId);
   const { body } = await merchant.api.post('/v1/refunds/initiate', { reference: charge.reference });
   const refundId = String(body.data['refundId']);
-  await bank.hears('refund.request', refundId);
+  await untilAsleep(workflowId.refund(refundId));
   await bank.api.answer('/v1/bank/refund-response', {
     refundId,
     action: 'rejected',
@@ -218,8 +222,10 @@ test('a refund and an intent tell what was asked, what came of it and after how 
     `refund.response delivered at attempt 1 to ${merchant.entityId}`,
   ]);
 
-  await bank.answerIntents('deny');
+  await bank.answerIntents('silence');
   const intentId = await merchant.ask(customer);
+  await untilAsleep(workflowId.intent(intentId));
+  await bank.respondToIntent(merchant, customer, { customerDecision: 'deny' });
   await merchant.hears('billing.intent.response', intentId);
   expectInOrder(await historyOf(workflowId.intent(intentId)), [
     /Intent \S+ by mch_/,
