@@ -9,6 +9,7 @@ import {
   readClock,
   signalDue,
   workInHand,
+  type Clock,
   type WorkInHand,
 } from '../database/entity/sandbox-clock';
 import { dueWorkOf, restartWork } from '../database/operation/reconcile';
@@ -88,9 +89,9 @@ export function createSandboxClockActivities(
       if (gotOn(before, work)) progressAt = Date.now();
       before = work;
       const quietMs = Date.now() - progressAt;
-      const stuck = work.undone > 0;
-      if (quietMs >= (stuck ? STUCK_MS : clockWaitMs)) return { startedAgain, stuck };
-      if (work.undone > 0 && Date.now() - signalledAt >= SIGNAL_AGAIN_MS) {
+      const undone = work.undone > 0;
+      if (quietMs >= (undone ? STUCK_MS : clockWaitMs)) return { startedAgain, stuck: undone };
+      if (undone && Date.now() - signalledAt >= SIGNAL_AGAIN_MS) {
         await signal(ownerId, now);
         if (quietMs >= MISSED_AFTER_MS) startedAgain.push(...(await startMissing(ownerId)));
         signalledAt = Date.now();
@@ -118,16 +119,21 @@ export function createSandboxClockActivities(
       // First what is due already, or was asked a moment ago: the next stop may be the end of its window. This is
       // also where another worker takes up what one that died has left.
       await signal(ownerId, before.now);
-      const { startedAgain, stuck } = await rest(ownerId, new Date(before.realNow.getTime() - clockWaitMs));
-
-      const { now, realNow } = await readClock(db, ownerId);
-      // A bank may have answered just after it was waited for: what that makes due comes before time goes on.
-      const moment = await nextMoment(db, ownerId, stuck ? now : '-infinity');
-      const next = moment !== null && moment < target ? moment : target;
-      const stop = next < now ? now : next;
+      const askedSince = new Date(before.realNow.getTime() - clockWaitMs);
+      const startedAgain: string[] = [];
+      let position: Clock;
+      let moment: Date | null;
+      do {
+        const rested = await rest(ownerId, askedSince);
+        startedAgain.push(...rested.startedAgain);
+        position = await readClock(db, ownerId);
+        moment = await nextMoment(db, ownerId, rested.stuck ? position.now : '-infinity');
+        // A bank may have answered just after it was waited for: what that makes due comes before time goes on.
+      } while (moment !== null && moment <= position.now);
+      const stop = moment !== null && moment < target ? moment : target;
       await moveTo(db, ownerId, stop);
       await signal(ownerId, stop);
-      startedAgain.push(...(await rest(ownerId, realNow)).startedAgain);
+      startedAgain.push(...(await rest(ownerId, position.realNow)).startedAgain);
       if (stop < target) return { now: stop.toISOString(), target: target.toISOString(), startedAgain };
 
       await db.transaction(async (trx) => {

@@ -113,6 +113,17 @@ async function undecided(): Promise<void> {
   await rows(db, `UPDATE agreements SET decision = 'pending' WHERE id = :id`, { id: standing.agreementId });
 }
 
+/** Moves the merchant's clock to this hour, in UTC, of the 10th of the next month. */
+async function onTheTenth(hour: number): Promise<void> {
+  await rows(
+    db,
+    `UPDATE entities SET clock_offset = date_trunc('month', clock_timestamp()) + interval '1 month 9 days'
+       + :hour * interval '1 hour' - clock_timestamp()
+     WHERE id = :id`,
+    { hour, id: standing.merchantId },
+  );
+}
+
 describe('the list of decisions', () => {
   test('shows what is allowed, and what is spent of it', async () => {
     await bill(1200.5);
@@ -142,13 +153,7 @@ describe('the list of decisions', () => {
 
   test('counts a charge on the day that it was accepted, whenever its bank answers', async () => {
     // Eleven at night in Lagos.
-    await rows(
-      db,
-      `UPDATE entities SET clock_offset =
-         date_trunc('month', clock_timestamp()) + interval '1 month 9 days 22 hours' - clock_timestamp()
-       WHERE id = :id`,
-      { id: standing.merchantId },
-    );
+    await onTheTenth(22);
     await bill(1000);
     await moveClock(db, standing.merchantId, '2 hours');
     expect(await answerCharges(db, api.deps.ring, standing)).toBe(1);
@@ -157,13 +162,7 @@ describe('the list of decisions', () => {
 
   test('counts what is spent by the merchant’s clock: nothing on another day, nothing in another month', async () => {
     // The 10th of a month at noon in Lagos, so that neither step crosses more than it should.
-    await rows(
-      db,
-      `UPDATE entities SET clock_offset =
-         date_trunc('month', clock_timestamp()) + interval '1 month 9 days 11 hours' - clock_timestamp()
-       WHERE id = :id`,
-      { id: standing.merchantId },
-    );
+    await onTheTenth(11);
     await bill(1000);
     await moveClock(db, standing.merchantId, '1 day');
     expect((await listed())[0]).toMatchObject({ spent: { daily: 0, monthly: 1000 } });

@@ -111,21 +111,19 @@ export async function overdueWork(db: Executor, afterS: number, limit: number): 
 
 /** The same of one party whose test clock has come to a moment, whatever the time is. */
 export async function dueWorkOf(db: Executor, ownerId: string, limit: number): Promise<OpenWork[]> {
-  const due = await overdue(db, ':ownerId IN (merchant_id, bank_id)', { afterS: 0, limit, ownerId });
-  const now = new Date();
-  return due.map((work) => ({ ...work, key: work.workflowId, now }));
+  return overdue(db, ':ownerId IN (merchant_id, bank_id)', { afterS: 0, limit, ownerId });
 }
 
 async function overdue(
   db: Executor,
   whose: string,
   bound: { afterS: number; limit: number; ownerId?: string },
-): Promise<Work[]> {
+): Promise<OpenWork[]> {
   const found = await Promise.all(
     [...DUE_KINDS.map((kind) => DUE[kind]), UNATTEMPTED].map((sql) =>
-      rows<Work>(
+      rows<OpenWork>(
         db,
-        `SELECT DISTINCT ON (workflow_id) ${COLUMNS} FROM (
+        `SELECT DISTINCT ON (workflow_id) ${COLUMNS}, workflow_id AS key, clock_timestamp() AS now FROM (
            SELECT * FROM (${sql}) AS due
            WHERE since <= now() - :afterS * interval '1 second' AND ${whose}
              AND (kind <> 'charges' OR workflow_id NOT LIKE '${workflowId.recurring('%')}')
