@@ -147,8 +147,10 @@ describe('Request Cancellation', () => {
 
 describe('Terminate', () => {
   test('stops a schedule’s charging at once, until it is started again and charges once what it missed', async () => {
-    const { id, handle } = await schedule(3_000);
+    // Time enough for a busy machine to end the workflow before its first billing.
+    const { id, handle } = await schedule(20_000);
     await handle.terminate('by hand');
+    expect(await charges()).toEqual([]);
     await eventually(async () => {
       const due = await rows(
         engine.database.db,
