@@ -2,7 +2,7 @@ import type { Registry } from 'prom-client';
 import type { Executor } from './database/connection';
 import { outboxBacklog } from './database/outbox';
 import { dueBacklog } from './database/recurring/read';
-import { unresolvedExceptions } from './database/billing-request/reconciliation-exception';
+import { unresolvedExceptions } from './database/reconciliation-exception/open';
 import { overdueBacklog } from './database/operation/reconcile';
 import { listWorkers } from './database/operation/worker-heartbeat';
 import { gauge, inTime } from './metrics';

@@ -73,6 +73,7 @@ import {
   scheduleChange,
 } from './recurring/action';
 import type { Jwks } from './openapi/public';
+import * as exception from './billing/reconciliation-exception';
 import * as refund from './billing/refund';
 import { referenceEndpoints } from './http/reference';
 import { route, serve } from './http/route';
@@ -248,6 +249,19 @@ export function routes(deps: Pick<ApiDeps, 'config'>) {
     ),
     route('get', '/v1/refunds', { ...ANYONE, query: refund.refundsQuery }, refund.showRefunds),
     route('get', '/v1/refunds/:refundId', { ...ANYONE, params: refund.refundPath }, refund.showRefund),
+
+    route(
+      'get',
+      '/v1/reconciliation/exceptions',
+      { ...ANYONE, query: exception.exceptionsQuery },
+      exception.showExceptions,
+    ),
+    route(
+      'get',
+      '/v1/reconciliation/exceptions/:exceptionId',
+      { ...ANYONE, params: exception.exceptionPath },
+      exception.showException,
+    ),
 
     route('get', '/v1/webhooks/endpoint', ANYONE, showEndpoint),
     route('put', '/v1/webhooks/endpoint', { ...ANYONE, body: endpointBody(deps.config) }, putEndpoint),

@@ -3,7 +3,7 @@ import Table from 'cli-table3';
 import type { Config } from '../config';
 import { outboxBacklog } from '../database/outbox';
 import { overdueBacklog } from '../database/operation/reconcile';
-import { unresolvedExceptions } from '../database/billing-request/reconciliation-exception';
+import { unresolvedExceptions } from '../database/reconciliation-exception/open';
 import { listWorkers, type WorkerState } from '../database/operation/worker-heartbeat';
 import { OVERDUE_AFTER_S } from '../service-metrics';
 import { serviceProblems } from '../temporal/readiness';

@@ -71,6 +71,15 @@ export const REFUND: Lifecycle<RefundStatus> = {
   rejected: [],
 };
 
+export type ExceptionState = 'open' | 'investigating' | 'resolved';
+
+/** What one side has resolved stays so: what contradicts it later is another exception. */
+export const EXCEPTION: Lifecycle<ExceptionState> = {
+  open: ['investigating', 'resolved'],
+  investigating: ['resolved'],
+  resolved: [],
+};
+
 export type DeliveryStatus = 'pending' | 'delivered' | 'failed';
 
 /** Nothing but its recipient's wish to have it once more moves a delivery out of its end. */

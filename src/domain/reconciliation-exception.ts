@@ -9,3 +9,14 @@ export const EXCEPTION_KINDS = [
 ] as const;
 
 export type ExceptionKind = (typeof EXCEPTION_KINDS)[number];
+
+/** How an exception ends. */
+export const RESOLUTIONS = [
+  'no_money_moved', // what is in doubt never moved any
+  'reversed', // it did, and the bank has taken it back
+  'confirmed', // the first answer stands
+  'written_off', // nobody mends it
+  'no_difference', // there was nothing to mend
+] as const;
+
+export type Resolution = (typeof RESOLUTIONS)[number];

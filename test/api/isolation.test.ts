@@ -77,6 +77,11 @@ async function settle(): Promise<Tenants> {
   const { billingRequestId = '', reference = '' } = charge ?? {};
   const shown = await as('merchant', 'GET', `/v1/billing/requests/${billingRequestId}`);
   const refund = await as('merchant', 'POST', '/v1/refunds/initiate', { reference, amount: 1 });
+  // What its bank contradicts is somebody's to look into.
+  const contradiction = { billingRequestId, declineReason: 'insufficient_funds' };
+  await call(tokens.bank, 'POST', '/v1/billing/bank-response', contradiction);
+  const { data: doubted } = await as('bank', 'GET', '/v1/reconciliation/exceptions');
+  const [exception] = (doubted?.['exceptions'] ?? []) as { exceptionId: string }[];
   const schedule = await as('merchant', 'POST', '/v1/billing/recurring/create', {
     customerId,
     paymentID,
@@ -132,6 +137,7 @@ async function settle(): Promise<Tenants> {
       batchId: String(shown.data?.['batchId']),
       customerBatchId: String(batch.data?.['batchId']),
       refundId: String(refund.data?.['refundId']),
+      exceptionId: exception?.exceptionId ?? '',
       scheduleId: String(schedule.data?.['scheduleId']),
       deviceId,
       deliveryId,
@@ -156,6 +162,7 @@ const NOBODYS: Tenants['things'] = {
   batchId: 'bat_00000000000000000000000000',
   customerBatchId: 'bat_00000000000000000000000000',
   refundId: 'rfd_00000000000000000000000000',
+  exceptionId: 'exc_00000000000000000000000000',
   scheduleId: 'sch_00000000000000000000000000',
   deviceId: `dev_${'A'.repeat(60)}`,
   deliveryId: 'dlv_00000000000000000000000000',

@@ -4,7 +4,7 @@ import { billingRules, readConfig } from '../../src/config';
 import { row, rows, type Database } from '../../src/database/connection';
 import { changeStatus } from '../../src/database/entity/control';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { openException } from '../../src/database/billing-request/reconciliation-exception';
+import { openException } from '../../src/database/reconciliation-exception/open';
 import { readTransaction } from '../../src/database/transaction';
 import { createMetrics } from '../../src/metrics';
 import { measureService } from '../../src/service-metrics';
@@ -161,9 +161,12 @@ it('is counted by its kind in what every process tells its operators', async () 
   const series = 'assent_exceptions_unresolved{kind="credit_undelivered"}';
   const before = valueOf(await registry.metrics(), series) ?? 0;
   expect(before).toBeGreaterThan(0);
-  await rows(db, `UPDATE reconciliation_exceptions SET state = 'resolved' WHERE billing_request_id = :id`, {
-    id,
-  });
+  await rows(
+    db,
+    `UPDATE reconciliation_exceptions SET state = 'resolved', resolution = 'no_difference', resolved_at = now()
+     WHERE billing_request_id = :id`,
+    { id },
+  );
   const later = createMetrics();
   measureService(later, db);
   expect(valueOf(await later.metrics(), series) ?? 0).toBe(before - 1);

@@ -4,6 +4,7 @@ import {
   AGREEMENT,
   BILLING,
   BILLING_REQUEST,
+  EXCEPTION,
   INTENT,
   isFinal,
   mayMove,
@@ -28,6 +29,7 @@ describe('an end is final', () => {
     ['schedule', SCHEDULE, ['completed', 'cancelled', 'failed']],
     ['billing of a schedule', BILLING, ['successful', 'failed', 'skipped']],
     ['refund', REFUND, ['completed', 'rejected']],
+    ['reconciliation exception', EXCEPTION, ['resolved']],
     ['webhook delivery', WEBHOOK_DELIVERY, []],
   ] as [string, Lifecycle<string>, string[]][])('of a %s', (_, lifecycle, ends) => {
     expect(Object.keys(lifecycle).filter((state) => isFinal(lifecycle, state))).toEqual(ends);
@@ -121,6 +123,7 @@ describe('the database', () => {
     ['billing_requests', 'status', BILLING_REQUEST],
     ['schedules', 'status', SCHEDULE],
     ['refunds', 'status', REFUND],
+    ['reconciliation_exceptions', 'state', EXCEPTION],
     ['webhook_deliveries', 'status', WEBHOOK_DELIVERY],
   ] as [string, string, Lifecycle<string>][])('knows the same states of %s', (table, column, lifecycle) => {
     expect(checked(table, column).sort()).toEqual(Object.keys(lifecycle).sort());

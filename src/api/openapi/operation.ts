@@ -44,6 +44,8 @@ export const TAGS = {
   'Recurring billing': 'Schedules that charge a customer automatically. Banks see them as subscriptions.',
   Transactions: 'The history of charges and refunds; each party sees its own.',
   Refunds: 'Merchants refund charges; banks make the transfer and report the result.',
+  Reconciliation:
+    'Exceptions: where a bank’s word and the network’s may differ. The bank says what became of the money.',
   'Webhook settings': 'The URL and secret of your webhooks, their deliveries, and the list of events.',
   Sandbox: 'The test clock, to try a year of billing in seconds. Not available in production.',
   Service: 'Health checks, public keys and this document. No access token needed.',

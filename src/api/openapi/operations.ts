@@ -5,6 +5,7 @@ import { DEVICES } from './device';
 import { INTENTS } from './intent';
 import { MERCHANTS } from './merchant';
 import { SCHEDULES } from './recurring';
+import { EXCEPTIONS } from './reconciliation-exception';
 import { REFUNDS } from './refund';
 import { SANDBOX } from './sandbox';
 import { TRANSACTIONS } from './transaction';
@@ -24,6 +25,7 @@ export const OPERATIONS = {
   ...SCHEDULES,
   ...TRANSACTIONS,
   ...REFUNDS,
+  ...EXCEPTIONS,
   ...WEBHOOK_SETTINGS,
   ...SANDBOX,
 };

@@ -13,7 +13,7 @@ import { announceDecision, applyDecision } from '../agreement/decision';
 import { recordEvents, type AuditEvent } from '../event';
 import type { Keyring } from '../keys/keyring';
 import { enqueueSignals } from '../outbox';
-import { openException } from './reconciliation-exception';
+import { openException } from '../reconciliation-exception/open';
 import { signalAnswered } from '../recurring/schedule';
 import { withdraw } from '../webhook/withdrawal';
 

@@ -2,7 +2,7 @@ import { row, rows, type Executor, type Transaction } from '../connection';
 import type { Outcome } from '../billing-request/announce';
 import { recordEvents } from '../event';
 import { enqueueSignals } from '../outbox';
-import { openException } from '../billing-request/reconciliation-exception';
+import { openException } from '../reconciliation-exception/open';
 
 /**
  * The second half of a payment between customers: the payee's bank learns that there is money to credit.
@@ -110,10 +110,11 @@ export async function resolveCredits(
   });
   const resolved = await rows<{ id: string; sequence: number; at: Date }>(
     trx,
-    `UPDATE reconciliation_exceptions x SET state = 'resolved', sequence = x.sequence + 1
+    `UPDATE reconciliation_exceptions x SET state = 'resolved', resolution = 'no_difference', resolved_at = business_now(b.owner_id),
+       sequence = x.sequence + 1
      FROM billing_requests b
      WHERE b.id = x.billing_request_id AND b.id = ANY(:ids) AND x.kind = 'credit_undelivered' AND x.state <> 'resolved'
-     RETURNING x.id, x.sequence, business_now(b.owner_id) AS at`,
+     RETURNING x.id, x.sequence, x.resolved_at AS at`,
     { ids: credited.map(({ id }) => id) },
   );
   await recordEvents(

@@ -11,7 +11,7 @@ import { row, rows, type Executor } from '../connection';
 import { recordEvents } from '../event';
 import type { Keyring } from '../keys/keyring';
 import { enqueueSignals } from '../outbox';
-import { holdRejectedRefund, openException } from '../billing-request/reconciliation-exception';
+import { holdRejectedRefund, openException } from '../reconciliation-exception/open';
 import { askForRefund, REFUND_COLUMNS, type RefundRecord } from './refund';
 import { announce } from '../webhook/webhook';
 

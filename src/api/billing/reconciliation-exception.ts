@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import {
+  EXCEPTION_SORTS,
+  listExceptions,
+  readException,
+  type ExceptionRecord,
+} from '../../database/reconciliation-exception/read';
+import { formatInstant } from '../../domain/calendar';
+import { EXCEPTION, type ExceptionState } from '../../domain/lifecycle';
+import { formatAmount } from '../../domain/money';
+import { EXCEPTION_KINDS } from '../../domain/reconciliation-exception';
+import type { Caller } from '../access/authentication';
+import { id, instant, NAME_MAX, pagination, textFor } from '../http/fields';
+import { listAnswer } from '../http/list';
+import { EXAMPLE_REFERENCE } from '../openapi/example';
+import type { Call } from '../http/route';
+
+/** Reconciliation exceptions: each party sees its own, and the bank says what became of the money. */
+
+export const exceptionsQuery = z.strictObject({
+  state: z
+    .enum(Object.keys(EXCEPTION) as [ExceptionState, ...ExceptionState[]])
+    .meta({ description: 'Only those in this state' })
+    .optional(),
+  kind: z.enum(EXCEPTION_KINDS).meta({ description: 'Only those of this kind' }).optional(),
+  from: instant.meta({ description: 'Only those opened at this time or later' }).optional(),
+  to: instant
+    .meta({ description: 'Only those opened before this time', example: '2026-04-01T00:00:00+01:00' })
+    .optional(),
+  reference: textFor(
+    'Only those of the charge or refund with this reference; of a charge, those of its refunds too',
+    NAME_MAX,
+    EXAMPLE_REFERENCE,
+  ).optional(),
+  ...pagination(Object.keys(EXCEPTION_SORTS) as ['openedAt', 'amount']),
+});
+
+export async function showExceptions({
+  caller,
+  query: { state, kind, from, to, reference, ...page },
+  deps,
+}: Call<unknown, z.output<typeof exceptionsQuery>>) {
+  const found = await listExceptions(deps.db, caller, { state, kind, from, to, reference }, page);
+  return listAnswer(['exception', 'exceptions'], found, page, (one) => shown(one, caller));
+}
+
+export const exceptionPath = z.strictObject({ exceptionId: id('exception') });
+
+export async function showException({
+  caller,
+  params,
+  deps,
+}: Call<unknown, unknown, z.output<typeof exceptionPath>>) {
+  const { exception, events } = await readException(deps.db, caller, params.exceptionId);
+  return {
+    message: `The exception is ${exception.state}`,
+    data: {
+      ...shown(exception, caller),
+      events: events.map(({ at, kind, ...event }) => ({
+        ...event,
+        at: formatInstant(at),
+        ...(kind !== null && { kind }),
+      })),
+    },
+  };
+}
+
+/** What the bank that is asked has said of it is that bank's: its own ids and its note. */
+function shown(exception: ExceptionRecord, { role, entityId }: Pick<Caller, 'role' | 'entityId'>) {
+  const { bankNote, bankTransactionId, payeeBankId: _, told, ...record } = exception;
+  const isItsBank = record.bankId === entityId;
+  return {
+    ...record,
+    amount: formatAmount(record.amount, record.currency),
+    ...(role === 'bank' && { bankTransactionId: isItsBank ? bankTransactionId : null }),
+    openedAt: formatInstant(record.openedAt),
+    resolvedAt: record.resolvedAt && formatInstant(record.resolvedAt),
+    note: isItsBank ? bankNote : null,
+    sequence: told,
+  };
+}

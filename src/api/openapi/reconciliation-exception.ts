@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import { EXCEPTION } from '../../domain/lifecycle';
+import { EXCEPTION_KINDS, RESOLUTIONS } from '../../domain/reconciliation-exception';
+import type { ExceptionState } from '../../domain/lifecycle';
+import type { Operation } from './operation';
+import { currencyCode, moment, money, pageOf, reference, shownId, words } from './parts';
+
+const exceptionKind = z.enum(EXCEPTION_KINDS).meta({
+  description:
+    '`unanswered`: the bank had the charge and did not answer in time. `late_answer`: it answered after that. `conflicting_answer`: it gave another answer than its first. `duplicate_transaction_id`: its answer named a transaction of something else, and was refused. `refund_conflict`: it gave another answer to a refund than its first. `credit_undelivered`: the payee’s bank was never reached',
+  example: 'late_answer',
+});
+
+const exceptionState = z
+  .enum(Object.keys(EXCEPTION) as [ExceptionState, ...ExceptionState[]])
+  .meta({ description: '`investigating` once the operator has taken it', example: 'open' });
+
+const resolution = z.enum(RESOLUTIONS).meta({
+  description:
+    '`no_money_moved`: what was in doubt never moved any. `reversed`: it did, and the bank has taken it back. `confirmed`: the first answer stands. By the operator alone: `written_off`, nobody mends it; `no_difference`, there was nothing to mend',
+  example: 'reversed',
+});
+
+/** What everybody whose exception it is sees of it, and is sent. */
+const exceptionFields = {
+  exceptionId: shownId('exception'),
+  kind: exceptionKind,
+  state: exceptionState,
+  reference: reference.meta({
+    description: 'Reference of the charge; where `refundId` is set, that of the refund',
+  }),
+  billingRequestId: shownId('billingRequest', 'Id of the charge'),
+  refundId: shownId('refund')
+    .nullable()
+    .meta({ description: 'Id of the refund, where it is about one', example: null }),
+  merchantId: shownId('merchant')
+    .nullable()
+    .meta({ description: 'Id of the merchant; `null` for a payment between customers' }),
+  bankId: shownId('bank', 'Id of the payer’s bank'),
+  amount: money('The amount in doubt: of the charge, or of the refund'),
+  currency: currencyCode,
+  bankTransactionId: z.string().nullable().optional().meta({
+    description: 'The id in the answer that is in doubt; shown only to banks, `null` to the payee’s',
+    example: 'FT26081XK2',
+  }),
+  openedAt: moment('When it was opened'),
+  resolvedAt: moment('When it was resolved').nullable().meta({ example: null }),
+  resolution: resolution.nullable().meta({ example: null }),
+};
+
+const exception = z
+  .strictObject({
+    ...exceptionFields,
+    note: z
+      .string()
+      .nullable()
+      .meta({ description: 'Your own note; what others noted is not shown', example: null }),
+    sequence: z.int().min(0).meta({
+      description: 'That of the latest webhook about it',
+      example: 1,
+    }),
+  })
+  .meta({ id: 'ReconciliationException' });
+
+const event = z.strictObject({
+  type: words('Type of the event', 'exception.opened'),
+  at: moment('When it happened'),
+  cause: z
+    .enum(['merchant', 'provider', 'bank', 'operator', 'network'])
+    .meta({ description: 'Who caused it; `network` for a response window that ended', example: 'bank' }),
+  kind: exceptionKind.optional(),
+});
+
+export const EXCEPTIONS = {
+  'GET /v1/reconciliation/exceptions': {
+    id: 'listExceptions',
+    tag: 'Reconciliation',
+    summary: 'List reconciliation exceptions',
+    description:
+      'Where the network’s word and the bank’s may differ, so that money may have moved: for a merchant those of its own charges and refunds, for a provider those of its merchants, for a bank those that it is asked about, and those of payments to its customers.',
+    answers: { 200: { description: '1 exception', data: pageOf('exceptions', exception) } },
+  },
+  'GET /v1/reconciliation/exceptions/:exceptionId': {
+    id: 'getException',
+    tag: 'Reconciliation',
+    summary: 'Retrieve a reconciliation exception',
+    description: 'One exception with what has happened to it in `events`.',
+    answers: {
+      200: {
+        description: 'The exception is open',
+        data: exception
+          .extend({
+            events: z.array(event).meta({ description: 'Oldest first; of more than 100 the latest' }),
+          })
+          .meta({ id: 'ReconciliationExceptionWithEvents' }),
+      },
+    },
+    refusals: { 404: 'You have no such exception' },
+  },
+} satisfies Record<string, Operation>;

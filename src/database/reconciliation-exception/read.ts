@@ -1,0 +1,146 @@
+import { Failure } from '../../domain/failures';
+import type { ExceptionState } from '../../domain/lifecycle';
+import type { ExceptionKind, Resolution } from '../../domain/reconciliation-exception';
+import { row, rows, type Executor } from '../connection';
+import type { AuditEvent } from '../event';
+import { listPage, literal, type Listed, type Page } from '../list';
+import { OWN, type Viewer } from '../transaction';
+
+/** Reconciliation exceptions, as those see them whose money it is, and as the operator does. */
+
+export interface ExceptionRecord {
+  exceptionId: string;
+  kind: ExceptionKind;
+  state: ExceptionState;
+  /** Of the refund where it is about one, otherwise of the charge. */
+  reference: string;
+  billingRequestId: string;
+  refundId: string | null;
+  /** Null of a payment between customers. */
+  merchantId: string | null;
+  /** The payer's, which is asked. */
+  bankId: string;
+  /** Of a payment between customers. */
+  payeeBankId: string | null;
+  amount: bigint;
+  currency: string;
+  /** What its bank named in the answer that is in doubt. */
+  bankTransactionId: string | null;
+  openedAt: Date;
+  resolvedAt: Date | null;
+  resolution: Resolution | null;
+  /** The words of the bank that was asked. */
+  bankNote: string | null;
+  /** Of the webhooks that each side was sent. */
+  told: number;
+}
+
+const EXCEPTION_COLUMNS = `x.id AS "exceptionId", x.kind, x.state, x.reference,
+  x.billing_request_id AS "billingRequestId", x.refund_id AS "refundId", x.merchant_id AS "merchantId",
+  x.bank_id AS "bankId", x.payee_bank_id AS "payeeBankId", x.amount, x.currency,
+  x.bank_transaction_id AS "bankTransactionId", x.opened_at AS "openedAt", x.resolved_at AS "resolvedAt",
+  x.resolution, x.bank_note AS "bankNote", x.told`;
+
+export interface ExceptionFilter {
+  state?: ExceptionState | undefined;
+  kind?: ExceptionKind | undefined;
+  from?: Date | undefined;
+  to?: Date | undefined;
+  /** Of the charge, or of a refund of it. */
+  reference?: string | undefined;
+}
+
+export const EXCEPTION_SORTS = {
+  openedAt: { by: 'opened_at', indexed: true },
+  amount: { by: 'amount', indexed: false },
+};
+
+/** On which sides a viewer may stand. A payment between two of its customers is one bank's on both, and once in its list. */
+const SIDES: Record<Viewer['role'], readonly string[]> = {
+  bank: [OWN.bank, 'payee_bank_id = :entityId AND payee_bank_id <> bank_id'],
+  merchant: [OWN.merchant],
+  provider: [OWN.provider],
+};
+
+/** The viewer's own that the filter lets through. Each side reads its own index, as in the history of transactions. */
+function matching({ role }: Viewer, filter: ExceptionFilter, more = ''): string {
+  const conditions = [
+    filter.state !== undefined && `state = ${literal(filter.state)}`,
+    filter.kind !== undefined && `kind = ${literal(filter.kind)}`,
+    filter.from !== undefined && 'opened_at >= :from',
+    filter.to !== undefined && 'opened_at < :to',
+    filter.reference !== undefined &&
+      `(reference = :reference
+        OR billing_request_id = (SELECT id FROM billing_requests WHERE reference = :reference))`,
+  ].filter((one) => one !== false);
+  const sides = SIDES[role].map(
+    (side) =>
+      `(SELECT * FROM reconciliation_exceptions WHERE ${[side, ...conditions].join(' AND ')} ${more})`,
+  );
+  return `(${sides.join(' UNION ALL ')}) AS x`;
+}
+
+export async function listExceptions(
+  db: Executor,
+  viewer: Viewer,
+  filter: ExceptionFilter,
+  page: Page<keyof typeof EXCEPTION_SORTS>,
+): Promise<Listed<ExceptionRecord>> {
+  return listPage<ExceptionRecord>(
+    db,
+    {
+      select: (order) =>
+        `SELECT ${EXCEPTION_COLUMNS} FROM ${matching(viewer, filter, `${order} LIMIT :end`)}`,
+      counted: (limit) => matching(viewer, filter, `ORDER BY opened_at, id ${limit}`),
+      bindings: { ...filter, entityId: viewer.entityId },
+      id: 'id',
+      sort: EXCEPTION_SORTS[page.sortBy],
+      instead: 'narrow it with state, from and to',
+    },
+    page,
+  );
+}
+
+/** One step of an exception's story. */
+export interface ExceptionEvent {
+  type: string;
+  at: Date;
+  cause: AuditEvent['cause'];
+  /** Of what it was from then on. */
+  kind: ExceptionKind | null;
+}
+
+/**
+ * One exception with what has happened to it, oldest first.
+ *
+ * @throws Failure not_found
+ */
+export async function readException(
+  db: Executor,
+  viewer: Viewer,
+  exceptionId: string,
+): Promise<{ exception: ExceptionRecord; events: ExceptionEvent[] }> {
+  const exception = await row<ExceptionRecord>(
+    db,
+    `SELECT ${EXCEPTION_COLUMNS} FROM reconciliation_exceptions x
+     WHERE x.id = :exceptionId AND (${SIDES[viewer.role].join(' OR ')})`,
+    { exceptionId, entityId: viewer.entityId },
+  );
+  if (!exception) throw new Failure('not_found', UNKNOWN_EXCEPTION);
+  return { exception, events: await eventsOf(db, exceptionId) };
+}
+
+const UNKNOWN_EXCEPTION = 'There is no such reconciliation exception.';
+
+/** A story of more steps than this is shown by its latest; an exception that is not resolved has hardly more than three. */
+const EVENTS_MAX = 100;
+
+async function eventsOf(db: Executor, exceptionId: string): Promise<ExceptionEvent[]> {
+  const latest = await rows<ExceptionEvent>(
+    db,
+    `SELECT type, business_at AS at, cause, details->>'kind' AS kind FROM events
+     WHERE resource_id = :exceptionId ORDER BY sequence DESC LIMIT :limit`,
+    { exceptionId, limit: EVENTS_MAX },
+  );
+  return latest.toReversed();
+}
