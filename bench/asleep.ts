@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Client } from 'pg';
 
-const LOOK_MS = 250;
+const POLL_MS = 250;
 /** Longer than that after the moment: something is lost. */
 const GIVE_UP_MS = 120_000;
 
@@ -18,7 +18,7 @@ export async function untilAsleep(ownerUrl: string, at: number): Promise<void> {
   try {
     while (await someAwake(client, at)) {
       if (Date.now() > at + GIVE_UP_MS) throw new Error('the workflow of a schedule has not begun');
-      await wait(LOOK_MS);
+      await wait(POLL_MS);
     }
   } finally {
     await client.end();

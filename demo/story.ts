@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { workflowId } from '../src/workflows/messages';
+import { workflowIds } from '../src/workflows/messages';
 import { ApiClient } from './api-client';
 import customerFile from './customers.json';
 import { inNaira, kobo } from './kobo';
@@ -142,7 +142,7 @@ async function agree(scene: Scene, lookupID: string): Promise<Agreement> {
     'The merchant asks to bill her, and she agrees at her bank',
     async (say) => {
       const { intentId, ...agreed } = await approvedIntent(scene, lookupID, 'Weekly groceries', 10_000);
-      say(`${intentId} approved, NGN 10,000 a day at most`, workflowId.intent(intentId));
+      say(`${intentId} approved, NGN 10,000 a day at most`, workflowIds.intent(intentId));
       say(`paymentID ${agreed.paymentID}`);
       return agreed;
     },
@@ -150,7 +150,7 @@ async function agree(scene: Scene, lookupID: string): Promise<Agreement> {
   await narrator.tell('It bills with the paymentID', async (say) => {
     const charge = await shop.charge({ paymentIDs: [agreement.paymentID] }, 4_500, 'Rice and beans');
     await expectPaid(shop, charge);
-    say(`${charge.reference}: NGN 4,500.00 paid`, workflowId.billingRequest(charge.billingRequestId));
+    say(`${charge.reference}: NGN 4,500.00 paid`, workflowIds.billingRequest(charge.billingRequestId));
   });
   await narrator.tell('A bill above her limit is refused, and the bank is not bothered', async (say) => {
     const { status, body } = await shop.api.post('/v1/customer/bill', {
@@ -169,7 +169,7 @@ async function billOnce({ narrator, atBank, shop }: Scene, lookupID: string): Pr
   await narrator.tell('A one-time bill by lookupID: she is asked, and approves', async (say) => {
     const charge = await shop.charge({ lookupIDs: [lookupID] }, 1_250.5, 'Olive oil');
     await expectPaid(shop, charge);
-    say(`${charge.reference}: NGN 1,250.50 paid`, workflowId.billingRequest(charge.billingRequestId));
+    say(`${charge.reference}: NGN 1,250.50 paid`, workflowIds.billingRequest(charge.billingRequestId));
   });
   await narrator.tell('Another: her account does not hold enough', async (say) => {
     const description = 'A new stove';
@@ -178,7 +178,7 @@ async function billOnce({ narrator, atBank, shop }: Scene, lookupID: string): Pr
     await expectDeclined(shop, charge, 'insufficient_funds');
     say(
       `${charge.reference}: declined, insufficient_funds`,
-      workflowId.billingRequest(charge.billingRequestId),
+      workflowIds.billingRequest(charge.billingRequestId),
     );
   });
   await narrator.tell(
@@ -193,7 +193,7 @@ async function billOnce({ narrator, atBank, shop }: Scene, lookupID: string): Pr
       await hearsOf(atBank, 'billing.closed', charge);
       say(
         `${charge.reference}: expired, and the bank knows it too`,
-        workflowId.billingRequest(charge.billingRequestId),
+        workflowIds.billingRequest(charge.billingRequestId),
       );
     },
   );
@@ -206,13 +206,13 @@ async function changeTerms(scene: Scene, lookupID: string, paymentID: string): P
     holds(agreed.paymentID === paymentID, 'the new terms came with another paymentID');
     say(
       `${agreed.intentId} approved, NGN 25,000 a day now, same paymentID`,
-      workflowId.intent(agreed.intentId),
+      workflowIds.intent(agreed.intentId),
     );
     const charge = await shop.charge({ paymentIDs: [paymentID] }, 15_000, 'A feast');
     await expectPaid(shop, charge);
     say(
       `${charge.reference}: NGN 15,000.00 paid, refused before`,
-      workflowId.billingRequest(charge.billingRequestId),
+      workflowIds.billingRequest(charge.billingRequestId),
     );
   });
 }
@@ -233,7 +233,7 @@ async function runSchedule({ narrator, shop }: Scene, { customerId, paymentID }:
       randomUUID(),
     );
     const scheduleId = String(expectStatus(201, created).data['scheduleId']);
-    say(`${scheduleId}: NGN 2,999.99 a month`, workflowId.recurring(scheduleId));
+    say(`${scheduleId}: NGN 2,999.99 a month`, workflowIds.recurring(scheduleId));
 
     const now = await shop.advanceClock('P3M');
     await shop.hears.waitFor(

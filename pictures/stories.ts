@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { holds } from '../demo/narrator';
 import { expectStatus, NEWS_WITHIN_MS, type Charge } from '../demo/shop';
 import { poll } from '../src/start/poll';
-import { workflowId } from '../src/workflows/messages';
+import { workflowIds } from '../src/workflows/messages';
 import type { Network } from './network';
 
 /** What a story is played with. */
@@ -20,7 +20,7 @@ export type Story = (stage: Stage) => Promise<string>;
 
 /** What a payment can live through, by the name of its picture. */
 export const STORIES: Record<string, Story> = {
-  paid: async (stage) => workflowId.billingRequest((await paid(stage)).billingRequestId),
+  paid: async (stage) => workflowIds.billingRequest((await paid(stage)).billingRequestId),
 
   async declined(stage) {
     await stage.bank.rule({ ...onCharge(stage), answer: 'insufficient_funds' });
@@ -34,7 +34,7 @@ export const STORIES: Record<string, Story> = {
     await untilBillings(stage, scheduleId, ['retrying']);
     await stage.shop.advanceClock('P2D');
     await untilBillings(stage, scheduleId, ['successful']);
-    return workflowId.recurring(scheduleId);
+    return workflowIds.recurring(scheduleId);
   },
 
   async expired(stage) {
@@ -52,7 +52,7 @@ export const STORIES: Record<string, Story> = {
 
   async 'late-answer'(stage) {
     await stage.bank.rule({ ...onCharge(stage), afterMs: LATE_MS });
-    return workflowId.billingRequest((await paid(stage)).billingRequestId);
+    return workflowIds.billingRequest((await paid(stage)).billingRequestId);
   },
 
   async 'retried-billing'(stage) {
@@ -61,7 +61,7 @@ export const STORIES: Record<string, Story> = {
     await untilBillings(stage, scheduleId, ['retrying']);
     await stage.shop.advanceClock('P8D');
     await untilBillings(stage, scheduleId, ['successful', 'successful']);
-    return workflowId.recurring(scheduleId);
+    return workflowIds.recurring(scheduleId);
   },
 
   async 'paused-and-resumed'(stage) {
@@ -75,7 +75,7 @@ export const STORIES: Record<string, Story> = {
     await act('resume');
     await shop.advanceClock('P1D');
     await untilBillings(stage, scheduleId, ['successful', 'skipped', 'successful']);
-    return workflowId.recurring(scheduleId);
+    return workflowIds.recurring(scheduleId);
   },
 
   async refund(stage) {
@@ -88,7 +88,7 @@ export const STORIES: Record<string, Story> = {
     const answer = { refundId, action: 'completed', bankTransactionId: randomUUID() };
     expectStatus(200, await bankApi.answer('/v1/bank/refund-response', answer));
     await shop.hears.waitFor('its end', isOf('refund.response', 'refundId', refundId), NEWS_WITHIN_MS);
-    return workflowId.refund(refundId);
+    return workflowIds.refund(refundId);
   },
 };
 
@@ -130,7 +130,7 @@ async function paid(stage: Stage): Promise<Charge> {
 async function declined({ shop }: Stage, charge: Charge, reason: string): Promise<string> {
   const { declineReason } = await shop.outcomeOf(charge);
   holds(declineReason === reason, `${charge.reference} ended as ${String(declineReason)}`);
-  return workflowId.billingRequest(charge.billingRequestId);
+  return workflowIds.billingRequest(charge.billingRequestId);
 }
 
 async function subscribe({ shop, customerId, paymentID }: Stage, terms: object): Promise<string> {

@@ -280,7 +280,7 @@ function steps(
     [
       'webhook_deliveries',
       // To the bank, and when it has answered to the merchant. One in a hundred of those was never taken.
-      `INSERT INTO webhook_deliveries (id, event_id, entity_id, webhook_type, batch_id, body_sealed, status, carrier, attempts,
+      `INSERT INTO webhook_deliveries (id, event_id, entity_id, webhook_type, batch_id, body_sealed, status, workflow_id, attempts,
          created_xid, created_at, finished_at)
        SELECT 'dlv_' || stamp || left(hash, 15) || s, 'evt_' || stamp || left(hash, 15) || (s + 4),
          CASE s WHEN 0 THEN bank_id ELSE merchant_id END, CASE s WHEN 0 THEN 'billing.request' ELSE 'billing.response' END,

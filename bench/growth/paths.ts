@@ -166,8 +166,8 @@ export function paths(s: Subjects, keyring: Keyring): Path[] {
       run: (db, n) => closeExpired(db, keyring, of(s.pending, n).workflowId),
     },
     {
-      name: 'webhooks: what a carrier has to send',
-      run: (db, n) => claimUnattempted(db, of(s.undelivered, n).carrier, 8_000),
+      name: 'webhooks: what a workflow has to send',
+      run: (db, n) => claimUnattempted(db, of(s.undelivered, n).workflowId, 8_000),
     },
     { name: 'webhooks: one to attempt', run: (db, n) => deliveryToAttempt(db, of(s.deliveries, n)) },
     {

@@ -19,7 +19,7 @@ export interface Subjects {
   /** Schedules that are due. */
   due: string[];
   schedules: string[];
-  undelivered: { id: string; carrier: string }[];
+  undelivered: { id: string; workflowId: string }[];
   deliveries: string[];
   /** From the beginning, the middle and the end of the bank's feed. */
   events: string[];
@@ -93,7 +93,7 @@ export async function findSubjects(client: Client, keyring: Keyring): Promise<Su
     due,
     schedules: await ids(`SELECT id FROM schedules WHERE merchant_id = $1 LIMIT ${SOME}`, merchant),
     undelivered: await all(
-      `SELECT id, carrier FROM webhook_deliveries WHERE status = 'pending' AND attempts = 0 LIMIT ${SOME}`,
+      `SELECT id, workflow_id AS "workflowId" FROM webhook_deliveries WHERE status = 'pending' AND attempts = 0 LIMIT ${SOME}`,
     ),
     deliveries: await ids(
       `SELECT id FROM webhook_deliveries WHERE entity_id = $1 ORDER BY created_at DESC LIMIT ${SOME}`,

@@ -47,9 +47,9 @@ export interface BillingRequestActivities {
   /**
    * Waits a moment for the banks' answers, and has what is open after it woken by them.
    *
-   * @param billingRequestIds none for those of the carrier that are open
+   * @param billingRequestIds none for those of the workflow that are open
    */
-  awaitAnswer(billingRequestIds: string[], carrier: string): Promise<Answers>;
+  awaitAnswer(billingRequestIds: string[], workflowId: string): Promise<Answers>;
   /** Declines those of the charges whose window has passed. */
   closeWindow(billingRequestIds: string[]): Promise<Answers>;
   /** Sees which payees' banks have heard of their money, and notes which have not for too long. */
@@ -62,8 +62,8 @@ export function createBillingRequestActivities(
   patience: AnswerPatience,
 ): BillingRequestActivities {
   return {
-    async awaitAnswer(billingRequestIds, carrier) {
-      const ids = billingRequestIds.length > 0 ? billingRequestIds : await openOfWorkflow(db, carrier);
+    async awaitAnswer(billingRequestIds, workflowId) {
+      const ids = billingRequestIds.length > 0 ? billingRequestIds : await openOfWorkflow(db, workflowId);
       const before = await awaitedCharges(db, ids);
       const open = before.filter(isOpen);
       if (open.length === 0) return answersOf(before);

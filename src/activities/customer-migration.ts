@@ -1,7 +1,7 @@
 import type { Database } from '../database/connection';
 import { onboardNextPage, type BatchStatus } from '../database/customer/migration';
 import type { Keyring } from '../database/keys/keyring';
-import { workflowId } from '../workflows/messages';
+import { workflowIds } from '../workflows/messages';
 
 interface MigrationProgress {
   status: BatchStatus;
@@ -9,7 +9,7 @@ interface MigrationProgress {
   done: number;
   total: number;
   /** What became of these, in words. */
-  news: string;
+  counts: string;
 }
 
 export interface CustomerMigrationActivities {
@@ -27,14 +27,14 @@ export function createCustomerMigrationActivities(
         db,
         keyring,
         batchId,
-        workflowId.customerBatch(batchId),
+        workflowIds.customerBatch(batchId),
       );
       const { total, successful, failed, duplicates } = summary;
       return {
         status,
         done: successful + failed + duplicates,
         total,
-        news: `${successful} customers onboarded, ${failed} invalid, ${duplicates} duplicates`,
+        counts: `${successful} customers onboarded, ${failed} invalid, ${duplicates} duplicates`,
       };
     },
   };

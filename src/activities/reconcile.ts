@@ -37,7 +37,7 @@ export interface ReconcileActivities {
 }
 
 export interface Reconciled {
-  lookedAt: number;
+  checked: number;
   /** How many were found of each kind. */
   found: Partial<Record<WorkKind, number>>;
   /** How many of them are started now; the others' starts wait in the outbox already. */
@@ -50,7 +50,7 @@ export type CountReconciled = (kind: WorkKind, found: number, restarted: number)
 /** Overdue workflows of a kind that one run starts again. More are overdue when a service comes back, and go on by themselves. */
 const OVERDUE_MAX = 500;
 /** Workflows that Temporal is asked about in one run, one a minute: some milliseconds each, of the server's time too. */
-const LOOKED_AT_MAX = 200;
+const CHECKED_MAX = 200;
 const PAGE = 50;
 /** Starts that may wait in the outbox while all that is open is started again: a new charge waits behind them. */
 const OUTBOX_MAX = 200;
@@ -81,7 +81,7 @@ export function createReconcileActivities(
   }
 
   async function restartAll(since: Date, from: Cursor): Promise<Reconciled> {
-    const total: Reconciled = { lookedAt: 0, found: {}, restarted: 0 };
+    const total: Reconciled = { checked: 0, found: {}, restarted: 0 };
     for (let at = from; at.kind !== undefined;) {
       await roomInOutbox(db);
       const page = await openWork(db, at.kind, at.after, PAGE, true);
@@ -89,7 +89,7 @@ export function createReconcileActivities(
         page,
         'Temporal has lost what was waited for: started again',
       );
-      total.lookedAt += page.length;
+      total.checked += page.length;
       total.found[at.kind] = (total.found[at.kind] ?? 0) + (found[at.kind] ?? 0);
       total.restarted += restarted;
       at = next(at.kind, page);
@@ -104,7 +104,7 @@ export function createReconcileActivities(
       const settled = await db.transaction((trx) => settleUnnoticedCredits(trx, OVERDUE_MAX));
       if (settled > 0) log.warn({ settled }, 'credits that were delivered, and not noted, are settled');
       const overdue = await overdueWork(db, afterS, OVERDUE_MAX);
-      return { lookedAt: overdue.length, ...(await restart(overdue, 'overdue work is started again')) };
+      return { checked: overdue.length, ...(await restart(overdue, 'overdue work is started again')) };
     },
 
     async restartMissing() {
@@ -112,18 +112,18 @@ export function createReconcileActivities(
       let at = cursorOf(state);
       if (state?.restartingSince) return restartAll(state.restartingSince, at);
       const missing: Work[] = [];
-      let lookedAt = 0;
-      while (at.kind !== undefined && lookedAt < LOOKED_AT_MAX) {
+      let checked = 0;
+      while (at.kind !== undefined && checked < CHECKED_MAX) {
         Context.current().heartbeat();
         const page = await openWork(db, at.kind, at.after, PAGE, false);
         // What was being started while we asked is no longer in the outbox now, and so is asked about once more.
         const gone = await stillOpen(db, await withoutWorkflow(client, page, afterS));
         missing.push(...(await withoutWorkflow(client, gone, afterS)));
-        lookedAt += page.length;
+        checked += page.length;
         at = next(at.kind, page);
       }
       await moveCursor(db, at.kind ?? '', at.after);
-      return { lookedAt, ...(await restart(missing, 'open work without its workflow is started again')) };
+      return { checked, ...(await restart(missing, 'open work without its workflow is started again')) };
     },
   };
 }

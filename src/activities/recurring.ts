@@ -16,7 +16,7 @@ import type { DeliverFirstAttempts } from './webhook';
  */
 export type RecurringActivities = Record<
   ScheduleActivity,
-  (scheduleId: string, carrier: string) => Promise<ScheduleState>
+  (scheduleId: string, workflowId: string) => Promise<ScheduleState>
 >;
 
 /** Where a schedule has come to, for its workflow and for who reads its history. */
@@ -43,16 +43,16 @@ export function createRecurringActivities(
   patience: Pick<AnswerPatience, 'waitForAnswers'>,
   deliver: DeliverFirstAttempts,
 ): RecurringActivities {
-  const as = (activity: ScheduleActivity) => async (scheduleId: string, carrier: string) => {
-    if (activity === 'settleBilling') await waitForAnswer(carrier);
+  const as = (activity: ScheduleActivity) => async (scheduleId: string, workflowId: string) => {
+    if (activity === 'settleBilling') await waitForAnswer(workflowId);
     const advanced = await advanceSchedule(db, keyring, rules, scheduleId, activity);
-    const { told } = await deliver(carrier);
+    const { told } = await deliver(workflowId);
     return stateOf(advanced, told);
   };
 
   /** A moment's, and where there is nothing to wait for, none. */
-  async function waitForAnswer(carrier: string): Promise<void> {
-    const charges = await awaitedCharges(db, await openOfWorkflow(db, carrier));
+  async function waitForAnswer(workflowId: string): Promise<void> {
+    const charges = await awaitedCharges(db, await openOfWorkflow(db, workflowId));
     await patience.waitForAnswers(charges.filter(({ leftMs }) => leftMs > 0));
   }
 

@@ -18,7 +18,7 @@ import {
 } from '../database/webhook/attempt';
 import type { DeliveryStatus } from '../domain/lifecycle';
 import { webhookRetryMs } from '../domain/retry';
-import { workflowId } from '../domain/workflow-id';
+import { workflowIds } from '../domain/workflow-id';
 import type { WebhookType } from '../domain/webhook';
 import { serviceSignature, standardWebhookSignature } from '../domain/webhook-signature';
 import type { Relay } from '../temporal/relay';
@@ -42,17 +42,17 @@ export interface WebhookActivities {
    * Makes the first attempt of everything that this workflow announced, and hands to delivery workflows what
    * failed or would take too long. A local activity: takes 4 s at most, and costs its workflow no wait beyond.
    */
-  deliverFirstAttempts(carrier: string): Promise<FirstAttempts>;
+  deliverFirstAttempts(workflowId: string): Promise<FirstAttempts>;
   /** The same, where what was announced is a question to a bank. */
-  askBank(carrier: string): Promise<FirstAttempts>;
+  askBank(workflowId: string): Promise<FirstAttempts>;
   /** The same, where it is how something has ended. */
-  tellMerchant(carrier: string): Promise<FirstAttempts>;
+  tellMerchant(workflowId: string): Promise<FirstAttempts>;
   /** Makes one attempt, unless the delivery has ended already. */
   attemptDelivery(deliveryId: string): Promise<AttemptResult>;
 }
 
 /** Makes the first attempt of each webhook that this workflow's work has announced. */
-export type DeliverFirstAttempts = (carrier: string) => Promise<FirstAttempts>;
+export type DeliverFirstAttempts = (workflowId: string) => Promise<FirstAttempts>;
 
 interface FirstAttempts {
   delivered: number;
@@ -83,12 +83,12 @@ const FIRST_ATTEMPT_MS = 2_000;
 /** After this long no first attempt is begun any more, so that all of them end within 4 s. */
 const FIRST_ATTEMPTS_MS = 2_000;
 /** A disabled recipient's deliveries are woken when it is enabled. This is for the wake that never came. */
-const HELD_LOOK_MS = 86_400_000;
+const HELD_POLL_MS = 86_400_000;
 /** Beyond its attempt, what a worker has to write down what became of it, until another may make the attempt. */
 const RECORD_MS = 4_000;
 /** How often it is looked whether what another worker has in hand is done. */
-const IN_HAND_LOOK_MS = 50;
-/** How many of a carrier's first attempts run at once: 100 healthy receivers are done in a fraction of a second. */
+const IN_HAND_POLL_MS = 50;
+/** How many of a workflow's first attempts run at once: 100 healthy receivers are done in a fraction of a second. */
 const AT_ONCE = 10;
 
 export function createWebhookActivities({
@@ -127,7 +127,7 @@ export function createWebhookActivities({
     withinMs: number,
   ): Promise<DeliveryState | undefined> {
     const n = delivery.attempts + 1;
-    // What a carrier sends was counted as sent when it was claimed.
+    // What a workflow sends was counted as sent when it was claimed.
     let begun = kind === 'first';
     const outcome = await send(delivery, kind, {
       timeoutMs: withinMs,
@@ -201,7 +201,7 @@ export function createWebhookActivities({
     }
   }
 
-  async function deliverFirstAttempts(carrier: string): Promise<FirstAttempts> {
+  async function deliverFirstAttempts(workflowId: string): Promise<FirstAttempts> {
     const startedAt = performance.now();
     const late = () => performance.now() - startedAt >= FIRST_ATTEMPTS_MS;
     const withinMs = Math.min(FIRST_ATTEMPT_MS, timeoutMs);
@@ -211,8 +211,8 @@ export function createWebhookActivities({
     const left = new Set<string>();
     const unsent = new Set<string>();
 
-    for (let waitMs = IN_HAND_LOOK_MS; ; waitMs *= 2) {
-      const deliveries = await claimUnattempted(db, carrier, leaseMs);
+    for (let waitMs = IN_HAND_POLL_MS; ; waitMs *= 2) {
+      const deliveries = await claimUnattempted(db, workflowId, leaseMs);
       for (const { id, failing, claimed, held } of deliveries) {
         // It was disabled between the claim and the reading.
         if (claimed && held) unsent.add(id);
@@ -233,7 +233,7 @@ export function createWebhookActivities({
           } else {
             counts.failed++;
             tell(
-              `${webhookType} failed at attempt ${state.attempts} to ${entityId}: see ${workflowId.webhookDelivery(delivery.id)}.`,
+              `${webhookType} failed at attempt ${state.attempts} to ${entityId}: see ${workflowIds.webhookDelivery(delivery.id)}.`,
             );
           }
         } catch (error) {
@@ -253,9 +253,9 @@ export function createWebhookActivities({
     }
     if (left.size + unsent.size > 0) {
       for (const id of [...left, ...unsent])
-        tell(`Not attempted yet: see ${workflowId.webhookDelivery(id)}.`);
+        tell(`Not attempted yet: see ${workflowIds.webhookDelivery(id)}.`);
       counts.handedOver = await db.transaction((trx) =>
-        handOver(trx, [...left, ...unsent], [...unsent], carrier),
+        handOver(trx, [...left, ...unsent], [...unsent], workflowId),
       );
     }
     if (counts.failed + counts.handedOver > 0) relay.kick();
@@ -281,7 +281,7 @@ export function createWebhookActivities({
           status: 'pending',
           maxAttempts: earlierAttempts + maxAttempts,
           attempts,
-          retryInMs: HELD_LOOK_MS,
+          retryInMs: HELD_POLL_MS,
         };
       }
       const state = delivery.claimedForMs > 0 ? undefined : await attempt(delivery, 'retry', timeoutMs);

@@ -3,7 +3,7 @@ import { enqueueStarts } from '../database/outbox';
 import { beginAdvance, jump, readClock, signalDue, type Clock } from '../database/entity/sandbox-clock';
 import { addDuration, formatInstant } from '../domain/calendar';
 import { Failure } from '../domain/failures';
-import { workflowId } from '../workflows/messages';
+import { workflowIds } from '../workflows/messages';
 import type { Call } from './http/route';
 import { invalidRequest } from './http/validation';
 
@@ -40,7 +40,7 @@ export async function advanceClock({ accept, body, caller, deps }: Call<z.output
     await enqueueStarts(trx, [
       {
         type: 'sandboxClock',
-        workflowId: workflowId.sandboxClock(entityId, formatInstant(target)),
+        workflowId: workflowIds.sandboxClock(entityId, formatInstant(target)),
         args: [entityId],
         attributes: {
           status: 'advancing',

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../database/connection';
 import { attemptsUnderWay, stillUnderWay } from '../database/webhook/attempt';
 
-const LOOK_MS = 50;
+const POLL_MS = 50;
 
 /**
  * Ends once no attempt at the entity's webhooks is under way any more that was begun before now: once each has been recorded, or
@@ -13,5 +13,5 @@ const LOOK_MS = 50;
  */
 export async function letAttemptsEnd(db: Database, entityId: string): Promise<void> {
   const begun = await attemptsUnderWay(db, entityId);
-  while (begun.length > 0 && (await stillUnderWay(db, begun)) > 0) await sleep(LOOK_MS);
+  while (begun.length > 0 && (await stillUnderWay(db, begun)) > 0) await sleep(POLL_MS);
 }

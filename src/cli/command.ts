@@ -29,7 +29,7 @@ export function command(parent: Command, name: string, description: string): Com
 }
 
 /** An action that prints its outcome, as words or as JSON. Its arguments are the command's, then its options. */
-export function telling(work: (config: Config, ...args: never[]) => Promise<Outcome>): Action {
+export function reporting(work: (config: Config, ...args: never[]) => Promise<Outcome>): Action {
   return async (...given) => {
     const self = given.at(-1);
     const outcome = await work(readConfig(process.env), ...(given as never[]));
@@ -43,7 +43,7 @@ export function onEngine(
   work: (engine: Engine, config: Config, ...args: never[]) => Promise<Outcome>,
   admitRing: AdmitRing = claimRing,
 ): Action {
-  return telling((config, ...args) =>
+  return reporting((config, ...args) =>
     withEngine(config, admitRing, (engine) => work(engine, config, ...args)),
   );
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { migrateUp } from '../database/migrate';
 import { prepareGivenNamespace } from '../start/temporal';
-import { command, telling } from './command';
+import { command, reporting } from './command';
 import { modeOf, ownerUrl } from './engine';
 import { operator, reasonOption, type Explained } from './operator';
 
@@ -13,7 +13,7 @@ export function addMigrateCommand(program: Command): void {
     .option('--create-namespace', 'make the namespace first, if it is not there')
     .addOption(reasonOption())
     .action(
-      telling(async (config, options: Explained & { createNamespace?: boolean }) => {
+      reporting(async (config, options: Explained & { createNamespace?: boolean }) => {
         const { createNamespace = false } = options;
         const migrations = await migrateUp(ownerUrl(config), modeOf(config), operator(options));
         // The embedded Temporal has been prepared by `npm start`; any other one by nobody but this.

@@ -45,7 +45,7 @@ interface Wrong {
 }
 
 interface Scan {
-  lookedAt: number;
+  checked: number;
   overdue: number;
   withoutWorkflow: number;
   /** The first `LISTED_MAX`. */
@@ -168,7 +168,7 @@ async function requireOwnNamespace(db: Database, client: Client, namespace: stri
 async function scan(db: Database, client: Client, fix: boolean, resting: boolean): Promise<Scan> {
   const overdue = await overdueWork(db, OVERDUE_AFTER_S, OVERDUE_MAX);
   const result: Scan = {
-    lookedAt: 0,
+    checked: 0,
     overdue: overdue.length,
     withoutWorkflow: 0,
     listed: list(overdue, 'overdue'),
@@ -182,12 +182,12 @@ async function scan(db: Database, client: Client, fix: boolean, resting: boolean
       const gone = await stillOpen(db, await withoutWorkflow(client, page, 0));
       // What was just being started is no longer in the outbox now, and is asked about once more.
       const missing = (await withoutWorkflow(client, gone, 0)).filter((one) => !known.has(one.workflowId));
-      result.lookedAt += page.length;
+      result.checked += page.length;
       result.withoutWorkflow += missing.length;
       result.listed.push(...list(missing, 'without a workflow'));
       result.listed.splice(LISTED_MAX);
       if (fix) result.restarted += await restartWork(db, missing);
-      progress(`${kind}: ${result.lookedAt} workflows looked at, ${result.withoutWorkflow} are missing`);
+      progress(`${kind}: ${result.checked} workflows looked at, ${result.withoutWorkflow} are missing`);
       const last = page.at(-1);
       if (!last || page.length < PAGE) break;
       after = last.key;
@@ -229,14 +229,14 @@ function progress(line: string): void {
 
 function outcome(told: Told, fix: boolean): Outcome {
   if (process.stderr.isTTY) process.stderr.write('\r\u001b[K');
-  const { lookedAt, overdue, withoutWorkflow: missing, restarted, remaining, problems, found } = told;
+  const { checked, overdue, withoutWorkflow: missing, restarted, remaining, problems, found } = told;
   const lines = found.map(
     ({ wrong, workflowId, since }) =>
       `${workflowId.padEnd(60)} ${wrong} (${wrong === 'overdue' ? 'since' : 'open since'} ${since.toISOString()})`,
   );
   if (told.temporalLost) lines.push('Temporal has lost its data, or is another one than before.');
-  if (overdue + missing === 0) lines.push(`Nothing is wrong with ${lookedAt} open workflows.`);
-  else lines.push(`${overdue} overdue, ${missing} of ${lookedAt} without a workflow.`);
+  if (overdue + missing === 0) lines.push(`Nothing is wrong with ${checked} open workflows.`);
+  else lines.push(`${overdue} overdue, ${missing} of ${checked} without a workflow.`);
   if (fix && overdue + missing > 0) {
     lines.push(
       `${restarted} started again; ${remaining === 0 ? 'all is well now.' : `${remaining} still wrong.`}`,

@@ -8,7 +8,7 @@ import { recordAct, type Actor } from '../database/audit';
 import { APP_ROLE, executorOf } from '../database/connection';
 import { requireDeployment, requireMigratable } from '../database/operation/deployment';
 import { onDatabase } from '../start/database';
-import { command, CommandError, telling } from './command';
+import { command, CommandError, reporting } from './command';
 import { databaseUrl, modeOf, ownerUrl } from './engine';
 import { operator, reasonOption, type Explained } from './operator';
 
@@ -37,7 +37,7 @@ export function addSqlCommand(program: Command): void {
     .option('--owner', 'as the owner of the schema, who may also write; it is on record')
     .addOption(reasonOption())
     .action(
-      telling(async (config, { owner = false, ...explained }: Options) => {
+      reporting(async (config, { owner = false, ...explained }: Options) => {
         const sql = (await readAll(process.stdin)).trim();
         if (sql === '') throw new CommandError('there is no SQL on standard input');
         const results = owner

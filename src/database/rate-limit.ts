@@ -23,7 +23,7 @@ export interface Bucket {
  * the same rate.
  */
 export interface TokenWish extends Bucket {
-  look?: true;
+  readOnly?: true;
 }
 
 export interface BucketState {
@@ -44,7 +44,7 @@ const ROUNDING = 1e-4;
  * somebody only wishes to look at stay as they are. One statement serves any number of wishes.
  */
 export async function takeTokens(db: Executor, wishes: TokenWish[]): Promise<BucketState[]> {
-  const paying = wishes.filter(({ look }) => !look);
+  const paying = wishes.filter(({ readOnly }) => !readOnly);
   // In one order everywhere, so that two processes that want tokens of the same buckets do not wait for each other.
   const buckets = [...groupBy(paying, ({ key }) => key).entries()].sort(([a], [b]) => (a < b ? -1 : 1));
   const taken = await rows<{ key: string; taken: number; fullInS: number }>(
@@ -63,9 +63,9 @@ export async function takeTokens(db: Executor, wishes: TokenWish[]): Promise<Buc
      RETURNING key, taken, extract(epoch FROM full_at - asked_at)::float8 AS full_in)
      SELECT key, taken, full_in AS "fullInS" FROM paid
      UNION ALL
-     SELECT key, 0, extract(epoch FROM full_at - clock_timestamp())::float8 FROM rate_limits WHERE key = ANY(:looks)`,
+     SELECT key, 0, extract(epoch FROM full_at - clock_timestamp())::float8 FROM rate_limits WHERE key = ANY(:readOnly)`,
     {
-      looks: [...new Set(wishes.filter(({ look }) => look).map(({ key }) => key))],
+      readOnly: [...new Set(wishes.filter(({ readOnly }) => readOnly).map(({ key }) => key))],
       keys: buckets.map(([key]) => key),
       counts: buckets.map(([, ofBucket]) => ofBucket.length),
       costs: buckets.map(([, [wish]]) => 1 / rateOf(wish).perSecond),
@@ -74,10 +74,10 @@ export async function takeTokens(db: Executor, wishes: TokenWish[]): Promise<Buc
     },
   );
   const byKey = new Map(taken.map((one) => [one.key, { ...one, given: 0 }]));
-  return wishes.map(({ key, rate, look }) => {
+  return wishes.map(({ key, rate, readOnly }) => {
     const bucket = byKey.get(key);
     // A bucket without a row is full.
-    if (look) return bucketState(rate, Math.max(0, bucket?.fullInS ?? 0));
+    if (readOnly) return bucketState(rate, Math.max(0, bucket?.fullInS ?? 0));
     if (bucket === undefined) throw new Error('the bucket statement returned too few rows');
     const admitted = bucket.given < bucket.taken;
     if (admitted) bucket.given += 1;

@@ -2,7 +2,7 @@
  * A workflow's id follows from the business id: starting it twice is harmless, and row and workflow find each
  * other.
  */
-export const workflowId = {
+export const workflowIds = {
   intent: (intentId: string) => `intent/${intentId}`,
   billingRequest: (billingRequestId: string) => `billing-request/${billingRequestId}`,
   billingBatch: (batchId: string) => `billing-batch/${batchId}`,

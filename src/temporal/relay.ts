@@ -49,13 +49,13 @@ const WATCH_MS = 50;
 
 /** @param client on the connection of this process's worker */
 export function createRelay(db: Database, client: Client, log: Logger): Relay {
-  let looking: Promise<void> | undefined;
+  let polling: Promise<void> | undefined;
   let again = false;
   let quietUntil = 0;
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     try {
       while (again) {
         again = false;
@@ -66,7 +66,7 @@ export function createRelay(db: Database, client: Client, log: Logger): Relay {
       quietUntil = Date.now() + PAUSE_S * 1000;
       log.warn({ err: error }, 'messages to Temporal wait in the outbox');
     } finally {
-      looking = undefined;
+      polling = undefined;
     }
   }
 
@@ -95,7 +95,7 @@ export function createRelay(db: Database, client: Client, log: Logger): Relay {
   function kick(): void {
     if (stopped || Date.now() < quietUntil) return;
     again = true;
-    looking ??= look();
+    polling ??= poll();
   }
 
   return {
@@ -107,7 +107,7 @@ export function createRelay(db: Database, client: Client, log: Logger): Relay {
       stopped = true;
       again = false;
       clearInterval(timer);
-      await looking;
+      await polling;
     },
   };
 }
@@ -136,7 +136,7 @@ async function start(client: Client, workflowId: string, options: OutboxStart): 
 
 /**
  * Carried twice it may run a workflow twice, the second time for nothing: what the first has done is in the rows.
- * Not a start with a signal in one call, for a run that has just begun would take the signal for news.
+ * Not a start with a signal in one call, for a run that has just begun would take the signal for a change.
  */
 async function startAgain(
   client: Client,

@@ -93,8 +93,8 @@ async function main(): Promise<void> {
     ...createBillingRequestActivities(db, keyring, patience),
     ...createCustomerMigrationActivities(db, keyring),
     ...createIntentActivities(db, keyring),
-    ...createRecurringActivities(db, keyring, recurringRules(config), patience, (carrier) =>
-      webhooks.deliverFirstAttempts(carrier),
+    ...createRecurringActivities(db, keyring, recurringRules(config), patience, (workflowId) =>
+      webhooks.deliverFirstAttempts(workflowId),
     ),
     ...createRefundActivities(db, keyring, config.NETWORK_TIMEZONE),
     ...createSandboxClockActivities(db, client, relay, config.CLOCK_WAIT_S, log),

@@ -34,14 +34,14 @@ export async function customerMigration(batchId: string): Promise<void> {
   const { workflowId } = workflowInfo();
   let summary = 'Onboard the first customers';
   for (;;) {
-    const { status, done, total, news } = await onboardPage.executeWithOptions({ summary }, [batchId]);
+    const { status, done, total, counts } = await onboardPage.executeWithOptions({ summary }, [batchId]);
     if (status !== 'processing') {
       await deliverFirstAttempts(workflowId);
-      setCurrentDetails(`The batch is ${status}: ${news}.`);
+      setCurrentDetails(`The batch is ${status}: ${counts}.`);
       upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.status, value: status }]);
       return;
     }
-    setCurrentDetails(`${done} of ${total} done: ${news}.`);
+    setCurrentDetails(`${done} of ${total} done: ${counts}.`);
     summary = `Onboard the next customers, after ${done} of ${total}`;
   }
 }

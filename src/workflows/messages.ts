@@ -24,7 +24,7 @@ export const WORKFLOW_TYPE = {
   reconcile: 'reconcile',
 } as const;
 
-export { workflowId } from '../domain/workflow-id';
+export { workflowIds } from '../domain/workflow-id';
 
 /** What is indexed for operators; set at the start and kept up by the workflow. */
 export interface Attributes {

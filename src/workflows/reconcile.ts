@@ -27,7 +27,7 @@ export async function reconcile(): Promise<string> {
   const missing = await restartMissing();
   const said =
     `${inWords(overdue, 'overdue')}; ` +
-    `${inWords(missing, 'without a workflow')} of ${missing.lookedAt} that were looked at.`;
+    `${inWords(missing, 'without a workflow')} of ${missing.checked} that were looked at.`;
   setCurrentDetails(said);
   return said;
 }

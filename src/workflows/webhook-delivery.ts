@@ -31,7 +31,7 @@ const REFUSAL =
  *
  * A signal makes the next attempt come at once. Sent again by hand after its end, a delivery has another run.
  *
- * @param progress what the carrier's own attempt left behind; without it, the first attempt of this run comes now
+ * @param progress what the attempt in passing left behind; without it, the first attempt of this run comes now
  */
 export async function webhookDelivery(
   deliveryId: string,

@@ -24,7 +24,7 @@ function activities(whileWaiting: (charges: { id: string }[]) => Promise<void> =
   return createBillingRequestActivities(db, keyring, patience);
 }
 
-async function charge(standing: Standing, carrier: string, by: 'agreement' | 'lookupID'): Promise<string> {
+async function charge(standing: Standing, workflowId: string, by: 'agreement' | 'lookupID'): Promise<string> {
   const { merchantId, customerId, agreementId, paymentId } = standing;
   const lookupId = await lookupIdOf(db, customerId);
   const { items } = await db.transaction((trx) =>
@@ -35,7 +35,7 @@ async function charge(standing: Standing, carrier: string, by: 'agreement' | 'lo
       merchantId,
       [by === 'agreement' ? { phrase: paymentId, agreementId } : { phrase: lookupId, lookupId }],
       { amount: 100n, currency: 'NGN', description: 'Shoes' },
-      () => carrier,
+      () => workflowId,
     ),
   );
   const [item] = items;
@@ -64,14 +64,14 @@ const wakesOf = async (workflowId: string) =>
 
 test('a workflow that was started without its charges finds those that are open, and closes them in time', async () => {
   const standing = await standingApproval(db, keyring, {});
-  const carrier = 'billing-batch/one-of-its-own';
-  const id = await charge(standing, carrier, 'lookupID');
-  expect(await activities().awaitAnswer([], carrier)).toMatchObject({ open: [id], ended: [] });
+  const workflowId = 'billing-batch/one-of-its-own';
+  const id = await charge(standing, workflowId, 'lookupID');
+  expect(await activities().awaitAnswer([], workflowId)).toMatchObject({ open: [id], ended: [] });
   expect(await activities().closeWindow([id])).toMatchObject({ open: [id], ended: [] });
   await moveClock(db, standing.merchantId, '16 minutes');
   const ended = [{ billingRequestId: id, status: 'declined', declineReason: 'not_delivered' }];
   expect(await activities().closeWindow([id])).toMatchObject({ open: [], ended, closes: null });
-  expect(await activities().awaitAnswer([], carrier)).toMatchObject({ open: [], ended: [] });
+  expect(await activities().awaitAnswer([], workflowId)).toMatchObject({ open: [], ended: [] });
 });
 
 describe('an answer', () => {
@@ -81,47 +81,47 @@ describe('an answer', () => {
   });
 
   test('that comes while it is waited for is seen, and wakes nobody', async () => {
-    const carrier = 'billing-request/at-once';
-    const id = await charge(standing, carrier, 'agreement');
+    const workflowId = 'billing-request/at-once';
+    const id = await charge(standing, workflowId, 'agreement');
     const answers = await activities(async ([open]) => {
       expect(open?.id).toBe(id);
       await confirm(standing.bankId, id);
-    }).awaitAnswer([id], carrier);
+    }).awaitAnswer([id], workflowId);
     expect(answers).toMatchObject({ open: [], ended: [{ billingRequestId: id, status: 'successful' }] });
-    expect(await wakesOf(carrier)).toBe(0);
+    expect(await wakesOf(workflowId)).toBe(0);
   });
 
   test('that comes after patience has ended wakes the workflow, once', async () => {
-    const carrier = 'billing-request/later';
-    const id = await charge(standing, carrier, 'agreement');
-    expect(await activities().awaitAnswer([id], carrier)).toMatchObject({ open: [id] });
+    const workflowId = 'billing-request/later';
+    const id = await charge(standing, workflowId, 'agreement');
+    expect(await activities().awaitAnswer([id], workflowId)).toMatchObject({ open: [id] });
     await confirm(standing.bankId, id);
     await confirm(standing.bankId, id);
-    expect(await wakesOf(carrier)).toBe(1);
+    expect(await wakesOf(workflowId)).toBe(1);
   });
 
   test('that comes before the workflow has begun is found by it', async () => {
-    const carrier = 'billing-request/before';
-    const id = await charge(standing, carrier, 'agreement');
+    const workflowId = 'billing-request/before';
+    const id = await charge(standing, workflowId, 'agreement');
     await confirm(standing.bankId, id);
-    expect(await wakesOf(carrier)).toBe(0);
-    const { ended } = await activities().awaitAnswer([id], carrier);
+    expect(await wakesOf(workflowId)).toBe(0);
+    const { ended } = await activities().awaitAnswer([id], workflowId);
     expect(ended).toMatchObject([{ billingRequestId: id, status: 'successful' }]);
   });
 
   test('of a customer who is asked is not waited for', async () => {
-    const carrier = 'billing-request/asked';
-    const id = await charge(standing, carrier, 'lookupID');
+    const workflowId = 'billing-request/asked';
+    const id = await charge(standing, workflowId, 'lookupID');
     const waited: { id: string }[] = [];
-    await activities(async (charges) => void waited.push(...charges)).awaitAnswer([id], carrier);
+    await activities(async (charges) => void waited.push(...charges)).awaitAnswer([id], workflowId);
     expect(waited).toEqual([]);
     await confirm(standing.bankId, id);
-    expect(await wakesOf(carrier)).toBe(1);
+    expect(await wakesOf(workflowId)).toBe(1);
   });
 
   test('in a bank’s own words is not in the history, where it cannot be erased', async () => {
-    const carrier = 'billing-request/own-words';
-    const id = await charge(standing, carrier, 'agreement');
+    const workflowId = 'billing-request/own-words';
+    const id = await charge(standing, workflowId, 'agreement');
     await db.transaction((trx) =>
       answerBillingRequest(
         trx,
@@ -132,7 +132,7 @@ describe('an answer', () => {
         {},
       ),
     );
-    const { ended } = await activities().awaitAnswer([id], carrier);
+    const { ended } = await activities().awaitAnswer([id], workflowId);
     expect(ended).toMatchObject([{ status: 'declined', declineReason: 'other' }]);
   });
 });

@@ -102,13 +102,13 @@ async function bankAt(webhookUrl: string): Promise<EntityCredentials> {
   return made;
 }
 
-async function tell(entityId: string, carrier?: string): Promise<string> {
+async function announceTo(entityId: string, workflowId?: string): Promise<string> {
   const [id = ''] = await db.transaction((trx) =>
     announce(trx, keyring, [
       {
         entityId,
         webhookType: 'billing.request',
-        ...(carrier !== undefined && { carrier }),
+        ...(workflowId !== undefined && { workflowId }),
         items: [{ customerEmail: 'ada@example.com' }],
       },
     ]),
@@ -139,14 +139,14 @@ async function noticeTo(entityId: string): Promise<string> {
 }
 
 describe('webhooks of a disabled entity', () => {
-  it('are not sent by their carriers, by retries, or by hand, and use up no attempt', async () => {
+  it('are not sent by their workflowIds, by retries, or by hand, and use up no attempt', async () => {
     const { url, received } = await receiver();
     const bank = await bankAt(url);
-    // One from before, one that a carrier was about to send, and one that comes while it is disabled.
-    const retried = await tell(bank.entityId);
-    const carried = await tell(bank.entityId, 'billing-batch/hold');
+    // One from before, one that a workflow was about to send, and one that comes while it is disabled.
+    const retried = await announceTo(bank.entityId);
+    const carried = await announceTo(bank.entityId, 'billing-batch/hold');
     await set(bank.entityId, 'disabled');
-    const later = await tell(bank.entityId, 'billing-batch/later');
+    const later = await announceTo(bank.entityId, 'billing-batch/later');
     expect(await activities().deliverFirstAttempts('billing-batch/hold')).toMatchObject({
       delivered: 0,
       failed: 0,
@@ -173,7 +173,7 @@ describe('webhooks of a disabled entity', () => {
   it('do not leave once it is disabled, also where a worker has taken them in hand for a first attempt', async () => {
     const { url, received } = await receiver();
     const bank = await bankAt(url);
-    const id = await tell(bank.entityId, 'billing-batch/taken');
+    const id = await announceTo(bank.entityId, 'billing-batch/taken');
     const disabling = withMeanwhile(() => set(bank.entityId, 'disabled'));
     expect(await activities({ db: disabling }).deliverFirstAttempts('billing-batch/taken')).toMatchObject({
       delivered: 0,
@@ -189,7 +189,7 @@ describe('webhooks of a disabled entity', () => {
 
   it('are waited for where they are on their way, and not for longer than they may be', async () => {
     const bank = await bankAt('http://127.0.0.1:9/');
-    const id = await tell(bank.entityId, 'billing-batch/way');
+    const id = await announceTo(bank.entityId, 'billing-batch/way');
     await claimUnattempted(db, 'billing-batch/way', 60_000);
     const begun = await attemptsUnderWay(db, bank.entityId);
     expect(begun.map(({ deliveryId }) => deliveryId)).toEqual([id]);
@@ -206,7 +206,7 @@ describe('webhooks of a disabled entity', () => {
     const waiting = letAttemptsEnd(watched, bank.entityId).then(() => {
       ended = true;
     });
-    for (let look = 1; look <= 4; look++) await once(looking, 'look');
+    for (let round = 1; round <= 4; round++) await once(looking, 'look');
     expect(ended).toBe(false);
     const outcome = {
       begun: true,
@@ -223,11 +223,11 @@ describe('webhooks of a disabled entity', () => {
     await waiting;
 
     // A worker that has died records nothing.
-    await tell(bank.entityId, 'billing-batch/died');
+    await announceTo(bank.entityId, 'billing-batch/died');
     await rows(db, `UPDATE webhook_endpoints SET failing_since = NULL WHERE entity_id = :id`, {
       id: bank.entityId,
     });
-    await tell(bank.entityId, 'billing-batch/died');
+    await announceTo(bank.entityId, 'billing-batch/died');
     await claimUnattempted(db, 'billing-batch/died', 300);
     expect(await attemptsUnderWay(db, bank.entityId)).not.toEqual([]);
     await letAttemptsEnd(db, bank.entityId);
@@ -237,12 +237,12 @@ describe('webhooks of a disabled entity', () => {
   it('are all woken, however many wait, and those of others are left alone', async () => {
     const { url } = await receiver();
     const [bank, other] = [await bankAt(url), await bankAt(url)];
-    await tell(other.entityId);
+    await announceTo(other.entityId);
     await set(bank.entityId, 'disabled');
-    const id = await tell(bank.entityId);
+    const id = await announceTo(bank.entityId);
     await rows(
       db,
-      `INSERT INTO webhook_deliveries (id, event_id, entity_id, webhook_type, body_sealed, carrier)
+      `INSERT INTO webhook_deliveries (id, event_id, entity_id, webhook_type, body_sealed, workflow_id)
        SELECT 'dlv_' || lpad(n::text, 26, '0'), 'evt_' || lpad(n::text, 26, '0'), entity_id, webhook_type, body_sealed,
          'webhook-delivery/dlv_' || lpad(n::text, 26, '0')
        FROM webhook_deliveries, generate_series(1, 2500) AS n WHERE id = :id`,
@@ -275,7 +275,7 @@ describe('a retry that is about to be sent', () => {
   it('does not go to where webhooks went a moment ago', async () => {
     const [old, moved] = [await receiver(), await receiver()];
     const bank = await bankAt(old.url);
-    const id = await tell(bank.entityId);
+    const id = await announceTo(bank.entityId);
     const moving = connectingAfter(() => move(bank.entityId, moved.url));
     expect(await activities({ connector: moving }).attemptDelivery(id)).toMatchObject({
       status: 'pending',
@@ -289,7 +289,7 @@ describe('a retry that is about to be sent', () => {
   it('is not signed with a secret that has been ended a moment ago', async () => {
     const { url, received } = await receiver();
     const bank = await bankAt(url);
-    const id = await tell(bank.entityId);
+    const id = await announceTo(bank.entityId);
     const secret = newWebhookSecret();
     const replacing = connectingAfter(() =>
       db.transaction((trx) => replaceWebhookSecret(trx, keyring, OPERATOR, bank.entityId, secret)),

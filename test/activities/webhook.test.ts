@@ -96,8 +96,8 @@ async function bankAt(webhookUrl: string) {
   return made;
 }
 
-/** Announces to each bank; with `carrier` left out, to delivery workflows. */
-const tell = (entityIds: string[], carrier?: string) =>
+/** Announces to each bank; with `workflow` left out, to delivery workflows. */
+const announceTo = (entityIds: string[], workflowId?: string) =>
   db.transaction((trx) =>
     announce(
       trx,
@@ -106,7 +106,7 @@ const tell = (entityIds: string[], carrier?: string) =>
         entityId,
         webhookType: 'billing.request' as const,
         batchId: newId('batch'),
-        ...(carrier !== undefined && { carrier }),
+        ...(workflowId !== undefined && { workflowId }),
         items: [{ amount: 0.3, customerEmail: 'ada@example.com', description: 'Café "№ 1" \u2028 €' }],
       })),
     ),
@@ -126,7 +126,7 @@ describe('a webhook as its receiver sees it', () => {
   it('is verified by any Standard Webhooks library, and by an HMAC over the bytes without `signature`', async () => {
     const { url, received } = await receiver(taken);
     const bank = await bankAt(url);
-    const [deliveryId] = await tell([bank.entityId], 'billing-request/a');
+    const [deliveryId] = await announceTo([bank.entityId], 'billing-request/a');
     expect(await activities().deliverFirstAttempts('billing-request/a')).toMatchObject({
       delivered: 1,
       failed: 0,
@@ -152,7 +152,7 @@ describe('a webhook as its receiver sees it', () => {
   it('comes once, also where a look asks for it while it is on its way', async () => {
     const { url, received } = await receiver((response) => setTimeout(() => taken(response), 200));
     const bank = await bankAt(url);
-    await tell([bank.entityId], 'billing-request/twice');
+    await announceTo([bank.entityId], 'billing-request/twice');
     const worker = activities();
     const both = await Promise.all([1, 2].map(() => worker.deliverFirstAttempts('billing-request/twice')));
     expect(both.map(({ delivered }) => delivered)).toEqual([1, 0]);
@@ -162,7 +162,7 @@ describe('a webhook as its receiver sees it', () => {
   it('comes once, also where two workers tell of the same', async () => {
     const { url, received } = await receiver((response) => setTimeout(() => taken(response), 200));
     const bank = await bankAt(url);
-    await tell([bank.entityId], 'billing-request/workers');
+    await announceTo([bank.entityId], 'billing-request/workers');
     const workers = [activities(), activities()];
     const told = await Promise.all(
       workers.map((worker) => worker.deliverFirstAttempts('billing-request/workers')),
@@ -176,7 +176,7 @@ describe('a webhook as its receiver sees it', () => {
   it('of a worker that died over it goes on in a workflow, which waits until it may be made again', async () => {
     const { url, received } = await receiver(taken);
     const bank = await bankAt(url);
-    const [id = ''] = await tell([bank.entityId], 'billing-request/died');
+    const [id = ''] = await announceTo([bank.entityId], 'billing-request/died');
     await claimUnattempted(db, 'billing-request/died', 3_000);
     expect(await activities().deliverFirstAttempts('billing-request/died')).toMatchObject({ handedOver: 1 });
     expect(received).toEqual([]);
@@ -191,7 +191,7 @@ describe('a webhook as its receiver sees it', () => {
       ++answers < 3 ? broken(response) : taken(response),
     );
     const bank = await bankAt(url);
-    const [id = ''] = await tell([bank.entityId], 'billing-request/b');
+    const [id = ''] = await announceTo([bank.entityId], 'billing-request/b');
     await activities().deliverFirstAttempts('billing-request/b');
     expect(await activities().attemptDelivery(id)).toMatchObject({ status: 'pending', attempts: 2 });
     expect(await activities().attemptDelivery(id)).toEqual({ status: 'delivered', attempts: 3 });
@@ -218,7 +218,7 @@ describe('a webhook as its receiver sees it', () => {
         secret: seal(keyring, newSecret, `webhook_endpoints.secret:${bank.entityId}`),
       },
     );
-    const ids = await tell([bank.entityId, bank.entityId], 'billing-request/c');
+    const ids = await announceTo([bank.entityId, bank.entityId], 'billing-request/c');
     const [id = '', later = ''] = ids;
     await activities().attemptDelivery(id);
     await rows(
@@ -245,7 +245,7 @@ describe('a webhook as its receiver sees it', () => {
   it('goes to where the receiver wants it now', async () => {
     const { url, received } = await receiver(taken);
     const bank = await bankAt('http://127.0.0.1:1/');
-    const [id = ''] = await tell([bank.entityId]);
+    const [id = ''] = await announceTo([bank.entityId]);
     expect(await activities().attemptDelivery(id)).toMatchObject({ status: 'pending' });
     await setWebhookUrl(db, bank.entityId, null);
     expect(await activities().attemptDelivery(id)).toMatchObject({ status: 'pending' });
@@ -265,10 +265,10 @@ describe('first attempts', () => {
     const down = await receiver(broken);
     const up = await receiver(taken);
     const [failing, healthy] = [await bankAt(down.url), await bankAt(up.url)];
-    const carrier = 'billing-batch/d';
-    await tell([failing.entityId, healthy.entityId], carrier);
+    const workflowId = 'billing-batch/d';
+    await announceTo([failing.entityId, healthy.entityId], workflowId);
     const first = activities();
-    const { told, ...counts } = await first.deliverFirstAttempts(carrier);
+    const { told, ...counts } = await first.deliverFirstAttempts(workflowId);
     expect(counts).toEqual({ delivered: 1, failed: 1, handedOver: 0 });
     const [failed] = await rows<{ id: string }>(
       db,
@@ -284,11 +284,11 @@ describe('first attempts', () => {
     expect(kicks).toBe(1);
 
     // Announced before it was known to be failing, attempted after.
-    const [left = ''] = await tell([healthy.entityId], carrier);
+    const [left = ''] = await announceTo([healthy.entityId], workflowId);
     await rows(db, `UPDATE webhook_endpoints SET failing_since = now() WHERE entity_id = :id`, {
       id: healthy.entityId,
     });
-    expect(await first.deliverFirstAttempts(carrier)).toMatchObject({
+    expect(await first.deliverFirstAttempts(workflowId)).toMatchObject({
       delivered: 0,
       failed: 0,
       handedOver: 1,
@@ -298,7 +298,7 @@ describe('first attempts', () => {
       await rows(db, `SELECT 1 FROM outbox WHERE workflow_id = :id`, { id: `webhook-delivery/${left}` }),
     ).toHaveLength(1);
     // Run again, as after a crash, there is nothing left to do.
-    expect(await first.deliverFirstAttempts(carrier)).toMatchObject({
+    expect(await first.deliverFirstAttempts(workflowId)).toMatchObject({
       delivered: 0,
       failed: 0,
       handedOver: 0,
@@ -309,7 +309,7 @@ describe('first attempts', () => {
   it('are cut off when their time is over, and that counts as a failure', async () => {
     const { url } = await receiver(() => undefined);
     const bank = await bankAt(url);
-    const [id = ''] = await tell([bank.entityId], 'billing-request/e');
+    const [id = ''] = await announceTo([bank.entityId], 'billing-request/e');
     const cut = activities({ WEBHOOK_TIMEOUT_S: 0.05 });
     expect(await cut.deliverFirstAttempts('billing-request/e')).toMatchObject({ failed: 1 });
     expect(await attemptsOf(id)).toMatchObject([{ n: 1, httpStatus: null, error: 'no answer within 50 ms' }]);
@@ -326,7 +326,7 @@ describe('first attempts', () => {
     const deadBank = await bankAt(dead.url);
     const banks: string[] = [];
     for (let i = 0; i < 20; i++) banks.push((await bankAt(healthy.url)).entityId);
-    const [deadId = ''] = await tell([deadBank.entityId, ...banks], 'billing-batch/f');
+    const [deadId = ''] = await announceTo([deadBank.entityId, ...banks], 'billing-batch/f');
     expect(await activities().deliverFirstAttempts('billing-batch/f')).toMatchObject({
       delivered: 20,
       failed: 1,
@@ -335,10 +335,10 @@ describe('first attempts', () => {
     expect(await attemptsOf(deadId)).toMatchObject([{ httpStatus: 503 }]);
   });
 
-  it('that cannot be made at all, for a key is missing, go to workflows and leave the carrier in peace', async () => {
+  it('that cannot be made at all, for a key is missing, go to workflows and leave the workflow in peace', async () => {
     const { url, received } = await receiver(taken);
     const [bank, other] = [await bankAt(url), await bankAt(url)];
-    const [id = ''] = await tell([bank.entityId, other.entityId], 'billing-batch/h');
+    const [id = ''] = await announceTo([bank.entityId, other.entityId], 'billing-batch/h');
     await rows(db, `UPDATE webhook_endpoints SET secret_sealed = :sealed WHERE entity_id = :entityId`, {
       entityId: bank.entityId,
       sealed: seal(
@@ -360,7 +360,7 @@ describe('first attempts', () => {
     const dead = await receiver(() => undefined);
     const banks: string[] = [];
     for (let i = 0; i < 40; i++) banks.push((await bankAt(dead.url)).entityId);
-    const ids = await tell(banks, 'billing-batch/g');
+    const ids = await announceTo(banks, 'billing-batch/g');
     const counts = await activities().deliverFirstAttempts('billing-batch/g');
     // One round of ten takes the whole 2 s.
     expect(counts).toMatchObject({ delivered: 0, failed: 10, handedOver: 30 });
@@ -376,7 +376,7 @@ describe('an attempt of a delivery workflow', () => {
   it('is followed by the next after the time in the table, give or take a fifth', async () => {
     const { url } = await receiver(broken);
     const bank = await bankAt(url);
-    const [id = ''] = await tell([bank.entityId]);
+    const [id = ''] = await announceTo([bank.entityId]);
     const made = activities();
     for (const [attempts, s] of [
       [1, 5],
@@ -395,7 +395,7 @@ describe('an attempt of a delivery workflow', () => {
   it('sends nothing once the delivery has ended', async () => {
     const { url, received } = await receiver(taken);
     const bank = await bankAt(url);
-    const [id = ''] = await tell([bank.entityId]);
+    const [id = ''] = await announceTo([bank.entityId]);
     await activities().attemptDelivery(id);
     expect(await activities().attemptDelivery(id)).toEqual({ status: 'delivered', attempts: 1 });
     expect(received).toHaveLength(1);
@@ -404,7 +404,7 @@ describe('an attempt of a delivery workflow', () => {
   it('made twice at once is one attempt, and the receiver sees one', async () => {
     const { url, received } = await receiver((response) => setTimeout(() => broken(response), 200));
     const bank = await bankAt(url);
-    const [id = ''] = await tell([bank.entityId]);
+    const [id = ''] = await announceTo([bank.entityId]);
     const results = await Promise.all([activities().attemptDelivery(id), activities().attemptDelivery(id)]);
     expect(results.map(({ attempts }) => attempts)).toEqual(expect.arrayContaining([0, 1]));
     expect(received).toHaveLength(1);
@@ -414,7 +414,7 @@ describe('an attempt of a delivery workflow', () => {
   it('that another worker makes is waited for, and not made beside it', async () => {
     const { url, received } = await receiver(taken);
     const bank = await bankAt(url);
-    const [id = ''] = await tell([bank.entityId], 'billing-request/claimed');
+    const [id = ''] = await announceTo([bank.entityId], 'billing-request/claimed');
     await claimUnattempted(db, 'billing-request/claimed', 60_000);
     const result = await activities().attemptDelivery(id);
     expect(result).toMatchObject({ status: 'pending', attempts: 0 });
@@ -429,14 +429,14 @@ describe('an attempt of a delivery workflow', () => {
     const up = await receiver(taken);
     const [deadBank, healthyBank] = [await bankAt(dead.url), await bankAt(up.url)];
     const made = activities();
-    const ids = await tell(Array.from({ length: 9 }, () => deadBank.entityId));
+    const ids = await announceTo(Array.from({ length: 9 }, () => deadBank.entityId));
     const inFlight = ids.slice(0, 8).map((id) => made.attemptDelivery(id));
     while (held.length < 8) await new Promise((resolve) => setImmediate(resolve));
 
     const ninth = ids[8] ?? '';
     expect(await made.attemptDelivery(ninth)).toMatchObject({ status: 'pending', attempts: 0 });
     expect(await attemptsOf(ninth)).toEqual([]);
-    const [healthyId = ''] = await tell([healthyBank.entityId]);
+    const [healthyId = ''] = await announceTo([healthyBank.entityId]);
     expect(await made.attemptDelivery(healthyId)).toMatchObject({ status: 'delivered' });
 
     back = true;
@@ -452,7 +452,7 @@ describe('a delivery that is asked for again', () => {
   it('goes out byte for byte as before, under the same id, also after a 200', async () => {
     const { url, received } = await receiver(taken);
     const bank = await bankAt(url);
-    const [id = ''] = await tell([bank.entityId]);
+    const [id = ''] = await announceTo([bank.entityId]);
     await activities().attemptDelivery(id);
     await askAgain(bank.entityId, id);
     expect(await activities().attemptDelivery(id)).toEqual({ status: 'delivered', attempts: 2 });
@@ -469,7 +469,7 @@ describe('a delivery that is asked for again', () => {
   it('has the table of retries before it once more, from its beginning', async () => {
     const { url } = await receiver(broken);
     const bank = await bankAt(url);
-    const [id = ''] = await tell([bank.entityId]);
+    const [id = ''] = await announceTo([bank.entityId]);
     const made = activities();
     for (let n = 1; n <= 3; n++) await made.attemptDelivery(id);
     expect(await made.attemptDelivery(id)).toEqual({ status: 'failed', attempts: 3 });
@@ -488,7 +488,7 @@ describe('a delivery that is asked for again', () => {
     const held: ServerResponse[] = [];
     const slow = await receiver((response) => held.push(response));
     const bank = await bankAt(slow.url);
-    const [id = ''] = await tell([bank.entityId]);
+    const [id = ''] = await announceTo([bank.entityId]);
     const made = activities({ WEBHOOK_RETRY_S: [5] });
     const first = made.attemptDelivery(id);
     while (held.length < 1) await new Promise((resolve) => setImmediate(resolve));
@@ -505,7 +505,7 @@ describe('a delivery that is asked for again', () => {
   it('several times before it is sent is sent once', async () => {
     const { url, received } = await receiver(taken);
     const bank = await bankAt(url);
-    const [id = ''] = await tell([bank.entityId]);
+    const [id = ''] = await announceTo([bank.entityId]);
     await activities().attemptDelivery(id);
     await Promise.all(Array.from({ length: 5 }, () => askAgain(bank.entityId, id)));
     for (let i = 0; i < 5; i++) {
@@ -519,7 +519,7 @@ describe('the log of an attempt', () => {
   it('has ids and outcome, and neither the body nor where it went', async () => {
     const { url } = await receiver(broken);
     const bank = await bankAt(url);
-    const [id = ''] = await tell([bank.entityId]);
+    const [id = ''] = await announceTo([bank.entityId]);
     await activities().attemptDelivery(id);
     expect(logged).toHaveLength(1);
     expect(logged[0]).toContain(id);

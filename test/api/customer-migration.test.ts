@@ -2,7 +2,7 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { row, rows } from '../../src/database/connection';
 import { deleteAbandoned, onboardBatch, onboardNextPage } from '../../src/database/customer/migration';
 import { open } from '../../src/database/keys/sealing';
-import { workflowId } from '../../src/workflows/messages';
+import { workflowIds } from '../../src/workflows/messages';
 import { enter, serveApi, type Party, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { person } from '../support/person';
@@ -33,7 +33,7 @@ const duplicate = (of: string) => `duplicate: the bank, or this batch before, ha
 const hex = (text: string) => Buffer.from(text).toString('hex');
 const staged = async () =>
   (await row<{ count: number }>(test.db, `SELECT count(*)::int AS count FROM staged_customers`))?.count;
-const look = (batchId: unknown, by = bank, file = '') =>
+const retrieve = (batchId: unknown, by = bank, file = '') =>
   by.send('GET', `/v1/bank/customers/batches/${String(batchId)}${file}`);
 const download = async (batchId: unknown, file: string, by = bank) => {
   const answered = await fetch(`${api.url}/v1/bank/customers/batches/${String(batchId)}/${file}`, {
@@ -45,7 +45,7 @@ const download = async (batchId: unknown, file: string, by = bank) => {
 const work = async (batchId: unknown) => {
   for (let pages = 1; ; pages++) {
     const id = String(batchId);
-    const { status } = await onboardNextPage(test.db, api.deps.ring, id, workflowId.customerBatch(id));
+    const { status } = await onboardNextPage(test.db, api.deps.ring, id, workflowIds.customerBatch(id));
     if (status !== 'processing') return pages;
   }
 };
@@ -273,8 +273,8 @@ describe('a small batch, looked at later,', () => {
     const ada = person();
     const { body } = await migrate([person(), {}, ada, { ...person(), clientRef: ada.clientRef }, person()]);
     const { batchId } = body.data ?? {};
-    expect(await look(batchId)).toMatchObject({ status: 200, body: { data: body.data } });
-    expect((await look(batchId)).body.data).toEqual(body.data);
+    expect(await retrieve(batchId)).toMatchObject({ status: 200, body: { data: body.data } });
+    expect((await retrieve(batchId)).body.data).toEqual(body.data);
   });
 
   it('is unknown to everybody else, as is a batch that never was', async () => {
@@ -284,9 +284,9 @@ describe('a small batch, looked at later,', () => {
     const { batchId } = body.data ?? {};
     for (const file of ['', '/customers.csv', '/failures.csv']) {
       const answers = await Promise.all([
-        look(batchId, other, file),
-        look(never, bank, file),
-        look('x', bank, file),
+        retrieve(batchId, other, file),
+        retrieve(never, bank, file),
+        retrieve('x', bank, file),
       ]);
       expect(answers.map(({ status }) => status)).toEqual([404, 404, 404]);
     }
@@ -296,7 +296,7 @@ describe('a small batch, looked at later,', () => {
     const { body } = await migrate([person()]);
     const other = await enter(api, role);
     for (const file of ['', '/customers.csv', '/failures.csv']) {
-      expect(await look(body.data?.['batchId'], other, file)).toMatchObject({ status: 403 });
+      expect(await retrieve(body.data?.['batchId'], other, file)).toMatchObject({ status: 403 });
     }
   });
 
@@ -355,7 +355,7 @@ describe('a large batch', () => {
     };
     expect(status).toBe(202);
     expect(body.data).toEqual(begun);
-    expect((await look(batchId)).body.data).toEqual(begun);
+    expect((await retrieve(batchId)).body.data).toEqual(begun);
     const id = String(batchId);
     const start = await row(test.db, `SELECT start FROM outbox WHERE workflow_id = :id`, {
       id: `customer-batch/${id}`,
@@ -369,8 +369,8 @@ describe('a large batch', () => {
       },
     });
 
-    await onboardNextPage(test.db, api.deps.ring, id, workflowId.customerBatch(id));
-    expect((await look(batchId)).body.data).toMatchObject({
+    await onboardNextPage(test.db, api.deps.ring, id, workflowIds.customerBatch(id));
+    expect((await retrieve(batchId)).body.data).toMatchObject({
       status: 'processing',
       summary: { total: 1200, successful: 249, failed: 1, duplicates: 0 },
     });
@@ -380,7 +380,7 @@ describe('a large batch', () => {
     expect(await staged()).toBe(0);
     const summary = { total: 1200, successful: 1196, failed: 1, duplicates: 3 };
     const completed = { ...begun, status: 'completed', summary };
-    expect((await look(batchId)).body.data).toEqual(completed);
+    expect((await retrieve(batchId)).body.data).toEqual(completed);
     const failures = (await download(batchId, 'failures.csv')).text.split('\r\n');
     expect(failures).toEqual([
       'index,clientRef,reason',

@@ -542,13 +542,13 @@ describe('the credit of a payment', () => {
       log: { info: () => undefined, warn: () => undefined },
       measure: () => undefined,
     });
-    const [delivery] = await rows<{ carrier: string }>(
+    const [delivery] = await rows<{ workflowId: string }>(
       database.db,
-      `SELECT d.carrier FROM webhook_deliveries d JOIN billing_requests b ON b.credit_delivery_id = d.id
+      `SELECT d.workflow_id AS "workflowId" FROM webhook_deliveries d JOIN billing_requests b ON b.credit_delivery_id = d.id
        WHERE b.id = :billingRequestId`,
       payment,
     );
-    expect(await webhooks.deliverFirstAttempts(delivery?.carrier ?? '')).toMatchObject({ delivered: 1 });
+    expect(await webhooks.deliverFirstAttempts(delivery?.workflowId ?? '')).toMatchObject({ delivered: 1 });
     expect(await seenBy(payerBank, payment)).toMatchObject({
       credit: { status: 'delivered', overdue: false },
       exceptions: ['exception.opened', 'exception.resolved'],

@@ -1,7 +1,7 @@
 import { applyDecision } from '../../src/database/agreement/decision';
 import { setEntityStatus } from '../../src/database/entity/entity';
 import { rows, type Database } from '../../src/database/connection';
-import { workflowId } from '../../src/workflows/messages';
+import { workflowIds } from '../../src/workflows/messages';
 import { enter, send, serveApi, tokenOf, type Answered, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { moveClock, standingApproval, type Standing } from '../support/standing';
@@ -93,7 +93,7 @@ describe('making a schedule', () => {
       db,
       `SELECT start FROM outbox WHERE workflow_id = :id`,
       {
-        id: workflowId.recurring(String(made.body.data?.['scheduleId'])),
+        id: workflowIds.recurring(String(made.body.data?.['scheduleId'])),
       },
     );
     expect(started.map(({ start }) => start.attributes)).toEqual([

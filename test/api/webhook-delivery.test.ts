@@ -34,7 +34,7 @@ async function tell(party: Party, webhookType: WebhookType = 'billing.response')
         entityId: party.entityId,
         webhookType,
         batchId: newId('batch'),
-        carrier: 'billing-request/x',
+        workflowId: 'billing-request/x',
         items: [{ customerEmail: 'ada@example.com', sequence: 2 }],
       },
     ]),

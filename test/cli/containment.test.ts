@@ -79,7 +79,7 @@ describe('an operator', () => {
     const { entityId } = await enter(api, 'bank', { webhookUrl: 'https://bank.example/hooks' });
     await test.db.transaction((trx) =>
       announce(trx, api.deps.ring, [
-        { entityId, webhookType: 'billing.request', carrier: 'billing-batch/x', items: [{ sequence: 1 }] },
+        { entityId, webhookType: 'billing.request', workflowId: 'billing-batch/x', items: [{ sequence: 1 }] },
       ]),
     );
     // A worker that dies over it.

@@ -458,8 +458,8 @@ async function atRest(
     );
     return left?.left === 0;
   });
-  const carrier = temporal.workflow.getHandle(workflowId);
-  await eventually(async () => (await carrier.describe()).status.name === 'COMPLETED');
+  const handle = temporal.workflow.getHandle(workflowId);
+  await eventually(async () => (await handle.describe()).status.name === 'COMPLETED');
 }
 
 /** However often it was sent, it was one delivery with the same bytes each time. */

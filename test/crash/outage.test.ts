@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import { row, rows } from '../../src/database/connection';
-import { workflowId as idOf } from '../../src/domain/workflow-id';
+import { workflowIds as idOf } from '../../src/domain/workflow-id';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
 import { metricsOnFreePorts, valueOf, type Metrics } from '../support/metrics';
@@ -69,7 +69,7 @@ describe('while Temporal is away', () => {
     await expectMissing('temporal');
 
     expect(answer).toMatchObject({ status: 200, body: { data: { status: 'successful' } } });
-    expect(await merchant.look(asked)).toMatchObject({ status: 'successful' });
+    expect(await merchant.retrieve(asked)).toMatchObject({ status: 'successful' });
     expect(status).toBe('pending');
     expect(await waitingForTemporal()).toEqual(new Set([asked, billed].map(idOf.billingRequest)));
     // Past its due date, and nobody has charged it.
@@ -145,7 +145,7 @@ describe('while no worker runs', () => {
     // The row is judged by the clock, whether or not a worker has closed it.
     const answer = await bank.respondToCharge(late, { action: 'approve_once', bankTransactionId: 'tx-3' });
     expect(answer).toMatchObject({ status: 409, body: { data: { status: 'declined' } } });
-    expect(await merchant.look(expiring)).toMatchObject({ status: 'pending' });
+    expect(await merchant.retrieve(expiring)).toMatchObject({ status: 'pending' });
     expect(await chargesOf(scheduleId)).toEqual([]);
     await expectMissing('worker');
 
@@ -316,7 +316,7 @@ async function chargesOf(scheduleId: string): Promise<string[]> {
 
 /** Until the charge's window has passed, by the clock that it was opened with. */
 async function sleepPast(billingRequestId: string): Promise<void> {
-  const { expiresAt } = await merchant.look(billingRequestId);
+  const { expiresAt } = await merchant.retrieve(billingRequestId);
   await eventually(() => Promise.resolve(Date.now() > Date.parse(String(expiresAt))));
 }
 

@@ -83,7 +83,7 @@ async function raceInLane(customer: Customer): Promise<Raced[]> {
   let strideMs = -STRIDE_MS;
   for (let n = 1; n <= CHARGES_PER_LANE; n++) {
     const { billingRequestId } = await merchant.charge({ paymentIDs: [paymentID] }, n);
-    const { expiresAt } = await merchant.look(billingRequestId);
+    const { expiresAt } = await merchant.retrieve(billingRequestId);
     await wait(Math.max(0, Date.parse(String(expiresAt)) + offsetMs - Date.now()));
     const answer = debit();
     const [first, second] = await Promise.all(

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import { row, rows } from '../../src/database/connection';
-import { workflowId as idOf } from '../../src/domain/workflow-id';
+import { workflowIds as idOf } from '../../src/domain/workflow-id';
 import { triggerReconcile } from '../../src/temporal/reconcile';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
@@ -71,9 +71,9 @@ test('a charge whose workflow was terminated is closed after its window, and its
   const { billingRequestId } = await merchant.charge({ paymentIDs: [paymentID] }, 100);
   await bank.hears('billing.request', billingRequestId);
   await terminate(idOf.billingRequest(billingRequestId));
-  expect(await merchant.look(billingRequestId)).toMatchObject({ status: 'pending' });
+  expect(await merchant.retrieve(billingRequestId)).toMatchObject({ status: 'pending' });
 
-  await reconciled(async () => (await merchant.look(billingRequestId))['status'] === 'declined');
+  await reconciled(async () => (await merchant.retrieve(billingRequestId))['status'] === 'declined');
   expect(await merchant.hears('billing.response', billingRequestId)).toMatchObject({
     declineReason: 'expired',
   });
@@ -92,7 +92,7 @@ test('an intent whose workflow was terminated is declined after its window', asy
   await bank.hears('billing.intent', intentId);
   await terminate(idOf.intent(intentId));
 
-  await reconciled(async () => (await merchant.look(intentId))['status'] === 'declined');
+  await reconciled(async () => (await merchant.retrieve(intentId))['status'] === 'declined');
   expect(await merchant.hears('billing.intent.response', intentId)).toMatchObject({ status: 'declined' });
 });
 
@@ -142,6 +142,6 @@ test('an intent past its window shows in the metrics of the API, though no worke
     expect([kind, valueOf(told, `assent_overdue{kind="${kind}"}`)]).toEqual([kind, expect.any(Number)]);
   }
   await engine.worker.start();
-  await reconciled(async () => (await merchant.look(intentId))['status'] === 'declined');
+  await reconciled(async () => (await merchant.retrieve(intentId))['status'] === 'declined');
   expect(await row(engine.database.db, `SELECT 1 FROM intents WHERE status = 'pending'`)).toBeUndefined();
 });

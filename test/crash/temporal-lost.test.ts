@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { Client, Connection } from '@temporalio/client';
 import { rows } from '../../src/database/connection';
-import { workflowId as idOf } from '../../src/domain/workflow-id';
+import { workflowIds as idOf } from '../../src/domain/workflow-id';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
 import { installation } from '../support/installation';
@@ -130,11 +130,11 @@ test('all that waited goes on by itself, and the log says so', async () => {
   await eventually(async () => (await fetch(`${engine.apiUrl}/readyz`)).status === 200);
   const [, , charge = ''] = open;
   const billingRequestId = charge.split('/')[1] ?? '';
-  expect(await merchant.look(billingRequestId)).toMatchObject({ status: 'pending' });
+  expect(await merchant.retrieve(billingRequestId)).toMatchObject({ status: 'pending' });
 });
 
 test('a terminated workflow is found by "reconcile" and started again by "reconcile --fix"', async () => {
-  expect(await assent('reconcile')).toMatchObject({ code: 0, told: { ok: true, found: [], lookedAt: 4 } });
+  expect(await assent('reconcile')).toMatchObject({ code: 0, told: { ok: true, found: [], checked: 4 } });
   const [, schedule = ''] = open;
   await onTemporal((client) => client.workflow.getHandle(schedule).terminate('by hand'));
   const wrong = { kind: 'schedules', workflowId: schedule, wrong: 'without a workflow' };

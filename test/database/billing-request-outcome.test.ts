@@ -157,9 +157,9 @@ async function openCharge({ url }: { url: string | null } = { url: 'http://bank.
 }
 
 async function questionOf(id: string) {
-  const question = await row<{ deliveryId: string; carrier: string }>(
+  const question = await row<{ deliveryId: string; workflowId: string }>(
     db,
-    `SELECT d.id AS "deliveryId", d.carrier FROM webhook_deliveries d JOIN billing_requests b ON b.bank_delivery_id = d.id
+    `SELECT d.id AS "deliveryId", d.workflow_id AS "workflowId" FROM webhook_deliveries d JOIN billing_requests b ON b.bank_delivery_id = d.id
      WHERE b.id = :id`,
     { id },
   );
@@ -182,8 +182,8 @@ async function end({ id, merchantId }: Open) {
 const MAY_BILL_AGAIN = { reason: 'not_delivered', exceptions: [] };
 const MAY_HAVE_DEBITED = { reason: 'expired', exceptions: ['unanswered'] };
 
-/** The first attempt, as a carrier makes it. */
-const claim = ({ carrier }: Open) => claimUnattempted(db, carrier, LEASE_MS);
+/** The first attempt, as a workflow makes it. */
+const claim = ({ workflowId }: Open) => claimUnattempted(db, workflowId, LEASE_MS);
 const record = ({ deliveryId }: Open, n: number, outcome: Partial<Attempt>) =>
   recordAttempt(db, { deliveryId, n, begun: true, reached: 'maybe', ...silence, ...outcome }, RETRY);
 async function begin({ deliveryId }: Open, n: number): Promise<boolean> {
@@ -279,15 +279,15 @@ describe('a charge whose window passed in silence', () => {
     await db.transaction((trx) => billOnce(trx, standing, 'NGN'));
     await eventually(async () => (await readFeed(db, keyring, standing.bankId, FEED_START, 100)).length > 0);
     const id = await db.transaction((trx) => billOnce(trx, standing, 'NGN'));
-    expect(await end({ ...standing, id, deliveryId: '', carrier: '' })).toEqual(MAY_BILL_AGAIN);
+    expect(await end({ ...standing, id, deliveryId: '', workflowId: '' })).toEqual(MAY_BILL_AGAIN);
   });
 
   it('may be billed again also where the same webhook has still to ask for another: it asks for that one alone', async () => {
     const standing = await standingApproval(db, keyring, {});
     await setWebhookUrl(db, standing.bankId, 'http://bank.test/');
     const { id, other } = await db.transaction((trx) => billBoth(trx, standing));
-    const { deliveryId, carrier } = await questionOf(id);
-    const open = { ...standing, id, deliveryId, carrier };
+    const { deliveryId, workflowId } = await questionOf(id);
+    const open = { ...standing, id, deliveryId, workflowId };
     expect(await end(open)).toEqual(MAY_BILL_AGAIN);
     expect(await asked(other)).toEqual({ status: 'pending', attempts: 0 });
     const [sent] = await claim(open);
@@ -342,7 +342,7 @@ describe('a charge whose window passed in silence', () => {
     await moveClock(db, standing.merchantId, '25 hours');
     await db.transaction((trx) => closeExpiredRequests(trx, keyring, [id, other]));
     for (const one of [id, other]) {
-      expect(await end({ ...standing, id: one, deliveryId: '', carrier: '' })).toEqual(MAY_BILL_AGAIN);
+      expect(await end({ ...standing, id: one, deliveryId: '', workflowId: '' })).toEqual(MAY_BILL_AGAIN);
     }
   });
 

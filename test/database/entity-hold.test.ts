@@ -50,11 +50,11 @@ const trust = (trustLevel: 'trusted' | 'untrusted') =>
 const set = (entityId: string, status: 'active' | 'disabled') =>
   db.transaction((trx) => changeStatus(trx, keyring, OPERATOR, entityId, status));
 const later = (by = HALF_A_DAY) => moveClock(db, standing.merchantId, by);
-const look = () => runSchedule(db, keyring, rules, straggler);
+const run = () => runSchedule(db, keyring, rules, straggler);
 
 /** Looks, and has the bank approve what it is asked, until there is no more to do. */
 async function bringUpToDate(): Promise<string[]> {
-  do await look();
+  do await run();
   while ((await answerCharges(db, keyring, standing)) > 0);
   const billings = await readBillings(db, straggler);
   return billings.map(({ n, status, reason }) => `${n} ${status}${reason === null ? '' : ` ${reason}`}`);
@@ -87,7 +87,7 @@ describe.each([
     await later();
     await hold();
     await later();
-    expect(await look()).toMatchObject({ status: 'suspended' });
+    expect(await run()).toMatchObject({ status: 'suspended' });
     await later();
     await free();
     await later();
@@ -123,7 +123,7 @@ describe('a schedule beyond the thousandth', () => {
     await later();
     await set(standing.bankId, 'active');
     await later('24 hours');
-    expect(await look()).toMatchObject({ status: 'suspended' });
+    expect(await run()).toMatchObject({ status: 'suspended' });
     await trust('trusted');
     await later('24 hours');
     expect(await bringUpToDate()).toEqual([

@@ -17,7 +17,7 @@ import {
   restartProblems,
 } from '../../src/database/operation/temporal-state';
 import { formatInstant } from '../../src/domain/calendar';
-import { workflowId } from '../../src/workflows/messages';
+import { workflowIds } from '../../src/workflows/messages';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { makeSchedule, standingApproval, type Standing } from '../support/standing';
 
@@ -64,7 +64,7 @@ describe('what is overdue', () => {
     ['1 hour', false],
   ])('is what should have acted at now %s: %j', async (beside, late) => {
     await actsAt(beside);
-    expect(await overdue()).toEqual(late ? [workflowId.recurring(scheduleId)] : []);
+    expect(await overdue()).toEqual(late ? [workflowIds.recurring(scheduleId)] : []);
   });
 
   it('is not what a jump of the test clock has just made due, but what is still open minutes later', async () => {
@@ -73,7 +73,7 @@ describe('what is overdue', () => {
     await jump(db, standing.merchantId, new Date(now.getTime() + 30 * 86_400_000));
     expect(await overdue()).toEqual([]);
     await moved('6 minutes');
-    expect(await overdue()).toEqual([workflowId.recurring(scheduleId)]);
+    expect(await overdue()).toEqual([workflowIds.recurring(scheduleId)]);
   });
 
   it('is not what an advance has just passed on its way', async () => {
@@ -102,7 +102,7 @@ describe('what is overdue', () => {
 
 const work = (): Work => ({
   kind: 'schedules',
-  workflowId: workflowId.recurring(scheduleId),
+  workflowId: workflowIds.recurring(scheduleId),
   status: 'active',
   merchantId: standing.merchantId,
   bankId: null,
@@ -130,7 +130,7 @@ describe('starting again', () => {
     await db.transaction((trx) =>
       enqueueStarts(trx, [
         {
-          workflowId: workflowId.recurring(scheduleId),
+          workflowId: workflowIds.recurring(scheduleId),
           type: 'recurring',
           args: [scheduleId],
           attributes: { status: 'active' },
@@ -152,7 +152,7 @@ describe('starting again', () => {
     await beginAdvance(db, standing.merchantId, target);
     const clocks = await openWork(db, 'clocks', '', LIMIT, false);
     expect(clocks.map((one) => one.workflowId)).toEqual([
-      workflowId.sandboxClock(standing.merchantId, formatInstant(target)),
+      workflowIds.sandboxClock(standing.merchantId, formatInstant(target)),
     ]);
   });
 });

@@ -138,7 +138,7 @@ describe('a charge that its bank left unanswered', () => {
 
 it('a credit that was never delivered is one exception, however often it is looked at', async () => {
   const { id, reference } = await charge();
-  for (let look = 0; look < 3; look++) {
+  for (let round = 0; round < 3; round++) {
     await db.transaction((trx) =>
       openException(trx, { kind: 'credit_undelivered', billingRequestId: id, cause: 'network' }),
     );

@@ -13,7 +13,7 @@ import {
 import type { ScheduleTerms } from '../../src/database/recurring/create';
 import { readBillings, readSchedule, type ScheduleRecord } from '../../src/database/recurring/read';
 import { recurringRules, readConfig } from '../../src/config';
-import { workflowId } from '../../src/workflows/messages';
+import { workflowIds } from '../../src/workflows/messages';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { runSchedule, type ScheduleAtRest } from '../support/schedule';
 import {
@@ -125,7 +125,7 @@ async function wakes(id: string): Promise<number> {
     db,
     `DELETE FROM outbox WHERE workflow_id = :id AND kind = 'signal' RETURNING id`,
     {
-      id: workflowId.recurring(id),
+      id: workflowIds.recurring(id),
     },
   );
   return found.length;

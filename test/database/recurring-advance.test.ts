@@ -9,7 +9,7 @@ import { advanceSchedule } from '../../src/database/recurring/advance';
 import type { ScheduleTerms } from '../../src/database/recurring/create';
 import { readBillings, readSchedule } from '../../src/database/recurring/read';
 import { recurringRules, readConfig } from '../../src/config';
-import { workflowId } from '../../src/workflows/messages';
+import { workflowIds } from '../../src/workflows/messages';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { runSchedule, type ScheduleAtRest } from '../support/schedule';
 import {
@@ -167,9 +167,9 @@ describe('a schedule that goes well', () => {
     await advance(id);
     await answer();
     await advance(id);
-    expect((await announced(standing.merchantId)).map(({ carrier }) => carrier)).toEqual([
-      workflowId.recurring(id),
-      workflowId.recurring(id),
+    expect((await announced(standing.merchantId)).map(({ workflowId }) => workflowId)).toEqual([
+      workflowIds.recurring(id),
+      workflowIds.recurring(id),
     ]);
   });
 
@@ -181,7 +181,7 @@ describe('a schedule that goes well', () => {
       `SELECT workflow_id AS workflow FROM billing_requests WHERE schedule_id = :id`,
       { id },
     );
-    expect(charges).toEqual([{ workflow: workflowId.recurring(id) }]);
+    expect(charges).toEqual([{ workflow: workflowIds.recurring(id) }]);
   });
 });
 
@@ -435,7 +435,7 @@ describe('the agreement behind a schedule', () => {
     const woken = await rows(
       db,
       `SELECT DISTINCT workflow_id FROM outbox WHERE kind = 'signal' AND workflow_id LIKE :theirs`,
-      { theirs: workflowId.recurring('sch_z%') },
+      { theirs: workflowIds.recurring('sch_z%') },
     );
     expect(woken).toHaveLength(1_001);
     expect(await advance(`sch_z${'1001'.padStart(25, '0')}`)).toMatchObject({ status: 'suspended' });
@@ -502,7 +502,7 @@ describe('the agreement behind a schedule', () => {
     expect((await announced(standing.merchantId)).at(-1)).toMatchObject(expected);
     expect((await announced(standing.bankId)).at(-1)).toMatchObject(expected);
     expect(await rows(db, `SELECT signal, workflow_id AS workflow FROM outbox`)).toEqual([
-      { signal: 'suspended', workflow: workflowId.recurring(id) },
+      { signal: 'suspended', workflow: workflowIds.recurring(id) },
     ]);
   });
 

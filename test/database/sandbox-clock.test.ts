@@ -117,16 +117,16 @@ describe('what is due', () => {
 
   it('counts as undone until the schedule has acted on it, and again when the bank has answered', async () => {
     const since = (await readClock(db, owner)).realNow;
-    const look = async () => workInHand(db, owner, (await readClock(db, owner)).now, since);
+    const inHand = async () => workInHand(db, owner, (await readClock(db, owner)).now, since);
     await beginAdvance(db, owner, new Date(Date.now() + 86_400_000));
     const id = await makeSchedule(db, keyring, standing, { frequency: 'daily' });
-    expect(await look()).toMatchObject({ undone: 1, asked: 0 });
+    expect(await inHand()).toMatchObject({ undone: 1, asked: 0 });
     await runSchedule(db, keyring, rules, id);
-    expect(await look()).toMatchObject({ undone: 0, asked: 1 });
+    expect(await inHand()).toMatchObject({ undone: 0, asked: 1 });
     await answerCharges(db, keyring, standing);
-    expect(await look()).toMatchObject({ undone: 1, asked: 0 });
+    expect(await inHand()).toMatchObject({ undone: 1, asked: 0 });
     await runSchedule(db, keyring, rules, id);
-    expect(await look()).toMatchObject({ undone: 0, asked: 0 });
+    expect(await inHand()).toMatchObject({ undone: 0, asked: 0 });
   });
 
   it('includes a webhook of the schedule that nobody has tried to send', async () => {

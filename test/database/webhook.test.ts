@@ -14,7 +14,7 @@ import {
 } from '../../src/database/webhook/attempt';
 import { setWebhookUrl } from '../../src/database/webhook/endpoint';
 import { serviceSignature } from '../../src/domain/webhook-signature';
-import { workflowId } from '../../src/workflows/messages';
+import { workflowIds } from '../../src/workflows/messages';
 import { createTestDatabase } from '../support/database';
 
 const keyring = readKeyring(makeKeyring());
@@ -38,22 +38,22 @@ async function entity(type: 'bank' | 'merchant', webhookUrl?: string) {
 const tell = (...announcements: Announcement[]) =>
   db.transaction((trx) => announce(trx, keyring, announcements));
 
-/** A delivery announced to a bank of its own, by a carrier of its own. */
+/** A delivery announced to a bank of its own, by a workflow of its own. */
 async function pending() {
   const bank = await entity('bank', 'http://bank.test/');
-  const carrier = workflowId.billingRequest(newId('billingRequest'));
+  const workflowId = workflowIds.billingRequest(newId('billingRequest'));
   const [id = ''] = await tell({
     entityId: bank.entityId,
     webhookType: 'billing.request',
-    carrier,
+    workflowId,
     items: [{}],
   });
-  return { id, carrier, bank };
+  return { id, workflowId, bank };
 }
 
 const starts = (deliveryId: string) =>
   rows<{ start: object }>(db, `SELECT start FROM outbox WHERE workflow_id = :id`, {
-    id: workflowId.webhookDelivery(deliveryId),
+    id: workflowIds.webhookDelivery(deliveryId),
   });
 
 const failure = (deliveryId: string, n: number, more: Partial<Attempt> = {}): Attempt => ({
@@ -92,18 +92,18 @@ describe('an announcement', () => {
     const bank = await entity('bank', 'http://bank.test/');
     const merchant = await entity('merchant', 'http://merchant.test/');
     const batchId = newId('batch');
-    const carrier = 'billing-request/x1';
+    const workflowId = 'billing-request/x1';
     const ids = await tell(
       {
         entityId: merchant.entityId,
         webhookType: 'billing.response',
         batchId,
-        carrier,
+        workflowId,
         items: [{ amount: 10.5, payer: 'Zoë €' }, { amount: 2 }],
       },
-      { entityId: bank.entityId, webhookType: 'billing.closed', carrier, items: [{ sequence: 2 }] },
+      { entityId: bank.entityId, webhookType: 'billing.closed', workflowId, items: [{ sequence: 2 }] },
     );
-    const deliveries = await claimUnattempted(db, carrier, LEASE_MS);
+    const deliveries = await claimUnattempted(db, workflowId, LEASE_MS);
     expect(deliveries.map((one) => one.id)).toEqual(ids);
 
     const [toMerchant, toBank] = deliveries.map(
@@ -153,7 +153,7 @@ describe('an announcement', () => {
     expect(openDelivery(keyring, stored).body).toContain('ada@example.com');
   });
 
-  it('without a carrier starts its own workflow at once', async () => {
+  it('without a workflow to announce it starts its own workflow at once', async () => {
     const merchant = await entity('merchant', 'http://merchant.test/');
     const [id = ''] = await tell({
       entityId: merchant.entityId,
@@ -174,28 +174,28 @@ describe('an announcement', () => {
 
   it('to a recipient without a URL has failed from the start, and no workflow tries it', async () => {
     const bank = await entity('bank');
-    const carrier = 'billing-request/x2';
+    const workflowId = 'billing-request/x2';
     const [id = ''] = await tell({
       entityId: bank.entityId,
       webhookType: 'billing.request',
-      carrier,
+      workflowId,
       items: [{}],
     });
-    expect(await claimUnattempted(db, carrier, LEASE_MS)).toEqual([]);
+    expect(await claimUnattempted(db, workflowId, LEASE_MS)).toEqual([]);
     expect(await starts(id)).toEqual([]);
     expect(await deliveryToAttempt(db, id)).toMatchObject({ status: 'failed', attempts: 0 });
   });
 
-  it('to a recipient known to be failing is not left to its carrier, which would only wait', async () => {
-    const { id: failed, bank, carrier } = await pending();
+  it('to a recipient known to be failing is not left to its workflowId, which would only wait', async () => {
+    const { id: failed, bank, workflowId } = await pending();
     await recordAttempt(db, failure(failed, 1), RETRY);
     const [id = ''] = await tell({
       entityId: bank.entityId,
       webhookType: 'billing.closed',
-      carrier,
+      workflowId,
       items: [{}],
     });
-    expect(await claimUnattempted(db, carrier, LEASE_MS)).toEqual([]);
+    expect(await claimUnattempted(db, workflowId, LEASE_MS)).toEqual([]);
     expect(await starts(id)).toHaveLength(1);
   });
 
@@ -207,13 +207,13 @@ describe('an announcement', () => {
 
 describe('an attempt', () => {
   it('that succeeds ends the delivery', async () => {
-    const { id, carrier } = await pending();
+    const { id, workflowId } = await pending();
     expect(await recordAttempt(db, success(id, 1), RETRY)).toMatchObject({
       status: 'delivered',
       attempts: 1,
     });
     expect(await deliveryToAttempt(db, id)).toMatchObject({ status: 'delivered' });
-    expect(await claimUnattempted(db, carrier, LEASE_MS)).toEqual([]);
+    expect(await claimUnattempted(db, workflowId, LEASE_MS)).toEqual([]);
     expect(await starts(id)).toEqual([]);
   });
 
@@ -300,44 +300,46 @@ describe('an attempt', () => {
 
 describe('a first attempt', () => {
   it('belongs to one worker, until the time is over in which it must be recorded', async () => {
-    const { id, carrier } = await pending();
+    const { id, workflowId } = await pending();
     const claims = await Promise.all(
-      Array.from({ length: 4 }, () => claimUnattempted(db, carrier, LEASE_MS)),
+      Array.from({ length: 4 }, () => claimUnattempted(db, workflowId, LEASE_MS)),
     );
     expect(claims.flat().filter(({ claimed }) => claimed)).toHaveLength(1);
     const stored = await deliveryToAttempt(db, id);
     expect(stored && (await beginAttempt(db, stored, LEASE_MS))).toBe(false);
 
     const other = await pending();
-    expect(await claimUnattempted(db, other.carrier, 0)).toMatchObject([{ claimed: true }]);
+    expect(await claimUnattempted(db, other.workflowId, 0)).toMatchObject([{ claimed: true }]);
     // Its worker has died.
-    expect(await claimUnattempted(db, other.carrier, LEASE_MS)).toMatchObject([{ claimed: true }]);
+    expect(await claimUnattempted(db, other.workflowId, LEASE_MS)).toMatchObject([{ claimed: true }]);
   });
 
   it('to a recipient known to be failing is nobody’s', async () => {
-    const { carrier, bank } = await pending();
+    const { workflowId, bank } = await pending();
     await rows(db, `UPDATE webhook_endpoints SET failing_since = clock_timestamp() WHERE entity_id = :id`, {
       id: bank.entityId,
     });
-    expect(await claimUnattempted(db, carrier, LEASE_MS)).toMatchObject([{ claimed: false, failing: true }]);
+    expect(await claimUnattempted(db, workflowId, LEASE_MS)).toMatchObject([
+      { claimed: false, failing: true },
+    ]);
   });
 });
 
-describe('what a carrier does not attempt', () => {
+describe('what a workflow does not attempt', () => {
   it('is handed over once, to a workflow that makes the first attempt', async () => {
-    const { id, carrier } = await pending();
+    const { id, workflowId } = await pending();
     const handed = await Promise.all(
-      Array.from({ length: 4 }, () => db.transaction((trx) => handOver(trx, [id], [], carrier))),
+      Array.from({ length: 4 }, () => db.transaction((trx) => handOver(trx, [id], [], workflowId))),
     );
     expect(handed.reduce((sum, one) => sum + one)).toBe(1);
     expect(await starts(id)).toEqual([{ start: expect.objectContaining({ args: [id] }) as object }]);
-    expect(await claimUnattempted(db, carrier, LEASE_MS)).toEqual([]);
+    expect(await claimUnattempted(db, workflowId, LEASE_MS)).toEqual([]);
   });
 
   it('is left alone once it has been attempted', async () => {
-    const { id, carrier } = await pending();
+    const { id, workflowId } = await pending();
     await recordAttempt(db, success(id, 1), RETRY);
-    expect(await db.transaction((trx) => handOver(trx, [id], [], carrier))).toBe(0);
+    expect(await db.transaction((trx) => handOver(trx, [id], [], workflowId))).toBe(0);
   });
 });
 

@@ -101,7 +101,7 @@ describe('a bill with a paymentID', () => {
       { billingRequestId: charge.billingRequestId, amount: '125035', state: 'debited' },
     ]);
     const { reference, phrase, entityId } = charge;
-    expect(await merchant.look(charge.billingRequestId)).toMatchObject({
+    expect(await merchant.retrieve(charge.billingRequestId)).toMatchObject({
       reference,
       phrase,
       entityId,
@@ -268,7 +268,7 @@ describe('a one-time bill by lookupID', () => {
     const asked = await bank.hears('billing.request', charge.billingRequestId);
     expect(asked).toMatchObject({ approvalRequired: true, lookupID: customer.lookupID, paymentID: null });
     expect(charge.phrase).toBe(customer.lookupID);
-    expect(await merchant.look(charge.billingRequestId)).toMatchObject({ phrase: customer.lookupID });
+    expect(await merchant.retrieve(charge.billingRequestId)).toMatchObject({ phrase: customer.lookupID });
     expect(await merchant.hears('billing.response', charge.billingRequestId)).toMatchObject({
       lookupID: customer.lookupID,
       status: 'successful',
@@ -290,7 +290,7 @@ describe('a one-time bill by lookupID', () => {
   test('that nobody answers is declined when its window has passed, and both sides hear of it', async () => {
     const charge = await openCharge();
     await merchant.advanceClock('PT14M');
-    expect(await merchant.look(charge.billingRequestId)).toMatchObject({ status: 'pending' });
+    expect(await merchant.retrieve(charge.billingRequestId)).toMatchObject({ status: 'pending' });
     await merchant.advanceClock('PT2M');
 
     const end = { status: 'declined', declineReason: 'expired' };
@@ -395,7 +395,7 @@ describe("a bank's answer to a charge", () => {
     const late = await bank.respondToCharge(billingRequestId, debit());
 
     expect(late).toMatchObject({ status: 409, body: { data: { billingRequestId, status: 'declined' } } });
-    expect(await merchant.look(billingRequestId)).toMatchObject({
+    expect(await merchant.retrieve(billingRequestId)).toMatchObject({
       status: 'declined',
       declineReason: 'expired',
     });
@@ -436,7 +436,7 @@ describe("a bank's answer to a charge", () => {
     const again = await bank.respondToCharge(second.billingRequestId, { bankTransactionId: 'tx-1' });
 
     expect(again.status).toBe(409);
-    expect(await merchant.look(second.billingRequestId)).toMatchObject({ status: 'pending' });
+    expect(await merchant.retrieve(second.billingRequestId)).toMatchObject({ status: 'pending' });
     const other = await cast.bank();
     const elsewhere = await merchant.charge({ lookupIDs: [other.customers[0].lookupID] }, 5);
     await merchant.hears('billing.response', elsewhere.billingRequestId);
@@ -451,7 +451,7 @@ describe("a bank's answer to a charge", () => {
     });
 
     expect(body.data).toEqual({ billingRequestId, status: 'declined' });
-    expect(await merchant.look(billingRequestId)).toMatchObject({ declineReason: 'denied' });
+    expect(await merchant.retrieve(billingRequestId)).toMatchObject({ declineReason: 'denied' });
   });
 
   test('in which everything is wrong hears of all of it at once', async () => {
@@ -481,7 +481,7 @@ describe("a bank's answer to a charge", () => {
 
     expect(status).toBe(400);
     expect(body.errors?.map((error) => error.path)).toEqual([path]);
-    expect(await merchant.look(billingRequestId)).toMatchObject({ status: 'pending' });
+    expect(await merchant.retrieve(billingRequestId)).toMatchObject({ status: 'pending' });
   });
 
   test("to another bank's charge, or to one that never was, gets 404", async () => {

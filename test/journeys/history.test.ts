@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
-import { workflowId } from '../../src/workflows/messages';
+import { workflowIds } from '../../src/workflows/messages';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
 
@@ -110,7 +110,7 @@ const AFTER = String.raw`after [\d.]+ s`;
 
 test('a charge that is paid tells its reference, amount, answer, seconds and who was told', async () => {
   const { billingRequestId, reference } = await bill();
-  expectInOrder(await historyOf(workflowId.billingRequest(billingRequestId)), [
+  expectInOrder(await historyOf(workflowIds.billingRequest(billingRequestId)), [
     `Charge ${reference} of 40 NGN by ${merchant.entityId}`,
     'Ask the bank: billing.request',
     `billing.request delivered at attempt 1 to ${bank.entityId}`,
@@ -123,7 +123,7 @@ test('a charge that is paid tells its reference, amount, answer, seconds and who
 test('a charge that its bank declines tells why', async () => {
   await bank.answerCharges('insufficient_funds');
   const { billingRequestId, reference } = await bill();
-  expectInOrder(await historyOf(workflowId.billingRequest(billingRequestId)), [
+  expectInOrder(await historyOf(workflowIds.billingRequest(billingRequestId)), [
     `billing.request delivered at attempt 1 to ${bank.entityId}`,
     new RegExp(`Declined \\(insufficient_funds\\) ${AFTER}: 40 NGN, reference ${reference}`),
     `billing.response delivered at attempt 1 to ${merchant.entityId}`,
@@ -133,9 +133,9 @@ test('a charge that its bank declines tells why', async () => {
 test('a charge that is answered late tells until when it waits, and that the answer woke it', async () => {
   await bank.answerCharges('silence', { times: 1 });
   const { billingRequestId } = await bill();
-  await untilAsleep(workflowId.billingRequest(billingRequestId));
+  await untilAsleep(workflowIds.billingRequest(billingRequestId));
   await bank.respondToCharge(billingRequestId, { bankTransactionId: randomUUID() });
-  expectInOrder(await historyOf(workflowId.billingRequest(billingRequestId)), [
+  expectInOrder(await historyOf(workflowIds.billingRequest(billingRequestId)), [
     /The bank’s answer to the charge, until \d{4}-\d\d-\d\dT/,
     'bankAnswered',
     new RegExp(`Approved by the bank ${AFTER}`),
@@ -148,7 +148,7 @@ test('a charge that nobody answers tells that its window closed, and that the ba
   const { billingRequestId, reference } = await bill();
   await bank.hears('billing.request', billingRequestId);
   await merchant.advanceClock('PT25H');
-  expectInOrder(await historyOf(workflowId.billingRequest(billingRequestId)), [
+  expectInOrder(await historyOf(workflowIds.billingRequest(billingRequestId)), [
     'Decline what the bank has not answered in time',
     new RegExp(`Declined \\(expired\\) ${AFTER}: 40 NGN, reference ${reference}`),
     'and the bank that has not answered: billing.closed',
@@ -161,7 +161,7 @@ test('a schedule over its limit tells that the bank was not asked, and when it t
   const scheduleId = await scheduled({ frequency: 'monthly', maxBillings: 1 });
   await firstBillingIs(scheduleId, 'retrying');
   await merchant.advanceClock('P2D');
-  const history = await historyOf(workflowId.recurring(scheduleId));
+  const history = await historyOf(workflowIds.recurring(scheduleId));
   expectInOrder(history, [
     `Schedule: 40 NGN monthly by ${merchant.entityId}`,
     'Billing 1 of 1, attempt 1: 40 NGN',
@@ -184,7 +184,7 @@ test('a schedule tells each billing, each attempt, what it waits for, and a paus
   await merchant.advanceClock('P6D');
   expect(await act('resume')).toMatchObject({ status: 200 });
   await merchant.advanceClock('P7D');
-  expectInOrder(await historyOf(workflowId.recurring(scheduleId)), [
+  expectInOrder(await historyOf(workflowIds.recurring(scheduleId)), [
     'Billing 1 of 2, attempt 1: 40 NGN asked for, reference',
     `billing.request delivered at attempt 1 to ${bank.entityId}`,
     new RegExp(`Billing 1 of 2 was declined \\(temporarily_unavailable\\) ${AFTER}; it is tried again at`),
@@ -208,14 +208,14 @@ test('a refund and an intent tell what was asked, what came of it and after how 
   await merchant.hears('billing.response', charge.billingRequestId);
   const { body } = await merchant.api.post('/v1/refunds/initiate', { reference: charge.reference });
   const refundId = String(body.data['refundId']);
-  await untilAsleep(workflowId.refund(refundId));
+  await untilAsleep(workflowIds.refund(refundId));
   await bank.api.answer('/v1/bank/refund-response', {
     refundId,
     action: 'rejected',
     reason: 'Ngozi Umeh has moved',
   });
   const reference = String(body.data['reference']);
-  expectInOrder(await historyOf(workflowId.refund(refundId)), [
+  expectInOrder(await historyOf(workflowIds.refund(refundId)), [
     `Refund ${reference} of 40 NGN, of charge ${charge.reference}, by ${merchant.entityId}`,
     `refund.request delivered at attempt 1 to ${bank.entityId}`,
     new RegExp(`The bank has rejected the refund \\(other\\) ${AFTER}: 40 NGN, reference ${reference}`),
@@ -224,10 +224,10 @@ test('a refund and an intent tell what was asked, what came of it and after how 
 
   await bank.answerIntents('silence');
   const intentId = await merchant.ask(customer);
-  await untilAsleep(workflowId.intent(intentId));
+  await untilAsleep(workflowIds.intent(intentId));
   await bank.respondToIntent(merchant, customer, { customerDecision: 'deny' });
   await merchant.hears('billing.intent.response', intentId);
-  expectInOrder(await historyOf(workflowId.intent(intentId)), [
+  expectInOrder(await historyOf(workflowIds.intent(intentId)), [
     /Intent \S+ by mch_/,
     `billing.intent delivered at attempt 1 to ${bank.entityId}`,
     new RegExp(`The intent was declined \\(deny\\) ${AFTER}`),

@@ -80,7 +80,7 @@ describe('an intent that the customer approves', () => {
       currency: 'NGN',
       paymentID: expect.stringMatching(/^[\w.~-]+$/),
     });
-    expect(await merchant.look(item.intentId)).toMatchObject({ status: 'approved' });
+    expect(await merchant.retrieve(item.intentId)).toMatchObject({ status: 'approved' });
     const seenByBank = await bank.api.get(`/v1/billing/intents/${item.intentId}`);
     expect(seenByBank.body.data).toMatchObject({ status: 'approved', customerDecision: 'approve_recurring' });
   });
@@ -132,7 +132,7 @@ describe('an intent that comes to nothing', () => {
     const intentId = await merchant.ask(customer);
     const { paymentID } = await bank.hears('billing.intent', intentId);
     await merchant.advanceClock('PT23H59M');
-    expect(await merchant.look(intentId)).toMatchObject({ status: 'pending' });
+    expect(await merchant.retrieve(intentId)).toMatchObject({ status: 'pending' });
     await merchant.advanceClock('PT2M');
 
     expect(await merchant.hears('billing.intent.response', intentId)).toMatchObject({
@@ -143,7 +143,7 @@ describe('an intent that comes to nothing', () => {
       status: 'declined',
       reason: 'expired',
     });
-    expect(await merchant.look(intentId)).toMatchObject({ status: 'declined', reason: 'expired' });
+    expect(await merchant.retrieve(intentId)).toMatchObject({ status: 'declined', reason: 'expired' });
     expect((await merchant.bill({ paymentIDs: [String(paymentID)] }, 10)).status).toBe(403);
   });
 
@@ -153,7 +153,7 @@ describe('an intent that comes to nothing', () => {
 
     expect(await bank.hears('billing.intent.closed', first)).toMatchObject({ status: 'superseded' });
     expect(await merchant.hears('billing.intent.response', first)).not.toHaveProperty('paymentID');
-    expect(await merchant.look(first)).toMatchObject({ status: 'superseded' });
+    expect(await merchant.retrieve(first)).toMatchObject({ status: 'superseded' });
     const answer = await bank.respondToIntent(merchant, customer, approve);
     expect(answer.body.data).toMatchObject({ intentId: second, status: 'approved' });
   });
@@ -200,7 +200,7 @@ describe("a bank's answer", () => {
     const answer = await bank.respondToIntent(merchant, customer, approve);
 
     expect(answer).toMatchObject({ status: 409, body: { data: { intentId, status: 'declined' } } });
-    expect(await merchant.look(intentId)).toMatchObject({ status: 'declined' });
+    expect(await merchant.retrieve(intentId)).toMatchObject({ status: 'declined' });
   });
 
   test('about a pair that never had an intent, or from another bank, gets 404', async () => {
@@ -221,7 +221,7 @@ describe("a bank's answer", () => {
     const intentId = await untrusted.ask(customer);
 
     expect((await bank.respondToIntent(untrusted, customer, approve)).status).toBe(403);
-    expect(await untrusted.look(intentId)).toMatchObject({ status: 'pending' });
+    expect(await untrusted.retrieve(intentId)).toMatchObject({ status: 'pending' });
     const once = await bank.respondToIntent(untrusted, customer, { customerDecision: 'approve_once' });
     expect(once).toMatchObject({ status: 200, body: { data: { intentId, status: 'approved' } } });
   });

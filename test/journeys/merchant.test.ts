@@ -65,18 +65,18 @@ test('a merchant is made, trusted, billed for by its provider, and stopped when 
   });
   expect(made.status).toBe(201);
   const schedule = `/v1/billing/recurring/${String(made.body.data['scheduleId'])}`;
-  const look = async () => (await provider.get(schedule)).body.data;
-  await eventually(async () => (await look())['billingsCompleted'] === 1);
+  const retrieve = async () => (await provider.get(schedule)).body.data;
+  await eventually(async () => (await retrieve())['billingsCompleted'] === 1);
 
   await setTrust(merchant.entityId, 'untrusted');
-  expect(await look()).toMatchObject({ status: 'suspended' });
+  expect(await retrieve()).toMatchObject({ status: 'suspended' });
   const charge = await merchant.charge({ paymentIDs: [String(paymentID)] }, 10);
   expect(await bank.hears('billing.request', charge.billingRequestId)).toMatchObject({
     approvalRequired: true,
   });
 
   await setTrust(merchant.entityId, 'trusted');
-  expect(await look()).toMatchObject({ status: 'active' });
+  expect(await retrieve()).toMatchObject({ status: 'active' });
   const told = async () =>
     (await merchant.server.received())
       .filter(({ type, item }) => type === 'recurring.updated' && item['status'] !== item['previousStatus'])

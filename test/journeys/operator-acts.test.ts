@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import { rows } from '../../src/database/connection';
-import { workflowId as idOf } from '../../src/domain/workflow-id';
+import { workflowIds as idOf } from '../../src/domain/workflow-id';
 import { triggerReconcile } from '../../src/temporal/reconcile';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
@@ -65,7 +65,7 @@ async function asleep(id: string): Promise<boolean> {
   return found.length > 0;
 }
 
-async function look(id: string): Promise<Record<string, unknown>> {
+async function retrieve(id: string): Promise<Record<string, unknown>> {
   const { body } = await merchant.api.get(`/v1/billing/recurring/${id}`);
   return body.data;
 }
@@ -108,7 +108,7 @@ describe('Request Cancellation', () => {
     const { id, handle } = await schedule(86_400_000);
     await handle.cancel();
     await handle.result();
-    expect(await look(id)).toMatchObject({ status: 'cancelled', nextBillingDate: null });
+    expect(await retrieve(id)).toMatchObject({ status: 'cancelled', nextBillingDate: null });
     for (const side of [merchant, bank]) {
       expect(await side.hears('recurring.updated', id)).toMatchObject({ status: 'cancelled' });
     }
@@ -131,7 +131,7 @@ describe('Request Cancellation', () => {
     expect(await isRunning(handle)).toBe(true);
     await bank.respondToCharge(billingRequestId, { bankTransactionId: `tx-${randomUUID()}` });
     await handle.result();
-    expect(await merchant.look(billingRequestId)).toMatchObject({ status: 'successful' });
+    expect(await merchant.retrieve(billingRequestId)).toMatchObject({ status: 'successful' });
   });
 
   test('of an intent is refused in words, and the customer’s answer still counts', async () => {
@@ -181,7 +181,7 @@ describe('Terminate', () => {
 
     await merchant.api.post(`/v1/billing/recurring/${id}/resume`, {});
     await eventually(() => isRunning(handle));
-    expect(await look(id)).toMatchObject({ status: 'active' });
+    expect(await retrieve(id)).toMatchObject({ status: 'active' });
   });
 });
 
@@ -191,7 +191,7 @@ test('Reset is safe at every point: a schedule and a charge that ran move no mon
   const charge = temporal.workflow.getHandle(idOf.billingRequest(single.billingRequestId));
   await merchant.hears('billing.response', single.billingRequestId);
   await Promise.all([handle.result(), charge.result()]);
-  const before = { charges: await charges(), questions: await questions(), schedule: await look(id) };
+  const before = { charges: await charges(), questions: await questions(), schedule: await retrieve(id) };
   expect(before.charges).toEqual(['successful', 'successful']);
 
   for (const ended of [handle, charge]) {
@@ -210,7 +210,7 @@ test('Reset is safe at every point: a schedule and a charge that ran move no mon
       await temporal.workflow.getHandle(ended.workflowId, reset.runId).result();
     }
   }
-  const after = { charges: await charges(), questions: await questions(), schedule: await look(id) };
+  const after = { charges: await charges(), questions: await questions(), schedule: await retrieve(id) };
   expect(after).toEqual(before);
 });
 
@@ -229,8 +229,8 @@ test('a signal sent by hand, whatever it says, changes nothing', async () => {
     const heard = (events ?? []).filter((event) => event.workflowExecutionSignaledEventAttributes);
     return heard.length === 4 && Boolean((events ?? []).at(-1)?.timerStartedEventAttributes);
   });
-  expect(await merchant.look(billingRequestId)).toMatchObject({ status: 'pending' });
-  expect(await look(id)).toMatchObject({ status: 'active' });
+  expect(await merchant.retrieve(billingRequestId)).toMatchObject({ status: 'pending' });
+  expect(await retrieve(id)).toMatchObject({ status: 'active' });
   expect(await charges()).toEqual(['pending']);
 });
 
@@ -243,7 +243,7 @@ test('a test clock goes on although a workflow was ended by hand, and names it',
     const clock = await merchant.api.get('/v1/sandbox/clock');
     return clock.body.data['status'] === 'ready';
   });
-  const { billings } = (await look(id)) as { billings: { n: number; status: string }[] };
+  const { billings } = (await retrieve(id)) as { billings: { n: number; status: string }[] };
   expect(billings.slice(0, 2)).toMatchObject([
     { n: 0, status: 'successful' },
     { n: 1, status: 'successful' },

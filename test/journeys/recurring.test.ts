@@ -1,5 +1,5 @@
 import { Client, Connection, WorkflowNotFoundError, type WorkflowHandle } from '@temporalio/client';
-import { workflowId } from '../../src/workflows/messages';
+import { workflowIds } from '../../src/workflows/messages';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
 
@@ -63,7 +63,7 @@ async function create(terms: object): Promise<string> {
   return String((body as { data: Record<string, unknown> }).data['scheduleId']);
 }
 
-async function look(scheduleId: string): Promise<Schedule> {
+async function retrieve(scheduleId: string): Promise<Schedule> {
   const { status, body } = await merchant.api.get(`/v1/billing/recurring/${scheduleId}`);
   if (status !== 200) throw new Error(`${scheduleId}: ${status} ${JSON.stringify(body)}`);
   return body.data as unknown as Schedule;
@@ -76,7 +76,7 @@ async function jump(by: string): Promise<void> {
 
 /** `n status[ reason]` of each billing. */
 async function billings(scheduleId: string): Promise<string[]> {
-  const schedule = await look(scheduleId);
+  const schedule = await retrieve(scheduleId);
   return schedule.billings.map(({ n, status, reason }) => [n, status, ...(reason ? [reason] : [])].join(' '));
 }
 
@@ -105,7 +105,7 @@ async function decide(decision: object): Promise<void> {
 }
 
 function workflowOf(scheduleId: string): WorkflowHandle {
-  return temporal.workflow.getHandle(workflowId.recurring(scheduleId));
+  return temporal.workflow.getHandle(workflowIds.recurring(scheduleId));
 }
 
 async function indexedStatus(workflow: WorkflowHandle): Promise<unknown> {
@@ -130,11 +130,11 @@ test('a monthly schedule of three billings runs to completion through the test c
   await bank.answerCharges('approve_recurring');
   const startDate = '2031-01-31T08:00:00.000Z';
   const scheduleId = await create({ frequency: 'monthly', maxBillings: 3, startDate });
-  expect(await look(scheduleId)).toMatchObject({ status: 'active', nextBillingDate: startDate });
+  expect(await retrieve(scheduleId)).toMatchObject({ status: 'active', nextBillingDate: startDate });
 
   await merchant.advanceClock('P6Y');
 
-  const schedule = await look(scheduleId);
+  const schedule = await retrieve(scheduleId);
   expect(schedule).toMatchObject({ status: 'completed', nextBillingDate: null });
   expect(schedule.billings.map(({ dueDate, status }) => [day(dueDate), status])).toEqual([
     ['2031-01-31', 'successful'],
@@ -159,17 +159,17 @@ test('a declined billing is retried, past due meanwhile, and silence is never re
   await bank.answerCharges('approve_recurring');
   await bank.answerCharges('insufficient_funds', { times: 1 });
   const scheduleId = await create({ frequency: 'monthly' });
-  await eventually(async () => (await look(scheduleId)).status === 'past_due');
-  const overdue = await look(scheduleId);
+  await eventually(async () => (await retrieve(scheduleId)).status === 'past_due');
+  const overdue = await retrieve(scheduleId);
   const [first] = overdue.billings[0]?.attempts ?? [];
   expect(Date.parse(overdue.retryAt ?? '') - Date.parse(first?.at ?? '')).toBe(24 * 3_600_000);
 
   await merchant.advanceClock('P2D');
-  expect(await look(scheduleId)).toMatchObject({ status: 'active', retryAt: null });
+  expect(await retrieve(scheduleId)).toMatchObject({ status: 'active', retryAt: null });
 
   await bank.answerCharges('silence');
   await merchant.advanceClock('P1M');
-  const schedule = await look(scheduleId);
+  const schedule = await retrieve(scheduleId);
   expect(schedule.billings.map(({ status, reason, attempts }) => [status, reason, attempts.length])).toEqual([
     ['successful', undefined, 2],
     ['failed', 'expired', 1],
@@ -185,7 +185,7 @@ test('after an outage, due dates are charged oldest first, three in a day', asyn
   await eventually(async () => (await billings(scheduleId))[3] === '3 successful');
   expect((await billings(scheduleId))[4]).toBe('4 scheduled');
   await merchant.advanceClock('P1DT1H');
-  expect(await look(scheduleId)).toMatchObject({ status: 'completed' });
+  expect(await retrieve(scheduleId)).toMatchObject({ status: 'completed' });
   expect(await bank.server.ledger()).toHaveLength(6);
 });
 
@@ -197,7 +197,7 @@ test('nothing falls due without a worker, and everything does once it is back', 
   await jump('P8D');
   expect((await billings(scheduleId))[1]).toBe('1 scheduled');
   await engine.worker.start();
-  await eventually(async () => (await look(scheduleId)).status === 'completed');
+  await eventually(async () => (await retrieve(scheduleId)).status === 'completed');
   expect(await bank.server.ledger()).toHaveLength(2);
 });
 
@@ -209,7 +209,7 @@ test('a worker killed while the clock advances is replaced, and the clock goes o
   await engine.worker.kill();
   await engine.worker.start();
   await advance;
-  const schedule = await look(scheduleId);
+  const schedule = await retrieve(scheduleId);
   expect(schedule.status).toBe('completed');
   expect(schedule.billings.map(({ status }) => status)).toEqual(Array(40).fill('successful'));
   expect(await bank.server.ledger()).toHaveLength(40);
@@ -235,12 +235,12 @@ test('a customer who suspends and approves again stops and resumes the schedule;
   await eventually(async () => (await billings(scheduleId))[0] === '0 successful');
   const charge = await merchant.charge({ paymentIDs: [paymentID] }, 10);
   await bank.respondToCharge(charge.billingRequestId, { action: 'suspended' });
-  expect(await look(scheduleId)).toMatchObject({ status: 'suspended' });
+  expect(await retrieve(scheduleId)).toMatchObject({ status: 'suspended' });
   await merchant.advanceClock('P8D');
   expect((await billings(scheduleId))[1]).toBe('1 skipped suspended');
 
   await agreement(bank, merchant, customer);
-  expect(await look(scheduleId)).toMatchObject({ status: 'active' });
+  expect(await retrieve(scheduleId)).toMatchObject({ status: 'active' });
   expect((await billings(scheduleId))[2]).toBe('2 scheduled');
 });
 
@@ -290,7 +290,7 @@ test('a merchant pauses, resumes, changes and cancels a sleeping schedule, which
   // It has nothing to wait for any more.
   await eventually(async () => (await workflow.describe()).status.name === 'COMPLETED');
   await merchant.advanceClock('P15D');
-  expect(await look(scheduleId)).toMatchObject({ status: 'cancelled', nextBillingDate: null });
+  expect(await retrieve(scheduleId)).toMatchObject({ status: 'cancelled', nextBillingDate: null });
   expect(await bank.server.ledger()).toHaveLength(2);
   for (const who of ['bank', 'merchant'] as const) {
     const told = await eventsInOrder(who, 'recurring.updated', 4);
@@ -307,7 +307,7 @@ test('a customer who changes the decision at the bank stops a sleeping schedule,
   expect(await billings(scheduleId)).toEqual(['0 successful', '1 skipped suspended', '2 scheduled']);
   await decide({ customerDecision: 'approve_recurring', spendingLimits: { daily: 1500.49 } });
   await merchant.advanceClock('P6DT12H');
-  expect(await look(scheduleId)).toMatchObject({ status: 'past_due' });
+  expect(await retrieve(scheduleId)).toMatchObject({ status: 'past_due' });
   await decide({ customerDecision: 'approve_recurring', spendingLimits: {} });
   await merchant.advanceClock('P1D');
   expect((await billings(scheduleId))[2]).toBe('2 successful');
@@ -317,7 +317,7 @@ test('a customer who changes the decision at the bank stops a sleeping schedule,
   await decide({ customerDecision: 'deny' });
   const workflow = workflowOf(scheduleId);
   await eventually(async () => (await workflow.describe()).status.name === 'COMPLETED');
-  expect(await look(scheduleId)).toMatchObject({ status: 'cancelled' });
+  expect(await retrieve(scheduleId)).toMatchObject({ status: 'cancelled' });
   const decisions = await eventsInOrder('merchant', 'decision.updated', 3);
   expect(decisions.map(({ customerDecision }) => customerDecision)).toEqual([
     'approve_once',

@@ -31,7 +31,7 @@ interface Delivery {
   attempts: { status: number | null; error: string | null }[];
 }
 
-async function look(api: ApiClient, deliveryId: string): Promise<Delivery> {
+async function retrieve(api: ApiClient, deliveryId: string): Promise<Delivery> {
   const { body } = await api.get(`/v1/webhooks/deliveries/${deliveryId}`);
   return body.data as unknown as Delivery;
 }
@@ -42,9 +42,9 @@ async function becomes(
   status: string,
   attempts: number,
 ): Promise<Delivery> {
-  let delivery = await look(api, deliveryId);
+  let delivery = await retrieve(api, deliveryId);
   await eventually(async () => {
-    delivery = await look(api, deliveryId);
+    delivery = await retrieve(api, deliveryId);
     return delivery.status === status && delivery.attempts.length >= attempts;
   });
   expect(delivery.attempts).toHaveLength(attempts);
@@ -100,7 +100,7 @@ describe('a redelivery', () => {
     const { entityId: _, ...identity } = await engine.createEntity('provider', 'Northwind Payments');
     const api = new ApiClient(engine.apiUrl, identity);
     const deliveryId = await sendTest(api);
-    expect(await look(api, deliveryId)).toMatchObject({ status: 'failed', attempts: [] });
+    expect(await retrieve(api, deliveryId)).toMatchObject({ status: 'failed', attempts: [] });
     const receiver = await listen();
     await api.put('/v1/webhooks/endpoint', { url: receiver.url });
     await redeliver(api, deliveryId);
@@ -232,7 +232,7 @@ describe('an operator who reads the metrics', () => {
     const before = { api: await metrics.api(), worker: await metrics.worker() };
     const charge = await merchant.charge({ paymentIDs: [paymentID] }, 30.1);
     await merchant.hears('billing.response', charge.billingRequestId);
-    await merchant.look(charge.billingRequestId);
+    await merchant.retrieve(charge.billingRequestId);
     await fetch(`${engine.apiUrl}/v1/${customer.email}?email=${customer.email}`);
     await fetch(`${engine.apiUrl}/v1/customer/bill`, { method: 'PURGE' });
 

@@ -140,7 +140,7 @@ export class Merchant {
   }
 
   /** The true state of an intent or a charge. */
-  async look(id: string): Promise<Record<string, unknown>> {
+  async retrieve(id: string): Promise<Record<string, unknown>> {
     const folder = id.startsWith('int_') ? 'intents' : 'requests';
     const { status, body } = await this.api.get(`/v1/billing/${folder}/${id}`);
     if (status !== 200) throw new Error(`${id}: ${status} ${JSON.stringify(body)}`);

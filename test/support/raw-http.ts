@@ -57,18 +57,18 @@ export class RawConnection {
   }
 
   private changed(): void {
-    for (const look of this.watchers) look();
+    for (const poll of this.watchers) poll();
   }
 
   private async until(holds: () => boolean): Promise<void> {
     await new Promise<void>((resolve) => {
-      const look = () => {
+      const poll = () => {
         if (!holds()) return;
-        this.watchers.delete(look);
+        this.watchers.delete(poll);
         resolve();
       };
-      this.watchers.add(look);
-      look();
+      this.watchers.add(poll);
+      poll();
     });
   }
 }

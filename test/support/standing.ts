@@ -173,21 +173,21 @@ export async function lookupIdOf(db: Executor, customerId: string): Promise<stri
 export interface Announced {
   type: string;
   item: Record<string, unknown>;
-  carrier: string;
+  workflowId: string;
 }
 
 /** What was announced to a party, oldest first. */
 export async function announcedTo(db: Database, keyring: Keyring, entityId: string): Promise<Announced[]> {
-  const deliveries = await rows<{ id: string; type: string; body: Buffer; carrier: string }>(
+  const deliveries = await rows<{ id: string; type: string; body: Buffer; workflowId: string }>(
     db,
-    `SELECT id, webhook_type AS type, body_sealed AS body, carrier FROM webhook_deliveries
+    `SELECT id, webhook_type AS type, body_sealed AS body, workflow_id AS "workflowId" FROM webhook_deliveries
      WHERE entity_id = :entityId ORDER BY event_id`,
     { entityId },
   );
-  return deliveries.map(({ id, type, body, carrier }) => {
+  return deliveries.map(({ id, type, body, workflowId }) => {
     const { data } = JSON.parse(open(keyring, body, `webhook_deliveries.body_sealed:${id}`)) as {
       data: Record<string, unknown>[];
     };
-    return { type, item: data[0] ?? {}, carrier };
+    return { type, item: data[0] ?? {}, workflowId };
   });
 }

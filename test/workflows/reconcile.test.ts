@@ -7,7 +7,7 @@ import { withWorker, workflowBundle } from '../support/workflow-worker';
 
 describe('the workflow that reconciles', () => {
   let environment: TestWorkflowEnvironment;
-  const nothing: Reconciled = { lookedAt: 0, found: {}, restarted: 0 };
+  const nothing: Reconciled = { checked: 0, found: {}, restarted: 0 };
 
   beforeAll(async () => {
     await workflowBundle();
@@ -27,8 +27,8 @@ describe('the workflow that reconciles', () => {
 
   it('says what was overdue and what had no workflow, for who reads it in the UI', async () => {
     const said = await run({
-      restartOverdue: () => Promise.resolve({ lookedAt: 3, found: { intents: 1, charges: 2 }, restarted: 2 }),
-      restartMissing: () => Promise.resolve({ ...nothing, lookedAt: 40 }),
+      restartOverdue: () => Promise.resolve({ checked: 3, found: { intents: 1, charges: 2 }, restarted: 2 }),
+      restartMissing: () => Promise.resolve({ ...nothing, checked: 40 }),
     });
     expect(said).toBe(
       '1 intents, 2 charges overdue, 2 started again; nothing without a workflow of 40 that were looked at.',

@@ -99,7 +99,7 @@ describe('a delivery', () => {
     expect(await statusAttribute(run.workflowId)).toBe('delivered');
   });
 
-  it('goes on where its carrier left off: the wait first, then the second attempt', async () => {
+  it('goes on where the attempt in passing left off: the wait first, then the second attempt', async () => {
     const startedAt = await env.currentTimeMs();
     const run = await deliver((n) => ({ status: 'delivered', attempts: n }), {
       progress: { attempts: 1, maxAttempts: MAX, retryInMs: 5_000 },

@@ -17,7 +17,7 @@ import { REASON_OF_ACTION, type BankAnswer } from '../../domain/charge';
 import { Failure } from '../../domain/failures';
 import { formatAmount } from '../../domain/money';
 import { normalizePhrase } from '../../domain/phrase';
-import { workflowId } from '../../workflows/messages';
+import { workflowIds } from '../../workflows/messages';
 import type { Caller } from '../access/authentication';
 import {
   amountIn,
@@ -91,8 +91,8 @@ type CustomerBillBody = z.output<ReturnType<typeof customerBillBody>>;
 /** One charge has a workflow of its own, several of one call share one. */
 const workflowIdOf: WorkflowIdOf = (batchId, [first, ...others]) =>
   first !== undefined && others.length === 0
-    ? workflowId.billingRequest(first)
-    : workflowId.billingBatch(batchId);
+    ? workflowIds.billingRequest(first)
+    : workflowIds.billingBatch(batchId);
 
 export async function bill(call: Call<BillBody | CustomerBillBody>) {
   const { body, caller, deps } = call;
@@ -149,16 +149,16 @@ async function startWorkflow(
   trx: Transaction,
   { entityId, role }: Caller,
   charge: { amount: bigint; currency: string },
-  { workflowId: carrier, items, bankIds }: AcceptedBill,
+  { workflowId, items, bankIds }: AcceptedBill,
 ): Promise<void> {
-  if (carrier === undefined) return;
+  if (workflowId === undefined) return;
   const ids = items.flatMap((item) => ('accepted' in item ? [item.accepted.billingRequestId] : []));
   const [first] = items.flatMap((item) => ('accepted' in item ? [item.accepted.reference] : []));
   const what = ids.length === 1 ? `Charge ${first} of` : `${ids.length} charges of one call, each of`;
   await enqueueStarts(trx, [
     {
       type: 'billingRequest',
-      workflowId: carrier,
+      workflowId,
       args: [ids],
       attributes: {
         status: 'pending',

@@ -8,7 +8,7 @@ import { makePaymentId } from '../../database/agreement/payment-id';
 import { formatInstant } from '../../domain/calendar';
 import { Failure } from '../../domain/failures';
 import { normalizePhrase } from '../../domain/phrase';
-import { workflowId } from '../../workflows/messages';
+import { workflowIds } from '../../workflows/messages';
 import {
   amount,
   BATCH_MAX,
@@ -58,13 +58,13 @@ export async function sendIntents(call: Call<IntentBody>) {
         description: body.description,
         dueDate: body.intentSettings?.dueDate,
       },
-      workflowId.intent,
+      workflowIds.intent,
     );
     await enqueueStarts(
       trx,
       intents.map(({ id: intentId, reference, bankId }) => ({
         type: 'intent',
-        workflowId: workflowId.intent(intentId),
+        workflowId: workflowIds.intent(intentId),
         args: [intentId],
         attributes: { status: 'pending', merchantId: caller.entityId, bankId },
         summary: `Intent ${reference} by ${caller.entityId}: may it bill the customer?`,

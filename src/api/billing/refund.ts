@@ -14,7 +14,7 @@ import type { Role } from '../../domain/entity';
 import { Failure } from '../../domain/failures';
 import { REFUND, type RefundStatus } from '../../domain/lifecycle';
 import { formatAmount } from '../../domain/money';
-import { workflowId } from '../../workflows/messages';
+import { workflowIds } from '../../workflows/messages';
 import {
   amount,
   BANK_TRANSACTION_ID_MAX,
@@ -53,7 +53,7 @@ export async function startRefund({ accept, body, caller, deps }: Call<z.output<
     await enqueueStarts(trx, [
       {
         type: 'refund',
-        workflowId: workflowId.refund(refundId),
+        workflowId: workflowIds.refund(refundId),
         args: [refundId],
         attributes: { status: 'pending', merchantId, bankId },
         summary: `Refund ${reference} of ${formatAmount(sum, currency)} ${currency}, of charge ${originalReference}, by ${merchantId}`,

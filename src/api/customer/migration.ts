@@ -18,7 +18,7 @@ import { newId } from '../../database/ids';
 import { enqueueStarts } from '../../database/outbox';
 import { isCountry } from '../../domain/country';
 import { Failure } from '../../domain/failures';
-import { WORKFLOW_TYPE, workflowId } from '../../workflows/messages';
+import { WORKFLOW_TYPE, workflowIds } from '../../workflows/messages';
 import { bodyChunks, requireJson } from '../http/body';
 import type { ApiDeps } from '../deps';
 import type { Download } from '../http/download';
@@ -180,7 +180,7 @@ export async function onboardCustomers({ accept, body, caller, deps }: Call<Arri
       const batch = await acceptStaged(trx, bankId, batchId, total);
       await enqueueStarts(trx, [
         {
-          workflowId: workflowId.customerBatch(batchId),
+          workflowId: workflowIds.customerBatch(batchId),
           type: WORKFLOW_TYPE.customerMigration,
           args: [batchId],
           attributes: { status: batch.status, bankId },

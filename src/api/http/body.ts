@@ -13,7 +13,7 @@ export const BODY_LIMIT_BYTES = 256 * 1024;
  */
 const SILENCE_MS = 10_000;
 /** And then, for what is in the socket already. */
-const LOOK_MS = 250;
+const POLL_MS = 250;
 
 /** Longer than any type that is JSON. Of a longer one nothing more is looked at. */
 const MEDIA_TYPE_MAX = 100;
@@ -72,8 +72,8 @@ export async function* bodyChunks(req: Request, limitBytes: number): AsyncGenera
   // It runs only while something is waited for: whoever takes the bytes may take its time.
   const giveUp = () => bytes.destroy(tooSlow());
   // A process that stood still wakes to its timers first: what has arrived meanwhile is read before anybody is blamed.
-  const lookOnce = () => (timer = setTimeout(giveUp, LOOK_MS));
-  let timer = setTimeout(lookOnce, SILENCE_MS);
+  const pollOnce = () => (timer = setTimeout(giveUp, POLL_MS));
+  let timer = setTimeout(pollOnce, SILENCE_MS);
   let size = 0;
   try {
     for await (const chunk of bytes as AsyncIterable<Buffer>) {
@@ -81,7 +81,7 @@ export async function* bodyChunks(req: Request, limitBytes: number): AsyncGenera
       size += chunk.length;
       if (size > limitBytes) throw tooLarge(limitBytes);
       yield chunk;
-      timer = setTimeout(lookOnce, SILENCE_MS);
+      timer = setTimeout(pollOnce, SILENCE_MS);
     }
   } catch (error) {
     throw error instanceof Failure ? error : notWhole();

@@ -26,8 +26,8 @@ const rank = (failure: Failure) =>
  */
 export function answerItems<Item>(items: Item[], refusals: Failure[]): { items: Item[] } {
   if (refusals.length < items.length) return { items };
-  const [telling] = refusals.toSorted((a, b) => rank(a) - rank(b));
-  if (!telling) throw new Error('an answer needs at least one item');
-  const { code, message, retryAfterS } = telling;
+  const [foremost] = refusals.toSorted((a, b) => rank(a) - rank(b));
+  if (!foremost) throw new Error('an answer needs at least one item');
+  const { code, message, retryAfterS } = foremost;
   throw new Failure(code, message, { data: items, ...(retryAfterS !== undefined && { retryAfterS }) });
 }

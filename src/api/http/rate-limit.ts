@@ -89,7 +89,7 @@ export async function meter(
   const rate = rateOf(config, bucket);
   const [state, ...unknownStates] = await Promise.all([
     buckets.take({ key: `${bucket}:${owner}`, rate }),
-    ...unknown.map((one) => buckets.take({ ...one, look: true })),
+    ...unknown.map((one) => buckets.take({ ...one, readOnly: true })),
   ]);
   showRateLimit(res, bucket, rate, state);
   if (!state.admitted) throw tooManyRequests(rate, state.retryAfterS);

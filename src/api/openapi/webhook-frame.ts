@@ -10,8 +10,8 @@ import { WEBHOOKS } from './webhook';
 const pascalCase = (type: string) =>
   type.replaceAll(/(?:^|\.)(\w)/g, (_, first: string) => first.toUpperCase());
 
-const KINDS = Object.entries(WEBHOOKS).map(([type, { item, ...news }]) => ({
-  ...news,
+const KINDS = Object.entries(WEBHOOKS).map(([type, { item, ...webhook }]) => ({
+  ...webhook,
   type,
   item: item.meta({ id: `${pascalCase(type)}Item` }),
 }));
@@ -92,19 +92,19 @@ const SIGNED: JsonSchema[] = [
 
 export function webhookPaths(schemas: Schemas): Record<string, { post: OpenApiOperation }> {
   return Object.fromEntries(
-    KINDS.map((news) => [
-      news.type,
+    KINDS.map((webhook) => [
+      webhook.type,
       {
         post: {
-          operationId: `on${pascalCase(news.type)}`,
+          operationId: `on${pascalCase(webhook.type)}`,
           tags: ['Webhooks'],
-          summary: news.summary,
-          description: `${news.description}\n\nSent to: ${news.to.join(', ')}.`,
+          summary: webhook.summary,
+          description: `${webhook.description}\n\nSent to: ${webhook.to.join(', ')}.`,
           security: [],
           parameters: SIGNED,
           requestBody: {
             required: true,
-            content: { 'application/json': schemas.media(envelope(news), 'output') },
+            content: { 'application/json': schemas.media(envelope(webhook), 'output') },
           },
           responses: {
             '2XX': { description: 'Received' },

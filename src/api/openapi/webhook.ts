@@ -19,7 +19,7 @@ import { scheduleStatus } from './recurring';
 
 /** What is sent by webhook: each type with the form of its items. */
 
-interface News {
+interface DocumentedWebhook {
   to: readonly Role[];
   /** When it is sent. */
   summary: string;
@@ -57,7 +57,7 @@ const refundReferences = {
 };
 const expectedBy = moment('When the customer should have the money', '2026-03-05T08:00:00.000Z');
 
-export const WEBHOOKS: Record<WebhookType, News> = {
+export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
   'billing.intent': {
     to: ['bank'],
     summary: 'A merchant asks for permission to bill your customers',

@@ -13,7 +13,7 @@ import {
 import { enqueueStarts } from '../../database/outbox';
 import { formatInstant, maxInterval, type Frequency } from '../../domain/calendar';
 import { formatAmount } from '../../domain/money';
-import { workflowId } from '../../workflows/messages';
+import { workflowIds } from '../../workflows/messages';
 import {
   amountIn,
   currency,
@@ -145,7 +145,7 @@ export async function createRecurring(call: Call<ScheduleBody>) {
     await enqueueStarts(trx, [
       {
         type: 'recurring',
-        workflowId: workflowId.recurring(scheduleId),
+        workflowId: workflowIds.recurring(scheduleId),
         args: [scheduleId],
         attributes: { status: 'active', merchantId, bankId, nextBillingDate: formatInstant(startAt) },
         summary: `Schedule: ${formatAmount(body.amount, body.currency)} ${body.currency} ${body.frequency} by ${merchantId}`,

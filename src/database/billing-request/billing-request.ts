@@ -25,7 +25,7 @@ import {
   type Payer,
 } from '../entity/party';
 import { makePaymentId } from '../agreement/payment-id';
-import { drawUp, post, type Announcement } from '../webhook/webhook';
+import { prepareDeliveries, writeDeliveries, type Announcement } from '../webhook/webhook';
 
 /**
  * Charges, as far as accepting them: from a merchant's call, or from a schedule that fell due.
@@ -276,7 +276,7 @@ async function insertRequests(
     );
 
   const asked = requests.filter((request) => !request.declined);
-  const questions = await drawUp(trx, keyring, questionsToBanks(keyring, batch, asked, expiresAt));
+  const questions = await prepareDeliveries(trx, keyring, questionsToBanks(keyring, batch, asked, expiresAt));
   const deliveryIds = new Map(questions.map(({ id, recipient }) => [recipient.entityId, id]));
   const insertRows = () =>
     rows(
@@ -345,7 +345,7 @@ async function insertRequests(
         at,
       })),
     );
-  await Promise.all([post(trx, questions), insertRows(), insertEvents()]);
+  await Promise.all([writeDeliveries(trx, questions), insertRows(), insertEvents()]);
   const declined = requests.filter((request) => request.declined).map((request) => request.id);
   if (declined.length > 0) await announceDeclinedAtOnce(trx, keyring, declined, 'network');
 }
@@ -362,7 +362,7 @@ function questionsToBanks(
     entityId: bankId,
     webhookType: 'billing.request' as const,
     batchId: batch.id,
-    carrier: batch.workflowId,
+    workflowId: batch.workflowId,
     items: ofBank.map((request) => ({
       billingRequestId: request.id,
       sequence: 1,

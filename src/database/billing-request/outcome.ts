@@ -275,18 +275,18 @@ export async function closeExpiredRequests(
   );
   if (due.length === 0) return 0;
   const dueIds = due.map(({ id }) => id);
-  const untold = await withdraw(trx, keyring, 'billing_requests', dueIds);
+  const undelivered = await withdraw(trx, keyring, 'billing_requests', dueIds);
   const closed = await rows<Outcome>(
     trx,
     // Nor is it not_delivered where its bank has said anything of it before.
     `UPDATE billing_requests b SET
        status = 'declined', closed_by = 'network', closed_at = business_now(b.owner_id), sequence = b.sequence + 1,
-       decline_reason = CASE WHEN b.id = ANY(:untold) AND NOT :known::boolean
+       decline_reason = CASE WHEN b.id = ANY(:undelivered) AND NOT :known::boolean
            AND NOT EXISTS (SELECT FROM reconciliation_exceptions x WHERE x.billing_request_id = b.id)
                              THEN 'not_delivered' ELSE 'expired' END
      WHERE b.id = ANY(:dueIds) AND b.status = 'pending'
      RETURNING ${OUTCOME_COLUMNS}`,
-    { dueIds, untold: [...untold], known: found === 'by its bank' },
+    { dueIds, undelivered: [...undelivered], known: found === 'by its bank' },
   );
   // Whoever may have been asked may have moved the money. Without an exception nobody would look.
   await Promise.all(
@@ -294,7 +294,7 @@ export async function closeExpiredRequests(
       .filter((request) => request.declineReason === 'expired')
       .map(({ id }) => openException(trx, { kind: 'unanswered', billingRequestId: id, cause: 'network' })),
   );
-  await close(trx, keyring, closed, 'network', untold);
+  await close(trx, keyring, closed, 'network', undelivered);
   return closed.length;
 }
 
@@ -304,7 +304,7 @@ async function close(
   keyring: Keyring,
   closed: Outcome[],
   cause: AuditEvent['cause'],
-  untold: ReadonlySet<string>,
+  undelivered: ReadonlySet<string>,
 ): Promise<void> {
   const released = closed.flatMap(({ status, agreementId, amount, countedDay, countedMonth }) =>
     status === 'declined' && agreementId !== null && countedDay !== null && countedMonth !== null
@@ -325,7 +325,7 @@ async function close(
   await Promise.all([
     releaseSpending(trx, released),
     recordEvents(trx, ended),
-    announceOutcomes(trx, keyring, closed, cause, untold),
+    announceOutcomes(trx, keyring, closed, cause, undelivered),
   ]);
 }
 

@@ -114,13 +114,13 @@ export async function deleteAbandoned(db: Executor): Promise<boolean> {
 /**
  * Onboards the next page of an accepted batch; with the last one the batch is completed, and the bank told.
  *
- * @param carrier the workflow that makes the first attempt at telling it
+ * @param workflowId the workflow that makes the first attempt at telling it
  */
 export async function onboardNextPage(
   db: Database,
   ring: Keyring,
   batchId: string,
-  carrier: string,
+  workflowId: string,
 ): Promise<Batch> {
   return db.transaction(async (trx) => {
     // Of two workers that are at the same batch the second waits here, and then takes the next page.
@@ -152,7 +152,7 @@ export async function onboardNextPage(
     if (after.status === 'completed') {
       const webhookType = 'migration.completed';
       await announce(trx, ring, [
-        { entityId: bankId, webhookType, batchId, carrier, items: [{ ...after, sequence: 1 }] },
+        { entityId: bankId, webhookType, batchId, workflowId, items: [{ ...after, sequence: 1 }] },
       ]);
     }
     return after;

@@ -13,7 +13,7 @@ import {
 import type { Keyring } from '../keys/keyring';
 import { syncSchedulesOf } from '../recurring/schedule';
 import { lockWebhookUrl, setWebhookUrl } from '../webhook/endpoint';
-import { releaseDeliveries, tellOldEndpoint } from '../webhook/hold';
+import { releaseDeliveries, announceToOldEndpoint } from '../webhook/hold';
 
 /** What an operator, or a party itself, decides about a party: each with what follows from it, and with its record. */
 
@@ -103,7 +103,7 @@ export async function changeEndpoint(
   const before = await lockWebhookUrl(trx, entityId);
   if (before === undefined) return false;
   if (before.url !== null && before.url !== url) {
-    await tellOldEndpoint(trx, ring, entityId, {
+    await announceToOldEndpoint(trx, ring, entityId, {
       changedBy: by.cause === 'operator' ? 'operator' : 'api',
       cleared: url === null,
     });

@@ -1,4 +1,4 @@
-import { workflowId } from '../../domain/workflow-id';
+import { workflowIds } from '../../domain/workflow-id';
 import { row, rows, type Executor } from '../connection';
 import { CREDIT_WAITS } from '../customer/payment-credit';
 
@@ -103,10 +103,10 @@ export async function signalDue(db: Executor, ownerId: string, until: Date | 'in
     db,
     `INSERT INTO outbox (kind, workflow_id, signal)
      SELECT 'signal', workflow_id, 'clockMoved' FROM (
-       SELECT '${workflowId.recurring('')}' || id AS workflow_id FROM schedules
+       SELECT '${workflowIds.recurring('')}' || id AS workflow_id FROM schedules
        WHERE merchant_id = :ownerId AND asleep AND acts_at <= :until
        UNION
-       SELECT '${workflowId.refund('')}' || id FROM refunds WHERE merchant_id = :ownerId AND acts_at <= :until
+       SELECT '${workflowIds.refund('')}' || id FROM refunds WHERE merchant_id = :ownerId AND acts_at <= :until
        UNION
        SELECT workflow_id FROM billing_requests
        WHERE owner_id = :ownerId AND status = 'pending' AND asleep AND expires_at <= :until
@@ -151,9 +151,9 @@ export async function workInHand(
            + (SELECT count(*) FROM billing_requests b
               WHERE owner_id = :ownerId AND NOT credit_overdue AND credit_due_at <= :now AND ${CREDIT_WAITS})
            + (SELECT count(*) FROM webhook_deliveries d
-              WHERE d.status = 'pending' AND d.attempts = 0 AND d.carrier NOT LIKE '${workflowId.webhookDelivery('%')}'
+              WHERE d.status = 'pending' AND d.attempts = 0 AND d.workflow_id NOT LIKE '${workflowIds.webhookDelivery('%')}'
                 AND (d.entity_id = :ownerId
-                  OR d.carrier IN (SELECT '${workflowId.recurring('')}' || id FROM schedules WHERE merchant_id = :ownerId))))::int
+                  OR d.workflow_id IN (SELECT '${workflowIds.recurring('')}' || id FROM schedules WHERE merchant_id = :ownerId))))::int
          AS undone,
        (SELECT count(*) FROM open WHERE recorded_at >= :askedSince)::int AS asked,
        (SELECT max(id) FROM open WHERE recorded_at >= :askedSince) AS "lastAsked"`,

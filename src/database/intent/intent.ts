@@ -155,7 +155,7 @@ async function insertIntents(
       webhookType: 'billing.intent' as const,
       batchId,
       // One webhook for all of a bank's intents: the first one's workflow carries it.
-      carrier: workflowIdOf(ofBank[0]?.id ?? ''),
+      workflowId: workflowIdOf(ofBank[0]?.id ?? ''),
       items: ofBank.map(({ id, reference, payer, agreement }) => ({
         intentId: id,
         sequence: 1,

@@ -283,7 +283,7 @@ export async function announceEnds(
     entityId: intent.merchantId,
     webhookType: 'billing.intent.response' as const,
     batchId: intent.batchId,
-    carrier: intent.workflowId,
+    workflowId: intent.workflowId,
     items: [
       {
         intentId: intent.id,
@@ -303,7 +303,7 @@ export async function announceEnds(
     ],
   }));
   const unanswered = cause === 'bank' ? [] : ended;
-  const untold = await withdraw(
+  const undelivered = await withdraw(
     trx,
     keyring,
     'intents',
@@ -318,11 +318,11 @@ export async function announceEnds(
           entityId: first.bankId,
           webhookType: 'billing.intent.closed' as const,
           batchId: first.batchId,
-          carrier: first.workflowId,
+          workflowId: first.workflowId,
           items: group.map((intent) => ({
             intentId: intent.id,
             // After `billing.intent`, where that was sent.
-            sequence: untold.has(intent.id) ? 1 : 2,
+            sequence: undelivered.has(intent.id) ? 1 : 2,
             reference: intent.reference,
             lookupID: intent.lookupId,
             status: intent.status,

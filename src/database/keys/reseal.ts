@@ -109,7 +109,7 @@ export const SEALED: readonly Sealed[] = [
 /** Rows read at once: of the largest, pages of 100 customers, some megabytes. */
 const PAGE = 100;
 /** Each look finds what was written under an older key since the one before. More of them, and somebody still does. */
-const LOOKS_MAX = 10;
+const ROUNDS_MAX = 10;
 
 export type Progress = (told: { table: string; changed: number }) => void;
 
@@ -132,7 +132,7 @@ export async function reseal(
       );
       total += found;
       if (found === 0) break;
-      if (looks === LOOKS_MAX) {
+      if (looks === ROUNDS_MAX) {
         throw new KeyringError(
           `${sealed.table}: something still writes under an older key. Give every process this ring`,
         );

@@ -1,6 +1,6 @@
 import { formatInstant } from '../../domain/calendar';
 import { groupBy } from '../../domain/group';
-import { runOf, workflowId } from '../../domain/workflow-id';
+import { runOf, workflowIds } from '../../domain/workflow-id';
 import { row, rows, type Executor } from '../connection';
 import { CREDIT_WAITS } from '../customer/payment-credit';
 
@@ -51,12 +51,12 @@ const DUE = {
     FROM billing_requests b JOIN entities e ON e.id = b.owner_id
     WHERE b.credit_due_at <= ${FURTHEST} AND ${CREDIT_WAITS}`,
   refunds: `
-    SELECT 'refunds' AS kind, '${workflowId.refund('')}' || r.id AS workflow_id, r.status, r.merchant_id, r.bank_id,
+    SELECT 'refunds' AS kind, '${workflowIds.refund('')}' || r.id AS workflow_id, r.status, r.merchant_id, r.bank_id,
       ${since('r.acts_at')} AS since
     FROM refunds r JOIN entities e ON e.id = r.merchant_id
     WHERE r.acts_at <= ${FURTHEST}`,
   schedules: `
-    SELECT 'schedules' AS kind, '${workflowId.recurring('')}' || s.id AS workflow_id, s.status, s.merchant_id,
+    SELECT 'schedules' AS kind, '${workflowIds.recurring('')}' || s.id AS workflow_id, s.status, s.merchant_id,
       s.bank_id, ${since('s.acts_at')} + CASE WHEN e.clock_offset = '0' AND e.clock_target IS NULL
         THEN coalesce(s.delay_ms, 0) ELSE 0 END * interval '1 millisecond' AS since
     FROM schedules s JOIN entities e ON e.id = s.merchant_id
@@ -68,7 +68,7 @@ const DUE_KINDS = Object.keys(DUE) as DueKind[];
 
 /** First attempts belong to the workflow that announced, and come within seconds. A disabled receiver's wait until it is enabled. */
 const UNATTEMPTED = `
-  SELECT 'webhooks' AS kind, d.carrier AS workflow_id, d.status,
+  SELECT 'webhooks' AS kind, d.workflow_id, d.status,
     CASE WHEN d.entity_id LIKE 'mch%' THEN d.entity_id END AS merchant_id,
     CASE WHEN d.entity_id LIKE 'bnk%' THEN d.entity_id END AS bank_id, d.created_at AS since
   FROM webhook_deliveries d JOIN entities e ON e.id = d.entity_id
@@ -126,7 +126,7 @@ async function overdue(
         `SELECT DISTINCT ON (workflow_id) ${COLUMNS}, workflow_id AS key, clock_timestamp() AS now FROM (
            SELECT * FROM (${sql}) AS due
            WHERE since <= now() - :afterS * interval '1 second' AND ${whose}
-             AND (kind <> 'charges' OR workflow_id NOT LIKE '${workflowId.recurring('%')}')
+             AND (kind <> 'charges' OR workflow_id NOT LIKE '${workflowIds.recurring('%')}')
            ORDER BY random() LIMIT :limit) AS late
          ORDER BY workflow_id, since`,
         bound,
@@ -149,19 +149,19 @@ const OPEN: Record<WorkKind, string> = {
       b.recorded_at AS since
     FROM billing_requests b WHERE ${CREDIT_WAITS}`,
   refunds: `
-    SELECT 'refunds' AS kind, id AS key, '${workflowId.refund('')}' || id AS workflow_id, status, merchant_id, bank_id,
+    SELECT 'refunds' AS kind, id AS key, '${workflowIds.refund('')}' || id AS workflow_id, status, merchant_id, bank_id,
       recorded_at AS since
     FROM refunds WHERE status = 'pending'`,
   schedules: `
-    SELECT 'schedules' AS kind, s.id AS key, '${workflowId.recurring('')}' || s.id AS workflow_id, s.status,
+    SELECT 'schedules' AS kind, s.id AS key, '${workflowIds.recurring('')}' || s.id AS workflow_id, s.status,
       s.merchant_id, s.bank_id, s.recorded_at AS since, ${RESTS} AS rests
     FROM schedules s WHERE s.acts_at IS NOT NULL`,
   migrations: `
-    SELECT 'migrations' AS kind, id AS key, '${workflowId.customerBatch('')}' || id AS workflow_id, status,
+    SELECT 'migrations' AS kind, id AS key, '${workflowIds.customerBatch('')}' || id AS workflow_id, status,
       NULL AS merchant_id, bank_id, created_at AS since
     FROM customer_batches WHERE status = 'processing'`,
   webhooks: `
-    SELECT 'webhooks' AS kind, d.id AS key, '${workflowId.webhookDelivery('')}' || d.id AS workflow_id, d.status,
+    SELECT 'webhooks' AS kind, d.id AS key, '${workflowIds.webhookDelivery('')}' || d.id AS workflow_id, d.status,
       CASE WHEN d.entity_id LIKE 'mch%' THEN d.entity_id END AS merchant_id,
       CASE WHEN d.entity_id LIKE 'bnk%' THEN d.entity_id END AS bank_id, d.created_at AS since
     FROM webhook_deliveries d JOIN entities e ON e.id = d.entity_id AND e.status = 'active'
@@ -202,7 +202,7 @@ export async function openWork(
   );
   return found.map(({ clockTarget, ...work }) =>
     clockTarget
-      ? { ...work, workflowId: workflowId.sandboxClock(work.key, formatInstant(clockTarget)) }
+      ? { ...work, workflowId: workflowIds.sandboxClock(work.key, formatInstant(clockTarget)) }
       : work,
   );
 }

@@ -7,7 +7,7 @@ import { hasEnded, statusOf } from '../../domain/recurring';
 import { nextBilling, type RecurringRules } from '../../domain/recurring-step';
 import { row, rows, type Transaction } from '../connection';
 import type { Keyring } from '../keys/keyring';
-import { lockAligned, signalSchedules, tellOfStatus, transition, type ScheduleRow } from './schedule';
+import { lockAligned, signalSchedules, announceStatus, transition, type ScheduleRow } from './schedule';
 import { OWN_SCHEDULE, type Viewer } from './read';
 
 /**
@@ -145,7 +145,7 @@ export async function changeSchedule(
       told,
     },
   );
-  const news = {
+  const statusChange = {
     ...after,
     event: 'schedule.changed',
     previousStatus: before.status,
@@ -160,7 +160,7 @@ export async function changeSchedule(
       ...(changed.includes('maxBillings') && { maxBillings: after.maxBillings }),
     },
   };
-  await tellOfStatus(trx, keyring, [news], caller.role);
+  await announceStatus(trx, keyring, [statusChange], caller.role);
   await signalSchedules(trx, 'termsChanged', [before]);
 }
 

@@ -1,13 +1,13 @@
 import type { BillingRules } from '../../domain/billing-rules';
 import { hasEnded, statusOf } from '../../domain/recurring';
 import { nextBilling, nextStep, type RecurringRules, type Step } from '../../domain/recurring-step';
-import { workflowId } from '../../domain/workflow-id';
+import { workflowIds } from '../../domain/workflow-id';
 import { recordAct } from '../audit';
 import { closeExpired } from '../billing-request/outcome';
 import { row, type Database, type Transaction } from '../connection';
 import { recordEvents } from '../event';
 import type { Keyring } from '../keys/keyring';
-import { lockAligned, tellOfStatus, transition, type ScheduleRow } from './schedule';
+import { lockAligned, announceStatus, transition, type ScheduleRow } from './schedule';
 import { isAsked, readBillingsSeen, type BillingInHand, type BillingsSeen } from './billings';
 import { takeStep, type StepTaken, type Work } from './steps';
 import { announce } from '../webhook/webhook';
@@ -141,7 +141,7 @@ async function readBillings(work: Work, activity: ScheduleActivity): Promise<Bil
   const seen = await read();
   if (activity !== 'settleBilling' || !isAsked(seen.open)) return seen;
   if (work.schedule.now < seen.open.charge.expiresAt) return seen;
-  await closeExpired(work.trx, work.keyring, workflowId.recurring(work.schedule.id));
+  await closeExpired(work.trx, work.keyring, workflowIds.recurring(work.schedule.id));
   return read();
 }
 
@@ -190,7 +190,7 @@ async function save(work: Work, { open }: BillingsSeen, plan: Plan | undefined):
   if (moved) {
     const event = `schedule.${status}`;
     const change = { ...schedule, event, status, previousStatus: before.status, sequence, told, nextDueAt };
-    await tellOfStatus(trx, keyring, [change], 'network');
+    await announceStatus(trx, keyring, [change], 'network');
   }
   // A test clock shows every charge at its very moment.
   const delayMs = asleep && plan.spread && schedule.inRealTime ? (written?.delayMs ?? 0) : 0;

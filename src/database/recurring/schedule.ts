@@ -4,7 +4,7 @@ import { isId } from '../../domain/ids';
 import { formatAmount } from '../../domain/money';
 import { hasEnded, permitted, statusOf, type ScheduleStatus } from '../../domain/recurring';
 import type { Signal } from '../../domain/signal';
-import { runOf, workflowId } from '../../domain/workflow-id';
+import { runOf, workflowIds } from '../../domain/workflow-id';
 import { lockAgreement } from '../agreement/agreement';
 import { row, rows, type Executor } from '../connection';
 import { recordEvents, type AuditEvent } from '../event';
@@ -159,7 +159,7 @@ async function syncSchedules(
   await rows(
     trx,
     `INSERT INTO outbox (kind, workflow_id, signal)
-     SELECT 'signal', '${workflowId.recurring('')}' || s.id, 'termsChanged' FROM schedules s
+     SELECT 'signal', '${workflowIds.recurring('')}' || s.id, 'termsChanged' FROM schedules s
      WHERE ${whose} AND ${NOT_ENDED} AND s.id > :last`,
     { of, last: last.id },
   );
@@ -232,7 +232,7 @@ export async function transition(
     },
   );
   await holdOrFree(trx, transitions);
-  await tellOfStatus(
+  await announceStatus(
     trx,
     keyring,
     transitions.map(({ before, status, event }) => ({
@@ -267,7 +267,7 @@ async function startResumed(trx: Executor, resumed: Transition[]): Promise<void>
   await enqueueStarts(
     trx,
     resumed.map(({ before, status }) => {
-      const id = workflowId.recurring(before.id);
+      const id = workflowIds.recurring(before.id);
       const attributes = { status, merchantId: before.merchantId, bankId: before.bankId };
       return { workflowId: id, ...runOf(id), again: 'resumed' as const, attributes, summary: 'Resumed' };
     }),
@@ -283,7 +283,7 @@ export async function signalAnswered(trx: Executor, scheduleId: string): Promise
      WHERE s.id = before.id RETURNING before.asleep AS "wasAsleep"`,
     { scheduleId },
   );
-  if (answered?.wasAsleep) await enqueueSignals(trx, 'bankAnswered', [workflowId.recurring(scheduleId)]);
+  if (answered?.wasAsleep) await enqueueSignals(trx, 'bankAnswered', [workflowIds.recurring(scheduleId)]);
 }
 
 /** Of locked schedules, those whose workflows sleep hear of it; the others are about to read for themselves. */
@@ -296,7 +296,7 @@ export async function signalSchedules(
   await enqueueSignals(
     trx,
     signal,
-    sleeping.map(({ id }) => workflowId.recurring(id)),
+    sleeping.map(({ id }) => workflowIds.recurring(id)),
   );
 }
 
@@ -324,7 +324,7 @@ export interface StatusChange {
 }
 
 /** Puts what happened to schedules on record and tells both sides how they stand. */
-export async function tellOfStatus(
+export async function announceStatus(
   trx: Executor,
   keyring: Keyring,
   changes: StatusChange[],
@@ -371,7 +371,7 @@ export function toBothSides(
   return [schedule.merchantId, schedule.bankId].map((entityId) => ({
     entityId,
     webhookType,
-    carrier: workflowId.recurring(schedule.id),
+    workflowId: workflowIds.recurring(schedule.id),
     items: [item],
   }));
 }

@@ -3,7 +3,7 @@ import { reasonForAudit } from '../../domain/charge';
 import { BILLING, statesBefore, type BillingStatus } from '../../domain/lifecycle';
 import { formatAmount } from '../../domain/money';
 import type { RecurringRules, Step } from '../../domain/recurring-step';
-import { workflowId } from '../../domain/workflow-id';
+import { workflowIds } from '../../domain/workflow-id';
 import { openScheduledCharge, type Charge } from '../billing-request/billing-request';
 import { row, rows, type Transaction } from '../connection';
 import type { AuditEvent } from '../event';
@@ -130,7 +130,7 @@ async function charge(
     amount,
     currency: schedule.currency,
     description: description ?? DESCRIPTION,
-    workflowId: workflowId.recurring(schedule.id),
+    workflowId: workflowIds.recurring(schedule.id),
   });
   const [, { billingRequestId, reference }] = await Promise.all([billing, charged]);
   if (attempt === 1) schedule.nextN = n + 1;

@@ -5,7 +5,7 @@ import { Failure } from '../../domain/failures';
 import type { RefundStatus } from '../../domain/lifecycle';
 import { formatAmount } from '../../domain/money';
 import type { Moment } from '../../domain/moment';
-import { workflowId } from '../../domain/workflow-id';
+import { workflowIds } from '../../domain/workflow-id';
 import { claimBankTransaction } from '../billing-request/bank-transaction';
 import { row, rows, type Executor } from '../connection';
 import { recordEvents } from '../event';
@@ -77,7 +77,7 @@ export async function answerRefund(
     },
   ]);
   await tellMerchant(trx, keyring, ended);
-  await enqueueSignals(trx, 'bankAnswered', [workflowId.refund(refundId)]);
+  await enqueueSignals(trx, 'bankAnswered', [workflowIds.refund(refundId)]);
   return { refundId, status: ended.status, agreed: true, duplicate: false };
 }
 
@@ -165,7 +165,7 @@ export async function remindBank(
       at: due.now,
     },
   ]);
-  await askForRefund(trx, keyring, reminded, workflowId.refund(refundId));
+  await askForRefund(trx, keyring, reminded, workflowIds.refund(refundId));
   if (due.reminders === 0) await tellMerchant(trx, keyring, reminded);
 }
 
@@ -174,7 +174,7 @@ async function tellMerchant(trx: Executor, keyring: Keyring, refund: RefundRecor
     {
       entityId: refund.merchantId,
       webhookType: 'refund.response',
-      carrier: workflowId.refund(refund.refundId),
+      workflowId: workflowIds.refund(refund.refundId),
       items: [
         {
           refundId: refund.refundId,

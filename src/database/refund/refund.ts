@@ -2,7 +2,7 @@ import { addBusinessDays } from '../../domain/business-day';
 import { Failure } from '../../domain/failures';
 import type { RefundStatus } from '../../domain/lifecycle';
 import { formatAmount, parseAmount } from '../../domain/money';
-import { workflowId } from '../../domain/workflow-id';
+import { workflowIds } from '../../domain/workflow-id';
 import { row, type Executor } from '../connection';
 import { recordEvents } from '../event';
 import { newId, newReference } from '../ids';
@@ -105,7 +105,7 @@ export async function initiateRefund(
       at: merchant.now,
     },
   ]);
-  await askForRefund(trx, keyring, refund, workflowId.refund(refundId));
+  await askForRefund(trx, keyring, refund, workflowIds.refund(refundId));
   return refund;
 }
 
@@ -160,7 +160,7 @@ export async function askForRefund(
   trx: Executor,
   keyring: Keyring,
   refund: RefundRecord,
-  carrier: string,
+  workflowId: string,
 ): Promise<void> {
   const merchant = await merchantFace(trx, refund.merchantId);
   const debit = await row<{ lookupId: string; bankTransactionId: string }>(
@@ -173,7 +173,7 @@ export async function askForRefund(
     {
       entityId: refund.bankId,
       webhookType: 'refund.request',
-      carrier,
+      workflowId,
       items: [
         {
           refundId: refund.refundId,

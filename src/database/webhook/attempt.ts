@@ -1,6 +1,6 @@
 import type { DeliveryStatus } from '../../domain/lifecycle';
 import type { Reached, WebhookType } from '../../domain/webhook';
-import { workflowId } from '../../domain/workflow-id';
+import { workflowIds } from '../../domain/workflow-id';
 import { row, rows, type Database, type Executor } from '../connection';
 import type { Keyring } from '../keys/keyring';
 import { enqueueStarts } from '../outbox';
@@ -48,7 +48,7 @@ export interface OpenDelivery {
   secrets: [string, ...string[]];
 }
 
-/** What a carrier has to send. */
+/** What a workflow has to send. */
 export interface Unattempted extends DeliveryToAttempt {
   /** It is the caller's to attempt, and counted as sent. Otherwise its recipient is failing, or another worker has it in hand. */
   claimed: boolean;
@@ -59,7 +59,7 @@ export interface Attempt {
   deliveryId: string;
   /** Which attempt the sender took it for, counted from 1. */
   n: number;
-  /** It was counted as sent: what a carrier claimed, or what `beginAttempt` let through. */
+  /** It was counted as sent: what a workflow claimed, or what `beginAttempt` let through. */
   begun: boolean;
   reached: Reached;
   durationMs: number;
@@ -91,7 +91,7 @@ const DELIVERIES = `webhook_deliveries d JOIN webhook_endpoints w ON w.entity_id
   JOIN entities e ON e.id = d.entity_id`;
 
 /**
- * What a carrier announced and nobody has attempted yet, oldest first. One call announces at most 100 items,
+ * What a workflow announced and nobody has attempted yet, oldest first. One call announces at most 100 items,
  * so there are hardly more than 101 of these: one for each bank and one for the merchant.
  *
  * Those that are to be attempted are claimed by one statement, and counted as sent: a statement of its own before
@@ -102,7 +102,7 @@ const DELIVERIES = `webhook_deliveries d JOIN webhook_endpoints w ON w.entity_id
  */
 export async function claimUnattempted(
   db: Executor,
-  carrier: string,
+  workflowId: string,
   leaseMs: number,
 ): Promise<Unattempted[]> {
   const claimed = await rows<{ id: string }>(
@@ -110,17 +110,17 @@ export async function claimUnattempted(
     `UPDATE webhook_deliveries c
      SET sent = c.sent + 1, claimed_until = clock_timestamp() + :leaseMs * interval '1 millisecond'
      FROM webhook_endpoints w JOIN entities e ON e.id = w.entity_id
-     WHERE c.carrier = :carrier AND c.status = 'pending' AND c.attempts = 0 AND w.entity_id = c.entity_id
+     WHERE c.workflow_id = :workflowId AND c.status = 'pending' AND c.attempts = 0 AND w.entity_id = c.entity_id
        AND w.failing_since IS NULL AND e.status <> 'disabled' AND (c.claimed_until IS NULL OR c.claimed_until <= clock_timestamp())
      RETURNING c.id`,
-    { carrier, leaseMs },
+    { workflowId, leaseMs },
   );
   const own = new Set(claimed.map(({ id }) => id));
   const found = await rows<DeliveryToAttempt>(
     db,
-    `SELECT ${TO_ATTEMPT} FROM ${DELIVERIES} WHERE d.carrier = :carrier AND d.status = 'pending' AND d.attempts = 0
+    `SELECT ${TO_ATTEMPT} FROM ${DELIVERIES} WHERE d.workflow_id = :workflowId AND d.status = 'pending' AND d.attempts = 0
      ORDER BY d.event_id`,
-    { carrier },
+    { workflowId },
   );
   return found.map((one) => ({ ...one, claimed: own.has(one.id) }));
 }
@@ -221,8 +221,8 @@ export function openDelivery(keyring: Keyring, delivery: DeliveryToAttempt): Ope
  * Two workers may attempt one delivery, when one is slower than its claim lasts. A failure counts only if no other n-th
  * attempt has been recorded; a success always does, for the recipient has the message. So does that no byte of it left.
  *
- * After a failed first attempt the delivery leaves its carrier: the same transaction starts its own workflow,
- * which waits `retryInMs` before the second.
+ * After a failed first attempt the same transaction starts a workflow for the delivery alone, which
+ * waits `retryInMs` before the second.
  *
  * @param maxAttempts the failed attempt with this number ends the delivery, as does a 410; counted from when it
  *   was announced or last asked for again
@@ -236,7 +236,7 @@ export async function recordAttempt(
   // One statement does for a success, without the round trips of a transaction: most deliveries are one.
   if (attempt.error === null) return insertAttempt(db, attempt, maxAttempts);
   return db.transaction(async (trx) => {
-    const { entityId, webhookType, carrier, counted, ...state } = await insertAttempt(
+    const { entityId, webhookType, workflowId, counted, ...state } = await insertAttempt(
       trx,
       attempt,
       maxAttempts,
@@ -245,7 +245,7 @@ export async function recordAttempt(
       counted &&
       n === 1 &&
       state.status === 'pending' &&
-      carrier !== workflowId.webhookDelivery(deliveryId)
+      workflowId !== workflowIds.webhookDelivery(deliveryId)
     ) {
       const progress = { attempts: state.attempts, maxAttempts, retryInMs };
       await enqueueStarts(trx, [deliveryStart([deliveryId, progress], { entityId, webhookType })]);
@@ -257,7 +257,7 @@ export async function recordAttempt(
 interface Recorded extends DeliveryState {
   entityId: string;
   webhookType: WebhookType;
-  carrier: string;
+  workflowId: string;
   counted: boolean;
 }
 
@@ -291,7 +291,7 @@ async function insertAttempt(db: Executor, attempt: Attempt, maxAttempts: number
          -- How the old endpoint fares says nothing of the new one.
          AND delivery.old_url IS NULL
      )
-     SELECT d.entity_id AS "entityId", d.webhook_type AS "webhookType", d.carrier, o.id IS NOT NULL AS counted,
+     SELECT d.entity_id AS "entityId", d.webhook_type AS "webhookType", d.workflow_id AS "workflowId", o.id IS NOT NULL AS counted,
             coalesce(o.status, d.status) AS status, coalesce(o.n, d.attempts) AS attempts,
             d.earlier_attempts AS "earlierAttempts"
      FROM delivery d LEFT JOIN outcome o ON true`,
@@ -302,8 +302,8 @@ async function insertAttempt(db: Executor, attempt: Attempt, maxAttempts: number
 }
 
 /**
- * Takes deliveries that nobody has attempted yet off their carrier: each gets a workflow of its own, which
- * makes the first attempt. Those attempted or handed over meanwhile are passed over; returns how many were not.
+ * Takes deliveries that nobody has attempted yet from the workflow that announced them: each gets one
+ * of its own, which makes the first attempt. Those attempted or handed over meanwhile are passed over; returns how many were not.
  *
  * @param unsent of them, those that the caller had claimed and has not sent
  */
@@ -311,18 +311,18 @@ export async function handOver(
   trx: Executor,
   deliveryIds: string[],
   unsent: string[],
-  carrier: string,
+  workflowId: string,
 ): Promise<number> {
   const handed = await rows<{ id: string; entityId: string; webhookType: WebhookType }>(
     trx,
-    `UPDATE webhook_deliveries SET carrier = '${workflowId.webhookDelivery('')}' || id,
+    `UPDATE webhook_deliveries SET workflow_id = '${workflowIds.webhookDelivery('')}' || id,
        sent = sent - CASE WHEN id = ANY(:unsent) THEN 1 ELSE 0 END,
        claimed_until = CASE WHEN id = ANY(:unsent) THEN NULL ELSE claimed_until END
      WHERE id IN (SELECT id FROM webhook_deliveries
-                  WHERE id = ANY(:deliveryIds) AND carrier = :carrier AND status = 'pending' AND attempts = 0
+                  WHERE id = ANY(:deliveryIds) AND workflow_id = :workflowId AND status = 'pending' AND attempts = 0
                   ORDER BY id FOR UPDATE)
      RETURNING id, entity_id AS "entityId", webhook_type AS "webhookType"`,
-    { deliveryIds, unsent, carrier },
+    { deliveryIds, unsent, workflowId },
   );
   await enqueueStarts(
     trx,

@@ -2,7 +2,7 @@ import { Failure } from '../../domain/failures';
 import { groupBy } from '../../domain/group';
 import type { DeliveryStatus } from '../../domain/lifecycle';
 import type { WebhookType } from '../../domain/webhook';
-import { workflowId } from '../../domain/workflow-id';
+import { workflowIds } from '../../domain/workflow-id';
 import { row, rows, type Executor } from '../connection';
 import { listPage, literal, type Listed, type Page } from '../list';
 import { enqueueStarts } from '../outbox';
@@ -130,7 +130,7 @@ export async function redeliver(trx: Executor, entityId: string, deliveryId: str
     trx,
     `UPDATE webhook_deliveries
      SET status = 'pending', finished_at = NULL, earlier_attempts = attempts,
-       old_url = NULL, old_secret_sealed = NULL, carrier = '${workflowId.webhookDelivery('')}' || id
+       old_url = NULL, old_secret_sealed = NULL, workflow_id = '${workflowIds.webhookDelivery('')}' || id
      WHERE id = :deliveryId AND entity_id = :entityId AND withdrawn_at IS NULL
      RETURNING entity_id AS "entityId", webhook_type AS "webhookType"`,
     { deliveryId, entityId },

@@ -1,5 +1,5 @@
 import type { WebhookType } from '../../domain/webhook';
-import { workflowId } from '../../domain/workflow-id';
+import { workflowIds } from '../../domain/workflow-id';
 import { rows, type Transaction } from '../connection';
 import type { Keyring } from '../keys/keyring';
 import { enqueueStarts } from '../outbox';
@@ -23,10 +23,10 @@ export async function releaseDeliveries(trx: Transaction, entityId: string): Pro
   for (;;) {
     const waiting = await rows<{ id: string; entityId: string; webhookType: WebhookType }>(
       trx,
-      // What is still its carrier's is attempted, or handed over, by the carrier.
+      // The rest is attempted, or handed over, by the workflow that announced it.
       `SELECT id, entity_id AS "entityId", webhook_type AS "webhookType" FROM webhook_deliveries
        WHERE entity_id = :entityId AND status = 'pending' AND id > :last
-         AND carrier = '${workflowId.webhookDelivery('')}' || id
+         AND workflow_id = '${workflowIds.webhookDelivery('')}' || id
        ORDER BY id LIMIT ${AT_ONCE}`,
       { entityId, last },
     );
@@ -47,7 +47,7 @@ export async function releaseDeliveries(trx: Transaction, entityId: string): Pro
  * A thief may have changed the secret first. So it is signed with the one that the endpoint has known for longest, and, where a
  * header has place for several signatures, with all that it may know.
  */
-export async function tellOldEndpoint(
+export async function announceToOldEndpoint(
   trx: Transaction,
   ring: Keyring,
   entityId: string,

@@ -1,7 +1,7 @@
 import type { Role } from '../../domain/entity';
 import type { WebhookType } from '../../domain/webhook';
 import { bodyWithSignature } from '../../domain/webhook-signature';
-import { workflowId } from '../../domain/workflow-id';
+import { workflowIds } from '../../domain/workflow-id';
 import { rows, type Executor } from '../connection';
 import { newId } from '../ids';
 import type { Keyring } from '../keys/keyring';
@@ -17,8 +17,8 @@ import { openWebhookSecrets, SEALED_SECRETS, type SealedSecrets } from './endpoi
  * and every attempt sends those bytes. No transaction waits for a receiver: sending comes after the commit, and
  * nothing of a charge depends on how it ends.
  *
- * The first attempt belongs to the delivery's carrier, the workflow whose work is announced, which makes it in
- * passing. Whatever that attempt leaves undone, and all that has no carrier, goes to the workflow
+ * The workflow whose work is announced makes the first attempt in passing. Whatever that leaves undone,
+ * and what no workflow announced, goes to the workflow
  * `webhook-delivery/<id>`.
  */
 
@@ -29,7 +29,7 @@ export interface Announcement {
   /** The batch of the request behind it; where there is none, the webhook is a batch of its own. */
   batchId?: string;
   /** Id of the workflow that makes the first attempt. Without one, the delivery has its own workflow at once. */
-  carrier?: string;
+  workflowId?: string;
   /** A secret of the recipient's, sealed, that signs instead of the one in use. */
   signedWith?: Buffer;
   /** As they go out: JSON values only, amounts already in major units, each with its `sequence`. */
@@ -40,7 +40,7 @@ interface Recipient extends SealedSecrets {
   entityId: string;
   entityType: Role;
   hasUrl: boolean;
-  /** Its last attempt has failed, or it is disabled: no carrier is to wait for it. */
+  /** Its last attempt has failed, or it is disabled: no billing is to wait for it. */
   failing: boolean;
   now: Date;
 }
@@ -51,7 +51,7 @@ export interface NewDelivery {
   recipient: Recipient;
   announcement: Announcement;
   batchId: string;
-  carrier: string;
+  workflowId: string;
   bodySealed: Buffer;
 }
 
@@ -59,21 +59,21 @@ export interface NewDelivery {
  * Writes the announcements of a transaction; returns their delivery ids, in the order given.
  *
  * A recipient without a URL gets its row as `failed`, never attempted: the events feed has it, and once a URL
- * is set it can be sent by hand. A recipient known to be failing gets no first attempt by the carrier, which
- * would only wait for it: its delivery starts as a workflow.
+ * is set it can be sent by hand. A recipient known to be failing gets no first attempt in passing, which would only
+ * wait: the delivery starts as a workflow.
  */
 export async function announce(
   trx: Executor,
   keyring: Keyring,
   announcements: Announcement[],
 ): Promise<string[]> {
-  const deliveries = await drawUp(trx, keyring, announcements);
-  await post(trx, deliveries);
+  const deliveries = await prepareDeliveries(trx, keyring, announcements);
+  await writeDeliveries(trx, deliveries);
   return deliveries.map((one) => one.id);
 }
 
 /** The first half of `announce`: reads who the recipients are, and makes the bodies. Nothing is written. */
-export async function drawUp(
+export async function prepareDeliveries(
   trx: Executor,
   keyring: Keyring,
   announcements: Announcement[],
@@ -91,24 +91,24 @@ export async function drawUp(
       recipient,
       announcement,
       batchId,
-      carrier:
-        announcement.carrier === undefined || recipient.failing || !recipient.hasUrl
-          ? workflowId.webhookDelivery(id)
-          : announcement.carrier,
+      workflowId:
+        announcement.workflowId === undefined || recipient.failing || !recipient.hasUrl
+          ? workflowIds.webhookDelivery(id)
+          : announcement.workflowId,
       bodySealed: seal(keyring, body, bodyPlace(id)),
     };
   });
 }
 
 /** The second half of `announce`: writes them. What else a transaction writes can be sent along with it. */
-export async function post(trx: Executor, deliveries: NewDelivery[]): Promise<void> {
+export async function writeDeliveries(trx: Executor, deliveries: NewDelivery[]): Promise<void> {
   if (deliveries.length === 0) return;
   await Promise.all([
     insertDeliveries(trx, deliveries),
     enqueueStarts(
       trx,
       deliveries
-        .filter((one) => one.recipient.hasUrl && one.carrier === workflowId.webhookDelivery(one.id))
+        .filter((one) => one.recipient.hasUrl && one.workflowId === workflowIds.webhookDelivery(one.id))
         .map((one) =>
           deliveryStart([one.id], {
             entityId: one.recipient.entityId,
@@ -182,13 +182,13 @@ export async function bodyWithout(
 async function insertDeliveries(trx: Executor, deliveries: NewDelivery[]): Promise<void> {
   await rows(
     trx,
-    `INSERT INTO webhook_deliveries (id, event_id, entity_id, webhook_type, batch_id, body_sealed, carrier,
+    `INSERT INTO webhook_deliveries (id, event_id, entity_id, webhook_type, batch_id, body_sealed, workflow_id,
        status, finished_at)
-     SELECT id, event_id, entity_id, webhook_type, batch_id, body_sealed, carrier,
+     SELECT id, event_id, entity_id, webhook_type, batch_id, body_sealed, workflow_id,
        CASE WHEN has_url THEN 'pending' ELSE 'failed' END, CASE WHEN NOT has_url THEN clock_timestamp() END
      FROM unnest(:ids::text[], :eventIds::text[], :entityIds::text[], :webhookTypes::text[], :batchIds::text[],
-                 :bodies::bytea[], :carriers::text[], :haveUrl::boolean[])
-       AS d (id, event_id, entity_id, webhook_type, batch_id, body_sealed, carrier, has_url)`,
+                 :bodies::bytea[], :workflowIds::text[], :haveUrl::boolean[])
+       AS d (id, event_id, entity_id, webhook_type, batch_id, body_sealed, workflow_id, has_url)`,
     {
       ids: deliveries.map((one) => one.id),
       eventIds: deliveries.map(() => newId('event')),
@@ -196,7 +196,7 @@ async function insertDeliveries(trx: Executor, deliveries: NewDelivery[]): Promi
       webhookTypes: deliveries.map((one) => one.announcement.webhookType),
       batchIds: deliveries.map((one) => one.batchId),
       bodies: deliveries.map((one) => one.bodySealed),
-      carriers: deliveries.map((one) => one.carrier),
+      workflowIds: deliveries.map((one) => one.workflowId),
       haveUrl: deliveries.map((one) => one.recipient.hasUrl),
     },
   );
@@ -213,7 +213,7 @@ export function deliveryStart(
   { entityId, webhookType }: { entityId: string; webhookType: WebhookType },
 ): { workflowId: string } & OutboxStart {
   return {
-    workflowId: workflowId.webhookDelivery(args[0]),
+    workflowId: workflowIds.webhookDelivery(args[0]),
     type: 'webhookDelivery',
     args,
     attributes: {

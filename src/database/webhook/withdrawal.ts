@@ -21,7 +21,7 @@ interface Asked {
   id: string;
   deliveryId: string;
   /** Not a byte of it was sent, and it has not been read in the feed. */
-  untold: boolean;
+  undelivered: boolean;
   /** Of a delivery that also asks for what is still open. */
   bodySealed: Buffer | null;
 }
@@ -60,7 +60,7 @@ export async function withdraw(
     rows<Asked>(
       trx,
       `SELECT a.id, d.id AS "deliveryId",
-         d.sent = 0 AND d.status <> 'delivered' AND (d.created_xid, d.event_id) > (w.feed_read_xid, w.feed_read_event_id) AS untold,
+         d.sent = 0 AND d.status <> 'delivered' AND (d.created_xid, d.event_id) > (w.feed_read_xid, w.feed_read_event_id) AS undelivered,
          CASE WHEN EXISTS (SELECT FROM ${asked} o
                            WHERE o.${beside} = a.${beside} AND o.status = 'pending' AND o.bank_delivery_id = d.id
                              AND o.id <> ALL(:ids)) THEN d.body_sealed END AS "bodySealed"
@@ -69,13 +69,13 @@ export async function withdraw(
       { ids },
     ),
   ]);
-  const untold = found.filter((one) => one.untold);
+  const undelivered = found.filter((one) => one.undelivered);
   await endDeliveries(
     trx,
     found.filter(({ bodySealed }) => bodySealed === null),
   );
-  await shortenBodies(trx, keyring, item, untold);
-  return new Set(untold.map(({ id }) => id));
+  await shortenBodies(trx, keyring, item, undelivered);
+  return new Set(undelivered.map(({ id }) => id));
 }
 
 async function endDeliveries(trx: Executor, over: Asked[]): Promise<void> {
@@ -83,21 +83,26 @@ async function endDeliveries(trx: Executor, over: Asked[]): Promise<void> {
   await rows(
     trx,
     `UPDATE webhook_deliveries SET status = 'failed', finished_at = coalesce(finished_at, clock_timestamp()),
-       withdrawn_at = CASE WHEN id = ANY(:untold) THEN clock_timestamp() END
-     WHERE id = ANY(:over) AND (status = 'pending' OR id = ANY(:untold))`,
+       withdrawn_at = CASE WHEN id = ANY(:undelivered) THEN clock_timestamp() END
+     WHERE id = ANY(:over) AND (status = 'pending' OR id = ANY(:undelivered))`,
     {
       over: over.map(({ deliveryId }) => deliveryId),
-      untold: over.flatMap(({ deliveryId, untold }) => (untold ? [deliveryId] : [])),
+      undelivered: over.flatMap(({ deliveryId, undelivered }) => (undelivered ? [deliveryId] : [])),
     },
   );
 }
 
 /** Nobody has seen the bytes that are replaced. Whoever sends them reads them after it has said that it does. */
-async function shortenBodies(trx: Executor, keyring: Keyring, item: string, untold: Asked[]): Promise<void> {
-  const bodies = new Map(untold.map(({ deliveryId, bodySealed }) => [deliveryId, bodySealed]));
+async function shortenBodies(
+  trx: Executor,
+  keyring: Keyring,
+  item: string,
+  undelivered: Asked[],
+): Promise<void> {
+  const bodies = new Map(undelivered.map(({ deliveryId, bodySealed }) => [deliveryId, bodySealed]));
   for (const [deliveryId, bodySealed] of bodies) {
     if (bodySealed === null) continue;
-    const ended = new Set(untold.flatMap((one) => (one.deliveryId === deliveryId ? [one.id] : [])));
+    const ended = new Set(undelivered.flatMap((one) => (one.deliveryId === deliveryId ? [one.id] : [])));
     const place = bodyPlace(deliveryId);
     const shorter = await bodyWithout(trx, keyring, open(keyring, bodySealed, place), item, ended);
     const replaced = await row<{ done: boolean }>(
