@@ -181,7 +181,7 @@ describe('the document', () => {
 
   it('says of every field that we send what it is, and that there are no others', () => {
     const loose: string[] = [];
-    const check = (value: unknown, path: string): void => {
+    const inspect = (value: unknown, path: string): void => {
       if (typeof value !== 'object' || value === null || path.endsWith('.metadata')) return;
       const schema = value as Record<string, unknown>;
       if (!Array.isArray(value)) {
@@ -191,18 +191,18 @@ describe('the document', () => {
         }
       }
       for (const key of ['properties', 'anyOf'] as const) {
-        for (const [name, inner] of Object.entries(schema[key] ?? {})) check(inner, `${path}.${name}`);
+        for (const [name, inner] of Object.entries(schema[key] ?? {})) inspect(inner, `${path}.${name}`);
       }
-      if ('items' in schema) check(schema['items'], `${path}[]`);
+      if ('items' in schema) inspect(schema['items'], `${path}[]`);
     };
     const { schemas } = document['components'] as {
       schemas: Record<string, { additionalProperties?: unknown }>;
     };
-    for (const [name, schema] of Object.entries(schemas)) check(schema, name);
+    for (const [name, schema] of Object.entries(schemas)) inspect(schema, name);
     for (const [path, methods] of Object.entries(document.paths)) {
       for (const [method, { responses }] of Object.entries(methods)) {
         for (const [status, { content = {} }] of Object.entries(responses)) {
-          for (const { schema } of Object.values(content)) check(schema, `${method} ${path} ${status}`);
+          for (const { schema } of Object.values(content)) inspect(schema, `${method} ${path} ${status}`);
         }
       }
     }
