@@ -140,6 +140,7 @@ export function paths(s: Subjects, keyring: Keyring): Path[] {
         return answerBillingRequest(
           db,
           keyring,
+          'Africa/Lagos',
           bankId,
           id,
           { outcome: 'approved', bankTransactionId: `bench-${n}`, action: null },
@@ -154,6 +155,7 @@ export function paths(s: Subjects, keyring: Keyring): Path[] {
         return answerBillingRequest(
           db,
           keyring,
+          'Africa/Lagos',
           bankId,
           id,
           { outcome: 'declined', declineReason: 'late', action: null },

@@ -58,10 +58,14 @@ const OUTBOX_POLL_MS = 200;
 /** Ids of one kind in a line of the log. */
 const LOGGED_MAX = 20;
 
-/** @param afterS how long a row may be overdue, or without its workflow */
+/**
+ * @param timeZone of the network
+ * @param afterS how long a row may be overdue, or without its workflow
+ */
 export function createReconcileActivities(
   db: Database,
   client: Client,
+  timeZone: string,
   afterS: number,
   log: Pick<Logger, 'warn'>,
   count: CountReconciled,
@@ -101,7 +105,7 @@ export function createReconcileActivities(
 
   return {
     async restartOverdue() {
-      const settled = await db.transaction((trx) => settleUnnoticedCredits(trx, OVERDUE_MAX));
+      const settled = await db.transaction((trx) => settleUnnoticedCredits(trx, timeZone, OVERDUE_MAX));
       if (settled > 0) log.warn({ settled }, 'credits that were delivered, and not noted, are settled');
       const overdue = await overdueWork(db, afterS, OVERDUE_MAX);
       return { checked: overdue.length, ...(await restart(overdue, 'overdue work is started again')) };

@@ -102,7 +102,7 @@ export function createWebhookActivities({
 }: {
   db: Database;
   keyring: Keyring;
-  config: Pick<Config, 'WEBHOOK_RETRY_S' | 'WEBHOOK_TIMEOUT_S'>;
+  config: Pick<Config, 'NETWORK_TIMEZONE' | 'WEBHOOK_RETRY_S' | 'WEBHOOK_TIMEOUT_S'>;
   connector: WebhookConnector;
   relay: Pick<Relay, 'kick'>;
   log: Pick<Logger, 'info' | 'warn'>;
@@ -170,12 +170,13 @@ export function createWebhookActivities({
   /** Of a payment between customers, the payee's bank has been told at last. */
   async function settleIfCredit({ id, webhookType }: DeliveryToAttempt, kind: AttemptKind): Promise<void> {
     if (webhookType !== 'billing.credit') return;
+    const zone = config.NETWORK_TIMEZONE;
     if (kind === 'first') {
       // It may be late as well: nobody attempted anything while the workers were down. The look that makes it sees for itself.
-      await db.transaction((trx) => resolveCredits(trx, { deliveryIds: [id] }));
+      await db.transaction((trx) => resolveCredits(trx, zone, { deliveryIds: [id] }));
       return;
     }
-    await db.transaction((trx) => settleCredits(trx, { deliveryIds: [id] }));
+    await db.transaction((trx) => settleCredits(trx, zone, { deliveryIds: [id] }));
     relay.kick();
   }
 

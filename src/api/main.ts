@@ -7,6 +7,7 @@ import { deleteAbandoned } from '../database/customer/migration';
 import { forgetPrompts } from '../database/customer/prompt';
 import { expireKeys } from '../database/idempotency';
 import { KeyringError, readKeyring } from '../database/keys/keyring';
+import { foldBalances } from '../database/ledger/balance';
 import type { Role } from '../domain/entity';
 import { deleteFullBuckets } from '../database/rate-limit';
 import { databaseProblems } from '../database/operation/readiness';
@@ -130,6 +131,7 @@ async function sweep(
         forgetPrompts(db, NETWORK_TIMEZONE),
         deleteAbandoned(db),
         forgetDeliveries(db, WEBHOOK_KEPT_DAYS),
+        foldBalances(db),
       ]);
       more = swept.includes(true);
     }

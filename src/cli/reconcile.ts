@@ -73,7 +73,12 @@ export function addReconcileCommand(program: Command): void {
       onEngine(async ({ db }, config, { fix = false, ...explained }: Explained & { fix?: boolean }) => {
         const client = openTemporal(config);
         try {
-          const told = await reconcile(db, client, fix ? operator(explained) : undefined);
+          const told = await reconcile(
+            db,
+            client,
+            config.NETWORK_TIMEZONE,
+            fix ? operator(explained) : undefined,
+          );
           if (!told.ok) process.exitCode = 1;
           return outcome(told, fix);
         } catch (error) {
@@ -96,7 +101,12 @@ function temporalFailed(error: unknown): CommandError | undefined {
 }
 
 /** @param by who has it mended; undefined where it is only looked at */
-async function reconcile(db: Database, client: Client, by: Actor | undefined): Promise<Told> {
+async function reconcile(
+  db: Database,
+  client: Client,
+  timeZone: string,
+  by: Actor | undefined,
+): Promise<Told> {
   const fix = by !== undefined;
   const namespace = await namespaceId(client).catch((cause: unknown) => {
     throw new CommandError(`Temporal does not answer, or has no namespace "${client.options.namespace}".`, {
@@ -116,7 +126,7 @@ async function reconcile(db: Database, client: Client, by: Actor | undefined): P
         before: null,
         after: { namespace: client.options.namespace, namespaceId: namespace },
       });
-      await settleUnnoticedCredits(trx, OVERDUE_MAX);
+      await settleUnnoticedCredits(trx, timeZone, OVERDUE_MAX);
     });
     await registerSearchAttributes(client.connection, client.options.namespace);
     await ensureReconcileSchedule(client);

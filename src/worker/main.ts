@@ -98,7 +98,14 @@ async function main(): Promise<void> {
     ),
     ...createRefundActivities(db, keyring, config.NETWORK_TIMEZONE),
     ...createSandboxClockActivities(db, client, relay, config.CLOCK_WAIT_S, log),
-    ...createReconcileActivities(db, client, config.RECONCILE_AFTER_S, log, measureReconcile(registry)),
+    ...createReconcileActivities(
+      db,
+      client,
+      config.NETWORK_TIMEZONE,
+      config.RECONCILE_AFTER_S,
+      log,
+      measureReconcile(registry),
+    ),
     ...webhooks,
     attemptDelivery: beating((deliveryId: string) => webhooks.attemptDelivery(deliveryId)),
   };

@@ -48,6 +48,7 @@ const confirm = (bankId: string, id: string) =>
     answerBillingRequest(
       trx,
       keyring,
+      'Africa/Lagos',
       bankId,
       id,
       { outcome: 'approved', bankTransactionId: `tx-${id}`, action: null },
@@ -126,6 +127,7 @@ describe('an answer', () => {
       answerBillingRequest(
         trx,
         keyring,
+        'Africa/Lagos',
         standing.bankId,
         id,
         { outcome: 'declined', declineReason: 'Ada Obi has died', action: null },

@@ -46,7 +46,7 @@ const activities = (instead: { db?: Database; connector?: WebhookConnector } = {
     keyring,
     connector,
     ...instead,
-    config: { WEBHOOK_RETRY_S: [5, 30], WEBHOOK_TIMEOUT_S: 10 },
+    config: { NETWORK_TIMEZONE: 'Africa/Lagos', WEBHOOK_RETRY_S: [5, 30], WEBHOOK_TIMEOUT_S: 10 },
     relay: { kick: () => undefined },
     log: { info: () => undefined, warn: () => undefined },
     measure: () => undefined,

@@ -54,7 +54,7 @@ const activities = (config: { WEBHOOK_RETRY_S?: number[]; WEBHOOK_TIMEOUT_S?: nu
     db,
     keyring,
     connector,
-    config: { WEBHOOK_RETRY_S: [5, 30], WEBHOOK_TIMEOUT_S: 10, ...config },
+    config: { NETWORK_TIMEZONE: 'Africa/Lagos', WEBHOOK_RETRY_S: [5, 30], WEBHOOK_TIMEOUT_S: 10, ...config },
     relay: { kick: () => kicks++ },
     log: { info: logLine, warn: logLine },
     measure: () => undefined,

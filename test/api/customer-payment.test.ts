@@ -463,6 +463,7 @@ const reconcile = () =>
   createReconcileActivities(
     database.db,
     new Client({ connection: Connection.lazy({ address: '127.0.0.1:1' }) }),
+    'Africa/Lagos',
     300,
     { warn: () => undefined },
     () => undefined,
@@ -509,7 +510,7 @@ describe('the credit of a payment', () => {
     await payeeBank.send('POST', `/v1/webhooks/deliveries/${deliveryId}/redeliver`);
     expect(await seenBy(payerBank, payment)).toMatchObject({ credit: { status: 'pending', overdue: true } });
     await taken(deliveryId);
-    await database.db.transaction((trx) => settleCredits(trx, { deliveryIds: [deliveryId] }));
+    await database.db.transaction((trx) => settleCredits(trx, 'Africa/Lagos', { deliveryIds: [deliveryId] }));
     expect(await seenBy(payerBank, payment)).toMatchObject({
       credit: { status: 'delivered', overdue: false },
       exceptions: ['exception.opened', 'exception.resolved'],
@@ -536,7 +537,7 @@ describe('the credit of a payment', () => {
     const webhooks = createWebhookActivities({
       db: database.db,
       keyring: api.deps.ring,
-      config: { WEBHOOK_RETRY_S: [5], WEBHOOK_TIMEOUT_S: 10 },
+      config: { NETWORK_TIMEZONE: 'Africa/Lagos', WEBHOOK_RETRY_S: [5], WEBHOOK_TIMEOUT_S: 10 },
       connector: { post: () => Promise.resolve(accepted), close: () => Promise.resolve() },
       relay: { kick: () => undefined },
       log: { info: () => undefined, warn: () => undefined },
@@ -590,7 +591,7 @@ describe('the credit of a payment', () => {
     await taken(deliveryId);
     await other.commit();
     await judged;
-    await database.db.transaction((trx) => settleCredits(trx, { deliveryIds: [deliveryId] }));
+    await database.db.transaction((trx) => settleCredits(trx, 'Africa/Lagos', { deliveryIds: [deliveryId] }));
     expect(await seenBy(payerBank, payment)).toMatchObject({
       credit: { status: 'delivered', overdue: false },
       exceptions: [],

@@ -106,7 +106,7 @@ test('a refund waits for a contradiction that is being written, and does not pas
   const refundId = await refund(reference);
   await respond(refundId, 'rejected');
   const late = await openTransaction(db);
-  await answerRefund(late.trx, api.deps.ring, standing.bankId, refundId, {
+  await answerRefund(late.trx, api.deps.ring, 'Africa/Lagos', standing.bankId, refundId, {
     action: 'completed',
     bankTransactionId: `transfer-${++transfers}`,
     reason: null,

@@ -81,7 +81,7 @@ async function grantByOneTimeBill(standing: Standing, currency: string): Promise
       bankTransactionId: billingRequestId,
       action: 'approve_recurring',
     } as const;
-    await answerBillingRequest(trx, keyring, standing.bankId, billingRequestId, answer, {});
+    await answerBillingRequest(trx, keyring, 'Africa/Lagos', standing.bankId, billingRequestId, answer, {});
   });
 }
 
@@ -329,7 +329,7 @@ describe('a charge whose window passed in silence', () => {
     await moveClock(db, open.merchantId, '16 minutes');
     const answer = { outcome: 'approved', bankTransactionId: 'late-debit', action: null } as const;
     const late = await db.transaction((trx) =>
-      answerBillingRequest(trx, keyring, open.bankId, open.id, answer, {}),
+      answerBillingRequest(trx, keyring, 'Africa/Lagos', open.bankId, open.id, answer, {}),
     );
     expect(late).toMatchObject({ status: 'declined', agreed: false });
     expect(await end(open)).toEqual({ reason: 'expired', exceptions: ['late_answer'] });
@@ -354,6 +354,7 @@ describe('a charge whose window passed in silence', () => {
         answerBillingRequest(
           trx,
           keyring,
+          'Africa/Lagos',
           open.bankId,
           id,
           { outcome: 'approved', bankTransactionId, action: null },

@@ -67,6 +67,7 @@ const answer = (id: string, bankTransactionId: string) =>
     answerBillingRequest(
       trx,
       keyring,
+      'Africa/Lagos',
       standing.bankId,
       id,
       { outcome: 'approved', bankTransactionId, action: null },

@@ -238,7 +238,7 @@ describe('a declined charge', () => {
     );
     const approved = { outcome: 'approved', bankTransactionId: 'late', action: null } as const;
     const late = await db.transaction((trx) =>
-      answerBillingRequest(trx, keyring, standing.bankId, asked?.id ?? '', approved, {}),
+      answerBillingRequest(trx, keyring, 'Africa/Lagos', standing.bankId, asked?.id ?? '', approved, {}),
     );
     expect(late).toMatchObject({ status: 'declined', agreed: false });
     await later(sleepMs ?? 0);

@@ -288,7 +288,15 @@ export async function respondToBillingRequest({
   deps,
 }: Call<z.output<typeof bankResponseBody>>) {
   const { billingRequestId, agreed, duplicate, status } = await takeAnswer(deps, (trx) =>
-    answerBillingRequest(trx, deps.ring, caller.entityId, body.billingRequestId, body.answer, body),
+    answerBillingRequest(
+      trx,
+      deps.ring,
+      deps.config.NETWORK_TIMEZONE,
+      caller.entityId,
+      body.billingRequestId,
+      body.answer,
+      body,
+    ),
   );
   // Thrown after the commit: what the bank says is kept, for money may have moved.
   const data = { billingRequestId, status };

@@ -111,7 +111,7 @@ export async function respondToRefund({
     reason: (action === 'rejected' && reason) || null,
   };
   const { agreed, duplicate, ...data } = await takeAnswer(deps, (trx) =>
-    answerRefund(trx, deps.ring, caller.entityId, refundId, answer),
+    answerRefund(trx, deps.ring, deps.config.NETWORK_TIMEZONE, caller.entityId, refundId, answer),
   );
   // Thrown after the commit: what the bank says is kept, for money may have moved.
   if (duplicate) throw new Failure('conflict', DUPLICATE_TRANSACTION, { data });

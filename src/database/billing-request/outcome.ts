@@ -12,6 +12,7 @@ import { row, rows, type Executor } from '../connection';
 import { announceDecision, applyDecision } from '../agreement/decision';
 import { recordEvents, type AuditEvent } from '../event';
 import type { Keyring } from '../keys/keyring';
+import { postCharge } from '../ledger/settlement';
 import { enqueueSignals } from '../outbox';
 import { openException } from '../reconciliation-exception/open';
 import { signalAnswered } from '../recurring/schedule';
@@ -46,11 +47,13 @@ export type AnswerResult = {
  * Takes a bank's answer to a charge. The same answer again changes nothing and is agreed to again; another, a late one,
  * or one with the id of another transaction is kept as a reconciliation exception, for money may have moved.
  *
+ * @param timeZone of the network, for the ledger's day
  * @throws Failure not_found; invalid_request (a `batchId` that is not the request's)
  */
 export async function answerBillingRequest(
   trx: Executor,
   keyring: Keyring,
+  timeZone: string,
   bankId: string,
   billingRequestId: string,
   answer: BankAnswer,
@@ -71,6 +74,7 @@ export async function answerBillingRequest(
   await Promise.all([
     scheduleId === null ? signalSleeper(trx, decided) : signalAnswered(trx, scheduleId),
     close(trx, keyring, [decided], 'bank', new Set()),
+    postCharge(trx, timeZone, decided),
   ]);
   await applyToAgreement(trx, keyring, asked, answer);
   return { billingRequestId, status: STATUS_AFTER[answer.outcome], agreed: true, duplicate: false };

@@ -1,6 +1,7 @@
 import { row, rows, type Executor, type Transaction } from '../connection';
 import type { Outcome } from '../billing-request/announce';
 import { recordEvents } from '../event';
+import { postCredits } from '../ledger/settlement';
 import { enqueueSignals } from '../outbox';
 import { openException } from '../reconciliation-exception/open';
 
@@ -75,14 +76,26 @@ export async function noteOverdueCredits(trx: Transaction, billingRequestIds: st
   }
 }
 
+interface Credited {
+  id: string;
+  workflowId: string;
+  overdue: boolean;
+  amount: bigint;
+  currency: string;
+  bankId: string;
+  merchantId: null;
+  ownerId: string;
+  at: Date;
+}
+
 type Told = { deliveryIds: string[] } | { eventIds: string[] };
 
 /**
  * What follows from the payees' bank having been told after all: the exceptions are resolved, and the workflows that watch
  * need not any more. Safe to say again.
  */
-export async function settleCredits(trx: Transaction, told: Told): Promise<void> {
-  const credited = await resolveCredits(trx, told);
+export async function settleCredits(trx: Transaction, timeZone: string, told: Told): Promise<void> {
+  const credited = await resolveCredits(trx, timeZone, told);
   await enqueueSignals(
     trx,
     'creditDelivered',
@@ -90,14 +103,21 @@ export async function settleCredits(trx: Transaction, told: Told): Promise<void>
   );
 }
 
-/** The same without waking anybody, for where the workflow itself has told the bank, and looks again. */
+/**
+ * The same without waking anybody, for where the workflow itself has told the bank, and looks again.
+ *
+ * @param timeZone of the network, for the ledger's day
+ */
 export async function resolveCredits(
   trx: Transaction,
+  timeZone: string,
   told: Told,
-): Promise<{ workflowId: string; overdue: boolean }[]> {
-  const credited = await rows<{ id: string; workflowId: string; overdue: boolean }>(
+): Promise<Pick<Credited, 'workflowId' | 'overdue'>[]> {
+  const credited = await rows<Credited>(
     trx,
-    `SELECT b.id, b.workflow_id AS "workflowId", b.credit_overdue AS overdue FROM billing_requests b
+    `SELECT b.id, b.workflow_id AS "workflowId", b.credit_overdue AS overdue, b.amount, b.currency, b.bank_id AS "bankId",
+       b.merchant_id AS "merchantId", b.owner_id AS "ownerId", business_now(b.owner_id) AS at
+     FROM billing_requests b
      WHERE b.credit_delivery_id = ANY(ARRAY(${
        'deliveryIds' in told
          ? 'SELECT unnest(:deliveryIds::text[])'
@@ -105,6 +125,7 @@ export async function resolveCredits(
      })) AND NOT b.credit_settled ORDER BY b.id FOR NO KEY UPDATE`,
     told,
   );
+  await postCredits(trx, timeZone, credited);
   await rows(trx, `UPDATE billing_requests SET credit_settled = true WHERE id = ANY(:ids)`, {
     ids: credited.map(({ id }) => id),
   });
@@ -137,7 +158,11 @@ export async function resolveCredits(
  *
  * @returns how many
  */
-export async function settleUnnoticedCredits(trx: Transaction, limit: number): Promise<number> {
+export async function settleUnnoticedCredits(
+  trx: Transaction,
+  timeZone: string,
+  limit: number,
+): Promise<number> {
   const unnoticed = await rows<{ deliveryId: string }>(
     trx,
     `SELECT b.credit_delivery_id AS "deliveryId" FROM billing_requests b
@@ -145,7 +170,7 @@ export async function settleUnnoticedCredits(trx: Transaction, limit: number): P
      ORDER BY b.id LIMIT :limit FOR NO KEY UPDATE OF b SKIP LOCKED`,
     { limit },
   );
-  await settleCredits(trx, { deliveryIds: unnoticed.map(({ deliveryId }) => deliveryId) });
+  await settleCredits(trx, timeZone, { deliveryIds: unnoticed.map(({ deliveryId }) => deliveryId) });
   return unnoticed.length;
 }
 

@@ -10,6 +10,7 @@ import { claimBankTransaction } from '../billing-request/bank-transaction';
 import { row, rows, type Executor } from '../connection';
 import { recordEvents } from '../event';
 import type { Keyring } from '../keys/keyring';
+import { postRefund } from '../ledger/settlement';
 import { enqueueSignals } from '../outbox';
 import { holdRejectedRefund, openException } from '../reconciliation-exception/open';
 import { askForRefund, REFUND_COLUMNS, type RefundRecord } from './refund';
@@ -37,11 +38,13 @@ interface RefundAnswered {
  * Takes the bank's answer. The same again changes nothing and is agreed to again; another, or one with the id
  * of another transaction, is kept as a reconciliation exception, for money may have moved.
  *
+ * @param timeZone of the network, for the ledger's day
  * @throws Failure not_found
  */
 export async function answerRefund(
   trx: Executor,
   keyring: Keyring,
+  timeZone: string,
   bankId: string,
   refundId: string,
   answer: RefundAnswer,
@@ -76,6 +79,7 @@ export async function answerRefund(
       at: ended.closedAt ?? new Date(Number.NaN),
     },
   ]);
+  await postRefund(trx, timeZone, ended);
   await tellMerchant(trx, keyring, ended);
   await enqueueSignals(trx, 'bankAnswered', [workflowIds.refund(refundId)]);
   return { refundId, status: ended.status, agreed: true, duplicate: false };

@@ -1,0 +1,35 @@
+import type { LedgerEntry } from '../../domain/ledger';
+import { rows, type Executor } from '../connection';
+
+/**
+ * Writes entries in the transaction of the transitions that they follow; one that is there already stays as it is.
+ *
+ * No other transaction waits for it: it touches no row that others post to. The database refuses what does not balance, at the
+ * commit, and whatever would change an entry afterwards.
+ *
+ * @param timeZone of the network, in which days begin
+ */
+export async function postEntries(trx: Executor, timeZone: string, entries: LedgerEntry[]): Promise<void> {
+  if (entries.length === 0) return;
+  await rows(
+    trx,
+    `WITH given AS (
+       SELECT e->>'kind' AS kind, e->>'resourceId' AS resource_id, (e->>'settledAt')::timestamptz AS settled_at,
+         e->'postings' AS postings
+       FROM jsonb_array_elements(:entries::jsonb) AS e),
+     made AS (
+       INSERT INTO ledger_entries (kind, resource_id, settled_at, settlement_day)
+       SELECT kind, resource_id, settled_at, (settled_at AT TIME ZONE :timeZone)::date FROM given
+       ON CONFLICT (resource_id, kind) DO NOTHING RETURNING id, kind, resource_id)
+     INSERT INTO ledger_postings (entry_id, n, party_id, account, direction, amount, currency)
+     SELECT made.id, p.n, p.value->>'party', p.value->>'account', p.value->>'direction', (p.value->>'amount')::bigint,
+       p.value->>'currency'
+     FROM made JOIN given USING (kind, resource_id), jsonb_array_elements(given.postings) WITH ORDINALITY AS p (value, n)`,
+    {
+      timeZone,
+      entries: JSON.stringify(entries, (_, value: unknown) =>
+        typeof value === 'bigint' ? value.toString() : value,
+      ),
+    },
+  );
+}

@@ -1,0 +1,120 @@
+import {
+  chargeEntry,
+  creditEntry,
+  refundEntry,
+  reversalEntry,
+  writeOffEntry,
+  type LedgerEntry,
+  type Payment,
+} from '../../domain/ledger';
+import { row, type Executor } from '../connection';
+import { postEntries } from './entry';
+
+/** What the ledger says of each transition that moves money. Each is posted by the transaction that makes the transition. */
+
+interface Settled {
+  amount: bigint;
+  currency: string;
+  /** The bank of the customer who paid. */
+  bankId: string;
+  /** Null of a payment between customers. */
+  merchantId: string | null;
+  /** Who billed: the merchant, or the payee's bank. */
+  ownerId: string;
+}
+
+const paymentOf = ({ amount, currency, bankId, merchantId, ownerId }: Settled): Payment => ({
+  amount,
+  currency,
+  bankId,
+  payee: merchantId === null ? { bankId: ownerId } : { merchantId },
+});
+
+/** A charge as it ended; nothing is posted of one that did not succeed. */
+interface EndedCharge extends Settled {
+  id: string;
+  status: 'pending' | 'successful' | 'declined';
+  closedAt: Date | null;
+}
+
+export async function postCharge(trx: Executor, timeZone: string, charge: EndedCharge): Promise<void> {
+  const { id, status, closedAt } = charge;
+  if (status !== 'successful') return;
+  await postEntries(trx, timeZone, [
+    chargeEntry({ resourceId: id, settledAt: closedAt ?? new Date(Number.NaN) }, paymentOf(charge)),
+  ]);
+}
+
+/** Of payments between customers, that the payees' banks know of what they have to credit. */
+export async function postCredits(
+  trx: Executor,
+  timeZone: string,
+  credits: (Settled & { id: string; at: Date })[],
+): Promise<void> {
+  await postEntries(
+    trx,
+    timeZone,
+    credits.map((credit) =>
+      creditEntry({ resourceId: credit.id, settledAt: credit.at }, paymentOf(credit), credit.ownerId),
+    ),
+  );
+}
+
+/** A refund as its bank has answered; nothing is posted of one that it did not complete. */
+interface AnsweredRefund {
+  refundId: string;
+  merchantId: string;
+  bankId: string;
+  amount: bigint;
+  currency: string;
+  status: 'pending' | 'completed' | 'rejected';
+  closedAt: Date | null;
+}
+
+export async function postRefund(trx: Executor, timeZone: string, refund: AnsweredRefund): Promise<void> {
+  const { refundId, merchantId, status, closedAt } = refund;
+  if (status !== 'completed') return;
+  await postEntries(trx, timeZone, [
+    refundEntry(
+      { resourceId: refundId, settledAt: closedAt ?? new Date(Number.NaN) },
+      paymentOf({ ...refund, ownerId: merchantId }),
+    ),
+  ]);
+}
+
+/** Some or all of a successful charge, taken back or let off. */
+interface Undone {
+  /** Of the reversal or the exception: of one there is one entry, however often this is said. */
+  resourceId: string;
+  billingRequestId: string;
+  /** Minor units, in the currency of the charge. */
+  amount: bigint;
+  /** Business time. */
+  at: Date;
+}
+
+/** Takes back what is left of a charge whose money did not stay: the payee is debited, the customer's bank credited. */
+export function postReversal(trx: Executor, timeZone: string, reversal: Undone): Promise<void> {
+  return postUndone(trx, timeZone, reversal, reversalEntry);
+}
+
+/** Writes off what the customer's bank owes of a charge: the payee keeps it, and the network bears it. */
+export function postWriteOff(trx: Executor, timeZone: string, writeOff: Undone): Promise<void> {
+  return postUndone(trx, timeZone, writeOff, writeOffEntry);
+}
+
+async function postUndone(
+  trx: Executor,
+  timeZone: string,
+  { resourceId, billingRequestId, amount, at }: Undone,
+  entry: (what: Pick<LedgerEntry, 'resourceId' | 'settledAt'>, paid: Payment) => LedgerEntry,
+): Promise<void> {
+  const charge = await row<Omit<Settled, 'amount'>>(
+    trx,
+    `SELECT currency, bank_id AS "bankId", merchant_id AS "merchantId", owner_id AS "ownerId"
+     FROM billing_requests WHERE id = :billingRequestId AND status = 'successful'`,
+    { billingRequestId },
+  );
+  if (!charge) throw new Error(`${billingRequestId} has not succeeded: nothing of it can be taken back`);
+  await postEntries(trx, timeZone, [entry({ resourceId, settledAt: at }, paymentOf({ ...charge, amount }))]);
+}

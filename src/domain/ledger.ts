@@ -1,0 +1,110 @@
+/**
+ * Which entry of the ledger follows what has happened to money.
+ *
+ * An entry is a set of postings that adds up to nothing: what one account is debited with, another is credited with. A credit
+ * says that the network owes the party so much more, a debit that it owes so much less, or is owed it. So a balance, credits
+ * less debits, is positive where the network owes it to the party.
+ */
+
+/** An account is named by its party, its kind and its currency. It is there as soon as something is posted to it. */
+type LedgerAccount =
+  | 'customer_bank' // of a bank: what its customers have paid, which it owes the network
+  | 'merchant' // of a merchant: what it is paid, less what it gives back
+  | 'payee_bank' // of a bank: what is paid to its customers by others
+  | 'in_transit' // of the payee's bank: debited at the payer's, and not credited yet
+  | 'disputed'; // of a bank: what it was let off when somebody looked into a difference
+
+/** What an entry follows. Of one thing there is one entry of a kind, for good. */
+type EntryKind =
+  | 'charge' // a charge was debited; of a payment between customers, its first half
+  | 'credit' // the second half: the payee's bank was told of it
+  | 'refund' // the bank has completed a refund
+  | 'reversal' // a successful charge whose money did not stay
+  | 'write_off'; // a difference that the network bears
+
+export interface Posting {
+  /** The id of a merchant or a bank. */
+  party: string;
+  account: LedgerAccount;
+  direction: 'debit' | 'credit';
+  /** Minor units, above 0: a correction is another entry, never a negative amount. */
+  amount: bigint;
+  currency: string;
+}
+
+export interface LedgerEntry {
+  kind: EntryKind;
+  /** The id of what it follows: of a charge, a refund, a reversal, an exception. */
+  resourceId: string;
+  /** Business time. */
+  settledAt: Date;
+  postings: Posting[];
+}
+
+type Holder = Pick<Posting, 'party' | 'account'>;
+
+/** Money, and who has to do with it. */
+export interface Payment {
+  amount: bigint;
+  currency: string;
+  /** The bank of the customer who pays. */
+  bankId: string;
+  payee: { merchantId: string } | { bankId: string };
+}
+
+type What = Pick<LedgerEntry, 'resourceId' | 'settledAt'>;
+
+const customerBank = ({ bankId }: Payment): Holder => ({ party: bankId, account: 'customer_bank' });
+
+const payeeOf = ({ payee }: Payment): Holder =>
+  'merchantId' in payee
+    ? { party: payee.merchantId, account: 'merchant' }
+    : { party: payee.bankId, account: 'payee_bank' };
+
+function move(from: Holder, to: Holder, { amount, currency }: Payment): Posting[] {
+  return [
+    { ...from, direction: 'debit', amount, currency },
+    { ...to, direction: 'credit', amount, currency },
+  ];
+}
+
+/** What is paid to a merchant is owed to it at once; to another customer, once that customer's bank knows of it. */
+export function chargeEntry(what: What, paid: Payment): LedgerEntry {
+  const { payee } = paid;
+  const to: Holder = 'bankId' in payee ? { party: payee.bankId, account: 'in_transit' } : payeeOf(paid);
+  return { ...what, kind: 'charge', postings: move(customerBank(paid), to, paid) };
+}
+
+/** @param payeeBankId the bank that has been told to credit its customer */
+export function creditEntry(what: What, paid: Payment, payeeBankId: string): LedgerEntry {
+  const inTransit: Holder = { party: payeeBankId, account: 'in_transit' };
+  return {
+    ...what,
+    kind: 'credit',
+    postings: move(inTransit, { party: payeeBankId, account: 'payee_bank' }, paid),
+  };
+}
+
+/** @param paid with the amount of the refund */
+export function refundEntry(what: What, paid: Payment): LedgerEntry {
+  return { ...what, kind: 'refund', postings: move(payeeOf(paid), customerBank(paid), paid) };
+}
+
+/**
+ * Takes a charge back. Of a payment between customers it is taken from the payee's bank, also while it is in transit: it
+ * arrives there later, and the two add up to nothing whichever comes first.
+ *
+ * @param paid with the amount that is left of the charge
+ */
+export function reversalEntry(what: What, paid: Payment): LedgerEntry {
+  return { ...what, kind: 'reversal', postings: move(payeeOf(paid), customerBank(paid), paid) };
+}
+
+/**
+ * Lets the customer's bank off: the payee keeps the money, which the bank does not owe any more. On the account of what is disputed
+ * the balance is below nothing by as much as the network has borne.
+ */
+export function writeOffEntry(what: What, paid: Payment): LedgerEntry {
+  const disputed: Holder = { party: paid.bankId, account: 'disputed' };
+  return { ...what, kind: 'write_off', postings: move(disputed, customerBank(paid), paid) };
+}

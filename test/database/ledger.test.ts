@@ -1,0 +1,446 @@
+import { acceptCharges } from '../../src/database/billing-request/billing-request';
+import { answerBillingRequest, closeExpiredRequests } from '../../src/database/billing-request/outcome';
+import { billingRules, readConfig } from '../../src/config';
+import { openDatabase, row, rows, type Database } from '../../src/database/connection';
+import { settleCredits } from '../../src/database/customer/payment-credit';
+import { acceptCustomerPayments } from '../../src/database/customer/payment';
+import { newId } from '../../src/database/ids';
+import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { foldBalances } from '../../src/database/ledger/balance';
+import { postEntries } from '../../src/database/ledger/entry';
+import { postReversal, postWriteOff } from '../../src/database/ledger/settlement';
+import { answerRefund } from '../../src/database/refund/outcome';
+import { initiateRefund } from '../../src/database/refund/refund';
+import { chargeEntry, type LedgerEntry, type Posting } from '../../src/domain/ledger';
+import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
+import { balancesOf, postingsOf, unequalBalances } from '../support/ledger';
+import { openTransaction } from '../support/open-transaction';
+import { lookupIdOf, moveClock, standingApproval, type Standing } from '../support/standing';
+
+const keyring = readKeyring(makeKeyring());
+const rules = billingRules(readConfig({}));
+const { timeZone } = rules;
+
+let database: TestDatabase;
+let db: Database;
+let standing: Standing;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = database.db;
+});
+afterAll(() => database.drop());
+beforeEach(async () => {
+  standing = await standingApproval(db, keyring);
+});
+
+/** A charge of 100 kobo under the standing approval. */
+async function bill(): Promise<{ id: string; reference: string }> {
+  const { items } = await db.transaction((trx) =>
+    acceptCharges(
+      trx,
+      keyring,
+      rules,
+      standing.merchantId,
+      [{ phrase: 'p', agreementId: standing.agreementId }],
+      { amount: 100n, currency: 'NGN', description: 'Shoes' },
+      (_, [first]) => `billing-request/${first}`,
+    ),
+  );
+  const [item] = items;
+  if (!item || !('accepted' in item)) throw new Error('the bill was refused');
+  return { id: item.accepted.billingRequestId, reference: item.accepted.reference };
+}
+
+/** The bank's answer: the id of its debit, or null where it declines. */
+const answer = (id: string, bankTransactionId: string | null, bankId = standing.bankId) =>
+  db.transaction((trx) =>
+    answerBillingRequest(
+      trx,
+      keyring,
+      timeZone,
+      bankId,
+      id,
+      bankTransactionId === null
+        ? { outcome: 'declined', declineReason: 'insufficient_funds', action: null }
+        : { outcome: 'approved', bankTransactionId, action: null },
+      {},
+    ),
+  );
+
+async function charge() {
+  const billed = await bill();
+  await answer(billed.id, `tx-${billed.id}`);
+  return billed;
+}
+
+/** What a charge of the standing approval is, in postings. */
+const charged = () => [
+  `charge: -100 NGN customer_bank of ${standing.bankId}`,
+  `charge: +100 NGN merchant of ${standing.merchantId}`,
+];
+
+const refund = (reference: string, amount: number) =>
+  db.transaction((trx) =>
+    initiateRefund(trx, keyring, timeZone, standing.merchantId, { reference, amount, reason: undefined }),
+  );
+
+const answerRefunded = (refundId: string, action: 'completed' | 'rejected') =>
+  db.transaction((trx) =>
+    answerRefund(trx, keyring, timeZone, standing.bankId, refundId, {
+      action,
+      bankTransactionId: action === 'completed' ? `tx-${refundId}` : null,
+      reason: action === 'rejected' ? 'account_closed' : null,
+    }),
+  );
+
+const entryOf = (id: string) =>
+  row<{ settledAt: Date; day: string; closedAt: Date; young: boolean }>(
+    db,
+    `SELECT e.settled_at AS "settledAt", e.settlement_day::text AS day, b.closed_at AS "closedAt",
+       clock_timestamp() - e.recorded_at < '1 minute' AS young
+     FROM ledger_entries e JOIN billing_requests b ON b.id = e.resource_id WHERE e.resource_id = :id AND e.kind = 'charge'`,
+    { id },
+  );
+
+describe('a charge', () => {
+  it('that its bank approves is owed to the merchant by that bank, as of the moment it was settled', async () => {
+    await moveClock(db, standing.merchantId, '3 months');
+    const { id } = await charge();
+
+    expect(await postingsOf(db, id)).toEqual(charged());
+    expect(await balancesOf(db, standing.merchantId)).toEqual({ merchant: 100n });
+    expect(await balancesOf(db, standing.bankId)).toEqual({ customer_bank: -100n });
+    const entry = await entryOf(id);
+    expect(entry?.settledAt).toEqual(entry?.closedAt);
+    // When it was written down is real time, whatever the merchant's clock says.
+    expect(entry?.young).toBe(true);
+  });
+
+  it('that its bank declines, or never answers, moves nothing', async () => {
+    const [declined, silent] = [await bill(), await bill()];
+    await answer(declined.id, null);
+    await moveClock(db, standing.merchantId, '2 days');
+    await db.transaction((trx) => closeExpiredRequests(trx, keyring, [silent.id]));
+    await answer(silent.id, 'late');
+
+    expect(await postingsOf(db, declined.id)).toEqual([]);
+    expect(await postingsOf(db, silent.id)).toEqual([]);
+  });
+
+  it('is in the ledger once, however often its bank says so at once, and whatever it says later', async () => {
+    const { id } = await bill();
+    await Promise.all(Array.from({ length: 5 }, () => answer(id, 'tx-once')));
+    await answer(id, 'tx-other');
+    await answer(id, null);
+    expect(await postingsOf(db, id)).toEqual(charged());
+  });
+
+  it('that its bank approves and declines at once is in the ledger where it is successful, and only there', async () => {
+    for (let n = 0; n < 10; n++) {
+      const { id } = await bill();
+      const [first] = await Promise.all([answer(id, `tx-${id}`), answer(id, null)]);
+      expect(await postingsOf(db, id)).toEqual(first.status === 'successful' ? charged() : []);
+    }
+  });
+
+  it('is not in the ledger where the transaction that settled it was undone', async () => {
+    const { id } = await bill();
+    const undone = await openTransaction(db);
+    await answerBillingRequest(
+      undone.trx,
+      keyring,
+      timeZone,
+      standing.bankId,
+      id,
+      { outcome: 'approved', bankTransactionId: 'tx-undone', action: null },
+      {},
+    );
+    expect(await postingsOf(undone.trx, id)).toEqual(charged());
+    await undone.rollback();
+    expect(await postingsOf(db, id)).toEqual([]);
+    expect(await balancesOf(db, standing.merchantId)).toEqual({});
+  });
+
+  it('belongs to the day that it is in the network’s zone', async () => {
+    const [before, at] = ['2026-03-01T22:59:59.999Z', '2026-03-01T23:00:00.000Z'].map((settledAt) => ({
+      ...anyCharge(),
+      settledAt: new Date(settledAt),
+    }));
+    if (!before || !at) throw new Error('two');
+    await db.transaction((trx) => postEntries(trx, 'Africa/Lagos', [before, at]));
+    expect(
+      await rows(
+        db,
+        `SELECT settlement_day::text AS day FROM ledger_entries WHERE resource_id = ANY(:ids) ORDER BY settled_at`,
+        { ids: [before.resourceId, at.resourceId] },
+      ),
+    ).toEqual([{ day: '2026-03-01' }, { day: '2026-03-02' }]);
+  });
+});
+
+describe('a refund', () => {
+  it('that its bank completes is owed by the merchant to that bank, once', async () => {
+    const { reference } = await charge();
+    const { refundId } = await refund(reference, 0.3);
+    expect(await postingsOf(db, refundId)).toEqual([]);
+    await answerRefunded(refundId, 'completed');
+    await answerRefunded(refundId, 'completed');
+
+    expect(await postingsOf(db, refundId)).toEqual([
+      `refund: -30 NGN merchant of ${standing.merchantId}`,
+      `refund: +30 NGN customer_bank of ${standing.bankId}`,
+    ]);
+    expect(await balancesOf(db, standing.merchantId)).toEqual({ merchant: 70n });
+    expect(await balancesOf(db, standing.bankId)).toEqual({ customer_bank: -70n });
+  });
+
+  it('that its bank rejects moves nothing', async () => {
+    const { reference } = await charge();
+    const { refundId } = await refund(reference, 0.3);
+    await answerRefunded(refundId, 'rejected');
+    expect(await postingsOf(db, refundId)).toEqual([]);
+  });
+});
+
+/** A payment of 250 kobo from the customer of the standing approval to another's, debited at the payer's bank. */
+async function payAnother(payee: Standing): Promise<{ id: string; deliveryId: string }> {
+  const [from, to] = await Promise.all([
+    lookupIdOf(db, standing.customerId),
+    lookupIdOf(db, payee.customerId),
+  ]);
+  const { items } = await db.transaction((trx) =>
+    acceptCustomerPayments(
+      trx,
+      keyring,
+      rules,
+      payee.bankId,
+      to,
+      [{ phrase: from, lookupId: from }],
+      { amount: 250n, currency: 'NGN', description: 'Rent' },
+      (_, [first]) => `billing-request/${first}`,
+    ),
+  );
+  const [item] = items;
+  if (!item || !('accepted' in item)) throw new Error('the payment was refused');
+  const id = item.accepted.billingRequestId;
+  await answer(id, `tx-${id}`);
+  const told = await row<{ deliveryId: string }>(
+    db,
+    `SELECT credit_delivery_id AS "deliveryId" FROM billing_requests WHERE id = :id`,
+    { id },
+  );
+  return { id, deliveryId: told?.deliveryId ?? '' };
+}
+
+describe('a payment between customers', () => {
+  it('is in transit once it is debited, and the payee’s bank’s once that knows of it', async () => {
+    const payee = await standingApproval(db, keyring);
+    const { id, deliveryId } = await payAnother(payee);
+    expect(await balancesOf(db, standing.bankId)).toEqual({ customer_bank: -250n });
+    expect(await balancesOf(db, payee.bankId)).toEqual({ in_transit: 250n });
+
+    for (let n = 0; n < 2; n++) {
+      await db.transaction((trx) => settleCredits(trx, timeZone, { deliveryIds: [deliveryId] }));
+    }
+    expect(await postingsOf(db, id)).toEqual([
+      `charge: -250 NGN customer_bank of ${standing.bankId}`,
+      `charge: +250 NGN in_transit of ${payee.bankId}`,
+      `credit: -250 NGN in_transit of ${payee.bankId}`,
+      `credit: +250 NGN payee_bank of ${payee.bankId}`,
+    ]);
+    expect(await balancesOf(db, payee.bankId)).toEqual({ in_transit: 0n, payee_bank: 250n });
+  });
+
+  it('that is reversed is taken from the payee’s bank, whether it has arrived there or does so later', async () => {
+    const payee = await standingApproval(db, keyring);
+    const { id, deliveryId } = await payAnother(payee);
+    await db.transaction((trx) =>
+      postReversal(trx, timeZone, {
+        resourceId: newId('exception'),
+        billingRequestId: id,
+        amount: 250n,
+        at: new Date(),
+      }),
+    );
+    await db.transaction((trx) => settleCredits(trx, timeZone, { deliveryIds: [deliveryId] }));
+    expect(await balancesOf(db, standing.bankId)).toEqual({ customer_bank: 0n });
+    expect(await balancesOf(db, payee.bankId)).toEqual({ in_transit: 0n, payee_bank: 0n });
+  });
+});
+
+const undone = (billingRequestId: string) => ({
+  resourceId: newId('exception'),
+  billingRequestId,
+  amount: 70n,
+  at: new Date(),
+});
+
+describe('a charge whose money did not stay', () => {
+  it('is taken back from the merchant for what is left of it, once', async () => {
+    const { id, reference } = await charge();
+    await answerRefunded((await refund(reference, 0.3)).refundId, 'completed');
+    const reversal = undone(id);
+    for (let n = 0; n < 2; n++) await db.transaction((trx) => postReversal(trx, timeZone, reversal));
+
+    expect(await postingsOf(db, reversal.resourceId)).toEqual([
+      `reversal: -70 NGN merchant of ${standing.merchantId}`,
+      `reversal: +70 NGN customer_bank of ${standing.bankId}`,
+    ]);
+    expect(await balancesOf(db, standing.merchantId)).toEqual({ merchant: 0n });
+    expect(await balancesOf(db, standing.bankId)).toEqual({ customer_bank: 0n });
+  });
+
+  it('and is written off stays with the merchant, and the bank is let off', async () => {
+    const { id } = await charge();
+    const writeOff = undone(id);
+    for (let n = 0; n < 2; n++) await db.transaction((trx) => postWriteOff(trx, timeZone, writeOff));
+
+    expect(await balancesOf(db, standing.merchantId)).toEqual({ merchant: 100n });
+    expect(await balancesOf(db, standing.bankId)).toEqual({ customer_bank: -30n, disputed: -70n });
+  });
+
+  it('cannot be taken back where it was never successful', async () => {
+    const { id } = await bill();
+    await expect(db.transaction((trx) => postReversal(trx, timeZone, undone(id)))).rejects.toThrow(
+      'has not succeeded',
+    );
+  });
+});
+
+/** A charge of 1 kobo that there is no row of. */
+const anyCharge = (settledAt = new Date('2026-03-01T12:00:00Z')): LedgerEntry =>
+  chargeEntry(
+    { resourceId: newId('billingRequest'), settledAt },
+    {
+      amount: 1n,
+      currency: 'NGN',
+      bankId: standing.bankId,
+      payee: { merchantId: standing.merchantId },
+    },
+  );
+
+const posted = (entry: LedgerEntry) => db.transaction((trx) => postEntries(trx, timeZone, [entry]));
+
+describe('the ledger', () => {
+  it('refuses at the commit what does not add up to nothing, in each currency for itself', async () => {
+    const entry = anyCharge();
+    const [debit, credit] = entry.postings;
+    if (!debit || !credit) throw new Error('a charge has two postings');
+    const unbalanced: Posting[][] = [
+      [debit],
+      [debit, { ...credit, amount: 2n }],
+      [debit, { ...credit, currency: 'JPY' }],
+      [debit, { ...credit, direction: 'debit' }],
+    ];
+    for (const postings of unbalanced) {
+      await expect(posted({ ...entry, postings })).rejects.toThrow('does not balance');
+    }
+    await expect(posted({ ...entry, postings: [] })).rejects.toThrow('has no postings');
+    expect(await balancesOf(db, standing.merchantId)).toEqual({});
+    await posted(entry);
+  });
+
+  it('refuses it also where it was balanced when it was first asked', async () => {
+    const entry = anyCharge();
+    const forged = db.transaction(async (trx) => {
+      await postEntries(trx, timeZone, [entry]);
+      await trx.query('SET CONSTRAINTS ALL IMMEDIATE');
+      await trx.query('SET CONSTRAINTS ALL DEFERRED');
+      await rows(trx, ANOTHER_POSTING, { resourceId: entry.resourceId });
+    });
+    await expect(forged).rejects.toThrow('does not balance');
+  });
+
+  it('refuses amounts of nothing or less, and accounts of the wrong kind of party', async () => {
+    const entry = anyCharge();
+    const changed = (change: Partial<Posting>) => ({
+      ...entry,
+      postings: entry.postings.map((posting) => ({ ...posting, ...change })),
+    });
+    await expect(posted(changed({ amount: 0n }))).rejects.toMatchObject({ code: '23514' });
+    await expect(posted(changed({ amount: -1n }))).rejects.toMatchObject({ code: '23514' });
+    await expect(
+      posted(changed({ party: standing.merchantId, account: 'in_transit' })),
+    ).rejects.toMatchObject({
+      code: '23514',
+    });
+  });
+
+  it('takes no posting for an entry that is written already, though it would balance', async () => {
+    const entry = anyCharge();
+    await posted(entry);
+    const balanced = ANOTHER_POSTING.replace('AND n = 1', '').replace('9', 'n + 2');
+    await expect(rows(db, balanced, { resourceId: entry.resourceId })).rejects.toThrow(
+      'a correction is an entry of its own',
+    );
+  });
+
+  it('is never changed: neither by the role that serves, nor without effort by the owner of the tables', async () => {
+    await charge();
+    for (const table of ['ledger_entries', 'ledger_postings']) {
+      for (const change of [
+        `UPDATE ${table} SET ${table === 'ledger_entries' ? "kind = 'credit'" : 'amount = 1'}`,
+        `DELETE FROM ${table}`,
+        `TRUNCATE ${table} CASCADE`,
+      ]) {
+        await expect(db.query(change)).rejects.toMatchObject({ code: '42501' });
+        await expect(asOwner(database.url, change)).rejects.toThrow('append-only');
+      }
+    }
+  });
+
+  it('has balances that nobody writes but by posting', async () => {
+    for (const change of [
+      `INSERT INTO ledger_balance_changes VALUES ('mch_1', 'merchant', 'NGN', now(), 0, 1)`,
+      `INSERT INTO ledger_folded_balances VALUES ('mch_1', 'merchant', 'NGN', now(), 0, 1)`,
+      'UPDATE ledger_folded_balances SET credits = 1',
+      'DELETE FROM ledger_balance_changes',
+      `INSERT INTO ledger_entries (kind, resource_id, settled_at, settlement_day, created_xid)
+       VALUES ('charge', 'brq_1', now(), now(), '3')`,
+      `CREATE TEMPORARY TABLE mine (LIKE ledger_postings);
+       CREATE TRIGGER forge AFTER INSERT ON mine REFERENCING NEW TABLE AS posted
+         FOR EACH STATEMENT EXECUTE FUNCTION note_ledger_postings()`,
+    ]) {
+      await expect(db.query(change)).rejects.toMatchObject({ code: '42501' });
+    }
+  });
+
+  it('does not let charges of one merchant wait for each other, were they hundreds at once', async () => {
+    const many = openDatabase(database.url, 30);
+    try {
+      // All are open at the same time: were there a row that two need, one of them would not get to its end.
+      const open = await Promise.all(Array.from({ length: 30 }, () => openTransaction(many)));
+      await Promise.all(
+        open.map(async ({ trx }) => {
+          for (let n = 0; n < 10; n++) await postEntries(trx, timeZone, [anyCharge()]);
+        }),
+      );
+      // Those that are open stay out of the sums that are made meanwhile, and come into later ones.
+      await open[0]?.commit();
+      expect(await foldBalances(db)).toBe(false);
+      expect(await balancesOf(db, standing.merchantId)).toEqual({ merchant: 10n });
+      await Promise.all(open.slice(1).map((one) => one.commit()));
+      expect(await balancesOf(db, standing.merchantId)).toEqual({ merchant: 300n });
+      await foldBalances(db);
+      expect(await row(db, 'SELECT count(*)::int AS left FROM ledger_balance_changes')).toEqual({ left: 0 });
+      expect(await balancesOf(db, standing.merchantId)).toEqual({ merchant: 300n });
+      expect(await unequalBalances(db)).toEqual([]);
+    } finally {
+      await many.destroy();
+    }
+  });
+
+  it('has balances that are the sums of postings, however they are folded while charges go on', async () => {
+    await Promise.all([
+      ...Array.from({ length: 60 }, (_, n) => posted(anyCharge(new Date(Date.UTC(2026, 2, 1 + (n % 3)))))),
+      ...Array.from({ length: 20 }, () => foldBalances(db, 7)),
+    ]);
+    expect(await balancesOf(db, standing.merchantId)).toEqual({ merchant: 60n });
+    expect(await unequalBalances(db)).toEqual([]);
+  });
+});
+
+/** What its first posting says, once more: an entry of one debit and one credit does not balance with it. */
+const ANOTHER_POSTING = `INSERT INTO ledger_postings (entry_id, n, party_id, account, currency, direction, amount)
+  SELECT entry_id, 9, party_id, account, currency, direction, amount FROM ledger_postings
+  WHERE entry_id = (SELECT id FROM ledger_entries WHERE resource_id = :resourceId) AND n = 1`;
