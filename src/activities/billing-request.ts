@@ -1,8 +1,8 @@
 import { closeExpiredRequests } from '../database/billing-request/outcome';
 import {
   awaitedCharges,
+  awaitedOfWorkflow,
   fallAsleep,
-  openOfWorkflow,
   type AwaitedCharge,
 } from '../database/billing-request/read';
 import type { Database } from '../database/connection';
@@ -63,12 +63,17 @@ export function createBillingRequestActivities(
 ): BillingRequestActivities {
   return {
     async awaitAnswer(billingRequestIds, workflowId) {
-      const ids = billingRequestIds.length > 0 ? billingRequestIds : await openOfWorkflow(db, workflowId);
-      const before = await awaitedCharges(db, ids);
+      const taken = billingRequestIds.length === 0;
+      const before = await (taken
+        ? awaitedOfWorkflow(db, workflowId)
+        : awaitedCharges(db, billingRequestIds));
       const open = before.filter(isOpen);
       if (open.length === 0) return answersOf(before);
       // A customer who is asked takes longer than anybody here would wait.
       await patience.waitForAnswers(open.filter((one) => !one.approvalRequired && one.leftMs > 0));
+      const ids = before.map(({ id }) => id);
+      const after = await awaitedCharges(db, ids);
+      if (!after.some(isOpen)) return answersOf(after);
       await fallAsleep(db, ids);
       return answersOf(await awaitedCharges(db, ids));
     },

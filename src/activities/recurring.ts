@@ -1,5 +1,5 @@
 import { advanceSchedule, type Advanced, type ScheduleActivity } from '../database/recurring/advance';
-import { awaitedCharges, openOfWorkflow } from '../database/billing-request/read';
+import { awaitedOfWorkflow } from '../database/billing-request/read';
 import type { Database } from '../database/connection';
 import type { Keyring } from '../database/keys/keyring';
 import type { BillingRules } from '../domain/billing-rules';
@@ -52,7 +52,7 @@ export function createRecurringActivities(
 
   /** A moment's, and where there is nothing to wait for, none. */
   async function waitForAnswer(workflowId: string): Promise<void> {
-    const charges = await awaitedCharges(db, await openOfWorkflow(db, workflowId));
+    const charges = await awaitedOfWorkflow(db, workflowId);
     await patience.waitForAnswers(charges.filter(({ leftMs }) => leftMs > 0));
   }
 

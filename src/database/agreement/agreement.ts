@@ -58,6 +58,16 @@ export async function lockAgreementOfRequest(
   );
 }
 
+/** Locks and reads the agreement that a schedule charges under: none where there is no such schedule. */
+export async function lockAgreementOfSchedule(trx: Executor, scheduleId: string): Promise<Agreement[]> {
+  return rows<Agreement>(
+    trx,
+    `SELECT ${AGREEMENT_COLUMNS} FROM agreements a JOIN customers c ON c.id = a.customer_id
+     WHERE a.id = (SELECT agreement_id FROM schedules WHERE id = :scheduleId) FOR UPDATE OF a`,
+    { scheduleId },
+  );
+}
+
 /** @throws Failure not_found */
 export async function lockAgreement(trx: Executor, id: string): Promise<Agreement> {
   const [agreement] = await lockAgreements(trx, [id]);

@@ -209,11 +209,9 @@ export async function openScheduledCharge(
   trx: Executor,
   keyring: Keyring,
   rules: BillingRules,
-  agreementId: string,
+  agreement: Agreement,
   charge: Charge & { scheduleId: string; n: number; attempt: number; workflowId: string },
 ): Promise<Omit<AcceptedCharge, 'status'> & { status: 'pending' | 'declined' }> {
-  const [agreement] = await lockAgreements(trx, [agreementId]);
-  if (!agreement) throw new Failure('not_found', 'There is no such agreement.');
   const [merchant, [counted]] = await Promise.all([
     merchantFace(trx, agreement.merchantId),
     countSpending(trx, rules, agreement.merchantId, [agreement.id], charge),

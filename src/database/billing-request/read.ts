@@ -28,6 +28,15 @@ export interface AwaitedCharge {
 
 /** @param ids the charges of one call */
 export async function awaitedCharges(db: Executor, ids: string[]): Promise<AwaitedCharge[]> {
+  return readAwaited(db, 'b.id = ANY(:of)', ids);
+}
+
+/** The charges that this workflow waits for, or for whose credit. */
+export async function awaitedOfWorkflow(db: Executor, workflowId: string): Promise<AwaitedCharge[]> {
+  return readAwaited(db, `b.workflow_id = :of AND (b.status = 'pending' OR ${CREDIT_WAITS})`, workflowId);
+}
+
+async function readAwaited(db: Executor, which: string, of: string | string[]): Promise<AwaitedCharge[]> {
   const found = await rows<Omit<AwaitedCharge, 'endsAt'> & { endsAt: Date }>(
     db,
     `SELECT b.id, b.reference, b.amount::bigint, b.currency, b.bank_id AS "bankId", b.status, b.decline_reason AS "declineReason",
@@ -35,8 +44,8 @@ export async function awaitedCharges(db: Executor, ids: string[]): Promise<Await
        ceil(extract(epoch FROM ends_at - business_now(b.owner_id)) * 1000)::float8 AS "leftMs",
        coalesce(round(extract(epoch FROM b.closed_at - b.created_at), 1), 0)::float8 AS "afterS"
      FROM billing_requests b, LATERAL (SELECT coalesce(b.credit_due_at, b.expires_at) AS ends_at) AS t
-     WHERE b.id = ANY(:ids) ORDER BY b.id`,
-    { ids },
+     WHERE ${which} ORDER BY b.id`,
+    { of },
   );
   return found.map(({ endsAt, ...charge }) => ({ ...charge, endsAt: formatInstant(endsAt) }));
 }
@@ -61,17 +70,6 @@ export async function fallAsleep(db: Executor, ids: string[]): Promise<void> {
     `UPDATE billing_requests SET asleep = true WHERE id = ANY(:ids) AND status = 'pending' AND NOT asleep`,
     { ids },
   );
-}
-
-/** Ids of the charges that this workflow waits for, or for whose credit. */
-export async function openOfWorkflow(db: Executor, workflowId: string): Promise<string[]> {
-  const found = await rows<{ id: string }>(
-    db,
-    `SELECT id FROM billing_requests b
-     WHERE workflow_id = :workflowId AND (status = 'pending' OR ${CREDIT_WAITS}) ORDER BY id`,
-    { workflowId },
-  );
-  return found.map(({ id }) => id);
 }
 
 export interface BillingRequestRecord {

@@ -171,13 +171,12 @@ async function lockOwn(
   { entityId, role }: Viewer,
   scheduleId: string,
 ): Promise<ScheduleRow> {
-  const found = await row<{ agreementId: string }>(
-    trx,
-    `SELECT s.agreement_id AS "agreementId" FROM schedules s WHERE s.id = :scheduleId AND ${OWN_SCHEDULE[role]}`,
-    { scheduleId, entityId },
-  );
+  const found = await row(trx, `SELECT FROM schedules s WHERE s.id = :scheduleId AND ${OWN_SCHEDULE[role]}`, {
+    scheduleId,
+    entityId,
+  });
   if (!found) throw new Failure('not_found', 'There is no such schedule.');
-  return lockAligned(trx, keyring, found.agreementId, scheduleId);
+  return (await lockAligned(trx, keyring, scheduleId)).schedule;
 }
 
 /** @throws Failure not_found, conflict */

@@ -79,28 +79,17 @@ export async function advanceSchedule(
   activity: ScheduleActivity,
 ): Promise<Advanced> {
   return db.transaction(async (trx) => {
-    const found = await row<{ agreementId: string }>(
-      trx,
-      `SELECT agreement_id AS "agreementId" FROM schedules WHERE id = :scheduleId`,
-      { scheduleId },
-    );
-    if (!found) throw new Error(`there is no schedule ${scheduleId}`);
-    if (activity === 'cancelSchedule') await cancelByOperator(trx, keyring, found.agreementId, scheduleId);
-    const before = await lockAligned(trx, keyring, found.agreementId, scheduleId);
+    if (activity === 'cancelSchedule') await cancelByOperator(trx, keyring, scheduleId);
+    const { schedule: before, agreement } = await lockAligned(trx, keyring, scheduleId);
     const schedule = { ...before };
-    const work = { trx, keyring, rules, before, schedule, taken: [], events: [], webhooks: [] };
+    const work = { trx, keyring, rules, before, agreement, schedule, taken: [], events: [], webhooks: [] };
     return takeSteps(work, activity);
   });
 }
 
 /** Whoever may request a cancellation of the workflow is an operator. What has ended stays as it is. */
-async function cancelByOperator(
-  trx: Transaction,
-  keyring: Keyring,
-  agreementId: string,
-  scheduleId: string,
-): Promise<void> {
-  const before = await lockAligned(trx, keyring, agreementId, scheduleId);
+async function cancelByOperator(trx: Transaction, keyring: Keyring, scheduleId: string): Promise<void> {
+  const { schedule: before } = await lockAligned(trx, keyring, scheduleId);
   if (hasEnded(before.status)) return;
   const { paused, merchantId, status } = before;
   await transition(

@@ -5,7 +5,7 @@ import { formatAmount } from '../../domain/money';
 import { hasEnded, permitted, statusOf, type ScheduleStatus } from '../../domain/recurring';
 import type { Signal } from '../../domain/signal';
 import { runOf, workflowIds } from '../../domain/workflow-id';
-import { lockAgreement } from '../agreement/agreement';
+import { lockAgreementOfSchedule, type Agreement } from '../agreement/agreement';
 import { row, rows, type Executor } from '../connection';
 import { recordEvents, type AuditEvent } from '../event';
 import type { Keyring } from '../keys/keyring';
@@ -89,22 +89,28 @@ async function lockSchedules(trx: Executor, scheduleIds: string[]): Promise<Sche
   );
 }
 
+/** A schedule and its agreement, both locked. */
+interface Locked {
+  schedule: ScheduleRow;
+  agreement: Agreement;
+}
+
 /**
- * Locks an agreement and a schedule under it, and brings the schedule in line. Whoever changes the decision or the
+ * Locks a schedule, its agreement first, and brings the schedule in line. Whoever changes the decision or the
  * merchant does so for all schedules; one that was left out must not be acted on as if nothing had happened.
+ *
+ * @throws Error where there is no such schedule
  */
-export async function lockAligned(
-  trx: Executor,
-  keyring: Keyring,
-  agreementId: string,
-  scheduleId: string,
-): Promise<ScheduleRow> {
+export async function lockAligned(trx: Executor, keyring: Keyring, scheduleId: string): Promise<Locked> {
   // Sent together, done one after the other: the schedule is read once the agreement is locked.
-  const [, locked] = await Promise.all([lockAgreement(trx, agreementId), lockSchedules(trx, [scheduleId])]);
+  const [[agreement], locked] = await Promise.all([
+    lockAgreementOfSchedule(trx, scheduleId),
+    lockSchedules(trx, [scheduleId]),
+  ]);
   const changed = await align(trx, keyring, locked, 'network');
   const [schedule] = changed ? await lockSchedules(trx, [scheduleId]) : locked;
-  if (!schedule) throw new Error(`there is no schedule ${scheduleId}`);
-  return schedule;
+  if (!schedule || !agreement) throw new Error(`there is no schedule ${scheduleId}`);
+  return { schedule, agreement };
 }
 
 /**

@@ -4,6 +4,7 @@ import { BILLING, statesBefore, type BillingStatus } from '../../domain/lifecycl
 import { formatAmount } from '../../domain/money';
 import type { RecurringRules, Step } from '../../domain/recurring-step';
 import { workflowIds } from '../../domain/workflow-id';
+import type { Agreement } from '../agreement/agreement';
 import { openScheduledCharge, type Charge } from '../billing-request/billing-request';
 import { row, rows, type Transaction } from '../connection';
 import type { AuditEvent } from '../event';
@@ -33,6 +34,7 @@ export interface Work {
   rules: BillingRules & RecurringRules;
   /** As it was locked. */
   before: ScheduleRow;
+  agreement: Agreement;
   /** As it is by now; its `now` is that of the latest reading. */
   schedule: ScheduleRow;
   taken: StepTaken[];
@@ -111,7 +113,7 @@ async function charge(
   step: StepNamed<'charge'>,
   open: BillingInHand | undefined,
 ): Promise<Pick<Charge, 'amount'> & { reference: string }> {
-  const { trx, keyring, rules, schedule } = work;
+  const { trx, keyring, rules, schedule, agreement } = work;
   const { n, attempt } = step;
   const { amount, description } = (attempt > 1 && open) || schedule;
   const billing =
@@ -123,7 +125,7 @@ async function charge(
           { id: schedule.id, n, dueAt: step.dueAt, now: schedule.now },
         )
       : moveBilling(work, n, 'pending', { attempt });
-  const charged = openScheduledCharge(trx, keyring, rules, schedule.agreementId, {
+  const charged = openScheduledCharge(trx, keyring, rules, agreement, {
     scheduleId: schedule.id,
     n,
     attempt,
