@@ -215,6 +215,13 @@ async function story(
   const refund = taken(
     await atMerchant.post('/v1/refunds/initiate', { reference: paid.reference, amount: 500 }, randomUUID()),
   );
+  const doubted = await bill(800);
+  const approval = { billingRequestId: doubted.billingRequestId, bankTransactionId: `doubted-${n}` };
+  taken(await atBank.answer('/v1/billing/bank-response', approval));
+  // Another answer than its first: an exception.
+  await atBank.answer('/v1/billing/bank-response', { ...approval, bankTransactionId: `doubted-too-${n}` });
+  const { exceptions } = taken(await atBank.get('/v1/reconciliation/exceptions'));
+  const [exception] = exceptions as { exceptionId: string }[];
   const asked = await bill(1_200);
   const batchOfCharge = String(
     taken(await atBank.get(`/v1/billing/requests/${asked.billingRequestId}`))['batchId'],
@@ -258,6 +265,7 @@ async function story(
       email: emailOf(clientRef),
       sch: String(schedule['scheduleId']),
       rfd: String(refund['refundId']),
+      exc: String(exception?.exceptionId),
       int: intentId,
       brq: asked.billingRequestId,
       reference: paid.reference,

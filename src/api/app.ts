@@ -262,6 +262,12 @@ export function routes(deps: Pick<ApiDeps, 'config'>) {
       { ...ANYONE, params: exception.exceptionPath },
       exception.showException,
     ),
+    route(
+      'post',
+      '/v1/reconciliation/exceptions/:exceptionId/respond',
+      { ...ANSWER, params: exception.exceptionPath, body: exception.respondBody },
+      exception.respondToException,
+    ),
 
     route('get', '/v1/webhooks/endpoint', ANYONE, showEndpoint),
     route('put', '/v1/webhooks/endpoint', { ...ANYONE, body: endpointBody(deps.config) }, putEndpoint),

@@ -26,7 +26,7 @@ type TransactionPage = Page<keyof typeof TRANSACTION_SORTS>;
 export interface TransactionRecord {
   transactionId: string;
   reference: string;
-  type: 'charge' | 'refund';
+  type: 'charge' | 'refund' | 'reversal';
   status: 'pending' | 'successful' | 'declined' | 'completed' | 'rejected';
   amount: bigint;
   currency: string;
@@ -44,6 +44,8 @@ export interface TransactionRecord {
   declineReason: string | null;
   /** Of a charge, what is on its way back or has arrived. */
   refundedAmount: bigint;
+  /** Of a charge, what did not stay. */
+  reversedAmount: bigint;
   createdAt: Date;
   settledAt: Date | null;
 }
@@ -71,7 +73,7 @@ const SIDES: Record<Viewer['role'], readonly string[]> = {
 const RECORD_COLUMNS = `transaction_id AS "transactionId", reference, type, status, amount, currency, description,
   customer_id AS "customerId", merchant_id AS "merchantId", bank_id AS "bankId",
   billing_request_id AS "billingRequestId", schedule_id AS "scheduleId", bank_transaction_id AS "bankTransactionId",
-  decline_reason AS "declineReason", refunded_amount AS "refundedAmount", created_at AS "createdAt",
+  decline_reason AS "declineReason", refunded_amount AS "refundedAmount", reversed_amount AS "reversedAmount", created_at AS "createdAt",
   settled_at AS "settledAt", payee_bank_id AS "payeeBankId", payee_lookup_id AS "payeeLookupID"`;
 
 /**
@@ -175,7 +177,7 @@ const EVENTS_MAX = 1_000;
 
 /**
  * One transaction with what has happened to it, oldest first; to a charge belong its refunds, and to
- * both their reconciliation exceptions.
+ * both their reconciliation exceptions; to a reversal belongs the one that it follows from.
  *
  * @throws Failure not_found
  */
@@ -201,7 +203,8 @@ export async function readTransaction(
      WHERE resource_id = ANY(ARRAY(
        SELECT :id::text UNION ALL SELECT id FROM refunds WHERE billing_request_id = :id
        UNION ALL SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :billingRequestId
-         AND :id IN (billing_request_id, refund_id)))
+         AND :id IN (billing_request_id, refund_id)
+       UNION ALL SELECT exception_id FROM reversals WHERE transaction_id = :id))
      ORDER BY business_at DESC, id DESC LIMIT :limit`,
     { id, billingRequestId: transaction.billingRequestId, limit: EVENTS_MAX },
   );

@@ -10,13 +10,27 @@ export const EXCEPTION_KINDS = [
 
 export type ExceptionKind = (typeof EXCEPTION_KINDS)[number];
 
-/** How an exception ends. */
-export const RESOLUTIONS = [
+/** What a bank can say of what became of the money. */
+export const BANK_RESOLUTIONS = [
   'no_money_moved', // what is in doubt never moved any
   'reversed', // it did, and the bank has taken it back
   'confirmed', // the first answer stands
-  'written_off', // nobody mends it
-  'no_difference', // there was nothing to mend
 ] as const;
 
+/** What the operator can find: what its bank says, or that nobody will mend it, or that there is nothing to mend. */
+export const RESOLUTIONS = [...BANK_RESOLUTIONS, 'written_off', 'no_difference'] as const;
+
 export type Resolution = (typeof RESOLUTIONS)[number];
+
+/**
+ * What follows of a successful charge: it is reversed where its money did not stay, and written off where its payee keeps
+ * it and its bank is let off.
+ *
+ * An answer that was refused for its id, and moved nothing, says nothing of the answer that settled the charge.
+ */
+export function consequenceOf(kind: ExceptionKind, resolution: Resolution): 'reversal' | 'write_off' | null {
+  if (resolution === 'reversed') return 'reversal';
+  if (kind === 'duplicate_transaction_id') return null;
+  if (resolution === 'no_money_moved') return 'reversal';
+  return resolution === 'written_off' ? 'write_off' : null;
+}

@@ -12,6 +12,7 @@ export const WEBHOOK_TYPES = [
   'recurring.upcoming',
   'recurring.updated',
   'billing.credit',
+  'billing.reversed',
   'migration.completed',
   'webhook.test',
   'webhook.endpoint_changed',

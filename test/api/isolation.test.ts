@@ -194,6 +194,7 @@ const REST: Record<string, { fixed?: object; own?: string[] }> = {
   'patch /v1/billing/recurring/:scheduleId': { fixed: { amount: 5 } },
   'put /v1/bank/customer-decisions/:id': { fixed: { customerDecision: 'approve_once' } },
   'post /v1/refunds/initiate': { fixed: { amount: 1 } },
+  'post /v1/reconciliation/exceptions/:exceptionId/respond': { fixed: { resolution: 'confirmed' } },
   'post /v1/bank/refund-response': { fixed: { action: 'completed', bankTransactionId: 'back-1' } },
 };
 

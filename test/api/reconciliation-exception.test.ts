@@ -1,8 +1,11 @@
 import { closeExpiredRequests } from '../../src/database/billing-request/outcome';
 import type { Database } from '../../src/database/connection';
+import { resolveException, takeException } from '../../src/database/reconciliation-exception/resolve';
 import { send, serveApi, tokenOf, type Answered, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
-import { moveClock, standingApproval, type Standing } from '../support/standing';
+import { balancesOf, postingsOf } from '../support/ledger';
+import { openTransaction } from '../support/open-transaction';
+import { announcedTo, lookupIdOf, moveClock, standingApproval, type Standing } from '../support/standing';
 
 /** What somebody has to look into: who sees it, who says what became of the money, and what follows. */
 
@@ -43,6 +46,7 @@ const get = (token: string, path: string): Promise<Answered> =>
 const post = (token: string, path: string, body: unknown): Promise<Answered> =>
   send(api.url, 'POST', path, body, { authorization: `Bearer ${token}` });
 
+const LAGOS = 'Africa/Lagos';
 const EXCEPTIONS = '/v1/reconciliation/exceptions';
 
 async function listed(token: string, query = ''): Promise<Shown[]> {
@@ -83,6 +87,36 @@ async function unanswered(): Promise<{ reference: string; id: string }> {
   await moveClock(db, standing.merchantId, '2 days');
   await db.transaction((trx) => closeExpiredRequests(trx, api.deps.ring, [made.id], 'by its bank'));
   return made;
+}
+
+const respond = (exceptionId: string, body: object, token = tokens.bank) =>
+  post(token, `${EXCEPTIONS}/${exceptionId}/respond`, body);
+const REVERSED = { resolution: 'reversed', bankTransactionId: 'taken-back' };
+
+const initiate = (reference: string, amount?: number) =>
+  post(tokens.merchant, '/v1/refunds/initiate', { reference, ...(amount !== undefined && { amount }) });
+
+/** @returns the refund, with the bank's answer to it */
+async function refunded(
+  reference: string,
+  amount: number,
+  ...answers: ('completed' | 'rejected')[]
+): Promise<string> {
+  const { body } = await initiate(reference, amount);
+  const refundId = String(body.data?.['refundId']);
+  for (const [n, action] of answers.entries()) await answerRefund(refundId, action, n);
+  return refundId;
+}
+const answerRefund = (refundId: string, action: 'completed' | 'rejected', n = 0) =>
+  post(tokens.bank, '/v1/bank/refund-response', {
+    refundId,
+    action,
+    ...(action === 'completed' && { bankTransactionId: `transfer-${n}-${refundId}` }),
+  });
+
+async function history(token: string, query = ''): Promise<Shown[]> {
+  const { body } = await get(token, `/v1/transaction-history${query}`);
+  return body.data?.['transactions'] as Shown[];
 }
 
 /** A charge that its bank approved, and then called declined. */
@@ -197,3 +231,397 @@ describe('one exception', () => {
     expect(foreign.body).toEqual((await get(stranger[role], `${EXCEPTIONS}/exc_none`)).body);
   });
 });
+
+describe('the bank that is asked', () => {
+  test('takes back what is left of a partly refunded charge, and the merchant sees where its money went', async () => {
+    const { reference, id } = await charge();
+    await approve(id);
+    await refunded(reference, 30, 'completed');
+    await decline(id);
+    const { exceptionId } = await theOne();
+
+    expect(await respond(exceptionId, REVERSED)).toMatchObject({
+      status: 200,
+      body: { data: { exceptionId, state: 'resolved', resolution: 'reversed' } },
+    });
+
+    expect(await theOne()).toMatchObject({
+      state: 'resolved',
+      resolution: 'reversed',
+      resolvedAt: expect.any(String) as string,
+    });
+    for (const role of ROLES) {
+      const [reversal, ...others] = await history(tokens[role], '?type=reversal');
+      expect(others).toEqual([]);
+      expect(reversal).toMatchObject({
+        type: 'reversal',
+        status: 'completed',
+        amount: 70,
+        billingRequestId: id,
+        merchantId: standing.merchantId,
+        ...(role === 'bank' && { bankTransactionId: 'taken-back' }),
+      });
+      const [charged] = await history(tokens[role], '?type=charge');
+      expect(charged).toMatchObject({ status: 'successful', refundedAmount: 30, reversedAmount: 70 });
+    }
+    const [reversal] = await history(tokens.merchant, '?type=reversal');
+    const told = (await announcedTo(db, api.deps.ring, standing.merchantId)).find(
+      ({ type }) => type === 'billing.reversed',
+    );
+    expect(told?.item).toEqual({
+      billingRequestId: id,
+      sequence: 2,
+      reference,
+      reversalReference: reversal?.['reference'],
+      amount: 70,
+      currency: 'NGN',
+    });
+    expect((await initiate(reference, 0.01)).status).toBe(409);
+  });
+
+  test('takes from the merchant in the ledger what it takes from the charge, to the kobo', async () => {
+    const { reference, id } = await charge();
+    await approve(id);
+    await refunded(reference, 30, 'completed');
+    await decline(id);
+    await respond((await theOne()).exceptionId, { resolution: 'no_money_moved' });
+
+    const [reversal] = await history(tokens.bank, '?type=reversal');
+    expect(await postingsOf(db, String(reversal?.['transactionId']))).toEqual([
+      `reversal: -7000 NGN merchant of ${standing.merchantId}`,
+      `reversal: +7000 NGN customer_bank of ${standing.bankId}`,
+    ]);
+    expect(await balancesOf(db, standing.merchantId)).toEqual({ merchant: 0n });
+    expect(await balancesOf(db, standing.bankId)).toEqual({ customer_bank: 0n });
+  });
+
+  test('finds the reversal on the time line of the charge, and its cause on that of the reversal', async () => {
+    const { reference } = await contradicted();
+    await respond((await theOne()).exceptionId, { resolution: 'no_money_moved' });
+    const [reversal] = await history(tokens.bank, '?type=reversal');
+    const timeLine = async (of: unknown) => {
+      const { body } = await get(tokens.bank, `/v1/transaction-details?reference=${String(of)}`);
+      const events = (body.data?.['events'] ?? []) as { type: string; cause: string }[];
+      return events.map(({ type, cause }) => `${type} by ${cause}`);
+    };
+
+    expect(await timeLine(reference)).toEqual([
+      'billing_request.accepted by merchant',
+      'billing_request.successful by bank',
+      'exception.opened by bank',
+      'exception.resolved by bank',
+      'billing_request.reversed by bank',
+    ]);
+    expect(await timeLine(reversal?.['reference'])).toEqual([
+      'exception.opened by bank',
+      'exception.resolved by bank',
+      'reversal.completed by bank',
+    ]);
+  });
+
+  test('says the same again and nothing more is taken from the merchant; another word is a 409', async () => {
+    await contradicted();
+    const { exceptionId } = await theOne();
+    await respond(exceptionId, REVERSED);
+
+    expect((await respond(exceptionId, { ...REVERSED, note: 'sent again' })).status).toBe(200);
+    for (const other of [{ resolution: 'confirmed' }, { ...REVERSED, bankTransactionId: 'another' }]) {
+      expect(await respond(exceptionId, other)).toMatchObject({
+        status: 409,
+        body: { data: { exceptionId, state: 'resolved', resolution: 'reversed' } },
+      });
+    }
+    expect(await history(tokens.merchant, '?type=reversal')).toHaveLength(1);
+    expect((await theOne())['note']).toBeNull();
+  });
+
+  test('confirms its first answer, and the merchant keeps its money and may refund it', async () => {
+    const { reference } = await contradicted();
+    const { exceptionId } = await theOne();
+    expect((await initiate(reference)).status).toBe(409);
+
+    await respond(exceptionId, { resolution: 'confirmed' });
+
+    expect(await history(tokens.merchant, '?type=reversal')).toEqual([]);
+    expect((await initiate(reference)).body.data).toMatchObject({ amount: 100 });
+  });
+
+  test.each([
+    ['late', 'no_money_moved'],
+    ['late', 'reversed'],
+    ['unanswered', 'no_money_moved'],
+  ])('says of a declined charge, %s, %s: nothing is taken from the merchant', async (how, resolution) => {
+    const { id } = await unanswered();
+    if (how === 'late') await approve(id);
+    const { exceptionId } = await theOne();
+
+    const said = resolution === 'reversed' ? REVERSED : { resolution };
+    expect((await respond(exceptionId, said)).status).toBe(200);
+
+    expect(await history(tokens.merchant, '?type=reversal')).toEqual([]);
+    expect((await history(tokens.merchant))[0]).toMatchObject({ status: 'declined', reversedAmount: 0 });
+  });
+
+  test('cannot confirm what it never answered in time', async () => {
+    const { id } = await unanswered();
+    await approve(id);
+    const { exceptionId } = await theOne();
+
+    expect(await respond(exceptionId, { resolution: 'confirmed' })).toMatchObject({
+      status: 409,
+      body: { data: { exceptionId, state: 'open', resolution: null } },
+    });
+  });
+
+  test('says that a refused id moved nothing: the charge that another id settled stays the merchant’s', async () => {
+    const [first, next] = [await charge(), await charge()];
+    await approve(first.id, 'debit-1');
+    await approve(next.id, 'debit-1');
+    await approve(next.id, 'debit-2');
+
+    const { exceptionId } = await theOne();
+    expect((await respond(exceptionId, { resolution: 'no_money_moved' })).status).toBe(200);
+
+    expect(await history(tokens.merchant, '?type=reversal')).toEqual([]);
+  });
+
+  test('cannot prove a reversal by a debit, nor two by one transaction', async () => {
+    const { id } = await contradicted();
+    const { exceptionId } = await theOne();
+    const reversed = (bankTransactionId: string) =>
+      respond(exceptionId, { resolution: 'reversed', bankTransactionId });
+
+    expect(await reversed(`debit-of-${id}`)).toMatchObject({
+      status: 409,
+      body: { data: { state: 'open' } },
+    });
+    expect((await respond(exceptionId, { resolution: 'reversed' })).status).toBe(400);
+    expect((await reversed('taken-back')).status).toBe(200);
+
+    const next = await charge();
+    expect((await approve(next.id, 'taken-back')).status).toBe(409);
+  });
+
+  test.each(['merchant', 'provider'] as const)(
+    'is no %s: that gets 403, and nothing changes',
+    async (role) => {
+      await contradicted();
+      const { exceptionId } = await theOne();
+
+      expect((await respond(exceptionId, REVERSED, tokens[role])).status).toBe(403);
+
+      expect(await theOne()).toMatchObject({ state: 'open' });
+    },
+  );
+
+  test('is no other bank: to that the exception does not exist', async () => {
+    await contradicted();
+    const { exceptionId } = await theOne();
+    const stranger = await tokensOf(await standingApproval(db, api.deps.ring));
+
+    const foreign = await respond(exceptionId, REVERSED, stranger.bank);
+
+    expect(foreign.status).toBe(404);
+    expect(foreign.body).toEqual((await respond('exc_none', REVERSED, stranger.bank)).body);
+    expect(await theOne()).toMatchObject({ state: 'open' });
+  });
+
+  test('notes something for itself, which nobody else reads', async () => {
+    await contradicted();
+    await respond((await theOne()).exceptionId, { resolution: 'confirmed', note: 'case 4711' });
+
+    expect(await theOne()).toMatchObject({ note: 'case 4711' });
+    for (const role of ['merchant', 'provider'] as const) {
+      expect(JSON.stringify(await listed(tokens[role]))).not.toContain('4711');
+    }
+  });
+
+  test('waits for an operator who is resolving it, and hears that it was too late', async () => {
+    await contradicted();
+    const { exceptionId } = await theOne();
+    const operator = await openTransaction(db);
+    await resolveException(
+      operator.trx,
+      api.deps.ring,
+      LAGOS,
+      { cause: 'operator', note: null },
+      exceptionId,
+      {
+        resolution: 'no_difference',
+        bankTransactionId: null,
+      },
+    );
+
+    const answer = respond(exceptionId, REVERSED);
+    // It waits for the charge, or has yet to come to it; either way it finds the exception resolved.
+    await operator.commit();
+
+    expect(await answer).toMatchObject({
+      status: 409,
+      body: { data: { state: 'resolved', resolution: 'no_difference' } },
+    });
+    expect(await history(tokens.merchant, '?type=reversal')).toEqual([]);
+    // What was not taken proves nothing: the id is free.
+    expect((await approve((await charge()).id, 'taken-back')).status).toBe(200);
+  });
+
+  test('says many things at once: one is taken, and the money moves once', async () => {
+    await contradicted();
+    const { exceptionId } = await theOne();
+
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, (_, n) =>
+        respond(exceptionId, { resolution: 'reversed', bankTransactionId: `taken-back-${n}` }),
+      ),
+    );
+
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(answers.filter(({ status }) => status === 409)).toHaveLength(5);
+    expect(await history(tokens.merchant, '?type=reversal')).toMatchObject([{ amount: 100 }]);
+  });
+});
+
+describe('what an exception holds of a charge', () => {
+  test.each(['no_money_moved', 'reversed', 'written_off', 'no_difference'] as const)(
+    'of a rejected refund that was then called completed, can be refunded once it is resolved: %s',
+    async (resolution) => {
+      const { reference, id } = await charge();
+      await approve(id);
+      await refunded(reference, 40, 'rejected', 'completed');
+      expect((await initiate(reference, 60.01)).status).toBe(409);
+      const { exceptionId } = await theOne();
+
+      await resolve(exceptionId, resolution);
+
+      expect((await initiate(reference)).body.data).toMatchObject({ amount: 100 });
+    },
+  );
+
+  test.each(['confirmed', 'written_off', 'no_difference'] as const)(
+    'of a contradicted charge, can be refunded once it is resolved: %s',
+    async (resolution) => {
+      const { reference } = await contradicted();
+      const { exceptionId } = await theOne();
+
+      await resolve(exceptionId, resolution);
+
+      expect((await initiate(reference)).body.data).toMatchObject({ amount: 100 });
+      expect(await history(tokens.merchant, '?type=reversal')).toEqual([]);
+    },
+  );
+
+  test('of a contradicted charge is borne by the network once it is written off, by two operators too', async () => {
+    const { id } = await contradicted();
+    await decline(id, 'another reason');
+    for (const { exceptionId } of await listed(tokens.bank))
+      await resolve(String(exceptionId), 'written_off');
+
+    expect(await balancesOf(db, standing.merchantId)).toEqual({ merchant: 10_000n });
+    expect(await balancesOf(db, standing.bankId)).toEqual({ customer_bank: 0n, disputed: -10_000n });
+  });
+
+  test('stays held while another exception holds it', async () => {
+    const { reference, id } = await contradicted();
+    await decline(id, 'another reason');
+    const [second, first] = await listed(tokens.bank);
+
+    await resolve(String(first?.['exceptionId']), 'confirmed');
+    expect((await initiate(reference)).status).toBe(409);
+    await resolve(String(second?.['exceptionId']), 'confirmed');
+
+    expect((await initiate(reference)).status).toBe(201);
+  });
+
+  test('of a refund that was completed first stays counted, whatever the bank says then', async () => {
+    const { reference, id } = await charge();
+    await approve(id);
+    await refunded(reference, 40, 'completed', 'rejected');
+    const { exceptionId } = await theOne();
+
+    expect((await respond(exceptionId, { resolution: 'confirmed' })).status).toBe(200);
+
+    expect((await initiate(reference, 60.01)).status).toBe(409);
+    expect((await initiate(reference)).body.data).toMatchObject({ amount: 60 });
+  });
+
+  test('of a reversed charge is never refunded: a refund that is rejected after it is reversed, too', async () => {
+    const { reference, id } = await charge();
+    await approve(id);
+    const refundId = await refunded(reference, 40);
+    await decline(id);
+    await respond((await theOne()).exceptionId, { resolution: 'no_money_moved' });
+    expect(await history(tokens.merchant, '?type=reversal')).toMatchObject([{ amount: 60 }]);
+
+    await answerRefund(refundId, 'rejected');
+
+    expect(await history(tokens.merchant, '?type=reversal')).toMatchObject([{ amount: 40 }, { amount: 60 }]);
+    expect((await initiate(reference, 0.01)).status).toBe(409);
+    const told = await announcedTo(db, api.deps.ring, standing.merchantId);
+    const ofCharge = told.filter(({ item }) => item['billingRequestId'] === id);
+    expect(ofCharge.map(({ type, item }) => `${type} ${String(item['sequence'])}`)).toEqual([
+      'billing.response 1',
+      'billing.reversed 2',
+      'billing.reversed 3',
+    ]);
+  });
+});
+
+/** @returns the item of the answer */
+const bill = async (wish: object = {}): Promise<Shown> => {
+  const { status, body } = await post(tokens.merchant, '/v1/customer/bill', {
+    paymentIDs: [standing.paymentId],
+    amount: 100,
+    currency: 'NGN',
+    description: 'Shoes',
+    ...wish,
+  });
+  expect(status).toBe(201);
+  return (body as unknown as Shown[])[0] ?? {};
+};
+const warned = ({ warning, exceptionId }: Shown) => ({ warning, exceptionId });
+
+describe('a merchant that bills again', () => {
+  test('what its customer may have paid already is warned, and the charge is made', async () => {
+    await unanswered();
+    const { exceptionId } = await theOne();
+
+    const again = await bill();
+
+    expect(again).toMatchObject({ status: 'pending', warning: 'open_exception', exceptionId });
+    const lookupID = await lookupIdOf(db, standing.customerId);
+    expect(warned(await bill({ paymentIDs: undefined, lookupIDs: [lookupID] }))).toEqual(warned(again));
+  });
+
+  test('is warned while it is investigated, and no longer once it is resolved', async () => {
+    await unanswered();
+    const { exceptionId } = await theOne();
+    await db.transaction((trx) => takeException(trx, exceptionId, { owner: 'operator:ada', note: null }));
+    expect(await bill()).toMatchObject({ warning: 'open_exception', exceptionId });
+
+    await respond(exceptionId, { resolution: 'no_money_moved' });
+
+    expect(await bill()).not.toHaveProperty('warning');
+  });
+
+  test('another amount, or another customer, is not warned', async () => {
+    await unanswered();
+    expect(await bill({ amount: 100.01 })).not.toHaveProperty('warning');
+
+    standing = await standingApproval(db, api.deps.ring);
+    tokens = await tokensOf(standing);
+    expect(await bill()).not.toHaveProperty('exceptionId');
+  });
+});
+
+/** As the operator does it. */
+async function resolve(
+  exceptionId: string,
+  resolution: Parameters<typeof resolveException>[5]['resolution'],
+): Promise<void> {
+  await db.transaction((trx) =>
+    resolveException(trx, api.deps.ring, LAGOS, { cause: 'operator', note: null }, exceptionId, {
+      resolution,
+      bankTransactionId: null,
+    }),
+  );
+}

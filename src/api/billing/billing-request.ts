@@ -136,6 +136,10 @@ export async function bill(call: Call<BillBody | CustomerBillBody>) {
           ? refusedItem(item.refused, { phrase: item.phrase, entityId })
           : acceptedItem(201, 'Accepted. The bank is asked, and the outcome comes by webhook', {
               ...item.accepted,
+              ...(item.doubtedBy !== undefined && {
+                warning: 'open_exception' as const,
+                exceptionId: item.doubtedBy,
+              }),
               phrase: item.phrase,
               entityId,
             }),

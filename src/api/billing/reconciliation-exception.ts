@@ -5,12 +5,22 @@ import {
   readException,
   type ExceptionRecord,
 } from '../../database/reconciliation-exception/read';
+import { resolveException } from '../../database/reconciliation-exception/resolve';
 import { formatInstant } from '../../domain/calendar';
 import { EXCEPTION, type ExceptionState } from '../../domain/lifecycle';
 import { formatAmount } from '../../domain/money';
-import { EXCEPTION_KINDS } from '../../domain/reconciliation-exception';
+import { BANK_RESOLUTIONS, EXCEPTION_KINDS } from '../../domain/reconciliation-exception';
 import type { Caller } from '../access/authentication';
-import { id, instant, NAME_MAX, pagination, textFor } from '../http/fields';
+import {
+  BANK_TRANSACTION_ID_MAX,
+  DESCRIPTION_MAX,
+  id,
+  instant,
+  NAME_MAX,
+  pagination,
+  textFor,
+} from '../http/fields';
+import { takeAnswer } from '../http/idempotency';
 import { listAnswer } from '../http/list';
 import { EXAMPLE_REFERENCE } from '../openapi/example';
 import type { Call } from '../http/route';
@@ -62,6 +72,68 @@ export async function showException({
         ...(kind !== null && { kind }),
       })),
     },
+  };
+}
+
+export const respondBody = z
+  .strictObject({
+    resolution: z.enum(BANK_RESOLUTIONS).meta({
+      description:
+        '`no_money_moved`: none was moved. `reversed`: it was moved, and you have taken it back by the transaction `bankTransactionId`. `confirmed`: your first answer stands; only of a `conflicting_answer`, and of a refund that is `completed`',
+    }),
+    bankTransactionId: textFor(
+      'Your identifier of the reversal, a different one for each transaction; required where it is `reversed`, and not kept otherwise',
+      BANK_TRANSACTION_ID_MAX,
+      'FT26081XR3',
+    ).optional(),
+    note: textFor(
+      'For yourself: nobody else is shown it; no personal data',
+      DESCRIPTION_MAX,
+      'Case 4711',
+    ).optional(),
+  })
+  .superRefine(
+    ({ resolution, bankTransactionId }: { resolution?: unknown; bankTransactionId?: unknown }, context) => {
+      if (resolution !== 'reversed' || bankTransactionId !== undefined) return;
+      const message = 'is required where it is reversed: it proves the reversal';
+      context.addIssue({ code: 'custom', path: ['bankTransactionId'], message });
+    },
+    { when: ({ value }) => typeof value === 'object' && value !== null },
+  )
+  .meta({
+    anyOf: [
+      {
+        title: 'Reversed',
+        required: ['bankTransactionId'],
+        properties: { resolution: { const: 'reversed' }, bankTransactionId: true },
+      },
+      {
+        title: 'Nothing to take back',
+        properties: { resolution: { enum: ['no_money_moved', 'confirmed'] } },
+      },
+    ],
+    example: { resolution: 'reversed', bankTransactionId: 'FT26081XR3' },
+  });
+
+export async function respondToException({
+  body: { resolution, bankTransactionId, note },
+  caller,
+  params: { exceptionId },
+  deps,
+}: Call<z.output<typeof respondBody>, unknown, z.output<typeof exceptionPath>>) {
+  const { state, ...resolved } = await takeAnswer(deps, (trx) =>
+    resolveException(
+      trx,
+      deps.ring,
+      deps.config.NETWORK_TIMEZONE,
+      { cause: 'bank', bankId: caller.entityId, note: note ?? null },
+      exceptionId,
+      { resolution, bankTransactionId: (resolution === 'reversed' && bankTransactionId) || null },
+    ),
+  );
+  return {
+    message: `The exception is ${state}`,
+    data: { exceptionId, state, resolution: resolved.resolution },
   };
 }
 

@@ -26,7 +26,10 @@ export const historyQuery = z.strictObject({
     .enum(['pending', 'successful', 'declined', 'completed', 'rejected'])
     .meta({ description: 'Only transactions with this status' })
     .optional(),
-  type: z.enum(['charge', 'refund']).meta({ description: 'Only transactions of this type' }).optional(),
+  type: z
+    .enum(['charge', 'refund', 'reversal'])
+    .meta({ description: 'Only transactions of this type' })
+    .optional(),
   customerId: idFilter('customer').optional(),
   merchantId: idFilter('merchant').optional(),
   reference: textFor('Only the transaction with this reference', NAME_MAX, EXAMPLE_REFERENCE).optional(),
@@ -71,6 +74,7 @@ const COLUMNS = [
   'scheduleId',
   'declineReason',
   'refundedAmount',
+  'reversedAmount',
   'createdAt',
   'settledAt',
 ] as const;
@@ -117,6 +121,7 @@ function shown({ bankTransactionId, payeeBankId, payeeLookupID, ...record }: Tra
     amount: formatAmount(record.amount, record.currency),
     ...(role === 'bank' && { bankTransactionId, payeeBankId, payeeLookupID }),
     refundedAmount: formatAmount(record.refundedAmount, record.currency),
+    reversedAmount: formatAmount(record.reversedAmount, record.currency),
     createdAt: formatInstant(record.createdAt),
     settledAt: record.settledAt && formatInstant(record.settledAt),
   };

@@ -85,7 +85,19 @@ export const CHARGES = {
         description: 'At least one charge was accepted',
         items: decidedItem(
           201,
-          { billingRequestId: shownId('billingRequest'), reference, status: z.literal('pending') },
+          {
+            billingRequestId: shownId('billingRequest'),
+            reference,
+            status: z.literal('pending'),
+            warning: z.literal('open_exception').optional().meta({
+              description:
+                'The customer may have paid you this already: a reconciliation exception of the same amount and currency is not resolved. The charge is made all the same',
+              examples: [],
+            }),
+            exceptionId: shownId('exception')
+              .optional()
+              .meta({ description: 'The exception that is warned of', examples: [] }),
+          },
           echoed,
         ),
       },

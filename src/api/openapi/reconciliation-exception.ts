@@ -62,6 +62,12 @@ const exception = z
   })
   .meta({ id: 'ReconciliationException' });
 
+const resolved = z.strictObject({
+  exceptionId: shownId('exception'),
+  state: exceptionState,
+  resolution: resolution.nullable().meta({ example: null }),
+});
+
 const event = z.strictObject({
   type: words('Type of the event', 'exception.opened'),
   at: moment('When it happened'),
@@ -96,5 +102,28 @@ export const EXCEPTIONS = {
       },
     },
     refusals: { 404: 'You have no such exception' },
+  },
+  'POST /v1/reconciliation/exceptions/:exceptionId/respond': {
+    id: 'respondToException',
+    tag: 'Reconciliation',
+    summary: 'Say what became of the money',
+    description:
+      'The word of the payer’s bank, which resolves the exception: what it held of the charge can be refunded again. Where a charge was `successful` and the money did not stay (`no_money_moved`, `reversed`), what is left of it is reversed: a transaction of type `reversal`, told to the merchant by `billing.reversed`. `no_money_moved` of a `duplicate_transaction_id` reverses nothing, nor does what is said of a refund. Sending the same again changes nothing and is a 200.',
+    answers: {
+      200: {
+        description: 'The exception is resolved',
+        data: resolved,
+        example: { state: 'resolved', resolution: 'reversed' },
+      },
+    },
+    refusals: {
+      404: 'You are asked about no such exception',
+      409: {
+        description:
+          'The exception was resolved otherwise, it cannot be `confirmed`, or the `bankTransactionId` belongs to another transaction',
+        data: resolved,
+        example: { state: 'open' },
+      },
+    },
   },
 } satisfies Record<string, Operation>;

@@ -18,10 +18,12 @@ const transaction = z
   .strictObject({
     transactionId: shownId('transaction'),
     reference,
-    type: z.enum(['charge', 'refund']).meta({ description: 'Type of the transaction', example: 'charge' }),
+    type: z
+      .enum(['charge', 'refund', 'reversal'])
+      .meta({ description: 'Type of the transaction', example: 'charge' }),
     status: z.enum(['pending', 'successful', 'declined', 'completed', 'rejected']).meta({
       description:
-        '`pending`, `successful` or `declined` for a charge; `pending`, `completed` or `rejected` for a refund',
+        '`pending`, `successful` or `declined` for a charge; `pending`, `completed` or `rejected` for a refund; `completed` for a reversal',
       example: 'successful',
     }),
     amount: money('The amount'),
@@ -51,6 +53,10 @@ const transaction = z
     declineReason,
     refundedAmount: z.number().min(0).meta({
       description: 'For a charge, the sum of its pending and completed refunds; in major units',
+      example: 0,
+    }),
+    reversedAmount: z.number().min(0).meta({
+      description: 'For a charge, how much of it did not stay: the sum of its reversals; in major units',
       example: 0,
     }),
     createdAt: moment('When it was created'),
@@ -85,7 +91,7 @@ export const TRANSACTIONS = {
     tag: 'Transactions',
     summary: 'List transactions',
     description:
-      'Your charges and refunds, newest first unless sorted otherwise. With `format=csv` or the header `Accept: text/csv` the answer is a CSV file of all transactions that match the filters; `page` and `limit` are then ignored.',
+      'Your charges, refunds and reversals, newest first unless sorted otherwise. With `format=csv` or the header `Accept: text/csv` the answer is a CSV file of all transactions that match the filters; `page` and `limit` are then ignored.',
     answers: {
       200: { description: '1 transaction', data: pageOf('transactions', transaction), csv: 'offered' },
     },

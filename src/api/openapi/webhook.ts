@@ -178,6 +178,20 @@ export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
       bankTransactionId: words('The payer’s bank’s identifier of the debit', 'FT26081XK2'),
     }),
   },
+  'billing.reversed': {
+    to: ['merchant', 'bank'],
+    summary: 'The money of a charge did not stay',
+    description:
+      'The customer’s bank, or the operator, has found that what was charged was taken back, or never moved. What was left of the charge is in your history as a transaction of type `reversal`; the charge keeps its status. A bank receives it for a payment that it requested for its customer.',
+    item: z.strictObject({
+      billingRequestId: shownId('billingRequest'),
+      sequence,
+      reference,
+      reversalReference: reference.meta({ description: 'Reference of the reversal' }),
+      amount: money('The amount reversed: what was left of the charge'),
+      currency: currencyCode,
+    }),
+  },
   'billing.response': {
     to: ['merchant', 'bank'],
     summary: 'A charge was approved or declined',

@@ -3,28 +3,16 @@ import type { BillingRules } from '../../domain/billing-rules';
 import { Failure } from '../../domain/failures';
 import { groupBy } from '../../domain/group';
 import { formatAmount } from '../../domain/money';
-import {
-  blockersOf,
-  countSpending,
-  lockAgreements,
-  type Agreement,
-  type Counted,
-} from '../agreement/agreement';
+import { countSpending, lockAgreements, type Agreement, type Counted } from '../agreement/agreement';
 import { announceDeclinedAtOnce } from './announce';
 import { rows, type Executor } from '../connection';
-import { takeApprovals } from '../customer/prompt';
 import { recordEvents } from '../event';
 import { newId, newReference } from '../ids';
 import type { Keyring } from '../keys/keyring';
-import {
-  merchantFace,
-  payersByLookupId,
-  payerOf,
-  type MerchantFace,
-  type PayeeFace,
-  type Payer,
-} from '../entity/party';
+import { merchantFace, payerOf, type MerchantFace, type PayeeFace, type Payer } from '../entity/party';
+import { readOneTimePayers } from './one-time-payer';
 import { makePaymentId } from '../agreement/payment-id';
+import { unresolvedOfSameAmount } from '../reconciliation-exception/warning';
 import { prepareDeliveries, writeDeliveries, type Announcement } from '../webhook/webhook';
 
 /**
@@ -51,7 +39,14 @@ interface AcceptedCharge {
   status: 'pending';
 }
 
-type BillItem = { phrase: string } & ({ accepted: AcceptedCharge } | { refused: Failure });
+type BillItem = { phrase: string } & (
+  | {
+      accepted: AcceptedCharge;
+      /** The same may have been paid already: an exception that is not resolved. */
+      doubtedBy: string | undefined;
+    }
+  | { refused: Failure }
+);
 
 export interface AcceptedBill {
   batchId: string;
@@ -72,6 +67,8 @@ export interface NewRequest extends Charge {
   id: string;
   reference: string;
   payer: Payer;
+  /** See `BillItem`. */
+  doubtedBy: string | undefined;
   agreement: Agreement | undefined;
   approvalRequired: boolean;
   counted: Counted | undefined;
@@ -107,13 +104,16 @@ export async function acceptCharges(
   workflowIdOf: WorkflowIdOf,
 ): Promise<AcceptedBill> {
   const ids = lines.flatMap((line) => ('agreementId' in line && line.agreementId ? [line.agreementId] : []));
+  const lookupIds = lines.flatMap((line) => ('lookupId' in line ? [line.lookupId] : []));
   // Sent together, run in this order: what is counted is locked by then.
-  const [agreements, counted, merchant, byLookupId] = await Promise.all([
+  const [agreements, counted, merchant, doubts, byLookupId] = await Promise.all([
     lockAgreements(trx, ids),
     countSpending(trx, rules, merchantId, ids, charge),
     merchantFace(trx, merchantId),
-    readLookupIds(trx, keyring, rules, merchantId, lines),
+    unresolvedOfSameAmount(trx, merchantId, { agreementIds: ids, lookupIds, ...charge }),
+    readOneTimePayers(trx, keyring, rules, merchantId, lookupIds),
   ]);
+  const doubtedBy = ({ customerId }: Payer) => doubts.get(customerId);
   const agreementById = new Map(
     agreements.filter((one) => one.merchantId === merchantId).map((one) => [one.id, one]),
   );
@@ -128,15 +128,17 @@ export async function acceptCharges(
         return { phrase, refused: new Failure('not_approved', 'The customer has blocked this merchant.') };
       }
       if (found.tooOften) return { phrase, refused: found.tooOften };
-      return { phrase, ...oneTimeRequest(found.payer, charge) };
+      return { phrase, ...oneTimeRequest(found.payer, charge), doubtedBy: doubtedBy(found.payer) };
     }
     const agreement = line.agreementId === undefined ? undefined : agreementById.get(line.agreementId);
     if (!agreement) return { phrase, refused: new Failure('not_found', UNKNOWN.paymentId) };
     const sums = countedById.get(agreement.id);
     if (!sums) return { phrase, refused: chargeRefusal(agreement, charge.currency) };
+    const payer = payerOf(keyring, agreement);
     return {
       phrase,
-      ...oneTimeRequest(payerOf(keyring, agreement), charge),
+      ...oneTimeRequest(payer, charge),
+      doubtedBy: doubtedBy(payer),
       agreement,
       approvalRequired: approvalRequired(agreement.decision, merchant.trusted),
       counted: sums,
@@ -154,6 +156,7 @@ export function oneTimeRequest(payer: Payer, { amount, currency, description }: 
     currency,
     description,
     payer,
+    doubtedBy: undefined,
     agreement: undefined,
     approvalRequired: true,
     counted: undefined,
@@ -192,6 +195,7 @@ export async function openBill(
         ? {
             phrase: line.phrase,
             accepted: { billingRequestId: line.id, reference: line.reference, status: 'pending' },
+            doubtedBy: line.doubtedBy,
           }
         : { phrase: line.phrase, refused: line.refused },
     ),
@@ -235,27 +239,6 @@ export async function openScheduledCharge(
     reference: request.reference,
     status: request.declined ? 'declined' : 'pending',
   };
-}
-
-async function readLookupIds(
-  trx: Executor,
-  keyring: Keyring,
-  rules: BillingRules,
-  merchantId: string,
-  lines: BillLine[],
-): Promise<Map<string, { payer: Payer; blocked: boolean; tooOften: Failure | undefined }>> {
-  const lookupIds = lines.flatMap((line) => ('lookupId' in line ? [line.lookupId] : []));
-  const payers = await payersByLookupId(trx, keyring, lookupIds);
-  const ids = payers.map((payer) => payer.customerId);
-  const blockers = await blockersOf(trx, merchantId, ids);
-  const unblocked = ids.filter((id) => !blockers.has(id));
-  const askedEnough = await takeApprovals(trx, rules, unblocked);
-  return new Map(
-    payers.map((payer) => {
-      const blocked = blockers.has(payer.customerId);
-      return [payer.lookupId, { payer, blocked, tooOften: askedEnough.get(payer.customerId) }];
-    }),
-  );
 }
 
 async function insertRequests(

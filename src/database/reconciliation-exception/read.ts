@@ -35,7 +35,7 @@ export interface ExceptionRecord {
   told: number;
 }
 
-const EXCEPTION_COLUMNS = `x.id AS "exceptionId", x.kind, x.state, x.reference,
+export const EXCEPTION_COLUMNS = `x.id AS "exceptionId", x.kind, x.state, x.reference,
   x.billing_request_id AS "billingRequestId", x.refund_id AS "refundId", x.merchant_id AS "merchantId",
   x.bank_id AS "bankId", x.payee_bank_id AS "payeeBankId", x.amount, x.currency,
   x.bank_transaction_id AS "bankTransactionId", x.opened_at AS "openedAt", x.resolved_at AS "resolvedAt",
@@ -130,12 +130,12 @@ export async function readException(
   return { exception, events: await eventsOf(db, exceptionId) };
 }
 
-const UNKNOWN_EXCEPTION = 'There is no such reconciliation exception.';
+export const UNKNOWN_EXCEPTION = 'There is no such reconciliation exception.';
 
 /** A story of more steps than this is shown by its latest; an exception that is not resolved has hardly more than three. */
 const EVENTS_MAX = 100;
 
-async function eventsOf(db: Executor, exceptionId: string): Promise<ExceptionEvent[]> {
+export async function eventsOf(db: Executor, exceptionId: string): Promise<ExceptionEvent[]> {
   const latest = await rows<ExceptionEvent>(
     db,
     `SELECT type, business_at AS at, cause, details->>'kind' AS kind FROM events

@@ -13,6 +13,7 @@ import type { Keyring } from '../keys/keyring';
 import { postRefund } from '../ledger/settlement';
 import { enqueueSignals } from '../outbox';
 import { holdRejectedRefund, openException } from '../reconciliation-exception/open';
+import { reverseRejectedRefund } from '../reconciliation-exception/reversal';
 import { askForRefund, REFUND_COLUMNS, type RefundRecord } from './refund';
 import { announce } from '../webhook/webhook';
 
@@ -65,6 +66,10 @@ export async function answerRefund(
       { amount: ended.amount.toString(), billingRequestId: asked.billingRequestId },
     );
     await holdRejectedRefund(trx, refundId);
+    await reverseRejectedRefund(trx, keyring, timeZone, {
+      billingRequestId: asked.billingRequestId,
+      refundId,
+    });
   }
   await recordEvents(trx, [
     {

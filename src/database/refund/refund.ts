@@ -122,8 +122,8 @@ async function findCharge(trx: Executor, merchantId: string, reference: string):
 }
 
 /**
- * Of refunds that race, this one statement lets through those that fit into what is left: what no refund has taken, and
- * no open exception holds.
+ * Of refunds that race, this one statement lets through those that fit into what is left: what no refund and no
+ * reversal has taken, and no open exception holds.
  *
  * @returns minor units
  */
@@ -137,10 +137,10 @@ async function takePart(trx: Executor, charge: Charge, wished: number | undefine
   const taken = await row<{ part: bigint }>(
     trx,
     `WITH charge AS (
-       SELECT id, coalesce(:wish::bigint, amount - refunded_amount - held_amount) AS part
+       SELECT id, coalesce(:wish::bigint, amount - refunded_amount - held_amount - reversed_amount) AS part
        FROM billing_requests WHERE id = :id AND status = 'successful' FOR UPDATE)
      UPDATE billing_requests b SET refunded_amount = b.refunded_amount + c.part FROM charge c
-     WHERE b.id = c.id AND c.part > 0 AND b.refunded_amount + b.held_amount + c.part <= b.amount RETURNING c.part`,
+     WHERE b.id = c.id AND c.part > 0 AND b.refunded_amount + b.held_amount + b.reversed_amount + c.part <= b.amount RETURNING c.part`,
     { id: charge.id, wish: wish ? wish.value.toString() : null },
   );
   if (taken) return taken.part;

@@ -1,0 +1,28 @@
+import type { BillingRules } from '../../domain/billing-rules';
+import type { Failure } from '../../domain/failures';
+import { blockersOf } from '../agreement/agreement';
+import type { Executor } from '../connection';
+import { takeApprovals } from '../customer/prompt';
+import { payersByLookupId, type Payer } from '../entity/party';
+import type { Keyring } from '../keys/keyring';
+
+/** Who is to pay once, by lookup ID, and whether they may be asked: those who have not blocked the merchant have a prompt counted. */
+export async function readOneTimePayers(
+  trx: Executor,
+  keyring: Keyring,
+  rules: BillingRules,
+  merchantId: string,
+  lookupIds: string[],
+): Promise<Map<string, { payer: Payer; blocked: boolean; tooOften: Failure | undefined }>> {
+  const payers = await payersByLookupId(trx, keyring, lookupIds);
+  const ids = payers.map((payer) => payer.customerId);
+  const blockers = await blockersOf(trx, merchantId, ids);
+  const unblocked = ids.filter((id) => !blockers.has(id));
+  const askedEnough = await takeApprovals(trx, rules, unblocked);
+  return new Map(
+    payers.map((payer) => {
+      const blocked = blockers.has(payer.customerId);
+      return [payer.lookupId, { payer, blocked, tooOften: askedEnough.get(payer.customerId) }];
+    }),
+  );
+}

@@ -1,0 +1,201 @@
+import { Failure } from '../../domain/failures';
+import type { ExceptionState } from '../../domain/lifecycle';
+import { consequenceOf, type Resolution } from '../../domain/reconciliation-exception';
+import { row, rows, type Transaction } from '../connection';
+import { recordEvents, type AuditEvent } from '../event';
+import type { Keyring } from '../keys/keyring';
+import { EXCEPTION_COLUMNS, UNKNOWN_EXCEPTION, type ExceptionRecord } from './read';
+import { reverseRest, writeOffRest } from './reversal';
+
+/**
+ * How an exception ends: its bank says what became of the money, or the operator finds it out.
+ *
+ * One UPDATE decides, `WHERE state <> 'resolved'`, so of a bank and an operator who resolve it at the same time one is
+ * taken, and the other is told how it ended. What it held can be refunded from then on; where the money of a successful
+ * charge did not stay, what is left of the charge is reversed.
+ */
+
+/** Who resolves it. */
+export type Resolver =
+  { cause: 'bank'; bankId: string; note: string | null } | { cause: 'operator'; note: string | null };
+
+interface Finding {
+  resolution: Resolution;
+  /** The bank's id of what took the money back; null where none was named. */
+  bankTransactionId: string | null;
+}
+
+export interface ResolvedException {
+  exceptionId: string;
+  state: ExceptionState;
+  resolution: Resolution | null;
+}
+
+/**
+ * The same finding again changes nothing.
+ *
+ * @param timeZone of the network, for the ledger's day
+ * @returns whose exception it is, and whether this changed it
+ * @throws Failure not_found, also of another bank's; conflict (resolved otherwise, the resolution does not fit, or the
+ *   bank's transaction belongs to something else)
+ */
+export async function resolveException(
+  trx: Transaction,
+  keyring: Keyring,
+  timeZone: string,
+  by: Resolver,
+  exceptionId: string,
+  finding: Finding,
+): Promise<ResolvedException & { bankId: string; changed: boolean; before: ExceptionState }> {
+  const { billingRequestId, state: before, bankId } = await lockCharge(trx, by, exceptionId);
+  const resolved = await decide(trx, by, exceptionId, finding);
+  if (!resolved) return { ...(await refused(trx, exceptionId, finding)), bankId, changed: false, before };
+  const { kind, refundId, resolution, released, sequence, resolvedAt } = resolved;
+  await rows(
+    trx,
+    `UPDATE billing_requests SET held_amount = held_amount - :released::bigint
+     WHERE id = :billingRequestId AND :released::bigint > 0`,
+    { billingRequestId, released },
+  );
+  await recordEvents(trx, [
+    {
+      resourceId: exceptionId,
+      sequence,
+      type: 'exception.resolved',
+      cause: by.cause,
+      details: { kind, resolution, released, bankTransactionId: finding.bankTransactionId },
+      at: resolvedAt,
+    },
+  ]);
+  const consequence = refundId === null ? consequenceOf(kind, finding.resolution) : null;
+  if (consequence === 'reversal') {
+    const of = { exceptionId, billingRequestId, refundId: null };
+    await reverseRest(trx, keyring, timeZone, by.cause, of);
+  } else if (consequence === 'write_off') {
+    await writeOffRest(trx, timeZone, { exceptionId, billingRequestId, at: resolvedAt });
+  }
+  return { exceptionId, state: 'resolved', resolution: finding.resolution, bankId, changed: true, before };
+}
+
+/** The charge is locked before what is about it, as everywhere. */
+async function lockCharge(trx: Transaction, by: Resolver, exceptionId: string) {
+  const found = await row<{ billingRequestId: string; bankId: string }>(
+    trx,
+    `SELECT b.id AS "billingRequestId", b.bank_id AS "bankId"
+     FROM billing_requests b JOIN reconciliation_exceptions x ON x.billing_request_id = b.id
+     WHERE x.id = :exceptionId AND x.bank_id = coalesce(:bankId, x.bank_id) FOR UPDATE OF b`,
+    { exceptionId, bankId: by.cause === 'bank' ? by.bankId : null },
+  );
+  // Read once the charge is held: until then it may have been resolved.
+  const now = await row<{ state: ExceptionState }>(
+    trx,
+    `SELECT state FROM reconciliation_exceptions WHERE id = :exceptionId`,
+    { exceptionId },
+  );
+  if (!found || !now) throw new Failure('not_found', UNKNOWN_EXCEPTION);
+  return { ...found, ...now };
+}
+
+type Decided = Pick<ExceptionRecord, 'kind' | 'refundId' | 'resolution'> & {
+  released: bigint;
+  sequence: number;
+  resolvedAt: Date;
+};
+
+/** As with a charge, the statement that ends it claims the bank's transaction, and does neither where it is another's. */
+async function decide(
+  trx: Transaction,
+  by: Resolver,
+  exceptionId: string,
+  { resolution, bankTransactionId }: Finding,
+): Promise<Decided | undefined> {
+  return row<Decided>(
+    trx,
+    `WITH asked AS (
+       SELECT x.id, x.bank_id, x.held FROM reconciliation_exceptions x LEFT JOIN refunds r ON r.id = x.refund_id
+       WHERE x.id = :exceptionId AND x.state <> 'resolved'
+         AND (:resolution <> 'confirmed' OR x.kind = 'conflicting_answer' OR r.status = 'completed') FOR UPDATE OF x),
+     claimed AS (
+       INSERT INTO bank_transactions (bank_id, bank_transaction_id, resource_id)
+       SELECT bank_id, :bankTransactionId, id FROM asked WHERE :bankTransactionId::text IS NOT NULL
+       ON CONFLICT DO NOTHING RETURNING resource_id)
+     UPDATE reconciliation_exceptions x SET
+       state = 'resolved', resolution = :resolution, held = 0, sequence = x.sequence + 1,
+       resolved_at = business_now(coalesce(x.merchant_id, x.payee_bank_id)),
+       reversal_bank_transaction_id = :bankTransactionId,
+       bank_note = CASE WHEN :byBank::boolean THEN :note ELSE x.bank_note END,
+       operator_note = CASE WHEN :byBank::boolean THEN x.operator_note ELSE :note END
+     FROM asked LEFT JOIN claimed ON claimed.resource_id = asked.id
+     WHERE x.id = asked.id AND (:bankTransactionId::text IS NULL OR claimed.resource_id IS NOT NULL)
+     RETURNING x.kind, x.refund_id AS "refundId", x.resolution, asked.held AS released, x.sequence,
+       x.resolved_at AS "resolvedAt"`,
+    { exceptionId, resolution, bankTransactionId, byBank: by.cause === 'bank', note: by.note },
+  );
+}
+
+/** It was resolved before, so or otherwise; or what is found does not fit. */
+async function refused(trx: Transaction, exceptionId: string, finding: Finding): Promise<ResolvedException> {
+  const stands = await row<ExceptionRecord & { reversalId: string | null }>(
+    trx,
+    `SELECT ${EXCEPTION_COLUMNS}, x.reversal_bank_transaction_id AS "reversalId"
+     FROM reconciliation_exceptions x WHERE x.id = :exceptionId`,
+    { exceptionId },
+  );
+  if (!stands) throw new Error(`there is no ${exceptionId}`);
+  const { state, resolution, reversalId } = stands;
+  const data: ResolvedException = { exceptionId, state, resolution };
+  const isSame = resolution === finding.resolution && reversalId === finding.bankTransactionId;
+  if (state === 'resolved' && isSame) return data;
+  throw new Failure('conflict', whyNot(data, finding), { data });
+}
+
+function whyNot({ state, resolution }: ResolvedException, finding: Finding): string {
+  if (state === 'resolved') return `The exception is resolved already: ${resolution}.`;
+  return finding.resolution === 'confirmed'
+    ? 'Only a conflicting answer, or one to a refund that is completed, can be confirmed.'
+    : 'This bankTransactionId belongs to another transaction of yours: send that of the reversal.';
+}
+
+/**
+ * The operator's hand on an exception: from then on it is investigated, and whose it is. Another operator may take it over.
+ *
+ * @returns how it was before, and whether this changed it
+ * @throws Failure not_found; conflict (it is resolved)
+ */
+export async function takeException(
+  trx: Transaction,
+  exceptionId: string,
+  { owner, note }: { owner: string; note: string | null },
+): Promise<{ bankId: string; before: { state: ExceptionState; owner: string | null }; changed: boolean }> {
+  const { bankId } = await lockCharge(trx, { cause: 'operator', note }, exceptionId);
+  const taken = await row<{ sequence: number; at: Date; state: ExceptionState; owner: string | null }>(
+    trx,
+    `WITH asked AS (SELECT id, state, owner FROM reconciliation_exceptions WHERE id = :exceptionId FOR UPDATE)
+     UPDATE reconciliation_exceptions x SET state = 'investigating', owner = :owner, sequence = x.sequence + 1,
+       operator_note = coalesce(:note, x.operator_note)
+     FROM asked WHERE x.id = asked.id AND asked.state <> 'resolved' AND asked.owner IS DISTINCT FROM :owner
+     RETURNING x.sequence, business_now(coalesce(x.merchant_id, x.payee_bank_id)) AS at, asked.state, asked.owner`,
+    { exceptionId, owner, note },
+  );
+  if (taken) {
+    await recordEvents(trx, [
+      {
+        resourceId: exceptionId,
+        sequence: taken.sequence,
+        type: 'exception.investigating',
+        cause: 'operator' satisfies AuditEvent['cause'],
+        at: taken.at,
+      },
+    ]);
+    return { bankId, before: { state: taken.state, owner: taken.owner }, changed: true };
+  }
+  const stands = await row<{ state: ExceptionState; owner: string | null }>(
+    trx,
+    `SELECT state, owner FROM reconciliation_exceptions WHERE id = :exceptionId`,
+    { exceptionId },
+  );
+  if (stands?.state !== 'investigating') {
+    throw new Failure('conflict', 'The exception is resolved already.');
+  }
+  return { bankId, before: stands, changed: false };
+}

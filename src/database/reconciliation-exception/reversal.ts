@@ -1,0 +1,136 @@
+import { formatAmount } from '../../domain/money';
+import { row, rows, type Executor } from '../connection';
+import { recordEvents, type AuditEvent } from '../event';
+import { newId, newReference } from '../ids';
+import type { Keyring } from '../keys/keyring';
+import { postReversal, postWriteOff } from '../ledger/settlement';
+import { announce } from '../webhook/webhook';
+
+/**
+ * Reversals: of a successful charge whose money did not stay, what neither a refund nor a reversal has taken yet. The
+ * charge keeps its status. What another exception holds of it is reversed with it: it is in doubt, and now known to be gone.
+ */
+
+interface Reversed {
+  amount: bigint;
+  currency: string;
+  reference: string;
+  ownerId: string;
+  bankId: string;
+  sequence: number;
+  at: Date;
+  /** How many reversals of this charge there were before. */
+  earlier: number;
+}
+
+/**
+ * Reverses what is left of a charge, if anything is. The caller holds the charge locked.
+ *
+ * @param timeZone of the network, for the ledger's day
+ * @param of the exception that it follows from, and the refund whose rejection has left this part, if one has
+ */
+export async function reverseRest(
+  trx: Executor,
+  keyring: Keyring,
+  timeZone: string,
+  cause: AuditEvent['cause'],
+  of: { exceptionId: string; billingRequestId: string; refundId: string | null },
+): Promise<void> {
+  const { billingRequestId } = of;
+  const reversed = await row<Reversed>(
+    trx,
+    `WITH charge AS (
+       SELECT id, amount - refunded_amount - reversed_amount AS rest FROM billing_requests
+       WHERE id = :billingRequestId AND status = 'successful' FOR UPDATE)
+     UPDATE billing_requests b SET reversed_amount = b.reversed_amount + c.rest, sequence = b.sequence + 1
+     FROM charge c WHERE b.id = c.id AND c.rest > 0
+     RETURNING c.rest AS amount, b.currency, b.reference, b.owner_id AS "ownerId", b.bank_id AS "bankId", b.sequence,
+       business_now(b.owner_id) AS at,
+       (SELECT count(*)::int FROM reversals v WHERE v.billing_request_id = b.id) AS earlier`,
+    { billingRequestId },
+  );
+  if (!reversed) return;
+  const { amount, currency, reference, sequence, at } = reversed;
+  const transactionId = newId('transaction');
+  const reversalReference = newReference();
+  await rows(
+    trx,
+    `INSERT INTO reversals (transaction_id, reference, exception_id, refund_id, billing_request_id, merchant_id,
+       provider_id, customer_id, bank_id, payee_customer_id, payee_bank_id, amount, currency, bank_transaction_id,
+       created_at)
+     SELECT :transactionId, :reversalReference, x.id, :refundId, b.id, b.merchant_id, b.provider_id, b.customer_id,
+       b.bank_id, b.payee_customer_id, b.payee_bank_id, :amount, b.currency, x.reversal_bank_transaction_id, :at
+     FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id WHERE x.id = :exceptionId`,
+    { ...of, transactionId, reversalReference, amount, at },
+  );
+  await postReversal(trx, timeZone, { resourceId: transactionId, billingRequestId, amount, at });
+  const details = { amount, currency, reversalReference };
+  await recordEvents(trx, [
+    {
+      resourceId: billingRequestId,
+      sequence,
+      type: 'billing_request.reversed',
+      cause,
+      details: { ...details, exceptionId: of.exceptionId },
+      at,
+    },
+    { resourceId: transactionId, sequence: 1, type: 'reversal.completed', cause, details, at },
+  ]);
+  await announce(trx, keyring, [
+    {
+      entityId: reversed.ownerId,
+      webhookType: 'billing.reversed',
+      items: [
+        {
+          billingRequestId,
+          sequence: numberOf(reversed),
+          reference,
+          reversalReference,
+          amount: formatAmount(amount, currency),
+          currency,
+        },
+      ],
+    },
+  ]);
+}
+
+/** What its owner was told before: how it ended; where the owner is the payer's bank as well, also the question; and what was reversed. */
+function numberOf({ ownerId, bankId, earlier }: Reversed): number {
+  return (ownerId === bankId ? 1 : 0) + 1 + earlier + 1;
+}
+
+/** A refund that is rejected after its charge was reversed has left a part that did not stay either. */
+export async function reverseRejectedRefund(
+  trx: Executor,
+  keyring: Keyring,
+  timeZone: string,
+  { billingRequestId, refundId }: { billingRequestId: string; refundId: string },
+): Promise<void> {
+  const first = await row<{ exceptionId: string }>(
+    trx,
+    `SELECT exception_id AS "exceptionId" FROM reversals WHERE billing_request_id = :billingRequestId
+     ORDER BY created_at, transaction_id LIMIT 1`,
+    { billingRequestId },
+  );
+  if (first) await reverseRest(trx, keyring, timeZone, 'bank', { ...first, billingRequestId, refundId });
+}
+
+/**
+ * The network bears what is left of a successful charge, once however many exceptions of it are written off. The caller
+ * holds the charge locked.
+ */
+export async function writeOffRest(
+  trx: Executor,
+  timeZone: string,
+  { exceptionId, billingRequestId, at }: { exceptionId: string; billingRequestId: string; at: Date },
+): Promise<void> {
+  const left = await row<{ amount: bigint }>(
+    trx,
+    `SELECT b.amount - b.refunded_amount - b.reversed_amount AS amount FROM billing_requests b
+     WHERE b.id = :billingRequestId AND b.status = 'successful' AND b.refunded_amount + b.reversed_amount < b.amount
+       AND NOT EXISTS (SELECT FROM ledger_entries e JOIN reconciliation_exceptions x ON x.id = e.resource_id
+                       WHERE x.billing_request_id = b.id AND e.kind = 'write_off')`,
+    { billingRequestId },
+  );
+  if (left) await postWriteOff(trx, timeZone, { resourceId: exceptionId, billingRequestId, ...left, at });
+}
