@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { addAuditCommand } from './audit';
 import { addEntityCommands } from './entity';
+import { addExceptionCommands } from './exceptions';
 import { addKeyCommands } from './keys';
 import { addMigrateCommand } from './migrate';
 import { addReconcileCommand } from './reconcile';
@@ -17,6 +18,7 @@ export function createProgram(): Command {
   addAuditCommand(program);
   addStatusCommand(program);
   addReconcileCommand(program);
+  addExceptionCommands(program);
   addSqlCommand(program);
   addMigrateCommand(program);
   return program;

@@ -1,0 +1,175 @@
+import Table from 'cli-table3';
+import { Option, type Command } from 'commander';
+import {
+  operatorsException,
+  operatorsExceptions,
+  resolveAsOperator,
+  takeAsOperator,
+  type OperatorsException,
+} from '../database/reconciliation-exception/operator';
+import { Failure } from '../domain/failures';
+import { EXCEPTION, type ExceptionState } from '../domain/lifecycle';
+import { formatAmount } from '../domain/money';
+import { parseText } from '../domain/plain-text';
+import {
+  EXCEPTION_KINDS,
+  RESOLUTIONS,
+  type ExceptionKind,
+  type Resolution,
+} from '../domain/reconciliation-exception';
+import { BANK_TRANSACTION_ID_MAX } from '../api/http/fields';
+import { command, CommandError, onEngine } from './command';
+import { anyRing } from './engine';
+import { operator, reasonOption, type Explained } from './operator';
+
+/** `assent exceptions`: where the network's word and a bank's may differ, as the operator works them off. */
+
+/** Nobody reads more of them at once, and they are laid out whole. */
+const LISTED_MAX = 1_000;
+
+interface Filter {
+  state?: ExceptionState;
+  kind?: ExceptionKind;
+  entity?: string;
+}
+
+interface Finding extends Explained {
+  resolution: Resolution;
+  bankTransactionId?: string;
+}
+
+export function addExceptionCommands(program: Command): void {
+  const exceptions = program
+    .command('exceptions')
+    .description('where a bank’s word and the network’s may differ: somebody has to look');
+
+  command(exceptions, 'list', 'those that are not resolved, oldest first')
+    .addOption(new Option('--state <state>', 'only those in this state').choices(Object.keys(EXCEPTION)))
+    .addOption(new Option('--kind <kind>', 'only those of this kind').choices(EXCEPTION_KINDS))
+    .option('--entity <id>', 'only those of this bank, merchant or provider')
+    .action(
+      onEngine(async ({ db }, _config, { entity, ...filter }: Filter) => {
+        const found = await operatorsExceptions(db, { ...filter, entityId: entity }, LISTED_MAX + 1);
+        const shownHere = found.slice(0, LISTED_MAX);
+        if (found.length > LISTED_MAX) {
+          process.stderr.write(`These are the oldest ${LISTED_MAX}: narrow it with --kind or --entity.\n`);
+        }
+        return { json: { exceptions: shownHere.map(shown) }, text: tableOf(shownHere) };
+      }, anyRing),
+    );
+
+  command(exceptions, 'show', 'one of them, with all that has happened to it')
+    .argument('<exceptionId>')
+    .action(
+      onEngine(async ({ db }, _config, exceptionId: string) => {
+        const { exception, events } = await saying(operatorsException(db, exceptionId));
+        const json = shown(exception);
+        const story = events.map(
+          ({ type, at, cause, kind }) =>
+            `${at.toISOString()}  ${type}, by ${cause}${kind === null ? '' : `: ${kind}`}`,
+        );
+        return { json: { ...json, events }, text: [...facts(json), ...story].join('\n') };
+      }, anyRing),
+    );
+
+  command(exceptions, 'take', 'say that you look into it, or take it over')
+    .argument('<exceptionId>')
+    .addOption(reasonOption())
+    .action(
+      onEngine(async ({ db }, _config, exceptionId: string, options: Explained) => {
+        const by = operator(options);
+        await saying(db.transaction((trx) => takeAsOperator(trx, by, exceptionId)));
+        return {
+          json: { exceptionId, state: 'investigating', owner: by.actor },
+          text: `${exceptionId} is investigated by ${by.actor} now`,
+        };
+      }),
+    );
+
+  command(exceptions, 'resolve', 'say what was found; what it held can be refunded from then on')
+    .argument('<exceptionId>')
+    .addOption(
+      new Option('--resolution <resolution>', 'what was found').choices(RESOLUTIONS).makeOptionMandatory(),
+    )
+    .option('--bank-transaction-id <id>', 'of what the bank took the money back by, where it is reversed')
+    .addOption(reasonOption().makeOptionMandatory())
+    .action(
+      onEngine(async ({ db, ring }, config, exceptionId: string, options: Finding) => {
+        const by = operator(options);
+        const { resolution } = options;
+        const bankTransactionId = reversalOf(options);
+        const resolved = await saying(
+          db.transaction((trx) =>
+            resolveAsOperator(trx, ring, config.NETWORK_TIMEZONE, by, exceptionId, {
+              resolution,
+              bankTransactionId,
+            }),
+          ),
+        );
+        return { json: resolved, text: `${exceptionId} is resolved: ${resolution}` };
+      }),
+    );
+}
+
+/** @throws CommandError for an id that the API would refuse, or one that says nothing */
+function reversalOf({ resolution, bankTransactionId }: Finding): string | null {
+  if (bankTransactionId === undefined) return null;
+  if (resolution !== 'reversed') {
+    throw new CommandError('--bank-transaction-id: only what is reversed has one');
+  }
+  const parsed = parseText(bankTransactionId, BANK_TRANSACTION_ID_MAX);
+  if (!parsed.ok) throw new CommandError(`--bank-transaction-id ${parsed.reason}`);
+  return parsed.value;
+}
+
+/** @throws CommandError in place of a refusal */
+async function saying<Result>(work: Promise<Result>): Promise<Result> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    const more = error.code === 'not_found' ? ' See "assent exceptions list".' : '';
+    throw new CommandError(`${error.message}${more}`, { cause: error });
+  }
+}
+
+function shown(exception: OperatorsException) {
+  const { amount, held, told: _, ageS, ...record } = exception;
+  const { currency } = record;
+  return {
+    ...record,
+    amount: formatAmount(amount, currency),
+    held: formatAmount(held, currency),
+    ageS: Math.round(ageS),
+  };
+}
+
+function facts(json: ReturnType<typeof shown>): string[] {
+  const told = Object.entries(json).filter(([, value]) => value !== null);
+  const width = Math.max(...told.map(([name]) => name.length)) + 2;
+  return told.map(
+    ([name, value]) => `${name.padEnd(width)}${value instanceof Date ? value.toISOString() : String(value)}`,
+  );
+}
+
+function tableOf(exceptions: OperatorsException[]): string {
+  const head = ['exceptionId', 'kind', 'state', 'age', 'amount', 'held', 'reference', 'bank', 'owner'];
+  const table = new Table({ head, style: { head: [], border: [] } });
+  for (const one of exceptions) {
+    const money = (amount: bigint) => `${formatAmount(amount, one.currency)} ${one.currency}`;
+    table.push([
+      one.exceptionId,
+      one.kind,
+      one.state,
+      inDays(one.ageS),
+      money(one.amount),
+      money(one.held),
+      one.reference,
+      one.bankId,
+      one.owner ?? '',
+    ]);
+  }
+  return table.toString();
+}
+
+const inDays = (s: number) => (s < 86_400 ? `${Math.floor(s / 3_600)} h` : `${Math.floor(s / 86_400)} d`);
