@@ -100,7 +100,7 @@ export async function startServer(
   const stop = () => server.stop(STOP_MS);
   try {
     await poll('Postgres', READY_MS, signal, () => embedded.setUp());
-    await migrateUp(embedded.ownerUrl, 'sandbox');
+    await migrateUp(embedded.ownerUrl, 'sandbox', 'Africa/Lagos');
     const logins = JSON.parse(readFileSync(path.join(folder, 'postgres-logins.json'), 'utf8')) as {
       postgres: string;
     };

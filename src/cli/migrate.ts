@@ -15,7 +15,12 @@ export function addMigrateCommand(program: Command): void {
     .action(
       reporting(async (config, options: Explained & { createNamespace?: boolean }) => {
         const { createNamespace = false } = options;
-        const migrations = await migrateUp(ownerUrl(config), modeOf(config), operator(options));
+        const migrations = await migrateUp(
+          ownerUrl(config),
+          modeOf(config),
+          config.NETWORK_TIMEZONE,
+          operator(options),
+        );
         // The embedded Temporal has been prepared by `npm start`; any other one by nobody but this.
         if (config.TEMPORAL_ADDRESS !== undefined) {
           const { TEMPORAL_ADDRESS } = config;

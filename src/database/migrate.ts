@@ -41,11 +41,17 @@ const source: Knex.MigrationSource<string> = {
  *
  * @param ownerUrl logs in as the role that shall own the schema
  * @param mode what the database is for; written into it the first time, and required ever after
+ * @param timeZone of the network, in which days begin
  * @param by for the audit record; of a database that is a test's own there is none
  * @throws DeploymentError where it is for something else
  */
-export async function migrateUp(ownerUrl: string, mode: Mode, by?: Actor): Promise<string[]> {
-  return migrating(ownerUrl, mode, async (db) => {
+export async function migrateUp(
+  ownerUrl: string,
+  mode: Mode,
+  timeZone: string,
+  by?: Actor,
+): Promise<string[]> {
+  return migrating(ownerUrl, { mode, time_zone: timeZone }, async (db) => {
     await requireMigratable({ query: ({ text }) => db.raw<{ rows: unknown[] }>(text) }, mode);
     const before = new Set(await applied(db));
     const ran = async () => (await applied(db)).filter((name) => !before.has(name));
@@ -77,7 +83,7 @@ async function record(db: Knex, { actor, reason }: Actor, migrations: string[]):
 
 /** Takes everything back, to an empty schema; returns the names of the migrations undone. */
 export async function migrateDown(ownerUrl: string): Promise<string[]> {
-  return migrating(ownerUrl, 'sandbox', async (db) => {
+  return migrating(ownerUrl, {}, async (db) => {
     const [, names] = (await db.migrate.rollback(undefined, true)) as [number, string[]];
     return names;
   });
@@ -85,7 +91,7 @@ export async function migrateDown(ownerUrl: string): Promise<string[]> {
 
 async function migrating<Result>(
   ownerUrl: string,
-  mode: Mode,
+  settings: Record<string, string>,
   work: (db: Knex) => Promise<Result>,
 ): Promise<Result> {
   const db = knex({
@@ -94,8 +100,10 @@ async function migrating<Result>(
       connectionString: ownerUrl,
       application_name: 'assent migrate',
       connectionTimeoutMillis: 4_000,
-      // The migration that writes it down has nobody to ask.
-      options: `-c assent.mode=${mode}`,
+      // Migrations that write by them have nobody to ask.
+      options: Object.entries(settings)
+        .map(([name, value]) => `-c assent.${name}=${value}`)
+        .join(' '),
     },
     // One connection holds the lock, the other migrates.
     pool: { min: 0, max: 2 },

@@ -119,7 +119,7 @@ async function boot(common: Boot): Promise<EngineFile> {
   const temporalAddress = await bootTemporal(common);
 
   const migrations = await programs.unlessStopped(
-    migrateUp(ownerUrl, config.ASSENT_MODE, operatorActor('npm start')),
+    migrateUp(ownerUrl, config.ASSENT_MODE, config.NETWORK_TIMEZONE, operatorActor('npm start')),
   );
   if (migrations.length > 0) say(`Applied ${migrations.length} migrations.`);
 

@@ -45,8 +45,8 @@ describe('the mode of a database', () => {
       /^ASSENT_MODE: is sandbox, but the database was made for production. Set ASSENT_MODE=production, or correct/,
     );
     await expect(admit(sandbox.url, 'production')).rejects.toThrow(/is production, but .* made for sandbox/);
-    await expect(migrateUp(production.ownerUrl, 'sandbox')).rejects.toThrow(DeploymentError);
-    await expect(migrateUp(sandbox.url, 'production')).rejects.toThrow(/made for sandbox/);
+    await expect(migrateUp(production.ownerUrl, 'sandbox', 'Africa/Lagos')).rejects.toThrow(DeploymentError);
+    await expect(migrateUp(sandbox.url, 'production', 'Africa/Lagos')).rejects.toThrow(/made for sandbox/);
     await expect(admit(production.url, 'production')).resolves.toBeUndefined();
     await expect(admit(sandbox.url, 'sandbox')).resolves.toBeUndefined();
   });
@@ -65,7 +65,7 @@ describe('the mode of a database', () => {
   it('of a database from before there were modes is that of the process which migrates it next', async () => {
     const old = await createTestDatabase();
     await asOwner(old.url, beforeModes);
-    await migrateUp(old.url, 'production');
+    await migrateUp(old.url, 'production', 'Africa/Lagos');
     expect(await modeIn(old.db)).toBe('production');
     await old.drop();
   });
@@ -77,10 +77,10 @@ describe('the mode of a database', () => {
       `INSERT INTO entities (id, type, name, clock_offset) VALUES ('bnk_1', 'bank', 'B', '1 day')`,
     );
     await asOwner(old.url, beforeModes);
-    await expect(migrateUp(old.url, 'production')).rejects.toThrow(
+    await expect(migrateUp(old.url, 'production', 'Africa/Lagos')).rejects.toThrow(
       /^DATABASE_URL: a test clock has been moved/,
     );
-    await migrateUp(old.url, 'sandbox');
+    await migrateUp(old.url, 'sandbox', 'Africa/Lagos');
     expect(await modeIn(old.db)).toBe('sandbox');
     await old.drop();
   });

@@ -30,14 +30,14 @@ describe('the migrations', () => {
     expect(before).toEqual(expect.arrayContaining(['entities', 'customers', 'business_now']));
     const undone = await migrateDown(test.url);
     expect(await made()).toEqual([]);
-    expect(await migrateUp(test.url, 'sandbox')).toEqual(undone.toReversed());
+    expect(await migrateUp(test.url, 'sandbox', 'Africa/Lagos')).toEqual(undone.toReversed());
     expect(await made()).toEqual(before);
   });
 
   it('are on record with who ran them, and where nothing was to do there is no record', async () => {
     await migrateDown(test.url);
-    const ran = await migrateUp(test.url, 'sandbox', OPERATOR);
-    await migrateUp(test.url, 'sandbox', OPERATOR);
+    const ran = await migrateUp(test.url, 'sandbox', 'Africa/Lagos', OPERATOR);
+    await migrateUp(test.url, 'sandbox', 'Africa/Lagos', OPERATOR);
     expect(
       await rows(
         test.db,
@@ -53,9 +53,9 @@ describe('the migrations', () => {
   it('run once when two processes start at the same time', async () => {
     await migrateDown(test.url);
     const ran = await Promise.all([
-      migrateUp(test.url, 'sandbox'),
-      migrateUp(test.url, 'sandbox'),
-      migrateUp(test.url, 'sandbox'),
+      migrateUp(test.url, 'sandbox', 'Africa/Lagos'),
+      migrateUp(test.url, 'sandbox', 'Africa/Lagos'),
+      migrateUp(test.url, 'sandbox', 'Africa/Lagos'),
     ]);
     expect(ran.filter((names) => names.length > 0)).toHaveLength(1);
   });
@@ -64,7 +64,7 @@ describe('the migrations', () => {
     await migrateDown(test.url);
     // The table belongs to the owner: as the owner that migrates, not as the role that serves.
     await test.db.query('SET ROLE NONE; UPDATE knex_migrations_lock SET is_locked = 1; RESET ROLE');
-    expect(await migrateUp(test.url, 'sandbox')).toContain('0001_identity');
+    expect(await migrateUp(test.url, 'sandbox', 'Africa/Lagos')).toContain('0001_identity');
   });
 
   it('need no right to make roles where somebody has made the serving one', async () => {
@@ -78,7 +78,7 @@ describe('the migrations', () => {
       own.username = name;
       own.password = name;
       own.pathname = `/${name}`;
-      expect(await migrateUp(own.href, 'sandbox')).not.toEqual([]);
+      expect(await migrateUp(own.href, 'sandbox', 'Africa/Lagos')).not.toEqual([]);
     } finally {
       await superuser.query(`DROP DATABASE IF EXISTS ${name}`);
       await superuser.query(`DROP ROLE IF EXISTS ${name}`);

@@ -122,7 +122,7 @@ describe('a database from before its keys were written down', () => {
   it('takes the ring that opens what is in it, keeps no copy of a value then, and takes no other', async () => {
     await standingApproval(db, old);
     await asOwner(test.url, beforeKeysWereWritten);
-    await migrateUp(test.url, 'sandbox');
+    await migrateUp(test.url, 'sandbox', 'Africa/Lagos');
     expect(await kids()).toEqual([{ kid: old.current, seals: true, isProven: false }]);
     await expect(claimRing(db, fresh)).rejects.toThrow(`lacks the key "${old.current}"`);
     await expect(claimRing(db, forged)).rejects.toThrow('has another key under the id');
@@ -166,7 +166,7 @@ describe('a database from before its keys were written down', () => {
     });
     await usableSigningKeys(db, ring(6), 3600);
     await asOwner(test.url, beforeKeysWereWritten);
-    await migrateUp(test.url, 'sandbox');
+    await migrateUp(test.url, 'sandbox', 'Africa/Lagos');
 
     expect((await kids()).map((one) => one.kid)).toEqual(
       ring(0)

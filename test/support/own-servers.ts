@@ -43,7 +43,7 @@ export async function startOwnServers(): Promise<OwnServers> {
   const embedded = await preparePostgres(folder, await freePort(), silent);
   const postgres = serverProcess(embedded.program, () => embedded.setUp());
   await postgres.start();
-  await migrateUp(embedded.ownerUrl, 'sandbox');
+  await migrateUp(embedded.ownerUrl, 'sandbox', 'Africa/Lagos');
   const db = openDatabase(embedded.databaseUrl, 8);
 
   const port = await freePort();

@@ -37,7 +37,7 @@ export async function createProductionDatabase(): Promise<ProductionDatabase> {
     made.password = role;
     return made.href;
   };
-  await migrateUp(url(owner), 'production');
+  await migrateUp(url(owner), 'production', 'Africa/Lagos');
   return {
     url: url(login),
     ownerUrl: url(owner),

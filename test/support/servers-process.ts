@@ -67,7 +67,7 @@ async function startPostgres(folder: string, stops: (() => Promise<void>)[]): Pr
   stops.push(() => server.stop());
   const url = `postgres://owner:${password}@127.0.0.1:${port}`;
   await server.createDatabase(TEMPLATE);
-  await migrateUp(`${url}/${TEMPLATE}`, 'sandbox');
+  await migrateUp(`${url}/${TEMPLATE}`, 'sandbox', 'Africa/Lagos');
   return url;
 }
 
