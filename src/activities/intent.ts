@@ -1,6 +1,6 @@
 import type { Database } from '../database/connection';
 import { closeExpiredIntent } from '../database/intent/outcome';
-import { intentState, type IntentState } from '../database/intent/read';
+import { fallAsleep, type IntentState } from '../database/intent/read';
 import type { Keyring } from '../database/keys/keyring';
 import type { Moment } from '../domain/moment';
 
@@ -14,17 +14,17 @@ interface Decided {
 }
 
 export interface IntentActivities {
-  /** Declines the intent if its window has passed, and says what is left to wait for. */
+  /** Declines the intent if its window has passed. One that is open signals its end from now on. */
   readDecision(intentId: string): Promise<Decided>;
 }
 
 export function createIntentActivities(db: Database, keyring: Keyring): IntentActivities {
   return {
     async readDecision(intentId) {
-      const before = await intentState(db, intentId);
+      const before = await fallAsleep(db, intentId);
       if (before.closes === null || before.closes.inMs > 0) return decided(before);
       await db.transaction((trx) => closeExpiredIntent(trx, keyring, intentId));
-      return decided(await intentState(db, intentId));
+      return decided(await fallAsleep(db, intentId));
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { Database } from '../database/connection';
 import type { Keyring } from '../database/keys/keyring';
-import { refundState, remindBank, type RefundState } from '../database/refund/outcome';
+import { fallAsleep, refundState, remindBank, type RefundState } from '../database/refund/outcome';
 import { reasonForAudit } from '../domain/charge';
 import { formatAmount } from '../domain/money';
 import type { Moment } from '../domain/moment';
@@ -15,23 +15,26 @@ interface Refunded {
 }
 
 export interface RefundActivities {
+  /** One that is open signals its bank's answer from now on. */
   readRefund(refundId: string): Promise<Refunded>;
   /** Writes down that the bank is asked once more, where it is time to. What it announces is still to be sent. */
   remindBank(refundId: string): Promise<Refunded>;
 }
 
 export function createRefundActivities(db: Database, keyring: Keyring, timeZone: string): RefundActivities {
-  async function readRefund(refundId: string): Promise<Refunded> {
-    const state = await refundState(db, refundId);
-    return { did: inWords(state), status: state.status, next: state.next };
-  }
   return {
-    readRefund,
+    async readRefund(refundId) {
+      return refunded(await fallAsleep(db, refundId));
+    },
     async remindBank(refundId) {
       await db.transaction((trx) => remindBank(trx, keyring, timeZone, refundId));
-      return readRefund(refundId);
+      return refunded(await refundState(db, refundId));
     },
   };
+}
+
+function refunded(state: RefundState): Refunded {
+  return { did: inWords(state), status: state.status, next: state.next };
 }
 
 function inWords({

@@ -54,6 +54,36 @@ export async function enqueueSignals(trx: Executor, signal: Signal, workflowIds:
   );
 }
 
+/**
+ * Signals those of the workflows that sleep. The caller has changed their rows, and read `asleep` in doing so.
+ *
+ * A signal must not meet the task in which its workflow ends. The server would fail that task and have its
+ * local activities run again, and the history would lack who was told. So a workflow says in its row that it
+ * sleeps, by one UPDATE of what is still open (`fallAsleep` of each kind). Its timer begins after that. The
+ * row's lock puts the UPDATE and the caller's change in an order. In each the workflow learns of the change:
+ *
+ * - The change comes first. The UPDATE finds the row closed, and the workflow reads how it ended.
+ * - The UPDATE comes first. The change finds `asleep`, and signals. Temporal keeps what comes before the timer.
+ * - The worker dies between UPDATE and timer. After ten seconds Temporal gives the task to another, which reads.
+ * - The workflow was terminated or lost. The signal finds nobody. `reconcile` does not ask who is asleep: it
+ *   starts again what is overdue, open without a workflow, or not told; and what is started reads.
+ *
+ * A workflow that has just been woken, or started again, still counts as asleep. It may get a signal too many:
+ * it reads once more, or its last task runs again. Both are rare and harm nobody.
+ */
+export async function signalSleepers(
+  trx: Executor,
+  signal: Signal,
+  changed: { asleep: boolean; workflowId: string }[],
+): Promise<void> {
+  const sleepers = changed.filter(({ asleep }) => asleep);
+  await enqueueSignals(
+    trx,
+    signal,
+    sleepers.map((one) => one.workflowId),
+  );
+}
+
 /** Whether anything is to be carried now. In the order of ids, for that index forgets what is gone; the table does when vacuumed. */
 export async function outboxHasRows(db: Executor): Promise<boolean> {
   const found = await rows(

@@ -10,7 +10,7 @@ import {
   type SpendingLimits,
 } from '../intent/outcome';
 import type { Keyring } from '../keys/keyring';
-import { enqueueSignals } from '../outbox';
+import { signalSleepers } from '../outbox';
 
 /** A customer changes an earlier decision at the bank, without being asked. */
 
@@ -112,9 +112,5 @@ async function refuseOpenIntent(
     { agreementId, decision, blocked, reason: blocked ? 'blocked' : refusal },
   );
   await announceEnds(trx, keyring, ended, 'bank');
-  await enqueueSignals(
-    trx,
-    'intentClosed',
-    ended.map((intent) => intent.workflowId),
-  );
+  await signalSleepers(trx, 'intentClosed', ended);
 }

@@ -13,7 +13,7 @@ import { announceDecision, applyDecision } from '../agreement/decision';
 import { recordEvents, type AuditEvent } from '../event';
 import type { Keyring } from '../keys/keyring';
 import { postCharge } from '../ledger/settlement';
-import { enqueueSignals } from '../outbox';
+import { signalSleepers } from '../outbox';
 import { openException } from '../reconciliation-exception/open';
 import { signalAnswered } from '../recurring/schedule';
 import { withdraw } from '../webhook/withdrawal';
@@ -72,17 +72,12 @@ export async function answerBillingRequest(
 
   const { scheduleId } = decided;
   await Promise.all([
-    scheduleId === null ? signalSleeper(trx, decided) : signalAnswered(trx, scheduleId),
+    scheduleId === null ? signalSleepers(trx, 'bankAnswered', [decided]) : signalAnswered(trx, scheduleId),
     close(trx, keyring, [decided], 'bank', new Set()),
     postCharge(trx, timeZone, decided),
   ]);
   await applyToAgreement(trx, keyring, asked, answer);
   return { billingRequestId, status: STATUS_AFTER[answer.outcome], agreed: true, duplicate: false };
-}
-
-/** A workflow that waits for the answer just now sees it by itself. A signal would meet its task, and have it run again. */
-async function signalSleeper(trx: Executor, { asleep, workflowId }: Outcome): Promise<void> {
-  if (asleep) await enqueueSignals(trx, 'bankAnswered', [workflowId]);
 }
 
 /** Locks in the decided order: first the agreement that the answer may touch, then (by the UPDATE) the request. */

@@ -106,7 +106,8 @@ export async function signalDue(db: Executor, ownerId: string, until: Date | 'in
        SELECT '${workflowIds.recurring('')}' || id AS workflow_id FROM schedules
        WHERE merchant_id = :ownerId AND asleep AND acts_at <= :until
        UNION
-       SELECT '${workflowIds.refund('')}' || id FROM refunds WHERE merchant_id = :ownerId AND acts_at <= :until
+       SELECT '${workflowIds.refund('')}' || id FROM refunds
+       WHERE merchant_id = :ownerId AND asleep AND acts_at <= :until
        UNION
        SELECT workflow_id FROM billing_requests
        WHERE owner_id = :ownerId AND status = 'pending' AND asleep AND expires_at <= :until
@@ -115,7 +116,7 @@ export async function signalDue(db: Executor, ownerId: string, until: Date | 'in
        WHERE owner_id = :ownerId AND NOT credit_overdue AND credit_due_at <= :until AND ${CREDIT_WAITS}
        UNION
        SELECT workflow_id FROM intents
-       WHERE merchant_id = :ownerId AND status = 'pending' AND expires_at <= :until) AS due`,
+       WHERE merchant_id = :ownerId AND status = 'pending' AND asleep AND expires_at <= :until) AS due`,
     { ownerId, until },
   );
 }

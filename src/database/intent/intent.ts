@@ -8,7 +8,7 @@ import { recordEvents } from '../event';
 import { newId, newReference } from '../ids';
 import { announceEnds, ENDED_COLUMNS, type EndedIntent } from './outcome';
 import type { Keyring } from '../keys/keyring';
-import { enqueueSignals } from '../outbox';
+import { signalSleepers } from '../outbox';
 import { merchantFace, payersByLookupId, type MerchantFace, type Payer } from '../entity/party';
 import { makePaymentId } from '../agreement/payment-id';
 import { announce } from '../webhook/webhook';
@@ -126,11 +126,7 @@ async function supersede(trx: Executor, keyring: Keyring, intents: NewIntent[]):
     },
   );
   await announceEnds(trx, keyring, ended, 'merchant');
-  await enqueueSignals(
-    trx,
-    'intentClosed',
-    ended.map((intent) => intent.workflowId),
-  );
+  await signalSleepers(trx, 'intentClosed', ended);
 }
 
 async function insertIntents(

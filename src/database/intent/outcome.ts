@@ -6,7 +6,7 @@ import { row, rows, type Executor } from '../connection';
 import { applyDecision } from '../agreement/decision';
 import { recordEvents, type AuditEvent } from '../event';
 import type { Keyring } from '../keys/keyring';
-import { enqueueSignals } from '../outbox';
+import { signalSleepers } from '../outbox';
 import { makePaymentId } from '../agreement/payment-id';
 import { announce } from '../webhook/webhook';
 import { withdraw } from '../webhook/withdrawal';
@@ -35,6 +35,8 @@ export interface EndedIntent {
   paymentIdKey: string;
   sequence: number;
   workflowId: string;
+  /** Its workflow sleeps, and is to be signalled. */
+  asleep: boolean;
   closedAt: Date;
 }
 
@@ -45,7 +47,7 @@ export const ENDED_COLUMNS = `i.id, i.reference, i.agreement_id AS "agreementId"
   i.currency, i.status, i.reason, i.customer_decision AS "customerDecision", i.daily_limit AS "dailyLimit",
   i.monthly_limit AS "monthlyLimit", i.block_merchant AS "blockMerchant",
   (SELECT payment_id_key FROM agreements WHERE id = i.agreement_id) AS "paymentIdKey", i.sequence,
-  i.workflow_id AS "workflowId", i.closed_at AS "closedAt"`;
+  i.workflow_id AS "workflowId", i.asleep, i.closed_at AS "closedAt"`;
 
 /** The customer's answer, as the bank relays it. Limits are numbers in major units of the intent's currency. */
 export interface IntentAnswer {
@@ -99,7 +101,7 @@ export async function answerIntent(
 
   await applyAnswer(trx, keyring, agreement, answer, approved, { currency: intent.currency, ...limits });
   await announceEnds(trx, keyring, [ended], 'bank');
-  await enqueueSignals(trx, 'bankAnswered', [ended.workflowId]);
+  await signalSleepers(trx, 'bankAnswered', [ended]);
   return {
     intentId: ended.id,
     status: approved ? 'approved' : 'declined',

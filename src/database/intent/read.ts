@@ -19,19 +19,33 @@ export interface IntentState {
   afterS: number;
 }
 
-/** @throws Failure not_found */
-export async function intentState(db: Executor, intentId: string): Promise<IntentState> {
-  const found = await row<Omit<IntentState, 'closes'> & Moment & { at: Date }>(
+type StateRow = Omit<IntentState, 'closes'> & { inMs: number; at: Date };
+
+const STATE = `reference, status, reason, customer_decision AS "customerDecision", expires_at AS at,
+  coalesce(round(extract(epoch FROM closed_at - created_at), 1), 0)::float8 AS "afterS",
+  greatest(ceil(extract(epoch FROM expires_at - business_now(merchant_id)) * 1000), 0)::float AS "inMs"`;
+
+function stateOf({ inMs, at, ...state }: StateRow): IntentState {
+  return { ...state, closes: state.status === 'pending' ? { inMs, at: formatInstant(at) } : null };
+}
+
+/**
+ * How it stands with the intent. The workflow of an open one sleeps from now on, and what ends it signals it
+ * (`signalSleepers`).
+ *
+ * @throws Failure not_found
+ */
+export async function fallAsleep(db: Executor, intentId: string): Promise<IntentState> {
+  const sleeps = await row<StateRow>(
     db,
-    `SELECT reference, status, reason, customer_decision AS "customerDecision", expires_at AS at,
-       coalesce(round(extract(epoch FROM closed_at - created_at), 1), 0)::float8 AS "afterS",
-       greatest(ceil(extract(epoch FROM expires_at - business_now(merchant_id)) * 1000), 0)::float AS "inMs"
-     FROM intents WHERE id = :intentId`,
+    `UPDATE intents SET asleep = true
+     WHERE id = :intentId AND status = 'pending' AND business_now(merchant_id) < expires_at RETURNING ${STATE}`,
     { intentId },
   );
-  if (!found) throw new Failure('not_found', 'There is no such intent.');
-  const { inMs, at, ...state } = found;
-  return { ...state, closes: state.status === 'pending' ? { inMs, at: formatInstant(at) } : null };
+  // Read after it: a clock that was moved meanwhile found nobody asleep, and is in the time that is left.
+  const now = await row<StateRow>(db, `SELECT ${STATE} FROM intents WHERE id = :intentId`, { intentId });
+  if (!now) throw new Failure('not_found', 'There is no such intent.');
+  return stateOf(sleeps ? { ...sleeps, inMs: now.inMs } : now);
 }
 
 export interface IntentRecord {

@@ -9,7 +9,7 @@ import { lockAgreementOfSchedule, type Agreement } from '../agreement/agreement'
 import { row, rows, type Executor } from '../connection';
 import { recordEvents, type AuditEvent } from '../event';
 import type { Keyring } from '../keys/keyring';
-import { enqueueSignals, enqueueStarts } from '../outbox';
+import { enqueueStarts, signalSleepers } from '../outbox';
 import { holdOrFree, holdOrFreeEntity, NOT_ENDED } from './hold';
 import { announce, type Announcement } from '../webhook/webhook';
 
@@ -282,14 +282,14 @@ async function startResumed(trx: Executor, resumed: Transition[]): Promise<void>
 
 /** The bank has answered a charge of this schedule, whose agreement the caller holds locked. */
 export async function signalAnswered(trx: Executor, scheduleId: string): Promise<void> {
-  const answered = await row<{ wasAsleep: boolean }>(
+  const answered = await row<{ asleep: boolean }>(
     trx,
     `UPDATE schedules s SET acts_at = business_now(s.merchant_id), asleep = false
      FROM (SELECT id, asleep FROM schedules WHERE id = :scheduleId FOR UPDATE) AS before
-     WHERE s.id = before.id RETURNING before.asleep AS "wasAsleep"`,
+     WHERE s.id = before.id RETURNING before.asleep`,
     { scheduleId },
   );
-  if (answered?.wasAsleep) await enqueueSignals(trx, 'bankAnswered', [workflowIds.recurring(scheduleId)]);
+  if (answered) await signalSchedules(trx, 'bankAnswered', [{ id: scheduleId, ...answered }]);
 }
 
 /** Of locked schedules, those whose workflows sleep hear of it; the others are about to read for themselves. */
@@ -298,11 +298,10 @@ export async function signalSchedules(
   signal: Signal,
   schedules: Pick<ScheduleRow, 'id' | 'asleep'>[],
 ): Promise<void> {
-  const sleeping = schedules.filter(({ asleep }) => asleep);
-  await enqueueSignals(
+  await signalSleepers(
     trx,
     signal,
-    sleeping.map(({ id }) => workflowIds.recurring(id)),
+    schedules.map(({ id, asleep }) => ({ asleep, workflowId: workflowIds.recurring(id) })),
   );
 }
 

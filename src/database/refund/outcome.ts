@@ -11,7 +11,7 @@ import { row, rows, type Executor } from '../connection';
 import { recordEvents } from '../event';
 import type { Keyring } from '../keys/keyring';
 import { postRefund } from '../ledger/settlement';
-import { enqueueSignals } from '../outbox';
+import { signalSleepers } from '../outbox';
 import { holdRejectedRefund, openException } from '../reconciliation-exception/open';
 import { reverseRejectedRefund } from '../reconciliation-exception/reversal';
 import { askForRefund, REFUND_COLUMNS, type RefundRecord } from './refund';
@@ -86,7 +86,9 @@ export async function answerRefund(
   ]);
   await postRefund(trx, timeZone, ended);
   await tellMerchant(trx, keyring, ended);
-  await enqueueSignals(trx, 'bankAnswered', [workflowIds.refund(refundId)]);
+  await signalSleepers(trx, 'bankAnswered', [
+    { asleep: ended.asleep, workflowId: workflowIds.refund(refundId) },
+  ]);
   return { refundId, status: ended.status, agreed: true, duplicate: false };
 }
 
@@ -95,8 +97,8 @@ async function end(
   trx: Executor,
   refundId: string,
   { action, bankTransactionId, reason }: RefundAnswer,
-): Promise<RefundRecord | undefined> {
-  return row<RefundRecord>(
+): Promise<(RefundRecord & { asleep: boolean }) | undefined> {
+  return row<RefundRecord & { asleep: boolean }>(
     trx,
     `WITH asked AS (SELECT id, bank_id FROM refunds WHERE id = :refundId AND status = 'pending' FOR UPDATE),
      claimed AS (
@@ -107,7 +109,7 @@ async function end(
        acts_at = NULL, closed_at = business_now(merchant_id), sequence = sequence + 1
      FROM (SELECT asked.id AS ended_id FROM asked LEFT JOIN claimed ON claimed.resource_id = asked.id
            WHERE :bankTransactionId::text IS NULL OR claimed.resource_id IS NOT NULL) AS ended
-     WHERE id = ended_id RETURNING ${REFUND_COLUMNS}`,
+     WHERE id = ended_id RETURNING ${REFUND_COLUMNS}, asleep`,
     { refundId, action, bankTransactionId, reason },
   );
 }
@@ -160,7 +162,9 @@ export async function remindBank(
   const gap = due.reminders < DAILY_REMINDERS ? 1 : DAILY_REMINDERS;
   const reminded = await row<RefundRecord>(
     trx,
-    `UPDATE refunds SET overdue = true, reminders = reminders + 1, sequence = sequence + 1, acts_at = :next
+    // Its workflow is what does this. It asks the bank next, and sees an answer that comes at once.
+    `UPDATE refunds SET overdue = true, reminders = reminders + 1, sequence = sequence + 1, acts_at = :next,
+       asleep = false
      WHERE id = :refundId RETURNING ${REFUND_COLUMNS}`,
     { refundId, next: addBusinessDays(due.now, gap, due.country, timeZone) },
   );
@@ -214,16 +218,33 @@ export interface RefundState extends Pick<
   afterS: number;
 }
 
+type StateRow = Omit<RefundState, 'next'> & { inMs: number | null; at: Date | null };
+
+const STATE = `reference, amount::bigint, currency, status, reminders, reject_reason AS "rejectReason", acts_at AS at,
+  coalesce(round(extract(epoch FROM closed_at - created_at), 1), 0)::float8 AS "afterS",
+  greatest(ceil(extract(epoch FROM acts_at - business_now(merchant_id)) * 1000), 0)::float AS "inMs"`;
+
+function stateOf({ inMs, at, ...state }: StateRow): RefundState {
+  return { ...state, next: at === null || inMs === null ? null : { inMs, at: formatInstant(at) } };
+}
+
 export async function refundState(db: Executor, refundId: string): Promise<RefundState> {
-  const found = await row<Omit<RefundState, 'next'> & { inMs: number | null; at: Date | null }>(
+  const found = await row<StateRow>(db, `SELECT ${STATE} FROM refunds WHERE id = :refundId`, { refundId });
+  if (!found) throw new Error(`there is no refund ${refundId}`);
+  return stateOf(found);
+}
+
+/**
+ * How it stands with the refund. The workflow of one that is open, and not due for a reminder, sleeps from now on,
+ * and the bank's answer signals it (`signalSleepers`).
+ */
+export async function fallAsleep(db: Executor, refundId: string): Promise<RefundState> {
+  const sleeps = await row<StateRow>(
     db,
-    `SELECT reference, amount::bigint, currency, status, reminders, reject_reason AS "rejectReason", acts_at AS at,
-       coalesce(round(extract(epoch FROM closed_at - created_at), 1), 0)::float8 AS "afterS",
-       greatest(ceil(extract(epoch FROM acts_at - business_now(merchant_id)) * 1000), 0)::float AS "inMs"
-     FROM refunds WHERE id = :refundId`,
+    `UPDATE refunds SET asleep = true WHERE id = :refundId AND acts_at > business_now(merchant_id) RETURNING ${STATE}`,
     { refundId },
   );
-  if (!found) throw new Error(`there is no refund ${refundId}`);
-  const { inMs, at, ...state } = found;
-  return { ...state, next: at === null || inMs === null ? null : { inMs, at: formatInstant(at) } };
+  // Read after it: a clock that was moved meanwhile found nobody asleep, and is in the time that is left.
+  const now = await refundState(db, refundId);
+  return sleeps ? { ...stateOf(sleeps), next: now.next ?? stateOf(sleeps).next } : now;
 }

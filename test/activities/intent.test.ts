@@ -1,0 +1,158 @@
+import { createIntentActivities } from '../../src/activities/intent';
+import { billingRules, readConfig } from '../../src/config';
+import { changeDecision } from '../../src/database/agreement/decision-change';
+import { rows, type Database, type Executor } from '../../src/database/connection';
+import { signalDue } from '../../src/database/entity/sandbox-clock';
+import { createIntents } from '../../src/database/intent/intent';
+import { answerIntent } from '../../src/database/intent/outcome';
+import { fallAsleep } from '../../src/database/intent/read';
+import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { createTestDatabase, type TestDatabase } from '../support/database';
+import { eventually } from '../support/engine';
+import { lookupIdOf, moveClock, standingApproval, type Standing } from '../support/standing';
+
+const keyring = readKeyring(makeKeyring());
+const rules = billingRules(readConfig({ INTENTS_PER_CUSTOMER_DAY: '1000' }));
+
+let database: TestDatabase;
+let db: Database;
+let standing: Standing;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = database.db;
+});
+afterAll(() => database.drop());
+beforeEach(async () => {
+  standing = await standingApproval(db, keyring);
+});
+
+const readDecision = (intentId: string) => createIntentActivities(db, keyring).readDecision(intentId);
+
+/** @returns the id of the intent; its workflow would be `intent/<id>` */
+async function ask(): Promise<string> {
+  const lookupId = await lookupIdOf(db, standing.customerId);
+  const { intents } = await db.transaction((trx) =>
+    createIntents(
+      trx,
+      keyring,
+      rules,
+      standing.merchantId,
+      {
+        lookupIds: [{ phrase: lookupId, lookupId }],
+        currency: 'NGN',
+        description: 'Gold',
+        dueDate: undefined,
+      },
+      (id) => `intent/${id}`,
+    ),
+  );
+  return intents[0]?.id ?? '';
+}
+
+async function answer(trx: Executor): Promise<void> {
+  const { bankId, merchantId, customerId } = standing;
+  const lookupId = await lookupIdOf(trx, customerId);
+  const said = {
+    customerDecision: 'approve_recurring',
+    spendingLimits: undefined,
+    blockMerchant: false,
+  } as const;
+  await answerIntent(trx, keyring, bankId, { customerId, merchantId, lookupId, ...said });
+}
+
+async function signalsOf(intentId: string): Promise<string[]> {
+  const found = await rows<{ signal: string }>(
+    db,
+    `SELECT signal FROM outbox WHERE kind = 'signal' AND workflow_id = :workflowId ORDER BY id`,
+    { workflowId: `intent/${intentId}` },
+  );
+  return found.map(({ signal }) => signal);
+}
+
+const refuse = (decision: 'deny' | 'suspended', blockMerchant: boolean) =>
+  db.transaction((trx) =>
+    changeDecision(trx, keyring, standing.bankId, standing.agreementId, {
+      customerDecision: decision,
+      spendingLimits: undefined,
+      blockMerchant,
+    }),
+  );
+
+/** All that ends an intent before its window does. */
+const ENDS = [
+  ['the bank’s answer', () => db.transaction(answer), 'bankAnswered', 'approved'],
+  ['the customer’s refusal at the bank', () => refuse('suspended', false), 'intentClosed', 'declined'],
+  ['a block of the merchant', () => refuse('deny', true), 'intentClosed', 'declined'],
+  ['a newer intent', async () => void (await ask()), 'intentClosed', 'superseded'],
+] as const;
+
+describe.each(ENDS)('%s', (_, end, signal, status) => {
+  test('is found by a workflow that has not slept yet, and no signal meets its task', async () => {
+    const intentId = await ask();
+    await end();
+    expect(await signalsOf(intentId)).toEqual([]);
+    expect(await readDecision(intentId)).toMatchObject({ status, closes: null });
+  });
+
+  test('wakes a workflow that sleeps, once', async () => {
+    const intentId = await ask();
+    expect(await readDecision(intentId)).toMatchObject({ status: 'pending' });
+    await end();
+    await end().catch(() => undefined);
+    expect(await signalsOf(intentId)).toEqual([signal]);
+    expect(await readDecision(intentId)).toMatchObject({ status, closes: null });
+  });
+});
+
+/** One of the two waits for the other's lock. */
+const waiting = () =>
+  eventually(async () => {
+    const found = await rows(
+      db,
+      `SELECT FROM pg_stat_activity
+       WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0`,
+    );
+    return found.length > 0;
+  });
+
+describe('an answer that comes while the workflow falls asleep', () => {
+  test('just before it is seen, and signals nobody', async () => {
+    const intentId = await ask();
+    let seen: ReturnType<typeof readDecision> | undefined;
+    await db.transaction(async (trx) => {
+      await answer(trx);
+      seen = readDecision(intentId);
+      await waiting();
+    });
+    expect(await seen).toMatchObject({ status: 'approved', closes: null });
+    expect(await signalsOf(intentId)).toEqual([]);
+  });
+
+  test('just after it wakes the workflow', async () => {
+    const intentId = await ask();
+    let answered: Promise<void> | undefined;
+    await db.transaction(async (trx) => {
+      expect(await fallAsleep(trx, intentId)).toMatchObject({ status: 'pending' });
+      answered = db.transaction(answer);
+      await waiting();
+    });
+    await answered;
+    expect(await signalsOf(intentId)).toEqual(['bankAnswered']);
+  });
+});
+
+test('a window that has passed is closed by the workflow itself, which nobody signals', async () => {
+  const intentId = await ask();
+  await moveClock(db, standing.merchantId, '25 hours');
+  expect(await readDecision(intentId)).toMatchObject({ status: 'declined', closes: null });
+  expect(await signalsOf(intentId)).toEqual([]);
+});
+
+test('a test clock that is moved signals a workflow that sleeps, and leaves one alone that is about to read', async () => {
+  const intentId = await ask();
+  await signalDue(db, standing.merchantId, 'infinity');
+  expect(await signalsOf(intentId)).toEqual([]);
+  await readDecision(intentId);
+  await signalDue(db, standing.merchantId, 'infinity');
+  expect(await signalsOf(intentId)).toEqual(['clockMoved']);
+});
