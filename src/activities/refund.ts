@@ -17,7 +17,10 @@ interface Refunded {
 export interface RefundActivities {
   /** One that is open signals its bank's answer from now on. */
   readRefund(refundId: string): Promise<Refunded>;
-  /** Writes down that the bank is asked once more, where it is time to. What it announces is still to be sent. */
+  /**
+   * Writes down that the bank is asked once more, where it is time to. What it announces is still
+   * to be sent.
+   */
   remindBank(refundId: string): Promise<Refunded>;
 }
 

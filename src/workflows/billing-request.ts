@@ -1,75 +1,51 @@
-import {
-  proxyLocalActivities,
-  setCurrentDetails,
-  upsertSearchAttributes,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { proxyLocalActivities } from '@temporalio/workflow';
 import type { Answers, BillingRequestActivities, Credits, EndedCharge } from '../activities/billing-request';
-import type { WebhookActivities } from '../activities/webhook';
 import type { Moment } from '../domain/moment';
-import { after, local } from './local';
-import { SEARCH_ATTRIBUTE } from './search-attributes';
-import { hearingSignals, type Signals } from './signals';
+import { bankQuestion } from './bank-question';
+import { local } from './local';
 
 const ASK = 'Ask the bank: billing.request';
 const WAIT = 'Wait a moment for the bank’s answer.';
 const CLOSE = 'Decline what the bank has not answered in time.';
 const TELL = 'Tell the merchant: billing.response; and the bank that has not answered: billing.closed.';
 const SEE = 'See whether the payee’s bank has heard of the money.';
-
-const { askBank, tellMerchant } = proxyLocalActivities<WebhookActivities>(local(ASK));
-const { awaitAnswer, closeWindow, awaitCredit } = proxyLocalActivities<BillingRequestActivities>(local(WAIT));
-
-/** For the operator who requests one. */
 const REFUSAL =
   'Cancellation refused: the bank has been asked, and only its answer or the end of its window ends a charge.';
+
+const { awaitAnswer, closeWindow, awaitCredit } = proxyLocalActivities<BillingRequestActivities>(local(WAIT));
 
 /**
  * One bill: a charge, or all the charges of one call.
  *
- * It asks the banks, waits for their answers or for the windows to pass, and tells the merchant and the banks how each
- * charge ended. The rows are there before it starts and name its id.
+ * It asks the banks, waits for their answers or for the windows to pass, and tells the merchant and
+ * the banks how each charge ended. The rows are there before it starts and name its id.
  *
- * @param billingRequestIds none where it takes up what another run has left: it finds the open ones by its own id
+ * @param billingRequestIds none where it takes up what another run has left: it finds the open ones
+ * by its own id
  * @returns how each charge ended, and who was told, in words
  */
 export async function billingRequest(billingRequestIds: string[]): Promise<string[]> {
-  return hearingSignals((signals) => run(signals, billingRequestIds), REFUSAL);
-}
-
-async function run(signals: Signals, billingRequestIds: string[]): Promise<string[]> {
-  const { workflowId } = workflowInfo();
-  const asked = await askBank(workflowId);
-  signals.forget();
-  let answers = await awaitAnswer.executeWithOptions(local(after(asked.told, WAIT)), [
-    billingRequestIds,
-    workflowId,
-  ]);
-  const ends: EndedCharge[] = [];
-  const said: string[] = [];
-  let credits: string[] = [];
-  for (;;) {
-    const { ended, open, closes } = answers;
-    if (ended.length > 0) {
-      const how = ended.map(inWords);
-      const { told } = await tellMerchant.executeWithOptions(local(after(how, TELL)), [workflowId]);
-      said.push(...how, ...told);
+  return bankQuestion(REFUSAL, async ({ workflowId, ask, step, sleep, tell }) => {
+    await ask(ASK);
+    let answers = await awaitAnswer.executeWithOptions(step(WAIT), [billingRequestIds, workflowId]);
+    const ends: EndedCharge[] = [];
+    let credits: string[] = [];
+    for (;;) {
+      const { ended, open, closes } = answers;
+      if (ended.length > 0) await tell(ended.map(inWords), TELL);
+      ends.push(...ended);
+      credits.push(...answers.credits);
+      const { waiting, overdue } =
+        credits.length > 0 ? await awaitCredit.executeWithOptions(step(SEE), [credits]) : NO_CREDITS;
+      credits = waiting;
+      const next = earlierOf(closes, overdue);
+      if (next === null) return statusOf(ends);
+      const heard = await sleep(next, waitingInWords(answers, overdue));
+      if (open.length === 0) answers = NO_ANSWERS;
+      else if (heard.size > 0) answers = await awaitAnswer.executeWithOptions(step(WAIT), [open, workflowId]);
+      else answers = await closeWindow.executeWithOptions(step(CLOSE), [open]);
     }
-    ends.push(...ended);
-    credits.push(...answers.credits);
-    const { waiting, overdue } =
-      credits.length > 0 ? await awaitCredit.executeWithOptions(local(SEE), [credits]) : NO_CREDITS;
-    credits = waiting;
-    const next = earlierOf(closes, overdue);
-    if (next === null) return end(ends, said);
-    const waitsFor = waitingInWords(answers, overdue);
-    setCurrentDetails(waitsFor);
-    const heard = await signals.sleep(next.inMs, waitsFor);
-    signals.forget();
-    if (open.length === 0) answers = NO_ANSWERS;
-    else if (heard.size > 0) answers = await awaitAnswer(open, workflowId);
-    else answers = await closeWindow.executeWithOptions(local(CLOSE), [open]);
-  }
+  });
 }
 
 const NO_ANSWERS: Answers = { ended: [], open: [], credits: [], closes: null };
@@ -95,10 +71,7 @@ function inWords({ reference, amount, status, declineReason, afterS }: EndedChar
   return `${how} after ${afterS} s: ${amount}, reference ${reference}.`;
 }
 
-function end(ends: EndedCharge[], said: string[]): string[] {
+function statusOf(ends: EndedCharge[]): string {
   const [first] = ends;
-  const status = ends.length === 1 && first !== undefined ? first.status : 'closed';
-  setCurrentDetails(said.join('\n'));
-  upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.status, value: status }]);
-  return said;
+  return ends.length === 1 && first !== undefined ? first.status : 'closed';
 }
