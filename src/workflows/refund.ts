@@ -29,12 +29,11 @@ export async function refund(refundId: string): Promise<string[]> {
         await tell([did], TELL);
         return status;
       }
-      if (next.inMs > 0) {
-        await sleep(next, `${did} It is reminded ${next.at}.`);
-      } else {
-        const reminded = await remindBank.executeWithOptions(step(REMIND), [refundId]);
-        await ask(after([reminded.did], SEND_REMINDER));
-      }
+      const heard = await sleep(next, `${did} It is reminded ${next.at}.`);
+      if (heard.size > 0 && !heard.has('foundOverdue')) continue;
+      const reminded = await remindBank.executeWithOptions(step(REMIND), [refundId]);
+      // Also where it was reminded before: a worker may have died between the note and the sending.
+      if (reminded.next !== null) await ask(after([reminded.did], SEND_REMINDER));
     }
   });
 }
