@@ -6,7 +6,10 @@ import { ensureReconcileSchedule, triggerReconcile } from '../../src/temporal/re
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
 
-/** What an operator does to workflows in the Temporal UI means what it says, and never moves money twice. */
+/**
+ * What an operator does to workflows in the Temporal UI means what it says, and never moves money
+ * twice.
+ */
 
 let engine: TestEngine;
 let connection: Connection;
@@ -99,6 +102,13 @@ async function reconciled(holds: () => Promise<boolean>): Promise<void> {
   });
 }
 
+/** Requests its cancellation, and reads on its timeline that it is refused. */
+async function cancelInVain(handle: WorkflowHandle): Promise<void> {
+  await handle.cancel();
+  await eventually(async () => (await timerSummaries(handle)).includes('Cancellation refused'));
+  expect(await isRunning(handle)).toBe(true);
+}
+
 async function timerSummaries(handle: WorkflowHandle): Promise<string> {
   const { events } = await handle.fetchHistory();
   return (events ?? [])
@@ -129,9 +139,7 @@ describe('Request Cancellation', () => {
     const { billingRequestId } = await merchant.charge({ paymentIDs: [paymentID] }, 10);
     await bank.hears('billing.request', billingRequestId);
     const handle = temporal.workflow.getHandle(idOf.billingRequest(billingRequestId));
-    await handle.cancel();
-    await eventually(async () => (await timerSummaries(handle)).includes('Cancellation refused'));
-    expect(await isRunning(handle)).toBe(true);
+    await cancelInVain(handle);
     await bank.respondToCharge(billingRequestId, { bankTransactionId: `tx-${randomUUID()}` });
     await handle.result();
     expect(await merchant.retrieve(billingRequestId)).toMatchObject({ status: 'successful' });
@@ -142,9 +150,38 @@ describe('Request Cancellation', () => {
     const intentId = await merchant.ask(customer);
     await bank.hears('billing.intent', intentId);
     const handle = temporal.workflow.getHandle(idOf.intent(intentId));
-    await handle.cancel();
-    await eventually(async () => (await timerSummaries(handle)).includes('Cancellation refused'));
-    expect(await isRunning(handle)).toBe(true);
+    await cancelInVain(handle);
+    await bank.respondToIntent(merchant, customer, { customerDecision: 'approve_once' });
+    await handle.result();
+    expect(await merchant.retrieve(intentId)).toMatchObject({ status: 'approved' });
+  });
+
+  test('of a refund is refused in words, and the bank’s answer still counts', async () => {
+    const { billingRequestId, reference } = await merchant.charge({ paymentIDs: [paymentID] }, 10);
+    await merchant.hears('billing.response', billingRequestId);
+    const { body } = await merchant.api.post('/v1/refunds/initiate', { reference }, randomUUID());
+    const refundId = String(body.data['refundId']);
+    await bank.hears('refund.request', refundId);
+    const handle = temporal.workflow.getHandle(idOf.refund(refundId));
+    await cancelInVain(handle);
+    const answer = { refundId, action: 'completed', bankTransactionId: `back-${randomUUID()}` };
+    expect(await bank.api.answer('/v1/bank/refund-response', answer)).toMatchObject({ status: 200 });
+    await handle.result();
+    expect(await merchant.hears('refund.response', refundId)).toMatchObject({ status: 'completed' });
+  });
+
+  test('of a webhook is refused in words, and it is tried again until it is delivered', async () => {
+    await merchant.server.misbehave({ kind: 'status', status: 500, times: 1, type: 'webhook.test' });
+    const { body } = await merchant.api.post('/v1/webhooks/endpoint/test', undefined);
+    const deliveryId = String(body.data['deliveryId']);
+    const attempts = async () =>
+      (await merchant.server.attempts()).filter((attempt) => attempt.deliveryId === deliveryId).length;
+    await eventually(async () => (await attempts()) === 1);
+    const handle = temporal.workflow.getHandle(idOf.webhookDelivery(deliveryId));
+    await cancelInVain(handle);
+    await merchant.api.post(`/v1/webhooks/deliveries/${deliveryId}/redeliver`, undefined);
+    expect(await handle.result()).toBe('delivered');
+    expect(await attempts()).toBe(2);
   });
 });
 
