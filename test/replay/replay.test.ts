@@ -6,9 +6,12 @@ import { WORKFLOW_TYPE } from '../../src/workflows/messages';
 import { workflowBundle } from '../support/workflow-worker';
 
 /**
- * Workflows that customers have running were begun by older code, some of them years ago, and must go on with
- * today's. Each history here is a story that was recorded once and is never written again; today's workflows
- * must make the same decisions from it.
+ * Workflows that customers have running were begun by older code, some of them years ago, and must
+ * go on with today's. Each history here is a recorded story, and today's workflows must make the
+ * same decisions from it.
+ *
+ * A history that fails is not recorded anew: the change needs `patched()`. The exception is a
+ * version 0.x on the way to which every workflow is started anew, as `docs/operations.md` says.
  */
 const FOLDER = path.join(__dirname, 'histories');
 
@@ -25,7 +28,10 @@ const saved = (folder: string): Saved[] =>
       json: JSON.parse(readFileSync(path.join(folder, file), 'utf8')) as Saved['json'],
     }));
 
-/** The error of a replay; undefined when the workflow decided as it did then. `runReplayHistories` does not throw. */
+/**
+ * The error of a replay; undefined when the workflow decided as it did then. `runReplayHistories`
+ * does not throw.
+ */
 async function replay({ name, json }: Saved): Promise<Error | undefined> {
   const results = Worker.runReplayHistories({ workflowBundle: await workflowBundle() }, [
     { workflowId: name, history: historyFromJSON(json) },
