@@ -4,8 +4,8 @@ import { row, rows, type Executor } from './connection';
 /**
  * Messages to Temporal, written by the transaction whose work they announce.
  *
- * A transaction that commits can therefore not lose its workflow, whatever dies next. `temporal/relay.ts`
- * takes the rows out, in any worker.
+ * A transaction that commits can therefore not lose its workflow, whatever dies next.
+ * `temporal/relay.ts` takes the rows out, in any worker.
  */
 export interface OutboxStart {
   type: string;
@@ -13,8 +13,8 @@ export interface OutboxStart {
   attributes: { status: string; merchantId?: string; bankId?: string; nextBillingDate?: string };
   summary: string;
   /**
-   * Where a workflow of this id has ended, it is run once more; where one is running, it gets this signal. Left
-   * out, an id is run once and never again.
+   * Where a workflow of this id has ended, it is run once more; where one is running, it gets this
+   * signal. Left out, an id is run once and never again.
    */
   again?: Signal;
 }
@@ -55,21 +55,26 @@ export async function enqueueSignals(trx: Executor, signal: Signal, workflowIds:
 }
 
 /**
- * Signals those of the workflows that sleep. The caller has changed their rows, and read `asleep` in doing so.
+ * Signals those of the workflows that sleep. The caller has changed their rows, and read `asleep`
+ * in doing so.
  *
- * A signal must not meet the task in which its workflow ends. The server would fail that task and have its
- * local activities run again, and the history would lack who was told. So a workflow says in its row that it
- * sleeps, by one UPDATE of what is still open (`fallAsleep` of each kind). Its timer begins after that. The
- * row's lock puts the UPDATE and the caller's change in an order. In each the workflow learns of the change:
+ * A signal must not meet the task in which its workflow ends. The server would fail that task and
+ * have its local activities run again, and the history would lack who was told. So a workflow says
+ * in its row that it sleeps, by one UPDATE of what is still open (`fallAsleep` of each kind). Its
+ * timer begins after that. The row's lock puts the UPDATE and the caller's change in an order. In
+ * each the workflow learns of the change:
  *
  * - The change comes first. The UPDATE finds the row closed, and the workflow reads how it ended.
- * - The UPDATE comes first. The change finds `asleep`, and signals. Temporal keeps what comes before the timer.
- * - The worker dies between UPDATE and timer. After ten seconds Temporal gives the task to another, which reads.
- * - The workflow was terminated or lost. The signal finds nobody. `reconcile` does not ask who is asleep: it
- *   starts again what is overdue, open without a workflow, or not told; and what is started reads.
+ * - The UPDATE comes first. The change finds `asleep`, and signals. Temporal keeps what comes
+ *   before the timer.
+ * - The worker dies between UPDATE and timer. After ten seconds Temporal gives the task to another,
+ *   which reads.
+ * - The workflow was terminated or lost. The signal finds nobody. `reconcile` does not ask who is
+ *   asleep: it starts again what is overdue, open without a workflow, or not told; and what is
+ *   started reads.
  *
- * A workflow that has just been woken, or started again, still counts as asleep. It may get a signal too many:
- * it reads once more, or its last task runs again. Both are rare and harm nobody.
+ * A workflow that has just been woken, or started again, still counts as asleep. It may get a
+ * signal too many: it reads once more, or its last task runs again. Both are rare and harm nobody.
  */
 export async function signalSleepers(
   trx: Executor,
@@ -84,7 +89,10 @@ export async function signalSleepers(
   );
 }
 
-/** Whether anything is to be carried now. In the order of ids, for that index forgets what is gone; the table does when vacuumed. */
+/**
+ * Whether anything is to be carried now. It reads in the order of ids, for that index forgets what
+ * is gone, and the table does so only when vacuumed.
+ */
 export async function outboxHasRows(db: Executor): Promise<boolean> {
   const found = await rows(
     db,
@@ -93,7 +101,7 @@ export async function outboxHasRows(db: Executor): Promise<boolean> {
   return found.length > 0;
 }
 
-/** Rows that a look at the backlog counts at most: more of them would say nothing more, and take longer. */
+/** Rows that a look at the backlog counts at most. More would say nothing more, and take longer. */
 const BACKLOG_MAX = 10_000;
 
 export interface OutboxBacklog {
@@ -114,8 +122,8 @@ export async function outboxBacklog(db: Executor): Promise<OutboxBacklog> {
 }
 
 /**
- * Takes up to `limit` messages out, oldest first, passing over those that another process has in hand. They are gone when
- * the surrounding transaction commits, and back when it does not.
+ * Takes up to `limit` messages out, oldest first, passing over those that another process has in
+ * hand. They are gone when the surrounding transaction commits, and back when it does not.
  */
 export async function takeOutboxRows(trx: Executor, limit: number): Promise<OutboxRow[]> {
   return rows<OutboxRow>(
@@ -129,7 +137,9 @@ export async function takeOutboxRows(trx: Executor, limit: number): Promise<Outb
   );
 }
 
-/** Puts back what Temporal did not take, as old as it is; it is tried again after `delayS` seconds. */
+/**
+ * Puts back what Temporal did not take, as old as it is; it is tried again after `delayS` seconds.
+ */
 export async function returnOutboxRows(trx: Executor, returned: OutboxRow[], delayS: number): Promise<void> {
   if (returned.length === 0) return;
   await rows(

@@ -18,19 +18,21 @@ export interface DecisionChange {
   customerDecision: 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
   /** In major units of the agreement's currency. Replaces both limits; without it they stay. */
   spendingLimits: SpendingLimits | undefined;
-  /** True is a denial, whatever the decision says. Without it a block stays for as long as the decision is `deny`. */
+  /** True is a denial, whatever the decision says. Left out, a block stays with a `deny`. */
   blockMerchant: boolean | undefined;
 }
 
 /**
- * Takes the customer's new decision on an agreement, for every charge from now on. Charges that the bank has been
- * asked for are open still, and its to answer. A refusal also answers an open intent; an approval does not, for
- * that asks for terms of its own.
+ * Takes the customer's new decision on an agreement, for every charge from now on. Charges that the
+ * bank has been asked for are open still, and its to answer. A refusal also answers an open intent;
+ * an approval does not, for that asks for terms of its own.
  *
- * What is decided already changes nothing and tells nobody. The merchant hears of decisions, and not of limits.
+ * What is decided already changes nothing and tells nobody. The merchant hears of decisions, and
+ * not of limits.
  *
- * @throws Failure not_found; invalid_request (limits that are no amounts); conflict (an approval while the
- *   merchant's first intent is open); not_approved (`approve_recurring` for a merchant that is not trusted)
+ * @throws Failure not_found; invalid_request (limits that are no amounts); conflict (an approval
+ *   while the merchant's first intent is open); not_approved (`approve_recurring` for a merchant
+ *   that is not trusted)
  */
 export async function changeDecision(
   trx: Transaction,
@@ -80,7 +82,9 @@ async function lockOfBank(
   return found;
 }
 
-/** Nothing stands yet that could be approved, as long as the merchant's first intent waits for its answer. */
+/**
+ * While the merchant's first intent waits for its answer, nothing stands that could be approved.
+ */
 async function refuseEarlyApproval(trx: Transaction, { id, decision }: Agreement): Promise<void> {
   if (decision !== 'pending') return;
   const open = await row<{ id: string }>(
@@ -95,7 +99,7 @@ async function refuseEarlyApproval(trx: Transaction, { id, decision }: Agreement
   });
 }
 
-/** Ends the open intent, if there is one: a refusal leaves nothing to ask, and the bank has answered it so. */
+/** Ends the open intent, if there is one: the bank has answered it by the refusal. */
 async function refuseOpenIntent(
   trx: Transaction,
   keyring: Keyring,

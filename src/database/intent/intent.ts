@@ -36,8 +36,8 @@ interface NewIntent {
 }
 
 /**
- * Asks for permission, customer by customer. An intent still open between the two parties is superseded; what
- * the customer approved before holds until the new one is approved.
+ * Asks for permission, customer by customer. An intent still open between the two parties is
+ * superseded; what the customer approved before holds until the new one is approved.
  *
  * @param workflowIdOf names the workflow that waits for an intent's answer
  */
@@ -55,8 +55,8 @@ export async function createIntents(
     request.lookupIds.map((one) => one.lookupId),
   );
   const payerOf = new Map(payers.map((payer) => [payer.lookupId, payer]));
-  // A blocked merchant reaches nobody, so it uses nothing up. Prompts are taken before any agreement is opened, or
-  // a customer who was not asked would have one.
+  // A blocked merchant reaches nobody, so it uses nothing up. Prompts are taken before any
+  // agreement is opened, or a customer who was not asked would have one.
   const blockers = await blockersOf(
     trx,
     merchantId,
@@ -108,7 +108,7 @@ export async function createIntents(
   };
 }
 
-/** Ends the open intents of these agreements; one whose window has passed already is declined, as it should. */
+/** Ends the open intents of these agreements. One whose window has passed already is declined. */
 async function supersede(trx: Executor, keyring: Keyring, intents: NewIntent[]): Promise<void> {
   if (intents.length === 0) return;
   const ended = await rows<EndedIntent>(

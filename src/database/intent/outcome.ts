@@ -14,7 +14,8 @@ import { withdraw } from '../webhook/withdrawal';
 /**
  * How an intent ends: answered, its window passed, or superseded by the merchant's next one.
  *
- * As with charges, the answer and the window are one UPDATE each on the same row, over opposite halves of time.
+ * As with charges, the answer and the window are one UPDATE each on the same row, over opposite
+ * halves of time.
  */
 export interface EndedIntent {
   id: string;
@@ -49,7 +50,10 @@ export const ENDED_COLUMNS = `i.id, i.reference, i.agreement_id AS "agreementId"
   (SELECT payment_id_key FROM agreements WHERE id = i.agreement_id) AS "paymentIdKey", i.sequence,
   i.workflow_id AS "workflowId", i.asleep, i.closed_at AS "closedAt"`;
 
-/** The customer's answer, as the bank relays it. Limits are numbers in major units of the intent's currency. */
+/**
+ * The customer's answer, as the bank relays it. Limits are numbers in major units of the intent's
+ * currency.
+ */
 export interface IntentAnswer {
   customerId: string;
   merchantId: string;
@@ -70,8 +74,9 @@ export interface IntentAnswerResult {
 /**
  * Takes the answer to the open intent of a merchant and a customer.
  *
- * @throws Failure not_found (no intent between the two, ever); not_approved (`approve_recurring` for a merchant
- *   that is not trusted: the intent stays open); invalid_request (limits that are no amounts)
+ * @throws Failure not_found (no intent between the two, ever); not_approved (`approve_recurring`
+ *   for a merchant that is not trusted: the intent stays open); invalid_request (limits that are no
+ *   amounts)
  */
 export async function answerIntent(
   trx: Executor,
@@ -196,7 +201,9 @@ async function closeByAnswer(
   );
 }
 
-/** The intent was not open any more: it has ended as this answer says, or it has ended otherwise. */
+/**
+ * The intent was not open any more: it has ended as this answer says, or it has ended otherwise.
+ */
 async function answerTooLate(
   trx: Executor,
   keyring: Keyring,
@@ -221,7 +228,9 @@ async function answerTooLate(
   };
 }
 
-/** What the answer does to the agreement. A refusal of new terms leaves the old ones as they are. */
+/**
+ * What the answer does to the agreement. A refusal of new terms leaves the old ones as they are.
+ */
 async function applyAnswer(
   trx: Executor,
   keyring: Keyring,
@@ -262,7 +271,10 @@ export async function closeExpiredIntent(trx: Executor, keyring: Keyring, intent
   await announceEnds(trx, keyring, ended, 'network');
 }
 
-/** What follows every end: the merchant is told, the bank too where it did not answer, and it is on record. */
+/**
+ * What follows every end: the merchant is told, the bank too where it did not answer, and it is on
+ * record.
+ */
 export async function announceEnds(
   trx: Executor,
   keyring: Keyring,

@@ -5,7 +5,10 @@ import type { Moment } from '../../domain/moment';
 import { row, type Executor } from '../connection';
 import type { CustomerDecision } from './outcome';
 
-/** Billing intents, as they are read: by the workflow that waits for the answer, and by the two parties. */
+/**
+ * Billing intents, as they are read: by the workflow that waits for the answer, and by the two
+ * parties.
+ */
 
 /** An intent, as its workflow sees it. */
 export interface IntentState {
@@ -30,8 +33,8 @@ function stateOf({ inMs, at, ...state }: StateRow): IntentState {
 }
 
 /**
- * How it stands with the intent. The workflow of an open one sleeps from now on, and what ends it signals it
- * (`signalSleepers`).
+ * How it stands with the intent. The workflow of an open one sleeps from now on, and what ends it
+ * signals it (`signalSleepers`).
  *
  * @throws Failure not_found
  */
@@ -42,7 +45,7 @@ export async function fallAsleep(db: Executor, intentId: string): Promise<Intent
      WHERE id = :intentId AND status = 'pending' AND business_now(merchant_id) < expires_at RETURNING ${STATE}`,
     { intentId },
   );
-  // Read after it: a clock that was moved meanwhile found nobody asleep, and is in the time that is left.
+  // Read after it: a clock that moved before found nobody asleep, and is in the time that is left.
   const now = await row<StateRow>(db, `SELECT ${STATE} FROM intents WHERE id = :intentId`, { intentId });
   if (!now) throw new Failure('not_found', 'There is no such intent.');
   return stateOf(sleeps ? { ...sleeps, inMs: now.inMs } : now);

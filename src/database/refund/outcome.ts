@@ -17,7 +17,7 @@ import { reverseRejectedRefund } from '../reconciliation-exception/reversal';
 import { askForRefund, REFUND_COLUMNS, type RefundRecord } from './refund';
 import { announce } from '../webhook/webhook';
 
-/** How a refund goes on: by the bank's answer, which alone can end it, or by a reminder that it is late. */
+/** How a refund goes on: by a reminder, or by the bank's answer, which alone can end it. */
 
 /** What the bank says: the id of its transfer, or why it does not make it. */
 export interface RefundAnswer {
@@ -36,8 +36,9 @@ interface RefundAnswered {
 }
 
 /**
- * Takes the bank's answer. The same again changes nothing and is agreed to again; another, or one with the id
- * of another transaction, is kept as a reconciliation exception, for money may have moved.
+ * Takes the bank's answer. The same again changes nothing and is agreed to again; another, or one
+ * with the id of another transaction, is kept as a reconciliation exception, for money may have
+ * moved.
  *
  * @param timeZone of the network, for the ledger's day
  * @throws Failure not_found
@@ -92,7 +93,10 @@ export async function answerRefund(
   return { refundId, status: ended.status, agreed: true, duplicate: false };
 }
 
-/** As with charges, the statement that ends it claims the bank's transaction, and does neither where it is another's. */
+/**
+ * As with charges, the statement that ends it claims the bank's transaction, and does neither where
+ * that is another's.
+ */
 async function end(
   trx: Executor,
   refundId: string,
@@ -138,12 +142,14 @@ async function answerRefused(trx: Executor, refundId: string, answer: RefundAnsw
   return { refundId, status, agreed, duplicate };
 }
 
-/** So many reminders come on business days one after the other; later ones every tenth, for good. */
+/**
+ * So many reminders come on business days one after the other; later ones every tenth, for good.
+ */
 const DAILY_REMINDERS = 10;
 
 /**
- * Where the bank is late, asks it again; the first time, the refund becomes overdue and the merchant is told.
- * Whoever comes second finds nothing to do.
+ * Where the bank is late, asks it again; the first time, the refund becomes overdue and the
+ * merchant is told. Whoever comes second finds nothing to do.
  */
 export async function remindBank(
   trx: Executor,
@@ -235,8 +241,8 @@ export async function refundState(db: Executor, refundId: string): Promise<Refun
 }
 
 /**
- * How it stands with the refund. The workflow of one that is open, and not due for a reminder, sleeps from now on,
- * and the bank's answer signals it (`signalSleepers`).
+ * How it stands with the refund. The workflow of one that is open, and not due for a reminder,
+ * sleeps from now on, and the bank's answer signals it (`signalSleepers`).
  */
 export async function fallAsleep(db: Executor, refundId: string): Promise<RefundState> {
   const sleeps = await row<StateRow>(
@@ -244,7 +250,7 @@ export async function fallAsleep(db: Executor, refundId: string): Promise<Refund
     `UPDATE refunds SET asleep = true WHERE id = :refundId AND acts_at > business_now(merchant_id) RETURNING ${STATE}`,
     { refundId },
   );
-  // Read after it: a clock that was moved meanwhile found nobody asleep, and is in the time that is left.
+  // Read after it: a clock that moved before found nobody asleep, and is in the time that is left.
   const now = await refundState(db, refundId);
   return sleeps ? { ...stateOf(sleeps), next: now.next ?? stateOf(sleeps).next } : now;
 }
