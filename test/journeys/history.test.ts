@@ -74,6 +74,12 @@ async function historyOf(id: string): Promise<string> {
     .join('\n');
 }
 
+/** A task that a signal met as it ended its workflow: its activities ran again. */
+async function expectNoTaskFailed(id: string): Promise<void> {
+  const { events } = await temporal.workflow.getHandle(id).fetchHistory();
+  expect((events ?? []).filter((one) => one.workflowTaskFailedEventAttributes)).toEqual([]);
+}
+
 /** Each of the phrases, after the one before it. */
 function expectInOrder(history: string, phrases: (string | RegExp)[]): void {
   let rest = history;
@@ -221,6 +227,7 @@ test('a refund and an intent tell what was asked, what came of it and after how 
     new RegExp(`The bank has rejected the refund \\(other\\) ${AFTER}: 40 NGN, reference ${reference}`),
     `refund.response delivered at attempt 1 to ${merchant.entityId}`,
   ]);
+  await expectNoTaskFailed(workflowIds.refund(refundId));
 
   await bank.answerIntents('deny');
   const intentId = await merchant.ask(customer);
@@ -231,4 +238,5 @@ test('a refund and an intent tell what was asked, what came of it and after how 
     new RegExp(`The intent was declined \\(deny\\) ${AFTER}`),
     `billing.intent.response delivered at attempt 1 to ${merchant.entityId}`,
   ]);
+  await expectNoTaskFailed(workflowIds.intent(intentId));
 });
