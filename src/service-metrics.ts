@@ -2,7 +2,7 @@ import type { Registry } from 'prom-client';
 import type { Executor } from './database/connection';
 import { outboxBacklog } from './database/outbox';
 import { dueBacklog } from './database/recurring/read';
-import { unresolvedExceptions } from './database/reconciliation-exception/open';
+import { unresolvedExceptions } from './database/reconciliation-exception/read';
 import { overdueBacklog } from './database/operation/reconcile';
 import { listWorkers } from './database/operation/worker-heartbeat';
 import { gauge, inTime } from './metrics';
@@ -79,15 +79,13 @@ function measureOverdue(registry: Registry, db: Executor): void {
     name: 'assent_overdue',
     help: `Work that is past its moment by more than ${OVERDUE_AFTER_S} s and still open, counted up to 10000.`,
     label: 'kind',
-    readEach: async () =>
-      Object.fromEntries(((await backlog()) ?? []).map(({ kind, count }) => [kind, count])),
+    readEach: async () => byKind(await backlog(), ({ count }) => count),
   });
   gauge(registry, {
     name: 'assent_overdue_oldest_age_seconds',
     help: 'For how long the first of these has been past its moment, 0 where there is none.',
     label: 'kind',
-    readEach: async () =>
-      Object.fromEntries(((await backlog()) ?? []).map(({ kind, oldestAgeS }) => [kind, oldestAgeS])),
+    readEach: async () => byKind(await backlog(), ({ oldestAgeS }) => oldestAgeS),
   });
 }
 
@@ -98,6 +96,20 @@ function measureExceptions(registry: Registry, db: Executor): void {
     name: 'assent_exceptions_unresolved',
     help: 'Reconciliation exceptions that somebody has to look into, counted up to 10000 of all kinds.',
     label: 'kind',
-    readEach: async () => Object.fromEntries((await unresolved()) ?? []),
+    readEach: async () => byKind(await unresolved(), ({ count }) => count),
   });
+  gauge(registry, {
+    name: 'assent_exceptions_oldest_age_seconds',
+    help: 'For how long the oldest of these has waited for somebody.',
+    label: 'kind',
+    readEach: async () => byKind(await unresolved(), ({ oldestAgeS }) => oldestAgeS),
+  });
+}
+
+/** A number of each kind; none while Postgres does not answer. */
+function byKind<One extends { kind: string }>(
+  all: One[] | undefined,
+  numberOf: (one: One) => number,
+): Record<string, number> {
+  return Object.fromEntries((all ?? []).map((one) => [one.kind, numberOf(one)]));
 }

@@ -420,9 +420,11 @@ function nameOf({ type, item }: Told): string {
     ? 'scheduleId'
     : type.startsWith('refund.')
       ? 'refundId'
-      : type.startsWith('billing.intent')
-        ? 'reference'
-        : 'billingRequestId';
+      : type.startsWith('exception.')
+        ? 'exceptionId'
+        : type.startsWith('billing.intent')
+          ? 'reference'
+          : 'billingRequestId';
   const id = item[field];
   return typeof id === 'string' ? id : type;
 }

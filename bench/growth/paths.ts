@@ -16,6 +16,7 @@ import { enqueueSignals, takeOutboxRows } from '../../src/database/outbox';
 import { deleteFullBuckets, takeTokens } from '../../src/database/rate-limit';
 import { advanceSchedule } from '../../src/database/recurring/advance';
 import { listSchedules, readBillings, readSchedule } from '../../src/database/recurring/read';
+import { listExceptions, unresolvedExceptions } from '../../src/database/reconciliation-exception/read';
 import { initiateRefund, listRefunds } from '../../src/database/refund/refund';
 import {
   listTransactions,
@@ -55,6 +56,7 @@ export function paths(s: Subjects, keyring: Keyring): Path[] {
   const bank: Viewer = { entityId: s.bank, role: 'bank' };
   const merchant: Viewer = { entityId: s.merchant, role: 'merchant' };
   const provider: Viewer = { entityId: s.provider, role: 'provider' };
+  const byOpening = { sortBy: 'openedAt', sortOrder: 'desc' } as const;
   const byTime = { sortBy: 'createdAt', sortOrder: 'desc' } as const;
   const charge = { amount: 5_000n, currency: 'NGN', description: 'Membership' };
   const bill = (
@@ -324,6 +326,15 @@ export function paths(s: Subjects, keyring: Keyring): Path[] {
       name: 'refunds of a bank, completed',
       run: (db) => listRefunds(db, bank, { status: 'completed' }, { ...FIRST, ...byTime }),
     },
+    {
+      name: 'exceptions of a bank, resolved',
+      run: (db) => listExceptions(db, bank, { state: 'resolved' }, { ...FIRST, ...byOpening }),
+    },
+    {
+      name: 'exceptions of a provider',
+      run: (db) => listExceptions(db, provider, {}, { ...FIRST, ...byOpening }),
+    },
+    { name: 'unresolved exceptions, counted', run: (db) => unresolvedExceptions(db) },
     { name: 'refunds of a provider', run: (db) => listRefunds(db, provider, {}, { ...FIRST, ...byTime }) },
     {
       name: 'refunds of a provider, rejected',

@@ -84,7 +84,7 @@ export function createBillingRequestActivities(
     },
 
     async awaitCredit(billingRequestIds) {
-      await db.transaction((trx) => noteOverdueCredits(trx, billingRequestIds));
+      await db.transaction((trx) => noteOverdueCredits(trx, keyring, billingRequestIds));
       const waiting = (await awaitedCharges(db, billingRequestIds)).filter((one) => one.creditWaits);
       return { waiting: waiting.map(({ id }) => id), overdue: firstOf(waiting) };
     },

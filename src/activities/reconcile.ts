@@ -3,6 +3,7 @@ import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import type { Database } from '../database/connection';
 import { settleUnnoticedCredits } from '../database/customer/payment-credit';
+import type { Keyring } from '../database/keys/keyring';
 import { outboxBacklog } from '../database/outbox';
 import {
   openWork,
@@ -65,6 +66,7 @@ const LOGGED_MAX = 20;
 export function createReconcileActivities(
   db: Database,
   client: Client,
+  keyring: Keyring,
   timeZone: string,
   afterS: number,
   log: Pick<Logger, 'warn'>,
@@ -105,7 +107,9 @@ export function createReconcileActivities(
 
   return {
     async restartOverdue() {
-      const settled = await db.transaction((trx) => settleUnnoticedCredits(trx, timeZone, OVERDUE_MAX));
+      const settled = await db.transaction((trx) =>
+        settleUnnoticedCredits(trx, keyring, timeZone, OVERDUE_MAX),
+      );
       if (settled > 0) log.warn({ settled }, 'credits that were delivered, and not noted, are settled');
       const overdue = await overdueWork(db, afterS, OVERDUE_MAX);
       return { checked: overdue.length, ...(await restart(overdue, 'overdue work is started again')) };

@@ -173,10 +173,10 @@ export function createWebhookActivities({
     const zone = config.NETWORK_TIMEZONE;
     if (kind === 'first') {
       // It may be late as well: nobody attempted anything while the workers were down. The look that makes it sees for itself.
-      await db.transaction((trx) => resolveCredits(trx, zone, { deliveryIds: [id] }));
+      await db.transaction((trx) => resolveCredits(trx, keyring, zone, { deliveryIds: [id] }));
       return;
     }
-    await db.transaction((trx) => settleCredits(trx, zone, { deliveryIds: [id] }));
+    await db.transaction((trx) => settleCredits(trx, keyring, zone, { deliveryIds: [id] }));
     relay.kick();
   }
 

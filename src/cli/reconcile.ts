@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { recordAct, type Actor } from '../database/audit';
 import type { Database } from '../database/connection';
 import { settleUnnoticedCredits } from '../database/customer/payment-credit';
+import type { Keyring } from '../database/keys/keyring';
 import {
   openWork,
   overdueWork,
@@ -20,7 +21,7 @@ import { namespaceId } from '../temporal/readiness';
 import { ensureReconcileSchedule, withoutWorkflow } from '../temporal/reconcile';
 import { registerSearchAttributes } from '../temporal/search-attributes';
 import { command, CommandError, onEngine, type Outcome } from './command';
-import { anyRing, openTemporal } from './engine';
+import { openTemporal } from './engine';
 import { operator, reasonOption, type Explained } from './operator';
 
 /** `assent reconcile`: what the workflow of that name does a little of each minute, all of it and now. */
@@ -70,11 +71,12 @@ export function addReconcileCommand(program: Command): void {
     .option('--fix', 'start it again, and wait until it is; it is on record')
     .addOption(reasonOption())
     .action(
-      onEngine(async ({ db }, config, { fix = false, ...explained }: Explained & { fix?: boolean }) => {
+      onEngine(async ({ db, ring }, config, { fix = false, ...explained }: Explained & { fix?: boolean }) => {
         const client = openTemporal(config);
         try {
           const told = await reconcile(
             db,
+            ring,
             client,
             config.NETWORK_TIMEZONE,
             fix ? operator(explained) : undefined,
@@ -86,7 +88,7 @@ export function addReconcileCommand(program: Command): void {
         } finally {
           await client.connection.close();
         }
-      }, anyRing),
+      }),
     );
 }
 
@@ -103,6 +105,7 @@ function temporalFailed(error: unknown): CommandError | undefined {
 /** @param by who has it mended; undefined where it is only looked at */
 async function reconcile(
   db: Database,
+  ring: Keyring,
   client: Client,
   timeZone: string,
   by: Actor | undefined,
@@ -126,7 +129,7 @@ async function reconcile(
         before: null,
         after: { namespace: client.options.namespace, namespaceId: namespace },
       });
-      await settleUnnoticedCredits(trx, timeZone, OVERDUE_MAX);
+      await settleUnnoticedCredits(trx, ring, timeZone, OVERDUE_MAX);
     });
     await registerSearchAttributes(client.connection, client.options.namespace);
     await ensureReconcileSchedule(client);

@@ -3,7 +3,7 @@ import Table from 'cli-table3';
 import type { Config } from '../config';
 import { outboxBacklog } from '../database/outbox';
 import { overdueBacklog } from '../database/operation/reconcile';
-import { unresolvedExceptions } from '../database/reconciliation-exception/open';
+import { unresolvedExceptions } from '../database/reconciliation-exception/read';
 import { listWorkers, type WorkerState } from '../database/operation/worker-heartbeat';
 import { OVERDUE_AFTER_S } from '../service-metrics';
 import { serviceProblems } from '../temporal/readiness';
@@ -41,7 +41,7 @@ async function readStatus({ db, ring }: Engine, config: Config) {
       workers,
       outbox,
       overdue,
-      exceptions: { open: [...exceptions.values()].reduce((sum, count) => sum + count, 0) },
+      exceptions: { open: exceptions.reduce((sum, { count }) => sum + count, 0) },
       where: {
         temporalAddress: config.TEMPORAL_ADDRESS ?? temporalAddress,
         temporalNamespace: client.options.namespace,

@@ -9,6 +9,8 @@ export const WEBHOOK_TYPES = [
   'decision.updated',
   'refund.request',
   'refund.response',
+  'exception.opened',
+  'exception.resolved',
   'recurring.upcoming',
   'recurring.updated',
   'billing.credit',

@@ -101,6 +101,7 @@ async function main(): Promise<void> {
     ...createReconcileActivities(
       db,
       client,
+      keyring,
       config.NETWORK_TIMEZONE,
       config.RECONCILE_AFTER_S,
       log,

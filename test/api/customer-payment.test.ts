@@ -463,6 +463,7 @@ const reconcile = () =>
   createReconcileActivities(
     database.db,
     new Client({ connection: Connection.lazy({ address: '127.0.0.1:1' }) }),
+    api.deps.ring,
     'Africa/Lagos',
     300,
     { warn: () => undefined },
@@ -510,7 +511,9 @@ describe('the credit of a payment', () => {
     await payeeBank.send('POST', `/v1/webhooks/deliveries/${deliveryId}/redeliver`);
     expect(await seenBy(payerBank, payment)).toMatchObject({ credit: { status: 'pending', overdue: true } });
     await taken(deliveryId);
-    await database.db.transaction((trx) => settleCredits(trx, 'Africa/Lagos', { deliveryIds: [deliveryId] }));
+    await database.db.transaction((trx) =>
+      settleCredits(trx, api.deps.ring, 'Africa/Lagos', { deliveryIds: [deliveryId] }),
+    );
     expect(await seenBy(payerBank, payment)).toMatchObject({
       credit: { status: 'delivered', overdue: false },
       exceptions: ['exception.opened', 'exception.resolved'],
@@ -591,7 +594,9 @@ describe('the credit of a payment', () => {
     await taken(deliveryId);
     await other.commit();
     await judged;
-    await database.db.transaction((trx) => settleCredits(trx, 'Africa/Lagos', { deliveryIds: [deliveryId] }));
+    await database.db.transaction((trx) =>
+      settleCredits(trx, api.deps.ring, 'Africa/Lagos', { deliveryIds: [deliveryId] }),
+    );
     expect(await seenBy(payerBank, payment)).toMatchObject({
       credit: { status: 'delivered', overdue: false },
       exceptions: [],

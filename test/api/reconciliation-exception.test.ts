@@ -1,10 +1,12 @@
 import { closeExpiredRequests } from '../../src/database/billing-request/outcome';
 import type { Database } from '../../src/database/connection';
+import { onboardBatch } from '../../src/database/customer/migration';
 import { resolveException, takeException } from '../../src/database/reconciliation-exception/resolve';
 import { send, serveApi, tokenOf, type Answered, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { balancesOf, postingsOf } from '../support/ledger';
 import { openTransaction } from '../support/open-transaction';
+import { wholeFeed } from '../support/whole-feed';
 import { announcedTo, lookupIdOf, moveClock, standingApproval, type Standing } from '../support/standing';
 
 /** What somebody has to look into: who sees it, who says what became of the money, and what follows. */
@@ -557,7 +559,9 @@ describe('what an exception holds of a charge', () => {
     expect(await history(tokens.merchant, '?type=reversal')).toMatchObject([{ amount: 40 }, { amount: 60 }]);
     expect((await initiate(reference, 0.01)).status).toBe(409);
     const told = await announcedTo(db, api.deps.ring, standing.merchantId);
-    const ofCharge = told.filter(({ item }) => item['billingRequestId'] === id);
+    const ofCharge = told.filter(
+      ({ type, item }) => type.startsWith('billing.') && item['billingRequestId'] === id,
+    );
     expect(ofCharge.map(({ type, item }) => `${type} ${String(item['sequence'])}`)).toEqual([
       'billing.response 1',
       'billing.reversed 2',
@@ -612,6 +616,99 @@ describe('a merchant that bills again', () => {
     expect(await bill()).not.toHaveProperty('exceptionId');
   });
 });
+
+describe('both sides of an exception', () => {
+  test('hear that it was opened and that it was resolved, each in its own numbers', async () => {
+    const { id } = await charge();
+    await approve(id);
+    await approve(id, 'a-second-debit');
+    const { exceptionId, ...opened } = await theOne();
+    await respond(exceptionId, { resolution: 'confirmed', note: 'case 4711' });
+    const { note: _, ...resolved } = await theOne();
+
+    const { note: __, ...shown } = opened;
+    expect(await heard(tokens.bank, 'exception.')).toEqual([
+      ['exception.opened', { exceptionId, ...shown, sequence: 1 }],
+      ['exception.resolved', { ...resolved, sequence: 2 }],
+    ]);
+    const told = await heard(tokens.merchant, 'exception.');
+    expect(told.map(([type, { sequence, state }]) => [type, sequence, state])).toEqual([
+      ['exception.opened', 1, 'open'],
+      ['exception.resolved', 2, 'resolved'],
+    ]);
+    expect(JSON.stringify(told)).not.toMatch(/second-debit|4711/);
+  });
+
+  test('hear of two halves of one story once', async () => {
+    const { id } = await unanswered();
+    await approve(id);
+
+    for (const role of ['bank', 'merchant'] as const) {
+      const told = await heard(tokens[role], 'exception.');
+      expect(told.map(([type, { kind }]) => [type, kind])).toEqual([['exception.opened', 'unanswered']]);
+    }
+  });
+
+  test.each(['another bank', 'the same bank'])(
+    'of a payment between customers are banks: the payer’s, and that of the payee, %s',
+    async (whose) => {
+      const payee = whose === 'the same bank' ? standing : await standingApproval(db, api.deps.ring);
+      const payees = (await tokensOf(payee)).bank;
+      const { body } = await post(payees, '/v1/customer/bill', {
+        lookupIDs: [await lookupIdOf(db, standing.customerId)],
+        payee: { lookupID: await lookupIdOf(db, await anotherCustomer(payee)) },
+        amount: 100,
+        currency: 'NGN',
+        description: 'Rent',
+      });
+      const id = String((body as unknown as Shown[])[0]?.['billingRequestId']);
+      await approve(id);
+      await decline(id);
+      const { exceptionId } = await theOne();
+      expect(await listed(payees)).toMatchObject([{ exceptionId, merchantId: null, note: null }]);
+
+      await respond(exceptionId, REVERSED);
+
+      expect(await history(payees, '?type=reversal')).toMatchObject([{ amount: 100, billingRequestId: id }]);
+      const told = await heard(payees, 'billing.');
+      expect(told.map(([type, { sequence }]) => `${type} ${String(sequence)}`)).toEqual([
+        ...(whose === 'the same bank' ? ['billing.request 1', 'billing.credit 2'] : ['billing.credit 1']),
+        `billing.reversed ${whose === 'the same bank' ? 3 : 2}`,
+      ]);
+      expect((await heard(payees, 'exception.')).map(([type]) => type)).toEqual([
+        'exception.opened',
+        'exception.resolved',
+      ]);
+    },
+  );
+});
+
+/** Of what a caller finds in its events feed, what begins so: its type, and its only item. */
+async function heard(token: string, prefix: string): Promise<[type: string, item: Shown][]> {
+  await wholeFeed(db);
+  const { body } = await get(token, '/v1/events?limit=100');
+  const events = body.data?.['events'] as { webhookType: string; data: Shown[] }[];
+  return events
+    .filter(({ webhookType }) => webhookType.startsWith(prefix))
+    .map(({ webhookType, data }) => {
+      expect(data).toHaveLength(1);
+      return [webhookType, data[0] ?? {}];
+    });
+}
+
+async function anotherCustomer({ bankId }: Standing): Promise<string> {
+  const person = {
+    clientRef: 'c2',
+    firstname: 'Eze',
+    lastname: 'Chidi',
+    accountName: 'EZE CHIDI',
+    email: 'eze@example.test',
+    country: 'NG',
+    accountNumber: '0123456780',
+  };
+  const { customers } = await db.transaction((trx) => onboardBatch(trx, api.deps.ring, bankId, [{ person }]));
+  return String(customers[0]?.customerId);
+}
 
 /** As the operator does it. */
 async function resolve(

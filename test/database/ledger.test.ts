@@ -243,7 +243,7 @@ describe('a payment between customers', () => {
     expect(await balancesOf(db, payee.bankId)).toEqual({ in_transit: 250n });
 
     for (let n = 0; n < 2; n++) {
-      await db.transaction((trx) => settleCredits(trx, timeZone, { deliveryIds: [deliveryId] }));
+      await db.transaction((trx) => settleCredits(trx, keyring, timeZone, { deliveryIds: [deliveryId] }));
     }
     expect(await postingsOf(db, id)).toEqual([
       `charge: -250 NGN customer_bank of ${standing.bankId}`,
@@ -265,7 +265,7 @@ describe('a payment between customers', () => {
         at: new Date(),
       }),
     );
-    await db.transaction((trx) => settleCredits(trx, timeZone, { deliveryIds: [deliveryId] }));
+    await db.transaction((trx) => settleCredits(trx, keyring, timeZone, { deliveryIds: [deliveryId] }));
     expect(await balancesOf(db, standing.bankId)).toEqual({ customer_bank: 0n });
     expect(await balancesOf(db, payee.bankId)).toEqual({ in_transit: 0n, payee_bank: 0n });
   });
@@ -473,7 +473,7 @@ describe('what settled before there was a ledger', () => {
     await refund(reference, 0.1);
     const { deliveryId } = await payAnother(payee);
     await payAnother(payee);
-    await db.transaction((trx) => settleCredits(trx, timeZone, { deliveryIds: [deliveryId] }));
+    await db.transaction((trx) => settleCredits(trx, keyring, timeZone, { deliveryIds: [deliveryId] }));
     const balances = () =>
       Promise.all([standing.merchantId, standing.bankId, payee.bankId].map((id) => balancesOf(db, id)));
     const live = { ledger: await ledger(), balances: await balances() };

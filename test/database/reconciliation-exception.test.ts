@@ -162,6 +162,11 @@ it('is counted by its kind in what every process tells its operators', async () 
   const series = 'assent_exceptions_unresolved{kind="credit_undelivered"}';
   const before = valueOf(await registry.metrics(), series) ?? 0;
   expect(before).toBeGreaterThan(0);
+  const age = valueOf(
+    await registry.metrics(),
+    'assent_exceptions_oldest_age_seconds{kind="credit_undelivered"}',
+  );
+  expect(age).toBeGreaterThan(0);
   await rows(
     db,
     `UPDATE reconciliation_exceptions SET state = 'resolved', resolution = 'no_difference', resolved_at = now()

@@ -221,6 +221,7 @@ export class Cast {
 function subjectOf(webhookType: string): string {
   if (webhookType.startsWith('recurring.')) return 'scheduleId';
   if (webhookType.startsWith('refund.')) return 'refundId';
+  if (webhookType.startsWith('exception.')) return 'exceptionId';
   if (webhookType.startsWith('billing.intent')) return 'intentId';
   return webhookType.startsWith('billing.') ? 'billingRequestId' : 'id';
 }

@@ -22,7 +22,7 @@ const resolution = z.enum(RESOLUTIONS).meta({
 });
 
 /** What everybody whose exception it is sees of it, and is sent. */
-const exceptionFields = {
+export const exceptionFields = {
   exceptionId: shownId('exception'),
   kind: exceptionKind,
   state: exceptionState,

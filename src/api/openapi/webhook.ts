@@ -15,6 +15,7 @@ import {
   shownId,
   words,
 } from './parts';
+import { exceptionFields } from './reconciliation-exception';
 import { scheduleStatus } from './recurring';
 
 /** What is sent by webhook: each type with the form of its items. */
@@ -56,6 +57,8 @@ const refundReferences = {
   originalReference: reference.meta({ description: 'Reference of the charge' }),
 };
 const expectedBy = moment('When the customer should have the money', '2026-03-05T08:00:00.000Z');
+
+const exceptionItem = z.strictObject({ ...exceptionFields, sequence });
 
 export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
   'billing.intent': {
@@ -276,6 +279,20 @@ export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
         .meta({ description: 'The reason that the bank gave for a rejection', example: null }),
       expectedBy,
     }),
+  },
+  'exception.opened': {
+    to: ['merchant', 'bank'],
+    summary: 'A reconciliation exception was opened',
+    description:
+      'Money of a charge or a refund of yours may have moved otherwise than the network says. A bank finds out, and answers with `POST /v1/reconciliation/exceptions/{exceptionId}/respond`. A merchant waits before it bills the customer for the same again. Of a payment between customers both banks receive it, and the payer’s bank is asked.',
+    item: exceptionItem,
+  },
+  'exception.resolved': {
+    to: ['merchant', 'bank'],
+    summary: 'A reconciliation exception was resolved',
+    description:
+      'The bank, or the operator, has said what became of the money. What the exception held of a charge can be refunded again. Where a charge was reversed, `billing.reversed` says so.',
+    item: exceptionItem,
   },
   'recurring.upcoming': {
     to: ['merchant', 'bank'],

@@ -30,7 +30,9 @@ export async function listEvents({ caller, query, deps }: Call<unknown, z.output
   const credits = events.filter(({ webhookType }) => webhookType === 'billing.credit');
   if (credits.length > 0) {
     const eventIds = credits.map(({ eventId }) => eventId);
-    await deps.db.transaction((trx) => settleCredits(trx, deps.config.NETWORK_TIMEZONE, { eventIds }));
+    await deps.db.transaction((trx) =>
+      settleCredits(trx, deps.ring, deps.config.NETWORK_TIMEZONE, { eventIds }),
+    );
   }
   return { message: events.length === 1 ? '1 event' : `${events.length} events`, data: { events } };
 }

@@ -14,6 +14,7 @@ import { recordEvents, type AuditEvent } from '../event';
 import type { Keyring } from '../keys/keyring';
 import { postCharge } from '../ledger/settlement';
 import { signalSleepers } from '../outbox';
+import { announceExceptions } from '../reconciliation-exception/announce';
 import { openException } from '../reconciliation-exception/open';
 import { signalAnswered } from '../recurring/schedule';
 import { withdraw } from '../webhook/withdrawal';
@@ -198,7 +199,7 @@ async function answerRefused(
     return { billingRequestId, status, agreed: true, duplicate };
   }
   const tooLate = closedBy === 'bank' ? 'conflicting_answer' : 'late_answer';
-  await openException(trx, {
+  const opened = await openException(trx, {
     kind: duplicate ? 'duplicate_transaction_id' : tooLate,
     billingRequestId,
     said: {
@@ -208,6 +209,7 @@ async function answerRefused(
     },
     cause: 'bank',
   });
+  await announceExceptions(trx, keyring, 'exception.opened', [opened]);
   return { billingRequestId, status, agreed: false, duplicate };
 }
 
@@ -288,12 +290,14 @@ export async function closeExpiredRequests(
     { dueIds, undelivered: [...undelivered], known: found === 'by its bank' },
   );
   // Whoever may have been asked may have moved the money. Without an exception nobody would look.
-  await Promise.all(
+  const opened = await Promise.all(
     closed
       .filter((request) => request.declineReason === 'expired')
       .map(({ id }) => openException(trx, { kind: 'unanswered', billingRequestId: id, cause: 'network' })),
   );
   await close(trx, keyring, closed, 'network', undelivered);
+  // All of them are of one workflow, which tells the ends as well.
+  await announceExceptions(trx, keyring, 'exception.opened', opened, closed[0]?.workflowId);
   return closed.length;
 }
 

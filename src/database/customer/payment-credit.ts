@@ -3,6 +3,8 @@ import type { Outcome } from '../billing-request/announce';
 import { recordEvents } from '../event';
 import { postCredits } from '../ledger/settlement';
 import { enqueueSignals } from '../outbox';
+import type { Keyring } from '../keys/keyring';
+import { announceExceptions } from '../reconciliation-exception/announce';
 import { openException } from '../reconciliation-exception/open';
 
 /**
@@ -48,7 +50,11 @@ export async function expectCredits(trx: Executor, credits: Outcome[], deliveryI
  * It judges by what there is once it holds the charges: whoever delivers a credit meanwhile settles it before or after, and
  * a statement that began before it was delivered would not see it.
  */
-export async function noteOverdueCredits(trx: Transaction, billingRequestIds: string[]): Promise<void> {
+export async function noteOverdueCredits(
+  trx: Transaction,
+  keyring: Keyring,
+  billingRequestIds: string[],
+): Promise<void> {
   await rows(
     trx,
     `SELECT id FROM billing_requests WHERE id = ANY(:billingRequestIds) ORDER BY id FOR NO KEY UPDATE`,
@@ -71,9 +77,12 @@ export async function noteOverdueCredits(trx: Transaction, billingRequestIds: st
       at,
     })),
   );
-  for (const { id } of overdue) {
-    await openException(trx, { kind: 'credit_undelivered', billingRequestId: id, cause: 'network' });
-  }
+  const opened = await Promise.all(
+    overdue.map(({ id }) =>
+      openException(trx, { kind: 'credit_undelivered', billingRequestId: id, cause: 'network' }),
+    ),
+  );
+  await announceExceptions(trx, keyring, 'exception.opened', opened);
 }
 
 interface Credited {
@@ -94,8 +103,13 @@ type Told = { deliveryIds: string[] } | { eventIds: string[] };
  * What follows from the payees' bank having been told after all: the exceptions are resolved, and the workflows that watch
  * need not any more. Safe to say again.
  */
-export async function settleCredits(trx: Transaction, timeZone: string, told: Told): Promise<void> {
-  const credited = await resolveCredits(trx, timeZone, told);
+export async function settleCredits(
+  trx: Transaction,
+  keyring: Keyring,
+  timeZone: string,
+  told: Told,
+): Promise<void> {
+  const credited = await resolveCredits(trx, keyring, timeZone, told);
   await enqueueSignals(
     trx,
     'creditDelivered',
@@ -110,6 +124,7 @@ export async function settleCredits(trx: Transaction, timeZone: string, told: To
  */
 export async function resolveCredits(
   trx: Transaction,
+  keyring: Keyring,
   timeZone: string,
   told: Told,
 ): Promise<Pick<Credited, 'workflowId' | 'overdue'>[]> {
@@ -149,6 +164,12 @@ export async function resolveCredits(
       at,
     })),
   );
+  await announceExceptions(
+    trx,
+    keyring,
+    'exception.resolved',
+    resolved.map(({ id }) => id),
+  );
   return credited;
 }
 
@@ -160,6 +181,7 @@ export async function resolveCredits(
  */
 export async function settleUnnoticedCredits(
   trx: Transaction,
+  keyring: Keyring,
   timeZone: string,
   limit: number,
 ): Promise<number> {
@@ -170,7 +192,7 @@ export async function settleUnnoticedCredits(
      ORDER BY b.id LIMIT :limit FOR NO KEY UPDATE OF b SKIP LOCKED`,
     { limit },
   );
-  await settleCredits(trx, timeZone, { deliveryIds: unnoticed.map(({ deliveryId }) => deliveryId) });
+  await settleCredits(trx, keyring, timeZone, { deliveryIds: unnoticed.map(({ deliveryId }) => deliveryId) });
   return unnoticed.length;
 }
 

@@ -46,9 +46,11 @@ const OPENED = `x.id, x.kind, x.billing_request_id AS "billingRequestId", x.refu
  *   transfer of its own: together with one that the bank names before or after it, it holds the
  *   amount once.
  *
- * The caller holds the charge locked.
+ * The caller holds the charge locked, and tells both sides (`announceExceptions`).
+ *
+ * @returns its id where it was opened now
  */
-export async function openException(trx: Executor, exception: NewException): Promise<void> {
+export async function openException(trx: Executor, exception: NewException): Promise<string | undefined> {
   const { kind, billingRequestId, refundId = null, said, cause } = exception;
   const facts = {
     kind,
@@ -107,6 +109,7 @@ export async function openException(trx: Executor, exception: NewException): Pro
       { resourceId: id, sequence, type, cause, details: { ...details, outcome, bankTransactionId }, at },
     ]);
   }
+  return joined.length > 0 ? undefined : opened[0]?.id;
 }
 
 /**
@@ -125,15 +128,4 @@ export async function holdRejectedRefund(trx: Executor, refundId: string): Promi
      UPDATE billing_requests b SET held_amount = b.held_amount + d.held FROM doubtful d WHERE b.id = d.billing_request_id`,
     { refundId },
   );
-}
-
-/** How many are not resolved yet, by kind; counted up to 10 000 of all, as more would say nothing more. */
-export async function unresolvedExceptions(db: Executor): Promise<Map<ExceptionKind, number>> {
-  const counted = await rows<{ kind: ExceptionKind; count: number }>(
-    db,
-    `SELECT kind, count(*)::int AS count FROM (
-       SELECT kind FROM reconciliation_exceptions WHERE state <> 'resolved' LIMIT 10000) AS unresolved
-     GROUP BY kind ORDER BY kind`,
-  );
-  return new Map(counted.map(({ kind, count }) => [kind, count]));
 }

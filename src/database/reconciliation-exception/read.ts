@@ -144,3 +144,22 @@ export async function eventsOf(db: Executor, exceptionId: string): Promise<Excep
   );
   return latest.toReversed();
 }
+
+interface Backlog {
+  kind: ExceptionKind;
+  count: number;
+  /** For how long the oldest of them has been there. */
+  oldestAgeS: number;
+}
+
+/** Those that are not resolved, by kind: the oldest 10 000 of all, as more would say nothing more. */
+export async function unresolvedExceptions(db: Executor): Promise<Backlog[]> {
+  return rows<Backlog>(
+    db,
+    `SELECT kind, count(*)::int AS count,
+       extract(epoch FROM clock_timestamp() - min(recorded_at))::float8 AS "oldestAgeS"
+     FROM (SELECT kind, recorded_at FROM reconciliation_exceptions WHERE state <> 'resolved'
+           ORDER BY recorded_at, id LIMIT 10000) AS unresolved
+     GROUP BY kind ORDER BY kind`,
+  );
+}

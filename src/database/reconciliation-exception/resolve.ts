@@ -4,6 +4,7 @@ import { consequenceOf, type Resolution } from '../../domain/reconciliation-exce
 import { row, rows, type Transaction } from '../connection';
 import { recordEvents, type AuditEvent } from '../event';
 import type { Keyring } from '../keys/keyring';
+import { announceExceptions } from './announce';
 import { EXCEPTION_COLUMNS, UNKNOWN_EXCEPTION, type ExceptionRecord } from './read';
 import { reverseRest, writeOffRest } from './reversal';
 
@@ -67,6 +68,7 @@ export async function resolveException(
       at: resolvedAt,
     },
   ]);
+  await announceExceptions(trx, keyring, 'exception.resolved', [exceptionId]);
   const consequence = refundId === null ? consequenceOf(kind, finding.resolution) : null;
   if (consequence === 'reversal') {
     const of = { exceptionId, billingRequestId, refundId: null };

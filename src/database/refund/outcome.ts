@@ -12,6 +12,7 @@ import { recordEvents } from '../event';
 import type { Keyring } from '../keys/keyring';
 import { postRefund } from '../ledger/settlement';
 import { signalSleepers } from '../outbox';
+import { announceExceptions } from '../reconciliation-exception/announce';
 import { holdRejectedRefund, openException } from '../reconciliation-exception/open';
 import { reverseRejectedRefund } from '../reconciliation-exception/reversal';
 import { askForRefund, REFUND_COLUMNS, type RefundRecord } from './refund';
@@ -59,7 +60,7 @@ export async function answerRefund(
   );
   if (!asked) throw new Failure('not_found', 'There is no such refund.');
   const ended = await end(trx, refundId, answer);
-  if (!ended) return answerRefused(trx, refundId, answer);
+  if (!ended) return answerRefused(trx, keyring, refundId, answer);
   if (ended.status === 'rejected') {
     await rows(
       trx,
@@ -118,7 +119,12 @@ async function end(
   );
 }
 
-async function answerRefused(trx: Executor, refundId: string, answer: RefundAnswer): Promise<RefundAnswered> {
+async function answerRefused(
+  trx: Executor,
+  keyring: Keyring,
+  refundId: string,
+  answer: RefundAnswer,
+): Promise<RefundAnswered> {
   const found = await row<RefundRecord>(trx, `SELECT ${REFUND_COLUMNS} FROM refunds WHERE id = :refundId`, {
     refundId,
   });
@@ -131,13 +137,14 @@ async function answerRefused(trx: Executor, refundId: string, answer: RefundAnsw
   const agreed =
     status === action && found.bankTransactionId === bankTransactionId && found.rejectReason === reason;
   if (!agreed) {
-    await openException(trx, {
+    const opened = await openException(trx, {
       kind: duplicate ? 'duplicate_transaction_id' : 'refund_conflict',
       billingRequestId,
       refundId,
       said: { outcome: action, bankTransactionId, reason },
       cause: 'bank',
     });
+    await announceExceptions(trx, keyring, 'exception.opened', [opened]);
   }
   return { refundId, status, agreed, duplicate };
 }
