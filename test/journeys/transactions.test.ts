@@ -102,6 +102,7 @@ test('a record says all there is to say about the money, and nothing about the p
     scheduleId: null,
     declineReason: null,
     refundedAmount: 0,
+    reversedAmount: 0,
     createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     settledAt: expect.stringMatching(/Z$/),
   });
