@@ -69,11 +69,11 @@ export async function enqueueSignals(trx: Executor, signal: Signal, workflowIds:
  *   before the timer.
  * - The worker dies between UPDATE and timer. After ten seconds Temporal gives the task to another,
  *   which reads.
- * - The workflow was terminated or lost. The signal finds nobody. `reconcile` does not ask who is
- *   asleep: it starts again what is overdue, open without a workflow, or not told; and what is
- *   started reads.
+ * - The workflow was terminated or lost. The signal finds nobody. `reconcile` starts again every
+ *   workflow whose row is overdue, open without a workflow, or has an unsent webhook. A started
+ *   workflow reads its row first.
  *
- * A workflow that has just been woken, or started again, still counts as asleep. It may get a
+ * A workflow that has just been signalled, or started again, still counts as asleep. It may get a
  * signal too many: it reads once more, or its last task runs again. Both are rare and harm nobody.
  */
 export async function signalSleepers(

@@ -1,6 +1,7 @@
 /**
- * What workflows and their callers agree on: task queues, workflow ids, signals, and what a start
- * carries. Ids only: a payload never holds a name, an address or an account.
+ * What workflows and their callers agree on: task queues, types of workflows, and what a workflow
+ * hands to its next run. Ids only: a payload never holds a name, an address or an account. The ids
+ * of workflows are in `domain/workflow-id.ts`, the signals in `domain/signal.ts`.
  */
 
 /** Workflow tasks and the short, local effects. */

@@ -116,12 +116,12 @@ async function withAttempts(db: Executor, deliveries: Delivery[]): Promise<Deliv
 
 /**
  * Has a delivery sent once more, whatever has become of it: the same bytes under the same id, with all the retries
- * of a new one, and to where webhooks go now. Not what was withdrawn: what it asks for has ended, and whoever wanted it was told
- * that it may ask anew.
+ * of a new one, and to where webhooks go now. A withdrawn webhook is not sent again: its charge or
+ * intent has ended, and the merchant may ask anew.
  *
- * One statement makes it pending and begins a new count. Its workflow is signalled where it runs, and run again where
- * it has ended; that it finds the delivery pending is what it sends it by. So of several requests at once each
- * wakes, and one attempt answers all those that came before it.
+ * One statement makes it pending and begins a new count. Its workflow is signalled where it runs, and
+ * run again where it has ended. The workflow sends the delivery because its row is pending. Several
+ * requests at once each signal it; one attempt answers all.
  *
  * @throws Failure not_found; conflict (it was withdrawn)
  */

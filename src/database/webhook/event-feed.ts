@@ -68,9 +68,9 @@ export async function isBeforeFeed(db: Executor, eventId: string): Promise<boole
 /**
  * The entity's next events after a position, at most `limit`. Fewer say nothing: an empty page is the end for now.
  *
- * How far the entity has read is written down by the same statement, so before it is given anything: a bank that has read
- * what it is asked may do it. The endpoint is locked before the page is read. So what is withdrawn at the same moment is either
- * given, and then counts as read for who withdraws it, or is withdrawn already, and then not given.
+ * The same statement records how far the entity has read, before it gets anything: a bank may act
+ * on what it has read. It locks the endpoint first. So a webhook withdrawn at that moment is either
+ * given and counts as read, or is not given.
  *
  * @throws KeyringError where the ring lacks a key that a body was sealed with
  */
