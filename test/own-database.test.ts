@@ -126,16 +126,22 @@ describe('a process', () => {
     'that looks for what is wrong works with any ring, and is told what is',
     async () => {
       const env = environment(sandbox.url, 'sandbox');
-      const [status, keys] = await Promise.all([
+      const [status, keys, exceptions, looking, mending] = await Promise.all([
         run('cli', env, ['status', '--json']),
         run('cli', env, ['keys', 'status', '--json']),
+        run('cli', env, ['exceptions', 'list', '--json']),
+        run('cli', env, ['reconcile']),
+        run('cli', env, ['reconcile', '--fix']),
       ]);
       expect(JSON.parse(status.out)).toMatchObject({
         problems: expect.arrayContaining([
           { path: 'keys', message: expect.stringContaining(`lacks the key "${kid}"`) as string },
         ]) as object,
       });
-      expect(keys.code).toBe(0);
+      expect([keys.code, exceptions.code]).toEqual([0, 0]);
+      expect(looking.err).toContain('Temporal does not answer');
+      // What it mends may announce something, and that is sealed.
+      expect(mending.err).toContain(`lacks the key "${kid}"`);
     },
     MINUTE,
   );

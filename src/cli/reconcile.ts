@@ -5,6 +5,7 @@ import { recordAct, type Actor } from '../database/audit';
 import type { Database } from '../database/connection';
 import { settleUnnoticedCredits } from '../database/customer/payment-credit';
 import type { Keyring } from '../database/keys/keyring';
+import { claimRing } from '../database/keys/sealing-key';
 import {
   openWork,
   overdueWork,
@@ -21,7 +22,7 @@ import { namespaceId } from '../temporal/readiness';
 import { ensureReconcileSchedule, withoutWorkflow } from '../temporal/reconcile';
 import { registerSearchAttributes } from '../temporal/search-attributes';
 import { command, CommandError, onEngine, type Outcome } from './command';
-import { openTemporal } from './engine';
+import { anyRing, openTemporal } from './engine';
 import { operator, reasonOption, type Explained } from './operator';
 
 /** `assent reconcile`: what the workflow of that name does a little of each minute, all of it and now. */
@@ -72,6 +73,8 @@ export function addReconcileCommand(program: Command): void {
     .addOption(reasonOption())
     .action(
       onEngine(async ({ db, ring }, config, { fix = false, ...explained }: Explained & { fix?: boolean }) => {
+        // What is mended may announce something, which is sealed.
+        if (fix) await claimRing(db, ring);
         const client = openTemporal(config);
         try {
           const told = await reconcile(
@@ -88,7 +91,7 @@ export function addReconcileCommand(program: Command): void {
         } finally {
           await client.connection.close();
         }
-      }),
+      }, anyRing),
     );
 }
 
