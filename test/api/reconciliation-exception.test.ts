@@ -637,6 +637,7 @@ describe('both sides of an exception', () => {
       ['exception.resolved', 2, 'resolved'],
     ]);
     expect(JSON.stringify(told)).not.toMatch(/second-debit|4711/);
+    expect(told[0]?.[1]).not.toHaveProperty('bankTransactionId');
   });
 
   test('hear of two halves of one story once', async () => {
