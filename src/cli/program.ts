@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { addAuditCommand } from './audit';
+import { addBooksCommands } from './books';
 import { addEntityCommands } from './entity';
 import { addExceptionCommands } from './exceptions';
 import { addKeyCommands } from './keys';
@@ -16,6 +17,7 @@ export function createProgram(): Command {
   addEntityCommands(program);
   addKeyCommands(program);
   addAuditCommand(program);
+  addBooksCommands(program);
   addStatusCommand(program);
   addReconcileCommand(program);
   addExceptionCommands(program);

@@ -1,27 +1,30 @@
 import knex from 'knex';
 import { down, up } from '../../migrations/0053_ledger_history';
-import { acceptCharges } from '../../src/database/billing-request/billing-request';
 import { answerBillingRequest, closeExpiredRequests } from '../../src/database/billing-request/outcome';
-import { billingRules, readConfig } from '../../src/config';
 import { openDatabase, row, rows, type Database } from '../../src/database/connection';
-import { settleCredits } from '../../src/database/customer/payment-credit';
-import { acceptCustomerPayments } from '../../src/database/customer/payment';
 import { newId } from '../../src/database/ids';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { foldBalances } from '../../src/database/ledger/balance';
 import { postEntries } from '../../src/database/ledger/entry';
 import { postReversal, postWriteOff } from '../../src/database/ledger/settlement';
 import { answerRefund } from '../../src/database/refund/outcome';
-import { initiateRefund } from '../../src/database/refund/refund';
 import { chargeEntry, type LedgerEntry, type Posting } from '../../src/domain/ledger';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { balancesOf, postingsOf, unequalBalances } from '../support/ledger';
 import { openTransaction } from '../support/open-transaction';
-import { lookupIdOf, moveClock, standingApproval, type Standing } from '../support/standing';
+import {
+  answerBill,
+  bill as billUnder,
+  charge as chargeUnder,
+  payAnother,
+  refund as refundOf,
+  settleCredit,
+  settleOfEachKind,
+} from '../support/settled';
+import { moveClock, standingApproval, type Standing } from '../support/standing';
 
 const keyring = readKeyring(makeKeyring());
-const rules = billingRules(readConfig({}));
-const { timeZone } = rules;
+const timeZone = 'Africa/Lagos';
 
 let database: TestDatabase;
 let db: Database;
@@ -35,65 +38,18 @@ beforeEach(async () => {
   standing = await standingApproval(db, keyring);
 });
 
-/** A charge of 100 kobo under the standing approval. */
-async function bill(): Promise<{ id: string; reference: string }> {
-  const { items } = await db.transaction((trx) =>
-    acceptCharges(
-      trx,
-      keyring,
-      rules,
-      standing.merchantId,
-      [{ phrase: 'p', agreementId: standing.agreementId }],
-      { amount: 100n, currency: 'NGN', description: 'Shoes' },
-      (_, [first]) => `billing-request/${first}`,
-    ),
-  );
-  const [item] = items;
-  if (!item || !('accepted' in item)) throw new Error('the bill was refused');
-  return { id: item.accepted.billingRequestId, reference: item.accepted.reference };
-}
-
-/** The bank's answer: the id of its debit, or null where it declines. */
-const answer = (id: string, bankTransactionId: string | null, bankId = standing.bankId) =>
-  db.transaction((trx) =>
-    answerBillingRequest(
-      trx,
-      keyring,
-      timeZone,
-      bankId,
-      id,
-      bankTransactionId === null
-        ? { outcome: 'declined', declineReason: 'insufficient_funds', action: null }
-        : { outcome: 'approved', bankTransactionId, action: null },
-      {},
-    ),
-  );
-
-async function charge() {
-  const billed = await bill();
-  await answer(billed.id, `tx-${billed.id}`);
-  return billed;
-}
+const bill = () => billUnder(db, keyring, standing);
+const charge = () => chargeUnder(db, keyring, standing);
+const answer = (id: string, bankTransactionId: string | null) =>
+  answerBill(db, keyring, standing, id, bankTransactionId);
+const refund = (reference: string, amount: number, action?: 'completed' | 'rejected') =>
+  refundOf(db, keyring, standing, reference, amount, action);
 
 /** What a charge of the standing approval is, in postings. */
 const charged = () => [
   `charge: -100 NGN customer_bank of ${standing.bankId}`,
   `charge: +100 NGN merchant of ${standing.merchantId}`,
 ];
-
-const refund = (reference: string, amount: number) =>
-  db.transaction((trx) =>
-    initiateRefund(trx, keyring, timeZone, standing.merchantId, { reference, amount, reason: undefined }),
-  );
-
-const answerRefunded = (refundId: string, action: 'completed' | 'rejected') =>
-  db.transaction((trx) =>
-    answerRefund(trx, keyring, timeZone, standing.bankId, refundId, {
-      action,
-      bankTransactionId: action === 'completed' ? `tx-${refundId}` : null,
-      reason: action === 'rejected' ? 'account_closed' : null,
-    }),
-  );
 
 const entryOf = (id: string) =>
   row<{ settledAt: Date; day: string; closedAt: Date; young: boolean }>(
@@ -184,10 +140,11 @@ describe('a charge', () => {
 describe('a refund', () => {
   it('that its bank completes is owed by the merchant to that bank, once', async () => {
     const { reference } = await charge();
-    const { refundId } = await refund(reference, 0.3);
-    expect(await postingsOf(db, refundId)).toEqual([]);
-    await answerRefunded(refundId, 'completed');
-    await answerRefunded(refundId, 'completed');
+    const pending = await refund(reference, 0.2);
+    const refundId = await refund(reference, 0.3, 'completed');
+    const again = { action: 'completed', bankTransactionId: `tx-${refundId}`, reason: null } as const;
+    await db.transaction((trx) => answerRefund(trx, keyring, timeZone, standing.bankId, refundId, again));
+    expect(await postingsOf(db, pending)).toEqual([]);
 
     expect(await postingsOf(db, refundId)).toEqual([
       `refund: -30 NGN merchant of ${standing.merchantId}`,
@@ -199,51 +156,20 @@ describe('a refund', () => {
 
   it('that its bank rejects moves nothing', async () => {
     const { reference } = await charge();
-    const { refundId } = await refund(reference, 0.3);
-    await answerRefunded(refundId, 'rejected');
+    const refundId = await refund(reference, 0.3, 'rejected');
     expect(await postingsOf(db, refundId)).toEqual([]);
   });
 });
 
-/** A payment of 250 kobo from the customer of the standing approval to another's, debited at the payer's bank. */
-async function payAnother(payee: Standing): Promise<{ id: string; deliveryId: string }> {
-  const [from, to] = await Promise.all([
-    lookupIdOf(db, standing.customerId),
-    lookupIdOf(db, payee.customerId),
-  ]);
-  const { items } = await db.transaction((trx) =>
-    acceptCustomerPayments(
-      trx,
-      keyring,
-      rules,
-      payee.bankId,
-      to,
-      [{ phrase: from, lookupId: from }],
-      { amount: 250n, currency: 'NGN', description: 'Rent' },
-      (_, [first]) => `billing-request/${first}`,
-    ),
-  );
-  const [item] = items;
-  if (!item || !('accepted' in item)) throw new Error('the payment was refused');
-  const id = item.accepted.billingRequestId;
-  await answer(id, `tx-${id}`);
-  const told = await row<{ deliveryId: string }>(
-    db,
-    `SELECT credit_delivery_id AS "deliveryId" FROM billing_requests WHERE id = :id`,
-    { id },
-  );
-  return { id, deliveryId: told?.deliveryId ?? '' };
-}
-
 describe('a payment between customers', () => {
   it('is in transit once it is debited, and the payee’s bank’s once that knows of it', async () => {
     const payee = await standingApproval(db, keyring);
-    const { id, deliveryId } = await payAnother(payee);
+    const { id, deliveryId } = await payAnother(db, keyring, standing, payee);
     expect(await balancesOf(db, standing.bankId)).toEqual({ customer_bank: -250n });
     expect(await balancesOf(db, payee.bankId)).toEqual({ in_transit: 250n });
 
     for (let n = 0; n < 2; n++) {
-      await db.transaction((trx) => settleCredits(trx, keyring, timeZone, { deliveryIds: [deliveryId] }));
+      await settleCredit(db, keyring, deliveryId);
     }
     expect(await postingsOf(db, id)).toEqual([
       `charge: -250 NGN customer_bank of ${standing.bankId}`,
@@ -256,7 +182,7 @@ describe('a payment between customers', () => {
 
   it('that is reversed is taken from the payee’s bank, whether it has arrived there or does so later', async () => {
     const payee = await standingApproval(db, keyring);
-    const { id, deliveryId } = await payAnother(payee);
+    const { id, deliveryId } = await payAnother(db, keyring, standing, payee);
     await db.transaction((trx) =>
       postReversal(trx, timeZone, {
         resourceId: newId('exception'),
@@ -265,7 +191,7 @@ describe('a payment between customers', () => {
         at: new Date(),
       }),
     );
-    await db.transaction((trx) => settleCredits(trx, keyring, timeZone, { deliveryIds: [deliveryId] }));
+    await settleCredit(db, keyring, deliveryId);
     expect(await balancesOf(db, standing.bankId)).toEqual({ customer_bank: 0n });
     expect(await balancesOf(db, payee.bankId)).toEqual({ in_transit: 0n, payee_bank: 0n });
   });
@@ -281,7 +207,7 @@ const undone = (billingRequestId: string) => ({
 describe('a charge whose money did not stay', () => {
   it('is taken back from the merchant for what is left of it, once', async () => {
     const { id, reference } = await charge();
-    await answerRefunded((await refund(reference, 0.3)).refundId, 'completed');
+    await refund(reference, 0.3, 'completed');
     const reversal = undone(id);
     for (let n = 0; n < 2; n++) await db.transaction((trx) => postReversal(trx, timeZone, reversal));
 
@@ -455,6 +381,7 @@ const ledger = () =>
        CASE WHEN e.kind <> 'credit' THEN e.settled_at END AS settled_at,
        CASE WHEN e.kind <> 'credit' THEN e.settlement_day::text END AS day
      FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id
+     WHERE e.kind IN ('charge', 'credit', 'refund')
      ORDER BY e.kind, e.resource_id, p.n`,
   );
 
@@ -462,31 +389,18 @@ describe('what settled before there was a ledger', () => {
   it('is in it afterwards as if it had been posted then, once, however often that is done', async () => {
     // What other tests have posted by itself stands for no row.
     await forgetLedger();
-    const payee = await standingApproval(db, keyring);
     await moveClock(db, standing.merchantId, '3 months');
-    const { reference } = await charge();
-    await charge();
-    await bill();
-    await answer((await bill()).id, null);
-    await answerRefunded((await refund(reference, 0.3)).refundId, 'completed');
-    await answerRefunded((await refund(reference, 0.2)).refundId, 'rejected');
-    await refund(reference, 0.1);
-    const { deliveryId } = await payAnother(payee);
-    await payAnother(payee);
-    await db.transaction((trx) => settleCredits(trx, keyring, timeZone, { deliveryIds: [deliveryId] }));
-    const balances = () =>
-      Promise.all([standing.merchantId, standing.bankId, payee.bankId].map((id) => balancesOf(db, id)));
-    const live = { ledger: await ledger(), balances: await balances() };
-    expect(live.ledger).toHaveLength(12);
+    await settleOfEachKind(db, keyring, standing);
+    const live = await ledger();
+    expect(live).toHaveLength(16);
 
     await forgetLedger();
     expect(await ledger()).toEqual([]);
     await migrated(up);
     const ofThese = (await ledger()).filter((one) =>
-      live.ledger.some((other) => other.resource_id === one.resource_id),
+      live.some((other) => other.resource_id === one.resource_id),
     );
-    expect(ofThese).toEqual(live.ledger);
-    expect(await balances()).toEqual(live.balances);
+    expect(ofThese).toEqual(live);
 
     const all = await ledger();
     await migrated(down);

@@ -1,0 +1,256 @@
+import { row, rows, type Database, type Transaction } from '../connection';
+
+/**
+ * Compares the ledger with itself and with the rows beside it. Each page is one statement, and so sees rows and postings as
+ * of one moment: what settles meanwhile is no difference.
+ */
+
+/** Something that is not as it must be. */
+export interface Difference {
+  /** Of the charge, refund, agreement or entry; of a balance, its account and day. */
+  id: string;
+  /** In words, with amounts in minor units. */
+  what: string;
+}
+
+/** Rows of a page: a tenth of a second of Postgres, or less. */
+const PAGE = 1_000;
+
+/** One row of each statement: where the page ends, null where it is empty, how long it is, and what is wrong in it. */
+const found = (last: string) =>
+  `SELECT (SELECT ${last} FROM page) AS last, (SELECT count(*)::int FROM page) AS "lookedAt",
+     coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'what', d.what) ORDER BY d.id, d.what), '[]') AS differences FROM`;
+
+/** Pages by id, of what is compared with what the ledger says of it; and of the ledger itself. */
+const PAGES = {
+  charges: `
+    WITH page AS MATERIALIZED (
+      SELECT id, status, amount::bigint, currency::text, bank_id, merchant_id, owner_id, credit_settled, refunded_amount,
+        reversed_amount,
+        date_trunc('milliseconds', closed_at) AS closed_at
+      FROM billing_requests WHERE id > :after ORDER BY id LIMIT ${PAGE}),
+    expected AS (
+      SELECT id, 'charge' AS kind, closed_at, amount, currency, 'debit' AS direction, bank_id AS party,
+        'customer_bank' AS account
+      FROM page WHERE status = 'successful'
+      UNION ALL
+      SELECT id, 'charge', closed_at, amount, currency, 'credit', owner_id,
+        CASE WHEN merchant_id IS NULL THEN 'in_transit' ELSE 'merchant' END
+      FROM page WHERE status = 'successful'
+      -- When the payee's bank was told is on no row.
+      UNION ALL
+      SELECT id, 'credit', NULL, amount, currency, 'debit', owner_id, 'in_transit' FROM page WHERE credit_settled
+      UNION ALL
+      SELECT id, 'credit', NULL, amount, currency, 'credit', owner_id, 'payee_bank' FROM page WHERE credit_settled),
+    posted AS (
+      SELECT e.resource_id AS id, e.kind, CASE e.kind WHEN 'charge' THEN e.settled_at END AS closed_at, p.amount::bigint,
+        p.currency::text, p.direction, p.party_id AS party, p.account
+      FROM page JOIN ledger_entries e ON e.resource_id = page.id JOIN ledger_postings p ON p.entry_id = e.id
+      WHERE e.kind IN ('charge', 'credit')),
+    refunded AS (
+      SELECT page.id, page.refunded_amount AS amount, coalesce(sum(CASE
+        WHEN r.status = 'pending' THEN r.amount
+        ELSE (SELECT p.amount FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id AND p.direction = 'debit'
+              WHERE e.resource_id = r.id AND e.kind = 'refund') END), 0) AS known
+      FROM page LEFT JOIN refunds r ON r.billing_request_id = page.id
+      WHERE page.status = 'successful' GROUP BY page.id, page.refunded_amount),
+    reversed AS (
+      SELECT page.id, page.reversed_amount AS amount, coalesce(sum(
+        (SELECT p.amount FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id AND p.direction = 'debit'
+         WHERE e.resource_id = v.transaction_id AND e.kind = 'reversal')), 0) AS known
+      FROM page LEFT JOIN reversals v ON v.billing_request_id = page.id
+      WHERE page.status = 'successful' GROUP BY page.id, page.reversed_amount)
+    ${found('max(id)')} (
+      SELECT DISTINCT id, format('its row says that there is a %s, and the ledger has another or none', kind) AS what
+      FROM (SELECT * FROM expected EXCEPT ALL SELECT * FROM posted) AS missing
+      UNION ALL
+      SELECT DISTINCT id, format('the ledger has a %s that its row does not say', kind)
+      FROM (SELECT * FROM posted EXCEPT ALL SELECT * FROM expected) AS unexpected
+      WHERE NOT EXISTS (SELECT FROM expected x WHERE x.id = unexpected.id AND x.kind = unexpected.kind)
+      UNION ALL
+      SELECT id, format('refunded_amount is %s, and its refunds in the ledger with the pending ones are %s', amount, known)
+      FROM refunded WHERE amount <> known
+      UNION ALL
+      SELECT id, format('reversed_amount is %s, and its reversals in the ledger are %s', amount, known)
+      FROM reversed WHERE amount <> known) AS d (id, what)`,
+  refunds: `
+    WITH page AS MATERIALIZED (
+      SELECT id, status, amount::bigint, currency::text, bank_id, merchant_id, date_trunc('milliseconds', closed_at) AS closed_at
+      FROM refunds WHERE id > :after ORDER BY id LIMIT ${PAGE}),
+    expected AS (
+      SELECT id, closed_at, amount, currency, 'debit' AS direction, merchant_id AS party, 'merchant' AS account
+      FROM page WHERE status = 'completed'
+      UNION ALL
+      SELECT id, closed_at, amount, currency, 'credit', bank_id, 'customer_bank' FROM page WHERE status = 'completed'),
+    posted AS (
+      SELECT page.id, e.settled_at AS closed_at, p.amount::bigint, p.currency::text, p.direction, p.party_id AS party, p.account
+      FROM page JOIN ledger_entries e ON e.resource_id = page.id JOIN ledger_postings p ON p.entry_id = e.id)
+    ${found('max(id)')} (
+      SELECT DISTINCT id, 'it is completed, and the ledger has another refund or none' AS what
+      FROM (SELECT * FROM expected EXCEPT ALL SELECT * FROM posted) AS missing
+      UNION ALL
+      SELECT DISTINCT id, 'the ledger has a refund that is not completed'
+      FROM (SELECT * FROM posted EXCEPT ALL SELECT * FROM expected) AS unexpected
+      WHERE NOT EXISTS (SELECT FROM expected x WHERE x.id = unexpected.id)) AS d (id, what)`,
+  reversals: `
+    WITH page AS MATERIALIZED (
+      SELECT transaction_id AS id, amount::bigint, currency::text, bank_id, coalesce(merchant_id, payee_bank_id) AS payee_id,
+        CASE WHEN merchant_id IS NULL THEN 'payee_bank' ELSE 'merchant' END AS payee, date_trunc('milliseconds', created_at) AS at
+      FROM reversals WHERE transaction_id > :after ORDER BY transaction_id LIMIT ${PAGE}),
+    expected AS (
+      SELECT id, at, amount, currency, 'debit' AS direction, payee_id AS party, payee AS account FROM page
+      UNION ALL
+      SELECT id, at, amount, currency, 'credit', bank_id, 'customer_bank' FROM page),
+    posted AS (
+      SELECT page.id, e.settled_at AS at, p.amount::bigint, p.currency::text, p.direction, p.party_id AS party, p.account
+      FROM page JOIN ledger_entries e ON e.resource_id = page.id JOIN ledger_postings p ON p.entry_id = e.id)
+    ${found('max(id)')} (
+      SELECT DISTINCT id, 'the ledger has another reversal or none'
+      FROM ((SELECT * FROM expected EXCEPT ALL SELECT * FROM posted)
+            UNION ALL (SELECT * FROM posted EXCEPT ALL SELECT * FROM expected)) AS differing) AS d (id, what)`,
+  // What is pending counts as well, and has no entry yet.
+  agreements: `
+    WITH page AS MATERIALIZED (
+      SELECT id, customer_id, spent_day, spent_day_total, spent_month, spent_month_total
+      FROM agreements WHERE id > :after ORDER BY id LIMIT ${PAGE}),
+    counted AS (
+      SELECT page.*, known.of_day, known.of_month FROM page, LATERAL (
+        SELECT coalesce(sum(c.amount) FILTER (WHERE c.counted_day = page.spent_day), 0) AS of_day,
+          coalesce(sum(c.amount) FILTER (WHERE c.counted_month = page.spent_month), 0) AS of_month
+        FROM (SELECT b.counted_day, b.counted_month, CASE b.status WHEN 'pending' THEN b.amount ELSE
+                (SELECT p.amount FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id AND p.direction = 'debit'
+                 WHERE e.resource_id = b.id AND e.kind = 'charge') END AS amount
+              FROM billing_requests b
+              WHERE b.customer_id = page.customer_id AND b.agreement_id = page.id AND b.status <> 'declined'
+                AND (b.counted_day = page.spent_day OR b.counted_month = page.spent_month)) AS c) AS known)
+    ${found('max(id)')} (
+      SELECT id, format('spent_day_total of %s is %s, and its charges in the ledger with the pending ones are %s', spent_day,
+        spent_day_total, of_day) AS what FROM counted WHERE spent_day_total <> of_day
+      UNION ALL
+      SELECT id, format('spent_month_total of %s is %s, and its charges in the ledger with the pending ones are %s', spent_month,
+        spent_month_total, of_month) FROM counted WHERE spent_month_total <> of_month) AS d (id, what)`,
+  // The database refuses all of it, but for its owner.
+  entries: `
+    WITH page AS MATERIALIZED (
+      SELECT id, kind, resource_id FROM ledger_entries WHERE id > :after::bigint ORDER BY id LIMIT ${PAGE}),
+    sums AS (
+      SELECT page.id, p.currency, sum(CASE p.direction WHEN 'debit' THEN -p.amount ELSE p.amount END) AS rest, count(p.n) AS n
+      FROM page LEFT JOIN ledger_postings p ON p.entry_id = page.id GROUP BY page.id, p.currency)
+    ${found('max(id)::text')} (
+      SELECT id::text, CASE n WHEN 0 THEN 'the entry has no postings'
+                        ELSE format('the entry does not balance: %s %s are left over', rest, currency) END AS what
+      FROM sums WHERE n = 0 OR rest <> 0
+      UNION ALL
+      SELECT id::text, format('the entry is a %s of %s, which there is not', kind, resource_id) FROM page
+      WHERE CASE WHEN kind IN ('charge', 'credit') THEN NOT EXISTS (SELECT FROM billing_requests b WHERE b.id = resource_id)
+                 WHEN kind = 'refund' THEN NOT EXISTS (SELECT FROM refunds r WHERE r.id = resource_id)
+                 WHEN kind = 'reversal' THEN NOT EXISTS (SELECT FROM reversals v WHERE v.transaction_id = resource_id)
+                 ELSE NOT EXISTS (SELECT FROM reconciliation_exceptions x
+                                  WHERE x.id = resource_id AND x.resolution = 'written_off') END) AS d (id, what)`,
+};
+
+/** What has been compared since the last time that was said. */
+export interface Compared {
+  check: keyof typeof PAGES | 'balances';
+  lookedAt: number;
+  differences: Difference[];
+}
+
+/** Compares all there is, page by page. It only reads, so charges go on. */
+export async function* compareLedger(db: Database): AsyncGenerator<Compared, void, undefined> {
+  for (const check of Object.keys(PAGES) as (keyof typeof PAGES)[]) {
+    let after: string | null = check === 'entries' ? '0' : '';
+    while (after !== null) {
+      const page: (Omit<Compared, 'check'> & { last: string | null }) | undefined = await row(
+        db,
+        PAGES[check],
+        { after },
+      );
+      if (!page) throw new Error('a page is one row');
+      yield { check, ...page };
+      after = page.last;
+    }
+  }
+  for (let day = await nextDay(db, '-infinity'); day !== null; day = await nextDay(db, day)) {
+    yield { check: 'balances', ...(await compareDay(db, day)) };
+  }
+}
+
+/** The next day that anything was posted on, or that there is a balance of. */
+async function nextDay(db: Database, after: string): Promise<string | null> {
+  const next = await row<{ day: string | null }>(
+    db,
+    `SELECT least((SELECT min(settlement_day) FROM ledger_entries WHERE settlement_day > :after),
+       (SELECT min(day) FROM ledger_folded_balances WHERE day > :after),
+       (SELECT min(day) FROM ledger_balance_changes WHERE day > :after))::text AS day`,
+    { after },
+  );
+  return next?.day ?? null;
+}
+
+interface Sums {
+  account: string;
+  debits: string;
+  credits: string;
+}
+
+/** Debits and credits. */
+type Totals = [bigint, bigint];
+
+/** Entries whose postings one statement adds up. */
+const ENTRIES_AT_ONCE = 10_000;
+
+/** The sums of a day's postings and its balances, as of one moment. In memory are as many as accounts were posted to that day. */
+function compareDay(db: Database, day: string): Promise<Omit<Compared, 'check'>> {
+  return db.transaction(async (trx) => {
+    await trx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
+    const posted = await sumsOfDay(trx, day);
+    const kept = await rows<Sums>(
+      trx,
+      `SELECT account || ' of ' || party_id || ' in ' || currency AS account, debits::text, credits::text
+       FROM ledger_balances WHERE day = :day`,
+      { day },
+    );
+    const differences: Difference[] = [];
+    const differ = (account: string, [debits, credits]: Totals, balance: Totals) => {
+      if (debits === balance[0] && credits === balance[1]) return;
+      differences.push({
+        id: `${account} on ${day}`,
+        what: `the balance has debits of ${balance[0]} and credits of ${balance[1]}, and the postings ${debits} and ${credits}`,
+      });
+    };
+    for (const { account, debits, credits } of kept) {
+      differ(account, posted.get(account) ?? [0n, 0n], [BigInt(debits), BigInt(credits)]);
+      posted.delete(account);
+    }
+    const lookedAt = kept.length + posted.size;
+    for (const [account, sums] of posted) differ(account, sums, [0n, 0n]);
+    return { lookedAt, differences };
+  });
+}
+
+async function sumsOfDay(trx: Transaction, day: string): Promise<Map<string, Totals>> {
+  const sums = new Map<string, Totals>();
+  let after: string | null = '0';
+  while (after !== null) {
+    const page: { last: string | null; sums: Sums[] } | undefined = await row(
+      trx,
+      `WITH page AS MATERIALIZED (
+         SELECT id FROM ledger_entries WHERE settlement_day = :day AND id > :after::bigint ORDER BY id
+         LIMIT ${ENTRIES_AT_ONCE}),
+       sums AS (
+         SELECT p.account || ' of ' || p.party_id || ' in ' || p.currency AS account,
+           coalesce(sum(p.amount) FILTER (WHERE p.direction = 'debit'), 0)::text AS debits,
+           coalesce(sum(p.amount) FILTER (WHERE p.direction = 'credit'), 0)::text AS credits
+         FROM page JOIN ledger_postings p ON p.entry_id = page.id GROUP BY 1)
+       SELECT (SELECT max(id)::text FROM page) AS last, coalesce((SELECT jsonb_agg(sums) FROM sums), '[]') AS sums`,
+      { day, after },
+    );
+    for (const { account, debits, credits } of page?.sums ?? []) {
+      const [earlierDebits, earlierCredits] = sums.get(account) ?? [0n, 0n];
+      sums.set(account, [earlierDebits + BigInt(debits), earlierCredits + BigInt(credits)]);
+    }
+    after = page?.last ?? null;
+  }
+  return sums;
+}

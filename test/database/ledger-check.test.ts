@@ -1,0 +1,194 @@
+import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { foldBalances } from '../../src/database/ledger/balance';
+import { compareLedger } from '../../src/database/ledger/check';
+import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
+import { settleOfEachKind } from '../support/settled';
+import { standingApproval, type Standing } from '../support/standing';
+
+const keyring = readKeyring(makeKeyring());
+
+let database: TestDatabase;
+let standing: Standing;
+let made: Awaited<ReturnType<typeof settleOfEachKind>>;
+beforeEach(async () => {
+  database = await createTestDatabase();
+  standing = await standingApproval(database.db, keyring);
+  made = await settleOfEachKind(database.db, keyring, standing);
+});
+afterEach(() => database.drop());
+
+/** What is found to differ, in one line each. */
+async function differences(): Promise<string[]> {
+  const found: string[] = [];
+  for await (const compared of compareLedger(database.db)) {
+    found.push(...compared.differences.map(({ id, what }) => `${compared.check}: ${id}: ${what}`));
+  }
+  return found;
+}
+
+/** By the owner of the tables, who can take triggers away. */
+const tamper = (sql: string) => asOwner(database.url, `SET session_replication_role = replica; ${sql}`);
+
+const entry = (resourceId: string, kind = 'charge') =>
+  `(SELECT id FROM ledger_entries WHERE resource_id = '${resourceId}' AND kind = '${kind}')`;
+
+describe('the ledger', () => {
+  it('agrees with charges, refunds, limits and balances of every kind, folded or not', async () => {
+    expect(await differences()).toEqual([]);
+    await foldBalances(database.db);
+    expect(await differences()).toEqual([]);
+    const counts = new Map<string, number>();
+    for await (const { check, lookedAt } of compareLedger(database.db)) {
+      counts.set(check, (counts.get(check) ?? 0) + lookedAt);
+    }
+    expect(Object.fromEntries(counts)).toMatchObject({
+      charges: 8,
+      refunds: 3,
+      reversals: 1,
+      agreements: 2,
+      entries: 10,
+    });
+    expect(counts.get('balances')).toBeGreaterThanOrEqual(4);
+  });
+
+  it('says which charge it lacks', async () => {
+    const { chargeId } = made;
+    await tamper(
+      `DELETE FROM ledger_postings WHERE entry_id = ${entry(chargeId)}; DELETE FROM ledger_entries WHERE id = ${entry(chargeId)}`,
+    );
+    expect(await differences()).toEqual([
+      `charges: ${chargeId}: its row says that there is a charge, and the ledger has another or none`,
+      expect.stringMatching(
+        `agreements: ${standing.agreementId}: spent_day_total of .* is 500, and its charges in the ledger with the pending ones are 400`,
+      ),
+      expect.stringMatching(
+        `agreements: ${standing.agreementId}: spent_month_total of .* is 500, and its charges in the ledger with the pending ones are 400`,
+      ),
+      expect.stringMatching(
+        `balances: customer_bank of ${standing.bankId} in NGN on .*: the balance has debits of 900 and credits of 230, and the postings 800 and 230`,
+      ),
+      expect.stringMatching(
+        `balances: merchant of ${standing.merchantId} in NGN on .*: the balance has debits of 130 and credits of 400, and the postings 130 and 300`,
+      ),
+    ]);
+  });
+
+  it.each([
+    [
+      'a charge’s amount in its row',
+      () => `UPDATE billing_requests SET amount = 101 WHERE id = '${made.chargeId}'`,
+      () => [
+        `charges: ${made.chargeId}: its row says that there is a charge, and the ledger has another or none`,
+      ],
+    ],
+    [
+      'a charge’s end in its row',
+      () =>
+        `UPDATE billing_requests SET status = 'declined', decline_reason = 'x', bank_transaction_id = NULL,
+           counted_day = NULL, counted_month = NULL, refunded_amount = 0 WHERE id = '${made.chargeId}'`,
+      () => [
+        `charges: ${made.chargeId}: the ledger has a charge that its row does not say`,
+        expect.stringContaining('spent_day_total'),
+        expect.stringContaining('spent_month_total'),
+      ],
+    ],
+    [
+      'when a charge was settled',
+      () =>
+        `UPDATE billing_requests SET closed_at = closed_at - interval '1 hour' WHERE id = '${made.chargeId}'`,
+      () => [
+        `charges: ${made.chargeId}: its row says that there is a charge, and the ledger has another or none`,
+      ],
+    ],
+    [
+      'what of a charge was refunded',
+      () => `UPDATE billing_requests SET refunded_amount = 10 WHERE id = '${made.chargeId}'`,
+      () => [
+        `charges: ${made.chargeId}: refunded_amount is 10, and its refunds in the ledger with the pending ones are 40`,
+      ],
+    ],
+    [
+      'whether a payee’s bank was told',
+      () => `UPDATE billing_requests SET credit_settled = false WHERE id = '${made.paymentId}'`,
+      () => [`charges: ${made.paymentId}: the ledger has a credit that its row does not say`],
+    ],
+    [
+      'how much of a charge was reversed',
+      () => `UPDATE billing_requests SET reversed_amount = 0 WHERE id = '${made.reversedId}'`,
+      () => [`charges: ${made.reversedId}: reversed_amount is 0, and its reversals in the ledger are 100`],
+    ],
+    [
+      'a reversal’s amount, and how an exception was resolved',
+      () => `UPDATE reversals SET amount = 1; UPDATE reconciliation_exceptions SET resolution = 'confirmed'`,
+      () => [
+        expect.stringMatching(/^reversals: txn_\w+: the ledger has another reversal or none$/),
+        expect.stringMatching(/^entries: \d+: the entry is a write_off of exc_\w+, which there is not$/),
+      ],
+    ],
+    [
+      'a refund’s end in its row',
+      () =>
+        `UPDATE refunds SET status = 'rejected', bank_transaction_id = NULL WHERE id = '${made.refundId}'`,
+      () => [`refunds: ${made.refundId}: the ledger has a refund that is not completed`],
+    ],
+    [
+      'what a customer has spent today',
+      () => `UPDATE agreements SET spent_day_total = 0 WHERE id = '${standing.agreementId}'`,
+      () => [expect.stringMatching(/^agreements: agr_\w+: spent_day_total of .* is 0, .* are 500$/)],
+    ],
+    [
+      'whom a posting is for',
+      () =>
+        `UPDATE ledger_postings SET party_id = 'mch_thief' WHERE entry_id = ${entry(made.refundId, 'refund')} AND n = 1`,
+      () => [
+        `refunds: ${made.refundId}: it is completed, and the ledger has another refund or none`,
+        expect.stringMatching(
+          /^balances: merchant of mch_\w+ in NGN on .*debits of 130.* and the postings 100 and 400$/,
+        ),
+        expect.stringMatching(
+          /^balances: merchant of mch_thief in NGN on .*debits of 0.* and the postings 30 and 0$/,
+        ),
+      ],
+    ],
+    [
+      'a posting away',
+      () => `DELETE FROM ledger_postings WHERE entry_id = ${entry(made.paymentId, 'credit')} AND n = 1`,
+      () => [
+        `charges: ${made.paymentId}: its row says that there is a credit, and the ledger has another or none`,
+        expect.stringMatching(/^entries: \d+: the entry does not balance: 250 NGN are left over$/),
+        expect.stringMatching(/^balances: in_transit of bnk_\w+ .*debits of 250 and credits of 500/),
+      ],
+    ],
+    [
+      'all postings of an entry away, and of what it was',
+      () =>
+        `DELETE FROM ledger_postings WHERE entry_id = ${entry(made.chargeId)};
+         UPDATE ledger_entries SET resource_id = 'brq_gone' WHERE id = ${entry(made.chargeId)}`,
+      () =>
+        expect.arrayContaining([
+          expect.stringMatching(/^entries: \d+: the entry has no postings$/),
+          expect.stringMatching(/^entries: \d+: the entry is a charge of brq_gone, which there is not$/),
+        ]) as string[],
+    ],
+    [
+      'a balance',
+      () => `UPDATE ledger_folded_balances SET credits = credits + 1 WHERE account = 'merchant'`,
+      () => [
+        expect.stringMatching(
+          /^balances: merchant of mch_\w+ in NGN on .*credits of 401, and the postings 130 and 400$/,
+        ),
+      ],
+    ],
+    [
+      'a balance away',
+      () => `DELETE FROM ledger_folded_balances WHERE account = 'payee_bank'`,
+      () => [
+        expect.stringMatching(/^balances: payee_bank of bnk_\w+ .*credits of 0, and the postings 0 and 250$/),
+      ],
+    ],
+  ])('shows who changes %s', async (_, change, expected) => {
+    await foldBalances(database.db);
+    await tamper(change());
+    expect(await differences()).toEqual(expected());
+  });
+});

@@ -1,0 +1,176 @@
+import { billingRules, readConfig } from '../../src/config';
+import { acceptCharges } from '../../src/database/billing-request/billing-request';
+import { answerBillingRequest } from '../../src/database/billing-request/outcome';
+import { row, type Database } from '../../src/database/connection';
+import { settleCredits } from '../../src/database/customer/payment-credit';
+import { acceptCustomerPayments } from '../../src/database/customer/payment';
+import type { Keyring } from '../../src/database/keys/keyring';
+import { answerRefund } from '../../src/database/refund/outcome';
+import { initiateRefund } from '../../src/database/refund/refund';
+import { resolveException } from '../../src/database/reconciliation-exception/resolve';
+import { lookupIdOf, standingApproval, type Standing } from './standing';
+
+/** Money that has moved, and some that has not: something of each kind that the ledger follows. */
+
+const rules = billingRules(readConfig({}));
+const { timeZone } = rules;
+
+export interface Billed {
+  id: string;
+  reference: string;
+}
+
+/** A charge of 100 kobo under the standing approval. */
+export async function bill(
+  db: Database,
+  keyring: Keyring,
+  { merchantId, agreementId }: Standing,
+): Promise<Billed> {
+  const { items } = await db.transaction((trx) =>
+    acceptCharges(
+      trx,
+      keyring,
+      rules,
+      merchantId,
+      [{ phrase: 'p', agreementId }],
+      { amount: 100n, currency: 'NGN', description: 'Shoes' },
+      (_, [first]) => `billing-request/${first}`,
+    ),
+  );
+  const [item] = items;
+  if (!item || !('accepted' in item)) throw new Error('the bill was refused');
+  return { id: item.accepted.billingRequestId, reference: item.accepted.reference };
+}
+
+/** The bank's answer: the id of its debit, or null where it declines. */
+export const answerBill = (
+  db: Database,
+  keyring: Keyring,
+  { bankId }: Pick<Standing, 'bankId'>,
+  id: string,
+  bankTransactionId: string | null,
+) =>
+  db.transaction((trx) =>
+    answerBillingRequest(
+      trx,
+      keyring,
+      timeZone,
+      bankId,
+      id,
+      bankTransactionId === null
+        ? { outcome: 'declined', declineReason: 'insufficient_funds', action: null }
+        : { outcome: 'approved', bankTransactionId, action: null },
+      {},
+    ),
+  );
+
+export async function charge(db: Database, keyring: Keyring, standing: Standing): Promise<Billed> {
+  const billed = await bill(db, keyring, standing);
+  await answerBill(db, keyring, standing, billed.id, `tx-${billed.id}`);
+  return billed;
+}
+
+/** A part of a charge on its way back, in major units; with the bank's answer, where it has given one. */
+export async function refund(
+  db: Database,
+  keyring: Keyring,
+  { merchantId, bankId }: Standing,
+  reference: string,
+  amount: number,
+  action?: 'completed' | 'rejected',
+): Promise<string> {
+  const { refundId } = await db.transaction((trx) =>
+    initiateRefund(trx, keyring, timeZone, merchantId, { reference, amount, reason: undefined }),
+  );
+  if (action) {
+    await db.transaction((trx) =>
+      answerRefund(trx, keyring, timeZone, bankId, refundId, {
+        action,
+        bankTransactionId: action === 'completed' ? `tx-${refundId}` : null,
+        reason: action === 'rejected' ? 'account_closed' : null,
+      }),
+    );
+  }
+  return refundId;
+}
+
+/** A payment of 250 kobo from the customer of one standing approval to that of another, debited at the payer's bank. */
+export async function payAnother(
+  db: Database,
+  keyring: Keyring,
+  payer: Standing,
+  payee: Standing,
+): Promise<{ id: string; deliveryId: string }> {
+  const [from, to] = await Promise.all([lookupIdOf(db, payer.customerId), lookupIdOf(db, payee.customerId)]);
+  const { items } = await db.transaction((trx) =>
+    acceptCustomerPayments(
+      trx,
+      keyring,
+      rules,
+      payee.bankId,
+      to,
+      [{ phrase: from, lookupId: from }],
+      { amount: 250n, currency: 'NGN', description: 'Rent' },
+      (_, [first]) => `billing-request/${first}`,
+    ),
+  );
+  const [item] = items;
+  if (!item || !('accepted' in item)) throw new Error('the payment was refused');
+  const id = item.accepted.billingRequestId;
+  await answerBill(db, keyring, payer, id, `tx-${id}`);
+  const told = await row<{ deliveryId: string }>(
+    db,
+    `SELECT credit_delivery_id AS "deliveryId" FROM billing_requests WHERE id = :id`,
+    { id },
+  );
+  return { id, deliveryId: told?.deliveryId ?? '' };
+}
+
+/** What follows from the payee's bank having been told. */
+export const settleCredit = (db: Database, keyring: Keyring, deliveryId: string) =>
+  db.transaction((trx) => settleCredits(trx, keyring, timeZone, { deliveryIds: [deliveryId] }));
+
+/** A charge that its bank denies afterwards, as an operator resolves it. */
+async function resolveDenied(
+  db: Database,
+  keyring: Keyring,
+  standing: Standing,
+  resolution: 'no_money_moved' | 'written_off',
+): Promise<Billed> {
+  const billed = await charge(db, keyring, standing);
+  await answerBill(db, keyring, standing, billed.id, null);
+  const exception = await row<{ id: string }>(
+    db,
+    `SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :id`,
+    { id: billed.id },
+  );
+  const by = { cause: 'operator', note: null } as const;
+  const finding = { resolution, bankTransactionId: null };
+  await db.transaction((trx) => resolveException(trx, keyring, timeZone, by, exception?.id ?? '', finding));
+  return billed;
+}
+
+/**
+ * Charges and refunds that ended in every way, payments between customers, one of them in transit, and charges that were
+ * taken back or written off.
+ */
+export async function settleOfEachKind(
+  db: Database,
+  keyring: Keyring,
+  standing: Standing,
+): Promise<Record<'chargeId' | 'refundId' | 'paymentId' | 'reversedId', string> & { payee: Standing }> {
+  const payee = await standingApproval(db, keyring);
+  const { id: chargeId, reference } = await charge(db, keyring, standing);
+  await charge(db, keyring, standing);
+  await bill(db, keyring, standing);
+  await answerBill(db, keyring, standing, (await bill(db, keyring, standing)).id, null);
+  const refundId = await refund(db, keyring, standing, reference, 0.3, 'completed');
+  await refund(db, keyring, standing, reference, 0.2, 'rejected');
+  await refund(db, keyring, standing, reference, 0.1);
+  const { id: paymentId, deliveryId } = await payAnother(db, keyring, standing, payee);
+  await payAnother(db, keyring, standing, payee);
+  await settleCredit(db, keyring, deliveryId);
+  const { id: reversedId } = await resolveDenied(db, keyring, standing, 'no_money_moved');
+  await resolveDenied(db, keyring, standing, 'written_off');
+  return { chargeId, refundId, paymentId, reversedId, payee };
+}
