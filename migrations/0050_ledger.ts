@@ -1,12 +1,14 @@
 import type { Knex } from 'knex';
 
 /**
- * The ledger: what each party is owed and owes, in entries of debits and credits that add up to nothing. It stands beside the rows
- * of charges and refunds, whose transitions it follows; nothing in it is ever changed.
+ * The ledger: what each party is owed and owes, in entries of debits and credits that add up to
+ * nothing. It stands beside the rows of charges and refunds, whose transitions it follows; nothing
+ * in it is ever changed.
  *
- * Balances per account and day are the sums of postings. A large merchant is posted to by hundreds of transactions at once, so
- * a balance is no row that each of them updates: each leaves its change in a row of its own, and now and then one
- * statement folds the changes that it sees into the sums. What is not folded yet counts as well: the view adds it.
+ * Balances per account and day are the sums of postings. A large merchant is posted to by hundreds
+ * of transactions at once, so a balance is no row that each of them updates: each leaves its change
+ * in a row of its own, and now and then one statement folds the changes that it sees into the sums.
+ * What is not folded yet counts as well: the view adds it.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
@@ -108,7 +110,8 @@ export async function up(knex: Knex): Promise<void> {
     CREATE CONSTRAINT TRIGGER ledger_entries_have_postings AFTER INSERT ON ledger_entries
       DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION require_postings();
 
-    -- Changes of transactions that are still open are not seen, and so stay for the next time. Of two at once, one does it.
+    -- Changes of transactions that are still open are not seen, and so stay for the next time. Of
+    -- two at once, one does it.
     CREATE FUNCTION fold_ledger_balances(at_most int) RETURNS int LANGUAGE plpgsql
       SECURITY DEFINER SET search_path = public, pg_temp AS $$
     DECLARE

@@ -1,11 +1,12 @@
 import type { Knex } from 'knex';
 
 /**
- * Entries for what settled before there was a ledger, as it would have been posted then: by the business time of each row, and
- * the day that it is in the zone of the process that migrates. When it was written down is now.
+ * Entries for what settled before there was a ledger, as it would have been posted then: by the
+ * business time of each row, and the day that it is in the zone of the process that migrates. When
+ * it was written down is now.
  *
- * Of a payment between customers nobody wrote down when the payee's bank was told. It is the first webhook that was
- * delivered, where that is still there, and else the moment of the debit.
+ * Of a payment between customers nobody wrote down when the payee's bank was told. It is the first
+ * webhook that was delivered, where that is still there, and else the moment of the debit.
  */
 
 /** A tenth of a second of Postgres, and some megabytes of memory. */
@@ -33,7 +34,8 @@ const SETTLED = {
 };
 
 export async function up(knex: Knex): Promise<void> {
-  // Each page is judged by itself: what is left for the commit is kept in memory, posting by posting.
+  // Each page is judged by itself: what is left for the commit is kept in memory, posting by
+  // posting.
   await knex.raw('SET CONSTRAINTS ledger_entries_balance, ledger_entries_have_postings IMMEDIATE');
   for (const settled of Object.values(SETTLED)) {
     let after: string | null = '';
@@ -62,7 +64,7 @@ export async function up(knex: Knex): Promise<void> {
 }
 
 /**
- * What was posted stays: nothing tells it from what was posted since, it is as true without this, and nothing is
- * posted twice when this comes again. It goes with the ledger.
+ * What was posted stays: nothing tells it from what was posted since, it is as true without this,
+ * and nothing is posted twice when this comes again. It goes with the ledger.
  */
 export async function down(): Promise<void> {}

@@ -4,7 +4,10 @@ import { compareLedger, type Compared, type Difference } from '../database/ledge
 import { command, onEngine, type Outcome } from './command';
 import { anyRing } from './engine';
 
-/** Most differences that are told one by one, the first ones: whoever has more has one cause to look for. */
+/**
+ * Most differences that are told one by one, the first ones: whoever has more has one cause to look
+ * for.
+ */
 const LISTED_MAX = 100;
 
 interface Verified {

@@ -1,12 +1,16 @@
 /**
  * Which entry of the ledger follows what has happened to money.
  *
- * An entry is a set of postings that adds up to nothing: what one account is debited with, another is credited with. A credit
- * says that the network owes the party so much more, a debit that it owes so much less, or is owed it. So a balance, credits
- * less debits, is positive where the network owes it to the party.
+ * An entry is a set of postings that adds up to nothing: what one account is debited with, another
+ * is credited with. A credit says that the network owes the party so much more, a debit that it
+ * owes so much less, or is owed it. So a balance, credits less debits, is positive where the
+ * network owes it to the party.
  */
 
-/** An account is named by its party, its kind and its currency. It is there as soon as something is posted to it. */
+/**
+ * An account is named by its party, its kind and its currency. It is there as soon as something is
+ * posted to it.
+ */
 type LedgerAccount =
   | 'customer_bank' // of a bank: what its customers have paid, which it owes the network
   | 'merchant' // of a merchant: what it is paid, less what it gives back
@@ -68,7 +72,10 @@ function move(from: Holder, to: Holder, { amount, currency }: Payment): Posting[
   ];
 }
 
-/** What is paid to a merchant is owed to it at once; to another customer, once that customer's bank knows of it. */
+/**
+ * What is paid to a merchant is owed to it at once; to another customer, once that customer's bank
+ * knows of it.
+ */
 export function chargeEntry(what: What, paid: Payment): LedgerEntry {
   const { payee } = paid;
   const to: Holder = 'bankId' in payee ? { party: payee.bankId, account: 'in_transit' } : payeeOf(paid);
@@ -91,8 +98,8 @@ export function refundEntry(what: What, paid: Payment): LedgerEntry {
 }
 
 /**
- * Takes a charge back. Of a payment between customers it is taken from the payee's bank, also while it is in transit: it
- * arrives there later, and the two add up to nothing whichever comes first.
+ * Takes a charge back. Of a payment between customers it is taken from the payee's bank, also while
+ * it is in transit: it arrives there later, and the two add up to nothing whichever comes first.
  *
  * @param paid with the amount that is left of the charge
  */
@@ -101,8 +108,8 @@ export function reversalEntry(what: What, paid: Payment): LedgerEntry {
 }
 
 /**
- * Lets the customer's bank off: the payee keeps the money, which the bank does not owe any more. On the account of what is disputed
- * the balance is below nothing by as much as the network has borne.
+ * Lets the customer's bank off: the payee keeps the money, which the bank does not owe any more. On
+ * the account of what is disputed the balance is below nothing by as much as the network has borne.
  */
 export function writeOffEntry(what: What, paid: Payment): LedgerEntry {
   const disputed: Holder = { party: paid.bankId, account: 'disputed' };

@@ -337,7 +337,8 @@ describe('the ledger', () => {
   it('does not let charges of one merchant wait for each other, were they hundreds at once', async () => {
     const many = openDatabase(database.url, 30);
     const open = await Promise.all(Array.from({ length: 30 }, () => openTransaction(many)));
-    // All are open at the same time: were there a row that two need, one of them would not get to its end.
+    // All are open at the same time: were there a row that two need, one of them would not get to
+    // its end.
     const done = await Promise.allSettled(
       open.map(async ({ trx }) => {
         for (let n = 0; n < 10; n++) await postEntries(trx, timeZone, [anyCharge()]);
@@ -373,7 +374,10 @@ describe('the ledger', () => {
   });
 });
 
-/** All that entries say, but for when they were written down, and when a payee's bank was told: nobody knew that then. */
+/**
+ * All that entries say, but for when they were written down, and when a payee's bank was told:
+ * nobody knew that then.
+ */
 const ledger = () =>
   rows<{ resource_id: string }>(
     db,
@@ -434,7 +438,10 @@ async function migrated(step: typeof up): Promise<void> {
   }
 }
 
-/** What its first posting says, once more: an entry of one debit and one credit does not balance with it. */
+/**
+ * What its first posting says, once more: an entry of one debit and one credit does not balance
+ * with it.
+ */
 const ANOTHER_POSTING = `INSERT INTO ledger_postings (entry_id, n, party_id, account, currency, direction, amount)
   SELECT entry_id, 9, party_id, account, currency, direction, amount FROM ledger_postings
   WHERE entry_id = (SELECT id FROM ledger_entries WHERE resource_id = :resourceId) AND n = 1`;

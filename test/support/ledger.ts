@@ -1,6 +1,9 @@
 import { rows, type Executor } from '../../src/database/connection';
 
-/** What follows a thing in the ledger, each posting in words: `charge: -100 NGN customer_bank of bnk_…`. */
+/**
+ * What follows a thing in the ledger, each posting in words: `charge: -100 NGN customer_bank of
+ * bnk_…`.
+ */
 export async function postingsOf(db: Executor, resourceId: string): Promise<string[]> {
   const found = await rows<{ said: string }>(
     db,

@@ -70,7 +70,10 @@ export async function charge(db: Database, keyring: Keyring, standing: Standing)
   return billed;
 }
 
-/** A part of a charge on its way back, in major units; with the bank's answer, where it has given one. */
+/**
+ * A part of a charge on its way back, in major units; with the bank's answer, where it has given
+ * one.
+ */
 export async function refund(
   db: Database,
   keyring: Keyring,
@@ -94,7 +97,10 @@ export async function refund(
   return refundId;
 }
 
-/** A payment of 250 kobo from the customer of one standing approval to that of another, debited at the payer's bank. */
+/**
+ * A payment of 250 kobo from the customer of one standing approval to that of another, debited at
+ * the payer's bank.
+ */
 export async function payAnother(
   db: Database,
   keyring: Keyring,
@@ -151,8 +157,8 @@ async function resolveDenied(
 }
 
 /**
- * Charges and refunds that ended in every way, payments between customers, one of them in transit, and charges that were
- * taken back or written off.
+ * Charges and refunds that ended in every way, payments between customers, one of them in transit,
+ * and charges that were taken back or written off.
  */
 export async function settleOfEachKind(
   db: Database,

@@ -4,8 +4,8 @@ import { row, type Executor } from '../connection';
 const FOLDED_AT_ONCE = 10_000;
 
 /**
- * Folds changes of balances into the sums of their accounts and days; only for speed, for `ledger_balances` counts both.
- * Where another process is at it, nothing is done.
+ * Folds changes of balances into the sums of their accounts and days; only for speed, for
+ * `ledger_balances` counts both. Where another process is at it, nothing is done.
  *
  * @returns whether there may be more
  */

@@ -1,8 +1,8 @@
 import { row, rows, type Database, type Transaction } from '../connection';
 
 /**
- * Compares the ledger with itself and with the rows beside it. Each page is one statement, and so sees rows and postings as
- * of one moment: what settles meanwhile is no difference.
+ * Compares the ledger with itself and with the rows beside it. Each page is one statement, and so
+ * sees rows and postings as of one moment: what settles meanwhile is no difference.
  */
 
 /** Something that is not as it must be. */
@@ -16,7 +16,10 @@ export interface Difference {
 /** Rows of a page: a tenth of a second of Postgres, or less. */
 const PAGE = 1_000;
 
-/** One row of each statement: where the page ends, null where it is empty, how long it is, and what is wrong in it. */
+/**
+ * One row of each statement: where the page ends, null where it is empty, how long it is, and what
+ * is wrong in it.
+ */
 const found = (last: string) =>
   `SELECT (SELECT ${last} FROM page) AS last, (SELECT count(*)::int FROM page) AS "lookedAt",
      coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'what', d.what) ORDER BY d.id, d.what), '[]') AS differences FROM`;
@@ -200,7 +203,10 @@ type Totals = [bigint, bigint];
 /** Entries whose postings one statement adds up. */
 const ENTRIES_AT_ONCE = 10_000;
 
-/** The sums of a day's postings and its balances, as of one moment. In memory are as many as accounts were posted to that day. */
+/**
+ * The sums of a day's postings and its balances, as of one moment. In memory are as many as
+ * accounts were posted to that day.
+ */
 function compareDay(db: Database, day: string): Promise<Omit<Compared, 'check'>> {
   return db.transaction(async (trx) => {
     await trx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');

@@ -2,10 +2,11 @@ import type { LedgerEntry } from '../../domain/ledger';
 import { rows, type Executor } from '../connection';
 
 /**
- * Writes entries in the transaction of the transitions that they follow; one that is there already stays as it is.
+ * Writes entries in the transaction of the transitions that they follow; one that is there already
+ * stays as it is.
  *
- * No other transaction waits for it: it touches no row that others post to. The database refuses what does not balance, at the
- * commit, and whatever would change an entry afterwards.
+ * No other transaction waits for it: it touches no row that others post to. The database refuses
+ * what does not balance, at the commit, and whatever would change an entry afterwards.
  *
  * @param timeZone of the network, in which days begin
  */

@@ -10,7 +10,10 @@ import {
 import { row, type Executor } from '../connection';
 import { postEntries } from './entry';
 
-/** What the ledger says of each transition that moves money. Each is posted by the transaction that makes the transition. */
+/**
+ * What the ledger says of each transition that moves money. Each is posted by the transaction that
+ * makes the transition.
+ */
 
 interface Settled {
   amount: bigint;
@@ -93,12 +96,18 @@ interface Undone {
   at: Date;
 }
 
-/** Takes back what is left of a charge whose money did not stay: the payee is debited, the customer's bank credited. */
+/**
+ * Takes back what is left of a charge whose money did not stay: the payee is debited, the
+ * customer's bank credited.
+ */
 export function postReversal(trx: Executor, timeZone: string, reversal: Undone): Promise<void> {
   return postUndone(trx, timeZone, reversal, reversalEntry);
 }
 
-/** Writes off what the customer's bank owes of a charge: the payee keeps it, and the network bears it. */
+/**
+ * Writes off what the customer's bank owes of a charge: the payee keeps it, and the network bears
+ * it.
+ */
 export function postWriteOff(trx: Executor, timeZone: string, writeOff: Undone): Promise<void> {
   return postUndone(trx, timeZone, writeOff, writeOffEntry);
 }
