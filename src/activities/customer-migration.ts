@@ -27,7 +27,7 @@ export function createCustomerMigrationActivities(
         db,
         keyring,
         batchId,
-        workflowIds.customerBatch(batchId),
+        workflowIds.customerMigration(batchId),
       );
       const { total, successful, failed, duplicates } = summary;
       return {

@@ -24,17 +24,17 @@ export interface WebhookConnector {
    * @returns undefined where `begin` said no
    * @throws what `begin` throws
    */
-  post(
+  send(
     url: string,
     headers: Record<string, string>,
     body: string,
-    options: PostOptions,
-  ): Promise<PostOutcome | undefined>;
+    options: SendOptions,
+  ): Promise<SendOutcome | undefined>;
   /** Closes the connections kept open; ends when the requests in hand have. */
   close(): Promise<void>;
 }
 
-interface PostOptions {
+interface SendOptions {
   /** Whose webhook it is: an entity has few look-ups at a time. */
   entityId: string;
   timeoutMs: number;
@@ -42,7 +42,7 @@ interface PostOptions {
   begin?: (() => Promise<boolean>) | undefined;
 }
 
-export interface PostOutcome {
+export interface SendOutcome {
   durationMs: number;
   /** Whether the receiver may have the message: `no` only where not a byte of its body can have left. */
   reached: Reached;
@@ -72,9 +72,9 @@ export function createWebhookConnector(
   const connections = createConnections(resolve, allowPrivate ? () => true : isPublicAddress);
   const inHand = new Set<Promise<unknown>>();
   return {
-    async post(url, headers, body, options) {
+    async send(url, headers, body, options) {
       const startedAt = performance.now();
-      const sent = send(connections, { url, headers, body, allowPrivate, ...options });
+      const sent = request(connections, { url, headers, body, allowPrivate, ...options });
       inHand.add(sent);
       try {
         const outcome = await sent;
@@ -90,7 +90,7 @@ export function createWebhookConnector(
   };
 }
 
-interface Post extends PostOptions {
+interface WebhookRequest extends SendOptions {
   url: string;
   headers: Record<string, string>;
   body: string;
@@ -102,10 +102,10 @@ class NotBegun extends Error {
   override readonly name = 'NotBegun';
 }
 
-async function send(
+async function request(
   connections: Connections,
-  { url, headers, body, allowPrivate, entityId, timeoutMs, begin }: Post,
-): Promise<Omit<PostOutcome, 'durationMs'> | undefined> {
+  { url, headers, body, allowPrivate, entityId, timeoutMs, begin }: WebhookRequest,
+): Promise<Omit<SendOutcome, 'durationMs'> | undefined> {
   const endsAt = performance.now() + timeoutMs;
   const deadline = new AbortController();
   let timer = setTimeout(() => deadline.abort(), timeoutMs);

@@ -24,7 +24,7 @@ import { serviceSignature, standardWebhookSignature } from '../domain/webhook-si
 import type { Relay } from '../temporal/relay';
 import type { DeliveryProgress } from '../workflows/messages';
 import { eachOf } from './each-of';
-import type { PostOutcome, WebhookConnector } from './webhook-connector';
+import type { SendOutcome, WebhookConnector } from './webhook-connector';
 import { createWebhookLimiter, type AttemptKind } from './webhook-limiter';
 
 /**
@@ -68,7 +68,7 @@ interface FirstAttempts {
 const TOLD_MAX = 10;
 
 /** An attempt, as it is counted: of whom and to whom it was is nobody's concern there. */
-export interface MeasuredAttempt extends Pick<PostOutcome, 'durationMs' | 'httpStatus' | 'error'> {
+export interface MeasuredAttempt extends Pick<SendOutcome, 'durationMs' | 'httpStatus' | 'error'> {
   webhookType: WebhookType;
   kind: AttemptKind;
   /** Of the delivery, after it. */
@@ -82,8 +82,8 @@ export type AttemptResult =
 const FIRST_ATTEMPT_MS = 2_000;
 /** After this long no first attempt is begun any more, so that all of them end within 4 s. */
 const FIRST_ATTEMPTS_MS = 2_000;
-/** A disabled recipient's deliveries are woken when it is enabled. This is for the wake that never came. */
-const HELD_POLL_MS = 86_400_000;
+/** Enabling a receiver signals its deliveries. This is for a signal that never came. */
+const DISABLED_POLL_MS = 86_400_000;
 /** Beyond its attempt, what a worker has to write down what became of it, until another may make the attempt. */
 const RECORD_MS = 4_000;
 /** How often it is looked whether what another worker has in hand is done. */
@@ -184,7 +184,7 @@ export function createWebhookActivities({
     delivery: DeliveryToAttempt,
     kind: AttemptKind,
     options: { timeoutMs: number; begin?: () => Promise<boolean> },
-  ): Promise<PostOutcome | undefined> {
+  ): Promise<SendOutcome | undefined> {
     if (delivery.url === null) {
       return { durationMs: 0, reached: 'no', httpStatus: null, error: 'no URL is set', responseHead: null };
     }
@@ -193,7 +193,7 @@ export function createWebhookActivities({
     try {
       const opened = openDelivery(keyring, delivery);
       const headers = webhookHeaders(delivery, opened, Math.floor(Date.now() / 1000));
-      return await connector.post(delivery.url, headers, opened.body, {
+      return await connector.send(delivery.url, headers, opened.body, {
         ...options,
         entityId: delivery.entityId,
       });
@@ -214,13 +214,13 @@ export function createWebhookActivities({
 
     for (let waitMs = IN_HAND_POLL_MS; ; waitMs *= 2) {
       const deliveries = await claimUnattempted(db, workflowId, leaseMs);
-      for (const { id, failing, claimed, held } of deliveries) {
+      for (const { id, failing, claimed, disabled } of deliveries) {
         // It was disabled between the claim and the reading.
-        if (claimed && held) unsent.add(id);
+        if (claimed && disabled) unsent.add(id);
         else if (failing && !claimed) left.add(id);
       }
       await eachOf(deliveries, AT_ONCE, async (delivery) => {
-        if (!delivery.claimed || delivery.held) return;
+        if (!delivery.claimed || delivery.disabled) return;
         try {
           const state = late() ? undefined : await attempt(delivery, 'first', withinMs);
           if (!state) {
@@ -276,13 +276,13 @@ export function createWebhookActivities({
         if (delivery.status === 'delivered') await settleIfCredit(delivery, 'retry');
         return { status: delivery.status, attempts: delivery.attempts };
       }
-      if (delivery.held) {
+      if (delivery.disabled) {
         const { attempts, earlierAttempts } = delivery;
         return {
           status: 'pending',
           maxAttempts: earlierAttempts + maxAttempts,
           attempts,
-          retryInMs: HELD_POLL_MS,
+          retryInMs: DISABLED_POLL_MS,
         };
       }
       const state = delivery.claimedForMs > 0 ? undefined : await attempt(delivery, 'retry', timeoutMs);

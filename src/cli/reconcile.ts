@@ -55,7 +55,7 @@ interface Scan {
   restarted: number;
 }
 
-interface Told extends Omit<Scan, 'listed'> {
+interface Report extends Omit<Scan, 'listed'> {
   /** Nothing is wrong, or all of it was mended. */
   ok: boolean;
   /** Temporal has lost its data, or is another one than before. */
@@ -112,7 +112,7 @@ async function reconcile(
   client: Client,
   timeZone: string,
   by: Actor | undefined,
-): Promise<Told> {
+): Promise<Report> {
   const fix = by !== undefined;
   const namespace = await namespaceId(client).catch((cause: unknown) => {
     throw new CommandError(`Temporal does not answer, or has no namespace "${client.options.namespace}".`, {
@@ -243,7 +243,7 @@ function progress(line: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${line}`);
 }
 
-function outcome(told: Told, fix: boolean): Outcome {
+function outcome(told: Report, fix: boolean): Outcome {
   if (process.stderr.isTTY) process.stderr.write('\r\u001b[K');
   const { checked, overdue, withoutWorkflow: missing, restarted, remaining, problems, found } = told;
   const lines = found.map(

@@ -82,7 +82,7 @@ export const EXCEPTION: Lifecycle<ExceptionState> = {
 
 export type DeliveryStatus = 'pending' | 'delivered' | 'failed';
 
-/** Nothing but its recipient's wish to have it once more moves a delivery out of its end. */
+/** Nothing but its receiver's wish to have it once more moves a delivery out of its end. */
 export const WEBHOOK_DELIVERY: Lifecycle<DeliveryStatus> = {
   pending: ['delivered', 'failed'],
   delivered: ['pending'],

@@ -22,5 +22,5 @@ export const WEBHOOK_TYPES = [
 
 export type WebhookType = (typeof WEBHOOK_TYPES)[number];
 
-/** Whether a recipient may have a message after an attempt: surely not, perhaps, for it met silence, or surely. */
+/** Whether a receiver may have a message after an attempt: surely not, perhaps, for it met silence, or surely. */
 export type Reached = 'no' | 'maybe' | 'yes';

@@ -10,7 +10,7 @@ export const workflowIds = {
   refund: (refundId: string) => `refund/${refundId}`,
   webhookDelivery: (deliveryId: string) => `webhook-delivery/${deliveryId}`,
   sandboxClock: (ownerId: string, advanceId: string) => `sandbox-clock/${ownerId}/${advanceId}`,
-  customerBatch: (batchId: string) => `customer-batch/${batchId}`,
+  customerMigration: (batchId: string) => `customer-migration/${batchId}`,
 } as const;
 
 /** What a workflow runs as: the name of its type, and its arguments. */
@@ -28,7 +28,7 @@ const RUNS = new Map<string, (id: string) => WorkflowRun>([
   ['refund', (id) => ({ type: 'refund', args: [id] })],
   ['webhook-delivery', (id) => ({ type: 'webhookDelivery', args: [id] })],
   ['sandbox-clock', (id) => ({ type: 'sandboxClock', args: [id] })],
-  ['customer-batch', (id) => ({ type: 'customerMigration', args: [id] })],
+  ['customer-migration', (id) => ({ type: 'customerMigration', args: [id] })],
 ]);
 
 /**

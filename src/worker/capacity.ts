@@ -34,7 +34,7 @@ export const WEBHOOKS: Partial<WorkerOptions> = {
  * Pages of customers, each a transaction of some ten milliseconds that is nobody's to wait for: two at a time leave
  * the other connections to Postgres, of which there are eight, to the charges.
  */
-export const BULK: Partial<WorkerOptions> = {
+export const CUSTOMER_MIGRATIONS: Partial<WorkerOptions> = {
   maxConcurrentActivityTaskExecutions: 2,
   maxConcurrentActivityTaskPolls: 2,
 };

@@ -25,10 +25,15 @@ import { workflowProblems } from '../temporal/readiness';
 import { measureService } from '../service-metrics';
 import { createRelay } from '../temporal/relay';
 import { hearUncaught } from '../uncaught';
-import { BULK_TASK_QUEUE, RECURRING_TASK_QUEUE, TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../workflows/messages';
+import {
+  CUSTOMER_MIGRATION_TASK_QUEUE,
+  RECURRING_TASK_QUEUE,
+  TASK_QUEUE,
+  WEBHOOK_TASK_QUEUE,
+} from '../workflows/messages';
 import { beating } from './activity-heartbeat';
 import { bundledWorkflows } from './bundle';
-import { BILLING, BULK, SCHEDULES, WEBHOOKS } from './capacity';
+import { BILLING, CUSTOMER_MIGRATIONS, SCHEDULES, WEBHOOKS } from './capacity';
 import { effectFailures } from './effect-failure';
 import { startHeartbeat } from './heartbeat';
 import { measureReconcile, measureWebhooks } from './metrics';
@@ -118,7 +123,7 @@ async function main(): Promise<void> {
       { taskQueue: TASK_QUEUE, ...workflows, ...BILLING },
       { taskQueue: RECURRING_TASK_QUEUE, ...workflows, ...SCHEDULES },
       { taskQueue: WEBHOOK_TASK_QUEUE, ...workflows, ...WEBHOOKS },
-      { taskQueue: BULK_TASK_QUEUE, ...BULK },
+      { taskQueue: CUSTOMER_MIGRATION_TASK_QUEUE, ...CUSTOMER_MIGRATIONS },
     ].map((own) =>
       Worker.create({
         connection,

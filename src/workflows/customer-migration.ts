@@ -8,11 +8,11 @@ import {
 import type { CustomerMigrationActivities } from '../activities/customer-migration';
 import type { WebhookActivities } from '../activities/webhook';
 import { local } from './local';
-import { BULK_TASK_QUEUE } from './messages';
+import { CUSTOMER_MIGRATION_TASK_QUEUE } from './messages';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
 
 const { onboardPage } = proxyActivities<CustomerMigrationActivities>({
-  taskQueue: BULK_TASK_QUEUE,
+  taskQueue: CUSTOMER_MIGRATION_TASK_QUEUE,
   // A page takes some ten milliseconds; one whose worker died is taken up by another after this long.
   startToCloseTimeout: '15s',
   // What may fail is Postgres, which comes back, or a key that the ring lacks until somebody puts it there.

@@ -10,8 +10,8 @@ export const TASK_QUEUE = 'assent';
 export const RECURRING_TASK_QUEUE = 'assent-recurring';
 /** Webhook retries, whose receivers may take seconds each, run beside the charges and not before them. */
 export const WEBHOOK_TASK_QUEUE = 'assent-webhook';
-/** Activities of the bulk import, few at a time, so that the charges keep the connections to Postgres. */
-export const BULK_TASK_QUEUE = 'assent-bulk';
+/** Activities of the import of customers, few at a time, so that the charges keep the connections to Postgres. */
+export const CUSTOMER_MIGRATION_TASK_QUEUE = 'assent-customer-migration';
 
 /** Names of the workflow types, as registered with the worker and shown to operators. */
 export const WORKFLOW_TYPE = {

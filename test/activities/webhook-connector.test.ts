@@ -44,8 +44,8 @@ function connect(...args: Parameters<typeof createWebhookConnector>): WebhookCon
   return made;
 }
 
-const post = (to: WebhookConnector, url: string, timeoutMs = 5_000) =>
-  to.post(url, { 'content-type': 'application/json' }, '{"é":"€"}', { entityId: 'bnk_1', timeoutMs });
+const send = (to: WebhookConnector, url: string, timeoutMs = 5_000) =>
+  to.send(url, { 'content-type': 'application/json' }, '{"é":"€"}', { entityId: 'bnk_1', timeoutMs });
 
 const ok: RequestListener = (_, response) => {
   response.end('thanks');
@@ -83,7 +83,7 @@ describe('where only public addresses are allowed', () => {
     'https://[fec0::1]/',
     'https://[ff02::1]/',
   ])('nothing is sent to %s', async (url) => {
-    expect(await post(guarded(), url)).toMatchObject({
+    expect(await send(guarded(), url)).toMatchObject({
       httpStatus: null,
       error: 'the address is not public',
     });
@@ -103,16 +103,16 @@ describe('where only public addresses are allowed', () => {
         ],
       ]) {
         const to = connect({ allowPrivate: false }, () => Promise.resolve(addresses));
-        expect((await post(to, `https://rebound.example:${port}/`))?.error).toBe('the address is not public');
+        expect((await send(to, `https://rebound.example:${port}/`))?.error).toBe('the address is not public');
       }
       expect(requests).toEqual([]);
     },
   );
 
   it('nothing is sent without https', async () => {
-    expect((await post(guarded(), 'http://93.184.215.14/'))?.error).toBe('only https is allowed');
-    expect((await post(guarded(), 'ftp://93.184.215.14/'))?.error).toBe('only https is allowed');
-    expect((await post(guarded(), 'not a url'))?.error).toBe('not a URL');
+    expect((await send(guarded(), 'http://93.184.215.14/'))?.error).toBe('only https is allowed');
+    expect((await send(guarded(), 'ftp://93.184.215.14/'))?.error).toBe('only https is allowed');
+    expect((await send(guarded(), 'not a url'))?.error).toBe('not a URL');
   });
 
   it.each(['93.184.215.14', '2606:2800:21f:cb07:6820:80da:af6b:8b2c'])('%s is allowed', (address) => {
@@ -123,7 +123,7 @@ describe('where only public addresses are allowed', () => {
     const to = connect({ allowPrivate: false }, () =>
       Promise.reject(Object.assign(new Error('no such name'), { code: 'ENOTFOUND' })),
     );
-    expect((await post(to, 'https://bank.example/hooks'))?.error).toBe('host name not found');
+    expect((await send(to, 'https://bank.example/hooks'))?.error).toBe('host name not found');
   });
 });
 
@@ -136,7 +136,7 @@ describe('a receiver where private addresses are allowed', () => {
       });
       request.on('end', () => response.writeHead(202).end('thanks'));
     });
-    expect(await post(connect({ allowPrivate: true }), url)).toMatchObject({
+    expect(await send(connect({ allowPrivate: true }), url)).toMatchObject({
       httpStatus: 202,
       error: null,
       responseHead: 'thanks',
@@ -150,7 +150,7 @@ describe('a receiver where private addresses are allowed', () => {
     const { url } = await receiver((_, response) => {
       response.writeHead(307, { location: elsewhere.url }).end();
     });
-    expect(await post(connect({ allowPrivate: true }), url)).toMatchObject({
+    expect(await send(connect({ allowPrivate: true }), url)).toMatchObject({
       httpStatus: 307,
       error: 'HTTP 307: redirects are not followed',
     });
@@ -159,7 +159,7 @@ describe('a receiver where private addresses are allowed', () => {
 
   it('that gives no answer is cut off at the time-out', async () => {
     const { url } = await receiver(() => undefined);
-    expect(await post(connect({ allowPrivate: true }), url, 100)).toMatchObject({
+    expect(await send(connect({ allowPrivate: true }), url, 100)).toMatchObject({
       httpStatus: null,
       error: 'no answer within 100 ms',
     });
@@ -169,7 +169,7 @@ describe('a receiver where private addresses are allowed', () => {
     const { url } = await receiver((_, response) => {
       response.write('so far');
     });
-    expect(await post(connect({ allowPrivate: true }), url)).toMatchObject({
+    expect(await send(connect({ allowPrivate: true }), url)).toMatchObject({
       httpStatus: 200,
       error: null,
       responseHead: 'so far',
@@ -180,7 +180,7 @@ describe('a receiver where private addresses are allowed', () => {
     const { url } = await receiver((_, response) => {
       response.writeHead(500).end(Buffer.from([0x61, 0x00, 0xff, 0x62]));
     });
-    expect(await post(connect({ allowPrivate: true }), url)).toMatchObject({
+    expect(await send(connect({ allowPrivate: true }), url)).toMatchObject({
       error: 'HTTP 500',
       responseHead: 'a\uFFFD\uFFFDb',
     });
@@ -189,9 +189,9 @@ describe('a receiver where private addresses are allowed', () => {
   it('that is not there is told apart in words', async () => {
     const { url } = await receiver(ok);
     await new Promise((resolve) => servers.pop()?.close(resolve));
-    expect(await post(connect({ allowPrivate: true }), url)).toMatchObject({ error: 'connection refused' });
+    expect(await send(connect({ allowPrivate: true }), url)).toMatchObject({ error: 'connection refused' });
     const broken = await receiver((request) => request.socket.destroy());
-    expect(await post(connect({ allowPrivate: true }), broken.url)).toMatchObject({
+    expect(await send(connect({ allowPrivate: true }), broken.url)).toMatchObject({
       error: 'connection closed before the answer',
     });
   });
@@ -205,15 +205,15 @@ describe('whether a receiver may have the message', () => {
       const { url } = await receiver((_, response) => {
         response.writeHead(status).end();
       });
-      expect(await post(sandboxed(), url)).toMatchObject({ reached: 'yes', httpStatus: status });
+      expect(await send(sandboxed(), url)).toMatchObject({ reached: 'yes', httpStatus: status });
     }
   });
 
   it('is unknown after silence, or a connection that breaks off', async () => {
     const silent = await receiver(() => undefined);
-    expect(await post(sandboxed(), silent.url, 100)).toMatchObject({ reached: 'maybe', httpStatus: null });
+    expect(await send(sandboxed(), silent.url, 100)).toMatchObject({ reached: 'maybe', httpStatus: null });
     const broken = await receiver((request) => request.socket.destroy());
-    expect(await post(sandboxed(), broken.url)).toMatchObject({ reached: 'maybe', httpStatus: null });
+    expect(await send(sandboxed(), broken.url)).toMatchObject({ reached: 'maybe', httpStatus: null });
   });
 
   it('is unknown after silence on a connection that was kept from the attempt before', async () => {
@@ -222,22 +222,22 @@ describe('whether a receiver may have the message', () => {
       if (answers++ === 0) response.end('thanks');
     });
     const to = sandboxed();
-    expect(await post(to, url)).toMatchObject({ reached: 'yes' });
-    expect(await post(to, url, 200)).toMatchObject({ reached: 'maybe' });
+    expect(await send(to, url)).toMatchObject({ reached: 'yes' });
+    expect(await send(to, url, 200)).toMatchObject({ reached: 'maybe' });
     expect(new Set(requests.map(({ socket }) => socket)).size).toBe(1);
   });
 
   it('is out of the question without a connection', async () => {
     const { url } = await receiver(ok);
     await new Promise((resolve) => servers.pop()?.close(resolve));
-    expect(await post(sandboxed(), url)).toMatchObject({ reached: 'no', error: 'connection refused' });
-    expect(await post(guarded(), 'https://10.0.0.1/')).toMatchObject({ reached: 'no' });
+    expect(await send(sandboxed(), url)).toMatchObject({ reached: 'no', error: 'connection refused' });
+    expect(await send(guarded(), 'https://10.0.0.1/')).toMatchObject({ reached: 'no' });
   });
 
   it('is out of the question where the handshake of TLS never ends', async () => {
     const silent = await startSilentServer();
     try {
-      expect(await post(sandboxed(), `https://127.0.0.1:${silent.port}/`, 200)).toMatchObject({
+      expect(await send(sandboxed(), `https://127.0.0.1:${silent.port}/`, 200)).toMatchObject({
         reached: 'no',
         error: 'no answer within 200 ms',
       });
@@ -248,7 +248,7 @@ describe('whether a receiver may have the message', () => {
 });
 
 const begun = (to: WebhookConnector, url: string, begin: () => Promise<boolean>) =>
-  to.post(url, {}, '{}', { entityId: 'bnk_1', timeoutMs: 5_000, begin });
+  to.send(url, {}, '{}', { entityId: 'bnk_1', timeoutMs: 5_000, begin });
 
 describe('what is asked before the first byte leaves', () => {
   it('keeps the request back where the answer is no', async () => {

@@ -71,9 +71,9 @@ function withMeanwhile(happens: () => Promise<unknown>): Database {
 /** The connector, where something else happens before it connects. */
 const connectingAfter = (happens: () => Promise<unknown>): WebhookConnector => ({
   ...connector,
-  async post(...request) {
+  async send(...request) {
     await happens();
-    return connector.post(...request);
+    return connector.send(...request);
   },
 });
 
@@ -156,8 +156,8 @@ describe('webhooks of a disabled entity', () => {
     expect(await startsOf(later)).toHaveLength(1);
     await db.transaction((trx) => redeliver(trx, bank.entityId, retried));
     for (const id of [retried, carried, later]) {
-      const held = await activities().attemptDelivery(id);
-      expect(held).toEqual({ status: 'pending', attempts: 0, maxAttempts: 3, retryInMs: 86_400_000 });
+      const disabled = await activities().attemptDelivery(id);
+      expect(disabled).toEqual({ status: 'pending', attempts: 0, maxAttempts: 3, retryInMs: 86_400_000 });
       expect(await readDelivery(db, bank.entityId, id)).toMatchObject({ status: 'pending', attempts: [] });
     }
     expect(received).toEqual([]);

@@ -114,7 +114,7 @@ describe('names that no server answers', () => {
     );
     ended.push(() => connector.close());
     const post = (name: string, entityId: string, timeoutMs: number) =>
-      connector.post(`http://${name}:${(received.address() as AddressInfo).port}/`, {}, '{}', {
+      connector.send(`http://${name}:${(received.address() as AddressInfo).port}/`, {}, '{}', {
         entityId,
         timeoutMs,
       });
@@ -148,7 +148,7 @@ describe('a handshake that never ends', () => {
 
     const { port } = silent.address() as AddressInfo;
     const connected = once(silent, 'connection');
-    const attempt = connector.post(`https://127.0.0.1:${port}/`, {}, '{}', {
+    const attempt = connector.send(`https://127.0.0.1:${port}/`, {}, '{}', {
       entityId: 'bnk_1',
       timeoutMs: 300,
     });

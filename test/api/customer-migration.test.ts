@@ -45,7 +45,7 @@ const download = async (batchId: unknown, file: string, by = bank) => {
 const work = async (batchId: unknown) => {
   for (let pages = 1; ; pages++) {
     const id = String(batchId);
-    const { status } = await onboardNextPage(test.db, api.deps.ring, id, workflowIds.customerBatch(id));
+    const { status } = await onboardNextPage(test.db, api.deps.ring, id, workflowIds.customerMigration(id));
     if (status !== 'processing') return pages;
   }
 };
@@ -358,7 +358,7 @@ describe('a large batch', () => {
     expect((await retrieve(batchId)).body.data).toEqual(begun);
     const id = String(batchId);
     const start = await row(test.db, `SELECT start FROM outbox WHERE workflow_id = :id`, {
-      id: `customer-batch/${id}`,
+      id: `customer-migration/${id}`,
     });
     expect(start).toEqual({
       start: {
@@ -369,7 +369,7 @@ describe('a large batch', () => {
       },
     });
 
-    await onboardNextPage(test.db, api.deps.ring, id, workflowIds.customerBatch(id));
+    await onboardNextPage(test.db, api.deps.ring, id, workflowIds.customerMigration(id));
     expect((await retrieve(batchId)).body.data).toMatchObject({
       status: 'processing',
       summary: { total: 1200, successful: 249, failed: 1, duplicates: 0 },

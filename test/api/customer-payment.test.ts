@@ -541,7 +541,7 @@ describe('the credit of a payment', () => {
       db: database.db,
       keyring: api.deps.ring,
       config: { NETWORK_TIMEZONE: 'Africa/Lagos', WEBHOOK_RETRY_S: [5], WEBHOOK_TIMEOUT_S: 10 },
-      connector: { post: () => Promise.resolve(accepted), close: () => Promise.resolve() },
+      connector: { send: () => Promise.resolve(accepted), close: () => Promise.resolve() },
       relay: { kick: () => undefined },
       log: { info: () => undefined, warn: () => undefined },
       measure: () => undefined,

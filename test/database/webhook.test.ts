@@ -88,7 +88,7 @@ async function failingSince(entityId: string): Promise<Date | null | undefined> 
 }
 
 describe('an announcement', () => {
-  it('has one signed envelope per recipient, in the order given', async () => {
+  it('has one signed envelope per receiver, in the order given', async () => {
     const bank = await entity('bank', 'http://bank.test/');
     const merchant = await entity('merchant', 'http://merchant.test/');
     const batchId = newId('batch');
@@ -172,7 +172,7 @@ describe('an announcement', () => {
     ]);
   });
 
-  it('to a recipient without a URL has failed from the start, and no workflow tries it', async () => {
+  it('to a receiver without a URL has failed from the start, and no workflow tries it', async () => {
     const bank = await entity('bank');
     const workflowId = 'billing-request/x2';
     const [id = ''] = await tell({
@@ -186,7 +186,7 @@ describe('an announcement', () => {
     expect(await deliveryToAttempt(db, id)).toMatchObject({ status: 'failed', attempts: 0 });
   });
 
-  it('to a recipient known to be failing is not left to its workflowId, which would only wait', async () => {
+  it('to a receiver known to be failing is not left to its workflowId, which would only wait', async () => {
     const { id: failed, bank, workflowId } = await pending();
     await recordAttempt(db, failure(failed, 1), RETRY);
     const [id = ''] = await tell({
@@ -252,7 +252,7 @@ describe('an attempt', () => {
     expect(await starts(id)).toEqual([]);
   });
 
-  it('sets and clears the mark of a failing recipient, and keeps the time it began', async () => {
+  it('sets and clears the mark of a failing receiver, and keeps the time it began', async () => {
     const { id, bank } = await pending();
     expect(await failingSince(bank.entityId)).toBeNull();
     await recordAttempt(db, failure(id, 1), RETRY);
@@ -314,7 +314,7 @@ describe('a first attempt', () => {
     expect(await claimUnattempted(db, other.workflowId, LEASE_MS)).toMatchObject([{ claimed: true }]);
   });
 
-  it('to a recipient known to be failing is nobody’s', async () => {
+  it('to a receiver known to be failing is nobody’s', async () => {
     const { workflowId, bank } = await pending();
     await rows(db, `UPDATE webhook_endpoints SET failing_since = clock_timestamp() WHERE entity_id = :id`, {
       id: bank.entityId,
@@ -344,7 +344,7 @@ describe('what a workflow does not attempt', () => {
 });
 
 describe('what an attempt needs', () => {
-  it('has the URL and the standing of the recipient as they are now', async () => {
+  it('has the URL and the standing of the receiver as they are now', async () => {
     const { id, bank } = await pending();
     await recordAttempt(db, failure(id, 1), RETRY);
     expect(await deliveryToAttempt(db, id)).toMatchObject({

@@ -43,7 +43,7 @@ describe('the moves', () => {
     expect(moves(REFUND)).toEqual(['pending → completed', 'pending → rejected']);
   });
 
-  it('of a delivery lead to an end, and out of it again when the recipient wants it once more', () => {
+  it('of a delivery lead to an end, and out of it again when the receiver wants it once more', () => {
     expect(moves(WEBHOOK_DELIVERY)).toEqual([
       'pending → delivered',
       'pending → failed',

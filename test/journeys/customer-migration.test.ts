@@ -59,7 +59,7 @@ test('a batch of 1 200 is accepted at once, done by its workflow, and found by m
     expect.objectContaining({ bankId: bank.entityId, lookupID: last?.lookupID }),
   ]);
 
-  const handle = temporal.workflow.getHandle(`customer-batch/${batchId}`);
+  const handle = temporal.workflow.getHandle(`customer-migration/${batchId}`);
   await handle.result();
   const shown = await handle.describe();
   expect(await shown.staticSummary()).toBe(`1200 customers of ${bank.entityId}`);

@@ -180,7 +180,7 @@ export async function onboardCustomers({ accept, body, caller, deps }: Call<Arri
       const batch = await acceptStaged(trx, bankId, batchId, total);
       await enqueueStarts(trx, [
         {
-          workflowId: workflowIds.customerBatch(batchId),
+          workflowId: workflowIds.customerMigration(batchId),
           type: WORKFLOW_TYPE.customerMigration,
           args: [batchId],
           attributes: { status: batch.status, bankId },

@@ -258,7 +258,7 @@ async function insertRequests(
 
   const asked = requests.filter((request) => !request.declined);
   const questions = await prepareDeliveries(trx, keyring, questionsToBanks(keyring, batch, asked, expiresAt));
-  const deliveryIds = new Map(questions.map(({ id, recipient }) => [recipient.entityId, id]));
+  const deliveryIds = new Map(questions.map(({ id, receiver }) => [receiver.entityId, id]));
   const insertRows = () =>
     rows(
       trx,

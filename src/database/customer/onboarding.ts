@@ -95,7 +95,7 @@ export async function onboardPage(
   const ids = new Map(open.map(({ index }) => [index, newId('customer')]));
   for (let round = 1; open.length > 0; round++) {
     if (round > ROUNDS_MAX) throw new Error('people could not be onboarded, nor found to be duplicates');
-    const { fresh, taken } = tell(open, await knownKeys(trx, batch, open));
+    const { fresh, taken } = splitKnown(open, await knownKeys(trx, batch, open));
     duplicates.push(...taken);
     const made = fresh.map((one) => toRow(ring, one, ids.get(one.index) ?? '', drawPhrase()));
     const inserted = await insertCustomers(trx, batch, made);
@@ -149,7 +149,10 @@ async function knownKeys(
   };
 }
 
-function tell(candidates: Candidate[], { refs, accounts }: Keys): { fresh: Candidate[]; taken: Duplicate[] } {
+function splitKnown(
+  candidates: Candidate[],
+  { refs, accounts }: Keys,
+): { fresh: Candidate[]; taken: Duplicate[] } {
   const fresh: Candidate[] = [];
   const taken: Duplicate[] = [];
   for (const one of candidates) {

@@ -97,7 +97,7 @@ interface Credited {
   at: Date;
 }
 
-type Told = { deliveryIds: string[] } | { eventIds: string[] };
+type DeliveredCredits = { deliveryIds: string[] } | { eventIds: string[] };
 
 /**
  * What follows from the payees' bank having been told after all: the exceptions are resolved, and the workflows that watch
@@ -107,9 +107,9 @@ export async function settleCredits(
   trx: Transaction,
   keyring: Keyring,
   timeZone: string,
-  told: Told,
+  delivered: DeliveredCredits,
 ): Promise<void> {
-  const credited = await resolveCredits(trx, keyring, timeZone, told);
+  const credited = await resolveCredits(trx, keyring, timeZone, delivered);
   await enqueueSignals(
     trx,
     'creditDelivered',
@@ -126,7 +126,7 @@ export async function resolveCredits(
   trx: Transaction,
   keyring: Keyring,
   timeZone: string,
-  told: Told,
+  delivered: DeliveredCredits,
 ): Promise<Pick<Credited, 'workflowId' | 'overdue'>[]> {
   const credited = await rows<Credited>(
     trx,
@@ -134,11 +134,11 @@ export async function resolveCredits(
        b.merchant_id AS "merchantId", b.owner_id AS "ownerId", business_now(b.owner_id) AS at
      FROM billing_requests b
      WHERE b.credit_delivery_id = ANY(ARRAY(${
-       'deliveryIds' in told
+       'deliveryIds' in delivered
          ? 'SELECT unnest(:deliveryIds::text[])'
          : 'SELECT id FROM webhook_deliveries WHERE event_id = ANY(:eventIds::text[])'
      })) AND NOT b.credit_settled ORDER BY b.id FOR NO KEY UPDATE`,
-    told,
+    delivered,
   );
   await postCredits(trx, timeZone, credited);
   await rows(trx, `UPDATE billing_requests SET credit_settled = true WHERE id = ANY(:ids)`, {

@@ -121,14 +121,14 @@ export async function reseal(
   db: Database,
   ring: Keyring,
   by: Actor,
-  tell: Progress,
+  report: Progress,
 ): Promise<Record<string, number>> {
   const changed: Record<string, number> = {};
   for (const sealed of SEALED) {
     let total = 0;
     for (let looks = 1; ; looks++) {
       const found = await resealTable(db, ring, sealed, (count) =>
-        tell({ table: sealed.table, changed: total + count }),
+        report({ table: sealed.table, changed: total + count }),
       );
       total += found;
       if (found === 0) break;
@@ -163,7 +163,7 @@ async function resealTable(
   db: Executor,
   ring: Keyring,
   sealed: Sealed,
-  tell: (changed: number) => void,
+  report: (changed: number) => void,
 ): Promise<number> {
   const prefix = currentPrefix(ring);
   const columns = Object.keys(sealed.columns);
@@ -185,7 +185,7 @@ async function resealTable(
     );
     const found = await Promise.all(page.map((one) => resealRow(db, ring, sealed, one)));
     changed += found.filter(Boolean).length;
-    if (page.length > 0) tell(changed);
+    if (page.length > 0) report(changed);
     last = page[PAGE - 1];
     if (!last) return changed;
   }

@@ -12,7 +12,7 @@ import { CREDIT_WAITS } from '../customer/payment-credit';
  */
 
 export type WorkKind =
-  'intents' | 'charges' | 'credits' | 'refunds' | 'schedules' | 'migrations' | 'webhooks' | 'clocks';
+  'intents' | 'charges' | 'credits' | 'refunds' | 'schedules' | 'customer-migrations' | 'webhooks' | 'clocks';
 
 export interface Work {
   kind: WorkKind;
@@ -156,8 +156,8 @@ const OPEN: Record<WorkKind, string> = {
     SELECT 'schedules' AS kind, s.id AS key, '${workflowIds.recurring('')}' || s.id AS workflow_id, s.status,
       s.merchant_id, s.bank_id, s.recorded_at AS since, ${RESTS} AS rests
     FROM schedules s WHERE s.acts_at IS NOT NULL`,
-  migrations: `
-    SELECT 'migrations' AS kind, id AS key, '${workflowIds.customerBatch('')}' || id AS workflow_id, status,
+  'customer-migrations': `
+    SELECT 'customer-migrations' AS kind, id AS key, '${workflowIds.customerMigration('')}' || id AS workflow_id, status,
       NULL AS merchant_id, bank_id, created_at AS since
     FROM customer_batches WHERE status = 'processing'`,
   webhooks: `

@@ -87,7 +87,7 @@ export async function answerRefund(
     },
   ]);
   await postRefund(trx, timeZone, ended);
-  await tellMerchant(trx, keyring, ended);
+  await announceToMerchant(trx, keyring, ended);
   await signalSleepers(trx, 'bankAnswered', [
     { asleep: ended.asleep, workflowId: workflowIds.refund(refundId) },
   ]);
@@ -192,10 +192,10 @@ export async function remindBank(
     },
   ]);
   await askForRefund(trx, keyring, reminded, workflowIds.refund(refundId));
-  if (due.reminders === 0) await tellMerchant(trx, keyring, reminded);
+  if (due.reminders === 0) await announceToMerchant(trx, keyring, reminded);
 }
 
-async function tellMerchant(trx: Executor, keyring: Keyring, refund: RefundRecord): Promise<void> {
+async function announceToMerchant(trx: Executor, keyring: Keyring, refund: RefundRecord): Promise<void> {
   await announce(trx, keyring, [
     {
       entityId: refund.merchantId,

@@ -26,15 +26,15 @@ export interface DeliveryToAttempt extends SealedSecrets {
   attempts: number;
   /** How many of them were made before it was last asked for again. */
   earlierAttempts: number;
-  /** The recipient's URL now, which may be another one than when it was announced. */
+  /** The receiver's URL now, which may be another one than when it was announced. */
   url: string | null;
-  /** The recipient's last attempt, of whatever delivery, has failed; or it is held. */
+  /** The receiver's last attempt, of whatever delivery, has failed; or it is disabled. */
   failing: boolean;
-  /** The recipient is disabled: nothing is sent to it until it is enabled. */
-  held: boolean;
+  /** The receiver is disabled: nothing is sent to it until it is enabled. */
+  disabled: boolean;
   /** It goes to the URL of before a change, and is not tried again. */
   onlyOnce: boolean;
-  /** Then: what else the receiver there may take for the recipient's secret. */
+  /** Then: what else the old address may take for the receiver's secret. */
   alsoSealed: Buffer[];
   /** How long another worker still has to record the attempt that it makes; 0 where none does. */
   claimedForMs: number;
@@ -50,7 +50,7 @@ export interface OpenDelivery {
 
 /** What a workflow has to send. */
 export interface Unattempted extends DeliveryToAttempt {
-  /** It is the caller's to attempt, and counted as sent. Otherwise its recipient is failing, or another worker has it in hand. */
+  /** It is the caller's to attempt, and counted as sent. Otherwise its receiver is failing, or another worker has it in hand. */
   claimed: boolean;
 }
 
@@ -81,7 +81,7 @@ export interface DeliveryState {
 const TO_ATTEMPT = `d.id, d.entity_id AS "entityId", d.webhook_type AS "webhookType", d.status, d.attempts,
          d.earlier_attempts AS "earlierAttempts", d.body_sealed AS "bodySealed",
          coalesce(d.old_url, w.url) AS url, d.old_url IS NOT NULL AS "onlyOnce",
-         w.failing_since IS NOT NULL OR e.status = 'disabled' AS failing, e.status = 'disabled' AS held,
+         w.failing_since IS NOT NULL OR e.status = 'disabled' AS failing, e.status = 'disabled' AS disabled,
          coalesce(d.old_secret_sealed, w.secret_sealed) AS "secretSealed",
          CASE WHEN d.old_url IS NULL AND w.previous_secret_until > clock_timestamp()
               THEN w.previous_secret_sealed END AS "previousSecretSealed",
@@ -96,7 +96,7 @@ const DELIVERIES = `webhook_deliveries d JOIN webhook_endpoints w ON w.entity_id
  *
  * Those that are to be attempted are claimed by one statement, and counted as sent: a statement of its own before
  * each attempt would cost every charge another wait for the disk. What is sent, and where to, is read after that. So whoever
- * disables a recipient, or changes its endpoint, either sees the claim (`attemptsUnderWay`), or is seen by the reading.
+ * disables a receiver, or changes its endpoint, either sees the claim (`attemptsUnderWay`), or is seen by the reading.
  *
  * @param leaseMs how long the caller has to record its attempts. What its death leaves is claimed anew after that
  */
@@ -136,10 +136,10 @@ export async function deliveryToAttempt(
 
 /**
  * Counts an attempt as sent, just before it is. False where it is not to be made: the delivery has ended or has been
- * attempted meanwhile, its recipient has been disabled, another worker has it in hand, or it is not any more as it was read: goes
+ * attempted meanwhile, its receiver has been disabled, another worker has it in hand, or it is not any more as it was read: goes
  * elsewhere, is signed otherwise, says something else. Then it is looked at anew.
  *
- * Recipient and endpoint are locked with it. So whoever changes them comes before, and is seen here, or comes after, and sees the
+ * Receiver and endpoint are locked with it. So whoever changes them comes before, and is seen here, or comes after, and sees the
  * attempt (`attemptsUnderWay`).
  */
 export async function beginAttempt(
@@ -215,11 +215,11 @@ export function openDelivery(keyring: Keyring, delivery: DeliveryToAttempt): Ope
 }
 
 /**
- * Writes down an attempt and what follows from it: the delivery's status, and whether the recipient counts as
+ * Writes down an attempt and what follows from it: the delivery's status, and whether the receiver counts as
  * failing. Returns how the delivery stands then.
  *
  * Two workers may attempt one delivery, when one is slower than its claim lasts. A failure counts only if no other n-th
- * attempt has been recorded; a success always does, for the recipient has the message. So does that no byte of it left.
+ * attempt has been recorded; a success always does, for the receiver has the message. So does that no byte of it left.
  *
  * After a failed first attempt the same transaction starts a workflow for the delivery alone, which
  * waits `retryInMs` before the second.

@@ -8,7 +8,7 @@ import { listPage, literal, type Listed, type Page } from '../list';
 import { enqueueStarts } from '../outbox';
 import { deliveryStart } from './webhook';
 
-/** Deliveries as their recipient reads them. */
+/** Deliveries as their receiver reads them. */
 export interface DeliveryRecord {
   deliveryId: string;
   eventId: string;

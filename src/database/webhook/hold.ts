@@ -9,12 +9,12 @@ import { longestKnownSecret } from './endpoint';
 /**
  * Webhooks of a party that is kept out.
  *
- * Whoever is about to make an attempt reads with the delivery whether its recipient is disabled, and then makes
+ * Whoever is about to make an attempt reads with the delivery whether its receiver is disabled, and then makes
  * none: the delivery has, or gets, a workflow of its own, which sleeps. Nothing is counted, so no retry is lost. What is
- * pending when the recipient is enabled is woken by the transaction that enables it.
+ * pending when the receiver is enabled is signalled by the transaction that enables it.
  */
 
-/** Deliveries woken by one statement, so that none of them runs into the time limit, however many there are. */
+/** deliveries signalled by one statement, so that none of them runs into the time limit, however many there are. */
 const AT_ONCE = 1_000;
 
 /** Has all that waits for an entity sent. Called in the transaction that enables it, which has its row locked. */

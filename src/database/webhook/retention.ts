@@ -6,7 +6,7 @@ import { firstIdAt } from '../ids';
  * Deliveries, their bodies and attempts are kept for a time and then forgotten; what they spoke of is kept for good,
  * and so is which attempts may have had a bank move money, and whether it read of it in its feed: one row for each
  * delivery that asked for it.
- * They are the recipient's events feed as well, so `feed_horizon` says up to when some of it may be gone.
+ * They are the receiver's events feed as well, so `feed_horizon` says up to when some of it may be gone.
  */
 
 /** By these a bank is asked to move money. Whether it was is never forgotten. */

@@ -13,7 +13,7 @@ import { openWebhookSecrets, SEALED_SECRETS, type SealedSecrets } from './endpoi
  * Webhooks as rows: what was announced to whom, and what became of it.
  *
  * An announcement is written by the transaction that changes the state it speaks of, so neither exists without
- * the other; the row is also the recipient's entry in its events feed. The body is made, signed and sealed once,
+ * the other; the row is also the receiver's entry in its events feed. The body is made, signed and sealed once,
  * and every attempt sends those bytes. No transaction waits for a receiver: sending comes after the commit, and
  * nothing of a charge depends on how it ends.
  *
@@ -23,20 +23,20 @@ import { openWebhookSecrets, SEALED_SECRETS, type SealedSecrets } from './endpoi
  */
 
 export interface Announcement {
-  /** The recipient. */
+  /** The receiver. */
   entityId: string;
   webhookType: WebhookType;
   /** The batch of the request behind it; where there is none, the webhook is a batch of its own. */
   batchId?: string;
   /** Id of the workflow that makes the first attempt. Without one, the delivery has its own workflow at once. */
   workflowId?: string;
-  /** A secret of the recipient's, sealed, that signs instead of the one in use. */
+  /** A secret of the receiver's, sealed, that signs instead of the one in use. */
   signedWith?: Buffer;
   /** As they go out: JSON values only, amounts already in major units, each with its `sequence`. */
   items: object[];
 }
 
-interface Recipient extends SealedSecrets {
+interface Receiver extends SealedSecrets {
   entityId: string;
   entityType: Role;
   hasUrl: boolean;
@@ -48,7 +48,7 @@ interface Recipient extends SealedSecrets {
 /** A webhook that is ready to be written. */
 export interface NewDelivery {
   id: string;
-  recipient: Recipient;
+  receiver: Receiver;
   announcement: Announcement;
   batchId: string;
   workflowId: string;
@@ -58,8 +58,8 @@ export interface NewDelivery {
 /**
  * Writes the announcements of a transaction; returns their delivery ids, in the order given.
  *
- * A recipient without a URL gets its row as `failed`, never attempted: the events feed has it, and once a URL
- * is set it can be sent by hand. A recipient known to be failing gets no first attempt in passing, which would only
+ * A receiver without a URL gets its row as `failed`, never attempted: the events feed has it, and once a URL
+ * is set it can be sent by hand. A receiver known to be failing gets no first attempt in passing, which would only
  * wait: the delivery starts as a workflow.
  */
 export async function announce(
@@ -72,27 +72,27 @@ export async function announce(
   return deliveries.map((one) => one.id);
 }
 
-/** The first half of `announce`: reads who the recipients are, and makes the bodies. Nothing is written. */
+/** The first half of `announce`: reads who the receivers are, and makes the bodies. Nothing is written. */
 export async function prepareDeliveries(
   trx: Executor,
   keyring: Keyring,
   announcements: Announcement[],
 ): Promise<NewDelivery[]> {
   if (announcements.length === 0) return [];
-  const recipients = await readRecipients(trx, announcements);
+  const receivers = await readReceivers(trx, announcements);
   return announcements.map((announcement): NewDelivery => {
-    const recipient = recipients.get(announcement.entityId);
-    if (!recipient) throw new Error(`${announcement.entityId} has no webhook endpoint row`);
+    const receiver = receivers.get(announcement.entityId);
+    if (!receiver) throw new Error(`${announcement.entityId} has no webhook endpoint row`);
     const id = newId('delivery');
     const batchId = announcement.batchId ?? newId('batch');
-    const body = makeBody(keyring, recipient, announcement, batchId);
+    const body = makeBody(keyring, receiver, announcement, batchId);
     return {
       id,
-      recipient,
+      receiver,
       announcement,
       batchId,
       workflowId:
-        announcement.workflowId === undefined || recipient.failing || !recipient.hasUrl
+        announcement.workflowId === undefined || receiver.failing || !receiver.hasUrl
           ? workflowIds.webhookDelivery(id)
           : announcement.workflowId,
       bodySealed: seal(keyring, body, bodyPlace(id)),
@@ -108,10 +108,10 @@ export async function writeDeliveries(trx: Executor, deliveries: NewDelivery[]):
     enqueueStarts(
       trx,
       deliveries
-        .filter((one) => one.recipient.hasUrl && one.workflowId === workflowIds.webhookDelivery(one.id))
+        .filter((one) => one.receiver.hasUrl && one.workflowId === workflowIds.webhookDelivery(one.id))
         .map((one) =>
           deliveryStart([one.id], {
-            entityId: one.recipient.entityId,
+            entityId: one.receiver.entityId,
             webhookType: one.announcement.webhookType,
           }),
         ),
@@ -119,8 +119,8 @@ export async function writeDeliveries(trx: Executor, deliveries: NewDelivery[]):
   ]);
 }
 
-async function readRecipients(trx: Executor, announcements: Announcement[]): Promise<Map<string, Recipient>> {
-  const found = await rows<Recipient>(
+async function readReceivers(trx: Executor, announcements: Announcement[]): Promise<Map<string, Receiver>> {
+  const found = await rows<Receiver>(
     trx,
     `SELECT e.id AS "entityId", e.type AS "entityType", w.url IS NOT NULL AS "hasUrl",
             w.failing_since IS NOT NULL OR e.status = 'disabled' AS failing, clock_timestamp() AS now, ${SEALED_SECRETS}
@@ -131,22 +131,17 @@ async function readRecipients(trx: Executor, announcements: Announcement[]): Pro
   return new Map(found.map((one) => [one.entityId, one]));
 }
 
-function makeBody(
-  keyring: Keyring,
-  recipient: Recipient,
-  announcement: Announcement,
-  batchId: string,
-): string {
-  const [signingSecret] = openWebhookSecrets(keyring, recipient.entityId, {
-    ...recipient,
+function makeBody(keyring: Keyring, receiver: Receiver, announcement: Announcement, batchId: string): string {
+  const [signingSecret] = openWebhookSecrets(keyring, receiver.entityId, {
+    ...receiver,
     ...(announcement.signedWith && { secretSealed: announcement.signedWith, previousSecretSealed: null }),
   });
   return bodyWithSignature(
     {
-      entityId: recipient.entityId,
-      entityType: recipient.entityType,
+      entityId: receiver.entityId,
+      entityType: receiver.entityType,
       webhookType: announcement.webhookType,
-      timestamp: recipient.now.toISOString(),
+      timestamp: receiver.now.toISOString(),
       batchId,
       data: announcement.items,
       itemCount: announcement.items.length,
@@ -168,14 +163,14 @@ export async function bodyWithout(
     data: Record<string, unknown>[];
     signature: string;
   };
-  const [recipient] = await rows<SealedSecrets>(
+  const [receiver] = await rows<SealedSecrets>(
     trx,
     `SELECT ${SEALED_SECRETS} FROM webhook_endpoints w WHERE w.entity_id = :entityId`,
     { entityId: envelope.entityId },
   );
-  if (!recipient) throw new Error(`${envelope.entityId} has no webhook endpoint row`);
+  if (!receiver) throw new Error(`${envelope.entityId} has no webhook endpoint row`);
   const data = envelope.data.filter((one) => !left.has(String(one[item])));
-  const [signingSecret] = openWebhookSecrets(keyring, envelope.entityId, recipient);
+  const [signingSecret] = openWebhookSecrets(keyring, envelope.entityId, receiver);
   return bodyWithSignature({ ...envelope, data, itemCount: data.length }, signingSecret);
 }
 
@@ -192,12 +187,12 @@ async function insertDeliveries(trx: Executor, deliveries: NewDelivery[]): Promi
     {
       ids: deliveries.map((one) => one.id),
       eventIds: deliveries.map(() => newId('event')),
-      entityIds: deliveries.map((one) => one.recipient.entityId),
+      entityIds: deliveries.map((one) => one.receiver.entityId),
       webhookTypes: deliveries.map((one) => one.announcement.webhookType),
       batchIds: deliveries.map((one) => one.batchId),
       bodies: deliveries.map((one) => one.bodySealed),
       workflowIds: deliveries.map((one) => one.workflowId),
-      haveUrl: deliveries.map((one) => one.recipient.hasUrl),
+      haveUrl: deliveries.map((one) => one.receiver.hasUrl),
     },
   );
 }

@@ -6,7 +6,7 @@ import { bodyPlace, bodyWithout } from './webhook';
 /**
  * Takes back what banks are asked by webhook, once it has ended without an answer.
  *
- * Whether a bank was told, or may have been, is decided by one order of locks: the delivery first, then its recipient's endpoint.
+ * Whether a bank was told, or may have been, is decided by one order of locks: the delivery first, then its receiver's endpoint.
  * Who sends the delivery changes it before, and who reads the feed holds the endpoint before they read. So each of them is
  * either seen here, or sees what was done here.
  */
