@@ -1,7 +1,6 @@
 import type { Registry } from 'prom-client';
 import type { Executor } from './database/connection';
 import { outboxBacklog } from './database/outbox';
-import { dueBacklog } from './database/recurring/read';
 import { unresolvedExceptions } from './database/reconciliation-exception/read';
 import { overdueBacklog } from './database/operation/reconcile';
 import { listWorkers } from './database/operation/worker-heartbeat';
@@ -14,7 +13,6 @@ import { gauge, inTime } from './metrics';
 export function measureService(registry: Registry, db: Executor): void {
   measureWorkers(registry, db);
   measureOutbox(registry, db);
-  measureDueSchedules(registry, db);
   measureOverdue(registry, db);
   measureExceptions(registry, db);
 }
@@ -50,21 +48,6 @@ function measureOutbox(registry: Registry, db: Executor): void {
   gauge(registry, {
     name: 'assent_outbox_oldest_age_seconds',
     help: 'How long the oldest of these messages has waited, 0 where there is none.',
-    read: async () => (await backlog())?.oldestAgeS,
-  });
-}
-
-/** What schedules have to do and nobody has done yet. */
-function measureDueSchedules(registry: Registry, db: Executor): void {
-  const backlog = inTime(() => dueBacklog(db));
-  gauge(registry, {
-    name: 'assent_schedules_due',
-    help: 'Schedules that have something to do now, counted up to 10000.',
-    read: async () => (await backlog())?.schedules,
-  });
-  gauge(registry, {
-    name: 'assent_schedules_oldest_due_age_seconds',
-    help: 'For how long the first of these has had it, 0 where there is none.',
     read: async () => (await backlog())?.oldestAgeS,
   });
 }

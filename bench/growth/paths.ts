@@ -1,4 +1,4 @@
-import { answerBillingRequest, closeExpired } from '../../src/database/billing-request/outcome';
+import { answerBillingRequest, closeExpiredRequests } from '../../src/database/billing-request/outcome';
 import { awaitedCharges, readBillingRequest } from '../../src/database/billing-request/read';
 import { acceptCharges } from '../../src/database/billing-request/billing-request';
 import type { Database } from '../../src/database/connection';
@@ -167,7 +167,7 @@ export function paths(s: Subjects, keyring: Keyring): Path[] {
     },
     {
       name: 'windows passed of a workflow',
-      run: (db, n) => closeExpired(db, keyring, of(s.pending, n).workflowId),
+      run: (db, n) => closeExpiredRequests(db, keyring, [of(s.pending, n).id]),
     },
     {
       name: 'webhooks: what a workflow has to send',

@@ -10,8 +10,8 @@ import type { Logger } from 'pino';
  */
 export interface AnswerPatience {
   /**
-   * Ends when all of these charges have ended, or patience has: its own after a moment, prolonged by each answer. At once
-   * where too many wait already.
+   * Ends when all these charges have ended; at the latest `PATIENCE_MS` after the last answer, and
+   * `PATIENCE_MAX_MS` in all. Ends at once where too many wait.
    */
   waitForAnswers(charges: { id: string; bankId: string }[]): Promise<void>;
   /** Nobody waits any longer, from now on. */
@@ -23,9 +23,6 @@ const PATIENCE_MS = 1_500;
 /** With all that prolongs it. A stop waits as long for what is in hand, and a workflow task has ten seconds. */
 const PATIENCE_MAX_MS = 5_000;
 const ASK_EVERY_MS = 25;
-/** Of the 80 slots that a worker has for workflow tasks, half are left to those that wait for nothing. */
-const WAITERS_MAX = 40;
-const WAITERS_MAX_OF_BANK = 20;
 
 interface Waiter {
   bankIds: string[];
@@ -35,11 +32,18 @@ interface Waiter {
   done: () => void;
 }
 
-/** @param endedOf those of the charges that have ended */
+/**
+ * @param slots for workflow tasks of one task queue. Half of them are left to those that wait for
+ *   nothing, and of the others half to those that wait for another bank
+ * @param endedOf those of the charges that have ended
+ */
 export function createAnswerPatience(
+  slots: number,
   endedOf: (ids: string[]) => Promise<string[]>,
   log: Pick<Logger, 'warn'>,
 ): AnswerPatience {
+  const waitersMax = slots / 2;
+  const waitersMaxOfBank = slots / 4;
   const waiters = new Set<Waiter>();
   let asking: Promise<void> | undefined;
   let stopped = false;
@@ -77,10 +81,9 @@ export function createAnswerPatience(
   }
 
   function isFull(bankIds: string[]): boolean {
-    if (stopped || waiters.size >= WAITERS_MAX) return true;
+    if (stopped || waiters.size >= waitersMax) return true;
     return bankIds.some(
-      (bankId) =>
-        [...waiters].filter((waiter) => waiter.bankIds.includes(bankId)).length >= WAITERS_MAX_OF_BANK,
+      (bankId) => [...waiters].filter((waiter) => waiter.bankIds.includes(bankId)).length >= waitersMaxOfBank,
     );
   }
 

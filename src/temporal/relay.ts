@@ -21,7 +21,8 @@ import { searchAttributes } from '../workflows/search-attributes';
 /**
  * Carries outbox rows to Temporal, in each worker.
  *
- * It looks many times a second, so that what was committed reaches Temporal in a moment, also after a crash or an outage.
+ * It polls many times a second, so that what was committed reaches Temporal in a moment, also after a
+ * crash or an outage.
  * Any number of relays may run at once: each passes over the rows that another has in hand. A row may reach
  * Temporal twice, when a crash comes between the call and the commit; business ids as workflow ids make the
  * second start, and a signal's carrying no truth makes the second signal, harmless.
@@ -30,22 +31,22 @@ import { searchAttributes } from '../workflows/search-attributes';
  * worker has it without a poll. Where it does not, or there is no free slot, the task is polled for as any other.
  */
 export interface Relay {
-  /** Looks now; returns at once. Calls while a look is under way make it look once more, not many times. */
+  /** Polls now; returns at once. Calls during a poll cause one more. */
   kick(): void;
-  /** Looks again and again from now on. */
-  watch(): void;
-  /** Ends after the look in hand. */
+  /** Polls again and again from now on. */
+  start(): void;
+  /** Ends after the poll in hand. */
   stop(): Promise<void>;
 }
 
-/** Rows a look takes at once: enough to drain a burst, few enough that one transaction stays short. */
+/** Rows that one poll takes: enough to drain a burst, few enough that one transaction stays short. */
 const BATCH = 100;
 /** Longest wait for one call to Temporal. The rows are locked meanwhile, and another process may do better. */
 const CALL_TIMEOUT_MS = 5_000;
 /** After Temporal failed: how long the rows, and this process, leave it alone. */
 const PAUSE_S = 2;
-/** Short beside the way to a bank and back; and in a busy worker, one look carries all that came since the last. */
-const WATCH_MS = 50;
+/** Short beside the way to a bank and back; in a busy worker one poll carries all that came meanwhile. */
+const POLL_EVERY_MS = 50;
 
 /** @param client on the connection of this process's worker */
 export function createRelay(db: Database, client: Client, log: Logger): Relay {
@@ -100,8 +101,8 @@ export function createRelay(db: Database, client: Client, log: Logger): Relay {
 
   return {
     kick,
-    watch() {
-      timer ??= setInterval(kick, WATCH_MS);
+    start() {
+      timer ??= setInterval(kick, POLL_EVERY_MS);
     },
     async stop() {
       stopped = true;

@@ -5,21 +5,21 @@ import type { WorkerOptions } from '@temporalio/worker';
  * pollers keep the hand-over from the server short (with fewer, a tail of two seconds shows on the dev server).
  * A sleeping workflow in the cache costs about 0.1 MB: 500 for each of two queues keep the worker well below 512 MB.
  */
-export const BILLING: Partial<WorkerOptions> = {
+export const BILLING = {
   maxConcurrentWorkflowTaskExecutions: 80,
   maxConcurrentWorkflowTaskPolls: 40,
   maxConcurrentLocalActivityExecutions: 100,
   maxConcurrentActivityTaskExecutions: 40,
   maxConcurrentActivityTaskPolls: 10,
   maxCachedWorkflows: 500,
-};
+} satisfies Partial<WorkerOptions>;
 
 /** As many, but half of the slots: a burst of due schedules leaves the other half of a worker to calls. */
-export const SCHEDULES: Partial<WorkerOptions> = {
+export const SCHEDULES = {
   ...BILLING,
   maxConcurrentWorkflowTaskExecutions: 40,
   maxConcurrentLocalActivityExecutions: 50,
-};
+} satisfies Partial<WorkerOptions>;
 
 /** Attempts at webhooks wait for receivers, up to ten seconds each; a slot that waits costs a socket. */
 export const WEBHOOKS: Partial<WorkerOptions> = {

@@ -90,15 +90,17 @@ async function main(): Promise<void> {
     { names: ['temporal', 'worker'], problems: () => workflowProblems(db, client) },
   ]);
   const relay = createRelay(db, client, log);
-  const patience = createAnswerPatience((ids) => endedOf(db, ids), log);
+  const patienceOf = ({ maxConcurrentWorkflowTaskExecutions: slots }: typeof BILLING) =>
+    createAnswerPatience(slots, (ids) => endedOf(db, ids), log);
+  const patience = { calls: patienceOf(BILLING), schedules: patienceOf(SCHEDULES) };
   const measure = measureWebhooks(registry);
   const connector = createWebhookConnector({ allowPrivate: config.ALLOW_PRIVATE_WEBHOOKS });
   const webhooks = createWebhookActivities({ db, keyring, config, connector, relay, log, measure });
   const activities = {
-    ...createBillingRequestActivities(db, keyring, patience),
+    ...createBillingRequestActivities(db, keyring, patience.calls),
     ...createCustomerMigrationActivities(db, keyring),
     ...createIntentActivities(db, keyring),
-    ...createRecurringActivities(db, keyring, recurringRules(config), patience, (workflowId) =>
+    ...createRecurringActivities(db, keyring, recurringRules(config), patience.schedules, (workflowId) =>
       webhooks.deliverFirstAttempts(workflowId),
     ),
     ...createRefundActivities(db, keyring, config.NETWORK_TIMEZONE),
@@ -138,10 +140,11 @@ async function main(): Promise<void> {
   );
   workers.push(...made);
   drain = () => {
-    patience.stop();
+    patience.calls.stop();
+    patience.schedules.stop();
     stopAll(workers);
   };
-  relay.watch();
+  relay.start();
   const heartbeat = startHeartbeat(db, client, workers, log, (id) =>
     attendNamespace(db, client, connection, id, log),
   );

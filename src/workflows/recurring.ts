@@ -27,14 +27,16 @@ const SUMMARIES: Record<keyof RecurringActivities, string> = {
 const activities = proxyLocalActivities<RecurringActivities>(local(''));
 
 /**
- * Activities in one run; then the workflow continues as new. Each leaves about five events, so a run stays near a
- * thousand, which an operator can read and a worker replays in milliseconds.
+ * Activities in one run; after the next sleep the workflow continues as new. Each leaves about five
+ * events, so a run stays near a thousand, which an operator can read and a worker replays in
+ * milliseconds.
  */
 const ACTIVITIES_PER_RUN = 200;
 
 /**
- * Longest single sleep, a little longer than a month, so that a monthly schedule wakes for its billings alone. One of
- * years would get by with fewer readings; they notice a changed setting, or a schedule that nobody signalled.
+ * Longest single sleep: a little over a month, so that a monthly schedule wakes only for its
+ * billings. Longer ones would save readings, but would notice a changed setting or a lost signal too
+ * late.
  */
 const MAX_SLEEP_MS = 32 * 86_400_000;
 
@@ -58,7 +60,7 @@ async function run(scheduleId: string, signals: Signals): Promise<string[]> {
   let activity: keyof RecurringActivities = 'readSchedule';
   /** What has been done and not been said in a summary. */
   let done: string[] = [];
-  for (let ran = 0; ran < ACTIVITIES_PER_RUN; ran++) {
+  for (let ran = 1; ; ran++) {
     signals.forget();
     const state: ScheduleState = await activities[activity].executeWithOptions(
       local(after(done, SUMMARIES[activity])),
@@ -74,6 +76,8 @@ async function run(scheduleId: string, signals: Signals): Promise<string[]> {
       const heard = await signals.sleep(Math.min(inMs, MAX_SLEEP_MS), after(done, waitingFor));
       done = [];
       if (heard.has(CANCELLATION)) activity = 'cancelSchedule';
+      // Only here, where no request to cancel is left unheard: the next run would know nothing of it.
+      else if (ran >= ACTIVITIES_PER_RUN) break;
       else if (heard.has('bankAnswered')) activity = 'settleBilling';
       else if (heard.size > 0 || inMs > MAX_SLEEP_MS) activity = 'readSchedule';
     }

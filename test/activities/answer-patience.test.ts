@@ -20,7 +20,7 @@ let banks: Banks;
 let patience: AnswerPatience;
 beforeEach(() => {
   banks = new Banks();
-  patience = createAnswerPatience(banks.endedOf, silent);
+  patience = createAnswerPatience(80, banks.endedOf, silent);
 });
 afterEach(() => patience.stop());
 

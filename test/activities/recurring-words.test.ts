@@ -14,6 +14,7 @@ const schedule = {
 } as ScheduleRow;
 const at = new Date('2026-11-22T08:00:00Z');
 const second = {
+  billingRequestId: 'brq_1',
   n: 1,
   attempts: 1,
   amount: 250_000n,

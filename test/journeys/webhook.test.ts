@@ -288,7 +288,6 @@ describe('an operator who reads the metrics', () => {
     const worker = await metrics.worker();
     expect(valueOf(worker, 'assent_outbox_messages')).toBeGreaterThanOrEqual(0);
     expect(valueOf(worker, 'assent_outbox_oldest_age_seconds')).toBeGreaterThanOrEqual(0);
-    expect(valueOf(worker, 'assent_schedules_due')).toBe(0);
     for (const queue of ['assent', 'assent-recurring', 'assent-webhook', 'assent-customer-migration']) {
       const labels = `{namespace="${engine.namespace}",task_queue="${queue}",worker_type="ActivityWorker"}`;
       expect(valueOf(worker, `temporal_worker_task_slots_available${labels}`)).toBeGreaterThan(0);

@@ -228,4 +228,19 @@ describe('the workflow of a schedule', () => {
     expect(plan.charged).toEqual(dues);
     expect(plan.runs.size).toBe(3);
   }, 120_000);
+
+  it('is cancelled also where the request comes as a run has done its two hundred activities', async () => {
+    const dues = Array.from({ length: 120 }, (_, n) => start + (n + 1) * DAY_MS);
+    const plan = new Plan(environment, dues);
+    plan.afterActivity = async (workflowId) => {
+      const handle = environment.client.workflow.getHandle(workflowId);
+      // One more reading at the start, so that the two hundredth activity is one that a sleep follows.
+      if (plan.ran.length === 1) await handle.signal('termsChanged');
+      if (plan.ran.length !== 200) return;
+      await handle.cancel();
+      plan.dues = [];
+    };
+    await run(plan);
+    expect(plan.names().slice(199)).toEqual(['settleBilling', 'cancelSchedule']);
+  }, 120_000);
 });

@@ -226,27 +226,6 @@ function sameAnswer(ended: Outcome, answer: BankAnswer): boolean {
 }
 
 /**
- * Declines every request of a schedule's workflow whose window has passed.
- *
- * @returns how many it closed
- */
-export async function closeExpired(trx: Executor, keyring: Keyring, workflowId: string): Promise<number> {
-  const due = await rows<{ id: string }>(
-    trx,
-    `SELECT id FROM billing_requests
-     WHERE workflow_id = :workflowId AND status = 'pending' AND business_now(owner_id) >= expires_at`,
-    { workflowId },
-  );
-  return due.length === 0
-    ? 0
-    : closeExpiredRequests(
-        trx,
-        keyring,
-        due.map((request) => request.id),
-      );
-}
-
-/**
  * Declines those of the requests whose window has passed. Whoever comes second finds nothing to do.
  *
  * @param found by whom it was found that they are due: a bank that answers a request knows of it, however it came by it
@@ -256,7 +235,7 @@ export async function closeExpiredRequests(
   keyring: Keyring,
   ids: string[],
   found: 'by its bank' | 'by the network' = 'by the network',
-): Promise<number> {
+): Promise<void> {
   const agreements = await rows<{ id: string }>(
     trx,
     `SELECT DISTINCT agreement_id AS id FROM billing_requests WHERE id = ANY(:ids) AND agreement_id IS NOT NULL`,
@@ -274,7 +253,7 @@ export async function closeExpiredRequests(
      ORDER BY id FOR NO KEY UPDATE`,
     { ids },
   );
-  if (due.length === 0) return 0;
+  if (due.length === 0) return;
   const dueIds = due.map(({ id }) => id);
   const undelivered = await withdraw(trx, keyring, 'billing_requests', dueIds);
   const closed = await rows<Outcome>(
@@ -298,7 +277,6 @@ export async function closeExpiredRequests(
   await close(trx, keyring, closed, 'network', undelivered);
   // All of them are of one workflow, which tells the ends as well.
   await announceExceptions(trx, keyring, 'exception.opened', opened, closed[0]?.workflowId);
-  return closed.length;
 }
 
 /** What follows every end: sums released, both sides told, the transition on record. */

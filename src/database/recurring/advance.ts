@@ -1,9 +1,8 @@
 import type { BillingRules } from '../../domain/billing-rules';
 import { hasEnded, statusOf } from '../../domain/recurring';
 import { nextBilling, nextStep, type RecurringRules, type Step } from '../../domain/recurring-step';
-import { workflowIds } from '../../domain/workflow-id';
 import { recordAct } from '../audit';
-import { closeExpired } from '../billing-request/outcome';
+import { closeExpiredRequests } from '../billing-request/outcome';
 import { row, type Database, type Transaction } from '../connection';
 import { recordEvents } from '../event';
 import type { Keyring } from '../keys/keyring';
@@ -24,7 +23,7 @@ const STEPS_OF = {
   /** None: it brings the schedule in line with its agreement, and says what comes. */
   readSchedule: [],
   chargeBilling: ['charge'],
-  /** The last one ends the schedule, of which both sides are told with it. */
+  /** Where no billing is left, the schedule ends in the same transaction. */
   settleBilling: ['succeed', 'retry', 'fail', 'end'],
   skipBillings: ['skip'],
   giveNotice: ['notify'],
@@ -66,7 +65,7 @@ export interface Advanced {
   next: ScheduleActivity | null;
   /** In how many milliseconds of real time; 0 is at once. */
   inMs: number;
-  /** How much of it is for those that are due at the same moment. */
+  /** The part of `inMs` that keeps it behind other schedules of the same moment. */
   delayMs: number;
 }
 
@@ -116,10 +115,10 @@ async function takeSteps(work: Work, activity: ScheduleActivity): Promise<Advanc
   for (;;) {
     const billings = await readBillings(work, activity);
     const step = nextStep(work.schedule, billings, work.schedule.now, work.rules);
-    if (step.do === 'wait' || step.do === 'nothing')
+    const waits = step.do === 'wait' || step.do === 'nothing';
+    if (waits || !own.includes(step.do) || work.taken.length === MAX_STEPS) {
       return save(work, billings, planAfter(work, activity, billings, step));
-    if (!own.includes(step.do) || work.taken.length === MAX_STEPS)
-      return save(work, billings, planAfter(work, activity, billings, step));
+    }
     work.taken.push(await takeStep(work, step, billings.open));
   }
 }
@@ -130,7 +129,7 @@ async function readBillings(work: Work, activity: ScheduleActivity): Promise<Bil
   const seen = await read();
   if (activity !== 'settleBilling' || !isAsked(seen.open)) return seen;
   if (work.schedule.now < seen.open.charge.expiresAt) return seen;
-  await closeExpired(work.trx, work.keyring, workflowIds.recurring(work.schedule.id));
+  await closeExpiredRequests(work.trx, work.keyring, [seen.open.billingRequestId]);
   return read();
 }
 

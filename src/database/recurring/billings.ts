@@ -14,6 +14,8 @@ import type { ScheduleRow } from './schedule';
 /** The billing in hand, and what it charges: that was settled by its first attempt, whatever is agreed since. */
 export type BillingInHand = OpenBilling &
   Pick<Charge, 'amount' | 'description'> & {
+    /** The latest attempt's. */
+    billingRequestId: string;
     /** How long the bank took to answer the latest attempt, in seconds of business time; 0 where it has not. */
     afterS: number;
   };
@@ -42,6 +44,7 @@ interface Seen {
   chargeStatus: 'pending' | 'successful' | 'declined';
   declineReason: string;
   expiresAt: Date;
+  billingRequestId: string;
   amount: bigint;
   description: string;
   afterS: number;
@@ -68,7 +71,7 @@ export async function readBillingsSeen(
        -- As the attempt itself has it, from which its caller counts the days to a retry.
        b.n, b.attempts, b.status, first.created_at AS "firstAttemptAt", r.created_at AS "lastAttemptAt",
        b.retry_at AS "retryAt", b.reason, r.status AS "chargeStatus", r.decline_reason AS "declineReason",
-       r.expires_at AS "expiresAt", r.amount::bigint, r.description,
+       r.id AS "billingRequestId", r.expires_at AS "expiresAt", r.amount::bigint, r.description,
        coalesce(round(extract(epoch FROM r.closed_at - r.created_at), 1), 0)::float8 AS "afterS",
        EXISTS (SELECT FROM billing_requests a JOIN reconciliation_exceptions x ON x.billing_request_id = a.id
                WHERE a.schedule_id = b.schedule_id AND a.billing_n = b.n
@@ -92,11 +95,10 @@ export async function readBillingsSeen(
 
 function openBilling(seen: Seen): BillingInHand | undefined {
   if (seen.n === null) return undefined;
-  const { n, attempts, firstAttemptAt, lastAttemptAt, maybeDebited, amount, description, afterS } = seen;
-  const billing = { n, attempts, firstAttemptAt, lastAttemptAt, maybeDebited, amount, description, afterS };
-  return seen.status === 'retrying'
-    ? { ...billing, status: 'retrying', retryAt: seen.retryAt, reason: seen.reason }
-    : { ...billing, status: 'pending', charge: outcomeOf(seen) };
+  const { status, n, retryAt, reason } = seen;
+  return status === 'retrying'
+    ? { ...seen, n, status, retryAt, reason }
+    : { ...seen, n, status, charge: outcomeOf(seen) };
 }
 
 function outcomeOf(seen: Seen): ChargeOutcome {

@@ -4,7 +4,6 @@ import type { Role } from '../../domain/entity';
 import type { ScheduleStatus } from '../../domain/recurring';
 import { row, rows, type Executor } from '../connection';
 import { listPage, type Listed, type Page } from '../list';
-import { IN_REAL_TIME } from './schedule';
 
 /** Schedules as they are read: by their merchant, by its provider, and by the customer's bank. */
 
@@ -149,25 +148,4 @@ export async function listSchedules(
     },
     page,
   );
-}
-
-/** Due schedules that a look at the backlog counts at most: more of them would say nothing more, and take longer. */
-const BACKLOG_MAX = 10_000;
-
-export interface DueBacklog {
-  /** Schedules that have something to do now, those that come later for the sake of others included, up to `BACKLOG_MAX`. */
-  schedules: number;
-  /** For how long the first of them has had it; 0 where none has. */
-  oldestAgeS: number;
-}
-
-export async function dueBacklog(db: Executor): Promise<DueBacklog> {
-  const backlog = await row<DueBacklog>(
-    db,
-    `SELECT count(*)::int AS schedules, coalesce(extract(epoch FROM now() - min(acts_at)), 0)::float8 AS "oldestAgeS"
-     FROM (SELECT s.acts_at FROM schedules s
-           WHERE s.acts_at <= now() AND EXISTS (SELECT FROM entities m WHERE m.id = s.merchant_id AND ${IN_REAL_TIME})
-           ORDER BY s.acts_at LIMIT ${BACKLOG_MAX}) AS due`,
-  );
-  return backlog ?? { schedules: 0, oldestAgeS: 0 };
 }

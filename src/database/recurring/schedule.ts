@@ -16,9 +16,9 @@ import { announce, type Announcement } from '../webhook/webhook';
 /**
  * Recurring schedules, and what the agreement behind one does to it.
  *
- * A schedule keeps no copy of the decision or of the merchant's trust: whoever changes one of these calls the
- * `sync…` of it in the same transaction, and a schedule that comes to charge looks again. Both are held to the
- * same rule, `permitted`.
+ * A schedule keeps no copy of the decision or of the merchant's trust. Whoever changes one of them calls
+ * the matching `syncSchedules…` in the same transaction. A schedule reads both again before it charges.
+ * Both ways apply `permitted`.
  */
 export interface ScheduleRow {
   id: string;
@@ -59,7 +59,7 @@ export interface ScheduleRow {
 }
 
 /** Of the merchant `m`: business time is real time. */
-export const IN_REAL_TIME = `(m.clock_offset = '0' AND m.clock_target IS NULL)`;
+const IN_REAL_TIME = `(m.clock_offset = '0' AND m.clock_target IS NULL)`;
 
 const COLUMNS = `s.id, s.agreement_id AS "agreementId", s.merchant_id AS "merchantId",
   s.customer_id AS "customerId", s.bank_id AS "bankId", s.amount::bigint, s.currency, s.description, s.frequency,
