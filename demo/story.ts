@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { workflowIds } from '../src/workflows/messages';
+import { workflowIds } from '../src/domain/workflow-id';
 import { ApiClient } from './api-client';
 import customerFile from './customers.json';
 import { inNaira, kobo } from './kobo';

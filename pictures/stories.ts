@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { holds } from '../demo/narrator';
 import { expectStatus, NEWS_WITHIN_MS, type Charge } from '../demo/shop';
 import { poll } from '../src/start/poll';
-import { workflowIds } from '../src/workflows/messages';
+import { workflowIds } from '../src/domain/workflow-id';
 import type { Network } from './network';
 
 /** What a story is played with. */

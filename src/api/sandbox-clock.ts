@@ -3,7 +3,7 @@ import { enqueueStarts } from '../database/outbox';
 import { beginAdvance, jump, readClock, signalDue, type Clock } from '../database/entity/sandbox-clock';
 import { addDuration, formatInstant } from '../domain/calendar';
 import { Failure } from '../domain/failures';
-import { workflowIds } from '../workflows/messages';
+import { workflowIds } from '../domain/workflow-id';
 import type { Call } from './http/route';
 import { invalidRequest } from './http/validation';
 

@@ -1,4 +1,5 @@
 import type { Signal } from '../domain/signal';
+import type { WorkflowAttributes } from '../domain/workflow-id';
 import { row, rows, type Executor } from './connection';
 
 /**
@@ -10,7 +11,7 @@ import { row, rows, type Executor } from './connection';
 export interface OutboxStart {
   type: string;
   args: unknown[];
-  attributes: { status: string; merchantId?: string; bankId?: string; nextBillingDate?: string };
+  attributes: WorkflowAttributes;
   summary: string;
   /**
    * Where a workflow of this id has ended, it is run once more; where one is running, it gets this

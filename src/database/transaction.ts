@@ -1,4 +1,5 @@
 import { Failure } from '../domain/failures';
+import type { BillingRequestStatus, RefundStatus } from '../domain/lifecycle';
 import type { ExceptionKind } from '../domain/reconciliation-exception';
 import { row, rows, type Executor } from './connection';
 import type { AuditEvent } from './event';
@@ -27,7 +28,7 @@ export interface TransactionRecord {
   transactionId: string;
   reference: string;
   type: 'charge' | 'refund' | 'reversal';
-  status: 'pending' | 'successful' | 'declined' | 'completed' | 'rejected';
+  status: BillingRequestStatus | RefundStatus;
   amount: bigint;
   currency: string;
   description: string;

@@ -13,6 +13,15 @@ export const workflowIds = {
   customerMigration: (batchId: string) => `customer-migration/${batchId}`,
 } as const;
 
+/** What is indexed for operators; set at the start and kept up by the workflow. */
+export interface WorkflowAttributes {
+  status: string;
+  merchantId?: string;
+  bankId?: string;
+  /** RFC 3339, for schedules. */
+  nextBillingDate?: string;
+}
+
 /** What a workflow runs as: the name of its type, and its arguments. */
 export interface WorkflowRun {
   type: string;

@@ -14,8 +14,7 @@ export function beating<Arguments extends unknown[], Result>(
   return async (...given) => {
     const activity = Context.current();
     const { heartbeatTimeoutMs } = activity.info;
-    // An activity of a history from before it had one.
-    if (!heartbeatTimeoutMs) return effect(...given);
+    if (!heartbeatTimeoutMs) throw new Error('an effect that beats needs a heartbeat time-out');
     activity.heartbeat();
     const beats = setInterval(() => activity.heartbeat(), heartbeatTimeoutMs / BEATS);
     try {

@@ -9,7 +9,7 @@ const SUMMARY_MAX = 200;
  *
  * @param done cut where all of it would be too long
  */
-export function after(done: readonly string[] = [], next: string): string {
+export function after(done: readonly string[], next: string): string {
   const before = done.join(' ');
   const room = SUMMARY_MAX - next.length - 1;
   if (before === '' || room <= 0) return next;

@@ -25,17 +25,6 @@ export const WORKFLOW_TYPE = {
   reconcile: 'reconcile',
 } as const;
 
-export { workflowIds } from '../domain/workflow-id';
-
-/** What is indexed for operators; set at the start and kept up by the workflow. */
-export interface Attributes {
-  status: string;
-  merchantId?: string;
-  bankId?: string;
-  /** RFC 3339, for schedules. */
-  nextBillingDate?: string;
-}
-
 /** How far a webhook delivery has come when its last attempt has failed and another one follows. */
 export interface DeliveryProgress {
   /** Made so far. */

@@ -3,7 +3,7 @@ import {
   TypedSearchAttributes,
   type SearchAttributePair,
 } from '@temporalio/common';
-import type { Attributes } from './messages';
+import type { WorkflowAttributes } from '../domain/workflow-id';
 
 /**
  * What operators filter workflows by. Every Temporal namespace has these registered before the first worker
@@ -16,7 +16,7 @@ export const SEARCH_ATTRIBUTE = {
   nextBillingDate: defineSearchAttributeKey('AssentNextBillingDate', 'DATETIME'),
 } as const;
 
-export function searchAttributes(attributes: Attributes): TypedSearchAttributes {
+export function searchAttributes(attributes: WorkflowAttributes): TypedSearchAttributes {
   const pairs: SearchAttributePair[] = [{ key: SEARCH_ATTRIBUTE.status, value: attributes.status }];
   if (attributes.merchantId) pairs.push({ key: SEARCH_ATTRIBUTE.merchantId, value: attributes.merchantId });
   if (attributes.bankId) pairs.push({ key: SEARCH_ATTRIBUTE.bankId, value: attributes.bankId });

@@ -48,7 +48,16 @@ function signed(header: unknown, payload: unknown = claims()): string {
 const head = (more: object = {}) => ({ alg: 'ES256', typ: 'JWT', kid: key.kid, ...more });
 function claims(more: object = {}) {
   const iat = Math.floor(Date.now() / 1000);
-  return { role: 'bank', iss: 'assent', aud: 'assent', sub: bank.entityId, iat, exp: iat + 60, ...more };
+  return {
+    role: 'bank',
+    gen: 0,
+    iss: 'assent',
+    aud: 'assent',
+    sub: bank.entityId,
+    iat,
+    exp: iat + 60,
+    ...more,
+  };
 }
 
 /** A good token with another signature. */
@@ -113,6 +122,8 @@ const wrong: [string, () => string][] = [
   ['an owner that is an object', () => signed(head(), claims({ sub: {} }))],
   ['an owner that every object has', () => signed(head(), claims({ sub: '__proto__' }))],
   ['a role that every object has', () => signed(head(), claims({ role: 'constructor' }))],
+  ['a generation that is a text', () => signed(head(), claims({ gen: '0' }))],
+  ['no generation', () => signed(head(), claims({ gen: undefined }))],
   ['an issuer that is a list', () => signed(head(), claims({ iss: ['assent', 'other'] }))],
   ['nothing but dots', () => '..'],
   ['one part', () => 'a'],

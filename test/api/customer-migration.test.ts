@@ -2,7 +2,7 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { row, rows } from '../../src/database/connection';
 import { deleteAbandoned, onboardBatch, onboardNextPage } from '../../src/database/customer/migration';
 import { open } from '../../src/database/keys/sealing';
-import { workflowIds } from '../../src/workflows/messages';
+import { workflowIds } from '../../src/domain/workflow-id';
 import { enter, serveApi, type Party, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { person } from '../support/person';

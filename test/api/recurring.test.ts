@@ -1,7 +1,7 @@
 import { applyDecision } from '../../src/database/agreement/decision';
 import { setEntityStatus } from '../../src/database/entity/entity';
 import { rows, type Database } from '../../src/database/connection';
-import { workflowIds } from '../../src/workflows/messages';
+import { workflowIds } from '../../src/domain/workflow-id';
 import { enter, send, serveApi, tokenOf, type Answered, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { moveClock, standingApproval, type Standing } from '../support/standing';

@@ -222,25 +222,29 @@ describe('an access token', () => {
     const publicPem = createPublicKey(current.privateKey).export({ type: 'spki', format: 'pem' });
     const own = { issuer: 'assent', audience: 'assent', subject: bank.entityId, expiresIn: 60 };
     const with256 = { ...own, algorithm: 'ES256', keyid: current.kid } as const;
-    const good = sign({ role: 'bank' }, current.privateKey, with256);
+    const good = sign({ role: 'bank', gen: 0 }, current.privateKey, with256);
     expect(await isAccepted(good)).toBe(true);
     const [header, payload, signature] = good.split('.');
     const forged: Record<string, string> = {
-      'another role': sign({ role: 'merchant' }, current.privateKey, with256),
-      'no role': sign({}, current.privateKey, with256),
-      'another audience': sign({ role: 'bank' }, current.privateKey, { ...with256, audience: 'other' }),
-      'another issuer': sign({ role: 'bank' }, current.privateKey, { ...with256, issuer: 'other' }),
-      expired: sign({ role: 'bank' }, current.privateKey, { ...with256, expiresIn: -6 }),
-      'an unknown entity': sign({ role: 'bank' }, current.privateKey, {
+      'another role': sign({ role: 'merchant', gen: 0 }, current.privateKey, with256),
+      'no role': sign({ gen: 0 }, current.privateKey, with256),
+      'no generation': sign({ role: 'bank' }, current.privateKey, with256),
+      'another audience': sign({ role: 'bank', gen: 0 }, current.privateKey, {
+        ...with256,
+        audience: 'other',
+      }),
+      'another issuer': sign({ role: 'bank', gen: 0 }, current.privateKey, { ...with256, issuer: 'other' }),
+      expired: sign({ role: 'bank', gen: 0 }, current.privateKey, { ...with256, expiresIn: -6 }),
+      'an unknown entity': sign({ role: 'bank', gen: 0 }, current.privateKey, {
         ...with256,
         subject: 'bnk_00000000000000000000000000',
       }),
-      'an unknown key': sign({ role: 'bank' }, current.privateKey, {
+      'an unknown key': sign({ role: 'bank', gen: 0 }, current.privateKey, {
         ...with256,
         keyid: 'key_00000000000000000000000000',
       }),
-      'no key': sign({ role: 'bank' }, current.privateKey, { ...own, algorithm: 'ES256' }),
-      'the public key as a shared secret': sign({ role: 'bank' }, publicPem, {
+      'no key': sign({ role: 'bank', gen: 0 }, current.privateKey, { ...own, algorithm: 'ES256' }),
+      'the public key as a shared secret': sign({ role: 'bank', gen: 0 }, publicPem, {
         ...own,
         algorithm: 'HS256',
         keyid: current.kid,
@@ -257,7 +261,7 @@ describe('an access token', () => {
 
   it('is given five seconds for clocks that differ', async () => {
     const [current] = await usableSigningKeys(test.db, api.deps.ring, 0);
-    const token = sign({ role: 'bank' }, current.privateKey, {
+    const token = sign({ role: 'bank', gen: 0 }, current.privateKey, {
       issuer: 'assent',
       audience: 'assent',
       subject: bank.entityId,
@@ -270,7 +274,7 @@ describe('an access token', () => {
 
   it('that was good a moment ago is refused once it has expired', async () => {
     const [current] = await usableSigningKeys(test.db, api.deps.ring, 0);
-    const token = sign({ role: 'bank' }, current.privateKey, {
+    const token = sign({ role: 'bank', gen: 0 }, current.privateKey, {
       issuer: 'assent',
       audience: 'assent',
       subject: bank.entityId,

@@ -17,7 +17,7 @@ import {
   restartProblems,
 } from '../../src/database/operation/temporal-state';
 import { formatInstant } from '../../src/domain/calendar';
-import { workflowIds } from '../../src/workflows/messages';
+import { workflowIds } from '../../src/domain/workflow-id';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { makeSchedule, standingApproval, type Standing } from '../support/standing';
 

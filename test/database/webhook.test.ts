@@ -14,7 +14,7 @@ import {
 } from '../../src/database/webhook/attempt';
 import { setWebhookUrl } from '../../src/database/webhook/endpoint';
 import { serviceSignature } from '../../src/domain/webhook-signature';
-import { workflowIds } from '../../src/workflows/messages';
+import { workflowIds } from '../../src/domain/workflow-id';
 import { createTestDatabase } from '../support/database';
 
 const keyring = readKeyring(makeKeyring());

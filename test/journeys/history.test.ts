@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
-import { workflowIds } from '../../src/workflows/messages';
+import { workflowIds } from '../../src/domain/workflow-id';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
 

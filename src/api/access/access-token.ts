@@ -92,11 +92,10 @@ export function createAccessTokens({
     const verifier = kid === undefined ? undefined : await verifierOf(kid);
     if (kid === undefined || verifier === undefined) return undefined;
     const claims = claimsOf(token, verifier, config.JWT_ISSUER);
-    const { exp, sub } = claims ?? {};
+    const { exp, sub, gen: tokenGeneration } = claims ?? {};
     const role = ROLES.find((name) => name === claims?.['role']);
     if (typeof exp !== 'number' || typeof sub !== 'string' || !role || !isId(role, sub)) return undefined;
-    const tokenGeneration = generationOf(claims?.['gen']);
-    if (tokenGeneration === undefined) return undefined;
+    if (typeof tokenGeneration !== 'number') return undefined;
     return { kid, exp, claims: { entityId: sub, role, tokenGeneration } };
   }
 
@@ -181,10 +180,4 @@ function claimsOf(token: string, verifier: KeyObject, issuer: string): JwtPayloa
     // The library throws errors of many kinds, not all of them its own. It has nothing but the token to stumble over.
     return undefined;
   }
-}
-
-/** Tokens from before there were generations are of the first. */
-function generationOf(claim: unknown): number | undefined {
-  if (claim === undefined) return 0;
-  return typeof claim === 'number' ? claim : undefined;
 }

@@ -17,7 +17,7 @@ import { REASON_OF_ACTION, type BankAnswer } from '../../domain/charge';
 import { Failure } from '../../domain/failures';
 import { formatAmount } from '../../domain/money';
 import { normalizePhrase } from '../../domain/phrase';
-import { workflowIds } from '../../workflows/messages';
+import { workflowIds } from '../../domain/workflow-id';
 import type { Caller } from '../access/authentication';
 import {
   amountIn,

@@ -8,7 +8,8 @@ import { makePaymentId } from '../../database/agreement/payment-id';
 import { formatInstant } from '../../domain/calendar';
 import { Failure } from '../../domain/failures';
 import { normalizePhrase } from '../../domain/phrase';
-import { workflowIds } from '../../workflows/messages';
+import { workflowIds } from '../../domain/workflow-id';
+import { blockMerchant, spendingLimits } from '../customer/decision';
 import {
   amount,
   BATCH_MAX,
@@ -97,11 +98,8 @@ export const intentResponseBody = z.strictObject({
   customerDecision: z
     .enum(['approve_once', 'approve_recurring', 'deny', 'suspended'])
     .meta({ description: 'The customer’s decision', example: 'approve_recurring' }),
-  spendingLimits: z
-    .strictObject({ daily: limit(10_000), monthly: limit(50_000) })
-    .meta({ description: 'The most that the merchant may charge per calendar day and month' })
-    .optional(),
-  blockMerchant: z.boolean().meta({ description: 'Whether the customer blocks the merchant' }).optional(),
+  spendingLimits: spendingLimits(limit),
+  blockMerchant,
 });
 
 export async function respondToIntent({ body, caller, deps }: Call<z.output<typeof intentResponseBody>>) {

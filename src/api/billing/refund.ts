@@ -14,7 +14,7 @@ import type { Role } from '../../domain/entity';
 import { Failure } from '../../domain/failures';
 import { REFUND, type RefundStatus } from '../../domain/lifecycle';
 import { formatAmount } from '../../domain/money';
-import { workflowIds } from '../../workflows/messages';
+import { workflowIds } from '../../domain/workflow-id';
 import {
   amount,
   BANK_TRANSACTION_ID_MAX,

@@ -43,6 +43,18 @@ export async function listCustomerDecisions({
 
 export const decisionPath = z.strictObject({ id: id('agreement') });
 
+/** @param limit of a day or a month, with an example of it */
+export const spendingLimits = <Limit extends z.ZodType>(limit: (example: number) => Limit) =>
+  z
+    .strictObject({ daily: limit(10_000), monthly: limit(50_000) })
+    .meta({ description: 'The most that the merchant may charge per calendar day and month' })
+    .optional();
+
+export const blockMerchant = z
+  .boolean()
+  .meta({ description: 'Whether the customer blocks the merchant' })
+  .optional();
+
 // As the list shows them, so that what was read can be sent back.
 const limit = (example: number) =>
   amount
@@ -52,11 +64,8 @@ const limit = (example: number) =>
 
 export const decisionBody = z.strictObject({
   customerDecision: z.enum(DECISIONS).meta({ description: 'The customer’s decision' }),
-  spendingLimits: z
-    .strictObject({ daily: limit(10_000), monthly: limit(50_000) })
-    .meta({ description: 'The most that the merchant may charge per calendar day and month' })
-    .optional(),
-  blockMerchant: z.boolean().meta({ description: 'Whether the customer blocks the merchant' }).optional(),
+  spendingLimits: spendingLimits(limit),
+  blockMerchant,
 });
 
 export async function updateCustomerDecision({

@@ -13,7 +13,7 @@ import {
 import { enqueueStarts } from '../../database/outbox';
 import { formatInstant, maxInterval, type Frequency } from '../../domain/calendar';
 import { formatAmount } from '../../domain/money';
-import { workflowIds } from '../../workflows/messages';
+import { workflowIds } from '../../domain/workflow-id';
 import {
   amountIn,
   currency,

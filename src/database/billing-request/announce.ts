@@ -1,4 +1,5 @@
 import { groupBy } from '../../domain/group';
+import type { BillingRequestStatus } from '../../domain/lifecycle';
 import { formatAmount } from '../../domain/money';
 import { rows, type Executor } from '../connection';
 import type { AuditEvent } from '../event';
@@ -25,7 +26,7 @@ export interface Outcome {
   scheduleId: string | null;
   amount: bigint;
   currency: string;
-  status: 'pending' | 'successful' | 'declined';
+  status: BillingRequestStatus;
   declineReason: string | null;
   bankTransactionId: string | null;
   answerAction: string | null;

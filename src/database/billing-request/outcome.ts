@@ -1,5 +1,6 @@
 import { reasonForAudit, type BankAnswer } from '../../domain/charge';
 import { Failure } from '../../domain/failures';
+import type { BillingRequestStatus } from '../../domain/lifecycle';
 import {
   lockAgreementOfRequest,
   lockAgreements,
@@ -41,7 +42,7 @@ export type AnswerResult = {
    * Another answer, or the window, came first: the bank may have to reverse its debit. Pending where the
    * answer was refused for its transaction id: the bank may answer again.
    */
-  | { agreed: false; status: 'pending' | 'successful' | 'declined' }
+  | { agreed: false; status: BillingRequestStatus }
 );
 
 /**

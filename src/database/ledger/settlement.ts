@@ -7,6 +7,7 @@ import {
   type LedgerEntry,
   type Payment,
 } from '../../domain/ledger';
+import type { BillingRequestStatus } from '../../domain/lifecycle';
 import { row, type Executor } from '../connection';
 import { postEntries } from './entry';
 
@@ -36,7 +37,7 @@ const paymentOf = ({ amount, currency, bankId, merchantId, ownerId }: Settled): 
 /** A charge as it ended; nothing is posted of one that did not succeed. */
 interface EndedCharge extends Settled {
   id: string;
-  status: 'pending' | 'successful' | 'declined';
+  status: BillingRequestStatus;
   closedAt: Date | null;
 }
 

@@ -1,3 +1,4 @@
+import type { BillingRequestStatus } from '../../domain/lifecycle';
 import {
   nextBilling,
   type Billings,
@@ -41,7 +42,7 @@ interface Seen {
   maybeDebited: boolean;
   retryAt: Date;
   reason: string;
-  chargeStatus: 'pending' | 'successful' | 'declined';
+  chargeStatus: BillingRequestStatus;
   declineReason: string;
   expiresAt: Date;
   billingRequestId: string;

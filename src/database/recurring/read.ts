@@ -1,6 +1,7 @@
 import type { Frequency } from '../../domain/calendar';
 import { Failure } from '../../domain/failures';
 import type { Role } from '../../domain/entity';
+import type { BillingRequestStatus } from '../../domain/lifecycle';
 import type { ScheduleStatus } from '../../domain/recurring';
 import { row, rows, type Executor } from '../connection';
 import { listPage, type Listed, type Page } from '../list';
@@ -53,7 +54,7 @@ export interface BillingRecord {
     billingRequestId: string;
     reference: string;
     at: Date;
-    status: 'pending' | 'successful' | 'declined';
+    status: BillingRequestStatus;
     declineReason: string | null;
   }[];
 }
@@ -87,15 +88,6 @@ export async function readSchedule(
   return schedule;
 }
 
-interface Attempt {
-  n: number;
-  billingRequestId: string;
-  reference: string;
-  at: Date;
-  status: 'pending' | 'successful' | 'declined';
-  declineReason: string | null;
-}
-
 /** The billings of a schedule that the caller was found to have. */
 export async function readBillings(db: Executor, scheduleId: string): Promise<BillingRecord[]> {
   const latest = await rows<Omit<BillingRecord, 'attempts'>>(
@@ -106,7 +98,7 @@ export async function readBillings(db: Executor, scheduleId: string): Promise<Bi
   );
   const billings = latest.toReversed().map((billing): BillingRecord => ({ ...billing, attempts: [] }));
   const byN = new Map(billings.map((billing) => [billing.n, billing]));
-  const attempts = await rows<Attempt>(
+  const attempts = await rows<BillingRecord['attempts'][number] & { n: number }>(
     db,
     `SELECT billing_n AS n, id AS "billingRequestId", reference, created_at AS at, status,
        decline_reason AS "declineReason"

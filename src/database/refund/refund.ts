@@ -1,6 +1,6 @@
 import { addBusinessDays } from '../../domain/business-day';
 import { Failure } from '../../domain/failures';
-import type { RefundStatus } from '../../domain/lifecycle';
+import type { BillingRequestStatus, RefundStatus } from '../../domain/lifecycle';
 import { formatAmount, parseAmount } from '../../domain/money';
 import { workflowIds } from '../../domain/workflow-id';
 import { row, type Executor } from '../connection';
@@ -49,7 +49,7 @@ export const REFUND_COLUMNS = `id AS "refundId", transaction_id AS "transactionI
 
 interface Charge {
   id: string;
-  status: 'pending' | 'successful' | 'declined';
+  status: BillingRequestStatus;
   /** What open exceptions keep from being refunded. */
   heldAmount: bigint;
   currency: string;
