@@ -6,7 +6,7 @@ import type { ReceivedEvent } from '../demo/parties/receiver';
 import { Arrivals, inFlight } from './load';
 
 const INTENTS_PER_CALL = 100;
-/** Between two looks at what the merchant has heard: what comes meanwhile is fetched in one go. */
+/** Between two reads of what the merchant has heard: what comes meanwhile is fetched in one go. */
 const FEED_PAUSE_MS = 10;
 
 export interface Onboarded {

@@ -14,7 +14,7 @@ export interface Charge {
 }
 
 /** A webhook follows its cause within a second; the rest is for a machine that does much else. */
-export const NEWS_WITHIN_MS = 20_000;
+export const WEBHOOK_WITHIN_MS = 20_000;
 /** How often the test clock is asked whether it has arrived. */
 const CLOCK_POLL_MS = 100;
 
@@ -29,7 +29,7 @@ export class Shop {
   async ask(
     lookupID: string,
     description: string,
-  ): Promise<{ intentId: string; news: ReceivedEvent['item'] }> {
+  ): Promise<{ intentId: string; response: ReceivedEvent['item'] }> {
     const answer = await this.api.post<{ intentId: string }[]>(
       '/v1/billing/intent',
       { lookupIDs: [lookupID], currency: 'NGN', description },
@@ -39,9 +39,9 @@ export class Shop {
     const { item } = await this.hears.waitFor(
       `the answer to ${intentId}`,
       (event) => event.type === 'billing.intent.response' && event.item['intentId'] === intentId,
-      NEWS_WITHIN_MS,
+      WEBHOOK_WITHIN_MS,
     );
-    return { intentId, news: item };
+    return { intentId, response: item };
   }
 
   /** @param naira major units, as the API takes them */
@@ -60,7 +60,7 @@ export class Shop {
     const { item } = await this.hears.waitFor(
       `the outcome of ${billingRequestId}`,
       (event) => event.type === 'billing.response' && event.item['billingRequestId'] === billingRequestId,
-      NEWS_WITHIN_MS,
+      WEBHOOK_WITHIN_MS,
     );
     return item;
   }

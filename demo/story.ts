@@ -7,7 +7,7 @@ import { holds, type Narrator } from './narrator';
 import type { Identity, Operator } from './operator';
 import { BankControl, PartyControl } from './parties/control';
 import { startPartyProcess, type PartyProcess } from './parties/process';
-import { expectStatus, NEWS_WITHIN_MS, Shop, type Charge } from './shop';
+import { expectStatus, WEBHOOK_WITHIN_MS, Shop, type Charge } from './shop';
 
 /** What the story is played on. */
 export interface Stage {
@@ -240,7 +240,7 @@ async function runSchedule({ narrator, shop }: Scene, { customerId, paymentID }:
       `the completion of ${scheduleId}`,
       ({ type, item }) =>
         type === 'recurring.updated' && item['scheduleId'] === scheduleId && item['status'] === 'completed',
-      NEWS_WITHIN_MS,
+      WEBHOOK_WITHIN_MS,
     );
     const schedule = expectStatus(200, await shop.api.get(`/v1/billing/recurring/${scheduleId}`)).data;
     const billings = schedule['billings'] as { n: number; dueDate: string; status: string }[];
@@ -315,9 +315,9 @@ async function approvedIntent(
     answer: 'approve_recurring',
     spendingLimits: { daily, monthly: 100_000 },
   });
-  const { intentId, news } = await shop.ask(lookupID, description);
-  const { customerDecision, customerId, paymentID } = news;
-  holds(customerDecision === 'approve_recurring', `the answer was ${JSON.stringify(news)}`);
+  const { intentId, response } = await shop.ask(lookupID, description);
+  const { customerDecision, customerId, paymentID } = response;
+  holds(customerDecision === 'approve_recurring', `the answer was ${JSON.stringify(response)}`);
   holds(typeof paymentID === 'string', 'the approval came without a paymentID');
   return { intentId, customerId: String(customerId), paymentID };
 }
@@ -339,7 +339,7 @@ async function hearsOf(atBank: BankControl, type: string, { billingRequestId }: 
   await atBank.waitFor(
     `${type} of ${billingRequestId} at the bank`,
     (event) => event.type === type && event.item['billingRequestId'] === billingRequestId,
-    NEWS_WITHIN_MS,
+    WEBHOOK_WITHIN_MS,
   );
 }
 

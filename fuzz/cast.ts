@@ -80,7 +80,7 @@ async function tell(
       trustLevel: 'trusted',
     }),
   );
-  const news = async (api: ApiClient): Promise<Seed> => {
+  const webhookSeed = async (api: ApiClient): Promise<Seed> => {
     taken(await api.put('/v1/webhooks/endpoint', { url }));
     const sent = taken(await api.post('/v1/webhooks/endpoint/test', undefined, randomUUID()));
     const evt = await poll('The first event', EVENT_WITHIN_MS, signal, async () => {
@@ -90,10 +90,10 @@ async function tell(
     });
     return { dlv: String(sent['deliveryId']), evt };
   };
-  const [providerNews, bankNews, merchantNews] = await Promise.all([
-    news(atProvider),
-    news(atBank),
-    news(atMerchant),
+  const [providerSeed, bankSeed, merchantSeed] = await Promise.all([
+    webhookSeed(atProvider),
+    webhookSeed(atBank),
+    webhookSeed(atMerchant),
   ]);
 
   const stories = await Promise.all(
@@ -104,15 +104,15 @@ async function tell(
     customerId: string;
   }[];
   const seeds = stories.map(({ shared, ...own }) => ({
-    merchant: { ...shared, ...own.merchant, ...merchantNews },
+    merchant: { ...shared, ...own.merchant, ...merchantSeed },
     bank: {
       ...shared,
       ...own.bank,
-      ...bankNews,
+      ...bankSeed,
       agr: decisions.find(({ customerId }) => customerId === shared['cus'])?.id ?? '',
     },
     // It is the spare one whose trust it changes.
-    provider: { ...shared, ...providerNews, mch: spare.entityId },
+    provider: { ...shared, ...providerSeed, mch: spare.entityId },
   }));
   return {
     public: {

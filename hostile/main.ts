@@ -30,7 +30,7 @@ const say = (line: string) => void process.stdout.write(`${line}\n`);
 
 /** Attacks at a time: enough to keep the process busy, and few enough to tell which of them hurt. */
 const AT_ONCE = 6;
-/** Attacks between two looks at the process. */
+/** Attacks between two checks of the process. */
 const GROUP = 60;
 /** Longest that the event loop may stand still. */
 const BLOCKED_MAX_MS = 200;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { holds } from '../demo/narrator';
-import { expectStatus, NEWS_WITHIN_MS, type Charge } from '../demo/shop';
+import { expectStatus, WEBHOOK_WITHIN_MS, type Charge } from '../demo/shop';
 import { poll } from '../src/start/poll';
 import { workflowIds } from '../src/domain/workflow-id';
 import type { Network } from './network';
@@ -44,7 +44,7 @@ export const STORIES: Record<string, Story> = {
     await bank.waitFor(
       'the charge',
       isOf('billing.request', 'billingRequestId', charge.billingRequestId),
-      NEWS_WITHIN_MS,
+      WEBHOOK_WITHIN_MS,
     );
     await shop.advanceClock('PT25H');
     return declined(stage, charge, 'expired');
@@ -83,11 +83,11 @@ export const STORIES: Record<string, Story> = {
     const { reference } = await paid(stage);
     const asked = await shop.api.post('/v1/refunds/initiate', { reference, amount: 1_250.5 }, randomUUID());
     const refundId = String(expectStatus(201, asked).data['refundId']);
-    await bank.waitFor('the refund', isOf('refund.request', 'refundId', refundId), NEWS_WITHIN_MS);
+    await bank.waitFor('the refund', isOf('refund.request', 'refundId', refundId), WEBHOOK_WITHIN_MS);
     await wait(LATE_MS);
     const answer = { refundId, action: 'completed', bankTransactionId: randomUUID() };
     expectStatus(200, await bankApi.answer('/v1/bank/refund-response', answer));
-    await shop.hears.waitFor('its end', isOf('refund.response', 'refundId', refundId), NEWS_WITHIN_MS);
+    await shop.hears.waitFor('its end', isOf('refund.response', 'refundId', refundId), WEBHOOK_WITHIN_MS);
     return workflowIds.refund(refundId);
   },
 };
@@ -105,7 +105,7 @@ export async function approved(
   { lookupID }: { lookupID: string },
 ): Promise<{ customerId: string; paymentID: string; lookupID: string }> {
   await bank.rule({ on: 'billing.intent', lookupID, spendingLimits: { daily: DAILY_LIMIT } });
-  const { customerId, paymentID } = (await shop.ask(lookupID, DESCRIPTION)).news;
+  const { customerId, paymentID } = (await shop.ask(lookupID, DESCRIPTION)).response;
   holds(typeof paymentID === 'string', `${lookupID} has not approved`);
   return { customerId: String(customerId), paymentID, lookupID };
 }
@@ -144,7 +144,7 @@ async function subscribe({ shop, customerId, paymentID }: Stage, terms: object):
 
 /** Until the schedule's billings stand like this, in their order. */
 async function untilBillings({ shop, signal }: Stage, scheduleId: string, statuses: string[]): Promise<void> {
-  await poll(`The billings of ${scheduleId}`, NEWS_WITHIN_MS, signal, async () => {
+  await poll(`The billings of ${scheduleId}`, WEBHOOK_WITHIN_MS, signal, async () => {
     const { data } = expectStatus(200, await shop.api.get(`/v1/billing/recurring/${scheduleId}`));
     // The last one is that which comes next, if there is one.
     const seen = (data['billings'] as { status: string }[]).map(({ status }) => status);

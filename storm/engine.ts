@@ -38,7 +38,7 @@ const SETTINGS = {
   INTENT_WINDOW_S: String(WINDOW_S),
   APPROVAL_WINDOW_S: String(WINDOW_S),
   SETTLEMENT_WINDOW_S: String(WINDOW_S),
-  // One retry after two seconds: each is a stop of the test clock, and its advances take as many turns.
+  // One retry after two seconds: each is a stop of the test clock, and its advances take as many steps.
   RECURRING_RETRY_DAYS: '0.000025',
   CLOCK_WAIT_S: '1',
   // For four minutes every five seconds: no receiver is given up while a storm lasts over it.

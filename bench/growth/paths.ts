@@ -96,7 +96,7 @@ export function paths(s: Subjects, keyring: Keyring): Path[] {
       run: (db, n) => takeTokens(db, [{ key: `bench-${n % 50}`, rate: { perSecond: 50, burst: 100 } }]),
     },
     {
-      name: 'idempotency key: look and store',
+      name: 'idempotency key: read and store',
       run: (db, n) =>
         db.transaction(async (trx) => {
           await claimKey(trx, keyring, key(n));

@@ -45,7 +45,7 @@ export interface Credits {
 
 export interface BillingRequestActivities {
   /**
-   * Waits a moment for the banks' answers, and has what is open after it woken by them.
+   * Waits a moment for the banks' answers, and has them signal what is open after it.
    *
    * @param billingRequestIds none for those of the workflow that are open
    */

@@ -86,7 +86,7 @@ const FIRST_ATTEMPTS_MS = 2_000;
 const DISABLED_POLL_MS = 86_400_000;
 /** Beyond its attempt, what a worker has to write down what became of it, until another may make the attempt. */
 const RECORD_MS = 4_000;
-/** How often it is looked whether what another worker has in hand is done. */
+/** How often it is asked whether what another worker has in hand is done. */
 const IN_HAND_POLL_MS = 50;
 /** How many of a workflow's first attempts run at once: 100 healthy receivers are done in a fraction of a second. */
 const AT_ONCE = 10;
@@ -172,7 +172,7 @@ export function createWebhookActivities({
     if (webhookType !== 'billing.credit') return;
     const zone = config.NETWORK_TIMEZONE;
     if (kind === 'first') {
-      // It may be late as well: nobody attempted anything while the workers were down. The look that makes it sees for itself.
+      // It may be late as well: nobody attempted anything while the workers were down. The workflow reads what became of it.
       await db.transaction((trx) => resolveCredits(trx, keyring, zone, { deliveryIds: [id] }));
       return;
     }

@@ -63,7 +63,7 @@ export async function claimKey(trx: Transaction, ring: Keyring, request: KeyedRe
  * Stores the answer under its key, in the transaction that holds the claim.
  *
  * @param secretFree the body without its secrets, where it holds any
- * @returns false if the key was taken after all: the claim's look came just before the other's commit
+ * @returns false if the key was taken after all: the claim read just before the other's commit
  */
 export async function storeAnswer(
   trx: Transaction,

@@ -102,7 +102,7 @@ export async function outboxHasRows(db: Executor): Promise<boolean> {
   return found.length > 0;
 }
 
-/** Rows that a look at the backlog counts at most. More would say nothing more, and take longer. */
+/** Rows of the backlog that are counted at most. More would say nothing more, and take longer. */
 const BACKLOG_MAX = 10_000;
 
 export interface OutboxBacklog {

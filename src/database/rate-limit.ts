@@ -19,7 +19,7 @@ export interface Bucket {
 }
 
 /**
- * The wish for one token out of a bucket, or only for a look at it. All wishes for one bucket have
+ * The wish for one token out of a bucket, or only to read it. All wishes for one bucket have
  * the same rate.
  */
 export interface TokenWish extends Bucket {
@@ -41,7 +41,7 @@ const ROUNDING = 1e-4;
 
 /**
  * Takes a token for each wish, in their order, out of the buckets that hold any. Buckets that
- * somebody only wishes to look at stay as they are. One statement serves any number of wishes.
+ * somebody only wishes to read stay as they are. One statement serves any number of wishes.
  */
 export async function takeTokens(db: Executor, wishes: TokenWish[]): Promise<BucketState[]> {
   const paying = wishes.filter(({ readOnly }) => !readOnly);

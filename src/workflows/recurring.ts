@@ -45,7 +45,7 @@ const MAX_SLEEP_MS = 32 * 86_400_000;
  * on until `maxBillings` or `endDate`. No charge has a workflow of its own.
  *
  * It knows nothing but its id. What comes next, and by whose clock, each activity says by the database; a signal only
- * makes it look sooner. A request to cancel the workflow cancels the schedule, as an operator's act; a charge that its
+ * makes it read sooner. A request to cancel the workflow cancels the schedule, as an operator's act; a charge that its
  * bank has been asked for runs to its end.
  *
  * @param scheduleId the row is there before this starts

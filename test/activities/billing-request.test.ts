@@ -56,7 +56,7 @@ const confirm = (bankId: string, id: string) =>
     ),
   );
 
-const wakesOf = async (workflowId: string) =>
+const signalsTo = async (workflowId: string) =>
   (
     await rows(db, `SELECT FROM outbox WHERE kind = 'signal' AND workflow_id = :workflowId`, {
       workflowId,
@@ -81,7 +81,7 @@ describe('an answer', () => {
     standing = await standingApproval(db, keyring, {});
   });
 
-  test('that comes while it is waited for is seen, and wakes nobody', async () => {
+  test('that comes while it is waited for is seen, and signals nobody', async () => {
     const workflowId = 'billing-request/at-once';
     const id = await charge(standing, workflowId, 'agreement');
     const answers = await activities(async ([open]) => {
@@ -89,23 +89,23 @@ describe('an answer', () => {
       await confirm(standing.bankId, id);
     }).awaitAnswer([id], workflowId);
     expect(answers).toMatchObject({ open: [], ended: [{ billingRequestId: id, status: 'successful' }] });
-    expect(await wakesOf(workflowId)).toBe(0);
+    expect(await signalsTo(workflowId)).toBe(0);
   });
 
-  test('that comes after patience has ended wakes the workflow, once', async () => {
+  test('that comes after patience has ended signals the workflow, once', async () => {
     const workflowId = 'billing-request/later';
     const id = await charge(standing, workflowId, 'agreement');
     expect(await activities().awaitAnswer([id], workflowId)).toMatchObject({ open: [id] });
     await confirm(standing.bankId, id);
     await confirm(standing.bankId, id);
-    expect(await wakesOf(workflowId)).toBe(1);
+    expect(await signalsTo(workflowId)).toBe(1);
   });
 
   test('that comes before the workflow has begun is found by it', async () => {
     const workflowId = 'billing-request/before';
     const id = await charge(standing, workflowId, 'agreement');
     await confirm(standing.bankId, id);
-    expect(await wakesOf(workflowId)).toBe(0);
+    expect(await signalsTo(workflowId)).toBe(0);
     const { ended } = await activities().awaitAnswer([id], workflowId);
     expect(ended).toMatchObject([{ billingRequestId: id, status: 'successful' }]);
   });
@@ -117,7 +117,7 @@ describe('an answer', () => {
     await activities(async (charges) => void waited.push(...charges)).awaitAnswer([id], workflowId);
     expect(waited).toEqual([]);
     await confirm(standing.bankId, id);
-    expect(await wakesOf(workflowId)).toBe(1);
+    expect(await signalsTo(workflowId)).toBe(1);
   });
 
   test('in a bank’s own words is not in the history, where it cannot be erased', async () => {

@@ -94,7 +94,7 @@ describe.each(ENDS)('%s', (_, end, signal, status) => {
     expect(await readDecision(intentId)).toMatchObject({ status, closes: null });
   });
 
-  test('wakes a workflow that sleeps, once', async () => {
+  test('signals a workflow that sleeps, once', async () => {
     const intentId = await ask();
     expect(await readDecision(intentId)).toMatchObject({ status: 'pending' });
     await end();
@@ -128,7 +128,7 @@ describe('an answer that comes while the workflow falls asleep', () => {
     expect(await signalsOf(intentId)).toEqual([]);
   });
 
-  test('just after it wakes the workflow', async () => {
+  test('just after it signals the workflow', async () => {
     const intentId = await ask();
     let answered: Promise<void> | undefined;
     await db.transaction(async (trx) => {

@@ -74,7 +74,7 @@ describe('the bank’s answer', () => {
     expect(await readRefund()).toMatchObject({ status: 'completed', next: null });
   });
 
-  test('wakes a workflow that sleeps, once', async () => {
+  test('signals a workflow that sleeps, once', async () => {
     expect(await readRefund()).toMatchObject({ status: 'pending' });
     await db.transaction(answer);
     await db.transaction(answer);
@@ -92,7 +92,7 @@ describe('the bank’s answer', () => {
     expect(await readRefund()).toMatchObject({ status: 'completed', next: null });
   });
 
-  test('after a reminder wakes the workflow, which sleeps again', async () => {
+  test('after a reminder signals the workflow, which sleeps again', async () => {
     await readRefund();
     await moveClock(db, standing.merchantId, '10 days');
     await activities().remindBank(refundId);
@@ -125,7 +125,7 @@ describe('an answer that comes while the workflow falls asleep', () => {
     expect(await signals()).toEqual([]);
   });
 
-  test('just after it wakes the workflow', async () => {
+  test('just after it signals the workflow', async () => {
     let answered: Promise<unknown> | undefined;
     await db.transaction(async (trx) => {
       expect(await fallAsleep(trx, refundId)).toMatchObject({ status: 'pending' });

@@ -52,7 +52,7 @@ async function sleepingSchedule(terms: { frequency: 'daily' | 'weekly' }): Promi
   return id;
 }
 
-async function woken(): Promise<string[]> {
+async function signalled(): Promise<string[]> {
   const taken = await rows<{ id: string }>(
     db,
     `DELETE FROM outbox WHERE kind = 'signal' RETURNING workflow_id AS id`,
@@ -60,12 +60,12 @@ async function woken(): Promise<string[]> {
   return taken.map(({ id }) => id);
 }
 
-/** In place of the relay, the workflows and the bank: whoever is woken looks, and the bank approves all. */
+/** In place of the relay, the workflows and the bank: whoever is signalled reads, and the bank approves all. */
 function engine(bankAnswers: boolean) {
   let running: Promise<void> = Promise.resolve();
   const kick = () => {
     running = running.then(async () => {
-      for (const id of await woken()) {
+      for (const id of await signalled()) {
         if (!id.startsWith('recurring/')) continue;
         const scheduleId = id.slice('recurring/'.length);
         await runSchedule(db, keyring, rules, scheduleId);
@@ -126,7 +126,7 @@ describe('an advance', () => {
   it('taken up again by another worker goes on from where it is', async () => {
     const id = await sleepingSchedule({ frequency: 'weekly' });
     await beginAdvance(db, owner, after(8 * DAY_MS));
-    // The worker before died when it had moved the clock and woken nobody.
+    // The worker before died when it had moved the clock and signalled nobody.
     await moveTo(db, owner, after(7 * DAY_MS));
     await advanceTo(8);
     const [first] = await rows(db, `SELECT n, status FROM billings WHERE schedule_id = :id ORDER BY n`, {

@@ -195,18 +195,18 @@ describe('webhooks of a disabled entity', () => {
     expect(begun.map(({ deliveryId }) => deliveryId)).toEqual([id]);
 
     let ended = false;
-    const looking = new EventEmitter();
+    const reading = new EventEmitter();
     const watched: Database = {
       ...db,
       async query(...statement) {
-        looking.emit('look');
+        reading.emit('read');
         return db.query(...statement);
       },
     };
     const waiting = letAttemptsEnd(watched, bank.entityId).then(() => {
       ended = true;
     });
-    for (let round = 1; round <= 4; round++) await once(looking, 'look');
+    for (let round = 1; round <= 4; round++) await once(reading, 'read');
     expect(ended).toBe(false);
     const outcome = {
       begun: true,
@@ -234,7 +234,7 @@ describe('webhooks of a disabled entity', () => {
     expect(await attemptsUnderWay(db, bank.entityId)).toEqual([]);
   });
 
-  it('are all woken, however many wait, and those of others are left alone', async () => {
+  it('are all signalled, however many wait, and those of others are left alone', async () => {
     const { url } = await receiver();
     const [bank, other] = [await bankAt(url), await bankAt(url)];
     await announceTo(other.entityId);

@@ -149,7 +149,7 @@ describe('a webhook as its receiver sees it', () => {
     });
   });
 
-  it('comes once, also where a look asks for it while it is on its way', async () => {
+  it('comes once, also where another worker asks for it while it is on its way', async () => {
     const { url, received } = await receiver((response) => setTimeout(() => taken(response), 200));
     const bank = await bankAt(url);
     await announceTo([bank.entityId], 'billing-request/twice');

@@ -103,7 +103,7 @@ async function statusOf(scheduleId: string): Promise<unknown> {
   return (await as('merchant', 'GET', `/v1/billing/recurring/${scheduleId}`)).body.data?.['status'];
 }
 
-async function news(type: string): Promise<Record<string, unknown>[]> {
+async function webhooksOf(type: string): Promise<Record<string, unknown>[]> {
   const announced = await announcedTo(db, api.deps.ring, standing.merchantId);
   return announced.filter((one) => one.type === type).map(({ item }) => item);
 }
@@ -234,7 +234,7 @@ describe('changing a decision', () => {
       },
     });
     expect(await listed()).toEqual([changed.body.data]);
-    const [told] = await news('decision.updated');
+    const [told] = await webhooksOf('decision.updated');
     expect(told).toEqual({
       id: standing.agreementId,
       sequence: 1,
@@ -268,7 +268,7 @@ describe('changing a decision', () => {
 
   test('to new limits alone is nothing that the merchant hears of', async () => {
     await put({ customerDecision: 'approve_recurring', spendingLimits: { daily: 1 } });
-    expect(await news('decision.updated')).toEqual([]);
+    expect(await webhooksOf('decision.updated')).toEqual([]);
   });
 
   test('leaves the limits alone where it names none, and takes back what the list has shown', async () => {
@@ -283,7 +283,7 @@ describe('changing a decision', () => {
     await put({ customerDecision: 'suspended' });
     const [before] = await listed();
     expect((await put({ customerDecision: 'suspended' })).body.data).toEqual(before);
-    expect(await news('decision.updated')).toHaveLength(1);
+    expect(await webhooksOf('decision.updated')).toHaveLength(1);
   });
 
   test.each([
@@ -294,7 +294,9 @@ describe('changing a decision', () => {
     const scheduleId = await makeSchedule(db, api.deps.ring, standing);
     await put({ customerDecision });
     expect(await statusOf(scheduleId)).toBe(status);
-    expect(await news('recurring.updated')).toMatchObject([{ scheduleId, status, previousStatus: 'active' }]);
+    expect(await webhooksOf('recurring.updated')).toMatchObject([
+      { scheduleId, status, previousStatus: 'active' },
+    ]);
     await put({ customerDecision: 'approve_recurring' });
     expect(await statusOf(scheduleId)).toBe(status === 'suspended' ? 'active' : 'cancelled');
   });
@@ -356,7 +358,7 @@ describe('changing a decision', () => {
     const intentId = await ask();
     await put(decision);
     expect(await intent(intentId)).toMatchObject({ status: 'declined', reason });
-    expect(await news('billing.intent.response')).toMatchObject([
+    expect(await webhooksOf('billing.intent.response')).toMatchObject([
       { intentId, status: 'declined', reason, customerAction: 'declined' },
     ]);
     // The same from the prompt on the phone is the same answer; another one comes too late.

@@ -194,7 +194,7 @@ const starts = (id: string) =>
     { id: `webhook-delivery/${id}` },
   );
 
-const leftToCarrier = async () =>
+const leftToItsWorkflow = async () =>
   (await claimUnattempted(database.db, 'billing-request/x', 0)).map((one) => one.id);
 
 describe('a redelivery', () => {
@@ -241,9 +241,9 @@ describe('a redelivery', () => {
   it('of one whose first attempt has not been made takes it off the workflow that would make it', async () => {
     const party = await enter(api, 'merchant', { webhookUrl: WEBHOOK_URL });
     const id = await tell(party);
-    expect(await leftToCarrier()).toContain(id);
+    expect(await leftToItsWorkflow()).toContain(id);
     expect(await redeliver(party, id)).toMatchObject({ status: 202 });
-    expect(await leftToCarrier()).not.toContain(id);
+    expect(await leftToItsWorkflow()).not.toContain(id);
     // Should that workflow have been at it already, its failure starts no second one.
     await attempted(id, 1, 'HTTP 503', 503);
     expect(await starts(id)).toHaveLength(1);

@@ -135,7 +135,7 @@ interface Step {
 
 const accepting = { on: 'INSERT', table: 'idempotency_keys' } as const;
 const startTaken = { on: 'DELETE', table: 'outbox', when: `OLD.kind = 'start'` } as const;
-const wakeTaken = { on: 'DELETE', table: 'outbox', when: `OLD.kind = 'signal'` } as const;
+const signalTaken = { on: 'DELETE', table: 'outbox', when: `OLD.kind = 'signal'` } as const;
 const answered = { on: 'UPDATE', table: 'billing_requests', when: `NEW.closed_by = 'bank'` } as const;
 const fallsAsleep = {
   on: 'UPDATE',
@@ -251,16 +251,16 @@ const STEPS: Step[] = [
   },
   {
     ...late,
-    step: 'carrying the wake, before Temporal has it',
+    step: 'carrying the signal, before Temporal has it',
     killed: 'worker',
-    at: { ...wakeTaken, at: 'row' },
+    at: { ...signalTaken, at: 'row' },
     fate: 'undone',
   },
   {
     ...late,
-    step: 'carrying the wake, when Temporal has it',
+    step: 'carrying the signal, when Temporal has it',
     killed: 'worker',
-    at: { ...wakeTaken, at: 'commit' },
+    at: { ...signalTaken, at: 'commit' },
     fate: 'undone',
   },
   {

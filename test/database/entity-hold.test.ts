@@ -52,7 +52,7 @@ const set = (entityId: string, status: 'active' | 'disabled') =>
 const later = (by = HALF_A_DAY) => moveClock(db, standing.merchantId, by);
 const run = () => runSchedule(db, keyring, rules, straggler);
 
-/** Looks, and has the bank approve what it is asked, until there is no more to do. */
+/** Advances it, and has the bank approve what it is asked, until there is no more to do. */
 async function bringUpToDate(): Promise<string[]> {
   do await run();
   while ((await answerCharges(db, keyring, standing)) > 0);
@@ -83,7 +83,7 @@ describe.each([
     expect(await bringUpToDate()).toEqual(['0 successful', '1 skipped suspended', '2 successful']);
   });
 
-  it('that was looked at meanwhile charges what was due between its end and the next look', async () => {
+  it('that was looked at meanwhile charges what was due between its end and the next read', async () => {
     await later();
     await hold();
     await later();
@@ -96,7 +96,7 @@ describe.each([
 });
 
 describe('a schedule beyond the thousandth', () => {
-  it('knows of each of two spans, and of the time between them, at its first look', async () => {
+  it('knows of each of two spans, and of the time between them, at its first read', async () => {
     await bringUpToDate();
     for (let span = 0; span < 2; span++) {
       await later();

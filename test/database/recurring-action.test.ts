@@ -120,7 +120,7 @@ async function record(id: string): Promise<{ type: string; cause: string }[]> {
   return rows(db, `SELECT type, cause FROM events WHERE resource_id = :id ORDER BY sequence`, { id });
 }
 
-async function wakes(id: string): Promise<number> {
+async function signals(id: string): Promise<number> {
   const found = await rows(
     db,
     `DELETE FROM outbox WHERE workflow_id = :id AND kind = 'signal' RETURNING id`,
@@ -132,14 +132,14 @@ async function wakes(id: string): Promise<number> {
 }
 
 describe('pausing', () => {
-  it('tells both sides, wakes the workflow, and is on record as the merchant’s act', async () => {
+  it('tells both sides, signals the workflow, and is on record as the merchant’s act', async () => {
     const id = await running();
-    await wakes(id);
+    await signals(id);
     await pause(id);
     const expected = { scheduleId: id, status: 'paused', previousStatus: 'active', billingsCompleted: 1 };
     expect(await updatesTo(standing.merchantId)).toMatchObject([expected]);
     expect(await updatesTo(standing.bankId)).toMatchObject([expected]);
-    expect(await wakes(id)).toBe(1);
+    expect(await signals(id)).toBe(1);
     expect((await record(id)).at(-1)).toEqual({ type: 'schedule.paused', cause: 'merchant' });
   });
 
@@ -321,9 +321,9 @@ describe('changing', () => {
     expect(notices.map(({ item }) => item['amount'])).toEqual([1500, 2000]);
   });
 
-  it('is told to both sides, woken for, and on record without what people wrote', async () => {
+  it('is told to both sides, signalled, and on record without what people wrote', async () => {
     const id = await running();
-    await wakes(id);
+    await signals(id);
     await change(id, { amount: 2000, description: 'For Ada', metadata: { note: 'Ada' } });
     const due = await row<{ nextDueAt: Date }>(
       db,
@@ -341,7 +341,7 @@ describe('changing', () => {
     };
     expect(await updatesTo(standing.merchantId)).toMatchObject([expected]);
     expect(await updatesTo(standing.bankId)).toMatchObject([expected]);
-    expect(await wakes(id)).toBe(1);
+    expect(await signals(id)).toBe(1);
     const [last] = await rows<{ type: string; details: unknown }>(
       db,
       `SELECT type, details FROM events WHERE resource_id = :id ORDER BY sequence DESC LIMIT 1`,
@@ -366,7 +366,7 @@ describe('changing', () => {
 
   it('to what it is already changes nothing and tells nobody', async () => {
     const id = await running({ description: 'Gold', metadata: { a: 1, b: true } });
-    await wakes(id);
+    await signals(id);
     const before = await view(id);
     await change(id, {
       amount: 1500,
@@ -377,7 +377,7 @@ describe('changing', () => {
     });
     expect(await view(id)).toEqual(before);
     expect(await updatesTo(standing.bankId)).toEqual([]);
-    expect(await wakes(id)).toBe(0);
+    expect(await signals(id)).toBe(0);
   });
 
   it('takes away what is null, and leaves what is not named', async () => {

@@ -432,12 +432,12 @@ describe('the agreement behind a schedule', () => {
       { merchantId: standing.merchantId },
     );
     expect(suspended).toHaveLength(1_000);
-    const woken = await rows(
+    const signalled = await rows(
       db,
       `SELECT DISTINCT workflow_id FROM outbox WHERE kind = 'signal' AND workflow_id LIKE :theirs`,
       { theirs: workflowIds.recurring('sch_z%') },
     );
-    expect(woken).toHaveLength(1_001);
+    expect(signalled).toHaveLength(1_001);
     expect(await advance(`sch_z${'1001'.padStart(25, '0')}`)).toMatchObject({ status: 'suspended' });
   });
 
@@ -490,7 +490,7 @@ describe('the agreement behind a schedule', () => {
     expect((await view(id)).schedule.status).toBe('active');
   });
 
-  it('is told of, to both sides, with its workflow woken', async () => {
+  it('is told of, to both sides, with its workflow signalled', async () => {
     const id = await schedule({ startAt: new Date(Date.now() + DAY) });
     await advance(id);
     await rows(db, `DELETE FROM outbox`);
@@ -570,7 +570,7 @@ it('a bank that is disabled has its customers’ schedules suspended, and gets t
   expect(await billings(id)).toEqual(['0 pending 1x', '1 skipped suspended 0x']);
 });
 
-it('a schedule of a disabled merchant that nobody has told is suspended by its own look, and charges nothing', async () => {
+it('a schedule of a disabled merchant that nobody has told is suspended by its own read, and charges nothing', async () => {
   const id = await schedule();
   await setEntityStatus(db, standing.merchantId, 'disabled');
   expect(await advance(id)).toMatchObject({ status: 'suspended' });

@@ -40,7 +40,7 @@ function after(ms: number, from = new Date()): Date {
   return new Date(from.getTime() + ms);
 }
 
-async function woken(): Promise<string[]> {
+async function signalled(): Promise<string[]> {
   const taken = await rows<{ id: string }>(
     db,
     `DELETE FROM outbox WHERE kind = 'signal' RETURNING workflow_id AS id`,
@@ -105,14 +105,14 @@ describe('what is due', () => {
     expect(later?.getTime()).toBeGreaterThan(now.getTime() + 5 * DAY_MS);
   });
 
-  it('is woken by its moment; all that waits is woken after a move', async () => {
+  it('is signalled by its moment; all that waits is signalled after a move', async () => {
     const id = await makeSchedule(db, keyring, standing, { frequency: 'daily' });
     await runSchedule(db, keyring, rules, id);
-    await woken();
+    await signalled();
     await signalDue(db, owner, (await readClock(db, owner)).now);
-    expect(await woken()).toEqual([]);
+    expect(await signalled()).toEqual([]);
     await signalDue(db, owner, 'infinity');
-    expect(await woken()).toEqual([`recurring/${id}`]);
+    expect(await signalled()).toEqual([`recurring/${id}`]);
   });
 
   it('counts as undone until the schedule has acted on it, and again when the bank has answered', async () => {

@@ -355,11 +355,11 @@ describe('the end of a schedule', () => {
   });
 });
 
-/** Plays a schedule by the rule alone, with a bank that answers as told, looking only at the moments given. */
+/** Plays a schedule by the rule alone, with a bank that answers as told, read only at the moments given. */
 function play(
   schedule: Schedule,
   answers: ('approve' | 'insufficient_funds' | 'denied' | 'silent')[],
-  looks: Date[],
+  reads: Date[],
   playRules = rules,
 ) {
   let state = schedule;
@@ -367,7 +367,7 @@ function play(
   const starts: Date[] = [];
   const log: { step: Step; at: Date }[] = [];
   let asked = 0;
-  for (const now of looks) {
+  for (const now of reads) {
     for (let i = 0; ; i++) {
       if (i > 20_000) throw new Error('the rule never comes to rest');
       if (open?.status === 'pending' && open.charge.status === 'pending' && now >= open.charge.expiresAt) {
@@ -438,7 +438,7 @@ const anyAnswers = fc.array(fc.constantFrom('approve', 'approve', 'insufficient_
   minLength: 1,
   maxLength: 12,
 });
-/** Gaps between looks in hours, from minutes to outages of months. */
+/** Gaps between reads in hours, from minutes to outages of months. */
 const anyGaps = fc.array(fc.oneof(fc.integer({ min: 1, max: 30 }), fc.integer({ min: 1, max: 3_000 })), {
   minLength: 1,
   maxLength: 120,
@@ -458,13 +458,13 @@ function playAny(
   gapsInHours: number[],
 ) {
   let at = START;
-  const looks = gapsInHours.map((hours) => (at = after(hours * 3_600_000, at)));
+  const reads = gapsInHours.map((hours) => (at = after(hours * 3_600_000, at)));
   const schedule = {
     ...monthly,
     ...terms,
     endAt: endAfterDays === null ? null : after(endAfterDays * DAY),
   };
-  return { schedule, ...play(schedule, answers, looks) };
+  return { schedule, ...play(schedule, answers, reads) };
 }
 
 describe('whatever banks answer and however long the service was away', () => {

@@ -136,7 +136,7 @@ test('a charge that its bank declines tells why', async () => {
   ]);
 });
 
-test('a charge that is answered late tells until when it waits, and that the answer woke it', async () => {
+test('a charge that is answered late tells until when it waits, and that the answer signalled it', async () => {
   await bank.answerCharges('silence', { times: 1 });
   const { billingRequestId } = await bill();
   await untilAsleep(workflowIds.billingRequest(billingRequestId));

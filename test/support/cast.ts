@@ -36,10 +36,10 @@ export interface Item {
   status: string;
 }
 
-type News = ReceivedEvent['item'];
+type WebhookItem = ReceivedEvent['item'];
 
 /** Generous, for a machine that runs other tests beside this one; an event that comes ends the wait. */
-const NEWS_WITHIN_MS = 20_000;
+const WEBHOOK_WITHIN_MS = 20_000;
 const POLL_MS = 50;
 /** An open transaction of another test hides the latest events for a moment. */
 const GAPS_WITHIN_MS = 5_000;
@@ -82,8 +82,8 @@ export class Bank {
   }
 
   /** The item of the first webhook of this type about this intent, charge or schedule. */
-  hears(type: string, about: string): Promise<News> {
-    return newsOf(this.server, type, about);
+  hears(type: string, about: string): Promise<WebhookItem> {
+    return webhookOf(this.server, type, about);
   }
 }
 
@@ -135,8 +135,8 @@ export class Merchant {
     return accepted(await this.bill(payer, amount, { description }));
   }
 
-  hears(type: string, about: string): Promise<News> {
-    return newsOf(this.server, type, about);
+  hears(type: string, about: string): Promise<WebhookItem> {
+    return webhookOf(this.server, type, about);
   }
 
   /** The true state of an intent or a charge. */
@@ -284,7 +284,7 @@ export function refusal(answer: Answer<Item[]>): Answer<Envelope<Item[]>> {
   return answer as unknown as Answer<Envelope<Item[]>>;
 }
 
-async function newsOf(server: PartyControl, type: string, about: string): Promise<News> {
+async function webhookOf(server: PartyControl, type: string, about: string): Promise<WebhookItem> {
   const { item } = await server.waitFor(
     `${type} of ${about}`,
     (event) =>
@@ -292,7 +292,7 @@ async function newsOf(server: PartyControl, type: string, about: string): Promis
       ['intentId', 'billingRequestId', 'scheduleId', 'refundId', 'batchId'].some(
         (name) => event.item[name] === about,
       ),
-    NEWS_WITHIN_MS,
+    WEBHOOK_WITHIN_MS,
   );
   return item;
 }

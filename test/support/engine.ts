@@ -215,7 +215,7 @@ async function isReady(url: string): Promise<boolean> {
   );
 }
 
-/** Polls until it holds. @throws Error when it does not within a minute, or what the look itself throws */
+/** Polls until it holds. @throws Error when it does not within a minute, or what the check itself throws */
 export async function eventually(holds: () => Promise<boolean>, withinMs = READY_TIMEOUT_MS): Promise<void> {
   const deadline = Date.now() + withinMs;
   while (!(await holds())) {

@@ -58,8 +58,8 @@ export class NpmStart {
   /** Waits until it has printed this. @throws Error with its output, should it end before */
   async says(words: string): Promise<void> {
     while (!this.text.includes(words)) {
-      const news = this.child.stdout ? once(this.child.stdout, 'data') : undefined;
-      const end = await Promise.race([news, this.ended]);
+      const output = this.child.stdout ? once(this.child.stdout, 'data') : undefined;
+      const end = await Promise.race([output, this.ended]);
       if (typeof end === 'number' || typeof end === 'string') throw new Error(`it ended:\n${this.text}`);
     }
   }

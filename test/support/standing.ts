@@ -93,7 +93,7 @@ export async function standingApproval(
   });
 }
 
-/** Moves an owner's business time ahead, as a jump of the test clock does, without waking anybody. */
+/** Moves an owner's business time ahead, as a jump of the test clock does, without a signal to anybody. */
 export async function moveClock(db: Database, ownerId: string, by: string): Promise<void> {
   await rows(db, `UPDATE entities SET clock_offset = clock_offset + :by::interval WHERE id = :ownerId`, {
     by,

@@ -97,7 +97,7 @@ test('a start that may be again runs what has ended once more', async () => {
   expect(await signals()).toBe(0);
 });
 
-test('a start that may be again wakes what is running, and leaves it running', async () => {
+test('a start that may be again signals what is running, and leaves it running', async () => {
   await carry('start again');
   const first = await runId();
   await carry('start again');
@@ -167,7 +167,7 @@ test('a bill goes before what nobody waits for, and parties of one rank are serv
   ]);
 });
 
-test('several signals in one look are one', async () => {
+test('several signals in one poll are one', async () => {
   await carry('start');
   await database.db.transaction((trx) => enqueueSignals(trx, 'bankAnswered', [workflowId]));
   await database.db.transaction((trx) => enqueueSignals(trx, 'bankAnswered', [workflowId]));

@@ -36,9 +36,9 @@ class Call {
         return sent;
       },
       tellMerchant: async () => {
-        const news = `tell ${this.statuses()}`;
+        const line = `tell ${this.statuses()}`;
         // A task that a signal meets runs again, and so do its activities.
-        if (!this.done.includes(news)) note(news);
+        if (!this.done.includes(line)) note(line);
         return sent;
       },
       awaitAnswer: (ids) => {
@@ -141,7 +141,7 @@ describe('the workflow of a bill', () => {
     expect((await environment.currentTimeMs()) - startedAt).toBeGreaterThanOrEqual(24 * HOUR_MS);
   });
 
-  it("ends as soon as the bank's answer is in and it is woken", async () => {
+  it("ends as soon as the bank's answer is in and it is signalled", async () => {
     await run(async (handle) => {
       await environment.sleep(HOUR_MS);
       answer('brq_1', 'successful');
@@ -175,7 +175,7 @@ describe('the workflow of a bill', () => {
     ]);
   });
 
-  it('takes a doubled signal for one, and a signal without news for nothing', async () => {
+  it('takes a doubled signal for one, and a signal without a change for nothing', async () => {
     await run(async (handle) => {
       await environment.sleep(HOUR_MS);
       await handle.signal('bankAnswered');

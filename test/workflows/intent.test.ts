@@ -14,7 +14,7 @@ describe('the workflow of an intent', () => {
   let closesAtMs: number;
   let status: string;
   let told: string[];
-  let looks: number;
+  let reads: number;
 
   // In place of the database: the intent's row, and what has been told to whom.
   const deliver = async () => {
@@ -26,7 +26,7 @@ describe('the workflow of an intent', () => {
     tellMerchant: deliver,
     async readDecision(intentId) {
       expect(intentId).toBe(INTENT_ID);
-      looks += 1;
+      reads += 1;
       const inMs = closesAtMs - (await environment.currentTimeMs());
       if (status === 'pending' && inMs <= 0) status = 'declined';
       const closes = { inMs, at: new Date(closesAtMs).toISOString() };
@@ -43,7 +43,7 @@ describe('the workflow of an intent', () => {
     closesAtMs = (await environment.currentTimeMs()) + 24 * HOUR_MS;
     status = 'pending';
     told = [];
-    looks = 0;
+    reads = 0;
   });
 
   afterEach(async () => {
@@ -67,14 +67,14 @@ describe('the workflow of an intent', () => {
     expect(told).toEqual(['pending', 'declined']);
   });
 
-  it('tells the merchant of the decision as soon as it is woken', async () => {
+  it('tells the merchant of the decision as soon as it is signalled', async () => {
     await run(async (workflowId) => {
       await environment.sleep(HOUR_MS);
       status = 'approved';
       await environment.client.workflow.getHandle(workflowId).signal('bankAnswered');
     });
     expect(told).toEqual(['pending', 'approved']);
-    expect(looks).toBe(2);
+    expect(reads).toBe(2);
   });
 
   it('learns of a decision whose signal was lost when the window ends, and tells that one', async () => {

@@ -135,7 +135,7 @@ describe('the workflow of a schedule', () => {
     expect(tasks).toBe(1 + dues.length);
   }, 120_000);
 
-  it('sleeps through years, looking up once a month', async () => {
+  it('sleeps through years, reading once a month', async () => {
     const plan = new Plan(environment, [start + 3 * 365 * DAY_MS]);
     await run(plan);
     expect(plan.charged).toHaveLength(1);
@@ -177,10 +177,10 @@ describe('the workflow of a schedule', () => {
     expect(((plan.ran.at(-1)?.at ?? 0) - start) / DAY_MS).toBeLessThan(1.25);
   });
 
-  it('takes any number of signals, of any name, for what they are: a reason to look', async () => {
+  it('takes any number of signals, of any name, for what they are: a reason to read', async () => {
     const plan = new Plan(environment, monthly(3));
     await run(plan, async (handle) => {
-      const names = ['bankAnswered', 'termsChanged', 'paused', 'clockMoved', 'wake', '__proto__'];
+      const names = ['bankAnswered', 'termsChanged', 'paused', 'clockMoved', 'anything', '__proto__'];
       await Promise.all(names.map((name) => handle.signal(name, { paid: true })));
     });
     expect(plan.charged).toHaveLength(3);

@@ -18,8 +18,8 @@ describe('the workflow of a refund', () => {
 
   // In place of the database: the refund's row, its reminders a day apart, and what has been told.
   const deliver = async () => {
-    const news = `${status} after ${reminders}`;
-    if (!told.includes(news)) told.push(news);
+    const line = `${status} after ${reminders}`;
+    if (!told.includes(line)) told.push(line);
     return { delivered: 1, failed: 0, handedOver: 0, told: [] };
   };
   const read: RefundActivities['readRefund'] = async (refundId) => {
@@ -57,7 +57,7 @@ describe('the workflow of a refund', () => {
     await environment.teardown();
   });
 
-  const run = (story: (wake: () => Promise<void>) => Promise<void>) =>
+  const run = (story: (signal: () => Promise<void>) => Promise<void>) =>
     withWorker(environment, activities, async () => {
       const handle = await environment.client.workflow.start('refund', {
         workflowId: `refund/${randomUUID()}`,
@@ -69,20 +69,20 @@ describe('the workflow of a refund', () => {
     });
 
   it('reminds a silent bank and goes on waiting, for only the bank knows whether the money moved', async () => {
-    await run(async (wake) => {
+    await run(async (signal) => {
       await environment.sleep(5 * DAY_MS);
       status = 'completed';
-      await wake();
+      await signal();
     });
     expect(told.slice(0, 3)).toEqual(['pending after 0', 'pending after 1', 'pending after 2']);
     expect(told.at(-1)).toMatch(/^completed/);
   });
 
   it('tells the merchant as soon as the bank has answered, without a reminder', async () => {
-    await run(async (wake) => {
+    await run(async (signal) => {
       await environment.sleep(DAY_MS);
       status = 'rejected';
-      await wake();
+      await signal();
     });
     expect(told).toEqual(['pending after 0', 'rejected after 0']);
   });

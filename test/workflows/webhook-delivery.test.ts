@@ -39,7 +39,7 @@ interface Run {
 /** Runs a delivery whose attempts end as `outcome` says, given the number of each. */
 async function deliver(
   outcome: (n: number) => AttemptResult | Promise<AttemptResult>,
-  { progress, wakes = 0 }: { progress?: DeliveryProgress; wakes?: number } = {},
+  { progress, signals = 0 }: { progress?: DeliveryProgress; signals?: number } = {},
 ): Promise<Run> {
   const at: number[] = [];
   const worker = await Worker.create({
@@ -60,7 +60,7 @@ async function deliver(
       taskQueue: WEBHOOK_TASK_QUEUE,
       args: progress ? ['dlv_1', progress] : ['dlv_1'],
     });
-    for (let i = 0; i < wakes; i++) await handle.signal('redeliveryRequested');
+    for (let i = 0; i < signals; i++) await handle.signal('redeliveryRequested');
     return handle.result();
   });
   return { at, result, workflowId };
@@ -126,25 +126,25 @@ describe('a delivery', () => {
   });
 
   it('that found no place at its receiver waits without losing an attempt', async () => {
-    let turns = 0;
+    let calls = 0;
     const run = await deliver((n) =>
-      ++turns === 1
+      ++calls === 1
         ? { status: 'pending', attempts: 0, maxAttempts: MAX, retryInMs: 40_000 }
         : { status: 'delivered', attempts: n - 1 },
     );
     expect(gapsS(run.at)).toEqual([40]);
   });
 
-  it('is tried at once when it is woken', async () => {
+  it('is tried at once when it is signalled', async () => {
     const startedAt = await env.currentTimeMs();
     const run = await deliver((n) => ({ status: 'delivered', attempts: n }), {
       progress: { attempts: 10, maxAttempts: MAX, retryInMs: 86_400_000 },
-      wakes: 1,
+      signals: 1,
     });
     expect((run.at[0] ?? Infinity) - startedAt).toBeLessThan(86_400_000);
   });
 
-  it('asked for again during its last attempt looks once more, so that the wish is not lost', async () => {
+  it('asked for again during its last attempt is read once more, so that the wish is not lost', async () => {
     const run = await deliver(async (n) => {
       if (n === 1)
         await env.client.workflow.getHandle('webhook-delivery/dlv_1').signal('redeliveryRequested');

@@ -27,7 +27,7 @@ const AUDIENCE = 'assent';
 const LEEWAY_S = 5;
 /** A process learns of a rotation within this time, and signs with the old key until then. */
 const KEYS_TTL_MS = 30_000;
-/** An unknown key id makes a process look at once, but made-up ones not more often than this. */
+/** An unknown key id makes a process read them at once, but made-up ones not more often than this. */
 const REFRESH_MIN_MS = 1_000;
 
 /** Tokens remembered as good at once, of some 500 bytes each; beyond it the oldest are checked again. */
@@ -68,7 +68,7 @@ export function createAccessTokens({
     };
   }
 
-  /** The keys, not older than given; callers at the same time share one look. */
+  /** The keys, not older than given; callers at the same time share one read. */
   async function keys(maxAgeMs: number): Promise<Keys> {
     if (cached === undefined || performance.now() - readAt >= maxAgeMs) {
       readAt = performance.now();

@@ -94,10 +94,10 @@ export async function meter(
   showRateLimit(res, bucket, rate, state);
   if (!state.admitted) throw tooManyRequests(rate, state.retryAfterS);
   for (const [i, one] of unknown.entries()) {
-    const looked = unknownStates[i];
-    if (!looked || looked.admitted) continue;
-    showRateLimit(res, 'unknown', one.rate, looked);
-    throw tooManyRequests(one.rate, looked.retryAfterS, 'unknown identifiers');
+    const unknownState = unknownStates[i];
+    if (!unknownState || unknownState.admitted) continue;
+    showRateLimit(res, 'unknown', one.rate, unknownState);
+    throw tooManyRequests(one.rate, unknownState.retryAfterS, 'unknown identifiers');
   }
 }
 

@@ -61,7 +61,7 @@ export async function endedOf(db: Executor, ids: string[]): Promise<string[]> {
 }
 
 /**
- * Their workflow sleeps from now on: the answer to one of them that is still open wakes it. An answer that comes before this
+ * Their workflow sleeps from now on: the answer to one of them that is still open signals it. An answer that comes before this
  * statement is seen by whoever reads after it.
  */
 export async function fallAsleep(db: Executor, ids: string[]): Promise<void> {

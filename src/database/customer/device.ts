@@ -38,7 +38,7 @@ export async function enrolDevice(
   const indexes = ring.blindIndexes('device.fingerprint', fingerprint);
   await row(
     trx,
-    // The constraint sees those that the current key has indexed; the look before it, those from before a rotation.
+    // The constraint sees those that the current key has indexed; the read before it, those from before a rotation.
     `INSERT INTO devices (id, fingerprint_sealed, fingerprint_index, token_key)
      SELECT :id, :sealed, :index::bytea, :tokenKey
      WHERE NOT EXISTS (SELECT FROM devices WHERE fingerprint_index = ANY(:indexes))

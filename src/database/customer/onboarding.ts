@@ -102,7 +102,7 @@ export async function onboardPage(
     for (const { index, id, client_ref: clientRef, lookup_id: lookupID } of made) {
       if (inserted.has(id)) onboarded.set(index, { clientRef, customerId: id, lookupID });
     }
-    // Somebody else was quicker, with the person or with the phrase: the next look tells.
+    // Somebody else was quicker, with the person or with the phrase: the next read tells.
     open = fresh.filter(({ index }) => !onboarded.has(index));
   }
 
@@ -220,7 +220,7 @@ function toRow(
 /**
  * Inserts, in one statement, all but those of whom a key is taken. Other batches with the same people are waited
  * for; in one order of accounts, so that two of them hardly ever wait for each other. Where they do all the same,
- * by a `clientRef` under two accounts, one of the two inserts nobody, and looks again.
+ * by a `clientRef` under two accounts, one of the two inserts nobody, and reads again.
  *
  * @returns ids of those that are customers now
  */

@@ -118,7 +118,7 @@ export async function settleCredits(
 }
 
 /**
- * The same without waking anybody, for where the workflow itself has told the bank, and looks again.
+ * The same without a signal, for where the workflow itself has told the bank, and reads again.
  *
  * @param timeZone of the network, for the ledger's day
  */

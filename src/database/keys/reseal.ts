@@ -108,7 +108,7 @@ export const SEALED: readonly Sealed[] = [
 
 /** Rows read at once: of the largest, pages of 100 customers, some megabytes. */
 const PAGE = 100;
-/** Each look finds what was written under an older key since the one before. More of them, and somebody still does. */
+/** Each round finds what was written under an older key since the one before. More of them, and somebody still does. */
 const ROUNDS_MAX = 10;
 
 export type Progress = (told: { table: string; changed: number }) => void;
@@ -126,13 +126,13 @@ export async function reseal(
   const changed: Record<string, number> = {};
   for (const sealed of SEALED) {
     let total = 0;
-    for (let looks = 1; ; looks++) {
+    for (let round = 1; ; round++) {
       const found = await resealTable(db, ring, sealed, (count) =>
         report({ table: sealed.table, changed: total + count }),
       );
       total += found;
       if (found === 0) break;
-      if (looks === ROUNDS_MAX) {
+      if (round === ROUNDS_MAX) {
         throw new KeyringError(
           `${sealed.table}: something still writes under an older key. Give every process this ring`,
         );
@@ -158,7 +158,7 @@ export async function reseal(
   return changed;
 }
 
-/** One look at a table, page by page. @returns how many rows were not under the current key */
+/** One round of a table, page by page. @returns how many rows were not under the current key */
 async function resealTable(
   db: Executor,
   ring: Keyring,

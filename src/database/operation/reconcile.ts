@@ -74,7 +74,7 @@ const UNATTEMPTED = `
   FROM webhook_deliveries d JOIN entities e ON e.id = d.entity_id
   WHERE d.status = 'pending' AND d.attempts = 0 AND e.status = 'active'`;
 
-/** Overdue rows that a look at them counts at most: more of them would say nothing more, and take longer. */
+/** Overdue rows that are counted at most: more of them would say nothing more, and take longer. */
 const COUNTED_MAX = 10_000;
 
 export interface Overdue {

@@ -91,7 +91,7 @@ export async function cancelSchedule(
 
 /**
  * Changes the terms from the next billing on. One that the new terms leave nothing to charge completes as soon
- * as its workflow looks.
+ * as its workflow reads them.
  *
  * @throws Failure not_found; conflict (it has ended); invalid_request
  */

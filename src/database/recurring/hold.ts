@@ -5,7 +5,7 @@ import type { Transition } from './schedule';
 /**
  * Spans in which nothing is charged. Those of one schedule come from its customer's decision, or
  * its merchant's pause. Those of a merchant or a bank come from its being disabled, or not trusted.
- * A schedule is looked at some time after such a change: the spans then say which of its due dates
+ * A schedule is read some time after such a change: the spans then say which of its due dates
  * were missed on purpose.
  */
 
@@ -17,7 +17,7 @@ const MAY_BE_CHARGED_FOR = `(e.status = 'active' AND (e.type <> 'merchant' OR e.
 
 /**
  * Begins or ends the spans in which nothing is charged for a merchant, or to a bank. A schedule that another transaction
- * makes for a bank at this very moment may be left out: it is suspended by its own look, and skips nothing.
+ * makes for a bank at this very moment may be left out: it is suspended by its own read, and skips nothing.
  */
 export async function holdOrFreeEntity(trx: Executor, entityId: string, whose: string): Promise<void> {
   await rows(
