@@ -5,6 +5,7 @@ import { workflowIds as idOf } from '../../src/domain/workflow-id';
 import { ensureReconcileSchedule, triggerReconcile } from '../../src/temporal/reconcile';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
+import { holdAt } from '../support/held-step';
 
 /**
  * What an operator does to workflows in the Temporal UI means what it says, and never moves money
@@ -223,6 +224,38 @@ describe('Terminate', () => {
     await eventually(() => isRunning(handle));
     expect(await retrieve(id)).toMatchObject({ status: 'active' });
   });
+});
+
+test.each([
+  ['Request cancellation', async (handle: WorkflowHandle) => void (await handle.cancel())],
+  ['Terminate', async (handle: WorkflowHandle) => void (await handle.terminate('by hand'))],
+])('%s stops a batch of customers until it is started again, and each is a customer once', async (_, act) => {
+  const secondPage = { on: 'DELETE', table: 'staged_customers', when: 'OLD.first_index = 250' } as const;
+  const held = await holdAt(engine.database.url, { ...secondPage, at: 'row' });
+  const customers = Array.from({ length: 600 }, (__, i) => ({
+    clientRef: `batch-${i}`,
+    firstname: 'Ife',
+    lastname: 'Ade',
+    accountName: 'ADE IFE',
+    email: `ife${i}@example.com`,
+    country: 'NG',
+    accountNumber: `BATCH${1_000_000 + i}`,
+  }));
+  const { status, body } = await bank.api.post('/v1/bank/customers', { customers }, randomUUID());
+  expect(status).toBe(202);
+  const batchId = String(body.data['batchId']);
+  const handle = temporal.workflow.getHandle(idOf.customerMigration(batchId));
+  await held.reached();
+  await act(handle);
+  await eventually(async () => !(await isRunning(handle)));
+  await held.release('undone');
+
+  const batch = async () => (await bank.api.get(`/v1/bank/customers/batches/${batchId}`)).body.data;
+  expect(await batch()).toMatchObject({ status: 'processing' });
+  await reconciled(async () => (await batch())['status'] === 'completed');
+  const summary = { total: 600, successful: 600, failed: 0, duplicates: 0 };
+  expect(await batch()).toMatchObject({ summary });
+  expect(await bank.hears('migration.completed', batchId)).toMatchObject({ summary });
 });
 
 test('Reset is safe at every point: a schedule and a charge that ran move no money again', async () => {
