@@ -128,7 +128,7 @@ export async function syncSchedulesWithAgreement(
 
 /**
  * Suspends or resumes the schedules of a merchant, or of a bank's customers, that the caller has just trusted or not,
- * disabled or enabled. The moment is kept: a schedule that comes to look later goes by it.
+ * disabled or enabled. The moment is kept: a schedule that is read later goes by it.
  */
 export async function syncSchedulesOf(
   trx: Executor,
@@ -138,7 +138,7 @@ export async function syncSchedulesOf(
 ): Promise<void> {
   const whose = isId('bank', entityId) ? 's.bank_id = :of' : 's.merchant_id = :of';
   await syncSchedules(trx, keyring, whose, entityId, cause);
-  // Last: whoever looks before this commits must not find the moment in its past.
+  // Last: whoever reads before this commits must not find the moment in its past.
   await holdOrFreeEntity(trx, entityId, whose);
 }
 
