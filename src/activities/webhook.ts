@@ -19,7 +19,7 @@ import {
 import type { DeliveryStatus } from '../domain/lifecycle';
 import { webhookRetryMs } from '../domain/retry';
 import { workflowIds } from '../domain/workflow-id';
-import type { WebhookType } from '../domain/webhook';
+import { failureInWords, type WebhookType } from '../domain/webhook';
 import { serviceSignature, standardWebhookSignature } from '../domain/webhook-signature';
 import type { Relay } from '../temporal/relay';
 import type { DeliveryProgress } from '../workflows/messages';
@@ -76,7 +76,21 @@ export interface MeasuredAttempt extends Pick<SendOutcome, 'durationMs' | 'httpS
 }
 
 export type AttemptResult =
-  { status: 'delivered' | 'failed'; attempts: number } | ({ status: 'pending' } & DeliveryProgress);
+  | { status: 'delivered'; attempts: number }
+  | {
+      status: 'failed';
+      webhookType: WebhookType;
+      attempts: number;
+      /** Null where it had failed, or was withdrawn, before. */
+      why: string | null;
+    }
+  | ({ status: 'pending' } & DeliveryProgress);
+
+/** A delivery after an attempt. */
+interface Attempted extends DeliveryState {
+  /** Why the attempt has failed; says nothing where it has not. */
+  why: string;
+}
 
 /** Longest first attempt: a receiver in good standing answers within it, and nobody notices another's being slow. */
 const FIRST_ATTEMPT_MS = 2_000;
@@ -125,7 +139,7 @@ export function createWebhookActivities({
     delivery: DeliveryToAttempt,
     kind: AttemptKind,
     withinMs: number,
-  ): Promise<DeliveryState | undefined> {
+  ): Promise<Attempted | undefined> {
     const n = delivery.attempts + 1;
     // What a workflow sends was counted as sent when it was claimed.
     let begun = kind === 'first';
@@ -164,7 +178,7 @@ export function createWebhookActivities({
     if (state.status === 'delivered') await settleIfCredit(delivery, kind);
     const { webhookType } = delivery;
     measure({ ...outcome, webhookType, kind, status: state.status });
-    return state;
+    return { ...state, why: failureInWords(outcome) };
   }
 
   /** Of a payment between customers, the payee's bank has been told at last. */
@@ -234,7 +248,7 @@ export function createWebhookActivities({
           } else {
             counts.failed++;
             tell(
-              `${webhookType} failed at attempt ${state.attempts} to ${entityId}: see ${workflowIds.webhookDelivery(delivery.id)}.`,
+              `${webhookType} failed at attempt ${state.attempts} (${state.why}) to ${entityId}: see ${workflowIds.webhookDelivery(delivery.id)}.`,
             );
           }
         } catch (error) {
@@ -271,31 +285,33 @@ export function createWebhookActivities({
     async attemptDelivery(deliveryId) {
       const delivery = await deliveryToAttempt(db, deliveryId);
       if (!delivery) throw new Error(`there is no delivery ${deliveryId}`);
+      const { webhookType } = delivery;
       if (delivery.status !== 'pending') {
         // Its process may have died between the record and this.
-        if (delivery.status === 'delivered') await settleIfCredit(delivery, 'retry');
-        return { status: delivery.status, attempts: delivery.attempts };
+        const { status, attempts } = delivery;
+        if (status === 'failed') return { status, webhookType, attempts, why: null };
+        await settleIfCredit(delivery, 'retry');
+        return { status, attempts };
       }
-      if (delivery.disabled) {
-        const { attempts, earlierAttempts } = delivery;
-        return {
-          status: 'pending',
-          maxAttempts: earlierAttempts + maxAttempts,
-          attempts,
-          retryInMs: DISABLED_POLL_MS,
-        };
-      }
-      const state = delivery.claimedForMs > 0 ? undefined : await attempt(delivery, 'retry', timeoutMs);
-      if (state && state.status !== 'pending') return { status: state.status, attempts: state.attempts };
-      const { attempts, earlierAttempts } = state ?? delivery;
-      return {
-        status: 'pending',
+      const later = ({ attempts, earlierAttempts }: DeliveryState, why: string, inMs: number) => ({
+        status: 'pending' as const,
+        webhookType,
+        why,
         maxAttempts: earlierAttempts + maxAttempts,
         attempts,
-        retryInMs: state
-          ? retryInMs(state)
-          : delivery.claimedForMs || limiter.comeBackInMs(delivery.url ?? '', timeoutMs),
-      };
+        retryInMs: inMs,
+      });
+      if (delivery.disabled) return later(delivery, 'its receiver is disabled', DISABLED_POLL_MS);
+      const { claimedForMs } = delivery;
+      if (claimedForMs > 0) return later(delivery, 'another worker attempts it', claimedForMs);
+      const state = await attempt(delivery, 'retry', timeoutMs);
+      if (!state) {
+        const inMs = limiter.comeBackInMs(delivery.url ?? '', timeoutMs);
+        return later(delivery, 'no attempt could be begun', inMs);
+      }
+      const { status, attempts, why } = state;
+      if (status === 'pending') return later(state, why, retryInMs(state));
+      return status === 'failed' ? { status, webhookType, attempts, why } : { status, attempts };
     },
   };
 }

@@ -4,6 +4,8 @@
  * of workflows are in `domain/workflow-id.ts`, the signals in `domain/signal.ts`.
  */
 
+import type { WebhookType } from '../domain/webhook';
+
 /** Workflow tasks and the short, local effects. */
 export const TASK_QUEUE = 'assent';
 /** Schedules: thousands fall due at one moment, and a charge that somebody waits for must not queue behind them. */
@@ -25,8 +27,11 @@ export const WORKFLOW_TYPE = {
   reconcile: 'reconcile',
 } as const;
 
-/** How far a webhook delivery has come when its last attempt has failed and another one follows. */
+/** How far a webhook delivery has come when another attempt follows. */
 export interface DeliveryProgress {
+  webhookType: WebhookType;
+  /** Why it is not delivered yet, of a fixed set of words: see `failureInWords`. */
+  why: string;
   /** Made so far. */
   attempts: number;
   /** The one with this number is the last. */

@@ -6,7 +6,7 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { WebhookActivities } from '../activities/webhook';
+import type { AttemptResult, WebhookActivities } from '../activities/webhook';
 import type { DeliveryProgress } from './messages';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
 import { hearingSignals, type Signals } from './signals';
@@ -20,6 +20,8 @@ const { attemptDelivery } = proxyActivities<WebhookActivities>({
   // it is: the delivery has its own end, and giving up before it would lose the message.
   retry: { initialInterval: '1s', maximumInterval: '1m' },
 });
+
+type Failed = Extract<AttemptResult, { status: 'failed' }>;
 
 /** For the operator who requests one. */
 const REFUSAL =
@@ -48,12 +50,13 @@ async function run(
   let next = progress;
   for (;;) {
     if (next) {
-      const { attempts, maxAttempts, retryInMs } = next;
-      const attempt = `attempt ${attempts + 1} of ${maxAttempts}`;
+      const { webhookType, why, attempts, maxAttempts, retryInMs } = next;
+      const at = new Date(Date.now() + retryInMs).toISOString();
+      const then = `attempt ${attempts + 1} of ${maxAttempts} at ${at}`;
       setCurrentDetails(
-        `Not delivered yet: ${attempts} of ${maxAttempts} attempts made, the next one follows.`,
+        `${webhookType} is not delivered yet: ${why}. ${attempts} of ${maxAttempts} attempts made; ${then}.`,
       );
-      await signals.sleep(retryInMs, `wait ${inWords(retryInMs)} before ${attempt}`);
+      await signals.sleep(retryInMs, `${why}; ${then}, in ${inWords(retryInMs)}.`);
       if (workflowInfo().continueAsNewSuggested && allHandlersFinished()) {
         await continueAsNew<typeof webhookDelivery>(deliveryId, { ...next, retryInMs: 0 });
       }
@@ -68,14 +71,17 @@ async function run(
       next = undefined;
     } else {
       setCurrentDetails(
-        result.status === 'delivered'
-          ? `Delivered at attempt ${result.attempts}.`
-          : `Failed after ${result.attempts} attempts. It can be sent again by hand.`,
+        result.status === 'delivered' ? `Delivered at attempt ${result.attempts}.` : failedInWords(result),
       );
       upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.status, value: result.status }]);
       return result.status;
     }
   }
+}
+
+function failedInWords({ webhookType, attempts, why }: Failed): string {
+  const because = why === null ? '' : `: ${why}`;
+  return `${webhookType} failed after ${attempts} attempt${attempts === 1 ? '' : 's'}${because}. It can be sent again by hand.`;
 }
 
 function inWords(ms: number): string {

@@ -223,7 +223,16 @@ describe('an attempt', () => {
     expect(await starts(id)).toEqual([
       {
         start: expect.objectContaining({
-          args: [id, { attempts: 1, maxAttempts: 3, retryInMs: 5_000 }],
+          args: [
+            id,
+            {
+              webhookType: 'billing.request',
+              why: 'answered 500',
+              attempts: 1,
+              maxAttempts: 3,
+              retryInMs: 5_000,
+            },
+          ],
           attributes: { status: 'pending', bankId: bank.entityId },
         }) as object,
       },

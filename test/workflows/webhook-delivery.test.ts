@@ -22,18 +22,25 @@ beforeEach(async () => {
 });
 afterEach(() => env.teardown());
 
+const billing = { webhookType: 'billing.response', why: 'answered 500' } as const;
+
 const pending = (attempts: number): AttemptResult => ({
   status: 'pending',
+  ...billing,
   attempts,
   maxAttempts: MAX,
   retryInMs: (RETRY_S[attempts - 1] ?? 0) * 1000,
 });
+
+const failed = (attempts: number): AttemptResult => ({ status: 'failed', ...billing, attempts });
 
 interface Run {
   /** Virtual milliseconds at which each attempt was made. */
   at: number[];
   result: string;
   workflowId: string;
+  /** Its current details, at its end. */
+  details: string;
 }
 
 /** Runs a delivery whose attempts end as `outcome` says, given the number of each. */
@@ -54,16 +61,18 @@ async function deliver(
     },
   });
   const workflowId = 'webhook-delivery/dlv_1';
-  const result = await worker.runUntil(async () => {
+  const [result, details] = await worker.runUntil(async () => {
     const handle = await env.client.workflow.start<typeof webhookDelivery>('webhookDelivery', {
       workflowId,
       taskQueue: WEBHOOK_TASK_QUEUE,
       args: progress ? ['dlv_1', progress] : ['dlv_1'],
     });
     for (let i = 0; i < signals; i++) await handle.signal('redeliveryRequested');
-    return handle.result();
+    const ended = await handle.result();
+    const metadata = await handle.query<{ currentDetails: string }>('__temporal_workflow_metadata');
+    return [ended, metadata.currentDetails] as const;
   });
-  return { at, result, workflowId };
+  return { at, result, workflowId, details };
 }
 
 const gapsS = (at: number[]) => at.slice(1).map((ms, i) => Math.round((ms - (at[i] ?? 0)) / 1000));
@@ -85,7 +94,7 @@ async function summaries(workflowId: string): Promise<string[]> {
 
 describe('a delivery', () => {
   it('whose receiver stays dead is tried twelve times, as the table says, and then failed', async () => {
-    const run = await deliver((n) => (n < MAX ? pending(n) : { status: 'failed', attempts: n }));
+    const run = await deliver((n) => (n < MAX ? pending(n) : failed(n)));
     expect(run.result).toBe('failed');
     expect(run.at).toHaveLength(12);
     expect(gapsS(run.at)).toEqual(RETRY_S);
@@ -102,7 +111,7 @@ describe('a delivery', () => {
   it('goes on where the attempt in passing left off: the wait first, then the second attempt', async () => {
     const startedAt = await env.currentTimeMs();
     const run = await deliver((n) => ({ status: 'delivered', attempts: n }), {
-      progress: { attempts: 1, maxAttempts: MAX, retryInMs: 5_000 },
+      progress: { ...billing, attempts: 1, maxAttempts: MAX, retryInMs: 5_000 },
     });
     expect(run.at).toHaveLength(1);
     expect((run.at[0] ?? 0) - startedAt).toBeGreaterThanOrEqual(5_000);
@@ -120,7 +129,7 @@ describe('a delivery', () => {
   });
 
   it('whose receiver is gone (410) ends at once', async () => {
-    const run = await deliver((n) => ({ status: 'failed', attempts: n }));
+    const run = await deliver(failed);
     expect(run.result).toBe('failed');
     expect(run.at).toHaveLength(1);
   });
@@ -129,7 +138,7 @@ describe('a delivery', () => {
     let calls = 0;
     const run = await deliver((n) =>
       ++calls === 1
-        ? { status: 'pending', attempts: 0, maxAttempts: MAX, retryInMs: 40_000 }
+        ? { status: 'pending', ...billing, attempts: 0, maxAttempts: MAX, retryInMs: 40_000 }
         : { status: 'delivered', attempts: n - 1 },
     );
     expect(gapsS(run.at)).toEqual([40]);
@@ -138,7 +147,7 @@ describe('a delivery', () => {
   it('is tried at once when it is signalled', async () => {
     const startedAt = await env.currentTimeMs();
     const run = await deliver((n) => ({ status: 'delivered', attempts: n }), {
-      progress: { attempts: 10, maxAttempts: MAX, retryInMs: 86_400_000 },
+      progress: { ...billing, attempts: 10, maxAttempts: MAX, retryInMs: 86_400_000 },
       signals: 1,
     });
     expect((run.at[0] ?? Infinity) - startedAt).toBeLessThan(86_400_000);
@@ -148,24 +157,44 @@ describe('a delivery', () => {
     const run = await deliver(async (n) => {
       if (n === 1)
         await env.client.workflow.getHandle('webhook-delivery/dlv_1').signal('redeliveryRequested');
-      return { status: n === 1 ? 'failed' : 'delivered', attempts: n };
+      return n === 1 ? failed(n) : { status: 'delivered', attempts: n };
     });
     expect(run.at).toHaveLength(2);
     expect(run.result).toBe('delivered');
     expect(await statusAttribute(run.workflowId)).toBe('delivered');
   });
 
-  it('reads in the Temporal UI as what it does and waits for', async () => {
+  it('says why it is not delivered, and at what time it is tried again, for whoever has to answer its receiver', async () => {
     const run = await deliver((n) => (n < 4 ? pending(n) : { status: 'delivered', attempts: n }), {
-      progress: { attempts: 1, maxAttempts: MAX, retryInMs: 5_000 },
+      progress: { ...billing, why: 'no answer within 10 s', attempts: 1, maxAttempts: MAX, retryInMs: 5_000 },
     });
-    expect(await summaries(run.workflowId)).toEqual([
-      'wait 5 s before attempt 2 of 12',
+    const said = await summaries(run.workflowId);
+    const moment = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/;
+    expect(said.map((line) => line.replace(moment, '<time>'))).toEqual([
+      'no answer within 10 s; attempt 2 of 12 at <time>, in 5 s.',
       'attempt 2 of 12',
-      'wait 30 s before attempt 3 of 12',
+      'answered 500; attempt 3 of 12 at <time>, in 30 s.',
       'attempt 3 of 12',
-      'wait 2 min before attempt 4 of 12',
+      'answered 500; attempt 4 of 12 at <time>, in 2 min.',
       'attempt 4 of 12',
     ]);
+    // The time that it says is the time at which it is tried.
+    const times = said.flatMap((line) => moment.exec(line) ?? []);
+    for (const [i, time] of times.entries()) {
+      expect(Math.abs(Date.parse(time) - (run.at[i] ?? 0))).toBeLessThan(1_000);
+    }
+  });
+
+  it.each([
+    ['answered 410', 'billing.response failed after 1 attempt: answered 410. It can be sent again by hand.'],
+    [null, 'billing.response failed after 1 attempt. It can be sent again by hand.'],
+  ])('that is given up says of what it was, and why where that is known: %j', async (why, words) => {
+    const run = await deliver((attempts) => ({
+      status: 'failed',
+      webhookType: 'billing.response',
+      attempts,
+      why,
+    }));
+    expect(run.details).toBe(words);
   });
 });

@@ -1,5 +1,5 @@
 import type { DeliveryStatus } from '../../domain/lifecycle';
-import type { Reached, WebhookType } from '../../domain/webhook';
+import { failureInWords, type Reached, type WebhookType } from '../../domain/webhook';
 import { workflowIds } from '../../domain/workflow-id';
 import { row, rows, type Database, type Executor } from '../connection';
 import type { Keyring } from '../keys/keyring';
@@ -247,7 +247,8 @@ export async function recordAttempt(
       state.status === 'pending' &&
       workflowId !== workflowIds.webhookDelivery(deliveryId)
     ) {
-      const progress = { attempts: state.attempts, maxAttempts, retryInMs };
+      const why = failureInWords(attempt);
+      const progress = { webhookType, why, attempts: state.attempts, maxAttempts, retryInMs };
       await enqueueStarts(trx, [deliveryStart([deliveryId, progress], { entityId, webhookType })]);
     }
     return state;
