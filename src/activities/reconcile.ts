@@ -118,7 +118,7 @@ export function createReconcileActivities(
     async restartMissing() {
       const state = await readTemporalState(db);
       let at = cursorOf(state);
-      if (state?.restartingSince) return restartAll(state.restartingSince, at);
+      if (state.restartingSince) return restartAll(state.restartingSince, at);
       const missing: Work[] = [];
       let checked = 0;
       while (at.kind !== undefined && checked < CHECKED_MAX) {
@@ -142,9 +142,9 @@ interface Cursor {
   after: string;
 }
 
-function cursorOf(state: TemporalState | undefined): Cursor {
-  const kind = WORK_KINDS.find((one) => one === state?.cursorKind);
-  return kind === undefined ? { kind: WORK_KINDS[0], after: '' } : { kind, after: state?.cursorAfter ?? '' };
+function cursorOf(state: TemporalState): Cursor {
+  const kind = WORK_KINDS.find((one) => one === state.cursorKind);
+  return kind === undefined ? { kind: WORK_KINDS[0], after: '' } : { kind, after: state.cursorAfter };
 }
 
 function next(kind: WorkKind, page: { key: string }[]): Cursor {

@@ -3,6 +3,7 @@ import { ConfigError, readConfig, type Config } from '../config';
 import { isUnavailable, refusedLogin } from '../database/availability';
 import { DeploymentError } from '../database/operation/deployment';
 import { KeyringError } from '../database/keys/keyring';
+import { ForeignNamespaceError } from '../temporal/reconcile';
 import { StartError } from '../start/start-error';
 import { claimRing } from '../database/keys/sealing-key';
 import { anyRing, embeddedEngine, openEngine, type AdmitRing, type Engine } from './engine';
@@ -102,7 +103,8 @@ export function explained(error: unknown): string {
     error instanceof ConfigError ||
     error instanceof DeploymentError ||
     error instanceof KeyringError ||
-    error instanceof StartError
+    error instanceof StartError ||
+    error instanceof ForeignNamespaceError
   ) {
     return error.message;
   }

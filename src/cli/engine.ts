@@ -82,15 +82,21 @@ export function ownerUrl(config: Config): string {
  * @throws ConfigError saying how to name one, or which of its files cannot be used
  */
 export function openTemporal(config: Config): Client {
+  const address = temporalAddress(config);
   const embedded = config.TEMPORAL_ADDRESS === undefined ? readEngineFile(FOLDER) : undefined;
-  const address = config.TEMPORAL_ADDRESS ?? embedded?.temporalAddress;
-  if (address === undefined) throw new ConfigError(`There is no engine here. ${NO_ENGINE} TEMPORAL_ADDRESS.`);
   const namespace = embedded?.namespace ?? config.TEMPORAL_NAMESPACE;
   try {
     return lazyClient({ ...config, TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace });
   } catch (cause) {
     throw cause instanceof TlsFileError ? new ConfigError(cause.message, { cause }) : cause;
   }
+}
+
+/** Where that Temporal is. @throws ConfigError saying how to name one */
+export function temporalAddress(config: Config): string {
+  const address = config.TEMPORAL_ADDRESS ?? readEngineFile(FOLDER)?.temporalAddress;
+  if (address === undefined) throw new ConfigError(`There is no engine here. ${NO_ENGINE} TEMPORAL_ADDRESS.`);
+  return address;
 }
 
 /** What `npm start` runs in this folder, if it runs. */

@@ -1,5 +1,8 @@
 import type { Command } from 'commander';
+import { executorOf } from '../database/connection';
 import { migrateUp } from '../database/migrate';
+import { readTemporalState } from '../database/operation/temporal-state';
+import { onDatabase } from '../start/database';
 import { prepareGivenNamespace } from '../start/temporal';
 import { command, reporting } from './command';
 import { modeOf, ownerUrl } from './engine';
@@ -24,7 +27,11 @@ export function addMigrateCommand(program: Command): void {
         // The embedded Temporal has been prepared by `npm start`; any other one by nobody but this.
         if (config.TEMPORAL_ADDRESS !== undefined) {
           const { TEMPORAL_ADDRESS } = config;
-          await prepareGivenNamespace({ ...config, TEMPORAL_ADDRESS }, NAMESPACE_WITHIN_MS, createNamespace);
+          const settings = { ...config, TEMPORAL_ADDRESS };
+          const { installation } = await onDatabase(ownerUrl(config), (client) =>
+            readTemporalState(executorOf(client)),
+          );
+          await prepareGivenNamespace(settings, NAMESPACE_WITHIN_MS, installation, createNamespace);
         }
         const done =
           migrations.length === 0 ? 'The schema is up to date' : `Applied ${migrations.join(', ')}`;

@@ -22,7 +22,7 @@ import { namespaceId } from '../temporal/readiness';
 import { ensureReconcileSchedule, withoutWorkflow } from '../temporal/reconcile';
 import { registerSearchAttributes } from '../temporal/search-attributes';
 import { command, CommandError, onEngine, type Outcome } from './command';
-import { anyRing, openTemporal } from './engine';
+import { anyRing, openTemporal, temporalAddress } from './engine';
 import { operator, reasonOption, type Explained } from './operator';
 
 /** `assent reconcile`: what the workflow of that name does a little of each minute, all of it and now. */
@@ -81,6 +81,7 @@ export function addReconcileCommand(program: Command): void {
             db,
             ring,
             client,
+            temporalAddress(config),
             config.NETWORK_TIMEZONE,
             fix ? operator(explained) : undefined,
           );
@@ -110,6 +111,7 @@ async function reconcile(
   db: Database,
   ring: Keyring,
   client: Client,
+  address: string,
   timeZone: string,
   by: Actor | undefined,
 ): Promise<Report> {
@@ -121,9 +123,10 @@ async function reconcile(
   });
   const before = await readTemporalState(db);
   const temporalLost =
-    before !== undefined && (before.namespaceId !== namespace || before.restartingSince !== null);
+    (before.namespaceId !== null && before.namespaceId !== namespace) || before.restartingSince !== null;
   if (by) {
     await requireOwnNamespace(db, client, namespace);
+    await ensureReconcileSchedule(client, before.installation, address);
     await db.transaction(async (trx) => {
       await adoptNamespace(trx, namespace);
       await recordAct(trx, by, {
@@ -135,7 +138,6 @@ async function reconcile(
       await settleUnnoticedCredits(trx, ring, timeZone, OVERDUE_MAX);
     });
     await registerSearchAttributes(client.connection, client.options.namespace);
-    await ensureReconcileSchedule(client);
   }
   const { listed: found, ...first } = await scan(db, client, fix, temporalLost);
   const wrong = first.overdue + first.withoutWorkflow;
@@ -143,7 +145,7 @@ async function reconcile(
   // Without a worker, what is started again waits in the outbox.
   const remaining =
     fix && wrong > 0 && problems.length === 0 ? await mended(db, client, temporalLost) : wrong;
-  const restarting = fix && remaining === 0 ? (await readTemporalState(db))?.restartingSince : undefined;
+  const restarting = fix && remaining === 0 ? (await readTemporalState(db)).restartingSince : undefined;
   if (restarting) await endRestart(db, restarting);
   const ok = remaining === 0 && (fix || !temporalLost);
   if (by) {
@@ -168,8 +170,8 @@ async function reconcile(
 async function requireOwnNamespace(db: Database, client: Client, namespace: string): Promise<void> {
   const deadline = performance.now() + TAKEN_OVER_WITHIN_MS;
   for (;;) {
-    const known = (await readTemporalState(db))?.namespaceId;
-    if (known === undefined || known === namespace) return;
+    const { namespaceId: known } = await readTemporalState(db);
+    if (known === null || known === namespace) return;
     if (performance.now() > deadline) break;
     await wait(POLL_MS);
   }

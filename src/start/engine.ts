@@ -6,7 +6,9 @@ import { readKeyring } from '../database/keys/keyring';
 import { migrateUp } from '../database/migrate';
 import { requireRing } from '../database/keys/sealing-key';
 import { deleteAllHeartbeats } from '../database/operation/worker-heartbeat';
+import { readTemporalState } from '../database/operation/temporal-state';
 import { operatorActor } from '../operator';
+import type { TemporalSettings } from '../temporal/connection';
 import { holdsSealedData, onDatabase, requireDatabase } from './database';
 import { removeEngineFile, writeEngineFile, type EngineFile } from './engine-file';
 import { keysFile, requireSoundTemporal } from './kept-data';
@@ -122,6 +124,7 @@ async function boot(common: Boot): Promise<EngineFile> {
     migrateUp(ownerUrl, config.ASSENT_MODE, config.NETWORK_TIMEZONE, operatorActor('npm start')),
   );
   if (migrations.length > 0) say(`Applied ${migrations.length} migrations.`);
+  await claimNamespace({ ...config, TEMPORAL_ADDRESS: temporalAddress }, ownerUrl, programs);
 
   const keys = config.ASSENT_KEYS ?? embeddedKeys(keysFile(folder), await holdsSealedData(ownerUrl));
 
@@ -215,6 +218,18 @@ async function bootTemporal({ config, environment, folder, ports, programs, say 
     prepareNamespace({ TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE }, TEMPORAL_ANSWERS_MS),
   );
   return address;
+}
+
+/** Before anything is started in it: the namespace is that of this database, or of none yet. */
+async function claimNamespace(
+  settings: TemporalSettings,
+  ownerUrl: string,
+  programs: Programs,
+): Promise<void> {
+  const { installation } = await onDatabase(ownerUrl, (client) => readTemporalState(executorOf(client)));
+  await programs.until('Temporal', TEMPORAL_READY_MS, () =>
+    prepareNamespace(settings, TEMPORAL_ANSWERS_MS, installation),
+  );
 }
 
 async function requireReady(apiUrl: string): Promise<void> {

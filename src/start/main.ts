@@ -1,6 +1,7 @@
 import { ConfigError } from '../config';
 import { DeploymentError } from '../database/operation/deployment';
 import { KeyringError } from '../database/keys/keyring';
+import { ForeignNamespaceError } from '../temporal/reconcile';
 import { startEngine } from './engine';
 import type { EngineFile } from './engine-file';
 import { StartError } from './start-error';
@@ -67,7 +68,7 @@ main().then(
   // Whatever was left in hand when the start was given up must not hold the process.
   () => process.exit(0),
   (error: unknown) => {
-    const known = [StartError, ConfigError, KeyringError, DeploymentError].some(
+    const known = [StartError, ConfigError, KeyringError, DeploymentError, ForeignNamespaceError].some(
       (kind) => error instanceof kind,
     );
     console.error(

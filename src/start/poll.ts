@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ForeignNamespaceError } from '../temporal/reconcile';
 import { StartError } from './start-error';
 
 const PAUSE_MS = 100;
@@ -7,7 +8,7 @@ const PAUSE_MS = 100;
  * Tries again until `attempt` succeeds, and returns what it returned.
  *
  * @param what is waited for, as the error names it
- * @throws StartError with the last attempt's error; the signal's reason
+ * @throws StartError with the last attempt's error; ForeignNamespaceError at once; the signal's reason
  */
 export async function poll<Found>(
   what: string,
@@ -21,6 +22,8 @@ export async function poll<Found>(
     try {
       return await attempt();
     } catch (cause) {
+      // No waiting makes it this database's own.
+      if (cause instanceof ForeignNamespaceError) throw cause;
       if (performance.now() > deadline) {
         const why = cause instanceof Error ? cause.message : String(cause);
         throw new StartError(`${what} is not ready after ${withinMs / 1000} s: ${why}`, { cause });

@@ -1,7 +1,7 @@
 import { Client, Connection, isGrpcServiceError } from '@temporalio/client';
 import { connectionOptions, TlsFileError, type TemporalSettings } from '../temporal/connection';
 import { msToTs } from '@temporalio/common/lib/time';
-import { ensureReconcileSchedule } from '../temporal/reconcile';
+import { ensureReconcileSchedule, ForeignNamespaceError } from '../temporal/reconcile';
 import { registerSearchAttributes } from '../temporal/search-attributes';
 import { temporalAdvice, temporalData } from './kept-data';
 import { poll } from './poll';
@@ -43,10 +43,16 @@ export function temporalServer(
  * Makes the search attributes known to the namespace, and has it run `reconcile` every minute.
  *
  * @param withinMs longest that the server may take for it
- * @throws whatever the connection or the server failed with
+ * @param installation whose the namespace is to be; without it, it is only looked whether it can be used, by whoever
+ *   has no database yet
+ * @throws ForeignNamespaceError; whatever the connection or the server failed with
  */
-export async function prepareNamespace(settings: TemporalSettings, withinMs: number): Promise<void> {
-  const { TEMPORAL_NAMESPACE: namespace } = settings;
+export async function prepareNamespace(
+  settings: TemporalSettings,
+  withinMs: number,
+  installation?: string,
+): Promise<void> {
+  const { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace } = settings;
   const deadline = Date.now() + withinMs;
   const connection = await Connection.connect({
     ...connectionOptions(settings),
@@ -56,7 +62,8 @@ export async function prepareNamespace(settings: TemporalSettings, withinMs: num
     await connection.withDeadline(deadline, async () => {
       await connection.workflowService.describeNamespace({ namespace });
       await registerSearchAttributes(connection, namespace);
-      await ensureReconcileSchedule(new Client({ connection, namespace }));
+      if (installation === undefined) return;
+      await ensureReconcileSchedule(new Client({ connection, namespace }), installation, address);
     });
   } finally {
     await connection.close();
@@ -91,12 +98,14 @@ async function createNamespace(settings: TemporalSettings, withinMs: number): Pr
 /**
  * The same for a Temporal that a setting names.
  *
+ * @param installation as of `prepareNamespace`
  * @param create makes the namespace first, if it is not there
  * @throws StartError naming the setting to correct
  */
 export async function prepareGivenNamespace(
   settings: TemporalSettings,
   withinMs: number,
+  installation?: string,
   create = false,
 ): Promise<void> {
   try {
@@ -104,13 +113,15 @@ export async function prepareGivenNamespace(
       await createNamespace(settings, withinMs);
       // Each part of the server takes some seconds to know of a new one.
       await poll('The namespace', withinMs, AbortSignal.timeout(2 * withinMs), () =>
-        prepareNamespace(settings, withinMs),
+        prepareNamespace(settings, withinMs, installation),
       );
       return;
     }
-    await prepareNamespace(settings, withinMs);
+    await prepareNamespace(settings, withinMs, installation);
   } catch (cause) {
-    if (cause instanceof TlsFileError) throw new StartError(cause.message, { cause });
+    if (cause instanceof TlsFileError || cause instanceof ForeignNamespaceError) {
+      throw new StartError(cause.message, { cause });
+    }
     const reason = isGrpcServiceError(cause) ? cause.details : cause instanceof Error ? cause.message : '';
     throw new StartError(
       `TEMPORAL_ADDRESS: Temporal at ${settings.TEMPORAL_ADDRESS}, namespace "${settings.TEMPORAL_NAMESPACE}", ` +

@@ -14,6 +14,8 @@ import { TASK_QUEUE, WORKFLOW_TYPE } from '../workflows/messages';
 
 /** Its id, and the beginning of its runs' ids. */
 const RECONCILE = 'reconcile';
+/** The name of the memo that says whose the namespace is. */
+const OWNER = 'installation';
 /** Longest wait for one call. */
 const CALL_TIMEOUT_MS = 5_000;
 /** Longest wait for the schedule, which is a workflow of the server's own: a busy one takes a while to answer. */
@@ -35,16 +37,44 @@ const RUNS: Omit<ScheduleOptions<ScheduleOptionsStartWorkflowAction<Workflow>>, 
   policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1m' },
 };
 
-/** Makes the Temporal Schedule, or brings it up to date; whoever has paused it keeps it paused. */
+/** A namespace that another database's workflows are in. The message says what to do. */
+export class ForeignNamespaceError extends Error {
+  override readonly name = 'ForeignNamespaceError';
+  constructor(namespace: string, address: string) {
+    super(
+      `The namespace "${namespace}" at ${address} belongs to another Assent: correct TEMPORAL_ADDRESS or TEMPORAL_NAMESPACE.`,
+    );
+  }
+}
+
+/**
+ * Makes the Temporal Schedule, or brings it up to date; whoever has paused it keeps it paused.
+ *
+ * It also marks whose the namespace is, by a memo on the runs that it starts: everybody makes this schedule before anything
+ * else, and the server lets one of several be the first. (A memo of the schedule itself could not be added to
+ * one that an older version has made.)
+ *
+ * @param installation whose the namespace is to be
+ * @param address for the message
+ * @throws ForeignNamespaceError where it is another's already, and is left as it was
+ */
 export async function ensureReconcileSchedule(
-  client: Pick<Client, 'schedule' | 'withDeadline'>,
+  client: Pick<Client, 'schedule' | 'withDeadline' | 'options'>,
+  installation: string,
+  address: string,
 ): Promise<void> {
+  const runs = { ...RUNS, action: { ...RUNS.action, memo: { [OWNER]: installation } } };
   await client.withDeadline(Date.now() + SCHEDULE_TIMEOUT_MS, async () => {
     try {
-      await client.schedule.create({ scheduleId: RECONCILE, ...RUNS });
+      await client.schedule.create({ scheduleId: RECONCILE, ...runs });
     } catch (error) {
       if (!(error instanceof ScheduleAlreadyRunning)) throw error;
-      await client.schedule.getHandle(RECONCILE).update(({ state }) => ({ ...RUNS, state }));
+      await client.schedule.getHandle(RECONCILE).update(({ state, action }) => {
+        // One from an older version has no owner, and gets one.
+        const owner = action.memo?.[OWNER] ?? installation;
+        if (owner !== installation) throw new ForeignNamespaceError(client.options.namespace, address);
+        return { ...runs, state };
+      });
     }
   });
 }

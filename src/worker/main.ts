@@ -23,6 +23,7 @@ import { createMetrics, measureDependencies, measurePool, serveMetrics } from '.
 import { connectionOptions } from '../temporal/connection';
 import { workflowProblems } from '../temporal/readiness';
 import { measureService } from '../service-metrics';
+import { ForeignNamespaceError } from '../temporal/reconcile';
 import { createRelay } from '../temporal/relay';
 import { hearUncaught } from '../uncaught';
 import {
@@ -37,7 +38,7 @@ import { BILLING, CUSTOMER_MIGRATIONS, SCHEDULES, WEBHOOKS } from './capacity';
 import { effectFailures } from './effect-failure';
 import { startHeartbeat } from './heartbeat';
 import { measureReconcile, measureWebhooks } from './metrics';
-import { attendNamespace } from './namespace';
+import { attendNamespace, requireNamespace } from './namespace';
 import { runTogether, stopAll } from './run';
 import { installRuntime } from './runtime';
 
@@ -89,6 +90,7 @@ async function main(): Promise<void> {
     { names: ['keys'], problems: () => ringProblems(db, keyring) },
     { names: ['temporal', 'worker'], problems: () => workflowProblems(db, client) },
   ]);
+  await requireNamespace(db, client, config.TEMPORAL_ADDRESS, log);
   const relay = createRelay(db, client, log);
   const patienceOf = ({ maxConcurrentWorkflowTaskExecutions: slots }: typeof BILLING) =>
     createAnswerPatience(slots, (ids) => endedOf(db, ids), log);
@@ -146,7 +148,10 @@ async function main(): Promise<void> {
   };
   relay.start();
   const heartbeat = startHeartbeat(db, client, workers, log, (id) =>
-    attendNamespace(db, client, connection, id, log),
+    attendNamespace(db, client, connection, id, config.TEMPORAL_ADDRESS, log).catch((error: unknown) => {
+      if (error instanceof ForeignNamespaceError) endAtOnce(error, log);
+      throw error;
+    }),
   );
   log.info({ pid: process.pid }, 'worker is ready');
   try {
@@ -159,6 +164,13 @@ async function main(): Promise<void> {
     await db.destroy();
     log.info('worker has stopped');
   }
+}
+
+/** Another's namespace may come up behind the address at any time. What is in hand there is not this database's. */
+function endAtOnce({ message }: ForeignNamespaceError, log: Logger): never {
+  log.fatal(message);
+  process.stderr.write(`${message}\n`);
+  process.exit(1);
 }
 
 async function connect(config: Parameters<typeof connectionOptions>[0]): Promise<NativeConnection> {

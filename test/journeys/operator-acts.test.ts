@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import { rows } from '../../src/database/connection';
 import { workflowIds as idOf } from '../../src/domain/workflow-id';
-import { ensureReconcileSchedule, triggerReconcile } from '../../src/temporal/reconcile';
+import { triggerReconcile } from '../../src/temporal/reconcile';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
 import { holdAt } from '../support/held-step';
@@ -26,7 +26,6 @@ beforeAll(async () => {
   connection = await Connection.connect({ address: engine.temporalAddress });
   temporal = new Client({ connection, namespace: engine.namespace });
   // By itself it would start again within a minute what a test has just ended.
-  await ensureReconcileSchedule(temporal);
   await temporal.schedule.getHandle('reconcile').pause();
   cast = new Cast(engine);
 });

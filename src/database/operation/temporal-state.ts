@@ -8,7 +8,10 @@ import { row, rows, type Executor } from '../connection';
  * that slept in it are gone, and all that is open is started again.
  */
 export interface TemporalState {
-  namespaceId: string;
+  /** This database's own id, by which a namespace knows whose it is. A copy of the database has the same. */
+  installation: string;
+  /** Null before the first worker. */
+  namespaceId: string | null;
   restartingSince: Date | null;
   cursorKind: string;
   cursorAfter: string;
@@ -21,28 +24,25 @@ export interface TemporalState {
  * @returns `lost` where the workflows were in another namespace
  */
 export async function adoptNamespace(db: Executor, namespaceId: string): Promise<'known' | 'lost'> {
-  const lost = await row(
+  const found = await row<{ lost: boolean }>(
     db,
-    `UPDATE temporal_state SET namespace_id = :namespaceId, restarting_since = clock_timestamp(), cursor_kind = '',
-       cursor_after = ''
-     WHERE namespace_id <> :namespaceId RETURNING namespace_id`,
+    `UPDATE temporal_state SET namespace_id = :namespaceId, cursor_kind = '', cursor_after = '',
+       restarting_since = CASE WHEN namespace_id IS NOT NULL THEN clock_timestamp() END
+     WHERE namespace_id IS DISTINCT FROM :namespaceId RETURNING restarting_since IS NOT NULL AS lost`,
     { namespaceId },
   );
-  if (lost) return 'lost';
-  await rows(db, `INSERT INTO temporal_state (namespace_id) VALUES (:namespaceId) ON CONFLICT DO NOTHING`, {
-    namespaceId,
-  });
-  return 'known';
+  return found?.lost ? 'lost' : 'known';
 }
 
-/** Undefined before the first worker. */
-export async function readTemporalState(db: Executor): Promise<TemporalState | undefined> {
-  return row<TemporalState>(
+export async function readTemporalState(db: Executor): Promise<TemporalState> {
+  const state = await row<TemporalState>(
     db,
-    `SELECT namespace_id AS "namespaceId", restarting_since AS "restartingSince", cursor_kind AS "cursorKind",
-       cursor_after AS "cursorAfter"
+    `SELECT installation, namespace_id AS "namespaceId", restarting_since AS "restartingSince",
+       cursor_kind AS "cursorKind", cursor_after AS "cursorAfter"
      FROM temporal_state`,
   );
+  if (!state) throw new Error('temporal_state has lost its row, which the migrations make');
+  return state;
 }
 
 export async function moveCursor(db: Executor, kind: string, after: string): Promise<void> {
@@ -62,7 +62,7 @@ export async function endRestart(db: Executor, since: Date): Promise<void> {
 /** A problem until all that is open has been started again. */
 export async function restartProblems(db: Executor): Promise<Problem[]> {
   const state = await readTemporalState(db);
-  if (!state?.restartingSince) return [];
+  if (!state.restartingSince) return [];
   return [
     { path: 'temporal', message: 'has lost what it waited for; all that is open is being started again' },
   ];
