@@ -18,6 +18,7 @@ import {
 } from '../database/operation/reconcile';
 import { adoptNamespace, endRestart, readTemporalState } from '../database/operation/temporal-state';
 import { workerProblems } from '../database/operation/worker-heartbeat';
+import { counted } from '../domain/counted';
 import { namespaceId } from '../temporal/readiness';
 import { ensureReconcileSchedule, withoutWorkflow } from '../temporal/reconcile';
 import { registerSearchAttributes } from '../temporal/search-attributes';
@@ -205,7 +206,9 @@ async function scan(db: Database, client: Client, fix: boolean, resting: boolean
       result.listed.push(...list(missing, 'without a workflow'));
       result.listed.splice(LISTED_MAX);
       if (fix) result.restarted += await restartWork(db, missing);
-      progress(`${kind}: ${result.checked} workflows looked at, ${result.withoutWorkflow} are missing`);
+      progress(
+        `${kind}: ${counted(result.checked, 'workflows')} looked at, ${result.withoutWorkflow} missing`,
+      );
       const last = page.at(-1);
       if (!last || page.length < PAGE) break;
       after = last.key;
@@ -221,7 +224,7 @@ async function mended(db: Database, client: Client, resting: boolean): Promise<n
   for (;;) {
     await wait(POLL_MS);
     const waiting = await restartsWaiting(db);
-    progress(`${waiting} workflows wait to be started`);
+    progress(`${counted(waiting, 'workflows')} still to be started`);
     let left = waiting;
     if (waiting === 0) {
       const { overdue, withoutWorkflow: missing } = await scan(db, client, false, resting);
@@ -253,7 +256,7 @@ function outcome(told: Report, fix: boolean): Outcome {
       `${workflowId.padEnd(60)} ${wrong} (${wrong === 'overdue' ? 'since' : 'open since'} ${since.toISOString()})`,
   );
   if (told.temporalLost) lines.push('Temporal has lost its data, or is another one than before.');
-  if (overdue + missing === 0) lines.push(`Nothing is wrong with ${checked} open workflows.`);
+  if (overdue + missing === 0) lines.push(`Nothing is wrong with ${counted(checked, 'open workflows')}.`);
   else lines.push(`${overdue} overdue, ${missing} of ${checked} without a workflow.`);
   if (fix && overdue + missing > 0) {
     lines.push(

@@ -1,5 +1,8 @@
 import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
 import type { Reconciled, ReconcileActivities } from '../activities/reconcile';
+import { counted } from '../domain/counted';
+
+type WorkKind = keyof Reconciled['found'];
 
 const options = {
   // All that is open is started again after a loss, which may be a million rows. A dead worker is noticed by its heartbeat.
@@ -33,6 +36,6 @@ export async function reconcile(): Promise<string> {
 }
 
 function inWords({ found, restarted }: Reconciled, what: string): string {
-  const kinds = Object.entries(found).map(([kind, count]) => `${count} ${kind}`);
+  const kinds = Object.entries(found).map(([kind, count]) => counted(count, kind as WorkKind));
   return kinds.length === 0 ? `nothing ${what}` : `${kinds.join(', ')} ${what}, ${restarted} started again`;
 }

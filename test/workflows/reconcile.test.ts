@@ -31,7 +31,7 @@ describe('the workflow that reconciles', () => {
       restartMissing: () => Promise.resolve({ ...nothing, checked: 40 }),
     });
     expect(said).toBe(
-      '1 intents, 2 charges overdue, 2 started again; nothing without a workflow of 40 that were looked at.',
+      '1 intent, 2 charges overdue, 2 started again; nothing without a workflow of 40 that were looked at.',
     );
   });
 
