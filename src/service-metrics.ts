@@ -3,6 +3,7 @@ import type { Executor } from './database/connection';
 import { outboxBacklog } from './database/outbox';
 import { unresolvedExceptions } from './database/reconciliation-exception/read';
 import { overdueBacklog } from './database/operation/reconcile';
+import { readTemporalState } from './database/operation/temporal-state';
 import { listWorkers } from './database/operation/worker-heartbeat';
 import { gauge, inTime } from './metrics';
 
@@ -14,6 +15,7 @@ export function measureService(registry: Registry, db: Executor): void {
   measureWorkers(registry, db);
   measureOutbox(registry, db);
   measureOverdue(registry, db);
+  measureReconcileAge(registry, db);
   measureExceptions(registry, db);
 }
 
@@ -69,6 +71,16 @@ function measureOverdue(registry: Registry, db: Executor): void {
     help: 'For how long the first of these has been past its moment, 0 where there is none.',
     label: 'kind',
     readEach: async () => byKind(await backlog(), ({ oldestAgeS }) => oldestAgeS),
+  });
+}
+
+/** Who finds what is overdue or has lost its workflow must run itself. */
+function measureReconcileAge(registry: Registry, db: Executor): void {
+  const state = inTime(() => readTemporalState(db));
+  gauge(registry, {
+    name: 'assent_reconcile_age_seconds',
+    help: 'How long ago the workflow reconcile last went through some of what is open.',
+    read: async () => (await state())?.reconcileAgeS,
   });
 }
 

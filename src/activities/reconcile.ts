@@ -52,6 +52,12 @@ export type CountReconciled = (kind: WorkKind, found: number, restarted: number)
 const OVERDUE_MAX = 500;
 /** Workflows that Temporal is asked about in one run, one a minute: some milliseconds each, of the server's time too. */
 const CHECKED_MAX = 200;
+/**
+ * All kinds but schedules have few that are open at once, and go first: a webhook does not wait until a hundred thousand
+ * schedules have been looked at. At most half of a run, so that schedules have theirs.
+ */
+const FEW = WORK_KINDS.filter((kind) => kind !== 'schedules');
+const FEW_CHECKED_MAX = CHECKED_MAX / 2;
 const PAGE = 50;
 /** Starts that may wait in the outbox while all that is open is started again: a new charge waits behind them. */
 const OUTBOX_MAX = 200;
@@ -69,7 +75,7 @@ export function createReconcileActivities(
   keyring: Keyring,
   timeZone: string,
   afterS: number,
-  log: Pick<Logger, 'warn'>,
+  log: Pick<Logger, 'info' | 'warn'>,
   count: CountReconciled,
 ): ReconcileActivities {
   async function restart(work: Work[], why: string): Promise<Pick<Reconciled, 'found' | 'restarted'>> {
@@ -86,9 +92,9 @@ export function createReconcileActivities(
     return { found, restarted };
   }
 
-  async function restartAll(since: Date, from: Cursor): Promise<Reconciled> {
+  async function restartAll(since: Date, state: TemporalState): Promise<Reconciled> {
     const total: Reconciled = { checked: 0, found: {}, restarted: 0 };
-    for (let at = from; at.kind !== undefined;) {
+    for (let at = cursorOf(state, WORK_KINDS); at.kind !== undefined;) {
       await roomInOutbox(db);
       const page = await openWork(db, at.kind, at.after, PAGE, true);
       const { found, restarted } = await restart(
@@ -98,11 +104,31 @@ export function createReconcileActivities(
       total.checked += page.length;
       total.found[at.kind] = (total.found[at.kind] ?? 0) + (found[at.kind] ?? 0);
       total.restarted += restarted;
-      at = next(at.kind, page);
-      await moveCursor(db, at.kind ?? '', at.after);
+      at = next(WORK_KINDS, at.kind, page);
+      await moveCursor(db, { ...state, cursorKind: at.kind ?? '', cursorAfter: at.after });
     }
-    await endRestart(db, since);
+    // A worker that took this over from another counts what it did itself.
+    const { checked, restarted } = total;
+    if (await endRestart(db, since))
+      log.info({ since, checked, restarted }, 'all that was open is started again');
     return total;
+  }
+
+  /** Looks at what is open from a cursor on, until the last of the kinds, or until it has looked at `max` and the rest of a page. */
+  async function missingFrom(from: Cursor, kinds: readonly WorkKind[], max: number) {
+    const missing: Work[] = [];
+    let checked = 0;
+    let at = from;
+    while (at.kind !== undefined && checked < max) {
+      Context.current().heartbeat();
+      const page = await openWork(db, at.kind, at.after, PAGE, false);
+      // What was being started while we asked is no longer in the outbox now, and so is asked about once more.
+      const gone = await stillOpen(db, await withoutWorkflow(client, page, afterS));
+      missing.push(...(await withoutWorkflow(client, gone, afterS)));
+      checked += page.length;
+      at = next(kinds, at.kind, page);
+    }
+    return { missing, checked, at };
   }
 
   return {
@@ -117,21 +143,21 @@ export function createReconcileActivities(
 
     async restartMissing() {
       const state = await readTemporalState(db);
-      let at = cursorOf(state);
-      if (state.restartingSince) return restartAll(state.restartingSince, at);
-      const missing: Work[] = [];
-      let checked = 0;
-      while (at.kind !== undefined && checked < CHECKED_MAX) {
-        Context.current().heartbeat();
-        const page = await openWork(db, at.kind, at.after, PAGE, false);
-        // What was being started while we asked is no longer in the outbox now, and so is asked about once more.
-        const gone = await stillOpen(db, await withoutWorkflow(client, page, afterS));
-        missing.push(...(await withoutWorkflow(client, gone, afterS)));
-        checked += page.length;
-        at = next(at.kind, page);
-      }
-      await moveCursor(db, at.kind ?? '', at.after);
-      return { checked, ...(await restart(missing, 'open work without its workflow is started again')) };
+      if (state.restartingSince) return restartAll(state.restartingSince, state);
+      const few = await missingFrom(cursorOf(state, FEW), FEW, FEW_CHECKED_MAX);
+      const schedules = await missingFrom(
+        { kind: 'schedules', after: state.schedulesAfter },
+        ['schedules'],
+        CHECKED_MAX - few.checked,
+      );
+      const missing = [...few.missing, ...schedules.missing];
+      const restarted = await restart(missing, 'open work without its workflow is started again');
+      await moveCursor(db, {
+        cursorKind: few.at.kind ?? '',
+        cursorAfter: few.at.after,
+        schedulesAfter: schedules.at.after,
+      });
+      return { checked: few.checked + schedules.checked, ...restarted };
     },
   };
 }
@@ -142,15 +168,15 @@ interface Cursor {
   after: string;
 }
 
-function cursorOf(state: TemporalState): Cursor {
-  const kind = WORK_KINDS.find((one) => one === state.cursorKind);
-  return kind === undefined ? { kind: WORK_KINDS[0], after: '' } : { kind, after: state.cursorAfter };
+function cursorOf(state: TemporalState, kinds: readonly WorkKind[]): Cursor {
+  const kind = kinds.find((one) => one === state.cursorKind);
+  return kind === undefined ? { kind: kinds[0], after: '' } : { kind, after: state.cursorAfter };
 }
 
-function next(kind: WorkKind, page: { key: string }[]): Cursor {
+function next(kinds: readonly WorkKind[], kind: WorkKind, page: { key: string }[]): Cursor {
   const last = page.at(-1);
   if (last && page.length === PAGE) return { kind, after: last.key };
-  return { kind: WORK_KINDS[WORK_KINDS.indexOf(kind) + 1], after: '' };
+  return { kind: kinds[kinds.indexOf(kind) + 1], after: '' };
 }
 
 async function roomInOutbox(db: Database): Promise<void> {

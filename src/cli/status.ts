@@ -6,7 +6,8 @@ import { overdueBacklog } from '../database/operation/reconcile';
 import { unresolvedExceptions } from '../database/reconciliation-exception/read';
 import { listWorkers, type WorkerState } from '../database/operation/worker-heartbeat';
 import { OVERDUE_AFTER_S } from '../service-metrics';
-import { serviceProblems } from '../temporal/readiness';
+import { serviceProblems, serviceWarnings } from '../temporal/readiness';
+import { counted } from '../domain/counted';
 import { VERSION } from '../version';
 import { command, onEngine } from './command';
 import { anyRing, embeddedEngine, modeOf, openTemporal, type Engine } from './engine';
@@ -25,8 +26,9 @@ export function addStatusCommand(program: Command): void {
 async function readStatus({ db, ring }: Engine, config: Config) {
   const client = openTemporal(config);
   try {
-    const [problems, workers, outbox, overdue, exceptions] = await Promise.all([
+    const [problems, warnings, workers, outbox, overdue, exceptions] = await Promise.all([
       serviceProblems(db, ring, client),
+      serviceWarnings(db, client),
       listWorkers(db),
       outboxBacklog(db),
       overdueBacklog(db, OVERDUE_AFTER_S),
@@ -36,6 +38,7 @@ async function readStatus({ db, ring }: Engine, config: Config) {
     return {
       ready: problems.length === 0,
       problems,
+      warnings,
       version: VERSION,
       mode: modeOf(config),
       workers,
@@ -56,20 +59,23 @@ async function readStatus({ db, ring }: Engine, config: Config) {
 }
 
 function inWords(told: Awaited<ReturnType<typeof readStatus>>): string {
-  const { problems, outbox, overdue, exceptions, where } = told;
+  const { problems, warnings, outbox, overdue, exceptions, where } = told;
   const late = overdue.filter(({ count }) => count > 0);
   const facts: [string, string][] = [
     ['Service', told.ready ? 'ready' : problems.map(({ path, message }) => `${path}: ${message}`).join('; ')],
+    ...warnings.map(({ path, message }): [string, string] => ['Warning', `${path} ${message}`]),
     ['Version', `${told.version}, ${told.mode}`],
     [
       'Outbox',
-      `${outbox.messages} messages wait for Temporal${outbox.messages > 0 ? `, the oldest for ${seconds(outbox.oldestAgeS)}` : ''}`,
+      `${counted(outbox.messages, 'messages')} ${outbox.messages === 1 ? 'waits' : 'wait'} for Temporal${outbox.messages > 0 ? `, the oldest for ${seconds(outbox.oldestAgeS)}` : ''}`,
     ],
     [
       'Overdue',
       late.length === 0
         ? 'nothing'
-        : late.map((one) => `${one.count} ${one.kind}, the first for ${seconds(one.oldestAgeS)}`).join('; '),
+        : late
+            .map((one) => `${counted(one.count, one.kind)}, the first for ${seconds(one.oldestAgeS)}`)
+            .join('; '),
     ],
     ['Exceptions', `${exceptions.open} open`],
     ...Object.entries(where).map(([name, value]): [string, string] => [name, String(value)]),

@@ -3,9 +3,14 @@ import type { Database } from '../database/connection';
 import type { Keyring } from '../database/keys/keyring';
 import { databaseProblems } from '../database/operation/readiness';
 import { ringProblems } from '../database/keys/sealing-key';
-import { restartProblems } from '../database/operation/temporal-state';
+import {
+  readTemporalState,
+  RECONCILE_SILENT_AFTER_S,
+  restartProblems,
+} from '../database/operation/temporal-state';
 import { workerProblems } from '../database/operation/worker-heartbeat';
 import type { Problem } from '../domain/failures';
+import { reconcileScheduleState } from './reconcile';
 
 /** Longest that a readiness check, or a worker's heartbeat, waits for Temporal. */
 const ANSWER_WITHIN_MS = 1_800;
@@ -57,4 +62,21 @@ export async function serviceProblems(db: Database, ring: Keyring, client: Clien
     workflowProblems(db, client),
   ]);
   return [...postgres, ...keys, ...workflows];
+}
+
+const DO_ABOUT = {
+  paused: 'its Temporal Schedule is paused; unpause it in the Temporal UI',
+  missing: 'its Temporal Schedule is gone; a worker makes it anew within a minute',
+  running: 'look at its last runs in the Temporal UI, they say why',
+  unknown: 'Temporal does not answer',
+} as const;
+
+/** What keeps nobody from work now, but would be missed when something goes wrong: nothing finds what has lost its workflow. */
+export async function serviceWarnings(db: Database, client: Client): Promise<Problem[]> {
+  const { reconcileAgeS } = await readTemporalState(db);
+  if (reconcileAgeS <= RECONCILE_SILENT_AFTER_S) return [];
+  const state = await reconcileScheduleState(client).catch(() => 'unknown' as const);
+  return [
+    { path: 'reconcile', message: `has not run for ${Math.floor(reconcileAgeS)} s: ${DO_ABOUT[state]}` },
+  ];
 }

@@ -1,5 +1,6 @@
 import {
   ScheduleAlreadyRunning,
+  ScheduleNotFoundError,
   ScheduleOverlapPolicy,
   WorkflowNotFoundError,
   type Client,
@@ -77,6 +78,21 @@ export async function ensureReconcileSchedule(
       });
     }
   });
+}
+
+/** What the Temporal Schedule is: it may have been paused, or deleted, by hand. */
+export async function reconcileScheduleState(
+  client: Pick<Client, 'schedule' | 'withDeadline'>,
+): Promise<'running' | 'paused' | 'missing'> {
+  try {
+    const { state } = await client.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
+      client.schedule.getHandle(RECONCILE).describe(),
+    );
+    return state.paused ? 'paused' : 'running';
+  } catch (error) {
+    if (error instanceof ScheduleNotFoundError) return 'missing';
+    throw error;
+  }
 }
 
 /** Runs it now, unless it runs already. */

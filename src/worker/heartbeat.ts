@@ -6,7 +6,8 @@ import type { Worker } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import type { Database } from '../database/connection';
 import { deleteHeartbeat, writeHeartbeat } from '../database/operation/worker-heartbeat';
-import { namespaceId } from '../temporal/readiness';
+import type { Problem } from '../domain/failures';
+import { namespaceId, serviceWarnings } from '../temporal/readiness';
 import { VERSION } from '../version';
 
 /**
@@ -19,19 +20,35 @@ export interface HeartbeatTimer {
 }
 
 const BEAT_EVERY_MS = 3_000;
+/** How often the namespace of a `reconcile` that does not run is attended to: a deleted Schedule runs within a minute. */
+const ATTEND_AGAIN_MS = 60_000;
 
-/** @param attend called for a namespace that this process has not seen before, until it succeeds */
+/**
+ * @param attended the namespace at the start
+ * @param attend called for a namespace that this process has not seen before, until it succeeds, and again where
+ *   `reconcile` does not run
+ */
 export function startHeartbeat(
   db: Database,
   client: Client,
   workers: Pick<Worker, 'getStatus'>[],
   log: Pick<Logger, 'warn'>,
+  attended: string,
   attend: (namespaceId: string) => Promise<void>,
 ): HeartbeatTimer {
   const workerId = `${process.pid}@${hostname()}-${randomBytes(3).toString('hex')}`;
   const stopped = new AbortController();
 
-  let attended: string | undefined;
+  let known = attended;
+  let againAt = 0;
+  let beats = 0;
+
+  /** What is said, and attended to, at most once a minute. */
+  async function newWarnings(): Promise<Problem[]> {
+    const warnings = performance.now() < againAt ? [] : await serviceWarnings(db, client);
+    if (warnings.length > 0) againAt = performance.now() + ATTEND_AGAIN_MS;
+    return warnings;
+  }
 
   async function beat(): Promise<void> {
     const namespace = await namespaceId(client).catch(() => undefined);
@@ -43,10 +60,14 @@ export function startHeartbeat(
       workflowTasks: sum(inHand.map((one) => one.numInFlightWorkflowActivations)),
       activities: sum(inHand.map((one) => one.numInFlightActivities)),
     });
-    if (namespace === undefined || namespace === attended) return;
+    if (namespace === undefined) return;
+    const warnings = await newWarnings();
+    // At the start nothing is said: the whole service may not have run.
+    if (beats++ > 0) for (const { path, message } of warnings) log.warn(`${path} ${message}`);
+    if (namespace === known && warnings.length === 0) return;
     try {
       await attend(namespace);
-      attended = namespace;
+      known = namespace;
     } catch (error) {
       log.warn({ err: error }, 'the Temporal namespace cannot be prepared yet');
     }

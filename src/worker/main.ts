@@ -38,7 +38,7 @@ import { BILLING, CUSTOMER_MIGRATIONS, SCHEDULES, WEBHOOKS } from './capacity';
 import { effectFailures } from './effect-failure';
 import { startHeartbeat } from './heartbeat';
 import { measureReconcile, measureWebhooks } from './metrics';
-import { attendNamespace, requireNamespace } from './namespace';
+import { attendFirst, attendNamespace } from './namespace';
 import { runTogether, stopAll } from './run';
 import { installRuntime } from './runtime';
 
@@ -90,7 +90,7 @@ async function main(): Promise<void> {
     { names: ['keys'], problems: () => ringProblems(db, keyring) },
     { names: ['temporal', 'worker'], problems: () => workflowProblems(db, client) },
   ]);
-  await requireNamespace(db, client, config.TEMPORAL_ADDRESS, log);
+  const namespace = await attendFirst(db, client, connection, config.TEMPORAL_ADDRESS, log);
   const relay = createRelay(db, client, log);
   const patienceOf = ({ maxConcurrentWorkflowTaskExecutions: slots }: typeof BILLING) =>
     createAnswerPatience(slots, (ids) => endedOf(db, ids), log);
@@ -147,7 +147,7 @@ async function main(): Promise<void> {
     stopAll(workers);
   };
   relay.start();
-  const heartbeat = startHeartbeat(db, client, workers, log, (id) =>
+  const heartbeat = startHeartbeat(db, client, workers, log, namespace, (id) =>
     attendNamespace(db, client, connection, id, config.TEMPORAL_ADDRESS, log).catch((error: unknown) => {
       if (error instanceof ForeignNamespaceError) endAtOnce(error, log);
       throw error;

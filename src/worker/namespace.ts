@@ -4,35 +4,13 @@ import type { NativeConnection } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import type { Database } from '../database/connection';
 import { adoptNamespace, readTemporalState } from '../database/operation/temporal-state';
-import { ensureReconcileSchedule, triggerReconcile } from '../temporal/reconcile';
+import { namespaceId } from '../temporal/readiness';
+import { ensureReconcileSchedule, ForeignNamespaceError, triggerReconcile } from '../temporal/reconcile';
 import { registerSearchAttributes } from '../temporal/search-attributes';
-
-const POSTGRES_POLL_MS = 1_000;
-
-/**
- * Makes sure that the namespace is this database's, before anything is polled or started in it. A Postgres that is away, or
- * not migrated yet, is waited for: until then there is nothing to do.
- *
- * @throws ForeignNamespaceError; what Temporal failed with
- */
-export async function requireNamespace(
-  db: Database,
-  client: Client,
-  address: string,
-  log: Pick<Logger, 'warn'>,
-): Promise<void> {
-  const read = () => readTemporalState(db).catch((error: unknown) => ({ error }));
-  let state = await read();
-  if ('error' in state) log.warn({ err: state.error }, 'the worker waits for Postgres');
-  while ('error' in state) {
-    await wait(POSTGRES_POLL_MS);
-    state = await read();
-  }
-  await ensureReconcileSchedule(client, state.installation, address);
-}
 
 /**
  * What a worker does about a namespace that it has not met before: at its start, and when Temporal comes back with other data.
+ * Before all else it is made sure that the namespace is this database's.
  * Whatever was waited for in other data is started again by `reconcile`, at once.
  *
  * @throws ForeignNamespaceError; what Temporal or Postgres failed with, and doing it again is safe
@@ -41,14 +19,14 @@ export async function attendNamespace(
   db: Database,
   client: Client,
   connection: Pick<NativeConnection, 'operatorService'>,
-  namespaceId: string,
+  id: string,
   address: string,
   log: Pick<Logger, 'error' | 'warn'>,
 ): Promise<void> {
   const { installation } = await readTemporalState(db);
   await ensureReconcileSchedule(client, installation, address);
-  if ((await adoptNamespace(db, namespaceId)) === 'lost') {
-    log.error({ namespaceId }, 'Temporal has lost what it waited for: all that is open is started again');
+  if ((await adoptNamespace(db, id)) === 'lost') {
+    log.error({ namespaceId: id }, 'Temporal has lost what it waited for: all that is open is started again');
   }
   const { restartingSince: lost } = await readTemporalState(db);
   if (lost) {
@@ -58,4 +36,33 @@ export async function attendNamespace(
     );
   }
   if (lost) await triggerReconcile(client);
+}
+
+const AGAIN_MS = 3_000;
+
+/**
+ * The same at the start, before anything is polled or started in the namespace. Postgres and Temporal are waited for, and a schema
+ * and a namespace that `migrate` has yet to make: until then there is nothing to do.
+ *
+ * @returns the namespace's id
+ * @throws ForeignNamespaceError
+ */
+export async function attendFirst(
+  db: Database,
+  client: Client,
+  connection: Pick<NativeConnection, 'operatorService'>,
+  address: string,
+  log: Pick<Logger, 'error' | 'warn'>,
+): Promise<string> {
+  for (;;) {
+    try {
+      const id = await namespaceId(client);
+      await attendNamespace(db, client, connection, id, address, log);
+      return id;
+    } catch (error) {
+      if (error instanceof ForeignNamespaceError) throw error;
+      log.warn({ err: error }, 'the worker waits for Postgres and its Temporal namespace');
+    }
+    await wait(AGAIN_MS);
+  }
 }

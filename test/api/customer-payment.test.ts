@@ -466,7 +466,7 @@ const reconcile = () =>
     api.deps.ring,
     'Africa/Lagos',
     300,
-    { warn: () => undefined },
+    { info: () => undefined, warn: () => undefined },
     () => undefined,
   ).restartOverdue();
 

@@ -11,6 +11,9 @@ import { makeSchedule, standingApproval } from '../support/standing';
 
 /** A second installation is given the Temporal of the first one by mistake. */
 
+/** A worker that does not end by itself is ended: it would run on after the test. */
+const ENDS_WITHIN_MS = 60_000;
+
 let engine: TestEngine;
 let second: TestDatabase;
 /** The workflow of what is open in the second one. */
@@ -53,7 +56,7 @@ afterEach(async () => {
 
 function run(file: string, args: string[]): Promise<{ code: unknown; told: string }> {
   return new Promise((resolve) => {
-    execFile(file, args, { env: settings }, (error, out, err) =>
+    execFile(file, args, { env: settings, timeout: ENDS_WITHIN_MS }, (error, out, err) =>
       resolve({ code: error ? error.code : 0, told: out + err }),
     );
   });

@@ -1,10 +1,13 @@
+import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { promisify } from 'node:util';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import { row, rows } from '../../src/database/connection';
 import { workflowIds as idOf } from '../../src/domain/workflow-id';
 import { triggerReconcile } from '../../src/temporal/reconcile';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
+import { installation } from '../support/installation';
 import { metricsOnFreePorts, valueOf, type Metrics } from '../support/metrics';
 
 /** Workflows that somebody terminated by hand: what waited for them is found by its row, and goes on. */
@@ -144,4 +147,55 @@ test('an intent past its window shows in the metrics of the API, though no worke
   await engine.worker.start();
   await reconciled(async () => (await merchant.retrieve(intentId))['status'] === 'declined');
   expect(await row(engine.database.db, `SELECT 1 FROM intents WHERE status = 'pending'`)).toBeUndefined();
+});
+
+const temporalSchedule = () => client.schedule.getHandle('reconcile');
+const lastRanLongAgo = () =>
+  rows(
+    engine.database.db,
+    `UPDATE temporal_state SET reconciled_at = clock_timestamp() - interval '10 minutes'`,
+  );
+/** What `assent status` says. */
+const status = async () => {
+  const { assent } = await installation();
+  const { LOG_FILE: _, ...env } = engine.environment;
+  const { stdout } = await promisify(execFile)(assent, ['status', '--json'], { env });
+  return JSON.parse(stdout) as { ready: boolean; warnings: { path: string; message: string }[] };
+};
+
+describe('reconcile itself', () => {
+  test('that was paused by hand stays paused, and status, metrics and the log say that it does not run', async () => {
+    await temporalSchedule().pause();
+    await eventually(async () => (await temporalSchedule().describe()).info.runningActions.length === 0);
+    await lastRanLongAgo();
+    const paused = /^has not run for 6\d\d s: its Temporal Schedule is paused; unpause it/;
+    expect(await status()).toMatchObject({
+      ready: true,
+      warnings: [{ path: 'reconcile', message: expect.stringMatching(paused) }],
+    });
+    expect((await fetch(`${engine.apiUrl}/readyz`)).status).toBe(200);
+    expect(valueOf(await metrics.api(), 'assent_reconcile_age_seconds')).toBeGreaterThan(500);
+    await eventually(async () => (await engine.log()).includes('reconcile has not run for'));
+    expect(await temporalSchedule().describe()).toMatchObject({ state: { paused: true } });
+    await temporalSchedule().unpause();
+    await reconciled(async () => (await status()).warnings.length === 0);
+  });
+
+  test('whose Schedule was deleted by hand has it made anew', async () => {
+    // What was said of the other test is said again a minute later; a worker started anew has said nothing yet.
+    await engine.worker.kill();
+    await engine.worker.start();
+    await temporalSchedule().delete();
+    await eventually(async () => {
+      await lastRanLongAgo();
+      return temporalSchedule()
+        .describe()
+        .then(
+          () => true,
+          () => false,
+        );
+    });
+    await reconciled(async () => (await status()).warnings.length === 0);
+    expect(await temporalSchedule().describe()).toMatchObject({ state: { paused: false } });
+  });
 });

@@ -136,7 +136,7 @@ async function overdue(
   return found.flat();
 }
 
-/** All that is open, by kind, each with its key to go through it in order. A workflow may be there for several rows. */
+/** All that is open, by kind, each with its key to go through it in order. A workflow may be there for several rows. Schedules, of which there are most, come last. */
 const OPEN: Record<WorkKind, string> = {
   intents: `
     SELECT 'intents' AS kind, id AS key, workflow_id, status, merchant_id, bank_id, recorded_at AS since
@@ -152,10 +152,6 @@ const OPEN: Record<WorkKind, string> = {
     SELECT 'refunds' AS kind, id AS key, '${workflowIds.refund('')}' || id AS workflow_id, status, merchant_id, bank_id,
       recorded_at AS since
     FROM refunds WHERE status = 'pending'`,
-  schedules: `
-    SELECT 'schedules' AS kind, s.id AS key, '${workflowIds.recurring('')}' || s.id AS workflow_id, s.status,
-      s.merchant_id, s.bank_id, s.recorded_at AS since, ${RESTS} AS rests
-    FROM schedules s WHERE s.acts_at IS NOT NULL`,
   'customer-migrations': `
     SELECT 'customer-migrations' AS kind, id AS key, '${workflowIds.customerMigration('')}' || id AS workflow_id, status,
       NULL AS merchant_id, bank_id, created_at AS since
@@ -171,6 +167,10 @@ const OPEN: Record<WorkKind, string> = {
       CASE WHEN type = 'merchant' THEN id END AS merchant_id, CASE WHEN type = 'bank' THEN id END AS bank_id,
       coalesce(clock_moved_at, created_at) AS since, clock_target
     FROM entities WHERE clock_target IS NOT NULL`,
+  schedules: `
+    SELECT 'schedules' AS kind, s.id AS key, '${workflowIds.recurring('')}' || s.id AS workflow_id, s.status,
+      s.merchant_id, s.bank_id, s.recorded_at AS since, ${RESTS} AS rests
+    FROM schedules s WHERE s.acts_at IS NOT NULL`,
 };
 
 export const WORK_KINDS = Object.keys(OPEN) as WorkKind[];

@@ -15,7 +15,14 @@ export interface TemporalState {
   restartingSince: Date | null;
   cursorKind: string;
   cursorAfter: string;
+  /** The same for schedules, which have a cursor of their own. */
+  schedulesAfter: string;
+  /** Seconds since `reconcile` last went through some of what is open. */
+  reconcileAgeS: number;
 }
+
+/** It runs once a minute. After a loss it moves its cursor every few seconds, however long all of it takes. */
+export const RECONCILE_SILENT_AFTER_S = 300;
 
 /**
  * Takes note of the namespace that the workers are on. Of several workers that find a new one at
@@ -38,25 +45,36 @@ export async function readTemporalState(db: Executor): Promise<TemporalState> {
   const state = await row<TemporalState>(
     db,
     `SELECT installation, namespace_id AS "namespaceId", restarting_since AS "restartingSince",
-       cursor_kind AS "cursorKind", cursor_after AS "cursorAfter"
+       cursor_kind AS "cursorKind", cursor_after AS "cursorAfter", schedules_after AS "schedulesAfter",
+       greatest(extract(epoch FROM clock_timestamp() - reconciled_at), 0)::float8 AS "reconcileAgeS"
      FROM temporal_state`,
   );
   if (!state) throw new Error('temporal_state has lost its row, which the migrations make');
   return state;
 }
 
-export async function moveCursor(db: Executor, kind: string, after: string): Promise<void> {
-  await rows(db, `UPDATE temporal_state SET cursor_kind = :kind, cursor_after = :after`, { kind, after });
-}
-
-/** Ends the restart that was begun at `since`; one that a later loss began goes on. */
-export async function endRestart(db: Executor, since: Date): Promise<void> {
+/** Takes note of how far `reconcile` has come, and that it runs. */
+export async function moveCursor(
+  db: Executor,
+  cursor: Pick<TemporalState, 'cursorKind' | 'cursorAfter' | 'schedulesAfter'>,
+): Promise<void> {
   await rows(
     db,
+    `UPDATE temporal_state SET cursor_kind = :cursorKind, cursor_after = :cursorAfter,
+       schedules_after = :schedulesAfter, reconciled_at = clock_timestamp()`,
+    { ...cursor },
+  );
+}
+
+/** Ends the restart that was begun at `since`. @returns false where one that a later loss began goes on */
+export async function endRestart(db: Executor, since: Date): Promise<boolean> {
+  const ended = await row(
+    db,
     `UPDATE temporal_state SET restarting_since = NULL, cursor_kind = '', cursor_after = ''
-     WHERE date_trunc('milliseconds', restarting_since) = :since`,
+     WHERE date_trunc('milliseconds', restarting_since) = :since RETURNING true`,
     { since },
   );
+  return ended !== undefined;
 }
 
 /** A problem until all that is open has been started again. */

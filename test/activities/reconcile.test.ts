@@ -1,0 +1,107 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { WorkflowNotFoundError, type Client } from '@temporalio/client';
+import type { Logger } from 'pino';
+import { createReconcileActivities, type Reconciled } from '../../src/activities/reconcile';
+import { rows, type Database } from '../../src/database/connection';
+import { beginAdvance } from '../../src/database/entity/sandbox-clock';
+import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { adoptNamespace, readTemporalState } from '../../src/database/operation/temporal-state';
+import { formatInstant } from '../../src/domain/calendar';
+import { workflowIds } from '../../src/domain/workflow-id';
+import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
+import { makeSchedule, standingApproval, type Standing } from '../support/standing';
+
+const keyring = readKeyring(makeKeyring());
+
+let database: TestDatabase;
+let db: Database;
+let standing: Standing;
+/** The workflows that Temporal does not have. */
+const gone = new Set<string>();
+let logged: { fields: object; message: string }[];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = database.db;
+});
+afterAll(() => database.drop());
+beforeEach(async () => {
+  gone.clear();
+  logged = [];
+  await rows(db, `UPDATE schedules SET acts_at = 'infinity'`);
+  await rows(db, `DELETE FROM outbox`);
+  standing = await standingApproval(db, keyring);
+});
+
+const client = {
+  withDeadline: (_: number, call: () => Promise<unknown>) => call(),
+  workflow: {
+    getHandle: (id: string) => ({
+      describe: () =>
+        gone.has(id)
+          ? Promise.reject(new WorkflowNotFoundError('not found', id, undefined))
+          : Promise.resolve({ status: { name: 'RUNNING' } }),
+    }),
+  },
+} as unknown as Client;
+
+const log = {
+  info: (fields: object, message: string) => void logged.push({ fields, message }),
+  warn: () => undefined,
+} as unknown as Logger;
+
+function run(): Promise<Reconciled> {
+  const activities = createReconcileActivities(db, client, keyring, 'Africa/Lagos', 0, log, () => undefined);
+  return new MockActivityEnvironment().run(() => activities.restartMissing());
+}
+
+test('after a loss of Temporal’s data the log says when all that was open is started again, and how much', async () => {
+  await makeSchedule(db, keyring, standing);
+  await adoptNamespace(db, 'first');
+  await adoptNamespace(db, 'second');
+  await rows(db, `DELETE FROM outbox`);
+  const { restarted } = await run();
+  expect(restarted).toBeGreaterThan(0);
+  expect(logged).toEqual([
+    { fields: expect.objectContaining({ restarted }), message: 'all that was open is started again' },
+  ]);
+  expect(await readTemporalState(db)).toMatchObject({ restartingSince: null });
+});
+
+test('a run is known to have been, and one that cannot start anything again is not', async () => {
+  await rows(db, `UPDATE temporal_state SET reconciled_at = clock_timestamp() - interval '1 hour'`);
+  gone.add(workflowIds.recurring(await makeSchedule(db, keyring, standing)));
+  await asOwner(database.url, `REVOKE INSERT ON outbox FROM assent_app`);
+  await expect(run()).rejects.toThrow(/permission denied/);
+  expect((await readTemporalState(db)).reconcileAgeS).toBeGreaterThan(3000);
+  await asOwner(database.url, `GRANT INSERT ON outbox TO assent_app`);
+  expect(await run()).toMatchObject({ found: { schedules: 1 }, restarted: 1 });
+  expect((await readTemporalState(db)).reconcileAgeS).toBeLessThan(3000);
+});
+
+test('what is ended by hand does not wait until hundreds of schedules have been looked at', async () => {
+  const id = await makeSchedule(db, keyring, standing);
+  await asOwner(
+    database.url,
+    `INSERT INTO schedules SELECT (jsonb_populate_record(s, jsonb_build_object('id', 'sch_copy' || lpad(n::text, 4, '0')))).*
+     FROM schedules s, generate_series(1, 600) AS n WHERE s.id = '${id}'`,
+  );
+  // It is among the schedules now, and after another run still is.
+  await run();
+  const target = new Date(Date.now() + 86_400_000);
+  await beginAdvance(db, standing.merchantId, target);
+  gone.add(workflowIds.sandboxClock(standing.merchantId, formatInstant(target)));
+  expect(await run()).toMatchObject({ found: { clocks: 1 }, restarted: 1 });
+  // And those, too, are gone through to the last.
+  gone.add(workflowIds.recurring('sch_copy0600'));
+  gone.add(workflowIds.recurring('sch_copy0001'));
+  await rows(db, `DELETE FROM outbox`);
+  for (let i = 0; i < 8; i++) await run();
+  const started = await rows<{ id: string }>(
+    db,
+    `SELECT DISTINCT workflow_id AS id FROM outbox WHERE workflow_id LIKE '%sch_copy%' ORDER BY 1`,
+  );
+  expect(started.map((one) => one.id)).toEqual(
+    ['sch_copy0001', 'sch_copy0600'].map((one) => workflowIds.recurring(one)),
+  );
+});
