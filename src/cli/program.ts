@@ -8,6 +8,7 @@ import { addMigrateCommand } from './migrate';
 import { addReconcileCommand } from './reconcile';
 import { addSqlCommand } from './sql';
 import { addStatusCommand } from './status';
+import { addWhyCommand } from './why';
 
 /** All commands of `npx assent`. */
 export function createProgram(): Command {
@@ -19,6 +20,7 @@ export function createProgram(): Command {
   addAuditCommand(program);
   addBooksCommands(program);
   addStatusCommand(program);
+  addWhyCommand(program);
   addReconcileCommand(program);
   addExceptionCommands(program);
   addSqlCommand(program);

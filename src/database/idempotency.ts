@@ -29,7 +29,7 @@ export type Claim =
   | { outcome: 'done'; answer: StoredAnswer };
 
 /** How long a key is remembered, and how long an answer shows the secrets that it holds again. */
-const KEPT = '7 days';
+export const KEPT = '7 days';
 const SECRETS_SHOWN = '1 hour';
 
 /** Looks the key up, and holds it until the transaction ends when it is new. */

@@ -24,3 +24,10 @@ export function digits(bytes: Uint8Array, alphabet: string, length: number): str
   }
   return text;
 }
+
+/** The number that `base32` wrote so; of at most 10 characters it is exact. */
+export function numberOf(text: string): number {
+  let value = 0;
+  for (const digit of text) value = value * CROCKFORD.length + CROCKFORD.indexOf(digit);
+  return value;
+}

@@ -1,4 +1,4 @@
-import { base32 } from './base32';
+import { base32, numberOf } from './base32';
 
 /**
  * Ids are TypeIDs (https://github.com/jetify-com/typeid): a prefix that names the kind, `_`, and a UUIDv7
@@ -37,4 +37,13 @@ export function encodeId(kind: IdKind, uuid: Uint8Array): string {
 export function isId(kind: IdKind, text: string): boolean {
   const prefix = `${ID_PREFIX[kind]}_`;
   return text.startsWith(prefix) && SUFFIX.test(text.slice(prefix.length));
+}
+
+/** Characters of an id that hold the moment of its making: 48 bits of milliseconds, behind two zeros. */
+const TIME_LENGTH = 10;
+
+/** When an id was made, by the clock of the process that made it. @param id one that `isId` takes */
+export function madeAt(id: string): Date {
+  const suffix = id.slice(id.indexOf('_') + 1);
+  return new Date(numberOf(suffix.slice(0, TIME_LENGTH)));
 }

@@ -1,0 +1,151 @@
+import { reasonForAudit } from '../../domain/charge';
+import { formatAmount } from '../../domain/money';
+import { rows, type Executor } from '../connection';
+import type { AuditEvent } from '../event';
+import { KEPT } from '../idempotency';
+import type { Moment, Of } from './why-moments';
+
+/** What of a story is transitions, and the calls that asked for them. */
+
+export interface RecordedEvent {
+  at: Date;
+  businessAt: Date;
+  resourceId: string;
+  sequence: number;
+  type: string;
+  cause: AuditEvent['cause'];
+  details: Record<string, unknown>;
+  reason: string | null;
+  xid: string;
+  xmin: string;
+}
+
+/**
+ * The whole number of the transaction that wrote an event, of which the row itself has the lower half. By it the
+ * webhooks are found that were announced with the event: each says what transaction wrote it.
+ */
+const XID = `(((now.xid & ~4294967295) | e.xmin::text::bigint)
+  - CASE WHEN e.xmin::text::bigint > (now.xid & 4294967295) THEN 4294967296 ELSE 0 END)::text`;
+const EVENT = `SELECT e.recorded_at AS at, e.business_at AS "businessAt", e.resource_id AS "resourceId", e.sequence, e.type,
+  e.cause, e.details, x.reason, ${XID} AS xid, e.xmin::text AS xmin`;
+const NOW = `(SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS xid) AS now`;
+
+/** The latest of them, oldest first; of the schedules those of these billings alone. */
+export async function readEvents(
+  db: Executor,
+  ids: string[],
+  billings: { scheduleId: string | null; n: number | null }[],
+  limit: number,
+): Promise<RecordedEvent[]> {
+  const latest = await rows<RecordedEvent>(
+    db,
+    `${EVENT} FROM ${NOW}, events e LEFT JOIN reconciliation_exceptions x ON x.id = e.resource_id
+     WHERE e.resource_id = ANY(:ids)
+     UNION ALL ${EVENT} FROM ${NOW}, unnest(:scheduleIds::text[], :ns::text[]) AS billing (schedule_id, n)
+       JOIN events e ON e.resource_id = billing.schedule_id AND e.details->>'n' = billing.n
+       LEFT JOIN reconciliation_exceptions x ON false
+     ORDER BY at DESC, sequence DESC LIMIT :limit`,
+    {
+      ids,
+      scheduleIds: billings.map(({ scheduleId }) => scheduleId),
+      ns: billings.map(({ n }) => String(n)),
+      limit,
+    },
+    'anew',
+  );
+  return latest.toReversed();
+}
+
+/** What of an event's details is told, as it stands. Whatever else is written there one day stays untold. */
+const TOLD = [
+  'kind',
+  'outcome',
+  'resolution',
+  'bankTransactionId',
+  'billingRequestId',
+  'refundId',
+  'exceptionId',
+  'n',
+  'attempt',
+  'dueAt',
+  'retryAt',
+  'previousStatus',
+  'customerDecision',
+] as const;
+
+export function momentOf({
+  at,
+  businessAt,
+  resourceId,
+  type,
+  cause,
+  details,
+  reason,
+}: RecordedEvent): Moment {
+  const said = new Map(Object.entries(details));
+  const { amount, currency } = details;
+  const declined = said.get('declineReason') ?? said.get('reason') ?? (said.get('outcome') ? reason : null);
+  return {
+    at,
+    what: 'event',
+    type,
+    resourceId,
+    cause,
+    businessAt,
+    ...(typeof currency === 'string' &&
+      (typeof amount === 'string' || typeof amount === 'number') && {
+        amount: formatAmount(BigInt(amount), currency),
+        currency,
+      }),
+    ...(typeof declined === 'string' && { reason: ownReason(type, declined) }),
+    details: Object.fromEntries(
+      TOLD.flatMap((name) => {
+        const value = said.get(name);
+        return typeof value === 'string' || typeof value === 'number' ? [[name, value]] : [];
+      }),
+    ),
+  };
+}
+
+/** Where the network alone gives a reason it is one of ours; what a bank says in its own words is not told. */
+const NETWORKS_REASONS = /^(intent\.|schedule\.billing_skipped$)/;
+
+const ownReason = (type: string, reason: string) =>
+  NETWORKS_REASONS.test(type) ? reason : reasonForAudit(reason);
+
+/** Events by which a call of the API shows. What the network does by itself nobody called for. */
+const CALLS = ['billing_request.accepted', 'intent.created', 'refund.requested', 'schedule.created'];
+
+/**
+ * The calls behind the events. A key is stored by the transaction that does the work, and expires that long after it;
+ * what the key is, is nobody's business.
+ */
+export async function readCalls(
+  db: Executor,
+  callers: string[],
+  events: RecordedEvent[],
+): Promise<Of<'call'>[]> {
+  const calls = events.filter(
+    ({ type, cause, sequence }) => sequence === 1 && cause !== 'network' && CALLS.includes(type),
+  );
+  return rows<Of<'call'>>(
+    db,
+    `SELECT c.at, 'call' AS what, c.resource_id AS "resourceId", c.cause AS role, k.caller_id AS "callerId",
+       CASE WHEN k.caller_id IS NOT NULL THEN true WHEN c.at > clock_timestamp() - :kept::interval THEN false END
+         AS "idempotencyKey"
+     FROM unnest(:ids::text[], :ats::timestamptz[], :xmins::text[], :causes::text[]) AS c (resource_id, at, written_by, cause)
+     LEFT JOIN LATERAL (
+       SELECT caller_id FROM idempotency_keys
+       WHERE expires_at BETWEEN c.at + :kept::interval - interval '1 minute' AND c.at + :kept::interval + interval '1 minute'
+         AND caller_id = ANY(:callers) AND xmin::text = c.written_by LIMIT 1) AS k ON true`,
+    {
+      callers,
+      kept: KEPT,
+      ids: calls.map(({ resourceId }) => resourceId),
+      ats: calls.map(({ at }) => at.toISOString()),
+      xmins: calls.map(({ xmin }) => xmin),
+      causes: calls.map(({ cause }) => cause),
+    },
+    'anew',
+  );
+}

@@ -1,0 +1,151 @@
+import { isId, madeAt, type IdKind } from '../../domain/ids';
+import { rows, type Executor } from '../connection';
+import { firstIdAt } from '../ids';
+import type { Keyring } from '../keys/keyring';
+import { open } from '../keys/sealing';
+import { bodyPlace } from '../webhook/webhook';
+
+/** What a reference or an id leads to: the charges, schedules and intents whose story it belongs to. */
+export interface Subject {
+  chargeIds: string[];
+  scheduleIds: string[];
+  intentIds: string[];
+  /** Asked for by themselves, beside those of the story. */
+  deliveryIds: string[];
+  /** A schedule has more charges than are told: these are its latest. */
+  cut: boolean;
+}
+
+/** A batch has as many; a schedule's earlier ones can be asked for by their references. */
+const CHARGES_MAX = 100;
+
+/**
+ * Everything is found by an index of its own. A refund, a reversal and an exception lead to their
+ * charge. A bank's transaction id is unique within the bank alone, so each bank is asked.
+ */
+const FOUND = `
+  SELECT 'charge' AS kind, id FROM billing_requests WHERE id = ANY(:given)
+  UNION SELECT 'charge', id FROM billing_requests WHERE transaction_id = ANY(:given)
+  UNION SELECT 'charge', id FROM billing_requests WHERE reference = ANY(:given)
+  UNION SELECT 'charge', billing_request_id FROM refunds WHERE id = ANY(:given)
+  UNION SELECT 'charge', billing_request_id FROM refunds WHERE transaction_id = ANY(:given)
+  UNION SELECT 'charge', billing_request_id FROM refunds WHERE reference = ANY(:given)
+  UNION SELECT 'charge', billing_request_id FROM reversals WHERE transaction_id = ANY(:given)
+  UNION SELECT 'charge', billing_request_id FROM reversals WHERE reference = ANY(:given)
+  UNION SELECT 'charge', billing_request_id FROM reconciliation_exceptions WHERE id = ANY(:given)
+  UNION SELECT 'charge', coalesce(r.billing_request_id, x.billing_request_id, t.resource_id)
+    FROM entities e JOIN bank_transactions t ON t.bank_id = e.id AND t.bank_transaction_id = ANY(:given)
+    LEFT JOIN refunds r ON r.id = t.resource_id LEFT JOIN reconciliation_exceptions x ON x.id = t.resource_id
+    WHERE e.type = 'bank'
+  UNION SELECT 'schedule', id FROM schedules WHERE id = ANY(:given)
+  UNION SELECT 'intent', id FROM intents WHERE id = ANY(:given)
+  UNION SELECT 'intent', id FROM intents WHERE reference = ANY(:given)
+  UNION SELECT 'delivery', id FROM webhook_deliveries WHERE id = ANY(:given)
+  UNION SELECT 'delivery', id FROM webhook_deliveries WHERE event_id = ANY(:given)
+  UNION SELECT 'delivery', delivery_id FROM webhook_receipts WHERE delivery_id = ANY(:given)
+  LIMIT :limit`;
+
+/** More than a batch and its webhooks lead to. */
+const FOUND_MAX = 1_000;
+
+/** Undefined where nothing has this reference or id. */
+export async function findSubject(db: Executor, ring: Keyring, given: string): Promise<Subject | undefined> {
+  const first = isId('batch', given) ? await ofBatch(db, given) : await lookUp(db, [given]);
+  const deliveryIds = first.get('delivery') ?? [];
+  const bodies = await rows<{ id: string; bodySealed: Buffer }>(
+    db,
+    `SELECT id, body_sealed AS "bodySealed" FROM webhook_deliveries WHERE id = ANY(:deliveryIds)`,
+    { deliveryIds },
+  );
+  const named = bodies.flatMap((one) => idsInBody(ring, one));
+  const more = await lookUp(db, named);
+  const both = (kind: string) => [...new Set([...(first.get(kind) ?? []), ...(more.get(kind) ?? [])])];
+  const scheduleIds = first.get('schedule') ?? [];
+  const billed = await rows<{ id: string }>(
+    db,
+    `SELECT id FROM billing_requests WHERE schedule_id = ANY(:scheduleIds)
+     ORDER BY schedule_id, billing_n DESC, attempt DESC LIMIT :limit`,
+    { scheduleIds, limit: CHARGES_MAX + 1 },
+  );
+  const found = {
+    chargeIds: [...both('charge'), ...billed.slice(0, CHARGES_MAX).map(({ id }) => id)],
+    scheduleIds: both('schedule'),
+    intentIds: both('intent'),
+    deliveryIds,
+    cut: billed.length > CHARGES_MAX,
+  };
+  const { chargeIds, intentIds } = found;
+  return [chargeIds, found.scheduleIds, intentIds, deliveryIds].some((ids) => ids.length > 0)
+    ? found
+    : undefined;
+}
+
+async function lookUp(db: Executor, given: string[]): Promise<Map<string, string[]>> {
+  if (given.length === 0) return new Map();
+  return byKind(await rows<Found>(db, FOUND, { given, limit: FOUND_MAX }, 'anew'));
+}
+
+interface Found {
+  kind: string;
+  id: string;
+}
+
+function byKind(found: Found[]): Map<string, string[]> {
+  const kinds = new Map<string, string[]>();
+  for (const { kind, id } of found) kinds.set(kind, [...(kinds.get(kind) ?? []), id]);
+  return kinds;
+}
+
+/** What a request makes has ids of its moment. A request ends within a minute, and ids of one process grow. */
+const BATCH_BEFORE_MS = 1_000;
+const BATCH_AFTER_MS = 60_000;
+
+/** Batches have no index: the ids of that minute have one, and what they cost does not grow with the years. */
+async function ofBatch(db: Executor, batchId: string): Promise<Map<string, string[]>> {
+  const at = madeAt(batchId).getTime();
+  const within = (kind: IdKind) => ({
+    [`${kind}From`]: firstIdAt(kind, new Date(Math.max(at - BATCH_BEFORE_MS, 0))),
+    [`${kind}To`]: firstIdAt(kind, new Date(at + BATCH_AFTER_MS)),
+  });
+  const found = await rows<Found>(
+    db,
+    `SELECT 'charge' AS kind, id FROM billing_requests
+       WHERE id >= :billingRequestFrom AND id < :billingRequestTo AND batch_id = :batchId
+     UNION ALL SELECT 'intent', id FROM intents WHERE id >= :intentFrom AND id < :intentTo AND batch_id = :batchId
+     UNION ALL SELECT 'delivery', id FROM webhook_deliveries
+       WHERE id >= :deliveryFrom AND id < :deliveryTo AND batch_id = :batchId
+     LIMIT :limit`,
+    {
+      ...within('billingRequest'),
+      ...within('intent'),
+      ...within('delivery'),
+      batchId,
+      limit: FOUND_MAX,
+    },
+    'anew',
+  );
+  return byKind(found);
+}
+
+/** The members by which items of webhooks say what they are about. */
+const NAMING = ['billingRequestId', 'refundId', 'exceptionId', 'scheduleId', 'intentId'];
+
+/** What a webhook is about. None where the ring lacks the key of its body: then it is told by itself. */
+export function idsInBody(ring: Keyring, { id, bodySealed }: { id: string; bodySealed: Buffer }): string[] {
+  const body = opened(ring, id, bodySealed);
+  if (body === undefined) return [];
+  const { data } = JSON.parse(body) as { data: Record<string, unknown>[] };
+  return data.flatMap((item) =>
+    Object.entries(item).flatMap(([name, value]) =>
+      NAMING.includes(name) && typeof value === 'string' ? [value] : [],
+    ),
+  );
+}
+
+function opened(ring: Keyring, id: string, bodySealed: Buffer): string | undefined {
+  try {
+    return open(ring, bodySealed, bodyPlace(id));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,87 @@
+import { rows, type Executor } from '../connection';
+import type { Keyring } from '../keys/keyring';
+import type { Of } from './why-moments';
+import { idsInBody } from './why-subject';
+
+/** What of a story is webhooks: what was announced, each attempt, and what is left of those that are forgotten. */
+
+/**
+ * The webhooks that were announced by the transactions of the events, as far as they are about these ids; and those that
+ * charges, refunds and intents name themselves. Each with the transaction that announced it, oldest first.
+ */
+export async function readDeliveries(
+  db: Executor,
+  ring: Keyring,
+  of: {
+    ids: Set<string>;
+    parties: string[];
+    xids: string[];
+    batchIds: Set<string>;
+    certain: string[];
+    limit: number;
+  },
+): Promise<(Of<'webhook'> & { xid: string })[]> {
+  const { parties: entityIds, xids, certain, limit } = of;
+  const found = await rows<Omit<Of<'webhook'>, 'what'> & { xid: string; batchId: string }>(
+    db,
+    `SELECT d.created_at AS at, d.created_xid::text AS xid, d.id AS "deliveryId", d.batch_id AS "batchId", d.webhook_type AS "webhookType",
+       d.entity_id AS "receiverId", d.status, d.attempts, d.workflow_id AS "workflowId",
+       d.withdrawn_at IS NOT NULL AS withdrawn, w.url IS NOT NULL AS "hasUrl",
+       (d.created_xid, d.event_id) <= (w.feed_read_xid, w.feed_read_event_id) AS "readInFeed"
+     FROM webhook_deliveries d JOIN webhook_endpoints w ON w.entity_id = d.entity_id
+     WHERE d.id IN (
+       SELECT a.id FROM unnest(:entityIds::text[]) AS e (id), unnest(:xids::text[]) AS t (xid),
+         LATERAL (SELECT id FROM webhook_deliveries
+                  WHERE entity_id = e.id AND created_xid = t.xid::xid8 LIMIT :limit) AS a
+       UNION SELECT unnest(:certain::text[]))
+     ORDER BY d.event_id DESC LIMIT :limit`,
+    { entityIds, xids, certain, limit },
+    'anew',
+  );
+  const isSure = ({ deliveryId, batchId }: { deliveryId: string; batchId: string }) =>
+    of.batchIds.has(batchId) || certain.includes(deliveryId);
+  const unsure = found.filter((one) => !isSure(one)).map(({ deliveryId }) => deliveryId);
+  const bodies = await rows<{ id: string; bodySealed: Buffer }>(
+    db,
+    `SELECT id, body_sealed AS "bodySealed" FROM webhook_deliveries WHERE id = ANY(:unsure)`,
+    { unsure },
+  );
+  const ours = new Set(
+    bodies.filter((one) => idsInBody(ring, one).some((id) => of.ids.has(id))).map(({ id }) => id),
+  );
+  return found
+    .toReversed()
+    .filter((one) => isSure(one) || ours.has(one.deliveryId))
+    .map((one) => {
+      const { batchId: _, ...announced } = one;
+      return { ...announced, what: 'webhook' as const };
+    });
+}
+
+/** The latest of them. */
+export async function readAttempts(
+  db: Executor,
+  deliveryIds: string[],
+  limit: number,
+): Promise<Of<'attempt'>[]> {
+  return rows<Of<'attempt'>>(
+    db,
+    `SELECT a.at, 'attempt' AS what, a.delivery_id AS "deliveryId", d.webhook_type AS "webhookType",
+       d.entity_id AS "receiverId", a.n, a.http_status AS "httpStatus", a.error, a.duration_ms AS "durationMs"
+     FROM webhook_attempts a JOIN webhook_deliveries d ON d.id = a.delivery_id
+     WHERE a.delivery_id = ANY(:deliveryIds) ORDER BY a.at DESC, a.n DESC LIMIT :limit`,
+    { deliveryIds, limit },
+    'anew',
+  );
+}
+
+/** What stays of webhooks that asked for money to be moved, once they are forgotten. */
+export async function readReceipts(db: Executor, deliveryIds: string[]): Promise<Of<'receipt'>[]> {
+  return rows<Of<'receipt'>>(
+    db,
+    `SELECT announced_at AS at, 'receipt' AS what, delivery_id AS "deliveryId", webhook_type AS "webhookType",
+       entity_id AS "receiverId", sent AS attempts, delivered_at AS "deliveredAt"
+     FROM webhook_receipts WHERE delivery_id = ANY(:deliveryIds)`,
+    { deliveryIds },
+  );
+}

@@ -1,0 +1,291 @@
+import { readConfig, recurringRules } from '../../src/config';
+import { row, rows, type Database } from '../../src/database/connection';
+import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { beginAttempt, deliveryToAttempt, recordAttempt } from '../../src/database/webhook/attempt';
+import { send, serveApi, tokenOf, type ServedApi } from '../support/api';
+import { createCli } from '../support/cli';
+import { createTestDatabase, type TestDatabase } from '../support/database';
+import { runSchedule } from '../support/schedule';
+import { answerBill, bill, charge, refund } from '../support/settled';
+import {
+  answerCharges,
+  lookupIdOf,
+  makeSchedule,
+  moveClock,
+  standingApproval,
+  type Standing,
+} from '../support/standing';
+
+/** What an operator finds who has a reference on the telephone, or any id. */
+
+const keys = makeKeyring();
+const ring = readKeyring(keys);
+const rules = recurringRules(readConfig({}));
+const IDEMPOTENCY_KEY = 'key-that-is-private';
+const URL = 'https://bank.example/hooks?token=hidden';
+
+let database: TestDatabase;
+let db: Database;
+let api: ServedApi;
+let cli: ReturnType<typeof createCli>;
+let standing: Standing;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = database.db;
+  api = await serveApi(db, { ring });
+  cli = createCli({ url: database.url, keys });
+});
+afterAll(async () => {
+  await api.close();
+  await database.drop();
+});
+beforeEach(async () => {
+  standing = await standingApproval(db, ring);
+});
+
+interface Line {
+  at: string;
+  what: string;
+  text: string;
+  [more: string]: unknown;
+}
+interface Told {
+  about: { id: string; kind: string; status: string | null; amount: number | null }[];
+  lines: Line[];
+  cut: boolean;
+}
+
+const why = (id: string) => cli.json<Told>('why', id);
+
+/** The steps in short: what each is, and what it says first. */
+const steps = ({ lines }: Told) =>
+  lines.map(({ what, type, webhookType, kind, action }) =>
+    [what, type ?? webhookType ?? kind ?? action].filter(Boolean).join(' '),
+  );
+
+/** Expects the line of time to be one, and nothing in it that is a secret or a person's. */
+async function expectNothingPrivate(id: string): Promise<void> {
+  const told = await why(id);
+  const { out } = await cli.run('why', id);
+  const phrase = await lookupIdOf(db, standing.customerId);
+  const secrets = Object.values(standing.credentials).flatMap(({ clientSecret, webhookSecret }) => [
+    clientSecret,
+    webhookSecret,
+  ]);
+  const hidden = [
+    'Ada',
+    'Obi',
+    'ada@example.test',
+    '0123456789',
+    'Shoes',
+    'bank.example',
+    'hidden',
+    'said by the receiver',
+    IDEMPOTENCY_KEY,
+    phrase,
+    standing.paymentId,
+    ...secrets,
+  ];
+  for (const text of [JSON.stringify(told), out]) {
+    expect(hidden.filter((one) => text.includes(one))).toEqual([]);
+  }
+  const times = told.lines.map(({ at }) => at);
+  expect(times).toEqual(times.toSorted());
+}
+
+interface Billed {
+  id: string;
+  reference: string;
+  transactionId: string;
+  batchId: string;
+  deliveryId: string;
+}
+
+/** A charge of 100 naira, by the API. */
+async function billByApi(): Promise<Billed> {
+  const token = await tokenOf(api, standing.credentials.merchant);
+  const asked = { paymentIDs: [standing.paymentId], amount: 100, currency: 'NGN', description: 'Shoes' };
+  const { body } = await send(api.url, 'POST', '/v1/customer/bill', asked, {
+    authorization: `Bearer ${token}`,
+    'idempotency-key': IDEMPOTENCY_KEY,
+  });
+  const [item] = body as unknown as { billingRequestId: string }[];
+  const found = await row<Billed>(
+    db,
+    `SELECT id, reference, transaction_id AS "transactionId", batch_id AS "batchId", bank_delivery_id AS "deliveryId"
+     FROM billing_requests WHERE id = :id`,
+    { id: item?.billingRequestId },
+  );
+  if (!found) throw new Error('the bill was refused');
+  return found;
+}
+
+/** The bank's receiver is down at first, and takes the webhook at the second attempt. */
+async function deliverAtSecondAttempt(deliveryId: string): Promise<void> {
+  const delivery = await deliveryToAttempt(db, deliveryId);
+  if (!delivery) throw new Error('there is no such delivery');
+  await beginAttempt(db, delivery, 0);
+  const attempt = { deliveryId, begun: true, responseHead: 'said by the receiver' };
+  const policy = { maxAttempts: 12, retryInMs: 5 };
+  const down = { httpStatus: 503, error: 'HTTP 503', reached: 'yes', durationMs: 40 } as const;
+  const up = { httpStatus: 200, error: null, reached: 'yes', durationMs: 7 } as const;
+  await recordAttempt(db, { ...attempt, ...down, n: 1 }, policy);
+  await recordAttempt(db, { ...attempt, ...up, n: 2, begun: false }, policy);
+}
+
+const exceptionOf = async (chargeId: string) =>
+  (
+    await row<{ id: string }>(
+      db,
+      `SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :chargeId`,
+      { chargeId },
+    )
+  )?.id ?? '';
+
+test('a merchant’s reference leads to the call, the workflow, each attempt at a webhook and the postings', async () => {
+  await rows(db, `UPDATE webhook_endpoints SET url = :URL WHERE entity_id = :bankId`, {
+    URL,
+    bankId: standing.bankId,
+  });
+  const { id, reference, transactionId, batchId, deliveryId } = await billByApi();
+  await deliverAtSecondAttempt(deliveryId);
+  await answerBill(db, ring, standing, id, 'FT-second-attempt');
+
+  const told = await why(reference);
+  expect(told.about).toMatchObject([{ id, kind: 'charge', status: 'successful', amount: 100 }]);
+  expect(told.cut).toBe(false);
+  expect(steps(told)).toEqual(
+    [
+      'call',
+      'event billing_request.accepted',
+      'limits',
+      'workflow',
+      'webhook billing.request',
+      'attempt billing.request',
+      'attempt billing.request',
+      'event billing_request.successful',
+      'ledger charge',
+      'webhook billing.response',
+    ].map((step) => expect.stringContaining(step) as string),
+  );
+  expect(told.lines).toMatchObject(
+    expect.arrayContaining([
+      expect.objectContaining({ what: 'call', callerId: standing.merchantId, idempotencyKey: true }),
+      expect.objectContaining({ n: 1, httpStatus: 503, error: 'HTTP 503', durationMs: 40 }),
+      expect.objectContaining({ n: 2, httpStatus: 200, error: null, receiverId: standing.bankId }),
+    ]) as Line[],
+  );
+  const { out } = await cli.run('why', reference);
+  const workflowId = told.lines.find(({ what }) => what === 'workflow')?.['workflowId'];
+  expect(out).toContain(`temporal workflow show --namespace default --workflow-id ${String(workflowId)}`);
+  expect(out).toMatch(/attempt 1 at billing\.request .*: HTTP 503, after 40 ms/);
+  expect(out).toMatch(
+    /ledger entry \d+, charge .* debit customer_bank of bnk_\w+ 100 NGN, credit merchant of/,
+  );
+
+  for (const other of [id, transactionId, batchId, deliveryId, 'FT-second-attempt']) {
+    expect(steps(await why(other))).toEqual(steps(told));
+  }
+  await expectNothingPrivate(reference);
+});
+
+test('an answer that came too late is there though it was refused, with its exception and what an operator did', async () => {
+  const { id, reference } = await bill(db, ring, standing);
+  await moveClock(db, standing.merchantId, '8 days');
+  await answerBill(db, ring, standing, id, 'FT-late');
+  const exceptionId = await exceptionOf(id);
+  const resolve = `exceptions resolve ${exceptionId} --resolution reversed --bank-transaction-id FT-back --reason Ada`;
+  await cli.json(...resolve.split(' '));
+
+  const told = await why(exceptionId);
+  expect(steps(told)).toEqual(
+    expect.arrayContaining([
+      'event billing_request.declined',
+      'event exception.updated',
+      'event exception.resolved',
+      'act exception.resolved',
+      'webhook exception.opened',
+      'webhook exception.resolved',
+    ]),
+  );
+  const { out } = await cli.run('why', reference);
+  expect(out).toMatch(/late_answer, the bank said approved, bankTransactionId FT-late/);
+  expect(out).toMatch(/resolved as reversed, bankTransactionId FT-back/);
+  expect(out).toMatch(/and taken out when it was declined/);
+  expect(out).toMatch(/by its test clock/);
+  expect(steps(await why('FT-late'))).toEqual(steps(told));
+  expect(steps(await why('FT-back'))).toEqual(steps(told));
+  await expectNothingPrivate(exceptionId);
+});
+
+test('a charge that its bank contradicts ends with the reversal, which leads back to it', async () => {
+  const { id, reference } = await charge(db, ring, standing);
+  await answerBill(db, ring, standing, id, null);
+  const resolve = `exceptions resolve ${await exceptionOf(id)} --resolution no_money_moved --reason call`;
+  await cli.json(...resolve.split(' '));
+
+  const told = await why(reference);
+  expect(steps(told)).toEqual(
+    expect.arrayContaining([
+      'ledger charge',
+      'event reversal.completed',
+      'ledger reversal',
+      'webhook billing.reversed',
+    ]),
+  );
+  const reversal = told.about.find(({ kind }) => kind === 'reversal');
+  expect(steps(await why(reversal?.id ?? ''))).toEqual(steps(told));
+});
+
+test('a refund is told with its charge', async () => {
+  const { id, reference } = await charge(db, ring, standing);
+  const refundId = await refund(db, ring, standing, reference, 0.4, 'completed');
+  const told = await why(refundId);
+  expect(told.about.map(({ kind }) => kind)).toEqual(['charge', 'refund']);
+  expect(steps(told)).toEqual(
+    expect.arrayContaining([
+      'event refund.requested',
+      'webhook refund.request',
+      'event refund.completed',
+      'ledger refund',
+      'webhook refund.response',
+    ]),
+  );
+  expect(steps(await why(id))).toEqual(steps(told));
+  await expectNothingPrivate(refundId);
+});
+
+test('a schedule is told with the charges of its billings, and a charge with the billing alone', async () => {
+  const scheduleId = await makeSchedule(db, ring, standing);
+  await runSchedule(db, ring, rules, scheduleId);
+  await answerCharges(db, ring, standing, 'Ada Obi is away');
+  await runSchedule(db, ring, rules, scheduleId);
+
+  const told = await why(scheduleId);
+  expect(told.about.map(({ kind }) => kind)).toEqual(['charge', 'schedule']);
+  expect(steps(told)).toEqual(
+    expect.arrayContaining([
+      'event schedule.created',
+      'event schedule.billing_charged',
+      'event billing_request.accepted',
+      'event billing_request.declined',
+    ]),
+  );
+  const text = told.lines.map((line) => line.text).join('\n');
+  expect(text).toMatch(new RegExp(`--workflow-id recurring/${scheduleId}`));
+  expect(text).toMatch(/charge declined: .*reason other, by the bank/);
+  const alone = steps(await why(told.about[0]?.id ?? ''));
+  expect(alone).toContain('event schedule.billing_charged');
+  expect(alone).not.toContain('event schedule.created');
+  await expectNothingPrivate(scheduleId);
+});
+
+test.each([
+  ['an unknown reference', 'AAAABBBBCCCCDDDDEEEEFFFF'],
+  ['a batch that nothing is in', `bat_${'0'.repeat(26)}`],
+  ['a person', 'ada@example.test'],
+])('%s: ends with 1, and says what is accepted', async (_, id) => {
+  const { code, out, err } = await cli.run('why', id);
+  expect({ code, out }).toEqual({ code: 1, out: '' });
+  expect(err).toMatch(/^assent: nothing here has this reference or id\. Accepted are .*brq_.*bat_/);
+});
