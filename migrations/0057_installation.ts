@@ -1,8 +1,9 @@
 import type { Knex } from 'knex';
 
 /**
- * An installation has an id of its own, by which a namespace of Temporal knows whose it is. The row is there before the first worker.
- * Another worker's namespace is then told apart from one that is new.
+ * An installation has an id of its own, by which a namespace of Temporal knows whose it is. The row
+ * is there before the first worker. Another installation's namespace is then told apart from one
+ * that is new.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

@@ -53,8 +53,9 @@ const OVERDUE_MAX = 500;
 /** Workflows that Temporal is asked about in one run, one a minute: some milliseconds each, of the server's time too. */
 const CHECKED_MAX = 200;
 /**
- * All kinds but schedules have few that are open at once, and go first: a webhook does not wait until a hundred thousand
- * schedules have been looked at. At most half of a run, so that schedules have theirs.
+ * All kinds but schedules have few that are open at once, and go first: a webhook does not wait
+ * until a hundred thousand schedules have been looked at. At most half of a run, so that schedules
+ * have theirs.
  */
 const FEW = WORK_KINDS.filter((kind) => kind !== 'schedules');
 const FEW_CHECKED_MAX = CHECKED_MAX / 2;
@@ -114,7 +115,10 @@ export function createReconcileActivities(
     return total;
   }
 
-  /** Looks at what is open from a cursor on, until the last of the kinds, or until it has looked at `max` and the rest of a page. */
+  /**
+   * Looks at what is open from a cursor on, until the last of the kinds, or until it has looked at
+   * `max` and the rest of a page.
+   */
   async function missingFrom(from: Cursor, kinds: readonly WorkKind[], max: number) {
     const missing: Work[] = [];
     let checked = 0;
@@ -122,7 +126,8 @@ export function createReconcileActivities(
     while (at.kind !== undefined && checked < max) {
       Context.current().heartbeat();
       const page = await openWork(db, at.kind, at.after, PAGE, false);
-      // What was being started while we asked is no longer in the outbox now, and so is asked about once more.
+      // What was being started while we asked is no longer in the outbox now, and so is asked about
+      // once more.
       const gone = await stillOpen(db, await withoutWorkflow(client, page, afterS));
       missing.push(...(await withoutWorkflow(client, gone, afterS)));
       checked += page.length;

@@ -71,7 +71,10 @@ const DO_ABOUT = {
   unknown: 'Temporal does not answer',
 } as const;
 
-/** What keeps nobody from work now, but would be missed when something goes wrong: nothing finds what has lost its workflow. */
+/**
+ * What keeps nobody from work now, but would be missed when something goes wrong: nothing finds
+ * what has lost its workflow.
+ */
 export async function serviceWarnings(db: Database, client: Client): Promise<Problem[]> {
   const { reconcileAgeS } = await readTemporalState(db);
   if (reconcileAgeS <= RECONCILE_SILENT_AFTER_S) return [];

@@ -51,9 +51,9 @@ export class ForeignNamespaceError extends Error {
 /**
  * Makes the Temporal Schedule, or brings it up to date; whoever has paused it keeps it paused.
  *
- * It also marks whose the namespace is, by a memo on the runs that it starts: everybody makes this schedule before anything
- * else, and the server lets one of several be the first. (A memo of the schedule itself could not be added to
- * one that an older version has made.)
+ * It also marks whose the namespace is, by a memo on the runs that it starts: everybody makes this
+ * schedule before anything else, and the server lets one of several be the first. (A memo of the
+ * schedule itself could not be added to one that an older version has made.)
  *
  * @param installation whose the namespace is to be
  * @param address for the message

@@ -20,7 +20,10 @@ export interface HeartbeatTimer {
 }
 
 const BEAT_EVERY_MS = 3_000;
-/** How often the namespace of a `reconcile` that does not run is attended to: a deleted Schedule runs within a minute. */
+/**
+ * How often the namespace of a `reconcile` that does not run is attended to: a deleted Schedule
+ * runs within a minute.
+ */
 const ATTEND_AGAIN_MS = 60_000;
 
 /**

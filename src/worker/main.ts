@@ -166,7 +166,10 @@ async function main(): Promise<void> {
   }
 }
 
-/** Another's namespace may come up behind the address at any time. What is in hand there is not this database's. */
+/**
+ * Another's namespace may come up behind the address at any time. What is in hand there is not this
+ * database's.
+ */
 function endAtOnce({ message }: ForeignNamespaceError, log: Logger): never {
   log.fatal(message);
   process.stderr.write(`${message}\n`);

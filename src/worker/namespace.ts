@@ -41,8 +41,9 @@ export async function attendNamespace(
 const AGAIN_MS = 3_000;
 
 /**
- * The same at the start, before anything is polled or started in the namespace. Postgres and Temporal are waited for, and a schema
- * and a namespace that `migrate` has yet to make: until then there is nothing to do.
+ * The same at the start, before anything is polled or started in the namespace. Postgres and
+ * Temporal are waited for, and a schema and a namespace that `migrate` has yet to make: until then
+ * there is nothing to do.
  *
  * @returns the namespace's id
  * @throws ForeignNamespaceError

@@ -182,7 +182,8 @@ describe('reconcile itself', () => {
   });
 
   test('whose Schedule was deleted by hand has it made anew', async () => {
-    // What was said of the other test is said again a minute later; a worker started anew has said nothing yet.
+    // What was said of the other test is said again a minute later; a worker started anew has said
+    // nothing yet.
     await engine.worker.kill();
     await engine.worker.start();
     await temporalSchedule().delete();

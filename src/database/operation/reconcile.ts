@@ -136,7 +136,10 @@ async function overdue(
   return found.flat();
 }
 
-/** All that is open, by kind, each with its key to go through it in order. A workflow may be there for several rows. Schedules, of which there are most, come last. */
+/**
+ * All that is open, by kind, each with its key to go through it in order. A workflow may be there
+ * for several rows. Schedules, of which there are most, come last.
+ */
 const OPEN: Record<WorkKind, string> = {
   intents: `
     SELECT 'intents' AS kind, id AS key, workflow_id, status, merchant_id, bank_id, recorded_at AS since

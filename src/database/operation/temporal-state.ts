@@ -8,7 +8,10 @@ import { row, rows, type Executor } from '../connection';
  * that slept in it are gone, and all that is open is started again.
  */
 export interface TemporalState {
-  /** This database's own id, by which a namespace knows whose it is. A copy of the database has the same. */
+  /**
+   * This database's own id, by which a namespace knows whose it is. A copy of the database has the
+   * same.
+   */
   installation: string;
   /** Null before the first worker. */
   namespaceId: string | null;
@@ -21,7 +24,10 @@ export interface TemporalState {
   reconcileAgeS: number;
 }
 
-/** It runs once a minute. After a loss it moves its cursor every few seconds, however long all of it takes. */
+/**
+ * It runs once a minute. After a loss it moves its cursor every few seconds, however long all of it
+ * takes.
+ */
 export const RECONCILE_SILENT_AFTER_S = 300;
 
 /**
@@ -66,7 +72,11 @@ export async function moveCursor(
   );
 }
 
-/** Ends the restart that was begun at `since`. @returns false where one that a later loss began goes on */
+/**
+ * Ends the restart that was begun at `since`.
+ *
+ * @returns false where one that a later loss began goes on
+ */
 export async function endRestart(db: Executor, since: Date): Promise<boolean> {
   const ended = await row(
     db,
