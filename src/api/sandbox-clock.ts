@@ -4,6 +4,7 @@ import { beginAdvance, jump, readClock, signalDue, type Clock } from '../databas
 import { addDuration, formatInstant } from '../domain/calendar';
 import { Failure } from '../domain/failures';
 import { workflowIds } from '../domain/workflow-id';
+import { workflowSummary } from '../domain/workflow-summary';
 import type { Call } from './http/route';
 import { invalidRequest } from './http/validation';
 
@@ -46,7 +47,7 @@ export async function advanceClock({ accept, body, caller, deps }: Call<z.output
           status: 'advancing',
           ...(role === 'bank' ? { bankId: entityId } : { merchantId: entityId }),
         },
-        summary: `Test clock of ${entityId} to ${formatInstant(target)}`,
+        summary: workflowSummary.sandboxClock({ ownerId: entityId, target: formatInstant(target) }),
       },
     ]);
     return { message: 'The clock is advancing', data: clockData({ now, target }) };

@@ -118,7 +118,7 @@ describe('starting again', () => {
       type: 'recurring',
       args: [scheduleId],
       again: 'foundOverdue',
-      summary: expect.any(String),
+      summary: `Schedule: 1500 NGN monthly by ${standing.merchantId} (started again: it was overdue, or open without its workflow)`,
       attributes: { status: 'active', merchantId: standing.merchantId },
     });
   });

@@ -18,6 +18,7 @@ import { Failure } from '../../domain/failures';
 import { formatAmount } from '../../domain/money';
 import { normalizePhrase } from '../../domain/phrase';
 import { workflowIds } from '../../domain/workflow-id';
+import { workflowSummary } from '../../domain/workflow-summary';
 import type { Caller } from '../access/authentication';
 import {
   amountIn,
@@ -157,8 +158,9 @@ async function startWorkflow(
 ): Promise<void> {
   if (workflowId === undefined) return;
   const ids = items.flatMap((item) => ('accepted' in item ? [item.accepted.billingRequestId] : []));
-  const [first] = items.flatMap((item) => ('accepted' in item ? [item.accepted.reference] : []));
-  const what = ids.length === 1 ? `Charge ${first} of` : `${ids.length} charges of one call, each of`;
+  const references = items.flatMap((item) => ('accepted' in item ? [item.accepted.reference] : []));
+  const only = references.length === 1 ? references[0] : undefined;
+  const sum = { amount: charge.amount, currency: charge.currency };
   await enqueueStarts(trx, [
     {
       type: 'billingRequest',
@@ -170,7 +172,10 @@ async function startWorkflow(
         ...(bankIds.length === 1 && { bankId: bankIds[0] }),
         ...(role === 'merchant' && { merchantId: entityId }),
       },
-      summary: `${what} ${formatAmount(charge.amount, charge.currency)} ${charge.currency} by ${entityId}`,
+      summary:
+        only === undefined
+          ? workflowSummary.charges({ count: ids.length, ownerId: entityId, ...sum })
+          : workflowSummary.charge({ reference: only, ownerId: entityId, ...sum }),
     },
   ]);
 }

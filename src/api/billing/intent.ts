@@ -9,6 +9,7 @@ import { formatInstant } from '../../domain/calendar';
 import { Failure } from '../../domain/failures';
 import { normalizePhrase } from '../../domain/phrase';
 import { workflowIds } from '../../domain/workflow-id';
+import { workflowSummary } from '../../domain/workflow-summary';
 import { blockMerchant, spendingLimits } from '../customer/decision';
 import {
   amount,
@@ -68,7 +69,7 @@ export async function sendIntents(call: Call<IntentBody>) {
         workflowId: workflowIds.intent(intentId),
         args: [intentId],
         attributes: { status: 'pending', merchantId: caller.entityId, bankId },
-        summary: `Intent ${reference} by ${caller.entityId}: may it bill the customer?`,
+        summary: workflowSummary.intent({ reference, merchantId: caller.entityId }),
       })),
     );
     return {

@@ -15,6 +15,7 @@ import { Failure } from '../../domain/failures';
 import { REFUND, type RefundStatus } from '../../domain/lifecycle';
 import { formatAmount } from '../../domain/money';
 import { workflowIds } from '../../domain/workflow-id';
+import { workflowSummary } from '../../domain/workflow-summary';
 import {
   amount,
   BANK_TRANSACTION_ID_MAX,
@@ -49,14 +50,14 @@ export async function startRefund({ accept, body, caller, deps }: Call<z.output<
       amount: body.amount,
       reason: body.reason,
     });
-    const { refundId, reference, amount: sum, currency, originalReference, merchantId, bankId } = refund;
+    const { refundId, merchantId, bankId } = refund;
     await enqueueStarts(trx, [
       {
         type: 'refund',
         workflowId: workflowIds.refund(refundId),
         args: [refundId],
         attributes: { status: 'pending', merchantId, bankId },
-        summary: `Refund ${reference} of ${formatAmount(sum, currency)} ${currency}, of charge ${originalReference}, by ${merchantId}`,
+        summary: workflowSummary.refund(refund),
       },
     ]);
     return {

@@ -19,6 +19,7 @@ import { enqueueStarts } from '../../database/outbox';
 import { isCountry } from '../../domain/country';
 import { Failure } from '../../domain/failures';
 import { workflowIds } from '../../domain/workflow-id';
+import { workflowSummary } from '../../domain/workflow-summary';
 import { WORKFLOW_TYPE } from '../../workflows/messages';
 import { bodyChunks, requireJson } from '../http/body';
 import type { ApiDeps } from '../deps';
@@ -185,7 +186,7 @@ export async function onboardCustomers({ accept, body, caller, deps }: Call<Arri
           type: WORKFLOW_TYPE.customerMigration,
           args: [batchId],
           attributes: { status: batch.status, bankId },
-          summary: `${total} customers of ${bankId}`,
+          summary: workflowSummary.customerMigration({ total, bankId }),
         },
       ]);
       return { status: 202, message: messageOf(batch), data: { ...batch, ...filesOf(batchId) } };

@@ -14,6 +14,7 @@ import { enqueueStarts } from '../../database/outbox';
 import { formatInstant, maxInterval, type Frequency } from '../../domain/calendar';
 import { formatAmount } from '../../domain/money';
 import { workflowIds } from '../../domain/workflow-id';
+import { workflowSummary } from '../../domain/workflow-summary';
 import {
   amountIn,
   currency,
@@ -148,7 +149,7 @@ export async function createRecurring(call: Call<ScheduleBody>) {
         workflowId: workflowIds.recurring(scheduleId),
         args: [scheduleId],
         attributes: { status: 'active', merchantId, bankId, nextBillingDate: formatInstant(startAt) },
-        summary: `Schedule: ${formatAmount(body.amount, body.currency)} ${body.currency} ${body.frequency} by ${merchantId}`,
+        summary: workflowSummary.recurring({ ...body, merchantId }),
       },
     ]);
     return {

@@ -1,8 +1,10 @@
 import { formatInstant } from '../../domain/calendar';
 import { groupBy } from '../../domain/group';
 import { runOf, workflowIds } from '../../domain/workflow-id';
+import { summaryAgain } from '../../domain/workflow-summary';
 import { row, rows, type Executor } from '../connection';
 import { CREDIT_WAITS } from '../customer/payment-credit';
+import { summariesOf } from './workflow-summary';
 
 /**
  * Rows that wait for a workflow: which of them are overdue, which are open, and how their workflows are started again.
@@ -238,7 +240,11 @@ export async function stillOpen(db: Executor, work: OpenWork[]): Promise<OpenWor
  */
 export async function restartWork(db: Executor, work: Work[]): Promise<number> {
   if (work.length === 0) return 0;
-  const starts = new Map(work.map((one) => [one.workflowId, startOf(one)]));
+  const ids = [...new Set(work.map(({ workflowId }) => workflowId))];
+  const summaries = await summariesOf(db, ids);
+  const starts = new Map(
+    work.map((one) => [one.workflowId, startOf(one, summaries.get(one.workflowId) ?? one.workflowId)]),
+  );
   const put = await rows(
     db,
     `INSERT INTO outbox (kind, workflow_id, start)
@@ -251,13 +257,12 @@ export async function restartWork(db: Executor, work: Work[]): Promise<number> {
   return put.length;
 }
 
-function startOf({ kind, workflowId: id, status, merchantId, bankId }: Work) {
-  const summary = `Started again: ${kind} that were open without their workflow, or overdue`;
+function startOf({ workflowId: id, status, merchantId, bankId }: Work, summary: string) {
   return {
     workflowId: id,
     ...runOf(id),
     again: 'foundOverdue' as const,
-    summary,
+    summary: summaryAgain.foundOverdue(summary),
     attributes: { status, merchantId, bankId },
   };
 }

@@ -5,6 +5,7 @@ import { formatAmount } from '../../domain/money';
 import { hasEnded, permitted, statusOf, type ScheduleStatus } from '../../domain/recurring';
 import type { Signal } from '../../domain/signal';
 import { runOf, workflowIds } from '../../domain/workflow-id';
+import { summaryAgain, workflowSummary } from '../../domain/workflow-summary';
 import { lockAgreementOfSchedule, type Agreement } from '../agreement/agreement';
 import { row, rows, type Executor } from '../connection';
 import { recordEvents, type AuditEvent } from '../event';
@@ -275,7 +276,8 @@ async function startResumed(trx: Executor, resumed: Transition[]): Promise<void>
     resumed.map(({ before, status }) => {
       const id = workflowIds.recurring(before.id);
       const attributes = { status, merchantId: before.merchantId, bankId: before.bankId };
-      return { workflowId: id, ...runOf(id), again: 'resumed' as const, attributes, summary: 'Resumed' };
+      const summary = summaryAgain.resumed(workflowSummary.recurring(before));
+      return { workflowId: id, ...runOf(id), again: 'resumed' as const, attributes, summary };
     }),
   );
 }

@@ -2,6 +2,7 @@ import type { Role } from '../../domain/entity';
 import type { WebhookType } from '../../domain/webhook';
 import { bodyWithSignature } from '../../domain/webhook-signature';
 import { workflowIds } from '../../domain/workflow-id';
+import { workflowSummary } from '../../domain/workflow-summary';
 import { rows, type Executor } from '../connection';
 import { newId } from '../ids';
 import type { Keyring } from '../keys/keyring';
@@ -216,6 +217,6 @@ export function deliveryStart(
       ...(entityId.startsWith('bnk_') && { bankId: entityId }),
       ...(entityId.startsWith('mch_') && { merchantId: entityId }),
     },
-    summary: `${webhookType} to ${entityId}`,
+    summary: workflowSummary.webhookDelivery({ webhookType, entityId }),
   };
 }
