@@ -1,4 +1,5 @@
 import {
+  isGrpcServiceError,
   WorkflowExecutionAlreadyStartedError,
   WorkflowIdConflictPolicy,
   WorkflowIdReusePolicy,
@@ -43,7 +44,7 @@ export interface Relay {
 const BATCH = 100;
 /** Longest wait for one call to Temporal. The rows are locked meanwhile, and another process may do better. */
 const CALL_TIMEOUT_MS = 5_000;
-/** After Temporal failed: how long the rows, and this process, leave it alone. */
+/** How long rows that Temporal has not taken wait, and this process leaves a Temporal alone that does not answer. */
 const PAUSE_S = 2;
 /** Short beside the way to a bank and back; in a busy worker one poll carries all that came meanwhile. */
 const POLL_EVERY_MS = 50;
@@ -58,14 +59,14 @@ export function createRelay(db: Database, client: Client, log: Logger): Relay {
 
   async function poll(): Promise<void> {
     try {
-      while (again) {
+      while (again && Date.now() >= quietUntil) {
         again = false;
         if (!(await outboxHasRows(db))) continue;
         if ((await carryBatch()) === BATCH) again = true;
       }
     } catch (error) {
-      quietUntil = Date.now() + PAUSE_S * 1000;
-      log.warn({ err: error }, 'messages to Temporal wait in the outbox');
+      beQuiet();
+      log.warn({ err: error }, 'the outbox cannot be read');
     } finally {
       polling = undefined;
     }
@@ -86,11 +87,27 @@ export function createRelay(db: Database, client: Client, log: Logger): Relay {
       const outcomes = await Promise.allSettled(taken.map(carryOnce));
       const returned = taken.filter((_, i) => outcomes[i]?.status === 'rejected');
       await returnOutboxRows(trx, returned, PAUSE_S);
-      const failure = outcomes.find((outcome) => outcome.status === 'rejected');
-      if (failure)
-        log.warn({ err: failure.reason as unknown, count: returned.length }, 'Temporal took no message');
+      sayWhy(outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : [])));
       return taken.length;
     });
+  }
+
+  /** One line for all that met silence, and one for all that was refused: an operator does different things about them. */
+  function sayWhy(failures: unknown[]): void {
+    const unanswered = failures.filter(isUnanswered);
+    const refused = failures.filter((failure) => !isUnanswered(failure));
+    if (unanswered.length > 0) {
+      beQuiet();
+      const count = unanswered.length;
+      log.warn({ err: unanswered[0], count }, 'Temporal does not answer: messages wait in the outbox');
+    }
+    if (refused.length > 0) {
+      log.warn({ err: refused[0], count: refused.length }, 'Temporal refused a message');
+    }
+  }
+
+  function beQuiet(): void {
+    quietUntil = Date.now() + PAUSE_S * 1000;
   }
 
   function kick(): void {
@@ -111,6 +128,21 @@ export function createRelay(db: Database, client: Client, log: Logger): Relay {
       await polling;
     },
   };
+}
+
+/** As gRPC numbers them. */
+const CANCELLED = 1;
+const DEADLINE_EXCEEDED = 4;
+const UNAVAILABLE = 14;
+/** The first is what the worker's connection makes of a deadline of its own. */
+const SILENCE = new Set([CANCELLED, DEADLINE_EXCEEDED, UNAVAILABLE]);
+
+/** Nobody has said no to the message: Temporal is away, stands still, or is out of reach. */
+function isUnanswered(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (isGrpcServiceError(cause)) return SILENCE.has(cause.code);
+  }
+  return false;
 }
 
 async function carry(client: Client, { workflowId, start: options, signal: name }: OutboxRow): Promise<void> {
