@@ -19,6 +19,8 @@ export interface Answers {
   ended: EndedCharge[];
   /** Ids of those that their banks have not answered. */
   open: string[];
+  /** What is asked for where it is one; null where there are none, or several. */
+  onlyOpen: Pick<EndedCharge, 'reference' | 'amount'> | null;
   /** Ids of those, among the ended, whose money the payee's bank has not heard of. */
   credits: string[];
   /** When the next window closes; null where nothing is open. */
@@ -95,22 +97,31 @@ const isOpen = ({ status }: AwaitedCharge) => status === 'pending';
 
 function answersOf(charges: AwaitedCharge[]): Answers {
   const open = charges.filter(isOpen);
+  const [first] = open;
   return {
     ended: charges
       .filter((one) => !isOpen(one))
       .map(({ id, reference, amount, currency, status, declineReason, afterS }) => ({
         billingRequestId: id,
         reference,
-        amount: `${formatAmount(amount, currency)} ${currency}`,
+        amount: inWords(amount, currency),
         status,
         // A bank's own words may speak of a person.
         ...(declineReason !== null && { declineReason: reasonForAudit(declineReason) }),
         afterS,
       })),
     open: open.map(({ id }) => id),
+    onlyOpen:
+      first !== undefined && open.length === 1
+        ? { reference: first.reference, amount: inWords(first.amount, first.currency) }
+        : null,
     credits: charges.filter((one) => one.creditWaits).map(({ id }) => id),
     closes: firstOf(open),
   };
+}
+
+function inWords(amount: bigint, currency: string): string {
+  return `${formatAmount(amount, currency)} ${currency}`;
 }
 
 function firstOf(charges: AwaitedCharge[]): Moment | null {

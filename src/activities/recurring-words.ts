@@ -32,12 +32,16 @@ export function stepInWords(step: StepTaken, schedule: ScheduleRow): string {
       return `Both sides are told of billing ${step.n + 1}, due at ${step.dueAt.toISOString()}.`;
     case 'end':
   }
-  return `The schedule is ${step.as}.`;
+  return `Ended as ${step.as}.`;
 }
 
-/** What it is waiting for. */
-export function waitingInWords({ schedule, open, delayMs }: Advanced): string {
-  const ran = `${schedule.ran}${schedule.maxBillings === null ? '' : ` of ${schedule.maxBillings}`} billings have run`;
+/** What it is waiting for; where it has ended, how. */
+export function waitingInWords({
+  schedule,
+  open,
+  delayMs,
+}: Pick<Advanced, 'schedule' | 'open' | 'delayMs'>): string {
+  const ran = ranInWords(schedule);
   const amount = sum((open ?? schedule).amount, schedule);
   if (open?.status === 'pending' && open.charge.status === 'pending') {
     const until = open.charge.expiresAt.toISOString();
@@ -47,7 +51,9 @@ export function waitingInWords({ schedule, open, delayMs }: Advanced): string {
     const at = open.retryAt.toISOString();
     return `Billing ${open.n + 1} was declined (${reasonForAudit(open.reason)}); attempt ${open.attempts + 1} for ${amount} comes at ${at}. ${ran}.`;
   }
-  if (schedule.nextDueAt === null) return `The schedule is ${schedule.status}. ${ran}.`;
+  if (schedule.nextDueAt === null) {
+    return `The schedule ${schedule.status === 'failed' ? 'has failed' : `is ${schedule.status}`}. ${ran}.`;
+  }
   const next = `billing ${schedule.nextN + 1} for ${amount} is due at ${schedule.nextDueAt.toISOString()}`;
   if (schedule.status !== 'active') {
     return `The schedule is ${schedule.status}, so nothing is charged; ${next}. ${ran}.`;
@@ -55,6 +61,11 @@ export function waitingInWords({ schedule, open, delayMs }: Advanced): string {
   const delayS = Math.round(delayMs / 1000);
   const later = delayS === 0 ? '' : `, and comes ${delayS} s later, for others are due at the same moment`;
   return `Next charge: ${next}${later}. ${ran}.`;
+}
+
+function ranInWords({ ran, maxBillings }: ScheduleRow): string {
+  const of = maxBillings === null ? '' : ` of ${maxBillings}`;
+  return `${ran}${of} billing${(maxBillings ?? ran) === 1 ? '' : 's'} ${ran === 1 ? 'has' : 'have'} run`;
 }
 
 /** Skipped ones do not count towards the most, so the last may have a higher number. */

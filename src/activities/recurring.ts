@@ -68,9 +68,10 @@ export function createRecurringActivities(
 }
 
 function stateOf(advanced: Advanced, told: string[]): ScheduleState {
-  const { schedule, taken, next, inMs } = advanced;
+  const { schedule, taken, cancelledByOperator, next, inMs } = advanced;
+  const steps = taken.map((step) => stepInWords(step, schedule));
   return {
-    did: taken.map((step) => stepInWords(step, schedule)),
+    did: cancelledByOperator ? ['Cancelled by an operator.', ...steps] : steps,
     told,
     status: schedule.status,
     nextBillingDate: schedule.nextDueAt?.toISOString() ?? null,

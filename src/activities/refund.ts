@@ -10,6 +10,8 @@ interface Refunded {
   /** In words. */
   did: string;
   status: string;
+  /** How often its bank has been reminded. */
+  reminders: number;
   /** When the bank is next reminded; null once the refund has ended. */
   next: Moment | null;
 }
@@ -37,7 +39,7 @@ export function createRefundActivities(db: Database, keyring: Keyring, timeZone:
 }
 
 function refunded(state: RefundState): Refunded {
-  return { did: inWords(state), status: state.status, next: state.next };
+  return { did: inWords(state), status: state.status, reminders: state.reminders, next: state.next };
 }
 
 function inWords({
@@ -50,7 +52,10 @@ function inWords({
   next,
   afterS,
 }: RefundState): string {
-  if (next !== null) return `The bank has not answered yet; it was reminded ${reminders} times.`;
+  if (next !== null) {
+    const reminded = reminders === 1 ? '; it was reminded once' : `; it was reminded ${reminders} times`;
+    return `The bank has not answered yet${reminders === 0 ? '' : reminded}.`;
+  }
   const why = rejectReason === null ? '' : ` (${reasonForAudit(rejectReason)})`;
   const sum = `${formatAmount(amount, currency)} ${currency}`;
   return `The bank has ${status} the refund${why} after ${afterS} s: ${sum}, reference ${reference}.`;

@@ -63,12 +63,13 @@ export async function bankQuestion(
       step,
       async ask(summary) {
         const { told } = await askBank.executeWithOptions(step(summary), [workflowId]);
-        done = told;
+        // A run that was started again, or reset, finds all of it sent.
+        done = told.length > 0 ? told : ['It had been asked before.'];
         signals.forget();
       },
       async sleep(until, waitsFor) {
         setCurrentDetails(waitsFor);
-        const heard = await signals.sleep(until.inMs, after(done, waitsFor));
+        const heard = await signals.sleep(until.inMs, waitsFor, done);
         done = [];
         signals.forget();
         return heard;

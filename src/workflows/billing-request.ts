@@ -48,7 +48,7 @@ export async function billingRequest(billingRequestIds: string[]): Promise<strin
   });
 }
 
-const NO_ANSWERS: Answers = { ended: [], open: [], credits: [], closes: null };
+const NO_ANSWERS: Answers = { ended: [], open: [], onlyOpen: null, credits: [], closes: null };
 const NO_CREDITS: Credits = { waiting: [], overdue: null };
 
 function earlierOf(one: Moment | null, other: Moment | null): Moment | null {
@@ -56,10 +56,12 @@ function earlierOf(one: Moment | null, other: Moment | null): Moment | null {
   return one.inMs < other.inMs ? one : other;
 }
 
-function waitingInWords({ open, closes }: Answers, overdue: Moment | null): string {
+function waitingInWords({ open, onlyOpen, closes }: Answers, overdue: Moment | null): string {
+  const asked = onlyOpen
+    ? `the charge of ${onlyOpen.amount}, reference ${onlyOpen.reference}`
+    : `${open.length} charges`;
   return [
-    closes &&
-      `The bank’s answer to ${open.length === 1 ? 'the charge' : `${open.length} charges`}, until ${closes.at}.`,
+    closes && `The bank’s answer to ${asked}, until ${closes.at}.`,
     overdue && `The payee’s bank has not heard of its money, which is overdue at ${overdue.at}.`,
   ]
     .filter(Boolean)

@@ -49,7 +49,7 @@ const MAX_SLEEP_MS = 32 * 86_400_000;
  * bank has been asked for runs to its end.
  *
  * @param scheduleId the row is there before this starts
- * @returns what was done last, and who was told, in words
+ * @returns what was done last, who was told, and how it has ended, in words
  */
 export async function recurring(scheduleId: string): Promise<string[]> {
   return hearingSignals((signals) => run(scheduleId, signals));
@@ -70,10 +70,10 @@ async function run(scheduleId: string, signals: Signals): Promise<string[]> {
     done = [...state.did, ...state.told];
     setCurrentDetails(waitingFor);
     index(status, nextBillingDate);
-    if (next === null) return done;
+    if (next === null) return [...done, waitingFor];
     activity = next;
     if (inMs > 0) {
-      const heard = await signals.sleep(Math.min(inMs, MAX_SLEEP_MS), after(done, waitingFor));
+      const heard = await signals.sleep(Math.min(inMs, MAX_SLEEP_MS), waitingFor, done);
       done = [];
       if (heard.has(CANCELLATION)) activity = 'cancelSchedule';
       // Only here, where no request to cancel is left unheard: the next run would know nothing of it.

@@ -24,12 +24,12 @@ export async function refund(refundId: string): Promise<string[]> {
   return bankQuestion(REFUSAL, async ({ ask, step, sleep, tell }) => {
     await ask(ASK);
     for (;;) {
-      const { did, status, next } = await readRefund.executeWithOptions(step(READ), [refundId]);
+      const { did, status, reminders, next } = await readRefund.executeWithOptions(step(READ), [refundId]);
       if (next === null) {
         await tell([did], TELL);
         return status;
       }
-      const heard = await sleep(next, `${did} It is reminded ${next.at}.`);
+      const heard = await sleep(next, `${did} ${reminders === 0 ? 'First' : 'Next'} reminder at ${next.at}.`);
       if (heard.size > 0 && !heard.has('foundOverdue')) continue;
       const reminded = await remindBank.executeWithOptions(step(REMIND), [refundId]);
       // Also where it was reminded before: a worker may have died between the note and the sending.

@@ -4,6 +4,7 @@ import {
   setCurrentDetails,
   setDefaultSignalHandler,
 } from '@temporalio/workflow';
+import { after } from './local';
 
 export interface Signals {
   /** From here on a signal counts as heard. Called before the database is read, never after it. */
@@ -11,11 +12,12 @@ export interface Signals {
   /** One has come since `forget()`. */
   heardAny(): boolean;
   /**
-   * Sleeps until a signal that came after `forget()`, or until the time is over.
+   * Sleeps until a signal that came after `forget()`, or until the time is over. Its timer says what was done before it,
+   * and what is waited for; after a refused cancellation, what is waited for and why it was refused.
    *
    * @returns the names of those that came, `CANCELLATION` among them; none where the time is over
    */
-  sleep(ms: number, summary: string): Promise<ReadonlySet<string>>;
+  sleep(ms: number, waitsFor: string, done?: readonly string[]): Promise<ReadonlySet<string>>;
 }
 
 /** Heard once, where a cancellation of the workflow was requested and not refused. No signal has such a name. */
@@ -44,14 +46,19 @@ export async function hearingSignals<Result>(
   });
   const isOver = () => heard.size > 0 || cancellation === 'requested';
 
-  async function sleep(ms: number, summary: string): Promise<ReadonlySet<string>> {
+  async function sleep(
+    ms: number,
+    waitsFor: string,
+    done: readonly string[] = [],
+  ): Promise<ReadonlySet<string>> {
     const until = Date.now() + ms;
-    if (ms > 0) await condition(isOver, ms, { summary });
+    if (ms > 0) await condition(isOver, ms, { summary: after(done, waitsFor) });
     if (cancellation !== 'requested') return heard;
     cancellation = 'dealt with';
     if (refusal === undefined) return new Set([...heard, CANCELLATION]);
-    setCurrentDetails(`${refusal} ${summary}`);
-    return sleep(Math.max(0, until - Date.now()), refusal);
+    const refused = `${waitsFor} ${refusal}`;
+    setCurrentDetails(refused);
+    return sleep(Math.max(0, until - Date.now()), refused);
   }
 
   return CancellationScope.nonCancellable(() =>

@@ -24,7 +24,7 @@ const second = {
   description: '',
   afterS: 0,
 };
-const rest = { taken: [], next: null, inMs: 0, delayMs: 0 };
+const rest = { delayMs: 0 };
 
 describe('what a step did, in words', () => {
   it.each<[Parameters<typeof stepInWords>[0], string]>([
@@ -46,7 +46,7 @@ describe('what a step did, in words', () => {
       { do: 'skip', n: 2, dueAt: at, reason: 'paused' },
       'Billing 3 of 3, due at 2026-11-22T08:00:00.000Z, was skipped (paused).',
     ],
-    [{ do: 'end', as: 'completed' }, 'The schedule is completed.'],
+    [{ do: 'end', as: 'completed' }, 'Ended as completed.'],
   ])('says of whom, how much and why, and repeats no words of a bank’s own: %j', (step, words) => {
     expect(stepInWords(step, schedule)).toBe(words);
   });
@@ -69,5 +69,25 @@ describe('what a schedule waits for, in words', () => {
     const said = waitingInWords({ ...rest, schedule, open });
     expect(said).toMatch(words);
     expect(said).toContain('0 of 3 billings have run');
+  });
+
+  it.each([
+    [0, null, '0 billings have run'],
+    [1, null, '1 billing has run'],
+    [1, 1, '1 of 1 billing has run'],
+    [1, 3, '1 of 3 billings has run'],
+    [2, 3, '2 of 3 billings have run'],
+  ])('counts those that have run in the right number: %j of %j', (ran, maxBillings, words) => {
+    const said = waitingInWords({ ...rest, schedule: { ...schedule, ran, maxBillings }, open: undefined });
+    expect(said).toContain(`. ${words}.`);
+  });
+
+  it.each([
+    ['completed', 'The schedule is completed. 0 of 3 billings have run.'],
+    ['cancelled', 'The schedule is cancelled. 0 of 3 billings have run.'],
+    ['failed', 'The schedule has failed. 0 of 3 billings have run.'],
+  ] as const)('says of one that has ended how: %s', (status, words) => {
+    const ended = { ...schedule, status, nextDueAt: null };
+    expect(waitingInWords({ ...rest, schedule: ended, open: undefined })).toBe(words);
   });
 });

@@ -142,7 +142,7 @@ test('a charge that is answered late tells until when it waits, and that the ans
   await untilAsleep(workflowIds.billingRequest(billingRequestId));
   await bank.respondToCharge(billingRequestId, { bankTransactionId: randomUUID() });
   expectInOrder(await historyOf(workflowIds.billingRequest(billingRequestId)), [
-    /The bank’s answer to the charge, until \d{4}-\d\d-\d\dT/,
+    /The bank’s answer to the charge of 40 NGN, reference \w+, until \d{4}-\d\d-\d\dT/,
     'bankAnswered',
     new RegExp(`Approved by the bank ${AFTER}`),
     `billing.response delivered at attempt 1 to ${merchant.entityId}`,
@@ -174,7 +174,8 @@ test('a schedule over its limit tells that the bank was not asked, and when it t
     /Billing 1 of 1 was declined \(limit_reached\).* it is tried again at/,
     'Billing 1 of 1, attempt 2: 40 NGN asked for, reference',
     new RegExp(`Billing 1 of 1 was approved by the bank ${AFTER}`),
-    'The schedule is completed.',
+    'Ended as completed.',
+    'The schedule is completed. 1 of 1 billing has run.',
   ]);
   expect(history.slice(0, history.indexOf('attempt 2:'))).not.toContain('billing.request delivered');
 });
@@ -199,12 +200,12 @@ test('a schedule tells each billing, each attempt, what it waits for, and a paus
     'Billing 1 of 2, attempt 2: 40 NGN asked for, reference',
     new RegExp(`Billing 1 of 2 was approved by the bank ${AFTER}`),
     `billing.response delivered at attempt 1 to ${merchant.entityId}`,
-    /Next charge: billing 2 for 40 NGN is due at .*1 of 2 billings have run/,
+    /Next charge: billing 2 for 40 NGN is due at .*1 of 2 billings has run/,
     'paused',
     'was skipped (paused)',
     'resumed',
     'Billing 3',
-    'The schedule is completed.',
+    'Ended as completed.',
     `recurring.updated delivered at attempt 1 to ${merchant.entityId}`,
   ]);
 });

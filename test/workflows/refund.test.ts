@@ -26,7 +26,7 @@ describe('the workflow of a refund', () => {
     expect(refundId).toBe(REFUND_ID);
     const inMs = Math.max(0, remindAtMs - (await environment.currentTimeMs()));
     const next = { inMs, at: new Date(remindAtMs).toISOString() };
-    return { did: status, status, next: status === 'pending' ? next : null };
+    return { did: status, status, reminders, next: status === 'pending' ? next : null };
   };
   const activities: RefundActivities & Pick<WebhookActivities, 'askBank' | 'tellMerchant'> = {
     askBank: deliver,
@@ -57,15 +57,26 @@ describe('the workflow of a refund', () => {
     await environment.teardown();
   });
 
-  const run = (story: (signal: () => Promise<void>) => Promise<void>) =>
+  /** @returns the summaries of its timeline, from top to bottom */
+  const run = (
+    story: (signal: () => Promise<void>, cancel: () => Promise<unknown>) => Promise<void>,
+  ): Promise<string[]> =>
     withWorker(environment, activities, async () => {
       const handle = await environment.client.workflow.start('refund', {
         workflowId: `refund/${randomUUID()}`,
         taskQueue: TASK_QUEUE,
         args: [REFUND_ID],
       });
-      await story(() => handle.signal('bankAnswered'));
+      await story(
+        () => handle.signal('bankAnswered'),
+        () => handle.cancel(),
+      );
       await handle.result();
+      const { events } = await handle.fetchHistory();
+      return (events ?? []).flatMap(({ userMetadata }) => {
+        const data = userMetadata?.summary?.data;
+        return data ? [JSON.parse(Buffer.from(data).toString()) as string] : [];
+      });
     });
 
   it('reminds a silent bank and goes on waiting, for only the bank knows whether the money moved', async () => {
@@ -85,5 +96,36 @@ describe('the workflow of a refund', () => {
       await signal();
     });
     expect(told).toEqual(['pending after 0', 'rejected after 0']);
+  });
+
+  it('says when the first reminder comes, and when the next', async () => {
+    const said = await run(async (signal) => {
+      await environment.sleep(4 * DAY_MS);
+      status = 'completed';
+      await signal();
+    });
+    expect(said.filter((line) => line.includes('reminder at')).slice(0, 2)).toEqual([
+      expect.stringMatching(/^pending First reminder at \d{4}-/),
+      expect.stringMatching(/Next reminder at \d{4}-/),
+    ]);
+  });
+
+  it('that asks nobody, for another run has asked, says so', async () => {
+    status = 'completed';
+    const said = await run(() => Promise.resolve());
+    expect(said[1]).toBe('It had been asked before. See whether the bank has answered.');
+  });
+
+  it('still says what it waits for once its cancellation is refused, and then why', async () => {
+    const said = await run(async (signal, cancel) => {
+      await environment.sleep(DAY_MS);
+      await cancel();
+      await environment.sleep(DAY_MS);
+      status = 'completed';
+      await signal();
+    });
+    expect(said).toContainEqual(
+      expect.stringMatching(/^pending First reminder at \S+Z\. Cancellation refused: only the bank knows/),
+    );
   });
 });

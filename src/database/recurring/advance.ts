@@ -61,6 +61,8 @@ export interface Advanced {
   schedule: ScheduleRow;
   open: BillingInHand | undefined;
   taken: StepTaken[];
+  /** By this activity, and not before it. */
+  cancelledByOperator: boolean;
   /** Null once there is nothing more. */
   next: ScheduleActivity | null;
   /** In how many milliseconds of real time; 0 is at once. */
@@ -78,18 +80,23 @@ export async function advanceSchedule(
   activity: ScheduleActivity,
 ): Promise<Advanced> {
   return db.transaction(async (trx) => {
-    if (activity === 'cancelSchedule') await cancelByOperator(trx, keyring, scheduleId);
+    const cancelledByOperator =
+      activity === 'cancelSchedule' && (await cancelByOperator(trx, keyring, scheduleId));
     const { schedule: before, agreement } = await lockAligned(trx, keyring, scheduleId);
     const schedule = { ...before };
     const work = { trx, keyring, rules, before, agreement, schedule, taken: [], events: [], webhooks: [] };
-    return takeSteps(work, activity);
+    return { ...(await takeSteps(work, activity)), cancelledByOperator };
   });
 }
 
-/** Whoever may request a cancellation of the workflow is an operator. What has ended stays as it is. */
-async function cancelByOperator(trx: Transaction, keyring: Keyring, scheduleId: string): Promise<void> {
+/**
+ * Whoever may request a cancellation of the workflow is an operator. What has ended stays as it is.
+ *
+ * @returns whether it had not
+ */
+async function cancelByOperator(trx: Transaction, keyring: Keyring, scheduleId: string): Promise<boolean> {
   const { schedule: before } = await lockAligned(trx, keyring, scheduleId);
-  if (hasEnded(before.status)) return;
+  if (hasEnded(before.status)) return false;
   const { paused, merchantId, status } = before;
   await transition(
     trx,
@@ -108,9 +115,12 @@ async function cancelByOperator(trx: Transaction, keyring: Keyring, scheduleId: 
       after: { scheduleId, status: 'cancelled' },
     },
   );
+  return true;
 }
 
-async function takeSteps(work: Work, activity: ScheduleActivity): Promise<Advanced> {
+type Stepped = Omit<Advanced, 'cancelledByOperator'>;
+
+async function takeSteps(work: Work, activity: ScheduleActivity): Promise<Stepped> {
   const own: readonly Step['do'][] = STEPS_OF[activity];
   for (;;) {
     const billings = await readBillings(work, activity);
@@ -134,7 +144,7 @@ async function readBillings(work: Work, activity: ScheduleActivity): Promise<Bil
 }
 
 /** Writes down where the schedule has come to, and tells of it. */
-async function save(work: Work, { open }: BillingsSeen, plan: Plan | undefined): Promise<Advanced> {
+async function save(work: Work, { open }: BillingsSeen, plan: Plan | undefined): Promise<Stepped> {
   const { trx, keyring, rules, before, schedule, events, webhooks, taken } = work;
   const status = statusOf({
     ended: hasEnded(schedule.status) ? schedule.status : null,
