@@ -31,7 +31,8 @@ COPY package.json ./
 COPY bin ./bin
 # Owns nothing of the above and cannot change it.
 USER node
-# The API, and the metrics of either process: set METRICS_HOST=0.0.0.0 to have these reached from outside the container.
+# The API, and the metrics of either process: set METRICS_HOST=0.0.0.0 to have these reached from
+# outside the container.
 EXPOSE 3000 9464
 # For the API. A worker serves no /healthz: give it no health check, or one of its own.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \

@@ -11,8 +11,9 @@ const esmOnly = [
 ];
 
 /**
- * What modules under test import and most test files never use: it is loaded with its first use. Nothing that rules are made
- * of is among them, as that would be loaded in the middle of what a test waits for.
+ * What modules under test import and most test files never use: it is loaded with its first use.
+ * Nothing that rules are made of is among them, as that would be loaded in the middle of what a
+ * test waits for.
  */
 const rarelyUsed = [
   '@temporalio/activity',
@@ -52,6 +53,7 @@ module.exports = {
   transformIgnorePatterns: [`/node_modules/(?!(${esmOnly.join('|')})/)`],
   // Two cores: a third worker only makes the servers under test slower.
   maxWorkers: 2,
-  // Only what hangs meets it. A start of an engine takes ten seconds, and several times that on a busy machine.
+  // Only what hangs meets it. A start of an engine takes ten seconds, and several times that on a
+  // busy machine.
   testTimeout: 240_000,
 };

@@ -3,11 +3,13 @@ const path = require('node:path');
 const all = require('./jest.config.js');
 
 /*
- * `npm run test:fast`: the tests that start nothing, neither a server nor a process, nor bundle the workflows.
- * Which these are follows from what each file imports.
+ * `npm run test:fast`: the tests that start nothing, neither a server nor a process, nor bundle the
+ * workflows. Which these are follows from what each file imports.
  */
 
-/** What starts something. `eventually` alone is no reason to be slow: it stands in a file that does. */
+/**
+ * What starts something. `eventually` alone is no reason to be slow: it stands in a file that does.
+ */
 const STARTS =
   /'(node:child_process|@temporalio\/testing|.*\/support\/(database|servers|installation|own-servers|npm-start|time-skipping|workflow-worker|production-database|dead-server))'|\bstart(Engine|\w+Process)\b|\bexecFile\b|\bspawn\b/;
 

@@ -6,8 +6,9 @@ const POLL_MS = 250;
 const GIVE_UP_MS = 120_000;
 
 /**
- * Ends when each schedule that starts at this moment has a workflow that sleeps. They are
- * made some times as fast as workflows start, and one that starts late would be measured with the work that is due.
+ * Ends when each schedule that starts at this moment has a workflow that sleeps. They are made some
+ * times as fast as workflows start, and one that starts late would be measured with the work that
+ * is due.
  *
  * @param at milliseconds since 1970
  * @throws Error where one still waits two minutes after the moment

@@ -17,7 +17,10 @@ export interface Books {
   problems: string[];
 }
 
-/** Compares, charge by charge, what was accepted with the tables, the bank's ledger and the merchant's webhooks. */
+/**
+ * Compares, charge by charge, what was accepted with the tables, the bank's ledger and the
+ * merchant's webhooks.
+ */
 export async function compareBooks(ownerUrl: string, network: Network): Promise<Books> {
   const rows = await readCharges(ownerUrl);
   const successful = rows.filter(({ status }) => status === 'successful');

@@ -19,7 +19,10 @@ interface Customer {
   paymentID: string;
 }
 
-/** A merchant with customers who have given it their standing approval. Its calls go to all APIs in turn. */
+/**
+ * A merchant with customers who have given it their standing approval. Its calls go to all APIs in
+ * turn.
+ */
 export class Biller {
   /** Ids of all charges that the engine has accepted from calls. */
   readonly accepted = new Set<string>();

@@ -3,7 +3,9 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-/** A process of the benchmark's own. It ends with its owner: the channel between them breaks then. */
+/**
+ * A process of the benchmark's own. It ends with its owner: the channel between them breaks then.
+ */
 export interface Child<Ready> {
   /** What it said first. */
   ready: Ready;

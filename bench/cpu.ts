@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { TEMPORAL_FOLDER } from './temporal-postgres';
 
 /**
- * CPU time by process: of this one and of all below it, for the engine, the floors and the parties are all started
- * from here. Read from Linux' `/proc`; elsewhere there are no figures.
+ * CPU time by process: of this one and of all below it, for the engine, the floors and the parties
+ * are all started from here. Read from Linux' `/proc`; elsewhere there are no figures.
  */
 
 /** How a process is told by its command line. */

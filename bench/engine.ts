@@ -8,7 +8,10 @@ import { poll } from '../src/start/poll';
 import { freePorts } from './ports';
 import { Processes } from './processes';
 
-/** Settings of the engine under load. Its limits are for callers one by one; here one merchant is all of them. */
+/**
+ * Settings of the engine under load. Its limits are for callers one by one; here one merchant is
+ * all of them.
+ */
 const SETTINGS = {
   RATE_LIMIT_CALLER: '100000/100000',
   RATE_LIMIT_ANSWER: '100000/100000',
@@ -53,8 +56,8 @@ export interface BenchEngine extends StoryEngine {
 const READY_MS = 120_000;
 
 /**
- * Starts it in a temporary folder: Postgres as it comes (fsync on), each part a process. Further APIs and workers
- * are given what the first ones have, and know nothing of each other.
+ * Starts it in a temporary folder: Postgres as it comes (fsync on), each part a process. Further
+ * APIs and workers are given what the first ones have, and know nothing of each other.
  */
 export async function startEngine(
   environment: NodeJS.ProcessEnv,

@@ -66,7 +66,10 @@ export class Gauges {
   }
 }
 
-/** Transactions, those that only read among them, are counted by Postgres itself, up to a second late. */
+/**
+ * Transactions, those that only read among them, are counted by Postgres itself, up to a second
+ * late.
+ */
 async function written(client: Client, databases: string[]): Promise<Writes> {
   const { rows } = await client.query<Writes>(
     `SELECT sum(xact_commit)::float8 AS transactions, (pg_current_wal_lsn() - '0/0')::float8 / 1024 AS "walKb",

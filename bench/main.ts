@@ -28,9 +28,10 @@ import { DueWork, measure, measureProbes, percentile, PROBE_EVERY_MS, type Sampl
 import { startTemporalOnPostgres } from './temporal-postgres';
 
 /**
- * `npm run bench`: what a charge costs beside the least that Temporal and Express ask for such work. All of it runs
- * on this machine: an engine of its own, the floors, a bank and a merchant, each in processes of their own, and the
- * load from here. Exit code 1 where a charge was lost or doubled; a goal that is missed is reported.
+ * `npm run bench`: what a charge costs beside the least that Temporal and Express ask for such
+ * work. All of it runs on this machine: an engine of its own, the floors, a bank and a merchant,
+ * each in processes of their own, and the load from here. Exit code 1 where a charge was lost or
+ * doubled; a goal that is missed is reported.
  */
 
 interface Options {

@@ -9,11 +9,12 @@ import { benchEnvironment, startEngine } from './engine';
 import { inFlight } from './load';
 
 /**
- * `npm run proof:memory`: the API stays small, whatever it is sent and asked for. An engine of its own is warmed up
- * with ordinary requests; from that level its API may grow by 64 MB while ten batches of 10 000 customers, each at the
- * limit of 16 MiB, arrive at once and are onboarded, and while a million transactions are read as CSV, by a reader
- * that takes all there is and by one that is slower than the API. Linux only. Exit code 1 where it grows by more, or a
- * customer or a line is lost.
+ * `npm run proof:memory`: the API stays small, whatever it is sent and asked for. An engine of its
+ * own is warmed up with ordinary requests; from that level its API may grow by 64 MB while ten
+ * batches of 10 000 customers, each at the limit of 16 MiB, arrive at once and are onboarded, and
+ * while a million transactions are read as CSV, by a reader that takes all there is and by one that
+ * is slower than the API. Linux only. Exit code 1 where it grows by more, or a customer or a line
+ * is lost.
  */
 
 const GROWTH_MAX_MB = 64;
@@ -119,7 +120,10 @@ async function linesOf(bank: Caller, path: string): Promise<number> {
   return lines;
 }
 
-/** @param pause is given how much of the file, from 0 to 1, has been read; its end is awaited before more is */
+/**
+ * @param pause is given how much of the file, from 0 to 1, has been read; its end is awaited before
+ *   more is
+ */
 async function exportAll(bank: Caller, pause: (share: number) => Promise<void>): Promise<string[]> {
   let lines = 0;
   await bank.read('/v1/transaction-history?format=csv', async (chunk) => {
@@ -135,7 +139,10 @@ function breaksIn(chunk: Buffer): number {
   return breaks;
 }
 
-/** Names in characters of three bytes, as long as they may be: with 10 000 people the body is just below its limit. */
+/**
+ * Names in characters of three bytes, as long as they may be: with 10 000 people the body is just
+ * below its limit.
+ */
 function bodyOf(batch: number, people: number): Buffer {
   const long = 'ọ'.repeat(200);
   const customers = Array.from({ length: people }, (_, i) => {

@@ -11,7 +11,10 @@ const CUSTOMERS_PER_CALL = 500;
 /** The small merchant's: each probe has one that no other probe in flight is likely to have. */
 const NEIGHBOUR_CUSTOMERS = 20;
 
-/** Banks and merchants on the engine. Each API has a bank that answers to it; the large merchant's customers are spread over these. */
+/**
+ * Banks and merchants on the engine. Each API has a bank that answers to it; the large merchant's
+ * customers are spread over these.
+ */
 export class Network {
   private constructor(
     private readonly parties: PartyProcess[],
@@ -69,7 +72,8 @@ export class Network {
       for (const [i, apiUrl] of engine.apiUrls.entries()) banks.push(await bank(apiUrl, each, i * each));
       const known = banks.flatMap((one) => one.known);
       await big.biller.agree(known);
-      // A bank of their own: one that has a thousand answers to give gives theirs after those, however fast the network is.
+      // A bank of their own: one that has a thousand answers to give gives theirs after those,
+      // however fast the network is.
       const other = await bank(engine.apiUrl, NEIGHBOUR_CUSTOMERS, each * banks.length);
       banks.push(other);
       await small.biller.agree(other.known);

@@ -71,8 +71,8 @@ export interface Goal {
   work: Work;
   beside: Work;
   /**
-   * `speed`: units a second, at least. At most: `cpu`, CPU time a unit; `answer` and `end`, how long nineteen of twenty
-   * take until they are answered, and until they are done.
+   * `speed`: units a second, at least. At most: `cpu`, CPU time a unit; `answer` and `end`, how
+   * long nineteen of twenty take until they are answered, and until they are done.
    */
   of: 'speed' | 'cpu' | 'answer' | 'end';
   ratio: number;
@@ -95,8 +95,9 @@ const TEMPORAL = ['Temporal', 'Temporal Postgres'];
 const ENGINE = ['API', 'worker', 'Postgres', ...TEMPORAL];
 
 /**
- * The processes whose CPU time is a kind of work's own. `load` is this process: beside a no-op workflow it is the
- * client that starts and signals, which in the engine is the API's part; beside a charge it only plays the merchant.
+ * The processes whose CPU time is a kind of work's own. `load` is this process: beside a no-op
+ * workflow it is the client that starts and signals, which in the engine is the API's part; beside
+ * a charge it only plays the merchant.
  */
 export const OWN_PROCESSES: Record<Work, readonly string[]> = {
   textbook: [...TEMPORAL, 'floor worker', 'load'],

@@ -3,8 +3,9 @@ import { whyNotFree } from '../src/start/ports';
 import { StartError } from '../src/start/start-error';
 
 /**
- * Below the ports that systems give out by themselves (32768 and up), where a connection of anybody's may sit, and which
- * Temporal cannot use for its membership: it keeps those in 16 bits with a sign.
+ * Below the ports that systems give out by themselves (32768 and up), where a connection of
+ * anybody's may sit, and which Temporal cannot use for its membership: it keeps those in 16 bits
+ * with a sign.
  */
 const FIRST = 10_000;
 const LAST = 18_000;

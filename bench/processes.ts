@@ -2,7 +2,9 @@ import { supervise, type Program, type SupervisedProcess } from '../src/start/su
 
 const STOPPED_WITHIN_MS = 8_000;
 
-/** Processes that are started again when they die. Those that others need are started before them. */
+/**
+ * Processes that are started again when they die. Those that others need are started before them.
+ */
 export class Processes {
   /** Resolves, should one of them keep dying. */
   readonly failed: Promise<Error>;

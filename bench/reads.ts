@@ -1,7 +1,11 @@
 import { Pool } from 'undici';
 import { inFlight } from './load';
 
-/** Reads by id, one after the other on each of `atOnce` connections. @throws Error at the first that is not a 200 */
+/**
+ * Reads by id, one after the other on each of `atOnce` connections.
+ *
+ * @throws Error at the first that is not a 200
+ */
 export async function read(
   baseUrl: string,
   token: string,

@@ -7,11 +7,16 @@ export interface Sample extends Reading {
   ms: number;
   /** Of due work: how long after its moment each unit was done, in milliseconds and in order. */
   latenessMs?: number[];
-  /** Of probes, in milliseconds and in order: how long each took until it was answered, and until it was done. */
+  /**
+   * Of probes, in milliseconds and in order: how long each took until it was answered, and until it
+   * was done.
+   */
   probed?: { answeredMs: number[]; doneMs: number[] };
 }
 
-/** What trails behind the last answer, a workflow's own end above all, is still its work's CPU time. */
+/**
+ * What trails behind the last answer, a workflow's own end above all, is still its work's CPU time.
+ */
 const TRAIL_MS = 500;
 /** Before the moment, beside the time that it takes to make all. */
 const LEAD_MS = 2_000;
@@ -39,8 +44,8 @@ export class DueWork {
   private perUnitMs = FIRST_GUESS_MS;
 
   /**
-   * @param make makes the work for a moment (milliseconds since 1970), ends when all of it sleeps, and returns when each will
-   *   have been done
+   * @param make makes the work for a moment (milliseconds since 1970), ends when all of it sleeps,
+   *   and returns when each will have been done
    */
   constructor(private readonly make: (at: number, units: number) => Promise<Promise<number>[]>) {}
 
@@ -79,7 +84,8 @@ export class DueWork {
 }
 
 /**
- * Starts a probe at a steady pace, however long those before it take: a caller does not wait for others' calls either.
+ * Starts a probe at a steady pace, however long those before it take: a caller does not wait for
+ * others' calls either.
  *
  * @param probe returns how long it was until it was answered, in milliseconds
  * @param until when to start no more

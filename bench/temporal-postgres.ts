@@ -16,15 +16,22 @@ import { freePorts } from './ports';
 import { Processes } from './processes';
 
 /**
- * The Temporal server as production has it, for `--temporal postgres`: one node that runs all four services, with its
- * data in a Postgres of its own (fsync on), so that CPU time and writes tell the two apart.
+ * The Temporal server as production has it, for `--temporal postgres`: one node that runs all four
+ * services, with its data in a Postgres of its own (fsync on), so that CPU time and writes tell the
+ * two apart.
  */
 
 const VERSION = 'v1.29.1';
 const NAMESPACE = 'bench';
-/** Set for good when the databases are made. One node of two cores is one writer per shard; more would only idle. */
+/**
+ * Set for good when the databases are made. One node of two cores is one writer per shard; more
+ * would only idle.
+ */
 const HISTORY_SHARDS = 4;
-/** Each of the four services has a pool of its own: together they stay below the 100 that Postgres admits. */
+/**
+ * Each of the four services has a pool of its own: together they stay below the 100 that Postgres
+ * admits.
+ */
 const CONNECTIONS = { history: 20, visibility: 2 };
 
 const POSTGRES_READY_MS = 60_000;
@@ -218,8 +225,8 @@ function writeConfig(folder: string, ports: Ports, password: string): void {
     },
     dynamicConfigClient: { filepath: path.join(configFolder, 'dynamic.yaml'), pollInterval: '60s' },
   });
-  // All else as it comes. These as in docker-compose.yml: new search attributes count at once, not in a minute, and
-  // tasks that wait are handed out by party in turn.
+  // All else as it comes. These as in docker-compose.yml: new search attributes count at once, not
+  // in a minute, and tasks that wait are handed out by party in turn.
   write('dynamic.yaml', {
     'system.forceSearchAttributesCacheRefreshOnRead': [{ value: true }],
     'matching.useNewMatcher': [{ value: true }],
@@ -227,7 +234,9 @@ function writeConfig(folder: string, ports: Ports, password: string): void {
   });
 }
 
-/** The search attributes come with the start of the engine, as in every namespace that it is given. */
+/**
+ * The search attributes come with the start of the engine, as in every namespace that it is given.
+ */
 async function makeNamespace(address: string): Promise<void> {
   const connection = await Connection.connect({ address, connectTimeout: CALL_WITHIN_MS });
   try {

@@ -36,7 +36,9 @@ interface Token {
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH';
 
-/** Enough to sit out a restart of the API; a network that is away longer is the caller's problem. */
+/**
+ * Enough to sit out a restart of the API; a network that is away longer is the caller's problem.
+ */
 const MOST_TRIES = 8;
 /** A server may ask for any wait; a caller with a deadline gives it this much, per try. */
 const LONGEST_WAIT_MS = 5_000;
@@ -46,9 +48,9 @@ const ANSWER_WITHIN_MS = 15_000;
 const RENEW_BEFORE_EXPIRY_MS = 30_000;
 
 /**
- * An entity's way to the network: keeps its access token fresh, and asks again when told to come back later
- * (429) or when nobody knows whether it was heard (503, a broken connection) and asking twice is harmless. Any other answer, also a refusal,
- * is handed to the caller as it is.
+ * An entity's way to the network: keeps its access token fresh, and asks again when told to come
+ * back later (429) or when nobody knows whether it was heard (503, a broken connection) and asking
+ * twice is harmless. Any other answer, also a refusal, is handed to the caller as it is.
  */
 export class ApiClient {
   private token: Token | undefined;
@@ -63,7 +65,9 @@ export class ApiClient {
     return this.call('GET', path, { query });
   }
 
-  /** @param idempotencyKey lets the client ask again after a lost connection without creating twice */
+  /**
+   * @param idempotencyKey lets the client ask again after a lost connection without creating twice
+   */
   post<Body = Envelope>(path: string, body: unknown, idempotencyKey?: string): Promise<Answer<Body>> {
     return this.call('POST', path, {
       body,
@@ -71,7 +75,9 @@ export class ApiClient {
     });
   }
 
-  /** A bank's answer: by contract the same one twice counts once, so it is repeated without a key. */
+  /**
+   * A bank's answer: by contract the same one twice counts once, so it is repeated without a key.
+   */
   answer<Body = Envelope>(path: string, body: unknown): Promise<Answer<Body>> {
     return this.call('POST', path, { body });
   }
@@ -109,8 +115,8 @@ export class ApiClient {
   }
 
   /**
-   * A token that is good for a while. Calls that need a new one at the same time share it, for the network hands
-   * out only a few a second.
+   * A token that is good for a while. Calls that need a new one at the same time share it, for the
+   * network hands out only a few a second.
    */
   async accessToken(): Promise<string> {
     if (this.token && Date.now() < this.token.renewAt) return this.token.text;
@@ -140,7 +146,9 @@ export class ApiClient {
   }
 }
 
-/** @param repeatable whether to ask again when the connection broke and nobody knows what was done */
+/**
+ * @param repeatable whether to ask again when the connection broke and nobody knows what was done
+ */
 async function insist<Body>(repeatable: boolean, send: () => Promise<Response>): Promise<Answer<Body>> {
   for (let tries = 1; ; tries++) {
     const waitMs = Math.min(LONGEST_WAIT_MS, 100 * 2 ** tries);

@@ -20,7 +20,9 @@ const DATA_FOLDER = '.assent';
 const ANSWERS_WITHIN_MS = 5_000;
 /** Its own engine must not meet one that is started with a small offset, nor another demo. */
 const OFFSETS = { first: 20_000, last: 50_000 };
-/** Out of thirty thousand, an offset with a taken port is rare; five in a row mean something else. */
+/**
+ * Out of thirty thousand, an offset with a taken port is rare; five in a row mean something else.
+ */
 const MOST_TRIES = 5;
 
 /** The engine that `npm start` runs in this folder, if it is ready. */

@@ -7,8 +7,8 @@ import type { PartyProcess } from './parties/process';
 import { tellStory } from './story';
 
 /**
- * `npm run demo`: plays the main job against the engine that runs in this folder, or against one of its own
- * that it stops afterwards. Exit code 1 if anything does not hold.
+ * `npm run demo`: plays the main job against the engine that runs in this folder, or against one of
+ * its own that it stops afterwards. Exit code 1 if anything does not hold.
  */
 async function main(): Promise<void> {
   // What is made from here on, the data of an engine for one, is for nobody else to read.

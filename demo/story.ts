@@ -21,7 +21,8 @@ export interface Stage {
 /**
  * A bank, a provider and a merchant live through a quarter of a year on the real engine.
  *
- * @throws Error where the engine does not keep what it promises; StoryError where the story can say what
+ * @throws Error where the engine does not keep what it promises; StoryError where the story can say
+ *   what
  */
 export async function tellStory(stage: Stage): Promise<void> {
   const entities = await makeEntities(stage);

@@ -12,7 +12,10 @@ export interface Party {
   role: Role | undefined;
   /** None for what is open to all. */
   token: string | undefined;
-  /** The calls of the sandbox alone, or all others: moving the clock ends what the rest of the seeds is about. */
+  /**
+   * The calls of the sandbox alone, or all others: moving the clock ends what the rest of the seeds
+   * is about.
+   */
   sandbox: boolean;
   /** In each, ids and names that belong together. */
   seeds: Seed[];
@@ -32,7 +35,10 @@ const CUSTOMERS = 12;
 const EVENT_WITHIN_MS = 30_000;
 const NEXT_MONTH_MS = 31 * 86_400_000;
 
-/** Makes a bank, a provider and its merchants, and with each customer of the bank a whole story, up to the next answer. */
+/**
+ * Makes a bank, a provider and its merchants, and with each customer of the bank a whole story, up
+ * to the next answer.
+ */
 export async function makeCast(
   engine: { apiUrl: string; folder: string },
   environment: NodeJS.ProcessEnv,
@@ -170,8 +176,8 @@ async function onboard(atBank: ApiClient): Promise<Customer[]> {
 }
 
 /**
- * A standing approval, a paid charge with a refund on its way, a charge to be answered, a schedule from next month on, a device, and
- * an intent with new terms to be answered.
+ * A standing approval, a paid charge with a refund on its way, a charge to be answered, a schedule
+ * from next month on, a device, and an intent with new terms to be answered.
  */
 async function story(
   { customerId, lookupID, clientRef, batchId }: Customer,

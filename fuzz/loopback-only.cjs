@@ -1,8 +1,8 @@
 'use strict';
 
 /*
- * Preloaded into the engine that is fuzzed: made-up webhook addresses may name anybody's host, and nothing may go there. What is not
- * this machine is not found.
+ * Preloaded into the engine that is fuzzed: made-up webhook addresses may name anybody's host, and
+ * nothing may go there. What is not this machine is not found.
  */
 
 const dns = require('node:dns');

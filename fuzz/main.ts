@@ -74,7 +74,9 @@ const isFor =
   ({ 'x-roles': roles, tags }: Documented) =>
     role === undefined ? roles === undefined : roles?.includes(role) && tags.includes('Sandbox') === sandbox;
 
-/** @returns whether nothing was found, and each operation that was tried has answered with success */
+/**
+ * @returns whether nothing was found, and each operation that was tried has answered with success
+ */
 async function fuzzAll(
   command: string,
   apiUrl: string,

@@ -29,7 +29,8 @@ export async function findSchemathesis(say: (line: string) => void): Promise<str
   }
   await mkdir(path.dirname(folder), { recursive: true });
   try {
-    // In place, for a virtual environment cannot be moved; half of one does not answer and is made anew.
+    // In place, for a virtual environment cannot be moved; half of one does not answer and is made
+    // anew.
     await run('python3', ['-m', 'venv', '--clear', folder], { timeout: INSTALL_WITHIN_MS });
     const pip = [
       '-m',

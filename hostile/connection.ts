@@ -5,7 +5,9 @@ import type { Attack } from './attack';
 /** What an attack got: a status, the end of the connection without one, or nothing. */
 export type Outcome = number | 'hung up' | 'no answer';
 
-/** Longest that an answer is waited for: the API promises five seconds, and the machine may be busy. */
+/**
+ * Longest that an answer is waited for: the API promises five seconds, and the machine may be busy.
+ */
 const ANSWER_WITHIN_MS = 20_000;
 
 function statusIn(received: string): number | undefined {

@@ -11,8 +11,9 @@ import { send } from './connection';
 import { vitals, type Vitals } from './process-watch';
 
 /*
- * Sends an API process, which runs on its own, what nobody means: in every parameter, header and field of every operation. It
- * must answer each with a refusal, never with a fault, never end, never stand still, and need no more memory afterwards.
+ * Sends an API process, which runs on its own, what nobody means: in every parameter, header and
+ * field of every operation. It must answer each with a refusal, never with a fault, never end,
+ * never stand still, and need no more memory afterwards.
  */
 
 const options = new Command('npm run hostile --')
@@ -28,13 +29,18 @@ const options = new Command('npm run hostile --')
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
-/** Attacks at a time: enough to keep the process busy, and few enough to tell which of them hurt. */
+/**
+ * Attacks at a time: enough to keep the process busy, and few enough to tell which of them hurt.
+ */
 const AT_ONCE = 6;
 /** Attacks between two checks of the process. */
 const GROUP = 60;
 /** Longest that the event loop may stand still. */
 const BLOCKED_MAX_MS = 200;
-/** Times that an attack which blocked is tried alone: on a busy machine a process may stand still through no fault of its own. */
+/**
+ * Times that an attack which blocked is tried alone: on a busy machine a process may stand still
+ * through no fault of its own.
+ */
 const TRIES = 3;
 /** What garbage not yet collected and caches take, over what the process had once it was warm. */
 const MEMORY_GROWTH_MAX_MB = 200;
@@ -170,12 +176,19 @@ function isFault(outcome: number | string, { mayHangUp }: Attack): boolean {
   return !(outcome === 'hung up' && mayHangUp);
 }
 
-/** Whether the event loop stood still over its own work: what the machine took from the process shows in no time of the processor. */
+/**
+ * Whether the event loop stood still over its own work: what the machine took from the process
+ * shows in no time of the processor.
+ */
 function stoodStill(before: Vitals, after: Vitals): boolean {
   return after.blockedMs > BLOCKED_MAX_MS && (after.cpuS - before.cpuS) * 1000 > BLOCKED_MAX_MS;
 }
 
-/** Tries each of a group alone. @returns the longest that one of them blocked each time it was tried, in milliseconds */
+/**
+ * Tries each of a group alone.
+ *
+ * @returns the longest that one of them blocked each time it was tried, in milliseconds
+ */
 async function blockedBy(api: Api, group: Attack[], find: (finding: string) => void): Promise<number> {
   let worst = 0;
   for (const attack of group) {

@@ -1,12 +1,13 @@
 import type { Knex } from 'knex';
 
 /**
- * Who takes part (banks, merchants, providers), how each proves it, and what every request needs before any
- * billing: signing keys, idempotency keys, rate limits and the clock that business time is told by.
+ * Who takes part (banks, merchants, providers), how each proves it, and what every request needs
+ * before any billing: signing keys, idempotency keys, rate limits and the clock that business time
+ * is told by.
  */
 export async function up(knex: Knex): Promise<void> {
-  // Roles belong to the whole cluster: another of its databases may be migrating at this very moment. An owner
-  // that may make no roles finds it made, by whoever set up the logins.
+  // Roles belong to the whole cluster: another of its databases may be migrating at this very
+  // moment. An owner that may make no roles finds it made, by whoever set up the logins.
   await knex.raw(`
     DO $$
     BEGIN
@@ -16,8 +17,9 @@ export async function up(knex: Knex): Promise<void> {
     EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
     END $$
   `);
-  // Where one login both owns and serves, it must be able to take the role, as a superuser always is. An owner
-  // that may not hand the role out does not need it: whoever set up the logins has granted it.
+  // Where one login both owns and serves, it must be able to take the role, as a superuser always
+  // is. An owner that may not hand the role out does not need it: whoever set up the logins has
+  // granted it.
   await knex.raw(`
     DO $$
     BEGIN
@@ -34,7 +36,8 @@ export async function up(knex: Knex): Promise<void> {
       id           text PRIMARY KEY,
       type         text NOT NULL CHECK (type IN ('bank', 'merchant', 'provider')),
       name         text NOT NULL CHECK (length(name) BETWEEN 1 AND 200),
-      -- The public face of a merchant, sent to banks with each intent: business data, so not sealed.
+      -- The public face of a merchant, sent to banks with each intent: business data, so not
+      -- sealed.
       email        text CHECK (length(email) <= 254),
       website      text CHECK (length(website) <= 2048),
       icon         text CHECK (length(icon) <= 2048),
@@ -42,7 +45,8 @@ export async function up(knex: Knex): Promise<void> {
       client_ref   text CHECK (length(client_ref) BETWEEN 1 AND 200),
       trust_level  text NOT NULL DEFAULT 'untrusted' CHECK (trust_level IN ('untrusted', 'trusted')),
       status       text NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'disabled')),
-      -- The sandbox test clock: how far this owner's business time runs ahead, and where an advance goes.
+      -- The sandbox test clock: how far this owner's business time runs ahead, and where an advance
+      -- goes.
       clock_offset interval NOT NULL DEFAULT '0' CHECK (clock_offset >= '0'),
       clock_target timestamptz,
       created_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -69,7 +73,8 @@ export async function up(knex: Knex): Promise<void> {
       secret_sealed          bytea NOT NULL,
       previous_secret_sealed bytea,
       previous_secret_until  timestamptz,
-      -- Set by the first failed attempt, cleared by a delivered one: a failing receiver gets no quick try.
+      -- Set by the first failed attempt, cleared by a delivered one: a failing receiver gets no
+      -- quick try.
       failing_since          timestamptz,
       CHECK ((previous_secret_sealed IS NULL) = (previous_secret_until IS NULL))
     );
@@ -91,7 +96,8 @@ export async function up(knex: Knex): Promise<void> {
       request_hash       bytea NOT NULL CHECK (length(request_hash) = 32),
       http_status        integer NOT NULL CHECK (http_status BETWEEN 200 AND 499),
       answer_sealed      bytea NOT NULL,
-      -- Only where the answer holds secrets: what is shown once the hour for showing them again is over.
+      -- Only where the answer holds secrets: what is shown once the hour for showing them again is
+      -- over.
       secret_free_sealed bytea,
       created_at         timestamptz NOT NULL DEFAULT clock_timestamp(),
       expires_at         timestamptz NOT NULL,

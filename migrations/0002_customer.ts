@@ -3,8 +3,9 @@ import type { Knex } from 'knex';
 /**
  * Customers, as their banks onboard them in batches.
  *
- * E-mail and account number are sealed, each with a blind index by which it is found again. Names stay
- * readable: banks search them by any part, which no blind index can do, and no merchant is ever shown one.
+ * E-mail and account number are sealed, each with a blind index by which it is found again. Names
+ * stay readable: banks search them by any part, which no blind index can do, and no merchant is
+ * ever shown one.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

@@ -1,16 +1,18 @@
 import type { Knex } from 'knex';
 
 /**
- * What is told: the audit trail, webhooks to banks and merchants, and messages to Temporal. All three are
- * written in the transaction that changes the state they speak of.
+ * What is told: the audit trail, webhooks to banks and merchants, and messages to Temporal. All
+ * three are written in the transaction that changes the state they speak of.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
-    -- Every transition, once, with its time and cause. Append-only: not even the owner changes history.
+    -- Every transition, once, with its time and cause. Append-only: not even the owner changes
+    -- history.
     CREATE TABLE events (
       id            text PRIMARY KEY CHECK (id ~ '^evt_'),
       resource_id   text NOT NULL,
-      -- Counts the transitions of one resource from 1; webhook items carry it, so receivers can order them.
+      -- Counts the transitions of one resource from 1; webhook items carry it, so receivers can
+      -- order them.
       sequence      int NOT NULL CHECK (sequence > 0),
       type          text NOT NULL,
       cause         text NOT NULL CHECK (cause IN ('merchant', 'provider', 'bank', 'operator', 'network')),
@@ -35,13 +37,15 @@ export async function up(knex: Knex): Promise<void> {
       entity_id     text NOT NULL REFERENCES entities,
       webhook_type  text NOT NULL,
       batch_id      text CHECK (batch_id ~ '^bat_'),
-      -- The exact bytes that every attempt sends, sealed: they hold the customer's e-mail for the bank.
+      -- The exact bytes that every attempt sends, sealed: they hold the customer's e-mail for the
+      -- bank.
       body_sealed   bytea NOT NULL,
       status        text NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'delivered', 'failed')),
       -- The workflow that makes the first attempt; from the second on it is webhook-delivery/<id>.
       carrier       text NOT NULL,
       attempts      int NOT NULL DEFAULT 0 CHECK (attempts >= 0),
-      -- Visibility order for the feed: a reader goes no further than the oldest transaction still open.
+      -- Visibility order for the feed: a reader goes no further than the oldest transaction still
+      -- open.
       created_xid   xid8 NOT NULL DEFAULT pg_current_xact_id(),
       created_at    timestamptz NOT NULL DEFAULT clock_timestamp(),
       finished_at   timestamptz,

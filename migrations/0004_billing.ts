@@ -22,13 +22,14 @@ export async function up(knex: Knex): Promise<void> {
       currency          currency NOT NULL,
       daily_limit       amount,
       monthly_limit     amount,
-      -- What is pending or settled on the calendar day and in the month named, in minor units. A charge counts
-      -- by one guarded UPDATE; on a later day or month the sum starts anew.
+      -- What is pending or settled on the calendar day and in the month named, in minor units. A
+      -- charge counts by one guarded UPDATE; on a later day or month the sum starts anew.
       spent_day         date NOT NULL DEFAULT '-infinity',
       spent_day_total   bigint NOT NULL DEFAULT 0 CHECK (spent_day_total >= 0),
       spent_month       date NOT NULL DEFAULT '-infinity',
       spent_month_total bigint NOT NULL DEFAULT 0 CHECK (spent_month_total >= 0),
-      -- The key that paymentIDs of this agreement are made with, for good: keys rotate, the string stays.
+      -- The key that paymentIDs of this agreement are made with, for good: keys rotate, the string
+      -- stays.
       payment_id_key    text NOT NULL,
       sequence          int NOT NULL DEFAULT 1 CHECK (sequence > 0),
       created_at        timestamptz NOT NULL,
@@ -131,12 +132,14 @@ export async function up(knex: Knex): Promise<void> {
     CREATE INDEX billing_requests_of_bank ON billing_requests (bank_id, created_at DESC, id DESC);
     CREATE INDEX billing_requests_of_customer ON billing_requests (customer_id, created_at DESC, id DESC);
 
-    -- Where the network's word and the bank's may differ: somebody must look, for money may have moved.
+    -- Where the network's word and the bank's may differ: somebody must look, for money may have
+    -- moved.
     CREATE TABLE reconciliation_exceptions (
       id                  bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
       billing_request_id  text NOT NULL REFERENCES billing_requests,
       kind                text NOT NULL CHECK (kind IN ('unanswered', 'late_answer', 'conflicting_answer')),
-      -- What the bank said too late, empty for 'unanswered'; the same answer again is the same exception.
+      -- What the bank said too late, empty for 'unanswered'; the same answer again is the same
+      -- exception.
       outcome             text NOT NULL DEFAULT '' CHECK (outcome IN ('', 'approved', 'declined')),
       bank_transaction_id text NOT NULL DEFAULT '',
       decline_reason      text NOT NULL DEFAULT '',

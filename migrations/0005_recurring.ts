@@ -1,8 +1,8 @@
 import type { Knex } from 'knex';
 
 /**
- * Recurring schedules and their billings. A charge of a billing is a row of billing_requests, one for each
- * attempt; what a schedule has still to do follows from these rows and the calendar.
+ * Recurring schedules and their billings. A charge of a billing is a row of billing_requests, one
+ * for each attempt; what a schedule has still to do follows from these rows and the calendar.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
@@ -24,9 +24,11 @@ export async function up(knex: Knex): Promise<void> {
       max_billings    int CHECK (max_billings BETWEEN 1 AND 10000),
       status          text NOT NULL DEFAULT 'active' CHECK (status IN
                       ('active', 'paused', 'suspended', 'past_due', 'completed', 'cancelled', 'failed')),
-      -- The merchant's own wish; kept while the schedule is suspended, and in force again after that.
+      -- The merchant's own wish; kept while the schedule is suspended, and in force again after
+      -- that.
       paused          boolean NOT NULL DEFAULT false,
-      -- The first billing that is neither charged nor skipped yet, and when it is due; null when there is none.
+      -- The first billing that is neither charged nor skipped yet, and when it is due; null when
+      -- there is none.
       next_n          int NOT NULL DEFAULT 0 CHECK (next_n >= 0),
       next_due_at     timestamptz,
       -- The last billing that both sides were told of beforehand.
@@ -54,8 +56,8 @@ export async function up(knex: Knex): Promise<void> {
     -- What the sandbox clock asks: what does this merchant have to do, and when is the next of it.
     CREATE INDEX schedules_acting ON schedules (merchant_id, acts_at) WHERE acts_at IS NOT NULL;
 
-    -- A billing has a row from its first attempt on, or from the moment that it was skipped; the one to come is
-    -- next_n of its schedule.
+    -- A billing has a row from its first attempt on, or from the moment that it was skipped; the
+    -- one to come is next_n of its schedule.
     CREATE TABLE billings (
       schedule_id      text NOT NULL REFERENCES schedules,
       n                int NOT NULL CHECK (n >= 0),
@@ -81,8 +83,8 @@ export async function up(knex: Knex): Promise<void> {
     ALTER TABLE billing_requests ADD CONSTRAINT billing_requests_of_billing
       FOREIGN KEY (schedule_id, billing_n) REFERENCES billings (schedule_id, n);
 
-    -- Spans in which nothing is charged. Kept after their end, so that a due date inside one is known to have
-    -- been missed on purpose, whenever the schedule comes to look at it.
+    -- Spans in which nothing is charged. Kept after their end, so that a due date inside one is
+    -- known to have been missed on purpose, whenever the schedule comes to look at it.
     CREATE TABLE schedule_holds (
       schedule_id text NOT NULL REFERENCES schedules,
       reason      text NOT NULL CHECK (reason IN ('paused', 'suspended')),

@@ -3,9 +3,10 @@ import type { Knex } from 'knex';
 /**
  * What a bank adds to its customers later, and the list in which it finds them again.
  *
- * Names are searched by any part of them, for which Postgres' own pg_trgm has the index; it is a trusted
- * extension, so the database's owner may make it. Lower case is that of Unicode, whatever the database's locale;
- * the column has that collation too, for an index serves only comparisons in its own.
+ * Names are searched by any part of them, for which Postgres' own pg_trgm has the index; it is a
+ * trusted extension, so the database's owner may make it. Lower case is that of Unicode, whatever
+ * the database's locale; the column has that collation too, for an index serves only comparisons in
+ * its own.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

@@ -4,7 +4,8 @@ import type { Knex } from 'knex';
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
     ALTER TABLE webhook_deliveries
-      -- Of its attempts, those made before it was last asked for again: the table of retries counts from there.
+      -- Of its attempts, those made before it was last asked for again: the table of retries counts
+      -- from there.
       ADD COLUMN earlier_attempts int NOT NULL DEFAULT 0,
       ADD CHECK (earlier_attempts BETWEEN 0 AND attempts);
     GRANT UPDATE (earlier_attempts) ON webhook_deliveries TO assent_app;

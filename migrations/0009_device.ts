@@ -3,8 +3,8 @@ import type { Knex } from 'knex';
 /**
  * Devices, by which a customer is recognised in a shop or on a web page.
  *
- * A device is its fingerprint: sealed, and found again by a blind index. Everybody who enrols it gets a token of
- * their own for it, which is computed and stored nowhere.
+ * A device is its fingerprint: sealed, and found again by a blind index. Everybody who enrols it
+ * gets a token of their own for it, which is computed and stored nowhere.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
@@ -43,7 +43,8 @@ export async function up(knex: Knex): Promise<void> {
     CREATE INDEX customers_by_phrase ON customers (bank_id, lookup_id text_pattern_ops);
 
     GRANT SELECT, INSERT ON devices, device_holders, device_links TO assent_app;
-    -- Linking sets device_id to what it is, so as to be told by the same statement who has the device.
+    -- Linking sets device_id to what it is, so as to be told by the same statement who has the
+    -- device.
     GRANT UPDATE (device_id, unlinked_at) ON device_links TO assent_app;
   `);
 }

@@ -7,7 +7,8 @@ import type { Knex } from 'knex';
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
-    -- What is on its way back or has arrived. A refund is made by raising it, and a rejected one lowers it again.
+    -- What is on its way back or has arrived. A refund is made by raising it, and a rejected one
+    -- lowers it again.
     ALTER TABLE billing_requests ADD COLUMN refunded_amount bigint NOT NULL DEFAULT 0,
       ADD CONSTRAINT billing_requests_refunded CHECK (refunded_amount BETWEEN 0 AND amount
         AND (refunded_amount = 0 OR status = 'successful'));
@@ -29,7 +30,8 @@ export async function up(knex: Knex): Promise<void> {
       reject_reason       text,
       bank_transaction_id text,
       expected_by         timestamptz NOT NULL,
-      -- How often the bank has been reminded, and when something is next to be done; null once nothing is.
+      -- How often the bank has been reminded, and when something is next to be done; null once
+      -- nothing is.
       reminders           int NOT NULL DEFAULT 0 CHECK (reminders >= 0),
       acts_at             timestamptz,
       closed_at           timestamptz,
@@ -70,7 +72,8 @@ export async function up(knex: Knex): Promise<void> {
       WHEN (OLD.bank_transaction_id IS NULL AND NEW.bank_transaction_id IS NOT NULL)
       EXECUTE FUNCTION claim_bank_transaction();
 
-    -- What a bank said of a refund that had ended otherwise: somebody must look, for money may have moved.
+    -- What a bank said of a refund that had ended otherwise: somebody must look, for money may have
+    -- moved.
     CREATE TABLE refund_exceptions (
       id                  bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
       refund_id           text NOT NULL REFERENCES refunds,

@@ -1,9 +1,11 @@
 import type { Knex } from 'knex';
 
 /**
- * Payments between customers: a charge that no merchant makes, but a bank for one of its own customers.
+ * Payments between customers: a charge that no merchant makes, but a bank for one of its own
+ * customers.
  *
- * Everything else of a charge stays as it is. Whoever made it is its owner, by whose clock its window is judged.
+ * Everything else of a charge stays as it is. Whoever made it is its owner, by whose clock its
+ * window is judged.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

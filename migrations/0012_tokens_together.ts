@@ -1,8 +1,8 @@
 import type { Knex } from 'knex';
 
 /**
- * Tokens of a bucket taken several at once. `admitted` stays for processes of the version before, which may still
- * run while this one starts.
+ * Tokens of a bucket taken several at once. `admitted` stays for processes of the version before,
+ * which may still run while this one starts.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

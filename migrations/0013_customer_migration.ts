@@ -1,12 +1,13 @@
 import type { Knex } from 'knex';
 
 /**
- * Large batches of customers: what waits to be onboarded, and what became of the entries that were not.
+ * Large batches of customers: what waits to be onboarded, and what became of the entries that were
+ * not.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
-    -- Entries of a large batch, a page a row. Written while the request arrives, before there is a batch; gone with the
-    -- transaction that onboards them.
+    -- Entries of a large batch, a page a row. Written while the request arrives, before there is a
+    -- batch; gone with the transaction that onboards them.
     CREATE TABLE staged_customers (
       batch_id       text NOT NULL CHECK (batch_id ~ '^bat_'),
       -- Place in the batch of the page's first entry.

@@ -1,14 +1,16 @@
 import type { Knex } from 'knex';
 
 /**
- * What years of charges ask for: lists that find a page without reading what is not on it, and deliveries that go
- * when their time is over.
+ * What years of charges ask for: lists that find a page without reading what is not on it, and
+ * deliveries that go when their time is over.
  *
- * A list has an index for whoever reads it, in its order, and one for each filter that may leave few rows of many.
+ * A list has an index for whoever reads it, in its order, and one for each filter that may leave
+ * few rows of many.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
-    -- A provider's merchants never change, so their rows name the provider: one index has all of them in order.
+    -- A provider's merchants never change, so their rows name the provider: one index has all of
+    -- them in order.
     ALTER TABLE billing_requests ADD COLUMN provider_id text REFERENCES entities;
     ALTER TABLE refunds ADD COLUMN provider_id text REFERENCES entities;
     ALTER TABLE schedules ADD COLUMN provider_id text REFERENCES entities;
@@ -39,7 +41,8 @@ export async function up(knex: Knex): Promise<void> {
         payee_customer_id, payee_bank_id, payee_lookup_id, provider_id
       FROM billing_requests
       UNION ALL
-      -- What comes from the charge is asked for row by row: a join would be made whole before it is put in order.
+      -- What comes from the charge is asked for row by row: a join would be made whole before it is
+      -- put in order.
       SELECT r.transaction_id, r.id, r.reference, 'refund', r.status, r.amount, r.currency,
         coalesce(r.reason, (SELECT description FROM billing_requests b WHERE b.id = r.billing_request_id)),
         r.customer_id, r.merchant_id, r.bank_id, r.billing_request_id,
@@ -76,7 +79,8 @@ export async function up(knex: Knex): Promise<void> {
     -- Deliveries go after their time, what they spoke of stays: it keeps the id of what is gone.
     ALTER TABLE billing_requests DROP CONSTRAINT billing_requests_bank_delivery_id_fkey;
     ALTER TABLE intents DROP CONSTRAINT intents_bank_delivery_id_fkey;
-    -- One row: of what was announced up to then some may be gone. A reader of the feed who was there last is told.
+    -- One row: of what was announced up to then some may be gone. A reader of the feed who was
+    -- there last is told.
     CREATE TABLE feed_horizon (
       only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
       passed   timestamptz NOT NULL
@@ -86,7 +90,8 @@ export async function up(knex: Knex): Promise<void> {
     GRANT UPDATE (passed) ON feed_horizon TO assent_app;
     GRANT DELETE ON webhook_deliveries, webhook_attempts TO assent_app;
 
-    -- By default a table is vacuumed once a fifth of it has changed, which of these is days of work at one go.
+    -- By default a table is vacuumed once a fifth of it has changed, which of these is days of work
+    -- at one go.
     ALTER TABLE webhook_deliveries SET (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02);
     ALTER TABLE webhook_attempts SET (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02);
     ALTER TABLE idempotency_keys SET (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02);

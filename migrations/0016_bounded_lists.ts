@@ -3,10 +3,11 @@ import type { Knex } from 'knex';
 /**
  * Lists that read on and on to find little.
  *
- * A trigram index looks up three letters or digits in a row, and where the database's locale is C, only those of
- * ASCII: by fewer letters, or others, all customers were read. So a customer is found by each letter of its names,
- * and by each two that stand side by side, too. They are kept in the row: where so many customers are found that they
- * are better read in order, each is looked at, and to take its names apart takes longer than to read it.
+ * A trigram index looks up three letters or digits in a row, and where the database's locale is C,
+ * only those of ASCII: by fewer letters, or others, all customers were read. So a customer is found
+ * by each letter of its names, and by each two that stand side by side, too. They are kept in the
+ * row: where so many customers are found that they are better read in order, each is looked at, and
+ * to take its names apart takes longer than to read it.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
@@ -30,14 +31,16 @@ export async function up(knex: Knex): Promise<void> {
     -- What a webhook asked for is looked up by the webhook: a merchant may have many open intents.
     CREATE INDEX intents_open_of_delivery ON intents (bank_delivery_id) WHERE status = 'pending';
 
-    -- A link names its customer's phrase, which is for good: no join can look up the beginnings of those that have devices.
+    -- A link names its customer's phrase, which is for good: no join can look up the beginnings of
+    -- those that have devices.
     ALTER TABLE device_links ADD COLUMN phrase text;
     UPDATE device_links l SET phrase = c.lookup_id FROM customers c WHERE c.id = l.customer_id;
     ALTER TABLE device_links ALTER COLUMN phrase SET NOT NULL;
     CREATE INDEX device_links_by_phrase ON device_links (bank_id, phrase text_pattern_ops) WHERE unlinked_at IS NULL;
     DROP INDEX customers_by_phrase;
 
-    -- One index for all states in place of one for the few: it counts the many, too, and tells two kinds of few apart.
+    -- One index for all states in place of one for the few: it counts the many, too, and tells two
+    -- kinds of few apart.
     DROP INDEX refunds_unsettled_of_bank, refunds_unsettled_of_merchant, webhook_deliveries_undelivered;
     CREATE INDEX refunds_of_bank_by_status ON refunds (bank_id, status, created_at DESC, id DESC);
     CREATE INDEX refunds_of_merchant_by_status ON refunds (merchant_id, status, created_at DESC, id DESC);
@@ -54,7 +57,8 @@ export async function up(knex: Knex): Promise<void> {
     CREATE INDEX billing_requests_of_bank_and_merchant ON billing_requests (bank_id, merchant_id, created_at DESC, id DESC)
       WHERE merchant_id IS NOT NULL;
     CREATE INDEX refunds_of_bank_and_merchant ON refunds (bank_id, merchant_id, created_at DESC, id DESC);
-    -- What a bank's customers pay each other is found as the payer's: here it only stood in the way.
+    -- What a bank's customers pay each other is found as the payer's: here it only stood in the
+    -- way.
     DROP INDEX billing_requests_of_payee_bank;
     CREATE INDEX billing_requests_of_payee_bank ON billing_requests (payee_bank_id, created_at DESC, id DESC)
       WHERE payee_bank_id <> bank_id;

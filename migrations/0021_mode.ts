@@ -1,9 +1,9 @@
 import type { Knex } from 'knex';
 
 /**
- * What this database is for, said once: a process of another mode does not start on it. The mode is that of the process
- * that migrates, which its connection carries as `assent.mode`. Nobody changes it: a sandbox, whose clocks have been
- * moved, does not become the record of money.
+ * What this database is for, said once: a process of another mode does not start on it. The mode is
+ * that of the process that migrates, which its connection carries as `assent.mode`. Nobody changes
+ * it: a sandbox, whose clocks have been moved, does not become the record of money.
  *
  * In production no clock moves, whoever asks: windows and limits are judged by it.
  */

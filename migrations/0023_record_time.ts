@@ -1,8 +1,9 @@
 import type { Knex } from 'knex';
 
 /**
- * When something was written down is evidence, and the database alone says it: whoever holds the login of the API or
- * a worker could otherwise write a past. A value that is given is passed over, for the owner of the tables too.
+ * When something was written down is evidence, and the database alone says it: whoever holds the
+ * login of the API or a worker could otherwise write a past. A value that is given is passed over,
+ * for the owner of the tables too.
  */
 const EVIDENCE = {
   recorded_at: [
@@ -22,7 +23,8 @@ const functionOf = (column: string) => `set_record_time_${column}`;
 
 export async function up(knex: Knex): Promise<void> {
   for (const [column, tables] of Object.entries(EVIDENCE)) {
-    // One function for each name of the column: plpgsql that looks a name up at run time takes ten times as long.
+    // One function for each name of the column: plpgsql that looks a name up at run time takes ten
+    // times as long.
     await knex.raw(`
       CREATE FUNCTION ${functionOf(column)}() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN

@@ -1,15 +1,19 @@
 import type { Knex } from 'knex';
 
-/** A party that is kept out: its tokens die for good, its webhooks wait, and whoever had its webhooks hears of a move. */
+/**
+ * A party that is kept out: its tokens die for good, its webhooks wait, and whoever had its
+ * webhooks hears of a move.
+ */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
-    -- A token says of which generation it is, and is good while that is the entity's. Counting needs no clock: times in
-    -- tokens are whole seconds, by the clock of the process that issued them.
+    -- A token says of which generation it is, and is good while that is the entity's. Counting
+    -- needs no clock: times in tokens are whole seconds, by the clock of the process that issued
+    -- them.
     ALTER TABLE entities ADD COLUMN token_generation int NOT NULL DEFAULT 0 CHECK (token_generation >= 0);
     GRANT UPDATE (token_generation) ON entities TO assent_app;
 
-    -- Of a delivery that tells the old endpoint of its recipient's move: where to, and what it is signed with, sealed as
-    -- the endpoint's own. It is attempted once.
+    -- Of a delivery that tells the old endpoint of its recipient's move: where to, and what it is
+    -- signed with, sealed as the endpoint's own. It is attempted once.
     ALTER TABLE webhook_deliveries
       ADD COLUMN old_url text CHECK (length(old_url) <= 2048),
       ADD COLUMN old_secret_sealed bytea,

@@ -3,12 +3,14 @@ import type { Knex } from 'knex';
 /**
  * From when to when a merchant or a bank was held, and which signing keys are good no more.
  *
- * A schedule that is not looked at when its merchant loses trust must not take the moment of its look for that of the loss.
+ * A schedule that is not looked at when its merchant loses trust must not take the moment of its
+ * look for that of the loss.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
-    -- Spans in which nothing is charged for a merchant (not trusted, or disabled), or to a bank (disabled), by the clock of the
-    -- merchant whose schedules they hold. Those of a schedule's agreement stay in schedule_holds.
+    -- Spans in which nothing is charged for a merchant (not trusted, or disabled), or to a bank
+    -- (disabled), by the clock of the merchant whose schedules they hold. Those of a schedule's
+    -- agreement stay in schedule_holds.
     CREATE TABLE entity_holds (
       entity_id   text NOT NULL REFERENCES entities,
       merchant_id text NOT NULL REFERENCES entities,

@@ -3,8 +3,8 @@ import type { Knex } from 'knex';
 /**
  * Whether a bank may have what it was asked: only then can money have moved without an answer.
  *
- * What is counted here errs to one side. An attempt counts before its first byte leaves, and is taken back where it is known
- * that none did: one whose process died counts for good.
+ * What is counted here errs to one side. An attempt counts before its first byte leaves, and is
+ * taken back where it is known that none did: one whose process died counts for good.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
@@ -31,8 +31,9 @@ export async function up(knex: Knex): Promise<void> {
       entity_id     text NOT NULL REFERENCES entities,
       webhook_type  text NOT NULL,
       announced_at  timestamptz NOT NULL,
-      -- Attempts by which the recipient may have got it. Those of them that are in neither column below were answered with
-      -- another status than 2xx, or their process died before it could write down what became of them.
+      -- Attempts by which the recipient may have got it. Those of them that are in neither column
+      -- below were answered with another status than 2xx, or their process died before it could
+      -- write down what became of them.
       sent          int NOT NULL,
       -- The first attempt that was answered with a 2xx.
       delivered_at  timestamptz,

@@ -1,11 +1,11 @@
 import type { Knex } from 'knex';
 
 /**
- * One table for all that somebody has to look into, of charges and of refunds: each with an id of its own, a state, and
- * what it keeps from being refunded.
+ * One table for all that somebody has to look into, of charges and of refunds: each with an id of
+ * its own, a state, and what it keeps from being refunded.
  *
- * What a bank left unanswered and then answered late is one story, so it is one row, whose kind becomes that of
- * its second half. The halves are events of it.
+ * What a bank left unanswered and then answered late is one story, so it is one row, whose kind
+ * becomes that of its second half. The halves are events of it.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
@@ -36,7 +36,8 @@ export async function up(knex: Knex): Promise<void> {
       CHECK (refund_id IS NULL OR kind IN ('refund_conflict', 'duplicate_transaction_id'))
     );
 
-    -- The sum of what the exceptions of a charge hold, beside refunded_amount, so that one UPDATE judges a refund.
+    -- The sum of what the exceptions of a charge hold, beside refunded_amount, so that one UPDATE
+    -- judges a refund.
     ALTER TABLE billing_requests ADD COLUMN held_amount bigint NOT NULL DEFAULT 0
       CONSTRAINT billing_requests_held CHECK (held_amount >= 0);
 

@@ -1,8 +1,9 @@
 import type { Knex } from 'knex';
 
 /**
- * Every id of a transaction that a bank has ever sent belongs to one charge or one refund, also where it came too late
- * or contradicted what stood: otherwise a debit that was made for one charge could prove another.
+ * Every id of a transaction that a bank has ever sent belongs to one charge or one refund, also
+ * where it came too late or contradicted what stood: otherwise a debit that was made for one charge
+ * could prove another.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
@@ -10,7 +11,8 @@ export async function up(knex: Knex): Promise<void> {
     DROP TRIGGER refunds_claim_bank_transaction ON refunds;
     DROP FUNCTION claim_bank_transaction();
 
-    -- Made anew from the rows that it was made of: to name the owner in each would write all of it twice.
+    -- Made anew from the rows that it was made of: to name the owner in each would write all of it
+    -- twice.
     DROP TABLE bank_transactions;
     CREATE TABLE bank_transactions (
       bank_id             text NOT NULL,
@@ -22,7 +24,8 @@ export async function up(knex: Knex): Promise<void> {
       SELECT bank_id, bank_transaction_id, id FROM billing_requests WHERE bank_transaction_id IS NOT NULL
       UNION ALL SELECT bank_id, bank_transaction_id, id FROM refunds WHERE bank_transaction_id IS NOT NULL;
     ALTER TABLE bank_transactions ADD PRIMARY KEY (bank_id, bank_transaction_id);
-    -- Of those that came too late, the one that came first; one that has settled something stays what it was.
+    -- Of those that came too late, the one that came first; one that has settled something stays
+    -- what it was.
     INSERT INTO bank_transactions
       SELECT b.bank_id, x.bank_transaction_id, coalesce(x.refund_id, x.billing_request_id)
       FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id

@@ -1,8 +1,8 @@
 import type { Knex } from 'knex';
 
 /**
- * What a bank wrote about a rejected refund in its own words may speak of a person. It stays with the refund, where it can be
- * erased, and goes from the events, which are kept for good.
+ * What a bank wrote about a rejected refund in its own words may speak of a person. It stays with
+ * the refund, where it can be erased, and goes from the events, which are kept for good.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

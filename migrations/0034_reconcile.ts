@@ -3,7 +3,8 @@ import type { Knex } from 'knex';
 /** What is overdue, or has lost its workflow, is found by its row and started again. */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
-    -- When a test clock last moved, in real time: what a jump made due is not late by the whole jump.
+    -- When a test clock last moved, in real time: what a jump made due is not late by the whole
+    -- jump.
     ALTER TABLE entities ADD COLUMN clock_moved_at timestamptz;
     GRANT UPDATE (clock_moved_at) ON entities TO assent_app;
     CREATE INDEX entities_ahead ON entities (clock_offset) WHERE clock_offset > '0';
@@ -20,7 +21,8 @@ export async function up(knex: Knex): Promise<void> {
     CREATE INDEX customer_batches_open ON customer_batches (id) WHERE status = 'processing';
     CREATE INDEX webhook_deliveries_retried ON webhook_deliveries (id) WHERE status = 'pending' AND attempts > 0;
 
-    -- One row: which Temporal the workflows of all that is open are in, and how far they have been looked at.
+    -- One row: which Temporal the workflows of all that is open are in, and how far they have been
+    -- looked at.
     CREATE TABLE temporal_state (
       only_row         boolean PRIMARY KEY DEFAULT true CHECK (only_row),
       -- The id that Temporal gave its namespace. Another one means that its data is gone.

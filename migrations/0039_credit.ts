@@ -1,15 +1,17 @@
 import type { Knex } from 'knex';
 
 /**
- * Money that a payer's bank has debited for a customer of another bank has to reach that bank's book. Until the webhook that
- * says so is delivered, or read in the feed, somebody has to know of it.
+ * Money that a payer's bank has debited for a customer of another bank has to reach that bank's
+ * book. Until the webhook that says so is delivered, or read in the feed, somebody has to know of
+ * it.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
     ALTER TABLE billing_requests
       -- Of a payment between customers: the webhook that has the payee's bank credit it.
       ADD COLUMN credit_delivery_id text,
-      -- Until when it has to be delivered, in business time; after that it is overdue, and an exception.
+      -- Until when it has to be delivered, in business time; after that it is overdue, and an
+      -- exception.
       ADD COLUMN credit_due_at timestamptz,
       ADD COLUMN credit_overdue boolean NOT NULL DEFAULT false,
       ADD CHECK ((credit_delivery_id IS NULL) = (credit_due_at IS NULL)),

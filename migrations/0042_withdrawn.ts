@@ -1,19 +1,21 @@
 import type { Knex } from 'knex';
 
 /**
- * What a bank was to be asked and never was, because it ended first. Nobody may be asked later: the merchant has been told
- * that it may bill again.
+ * What a bank was to be asked and never was, because it ended first. Nobody may be asked later: the
+ * merchant has been told that it may bill again.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
     ALTER TABLE webhook_deliveries
-      -- When it was taken back, before a byte of it was sent and before it was read in the feed. It stays so for good.
+      -- When it was taken back, before a byte of it was sent and before it was read in the feed. It
+      -- stays so for good.
       ADD COLUMN withdrawn_at timestamptz,
       ADD CHECK (withdrawn_at IS NULL OR (status = 'failed' AND sent = 0));
     GRANT UPDATE (withdrawn_at) ON webhook_deliveries TO assent_app;
 
-    -- Of what asks for several things, those that end before it is sent are taken out of its body. What anybody may have seen
-    -- of a body stays as it is: the role that serves may replace it in no other way.
+    -- Of what asks for several things, those that end before it is sent are taken out of its body.
+    -- What anybody may have seen of a body stays as it is: the role that serves may replace it in
+    -- no other way.
     CREATE FUNCTION replace_unseen_body(delivery text, body bytea) RETURNS boolean LANGUAGE sql
     SECURITY DEFINER SET search_path FROM CURRENT AS $$
       WITH replaced AS (

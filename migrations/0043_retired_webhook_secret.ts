@@ -1,8 +1,8 @@
 import type { Knex } from 'knex';
 
 /**
- * Webhook secrets that are in use no more, for some days. What tells an old endpoint of a change has to be signed so that its
- * owner believes it, also where a thief has changed the secret first.
+ * Webhook secrets that are in use no more, for some days. What tells an old endpoint of a change
+ * has to be signed so that its owner believes it, also where a thief has changed the secret first.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

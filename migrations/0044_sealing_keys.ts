@@ -1,17 +1,19 @@
 import type { Knex } from 'knex';
 
 /**
- * Which keys of the ring anything in this database hangs on, a row each: a process whose ring lacks one of them, or has other
- * bytes under its id, is told so at its start, and not by the first value that it cannot open.
+ * Which keys of the ring anything in this database hangs on, a row each: a process whose ring lacks
+ * one of them, or has other bytes under its id, is told so at its start, and not by the first value
+ * that it cannot open.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
     CREATE TABLE sealing_keys (
       kid         text PRIMARY KEY CHECK (length(kid) BETWEEN 1 AND 32),
-      -- Derived from the key, one way: the same for the same bytes, and of no use for anything else.
+      -- Derived from the key, one way: the same for the same bytes, and of no use for anything
+      -- else.
       check_value bytea CHECK (length(check_value) = 32),
-      -- Of a key from before this table: a value that it sealed, and for which place. The first process that opens it
-      -- writes the check value instead.
+      -- Of a key from before this table: a value that it sealed, and for which place. The first
+      -- process that opens it writes the check value instead.
       sample      bytea,
       place       text,
       -- False once all is sealed by another, and only paymentIDs and deviceIds need it still.
@@ -23,7 +25,8 @@ export async function up(knex: Knex): Promise<void> {
     GRANT UPDATE (check_value, sample, place, seals) ON sealing_keys TO assent_app;
   `);
   for (const [table, column, place] of SEALED) {
-    // One read of each table, once. min() of a row's place in the file finds one value without sorting them all.
+    // One read of each table, once. min() of a row's place in the file finds one value without
+    // sorting them all.
     await knex.raw(`
       INSERT INTO sealing_keys (kid, sample, place)
         SELECT k.kid, t.${column}, ${place}
@@ -37,7 +40,10 @@ export async function up(knex: Knex): Promise<void> {
       ON CONFLICT DO NOTHING`);
 }
 
-/** All that is sealed, and the place that it was sealed for. What is nobody's personal data is looked at first. */
+/**
+ * All that is sealed, and the place that it was sealed for. What is nobody's personal data is
+ * looked at first.
+ */
 const SEALED = [
   ['signing_keys', 'private_key_sealed', `'signing_keys.private_key:' || t.kid`],
   ['webhook_endpoints', 'secret_sealed', `'webhook_endpoints.secret:' || t.entity_id`],

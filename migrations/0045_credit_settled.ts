@@ -1,9 +1,10 @@
 import type { Knex } from 'knex';
 
 /**
- * That a payee's bank was told of its money follows from its webhook or its feed. That somebody has drawn the
- * conclusion (the exception resolved, the workflow woken) is on the charge from here on: whoever judges whether a credit is
- * overdue, and whoever has just delivered it, then wait for each other; and where the conclusion is missing it is found.
+ * That a payee's bank was told of its money follows from its webhook or its feed. That somebody has
+ * drawn the conclusion (the exception resolved, the workflow woken) is on the charge from here on:
+ * whoever judges whether a credit is overdue, and whoever has just delivered it, then wait for each
+ * other; and where the conclusion is missing it is found.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

@@ -1,6 +1,9 @@
 import type { Knex } from 'knex';
 
-/** A charge whose workflow sleeps is woken by the bank's answer; one whose workflow is just waiting for it is not. */
+/**
+ * A charge whose workflow sleeps is woken by the bank's answer; one whose workflow is just waiting
+ * for it is not.
+ */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
     ALTER TABLE billing_requests ADD COLUMN asleep boolean NOT NULL DEFAULT false;

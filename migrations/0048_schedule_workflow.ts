@@ -1,12 +1,15 @@
 import type { Knex } from 'knex';
 
-/** A schedule is charged by its own workflow alone, which is signalled where it sleeps; signals have names. */
+/**
+ * A schedule is charged by its own workflow alone, which is signalled where it sleeps; signals have
+ * names.
+ */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
     ALTER TABLE schedules DROP COLUMN looks_at;
     ALTER TABLE schedules ADD COLUMN asleep boolean NOT NULL DEFAULT false;
-    -- How long after its next due moment its workflow wakes, so that those of one moment do not all wake at once.
-    -- Null until it is known.
+    -- How long after its next due moment its workflow wakes, so that those of one moment do not all
+    -- wake at once. Null until it is known.
     ALTER TABLE schedules ADD COLUMN delay_ms integer CHECK (delay_ms >= 0);
     UPDATE schedules SET asleep = true WHERE acts_at IS NOT NULL;
     GRANT UPDATE (asleep, delay_ms) ON schedules TO assent_app;

@@ -1,6 +1,8 @@
 import type { Knex } from 'knex';
 
-/** An intent's or a refund's answer wakes a workflow that sleeps, and none that is about to read. */
+/**
+ * An intent's or a refund's answer wakes a workflow that sleeps, and none that is about to read.
+ */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
     ALTER TABLE intents ADD COLUMN asleep boolean NOT NULL DEFAULT false;

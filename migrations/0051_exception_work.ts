@@ -1,8 +1,9 @@
 import type { Knex } from 'knex';
 
 /**
- * An exception is work: whose it is, who has taken it, and how it was resolved are on it. The parties and the reference
- * are the charge's, and a refund's, which never change: each party finds its own by an index, newest first.
+ * An exception is work: whose it is, who has taken it, and how it was resolved are on it. The
+ * parties and the reference are the charge's, and a refund's, which never change: each party finds
+ * its own by an index, newest first.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
@@ -69,7 +70,8 @@ export async function up(knex: Knex): Promise<void> {
     CREATE INDEX reconciliation_exceptions_of_payee ON reconciliation_exceptions (payee_bank_id, opened_at DESC, id DESC)
       WHERE payee_bank_id IS NOT NULL;
     CREATE INDEX reconciliation_exceptions_of_refund ON reconciliation_exceptions (refund_id) WHERE refund_id IS NOT NULL;
-    -- What somebody has to look into is little of much: oldest first, and what a new bill is compared with.
+    -- What somebody has to look into is little of much: oldest first, and what a new bill is
+    -- compared with.
     DROP INDEX reconciliation_exceptions_unresolved;
     CREATE INDEX reconciliation_exceptions_unresolved ON reconciliation_exceptions (recorded_at, id)
       INCLUDE (kind) WHERE state <> 'resolved';

@@ -1,8 +1,8 @@
 import type { Knex } from 'knex';
 
 /**
- * A reversal is a transaction of its own: what is left of a successful charge whose money did not stay. The charge keeps
- * its status, and says in `reversed_amount` how much of it is gone.
+ * A reversal is a transaction of its own: what is left of a successful charge whose money did not
+ * stay. The charge keeps its status, and says in `reversed_amount` how much of it is gone.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
@@ -13,7 +13,8 @@ export async function up(knex: Knex): Promise<void> {
     CREATE TABLE reversals (
       transaction_id      text PRIMARY KEY CHECK (transaction_id ~ '^txn_'),
       reference           text NOT NULL UNIQUE,
-      -- Of one exception the rest of a charge is reversed once; and each refund's part that is rejected after it, once.
+      -- Of one exception the rest of a charge is reversed once; and each refund's part that is
+      -- rejected after it, once.
       exception_id        text NOT NULL REFERENCES reconciliation_exceptions,
       refund_id           text REFERENCES refunds,
       billing_request_id  text NOT NULL REFERENCES billing_requests,

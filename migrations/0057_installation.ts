@@ -11,7 +11,8 @@ export async function up(knex: Knex): Promise<void> {
       ADD COLUMN installation    uuid NOT NULL DEFAULT gen_random_uuid(),
       -- When reconcile last went through some of what is open; at first, when it could have begun.
       ADD COLUMN reconciled_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
-      -- Where its look at schedules goes on; for all other kinds that is cursor_kind and cursor_after.
+      -- Where its look at schedules goes on; for all other kinds that is cursor_kind and
+      -- cursor_after.
       ADD COLUMN schedules_after text NOT NULL DEFAULT '',
       -- None before the first worker.
       ALTER COLUMN namespace_id DROP NOT NULL;

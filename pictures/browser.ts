@@ -17,7 +17,10 @@ export interface Photographer {
 
 /** Those that playwright drives without a build of its own. */
 const BROWSERS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
-/** So wide that no row is cut at its side, and so high that all rows of a story are drawn: the page draws no others. */
+/**
+ * So wide that no row is cut at its side, and so high that all rows of a story are drawn: the page
+ * draws no others.
+ */
 const SCREEN = { width: 1750, height: 3_000 };
 /** As wide as documentation shows it. */
 const PICTURE_WIDTH = 1400;

@@ -10,8 +10,9 @@ import { openNetwork } from './network';
 import { approved, STORIES } from './stories';
 
 /*
- * `npm run pictures`: plays what a payment can live through, on an engine of its own, and keeps a picture of each workflow
- * as the Temporal UI shows it, for the documentation. `npm run pictures -- refund` makes one of them.
+ * `npm run pictures`: plays what a payment can live through, on an engine of its own, and keeps a
+ * picture of each workflow as the Temporal UI shows it, for the documentation. `npm run pictures --
+ * refund` makes one of them.
  */
 
 const FOLDER = path.join(__dirname, '../docs/images');

@@ -1,7 +1,8 @@
 import { crc32, deflateSync, inflateSync } from 'node:zlib';
 
 /**
- * A screenshot as a PNG of 64 colours, a third of the size: a page has few, and the edges of its letters make the others.
+ * A screenshot as a PNG of 64 colours, a third of the size: a page has few, and the edges of its
+ * letters make the others.
  *
  * @param png as Chromium writes it: 8 bits a channel, not interlaced
  */

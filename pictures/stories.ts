@@ -27,7 +27,10 @@ export const STORIES: Record<string, Story> = {
     return declined(stage, await bill(stage), 'insufficient_funds');
   },
 
-  /** A bill over the limit is refused at the door. That of a schedule is declined, and tried on another day. */
+  /**
+   * A bill over the limit is refused at the door. That of a schedule is declined, and tried on
+   * another day.
+   */
   async limit(stage) {
     await paid(stage);
     const scheduleId = await subscribe(stage, { frequency: 'monthly', maxBillings: 1 });

@@ -3,18 +3,20 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Has docker-compose.yml read by the Compose project's own parser, for which no Docker is needed: compose-go's
- * command, built with Go once and kept under node_modules.
+ * Has docker-compose.yml read by the Compose project's own parser, for which no Docker is needed:
+ * compose-go's command, built with Go once and kept under node_modules.
  *
- * The parser knows the format, but not whether a name stands for anything; that is looked at here. It reads the
- * file without filling in variables, so no secret has to be set for it.
+ * The parser knows the format, but not whether a name stands for anything; that is looked at here.
+ * It reads the file without filling in variables, so no secret has to be set for it.
  */
 
 const COMPOSE_GO = 'v2.16.2';
 const root = join(__dirname, '..');
 const folder = join(root, 'node_modules/.cache/compose-go', COMPOSE_GO);
 const parser = join(folder, 'cmd');
-/** A first build downloads a dozen small modules; where it takes longer, a registry does not answer. */
+/**
+ * A first build downloads a dozen small modules; where it takes longer, a registry does not answer.
+ */
 const BUILD_TIMEOUT_MS = 300_000;
 
 interface Service {

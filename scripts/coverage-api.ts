@@ -8,8 +8,9 @@ import { RECORD_VARIABLE } from '../test/support/answer-record';
 import { COVERAGE_PAGE, coveragePage, documentedAnswers, readRecord } from '../test/support/api-coverage';
 
 /**
- * Runs the tests that speak to the API, and writes docs/api-coverage.md of what they were answered. Fails, and leaves
- * the page as it is, where a test fails, or where what was seen and what is documented are not the same.
+ * Runs the tests that speak to the API, and writes docs/api-coverage.md of what they were answered.
+ * Fails, and leaves the page as it is, where a test fails, or where what was seen and what is
+ * documented are not the same.
  */
 async function main(): Promise<void> {
   const folder = await mkdtemp(path.join(tmpdir(), 'assent-coverage-'));

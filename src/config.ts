@@ -27,8 +27,8 @@ import {
 import { misspeltSettings } from './settings/misspelt';
 
 /**
- * Every setting of Assent, read once from the environment by the entry points. This is the only module that
- * looks at `process.env`; all else takes what it needs as an argument.
+ * Every setting of Assent, read once from the environment by the entry points. This is the only
+ * module that looks at `process.env`; all else takes what it needs as an argument.
  */
 
 const postgresUrl = patterned(/^postgres(ql)?:\/\//, 'a URL that starts with postgres://');
@@ -142,7 +142,10 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
   return { ...config, ASSENT_MODE, ALLOW_PRIVATE_WEBHOOKS: allowPrivate };
 }
 
-/** @throws ConfigError where a database is named but not what it is for: a guess would be a sandbox, with money in it */
+/**
+ * @throws ConfigError where a database is named but not what it is for: a guess would be a sandbox,
+ *   with money in it
+ */
 function modeOf({ ASSENT_MODE, DATABASE_URL, DATABASE_OWNER_URL }: z.output<typeof settings>): Mode {
   if (ASSENT_MODE === undefined && (DATABASE_URL ?? DATABASE_OWNER_URL) !== undefined) {
     throw new ConfigError(
@@ -157,7 +160,10 @@ function refuse(problems: string[]): void {
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));
 }
 
-/** A charge ends as `expired` or `not_delivered`, by its delivery; and what is retried is not forgotten. */
+/**
+ * A charge ends as `expired` or `not_delivered`, by its delivery; and what is retried is not
+ * forgotten.
+ */
 function refuseShortMemory(config: z.output<typeof settings>): void {
   const { INTENT_WINDOW_S, APPROVAL_WINDOW_S, SETTLEMENT_WINDOW_S, WEBHOOK_KEPT_DAYS } = config;
   const longest = Math.max(INTENT_WINDOW_S, APPROVAL_WINDOW_S, SETTLEMENT_WINDOW_S);

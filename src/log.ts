@@ -3,8 +3,8 @@ import { destination, pino, type Logger } from 'pino';
 import type { Config } from './config';
 
 /**
- * One line of JSON per event, on standard output or in `LOG_FILE`. What is personal or secret never gets
- * here: callers log ids and codes, requests are logged without query, headers and body
+ * One line of JSON per event, on standard output or in `LOG_FILE`. What is personal or secret never
+ * gets here: callers log ids and codes, requests are logged without query, headers and body
  * (`api/http/request-log.ts`), and errors through `describeError`.
  */
 export function createLogger(config: Pick<Config, 'LOG_LEVEL' | 'LOG_FILE'>, process: string): Logger {
@@ -15,8 +15,9 @@ export function createLogger(config: Pick<Config, 'LOG_LEVEL' | 'LOG_FILE'>, pro
 }
 
 /**
- * An error as it may be logged. Postgres quotes rows and values in its messages and details, so of its
- * errors only the code and the names of what was hit remain; of all others no properties but the code.
+ * An error as it may be logged. Postgres quotes rows and values in its messages and details, so of
+ * its errors only the code and the names of what was hit remain; of all others no properties but
+ * the code.
  */
 export function describeError(error: unknown): Record<string, unknown> {
   if (!isNativeError(error)) return { type: typeof error };

@@ -9,12 +9,13 @@ import { listening } from './listening';
 /**
  * What a process measures of itself, and how Prometheus gets it.
  *
- * Whoever reaches the port may read all of it, so it says nothing of anybody: every label is one of a few words that stand
- * in the code or in the table of routes. No id, name or address is ever a label, for that reason and for another: a
- * series is kept for each value that a label has had.
+ * Whoever reaches the port may read all of it, so it says nothing of anybody: every label is one of
+ * a few words that stand in the code or in the table of routes. No id, name or address is ever a
+ * label, for that reason and for another: a series is kept for each value that a label has had.
  *
- * What happens is counted where it happens, in memory. What only another server can tell is asked for when somebody reads, once
- * at a time and not for long: with that server away, the rest is still served.
+ * What happens is counted where it happens, in memory. What only another server can tell is asked
+ * for when somebody reads, once at a time and not for long: with that server away, the rest is
+ * still served.
  */
 
 /** Longest wait for an answer from Postgres or Temporal; Prometheus gives a reading ten seconds. */
@@ -23,7 +24,10 @@ const ANSWER_WITHIN_MS = 2_000;
 const CONNECTIONS_MAX = 20;
 const REQUEST_TIMEOUT_MS = 5_000;
 
-/** A registry with what Node tells of its process: memory, processor time, the event loop, garbage collection. */
+/**
+ * A registry with what Node tells of its process: memory, processor time, the event loop, garbage
+ * collection.
+ */
 export function createMetrics(): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -141,7 +145,8 @@ export interface MetricsServer {
 }
 
 /**
- * Serves `GET /metrics` as the settings say; with `METRICS_PORT=0` it serves none. It keeps no process alive.
+ * Serves `GET /metrics` as the settings say; with `METRICS_PORT=0` it serves none. It keeps no
+ * process alive.
  *
  * @param render all of it, in Prometheus' text format
  * @throws ConfigError where the port is taken

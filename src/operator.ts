@@ -1,7 +1,11 @@
 import { userInfo } from 'node:os';
 import type { Actor } from './database/audit';
 
-/** Whoever works at the operating system, for the record of what is done there. @param reason in his words */
+/**
+ * Whoever works at the operating system, for the record of what is done there.
+ *
+ * @param reason in his words
+ */
 export function operatorActor(reason: string | null): Actor {
   return { actor: `operator:${login()}`, cause: 'operator', requestId: null, reason };
 }

@@ -8,13 +8,13 @@ import { KeyringError, type Keyring } from './database/keys/keyring';
 import { claimRing, requireSigningKey } from './database/keys/sealing-key';
 
 /**
- * The database of an API or a worker. Each of its connections is first asked whether the database is of this process's
- * mode and the login fit for it, and the first whether the ring has all keys that anything in there hangs on. Where one is
- * not, the process ends at once, for no request of it may be served; that can be long after the start, when Postgres was
- * away then.
+ * The database of an API or a worker. Each of its connections is first asked whether the database
+ * is of this process's mode and the login fit for it, and the first whether the ring has all keys
+ * that anything in there hangs on. Where one is not, the process ends at once, for no request of it
+ * may be served; that can be long after the start, when Postgres was away then.
  *
- * A ring that fitted is not asked about again: another process that puts a key in front which this one lacks must not end it.
- * `/readyz` says so then.
+ * A ring that fitted is not asked about again: another process that puts a key in front which this
+ * one lacks must not end it. `/readyz` says so then.
  *
  * @param answerWithinMs as of `openDatabase`
  */
@@ -42,7 +42,8 @@ export async function openOwnDatabase(
     }
   };
   const db = openDatabase(DATABASE_URL, DATABASE_POOL, requireFit, answerWithinMs);
-  // A Postgres that is away, or not migrated yet, is waited for: requests are answered with 503 meanwhile.
+  // A Postgres that is away, or not migrated yet, is waited for: requests are answered with 503
+  // meanwhile.
   await db.query('SELECT 1').catch((error: unknown) => {
     const refused = refusedLogin(error);
     if (refused !== undefined) throw new ConfigError(`DATABASE_URL: ${refused}`);

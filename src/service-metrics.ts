@@ -8,8 +8,9 @@ import { listWorkers } from './database/operation/worker-heartbeat';
 import { gauge, inTime } from './metrics';
 
 /**
- * What Postgres tells of the whole service. Every process exports it, API and worker alike, so that none of it
- * vanishes with the process that one would ask about it. Nothing is said while Postgres does not answer.
+ * What Postgres tells of the whole service. Every process exports it, API and worker alike, so that
+ * none of it vanishes with the process that one would ask about it. Nothing is said while Postgres
+ * does not answer.
  */
 export function measureService(registry: Registry, db: Executor): void {
   measureWorkers(registry, db);

@@ -2,15 +2,20 @@ import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
 
 /**
- * What nobody caught: an exception thrown where no code waits for it, and a rejection that nobody hears.
+ * What nobody caught: an exception thrown where no code waits for it, and a rejection that nobody
+ * hears.
  *
- * Node would end the process at once, and one line of text would be all that is known of it. Here it is logged with its
- * stack and counted. Where it belongs to one request, that request fails and all others go on. Otherwise
- * nobody knows what state the process is in: it takes nothing new, finishes what it has in hand, and ends
- * with exit code 1, for whoever supervises it to start it anew.
+ * Node would end the process at once, and one line of text would be all that is known of it. Here
+ * it is logged with its stack and counted. Where it belongs to one request, that request fails and
+ * all others go on. Otherwise nobody knows what state the process is in: it takes nothing new,
+ * finishes what it has in hand, and ends with exit code 1, for whoever supervises it to start it
+ * anew.
  */
 
-/** What is in hand gets this long, well beyond what a stop in order takes; then the process ends as it is. */
+/**
+ * What is in hand gets this long, well beyond what a stop in order takes; then the process ends as
+ * it is.
+ */
 const ENDS_WITHIN_MS = 12_000;
 
 interface Process {

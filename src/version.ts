@@ -1,7 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The version of this program, as its package.json has it: beside `src`, or for the build beside `dist`. */
+/**
+ * The version of this program, as its package.json has it: beside `src`, or for the build beside
+ * `dist`.
+ */
 export const VERSION = readVersion();
 
 function readVersion(): string {

@@ -30,9 +30,10 @@ type Item = ReceivedEvent['item'];
 const SLOWLY_MS = 3_000;
 
 /**
- * A bank as banks are: it debits when it approves, keeps a book of its own, tells the network until it gets a certain answer,
- * and takes back what is refused. It drops repeats of a webhook by `X-Service-Delivery` and by nothing else, as the
- * contract has it: were the same charge announced twice, it would debit twice, and the book would show it.
+ * A bank as banks are: it debits when it approves, keeps a book of its own, tells the network until
+ * it gets a certain answer, and takes back what is refused. It drops repeats of a webhook by
+ * `X-Service-Delivery` and by nothing else, as the contract has it: were the same charge announced
+ * twice, it would debit twice, and the book would show it.
  */
 export class Bank {
   readonly book: BookEntry[] = [];

@@ -37,9 +37,9 @@ export class Watch {
 }
 
 /**
- * An entity's way to the network: asks one API after the other until one answers for certain. "Come back later" (503, 429, 408),
- * no answer at all and "the first one still runs" (409 with `Retry-After`) are none: the same is sent again, with the same
- * key, as the contract allows.
+ * An entity's way to the network: asks one API after the other until one answers for certain. "Come
+ * back later" (503, 429, 408), no answer at all and "the first one still runs" (409 with
+ * `Retry-After`) are none: the same is sent again, with the same key, as the contract allows.
  */
 export class Caller {
   private token: Promise<string> | undefined;

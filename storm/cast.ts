@@ -34,8 +34,8 @@ export interface Customer {
 }
 
 /**
- * Who plays. `shop` and `club` have the standing approval of every customer; `club` goes by a test clock. `market` asks
- * each time, and sends intents.
+ * Who plays. `shop` and `club` have the standing approval of every customer; `club` goes by a test
+ * clock. `market` asks each time, and sends intents.
  */
 export interface Cast {
   banks: [BankParty, BankParty];

@@ -18,8 +18,9 @@ import { Link } from './link';
 import { StormProcess } from './process';
 
 /**
- * Two APIs, two workers, Postgres and Temporal: real processes of the storm's own, as built for production, in a
- * temporary folder. Each API and worker has a way of its own to each server, which can be made bad.
+ * Two APIs, two workers, Postgres and Temporal: real processes of the storm's own, as built for
+ * production, in a temporary folder. Each API and worker has a way of its own to each server, which
+ * can be made bad.
  */
 
 const run = promisify(execFile);
@@ -30,7 +31,10 @@ export type EngineProcess = OurProcess | 'postgres' | 'temporal';
 type Server = 'postgres' | 'temporal';
 export type LinkName = `${OurProcess} to ${Server}`;
 
-/** Windows that close while one watches; the other limits are for callers one by one, and here one is many. */
+/**
+ * Windows that close while one watches; the other limits are for callers one by one, and here one
+ * is many.
+ */
 const WINDOW_S = 12;
 const SETTINGS = {
   ASSENT_MODE: 'sandbox',
@@ -38,7 +42,8 @@ const SETTINGS = {
   INTENT_WINDOW_S: String(WINDOW_S),
   APPROVAL_WINDOW_S: String(WINDOW_S),
   SETTLEMENT_WINDOW_S: String(WINDOW_S),
-  // One retry after two seconds: each is a stop of the test clock, and its advances take as many steps.
+  // One retry after two seconds: each is a stop of the test clock, and its advances take as many
+  // steps.
   RECURRING_RETRY_DAYS: '0.000025',
   CLOCK_WAIT_S: '1',
   // For four minutes every five seconds: no receiver is given up while a storm lasts over it.
@@ -74,7 +79,10 @@ export interface StormEngine {
   folder: string;
   /** The operator's command: makes a bank or a provider. */
   createEntity(type: 'bank' | 'provider', name: string): Promise<Identity>;
-  /** Whether transactions may write; undone by `heal`. Waits for a Postgres that is away, for a while. */
+  /**
+   * Whether transactions may write; undone by `heal`. Waits for a Postgres that is away, for a
+   * while.
+   */
   setReadOnly(readOnly: boolean): Promise<void>;
   disk: Disk;
   /** Starts, thaws and opens whatever is not well, and waits until all answer. */
@@ -227,7 +235,10 @@ async function setReadOnly(superuserUrl: string, readOnly: boolean, signal: Abor
   );
 }
 
-/** Both APIs reach all that they need, and each worker has said that it is ready since its last start. */
+/**
+ * Both APIs reach all that they need, and each worker has said that it is ready since its last
+ * start.
+ */
 async function ready(
   apiUrls: string[],
   log: (name: string) => string,

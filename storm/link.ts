@@ -4,13 +4,17 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 /**
  * - `open`: bytes pass as they come
  * - `slow`: each piece waits a while
- * - `stalled`: nothing passes, on new connections neither; later all of it does, as after a cable was put back
- * - `halfOpen`: the far side is gone and the near side is not told; later its connections break, as after a firewall
- *   has forgotten them
+ * - `stalled`: nothing passes, on new connections neither; later all of it does, as after a cable
+ *   was put back
+ * - `halfOpen`: the far side is gone and the near side is not told; later its connections break, as
+ *   after a firewall has forgotten them
  */
 export type Passage = 'open' | 'slow' | 'stalled' | 'halfOpen';
 
-/** Each piece waits so long on a slow link, either way: some times what a line between two continents takes. */
+/**
+ * Each piece waits so long on a slow link, either way: some times what a line between two
+ * continents takes.
+ */
 const SLOW_MS = 200;
 const CONNECTIONS_MAX = 500;
 

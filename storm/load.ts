@@ -163,7 +163,10 @@ export class Load {
     );
   }
 
-  /** With a key of its own, and where the plan says so, to both APIs at once: both must say the same. */
+  /**
+   * With a key of its own, and where the plan says so, to both APIs at once: both must say the
+   * same.
+   */
   private async ask(
     by: Party,
     path: string,
@@ -221,8 +224,8 @@ function paidBy({ heard }: Party): Paid[] {
 /** More days than any schedule of the test clock's merchant lasts, with retries. */
 const DAYS_LEFT = 4;
 /**
- * A day takes a second or two, for each moment of it at which something is due is a stop; and after ten minutes of faults
- * two cores take minutes for what was left.
+ * A day takes a second or two, for each moment of it at which something is due is a stop; and after
+ * ten minutes of faults two cores take minutes for what was left.
  */
 const CLOCK_WITHIN_MS = 600_000;
 

@@ -14,8 +14,9 @@ import { asMarkdown, counted, faultsOf, printed, type Report } from './report';
 import { rage } from './weather';
 
 /**
- * `npm run storm`: everything that the engine runs on dies and hangs in random order, under load, and then all that anybody
- * was told is compared. Exit code 1 where something is not as `docs/reliability.md` promises.
+ * `npm run storm`: everything that the engine runs on dies and hangs in random order, under load,
+ * and then all that anybody was told is compared. Exit code 1 where something is not as
+ * `docs/reliability.md` promises.
  */
 
 interface Options {
@@ -44,7 +45,10 @@ const options = new Command('npm run storm --')
   .parse()
   .opts<Options>();
 
-/** Windows close, webhooks come again every five seconds, and two cores take minutes for what ten minutes of faults left. */
+/**
+ * Windows close, webhooks come again every five seconds, and two cores take minutes for what ten
+ * minutes of faults left.
+ */
 const QUIET_WITHIN_MS = 300_000;
 /** After all is well again, a caller who still has no answer will get none. */
 const ANSWERED_WITHIN_MS = 60_000;

@@ -4,9 +4,9 @@ import type { BankView, MerchantView, Told, Transaction, View } from './observe'
 import type { ServersView } from './servers';
 
 /**
- * Compares what everybody holds after a storm: callers what was acknowledged, merchants and banks what they were told, the
- * banks their own books, the engine its history, and the servers what is left to do. It shares no code with the engine, for a mistake
- * that both make would be none here.
+ * Compares what everybody holds after a storm: callers what was acknowledged, merchants and banks
+ * what they were told, the banks their own books, the engine its history, and the servers what is
+ * left to do. It shares no code with the engine, for a mistake that both make would be none here.
  */
 
 export interface Seen {
@@ -173,7 +173,9 @@ function compareHistories(bank: BankView, charge: Transaction, report: Report): 
     report('debited', id, `${bank.name} has made no debit ${own.bankTransactionId} for it`);
 }
 
-/** What was refused and taken back is where somebody finds it, and what was taken is in the history. */
+/**
+ * What was refused and taken back is where somebody finds it, and what was taken is in the history.
+ */
 function compareBook({ servers }: Seen, bank: BankView, report: Report): void {
   const excepted = new Set<string | null>(servers.exceptions.map((one) => one.bankTransactionId));
   for (const { bankTransactionId, about, state } of bank.book) {
@@ -340,7 +342,9 @@ function withdrawnOf({ merchants }: Seen): Map<string, string> {
 
 const QUESTIONS = ['billing.request', 'billing.intent'];
 
-/** What the receiver took is what the feed has, item by item, and everything is numbered 1, 2, 3, … */
+/**
+ * What the receiver took is what the feed has, item by item, and everything is numbered 1, 2, 3, …
+ */
 function compareTold(
   { name, feed, heard, forged, failedEvents }: View,
   withdrawn: Map<string, string>,
@@ -357,7 +361,8 @@ function compareTold(
     if (wasHeard) left.set(textOf(one), times - 1);
     const wasWithdrawn = QUESTIONS.includes(one.type) && withdrawn.has(id);
     if (!wasHeard && !wasWithdrawn) report('told', id, `${one.type} did not reach ${name}`);
-    // A bank that has the question, and whose taking it was not heard, is asked no more once nothing is open.
+    // A bank that has the question, and whose taking it was not heard, is asked no more once
+    // nothing is open.
     const isAsked = QUESTIONS.includes(one.type) && wasHeard;
     if (failed.has(one.eventId ?? '') && !wasWithdrawn && !isAsked)
       report('quiet', id, `${one.type} to ${name} was given up`);
@@ -414,7 +419,10 @@ function count(told: readonly Told[], type: string, field: string, value: unknow
 
 const textOf = ({ type, item }: Told) => `${type} ${JSON.stringify(item)}`;
 
-/** Whatever its number counts: a refund, an intent, a schedule, a charge. Its type where it is about none of these. */
+/**
+ * Whatever its number counts: a refund, an intent, a schedule, a charge. Its type where it is about
+ * none of these.
+ */
 function nameOf({ type, item }: Told): string {
   const field = type.startsWith('recurring.')
     ? 'scheduleId'

@@ -1,11 +1,15 @@
 import { Random } from './random';
 
 /**
- * What is going to happen, all of it drawn from the seed before anything starts: what merchants ask for, how banks will
- * answer that, and what breaks when. Only to which charge a refund goes depends on which have succeeded by then.
+ * What is going to happen, all of it drawn from the seed before anything starts: what merchants ask
+ * for, how banks will answer that, and what breaks when. Only to which charge a refund goes depends
+ * on which have succeeded by then.
  */
 
-/** How a bank answers a charge. It reads so in the description, as a person would read a shop's name. */
+/**
+ * How a bank answers a charge. It reads so in the description, as a person would read a shop's
+ * name.
+ */
 const CHARGE_ANSWERS = {
   pay: 30,
   /** The debit is made, and told of a while after. */
@@ -89,7 +93,10 @@ export type Operation = {
     }
 );
 
-/** Four operations a second are some twelve charges: enough for every race, and modest beside what the engine can do. */
+/**
+ * Four operations a second are some twelve charges: enough for every race, and modest beside what
+ * the engine can do.
+ */
 const OPERATION_EVERY_MS = 250;
 /** Two and a half seconds from one fault to the next, give or take. */
 const FAULT_EVERY_MS = { least: 1_500, most: 3_500 };

@@ -4,13 +4,15 @@ import { closeSync, openSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Program } from '../src/start/supervised-process';
 
-/** Before it is started again after a death of its own: a dead Postgres takes that long to be gone. */
+/**
+ * Before it is started again after a death of its own: a dead Postgres takes that long to be gone.
+ */
 const RESTART_AFTER_MS = 300;
 const STOPPED_WITHIN_MS = 10_000;
 
 /**
- * A process that the storm kills and freezes, and that is started again whenever it dies. Whoever runs the service
- * has a supervisor that does so; unlike that one, this one never gives up.
+ * A process that the storm kills and freezes, and that is started again whenever it dies. Whoever
+ * runs the service has a supervisor that does so; unlike that one, this one never gives up.
  */
 export class StormProcess {
   /** Ends that the storm did not order. */
@@ -39,7 +41,10 @@ export class StormProcess {
     this.life = this.live();
   }
 
-  /** Ends it as a power cut would, with all that it has started. It stays down until it is started again. */
+  /**
+   * Ends it as a power cut would, with all that it has started. It stays down until it is started
+   * again.
+   */
   async kill(): Promise<void> {
     this.wanted = false;
     this.ordered = true;
@@ -94,7 +99,8 @@ export class StormProcess {
     const log = openSync(this.logFile, 'a', 0o600);
     const child = spawn(command, args, {
       env: environment,
-      // A group of its own, so that Ctrl-C reaches the storm alone, which then ends the rest in order.
+      // A group of its own, so that Ctrl-C reaches the storm alone, which then ends the rest in
+      // order.
       detached: true,
       stdio: ['ignore', log, log],
       ...(cwd !== undefined && { cwd }),
@@ -108,7 +114,10 @@ export class StormProcess {
   }
 }
 
-/** All that a process has started, and what those have. Each process of Postgres has a group of its own. */
+/**
+ * All that a process has started, and what those have. Each process of Postgres has a group of its
+ * own.
+ */
 function descendants(pid: number): number[] {
   const table = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' });
   const children = new Map<number, number[]>();

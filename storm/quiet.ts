@@ -9,8 +9,8 @@ const LOOK_EVERY_MS = 500;
 const SAY_EVERY_MS = 5_000;
 
 /**
- * Waits until nobody has anything left to do: no caller waits for an answer, no bank for a receiver of its own, and the
- * engine has nothing open. It asks; it does not guess.
+ * Waits until nobody has anything left to do: no caller waits for an answer, no bank for a receiver
+ * of its own, and the engine has nothing open. It asks; it does not guess.
  *
  * @param withinMs longest that it waits; what is open then, the oracle finds
  */

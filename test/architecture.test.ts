@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join, posix, relative } from 'node:path';
 
 /*
- * Who may import whom, and the few rules of style that a machine can keep. The arrows are no matter of taste: a
- * workflow that reached a database would break its replay, and a rule of money that reached a clock could not
- * be tested as a table. Imports are read with regular expressions: the forms are few, and prettier writes each
- * in one way.
+ * Who may import whom, and the few rules of style that a machine can keep. The arrows are no matter
+ * of taste: a workflow that reached a database would break its replay, and a rule of money that
+ * reached a clock could not be tested as a table. Imports are read with regular expressions: the
+ * forms are few, and prettier writes each in one way.
  */
 
 const ROOT = join(__dirname, '..');
@@ -17,7 +17,10 @@ interface Source {
 }
 
 interface Import {
-  /** A file without its extension (`src/domain/money`), a package (`zod`), or what could not be read. */
+  /**
+   * A file without its extension (`src/domain/money`), a package (`zod`), or what could not be
+   * read.
+   */
   target: string;
   typeOnly: boolean;
 }
@@ -43,7 +46,10 @@ function importsOf({ path, text }: Source): Import[] {
   }));
 }
 
-/** What each layer, or file beside the layers, may import of `src`, beside itself: layers, or modules of one. */
+/**
+ * What each layer, or file beside the layers, may import of `src`, beside itself: layers, or
+ * modules of one.
+ */
 const ARROWS: Record<string, readonly string[]> = {
   config: ['domain', 'settings'],
   settings: ['domain'],
@@ -63,7 +69,10 @@ const ARROWS: Record<string, readonly string[]> = {
   api: ['domain', 'database', 'temporal', 'workflows/messages', 'config', 'log'],
 };
 
-/** Types carry no code along: a workflow may name the activities it calls, and their doer the settings it takes. */
+/**
+ * Types carry no code along: a workflow may name the activities it calls, and their doer the
+ * settings it takes.
+ */
 const TYPE_ARROWS: Record<string, readonly string[]> = {
   workflows: ['activities'],
   metrics: ['database', 'domain'],

@@ -116,7 +116,8 @@ describe('readConfig', () => {
     const lines = wrong.flatMap((value) =>
       refusals(Object.fromEntries(SETTING_NAMES.map((name) => [name, value]))),
     );
-    // What a setting is refused for stands behind its name; a line of a library's would begin with another word.
+    // What a setting is refused for stands behind its name; a line of a library's would begin with
+    // another word.
     expect(lines.filter((line) => !/^[A-Z_]+: must be [a-zA-Z0-9]/.test(line))).toEqual([]);
     expect(lines.filter((line) => /expected|received|invalid|regex|NaN|too (small|big)/i.test(line))).toEqual(
       [],

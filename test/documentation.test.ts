@@ -62,19 +62,40 @@ describe('the documentation', () => {
 /** Folders of the root that other programs fill. */
 const NOT_OURS = ['.git', 'node_modules', 'dist', '.assent', 'coverage'];
 
-it('no file of the project has a mark that an unfinished merge left', () => {
+/** Every file of the project, from the root. */
+const files = (() => {
   const folders = readdirSync(ROOT, { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && !NOT_OURS.includes(entry.name))
     .map(({ name }) => name);
-  const files = [
+  return [
     ...readdirSync(ROOT, { withFileTypes: true }).filter((file) => file.isFile()),
     ...folders.flatMap((folder) =>
       readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true }).filter((file) =>
         file.isFile(),
       ),
     ),
-  ].map(({ parentPath, name }) => join(parentPath, name));
+  ].map(({ parentPath, name }) => relative(ROOT, join(parentPath, name)));
+})();
+
+it('no file of the project has a mark that an unfinished merge left', () => {
   // Of the middle of a merge nothing is asked: Markdown underlines headings with it.
-  const marked = files.filter((file) => /^(?:<{7}|>{7}|\|{7}) /m.test(readFileSync(file, 'utf8')));
-  expect(marked.map((file) => relative(ROOT, file))).toEqual([]);
+  const marked = files.filter((file) =>
+    /^(?:<{7}|>{7}|\|{7}) /m.test(readFileSync(join(ROOT, file), 'utf8')),
+  );
+  expect(marked).toEqual([]);
+});
+
+/** Columns of a comment. Pages of Markdown are wrapped by prettier. */
+const COMMENT_WIDTH = 100;
+
+it('no comment is wider than a reader takes in at once', () => {
+  const wide = files
+    .filter((file) => /\.[cm]?[jt]s$/.test(file))
+    .flatMap((file) =>
+      readFileSync(join(ROOT, file), 'utf8')
+        .split('\n')
+        .map((line, i) => ({ line, at: `${file}:${i + 1}` }))
+        .filter(({ line }) => line.length > COMMENT_WIDTH && /^\s*(?:\*|\/\/|\/\*\*) \S+ /.test(line)),
+    );
+  expect(wide.map(({ at }) => at)).toEqual([]);
 });

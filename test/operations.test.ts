@@ -8,7 +8,10 @@ import { installation } from './support/installation';
 import { freeOffset, makeStartFolder, NpmStart } from './support/npm-start';
 import { startOwnServers, type OwnServers } from './support/own-servers';
 
-/** The commands of docs/operations.md, as an operator pastes them, beside `npm start` and beside servers of one's own. */
+/**
+ * The commands of docs/operations.md, as an operator pastes them, beside `npm start` and beside
+ * servers of one's own.
+ */
 
 const ROOT = path.join(__dirname, '..');
 /** A start takes ten seconds, and several times that while others use the machine. */

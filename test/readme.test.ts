@@ -7,8 +7,8 @@ import { freePort } from '../src/listening';
 import { freeOffset, makeStartFolder, NpmStart } from './support/npm-start';
 
 /**
- * The five minutes of the README, as a newcomer spends them: the engine in one terminal, and each block pasted
- * into the shell of another, in order. Only the ports are others.
+ * The five minutes of the README, as a newcomer spends them: the engine in one terminal, and each
+ * block pasted into the shell of another, in order. Only the ports are others.
  */
 
 const ROOT = path.join(__dirname, '..');

@@ -6,9 +6,10 @@ import { webUrl } from '../src/api/http/fields';
 import { idPattern } from '../src/api/openapi/example';
 
 /*
- * Every regular expression of the product, by an analysis of the expression itself: there is no character whose repetition
- * makes its reading take longer than in proportion to the length of the text, which is how callers hold an event loop. That
- * holds whatever is sent, where a try holds for the texts that somebody thought of.
+ * Every regular expression of the product, by an analysis of the expression itself: there is no
+ * character whose repetition makes its reading take longer than in proportion to the length of the
+ * text, which is how callers hold an event loop. That holds whatever is sent, where a try holds for
+ * the texts that somebody thought of.
  */
 
 const SOURCE = path.join(__dirname, '../src');

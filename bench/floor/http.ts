@@ -6,8 +6,8 @@ import { z } from 'zod';
 import { setting } from '../../demo/parties/main';
 
 /**
- * A read by id without a database: Express, the check of the engine's own access tokens, zod. It takes the keys of
- * the engine at `API_URL`, and tells its owner the port on which it listens.
+ * A read by id without a database: Express, the check of the engine's own access tokens, zod. It
+ * takes the keys of the engine at `API_URL`, and tells its owner the port on which it listens.
  */
 
 const path = z.strictObject({ billingRequestId: z.string().regex(/^brq_[0-9a-z]{26}$/) });

@@ -34,8 +34,8 @@ export class TemporalFloor {
   }
 
   /**
-   * Runs them, `atOnce` at any time: each is started, signalled as soon as it has asked, as a bank answers that does
-   * not think, and done when its last activity is.
+   * Runs them, `atOnce` at any time: each is started, signalled as soon as it has asked, as a bank
+   * answers that does not think, and done when its last activity is.
    */
   async run(shape: 'textbook' | 'local', workflows: number, atOnce: number): Promise<void> {
     await inFlight(workflows, atOnce, async () => {

@@ -3,8 +3,9 @@ import { setting } from '../../demo/parties/main';
 import { BILLING } from '../../src/worker/capacity';
 
 /**
- * The worker of the floors as a process of its own, with the slots and pollers of the engine's. Settings:
- * `TEMPORAL_ADDRESS`, `TEMPORAL_NAMESPACE`; tells its owner `ready`, and then each unit as it is finished.
+ * The worker of the floors as a process of its own, with the slots and pollers of the engine's.
+ * Settings: `TEMPORAL_ADDRESS`, `TEMPORAL_NAMESPACE`; tells its owner `ready`, and then each unit
+ * as it is finished.
  */
 
 export const FLOOR_TASK_QUEUE = 'bench-floor';

@@ -9,8 +9,8 @@ import {
 import type { FloorActivities } from './worker';
 
 /**
- * The least that Temporal asks for work of these shapes: their activities do nothing, so a workflow here costs
- * what its durable steps cost.
+ * The least that Temporal asks for work of these shapes: their activities do nothing, so a workflow
+ * here costs what its durable steps cost.
  */
 
 const normalActivities = proxyActivities<FloorActivities>({ startToCloseTimeout: '15s' });

@@ -8,9 +8,10 @@ interface Constraint {
 }
 
 /**
- * Loads tables without their indexes, and makes these afterwards, as the migrations had them: sorting once is
- * quicker by far than finding each row's place. Foreign keys come back unchecked, for what is loaded keeps them by
- * the way it is made, and to look each up would take longer than all else. Other constraints hold throughout.
+ * Loads tables without their indexes, and makes these afterwards, as the migrations had them:
+ * sorting once is quicker by far than finding each row's place. Foreign keys come back unchecked,
+ * for what is loaded keeps them by the way it is made, and to look each up would take longer than
+ * all else. Other constraints hold throughout.
  */
 export async function withoutIndexes(
   client: Client,

@@ -28,14 +28,17 @@ interface Node {
 
 /** Tables below this may be read whole. */
 const LARGE_ROWS = 20_000;
-/** Rows that a scan may read in vain: twice as many as a list counts. More is much for what it finds, unless that is a tenth. */
+/**
+ * Rows that a scan may read in vain: twice as many as a list counts. More is much for what it
+ * finds, unless that is a tenth.
+ */
 const FILTERED_MAX = 20_000;
 /** Rows that a scan may read in all: ten times as many as a list counts. */
 const READ_MAX = 100_000;
 
 /**
- * Runs statements as the API and the worker do, prepared, with the rights of theirs, and collects the plan of each
- * and of those that it causes in turn.
+ * Runs statements as the API and the worker do, prepared, with the rights of theirs, and collects
+ * the plan of each and of those that it causes in turn.
  */
 export class Explainer {
   private collected: Plan[] = [];
@@ -60,7 +63,10 @@ export class Explainer {
     return explainer;
   }
 
-  /** A prepared statement gets its general plan, where Postgres finds that one good enough, from the sixth run on. */
+  /**
+   * A prepared statement gets its general plan, where Postgres finds that one good enough, from the
+   * sixth run on.
+   */
   async explained(runs: number, work: (db: Database) => Promise<void>): Promise<Plan[]> {
     for (let run = 0; run < runs; run++) {
       this.collected = [];

@@ -6,9 +6,9 @@ import { withoutIndexes } from './bulk';
 import { onServer, type Server } from './server';
 
 /**
- * Two years of a network, by SQL. Rows are spread evenly over the time and lie in its order, as they would had they
- * been written one by one; merchants and banks are few huge ones and many small ones (the share of the first of m is
- * m^(-1/4): of 5 000 merchants 12 %, of 20 banks 47 %).
+ * Two years of a network, by SQL. Rows are spread evenly over the time and lie in its order, as
+ * they would had they been written one by one; merchants and banks are few huge ones and many small
+ * ones (the share of the first of m is m^(-1/4): of 5 000 merchants 12 %, of 20 banks 47 %).
  */
 export interface Volume {
   banks: number;
@@ -85,7 +85,8 @@ async function makeEntities(server: Server, { banks, providers, merchants }: Vol
       for (let n = 0; n < banks; n++) await make('bank', n);
       const made: string[] = [];
       for (let n = 0; n < providers; n++) made.push(await make('provider', n));
-      // The first provider has every third merchant, large ones among them; the others have a hundred between them.
+      // The first provider has every third merchant, large ones among them; the others have a
+      // hundred between them.
       for (let n = 0; n < merchants; n++) {
         await make(
           'merchant',
@@ -108,7 +109,10 @@ async function burnTransactionIds(client: Client, count: number): Promise<void> 
   await client.query(`CALL growth.burn(${count})`);
 }
 
-/** \`chance\`: in [0, 1), the same for the same n and seed. \`stamp\`: the beginning of a TypeID of that moment. */
+/**
+ * \`chance\`: in [0, 1), the same for the same n and seed. \`stamp\`: the beginning of a TypeID of
+ * that moment.
+ */
 const FUNCTIONS = `
   CREATE SCHEMA growth;
   CREATE FUNCTION growth.chance(n bigint, seed bigint) RETURNS float8 LANGUAGE sql IMMUTABLE
@@ -279,7 +283,8 @@ function steps(
     ],
     [
       'webhook_deliveries',
-      // To the bank, and when it has answered to the merchant. One in a hundred of those was never taken.
+      // To the bank, and when it has answered to the merchant. One in a hundred of those was never
+      // taken.
       `INSERT INTO webhook_deliveries (id, event_id, entity_id, webhook_type, batch_id, body_sealed, status, workflow_id, attempts,
          created_xid, created_at, finished_at)
        SELECT 'dlv_' || stamp || left(hash, 15) || s, 'evt_' || stamp || left(hash, 15) || (s + 4),

@@ -6,8 +6,9 @@ import { measure, type Measured } from './measure';
 import { openFolder, startServer, WHILE_MEASURING, type Folder } from './server';
 
 /**
- * `npm run bench:growth`: whether the statements of every hot path keep to their indexes when two years of a large
- * network are in the tables, and how long they take. Exit code 1 where one does not.
+ * `npm run bench:growth`: whether the statements of every hot path keep to their indexes when two
+ * years of a large network are in the tables, and how long they take. Exit code 1 where one does
+ * not.
  */
 
 interface Options {

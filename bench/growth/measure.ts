@@ -16,7 +16,10 @@ export interface Measured {
   faults: string[];
 }
 
-/** Before what counts: statements are prepared from the twentieth run on, and planned in general from the sixth of those. */
+/**
+ * Before what counts: statements are prepared from the twentieth run on, and planned in general
+ * from the sixth of those.
+ */
 const WARM_UP = 30;
 const RUNS = 200;
 /** What is slow is measured less often. */
@@ -24,7 +27,10 @@ const LONGEST_MS = 4_000;
 /** The last of these has the plan that stays. */
 const EXPLAINED_RUNS = 8;
 
-/** Each path by itself, one run after the other on one connection, with all of it undone after each run. */
+/**
+ * Each path by itself, one run after the other on one connection, with all of it undone after each
+ * run.
+ */
 export async function measure(
   server: Server,
   only: RegExp,

@@ -29,7 +29,10 @@ import { listDeliveries, readDelivery } from '../../src/database/webhook/deliver
 import { forgetDeliveries } from '../../src/database/webhook/retention';
 import type { Subjects } from './subjects';
 
-/** The engine's own verbs on every hot path, as they are; the n-th run takes the n-th subject of its kind. */
+/**
+ * The engine's own verbs on every hot path, as they are; the n-th run takes the n-th subject of its
+ * kind.
+ */
 export interface Path {
   name: string;
   run: (db: Database, n: number) => Promise<unknown>;

@@ -40,7 +40,9 @@ const WHILE_GENERATING = [
   'max_parallel_workers=0',
 ];
 
-/** As a small production server has it; what is not named here is as Postgres comes, fsync among it. */
+/**
+ * As a small production server has it; what is not named here is as Postgres comes, fsync among it.
+ */
 export const WHILE_MEASURING = ['shared_buffers=1GB', 'effective_cache_size=8GB', 'random_page_cost=1.1'];
 
 export interface Folder {

@@ -7,8 +7,8 @@ import { Receiver, type ReceivedEvent } from './receiver';
 type Decision = 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
 
 /**
- * What the bank's customers answer. The newest rule that matches counts; without one, intents are given the
- * standing approval and charges are paid.
+ * What the bank's customers answer. The newest rule that matches counts; without one, intents are
+ * given the standing approval and charges are paid.
  */
 export interface Rule {
   on: 'billing.intent' | 'billing.request';
@@ -17,8 +17,8 @@ export interface Rule {
   /** Only where the merchant wrote this. */
   description?: string;
   /**
-   * `silence` never answers; of a charge, any other word than a decision is the reason of its decline. Left out, it
-   * answers as it does without a rule.
+   * `silence` never answers; of a charge, any other word than a decision is the reason of its
+   * decline. Left out, it answers as it does without a rule.
    */
   answer?: Decision | 'silence' | 'insufficient_funds' | 'temporarily_unavailable' | 'account_closed';
   /** Major units, sent with the answer to an intent. */
@@ -39,7 +39,9 @@ export interface LedgerEntry {
   /** In kobo, as text: the bank's accounts are all in naira. */
   amount: string;
   currency: string;
-  /** `reversed`: the network said that the charge had ended otherwise, so the money was given back. */
+  /**
+   * `reversed`: the network said that the charge had ended otherwise, so the money was given back.
+   */
   state: 'debited' | 'reversed';
 }
 
@@ -58,9 +60,9 @@ export interface BankSettings extends Credentials {
 }
 
 /**
- * A bank as the network sees one: an HTTP server that is told of intents and charges, and answers each
- * through the API. It debits first and reports then, as banks do, and takes the debit back when told that
- * it came too late; its ledger is the other half of any reconciliation.
+ * A bank as the network sees one: an HTTP server that is told of intents and charges, and answers
+ * each through the API. It debits first and reports then, as banks do, and takes the debit back
+ * when told that it came too late; its ledger is the other half of any reconciliation.
  */
 export class SimulatedBank {
   private readonly rules: Rule[] = [];
@@ -127,7 +129,10 @@ export class SimulatedBank {
     });
   }
 
-  /** Decisions go in the guide's form, and where no customer was asked, the plain form reports the debit. */
+  /**
+   * Decisions go in the guide's form, and where no customer was asked, the plain form reports the
+   * debit.
+   */
   private async answerCharge(
     item: Record<string, unknown>,
     batchId: string | undefined,

@@ -4,7 +4,9 @@ import type { Attempt, Fault, ReceivedEvent } from './receiver';
 /** One poll; short enough that a deadline is met to within it. */
 const POLL_MS = 1_000;
 
-/** The owner's hand on a simulated merchant, in this process or another: over HTTP in both cases. */
+/**
+ * The owner's hand on a simulated merchant, in this process or another: over HTTP in both cases.
+ */
 export class PartyControl {
   private readonly events: ReceivedEvent[] = [];
 

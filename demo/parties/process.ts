@@ -25,8 +25,8 @@ export interface PartyProcess {
 const READY_WITHIN_MS = 20_000;
 
 /**
- * Starts a party as a process of its own. Secrets go by environment, for arguments are shown to every user
- * of the machine; the channel between the two ends the child should its owner die.
+ * Starts a party as a process of its own. Secrets go by environment, for arguments are shown to
+ * every user of the machine; the channel between the two ends the child should its owner die.
  *
  * @throws Error where the party does not listen in time
  */

@@ -27,7 +27,9 @@ export interface Attempt {
   at: number;
 }
 
-/** How the receiver misbehaves, for the next `times` webhooks (of one type, where `type` is given). */
+/**
+ * How the receiver misbehaves, for the next `times` webhooks (of one type, where `type` is given).
+ */
 export type Fault = { times: number; type?: string } & (
   | { kind: 'status'; status: number }
   | { kind: 'hang' } // takes the request and never answers
@@ -41,14 +43,17 @@ export type Controls = Record<string, (body: unknown) => unknown>;
 
 /** A hundred items of the longest texts that the network allows stay below this. */
 const LARGEST_BODY_BYTES = 2 * 1024 * 1024;
-/** A party keeps all it hears so that its owner can compare; past this, something sends in a loop. */
+/**
+ * A party keeps all it hears so that its owner can compare; past this, something sends in a loop.
+ */
 const MOST_ATTEMPTS = 100_000;
 /** A long poll ends in time for any client's own limit; the owner asks again. */
 const LONGEST_POLL_MS = 20_000;
 
 /**
- * A receiver of webhooks, which is all that a simulated merchant is and the ear of a simulated bank: checks every proof, answers 401 to forgeries
- * and 200 to the rest, drops repeats by `X-Service-Delivery`, and hands on each item once.
+ * A receiver of webhooks, which is all that a simulated merchant is and the ear of a simulated
+ * bank: checks every proof, answers 401 to forgeries and 200 to the rest, drops repeats by
+ * `X-Service-Delivery`, and hands on each item once.
  *
  * It listens on the loopback address only, for `/control/…` beside it obeys anyone who asks.
  */
@@ -167,7 +172,10 @@ export class Receiver {
     return fault;
   }
 
-  /** The events after `after`, at once where there are any, else when one arrives or `waitMs` has passed. */
+  /**
+   * The events after `after`, at once where there are any, else when one arrives or `waitMs` has
+   * passed.
+   */
   private async poll(query: URLSearchParams): Promise<ReceivedEvent[]> {
     const after = Number(query.get('after') ?? 0);
     if (this.events.length <= after) {

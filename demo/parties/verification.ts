@@ -2,7 +2,10 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { Webhook, WebhookVerificationError } from 'standardwebhooks';
 
-/** What the network sends to a bank or a merchant: webhooks of one type, one item per customer or charge. */
+/**
+ * What the network sends to a bank or a merchant: webhooks of one type, one item per customer or
+ * charge.
+ */
 export interface WebhookBody {
   entityId: string;
   entityType: 'bank' | 'merchant';
@@ -17,9 +20,9 @@ export interface WebhookBody {
 }
 
 /**
- * Checks all three proofs that a webhook comes from the network, as a careful receiver would: the signature
- * of the exact bytes, the Standard Webhooks headers (which also refuse a replay older than five minutes),
- * and the signature inside the body.
+ * Checks all three proofs that a webhook comes from the network, as a careful receiver would: the
+ * signature of the exact bytes, the Standard Webhooks headers (which also refuse a replay older
+ * than five minutes), and the signature inside the body.
  *
  * @param secret the receiver's `webhookSecret`, with its `whsec_`
  * @returns what does not hold, or undefined where all does

@@ -2,11 +2,12 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
 
 /**
- * A moment's patience with banks that answer by program: a charge that is answered within it costs its workflow one
- * wake-up, not two.
+ * A moment's patience with banks that answer by program: a charge that is answered within it costs
+ * its workflow one wake-up, not two.
  *
- * However many charges are waited for, one statement asks for all of them, and none where nobody waits. A waiter holds a slot
- * for workflow tasks, so they are few, and fewer for one bank: one that is slow must not take the patience from all others.
+ * However many charges are waited for, one statement asks for all of them, and none where nobody
+ * waits. A waiter holds a slot for workflow tasks, so they are few, and fewer for one bank: one
+ * that is slow must not take the patience from all others.
  */
 export interface AnswerPatience {
   /**
@@ -20,7 +21,10 @@ export interface AnswerPatience {
 
 /** Banks that answer by program do so in less. */
 const PATIENCE_MS = 1_500;
-/** With all that prolongs it. A stop waits as long for what is in hand, and a workflow task has ten seconds. */
+/**
+ * With all that prolongs it. A stop waits as long for what is in hand, and a workflow task has ten
+ * seconds.
+ */
 const PATIENCE_MAX_MS = 5_000;
 const ASK_EVERY_MS = 25;
 

@@ -1,4 +1,7 @@
-/** Works through all items, some at once. After a failure none is begun any more, and it rejects when those in hand have ended. */
+/**
+ * Works through all items, some at once. After a failure none is begun any more, and it rejects
+ * when those in hand have ended.
+ */
 export async function eachOf<Item>(
   items: Item[],
   atOnce: number,

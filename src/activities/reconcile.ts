@@ -24,15 +24,16 @@ import { groupBy } from '../domain/group';
 import { withoutWorkflow } from '../temporal/reconcile';
 
 /**
- * Finds rows that nobody waits for any more, and has their workflows started again through the outbox. A workflow that
- * runs all the same only gets a signal, so doing it twice does nothing twice.
+ * Finds rows that nobody waits for any more, and has their workflows started again through the
+ * outbox. A workflow that runs all the same only gets a signal, so doing it twice does nothing
+ * twice.
  */
 export interface ReconcileActivities {
   /** What is past its moment and still open. Settles before what is done and was not noted. */
   restartOverdue(): Promise<Reconciled>;
   /**
-   * What is not due yet, but has no workflow: some at each run, all of it in turn. After Temporal has lost its data, all of it
-   * at once.
+   * What is not due yet, but has no workflow: some at each run, all of it in turn. After Temporal
+   * has lost its data, all of it at once.
    */
   restartMissing(): Promise<Reconciled>;
 }
@@ -48,9 +49,15 @@ export interface Reconciled {
 /** How many rows of a kind were found, and how many of their workflows are started again. */
 export type CountReconciled = (kind: WorkKind, found: number, restarted: number) => void;
 
-/** Overdue workflows of a kind that one run starts again. More are overdue when a service comes back, and go on by themselves. */
+/**
+ * Overdue workflows of a kind that one run starts again. More are overdue when a service comes
+ * back, and go on by themselves.
+ */
 const OVERDUE_MAX = 500;
-/** Workflows that Temporal is asked about in one run, one a minute: some milliseconds each, of the server's time too. */
+/**
+ * Workflows that Temporal is asked about in one run, one a minute: some milliseconds each, of the
+ * server's time too.
+ */
 const CHECKED_MAX = 200;
 /**
  * All kinds but schedules have few that are open at once, and go first: a webhook does not wait
@@ -60,7 +67,10 @@ const CHECKED_MAX = 200;
 const FEW = WORK_KINDS.filter((kind) => kind !== 'schedules');
 const FEW_CHECKED_MAX = CHECKED_MAX / 2;
 const PAGE = 50;
-/** Starts that may wait in the outbox while all that is open is started again: a new charge waits behind them. */
+/**
+ * Starts that may wait in the outbox while all that is open is started again: a new charge waits
+ * behind them.
+ */
 const OUTBOX_MAX = 200;
 const OUTBOX_POLL_MS = 200;
 /** Ids of one kind in a line of the log. */

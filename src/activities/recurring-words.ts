@@ -5,8 +5,8 @@ import { reasonForAudit } from '../domain/charge';
 import { formatAmount } from '../domain/money';
 
 /**
- * A schedule in plain words, for who reads its workflow: references, dates and amounts only. People count billings
- * from 1; the API's `n` begins at 0.
+ * A schedule in plain words, for who reads its workflow: references, dates and amounts only. People
+ * count billings from 1; the API's `n` begins at 0.
  */
 
 /** What a step did. */

@@ -10,9 +10,10 @@ import { stepInWords, waitingInWords } from './recurring-words';
 import type { DeliverFirstAttempts } from './webhook';
 
 /**
- * What the workflow of a schedule does. Each brings the schedule in line with its agreement, takes the steps of its
- * name that the rule (`nextStep`) names, delivers what that announced, and says what comes next. One that comes too
- * late, or twice, finds nothing to do and says so: what comes next is always the rule's word.
+ * What the workflow of a schedule does. Each brings the schedule in line with its agreement, takes
+ * the steps of its name that the rule (`nextStep`) names, delivers what that announced, and says
+ * what comes next. One that comes too late, or twice, finds nothing to do and says so: what comes
+ * next is always the rule's word.
  */
 export type RecurringActivities = Record<
   ScheduleActivity,

@@ -17,22 +17,24 @@ import { withoutWorkflow } from '../temporal/reconcile';
 import type { Relay } from '../temporal/relay';
 
 /**
- * Moving a test clock. It only moves time and signals what sleeps; what is due is done by its own workflow, with
- * no worker ahead of it.
+ * Moving a test clock. It only moves time and signals what sleeps; what is due is done by its own
+ * workflow, with no worker ahead of it.
  */
 export interface ClockPosition {
   /** RFC 3339 */
   now: string;
   /** Null once the clock has arrived. */
   target: string | null;
-  /** Workflows that somebody had ended although something of theirs was due: they are started again. */
+  /**
+   * Workflows that somebody had ended although something of theirs was due: they are started again.
+   */
   startedAgain: string[];
 }
 
 export interface SandboxClockActivities {
   /**
-   * Moves the clock to the next moment at which something of its owner is due, at most to its target, and waits
-   * until what was due there is at rest.
+   * Moves the clock to the next moment at which something of its owner is due, at most to its
+   * target, and waits until what was due there is at rest.
    */
   moveClock(ownerId: string): Promise<ClockPosition>;
 }
@@ -43,18 +45,32 @@ interface Rest {
   stuck: boolean;
 }
 
-/** How often the database is asked whether work is at rest: a year of daily charges has 365 such waits. */
+/**
+ * How often the database is asked whether work is at rest: a year of daily charges has 365 such
+ * waits.
+ */
 const POLL_MS = 50;
-/** Work in hand that does not get on is signalled again after this long, should a signal have been lost. */
+/**
+ * Work in hand that does not get on is signalled again after this long, should a signal have been
+ * lost.
+ */
 const SIGNAL_AGAIN_MS = 2_000;
-/** After this long without any progress it is asked whether the workflows of what is due are there at all. */
+/**
+ * After this long without any progress it is asked whether the workflows of what is due are there
+ * at all.
+ */
 const MISSED_AFTER_MS = 3_000;
-/** Workflows asked about at once. What is due at one moment and has none may be more: then it is found the next time. */
+/**
+ * Workflows asked about at once. What is due at one moment and has none may be more: then it is
+ * found the next time.
+ */
 const MISSED_MAX = 100;
 /** After this long without any progress a thing is stuck, and must not keep time from moving. */
 const STUCK_MS = 60_000;
 
-/** @param clockWaitS seconds that a bank which has been asked may stay silent before time goes on */
+/**
+ * @param clockWaitS seconds that a bank which has been asked may stay silent before time goes on
+ */
 export function createSandboxClockActivities(
   db: Database,
   client: Client,
@@ -70,8 +86,8 @@ export function createSandboxClockActivities(
   }
 
   /**
-   * Waits until what is due is done and what banks were asked since is answered, or has been waited for long
-   * enough.
+   * Waits until what is due is done and what banks were asked since is answered, or has been waited
+   * for long enough.
    *
    * @param askedSince real time
    */
@@ -116,8 +132,8 @@ export function createSandboxClockActivities(
       const before = await readClock(db, ownerId);
       const { target } = before;
       if (target === null) return { now: before.now.toISOString(), target: null, startedAgain: [] };
-      // First what is due already, or was asked a moment ago: the next stop may be the end of its window. This is
-      // also where another worker takes up what one that died has left.
+      // First what is due already, or was asked a moment ago: the next stop may be the end of its
+      // window. This is also where another worker takes up what one that died has left.
       await signal(ownerId, before.now);
       const askedSince = new Date(before.realNow.getTime() - clockWaitMs);
       const startedAgain: string[] = [];
@@ -128,7 +144,8 @@ export function createSandboxClockActivities(
         startedAgain.push(...rested.startedAgain);
         position = await readClock(db, ownerId);
         moment = await nextMoment(db, ownerId, rested.stuck ? position.now : '-infinity');
-        // A bank may have answered just after it was waited for: what that makes due comes before time goes on.
+        // A bank may have answered just after it was waited for: what that makes due comes before
+        // time goes on.
       } while (moment !== null && moment <= position.now);
       const stop = moment !== null && moment < target ? moment : target;
       await moveTo(db, ownerId, stop);

@@ -7,9 +7,10 @@ import type { Asker, Resolve } from './webhook-lookup';
 /**
  * Connections to receivers, and to allowed addresses alone.
  *
- * Each is in the hands of one attempt at a time: when that attempt's time is up, whatever its connection is at, looking a
- * name up, connecting or agreeing on keys, ends with it. After an attempt that went well its connection is kept for the next to the same
- * origin, for as long as the receiver keeps it open, seconds at most.
+ * Each is in the hands of one attempt at a time: when that attempt's time is up, whatever its
+ * connection is at, looking a name up, connecting or agreeing on keys, ends with it. After an
+ * attempt that went well its connection is kept for the next to the same origin, for as long as the
+ * receiver keeps it open, seconds at most.
  */
 export interface Connections {
   /** A kept one, or one that is made when the first request is sent through it. */

@@ -7,15 +7,16 @@ import { createNameLookups, type Resolve } from './webhook-lookup';
 /**
  * Sends webhooks to addresses that their receivers chose, and to no place inside.
  *
- * A receiver's URL is a wish of somebody else: it may name this machine, its neighbours or a cloud's metadata
- * service, as a literal address, as a name that resolves to one, or as a name that resolves to another address
- * each time it is asked. So the check comes when the connection is made, on the address that is connected to:
- * names are resolved here and only what was checked is handed on, and literals, which skip name resolution, are
- * checked beside it. A redirect would be a second URL and is not followed. Only https, unless private
- * addresses are allowed, as in a sandbox.
+ * A receiver's URL is a wish of somebody else: it may name this machine, its neighbours or a
+ * cloud's metadata service, as a literal address, as a name that resolves to one, or as a name that
+ * resolves to another address each time it is asked. So the check comes when the connection is
+ * made, on the address that is connected to: names are resolved here and only what was checked is
+ * handed on, and literals, which skip name resolution, are checked beside it. A redirect would be a
+ * second URL and is not followed. Only https, unless private addresses are allowed, as in a
+ * sandbox.
  *
- * A receiver's answer is as foreign: how long it takes and how much of it is read are limited. One deadline holds for the
- * whole attempt, from the look-up of the name to the end of the answer.
+ * A receiver's answer is as foreign: how long it takes and how much of it is read are limited. One
+ * deadline holds for the whole attempt, from the look-up of the name to the end of the answer.
  */
 export interface WebhookConnector {
   /**
@@ -38,29 +39,41 @@ interface SendOptions {
   /** Whose webhook it is: an entity has few look-ups at a time. */
   entityId: string;
   timeoutMs: number;
-  /** Asked once the connection stands, before a byte of the request leaves. Where it says no, none does. */
+  /**
+   * Asked once the connection stands, before a byte of the request leaves. Where it says no, none
+   * does.
+   */
   begin?: (() => Promise<boolean>) | undefined;
 }
 
 export interface SendOutcome {
   durationMs: number;
-  /** Whether the receiver may have the message: `no` only where not a byte of its body can have left. */
+  /**
+   * Whether the receiver may have the message: `no` only where not a byte of its body can have
+   * left.
+   */
   reached: Reached;
   /** Null where no answer came. */
   httpStatus: number | null;
-  /** Null for a 2xx within the time; otherwise one line, without any address, for the receiver's eyes too. */
+  /**
+   * Null for a 2xx within the time; otherwise one line, without any address, for the receiver's
+   * eyes too.
+   */
   error: string | null;
   /** The first 1 KiB of the answer's body. */
   responseHead: string | null;
 }
 
-/** An honest answer is a few bytes. Reading on a little keeps the connection usable; reading all is a risk. */
+/**
+ * An honest answer is a few bytes. Reading on a little keeps the connection usable; reading all is
+ * a risk.
+ */
 const READ_BYTES = 64 * 1024;
 /** Enough for a receiver to find its error page in; it is stored with the attempt. */
 const KEPT_BYTES = 1024;
 /**
- * The status says whether the receiver has the message; its body is read for the record alone, and a receiver
- * that never ends it must not hold up a sender to whom all has been said.
+ * The status says whether the receiver has the message; its body is read for the record alone, and
+ * a receiver that never ends it must not hold up a sender to whom all has been said.
  */
 const BODY_TIMEOUT_MS = 500;
 
@@ -111,12 +124,15 @@ async function request(
   let timer = setTimeout(() => deadline.abort(), timeoutMs);
   const bytes = Buffer.from(body, 'utf8');
   let reached: Reached = 'no';
-  /** undici asks for the body once it has a connection, and writes nothing before it has some of it. */
+  /**
+   * undici asks for the body once it has a connection, and writes nothing before it has some of it.
+   */
   async function* onceConnected() {
     if (begin && !(await begin().catch((cause: unknown) => Promise.reject(new NotBegun('', { cause }))))) {
       throw new NotBegun('');
     }
-    // A process that was frozen meanwhile may not have had its timer yet, and whoever waited for this attempt has stopped waiting.
+    // A process that was frozen meanwhile may not have had its timer yet, and whoever waited for
+    // this attempt has stopped waiting.
     if (performance.now() >= endsAt) deadline.abort();
     deadline.signal.throwIfAborted();
     reached = 'maybe';
@@ -168,7 +184,10 @@ function refusal(httpStatus: number): string | null {
     : `HTTP ${httpStatus}`;
 }
 
-/** Its first 1 KiB, from what came of the body before it ended, grew too long, took too long or broke off. */
+/**
+ * Its first 1 KiB, from what came of the body before it ended, grew too long, took too long or
+ * broke off.
+ */
 export async function readHead(body: AsyncIterable<Buffer>): Promise<string> {
   const kept: Buffer[] = [];
   let keptBytes = 0;

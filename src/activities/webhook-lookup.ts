@@ -5,10 +5,11 @@ import { readFile } from 'node:fs/promises';
 /**
  * Looks receivers' names up without holding anybody up.
  *
- * The system's own way, getaddrinfo, blocks one of four threads of the process for as long as a dead zone says nothing, which
- * may be half a minute, and cannot be called off. Here each look-up is a few packets that wait for an answer, and ends when
- * its caller's time does. What getaddrinfo knows beside DNS is read here: `localhost`, and the machine's hosts file, for
- * sandboxes. Search domains are not added: a receiver's name is written in full.
+ * The system's own way, getaddrinfo, blocks one of four threads of the process for as long as a
+ * dead zone says nothing, which may be half a minute, and cannot be called off. Here each look-up
+ * is a few packets that wait for an answer, and ends when its caller's time does. What getaddrinfo
+ * knows beside DNS is read here: `localhost`, and the machine's hosts file, for sandboxes. Search
+ * domains are not added: a receiver's name is written in full.
  *
  * Those who ask for the same name meanwhile share its answer. An answer is not kept: names move.
  */
@@ -21,14 +22,25 @@ export interface Asker {
   signal: AbortSignal;
 }
 
-/** An entity has one URL. A second look-up is that of the URL before, when it has just been changed. */
+/**
+ * An entity has one URL. A second look-up is that of the URL before, when it has just been changed.
+ */
 const PER_ENTITY = 2;
-/** Each holds a socket. That is twice what the slots of a worker can send to receivers that do not answer. */
+/**
+ * Each holds a socket. That is twice what the slots of a worker can send to receivers that do not
+ * answer.
+ */
 const AT_ONCE = 512;
-/** For one packet; c-ares doubles it with each try. A lost packet then still leaves time in a first attempt's 2 s. */
+/**
+ * For one packet; c-ares doubles it with each try. A lost packet then still leaves time in a first
+ * attempt's 2 s.
+ */
 const PACKET_TIMEOUT_MS = 700;
 const TRIES = 4;
-/** With one family's addresses in hand, how long the other's are waited for (RFC 8305, 3): some servers drop that question. */
+/**
+ * With one family's addresses in hand, how long the other's are waited for (RFC 8305, 3): some
+ * servers drop that question.
+ */
 const OTHER_FAMILY_MS = 50;
 /** The connection tries one after the other; a list without end would only use up its time. */
 const ADDRESSES_MAX = 8;

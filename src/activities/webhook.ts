@@ -30,17 +30,20 @@ import { createWebhookLimiter, type AttemptKind } from './webhook-limiter';
 /**
  * Sending webhooks.
  *
- * No billing waits for a receiver. What is announced is a committed row already; its first attempt is made in
- * passing, by the workflow whose work it tells of, within seconds that are bounded however many receivers there
- * are and however dead; and what that leaves undone goes on in workflows and on a task queue of its own. Only
- * Postgres being away is an error to the billing, which could do nothing without it either.
+ * No billing waits for a receiver. What is announced is a committed row already; its first attempt
+ * is made in passing, by the workflow whose work it tells of, within seconds that are bounded
+ * however many receivers there are and however dead; and what that leaves undone goes on in
+ * workflows and on a task queue of its own. Only Postgres being away is an error to the billing,
+ * which could do nothing without it either.
  *
- * A body holds personal data and a URL may hold a secret, so the log gets neither: only ids, type and outcome.
+ * A body holds personal data and a URL may hold a secret, so the log gets neither: only ids, type
+ * and outcome.
  */
 export interface WebhookActivities {
   /**
-   * Makes the first attempt of everything that this workflow announced, and hands to delivery workflows what
-   * failed or would take too long. A local activity: takes 4 s at most, and costs its workflow no wait beyond.
+   * Makes the first attempt of everything that this workflow announced, and hands to delivery
+   * workflows what failed or would take too long. A local activity: takes 4 s at most, and costs
+   * its workflow no wait beyond.
    */
   deliverFirstAttempts(workflowId: string): Promise<FirstAttempts>;
   /** The same, where what was announced is a question to a bank. */
@@ -58,7 +61,10 @@ interface FirstAttempts {
   delivered: number;
   /** Tried in vain, and gone on in a workflow of their own. */
   failed: number;
-  /** Not tried: too many, or their receiver is failing or has no place left. They have a workflow of their own. */
+  /**
+   * Not tried: too many, or their receiver is failing or has no place left. They have a workflow of
+   * their own.
+   */
   handedOver: number;
   /** The first of them: what went to whom, and at which attempt. */
   told: string[];
@@ -92,17 +98,26 @@ interface Attempted extends DeliveryState {
   why: string;
 }
 
-/** Longest first attempt: a receiver in good standing answers within it, and nobody notices another's being slow. */
+/**
+ * Longest first attempt: a receiver in good standing answers within it, and nobody notices
+ * another's being slow.
+ */
 const FIRST_ATTEMPT_MS = 2_000;
 /** After this long no first attempt is begun any more, so that all of them end within 4 s. */
 const FIRST_ATTEMPTS_MS = 2_000;
 /** Enabling a receiver signals its deliveries. This is for a signal that never came. */
 const DISABLED_POLL_MS = 86_400_000;
-/** Beyond its attempt, what a worker has to write down what became of it, until another may make the attempt. */
+/**
+ * Beyond its attempt, what a worker has to write down what became of it, until another may make the
+ * attempt.
+ */
 const RECORD_MS = 4_000;
 /** How often it is asked whether what another worker has in hand is done. */
 const IN_HAND_POLL_MS = 50;
-/** How many of a workflow's first attempts run at once: 100 healthy receivers are done in a fraction of a second. */
+/**
+ * How many of a workflow's first attempts run at once: 100 healthy receivers are done in a fraction
+ * of a second.
+ */
 const AT_ONCE = 10;
 
 export function createWebhookActivities({
@@ -134,7 +149,10 @@ export function createWebhookActivities({
     return webhookRetryMs(config.WEBHOOK_RETRY_S, attempts - earlierAttempts, Math.random()) ?? 0;
   }
 
-  /** One request and its record; undefined where none was made: the receiver has no place left, or it was not begun. */
+  /**
+   * One request and its record; undefined where none was made: the receiver has no place left, or
+   * it was not begun.
+   */
   async function attempt(
     delivery: DeliveryToAttempt,
     kind: AttemptKind,
@@ -186,7 +204,8 @@ export function createWebhookActivities({
     if (webhookType !== 'billing.credit') return;
     const zone = config.NETWORK_TIMEZONE;
     if (kind === 'first') {
-      // It may be late as well: nobody attempted anything while the workers were down. The workflow reads what became of it.
+      // It may be late as well: nobody attempted anything while the workers were down. The workflow
+      // reads what became of it.
       await db.transaction((trx) => resolveCredits(trx, keyring, zone, { deliveryIds: [id] }));
       return;
     }
@@ -252,14 +271,16 @@ export function createWebhookActivities({
             );
           }
         } catch (error) {
-          // Whatever is wrong with one delivery, its own workflow shows: here it would hold a billing.
+          // Whatever is wrong with one delivery, its own workflow shows: here it would hold a
+          // billing.
           log.warn({ err: error, deliveryId: delivery.id }, 'a first attempt could not be made');
           (error instanceof KeyringError ? unsent : left).add(delivery.id);
         }
       });
       const inHand = deliveries.filter(({ id, claimed }) => !claimed && !left.has(id) && !unsent.has(id));
       if (inHand.length === 0) break;
-      // What another worker has in hand is recorded in a moment. If not, it may have died, and a workflow takes over.
+      // What another worker has in hand is recorded in a moment. If not, it may have died, and a
+      // workflow takes over.
       if (late()) {
         for (const { id } of inHand) left.add(id);
         break;

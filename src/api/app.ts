@@ -112,7 +112,10 @@ const ASKER = { limit: 'caller', namesIdentifiers: true } as const;
 
 const BATCH = '/v1/bank/customers/batches/:batchId';
 
-/** The whole API on one page. Each entry: who may call it, which bucket pays, what it takes, what does it. */
+/**
+ * The whole API on one page. Each entry: who may call it, which bucket pays, what it takes, what
+ * does it.
+ */
 export function routes(deps: Pick<ApiDeps, 'config'>) {
   return [
     route(

@@ -2,12 +2,18 @@ import type { RequestHandler } from 'express';
 import type { ApiDeps } from './deps';
 import type { Liveness, Readiness } from './openapi/public';
 
-/** `GET /healthz`: the process lives. It asks nobody else, so that no outage elsewhere gets it restarted. */
+/**
+ * `GET /healthz`: the process lives. It asks nobody else, so that no outage elsewhere gets it
+ * restarted.
+ */
 export const livenessEndpoint: RequestHandler<unknown, Liveness> = (_req, res) => {
   res.json({ statusCode: 200, success: true, message: 'alive' });
 };
 
-/** `GET /readyz`: Postgres and Temporal are reachable, the ring fits, and a worker lives; 503 names what is missing. Tells the mode. */
+/**
+ * `GET /readyz`: Postgres and Temporal are reachable, the ring fits, and a worker lives; 503 names
+ * what is missing. Tells the mode.
+ */
 export function readinessEndpoint({ config, readiness }: ApiDeps): RequestHandler<unknown, Readiness> {
   return async (_req, res) => {
     const problems = await readiness();
@@ -25,8 +31,8 @@ export function readinessEndpoint({ config, readiness }: ApiDeps): RequestHandle
  * Asks once for all who ask at the same time. Those who come within `keptMs` after the answer get
  * the same one.
  *
- * The probe needs no token. Without this anybody could fill the queue for Postgres with it, and have the
- * balancer take every API out.
+ * The probe needs no token. Without this anybody could fill the queue for Postgres with it, and
+ * have the balancer take every API out.
  *
  * @param now milliseconds of a clock that only moves on
  */

@@ -32,25 +32,33 @@ import { measureRequests, measureUnknownIdentifiers } from './http/request-metri
 import { createApiServer } from './http/server';
 
 /**
- * The API process. It starts and accepts work while Temporal is away, and answers 503 while Postgres is.
- * Any number of them may run; they share nothing but Postgres.
+ * The API process. It starts and accepts work while Temporal is away, and answers 503 while
+ * Postgres is. Any number of them may run; they share nothing but Postgres.
  */
 
 /**
- * How long a stop still takes requests: those that were on their way to us when it came. Node resets a kept connection
- * in whose buffer one is waiting, and its caller can't know whether it was carried out.
+ * How long a stop still takes requests: those that were on their way to us when it came. Node
+ * resets a kept connection in whose buffer one is waiting, and its caller can't know whether it was
+ * carried out.
  */
 const ARRIVAL_MS = 1_000;
-/** Longest that a stop waits then for requests in hand. With the above, within the 10 s that supervisors give. */
+/**
+ * Longest that a stop waits then for requests in hand. With the above, within the 10 s that
+ * supervisors give.
+ */
 const DRAIN_MS = 8_000;
 /** How often what has expired is swept away. */
 const SWEEP_MS = 60_000;
-/** Rounds of one sweep, of a thousand rows each: more than a process takes in between two, and an end all the same. */
+/**
+ * Rounds of one sweep, of a thousand rows each: more than a process takes in between two, and an
+ * end all the same.
+ */
 const SWEEP_ROUNDS = 60;
 
 /**
- * How many of a process's connections to Postgres one caller holds at most. A bank answers for all merchants; of a merchant's calls
- * one may be a hundred charges, and with more than a quarter of the connections its calls keep others' waiting.
+ * How many of a process's connections to Postgres one caller holds at most. A bank answers for all
+ * merchants; of a merchant's calls one may be a hundred charges, and with more than a quarter of
+ * the connections its calls keep others' waiting.
  */
 function placesIn(pool: number): Record<Role, number> {
   const quarter = Math.ceil(pool / 4);
@@ -108,7 +116,10 @@ async function main(): Promise<void> {
   await db.destroy();
 }
 
-/** Lets callers go, takes no more requests, and ends when the last in hand is answered or out of time. */
+/**
+ * Lets callers go, takes no more requests, and ends when the last in hand is answered or out of
+ * time.
+ */
 async function drained(server: Server): Promise<void> {
   server.prependListener('request', (_req, res: ServerResponse) => res.setHeader('Connection', 'close'));
   await wait(ARRIVAL_MS);
@@ -144,6 +155,7 @@ async function sweep(
 main().catch((error: unknown) => {
   const known = [ConfigError, KeyringError, TlsFileError].some((kind) => error instanceof kind);
   process.stderr.write(`${known ? (error as Error).message : String(error)}\n`);
-  // Not by itself: connections to Postgres that nobody uses any more would keep it for half a minute.
+  // Not by itself: connections to Postgres that nobody uses any more would keep it for half a
+  // minute.
   process.exit(1);
 });

@@ -5,11 +5,13 @@ import { attemptsUnderWay, stillUnderWay } from '../database/webhook/attempt';
 const POLL_MS = 50;
 
 /**
- * Ends once no attempt at the entity's webhooks is under way any more that was begun before now: once each has been recorded, or
- * could only be of a process that has died. Bounded by the database: an attempt has `WEBHOOK_TIMEOUT_S`, or 4 s from its claim
- * where it is the first, and 4 s more to be recorded.
+ * Ends once no attempt at the entity's webhooks is under way any more that was begun before now:
+ * once each has been recorded, or could only be of a process that has died. Bounded by the
+ * database: an attempt has `WEBHOOK_TIMEOUT_S`, or 4 s from its claim where it is the first, and 4
+ * s more to be recorded.
  *
- * An attempt at a delivery that ended while it was sent is not waited for: it too leaves within its time.
+ * An attempt at a delivery that ended while it was sent is not waited for: it too leaves within its
+ * time.
  */
 export async function letAttemptsEnd(db: Database, entityId: string): Promise<void> {
   const begun = await attemptsUnderWay(db, entityId);

@@ -8,8 +8,8 @@ import { command, CommandError, onEngineWriting } from './command';
 import { unknownEntity } from './entity';
 
 /**
- * Most rows of a table: it is laid out whole, and nobody reads more of them. `--json` writes each page as it comes, so
- * it has no end but the record's.
+ * Most rows of a table: it is laid out whole, and nobody reads more of them. `--json` writes each
+ * page as it comes, so it has no end but the record's.
  */
 const TABLE_ROWS_MAX = 1_000;
 

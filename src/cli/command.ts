@@ -29,7 +29,10 @@ export function command(parent: Command, name: string, description: string): Com
     .option('--json', 'print one JSON object and nothing else');
 }
 
-/** An action that prints its outcome, as words or as JSON. Its arguments are the command's, then its options. */
+/**
+ * An action that prints its outcome, as words or as JSON. Its arguments are the command's, then its
+ * options.
+ */
 export function reporting(work: (config: Config, ...args: never[]) => Promise<Outcome>): Action {
   return async (...given) => {
     const self = given.at(-1);
@@ -39,7 +42,11 @@ export function reporting(work: (config: Config, ...args: never[]) => Promise<Ou
   };
 }
 
-/** The same for a command that works on a running engine. @param admitRing what it needs of the ring */
+/**
+ * The same for a command that works on a running engine.
+ *
+ * @param admitRing what it needs of the ring
+ */
 export function onEngine(
   work: (engine: Engine, config: Config, ...args: never[]) => Promise<Outcome>,
   admitRing: AdmitRing = claimRing,
@@ -49,7 +56,10 @@ export function onEngine(
   );
 }
 
-/** The same for one that writes what is in clear, as it goes, for it may be more than fits into memory. */
+/**
+ * The same for one that writes what is in clear, as it goes, for it may be more than fits into
+ * memory.
+ */
 export function onEngineWriting(
   work: (engine: Engine, config: Config, ...args: never[]) => Promise<void>,
 ): Action {

@@ -9,8 +9,8 @@ import { readEngineFile, type EngineFile } from '../start/engine-file';
 import { lazyClient, TlsFileError } from '../temporal/connection';
 
 /**
- * The engine that a command works on: the one that the settings name, otherwise the one that `npm start`
- * runs in this folder.
+ * The engine that a command works on: the one that the settings name, otherwise the one that `npm
+ * start` runs in this folder.
  */
 export interface Engine {
   db: Database;
@@ -25,10 +25,16 @@ const CONNECTIONS = 2;
 
 const NO_ENGINE = 'Run "npm start" in this folder first, or set';
 
-/** Whether a ring will do for what a command does: `claimRing` where it seals, `requireRing` where it opens. */
+/**
+ * Whether a ring will do for what a command does: `claimRing` where it seals, `requireRing` where
+ * it opens.
+ */
 export type AdmitRing = (db: Executor, ring: Keyring) => Promise<void>;
 
-/** For a command that has nothing to do with what is sealed: it must work also where somebody mends the ring. */
+/**
+ * For a command that has nothing to do with what is sealed: it must work also where somebody mends
+ * the ring.
+ */
 export const anyRing: AdmitRing = () => Promise.resolve();
 
 /**
@@ -55,7 +61,10 @@ export function openEngine(config: Config, admitRing: AdmitRing): Engine {
   return { ring, db };
 }
 
-/** The mode of the engine that a command works on; what was given for a database stands for the one that was given. */
+/**
+ * The mode of the engine that a command works on; what was given for a database stands for the one
+ * that was given.
+ */
 export function modeOf(config: Config): Mode {
   const { ASSENT_MODE, DATABASE_URL, DATABASE_OWNER_URL } = config;
   const isGiven = (DATABASE_URL ?? DATABASE_OWNER_URL) !== undefined;

@@ -226,7 +226,11 @@ interface EndpointOptions extends Explained {
   clear?: boolean;
 }
 
-/** Undefined where it is not to be changed. @throws CommandError for one that the API would refuse */
+/**
+ * Undefined where it is not to be changed.
+ *
+ * @throws CommandError for one that the API would refuse
+ */
 function newUrl(config: Config, { set, clear }: EndpointOptions): string | null | undefined {
   if (clear === true) return null;
   if (set === undefined) return undefined;

@@ -22,7 +22,10 @@ import { command, CommandError, onEngine } from './command';
 import { anyRing } from './engine';
 import { operator, reasonOption, type Explained } from './operator';
 
-/** `assent exceptions`: where the network's word and a bank's may differ, as the operator works them off. */
+/**
+ * `assent exceptions`: where the network's word and a bank's may differ, as the operator works them
+ * off.
+ */
 
 /** Nobody reads more of them at once, and they are laid out whole. */
 const LISTED_MAX = 1_000;

@@ -76,12 +76,21 @@ export function addKeyCommands(program: Command): void {
     );
 }
 
-/** Connections for a row each: enough that they share the disk's writes, few enough that nobody else waits. */
+/**
+ * Connections for a row each: enough that they share the disk's writes, few enough that nobody else
+ * waits.
+ */
 const CONNECTIONS = 4;
-/** A page of a table with tens of millions of rows takes minutes where almost all of it is done already. */
+/**
+ * A page of a table with tens of millions of rows takes minutes where almost all of it is done
+ * already.
+ */
 const STATEMENT_WITHIN_MS = 60 * 60_000;
 
-/** Works as the owner of the tables, without the time limit that requests have: whole tables are read. */
+/**
+ * Works as the owner of the tables, without the time limit that requests have: whole tables are
+ * read.
+ */
 async function asOwner<Result>(config: Config, work: (db: Database) => Promise<Result>): Promise<Result> {
   const db = openDatabase(
     ownerUrl(config),

@@ -26,7 +26,10 @@ import { command, CommandError, onEngine, type Outcome } from './command';
 import { anyRing, openTemporal, temporalAddress } from './engine';
 import { operator, reasonOption, type Explained } from './operator';
 
-/** `assent reconcile`: what the workflow of that name does a little of each minute, all of it and now. */
+/**
+ * `assent reconcile`: what the workflow of that name does a little of each minute, all of it and
+ * now.
+ */
 
 /** What ends by itself does so within a second of its moment; a busy machine gets some more. */
 const OVERDUE_AFTER_S = 10;
@@ -37,7 +40,10 @@ const LISTED_MAX = 100;
 /** Longest that `--fix` waits while nothing moves. */
 const MENDED_WITHIN_MS = 60_000;
 const POLL_MS = 1_000;
-/** A worker looks at its namespace every three seconds, and needs some to connect to a Temporal that came back. */
+/**
+ * A worker looks at its namespace every three seconds, and needs some to connect to a Temporal that
+ * came back.
+ */
 const TAKEN_OVER_WITHIN_MS = 15_000;
 
 interface Wrong {
@@ -163,8 +169,9 @@ async function reconcile(
 }
 
 /**
- * Everything that is open, started in a namespace that is not this database's, would run there a second time: webhooks twice, for one.
- * A namespace that is made anew after a loss is the workers' to take over, who do so within seconds.
+ * Everything that is open, started in a namespace that is not this database's, would run there a
+ * second time: webhooks twice, for one. A namespace that is made anew after a loss is the workers'
+ * to take over, who do so within seconds.
  *
  * @throws CommandError
  */
@@ -183,7 +190,11 @@ async function requireOwnNamespace(db: Database, client: Client, namespace: stri
   );
 }
 
-/** Goes through all that is open. With `fix` each page is started again before the next is read. @param resting see `openWork` */
+/**
+ * Goes through all that is open. With `fix` each page is started again before the next is read.
+ *
+ * @param resting see `openWork`
+ */
 async function scan(db: Database, client: Client, fix: boolean, resting: boolean): Promise<Scan> {
   const overdue = await overdueWork(db, OVERDUE_AFTER_S, OVERDUE_MAX);
   const result: Scan = {

@@ -13,14 +13,16 @@ import { databaseUrl, modeOf, ownerUrl } from './engine';
 import { operator, reasonOption, type Explained } from './operator';
 
 /**
- * `assent sql`: asks the database of the engine, where there is no psql, and nobody has its address at hand.
+ * `assent sql`: asks the database of the engine, where there is no psql, and nobody has its address
+ * at hand.
  *
- * It reads only, unless it is asked to be the schema's owner; that is on record in the very database that it is run in, by
- * the hash of what was run, for a statement may hold what nobody should read there.
+ * It reads only, unless it is asked to be the schema's owner; that is on record in the very
+ * database that it is run in, by the hash of what was run, for a statement may hold what nobody
+ * should read there.
  *
- * What is to read only is one statement, which Postgres's extended protocol holds to, in a transaction that has begun as
- * read-only and has read already: from then on Postgres lets nobody make it one that writes, and where the statement
- * ends it there is none after it.
+ * What is to read only is one statement, which Postgres's extended protocol holds to, in a
+ * transaction that has begun as read-only and has read already: from then on Postgres lets nobody
+ * make it one that writes, and where the statement ends it there is none after it.
  */
 
 /** Longest that all of it may run. */
@@ -120,7 +122,10 @@ function inWords({ command: did, rowCount, rows, fields }: Result): string {
   return `${table.toString()}\n${rows.length} rows`;
 }
 
-/** Whole numbers of Postgres are exact here; JSON's are up to 2⁵³, and those beyond stay exact as text. */
+/**
+ * Whole numbers of Postgres are exact here; JSON's are up to 2⁵³, and those beyond stay exact as
+ * text.
+ */
 function plain(value: unknown): unknown {
   if (typeof value !== 'bigint') return value;
   return Number.isSafeInteger(Number(value)) ? Number(value) : value.toString();

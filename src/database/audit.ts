@@ -24,7 +24,10 @@ export interface Act {
   action: `${string}.${string}`;
   /** Whom it was done to; null for the keys of the whole service. */
   entityId: string | null;
-  /** What was changed, and to what: never a secret, and nothing personal. Null where there was nothing. */
+  /**
+   * What was changed, and to what: never a secret, and nothing personal. Null where there was
+   * nothing.
+   */
   before: object | null;
   after: object | null;
 }
@@ -47,8 +50,8 @@ export async function recordAct(trx: Transaction, by: Actor, act: Act): Promise<
 }
 
 /**
- * A URL as the record may show it. Its path and query may hold a secret, so they are told by a hash: whoever has the
- * whole URL can say whether it was this one.
+ * A URL as the record may show it. Its path and query may hold a secret, so they are told by a
+ * hash: whoever has the whole URL can say whether it was this one.
  */
 export function shownUrl(url: string | null): { origin: string; sha256: string } | null {
   if (url === null) return null;
@@ -62,7 +65,10 @@ export interface RecordedAct extends Pick<Actor, 'actor' | 'requestId' | 'reason
   at: Date;
 }
 
-/** Acts read at once: some 500 bytes each, so that however long the record is, a reader needs half a megabyte. */
+/**
+ * Acts read at once: some 500 bytes each, so that however long the record is, a reader needs half a
+ * megabyte.
+ */
 const PAGE = 1_000;
 
 /**

@@ -22,9 +22,9 @@ const NETWORK = new Set([
 ]);
 
 /**
- * SQLSTATEs that say nothing about the request, and that go away: lost connections (08), shutdown and
- * recovery (57P), no resources left (53), a statement cut off by its time limit, lock conflicts, and a
- * server that only reads (25006), as one does that a failover has left behind.
+ * SQLSTATEs that say nothing about the request, and that go away: lost connections (08), shutdown
+ * and recovery (57P), no resources left (53), a statement cut off by its time limit, lock
+ * conflicts, and a server that only reads (25006), as one does that a failover has left behind.
  */
 const PASSING = /^(08...|57P0[1-5]|53...|57014|55P03|40001|40P01|25006)$/;
 
@@ -32,7 +32,9 @@ const PASSING = /^(08...|57P0[1-5]|53...|57014|55P03|40001|40P01|25006)$/;
 const WORDS =
   /connection terminated|timeout expired|timeout exceeded when trying to connect|connection ended|not queryable|Query read timeout/i;
 
-/** SQLSTATEs of a URL that is wrong: login or password, the database, or a role that was never made. */
+/**
+ * SQLSTATEs of a URL that is wrong: login or password, the database, or a role that was never made.
+ */
 const WRONG_URL = /^(28...|3D000|22023)$/;
 
 /** Why Postgres does not let a login in, where no waiting makes that better. */
@@ -45,8 +47,8 @@ export function refusedLogin(error: unknown): string | undefined {
 }
 
 /**
- * The connection was lost while Postgres committed: the work may have been done, or not. Whoever hears of it must not be told
- * that nothing was.
+ * The connection was lost while Postgres committed: the work may have been done, or not. Whoever
+ * hears of it must not be told that nothing was.
  */
 export class CommitLost extends Error {
   override readonly name = 'CommitLost';
@@ -63,8 +65,8 @@ export function isSilence(error: unknown): boolean {
 }
 
 /**
- * Whether an error means that Postgres is out of reach for now, so that the same request may do better in a
- * moment; anything else is a fault of ours.
+ * Whether an error means that Postgres is out of reach for now, so that the same request may do
+ * better in a moment; anything else is a fault of ours.
  */
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof CommitLost || error instanceof DatabaseSilent) return true;

@@ -2,14 +2,14 @@ import { aessiv } from '@noble/ciphers/aes.js';
 import type { Keyring } from './keys/keyring';
 
 /**
- * An id of ours in the hands of somebody who must not read it, nor compare it with what others hold: the id under
- * AES-SIV (RFC 5297), bound to its holder, as
+ * An id of ours in the hands of somebody who must not read it, nor compare it with what others
+ * hold: the id under AES-SIV (RFC 5297), bound to its holder, as
  *
  *     base64url( length of the key id (1 byte) · key id · synthetic IV (16) · ciphertext )
  *
- * Deterministic, so the string is computed when needed and stored nowhere; authenticated, so a string that
- * another holds, or that anybody changed, opens to nothing. The key id inside is pinned on what the id names: the
- * ring rotates, the string stays.
+ * Deterministic, so the string is computed when needed and stored nowhere; authenticated, so a
+ * string that another holds, or that anybody changed, opens to nothing. The key id inside is pinned
+ * on what the id names: the ring rotates, the string stays.
  */
 
 /** Longer than any string made here; what is longer is refused before any cipher runs. */
@@ -26,7 +26,9 @@ export function bindId(ring: Keyring, purpose: Purpose, kid: string, id: string,
   return Buffer.concat([Buffer.from([kidBytes.length]), kidBytes, text]).toString('base64url');
 }
 
-/** The id that the string stands for in the hands of this holder; undefined for any other string. */
+/**
+ * The id that the string stands for in the hands of this holder; undefined for any other string.
+ */
 export function openBoundId(
   ring: Keyring,
   purpose: Purpose,
@@ -38,7 +40,8 @@ export function openBoundId(
   // Decoding is lenient: only the spelling that was handed out counts.
   if (bytes.toString('base64url') !== bound) return undefined;
   const textAt = 1 + (bytes[0] ?? 0);
-  // Not `ascii`: that would leave out the highest bit of each byte, and take several strings for one.
+  // Not `ascii`: that would leave out the highest bit of each byte, and take several strings for
+  // one.
   const cipher = cipherOf(ring, purpose, bytes.toString('latin1', 1, textAt), holderId);
   if (cipher === undefined) return undefined;
   try {

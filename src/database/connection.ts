@@ -20,12 +20,16 @@ export interface Transaction extends Executor {
 }
 
 export interface Database extends Executor {
-  /** The same for work that is over by a moment of `performance.now()`: what still runs then fails, and is undone. */
+  /**
+   * The same for work that is over by a moment of `performance.now()`: what still runs then fails,
+   * and is undone.
+   */
   until(deadline: number): Database;
   /**
    * Commits what the work did when it returns, and undoes it when it throws.
    *
-   * @throws what the work throws, and what keeps Postgres from committing; CommitLost where nobody knows whether it did
+   * @throws what the work throws, and what keeps Postgres from committing; CommitLost where nobody
+   *   knows whether it did
    */
   transaction<Result>(work: (trx: Transaction) => Promise<Result>): Promise<Result>;
   /** Closes all connections; ends when those in use have been given back. */
@@ -47,22 +51,27 @@ export interface PooledDatabase extends Database {
   use(): PoolUse;
 }
 
-/** The role that the API and the worker work as; migrations create it and grant it what they need. */
+/**
+ * The role that the API and the worker work as; migrations create it and grant it what they need.
+ */
 export const APP_ROLE = 'assent_app';
 
 /**
- * Longest that one statement may run in a request or a short activity. A statement that takes this long is
- * a fault, and holding the connection would take the others down with it.
+ * Longest that one statement may run in a request or a short activity. A statement that takes this
+ * long is a fault, and holding the connection would take the others down with it.
  */
 const STATEMENT_TIMEOUT_MS = 10_000;
 /**
- * Longest that this side waits for a statement's end, where nobody says otherwise: a server that stands still does not even keep its own
- * limit. The API says otherwise, for its callers wait.
+ * Longest that this side waits for a statement's end, where nobody says otherwise: a server that
+ * stands still does not even keep its own limit. The API says otherwise, for its callers wait.
  */
 const ANSWER_WITHIN_MS = STATEMENT_TIMEOUT_MS + 2_000;
 /** A transaction that failed is undone within this time, or its connection is closed. */
 const UNDO_WITHIN_MS = 500;
-/** A dead database must become a 503 within 5 s, so connecting and waiting for a connection end before. */
+/**
+ * A dead database must become a 503 within 5 s, so connecting and waiting for a connection end
+ * before.
+ */
 const ACQUIRE_TIMEOUT_MS = 4_000;
 
 /** An idle connection costs Postgres some megabytes; after a burst they go. */
@@ -71,7 +80,8 @@ const IDLE_TIMEOUT_MS = 30_000;
 /**
  * Opens the pool that API and worker use, as the role `assent_app`, whoever the URL logs in as.
  *
- * @param poolSize most connections held at once; 4 to 8 serve a process, more only queue inside Postgres
+ * @param poolSize most connections held at once; 4 to 8 serve a process, more only queue inside
+ *   Postgres
  * @param onConnect asked of each new connection before it is used; one that it throws for is closed
  * @param answerWithinMs longest that a statement is waited for
  * @param role that the login works as; `none` for the login itself
@@ -99,10 +109,12 @@ export function openDatabase(
     query_timeout: answerWithinMs,
     ...(onConnect && { onConnect }),
   });
-  // A lost connection fails the statement that runs on it, or the next. Unheard, its event would end the process.
+  // A lost connection fails the statement that runs on it, or the next. Unheard, its event would
+  // end the process.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
-  // A connection serves many requests: what goes wrong inside of it is not the fault of the one that opened it.
+  // A connection serves many requests: what goes wrong inside of it is not the fault of the one
+  // that opened it.
   const outside = AsyncLocalStorage.snapshot();
   const release = (client: PoolClient, broken = false) => outside(() => client.release(broken));
   const prepare = createPreparation();
@@ -154,7 +166,8 @@ export function openDatabase(
       let failed: unknown;
       const trx: Transaction = {
         isTransaction: true,
-        // Of two pieces of work that run side by side, one may still be at it when the other's failure has undone both.
+        // Of two pieces of work that run side by side, one may still be at it when the other's
+        // failure has undone both.
         query: async (text, values, plan) => {
           if (over) throw new Error('the transaction is over');
           try {
@@ -179,7 +192,8 @@ export function openDatabase(
           // Of a session that cannot even undo nothing is known: it is closed, which undoes all.
           () => release(client, true),
         );
-        // Of statements that were sent together, a later one may be heard first: the earlier one's failure says why.
+        // Of statements that were sent together, a later one may be heard first: the earlier one's
+        // failure says why.
         throw isAborted(error) ? failed : error;
       }
     },
@@ -197,7 +211,10 @@ export function openDatabase(
   };
 }
 
-/** A connection that was just opened answers at once; one to a server that hangs must not be waited for. */
+/**
+ * A connection that was just opened answers at once; one to a server that hangs must not be waited
+ * for.
+ */
 export const NEW_ANSWERS_WITHIN_MS = 4_000;
 
 /** For what is asked of a new connection, before it is used. */
@@ -234,9 +251,15 @@ async function commit(committing: Promise<{ command: string }>): Promise<void> {
     throw new Error('the transaction was rolled back: one of its statements had failed');
 }
 
-/** A statement that runs often is parsed and planned once per connection: the work of the hot paths' is half that. */
+/**
+ * A statement that runs often is parsed and planned once per connection: the work of the hot paths'
+ * is half that.
+ */
 const PREPARED_AFTER_RUNS = 20;
-/** Postgres keeps some 20 kB for each in each connection; lists whose text depends on their filters are many. */
+/**
+ * Postgres keeps some 20 kB for each in each connection; lists whose text depends on their filters
+ * are many.
+ */
 const PREPARED_MAX = 200;
 /** Texts remembered by a process: more than there are, but for those same lists. */
 const TEXTS_MAX = 1_000;
@@ -282,7 +305,10 @@ export async function rows<Row>(
   return result.rows as Row[];
 }
 
-/** The statement with `$1`, `$2`, … for its names: a number for each place, for one name may be of two types. */
+/**
+ * The statement with `$1`, `$2`, … for its names: a number for each place, for one name may be of
+ * two types.
+ */
 function positional(sql: string): { text: string; names: string[] } {
   const known = POSITIONAL.get(sql);
   if (known) return known;

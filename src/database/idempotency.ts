@@ -3,9 +3,10 @@ import type { Indexes, Keyring } from './keys/keyring';
 import { open, seal, type SealedPlace } from './keys/sealing';
 
 /**
- * Idempotency keys. The row of a key is written by the transaction that does its work, so there is never a
- * key without its answer, nor an answer whose work was lost. While that transaction runs it holds an
- * advisory lock on the key, by which a second request with it sees at once that the first is not done.
+ * Idempotency keys. The row of a key is written by the transaction that does its work, so there is
+ * never a key without its answer, nor an answer whose work was lost. While that transaction runs it
+ * holds an advisory lock on the key, by which a second request with it sees at once that the first
+ * is not done.
  */
 export interface KeyedRequest {
   callerId: string;
@@ -107,8 +108,8 @@ const SWEEP = 1_000;
 export async function expireKeys(db: Executor): Promise<boolean> {
   const deleted = await rows(
     db,
-    // The clock in a query of its own is read once; by itself it is read for each row, and no index can serve it.
-    // The order has the index used also where Postgres takes most keys for expired.
+    // The clock in a query of its own is read once; by itself it is read for each row, and no index
+    // can serve it. The order has the index used also where Postgres takes most keys for expired.
     `DELETE FROM idempotency_keys WHERE (caller_id, path, key) IN (
        SELECT caller_id, path, key FROM idempotency_keys WHERE expires_at <= (SELECT clock_timestamp())
        ORDER BY expires_at LIMIT :sweep FOR UPDATE SKIP LOCKED) RETURNING true`,

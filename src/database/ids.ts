@@ -14,7 +14,10 @@ export function firstIdAt(kind: IdKind, at: Date): string {
   return encodeId(kind, uuid);
 }
 
-/** A transaction reference that nobody else has; the database's UNIQUE would refuse the one that somebody had. */
+/**
+ * A transaction reference that nobody else has; the database's UNIQUE would refuse the one that
+ * somebody had.
+ */
 export function newReference(): string {
   return makeReference(randomBytes(REFERENCE_BYTES));
 }

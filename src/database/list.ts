@@ -4,9 +4,10 @@ import { row, rows, type Executor } from './connection';
 /**
  * Lists, page by page, of which none may cost more the longer it is.
  *
- * To say how many there are, Postgres reads each of them, and to show the thousandth page it reads all before it.
- * So both end after the first `LIST_REACH` things: the total says no more than that, and no page lies beyond. Who
- * wants what is beyond asks for less, or takes all of it, where there is a way.
+ * To say how many there are, Postgres reads each of them, and to show the thousandth page it reads
+ * all before it. So both end after the first `LIST_REACH` things: the total says no more than that,
+ * and no page lies beyond. Who wants what is beyond asks for less, or takes all of it, where there
+ * is a way.
  */
 export const LIST_REACH = 10_000;
 
@@ -21,7 +22,10 @@ export interface Page<Field extends string> {
 interface Sort {
   /** The column. */
   by: string;
-  /** An index has the list in this order. Without one all of it is sorted, so it may not reach beyond the total. */
+  /**
+   * An index has the list in this order. Without one all of it is sorted, so it may not reach
+   * beyond the total.
+   */
   indexed: boolean;
 }
 
@@ -34,8 +38,9 @@ export interface Listed<Item> {
 }
 
 /**
- * What is counted, in SQL: a FROM clause, its conditions, an order that an index has, and the limit that is given.
- * Without the order Postgres may read the table from its beginning, where rows of somebody who came late are not.
+ * What is counted, in SQL: a FROM clause, its conditions, an order that an index has, and the limit
+ * that is given. Without the order Postgres may read the table from its beginning, where rows of
+ * somebody who came late are not.
  */
 type Counted = (limit: string) => string;
 
@@ -54,7 +59,9 @@ interface List {
   plan?: 'anew' | undefined;
 }
 
-/** @throws Failure invalid_request where the page, or the order, asks for what lies beyond the reach */
+/**
+ * @throws Failure invalid_request where the page, or the order, asks for what lies beyond the reach
+ */
 export async function listPage<Item>(
   db: Executor,
   list: List,
@@ -99,8 +106,9 @@ export async function countUpTo(
 }
 
 /**
- * A state as a part of a statement's text. Bound to it, the state would be unknown where Postgres plans the statement
- * for all its runs, and a plan that reads all there is, to find few, looks as good as any.
+ * A state as a part of a statement's text. Bound to it, the state would be unknown where Postgres
+ * plans the statement for all its runs, and a plan that reads all there is, to find few, looks as
+ * good as any.
  */
 export function literal(state: string): string {
   if (!/^[a-z_]+$/.test(state)) throw new Error('not the name of a state');

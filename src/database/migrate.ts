@@ -21,7 +21,10 @@ interface Migration {
   down(knex: Knex): Promise<void>;
 }
 
-/** Names have no extension, so that a schema migrated from source and one from the build are the same. */
+/**
+ * Names have no extension, so that a schema migrated from source and one from the build are the
+ * same.
+ */
 const source: Knex.MigrationSource<string> = {
   getMigrations: async () =>
     (await readdir(FOLDER))
@@ -34,10 +37,12 @@ const source: Knex.MigrationSource<string> = {
 };
 
 /**
- * Brings the schema up to date, writes down who did, and returns the names of the migrations that ran.
+ * Brings the schema up to date, writes down who did, and returns the names of the migrations that
+ * ran.
  *
- * Several processes may call it at once: each waits for the one before it. knex's own lock survives a
- * killed migration and then refuses every later one, so a lock that ends with its session stands before it.
+ * Several processes may call it at once: each waits for the one before it. knex's own lock survives
+ * a killed migration and then refuses every later one, so a lock that ends with its session stands
+ * before it.
  *
  * @param ownerUrl logs in as the role that shall own the schema
  * @param mode what the database is for; written into it the first time, and required ever after
@@ -58,7 +63,8 @@ export async function migrateUp(
     try {
       await db.migrate.latest();
     } catch (error) {
-      // Each migration is a transaction of its own: those before the one that failed stand. It is told first of all.
+      // Each migration is a transaction of its own: those before the one that failed stand. It is
+      // told first of all.
       if (by) await record(db, by, await ran()).catch(() => undefined);
       throw error;
     }
@@ -74,7 +80,10 @@ async function applied(db: Knex): Promise<string[]> {
   return done.map(({ name }) => name);
 }
 
-/** The table of acts is made by one of the migrations, and may not be there yet where an earlier one fails. */
+/**
+ * The table of acts is made by one of the migrations, and may not be there yet where an earlier one
+ * fails.
+ */
 async function record(db: Knex, { actor, reason }: Actor, migrations: string[]): Promise<void> {
   if (migrations.length === 0 || !(await db.schema.hasTable('audit_events'))) return;
   const after = JSON.stringify({ migrations });

@@ -2,9 +2,9 @@ import { groupBy } from '../domain/group';
 import { rows, type Executor, type Transaction } from './connection';
 
 /**
- * Token buckets shared by every process, as one row each (GCRA): instead of a count the row holds the moment at which
- * the bucket will be full again. A token costs `1 / perSecond` seconds of it, and there is one as long as that moment
- * lies less than the whole bucket ahead.
+ * Token buckets shared by every process, as one row each (GCRA): instead of a count the row holds
+ * the moment at which the bucket will be full again. A token costs `1 / perSecond` seconds of it,
+ * and there is one as long as that moment lies less than the whole bucket ahead.
  */
 export interface BucketRate {
   /** Tokens that flow in each second. */
@@ -45,7 +45,8 @@ const ROUNDING = 1e-4;
  */
 export async function takeTokens(db: Executor, wishes: TokenWish[]): Promise<BucketState[]> {
   const paying = wishes.filter(({ readOnly }) => !readOnly);
-  // In one order everywhere, so that two processes that want tokens of the same buckets do not wait for each other.
+  // In one order everywhere, so that two processes that want tokens of the same buckets do not wait
+  // for each other.
   const buckets = [...groupBy(paying, ({ key }) => key).entries()].sort(([a], [b]) => (a < b ? -1 : 1));
   const taken = await rows<{ key: string; taken: number; fullInS: number }>(
     db,
@@ -103,11 +104,11 @@ export function bucketState(rate: BucketRate, fullInS: number): BucketState {
 }
 
 /**
- * Takes so many tokens out of each bucket that is not empty, more than it holds if need be: what is missing must flow
- * in before there is a token again.
+ * Takes so many tokens out of each bucket that is not empty, more than it holds if need be: what is
+ * missing must flow in before there is a token again.
  *
- * @returns the states that decided, in the order of the buckets. Where one was not admitted, the others' tokens are
- *   taken all the same, unless the transaction is undone.
+ * @returns the states that decided, in the order of the buckets. Where one was not admitted, the
+ *   others' tokens are taken all the same, unless the transaction is undone.
  */
 export async function overdrawTokens(
   trx: Transaction,

@@ -51,7 +51,10 @@ export interface TransactionRecord {
   settledAt: Date | null;
 }
 
-/** Whose transactions a caller sees: its own, and a provider's those of the merchants that it created. */
+/**
+ * Whose transactions a caller sees: its own, and a provider's those of the merchants that it
+ * created.
+ */
 export interface Viewer {
   entityId: string;
   role: 'bank' | 'merchant' | 'provider';
@@ -64,7 +67,10 @@ export const OWN: Record<Viewer['role'], string> = {
   provider: 'provider_id = :entityId',
 };
 
-/** On which sides of a transaction a viewer may stand. Of a payment between two of its customers a bank has one. */
+/**
+ * On which sides of a transaction a viewer may stand. Of a payment between two of its customers a
+ * bank has one.
+ */
 const SIDES: Record<Viewer['role'], readonly string[]> = {
   bank: [OWN.bank, 'payee_bank_id = :entityId AND payee_bank_id <> bank_id'],
   merchant: [OWN.merchant],
@@ -78,8 +84,9 @@ const RECORD_COLUMNS = `transaction_id AS "transactionId", reference, type, stat
   settled_at AS "settledAt", payee_bank_id AS "payeeBankId", payee_lookup_id AS "payeeLookupID"`;
 
 /**
- * The viewer's transactions that the filter lets through, as a query to select from. Each side is a query of its
- * own, with its own part of any order and limit: so each reads its own index from the beginning, and stops.
+ * The viewer's transactions that the filter lets through, as a query to select from. Each side is a
+ * query of its own, with its own part of any order and limit: so each reads its own index from the
+ * beginning, and stops.
  *
  * @param more conditions, order and limit
  */
@@ -123,13 +130,17 @@ export async function listTransactions(
   );
 }
 
-/** Rows in memory at once while a whole history is read: a megabyte, and some ten milliseconds of Postgres. */
+/**
+ * Rows in memory at once while a whole history is read: a megabyte, and some ten milliseconds of
+ * Postgres.
+ */
 const EXPORT_PAGE = 1000;
 
 /**
- * A whole history, page by page, each a statement of its own: however slowly the reader takes it, no
- * connection waits with it. A page begins after the last row of the one before, so the millionth row costs
- * no more than the first. What is accepted meanwhile is in it where its place has not been passed.
+ * A whole history, page by page, each a statement of its own: however slowly the reader takes it,
+ * no connection waits with it. A page begins after the last row of the one before, so the millionth
+ * row costs no more than the first. What is accepted meanwhile is in it where its place has not
+ * been passed.
  */
 export async function* readTransactions(
   db: Executor,
@@ -173,12 +184,15 @@ export interface TransactionEvent {
   kind: ExceptionKind | null;
 }
 
-/** Most steps that are shown, the latest ones. Only a charge that is refunded in hundreds of parts has more. */
+/**
+ * Most steps that are shown, the latest ones. Only a charge that is refunded in hundreds of parts
+ * has more.
+ */
 const EVENTS_MAX = 1_000;
 
 /**
- * One transaction with what has happened to it, oldest first; to a charge belong its refunds, and to
- * both their reconciliation exceptions; to a reversal belongs the one that it follows from.
+ * One transaction with what has happened to it, oldest first; to a charge belong its refunds, and
+ * to both their reconciliation exceptions; to a reversal belongs the one that it follows from.
  *
  * @throws Failure not_found
  */

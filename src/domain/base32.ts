@@ -1,9 +1,12 @@
-/** Crockford's alphabet: no I, L, O or U, so that nobody takes one character for another or reads a word. */
+/**
+ * Crockford's alphabet: no I, L, O or U, so that nobody takes one character for another or reads a
+ * word.
+ */
 const CROCKFORD = '0123456789abcdefghjkmnpqrstvwxyz';
 
 /**
- * The bytes as one number, most significant bit first, in lower case and with leading zeros: 16 bytes are
- * always 26 characters.
+ * The bytes as one number, most significant bit first, in lower case and with leading zeros: 16
+ * bytes are always 26 characters.
  */
 export function base32(bytes: Uint8Array): string {
   return digits(bytes, CROCKFORD, Math.ceil((bytes.length * 8) / 5));

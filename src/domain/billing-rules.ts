@@ -1,4 +1,6 @@
-/** The network's settings that decide about money and time; all spans in seconds of business time. */
+/**
+ * The network's settings that decide about money and time; all spans in seconds of business time.
+ */
 export interface BillingRules {
   /** IANA zone of calendar days, months and due dates. */
   timeZone: string;

@@ -1,11 +1,15 @@
 import { addCalendarDays, calendarDay } from './calendar';
 
 /**
- * The days on which banks of a country move money: not Saturdays, Sundays, nor the public holidays kept here. A
- * country without a table has weekends only. The country is the customer's; the network's zone only says when a day begins.
+ * The days on which banks of a country move money: not Saturdays, Sundays, nor the public holidays
+ * kept here. A country without a table has weekends only. The country is the customer's; the
+ * network's zone only says when a day begins.
  */
 
-/** Days of every year (`MM-DD`), days counted from Easter Sunday, and single days that are proclaimed each year. */
+/**
+ * Days of every year (`MM-DD`), days counted from Easter Sunday, and single days that are
+ * proclaimed each year.
+ */
 interface Holidays {
   yearly: readonly string[];
   fromEaster: readonly number[];
@@ -20,7 +24,8 @@ const HOLIDAYS: Readonly<Record<string, Holidays>> = {
     yearly: ['01-01', '05-01', '06-12', '10-01', '12-25', '12-26'],
     // Good Friday and Easter Monday.
     fromEaster: [-2, 1],
-    // Eid al-Fitr, Eid al-Adha and Mawlid follow the moon: foreseen here, to be corrected once proclaimed.
+    // Eid al-Fitr, Eid al-Adha and Mawlid follow the moon: foreseen here, to be corrected once
+    // proclaimed.
     proclaimed: [
       '2026-03-20',
       '2026-05-27',
@@ -54,7 +59,10 @@ const HOLIDAYS: Readonly<Record<string, Holidays>> = {
 const DAY_MS = 86_400_000;
 const YEAR_MS = 366 * DAY_MS;
 
-/** Countries whose table of holidays ends within a year of the moment: it is time for a release that has more. */
+/**
+ * Countries whose table of holidays ends within a year of the moment: it is time for a release that
+ * has more.
+ */
 export function holidaysRunningOut(now: Date): string[] {
   const inAYear = new Date(now.getTime() + YEAR_MS).getUTCFullYear();
   return Object.entries(HOLIDAYS).flatMap(([country, { lastYear }]) => (inAYear > lastYear ? [country] : []));
@@ -76,7 +84,8 @@ export function isBusinessDay(day: string, country: string): boolean {
 }
 
 /**
- * The same wall-clock time on the `days`-th business day after the day of the moment, both in the zone.
+ * The same wall-clock time on the `days`-th business day after the day of the moment, both in the
+ * zone.
  *
  * @param country ISO 3166-1 alpha-2
  */

@@ -2,8 +2,8 @@ import { Temporal } from 'temporal-polyfill';
 import { accept, refuse, type Parsed } from './parsed';
 
 /**
- * Days, months and due dates as the people in a time zone live them. Moments are `Date`s (milliseconds of
- * UTC); a zone is an IANA name.
+ * Days, months and due dates as the people in a time zone live them. Moments are `Date`s
+ * (milliseconds of UTC); a zone is an IANA name.
  */
 
 export type Frequency = 'daily' | 'weekly' | 'monthly' | 'yearly';
@@ -14,8 +14,8 @@ const UNIT = { daily: 'days', weekly: 'weeks', monthly: 'months', yearly: 'years
 >;
 
 /**
- * The most units between two charges: three years at the longest. Days stop at 1095, since only some spans of
- * three years have a 1096th.
+ * The most units between two charges: three years at the longest. Days stop at 1095, since only
+ * some spans of three years have a 1096th.
  */
 const MAX_INTERVAL: Record<Frequency, number> = { daily: 1095, weekly: 156, monthly: 36, yearly: 3 };
 
@@ -23,7 +23,9 @@ export function maxInterval(frequency: Frequency): number {
   return MAX_INTERVAL[frequency];
 }
 
-/** When a recurring charge falls due: every `interval` units of `frequency`, counted from `startAt`. */
+/**
+ * When a recurring charge falls due: every `interval` units of `frequency`, counted from `startAt`.
+ */
 export interface Recurrence {
   startAt: Date;
   frequency: Frequency;
@@ -35,13 +37,14 @@ export interface Recurrence {
 /**
  * The moment of the n-th billing, n = 0, 1, 2 …; n = 0 is `startAt` itself.
  *
- * Each is counted from the start and never from the one before, so a month too short for the day of the start
- * does not shift those after it: 31 January, 28 February, 31 March. The wall clock keeps its time through
- * changes of the zone's offset; a time that a change skips moves forward by the gap, one that it repeats is
- * the first of the two.
+ * Each is counted from the start and never from the one before, so a month too short for the day of
+ * the start does not shift those after it: 31 January, 28 February, 31 March. The wall clock keeps
+ * its time through changes of the zone's offset; a time that a change skips moves forward by the
+ * gap, one that it repeats is the first of the two.
  *
- * The moments rise strictly, with one exception: where a zone leaves out a whole calendar day (Samoa, 30
- * December 2011), a daily billing of that day falls on the same moment as the next day's.
+ * The moments rise strictly, with one exception: where a zone leaves out a whole calendar day
+ * (Samoa, 30 December 2011), a daily billing of that day falls on the same moment as the next
+ * day's.
  */
 export function dueDate({ startAt, frequency, interval, timeZone }: Recurrence, n: number): Date {
   return toDate(zoned(startAt, timeZone).add({ [UNIT[frequency]]: n * interval }));
@@ -80,7 +83,8 @@ export function parseInstant(text: string): Parsed<Date> {
         : 'must be a date and time of RFC 3339, as in 2026-01-31T09:00:00+01:00',
     );
   }
-  // The clocks that we count by have no leap seconds, so a second 60 would quietly become another moment.
+  // The clocks that we count by have no leap seconds, so a second 60 would quietly become another
+  // moment.
   if (parts[2] === '60') return refuse('must not be a leap second');
   let moment: Date;
   try {

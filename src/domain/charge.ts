@@ -14,8 +14,9 @@ const WHY_NOT = {
 } as const;
 
 /**
- * Why a charge under these terms was refused. The guarded UPDATE of the agreement's sums has already said
- * that it is; what none of the terms explains is therefore a spending limit, and the merchant learns no more.
+ * Why a charge under these terms was refused. The guarded UPDATE of the agreement's sums has
+ * already said that it is; what none of the terms explains is therefore a spending limit, and the
+ * merchant learns no more.
  */
 export function chargeRefusal(terms: Terms, currency: string): Failure {
   if (terms.currency !== currency) {
@@ -55,8 +56,8 @@ const KNOWN_REASONS: readonly string[] = [
 ];
 
 /**
- * A reason as the audit trail keeps it for good. What a bank writes in its own words may speak of a person: it stays with
- * the charge, where it can be erased.
+ * A reason as the audit trail keeps it for good. What a bank writes in its own words may speak of a
+ * person: it stays with the charge, where it can be erased.
  */
 export function reasonForAudit(reason: string): string {
   return KNOWN_REASONS.includes(reason) ? reason : 'other';

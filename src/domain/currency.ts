@@ -1,9 +1,11 @@
 /**
- * The currencies of ISO 4217, list one, as of January 2026, by how many decimals their minor unit has.
+ * The currencies of ISO 4217, list one, as of January 2026, by how many decimals their minor unit
+ * has.
  *
- * The list is kept here because `Intl` answers another question, how people write prices: it gives the
- * forint, the rupiah and the Colombian peso no decimals, where ISO 4217 gives them two. Codes without a minor
- * unit (metals, XDR, XTS, XXX …) cannot be charged in and are left out, as are withdrawn ones.
+ * The list is kept here because `Intl` answers another question, how people write prices: it gives
+ * the forint, the rupiah and the Colombian peso no decimals, where ISO 4217 gives them two. Codes
+ * without a minor unit (metals, XDR, XTS, XXX …) cannot be charged in and are left out, as are
+ * withdrawn ones.
  */
 const CODES_BY_DECIMALS: readonly (readonly [decimals: number, codes: string])[] = [
   [0, 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF'],
@@ -27,7 +29,9 @@ const DECIMALS: ReadonlyMap<string, number> = new Map(
 /** Every code that an amount can be in, in upper case. */
 export const CURRENCIES: readonly string[] = [...DECIMALS.keys()];
 
-/** How many decimals an amount may have: 2 for NGN, 0 for JPY; undefined for what is no currency. */
+/**
+ * How many decimals an amount may have: 2 for NGN, 0 for JPY; undefined for what is no currency.
+ */
 export function minorUnitDigits(currency: string): number | undefined {
   return DECIMALS.get(currency);
 }

@@ -1,8 +1,8 @@
 /**
  * Everything that can go wrong with a request, as one closed list of codes.
  *
- * A layer that refuses throws a `Failure`; `api/http/failure-status.ts` maps every code to its HTTP status, in a
- * table that does not compile until a new code has its row.
+ * A layer that refuses throws a `Failure`; `api/http/failure-status.ts` maps every code to its HTTP
+ * status, in a table that does not compile until a new code has its row.
  */
 export type FailureCode =
   | 'invalid_request' // what was sent breaks the contract; `problems` names every place

@@ -1,8 +1,8 @@
 import { base32, numberOf } from './base32';
 
 /**
- * Ids are TypeIDs (https://github.com/jetify-com/typeid): a prefix that names the kind, `_`, and a UUIDv7
- * as 26 characters of Crockford's base32 in lower case. They sort by time of creation.
+ * Ids are TypeIDs (https://github.com/jetify-com/typeid): a prefix that names the kind, `_`, and a
+ * UUIDv7 as 26 characters of Crockford's base32 in lower case. They sort by time of creation.
  */
 export const ID_PREFIX = {
   bank: 'bnk',
@@ -39,10 +39,17 @@ export function isId(kind: IdKind, text: string): boolean {
   return text.startsWith(prefix) && SUFFIX.test(text.slice(prefix.length));
 }
 
-/** Characters of an id that hold the moment of its making: 48 bits of milliseconds, behind two zeros. */
+/**
+ * Characters of an id that hold the moment of its making: 48 bits of milliseconds, behind two
+ * zeros.
+ */
 const TIME_LENGTH = 10;
 
-/** When an id was made, by the clock of the process that made it. @param id one that `isId` takes */
+/**
+ * When an id was made, by the clock of the process that made it.
+ *
+ * @param id one that `isId` takes
+ */
 export function madeAt(id: string): Date {
   const suffix = id.slice(id.indexOf('_') + 1);
   return new Date(numberOf(suffix.slice(0, TIME_LENGTH)));

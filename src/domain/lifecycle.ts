@@ -1,11 +1,11 @@
 import type { ScheduleStatus } from './recurring';
 
 /**
- * Every state that a thing can be in, and the moves between them: each state with those that may follow it. A
- * state that nothing follows is final.
+ * Every state that a thing can be in, and the moves between them: each state with those that may
+ * follow it. A state that nothing follows is final.
  *
- * The database repeats the states in its CHECK constraints; a move is made by one UPDATE that names, through
- * `statesBefore`, the states it may start from.
+ * The database repeats the states in its CHECK constraints; a move is made by one UPDATE that
+ * names, through `statesBefore`, the states it may start from.
  */
 export type Lifecycle<State extends string> = Readonly<Record<State, readonly State[]>>;
 
@@ -42,7 +42,8 @@ const SCHEDULE_END = ['completed', 'cancelled', 'failed'] as const;
 export const SCHEDULE: Lifecycle<ScheduleStatus> = {
   active: ['past_due', 'paused', 'suspended', ...SCHEDULE_END],
   past_due: ['active', 'paused', 'suspended', ...SCHEDULE_END],
-  // A rest does not settle a declined billing: the schedule comes back to where that billing puts it.
+  // A rest does not settle a declined billing: the schedule comes back to where that billing puts
+  // it.
   paused: ['active', 'past_due', 'suspended', ...SCHEDULE_END],
   suspended: ['active', 'past_due', 'paused', ...SCHEDULE_END],
   completed: [],
@@ -64,7 +65,10 @@ export const BILLING: Lifecycle<BillingStatus> = {
 
 export type RefundStatus = 'pending' | 'completed' | 'rejected';
 
-/** Only its bank ends a refund; being overdue is no state of its own, for it may still go either way. */
+/**
+ * Only its bank ends a refund; being overdue is no state of its own, for it may still go either
+ * way.
+ */
 export const REFUND: Lifecycle<RefundStatus> = {
   pending: ['completed', 'rejected'],
   completed: [],

@@ -3,28 +3,32 @@ import { minorUnitDigits } from './currency';
 import { accept, refuse, type Parsed } from './parsed';
 
 /**
- * Amounts are JSON numbers in major units on the wire (1500.5 naira) and `bigint` minor units everywhere else
- * (150050n kobo). The two functions here are the only way across, and no arithmetic happens on the outer side.
+ * Amounts are JSON numbers in major units on the wire (1500.5 naira) and `bigint` minor units
+ * everywhere else (150050n kobo). The two functions here are the only way across, and no arithmetic
+ * happens on the outer side.
  */
 
 /** Far above any payment of a person, and far below where the digits of a JSON number end. */
 export const MAX_AMOUNT_MINOR = 1_000_000_000_000n;
 
 /**
- * No sum grows beyond this, which is a little less than Postgres' bigint: whoever makes nine million charges of the
- * highest amount in a month is refused the next as by a limit.
+ * No sum grows beyond this, which is a little less than Postgres' bigint: whoever makes nine
+ * million charges of the highest amount in a month is refused the next as by a limit.
  */
 export const MAX_SUM_MINOR = 9_000_000_000_000_000_000n;
 
-/** A double keeps every decimal of up to 15 digits apart; from the 16th on, two amounts can look the same. */
+/**
+ * A double keeps every decimal of up to 15 digits apart; from the 16th on, two amounts can look the
+ * same.
+ */
 const EXACT_DIGITS = 15;
 
 /** More characters than any number that somebody means has. */
 const MAX_NUMBER_TEXT = 100;
 
 /**
- * Whether the number that a JSON text makes is the one that was written: `100.00000000000000001` would be read
- * as 100, and nothing could tell afterwards.
+ * Whether the number that a JSON text makes is the one that was written: `100.00000000000000001`
+ * would be read as 100, and nothing could tell afterwards.
  *
  * @param text a number as JSON writes it
  */
@@ -61,7 +65,8 @@ export function parseAmount(value: unknown, currency: string): Parsed<bigint> {
 
 /**
  * @returns major units; `JSON.stringify` writes exactly the decimal that is meant
- * @throws RangeError for what is no currency, or a sum of more than 15 digits, which would be rounded
+ * @throws RangeError for what is no currency, or a sum of more than 15 digits, which would be
+ *   rounded
  */
 export function formatAmount(minor: bigint, currency: string): number {
   const digits = minorUnitDigits(currency);
@@ -71,7 +76,10 @@ export function formatAmount(minor: bigint, currency: string): number {
   return exact.times(`1e-${digits}`).toNumber();
 }
 
-/** A sum in major units: as a JSON number, rounded where its digits are too many for one, and then also as it is. */
+/**
+ * A sum in major units: as a JSON number, rounded where its digits are too many for one, and then
+ * also as it is.
+ */
 export interface ShownSum {
   rounded: number;
   /** The decimal in full; only where rounding lost something. */

@@ -1,10 +1,13 @@
 /**
- * The words that a lookupID is made of: 4096 of the EFF's large word list for passphrases, of three to eight
- * letters, less those that could hurt or embarrass the person who must read them out at a till, and brands.
+ * The words that a lookupID is made of: 4096 of the EFF's large word list for passphrases, of three
+ * to eight letters, less those that could hurt or embarrass the person who must read them out at a
+ * till, and brands.
  *
- * Every phrase ever given out stays valid whatever becomes of this list: phrases are stored, never taken apart.
+ * Every phrase ever given out stays valid whatever becomes of this list: phrases are stored, never
+ * taken apart.
  *
- * Source: Electronic Frontier Foundation, https://www.eff.org/dice, CC BY 3.0 US; a selection of the original.
+ * Source: Electronic Frontier Foundation, https://www.eff.org/dice, CC BY 3.0 US; a selection of
+ * the original.
  */
 export const PHRASE_WORDS: readonly string[] = `
 abacus abdomen abide abiding ability ablaze able abreast abridge abroad absence absolve abstain absurd

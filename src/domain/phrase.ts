@@ -1,13 +1,13 @@
 import { PHRASE_WORDS } from './phrase-words';
 
 /**
- * A customer's `lookupID`, also called phrase: four words and two digits, such as `amber-river-stone-lamp-42`,
- * made to be read off one screen and typed into another.
+ * A customer's `lookupID`, also called phrase: four words and two digits, such as
+ * `amber-river-stone-lamp-42`, made to be read off one screen and typed into another.
  *
- * It carries 54.6 bits: 12 for each of the words (out of 4096) and 6.6 for the digits. That is no secret, only
- * hard to hit by guessing: among a million customers, one guess in 27 thousand million finds anybody, and the
- * rate limits bound the guesses. Two customers can draw the same phrase, so who stores it must be ready to
- * draw again.
+ * It carries 54.6 bits: 12 for each of the words (out of 4096) and 6.6 for the digits. That is no
+ * secret, only hard to hit by guessing: among a million customers, one guess in 27 thousand million
+ * finds anybody, and the rate limits bound the guesses. Two customers can draw the same phrase, so
+ * who stores it must be ready to draw again.
  */
 
 const WORDS = 4;
@@ -18,8 +18,8 @@ export const PHRASE_BYTES = 32;
 const WORD_BYTES = 6;
 
 /**
- * Every phrase is equally likely: 4096 words use up their bits exactly, and bytes from 200 on, which would make
- * the digits 00 to 55 more frequent, are passed over.
+ * Every phrase is equally likely: 4096 words use up their bits exactly, and bytes from 200 on,
+ * which would make the digits 00 to 55 more frequent, are passed over.
  *
  * @param random `PHRASE_BYTES` bytes from a cryptographic source
  * @throws RangeError when no byte suits, which honest randomness does once in 10¹⁷ times
@@ -40,8 +40,8 @@ export function makePhrase(random: Uint8Array): string {
 }
 
 /**
- * The form in which phrases are stored and compared. People type capitals, blanks around the phrase and blanks
- * in place of the hyphens; anything else that differs makes it another phrase.
+ * The form in which phrases are stored and compared. People type capitals, blanks around the phrase
+ * and blanks in place of the hyphens; anything else that differs makes it another phrase.
  */
 export function normalizePhrase(text: string): string {
   return text

@@ -1,17 +1,25 @@
 import { accept, refuse, type Parsed } from './parsed';
 
 /**
- * Names, descriptions and other text that people wrote and other people will read on a phone, in a CSV or in a
- * terminal: one line, in one normal form, and without characters that show something else than is there.
+ * Names, descriptions and other text that people wrote and other people will read on a phone, in a
+ * CSV or in a terminal: one line, in one normal form, and without characters that show something
+ * else than is there.
  */
 
-/** Unpaired halves of a UTF-16 pair: UTF-8 has no form for them, so they can be neither stored nor signed. */
+/**
+ * Unpaired halves of a UTF-16 pair: UTF-8 has no form for them, so they can be neither stored nor
+ * signed.
+ */
 const LONE_SURROGATE = /\p{Surrogate}/u;
-/** U+0000 to U+001F and U+007F to U+009F, line breaks among them, which forge lines in logs and prompts. */
+/**
+ * U+0000 to U+001F and U+007F to U+009F, line breaks among them, which forge lines in logs and
+ * prompts.
+ */
 const CONTROL = /\p{Control}/u;
 /**
- * Embeddings, overrides and isolates: what follows them shows in another order, and one name as another. The
- * marks U+200E, U+200F and U+061C only say which way one spot reads, and names in Arabic need them.
+ * Embeddings, overrides and isolates: what follows them shows in another order, and one name as
+ * another. The marks U+200E, U+200F and U+061C only say which way one spot reads, and names in
+ * Arabic need them.
  */
 const BIDIRECTIONAL = /[\u202a-\u202e\u2066-\u2069]/u;
 
@@ -24,8 +32,10 @@ export function parseShown(text: string): Parsed<string> {
 }
 
 /**
- * @param maxLength in characters as Postgres counts them too, Unicode code points, once the text is clean
- * @returns the text without blanks around it, in NFC, so that texts that look equal are equal strings
+ * @param maxLength in characters as Postgres counts them too, Unicode code points, once the text is
+ *   clean
+ * @returns the text without blanks around it, in NFC, so that texts that look equal are equal
+ *   strings
  */
 export function parseText(text: string, maxLength: number): Parsed<string> {
   // Looked for before the trim, which would quietly take line breaks off the ends.

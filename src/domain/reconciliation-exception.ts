@@ -1,4 +1,7 @@
-/** Where the network's word and the bank's may differ, so that money may have moved: somebody has to look. */
+/**
+ * Where the network's word and the bank's may differ, so that money may have moved: somebody has to
+ * look.
+ */
 export const EXCEPTION_KINDS = [
   'unanswered', // the bank had the charge, and its window passed without an answer
   'late_answer', // the bank answered after the window
@@ -17,16 +20,20 @@ export const BANK_RESOLUTIONS = [
   'confirmed', // the first answer stands
 ] as const;
 
-/** What the operator can find: what its bank says, or that nobody will mend it, or that there is nothing to mend. */
+/**
+ * What the operator can find: what its bank says, or that nobody will mend it, or that there is
+ * nothing to mend.
+ */
 export const RESOLUTIONS = [...BANK_RESOLUTIONS, 'written_off', 'no_difference'] as const;
 
 export type Resolution = (typeof RESOLUTIONS)[number];
 
 /**
- * What follows of a successful charge: it is reversed where its money did not stay, and written off where its payee keeps
- * it and its bank is let off.
+ * What follows of a successful charge: it is reversed where its money did not stay, and written off
+ * where its payee keeps it and its bank is let off.
  *
- * An answer that was refused for its id, and moved nothing, says nothing of the answer that settled the charge.
+ * An answer that was refused for its id, and moved nothing, says nothing of the answer that settled
+ * the charge.
  */
 export function consequenceOf(kind: ExceptionKind, resolution: Resolution): 'reversal' | 'write_off' | null {
   if (resolution === 'reversed') return 'reversal';

@@ -5,9 +5,10 @@ import { billingRetryAt, isRetryable } from './retry';
 /**
  * What a recurring schedule does next.
  *
- * `nextStep` is the whole rule: given what has happened so far and the time, it names one step. Whoever carries
- * it out does so, notes it, and asks again, until the answer is to wait. Nothing here remembers anything, so the
- * answer after an outage of a month is as right as the one after a second.
+ * `nextStep` is the whole rule: given what has happened so far and the time, it names one step.
+ * Whoever carries it out does so, notes it, and asks again, until the answer is to wait. Nothing
+ * here remembers anything, so the answer after an outage of a month is as right as the one after a
+ * second.
  */
 
 /** The network's settings for schedules. */
@@ -49,7 +50,10 @@ export type OpenBilling = {
   attempts: number;
   firstAttemptAt: Date;
   lastAttemptAt: Date;
-  /** The bank has also called an attempt approved, and was refused: it may have debited, and nobody has yet found out. */
+  /**
+   * The bank has also called an attempt approved, and was refused: it may have debited, and nobody
+   * has yet found out.
+   */
   maybeDebited: boolean;
 } & ({ status: 'pending'; charge: ChargeOutcome } | { status: 'retrying'; retryAt: Date; reason: string });
 
@@ -59,7 +63,9 @@ export type ChargeOutcome =
 
 export interface Billings {
   open: OpenBilling | undefined;
-  /** When the latest billings were first charged, newest first; `catchUpPerDay` of them are enough. */
+  /**
+   * When the latest billings were first charged, newest first; `catchUpPerDay` of them are enough.
+   */
   starts: readonly Date[];
   /** Whether the due date of the schedule's next billing lies in a span without charges. */
   heldFor: 'paused' | 'suspended' | undefined;
@@ -147,7 +153,10 @@ function settled(
   return { do: 'fail', n: open.n, reason };
 }
 
-/** A charge that is still open when its schedule ends runs to its own end; one that waits for a retry does not. */
+/**
+ * A charge that is still open when its schedule ends runs to its own end; one that waits for a
+ * retry does not.
+ */
 function afterTheEnd(open: OpenBilling | undefined): Step {
   if (!open) return { do: 'nothing' };
   if (open.status === 'retrying') return { do: 'fail', n: open.n, reason: open.reason };
@@ -173,8 +182,9 @@ function whenDue(
 }
 
 /**
- * The notice comes a day ahead, late rather than never. There is none where a day's notice was not possible
- * because the schedule is younger, none for a schedule that charges daily, and none while nothing is charged.
+ * The notice comes a day ahead, late rather than never. There is none where a day's notice was not
+ * possible because the schedule is younger, none for a schedule that charges daily, and none while
+ * nothing is charged.
  */
 function beforeDue(
   schedule: Schedule,

@@ -32,8 +32,9 @@ export function agreed(
 }
 
 /**
- * What an agreement lets a schedule do. A schedule needs the standing approval of its customer, in its own
- * currency, a merchant that the network trusts, and neither that nor the bank disabled; a denial is for good.
+ * What an agreement lets a schedule do. A schedule needs the standing approval of its customer, in
+ * its own currency, a merchant that the network trusts, and neither that nor the bank disabled; a
+ * denial is for good.
  */
 export function permitted(
   agreement: {

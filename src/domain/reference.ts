@@ -4,8 +4,9 @@ import { digits } from './base32';
 export const REFERENCE_BYTES = 14;
 
 /**
- * What both usual alphabets of base32 have, RFC 4648's and Crockford's: nothing that is taken for something else (0 and O,
- * 1, I and L, 8 and B), on a statement or on the telephone, and nothing that software made for one of them refuses.
+ * What both usual alphabets of base32 have, RFC 4648's and Crockford's: nothing that is taken for
+ * something else (0 and O, 1, I and L, 8 and B), on a statement or on the telephone, and nothing
+ * that software made for one of them refuses.
  */
 const ALPHABET = '234567ABCDEFGHJKMNPQRSTVWXYZ';
 const LENGTH = 24;

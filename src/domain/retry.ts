@@ -1,6 +1,9 @@
 import { addCalendarDays } from './calendar';
 
-/** Retry times vary by this much either way, so that what failed together does not come back together. */
+/**
+ * Retry times vary by this much either way, so that what failed together does not come back
+ * together.
+ */
 const JITTER = 0.2;
 
 /**
@@ -20,8 +23,9 @@ export function webhookRetryMs(
 }
 
 /**
- * The declines that another day may undo. Any other is final at once; so is silence (`expired`), after which
- * the bank may have debited all the same, and a second attempt could take the money twice.
+ * The declines that another day may undo. Any other is final at once; so is silence (`expired`),
+ * after which the bank may have debited all the same, and a second attempt could take the money
+ * twice.
  */
 const RETRYABLE_DECLINES: ReadonlySet<string> = new Set([
   'insufficient_funds',
@@ -36,13 +40,13 @@ export function isRetryable(declineReason: string): boolean {
 const DAY_MS = 86_400_000;
 
 /**
- * When a declined billing is tried again: the first moment of the table that no attempt has used up. One made
- * late, after an outage, uses up every moment before it.
+ * When a declined billing is tried again: the first moment of the table that no attempt has used
+ * up. One made late, after an outage, uses up every moment before it.
  *
- * @param billing.nextDueDate the schedule's next regular due date, whether or not it will be charged then. From
- *   it on it is the next billing's turn
- * @param retryDays days after the first attempt, in any order. Whole ones are calendar days, at the same
- *   time by the zone's wall clock; fractions, for trials, are exact time
+ * @param billing.nextDueDate the schedule's next regular due date, whether or not it will be
+ *   charged then. From it on it is the next billing's turn
+ * @param retryDays days after the first attempt, in any order. Whole ones are calendar days, at the
+ *   same time by the zone's wall clock; fractions, for trials, are exact time
  * @returns undefined where no attempt is left
  */
 export function billingRetryAt(

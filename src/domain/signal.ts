@@ -1,6 +1,7 @@
 /**
- * What a signal to a workflow says has happened, for who reads its history. It carries no truth: whichever comes, the
- * workflow reads, and the database says what is so. A lost one costs time until the next deadline, a doubled one a read.
+ * What a signal to a workflow says has happened, for who reads its history. It carries no truth:
+ * whichever comes, the workflow reads, and the database says what is so. A lost one costs time
+ * until the next deadline, a doubled one a read.
  */
 export type Signal =
   | 'bankAnswered'

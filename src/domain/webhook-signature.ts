@@ -3,12 +3,12 @@ import { createHmac } from 'node:crypto';
 /**
  * The two signatures of a webhook.
  *
- * The network's own is a bare HMAC over the body, in the body itself and in `X-Service-Signature`. Whoever
- * records such a request can send it again later; the Standard Webhooks signature
+ * The network's own is a bare HMAC over the body, in the body itself and in `X-Service-Signature`.
+ * Whoever records such a request can send it again later; the Standard Webhooks signature
  * (https://www.standardwebhooks.com) binds the delivery's id and the time of sending as well.
  *
- * A secret is `whsec_` and the base64 of 32 random bytes. The network's signature takes the whole text as the
- * key, the standard one the bytes that the base64 stands for.
+ * A secret is `whsec_` and the base64 of 32 random bytes. The network's signature takes the whole
+ * text as the key, the standard one the bytes that the base64 stands for.
  */
 
 const SECRET_PREFIX = 'whsec_';
@@ -19,8 +19,9 @@ export function serviceSignature(secret: string, body: string): string {
 }
 
 /**
- * Serialises an envelope with its own `signature` as the last member, so that a receiver can take it out
- * again, by parsing and serialising or by cutting the text, and is left with the text that was signed.
+ * Serialises an envelope with its own `signature` as the last member, so that a receiver can take
+ * it out again, by parsing and serialising or by cutting the text, and is left with the text that
+ * was signed.
  */
 export function bodyWithSignature(envelope: Record<string, unknown>, secret: string): string {
   const signature = serviceSignature(secret, JSON.stringify(envelope));

@@ -22,7 +22,10 @@ export const WEBHOOK_TYPES = [
 
 export type WebhookType = (typeof WEBHOOK_TYPES)[number];
 
-/** Whether a receiver may have a message after an attempt: surely not, perhaps, for it met silence, or surely. */
+/**
+ * Whether a receiver may have a message after an attempt: surely not, perhaps, for it met silence,
+ * or surely.
+ */
 export type Reached = 'no' | 'maybe' | 'yes';
 
 /** Errors of an attempt that the history of its delivery repeats, in its own words. */
@@ -48,8 +51,8 @@ const REASONS = new Map([
 ]);
 
 /**
- * Why an attempt has failed, for the history of its workflow: the status, or words of a fixed set. What a receiver wrote,
- * and where it is, stays out of Temporal.
+ * Why an attempt has failed, for the history of its workflow: the status, or words of a fixed set.
+ * What a receiver wrote, and where it is, stays out of Temporal.
  */
 export function failureInWords({
   httpStatus,

@@ -1,6 +1,6 @@
 /**
- * A workflow's id follows from the business id: starting it twice is harmless, and row and workflow find each
- * other.
+ * A workflow's id follows from the business id: starting it twice is harmless, and row and workflow
+ * find each other.
  */
 export const workflowIds = {
   intent: (intentId: string) => `intent/${intentId}`,

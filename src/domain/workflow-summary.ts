@@ -3,8 +3,8 @@ import { formatAmount } from './money';
 import type { WebhookType } from './webhook';
 
 /**
- * What a workflow is about, in one line, as the Temporal UI shows it beside its id: references, amounts and ids only.
- * Whoever starts one and whoever starts it again say the same.
+ * What a workflow is about, in one line, as the Temporal UI shows it beside its id: references,
+ * amounts and ids only. Whoever starts one and whoever starts it again say the same.
  */
 export const workflowSummary = {
   charge: ({ reference, ownerId, ...sum }: Sum & { reference: string; ownerId: string }) =>
@@ -42,7 +42,10 @@ interface Sum {
   currency: string;
 }
 
-/** For one that is started again: what it is about, and after it why there is another run, by the signal instead of it. */
+/**
+ * For one that is started again: what it is about, and after it why there is another run, by the
+ * signal instead of it.
+ */
 export const summaryAgain = {
   foundOverdue: (summary: string) =>
     `${summary} (started again: it was overdue, or open without its workflow)`,

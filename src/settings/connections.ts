@@ -35,7 +35,10 @@ export function halfSettings(config: ConnectionSettings): string[] {
   ];
 }
 
-/** Whether anything is set that is of no use without TLS: an API key would otherwise travel for all to read. */
+/**
+ * Whether anything is set that is of no use without TLS: an API key would otherwise travel for all
+ * to read.
+ */
 function asksForTls(config: ConnectionSettings): boolean {
   const { TEMPORAL_API_KEY, TEMPORAL_TLS_CA_FILE, TEMPORAL_TLS_CERT_FILE } = config;
   return [TEMPORAL_API_KEY, TEMPORAL_TLS_CA_FILE, TEMPORAL_TLS_CERT_FILE].some((one) => one !== undefined);
@@ -66,7 +69,10 @@ export function plaintextConnections(config: ConnectionSettings): string[] {
   return problems;
 }
 
-/** What a URL of Postgres may say beside where it is and who logs in. What `sslmode` means is judged below. */
+/**
+ * What a URL of Postgres may say beside where it is and who logs in. What `sslmode` means is judged
+ * below.
+ */
 const PARAMETERS = [
   'sslmode',
   'sslrootcert',
@@ -81,7 +87,10 @@ const PARAMETERS = [
   'uselibpqcompat',
 ];
 
-/** Others that Postgres, its driver or another one knows. What is none of these may be half a password, and is not shown. */
+/**
+ * Others that Postgres, its driver or another one knows. What is none of these may be half a
+ * password, and is not shown.
+ */
 const OTHER_PARAMETERS = [
   'options',
   'role',
@@ -103,8 +112,8 @@ const OTHER_PARAMETERS = [
 ];
 
 /**
- * URLs with parameters that the driver would put over what the engine sets on its connections (the role that may not
- * rewrite the record, limits of time), or would drop without a word.
+ * URLs with parameters that the driver would put over what the engine sets on its connections (the
+ * role that may not rewrite the record, limits of time), or would drop without a word.
  */
 export function overridingParameters(config: ConnectionSettings): string[] {
   return (['DATABASE_URL', 'DATABASE_OWNER_URL'] as const).flatMap((name) => {
@@ -131,7 +140,8 @@ function usesPostgresTls(url: string): boolean {
   if (!URL.canParse(url)) return false;
   const { searchParams } = new URL(url);
   const modes = searchParams.getAll('sslmode');
-  // Given twice, the last one counts. The others change what a mode means: `uselibpqcompat` has `require` check nothing.
+  // Given twice, the last one counts. The others change what a mode means: `uselibpqcompat` has
+  // `require` check nothing.
   const others = ['ssl', 'uselibpqcompat'].some((name) => searchParams.has(name));
   return modes.length === 1 && VERIFYING.includes(modes[0] ?? '') && !others;
 }

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { minorUnitDigits } from '../domain/currency';
 
 /**
- * The kinds of values that settings have. Each says in one sentence what is wanted, in words that can stand behind the
- * setting's name. A refused value is never shown, for it may be a password.
+ * The kinds of values that settings have. Each says in one sentence what is wanted, in words that
+ * can stand behind the setting's name. A refused value is never shown, for it may be a password.
  */
 
 /** The most digits that a number may have on either side of its point: no setting needs more. */
@@ -102,8 +102,8 @@ export const timezone = z.string().refine(
 const network = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]);
 
 /**
- * Whoever is trusted may claim any address for his clients, so a range that holds half of the world trusts everybody.
- * The widest that somebody can own are the private ones, 10.0.0.0/8 and fc00::/7.
+ * Whoever is trusted may claim any address for his clients, so a range that holds half of the world
+ * trusts everybody. The widest that somebody can own are the private ones, 10.0.0.0/8 and fc00::/7.
  */
 export const networks = list(network, 'addresses or networks, for example 10.0.0.0/8,::1')
   .refine((given) => given.every(isOwnable), {

@@ -1,13 +1,17 @@
 /**
- * Finds names in an environment that were meant to be settings. `INTENT_WINDOW=5` would otherwise be ignored, and the
- * window stay a day, without a word.
+ * Finds names in an environment that were meant to be settings. `INTENT_WINDOW=5` would otherwise
+ * be ignored, and the window stay a day, without a word.
  *
- * The environment is full of names that are none of ours, so only three kinds of name count: a setting's name with its
- * unit missing or another, the name with its words joined, in the singular or with `ASSENT_` in front, and a name of as many words of which
- * one is slightly off. Short names, such as PORT and HOST, are near to too many others to have a neighbourhood.
+ * The environment is full of names that are none of ours, so only three kinds of name count: a
+ * setting's name with its unit missing or another, the name with its words joined, in the singular
+ * or with `ASSENT_` in front, and a name of as many words of which one is slightly off. Short
+ * names, such as PORT and HOST, are near to too many others to have a neighbourhood.
  */
 
-/** A name of fewer characters has no near ones: `LOG_FILE` is too like `LOG_FILL`, and `PORT` like `PWD`. */
+/**
+ * A name of fewer characters has no near ones: `LOG_FILE` is too like `LOG_FILL`, and `PORT` like
+ * `PWD`.
+ */
 const LONG_ENOUGH = 9;
 /** How a name may end to say in what it is counted, or that it names a file. */
 const UNITS =
@@ -70,7 +74,8 @@ function hasWordSlightlyOff(name: string, setting: string): boolean {
   const [first, ...more] = off;
   if (first === undefined || more.length > 0) return false;
   const [word, instead] = first;
-  // DATABASE_PORT and DATABASE_SSL are names of others; of three words, two right ones say whose the third is.
+  // DATABASE_PORT and DATABASE_SSL are names of others; of three words, two right ones say whose
+  // the third is.
   const most = wanted.length > 2 ? Math.min(2, Math.floor(word.length / 2)) : 1;
   return word.length > 1 && edits(word, instead) <= most;
 }

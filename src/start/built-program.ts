@@ -94,7 +94,10 @@ async function runWithProgress(
   }
 }
 
-/** Makes the program in a folder of its own and moves it into place, so that the cache never holds half of one. */
+/**
+ * Makes the program in a folder of its own and moves it into place, so that the cache never holds
+ * half of one.
+ */
 export async function inFreshFolder(
   cached: string,
   make: (folder: string) => Promise<string>,

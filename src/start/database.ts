@@ -1,7 +1,10 @@
 import { Client } from 'pg';
 import { StartError } from './start-error';
 
-/** Longest that a given server may take to answer, so that a dead one is told of within 5 s of the start. */
+/**
+ * Longest that a given server may take to answer, so that a dead one is told of within 5 s of the
+ * start.
+ */
 const ANSWER_WITHIN_MS = 3_000;
 
 /**

@@ -24,8 +24,8 @@ import { prepareGivenNamespace, prepareNamespace, temporalServer } from './tempo
 import { findTemporal } from './temporal-binary';
 
 /**
- * The whole engine on one machine: a Postgres and a Temporal of its own where the settings name none, the API
- * and a worker, each a process that is watched over.
+ * The whole engine on one machine: a Postgres and a Temporal of its own where the settings name
+ * none, the API and a worker, each a process that is watched over.
  */
 export interface Engine {
   /** Where everything is; also in `engine.json` of the folder for as long as the engine runs. */
@@ -66,8 +66,8 @@ const READY_MS = 120_000;
 const READINESS_ANSWERS_MS = 5_000;
 
 /**
- * Starts what is missing, migrates, and waits until the engine can work. On an error all that had been started is
- * stopped again.
+ * Starts what is missing, migrates, and waits until the engine can work. On an error all that had
+ * been started is stopped again.
  *
  * @throws ConfigError, KeyringError, StartError saying what to do; the signal's reason
  */
@@ -100,8 +100,8 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
 function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true });
-    // As root, Postgres runs as a user of its own, who must get through to its data. What is secret in here has
-    // a mode of its own.
+    // As root, Postgres runs as a user of its own, who must get through to its data. What is secret
+    // in here has a mode of its own.
     chmodSync(folder, process.getuid?.() === 0 ? 0o711 : 0o700);
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
@@ -180,7 +180,10 @@ function reachedAt(address: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** What the settings name is looked at before anything is started: what is wrong with it shows within 5 s. */
+/**
+ * What the settings name is looked at before anything is started: what is wrong with it shows
+ * within 5 s.
+ */
 async function requireGiven(config: Config): Promise<void> {
   const { ASSENT_KEYS, DATABASE_URL, DATABASE_OWNER_URL, TEMPORAL_ADDRESS } = config;
   if (ASSENT_KEYS !== undefined) readKeyring(ASSENT_KEYS);

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { StartError } from './start-error';
 
 /**
- * What earlier runs left in the engine's folder, looked at before anything is started: where a part is gone or damaged, a
- * start would make an empty one beside the rest, and everybody's customers and charges would have vanished without a word.
+ * What earlier runs left in the engine's folder, looked at before anything is started: where a part
+ * is gone or damaged, a start would make an empty one beside the rest, and everybody's customers
+ * and charges would have vanished without a word.
  */
 
 /** The folder of Postgres's data, within the engine's. */
@@ -50,7 +51,10 @@ export function temporalAdvice(folder: string): string {
   );
 }
 
-/** @throws StartError where the file is there and is none of SQLite's; an empty one is as good as none */
+/**
+ * @throws StartError where the file is there and is none of SQLite's; an empty one is as good as
+ *   none
+ */
 export function requireSoundTemporal(folder: string): void {
   const file = temporalData(folder);
   if (!existsSync(file)) return;

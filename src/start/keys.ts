@@ -7,8 +7,8 @@ import { StartError } from './start-error';
  * The embedded keyring, made at the first start.
  *
  * @param hasData whether the database holds anything that only a keyring opens
- * @throws StartError where there is such data and the keyring is gone, for a new one would open none of it, or where the
- * file is damaged
+ * @throws StartError where there is such data and the keyring is gone, for a new one would open
+ *   none of it, or where the file is damaged
  */
 export function embeddedKeys(file: string, hasData: boolean): string {
   if (existsSync(file)) return readKeys(file);

@@ -7,8 +7,8 @@ import { processIdentity } from './process-identity';
 import { StartError } from './start-error';
 
 /**
- * One engine per folder. The lock names its holder and the processes that it runs, so that whoever comes after
- * a holder that was killed can end what it left behind.
+ * One engine per folder. The lock names its holder and the processes that it runs, so that whoever
+ * comes after a holder that was killed can end what it left behind.
  */
 export interface Lock {
   /** Writes down which processes run now. */
@@ -75,7 +75,10 @@ function create(file: string, holder: Holder): boolean {
   }
 }
 
-/** Undefined where there is none, or where what is there says nothing: a damaged lock keeps nobody out. */
+/**
+ * Undefined where there is none, or where what is there says nothing: a damaged lock keeps nobody
+ * out.
+ */
 function readHolder(file: string): Holder | undefined {
   try {
     const read = JSON.parse(readFileSync(file, 'utf8')) as Partial<Holder> | null;
@@ -92,8 +95,8 @@ function lives({ pid, identity }: { pid: number; identity: string }): boolean {
 }
 
 /**
- * Takes a stale lock away. Of several that try, one moves it; where that was a new lock, made since it was looked
- * at, it is put back.
+ * Takes a stale lock away. Of several that try, one moves it; where that was a new lock, made since
+ * it was looked at, it is put back.
  */
 function removeStale(file: string): void {
   const aside = `${file}.${process.pid}.stale`;
@@ -107,7 +110,9 @@ function removeStale(file: string): void {
   rmSync(aside);
 }
 
-/** In the order in which they were recorded, backwards: those that came last need those before them. */
+/**
+ * In the order in which they were recorded, backwards: those that came last need those before them.
+ */
 async function endAll(processes: Recorded[], say: (line: string) => void): Promise<void> {
   for (const left of processes.toReversed().filter(lives)) {
     say(`Ending ${left.name} (pid ${left.pid}), left behind by an engine that was killed.`);

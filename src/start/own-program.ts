@@ -3,8 +3,9 @@ import { pathToFileURL } from 'node:url';
 import type { Program } from './supervised-process';
 
 /**
- * The most that the API's JavaScript may hold, in MB. It needs about 60, and V8 lets garbage pile up in proportion to
- * the limit, which by default follows from the memory of the machine. Other ways to start it have the same limit.
+ * The most that the API's JavaScript may hold, in MB. It needs about 60, and V8 lets garbage pile
+ * up in proportion to the limit, which by default follows from the memory of the machine. Other
+ * ways to start it have the same limit.
  */
 const HEAP_LIMIT = { API: ['--max-old-space-size=384'], worker: [] };
 

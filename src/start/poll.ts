@@ -8,7 +8,8 @@ const PAUSE_MS = 100;
  * Tries again until `attempt` succeeds, and returns what it returned.
  *
  * @param what is waited for, as the error names it
- * @throws StartError with the last attempt's error; ForeignNamespaceError at once; the signal's reason
+ * @throws StartError with the last attempt's error; ForeignNamespaceError at once; the signal's
+ *   reason
  */
 export async function poll<Found>(
   what: string,

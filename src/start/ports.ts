@@ -33,7 +33,9 @@ export function enginePorts(config: Config): EnginePorts {
 /** For whoever can do with other ports. */
 export class PortTakenError extends StartError {}
 
-/** @throws PortTakenError naming every port that the engine needs and cannot have, and what to do */
+/**
+ * @throws PortTakenError naming every port that the engine needs and cannot have, and what to do
+ */
 export async function requireFreePorts(config: Config, ports: EnginePorts): Promise<void> {
   const wanted: [name: string, port: number, setting: string][] = [['the API', ports.api, 'PORT']];
   if (ports.metrics) {
@@ -62,7 +64,8 @@ export async function requireFreePorts(config: Config, ports: EnginePorts): Prom
 /** In words for a line about the port; undefined where it can be listened on. */
 export async function whyNotFree(port: number): Promise<string | undefined> {
   if (port > 65_535) return 'does not exist, for 65535 is the last';
-  // On some systems both can be listened on at once, and who has the loopback address would answer in our place.
+  // On some systems both can be listened on at once, and who has the loopback address would answer
+  // in our place.
   for (const host of ['127.0.0.1', undefined]) {
     const server = createServer();
     try {
@@ -79,7 +82,10 @@ export async function whyNotFree(port: number): Promise<string | undefined> {
   return undefined;
 }
 
-/** Some ports, such as 6000, belong to other protocols: `fetch` calls none of them, be there a server or not. */
+/**
+ * Some ports, such as 6000, belong to other protocols: `fetch` calls none of them, be there a
+ * server or not.
+ */
 async function isBlocked(port: number): Promise<boolean> {
   try {
     await fetch(`http://127.0.0.1:${port}/`, {

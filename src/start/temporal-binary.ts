@@ -6,8 +6,8 @@ import { StartError } from './start-error';
 /**
  * Finds the Temporal command, whose development server is the embedded Temporal, or brings it here.
  *
- * In order: the path that a setting gives, `temporal` on PATH, what an earlier run left in the cache, the SDK's
- * own download, and a build with Go where Go is installed.
+ * In order: the path that a setting gives, `temporal` on PATH, what an earlier run left in the
+ * cache, the SDK's own download, and a build with Go where Go is installed.
  */
 
 /** The newest version that `go install` can build as it stands. */
@@ -17,7 +17,10 @@ const GO_MODULE = `github.com/temporalio/cli/cmd/temporal@${VERSION}`;
 /** Some 60 MB; a network that takes longer than this is better served by the error's advice. */
 const DOWNLOAD_TIMEOUT_MS = 120_000;
 
-/** One way to come by the command. It throws, or says why not, in words for the list in the final error. */
+/**
+ * One way to come by the command. It throws, or says why not, in words for the list in the final
+ * error.
+ */
 export interface Source {
   name: string;
   /** Path or name of a command that works. @throws Error saying why there is none here */
@@ -69,7 +72,10 @@ function sources(folder: string, say: (line: string) => void): Source[] {
   ];
 }
 
-/** The SDK's test environment knows where to download from; it leaves the command in the folder it is given. */
+/**
+ * The SDK's test environment knows where to download from; it leaves the command in the folder it
+ * is given.
+ */
 async function download(cached: string, say: (line: string) => void): Promise<string> {
   const { TestWorkflowEnvironment } = await import('@temporalio/testing');
   return inFreshFolder(cached, async (folder) => {

@@ -29,7 +29,8 @@ export function temporalServer(
       `--db-filename=${temporalData(folder)}`,
       `--namespace=${namespace}`,
       '--log-level=error',
-      // Tasks that wait are handed out by party in turn. Where a server does not know these, priority alone counts.
+      // Tasks that wait are handed out by party in turn. Where a server does not know these,
+      // priority alone counts.
       '--dynamic-config-value=matching.useNewMatcher=true',
       '--dynamic-config-value=matching.enableFairness=true',
     ],
@@ -43,8 +44,8 @@ export function temporalServer(
  * Makes the search attributes known to the namespace, and has it run `reconcile` every minute.
  *
  * @param withinMs longest that the server may take for it
- * @param installation whose the namespace is to be; without it, it is only looked whether it can be used, by whoever
- *   has no database yet
+ * @param installation whose the namespace is to be; without it, it is only looked whether it can be
+ *   used, by whoever has no database yet
  * @throws ForeignNamespaceError; whatever the connection or the server failed with
  */
 export async function prepareNamespace(
@@ -75,7 +76,11 @@ const RETENTION_MS = 7 * 86_400_000;
 /** gRPC's status for what is there already. */
 const ALREADY_EXISTS = 6;
 
-/** Makes the namespace, if it is not there. @throws whatever the connection or the server failed with */
+/**
+ * Makes the namespace, if it is not there.
+ *
+ * @throws whatever the connection or the server failed with
+ */
 async function createNamespace(settings: TemporalSettings, withinMs: number): Promise<void> {
   const connection = await Connection.connect({
     ...connectionOptions(settings),

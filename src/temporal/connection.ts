@@ -74,7 +74,8 @@ function pem(
 }
 
 /**
- * A client that connects when it is first used: the API serves, and accepts work, while Temporal is away.
+ * A client that connects when it is first used: the API serves, and accepts work, while Temporal is
+ * away.
  */
 export function lazyClient(settings: TemporalSettings): Client {
   return new Client({

@@ -17,7 +17,11 @@ const ANSWER_WITHIN_MS = 1_800;
 /** gRPC's status for what is not there. */
 const NOT_FOUND = 5;
 
-/** The id that Temporal gave the namespace when it was made: another one means other data. @throws when it does not answer */
+/**
+ * The id that Temporal gave the namespace when it was made: another one means other data.
+ *
+ * @throws when it does not answer
+ */
 export async function namespaceId(client: Client): Promise<string> {
   const { namespace } = client.options;
   const { namespaceInfo } = await client.withDeadline(Date.now() + ANSWER_WITHIN_MS, () =>
@@ -41,8 +45,8 @@ async function temporalProblems(client: Client): Promise<Problem[]> {
 }
 
 /**
- * What keeps workflows from going on: Temporal away, or no worker that lives and reaches it. Of workers nothing is
- * known while Postgres is away, which `databaseProblems` tells.
+ * What keeps workflows from going on: Temporal away, or no worker that lives and reaches it. Of
+ * workers nothing is known while Postgres is away, which `databaseProblems` tells.
  */
 export async function workflowProblems(db: Database, client: Client): Promise<Problem[]> {
   const [temporal, restart, worker] = await Promise.all([

@@ -19,7 +19,10 @@ const RECONCILE = 'reconcile';
 const OWNER = 'installation';
 /** Longest wait for one call. */
 const CALL_TIMEOUT_MS = 5_000;
-/** Longest wait for the schedule, which is a workflow of the server's own: a busy one takes a while to answer. */
+/**
+ * Longest wait for the schedule, which is a workflow of the server's own: a busy one takes a while
+ * to answer.
+ */
 const SCHEDULE_TIMEOUT_MS = 15_000;
 /** Workflows that are asked about at once. */
 const DESCRIBED_AT_ONCE = 10;
@@ -102,7 +105,10 @@ export async function triggerReconcile(client: Pick<Client, 'schedule' | 'withDe
   );
 }
 
-/** Of these, what has had no workflow for `afterS` seconds: there is none, or it has ended, though the row is open. */
+/**
+ * Of these, what has had no workflow for `afterS` seconds: there is none, or it has ended, though
+ * the row is open.
+ */
 export async function withoutWorkflow(client: Client, work: OpenWork[], afterS: number): Promise<OpenWork[]> {
   const missing: OpenWork[] = [];
   for (let at = 0; at < work.length; at += DESCRIBED_AT_ONCE) {

@@ -22,14 +22,15 @@ import { searchAttributes } from '../workflows/search-attributes';
 /**
  * Carries outbox rows to Temporal, in each worker.
  *
- * It polls many times a second, so that what was committed reaches Temporal in a moment, also after a
- * crash or an outage.
- * Any number of relays may run at once: each passes over the rows that another has in hand. A row may reach
- * Temporal twice, when a crash comes between the call and the commit; business ids as workflow ids make the
- * second start, and a signal's carrying no truth makes the second signal, harmless.
+ * It polls many times a second, so that what was committed reaches Temporal in a moment, also after
+ * a crash or an outage. Any number of relays may run at once: each passes over the rows that
+ * another has in hand. A row may reach Temporal twice, when a crash comes between the call and the
+ * commit; business ids as workflow ids make the second start, and a signal's carrying no truth
+ * makes the second signal, harmless.
  *
- * Starts are eager: relay and worker share a connection, so the server hands the first task back with its answer, and the
- * worker has it without a poll. Where it does not, or there is no free slot, the task is polled for as any other.
+ * Starts are eager: relay and worker share a connection, so the server hands the first task back
+ * with its answer, and the worker has it without a poll. Where it does not, or there is no free
+ * slot, the task is polled for as any other.
  */
 export interface Relay {
   /** Polls now; returns at once. Calls during a poll cause one more. */
@@ -40,13 +41,24 @@ export interface Relay {
   stop(): Promise<void>;
 }
 
-/** Rows that one poll takes: enough to drain a burst, few enough that one transaction stays short. */
+/**
+ * Rows that one poll takes: enough to drain a burst, few enough that one transaction stays short.
+ */
 const BATCH = 100;
-/** Longest wait for one call to Temporal. The rows are locked meanwhile, and another process may do better. */
+/**
+ * Longest wait for one call to Temporal. The rows are locked meanwhile, and another process may do
+ * better.
+ */
 const CALL_TIMEOUT_MS = 5_000;
-/** How long rows that Temporal has not taken wait, and this process leaves a Temporal alone that does not answer. */
+/**
+ * How long rows that Temporal has not taken wait, and this process leaves a Temporal alone that
+ * does not answer.
+ */
 const PAUSE_S = 2;
-/** Short beside the way to a bank and back; in a busy worker one poll carries all that came meanwhile. */
+/**
+ * Short beside the way to a bank and back; in a busy worker one poll carries all that came
+ * meanwhile.
+ */
 const POLL_EVERY_MS = 50;
 
 /** @param client on the connection of this process's worker */
@@ -76,7 +88,8 @@ export function createRelay(db: Database, client: Client, log: Logger): Relay {
   async function carryBatch(): Promise<number> {
     return db.transaction(async (trx) => {
       const taken = await takeOutboxRows(trx, BATCH);
-      // One signal says as much as ten: its workflow reads the database, which knows of all of them.
+      // One signal says as much as ten: its workflow reads the database, which knows of all of
+      // them.
       const signals = new Map<string, Promise<void>>();
       const carryOnce = (message: OutboxRow): Promise<void> => {
         if (message.signal === null) return carry(client, message);
@@ -92,7 +105,10 @@ export function createRelay(db: Database, client: Client, log: Logger): Relay {
     });
   }
 
-  /** One line for all that met silence, and one for all that was refused: an operator does different things about them. */
+  /**
+   * One line for all that met silence, and one for all that was refused: an operator does different
+   * things about them.
+   */
   function sayWhy(failures: unknown[]): void {
     const unanswered = failures.filter(isUnanswered);
     const refused = failures.filter((failure) => !isUnanswered(failure));
@@ -162,14 +178,16 @@ async function start(client: Client, workflowId: string, options: OutboxStart): 
       workflowIdConflictPolicy: WorkflowIdConflictPolicy.USE_EXISTING,
     });
   } catch (error) {
-    // It ran and ended already: this row was carried before, by a process that died before its commit.
+    // It ran and ended already: this row was carried before, by a process that died before its
+    // commit.
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
   }
 }
 
 /**
- * Carried twice it may run a workflow twice, the second time for nothing: what the first has done is in the rows.
- * Not a start with a signal in one call, for a run that has just begun would take the signal for a change.
+ * Carried twice it may run a workflow twice, the second time for nothing: what the first has done
+ * is in the rows. Not a start with a signal in one call, for a run that has just begun would take
+ * the signal for a change.
  */
 async function startAgain(
   client: Client,
@@ -196,8 +214,9 @@ const QUEUE_OF: Partial<Record<string, string>> = {
 };
 
 /**
- * What of one queue goes first where tasks wait, from 1 to 5: what somebody waits for, then what has a day. Of one
- * priority, parties are served in turn, so that a large merchant's thousand do not stand before a small one's bill.
+ * What of one queue goes first where tasks wait, from 1 to 5: what somebody waits for, then what
+ * has a day. Of one priority, parties are served in turn, so that a large merchant's thousand do
+ * not stand before a small one's bill.
  */
 const PRIORITY_OF: Partial<Record<string, number>> = {
   [WORKFLOW_TYPE.billingRequest]: 1,

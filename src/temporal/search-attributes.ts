@@ -8,8 +8,9 @@ const TYPE = {
 } as const;
 
 /**
- * Registers what operators filter by. It must come before the first worker: an upsert of an attribute that the
- * namespace does not know fails workflow tasks for ever. Running it again changes nothing.
+ * Registers what operators filter by. It must come before the first worker: an upsert of an
+ * attribute that the namespace does not know fails workflow tasks for ever. Running it again
+ * changes nothing.
  */
 export async function registerSearchAttributes(
   connection: Pick<Connection, 'operatorService'>,

@@ -4,9 +4,9 @@ import { Context } from '@temporalio/activity';
 const BEATS = 3;
 
 /**
- * Tells Temporal that the worker lives for as long as the effect takes, so that it goes to another worker soon after
- * this one has died, and not when its longest duration is over. For effects that have an end of their own: one that
- * hangs would beat all the same.
+ * Tells Temporal that the worker lives for as long as the effect takes, so that it goes to another
+ * worker soon after this one has died, and not when its longest duration is over. For effects that
+ * have an end of their own: one that hangs would beat all the same.
  */
 export function beating<Arguments extends unknown[], Result>(
   effect: (...given: Arguments) => Promise<Result>,

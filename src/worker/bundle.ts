@@ -7,8 +7,9 @@ import { bundleWorkflowCode, Runtime, type WorkflowBundleOption } from '@tempora
 const BUNDLE_PATH = path.resolve(__dirname, '../../workflows.js');
 
 /**
- * The workflows, for all workers of a process. From source they are bundled here, which takes seconds of a processor: each worker
- * that is given their path in place of this would do it by itself.
+ * The workflows, for all workers of a process. From source they are bundled here, which takes
+ * seconds of a processor: each worker that is given their path in place of this would do it by
+ * itself.
  */
 export async function bundledWorkflows(): Promise<WorkflowBundleOption> {
   return existsSync(BUNDLE_PATH) ? { codePath: BUNDLE_PATH } : bundle(Runtime.instance().logger);
@@ -18,7 +19,10 @@ function bundle(logger?: Runtime['logger']) {
   return bundleWorkflowCode({ workflowsPath: require.resolve('../workflows'), ...(logger && { logger }) });
 }
 
-/** Builds the workflow bundle, so that a worker in production starts in a moment and needs no compiler. */
+/**
+ * Builds the workflow bundle, so that a worker in production starts in a moment and needs no
+ * compiler.
+ */
 async function main(): Promise<void> {
   const { code } = await bundle();
   await writeFile(BUNDLE_PATH, code);

@@ -1,9 +1,10 @@
 import type { WorkerOptions } from '@temporalio/worker';
 
 /**
- * Slots and pollers. A charge is a local activity of some milliseconds, so few run at once on two cores; many
- * pollers keep the hand-over from the server short (with fewer, a tail of two seconds shows on the dev server).
- * A sleeping workflow in the cache costs about 0.1 MB: 500 for each of two queues keep the worker well below 512 MB.
+ * Slots and pollers. A charge is a local activity of some milliseconds, so few run at once on two
+ * cores; many pollers keep the hand-over from the server short (with fewer, a tail of two seconds
+ * shows on the dev server). A sleeping workflow in the cache costs about 0.1 MB: 500 for each of
+ * two queues keep the worker well below 512 MB.
  */
 export const BILLING = {
   maxConcurrentWorkflowTaskExecutions: 80,
@@ -14,14 +15,20 @@ export const BILLING = {
   maxCachedWorkflows: 500,
 } satisfies Partial<WorkerOptions>;
 
-/** As many, but half of the slots: a burst of due schedules leaves the other half of a worker to calls. */
+/**
+ * As many, but half of the slots: a burst of due schedules leaves the other half of a worker to
+ * calls.
+ */
 export const SCHEDULES = {
   ...BILLING,
   maxConcurrentWorkflowTaskExecutions: 40,
   maxConcurrentLocalActivityExecutions: 50,
 } satisfies Partial<WorkerOptions>;
 
-/** Attempts at webhooks wait for receivers, up to ten seconds each; a slot that waits costs a socket. */
+/**
+ * Attempts at webhooks wait for receivers, up to ten seconds each; a slot that waits costs a
+ * socket.
+ */
 export const WEBHOOKS: Partial<WorkerOptions> = {
   maxConcurrentWorkflowTaskExecutions: 20,
   maxConcurrentWorkflowTaskPolls: 10,
@@ -31,8 +38,8 @@ export const WEBHOOKS: Partial<WorkerOptions> = {
 };
 
 /**
- * Pages of customers, each a transaction of some ten milliseconds that is nobody's to wait for: two at a time leave
- * the other connections to Postgres, of which there are eight, to the charges.
+ * Pages of customers, each a transaction of some ten milliseconds that is nobody's to wait for: two
+ * at a time leave the other connections to Postgres, of which there are eight, to the charges.
  */
 export const CUSTOMER_MIGRATIONS: Partial<WorkerOptions> = {
   maxConcurrentActivityTaskExecutions: 2,

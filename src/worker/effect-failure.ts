@@ -3,8 +3,9 @@ import type { ActivityExecuteInput, ActivityInboundCallsInterceptor, Next } from
 import { describeError } from '../log';
 
 /**
- * What an effect's failure leaves in a workflow's history: its kind and code, as the log has them. The error itself
- * stays here, for Postgres quotes statements and values in its messages, and histories are read by many.
+ * What an effect's failure leaves in a workflow's history: its kind and code, as the log has them.
+ * The error itself stays here, for Postgres quotes statements and values in its messages, and
+ * histories are read by many.
  */
 export const effectFailures: ActivityInboundCallsInterceptor = {
   async execute(

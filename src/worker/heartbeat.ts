@@ -11,9 +11,11 @@ import { namespaceId, serviceWarnings } from '../temporal/readiness';
 import { VERSION } from '../version';
 
 /**
- * Says every few seconds, in Postgres, that this worker lives, that Temporal answers it, and what it has in hand.
+ * Says every few seconds, in Postgres, that this worker lives, that Temporal answers it, and what
+ * it has in hand.
  *
- * It runs on the event loop that does the work: a process that is frozen, or busy without end, falls silent.
+ * It runs on the event loop that does the work: a process that is frozen, or busy without end,
+ * falls silent.
  */
 export interface HeartbeatTimer {
   stop(): Promise<void>;
@@ -28,8 +30,8 @@ const ATTEND_AGAIN_MS = 60_000;
 
 /**
  * @param attended the namespace at the start
- * @param attend called for a namespace that this process has not seen before, until it succeeds, and again where
- *   `reconcile` does not run
+ * @param attend called for a namespace that this process has not seen before, until it succeeds,
+ *   and again where `reconcile` does not run
  */
 export function startHeartbeat(
   db: Database,

@@ -43,15 +43,19 @@ import { runTogether, stopAll } from './run';
 import { installRuntime } from './runtime';
 
 /**
- * The worker process: it runs the workflows and their effects, and carries to Temporal what the outbox holds. Any number of them may run; they share nothing but Postgres and Temporal.
+ * The worker process: it runs the workflows and their effects, and carries to Temporal what the
+ * outbox holds. Any number of them may run; they share nothing but Postgres and Temporal.
  */
 
-/** Longest that a start waits for Temporal. Whoever started this process decides whether to try again. */
+/**
+ * Longest that a start waits for Temporal. Whoever started this process decides whether to try
+ * again.
+ */
 const CONNECT_TIMEOUT_MS = 5_000;
 
 /**
- * Longest that a stop waits for what is in hand. An effect that takes longer is cut off and runs again in the
- * next worker, which is safe for all of them.
+ * Longest that a stop waits for what is in hand. An effect that takes longer is cut off and runs
+ * again in the next worker, which is safe for all of them.
  */
 const SHUTDOWN_GRACE = '5s';
 const SHUTDOWN_FORCE = '7s';
@@ -194,7 +198,10 @@ async function connect(config: Parameters<typeof connectionOptions>[0]): Promise
   }
 }
 
-/** The first signal drains; the runtime's own handlers stay out of it, so that all stops in one order. */
+/**
+ * The first signal drains; the runtime's own handlers stay out of it, so that all stops in one
+ * order.
+ */
 function stopOnSignals(log: Logger, drain: () => void): void {
   let stopping = false;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {

@@ -2,7 +2,10 @@ import { Counter, Histogram, type Registry } from 'prom-client';
 import type { CountReconciled } from '../activities/reconcile';
 import type { MeasuredAttempt } from '../activities/webhook';
 
-/** A first attempt ends within 2 s, any other within `WEBHOOK_TIMEOUT_S`, of which the default is 10. */
+/**
+ * A first attempt ends within 2 s, any other within `WEBHOOK_TIMEOUT_S`, of which the default is
+ * 10.
+ */
 const ATTEMPT_BUCKETS_S = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30];
 
 /** @returns takes note of one attempt to send a webhook */

@@ -9,9 +9,9 @@ import { ensureReconcileSchedule, ForeignNamespaceError, triggerReconcile } from
 import { registerSearchAttributes } from '../temporal/search-attributes';
 
 /**
- * What a worker does about a namespace that it has not met before: at its start, and when Temporal comes back with other data.
- * Before all else it is made sure that the namespace is this database's.
- * Whatever was waited for in other data is started again by `reconcile`, at once.
+ * What a worker does about a namespace that it has not met before: at its start, and when Temporal
+ * comes back with other data. Before all else it is made sure that the namespace is this
+ * database's. Whatever was waited for in other data is started again by `reconcile`, at once.
  *
  * @throws ForeignNamespaceError; what Temporal or Postgres failed with, and doing it again is safe
  */
@@ -30,7 +30,8 @@ export async function attendNamespace(
   }
   const { restartingSince: lost } = await readTemporalState(db);
   if (lost) {
-    // Without them no workflow can be started. Whoever may not register them has had `migrate` do it.
+    // Without them no workflow can be started. Whoever may not register them has had `migrate` do
+    // it.
     await registerSearchAttributes(connection, client.options.namespace).catch((error: unknown) =>
       log.warn({ err: error }, 'the search attributes cannot be registered from here: run "migrate"'),
     );

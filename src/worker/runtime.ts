@@ -5,14 +5,17 @@ import { sdkLogger } from './sdk-log';
 
 /** The SDK's exporter answers out of its own memory. */
 const ANSWER_WITHIN_MS = 1_000;
-/** Each try fails only where somebody takes the port between our finding it free and the SDK's using it. */
+/**
+ * Each try fails only where somebody takes the port between our finding it free and the SDK's using
+ * it.
+ */
 const TRIES = 3;
 
 /**
  * Sets up the SDK for this process, before anything else of it is used.
  *
- * The SDK serves its metrics itself, on a port that it must be told. It gets a free one of the loopback address, and what
- * it says there becomes a part of what the worker serves.
+ * The SDK serves its metrics itself, on a port that it must be told. It gets a free one of the
+ * loopback address, and what it says there becomes a part of what the worker serves.
  *
  * @param measured whether it counts anything at all
  * @returns what it has counted, in Prometheus' text format; empty where it does not say

@@ -13,9 +13,11 @@ import { SEARCH_ATTRIBUTE } from './search-attributes';
 
 const { onboardPage } = proxyActivities<CustomerMigrationActivities>({
   taskQueue: CUSTOMER_MIGRATION_TASK_QUEUE,
-  // A page takes some ten milliseconds; one whose worker died is taken up by another after this long.
+  // A page takes some ten milliseconds; one whose worker died is taken up by another after this
+  // long.
   startToCloseTimeout: '15s',
-  // What may fail is Postgres, which comes back, or a key that the ring lacks until somebody puts it there.
+  // What may fail is Postgres, which comes back, or a key that the ring lacks until somebody puts
+  // it there.
   retry: { initialInterval: '1s', maximumInterval: '1m' },
 });
 const { deliverFirstAttempts } = proxyLocalActivities<WebhookActivities>(
@@ -25,8 +27,9 @@ const { deliverFirstAttempts } = proxyLocalActivities<WebhookActivities>(
 /**
  * A large batch of customers: onboards them page by page, and tells the bank when all are done.
  *
- * How far it has come is in the database, so a page is onboarded once however often it is tried. Each is an activity
- * of its own, for an operator to see on the timeline: 40 of them at most, in one readable history.
+ * How far it has come is in the database, so a page is onboarded once however often it is tried.
+ * Each is an activity of its own, for an operator to see on the timeline: 40 of them at most, in
+ * one readable history.
  *
  * @param batchId the batch and its pages are there before this starts
  */

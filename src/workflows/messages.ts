@@ -8,11 +8,20 @@ import type { WebhookType } from '../domain/webhook';
 
 /** Workflow tasks and the short, local effects. */
 export const TASK_QUEUE = 'assent';
-/** Schedules: thousands fall due at one moment, and a charge that somebody waits for must not queue behind them. */
+/**
+ * Schedules: thousands fall due at one moment, and a charge that somebody waits for must not queue
+ * behind them.
+ */
 export const RECURRING_TASK_QUEUE = 'assent-recurring';
-/** Webhook retries, whose receivers may take seconds each, run beside the charges and not before them. */
+/**
+ * Webhook retries, whose receivers may take seconds each, run beside the charges and not before
+ * them.
+ */
 export const WEBHOOK_TASK_QUEUE = 'assent-webhook';
-/** Activities of the import of customers, few at a time, so that the charges keep the connections to Postgres. */
+/**
+ * Activities of the import of customers, few at a time, so that the charges keep the connections to
+ * Postgres.
+ */
 export const CUSTOMER_MIGRATION_TASK_QUEUE = 'assent-customer-migration';
 
 /** Names of the workflow types, as registered with the worker and shown to operators. */

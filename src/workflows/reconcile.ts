@@ -5,7 +5,8 @@ import { counted } from '../domain/counted';
 type WorkKind = keyof Reconciled['found'];
 
 const options = {
-  // All that is open is started again after a loss, which may be a million rows. A dead worker is noticed by its heartbeat.
+  // All that is open is started again after a loss, which may be a million rows. A dead worker is
+  // noticed by its heartbeat.
   startToCloseTimeout: '1h',
   heartbeatTimeout: '30s',
   retry: { initialInterval: '1s', maximumInterval: '1m' },
@@ -20,8 +21,8 @@ const { restartMissing } = proxyActivities<ReconcileActivities>({
 });
 
 /**
- * Once a minute, by a Temporal Schedule: finds work that nobody waits for any more, because its workflow was
- * terminated or Temporal has lost it, and has it started again.
+ * Once a minute, by a Temporal Schedule: finds work that nobody waits for any more, because its
+ * workflow was terminated or Temporal has lost it, and has it started again.
  *
  * @returns what it found, in words, for who looks at it in the UI
  */

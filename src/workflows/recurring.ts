@@ -35,18 +35,19 @@ const ACTIVITIES_PER_RUN = 200;
 
 /**
  * Longest single sleep: a little over a month, so that a monthly schedule wakes only for its
- * billings. Longer ones would save readings, but would notice a changed setting or a lost signal too
- * late.
+ * billings. Longer ones would save readings, but would notice a changed setting or a lost signal
+ * too late.
  */
 const MAX_SLEEP_MS = 32 * 86_400_000;
 
 /**
- * One recurring schedule, from its creation to its end: sleeps until its next billing date, charges, settles, and so
- * on until `maxBillings` or `endDate`. No charge has a workflow of its own.
+ * One recurring schedule, from its creation to its end: sleeps until its next billing date,
+ * charges, settles, and so on until `maxBillings` or `endDate`. No charge has a workflow of its
+ * own.
  *
- * It knows nothing but its id. What comes next, and by whose clock, each activity says by the database; a signal only
- * makes it read sooner. A request to cancel the workflow cancels the schedule, as an operator's act; a charge that its
- * bank has been asked for runs to its end.
+ * It knows nothing but its id. What comes next, and by whose clock, each activity says by the
+ * database; a signal only makes it read sooner. A request to cancel the workflow cancels the
+ * schedule, as an operator's act; a charge that its bank has been asked for runs to its end.
  *
  * @param scheduleId the row is there before this starts
  * @returns what was done last, who was told, and how it has ended, in words
@@ -76,7 +77,8 @@ async function run(scheduleId: string, signals: Signals): Promise<string[]> {
       const heard = await signals.sleep(Math.min(inMs, MAX_SLEEP_MS), waitingFor, done);
       done = [];
       if (heard.has(CANCELLATION)) activity = 'cancelSchedule';
-      // Only here, where no request to cancel is left unheard: the next run would know nothing of it.
+      // Only here, where no request to cancel is left unheard: the next run would know nothing of
+      // it.
       else if (ran >= ACTIVITIES_PER_RUN) break;
       else if (heard.has('bankAnswered')) activity = 'settleBilling';
       else if (heard.size > 0 || inMs > MAX_SLEEP_MS) activity = 'readSchedule';
@@ -86,7 +88,9 @@ async function run(scheduleId: string, signals: Signals): Promise<string[]> {
   return continueAsNew<typeof recurring>(scheduleId);
 }
 
-/** Keeps the search attributes up; each change is an event in the history, so only changes are sent. */
+/**
+ * Keeps the search attributes up; each change is an event in the history, so only changes are sent.
+ */
 function index(status: string, nextBillingDate: string | null): void {
   const indexed = workflowInfo().typedSearchAttributes;
   const changed: SearchAttributeUpdatePair[] = [];

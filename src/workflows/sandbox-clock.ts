@@ -9,15 +9,16 @@ import { SEARCH_ATTRIBUTE } from './search-attributes';
 
 const { moveClock } = proxyActivities<SandboxClockActivities>({
   summary: 'Move to the next moment at which something is due; wait until it is done',
-  // Thousands of charges may be due at one moment. A worker that died is noticed by its missing heartbeat.
+  // Thousands of charges may be due at one moment. A worker that died is noticed by its missing
+  // heartbeat.
   startToCloseTimeout: '1h',
   heartbeatTimeout: '15s',
   retry: { initialInterval: '100ms', maximumInterval: '10s' },
 });
 
 /**
- * Stops in one run; then the workflow continues as new. Each leaves six events, so that a year of daily charges
- * is two readable histories, and ten years, the longest advance, are a dozen.
+ * Stops in one run; then the workflow continues as new. Each leaves six events, so that a year of
+ * daily charges is two readable histories, and ten years, the longest advance, are a dozen.
  */
 const STOPS_PER_RUN = 300;
 

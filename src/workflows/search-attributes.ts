@@ -6,8 +6,9 @@ import {
 import type { WorkflowAttributes } from '../domain/workflow-id';
 
 /**
- * What operators filter workflows by. Every Temporal namespace has these registered before the first worker
- * starts (`temporal/search-attributes.ts`): an upsert of an unregistered one fails workflow tasks for ever.
+ * What operators filter workflows by. Every Temporal namespace has these registered before the
+ * first worker starts (`temporal/search-attributes.ts`): an upsert of an unregistered one fails
+ * workflow tasks for ever.
  */
 export const SEARCH_ATTRIBUTE = {
   status: defineSearchAttributeKey('AssentStatus', 'KEYWORD'),

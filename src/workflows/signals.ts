@@ -12,25 +12,31 @@ export interface Signals {
   /** One has come since `forget()`. */
   heardAny(): boolean;
   /**
-   * Sleeps until a signal that came after `forget()`, or until the time is over. Its timer says what was done before it,
-   * and what is waited for; after a refused cancellation, what is waited for and why it was refused.
+   * Sleeps until a signal that came after `forget()`, or until the time is over. Its timer says
+   * what was done before it, and what is waited for; after a refused cancellation, what is waited
+   * for and why it was refused.
    *
    * @returns the names of those that came, `CANCELLATION` among them; none where the time is over
    */
   sleep(ms: number, waitsFor: string, done?: readonly string[]): Promise<ReadonlySet<string>>;
 }
 
-/** Heard once, where a cancellation of the workflow was requested and not refused. No signal has such a name. */
+/**
+ * Heard once, where a cancellation of the workflow was requested and not refused. No signal has
+ * such a name.
+ */
 export const CANCELLATION = 'cancellation requested';
 
 /**
- * Runs a workflow that listens to every signal, whatever its name: all of them say that something has happened, and none
- * what is so (see `Signal` in the domain). So one that is sent by hand does no harm. One that arrives while the database
- * is being read ends the next sleep at once, so none is lost in between.
+ * Runs a workflow that listens to every signal, whatever its name: all of them say that something
+ * has happened, and none what is so (see `Signal` in the domain). So one that is sent by hand does
+ * no harm. One that arrives while the database is being read ends the next sleep at once, so none
+ * is lost in between.
  *
  * A request to cancel the workflow interrupts nothing.
  *
- * @param refusal why a cancellation is refused, for the operator who asked for it; left out, it is heard
+ * @param refusal why a cancellation is refused, for the operator who asked for it; left out, it is
+ *   heard
  */
 export async function hearingSignals<Result>(
   run: (signals: Signals) => Promise<Result>,

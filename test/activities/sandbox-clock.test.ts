@@ -20,7 +20,10 @@ const DAY_MS = 86_400_000;
 let database: TestDatabase;
 let db: Database;
 let standing: Standing;
-/** On a busy machine what is due may take long, and Temporal is asked: no workflow has been ended by hand. */
+/**
+ * On a busy machine what is due may take long, and Temporal is asked: no workflow has been ended by
+ * hand.
+ */
 const client = {
   withDeadline: (_: number, call: () => Promise<unknown>) => call(),
   workflow: { getHandle: () => ({ describe: () => Promise.resolve({ status: { name: 'RUNNING' } }) }) },
@@ -60,7 +63,10 @@ async function signalled(): Promise<string[]> {
   return taken.map(({ id }) => id);
 }
 
-/** In place of the relay, the workflows and the bank: whoever is signalled reads, and the bank approves all. */
+/**
+ * In place of the relay, the workflows and the bank: whoever is signalled reads, and the bank
+ * approves all.
+ */
 function engine(bankAnswers: boolean) {
   let running: Promise<void> = Promise.resolve();
   const kick = () => {

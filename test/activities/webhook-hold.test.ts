@@ -52,7 +52,9 @@ const activities = (instead: { db?: Database; connector?: WebhookConnector } = {
     measure: () => undefined,
   });
 
-/** The database, where something else happens right after the first statement that is sent to it. */
+/**
+ * The database, where something else happens right after the first statement that is sent to it.
+ */
 function withMeanwhile(happens: () => Promise<unknown>): Database {
   let first = true;
   return {
@@ -142,7 +144,8 @@ describe('webhooks of a disabled entity', () => {
   it('are not sent by their workflowIds, by retries, or by hand, and use up no attempt', async () => {
     const { url, received } = await receiver();
     const bank = await bankAt(url);
-    // One from before, one that a workflow was about to send, and one that comes while it is disabled.
+    // One from before, one that a workflow was about to send, and one that comes while it is
+    // disabled.
     const retried = await announceTo(bank.entityId);
     const carried = await announceTo(bank.entityId, 'billing-batch/hold');
     await set(bank.entityId, 'disabled');
@@ -260,7 +263,10 @@ describe('webhooks of a disabled entity', () => {
   });
 });
 
-/** What a receiver that knows one secret says of the notice: by the header of the standard, by the network's own, and in the body. */
+/**
+ * What a receiver that knows one secret says of the notice: by the header of the standard, by the
+ * network's own, and in the body.
+ */
 async function verdict(old: Awaited<ReturnType<typeof receiver>>, entityId: string, secret: string) {
   await activities().attemptDelivery(await noticeTo(entityId));
   const told = old.received.at(-1);

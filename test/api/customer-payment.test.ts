@@ -16,7 +16,10 @@ import { openTransaction } from '../support/open-transaction';
 import { moveClock } from '../support/standing';
 import { wholeFeed } from '../support/whole-feed';
 
-/** A customer pays another, which the payee's bank asks for: what is taken, what is refused, who sees it. */
+/**
+ * A customer pays another, which the payee's bank asks for: what is taken, what is refused, who
+ * sees it.
+ */
 
 interface Customer {
   customerId: string;
@@ -441,7 +444,9 @@ async function deliveryOf({ billingRequestId }: { billingRequestId: string }): P
   return delivery?.id ?? '';
 }
 
-/** An attempt that the payee's bank has taken is written down, and whoever made it has done no more. */
+/**
+ * An attempt that the payee's bank has taken is written down, and whoever made it has done no more.
+ */
 const taken = (deliveryId: string) =>
   recordAttempt(
     database.db,

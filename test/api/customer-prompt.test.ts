@@ -119,7 +119,8 @@ describe('intents for one customer', () => {
     const again = await intend(merchant, [customer, unknown], key);
     expect([again.status, statuses(again)]).toEqual([200, [200, 404]]);
     expect(await promptsOf(customer)).toBe(1);
-    // Undone by a later statement of the same transaction: what is unknown is more than there is left to tell.
+    // Undone by a later statement of the same transaction: what is unknown is more than there is
+    // left to tell.
     const probe = await enter(api, 'merchant');
     const strangers = Array.from({ length: 99 }, (_, i) => ({ customerId: '', lookupID: `stranger-${i}` }));
     const answers = await Promise.all(Array.from({ length: 6 }, () => intend(probe, [fresh, ...strangers])));

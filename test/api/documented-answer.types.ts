@@ -2,8 +2,8 @@ import { route, type Call } from '../../src/api/http/route';
 
 /*
  * The compiler runs these tests, by `npm run check:types`: a line below `@ts-expect-error` must not
- * compile. A handler answers with no less than is documented for its operation, and with no more, in
- * whatever depth.
+ * compile. A handler answers with no less than is documented for its operation, and with no more,
+ * in whatever depth.
  */
 
 const ANY = { roles: ['bank'], limit: 'caller' } as const;
@@ -110,7 +110,8 @@ route('post', '/v1/bank/customer/device/unlink', ANY, showing({ deviceId: 'dev_1
 // @ts-expect-error: a file that is not documented
 route('post', '/v1/bank/customer/device/unlink', ANY, () => Promise.resolve(file));
 
-// What the work of a transaction returns, and what of it is shown once its secrets have had their hour.
+// What the work of a transaction returns, and what of it is shown once its secrets have had their
+// hour.
 const until = { previousSecretValidUntil: '2026-03-03T08:00:00.000Z' };
 const rotating = <Data extends object, Later extends object>(data: Data, dataWithoutSecrets: Later) => {
   return ({ accept }: Call) =>

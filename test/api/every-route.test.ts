@@ -9,9 +9,9 @@ import { openTransaction } from '../support/open-transaction';
 import { servers } from '../support/servers';
 
 /**
- * What every endpoint refuses in the same way. The cases are read off the table of routes, so that an endpoint
- * that is added later is tried too. Roles and tokens have theirs in `route.test.ts`, other tenants' things in
- * `isolation.test.ts`.
+ * What every endpoint refuses in the same way. The cases are read off the table of routes, so that
+ * an endpoint that is added later is tried too. Roles and tokens have theirs in `route.test.ts`,
+ * other tenants' things in `isolation.test.ts`.
  */
 
 let database: TestDatabase;
@@ -51,7 +51,10 @@ const NOBODYS = {
 };
 const MONEY = { amount: 10, currency: 'NGN' };
 
-/** A valid body of each route that takes idempotency keys with one, and what makes another body of it. */
+/**
+ * A valid body of each route that takes idempotency keys with one, and what makes another body of
+ * it.
+ */
 const BODIES: Record<string, [body: object, other: object]> = {
   'post /v1/bank/customers': [{ customers: [{ clientRef: 'c1' }] }, { customers: [{ clientRef: 'c2' }] }],
   'post /v1/devices': [{ fingerprint: 'x'.repeat(16) }, { fingerprint: 'y'.repeat(16) }],

@@ -190,7 +190,8 @@ describe('a web address', () => {
     'https://user:pass@a.example',
     'a.example',
     'https://',
-    // What some programs mend and others do not understand: it has to be punycode and percent-encoded.
+    // What some programs mend and others do not understand: it has to be punycode and
+    // percent-encoded.
     'https://ñandú.example/',
     'https://a.example/a b',
     'https://a.example/100%',

@@ -10,11 +10,11 @@ import { answerCharges, standingApproval } from '../support/standing';
 import { wholeFeed } from '../support/whole-feed';
 
 /**
- * What belongs to another tenant is to everybody else what does not exist, on every endpoint that takes the name
- * of anything: the same status and the same words.
+ * What belongs to another tenant is to everybody else what does not exist, on every endpoint that
+ * takes the name of anything: the same status and the same words.
  *
- * The cases are read off the table of routes, so an endpoint or a field that is added later is tried too, and
- * fails here as long as nobody has said what it takes.
+ * The cases are read off the table of routes, so an endpoint or a field that is added later is
+ * tried too, and fails here as long as nobody has said what it takes.
  */
 
 let database: TestDatabase;
@@ -25,7 +25,10 @@ let theirs: Tenants;
 
 interface Tenants {
   tokens: Record<Role, string>;
-  /** One of each thing, by the name of the field that it is given in; some are another string for each party. */
+  /**
+   * One of each thing, by the name of the field that it is given in; some are another string for
+   * each party.
+   */
   things: Record<string, string | Record<Role, string>>;
 }
 
@@ -175,7 +178,10 @@ const OPEN: Record<string, string> = {
   bankTransactionId: 'the caller’s own word for a movement of money',
 };
 
-/** What the rest of a request holds, where one name is not all that it needs: fixed values, and names of one's own. */
+/**
+ * What the rest of a request holds, where one name is not all that it needs: fixed values, and
+ * names of one's own.
+ */
 const REST: Record<string, { fixed?: object; own?: string[] }> = {
   'post /v1/bank/customer/device/link': { own: ['customerId', 'phrase', 'deviceId'] },
   'post /v1/bank/customer/device/unlink': { own: ['customerId', 'phrase', 'deviceId'] },
@@ -299,7 +305,10 @@ test('the things of another tenant are to everybody what does not exist, whereve
   expect(told).toEqual([]);
 });
 
-/** Last, for it moves what is one's own: the cases above would prove nothing if one's own looked like nobody's too. */
+/**
+ * Last, for it moves what is one's own: the cases above would prove nothing if one's own looked
+ * like nobody's too.
+ */
 test('and one’s own are not', async () => {
   const lost: string[] = [];
   const { tokens, things } = mine;

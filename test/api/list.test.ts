@@ -4,7 +4,10 @@ import { createTestDatabase, type TestDatabase } from '../support/database';
 import { namesIn } from '../support/schema-names';
 import { ROLES, type Role } from '../../src/domain/entity';
 
-/** The bounds of paging, sorting and searching, the same for every list, also for those that are yet to come. */
+/**
+ * The bounds of paging, sorting and searching, the same for every list, also for those that are yet
+ * to come.
+ */
 
 let database: TestDatabase;
 let api: ServedApi;

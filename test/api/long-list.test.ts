@@ -4,7 +4,10 @@ import { serveApi, send, tokenOf, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { standingApproval, type Standing } from '../support/standing';
 
-/** Lists that are longer than they are counted, of charges that stand for all: they are written by one statement. */
+/**
+ * Lists that are longer than they are counted, of charges that stand for all: they are written by
+ * one statement.
+ */
 
 let database: TestDatabase;
 let db: Database;

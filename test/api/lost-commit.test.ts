@@ -11,8 +11,8 @@ import {
 } from '../support/standing';
 
 /**
- * The connection to Postgres is lost at the commit of a request. Whether Postgres had committed or not, the caller hears the
- * same, which is the truth: nobody knows.
+ * The connection to Postgres is lost at the commit of a request. Whether Postgres had committed or
+ * not, the caller hears the same, which is the truth: nobody knows.
  */
 
 let database: TestDatabase;

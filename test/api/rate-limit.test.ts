@@ -15,7 +15,10 @@ const ENDPOINT = '/v1/webhooks/endpoint';
 const get = (api: ServedApi, token: string) =>
   send(api.url, 'GET', ENDPOINT, undefined, { authorization: `Bearer ${token}` });
 
-/** From how many buckets, by address, a client pays that claims these addresses for its token requests. */
+/**
+ * From how many buckets, by address, a client pays that claims these addresses for its token
+ * requests.
+ */
 async function bucketsOf(trustedProxies: string, claimed: string[]): Promise<number> {
   const api = await serveApi(test.db, { settings: { TRUSTED_PROXIES: trustedProxies } });
   const client = await enter(api, 'bank');

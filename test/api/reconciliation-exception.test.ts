@@ -9,7 +9,9 @@ import { openTransaction } from '../support/open-transaction';
 import { wholeFeed } from '../support/whole-feed';
 import { announcedTo, lookupIdOf, moveClock, standingApproval, type Standing } from '../support/standing';
 
-/** What somebody has to look into: who sees it, who says what became of the money, and what follows. */
+/**
+ * What somebody has to look into: who sees it, who says what became of the money, and what follows.
+ */
 
 const ROLES = ['bank', 'provider', 'merchant'] as const;
 type Shown = Record<string, unknown>;
@@ -455,7 +457,8 @@ describe('the bank that is asked', () => {
     );
 
     const answer = respond(exceptionId, REVERSED);
-    // It waits for the charge, or has yet to come to it; either way it finds the exception resolved.
+    // It waits for the charge, or has yet to come to it; either way it finds the exception
+    // resolved.
     await operator.commit();
 
     expect(await answer).toMatchObject({

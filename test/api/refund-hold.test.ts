@@ -6,7 +6,9 @@ import { createTestDatabase, type TestDatabase } from '../support/database';
 import { openTransaction } from '../support/open-transaction';
 import { answerCharges, standingApproval, type Standing } from '../support/standing';
 
-/** What contradictions of a bank keep from being refunded, so that no more goes back than was taken. */
+/**
+ * What contradictions of a bank keep from being refunded, so that no more goes back than was taken.
+ */
 
 let database: TestDatabase;
 let db: Database;
@@ -113,7 +115,8 @@ test('a refund waits for a contradiction that is being written, and does not pas
   });
 
   const second = initiate(reference);
-  // It waits for the lock on the charge, or has yet to come to it; either way it finds what is held.
+  // It waits for the lock on the charge, or has yet to come to it; either way it finds what is
+  // held.
   await late.commit();
 
   expect((await second).status).toBe(409);
@@ -165,7 +168,9 @@ test('whatever a bank says in whatever order, what it may have sent back and wha
     asyncProperty(array(step, { minLength: 8, maxLength: 14 }), async (steps) => {
       const { reference, id } = await charge();
       const refunds: { id: string; kobo: number; first?: 'completed' | 'rejected'; said: Set<string> }[] = [];
-      /** Each transfer that the bank names may have moved the money; a refund that waits may yet. */
+      /**
+       * Each transfer that the bank names may have moved the money; a refund that waits may yet.
+       */
       const gone = () =>
         refunds.reduce((sum, { kobo, first, said }) => sum + kobo * (first ? said.size : 1), 0);
       for (const one of steps) {

@@ -25,7 +25,8 @@ describe('the roles', () => {
     const wrong: string[] = [];
     for (const { method, path, options } of routes(api.deps)) {
       for (const [i, role] of ROLES.entries()) {
-        // No body and unknown ids: whoever is let in gets a 400, 404 or 200, but never a 401 or 403.
+        // No body and unknown ids: whoever is let in gets a 400, 404 or 200, but never a 401 or
+        // 403.
         const path404 = path.replaceAll(/:\w+/g, 'x');
         const answered = await callers[i]?.send(method.toUpperCase(), path404);
         const let403 = answered?.status === 403;

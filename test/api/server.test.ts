@@ -32,7 +32,9 @@ const json = (length: number) => ['Content-Type: application/json', `Content-Len
 /** Timers of this process, in which the API is served. */
 const timers = () => process.getActiveResourcesInfo().filter((one) => one === 'Timeout').length;
 
-/** A name that every object has, and that is no encoding, header, query parameter or field of ours. */
+/**
+ * A name that every object has, and that is no encoding, header, query parameter or field of ours.
+ */
 const INHERITED = ['constructor', '__proto__', 'toString', 'valueOf', 'hasOwnProperty', '__defineGetter__'];
 
 describe('names that every object has', () => {
@@ -94,7 +96,8 @@ describe('headers', () => {
   });
 
   it('of a media type as long as can be sent cost no more than their reading', async () => {
-    // Each was tried against the other by a regular expression: 15 000 blanks took it a third of a second.
+    // Each was tried against the other by a regular expression: 15 000 blanks took it a third of a
+    // second.
     const blanks = ' '.repeat(13_000);
     const one = await connection();
     for (const type of [`application/json${blanks}x`, `application/json;${blanks}charset=utf-8x`]) {

@@ -8,8 +8,9 @@ import { enter, serveApi, tokenOf, type Party, type ServedApi } from '../support
 import { createTestDatabase, type TestDatabase } from '../support/database';
 
 /*
- * A Postgres that stands still while its connections are warm: it takes everything and answers nothing, as a frozen process
- * or a lost network does. A proxy before the real one holds its tongue for it.
+ * A Postgres that stands still while its connections are warm: it takes everything and answers
+ * nothing, as a frozen process or a lost network does. A proxy before the real one holds its tongue
+ * for it.
  */
 
 let test: TestDatabase;
@@ -85,7 +86,8 @@ it('every request is a 503 that is logged, also those that wait for their turn, 
       ),
     ),
     Promise.all(Array.from({ length: 5 }, () => merchant.send('GET', '/v1/transaction-history'))),
-    // The second and the third wait for the look-up of the first to end, and then for one of their own.
+    // The second and the third wait for the look-up of the first to end, and then for one of their
+    // own.
     Promise.all(
       Array.from({ length: 3 }, () =>
         fetch(`${api.url}/v1/oauth/token`, {

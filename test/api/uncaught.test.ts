@@ -10,7 +10,8 @@ import { programOf } from '../support/installation';
 import { readMetrics, valueOf } from '../support/metrics';
 
 /*
- * What nobody catches, in a process of its own: `faults.cjs` puts faults into it that nobody would write.
+ * What nobody catches, in a process of its own: `faults.cjs` puts faults into it that nobody would
+ * write.
  */
 
 let test: TestDatabase;

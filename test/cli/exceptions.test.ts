@@ -34,7 +34,11 @@ beforeEach(async () => {
 
 type Shown = Record<string, unknown>;
 
-/** A charge of 100 naira that its bank approved and then declined. @returns the exception, and the charge */
+/**
+ * A charge of 100 naira that its bank approved and then declined.
+ *
+ * @returns the exception, and the charge
+ */
 async function contradicted(): Promise<{ exceptionId: string; reference: string }> {
   const token = await tokenOf(api, standing.credentials.merchant);
   const bill = { paymentIDs: [standing.paymentId], amount: 100, currency: 'NGN', description: 'Shoes' };

@@ -7,8 +7,8 @@ import { eventually, startEngine, type TestEngine } from '../support/engine';
 import { holdAt, type DatabaseStep, type HeldStep } from '../support/held-step';
 
 /**
- * The API or the worker is killed at each step of a charge, and started again: what the caller, the bank and the
- * merchant then see is one charge, whole.
+ * The API or the worker is killed at each step of a charge, and started again: what the caller, the
+ * bank and the merchant then see is one charge, whole.
  */
 
 /** An engine, and those who play on it: one step at a time. */
@@ -23,7 +23,10 @@ interface Stage {
   approvalEachTime: string;
 }
 
-/** Most of a step is waiting, above all for Temporal to give up a task that was lost with its worker. */
+/**
+ * Most of a step is waiting, above all for Temporal to give up a task that was lost with its
+ * worker.
+ */
 const STAGES = 3;
 let stages: Stage[];
 /** Those on which no step is played; who finds none waits for the next. */
@@ -381,7 +384,9 @@ async function insist({ merchant }: Stage, path: string, body: object): Promise<
   });
 }
 
-/** The receiver takes the next webhook of this type, and answers when the worker is no longer there. */
+/**
+ * The receiver takes the next webhook of this type, and answers when the worker is no longer there.
+ */
 async function holdInFlight({ engine, bank, merchant }: Stage, { to, type }: InFlight): Promise<HeldStep> {
   const { server }: { server: PartyControl } = to === 'bank' ? bank : merchant;
   const arrived = async () => (await server.attempts()).filter((attempt) => attempt.type === type);

@@ -4,7 +4,10 @@ import { rows } from '../../src/database/connection';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
 import { holdAt, type DatabaseStep } from '../support/held-step';
 
-/** The API or the worker is killed amid a large batch, and started again: everybody is a customer once. */
+/**
+ * The API or the worker is killed amid a large batch, and started again: everybody is a customer
+ * once.
+ */
 
 let engine: TestEngine;
 let cast: Cast;
@@ -103,7 +106,11 @@ test.each(STEPS)('the $killed dies at $step ($fate)', async ({ killed, at, fate 
   expect(left).toEqual([]);
 });
 
-/** Calls with one key until the network has an answer, as a careful bank does. @returns the batch */
+/**
+ * Calls with one key until the network has an answer, as a careful bank does.
+ *
+ * @returns the batch
+ */
 async function insist(body: object, key: string): Promise<string> {
   let batchId: unknown;
   await eventually(async () => {

@@ -2,7 +2,10 @@ import path from 'node:path';
 import { agreement, Cast, type Bank, type Merchant } from '../support/cast';
 import { startEngine, type TestEngine } from '../support/engine';
 
-/** A worker with a fault that nobody wrote code for: `faults.cjs` throws it beside all that the worker does. */
+/**
+ * A worker with a fault that nobody wrote code for: `faults.cjs` throws it beside all that the
+ * worker does.
+ */
 
 let engine: TestEngine;
 let cast: Cast;

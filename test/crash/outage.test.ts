@@ -8,7 +8,10 @@ import { metricsOnFreePorts, valueOf, type Metrics } from '../support/metrics';
 import { startOwnServers, type OwnServers } from '../support/own-servers';
 import type { PartyIdentity } from '../support/parties';
 
-/** What the network says and does while Temporal, Postgres or the worker is away, and when it is back. */
+/**
+ * What the network says and does while Temporal, Postgres or the worker is away, and when it is
+ * back.
+ */
 
 let servers: OwnServers;
 let engine: TestEngine;
@@ -20,7 +23,9 @@ let paymentID: string;
 let token: string;
 let metrics: Metrics;
 
-/** Of charges that the customer must approve; those under the standing approval stay open for a day. */
+/**
+ * Of charges that the customer must approve; those under the standing approval stay open for a day.
+ */
 const WINDOW_S = 5;
 
 beforeAll(async () => {
@@ -40,7 +45,10 @@ afterAll(async () => {
   await servers.stop();
 });
 
-/** A charge that the bank has been asked about, as the network has noted, and has not answered: its workflow sleeps. */
+/**
+ * A charge that the bank has been asked about, as the network has noted, and has not answered: its
+ * workflow sleeps.
+ */
 async function askedCharge(payer: { paymentIDs: [string] } | { lookupIDs: [string] }): Promise<string> {
   await bank.answerCharges('silence', { times: 1 });
   const { billingRequestId } = await merchant.charge(payer, 10);
@@ -244,7 +252,10 @@ async function expectExpiredOnce(billingRequestId: string): Promise<void> {
   await expectWhole(billingRequestId);
 }
 
-/** One webhook to each side, one debit at most, a history without gaps, and a workflow that has ended. */
+/**
+ * One webhook to each side, one debit at most, a history without gaps, and a workflow that has
+ * ended.
+ */
 async function expectWhole(billingRequestId: string): Promise<void> {
   const of = (type: string) => (event: { type: string; item: Record<string, unknown> }) =>
     event.type === type && event.item['billingRequestId'] === billingRequestId;

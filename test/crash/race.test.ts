@@ -40,7 +40,9 @@ beforeEach(async () => {
   merchantAt = [merchant.api, await alsoAt(merchant.entityId)];
 });
 
-/** The same caller at the other process, with its token fetched: of those there are few a second. */
+/**
+ * The same caller at the other process, with its token fetched: of those there are few a second.
+ */
 async function alsoAt(entityId: string): Promise<ApiClient> {
   const api = new ApiClient(elsewhere, cast.identityOf(entityId));
   await api.get('/v1/webhooks/endpoint');
@@ -67,14 +69,15 @@ interface Raced {
 }
 
 /**
- * How far a lane moves its next answer towards the side that lost, and twice as far each time that the same side
- * loses again: it comes to swing about the very moment, however long a busy machine takes to carry an answer.
+ * How far a lane moves its next answer towards the side that lost, and twice as far each time that
+ * the same side loses again: it comes to swing about the very moment, however long a busy machine
+ * takes to carry an answer.
  */
 const STRIDE_MS = 15;
 
 /**
- * Charges one customer again and again, and has the bank answer each at about the moment at which its window
- * closes, through both processes at once.
+ * Charges one customer again and again, and has the bank answer each at about the moment at which
+ * its window closes, through both processes at once.
  */
 async function raceInLane(customer: Customer): Promise<Raced[]> {
   const paymentID = await agreement(bank, merchant, customer, { decision: 'approve_once' });

@@ -3,7 +3,10 @@ import { asOwner } from '../support/database';
 import { agreement, Cast, type Bank, type Merchant } from '../support/cast';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
 
-/** A Postgres that reads and does not write: a failover has left it behind, or somebody spares its disk. */
+/**
+ * A Postgres that reads and does not write: a failover has left it behind, or somebody spares its
+ * disk.
+ */
 
 /** The first of them may come upon a session that has just ended; the last do not. */
 const CALLS = 10;

@@ -10,7 +10,10 @@ import { eventually, startEngine, type TestEngine } from '../support/engine';
 import { installation } from '../support/installation';
 import { metricsOnFreePorts, valueOf, type Metrics } from '../support/metrics';
 
-/** Workflows that somebody terminated by hand: what waited for them is found by its row, and goes on. */
+/**
+ * Workflows that somebody terminated by hand: what waited for them is found by its row, and goes
+ * on.
+ */
 
 let engine: TestEngine;
 let metrics: Metrics;

@@ -2,7 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { agreement, Cast, type Bank, type Item, type Merchant } from '../support/cast';
 import { eventually, startEngine, type EngineProcess, type TestEngine } from '../support/engine';
 
-/** A new version is rolled out: APIs and workers are stopped in order and started again, one after the other. */
+/**
+ * A new version is rolled out: APIs and workers are stopped in order and started again, one after
+ * the other.
+ */
 
 let engine: TestEngine;
 let cast: Cast;

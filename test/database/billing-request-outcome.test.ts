@@ -51,7 +51,10 @@ async function billOnce(trx: Transaction, { customerId, merchantId }: Standing, 
   return item.accepted.billingRequestId;
 }
 
-/** One bill by lookup ID and by paymentID, of which one webhook tells the bank: 15 minutes for the first, a day for the other. */
+/**
+ * One bill by lookup ID and by paymentID, of which one webhook tells the bank: 15 minutes for the
+ * first, a day for the other.
+ */
 async function billBoth(trx: Transaction, { agreementId, customerId, merchantId }: Standing) {
   const lookupId = await lookupIdOf(trx, customerId);
   const { items } = await acceptCharges(

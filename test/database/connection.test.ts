@@ -61,7 +61,8 @@ describe('a statement', () => {
     const { db } = test;
     const often = `SELECT :n::int AS n`;
     for (let n = 0; n < 30; n++) expect(await row(db, often, { n })).toEqual({ n });
-    // The outer one holds the connection that knows the statement, so the inner one's has to prepare it.
+    // The outer one holds the connection that knows the statement, so the inner one's has to
+    // prepare it.
     await db.transaction(async () => {
       const failed = db.transaction((trx) =>
         Promise.all([rows(trx, 'SELECT 1 / 0'), rows(trx, often, { n: 1 })]),

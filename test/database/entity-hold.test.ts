@@ -11,8 +11,8 @@ import { runSchedule } from '../support/schedule';
 import { answerCharges, makeSchedule, moveClock, standingApproval, type Standing } from '../support/standing';
 
 /*
- * A change of trust, or disabling, moves a thousand schedules at once. The schedule under test is one of the rest, which
- * see for themselves later: what counts is the moment of the change.
+ * A change of trust, or disabling, moves a thousand schedules at once. The schedule under test is
+ * one of the rest, which see for themselves later: what counts is the moment of the change.
  */
 
 const keyring = readKeyring(makeKeyring());

@@ -13,7 +13,10 @@ import { createTestDatabase, type TestDatabase } from '../support/database';
 import { openTransaction } from '../support/open-transaction';
 import { eventually } from '../support/engine';
 
-/** Other test files write to other databases of the same server, so what is complete may be seen a moment late. */
+/**
+ * Other test files write to other databases of the same server, so what is complete may be seen a
+ * moment late.
+ */
 
 const keyring = readKeyring(makeKeyring());
 let database: TestDatabase;
@@ -74,7 +77,8 @@ test('what a transaction wrote before others that commit first is not missed', a
     { entityId },
   );
   expect(committed).toEqual({ count: 2 });
-  // The quick one is committed and would be the next in order; were it given out, the slow one would be behind it.
+  // The quick one is committed and would be the next in order; were it given out, the slow one
+  // would be behind it.
   await reader.read();
   expect(reader.seen).toEqual(['before']);
 
@@ -134,7 +138,8 @@ test('readers beside many writers see each event once, all in the same order, wh
     for (let round = 0; round < ROUNDS; round++) {
       await db.transaction(async (trx) => {
         await tell(trx, `${writer}/${round}/a`, `${writer}/${round}/b`);
-        // The later ones of a round go on for longer, so that they commit in another order than they began.
+        // The later ones of a round go on for longer, so that they commit in another order than
+        // they began.
         for (let i = 0; i < writer * 2; i++) await rows(trx, 'SELECT 1');
       });
     }

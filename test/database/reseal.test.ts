@@ -71,7 +71,8 @@ describe('reseal', () => {
     });
     await usableSigningKeys(db, old, 3600);
 
-    // Meanwhile, with both keys in the ring, what the old one indexed is found, and held to be there already.
+    // Meanwhile, with both keys in the ring, what the old one indexed is found, and held to be
+    // there already.
     expect((await onboard(both, bankId)).summary.duplicates).toBe(1);
     expect((await enrol(both, bankId)).token).toBe(device.token);
     expect(await banksOfEmail(db, both, ADA.email)).toHaveLength(1);

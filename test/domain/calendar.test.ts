@@ -17,7 +17,10 @@ const NEW_YORK = 'America/New_York';
 
 const FREQUENCIES: Frequency[] = ['daily', 'weekly', 'monthly', 'yearly'];
 
-/** Among them: no change of offset, half-hour ones, at midnight, around Ramadan, a lost calendar day. */
+/**
+ * Among them: no change of offset, half-hour ones, at midnight, around Ramadan, a lost calendar
+ * day.
+ */
 const ZONES = [
   LAGOS,
   NEW_YORK,
@@ -50,8 +53,9 @@ function due(
 }
 
 /*
- * A second opinion on due dates that shares no code with the first: wall clocks come from `Intl`, and calendar
- * arithmetic from `Date.UTC`. A wall-clock time is a number, the milliseconds of UTC that read the same.
+ * A second opinion on due dates that shares no code with the first: wall clocks come from `Intl`,
+ * and calendar arithmetic from `Date.UTC`. A wall-clock time is a number, the milliseconds of UTC
+ * that read the same.
  */
 
 const formats = new Map<string, Intl.DateTimeFormat>();
@@ -90,7 +94,9 @@ function addToWallClock(wall: number, frequency: Frequency, count: number): numb
   return Date.UTC(from.getUTCFullYear(), months, day) + (wall % DAY_MS);
 }
 
-/** The first moment that reads so; where none does, the one that the offset before the gap gives. */
+/**
+ * The first moment that reads so; where none does, the one that the offset before the gap gives.
+ */
 function momentOf(wall: number, timeZone: string): number {
   const moments = [wall - DAY_MS, wall + DAY_MS].map((near) => wall - (wallClock(near, timeZone) - near));
   const exact = moments.filter((moment) => wallClock(moment, timeZone) === wall);

@@ -4,7 +4,10 @@ import { PHRASE_WORDS } from '../../src/domain/phrase-words';
 
 const WORD_BYTES = 6;
 
-/** Bytes with these numbers of 12 bits as words, the last word first, and these bytes for the digits. */
+/**
+ * Bytes with these numbers of 12 bits as words, the last word first, and these bytes for the
+ * digits.
+ */
 function bytes(words: [number, number, number, number], digits: number[]): Uint8Array {
   const value = words.reduce((sum, word) => (sum << 12n) | BigInt(word), 0n);
   const head = Array.from({ length: WORD_BYTES }, (_, i) => Number((value >> BigInt(8 * (5 - i))) & 255n));

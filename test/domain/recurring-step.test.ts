@@ -355,7 +355,10 @@ describe('the end of a schedule', () => {
   });
 });
 
-/** Plays a schedule by the rule alone, with a bank that answers as told, read only at the moments given. */
+/**
+ * Plays a schedule by the rule alone, with a bank that answers as told, read only at the moments
+ * given.
+ */
 function play(
   schedule: Schedule,
   answers: ('approve' | 'insufficient_funds' | 'denied' | 'silent')[],

@@ -102,7 +102,10 @@ async function reconciled(holds: () => Promise<boolean>): Promise<void> {
   });
 }
 
-/** Requests its cancellation, and reads on its timeline what it waits for still, and that it is refused. */
+/**
+ * Requests its cancellation, and reads on its timeline what it waits for still, and that it is
+ * refused.
+ */
 async function cancelInVain(handle: WorkflowHandle): Promise<void> {
   await handle.cancel();
   await eventually(async () =>

@@ -28,7 +28,9 @@ afterAll(async () => {
   await engine.stop();
 });
 
-/** Every test has a pair of its own, and a bank that approves every charge unless told otherwise. */
+/**
+ * Every test has a pair of its own, and a bank that approves every charge unless told otherwise.
+ */
 beforeEach(async () => {
   [bank, merchant] = await Promise.all([cast.bank(), cast.merchant()]);
   customer = bank.customers[0];
@@ -85,7 +87,10 @@ async function events(who: 'bank' | 'merchant', type: string): Promise<Record<st
   return received.filter((event) => event.type === type).map((event) => event.item);
 }
 
-/** All of them, once so many have arrived, in the order of what happened to the one thing that they tell of. */
+/**
+ * All of them, once so many have arrived, in the order of what happened to the one thing that they
+ * tell of.
+ */
 async function eventsInOrder(who: 'bank' | 'merchant', type: string, count: number) {
   await eventually(async () => (await events(who, type)).length >= count);
   return (await events(who, type)).toSorted((a, b) => Number(a['sequence']) - Number(b['sequence']));

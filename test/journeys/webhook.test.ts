@@ -8,7 +8,10 @@ import { agreement, Cast, type Merchant } from '../support/cast';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
 import { metricsOnFreePorts, valueOf, type Metrics } from '../support/metrics';
 
-/** What its receiver can do about webhooks: rotate their secret, have one once more, and catch up by the feed. */
+/**
+ * What its receiver can do about webhooks: rotate their secret, have one once more, and catch up by
+ * the feed.
+ */
 
 let engine: TestEngine;
 let cast: Cast;

@@ -43,7 +43,10 @@ describe('a name that was meant to be a setting', () => {
   });
 });
 
-/** As found on machines of developers, on build servers, in containers, and beside the servers that Assent uses. */
+/**
+ * As found on machines of developers, on build servers, in containers, and beside the servers that
+ * Assent uses.
+ */
 const ORDINARY = `
   PATH HOME USER LOGNAME SHELL TERM LANG LC_ALL LC_CTYPE PWD OLDPWD SHLVL HOSTNAME HOST HOSTTYPE MACHTYPE OSTYPE
   DISPLAY EDITOR PAGER TZ TMPDIR MAIL COLUMNS LINES LS_COLORS DEBUG INIT_CWD COLOR PORTAL REPORT PORTS

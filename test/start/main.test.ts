@@ -90,7 +90,8 @@ describe('npm start', () => {
           expect((await fetch(address)).status).toBe(address === file.apiUrl ? 404 : 200);
       }
       await expect(fetch(`${file.apiUrl}/readyz`)).resolves.toMatchObject({ status: 200 });
-      // A first start has no faults: what reads like one would teach people to pass over those that are.
+      // A first start has no faults: what reads like one would teach people to pass over those that
+      // are.
       expect((await log()).match(/.*("level":[456]0|FATAL|ERROR|[Ww]arning).*/g)).toBeNull();
       for (const process of ['api', 'worker']) {
         const first = (await log()).split('\n').find((line) => line.includes(`"process":"${process}"`));

@@ -6,7 +6,9 @@ import path from 'node:path';
 import { firstOf } from '../../src/start/temporal-binary';
 import { installation } from '../support/installation';
 
-/** A machine with nothing but what a test puts on it: its PATH and its home are folders of the test. */
+/**
+ * A machine with nothing but what a test puts on it: its PATH and its home are folders of the test.
+ */
 interface Machine {
   bin: string;
   cached: string;
@@ -133,8 +135,8 @@ const BUILDS_ANOTHER_ARCHITECTURE = `
   chmod +x "$GOBIN/temporal"`;
 
 /**
- * The search runs as a process of its own, as PATH and home are a process's. Its downloads go to a proxy that
- * refuses them, so that no test depends on a network.
+ * The search runs as a process of its own, as PATH and home are a process's. Its downloads go to a
+ * proxy that refuses them, so that no test depends on a network.
  */
 async function bareMachine(place: string): Promise<Machine> {
   const bin = path.join(place, 'bin');

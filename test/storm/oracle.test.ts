@@ -2,7 +2,10 @@ import { compare, type PromiseName, type Seen } from '../../storm/oracle';
 
 const told = (type: string, eventId: string, item: object) => ({ type, eventId, item: { ...item } });
 
-/** One charge of 12.50 that its bank debited, two naira of which were sent back, as everybody should hold it. */
+/**
+ * One charge of 12.50 that its bank debited, two naira of which were sent back, as everybody should
+ * hold it.
+ */
 function well(): Seen {
   const charge = {
     reference: 'REF1',

@@ -4,8 +4,9 @@ import type { Route } from '../../src/api/http/route';
 import { ROLES } from '../../src/domain/entity';
 
 /*
- * What each answer that a test gets is recorded as. Apart from `api-coverage.ts`, which reads the record: that needs all that
- * the document is made of, and this is loaded for every test file that speaks to an API.
+ * What each answer that a test gets is recorded as. Apart from `api-coverage.ts`, which reads the
+ * record: that needs all that the document is made of, and this is loaded for every test file that
+ * speaks to an API.
  */
 
 /** Names the file that the answers of a run are recorded in; unset in every other run. */

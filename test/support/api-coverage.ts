@@ -8,12 +8,14 @@ import { readConfig } from '../../src/config';
 import { NO_OPERATION_ID, SHARED } from './answer-record';
 
 /*
- * Which of the documented answers the tests have seen. `conformance-setup.ts`, through which every answer goes, has each
- * recorded where `npm run coverage:api` asks for it; that command makes docs/api-coverage.md of the record.
+ * Which of the documented answers the tests have seen. `conformance-setup.ts`, through which every
+ * answer goes, has each recorded where `npm run coverage:api` asks for it; that command makes
+ * docs/api-coverage.md of the record.
  *
- * An answer goes by the operation's id and the status: `getClock 200`. What two statuses say of any endpoint is kept
- * apart from what the operation itself refuses with them, or the one would pass for the other: `linkDevice 409` is a
- * device that somebody else has, `linkDevice 409 key` an idempotency key in use.
+ * An answer goes by the operation's id and the status: `getClock 200`. What two statuses say of any
+ * endpoint is kept apart from what the operation itself refuses with them, or the one would pass
+ * for the other: `linkDevice 409` is a device that somebody else has, `linkDevice 409 key` an
+ * idempotency key in use.
  */
 
 const ROOT = path.join(__dirname, '../..');

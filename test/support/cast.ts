@@ -38,7 +38,9 @@ export interface Item {
 
 type WebhookItem = ReceivedEvent['item'];
 
-/** Generous, for a machine that runs other tests beside this one; an event that comes ends the wait. */
+/**
+ * Generous, for a machine that runs other tests beside this one; an event that comes ends the wait.
+ */
 const WEBHOOK_WITHIN_MS = 20_000;
 const POLL_MS = 50;
 /** An open transaction of another test hides the latest events for a moment. */
@@ -53,7 +55,9 @@ export class Bank {
     readonly customers: readonly [Customer, ...Customer[]],
   ) {}
 
-  /** What the customer says to a merchant's next intent, or to any; silence where nobody has said. */
+  /**
+   * What the customer says to a merchant's next intent, or to any; silence where nobody has said.
+   */
   answerIntents(
     answer: NonNullable<Parameters<BankControl['rule']>[0]['answer']>,
     more: Omit<Parameters<BankControl['rule']>[0], 'on' | 'answer'> = {},
@@ -200,8 +204,8 @@ export class Cast {
   }
 
   /**
-   * What is missing in what each party was told: for each resource, unless its numbers are 1, 2, 3, …, those that there are.
-   * Ends when nothing is, or when it has been looked for long enough.
+   * What is missing in what each party was told: for each resource, unless its numbers are 1, 2, 3,
+   * …, those that there are. Ends when nothing is, or when it has been looked for long enough.
    */
   async gaps(): Promise<string[]> {
     let found: string[] = [];

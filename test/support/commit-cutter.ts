@@ -5,7 +5,10 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 export interface CommitCutter {
   /** The database, by way of here. */
   url: string;
-  /** The next commit: is it lost on its way to Postgres, or is Postgres' answer lost on its way back? */
+  /**
+   * The next commit: is it lost on its way to Postgres, or is Postgres' answer lost on its way
+   * back?
+   */
   cutNext(lost: 'commit' | 'answer'): void;
   close(): void;
 }

@@ -10,11 +10,13 @@ const bare = globalThis.fetch;
 globalThis.fetch = async (input, init) => {
   const answer = await bare(input, init);
   const url = new URL(input instanceof Request ? input.url : input);
-  // What tests of the simulated parties have in place of the API is held to nothing; the API sends a policy with everything.
+  // What tests of the simulated parties have in place of the API is held to nothing; the API sends
+  // a policy with everything.
   if (!OF_THE_API.test(url.pathname) || !answer.headers.has('content-security-policy')) return answer;
   const method = (init?.method ?? (input instanceof Request ? input.method : 'GET')).toUpperCase();
   const text = await answer.clone().text();
-  // Not imported: most test files get no answer of the API, and are spared loading all that its document is made of.
+  // Not imported: most test files get no answer of the API, and are spared loading all that its
+  // document is made of.
   const { contractAt } = require('./conformance') as typeof Conformance;
   const contract = contractAt(url.origin);
   const seen = { method, url, status: answer.status, headers: answer.headers, text };

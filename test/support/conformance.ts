@@ -10,8 +10,9 @@ import { runFolder } from './once-per-run';
 import type * as Served from './served-document';
 
 /*
- * Holds the API to its own document: every answer that a test gets must be one that the document has for that
- * operation, in status, headers, media type and body. `conformance-setup.ts` puts it under `fetch`, so no test asks for it.
+ * Holds the API to its own document: every answer that a test gets must be one that the document
+ * has for that operation, in status, headers, media type and body. `conformance-setup.ts` puts it
+ * under `fetch`, so no test asks for it.
  */
 
 /** A body of one of several forms has the problems of each. */
@@ -31,7 +32,8 @@ class Contract {
   private readonly validators = new Map<object, ValidateFunction>();
   private readonly compiled = new Map<string, ValidateFunction>();
   private readonly ajv = addFormats(
-    // A test file has few answers for each schema: what counts is the time that a validator takes to be made.
+    // A test file has few answers for each schema: what counts is the time that a validator takes
+    // to be made.
     new Ajv2020({ strict: false, allErrors: true, code: { optimize: false } }),
   );
 
@@ -125,7 +127,9 @@ class Contract {
 /** Headers that every answer has for which they are documented. */
 const ALWAYS_THERE = ['X-Request-Id', 'RateLimit-Policy', 'RateLimit'];
 
-/** Headers that clients act on: an answer that has one without the document saying so is a surprise. */
+/**
+ * Headers that clients act on: an answer that has one without the document saying so is a surprise.
+ */
 const CONTRACT_HEADERS = [
   'Retry-After',
   'Idempotent-Replayed',
@@ -134,7 +138,9 @@ const CONTRACT_HEADERS = [
   'Content-Disposition',
 ];
 
-/** The settings of each API that a test serves itself; those of others are taken to be the defaults. */
+/**
+ * The settings of each API that a test serves itself; those of others are taken to be the defaults.
+ */
 const settings = new Map<string, Config>();
 
 export function knowApi(url: string, config: Config): void {

@@ -1,7 +1,10 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** A server that takes connections and then says nothing, as one that hangs does. Port 0 is any free one. */
+/**
+ * A server that takes connections and then says nothing, as one that hangs does. Port 0 is any free
+ * one.
+ */
 export async function startSilentServer(port = 0): Promise<{ port: number; stop: () => void }> {
   const sockets: Socket[] = [];
   const server = createServer((socket) => {

@@ -4,7 +4,9 @@ import { once } from 'node:events';
 /** What a DNS server says of a name: its addresses, that it does not exist, or nothing. */
 export type DnsAnswer = { 4?: string; 6?: string } | 'no such name' | 'silence';
 
-/** A DNS server on a free port of 127.0.0.1. It knows what it is told, and is silent about all else. */
+/**
+ * A DNS server on a free port of 127.0.0.1. It knows what it is told, and is silent about all else.
+ */
 export async function startDnsServer(names: Record<string, DnsAnswer> = {}) {
   const asked: string[] = [];
   const known = new Map(Object.entries(names));

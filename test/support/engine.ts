@@ -14,8 +14,8 @@ import { runFolder } from './once-per-run';
 import { servers } from './servers';
 
 /**
- * The real engine for journeys: the API and the worker as processes of their own, on a database and a Temporal
- * namespace that nobody else uses. Either process can be killed and started again.
+ * The real engine for journeys: the API and the worker as processes of their own, on a database and
+ * a Temporal namespace that nobody else uses. Either process can be killed and started again.
  */
 export interface TestEngine {
   apiUrl: string;
@@ -27,7 +27,10 @@ export interface TestEngine {
   environment: NodeJS.ProcessEnv;
   api: EngineProcess;
   worker: EngineProcess;
-  /** One more API process on the same data, as behind a load balancer. It is stopped with the engine. */
+  /**
+   * One more API process on the same data, as behind a load balancer. It is stopped with the
+   * engine.
+   */
   startAnotherApi(): Promise<{ apiUrl: string; process: EngineProcess }>;
   /** One more worker on the same servers. It is stopped with the engine. */
   startAnotherWorker(): Promise<EngineProcess>;
@@ -52,15 +55,19 @@ export interface EngineProcess {
   stop(): Promise<void>;
   /** Sends a signal that is neither of these. */
   signal(signal: NodeJS.Signals): void;
-  /** Ends when the process has, however it came to that. @returns its exit code; null where a signal ended it */
+  /**
+   * Ends when the process has, however it came to that.
+   *
+   * @returns its exit code; null where a signal ended it
+   */
   ended(): Promise<number | null>;
 }
 
 const READY_TIMEOUT_MS = 60_000;
 
 /**
- * @param settings of `config.ts`, for both processes. Metrics are served only where `METRICS_PORT` is among them: the
- *   API's there, the worker's on the port after it
+ * @param settings of `config.ts`, for both processes. Metrics are served only where `METRICS_PORT`
+ *   is among them: the API's there, the worker's on the port after it
  * @param given servers of the test's own, in place of the shared ones
  */
 export async function startEngine(
@@ -215,7 +222,11 @@ async function isReady(url: string): Promise<boolean> {
   );
 }
 
-/** Polls until it holds. @throws Error when it does not within a minute, or what the check itself throws */
+/**
+ * Polls until it holds.
+ *
+ * @throws Error when it does not within a minute, or what the check itself throws
+ */
 export async function eventually(holds: () => Promise<boolean>, withinMs = READY_TIMEOUT_MS): Promise<void> {
   const deadline = Date.now() + withinMs;
   while (!(await holds())) {

@@ -1,8 +1,8 @@
 'use strict';
 
 /*
- * Preloaded into a process under test, to have faults in it that nobody would write: two in what a request waits for,
- * and one that belongs to no request.
+ * Preloaded into a process under test, to have faults in it that nobody would write: two in what a
+ * request waits for, and one that belongs to no request.
  */
 
 const { BrotliDecompress } = require('node:zlib');

@@ -7,8 +7,8 @@ import { JEST_PID_VARIABLE } from './servers';
 import { findTimeSkippingServer } from './time-skipping';
 
 /**
- * On a bare machine both of Temporal's servers are fetched or built here, which takes minutes: in a test's own
- * set-up that would be longer than a test may take.
+ * On a bare machine both of Temporal's servers are fetched or built here, which takes minutes: in a
+ * test's own set-up that would be longer than a test may take.
  */
 export default async function globalSetup(): Promise<void> {
   await findTemporal({

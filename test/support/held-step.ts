@@ -2,8 +2,9 @@ import { Client } from 'pg';
 import { eventually } from './engine';
 
 /**
- * Stops a process of the engine in the middle of what it does, from outside: a trigger in the test's own database
- * waits for a lock that the test holds. Postgres itself then says that the step was reached, and by whom.
+ * Stops a process of the engine in the middle of what it does, from outside: a trigger in the
+ * test's own database waits for a lock that the test holds. Postgres itself then says that the step
+ * was reached, and by whom.
  */
 export interface DatabaseStep {
   on: 'INSERT' | 'UPDATE' | 'DELETE';
@@ -11,18 +12,22 @@ export interface DatabaseStep {
   /** SQL over NEW and OLD: which of the rows. */
   when?: string;
   /**
-   * `row`: before the row is written, with whatever came before it in the transaction done. `commit`: with
-   * everything done, also calls to Temporal, but the commit.
+   * `row`: before the row is written, with whatever came before it in the transaction done.
+   * `commit`: with everything done, also calls to Temporal, but the commit.
    */
   at: 'row' | 'commit';
 }
 
 export interface HeldStep {
-  /** Waits until a process is held at the step; returns its name. @throws Error where none comes in time */
+  /**
+   * Waits until a process is held at the step; returns its name.
+   *
+   * @throws Error where none comes in time
+   */
   reached(): Promise<'api' | 'worker'>;
   /**
-   * Ends what that process, which is dead by now, left in Postgres: as if its last word had not come through, or
-   * as if it had.
+   * Ends what that process, which is dead by now, left in Postgres: as if its last word had not
+   * come through, or as if it had.
    */
   release(fate: 'undone' | 'committed'): Promise<void>;
 }

@@ -5,9 +5,9 @@ import { promisify } from 'node:util';
 import { oncePerRun } from './once-per-run';
 
 /**
- * The engine as an installation has it: compiled, and with its workflows bundled. It is made once for a run of jest, because a
- * process started from source compiles all of that anew, which takes longer than most tests. That it also starts from source
- * is what the tests of `npm start` are for.
+ * The engine as an installation has it: compiled, and with its workflows bundled. It is made once
+ * for a run of jest, because a process started from source compiles all of that anew, which takes
+ * longer than most tests. That it also starts from source is what the tests of `npm start` are for.
  */
 export interface Installation {
   /** The folder of the programs: `api/main.js` and others. */
@@ -39,7 +39,8 @@ async function install(folder: string): Promise<Installation> {
     ...['package.json', 'bin'].map((name) =>
       cp(path.join(ROOT, name), path.join(folder, name), { recursive: true }),
     ),
-    // `npm run build` without its look at the types, which `npm run check` has: a test may be run before all of them fit.
+    // `npm run build` without its look at the types, which `npm run check` has: a test may be run
+    // before all of them fit.
     run(process.execPath, [
       path.join(ROOT, 'node_modules/.bin/tsc'),
       '--project',

@@ -3,8 +3,9 @@
 const { default: Sequencer } = require('@jest/test-sequencer');
 
 /*
- * The order of test files. The longest come first, so that no processor waits in the end while another has minutes to go. jest
- * knows by itself how long each file took the last time; on a fresh machine it goes by their size, which says little.
+ * The order of test files. The longest come first, so that no processor waits in the end while
+ * another has minutes to go. jest knows by itself how long each file took the last time; on a fresh
+ * machine it goes by their size, which says little.
  */
 
 /** The table of CONTRIBUTING.md, in its order. */

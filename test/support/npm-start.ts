@@ -13,7 +13,9 @@ const ROOT = path.join(__dirname, '../..');
 /** What `npm start` says when all is up. */
 const READY = 'Assent is ready.';
 
-/** One run of `npm start`, as a process of its own in a process group of its own, as in a terminal. */
+/**
+ * One run of `npm start`, as a process of its own in a process group of its own, as in a terminal.
+ */
 export class NpmStart {
   private text = '';
   private readonly child: ChildProcess;
@@ -94,7 +96,10 @@ export async function makeStartFolder(): Promise<{ folder: string; remove: () =>
   return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
 }
 
-/** An offset at which everything that the engine listens on is free, below the ports that connections are given. */
+/**
+ * An offset at which everything that the engine listens on is free, below the ports that
+ * connections are given.
+ */
 export async function freeOffset(): Promise<number> {
   for (;;) {
     const offset = 1_000 + Math.floor(Math.random() * 20_000);

@@ -1,7 +1,10 @@
 import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
-/** Set by jest's global set-up: the folder of this run, which is made by who first needs it, and gone when the run is. */
+/**
+ * Set by jest's global set-up: the folder of this run, which is made by who first needs it, and
+ * gone when the run is.
+ */
 export const FOLDER_VARIABLE = 'ASSENT_TEST_FOLDER';
 
 /** Of the longest there is, the start of the servers, which may have to be built first. */
@@ -14,8 +17,8 @@ export function runFolder(): string {
 }
 
 /**
- * Has something made once for a whole run of jest: by the test file that asks first, while the others wait for it, so that
- * a run that does not need it does not make it.
+ * Has something made once for a whole run of jest: by the test file that asks first, while the
+ * others wait for it, so that a run that does not need it does not make it.
  *
  * @param make is given a folder of its own; what it returns is handed to the others as JSON
  */

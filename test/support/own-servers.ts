@@ -90,7 +90,8 @@ function serverProcess(
   return {
     async start() {
       await eventually(async () => {
-        // A Postgres that comes back finds the last of its former processes still ending, and gives up.
+        // A Postgres that comes back finds the last of its former processes still ending, and gives
+        // up.
         if (!running()) child = spawn(command, args, { env: environment, stdio: 'ignore', cwd, ...user });
         return answers().then(
           () => true,

@@ -35,7 +35,10 @@ export async function startMerchant(
   return { control, stop: () => checked(control, () => merchant.close()) };
 }
 
-/** The same bank as a process of its own, for tests that need it to outlive or not share their event loop. */
+/**
+ * The same bank as a process of its own, for tests that need it to outlive or not share their event
+ * loop.
+ */
 export async function startBankProcess(
   apiUrl: string,
   { clientId, clientSecret, webhookSecret }: PartyIdentity,
@@ -62,7 +65,9 @@ export async function startMerchantProcess({
   return { control, pid, stop: () => checked(control, stop) };
 }
 
-/** @throws Error where the party was sent a genuine webhook that the API's document does not have so */
+/**
+ * @throws Error where the party was sent a genuine webhook that the API's document does not have so
+ */
 async function checked(control: PartyControl, stop: () => Promise<void>): Promise<void> {
   // One that was killed cannot say what it got.
   const attempts = await control.attempts().catch(() => []);

@@ -18,7 +18,10 @@ export interface ScheduleAtRest {
 /** Activities in a row that no story comes near to: skipping ten years of days takes 37. */
 const ACTIVITIES_MAX = 60;
 
-/** In place of its workflow: reads the schedule, and does what comes until it is to sleep, or has ended. */
+/**
+ * In place of its workflow: reads the schedule, and does what comes until it is to sleep, or has
+ * ended.
+ */
 export async function runSchedule(
   db: Database,
   keyring: Keyring,

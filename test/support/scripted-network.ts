@@ -13,8 +13,8 @@ export interface Asked {
 export type Reply = { status: number; body?: unknown; headers?: Record<string, string> } | 'close';
 
 /**
- * A network with no engine behind it: hands out tokens, and answers all else as the test says. For the
- * clients of the network, whose faults a real one does not have on call.
+ * A network with no engine behind it: hands out tokens, and answers all else as the test says. For
+ * the clients of the network, whose faults a real one does not have on call.
  */
 export async function startScriptedNetwork(reply: (asked: Asked, nth: number) => Reply) {
   const asked: Asked[] = [];

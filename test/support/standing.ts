@@ -21,7 +21,10 @@ export interface Standing {
   credentials: Record<'bank' | 'provider' | 'merchant', EntityCredentials>;
 }
 
-/** Rows only, without a webhook URL on either side: what is announced goes to the feed and is never sent. */
+/**
+ * Rows only, without a webhook URL on either side: what is announced goes to the feed and is never
+ * sent.
+ */
 export async function standingApproval(
   db: Database,
   keyring: Keyring,
@@ -93,7 +96,10 @@ export async function standingApproval(
   });
 }
 
-/** Moves an owner's business time ahead, as a jump of the test clock does, without a signal to anybody. */
+/**
+ * Moves an owner's business time ahead, as a jump of the test clock does, without a signal to
+ * anybody.
+ */
 export async function moveClock(db: Database, ownerId: string, by: string): Promise<void> {
   await rows(db, `UPDATE entities SET clock_offset = clock_offset + :by::interval WHERE id = :ownerId`, {
     by,
@@ -101,7 +107,10 @@ export async function moveClock(db: Database, ownerId: string, by: string): Prom
   });
 }
 
-/** A schedule of 1 500 naira a month from now on, unless the terms say otherwise; its workflow is not started. */
+/**
+ * A schedule of 1 500 naira a month from now on, unless the terms say otherwise; its workflow is
+ * not started.
+ */
 export async function makeSchedule(
   db: Database,
   keyring: Keyring,

@@ -9,11 +9,11 @@ import { SEARCH_ATTRIBUTE } from '../../src/workflows/search-attributes';
 import { registration } from '../../src/temporal/search-attributes';
 
 /**
- * A Temporal whose clock jumps to the next timer, for workflows with stubbed activities. Its clock runs on by
- * years, so each test has one of its own, and nothing in it may ask a real clock.
+ * A Temporal whose clock jumps to the next timer, for workflows with stubbed activities. Its clock
+ * runs on by years, so each test has one of its own, and nothing in it may ask a real clock.
  *
- * The server is looked for as the Temporal command is: a path that a variable gives, the cache, the SDK's
- * download, and last Maven, which has the same server as a Java program.
+ * The server is looked for as the Temporal command is: a path that a variable gives, the cache, the
+ * SDK's download, and last Maven, which has the same server as a Java program.
  */
 export async function timeSkippingEnvironment(): Promise<TestWorkflowEnvironment> {
   found ??= findTimeSkippingServer();
@@ -64,7 +64,10 @@ export async function findTimeSkippingServer(): Promise<string> {
   );
 }
 
-/** It came here whole, so what is there works; running it would cost each run of jest a start of Java. */
+/**
+ * It came here whole, so what is there works; running it would cost each run of jest a start of
+ * Java.
+ */
 async function usable(command: string): Promise<string> {
   await access(command, constants.X_OK).catch(() => {
     throw new Error('not found');
@@ -72,7 +75,10 @@ async function usable(command: string): Promise<string> {
   return command;
 }
 
-/** The SDK leaves the server in the folder that it is given; a start that works shows that it is whole. */
+/**
+ * The SDK leaves the server in the folder that it is given; a start that works shows that it is
+ * whole.
+ */
 async function download(cached: string): Promise<string> {
   return inFreshFolder(cached, async (folder) => {
     const started = TestWorkflowEnvironment.createTimeSkipping({
@@ -122,14 +128,18 @@ async function fetchWithMaven(cached: string): Promise<string> {
     ).catch((error: { code?: unknown }) => {
       throw new Error(error.code === 'ENOENT' ? 'Maven is not installed' : 'Maven could not fetch it');
     });
-    // The SDK starts the server with its port as the only argument. It lives for a test: a quick start counts.
+    // The SDK starts the server with its port as the only argument. It lives for a test: a quick
+    // start counts.
     const script = `#!/bin/sh\nexec java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto -cp "$(dirname "$0")/jars/*" io.temporal.testserver.TestServer "$1"\n`;
     await writeFile(path.join(folder, path.basename(cached)), script);
     await chmod(path.join(folder, path.basename(cached)), 0o755);
   });
 }
 
-/** Fills a folder of its own and moves it into place whole, so that the cache never holds half of it. */
+/**
+ * Fills a folder of its own and moves it into place whole, so that the cache never holds half of
+ * it.
+ */
 async function inFreshFolder(cached: string, fill: (folder: string) => Promise<void>): Promise<string> {
   const place = path.dirname(cached);
   await mkdir(path.dirname(place), { recursive: true });

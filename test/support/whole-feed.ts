@@ -2,8 +2,8 @@ import { row, type Executor } from '../../src/database/connection';
 import { eventually } from './engine';
 
 /**
- * Ends when the events feed shows all that has been committed: an open transaction of another test, in another database of
- * the same server, holds every feed back.
+ * Ends when the events feed shows all that has been committed: an open transaction of another test,
+ * in another database of the same server, holds every feed back.
  */
 export async function wholeFeed(db: Executor): Promise<void> {
   await eventually(async () => {

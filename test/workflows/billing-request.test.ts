@@ -10,7 +10,10 @@ const HOUR_MS = 3_600_000;
 
 interface Row {
   status: string;
-  /** When its credit is overdue; of a payment between customers whose payee's bank has not heard of it. */
+  /**
+   * When its credit is overdue; of a payment between customers whose payee's bank has not heard of
+   * it.
+   */
   creditDueMs?: number;
 }
 

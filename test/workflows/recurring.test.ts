@@ -12,7 +12,9 @@ import { withWorker, workflowBundle } from '../support/workflow-worker';
 const SCHEDULE_ID = 'sch_00000000000000000000000001';
 const DAY_MS = 86_400_000;
 
-/** The database's part: due dates, and which of them were charged when. Times are the environment's. */
+/**
+ * The database's part: due dates, and which of them were charged when. Times are the environment's.
+ */
 class Plan {
   readonly charged: number[] = [];
   readonly ran: { name: keyof RecurringActivities; at: number }[] = [];
@@ -234,7 +236,8 @@ describe('the workflow of a schedule', () => {
     const plan = new Plan(environment, dues);
     plan.afterActivity = async (workflowId) => {
       const handle = environment.client.workflow.getHandle(workflowId);
-      // One more reading at the start, so that the two hundredth activity is one that a sleep follows.
+      // One more reading at the start, so that the two hundredth activity is one that a sleep
+      // follows.
       if (plan.ran.length === 1) await handle.signal('termsChanged');
       if (plan.ran.length !== 200) return;
       await handle.cancel();

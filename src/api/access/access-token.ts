@@ -27,10 +27,15 @@ const AUDIENCE = 'assent';
 const LEEWAY_S = 5;
 /** A process learns of a rotation within this time, and signs with the old key until then. */
 const KEYS_TTL_MS = 30_000;
-/** An unknown key id makes a process read them at once, but made-up ones not more often than this. */
+/**
+ * An unknown key id makes a process read them at once, but made-up ones not more often than this.
+ */
 const REFRESH_MIN_MS = 1_000;
 
-/** Tokens remembered as good at once, of some 500 bytes each; beyond it the oldest are checked again. */
+/**
+ * Tokens remembered as good at once, of some 500 bytes each; beyond it the oldest are checked
+ * again.
+ */
 const VERIFIED_MAX = 10_000;
 
 interface Verified {
@@ -127,7 +132,8 @@ export function createAccessTokens({
     },
 
     async verify(token) {
-      // A signature costs more to check than all else of a small request, and a caller sends the same one for an hour.
+      // A signature costs more to check than all else of a small request, and a caller sends the
+      // same one for an hour.
       const known = verified.get(token);
       const found = known ?? (await check(token));
       if (found === undefined || !isInTime(found) || !(await verifierOf(found.kid))) {
@@ -177,7 +183,8 @@ function claimsOf(token: string, verifier: KeyObject, issuer: string): JwtPayloa
     });
     return typeof claims === 'string' ? undefined : claims;
   } catch {
-    // The library throws errors of many kinds, not all of them its own. It has nothing but the token to stumble over.
+    // The library throws errors of many kinds, not all of them its own. It has nothing but the
+    // token to stumble over.
     return undefined;
   }
 }

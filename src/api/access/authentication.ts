@@ -16,7 +16,10 @@ export interface Caller {
 /** Who sends the request. @throws Failure unauthenticated, rate_limited */
 export type Authenticate = (req: Request, res: Response) => Promise<Caller>;
 
-/** A disabled entity, and a revoked token, are refused by every process within this time, well inside the promised 60 s. */
+/**
+ * A disabled entity, and a revoked token, are refused by every process within this time, well
+ * inside the promised 60 s.
+ */
 const STANDING_TTL_MS = 15_000;
 /** Entities remembered at once; beyond it the oldest are looked up again. */
 const STANDING_MAX = 10_000;

@@ -7,9 +7,10 @@ import { showRateLimit, tooManyRequests } from '../http/rate-limit';
 /**
  * Counts, by address, the requests that did not prove who sends them.
  *
- * Only failures are counted, and after it is known that they are: a caller with a good token is not refused for
- * what others send from its address. Each process counts for itself and in memory, so that a flood of bad tokens
- * reaches no database; several processes together let through as many times more.
+ * Only failures are counted, and after it is known that they are: a caller with a good token is not
+ * refused for what others send from its address. Each process counts for itself and in memory, so
+ * that a flood of bad tokens reaches no database; several processes together let through as many
+ * times more.
  */
 export interface FailedAuthentication {
   /** Counts one, and says in the answer how many are left. @throws Failure rate_limited */
@@ -18,7 +19,10 @@ export interface FailedAuthentication {
   show(req: Request, res: Response): void;
 }
 
-/** Addresses remembered at once, of some 150 bytes each; beyond it the one that failed longest ago is forgotten. */
+/**
+ * Addresses remembered at once, of some 150 bytes each; beyond it the one that failed longest ago
+ * is forgotten.
+ */
 const ADDRESSES_MAX = 20_000;
 
 export function createFailedAuthentication({

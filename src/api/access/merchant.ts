@@ -48,7 +48,8 @@ export const merchantsBody = (config: Config) =>
             }
           });
         },
-        // Also where something else about the merchants is wrong, so that their provider hears of all at once.
+        // Also where something else about the merchants is wrong, so that their provider hears of
+        // all at once.
         { when: ({ value }) => Array.isArray(value) },
       ),
   });

@@ -26,12 +26,14 @@ import { requestIdOf, type LoggedRequest, type TokenRequestNote } from '../http/
 const CLAIMS_MAX = 200;
 
 /**
- * `POST /v1/oauth/token`: OAuth 2.0 client credentials (RFC 6749 §4.4), with the client in the form, in a
- * JSON body or in HTTP Basic. The one endpoint outside the envelope: its errors are those of §5.2.
+ * `POST /v1/oauth/token`: OAuth 2.0 client credentials (RFC 6749 §4.4), with the client in the
+ * form, in a JSON body or in HTTP Basic. The one endpoint outside the envelope: its errors are
+ * those of §5.2.
  *
- * The secret is looked at before anything is counted, and the buckets of right and wrong ones are apart: no number of
- * wrong secrets, from wherever they come, keeps the owner of the right one out. What that costs is bounded in another
- * way: one look-up at a time serves all requests that wait for one, and secrets are hashed once, with SHA-256.
+ * The secret is looked at before anything is counted, and the buckets of right and wrong ones are
+ * apart: no number of wrong secrets, from wherever they come, keeps the owner of the right one out.
+ * What that costs is bounded in another way: one look-up at a time serves all requests that wait
+ * for one, and secrets are hashed once, with SHA-256.
  */
 export function tokenEndpoint(
   deps: ApiDeps,
@@ -40,7 +42,10 @@ export function tokenEndpoint(
 ): RequestHandler {
   const lookUp = gathered(CLAIMS_MAX, (claims: Claim[]) => authenticateClients(deps.db, claims));
 
-  /** @throws OAuthError for what RFC 6749 refuses, Failure for a body that cannot be read, or one failure too many */
+  /**
+   * @throws OAuthError for what RFC 6749 refuses, Failure for a body that cannot be read, or one
+   *   failure too many
+   */
   async function claimOf(req: Request, res: Response): Promise<Claim> {
     return readTokenRequest(req).catch((error: unknown) => {
       if (isFaultOfCaller(error)) failures.count(req, res);
@@ -48,16 +53,20 @@ export function tokenEndpoint(
     });
   }
 
-  /** @throws OAuthError where id and secret do not belong together, Failure for one failure too many */
+  /**
+   * @throws OAuthError where id and secret do not belong together, Failure for one failure too many
+   */
   async function provenClient(req: Request, res: Response, claim: Claim): Promise<Client> {
-    // What is no id may be anything, a secret in the wrong field too: it is neither logged nor looked up.
+    // What is no id may be anything, a secret in the wrong field too: it is neither logged nor
+    // looked up.
     const clientId = isId('client', claim.clientId) ? claim.clientId : undefined;
     if (clientId !== undefined) note(req, { clientId });
     const isPossible = clientId !== undefined && isClientSecret(claim.clientSecret);
     const client = isPossible ? await lookUp(claim) : undefined;
     if (client) return client;
     failures.count(req, res);
-    // Ids that cannot exist are one unknown client, with one bucket: made-up ones must not fill the table.
+    // Ids that cannot exist are one unknown client, with one bucket: made-up ones must not fill the
+    // table.
     await meter(deps, res, 'tokenGuess', `${clientId ?? 'malformed'}:${addressKey(deps, req)}`);
     throw new OAuthError('invalid_client', 'Client id and secret do not belong together');
   }
@@ -74,7 +83,8 @@ export function tokenEndpoint(
     res.set({ 'Cache-Control': 'no-store', Pragma: 'no-cache' });
     try {
       const claim = await claimOf(req, res);
-      // Who comes while a look-up is under way waits for that one and for the next: one limit holds for both.
+      // Who comes while a look-up is under way waits for that one and for the next: one limit holds
+      // for both.
       const { token, expiresInS } = await answered(issue(req, res, claim));
       note(req, { outcome: 'issued' });
       res.json({ access_token: token, token_type: 'Bearer', expires_in: expiresInS });
@@ -140,7 +150,10 @@ async function readTokenRequest(req: Request): Promise<Claim> {
 /** Those that mean something here. */
 const PARAMETERS = ['grant_type', 'client_id', 'client_secret', 'scope'];
 
-/** The parameters of the body. One without a value counts as left out; unknown ones are ignored (§3.2). */
+/**
+ * The parameters of the body. One without a value counts as left out; unknown ones are ignored
+ * (§3.2).
+ */
 async function readParameters(req: Request): Promise<Map<string, string>> {
   const type = (req.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase();
   const bytes = await readBytes(req, BODY_LIMIT_BYTES);

@@ -41,7 +41,10 @@ import { EXAMPLE_PAYMENT_ID, exampleId } from '../openapi/example';
 import type { Call } from '../http/route';
 import { acceptItems } from '../http/unknown-identifier';
 
-/** Billing requests: a merchant, or the payee's bank, charges, and the payer's bank says what became of it. */
+/**
+ * Billing requests: a merchant, or the payee's bank, charges, and the payer's bank says what became
+ * of it.
+ */
 
 const billed = textFor('What is billed; shown to the customer', DESCRIPTION_MAX, 'Shoes');
 
@@ -74,7 +77,10 @@ export const billBody = (config: Config) =>
       }),
   );
 
-/** A bank's bill, for a customer of its own in the place of a merchant: one-time payments, and nothing else. */
+/**
+ * A bank's bill, for a customer of its own in the place of a merchant: one-time payments, and
+ * nothing else.
+ */
 export const customerBillBody = (config: Config) =>
   withAmount(
     z.strictObject({
@@ -168,7 +174,8 @@ async function startWorkflow(
       args: [ids],
       attributes: {
         status: 'pending',
-        // The bank that is asked. Charges of one call with several banks have none: an attribute holds one value.
+        // The bank that is asked. Charges of one call with several banks have none: an attribute
+        // holds one value.
         ...(bankIds.length === 1 && { bankId: bankIds[0] }),
         ...(role === 'merchant' && { merchantId: entityId }),
       },
@@ -181,9 +188,9 @@ async function startWorkflow(
 }
 
 /**
- * Two forms: with `action`, as the guide has it, and without, where the id of the debit or the reason of the
- * refusal says which it is. Both become one answer. The guide's form always has a `bankTransactionId`; that of
- * a refusal names no debit, and is not kept.
+ * Two forms: with `action`, as the guide has it, and without, where the id of the debit or the
+ * reason of the refusal says which it is. Both become one answer. The guide's form always has a
+ * `bankTransactionId`; that of a refusal names no debit, and is not kept.
  */
 export const bankResponseBody = z
   .strictObject({

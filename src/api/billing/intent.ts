@@ -27,7 +27,10 @@ import { acceptedItem, refusedItem } from '../http/items';
 import type { Call } from '../http/route';
 import { acceptItems } from '../http/unknown-identifier';
 
-/** Billing intents: a merchant asks for permission to bill, and the bank relays what the customer says. */
+/**
+ * Billing intents: a merchant asks for permission to bill, and the bank relays what the customer
+ * says.
+ */
 
 export const intentBody = (config: Config) =>
   z.strictObject({

@@ -25,7 +25,9 @@ import { listAnswer } from '../http/list';
 import { EXAMPLE_REFERENCE } from '../openapi/example';
 import type { Call } from '../http/route';
 
-/** Reconciliation exceptions: each party sees its own, and the bank says what became of the money. */
+/**
+ * Reconciliation exceptions: each party sees its own, and the bank says what became of the money.
+ */
 
 export const exceptionsQuery = z.strictObject({
   state: z

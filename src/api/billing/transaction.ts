@@ -112,8 +112,8 @@ export async function showTransaction({ caller, query, deps }: Call<unknown, z.o
 }
 
 /**
- * What no party may know of another stays out: the bank's own id of a debit is the bank's, and, where it pays a
- * customer of another bank, that bank's too, which got it with `billing.credit`.
+ * What no party may know of another stays out: the bank's own id of a debit is the bank's, and,
+ * where it pays a customer of another bank, that bank's too, which got it with `billing.credit`.
  */
 function shown({ bankTransactionId, payeeBankId, payeeLookupID, ...record }: TransactionRecord, role: Role) {
   return {

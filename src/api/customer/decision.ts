@@ -12,7 +12,9 @@ import { amount, id, idFilter, pagination } from '../http/fields';
 import { listAnswer } from '../http/list';
 import type { Call } from '../http/route';
 
-/** What the customers of a bank have decided about merchants, for the bank to show and to change. */
+/**
+ * What the customers of a bank have decided about merchants, for the bank to show and to change.
+ */
 
 const DECISIONS = ['approve_once', 'approve_recurring', 'deny', 'suspended'] as const;
 

@@ -17,9 +17,14 @@ import { EXAMPLE_DEVICE_ID } from '../openapi/example';
 import type { Call } from '../http/route';
 import { countUnknown } from '../http/unknown-identifier';
 
-/** Devices: enrolled by banks and merchants, linked to customers by banks, looked up by merchants. */
+/**
+ * Devices: enrolled by banks and merchants, linked to customers by banks, looked up by merchants.
+ */
 
-/** A fingerprint is a digest or a few joined ones; a shorter text could be guessed, or be that of many devices. */
+/**
+ * A fingerprint is a digest or a few joined ones; a shorter text could be guessed, or be that of
+ * many devices.
+ */
 const FINGERPRINT_MIN = 16;
 const FINGERPRINT_MAX = 512;
 
@@ -41,7 +46,10 @@ export async function enrol({ accept, body, caller, deps }: Call<z.output<typeof
   });
 }
 
-/** The shape alone, no shorter than an id and no longer than a token can be; what it stands for is found out later. */
+/**
+ * The shape alone, no shorter than an id and no longer than a token can be; what it stands for is
+ * found out later.
+ */
 const deviceId = z
   .string()
   .regex(/^dev_[A-Za-z0-9_-]{26,200}$/, 'must be a device id, as enrolling gave it')

@@ -32,7 +32,9 @@ import { check, invalidRequest } from '../http/validation';
 
 /** Customers, brought in by their banks in batches of any size. */
 
-/** Most entries of one batch, and most bytes: sixteen hundred for each, five times what people need. */
+/**
+ * Most entries of one batch, and most bytes: sixteen hundred for each, five times what people need.
+ */
 const ENTRIES_MAX = 10_000;
 const BODY_LIMIT_BYTES = 16 * 1024 * 1024;
 /** A person with every field at its longest, escaped throughout, has less. */
@@ -40,8 +42,8 @@ const ENTRY_MAX_BYTES = 32 * 1024;
 /** A reason that is longer helps nobody to mend an entry. */
 const REASON_MAX = 1_000;
 /**
- * Large batches that one process takes in at a time. Each has about a megabyte in memory and, now and then, a
- * connection to Postgres; charges must not wait for either.
+ * Large batches that one process takes in at a time. Each has about a megabyte in memory and, now
+ * and then, a connection to Postgres; charges must not wait for either.
  */
 const LOADS_MAX = 20;
 /** A batch at its largest is read in about two seconds. */
@@ -83,8 +85,8 @@ const onboardingBody = z.strictObject({
 export type ArrivedBatch = { entries: BatchEntry[] } | { batchId: string; total: number };
 
 /**
- * Takes batches in as they arrive. Up to `SMALL_BATCH` entries stay in memory; with more, all are staged page by
- * page, and an upload costs the same memory however long it is.
+ * Takes batches in as they arrive. Up to `SMALL_BATCH` entries stay in memory; with more, all are
+ * staged page by page, and an upload costs the same memory however long it is.
  */
 export function batchReceiver(): Receiver<ArrivedBatch> {
   let loads = 0;

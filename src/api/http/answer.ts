@@ -56,7 +56,10 @@ export function replyOfFailure(failure: Failure): Reply {
   };
 }
 
-/** When a database that is away is worth another try, and the outcome of a lost commit can be asked for. */
+/**
+ * When a database that is away is worth another try, and the outcome of a lost commit can be asked
+ * for.
+ */
 const UNAVAILABLE_RETRY_S = 2;
 
 /**
@@ -74,7 +77,10 @@ export function unknownFate(
   });
 }
 
-/** What a thrown value is to the caller; undefined for a fault of ours, of which the caller learns nothing. */
+/**
+ * What a thrown value is to the caller; undefined for a fault of ours, of which the caller learns
+ * nothing.
+ */
 export function failureOf(error: unknown): Failure | undefined {
   if (error instanceof Failure) return error;
   if (error instanceof CommitLost) return unknownFate(error);
@@ -108,7 +114,8 @@ export const errorHandler: ErrorRequestHandler = (error: unknown, req, res, next
   const failure = failureOf(error);
   if (failure === undefined || failure.code === 'unavailable')
     req.log.error({ err: error }, 'request failed');
-  // Too late for another answer: ending the connection is the only way to say that this one is not whole.
+  // Too late for another answer: ending the connection is the only way to say that this one is not
+  // whole.
   if (res.headersSent) return next(error);
   if (failure === undefined) return sendFault(res);
   sendFailureHeaders(res, failure);

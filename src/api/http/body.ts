@@ -8,8 +8,8 @@ import { parseJson } from './json';
 export const BODY_LIMIT_BYTES = 256 * 1024;
 
 /**
- * Longest that nothing of a body may arrive: its caller has been lost, or means no good. How long a whole request may take
- * is the server's to say.
+ * Longest that nothing of a body may arrive: its caller has been lost, or means no good. How long a
+ * whole request may take is the server's to say.
  */
 const SILENCE_MS = 10_000;
 /** And then, for what is in the socket already. */
@@ -28,7 +28,10 @@ export async function readJsonBody(req: Request, limitBytes: number): Promise<un
   return parseJson(await readBytes(req, limitBytes));
 }
 
-/** @throws Failure media_type_unsupported or invalid_request, where the body cannot be JSON or is none at all */
+/**
+ * @throws Failure media_type_unsupported or invalid_request, where the body cannot be JSON or is
+ *   none at all
+ */
 export function requireJson(req: Request): void {
   if (!hasBody(req)) {
     throw new Failure('invalid_request', 'The request needs a JSON body', {
@@ -53,7 +56,10 @@ function isJson(mediaType: string): boolean {
   return more.length <= 1 && name === 'charset' && (value === 'utf-8' || value === '"utf-8"');
 }
 
-/** @throws Failure body_too_large, body_too_slow, media_type_unsupported for an unknown encoding, or invalid_request */
+/**
+ * @throws Failure body_too_large, body_too_slow, media_type_unsupported for an unknown encoding, or
+ *   invalid_request
+ */
 export async function readBytes(req: Request, limitBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of bodyChunks(req, limitBytes)) chunks.push(chunk);
@@ -61,17 +67,19 @@ export async function readBytes(req: Request, limitBytes: number): Promise<Buffe
 }
 
 /**
- * The bytes of a body as they arrive, read only as fast as they are taken. A body that is refused is not read to its end
- * first, for it may have none: the server drops the rest.
+ * The bytes of a body as they arrive, read only as fast as they are taken. A body that is refused
+ * is not read to its end first, for it may have none: the server drops the rest.
  *
- * @throws Failure body_too_large, body_too_slow, media_type_unsupported for an unknown encoding, or invalid_request
+ * @throws Failure body_too_large, body_too_slow, media_type_unsupported for an unknown encoding, or
+ *   invalid_request
  */
 export async function* bodyChunks(req: Request, limitBytes: number): AsyncGenerator<Buffer, void, void> {
   if (Number(req.headers['content-length'] ?? 0) > limitBytes) throw tooLarge(limitBytes);
   const { bytes, release } = decoded(req);
   // It runs only while something is waited for: whoever takes the bytes may take its time.
   const giveUp = () => bytes.destroy(tooSlow());
-  // A process that stood still wakes to its timers first: what has arrived meanwhile is read before anybody is blamed.
+  // A process that stood still wakes to its timers first: what has arrived meanwhile is read before
+  // anybody is blamed.
   const pollOnce = () => (timer = setTimeout(giveUp, POLL_MS));
   let timer = setTimeout(pollOnce, SILENCE_MS);
   let size = 0;

@@ -5,12 +5,17 @@ import { Failure } from '../../domain/failures';
 /**
  * How much of an API process one caller may take up.
  *
- * The connections to Postgres are few, and whoever asks for one waits behind all who asked before. A merchant who
- * sends a thousand charges at once, or a bank that answers them, would make everybody else wait for the last of them;
- * so each caller's requests wait for each other, and nobody waits for more than a few of another's.
+ * The connections to Postgres are few, and whoever asks for one waits behind all who asked before.
+ * A merchant who sends a thousand charges at once, or a bank that answers them, would make
+ * everybody else wait for the last of them; so each caller's requests wait for each other, and
+ * nobody waits for more than a few of another's.
  */
 export interface CallerLimiter {
-  /** Does the work when the caller has a place free. @throws Failure unavailable where none comes free in time */
+  /**
+   * Does the work when the caller has a place free.
+   *
+   * @throws Failure unavailable where none comes free in time
+   */
   take<Result>(caller: Caller, work: () => Promise<Result>): Promise<Result>;
 }
 
@@ -20,7 +25,10 @@ interface Caller {
   role: Role;
 }
 
-/** A burst that the rate limits allow is through by then; what is not would time out at its sender's. */
+/**
+ * A burst that the rate limits allow is through by then; what is not would time out at its
+ * sender's.
+ */
 const WAIT_MS = 10_000;
 const RETRY_AFTER_S = 1;
 

@@ -4,8 +4,9 @@ import type { Request } from 'express';
 type Connected = Pick<Request, 'ip' | 'socket'>;
 
 /**
- * Who connects, or whom a trusted proxy names in `X-Forwarded-For`: what a client writes there itself stands left of
- * what the proxy adds, and is not looked at. A proxy that names no address is the client.
+ * Who connects, or whom a trusted proxy names in `X-Forwarded-For`: what a client writes there
+ * itself stands left of what the proxy adds, and is not looked at. A proxy that names no address is
+ * the client.
  */
 export function clientAddress(req: Connected): string {
   return parsed(req).toString();

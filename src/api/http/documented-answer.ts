@@ -4,8 +4,8 @@ import type { Download } from './download';
 import type { OPERATIONS } from '../openapi/operations';
 
 /*
- * Handlers answer with what the document says, with no less and with no more. All of this is for the
- * compiler: nothing is looked at when an answer is sent.
+ * Handlers answer with what the document says, with no less and with no more. All of this is for
+ * the compiler: nothing is looked at when an answer is sent.
  */
 
 /** The name of an operation: `POST /v1/devices`. */
@@ -36,8 +36,8 @@ type Parts<One> =
 
 /**
  * The paths of the fields that `Given` has and `Wanted` has not; never where there are none. The
- * compiler by itself refuses such a field only in a literal that stands in the very place. Rows of the
- * database come from elsewhere.
+ * compiler by itself refuses such a field only in a literal that stands in the very place. Rows of
+ * the database come from elsewhere.
  */
 export type Excess<Given, Wanted, Path extends string = ''> = Given extends unknown
   ? OfOne<Given, Wanted, Path>

@@ -6,18 +6,24 @@ import type { Response } from 'express';
 /** An answer of any length, as a CSV file that is made while it is sent. */
 export interface Download {
   fileName: string;
-  /** Header names, which are the names of the fields; of records with more fields, these alone are written. */
+  /**
+   * Header names, which are the names of the fields; of records with more fields, these alone are
+   * written.
+   */
   columns: readonly string[];
-  /** Read only as fast as the receiver takes it, so what is in memory stays the same however long the file is. */
+  /**
+   * Read only as fast as the receiver takes it, so what is in memory stays the same however long
+   * the file is.
+   */
   pages: AsyncGenerator<object[], void, void>;
 }
 
 /**
- * Sends the file, in the form of RFC 4180. Cells that a spreadsheet would run as a formula are led by an
- * apostrophe, for people type some of what is in them.
+ * Sends the file, in the form of RFC 4180. Cells that a spreadsheet would run as a formula are led
+ * by an apostrophe, for people type some of what is in them.
  *
- * Whatever goes wrong before the first row is ready is thrown with nothing sent; later the connection is cut,
- * which is how a receiver tells a broken file from a whole one.
+ * Whatever goes wrong before the first row is ready is thrown with nothing sent; later the
+ * connection is cut, which is how a receiver tells a broken file from a whole one.
  */
 export async function sendDownload(res: Response, { fileName, columns, pages }: Download): Promise<void> {
   const first = await pages.next();

@@ -13,12 +13,13 @@ export function endpoint(method: Method, path: string, ...handlers: RequestHandl
 }
 
 /**
- * Serves each endpoint, and tells whoever asks a path with a method that it has not which it has: before anybody is asked who
- * they are, for it says nothing that the document does not.
+ * Serves each endpoint, and tells whoever asks a path with a method that it has not which it has:
+ * before anybody is asked who they are, for it says nothing that the document does not.
  */
 export function serveEach(app: Express, endpoints: readonly Endpoint[]): void {
   const paths = new Set(endpoints.map(({ path }) => path));
-  // Path by path: what one with a parameter would take as well (`…/create`, by `…/:scheduleId`) is decided before it.
+  // Path by path: what one with a parameter would take as well (`…/create`, by `…/:scheduleId`) is
+  // decided before it.
   for (const path of paths) {
     const own = endpoints.filter((one) => one.path === path);
     const at = app.route(path);

@@ -21,8 +21,8 @@ export const FAILURE_STATUS: Record<FailureCode, number> = {
 };
 
 /**
- * Whether a refusal is the answer to its idempotency key from then on. What was wrong with the request
- * itself may be mended and sent again with the same key; what was wrong with us passes.
+ * Whether a refusal is the answer to its idempotency key from then on. What was wrong with the
+ * request itself may be mended and sent again with the same key; what was wrong with us passes.
  */
 export const IS_AN_ANSWER: Record<FailureCode, boolean> = {
   invalid_request: false,

@@ -9,8 +9,9 @@ import { parseShown, parseText } from '../../domain/plain-text';
 import { EXAMPLE_PAYMENT_ID, EXAMPLE_PHRASE, exampleId, ID_NAME, idPattern } from '../openapi/example';
 
 /**
- * The pieces that request schemas are made of, so that a name, a date or a page means the same everywhere. What a check or a
- * transform asks for, zod cannot tell the API's document: each says it in `.meta`, in JSON Schema.
+ * The pieces that request schemas are made of, so that a name, a date or a page means the same
+ * everywhere. What a check or a transform asks for, zod cannot tell the API's document: each says
+ * it in `.meta`, in JSON Schema.
  */
 
 /** Longest description, and longest name. */
@@ -53,7 +54,10 @@ export const longText = (min: number, max: number) =>
 export const textFor = (description: string, max: number, example: string) =>
   text(max).meta({ description, example });
 
-/** An identifier of ours. A malformed one becomes the empty one, which nothing has: it is unknown like any other. */
+/**
+ * An identifier of ours. A malformed one becomes the empty one, which nothing has: it is unknown
+ * like any other.
+ */
 const identifier = (isWellFormed: (value: string) => boolean) =>
   read((value) => {
     const shown = parseShown(value);
@@ -82,7 +86,10 @@ export const instant = read(parseInstant).meta({
 
 /** Longest address that a mail server takes (RFC 5321). */
 export const EMAIL_MAX = 254;
-/** A mailbox of up to 64 characters, at a domain whose labels have up to 63 and begin and end with no hyphen. */
+/**
+ * A mailbox of up to 64 characters, at a domain whose labels have up to 63 and begin and end with
+ * no hyphen.
+ */
 const EMAIL =
   /^(?=[^@]{1,64}@)[A-Za-z0-9_'+-]+(\.[A-Za-z0-9_'+-]+)*@([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z][A-Za-z0-9-]{0,61}[A-Za-z0-9]$/;
 export const email = text(EMAIL_MAX).pipe(z.string().regex(EMAIL, 'must be an e-mail address')).meta({
@@ -92,7 +99,10 @@ export const email = text(EMAIL_MAX).pipe(z.string().regex(EMAIL, 'must be an e-
   example: 'ada.obi@example.com',
 });
 
-/** What follows the scheme, as RFC 3986 has it: a name or an address, a port up to 65535, and the rest. No user. */
+/**
+ * What follows the scheme, as RFC 3986 has it: a name or an address, a port up to 65535, and the
+ * rest. No user.
+ */
 const HOST = String.raw`([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])`;
 const PORT = '(:([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?';
 const PATH = "(/([A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*)?";
@@ -170,8 +180,8 @@ export const pageSize = wholeNumber(1, 100, 20, 'Entries per page');
 const PAGE_MAX = 100_000;
 
 /**
- * The parameters that every list takes: `page`, `limit`, `sortBy` (one of `sortable`, the first being the
- * default) and `sortOrder`.
+ * The parameters that every list takes: `page`, `limit`, `sortBy` (one of `sortable`, the first
+ * being the default) and `sortOrder`.
  */
 export const pagination = <Field extends string>(sortable: readonly [Field, ...Field[]]) => ({
   page: wholeNumber(1, PAGE_MAX, 1, 'Page number, from 1'),
@@ -186,12 +196,16 @@ export const pagination = <Field extends string>(sortable: readonly [Field, ...F
     .meta({ description: 'Sort order: ascending or descending' }),
 });
 
-/** Most identifiers in one call: the bank shows each to a person, and one transaction holds them all. */
+/**
+ * Most identifiers in one call: the bank shows each to a person, and one transaction holds them
+ * all.
+ */
 export const BATCH_MAX = 100;
 
 /**
- * A paymentID. One that is longer than any of ours is unknown like any other, so no length is asked for. It is taken as it
- * came: only the very string that was handed out is one, not what it would be without blanks or in another normal form.
+ * A paymentID. One that is longer than any of ours is unknown like any other, so no length is asked
+ * for. It is taken as it came: only the very string that was handed out is one, not what it would
+ * be without blanks or in another normal form.
  */
 export const paymentId = read((value) => {
   const parsed = parseText(value, Infinity);
@@ -235,8 +249,9 @@ export const amountIn = ({ ACCEPTED_CURRENCIES: codes }: Config) =>
   amount.meta({ maximum: Math.max(...codes.map((code) => formatAmount(MAX_AMOUNT_MINOR, code))) });
 
 /**
- * A body with an `amount` in major units of its `currency`, made into exact minor units. Whether the two fit is
- * looked at even when other fields are wrong, so that the sender hears of every problem at once.
+ * A body with an `amount` in major units of its `currency`, made into exact minor units. Whether
+ * the two fit is looked at even when other fields are wrong, so that the sender hears of every
+ * problem at once.
  */
 export const withAmount = <Body extends { amount: number; currency: string }>(schema: z.ZodType<Body>) =>
   schema
@@ -254,7 +269,10 @@ export const withAmount = <Body extends { amount: number; currency: string }>(sc
       return { ...body, amount: parsed.value };
     });
 
-/** Whether amount and currency can be judged together; what is wrong with one alone its own schema says. */
+/**
+ * Whether amount and currency can be judged together; what is wrong with one alone its own schema
+ * says.
+ */
 function isMoney(value: unknown): value is { amount: number; currency: string } {
   const { amount: given, currency: code } = (value ?? {}) as Record<string, unknown>;
   return (

@@ -1,7 +1,7 @@
 /**
- * Does for many callers at once what would cost a statement for each: a call waits for the one under way, and shares
- * the next with all that came meanwhile. Under load one statement serves many, and no more than one runs; a call that
- * comes alone waits for nobody.
+ * Does for many callers at once what would cost a statement for each: a call waits for the one
+ * under way, and shares the next with all that came meanwhile. Under load one statement serves
+ * many, and no more than one runs; a call that comes alone waits for nobody.
  *
  * @param max of one statement; more wait for the next
  * @param work answers in the order of what was asked

@@ -22,11 +22,13 @@ export function readIdempotencyKey(req: Request): string | undefined {
 const RUNNING_RETRY_S = 1;
 
 /**
- * Runs the work in one transaction together with its idempotency key, if the request has one; a repeat gets
- * the stored answer.
+ * Runs the work in one transaction together with its idempotency key, if the request has one; a
+ * repeat gets the stored answer.
  *
- * @param afterRefusal runs once the refused work is undone, before its refusal is kept; may throw another one
- * @throws Failure idempotency_key_in_use, idempotency_key_reused, unavailable, and what the work throws
+ * @param afterRefusal runs once the refused work is undone, before its refusal is kept; may throw
+ *   another one
+ * @throws Failure idempotency_key_in_use, idempotency_key_reused, unavailable, and what the work
+ *   throws
  */
 export async function acceptOnce(
   deps: ApiDeps,
@@ -60,7 +62,8 @@ async function attempt(
 }
 
 /**
- * Takes a bank's answer in one transaction. Answers need no key: the same one again is agreed to again.
+ * Takes a bank's answer in one transaction. Answers need no key: the same one again is agreed to
+ * again.
  *
  * @throws Failure unavailable, and what the work throws
  */

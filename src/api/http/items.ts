@@ -1,7 +1,10 @@
 import { Failure } from '../../domain/failures';
 import { FAILURE_STATUS } from './failure-status';
 
-/** One line of an answer to several identifiers: the envelope's fields and whatever belongs to the line. */
+/**
+ * One line of an answer to several identifiers: the envelope's fields and whatever belongs to the
+ * line.
+ */
 export function acceptedItem<Status extends number, More>(statusCode: Status, message: string, more: More) {
   return { statusCode, success: true as const, message, ...more };
 }
@@ -22,7 +25,8 @@ const rank = (failure: Failure) =>
  * The answer to several identifiers: the items, in request order, when at least one was accepted.
  *
  * @param refusals the failures behind the items that were refused
- * @throws Failure the most telling of the refusals, with the items as `data`, where none was accepted
+ * @throws Failure the most telling of the refusals, with the items as `data`, where none was
+ *   accepted
  */
 export function answerItems<Item>(items: Item[], refusals: Failure[]): { items: Item[] } {
   if (refusals.length < items.length) return { items };

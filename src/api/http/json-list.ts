@@ -2,11 +2,11 @@ import { Failure } from '../../domain/failures';
 import { parseJson } from './json';
 
 /**
- * Reads a JSON body that is one object with one long list of objects in it, without ever holding the whole: the
- * bytes are looked at only to find where each object of the list begins and ends.
+ * Reads a JSON body that is one object with one long list of objects in it, without ever holding
+ * the whole: the bytes are looked at only to find where each object of the list begins and ends.
  *
- * What is left once these are taken out, `{}` standing for each, is the frame. It is small, and parsed at the end;
- * what is wrong with the body beside its objects is found there.
+ * What is left once these are taken out, `{}` standing for each, is the frame. It is small, and
+ * parsed at the end; what is wrong with the body beside its objects is found there.
  */
 export class JsonListReader {
   private readonly frameBytes: number[] = [];

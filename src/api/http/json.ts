@@ -1,17 +1,23 @@
 import { Failure, type Problem } from '../../domain/failures';
 import { isReadExactly } from '../../domain/money';
 
-/** Deepest nesting that any body here has is 4; a little more leaves room for `metadata` gone wrong. */
+/**
+ * Deepest nesting that any body here has is 4; a little more leaves room for `metadata` gone wrong.
+ */
 const MAX_DEPTH = 16;
-/** Names and values of one text. The largest that anybody means, the frame of a batch of customers, has twenty thousand. */
+/**
+ * Names and values of one text. The largest that anybody means, the frame of a batch of customers,
+ * has twenty thousand.
+ */
 const MAX_PARTS = 30_000;
 /** Enough to mend a body by; a hostile one must not make a long answer. */
 const MAX_PROBLEMS = 20;
 
 /**
- * Reads a JSON body as strictly as its being billed from deserves: UTF-8 only, no object that names a key
- * twice, of which two readers may take different values, and no number with more digits than can be kept. A text of very
- * many parts is refused before any of them is made: each costs many times the bytes that it came in.
+ * Reads a JSON body as strictly as its being billed from deserves: UTF-8 only, no object that names
+ * a key twice, of which two readers may take different values, and no number with more digits than
+ * can be kept. A text of very many parts is refused before any of them is made: each costs many
+ * times the bytes that it came in.
  *
  * @throws Failure invalid_request
  */
@@ -38,7 +44,10 @@ function refusal(problems: Problem[]): Failure {
   return new Failure('invalid_request', 'The body is not a JSON that this service takes', { problems });
 }
 
-/** Before each name and each value, but for the outermost, stands one of these; of a text that is no JSON any count will do. */
+/**
+ * Before each name and each value, but for the outermost, stands one of these; of a text that is no
+ * JSON any count will do.
+ */
 const BEFORE_A_PART = new Set(Buffer.from('[{,:'));
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -58,7 +67,10 @@ function hasTooManyParts(bytes: Uint8Array): boolean {
   return false;
 }
 
-/** Tokens of a text that is known to be valid JSON; of a string only its beginning, for it may be of any length. */
+/**
+ * Tokens of a text that is known to be valid JSON; of a string only its beginning, for it may be of
+ * any length.
+ */
 const TOKEN = /[{}[\]"]|-?\d[\d.eE+-]*/g;
 const COLON = /\s*:/y;
 
@@ -97,7 +109,10 @@ function structuralProblems(text: string): Problem[] {
   }
 }
 
-/** Not by a regular expression: one that knows escapes needs stack for each, and there may be millions. */
+/**
+ * Not by a regular expression: one that knows escapes needs stack for each, and there may be
+ * millions.
+ */
 function endOfString(text: string, start: number): number {
   for (let at = start + 1; ; at++) {
     at = text.indexOf('"', at);

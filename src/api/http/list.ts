@@ -1,7 +1,8 @@
 import type { Listed } from '../../database/list';
 
 /**
- * One page of a list. Where there are more than are counted, it says so beside the total, and only there.
+ * One page of a list. Where there are more than are counted, it says so beside the total, and only
+ * there.
  *
  * @param names one of the things, and the array of them
  */

@@ -76,7 +76,8 @@ export async function meterProvider(
 /**
  * Takes a token from the owner's bucket, and says in the answer how much is left.
  *
- * @param unknown buckets of unknown identifiers, none of which may be empty; looked at in the same statement
+ * @param unknown buckets of unknown identifiers, none of which may be empty; looked at in the same
+ *   statement
  * @throws Failure rate_limited
  */
 export async function meter(

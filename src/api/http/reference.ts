@@ -6,8 +6,8 @@ import { openApiDocument } from '../openapi/document';
 import type { Route } from './route';
 
 /**
- * What this process serves, told to tools (`/openapi.json`, OpenAPI 3.1) and to people (`/docs`, Swagger UI out of our own
- * package: nothing comes from elsewhere, and nothing is sent there).
+ * What this process serves, told to tools (`/openapi.json`, OpenAPI 3.1) and to people (`/docs`,
+ * Swagger UI out of our own package: nothing comes from elsewhere, and nothing is sent there).
  */
 export function referenceEndpoints(table: readonly Route[]): Endpoint[] {
   // Made when it is first asked for: most processes never are.
@@ -30,7 +30,9 @@ export function referenceEndpoints(table: readonly Route[]): Endpoint[] {
 
 const FOLDER = path.dirname(require.resolve('swagger-ui-dist/package.json'));
 
-/** Some browsers would fetch the parts of a page on localhost, or in one's own network, by https. */
+/**
+ * Some browsers would fetch the parts of a page on localhost, or in one's own network, by https.
+ */
 const overPlainHttpToo: RequestHandler = contentSecurityPolicy({
   directives: { upgradeInsecureRequests: null },
 });

@@ -3,8 +3,9 @@ import type { RequestHandler, Response } from 'express';
 import { sendFault } from './answer';
 
 /**
- * Which request the code at hand works for, however many callbacks lie between: what nobody caught fails that request
- * alone. Nothing else reads it; whatever a request needs it is given as an argument.
+ * Which request the code at hand works for, however many callbacks lie between: what nobody caught
+ * fails that request alone. Nothing else reads it; whatever a request needs it is given as an
+ * argument.
  */
 const atHand = new AsyncLocalStorage<Response>();
 
@@ -17,8 +18,8 @@ export const requestAtHand: RequestHandler = (req, res, next) => {
 };
 
 /**
- * Answers the request at hand with a 500, or cuts its answer off. The connection goes with it, for nobody knows what of
- * it has been read.
+ * Answers the request at hand with a 500, or cuts its answer off. The connection goes with it, for
+ * nobody knows what of it has been read.
  *
  * @returns false where the code at hand works for no request
  */

@@ -4,7 +4,11 @@ import { Failure } from '../../domain/failures';
 /** Browsers send some twenty, balancers add ten. The server bounds their bytes. */
 const HEADERS_MAX = 100;
 
-/** Refuses a request whose headers nobody means, before anything of them is read. @throws Failure */
+/**
+ * Refuses a request whose headers nobody means, before anything of them is read.
+ *
+ * @throws Failure
+ */
 export const boundHeaders: RequestHandler = (req, _res, next) => {
   // Names and values, one after the other.
   if (req.rawHeaders.length > 2 * HEADERS_MAX) {

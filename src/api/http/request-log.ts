@@ -27,10 +27,10 @@ export interface TokenRequestNote {
 }
 
 /**
- * One line per request, with its id, which every other line about it carries too. It names what is allowed
- * and no more: method, the route's pattern, caller, the client's address, status and time; of a request for a token also
- * the client and the outcome. Query strings and bodies hold e-mail addresses, headers hold tokens, and what matches no
- * route may hold anything.
+ * One line per request, with its id, which every other line about it carries too. It names what is
+ * allowed and no more: method, the route's pattern, caller, the client's address, status and time;
+ * of a request for a token also the client and the outcome. Query strings and bodies hold e-mail
+ * addresses, headers hold tokens, and what matches no route may hold anything.
  */
 export function requestLog(logger: Logger): RequestHandler {
   return pinoHttp({
@@ -71,7 +71,10 @@ export function requestLog(logger: Logger): RequestHandler {
   });
 }
 
-/** The answer to a question, and no fault of this process; every start has some, before the worker is up. */
+/**
+ * The answer to a question, and no fault of this process; every start has some, before the worker
+ * is up.
+ */
 function isNotReady(req: IncomingMessage, res: ServerResponse): boolean {
   return res.statusCode === 503 && (req as LoggedRequest).route?.path === '/readyz';
 }

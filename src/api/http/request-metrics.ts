@@ -3,7 +3,10 @@ import { performance } from 'node:perf_hooks';
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { MeasureUnknown } from './unknown-identifier';
 
-/** What routes are asked with; any other method is one word, for whoever makes methods up is not to make series up. */
+/**
+ * What routes are asked with; any other method is one word, for whoever makes methods up is not to
+ * make series up.
+ */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 /** A read takes some milliseconds, and a database that is away a few seconds. */
 const BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -20,8 +23,8 @@ export function measureUnknownIdentifiers(registry: Registry): MeasureUnknown {
 }
 
 /**
- * Counts the server's requests and takes their time, from their headers to the end of their answers. A request goes by the
- * pattern of its route, as in its log line, and never by its path.
+ * Counts the server's requests and takes their time, from their headers to the end of their
+ * answers. A request goes by the pattern of its route, as in its log line, and never by its path.
  */
 export function measureRequests(registry: Registry, server: Server): void {
   const registers = [registry];

@@ -32,14 +32,15 @@ export interface Call<Body = unknown, Query = unknown, Params = unknown> {
   deps: ApiDeps;
   requestId: string;
   /**
-   * Runs the work of the request in one transaction, and answers with what it returns. On a route that
-   * takes idempotency keys, the key and the answer are part of that transaction, and a repeat gets the
-   * stored answer without the work being run.
+   * Runs the work of the request in one transaction, and answers with what it returns. On a route
+   * that takes idempotency keys, the key and the answer are part of that transaction, and a repeat
+   * gets the stored answer without the work being run.
    *
-   * What the work throws undoes all of it. A `Failure` that says something about the thing asked for, and
-   * not about the request, is kept as the key's answer.
+   * What the work throws undoes all of it. A `Failure` that says something about the thing asked
+   * for, and not about the request, is kept as the key's answer.
    *
-   * @param afterRefusal runs when that `Failure` has undone the work, and before it is kept; may throw another one
+   * @param afterRefusal runs when that `Failure` has undone the work, and before it is kept; may
+   *   throw another one
    */
   accept: <const Given extends Answer>(
     work: (trx: Transaction) => Promise<Given>,
@@ -69,7 +70,10 @@ interface RouteOptions<Body, Query, Params> {
   query?: z.ZodType<Query>;
   /** Of the path's parameters. */
   params?: z.ZodType<Params>;
-  /** Requests name identifiers that their callers may have guessed; `unknown-identifier.ts` bounds that. */
+  /**
+   * Requests name identifiers that their callers may have guessed; `unknown-identifier.ts` bounds
+   * that.
+   */
   namesIdentifiers?: boolean;
   /** The route takes an `Idempotency-Key`. */
   idempotent?: boolean;
@@ -85,7 +89,9 @@ export interface Receiver<Body> {
   receive(req: Request, deps: ApiDeps): Promise<Received<Body>>;
 }
 
-/** A body, with the blind indexes of its canonical form, by which a repeat of the request is told. */
+/**
+ * A body, with the blind indexes of its canonical form, by which a repeat of the request is told.
+ */
 export interface Received<Body> {
   body: Body;
   indexes: Indexes;
@@ -108,8 +114,8 @@ type PathOf<M extends Method, Key = OperationKey> = Key extends `${Uppercase<M>}
 type KeyOf<M extends Method, Path extends string> = Extract<OperationKey, `${Uppercase<M>} ${Path}`>;
 
 /**
- * An entry of the table in `app.ts`: who may call what, what it takes, and the handler. A handler that
- * does not answer as is documented does not compile.
+ * An entry of the table in `app.ts`: who may call what, what it takes, and the handler. A handler
+ * that does not answer as is documented does not compile.
  */
 export function route<
   M extends Method,
@@ -131,7 +137,10 @@ export function route<
 
 type NothingBeyond<Paths> = [Paths] extends [never] ? unknown : { 'answers more than is documented': Paths };
 
-/** Refusals come in one order, whatever the route: 401, 429, 403, 413 and 415, 400, and then the operation's. */
+/**
+ * Refusals come in one order, whatever the route: 401, 429, 403, 413 and 415, 400, and then the
+ * operation's.
+ */
 export function serve(deps: ApiDeps, authenticate: Authenticate, one: Route): RequestHandler {
   const { options } = one;
   // Where there are several, the answer says which.
@@ -187,7 +196,11 @@ export function serve(deps: ApiDeps, authenticate: Authenticate, one: Route): Re
 
 const NO_PARAMETERS: z.ZodType = z.strictObject({});
 
-/** Body and query string as their schemas make them. @throws Failure invalid_request with every problem of both */
+/**
+ * Body and query string as their schemas make them.
+ *
+ * @throws Failure invalid_request with every problem of both
+ */
 function checkAll(
   options: Route['options'],
   role: Role,
@@ -205,7 +218,11 @@ function checkAll(
   return { body: body.value, query: query.value };
 }
 
-/** The parameters of the path. What is no id of its kind cannot be known: @throws Failure not_found */
+/**
+ * The parameters of the path. What is no id of its kind cannot be known:
+ *
+ * @throws Failure not_found
+ */
 function readPath(schema: Route['options']['params'], given: object): unknown {
   const parsed = (schema ?? NO_PARAMETERS).safeParse(given);
   if (!parsed.success) throw new Failure('not_found', 'There is no such thing, or it is not yours');

@@ -12,13 +12,18 @@ import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 
 /**
- * The HTTP server around the application: what a connection may cost before anybody knows who is on it.
+ * The HTTP server around the application: what a connection may cost before anybody knows who is on
+ * it.
  *
- * Whatever arrives gets an answer in the envelope, also what Node's parser refuses, and no connection keeps others
- * waiting: its requests are served one at a time, and what a refused request goes on sending is read and dropped, up to a limit.
+ * Whatever arrives gets an answer in the envelope, also what Node's parser refuses, and no
+ * connection keeps others waiting: its requests are served one at a time, and what a refused
+ * request goes on sending is read and dropped, up to a limit.
  */
 
-/** Largest request line with its headers. An access token has a kilobyte; a query string at its longest two. */
+/**
+ * Largest request line with its headers. An access token has a kilobyte; a query string at its
+ * longest two.
+ */
 const HEADER_BYTES_MAX = 16 * 1024;
 /** How long the headers of a request may take to arrive, and how long all of it. */
 const HEADERS_TIMEOUT_MS = 10_000;
@@ -26,15 +31,22 @@ const REQUEST_TIMEOUT_MS = 30_000;
 /** How often both are looked at. */
 const TIMEOUT_CHECK_MS = 2_000;
 /**
- * How long a connection without requests is kept: longer than balancers keep theirs (60 s with most), or now and
- * then one would send a request into a connection that is just being closed, and tell its caller 502.
+ * How long a connection without requests is kept: longer than balancers keep theirs (60 s with
+ * most), or now and then one would send a request into a connection that is just being closed, and
+ * tell its caller 502.
  */
 const KEEP_ALIVE_MS = 75_000;
 /** Connections of one process, of some 30 kB each; more are closed at once. */
 const CONNECTIONS_MAX = 4_000;
-/** Requests sent ahead on one connection: nobody needs more, and each is a few kilobytes until its turn. */
+/**
+ * Requests sent ahead on one connection: nobody needs more, and each is a few kilobytes until its
+ * turn.
+ */
 const AHEAD_MAX = 1_000;
-/** What a refused request may still send until its connection is closed: the largest body that any route takes. */
+/**
+ * What a refused request may still send until its connection is closed: the largest body that any
+ * route takes.
+ */
 const REST_BYTES_MAX = 16 * 1024 * 1024;
 const REST_MS = 5_000;
 const REST_CHECK_MS = 100;
@@ -78,7 +90,8 @@ class Lines {
   add(req: IncomingMessage, res: ServerResponse): void {
     const line = this.lines.get(req.socket);
     if (!req.socket.writable) {
-      // The answer before was the last: of a request that comes after it nobody could be told what became.
+      // The answer before was the last: of a request that comes after it nobody could be told what
+      // became.
       req.socket.destroy();
     } else if (line === undefined) {
       this.lines.set(req.socket, { serving: res, waiting: [] });
@@ -121,11 +134,15 @@ type Pair = [IncomingMessage, ServerResponse];
 
 const isRead = (req: IncomingMessage) => req.complete && req.readableLength === 0;
 
-/** Reads what a request that is answered still sends: what comes after it on its connection is another request. */
+/**
+ * Reads what a request that is answered still sends: what comes after it on its connection is
+ * another request.
+ */
 function dropRest(req: IncomingMessage): void {
   const { socket } = req;
   if (isRead(req) || socket.destroyed) return;
-  // Closed with something unread, a connection is reset, and its caller may never see the answer: only our side ends.
+  // Closed with something unread, a connection is reset, and its caller may never see the answer:
+  // only our side ends.
   const destroySoon = socket.destroySoon.bind(socket);
   socket.destroySoon = () => socket.end();
   const readBefore = socket.bytesRead;
@@ -147,7 +164,10 @@ function dropRest(req: IncomingMessage): void {
   req.resume();
 }
 
-/** Answers what is no request of HTTP, or none that is taken. What comes after it on its connection is lost. */
+/**
+ * Answers what is no request of HTTP, or none that is taken. What comes after it on its connection
+ * is lost.
+ */
 function refuse(error: NodeJS.ErrnoException, socket: Duplex, log: Pick<Logger, 'info'>): void {
   // Each further chunk of what was refused comes here again.
   if (refused.has(socket)) return;

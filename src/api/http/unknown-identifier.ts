@@ -9,7 +9,8 @@ import { togetherRate, tooManyRequests } from './rate-limit';
 import type { Accepted, Call } from './route';
 
 /**
- * Bounds how fast a caller can find out which lookupIDs, paymentIDs, e-mail addresses and devices there are.
+ * Bounds how fast a caller can find out which lookupIDs, paymentIDs, e-mail addresses and devices
+ * there are.
  *
  * Each identifier that names nothing takes a token of the caller's bucket, and of its provider's,
  * who could otherwise make up merchants for it. Identifiers that name something are free, so honest
@@ -44,7 +45,11 @@ type Counting = Pick<Call, 'caller'> & {
   deps: Pick<ApiDeps, 'config' | 'db' | 'measureUnknown'>;
 };
 
-/** Counts identifiers that named nothing. @throws Failure rate_limited where the caller is not to learn that they do */
+/**
+ * Counts identifiers that named nothing.
+ *
+ * @throws Failure rate_limited where the caller is not to learn that they do
+ */
 export async function countUnknown(call: Counting, kind: IdentifierKind, count: number): Promise<void> {
   if (count > 0) await call.deps.db.transaction((trx) => countUnknownWithin(trx, call, kind, count));
 }

@@ -9,7 +9,10 @@ const MAX_PROBLEMS = 100;
 /** What the schema makes of the input, or all that is wrong with it. */
 export type Checked<Value> = { value: Value; problems?: never } | { problems: Problem[] };
 
-/** @param root what the whole input is called in paths: `query` for the query string, nothing for the body */
+/**
+ * @param root what the whole input is called in paths: `query` for the query string, nothing for
+ *   the body
+ */
 export function check<Value>(schema: z.ZodType<Value>, input: unknown, root: '' | 'query'): Checked<Value> {
   const parsed = schema.safeParse(input, { error: explain });
   return parsed.success ? { value: parsed.data } : { problems: problemsOf(parsed.error, root) };

@@ -25,7 +25,9 @@ import {
 
 import { webhookPaths } from './webhook-frame';
 
-/** Builds the OpenAPI 3.1 document of the API from the table of its routes and what is said of each. */
+/**
+ * Builds the OpenAPI 3.1 document of the API from the table of its routes and what is said of each.
+ */
 
 export interface OpenApiDocument {
   openapi: string;
@@ -126,7 +128,10 @@ function parametersOf(where: 'path' | 'query', schema: z.ZodType, schemas: Schem
   }));
 }
 
-/** What the request's body is; where roles send different ones, either of them, with those who send it. */
+/**
+ * What the request's body is; where roles send different ones, either of them, with those who send
+ * it.
+ */
 function bodyOf({ receiver, body, bodyOf: others = {}, roles }: Route['options']): z.ZodType | undefined {
   const own = receiver?.schema ?? body;
   const special = Object.entries(others);
@@ -206,7 +211,10 @@ function refusalOf(
   };
 }
 
-/** Why the operation may refuse, by status: what follows from its entry in the table, and what it finds itself. */
+/**
+ * Why the operation may refuse, by status: what follows from its entry in the table, and what it
+ * finds itself.
+ */
 function reasonsOf(options: Route['options'], { refusals = {} }: Operation): Map<RefusalStatus, Refusal[]> {
   const { roles, params, idempotent, namesIdentifiers } = options;
   const body = bodyOf(options);

@@ -1,6 +1,9 @@
 import { ID_PREFIX, type IdKind } from '../../domain/ids';
 
-/** Values for the examples of the document: one little story, in which each thing has one id everywhere. */
+/**
+ * Values for the examples of the document: one little story, in which each thing has one id
+ * everywhere.
+ */
 
 /** What each kind of id names, as a sentence goes on after "Id of". */
 export const ID_NAME: Record<IdKind, string> = {

@@ -1,6 +1,9 @@
 import type { z } from 'zod';
 
-/** What the document says of an endpoint beyond what its entry in the table of `app.ts` says by itself. */
+/**
+ * What the document says of an endpoint beyond what its entry in the table of `app.ts` says by
+ * itself.
+ */
 export interface Operation {
   /** Names the method in generated clients. */
   id: string;
@@ -12,8 +15,9 @@ export interface Operation {
   /** Its successful answers by status. */
   answers: Record<number, Success>;
   /**
-   * What the operation itself may find, by status. What follows from its entry (401, a wrong role's 403, 400, 408, 413, 415, a path's 404,
-   * those of idempotency keys, 429, 500, 503) need not be repeated, but may be: both are then said.
+   * What the operation itself may find, by status. What follows from its entry (401, a wrong role's
+   * 403, 400, 408, 413, 415, a path's 404, those of idempotency keys, 429, 500, 503) need not be
+   * repeated, but may be: both are then said.
    */
   refusals?: Partial<Record<400 | 403 | 404 | 409 | 429, Refusal>>;
 }

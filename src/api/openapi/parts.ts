@@ -101,7 +101,9 @@ export const pageOf = <Name extends string, Entry extends z.ZodType>(name: Name,
     limit: z.int().min(1).max(100).meta({ description: 'Entries per page', example: 20 }),
   });
 
-/** An entry of an answer that decides about each identifier alone: accepted with `more`, or refused. */
+/**
+ * An entry of an answer that decides about each identifier alone: accepted with `more`, or refused.
+ */
 export const decidedItem = <Status extends number, More extends z.ZodRawShape, Echoed extends z.ZodRawShape>(
   status: Status,
   more: More,

@@ -4,7 +4,10 @@ import { headers, parameterRef, problems } from './frame';
 import { words } from './parts';
 import type { OpenApiPaths, Schemas } from './schema';
 
-/** What is served outside the table of routes: to callers without an access token, and mostly without the envelope. */
+/**
+ * What is served outside the table of routes: to callers without an access token, and mostly
+ * without the envelope.
+ */
 
 const tokenRequest = z
   .looseObject({

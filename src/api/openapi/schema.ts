@@ -1,12 +1,14 @@
 import { z } from 'zod';
 
 /**
- * From zod schemas to the JSON Schema 2020-12 of OpenAPI 3.1. Beside zod's own `description` and `id` (which makes a
- * schema a component), these keys of `.meta` are read here:
+ * From zod schemas to the JSON Schema 2020-12 of OpenAPI 3.1. Beside zod's own `description` and
+ * `id` (which makes a schema a component), these keys of `.meta` are read here:
  *
- * - `example`: one value, in the form of the wire; those of objects are put together from their fields'
+ * - `example`: one value, in the form of the wire; those of objects are put together from their
+ *   fields'
  * - `examples: []`: the field is left out of the examples of its object
- * - `wire`: what goes over the wire where the schema reads it from something else, as JSON Schema or as another schema
+ * - `wire`: what goes over the wire where the schema reads it from something else, as JSON Schema
+ *   or as another schema
  */
 
 export type JsonSchema = Record<string, unknown>;

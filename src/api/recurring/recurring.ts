@@ -32,7 +32,9 @@ import { listAnswer } from '../http/list';
 import type { Call } from '../http/route';
 import { countUnknown } from '../http/unknown-identifier';
 
-/** Recurring schedules: a merchant, or its provider for it, has a customer billed again and again. */
+/**
+ * Recurring schedules: a merchant, or its provider for it, has a customer billed again and again.
+ */
 
 /** Far more billings than anybody agrees to at once: 27 years of daily ones. */
 export const MAX_BILLINGS = 10_000;
@@ -211,7 +213,10 @@ export function scheduleData(schedule: ScheduleRecord) {
   };
 }
 
-/** A schedule as the customer's bank sees it: with names to show, and without the merchant's own notes. */
+/**
+ * A schedule as the customer's bank sees it: with names to show, and without the merchant's own
+ * notes.
+ */
 export function subscriptionData(schedule: ScheduleRecord) {
   return {
     scheduleId: schedule.id,

@@ -12,7 +12,10 @@ import { formatInstant } from '../../domain/calendar';
 import { webUrl } from '../http/fields';
 import { actorOf, type Call } from '../http/route';
 
-/** Where the caller wants its webhooks. Where such an address leads is checked each time one is sent. */
+/**
+ * Where the caller wants its webhooks. Where such an address leads is checked each time one is
+ * sent.
+ */
 
 export const webhookUrl = (config: Config) =>
   webUrl(config.ALLOW_PRIVATE_WEBHOOKS ? ['https', 'http'] : ['https']).meta({

@@ -5,7 +5,10 @@ import { id, pageSize } from '../http/fields';
 import type { Call } from '../http/route';
 import { invalidRequest } from '../http/validation';
 
-/** All that was announced to the caller, in an order in which nothing appears later before what was seen. */
+/**
+ * All that was announced to the caller, in an order in which nothing appears later before what was
+ * seen.
+ */
 
 export const feedQuery = z.strictObject({
   after: id('event')

@@ -6,7 +6,8 @@ import { newId } from '../ids';
 import type { Keyring } from '../keys/keyring';
 
 /**
- * Agreements between a merchant and a customer: the decision, the limits, and what is spent under them.
+ * Agreements between a merchant and a customer: the decision, the limits, and what is spent under
+ * them.
  *
  * Locks are taken in one order everywhere: agreement, schedule, intent or billing request.
  */
@@ -32,7 +33,9 @@ export const AGREEMENT_COLUMNS = `a.id, a.merchant_id AS "merchantId", a.custome
   c.lookup_id AS "lookupId", a.decision, a.blocked, a.currency, a.daily_limit AS "dailyLimit",
   a.monthly_limit AS "monthlyLimit", a.payment_id_key AS "paymentIdKey", c.email_sealed AS "emailSealed"`;
 
-/** Locks agreements until the transaction ends, by ascending id, and reads them as they then are. */
+/**
+ * Locks agreements until the transaction ends, by ascending id, and reads them as they then are.
+ */
 export async function lockAgreements(trx: Executor, ids: string[]): Promise<Agreement[]> {
   if (ids.length === 0) return [];
   return rows<Agreement>(
@@ -58,7 +61,10 @@ export async function lockAgreementOfRequest(
   );
 }
 
-/** Locks and reads the agreement that a schedule charges under: none where there is no such schedule. */
+/**
+ * Locks and reads the agreement that a schedule charges under: none where there is no such
+ * schedule.
+ */
 export async function lockAgreementOfSchedule(trx: Executor, scheduleId: string): Promise<Agreement[]> {
   return rows<Agreement>(
     trx,
@@ -129,8 +135,9 @@ export async function blockersOf(
 }
 
 /**
- * What is spent so far on the period's day, and in its month: nothing where the sum is of an earlier one. A sum of a
- * later one, which a clock that was set back leaves behind, goes on; no sum is ever begun anew for an earlier day.
+ * What is spent so far on the period's day, and in its month: nothing where the sum is of an
+ * earlier one. A sum of a later one, which a clock that was set back leaves behind, goes on; no sum
+ * is ever begun anew for an earlier day.
  */
 export const SPENT_TODAY = `CASE WHEN a.spent_day >= period.day THEN a.spent_day_total ELSE 0 END`;
 export const SPENT_THIS_MONTH = `CASE WHEN a.spent_month >= period.month THEN a.spent_month_total ELSE 0 END`;
@@ -143,8 +150,8 @@ export interface Counted {
 }
 
 /**
- * Counts one amount against each of the agreements that allow it: approved, in this currency, and within
- * both limits. One guarded UPDATE decides, so no number of racing charges gets past a limit.
+ * Counts one amount against each of the agreements that allow it: approved, in this currency, and
+ * within both limits. One guarded UPDATE decides, so no number of racing charges gets past a limit.
  *
  * @returns the agreements that the amount was counted in; those missing refuse it
  */
@@ -182,8 +189,8 @@ export async function countSpending(
 }
 
 /**
- * Takes declined charges out of the sums that they counted in. A sum that has moved on to another day or
- * month no longer holds them, and is left alone.
+ * Takes declined charges out of the sums that they counted in. A sum that has moved on to another
+ * day or month no longer holds them, and is left alone.
  */
 export async function releaseSpending(
   trx: Executor,

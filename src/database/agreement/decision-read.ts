@@ -3,7 +3,9 @@ import { SPENT_THIS_MONTH, SPENT_TODAY } from './agreement';
 import { row, type Executor } from '../connection';
 import { listPage, type Listed, type Page } from '../list';
 
-/** Customers' decisions, as their bank reads them: with the limits, and what is spent under them. */
+/**
+ * Customers' decisions, as their bank reads them: with the limits, and what is spent under them.
+ */
 
 export interface DecisionRecord {
   /** Of the agreement. */
@@ -17,7 +19,10 @@ export interface DecisionRecord {
   currency: string;
   dailyLimit: bigint | null;
   monthlyLimit: bigint | null;
-  /** Pending or settled on the present day, and in its month, by the merchant's clock and the network's calendar. */
+  /**
+   * Pending or settled on the present day, and in its month, by the merchant's clock and the
+   * network's calendar.
+   */
   spentToday: bigint;
   spentThisMonth: bigint;
   createdAt: Date;

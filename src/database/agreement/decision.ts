@@ -17,8 +17,8 @@ export interface NewDecision {
 }
 
 /**
- * Writes the customer's decision on a locked agreement, and lets its schedules follow. A change of currency starts
- * the spent sums anew, for they were counted in the other one.
+ * Writes the customer's decision on a locked agreement, and lets its schedules follow. A change of
+ * currency starts the spent sums anew, for they were counted in the other one.
  */
 export async function applyDecision(
   trx: Executor,
@@ -50,7 +50,8 @@ export async function applyDecision(
     },
   );
   if (!changed) throw new Failure('not_found', 'There is no such agreement.');
-  // A standing agreement hardly ever changes its currency, and these read all that the merchant has open.
+  // A standing agreement hardly ever changes its currency, and these read all that the merchant has
+  // open.
   if (decided.terms && decided.terms.currency !== changed.before) {
     // Counted in a sum that is gone: their decline must not be taken out of the new one.
     await rows(

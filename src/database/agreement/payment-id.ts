@@ -9,7 +9,10 @@ export function makePaymentId(ring: Keyring, kid: string, agreementId: string, m
   return bindId(ring, 'payment-id', kid, agreementId, merchantId);
 }
 
-/** The agreement that the string stands for in the hands of this merchant; undefined for any other string. */
+/**
+ * The agreement that the string stands for in the hands of this merchant; undefined for any other
+ * string.
+ */
 export function openPaymentId(ring: Keyring, paymentId: string, merchantId: string): string | undefined {
   const agreementId = openBoundId(ring, 'payment-id', paymentId, merchantId);
   return agreementId !== undefined && isId('agreement', agreementId) ? agreementId : undefined;

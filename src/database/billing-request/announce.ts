@@ -66,8 +66,9 @@ export async function announceDeclinedAtOnce(
 }
 
 /**
- * Tells both sides how these charges ended; the payer's bank only of what ended without its answer. The payee's
- * bank, where there is one in the merchant's place, is told of money to be credited in a webhook of its own kind.
+ * Tells both sides how these charges ended; the payer's bank only of what ended without its answer.
+ * The payee's bank, where there is one in the merchant's place, is told of money to be credited in
+ * a webhook of its own kind.
  *
  * @param undelivered those that the payer's bank has not been asked for, nor will be
  */
@@ -80,7 +81,10 @@ export async function announceOutcomes(
 ): Promise<void> {
   /** Of what the payer's bank was told by the question. */
   const question = ({ id }: Outcome) => (undelivered.has(id) ? 0 : 1);
-  /** The first that the owner hears of a charge, unless it is the payer's bank, too: then that was the question. */
+  /**
+   * The first that the owner hears of a charge, unless it is the payer's bank, too: then that was
+   * the question.
+   */
   const ownersNumber = (request: Outcome) => (request.ownerId === request.bankId ? question(request) : 0) + 1;
   const perBatch = (requests: Outcome[], side: 'ownerId' | 'bankId') =>
     [...groupBy(requests, (request) => `${request.batchId} ${request[side]}`).values()].flatMap((group) => {

@@ -1,13 +1,14 @@
 import { row, type Executor } from '../connection';
 
 /**
- * The ids that banks give their transactions. Each belongs to the charge or the refund that its bank named it for first,
- * so that one debit never proves two charges. The statement that settles something claims the id itself.
+ * The ids that banks give their transactions. Each belongs to the charge or the refund that its
+ * bank named it for first, so that one debit never proves two charges. The statement that settles
+ * something claims the id itself.
  */
 
 /**
- * Claims an id that settles nothing, as it came too late or contradicts what stands. The caller holds the charge
- * locked, for claims come last in the order of locks.
+ * Claims an id that settles nothing, as it came too late or contradicts what stands. The caller
+ * holds the charge locked, for claims come last in the order of locks.
  *
  * @returns false where the id belongs to something else
  */

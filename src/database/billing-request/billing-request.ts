@@ -18,8 +18,8 @@ import { prepareDeliveries, writeDeliveries, type Announcement } from '../webhoo
 /**
  * Charges, as far as accepting them: from a merchant's call, or from a schedule that fell due.
  *
- * One transaction checks the agreement, counts the amount, writes the request with its audit event and the
- * bank's webhook; what it returns is already true.
+ * One transaction checks the agreement, counts the amount, writes the request with its audit event
+ * and the bank's webhook; what it returns is already true.
  */
 
 /** What a merchant bills, in minor units. */
@@ -203,7 +203,8 @@ export async function openBill(
 }
 
 /**
- * Makes one attempt at a schedule's n-th billing. The caller holds the agreement and the schedule locked.
+ * Makes one attempt at a schedule's n-th billing. The caller holds the agreement and the schedule
+ * locked.
  *
  * Over a limit, the request is declined as it is made (`limit_reached`) and the bank is not asked.
  *

@@ -6,7 +6,10 @@ import { takeApprovals } from '../customer/prompt';
 import { payersByLookupId, type Payer } from '../entity/party';
 import type { Keyring } from '../keys/keyring';
 
-/** Who is to pay once, by lookup ID, and whether they may be asked: those who have not blocked the merchant have a prompt counted. */
+/**
+ * Who is to pay once, by lookup ID, and whether they may be asked: those who have not blocked the
+ * merchant have a prompt counted.
+ */
 export async function readOneTimePayers(
   trx: Executor,
   keyring: Keyring,

@@ -23,12 +23,13 @@ import { withdraw } from '../webhook/withdrawal';
 /**
  * How a charge ends: by the bank's answer or by its window passing.
  *
- * Both are one UPDATE on the same row, `WHERE status = 'pending' AND now < expires_at` against `now >=
- * expires_at`, judged by the database's clock. However they race, one of them finds the row pending and in its
- * half of time, and the other finds nothing.
+ * Both are one UPDATE on the same row, `WHERE status = 'pending' AND now < expires_at` against `now
+ * >= expires_at`, judged by the database's clock. However they race, one of them finds the row
+ * pending and in its half of time, and the other finds nothing.
  *
- * `not_delivered` tells a merchant that it may bill again. So it is said only where no byte of the charge can have reached the
- * bank, nor will: silence else is `expired`, and an exception, for the bank may have debited, or may yet.
+ * `not_delivered` tells a merchant that it may bill again. So it is said only where no byte of the
+ * charge can have reached the bank, nor will: silence else is `expired`, and an exception, for the
+ * bank may have debited, or may yet.
  */
 
 /** What the bank is told: the true status, and whether its answer is the one that made it. */
@@ -39,15 +40,16 @@ export type AnswerResult = {
 } & (
   | { agreed: true; status: 'successful' | 'declined' }
   /**
-   * Another answer, or the window, came first: the bank may have to reverse its debit. Pending where the
-   * answer was refused for its transaction id: the bank may answer again.
+   * Another answer, or the window, came first: the bank may have to reverse its debit. Pending
+   * where the answer was refused for its transaction id: the bank may answer again.
    */
   | { agreed: false; status: BillingRequestStatus }
 );
 
 /**
- * Takes a bank's answer to a charge. The same answer again changes nothing and is agreed to again; another, a late one,
- * or one with the id of another transaction is kept as a reconciliation exception, for money may have moved.
+ * Takes a bank's answer to a charge. The same answer again changes nothing and is agreed to again;
+ * another, a late one, or one with the id of another transaction is kept as a reconciliation
+ * exception, for money may have moved.
  *
  * @param timeZone of the network, for the ledger's day
  * @throws Failure not_found; invalid_request (a `batchId` that is not the request's)
@@ -82,7 +84,10 @@ export async function answerBillingRequest(
   return { billingRequestId, status: STATUS_AFTER[answer.outcome], agreed: true, duplicate: false };
 }
 
-/** Locks in the decided order: first the agreement that the answer may touch, then (by the UPDATE) the request. */
+/**
+ * Locks in the decided order: first the agreement that the answer may touch, then (by the UPDATE)
+ * the request.
+ */
 async function lockForAnswer(
   trx: Executor,
   keyring: Keyring,
@@ -133,8 +138,8 @@ async function lockForAnswer(
 const STATUS_AFTER = { approved: 'successful', declined: 'declined' } as const;
 
 /**
- * Ends the request as the answer says: where it is open, and where the transaction that proves it is not another's. Of
- * answers that race with the same id, the one that claims it first is taken.
+ * Ends the request as the answer says: where it is open, and where the transaction that proves it
+ * is not another's. Of answers that race with the same id, the one that claims it first is taken.
  */
 async function decide(
   trx: Executor,
@@ -156,7 +161,8 @@ async function decide(
        status = :status, closed_by = 'bank', bank_transaction_id = :bankTransactionId, decline_reason = :declineReason,
        answer_action = :action, bank_metadata = :metadata::jsonb, closed_at = business_now(b.owner_id),
        sequence = b.sequence + 1
-     -- Joined: a row that changes meanwhile is judged anew, and a subquery would then make the claim anew.
+     -- Joined: a row that changes meanwhile is judged anew, and a subquery would then make the
+     -- claim anew.
      FROM asked LEFT JOIN claimed ON claimed.resource_id = asked.id
      WHERE b.id = asked.id AND (:bankTransactionId::text IS NULL OR claimed.resource_id IS NOT NULL)
      RETURNING ${OUTCOME_COLUMNS}`,
@@ -172,8 +178,8 @@ async function decide(
 }
 
 /**
- * The request was not open any more, and has ended as this answer says or otherwise; or the transaction that the answer
- * names is another's, and the request stays as it is.
+ * The request was not open any more, and has ended as this answer says or otherwise; or the
+ * transaction that the answer names is another's, and the request stays as it is.
  */
 async function answerRefused(
   trx: Executor,
@@ -229,7 +235,8 @@ function sameAnswer(ended: Outcome, answer: BankAnswer): boolean {
 /**
  * Declines those of the requests whose window has passed. Whoever comes second finds nothing to do.
  *
- * @param found by whom it was found that they are due: a bank that answers a request knows of it, however it came by it
+ * @param found by whom it was found that they are due: a bank that answers a request knows of it,
+ *   however it came by it
  */
 export async function closeExpiredRequests(
   trx: Executor,
@@ -246,7 +253,8 @@ export async function closeExpiredRequests(
     trx,
     agreements.map((agreement) => agreement.id),
   );
-  // An exception is opened under this lock. The later statements begin when it is held, so they see those that there are.
+  // An exception is opened under this lock. The later statements begin when it is held, so they see
+  // those that there are.
   const due = await rows<{ id: string }>(
     trx,
     `SELECT id FROM billing_requests
@@ -311,7 +319,10 @@ async function close(
   ]);
 }
 
-/** An answer may also speak of the agreement: suspend it, or grant a standing approval to a one-time payee. */
+/**
+ * An answer may also speak of the agreement: suspend it, or grant a standing approval to a one-time
+ * payee.
+ */
 async function applyToAgreement(
   trx: Executor,
   keyring: Keyring,

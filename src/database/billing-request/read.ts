@@ -18,7 +18,10 @@ export interface AwaitedCharge {
   approvalRequired: boolean;
   /** It has succeeded, and the payee's bank is still to be told of the money. */
   creditWaits: boolean;
-  /** Until its window closes, or its credit is overdue, in milliseconds of business time; negative once that has passed. */
+  /**
+   * Until its window closes, or its credit is overdue, in milliseconds of business time; negative
+   * once that has passed.
+   */
   leftMs: number;
   /** When that is, RFC 3339. */
   endsAt: string;
@@ -61,8 +64,8 @@ export async function endedOf(db: Executor, ids: string[]): Promise<string[]> {
 }
 
 /**
- * Their workflow sleeps from now on: the answer to one of them that is still open signals it. An answer that comes before this
- * statement is seen by whoever reads after it.
+ * Their workflow sleeps from now on: the answer to one of them that is still open signals it. An
+ * answer that comes before this statement is seen by whoever reads after it.
  */
 export async function fallAsleep(db: Executor, ids: string[]): Promise<void> {
   await rows(

@@ -10,8 +10,8 @@ import { seal } from '../keys/sealing';
 /**
  * Devices, and whose they are.
  *
- * What the network calls a `deviceId` is a token: the device's own id, bound to whoever holds the token. Two
- * holders of one device cannot find out from their tokens that it is one.
+ * What the network calls a `deviceId` is a token: the device's own id, bound to whoever holds the
+ * token. Two holders of one device cannot find out from their tokens that it is one.
  */
 
 const TOKEN_PREFIX = `${ID_PREFIX.device}_`;
@@ -20,14 +20,20 @@ function makeToken(ring: Keyring, device: { id: string; tokenKey: string }, hold
   return TOKEN_PREFIX + bindId(ring, 'device-id', device.tokenKey, device.id, holderId);
 }
 
-/** The device that the token stands for in the hands of this holder; undefined for any other string. */
+/**
+ * The device that the token stands for in the hands of this holder; undefined for any other string.
+ */
 export function openDeviceToken(ring: Keyring, token: string, holderId: string): string | undefined {
   if (!token.startsWith(TOKEN_PREFIX)) return undefined;
   const id = openBoundId(ring, 'device-id', token.slice(TOKEN_PREFIX.length), holderId);
   return id !== undefined && isId('device', id) ? id : undefined;
 }
 
-/** Makes the holder's token for the device with this fingerprint. @returns also whether the holder had none yet */
+/**
+ * Makes the holder's token for the device with this fingerprint.
+ *
+ * @returns also whether the holder had none yet
+ */
 export async function enrolDevice(
   trx: Transaction,
   ring: Keyring,
@@ -38,7 +44,8 @@ export async function enrolDevice(
   const indexes = ring.blindIndexes('device.fingerprint', fingerprint);
   await row(
     trx,
-    // The constraint sees those that the current key has indexed; the read before it, those from before a rotation.
+    // The constraint sees those that the current key has indexed; the read before it, those from
+    // before a rotation.
     `INSERT INTO devices (id, fingerprint_sealed, fingerprint_index, token_key)
      SELECT :id, :sealed, :index::bytea, :tokenKey
      WHERE NOT EXISTS (SELECT FROM devices WHERE fingerprint_index = ANY(:indexes))
@@ -77,10 +84,12 @@ interface Link {
 /**
  * Links a device to a customer; one that is linked to this customer stays as it is.
  *
- * @returns `unknown` where the bank has no such customer or device, `taken` where it is somebody else's
+ * @returns `unknown` where the bank has no such customer or device, `taken` where it is somebody
+ *   else's
  */
 export async function linkDevice(trx: Transaction, link: Link): Promise<'linked' | 'unknown' | 'taken'> {
-  // Who holds the open link is told by the statement that tries to make one, so nobody can come in between.
+  // Who holds the open link is told by the statement that tries to make one, so nobody can come in
+  // between.
   const open = await row<{ customerId: string }>(
     trx,
     `INSERT INTO device_links (device_id, bank_id, customer_id, phrase)
@@ -157,7 +166,8 @@ export async function listDevices(
       : {
           bankId,
           deviceId: openDeviceToken(ring, search, bankId) ?? null,
-          // Ids are in lower case and without blanks, so what normalises phrases leaves them as they are.
+          // Ids are in lower case and without blanks, so what normalises phrases leaves them as
+          // they are.
           beginning: `${normalizePhrase(search).replace(/[\\%_]/g, '\\$&')}%`,
         };
   const found = await listPage<{

@@ -9,15 +9,20 @@ import { announce } from '../webhook/webhook';
 /**
  * Batches of customers, as their banks bring them in.
  *
- * A small batch is onboarded by the transaction that accepts it. A large one is staged page by page while it
- * arrives, so that it is never in memory as a whole; accepting it takes the pages over, and its workflow onboards
- * one after the other. A page is deleted by the transaction that onboards it, and so onboarded once, however often
- * that is tried.
+ * A small batch is onboarded by the transaction that accepts it. A large one is staged page by page
+ * while it arrives, so that it is never in memory as a whole; accepting it takes the pages over,
+ * and its workflow onboards one after the other. A page is deleted by the transaction that onboards
+ * it, and so onboarded once, however often that is tried.
  */
 
-/** Most entries of a batch that is onboarded while the bank waits, and that is shown in one answer. */
+/**
+ * Most entries of a batch that is onboarded while the bank waits, and that is shown in one answer.
+ */
 export const SMALL_BATCH = 500;
-/** Entries of a large batch that one transaction onboards: some ten milliseconds, in which it holds their keys. */
+/**
+ * Entries of a large batch that one transaction onboards: some ten milliseconds, in which it holds
+ * their keys.
+ */
 export const PAGE_ENTRIES = 250;
 
 export type BatchStatus = 'processing' | 'completed' | 'failed';
@@ -72,7 +77,9 @@ export async function stagePage(
   );
 }
 
-/** @throws Error where not all pages are there: the request took so long that they were swept away */
+/**
+ * @throws Error where not all pages are there: the request took so long that they were swept away
+ */
 export async function acceptStaged(
   trx: Transaction,
   bankId: string,
@@ -112,7 +119,8 @@ export async function deleteAbandoned(db: Executor): Promise<boolean> {
 }
 
 /**
- * Onboards the next page of an accepted batch; with the last one the batch is completed, and the bank told.
+ * Onboards the next page of an accepted batch; with the last one the batch is completed, and the
+ * bank told.
  *
  * @param workflowId the workflow that makes the first attempt at telling it
  */
@@ -123,7 +131,8 @@ export async function onboardNextPage(
   workflowId: string,
 ): Promise<Batch> {
   return db.transaction(async (trx) => {
-    // Of two workers that are at the same batch the second waits here, and then takes the next page.
+    // Of two workers that are at the same batch the second waits here, and then takes the next
+    // page.
     const batch = await row<Batch & { bankId: string }>(
       trx,
       `SELECT ${BATCH_COLUMNS}, bank_id AS "bankId" FROM customer_batches WHERE id = :batchId FOR UPDATE`,
@@ -248,7 +257,10 @@ export function readBatchFailures(db: Executor, batchId: string): AsyncGenerator
   );
 }
 
-/** Each page is a statement of its own: however slowly a reader takes it, no connection waits with it. */
+/**
+ * Each page is a statement of its own: however slowly a reader takes it, no connection waits with
+ * it.
+ */
 async function* pages<Row, Place>(
   start: Place,
   placeOfRow: (one: Row) => Place,

@@ -44,7 +44,10 @@ interface OnboardedPage {
   duplicates: number;
 }
 
-/** Two draws rarely meet, as do two batches with the same people; a page that meets others this often is broken. */
+/**
+ * Two draws rarely meet, as do two batches with the same people; a page that meets others this
+ * often is broken.
+ */
 const ROUNDS_MAX = 5;
 
 interface Candidate {
@@ -61,9 +64,9 @@ interface Duplicate extends Candidate {
 /**
  * Onboards entries of a batch, and records what was not onboarded and why.
  *
- * A person is a duplicate whose account number or `clientRef` the bank has already, or an earlier valid entry of
- * the batch, be that itself a duplicate. Of two batches that bring the same person at once, the UNIQUE constraints
- * of `customers` let one through.
+ * A person is a duplicate whose account number or `clientRef` the bank has already, or an earlier
+ * valid entry of the batch, be that itself a duplicate. Of two batches that bring the same person
+ * at once, the UNIQUE constraints of `customers` let one through.
  *
  * @param firstIndex place in the batch of the first entry
  */
@@ -218,9 +221,10 @@ function toRow(
 }
 
 /**
- * Inserts, in one statement, all but those of whom a key is taken. Other batches with the same people are waited
- * for; in one order of accounts, so that two of them hardly ever wait for each other. Where they do all the same,
- * by a `clientRef` under two accounts, one of the two inserts nobody, and reads again.
+ * Inserts, in one statement, all but those of whom a key is taken. Other batches with the same
+ * people are waited for; in one order of accounts, so that two of them hardly ever wait for each
+ * other. Where they do all the same, by a `clientRef` under two accounts, one of the two inserts
+ * nobody, and reads again.
  *
  * @returns ids of those that are customers now
  */

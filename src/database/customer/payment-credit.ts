@@ -8,15 +8,17 @@ import { announceExceptions } from '../reconciliation-exception/announce';
 import { openException } from '../reconciliation-exception/open';
 
 /**
- * The second half of a payment between customers: the payee's bank learns that there is money to credit.
+ * The second half of a payment between customers: the payee's bank learns that there is money to
+ * credit.
  *
- * The payer has been debited, so this half has no window after which it is off. It is done when `billing.credit` was delivered,
- * or read in the events feed. Until then the charge's workflow watches; after a day it is overdue, and an exception.
+ * The payer has been debited, so this half has no window after which it is off. It is done when
+ * `billing.credit` was delivered, or read in the events feed. Until then the charge's workflow
+ * watches; after a day it is overdue, and an exception.
  */
 
 /**
- * By then the table of retries has tried ten times, and a payee's bank that was down for a night is back. The payee misses the
- * money by now.
+ * By then the table of retries has tried ten times, and a payee's bank that was down for a night is
+ * back. The payee misses the money by now.
  */
 const OVERDUE_AFTER = '24 hours';
 
@@ -33,7 +35,11 @@ const CREDITED = `(
 /** Of a billing request `b`: its workflow has to wait for the credit. */
 export const CREDIT_WAITS = `(b.credit_due_at IS NOT NULL AND NOT b.credit_overdue AND NOT ${CREDITED})`;
 
-/** Notes by which webhooks the payees' banks are told. @param deliveryIds one for each of the requests */
+/**
+ * Notes by which webhooks the payees' banks are told.
+ *
+ * @param deliveryIds one for each of the requests
+ */
 export async function expectCredits(trx: Executor, credits: Outcome[], deliveryIds: string[]): Promise<void> {
   if (credits.length === 0) return;
   await rows(
@@ -45,10 +51,11 @@ export async function expectCredits(trx: Executor, credits: Outcome[], deliveryI
 }
 
 /**
- * Opens an exception for each of the charges whose credit is overdue. Whoever comes second finds nothing to do.
+ * Opens an exception for each of the charges whose credit is overdue. Whoever comes second finds
+ * nothing to do.
  *
- * It judges by what there is once it holds the charges: whoever delivers a credit meanwhile settles it before or after, and
- * a statement that began before it was delivered would not see it.
+ * It judges by what there is once it holds the charges: whoever delivers a credit meanwhile settles
+ * it before or after, and a statement that began before it was delivered would not see it.
  */
 export async function noteOverdueCredits(
   trx: Transaction,
@@ -100,8 +107,8 @@ interface Credited {
 type DeliveredCredits = { deliveryIds: string[] } | { eventIds: string[] };
 
 /**
- * What follows from the payees' bank having been told after all: the exceptions are resolved, and the workflows that watch
- * need not any more. Safe to say again.
+ * What follows from the payees' bank having been told after all: the exceptions are resolved, and
+ * the workflows that watch need not any more. Safe to say again.
  */
 export async function settleCredits(
   trx: Transaction,
@@ -174,8 +181,8 @@ export async function resolveCredits(
 }
 
 /**
- * Settles credits that were delivered by a process which died before it could. Some that another process is just
- * settling are left to it.
+ * Settles credits that were delivered by a process which died before it could. Some that another
+ * process is just settling are left to it.
  *
  * @returns how many
  */
@@ -204,7 +211,10 @@ export interface Credit {
   dueBy: Date;
 }
 
-/** Undefined where no money is to be credited: another kind of charge, or one that has not succeeded. */
+/**
+ * Undefined where no money is to be credited: another kind of charge, or one that has not
+ * succeeded.
+ */
 export async function readCredit(db: Executor, billingRequestId: string): Promise<Credit | undefined> {
   return row<Credit>(
     db,

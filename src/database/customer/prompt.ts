@@ -3,15 +3,20 @@ import { Failure } from '../../domain/failures';
 import { row, rows, type Executor } from '../connection';
 
 /**
- * How often customers are asked something on one calendar day of the network, by all merchants together. A single
- * merchant has its own limits; a customer whose telephone rings all day does not care whose they are.
+ * How often customers are asked something on one calendar day of the network, by all merchants
+ * together. A single merchant has its own limits; a customer whose telephone rings all day does not
+ * care whose they are.
  *
  * Days are those of real time, whatever the test clocks say: it is people who are asked.
  */
 
 type PromptRules = Pick<BillingRules, 'timeZone' | 'intentsPerCustomerDay' | 'approvalsPerCustomerDay'>;
 
-/** Counts an intent for each of these customers. @returns why not, of those who may not be asked once more today */
+/**
+ * Counts an intent for each of these customers.
+ *
+ * @returns why not, of those who may not be asked once more today
+ */
 export async function takeIntents(
   trx: Executor,
   { intentsPerCustomerDay, timeZone }: PromptRules,
@@ -29,7 +34,10 @@ export async function takeApprovals(
   return takePrompts(trx, 'approval', approvalsPerCustomerDay, timeZone, customerIds);
 }
 
-/** One statement decides between callers at the same time, and what it counted is undone with the transaction. */
+/**
+ * One statement decides between callers at the same time, and what it counted is undone with the
+ * transaction.
+ */
 async function takePrompts(
   trx: Executor,
   kind: 'intent' | 'approval',
@@ -40,7 +48,8 @@ async function takePrompts(
   if (customerIds.length === 0) return new Map();
   const counted = await rows<{ customerId: string }>(
     trx,
-    // In one order everywhere, so that two calls that name the same customers do not wait for each other.
+    // In one order everywhere, so that two calls that name the same customers do not wait for each
+    // other.
     `INSERT INTO customer_prompts AS p (customer_id, day, kind, prompts)
      SELECT c.id, today, :kind, 1
      FROM CAST(clock_timestamp() AT TIME ZONE :timeZone AS date) AS today, unnest(:customerIds::text[]) AS c (id)

@@ -40,7 +40,8 @@ type SealedRecord = Omit<CustomerRecord, 'email' | 'address' | 'phone'> & {
 /**
  * A page of the bank's customers.
  *
- * @param search words that all are part of a name, or a whole e-mail address, `clientRef` or `lookupID`
+ * @param search words that all are part of a name, or a whole e-mail address, `clientRef` or
+ *   `lookupID`
  */
 export async function listCustomers(
   db: Executor,
@@ -64,7 +65,8 @@ export async function listCustomers(
       bindings: { ...searched?.bindings, bankId },
       id: 'id',
       sort: CUSTOMER_SORTS[page.sortBy],
-      // Where many are found they are read in order until the page is full, and where few are, by their index.
+      // Where many are found they are read in order until the page is full, and where few are, by
+      // their index.
       plan: searched && 'anew',
       instead: 'narrow it with search',
     },

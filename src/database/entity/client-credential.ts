@@ -6,9 +6,9 @@ import { row, rows, type Executor, type Transaction } from '../connection';
 /**
  * The client id and secret by which an entity gets its access tokens.
  *
- * Secrets are 32 random bytes, not something that a person chose, so one round of SHA-256 keeps them as
- * safe as a slow hash would: there is nothing to guess. The client id goes into the hash, so that a hash is
- * worth nothing in another row.
+ * Secrets are 32 random bytes, not something that a person chose, so one round of SHA-256 keeps
+ * them as safe as a slow hash would: there is nothing to guess. The client id goes into the hash,
+ * so that a hash is worth nothing in another row.
  */
 export interface Client {
   clientId: string;
@@ -25,7 +25,10 @@ export function newClientSecret(): string {
   return `sec_${randomBytes(32).toString('base64url')}`;
 }
 
-/** Whether the text has the form of a secret: what has not can be refused without looking anything up. */
+/**
+ * Whether the text has the form of a secret: what has not can be refused without looking anything
+ * up.
+ */
 export function isClientSecret(text: string): boolean {
   return /^sec_[\w-]{43}$/.test(text);
 }
@@ -52,9 +55,9 @@ export interface Claim {
 }
 
 /**
- * The active entity of each claim whose client id and secret belong together, undefined for any other; one statement,
- * whatever their number. An unknown client takes the same query, hash and comparisons as a wrong secret, so the time
- * says nothing either.
+ * The active entity of each claim whose client id and secret belong together, undefined for any
+ * other; one statement, whatever their number. An unknown client takes the same query, hash and
+ * comparisons as a wrong secret, so the time says nothing either.
  */
 export async function authenticateClients(db: Executor, claims: Claim[]): Promise<(Client | undefined)[]> {
   const found = await rows<{
@@ -88,8 +91,8 @@ export async function authenticateClients(db: Executor, claims: Claim[]): Promis
 }
 
 /**
- * Puts a new secret in force. The one before stays good for 24 h; or, where `endOld` says so, none but the new one is
- * good from now on. Undefined for an unknown entity.
+ * Puts a new secret in force. The one before stays good for 24 h; or, where `endOld` says so, none
+ * but the new one is good from now on. Undefined for an unknown entity.
  */
 export async function rotateClientSecret(
   trx: Transaction,

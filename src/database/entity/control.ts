@@ -15,7 +15,10 @@ import { syncSchedulesOf } from '../recurring/schedule';
 import { lockWebhookUrl, setWebhookUrl } from '../webhook/endpoint';
 import { releaseDeliveries, announceToOldEndpoint } from '../webhook/hold';
 
-/** What an operator, or a party itself, decides about a party: each with what follows from it, and with its record. */
+/**
+ * What an operator, or a party itself, decides about a party: each with what follows from it, and
+ * with its record.
+ */
 
 /** Lets a new party in; undefined if the provider's `clientRef` is taken. */
 export async function admitEntity(
@@ -80,7 +83,11 @@ export async function changeTrust(
   return true;
 }
 
-/** Ends all access tokens of an entity; it may get new ones. @returns false for an unknown entity */
+/**
+ * Ends all access tokens of an entity; it may get new ones.
+ *
+ * @returns false for an unknown entity
+ */
 export async function revokeTokens(trx: Transaction, by: Actor, entityId: string): Promise<boolean> {
   if (!(await endTokens(trx, entityId))) return false;
   await recordAct(trx, by, { action: 'entity.tokens_revoked', entityId, before: null, after: null });
@@ -88,8 +95,8 @@ export async function revokeTokens(trx: Transaction, by: Actor, entityId: string
 }
 
 /**
- * Sends an entity's webhooks elsewhere, or nowhere. The old endpoint is told: whoever has a stolen token could have it
- * moved otherwise without anybody's noticing.
+ * Sends an entity's webhooks elsewhere, or nowhere. The old endpoint is told: whoever has a stolen
+ * token could have it moved otherwise without anybody's noticing.
  *
  * @returns false for an unknown entity
  */

@@ -36,7 +36,10 @@ export interface Entity {
   createdAt: Date;
 }
 
-/** Makes an entity with its client and webhook endpoint; undefined if the provider's `clientRef` is taken. */
+/**
+ * Makes an entity with its client and webhook endpoint; undefined if the provider's `clientRef` is
+ * taken.
+ */
 export async function createEntity(
   trx: Transaction,
   ring: Keyring,
@@ -108,7 +111,8 @@ export async function readStanding(db: Executor, entityId: string): Promise<Stan
 }
 
 /**
- * Lets an entity in, or keeps it out. Its tokens die with either change: those from before are never good again.
+ * Lets an entity in, or keeps it out. Its tokens die with either change: those from before are
+ * never good again.
  *
  * @returns what it was before; undefined for an unknown entity
  */

@@ -67,11 +67,17 @@ export async function merchantFace(trx: Executor, merchantId: string): Promise<M
   return { id: merchantId, trusted, now, shown };
 }
 
-/** A bank's own customer, to be paid by another, with the moment in the bank's business time at which it was read. */
+/**
+ * A bank's own customer, to be paid by another, with the moment in the bank's business time at
+ * which it was read.
+ */
 export interface PayeeFace {
   customerId: string;
   now: Date;
-  /** The `payee` of webhooks to the payer's bank: the name is the one on the account, as on any transfer. */
+  /**
+   * The `payee` of webhooks to the payer's bank: the name is the one on the account, as on any
+   * transfer.
+   */
   shown: { bankId: string; lookupID: string; name: string };
 }
 

@@ -5,8 +5,9 @@ import { CREDIT_WAITS } from '../customer/payment-credit';
 /**
  * The test clock of a merchant or a bank: how far its business time runs ahead of real time.
  *
- * Business time is real time plus an offset, which only ever grows; so between advances the clock ticks, and it
- * never goes back. `clock_target` is set while an advance is under way, and is what a second one is refused by.
+ * Business time is real time plus an offset, which only ever grows; so between advances the clock
+ * ticks, and it never goes back. `clock_target` is set while an advance is under way, and is what a
+ * second one is refused by.
  */
 export interface Clock {
   /** Business time. */
@@ -26,7 +27,10 @@ export async function readClock(db: Executor, ownerId: string): Promise<Clock> {
   return clock;
 }
 
-/** Begins an advance; false where one is under way. Of two that race, this statement lets one through. */
+/**
+ * Begins an advance; false where one is under way. Of two that race, this statement lets one
+ * through.
+ */
 export async function beginAdvance(db: Executor, ownerId: string, target: Date): Promise<boolean> {
   const begun = await row(
     db,
@@ -68,8 +72,8 @@ export async function endAdvance(db: Executor, ownerId: string): Promise<void> {
 }
 
 /**
- * The first moment at which something of this owner is due: a charge, a retry or a notice of its schedules, or the end
- * of a window. Null where nothing is.
+ * The first moment at which something of this owner is due: a charge, a retry or a notice of its
+ * schedules, or the end of a window. Null where nothing is.
  *
  * @param after what is due at this moment or before it is passed over; `-infinity` where nothing is
  */
@@ -95,8 +99,9 @@ export async function nextMoment(
 }
 
 /**
- * Signals the workflows of this owner that have something due by `until`; all that wait for anything, where it is
- * `infinity`: their timers run in real time, and are made anew once the clock has been moved.
+ * Signals the workflows of this owner that have something due by `until`; all that wait for
+ * anything, where it is `infinity`: their timers run in real time, and are made anew once the clock
+ * has been moved.
  */
 export async function signalDue(db: Executor, ownerId: string, until: Date | 'infinity'): Promise<void> {
   await rows(
@@ -122,7 +127,10 @@ export async function signalDue(db: Executor, ownerId: string, until: Date | 'in
 }
 
 export interface WorkInHand {
-  /** What the engine still has to do: things due and not done, answers not taken note of, webhooks not sent. */
+  /**
+   * What the engine still has to do: things due and not done, answers not taken note of, webhooks
+   * not sent.
+   */
   undone: number;
   /** Charges and intents that a bank has been asked of late, and has not answered. */
   asked: number;

@@ -1,16 +1,17 @@
 import { createHmac, createSecretKey, hkdfSync, randomBytes, type KeyObject } from 'node:crypto';
 
 /**
- * The keys that everything sealed at rest hangs on, from `ASSENT_KEYS`: `kid:base64,kid:base64,…`, each 32
- * bytes. The first is current: it seals what is written from now on, and makes its blind indexes; the others still open
- * what they sealed, and find what they indexed. To rotate, put a new key in front; `assent keys reseal` brings all
- * that is stored under it.
+ * The keys that everything sealed at rest hangs on, from `ASSENT_KEYS`: `kid:base64,kid:base64,…`,
+ * each 32 bytes. The first is current: it seals what is written from now on, and makes its blind
+ * indexes; the others still open what they sealed, and find what they indexed. To rotate, put a new
+ * key in front; `assent keys reseal` brings all that is stored under it.
  *
- * The strings by which others know an agreement or a device are pinned to the key of the day that they were made, and never
- * change. A key that seals nothing any more is kept for them alone as `kid:base64:ids`: it opens and finds nothing else.
+ * The strings by which others know an agreement or a device are pinned to the key of the day that
+ * they were made, and never change. A key that seals nothing any more is kept for them alone as
+ * `kid:base64:ids`: it opens and finds nothing else.
  *
- * No key is used as it is. Each purpose has its own, derived with HKDF, so that what leaks or is forged in
- * one place opens nothing in another.
+ * No key is used as it is. Each purpose has its own, derived with HKDF, so that what leaks or is
+ * forged in one place opens nothing in another.
  */
 export interface Keyring {
   /** Key id that new values are made with. */
@@ -20,11 +21,15 @@ export interface Keyring {
   /** The key of one purpose, or undefined for a key id that the ring does not hold. */
   derive(kid: string, purpose: KeyPurpose, bytes: 32 | 64): KeyObject | undefined;
   /**
-   * Keyed fingerprint by which a sealed value is found again: the same value gives the same 32 bytes, and
-   * without the key nobody can tell which value it was, nor try them all. It is what is stored.
+   * Keyed fingerprint by which a sealed value is found again: the same value gives the same 32
+   * bytes, and without the key nobody can tell which value it was, nor try them all. It is what is
+   * stored.
    */
   blindIndex(purpose: IndexPurpose, value: string): Buffer;
-  /** That of each key, the current one's first: what is looked for, for what is stored may be from before a rotation. */
+  /**
+   * That of each key, the current one's first: what is looked for, for what is stored may be from
+   * before a rotation.
+   */
   blindIndexes(purpose: IndexPurpose, value: string): Indexes;
   /** The same, of a value that comes in parts. */
   blindIndexesOfParts(purpose: IndexPurpose): { add(part: string): void; end(): Indexes };

@@ -10,12 +10,13 @@ import { bodyPlace } from '../webhook/webhook';
 import { secretPlace } from '../webhook/endpoint';
 
 /**
- * Brings all that is sealed, and all blind indexes, under the current key, while everybody goes on working.
+ * Brings all that is sealed, and all blind indexes, under the current key, while everybody goes on
+ * working.
  *
- * Each row is changed by a statement of its own, and only where it still is as it was read: whoever changes it
- * meanwhile has sealed it with the current key. Nothing is noted of how far it has come, for each value says which key made
- * it; killed and begun again, it finds what is left. It works as the owner of the tables, for the role that serves may not
- * change most of these columns.
+ * Each row is changed by a statement of its own, and only where it still is as it was read: whoever
+ * changes it meanwhile has sealed it with the current key. Nothing is noted of how far it has come,
+ * for each value says which key made it; killed and begun again, it finds what is left. It works as
+ * the owner of the tables, for the role that serves may not change most of these columns.
  */
 
 interface Sealed {
@@ -24,7 +25,10 @@ interface Sealed {
   /** What a place is told by, beside the key. */
   also?: readonly string[];
   columns: Record<string, (row: Row) => SealedPlace>;
-  /** Blind indexes: of which column, and how. Which key made one does not show, so each row is looked at. */
+  /**
+   * Blind indexes: of which column, and how. Which key made one does not show, so each row is
+   * looked at.
+   */
   indexes?: Record<string, { of: string; make: (ring: Keyring, value: string) => Buffer }>;
 }
 
@@ -108,14 +112,18 @@ export const SEALED: readonly Sealed[] = [
 
 /** Rows read at once: of the largest, pages of 100 customers, some megabytes. */
 const PAGE = 100;
-/** Each round finds what was written under an older key since the one before. More of them, and somebody still does. */
+/**
+ * Each round finds what was written under an older key since the one before. More of them, and
+ * somebody still does.
+ */
 const ROUNDS_MAX = 10;
 
 export type Progress = (told: { table: string; changed: number }) => void;
 
 /**
  * @returns how many rows were changed, by table
- * @throws KeyringError where processes go on writing under an older key, or the ring lacks a key that is needed
+ * @throws KeyringError where processes go on writing under an older key, or the ring lacks a key
+ *   that is needed
  */
 export async function reseal(
   db: Database,
@@ -140,7 +148,8 @@ export async function reseal(
     }
     changed[sealed.table] = total;
   }
-  // The accounts themselves are not there to be indexed anew; once its batch is done, an index serves nobody.
+  // The accounts themselves are not there to be indexed anew; once its batch is done, an index
+  // serves nobody.
   await rows(
     db,
     `UPDATE customer_batch_failures f SET account_number_index = NULL FROM customer_batches b

@@ -7,8 +7,9 @@ import { openSigningKey } from './signing-key';
 /**
  * Which keys anything in this database hangs on, and whether a process's ring has them.
  *
- * Whoever seals with a key says so here before. So a ring that lacks a key, or that has other bytes under its id, is refused
- * by a few rows, at the start: otherwise every call that meets a value of that key would fail, one by one.
+ * Whoever seals with a key says so here before. So a ring that lacks a key, or that has other bytes
+ * under its id, is refused by a few rows, at the start: otherwise every call that meets a value of
+ * that key would fail, one by one.
  */
 interface SealingKey {
   kid: string;
@@ -31,8 +32,8 @@ export async function requireRing(db: Executor, ring: Keyring): Promise<void> {
 }
 
 /**
- * For who seals: from now on its first key is one that every other process has to have. Of two that bring different keys of
- * one id into an empty database, one is refused.
+ * For who seals: from now on its first key is one that every other process has to have. Of two that
+ * bring different keys of one id into an empty database, one is refused.
  *
  * @throws KeyringError as above
  */
@@ -57,12 +58,19 @@ export async function claimRing(db: Executor, ring: Keyring): Promise<void> {
   }
 }
 
-/** For who lets callers in. @throws KeyringError where the key that signs access tokens does not open */
+/**
+ * For who lets callers in.
+ *
+ * @throws KeyringError where the key that signs access tokens does not open
+ */
 export async function requireSigningKey(db: Executor, ring: Keyring): Promise<void> {
   refuse(await wrongWithSigning(db, ring));
 }
 
-/** What keeps a process that runs from opening what there is: others may have put a key in front that it lacks. */
+/**
+ * What keeps a process that runs from opening what there is: others may have put a key in front
+ * that it lacks.
+ */
 export async function ringProblems(db: Executor, ring: Keyring): Promise<Problem[]> {
   const keys = await readKeys(db);
   const wrong = keys.flatMap((key) => wrongWith(ring, key));
@@ -77,7 +85,10 @@ function refuse(wrong: string[]): void {
   if (wrong.length > 0) throw new KeyringError(wrong.map((one) => `ASSENT_KEYS: ${one}`).join('\n'));
 }
 
-/** After everything was brought under one key: the others are needed for pinned ids alone, or not at all. */
+/**
+ * After everything was brought under one key: the others are needed for pinned ids alone, or not at
+ * all.
+ */
 export async function retireOtherKeys(trx: Transaction, current: string): Promise<void> {
   await rows(
     trx,

@@ -6,8 +6,9 @@ import { KeyringError, type Keyring } from './keyring';
  *
  *     format (1 byte, 1) · length of the key id (1) · key id · nonce (12) · ciphertext · tag (16)
  *
- * and opens only under the place that it was sealed for, `table.column:rowId`: copied to another row or
- * column it is worthless. Nonces are random, which is safe for 2^32 values a key: rotate long before.
+ * and opens only under the place that it was sealed for, `table.column:rowId`: copied to another
+ * row or column it is worthless. Nonces are random, which is safe for 2^32 values a key: rotate
+ * long before.
  */
 export type SealedPlace = `${string}.${string}:${string}`;
 
@@ -29,7 +30,10 @@ export function currentPrefix(ring: Keyring): Buffer {
   return Buffer.concat([Buffer.from([FORMAT, ring.current.length]), Buffer.from(ring.current, 'ascii')]);
 }
 
-/** @throws KeyringError when the ring lacks the key, or the value is damaged or was sealed for another place */
+/**
+ * @throws KeyringError when the ring lacks the key, or the value is damaged or was sealed for
+ *   another place
+ */
 export function open(ring: Keyring, sealed: Buffer, place: SealedPlace): string {
   const kidLength = sealed[1] ?? 0;
   const nonceAt = 2 + kidLength;

@@ -16,7 +16,10 @@ export type PublicJwk = {
   use: 'sig';
 };
 
-/** The ES256 keys that sign access tokens. One signs at a time; those before it verify until their last token ends. */
+/**
+ * The ES256 keys that sign access tokens. One signs at a time; those before it verify until their
+ * last token ends.
+ */
 export interface SigningKey {
   kid: string;
   publicJwk: PublicJwk;
@@ -25,8 +28,8 @@ export interface SigningKey {
 }
 
 /**
- * The key that signs now, first, and those that still verify. Makes the first key where there is none; of
- * several processes that do so at once, one wins and all use its key.
+ * The key that signs now, first, and those that still verify. Makes the first key where there is
+ * none; of several processes that do so at once, one wins and all use its key.
  *
  * @param verifyForS how long a retired key's last tokens may still come
  */
@@ -73,8 +76,8 @@ export async function rotateSigningKey(db: Database, ring: Keyring, by: Actor): 
 }
 
 /**
- * Ends a key at once: no token that it signed is good any more, on any process, once that has looked at the keys again. A
- * new one takes its place if it was in force.
+ * Ends a key at once: no token that it signed is good any more, on any process, once that has
+ * looked at the keys again. A new one takes its place if it was in force.
  *
  * @returns the key that signs now; undefined for an unknown key
  */

@@ -1,7 +1,9 @@
 import type { Mode } from '../../domain/mode';
 import { APP_ROLE, NEW_ANSWERS_WITHIN_MS } from '../connection';
 
-/** A database, or a login, that this process must not work on. The message says why, and what to do. */
+/**
+ * A database, or a login, that this process must not work on. The message says why, and what to do.
+ */
 export class DeploymentError extends Error {
   override readonly name = 'DeploymentError';
 }
@@ -14,11 +16,12 @@ interface Connection {
 const OTHER_DATABASE = 'or correct DATABASE_URL: the mode of a database is never changed';
 
 /**
- * Asked of every new connection, before anything else is: after a failover, or with another address behind a name, it
- * may be another database than the last one.
+ * Asked of every new connection, before anything else is: after a failover, or with another address
+ * behind a name, it may be another database than the last one.
  *
- * @throws DeploymentError where it was made for another mode, or in production, where a clock was moved, or the login may
- * do more than it must, or works as another role than it is to; whatever Postgres fails with, also where it has no schema yet
+ * @throws DeploymentError where it was made for another mode, or in production, where a clock was
+ *   moved, or the login may do more than it must, or works as another role than it is to; whatever
+ *   Postgres fails with, also where it has no schema yet
  */
 export async function requireDeployment(connection: Connection, mode: Mode): Promise<void> {
   const { rows } = await connection.query({
@@ -59,7 +62,10 @@ const CLOCK_MOVED = `EXISTS (SELECT FROM entities WHERE clock_offset <> '0' OR c
 const isMember = (oid: string) => `pg_has_role(session_user, ${oid}, 'MEMBER')`;
 const SCHEMA = `'public'::regnamespace`;
 
-/** What lets a login get round the grants of `assent_app`, in words that follow its name; the gravest first. */
+/**
+ * What lets a login get round the grants of `assent_app`, in words that follow its name; the
+ * gravest first.
+ */
 const POWERS = `VALUES
   ('is a superuser', EXISTS (SELECT FROM pg_roles r WHERE r.rolsuper AND ${isMember('r.oid')})),
   ('owns the schema, or is a member of the role that does',

@@ -7,10 +7,12 @@ import { CREDIT_WAITS } from '../customer/payment-credit';
 import { summariesOf } from './workflow-summary';
 
 /**
- * Rows that wait for a workflow: which of them are overdue, which are open, and how their workflows are started again.
+ * Rows that wait for a workflow: which of them are overdue, which are open, and how their workflows
+ * are started again.
  *
- * Only a workflow closes a window that passes. Should it have been terminated, or Temporal have lost it, the row says so by being
- * overdue; and of what is not due yet it is known which workflow ought to be asleep.
+ * Only a workflow closes a window that passes. Should it have been terminated, or Temporal have
+ * lost it, the row says so by being overdue; and of what is not due yet it is known which workflow
+ * ought to be asleep.
  */
 
 export type WorkKind =
@@ -28,17 +30,29 @@ export interface Work {
 
 const COLUMNS = `kind, workflow_id AS "workflowId", status, merchant_id AS "merchantId", bank_id AS "bankId", since`;
 
-/** Since when a moment of business time has passed, in real time: a clock that jumped makes nothing late by the whole jump. */
+/**
+ * Since when a moment of business time has passed, in real time: a clock that jumped makes nothing
+ * late by the whole jump.
+ */
 const since = (moment: string) => `greatest(${moment} - e.clock_offset, e.clock_moved_at)`;
 
-/** The furthest that any test clock is ahead: an index in the order of time is read as far as that. In production it is 0. */
+/**
+ * The furthest that any test clock is ahead: an index in the order of time is read as far as that.
+ * In production it is 0.
+ */
 const FURTHEST = `now() + coalesce((SELECT max(clock_offset) FROM entities WHERE clock_offset > '0'), '0')`;
 
-/** A paused schedule `s` with nothing open has nothing to do: whoever has terminated its workflow is left alone. */
+/**
+ * A paused schedule `s` with nothing open has nothing to do: whoever has terminated its workflow is
+ * left alone.
+ */
 const RESTS = `(s.status = 'paused' AND NOT EXISTS (
   SELECT FROM billings b WHERE b.schedule_id = s.id AND b.status IN ('pending', 'retrying')))`;
 
-/** Moments by which something should have happened. One statement for each kind, in the order of time, by an index. */
+/**
+ * Moments by which something should have happened. One statement for each kind, in the order of
+ * time, by an index.
+ */
 const DUE = {
   intents: `
     SELECT 'intents' AS kind, i.workflow_id, i.status, i.merchant_id, i.bank_id, ${since('i.expires_at')} AS since
@@ -68,7 +82,10 @@ const DUE = {
 type DueKind = keyof typeof DUE;
 const DUE_KINDS = Object.keys(DUE) as DueKind[];
 
-/** First attempts belong to the workflow that announced, and come within seconds. A disabled receiver's wait until it is enabled. */
+/**
+ * First attempts belong to the workflow that announced, and come within seconds. A disabled
+ * receiver's wait until it is enabled.
+ */
 const UNATTEMPTED = `
   SELECT 'webhooks' AS kind, d.workflow_id, d.status,
     CASE WHEN d.entity_id LIKE 'mch%' THEN d.entity_id END AS merchant_id,
@@ -104,8 +121,9 @@ export async function overdueBacklog(db: Executor, afterS: number): Promise<Over
 }
 
 /**
- * Workflows that should have done something more than `afterS` seconds ago, up to `limit` of each kind. Charges of a schedule are
- * their schedule's. In no order, so that a few which cannot go on do not stand before all others.
+ * Workflows that should have done something more than `afterS` seconds ago, up to `limit` of each
+ * kind. Charges of a schedule are their schedule's. In no order, so that a few which cannot go on
+ * do not stand before all others.
  */
 export async function overdueWork(db: Executor, afterS: number, limit: number): Promise<Work[]> {
   return overdue(db, 'true', { afterS, limit });
@@ -187,9 +205,11 @@ export interface OpenWork extends Work {
 }
 
 /**
- * The next page of a kind's open work, after `after`, in the order of keys. Of several rows of a workflow each may come.
+ * The next page of a kind's open work, after `after`, in the order of keys. Of several rows of a
+ * workflow each may come.
  *
- * @param resting with what has nothing to do until somebody acts, and whose workflow is missed only then
+ * @param resting with what has nothing to do until somebody acts, and whose workflow is missed only
+ *   then
  */
 export async function openWork(
   db: Executor,
@@ -233,8 +253,8 @@ export async function stillOpen(db: Executor, work: OpenWork[]): Promise<OpenWor
 }
 
 /**
- * Has the workflows started again; one that runs only gets a signal. Where a start of it waits in the outbox already, there is no
- * second one.
+ * Has the workflows started again; one that runs only gets a signal. Where a start of it waits in
+ * the outbox already, there is no second one.
  *
  * @returns how many there are to start
  */
@@ -267,7 +287,10 @@ function startOf({ workflowId: id, status, merchantId, bankId }: Work, summary: 
   };
 }
 
-/** How many workflows that are to be started again wait for it in the outbox, counted up to `COUNTED_MAX`. */
+/**
+ * How many workflows that are to be started again wait for it in the outbox, counted up to
+ * `COUNTED_MAX`.
+ */
 export async function restartsWaiting(db: Executor): Promise<number> {
   const waiting = await row<{ count: number }>(
     db,

@@ -21,8 +21,9 @@ export interface RecordedEvent {
 }
 
 /**
- * The whole number of the transaction that wrote an event, of which the row itself has the lower half. By it the
- * webhooks are found that were announced with the event: each says what transaction wrote it.
+ * The whole number of the transaction that wrote an event, of which the row itself has the lower
+ * half. By it the webhooks are found that were announced with the event: each says what transaction
+ * wrote it.
  */
 const XID = `(((now.xid & ~4294967295) | e.xmin::text::bigint)
   - CASE WHEN e.xmin::text::bigint > (now.xid & 4294967295) THEN 4294967296 ELSE 0 END)::text`;
@@ -56,7 +57,10 @@ export async function readEvents(
   return latest.toReversed();
 }
 
-/** What of an event's details is told, as it stands. Whatever else is written there one day stays untold. */
+/**
+ * What of an event's details is told, as it stands. Whatever else is written there one day stays
+ * untold.
+ */
 const TOLD = [
   'kind',
   'outcome',
@@ -107,7 +111,10 @@ export function momentOf({
   };
 }
 
-/** Where the network alone gives a reason it is one of ours; what a bank says in its own words is not told. */
+/**
+ * Where the network alone gives a reason it is one of ours; what a bank says in its own words is
+ * not told.
+ */
 const NETWORKS_REASONS = /^(intent\.|schedule\.billing_skipped$)/;
 
 const ownReason = (type: string, reason: string) =>
@@ -117,8 +124,8 @@ const ownReason = (type: string, reason: string) =>
 const CALLS = ['billing_request.accepted', 'intent.created', 'refund.requested', 'schedule.created'];
 
 /**
- * The calls behind the events. A key is stored by the transaction that does the work, and expires that long after it;
- * what the key is, is nobody's business.
+ * The calls behind the events. A key is stored by the transaction that does the work, and expires
+ * that long after it; what the key is, is nobody's business.
  */
 export async function readCalls(
   db: Executor,

@@ -86,7 +86,10 @@ interface Posting {
 
 export type Of<What extends Moment['what']> = Extract<Moment, { what: What }>;
 
-/** The latest of them, each with its postings, of which an entry has a handful, and the transaction that wrote it. */
+/**
+ * The latest of them, each with its postings, of which an entry has a handful, and the transaction
+ * that wrote it.
+ */
 export async function readLedger(
   db: Executor,
   resourceIds: string[],
@@ -111,8 +114,9 @@ export async function readLedger(
 }
 
 /**
- * Privileged acts on the parties while the story went on, for one may be why it went so; of those on exceptions only
- * those on its own. An operator's reason is not told: it is in his words. `assent audit` has it.
+ * Privileged acts on the parties while the story went on, for one may be why it went so; of those
+ * on exceptions only those on its own. An operator's reason is not told: it is in his words.
+ * `assent audit` has it.
  *
  * @param until null where the story goes on
  */

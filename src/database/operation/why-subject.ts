@@ -5,7 +5,9 @@ import type { Keyring } from '../keys/keyring';
 import { open } from '../keys/sealing';
 import { bodyPlace } from '../webhook/webhook';
 
-/** What a reference or an id leads to: the charges, schedules and intents whose story it belongs to. */
+/**
+ * What a reference or an id leads to: the charges, schedules and intents whose story it belongs to.
+ */
 export interface Subject {
   chargeIds: string[];
   scheduleIds: string[];
@@ -96,11 +98,17 @@ function byKind(found: Found[]): Map<string, string[]> {
   return kinds;
 }
 
-/** What a request makes has ids of its moment. A request ends within a minute, and ids of one process grow. */
+/**
+ * What a request makes has ids of its moment. A request ends within a minute, and ids of one
+ * process grow.
+ */
 const BATCH_BEFORE_MS = 1_000;
 const BATCH_AFTER_MS = 60_000;
 
-/** Batches have no index: the ids of that minute have one, and what they cost does not grow with the years. */
+/**
+ * Batches have no index: the ids of that minute have one, and what they cost does not grow with the
+ * years.
+ */
 async function ofBatch(db: Executor, batchId: string): Promise<Map<string, string[]>> {
   const at = madeAt(batchId).getTime();
   const within = (kind: IdKind) => ({
@@ -130,7 +138,10 @@ async function ofBatch(db: Executor, batchId: string): Promise<Map<string, strin
 /** The members by which items of webhooks say what they are about. */
 const NAMING = ['billingRequestId', 'refundId', 'exceptionId', 'scheduleId', 'intentId'];
 
-/** What a webhook is about. None where the ring lacks the key of its body: then it is told by itself. */
+/**
+ * What a webhook is about. None where the ring lacks the key of its body: then it is told by
+ * itself.
+ */
 export function idsInBody(ring: Keyring, { id, bodySealed }: { id: string; bodySealed: Buffer }): string[] {
   const body = opened(ring, id, bodySealed);
   if (body === undefined) return [];

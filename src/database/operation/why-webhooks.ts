@@ -3,11 +3,15 @@ import type { Keyring } from '../keys/keyring';
 import type { Of } from './why-moments';
 import { idsInBody } from './why-subject';
 
-/** What of a story is webhooks: what was announced, each attempt, and what is left of those that are forgotten. */
+/**
+ * What of a story is webhooks: what was announced, each attempt, and what is left of those that are
+ * forgotten.
+ */
 
 /**
- * The webhooks that were announced by the transactions of the events, as far as they are about these ids; and those that
- * charges, refunds and intents name themselves. Each with the transaction that announced it, oldest first.
+ * The webhooks that were announced by the transactions of the events, as far as they are about
+ * these ids; and those that charges, refunds and intents name themselves. Each with the transaction
+ * that announced it, oldest first.
  */
 export async function readDeliveries(
   db: Executor,

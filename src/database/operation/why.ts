@@ -7,9 +7,9 @@ import { findSubject, type Subject } from './why-subject';
 import { readAttempts, readDeliveries, readReceipts } from './why-webhooks';
 
 /**
- * All that the database knows of one reference or id, as one line of time. Nothing is written, every statement goes
- * by an index and has an end, and nothing personal or secret is read out: no names, no addresses,
- * no bodies, no URLs, no words of a bank's own.
+ * All that the database knows of one reference or id, as one line of time. Nothing is written,
+ * every statement goes by an index and has an end, and nothing personal or secret is read out: no
+ * names, no addresses, no bodies, no URLs, no words of a bank's own.
  */
 
 /** As long as anybody reads; whoever wants what is earlier asks for one of the charges. */
@@ -113,7 +113,8 @@ export async function tellWhy(db: Executor, ring: Keyring, given: string): Promi
 }
 
 /**
- * What one transaction did happened at once, whatever it wrote first: at the moment of its first event.
+ * What one transaction did happened at once, whatever it wrote first: at the moment of its first
+ * event.
  *
  * @param events oldest first
  */

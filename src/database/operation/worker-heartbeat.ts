@@ -4,8 +4,9 @@ import { row, rows, type Executor } from '../connection';
 /**
  * Which workers live, by what they write down themselves.
  *
- * Temporal remembers a poll for minutes, so it cannot tell a frozen worker from one that works. A row here is
- * written every few seconds by the worker's own process, and its age is judged by the database's clock alone.
+ * Temporal remembers a poll for minutes, so it cannot tell a frozen worker from one that works. A
+ * row here is written every few seconds by the worker's own process, and its age is judged by the
+ * database's clock alone.
  */
 export interface Heartbeat {
   workerId: string;
@@ -18,7 +19,10 @@ export interface Heartbeat {
   activities: number;
 }
 
-/** A worker beats every 3 s, and up to 5 s when Temporal is slow; one beat may be lost on a busy machine. */
+/**
+ * A worker beats every 3 s, and up to 5 s when Temporal is slow; one beat may be lost on a busy
+ * machine.
+ */
 const SILENT_AFTER_S = 10;
 /** How long a worker that fell silent is still listed. */
 const FORGOTTEN_AFTER_S = 3600;
@@ -47,7 +51,10 @@ export async function deleteHeartbeat(db: Executor, workerId: string): Promise<v
   await rows(db, `DELETE FROM worker_heartbeats WHERE worker_id = :workerId`, { workerId });
 }
 
-/** For whoever knows that no worker runs: what those before have left must not pass for a worker that lives. */
+/**
+ * For whoever knows that no worker runs: what those before have left must not pass for a worker
+ * that lives.
+ */
 export async function deleteAllHeartbeats(db: Executor): Promise<void> {
   await rows(db, `DELETE FROM worker_heartbeats`);
 }

@@ -21,8 +21,8 @@ const SUMMARIES = new Map<string, (db: Executor, workflowIds: string[]) => Promi
 ]);
 
 /**
- * What these workflows are about, as it was said when they were first started. A call whose charges have all ended has
- * none, for they are not found by their workflow any more.
+ * What these workflows are about, as it was said when they were first started. A call whose charges
+ * have all ended has none, for they are not found by their workflow any more.
  */
 export async function summariesOf(db: Executor, ids: string[]): Promise<Map<string, string>> {
   const summarized = await Promise.all(

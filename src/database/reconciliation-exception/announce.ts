@@ -6,10 +6,11 @@ import { announce, type Announcement } from '../webhook/webhook';
 import { EXCEPTION_COLUMNS, type ExceptionRecord } from './read';
 
 /**
- * Tells both sides of exceptions: the bank that is asked, and the merchant, or, of a payment between customers, the
- * payee's bank. Each counts the same webhooks about it.
+ * Tells both sides of exceptions: the bank that is asked, and the merchant, or, of a payment
+ * between customers, the payee's bank. Each counts the same webhooks about it.
  *
- * @param exceptionIds each side gets all that are its own in one webhook; what was not opened after all is undefined
+ * @param exceptionIds each side gets all that are its own in one webhook; what was not opened after
+ *   all is undefined
  * @param workflowId of the workflow that makes the first attempt, where one does
  */
 export async function announceExceptions(

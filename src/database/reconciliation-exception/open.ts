@@ -113,8 +113,9 @@ export async function openException(trx: Executor, exception: NewException): Pro
 }
 
 /**
- * A refund that its bank has called completed, if only by an id that was refused, and now rejects may have been paid all
- * the same: its amount stays out of what is left. The caller holds the charge locked.
+ * A refund that its bank has called completed, if only by an id that was refused, and now rejects
+ * may have been paid all the same: its amount stays out of what is left. The caller holds the
+ * charge locked.
  */
 export async function holdRejectedRefund(trx: Executor, refundId: string): Promise<void> {
   await rows(

@@ -55,14 +55,20 @@ export const EXCEPTION_SORTS = {
   amount: { by: 'amount', indexed: false },
 };
 
-/** On which sides a viewer may stand. A payment between two of its customers is one bank's on both, and once in its list. */
+/**
+ * On which sides a viewer may stand. A payment between two of its customers is one bank's on both,
+ * and once in its list.
+ */
 const SIDES: Record<Viewer['role'], readonly string[]> = {
   bank: [OWN.bank, 'payee_bank_id = :entityId AND payee_bank_id <> bank_id'],
   merchant: [OWN.merchant],
   provider: [OWN.provider],
 };
 
-/** The viewer's own that the filter lets through. Each side reads its own index, as in the history of transactions. */
+/**
+ * The viewer's own that the filter lets through. Each side reads its own index, as in the history
+ * of transactions.
+ */
 function matching({ role }: Viewer, filter: ExceptionFilter, more = ''): string {
   const conditions = [
     filter.state !== undefined && `state = ${literal(filter.state)}`,
@@ -132,7 +138,10 @@ export async function readException(
 
 export const UNKNOWN_EXCEPTION = 'There is no such reconciliation exception.';
 
-/** A story of more steps than this is shown by its latest; an exception that is not resolved has hardly more than three. */
+/**
+ * A story of more steps than this is shown by its latest; an exception that is not resolved has
+ * hardly more than three.
+ */
 const EVENTS_MAX = 100;
 
 export async function eventsOf(db: Executor, exceptionId: string): Promise<ExceptionEvent[]> {
@@ -152,7 +161,9 @@ interface Backlog {
   oldestAgeS: number;
 }
 
-/** Those that are not resolved, by kind: the oldest 10 000 of all, as more would say nothing more. */
+/**
+ * Those that are not resolved, by kind: the oldest 10 000 of all, as more would say nothing more.
+ */
 export async function unresolvedExceptions(db: Executor): Promise<Backlog[]> {
   return rows<Backlog>(
     db,

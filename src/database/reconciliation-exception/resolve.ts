@@ -11,9 +11,10 @@ import { reverseRest, writeOffRest } from './reversal';
 /**
  * How an exception ends: its bank says what became of the money, or the operator finds it out.
  *
- * One UPDATE decides, `WHERE state <> 'resolved'`, so of a bank and an operator who resolve it at the same time one is
- * taken, and the other is told how it ended. What it held can be refunded from then on; where the money of a successful
- * charge did not stay, what is left of the charge is reversed.
+ * One UPDATE decides, `WHERE state <> 'resolved'`, so of a bank and an operator who resolve it at
+ * the same time one is taken, and the other is told how it ended. What it held can be refunded from
+ * then on; where the money of a successful charge did not stay, what is left of the charge is
+ * reversed.
  */
 
 /** Who resolves it. */
@@ -37,8 +38,8 @@ export interface ResolvedException {
  *
  * @param timeZone of the network, for the ledger's day
  * @returns whose exception it is, and whether this changed it
- * @throws Failure not_found, also of another bank's; conflict (resolved otherwise, the resolution does not fit, or the
- *   bank's transaction belongs to something else)
+ * @throws Failure not_found, also of another bank's; conflict (resolved otherwise, the resolution
+ *   does not fit, or the bank's transaction belongs to something else)
  */
 export async function resolveException(
   trx: Transaction,
@@ -104,7 +105,10 @@ type Decided = Pick<ExceptionRecord, 'kind' | 'refundId' | 'resolution'> & {
   resolvedAt: Date;
 };
 
-/** As with a charge, the statement that ends it claims the bank's transaction, and does neither where it is another's. */
+/**
+ * As with a charge, the statement that ends it claims the bank's transaction, and does neither
+ * where it is another's.
+ */
 async function decide(
   trx: Transaction,
   by: Resolver,
@@ -159,7 +163,8 @@ function whyNot({ state, resolution }: ResolvedException, finding: Finding): str
 }
 
 /**
- * The operator's hand on an exception: from then on it is investigated, and whose it is. Another operator may take it over.
+ * The operator's hand on an exception: from then on it is investigated, and whose it is. Another
+ * operator may take it over.
  *
  * @returns how it was before, and whether this changed it
  * @throws Failure not_found; conflict (it is resolved)

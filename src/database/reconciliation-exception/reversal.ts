@@ -7,8 +7,9 @@ import { postReversal, postWriteOff } from '../ledger/settlement';
 import { announce } from '../webhook/webhook';
 
 /**
- * Reversals: of a successful charge whose money did not stay, what neither a refund nor a reversal has taken yet. The
- * charge keeps its status. What another exception holds of it is reversed with it: it is in doubt, and now known to be gone.
+ * Reversals: of a successful charge whose money did not stay, what neither a refund nor a reversal
+ * has taken yet. The charge keeps its status. What another exception holds of it is reversed with
+ * it: it is in doubt, and now known to be gone.
  */
 
 interface Reversed {
@@ -27,7 +28,8 @@ interface Reversed {
  * Reverses what is left of a charge, if anything is. The caller holds the charge locked.
  *
  * @param timeZone of the network, for the ledger's day
- * @param of the exception that it follows from, and the refund whose rejection has left this part, if one has
+ * @param of the exception that it follows from, and the refund whose rejection has left this part,
+ *   if one has
  */
 export async function reverseRest(
   trx: Executor,
@@ -94,12 +96,17 @@ export async function reverseRest(
   ]);
 }
 
-/** What its owner was told before: how it ended; where the owner is the payer's bank as well, also the question; and what was reversed. */
+/**
+ * What its owner was told before: how it ended; where the owner is the payer's bank as well, also
+ * the question; and what was reversed.
+ */
 function numberOf({ ownerId, bankId, earlier }: Reversed): number {
   return (ownerId === bankId ? 1 : 0) + 1 + earlier + 1;
 }
 
-/** A refund that is rejected after its charge was reversed has left a part that did not stay either. */
+/**
+ * A refund that is rejected after its charge was reversed has left a part that did not stay either.
+ */
 export async function reverseRejectedRefund(
   trx: Executor,
   keyring: Keyring,
@@ -116,8 +123,8 @@ export async function reverseRejectedRefund(
 }
 
 /**
- * The network bears what is left of a successful charge, once however many exceptions of it are written off. The caller
- * holds the charge locked.
+ * The network bears what is left of a successful charge, once however many exceptions of it are
+ * written off. The caller holds the charge locked.
  */
 export async function writeOffRest(
   trx: Executor,

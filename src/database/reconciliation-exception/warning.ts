@@ -9,8 +9,9 @@ interface BilledAgain {
 }
 
 /**
- * Of the customers who are to be billed, those with an exception of the same merchant, amount and currency that is not
- * resolved: the latest of each. One read of an index that holds nothing but what is not resolved.
+ * Of the customers who are to be billed, those with an exception of the same merchant, amount and
+ * currency that is not resolved: the latest of each. One read of an index that holds nothing but
+ * what is not resolved.
  *
  * @returns ids of exceptions by customer
  */

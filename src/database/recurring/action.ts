@@ -7,16 +7,17 @@ import { hasEnded, statusOf } from '../../domain/recurring';
 import { nextBilling, type RecurringRules } from '../../domain/recurring-step';
 import { row, rows, type Transaction } from '../connection';
 import type { Keyring } from '../keys/keyring';
-import { lockAligned, signalSchedules, announceStatus, transition, type ScheduleRow } from './schedule';
+import { announceStatus } from './announce';
+import { lockAligned, signalSchedules, transition, type ScheduleRow } from './schedule';
 import { OWN_SCHEDULE, type Viewer } from './read';
 
 /**
- * What people do to a schedule: its merchant, or the merchant's provider, pauses, resumes, changes or cancels it;
- * the customer's bank cancels it.
+ * What people do to a schedule: its merchant, or the merchant's provider, pauses, resumes, changes
+ * or cancels it; the customer's bank cancels it.
  *
- * Each is one transaction that locks as `advanceSchedule` does, so an action and a charge come one after the
- * other. What is as it should be already stays as it is, and nobody is told. A charge that the bank has been
- * asked for runs to its end, whatever is done meanwhile.
+ * Each is one transaction that locks as `advanceSchedule` does, so an action and a charge come one
+ * after the other. What is as it should be already stays as it is, and nobody is told. A charge
+ * that the bank has been asked for runs to its end, whatever is done meanwhile.
  */
 
 /** New terms; what is left out stays, and null takes away. */
@@ -31,7 +32,8 @@ export interface ScheduleChange {
 }
 
 /**
- * Takes note that the merchant wants no charges. One that is suspended stays so, and is paused after that.
+ * Takes note that the merchant wants no charges. One that is suspended stays so, and is paused
+ * after that.
  *
  * @throws Failure not_found; conflict (it has ended)
  */
@@ -90,8 +92,8 @@ export async function cancelSchedule(
 }
 
 /**
- * Changes the terms from the next billing on. One that the new terms leave nothing to charge completes as soon
- * as its workflow reads them.
+ * Changes the terms from the next billing on. One that the new terms leave nothing to charge
+ * completes as soon as its workflow reads them.
  *
  * @throws Failure not_found; conflict (it has ended); invalid_request
  */

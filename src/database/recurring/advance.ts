@@ -6,7 +6,8 @@ import { closeExpiredRequests } from '../billing-request/outcome';
 import { row, type Database, type Transaction } from '../connection';
 import { recordEvents } from '../event';
 import type { Keyring } from '../keys/keyring';
-import { lockAligned, announceStatus, transition, type ScheduleRow } from './schedule';
+import { announceStatus } from './announce';
+import { lockAligned, transition, type ScheduleRow } from './schedule';
 import { isAsked, readBillingsSeen, type BillingInHand, type BillingsSeen } from './billings';
 import { takeStep, type StepTaken, type Work } from './steps';
 import { announce } from '../webhook/webhook';
@@ -14,8 +15,8 @@ import { announce } from '../webhook/webhook';
 /**
  * A schedule takes the steps of one kind that the rule names, in one transaction.
  *
- * The agreement and the schedule are locked throughout. Of any number that run at once, each finds done what the
- * one before it did, so running it twice, or far too often, does nothing twice.
+ * The agreement and the schedule are locked throughout. Of any number that run at once, each finds
+ * done what the one before it did, so running it twice, or far too often, does nothing twice.
  */
 
 /** What its workflow does, by the steps of the rule that each activity takes. */
@@ -45,14 +46,15 @@ const ACTIVITY_OF = {
 } as const satisfies Record<StepTaken['do'], ScheduleActivity>;
 
 /**
- * Most steps that one transaction takes, so that none holds its locks for long. Only skipping makes more of
- * them (ten years of daily billing that were paused); the next run of the activity goes on from there.
+ * Most steps that one transaction takes, so that none holds its locks for long. Only skipping makes
+ * more of them (ten years of daily billing that were paused); the next run of the activity goes on
+ * from there.
  */
 const MAX_STEPS = 100;
 
 /**
- * Longest that a workflow wakes after a due moment, however many are due at it: they are charged on the day that was
- * agreed, and where that takes more than `DUE_RATE`, at more.
+ * Longest that a workflow wakes after a due moment, however many are due at it: they are charged on
+ * the day that was agreed, and where that takes more than `DUE_RATE`, at more.
  */
 const DELAY_MAX_MS = 6 * 3_600_000;
 
@@ -133,7 +135,10 @@ async function takeSteps(work: Work, activity: ScheduleActivity): Promise<Steppe
   }
 }
 
-/** What the rule asks to know, and the time. A charge whose window has passed is closed before it is settled. */
+/**
+ * What the rule asks to know, and the time. A charge whose window has passed is closed before it is
+ * settled.
+ */
 async function readBillings(work: Work, activity: ScheduleActivity): Promise<BillingsSeen> {
   const read = () => readBillingsSeen(work.trx, work.schedule, work.rules);
   const seen = await read();

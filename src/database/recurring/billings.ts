@@ -12,12 +12,18 @@ import type { ScheduleRow } from './schedule';
 
 /** The billings of one schedule, as the rule asks for them. */
 
-/** The billing in hand, and what it charges: that was settled by its first attempt, whatever is agreed since. */
+/**
+ * The billing in hand, and what it charges: that was settled by its first attempt, whatever is
+ * agreed since.
+ */
 export type BillingInHand = OpenBilling &
   Pick<Charge, 'amount' | 'description'> & {
     /** The latest attempt's. */
     billingRequestId: string;
-    /** How long the bank took to answer the latest attempt, in seconds of business time; 0 where it has not. */
+    /**
+     * How long the bank took to answer the latest attempt, in seconds of business time; 0 where it
+     * has not.
+     */
     afterS: number;
   };
 

@@ -39,8 +39,8 @@ const START_GRACE_MS = 5 * 60_000;
  * Makes a schedule. Its workflow is still to be started.
  *
  * @param caller the merchant itself, or the provider that made it
- * @throws Failure not_found (no agreement of the caller with this paymentID and customer), invalid_request (the
- *   currency, or the dates by the merchant's clock), not_approved
+ * @throws Failure not_found (no agreement of the caller with this paymentID and customer),
+ *   invalid_request (the currency, or the dates by the merchant's clock), not_approved
  */
 export async function createSchedule(
   trx: Transaction,
@@ -50,7 +50,8 @@ export async function createSchedule(
 ): Promise<CreatedSchedule> {
   const found = await findAgreement(trx, keyring, caller.entityId, terms);
   const agreement = found && (await lockAgreement(trx, found.agreementId));
-  // A provider's own clock is the real one; whose the paymentID is, if anybody's, decides which counts.
+  // A provider's own clock is the real one; whose the paymentID is, if anybody's, decides which
+  // counts.
   const merchantId = found?.merchantId ?? caller.entityId;
   const merchant = await row<{ trusted: boolean; active: boolean; bankActive: boolean; now: Date }>(
     trx,
@@ -131,8 +132,8 @@ export async function createSchedule(
 }
 
 /**
- * The agreement that a paymentID stands for. The string is bound to its merchant, so for a provider it is tried
- * on each of its merchants that has an agreement with this customer.
+ * The agreement that a paymentID stands for. The string is bound to its merchant, so for a provider
+ * it is tried on each of its merchants that has an agreement with this customer.
  */
 async function findAgreement(
   trx: Transaction,

@@ -16,8 +16,9 @@ export const NOT_ENDED = `s.status NOT IN ('completed', 'cancelled', 'failed')`;
 const MAY_BE_CHARGED_FOR = `(e.status = 'active' AND (e.type <> 'merchant' OR e.trust_level = 'trusted'))`;
 
 /**
- * Begins or ends the spans in which nothing is charged for a merchant, or to a bank. A schedule that another transaction
- * makes for a bank at this very moment may be left out: it is suspended by its own read, and skips nothing.
+ * Begins or ends the spans in which nothing is charged for a merchant, or to a bank. A schedule
+ * that another transaction makes for a bank at this very moment may be left out: it is suspended by
+ * its own read, and skips nothing.
  */
 export async function holdOrFreeEntity(trx: Executor, entityId: string, whose: string): Promise<void> {
   await rows(

@@ -13,7 +13,9 @@ export interface Viewer {
   role: Role;
 }
 
-/** Whose schedules a caller sees: its own, and for a provider those of the merchants that it made. */
+/**
+ * Whose schedules a caller sees: its own, and for a provider those of the merchants that it made.
+ */
 export const OWN_SCHEDULE: Record<Role, string> = {
   bank: 's.bank_id = :entityId',
   merchant: 's.merchant_id = :entityId',
@@ -68,8 +70,8 @@ const COLUMNS = `s.id, s.merchant_id AS "merchantId",
   (SELECT retry_at FROM billings b WHERE b.schedule_id = s.id AND b.status = 'retrying') AS "retryAt"`;
 
 /**
- * Most billings that are shown with a schedule, the latest ones. Ten years of daily billing are fewer, and their
- * answer stays around a megabyte.
+ * Most billings that are shown with a schedule, the latest ones. Ten years of daily billing are
+ * fewer, and their answer stays around a megabyte.
  */
 const BILLINGS_MAX = 4_000;
 

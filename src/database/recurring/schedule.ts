@@ -1,25 +1,24 @@
 import type { Frequency } from '../../domain/calendar';
 import { groupBy } from '../../domain/group';
 import { isId } from '../../domain/ids';
-import { formatAmount } from '../../domain/money';
 import { hasEnded, permitted, statusOf, type ScheduleStatus } from '../../domain/recurring';
 import type { Signal } from '../../domain/signal';
 import { runOf, workflowIds } from '../../domain/workflow-id';
 import { summaryAgain, workflowSummary } from '../../domain/workflow-summary';
 import { lockAgreementOfSchedule, type Agreement } from '../agreement/agreement';
 import { row, rows, type Executor } from '../connection';
-import { recordEvents, type AuditEvent } from '../event';
+import type { AuditEvent } from '../event';
 import type { Keyring } from '../keys/keyring';
 import { enqueueStarts, signalSleepers } from '../outbox';
+import { announceStatus } from './announce';
 import { holdOrFree, holdOrFreeEntity, NOT_ENDED } from './hold';
-import { announce, type Announcement } from '../webhook/webhook';
 
 /**
  * Recurring schedules, and what the agreement behind one does to it.
  *
- * A schedule keeps no copy of the decision or of the merchant's trust. Whoever changes one of them calls
- * the matching `syncSchedules…` in the same transaction. A schedule reads both again before it charges.
- * Both ways apply `permitted`.
+ * A schedule keeps no copy of the decision or of the merchant's trust. Whoever changes one of them
+ * calls the matching `syncSchedules…` in the same transaction. A schedule reads both again before
+ * it charges. Both ways apply `permitted`.
  */
 export interface ScheduleRow {
   id: string;
@@ -49,7 +48,10 @@ export interface ScheduleRow {
   /** A billing has been declined at least once and has not ended yet. */
   overdue: boolean;
   agreement: Parameters<typeof permitted>[0];
-  /** It is in a span of its own, for what its customer decided; those of its merchant and bank are elsewhere. */
+  /**
+   * It is in a span of its own, for what its customer decided; those of its merchant and bank are
+   * elsewhere.
+   */
   heldByAgreement: boolean;
   /** Business time of the merchant. */
   now: Date;
@@ -76,7 +78,10 @@ const COLUMNS = `s.id, s.agreement_id AS "agreementId", s.merchant_id AS "mercha
           WHERE h.schedule_id = s.id AND h.reason = 'suspended' AND h.to_at IS NULL) AS "heldByAgreement",
   business_now(s.merchant_id) AS now, ${IN_REAL_TIME} AS "inRealTime", s.asleep`;
 
-/** Most schedules that one change of an agreement or a merchant moves at once; the rest, signalled, see for themselves. */
+/**
+ * Most schedules that one change of an agreement or a merchant moves at once; the rest, signalled,
+ * see for themselves.
+ */
 const SYNC_AT_ONCE = 1_000;
 
 /** Locks schedules until the transaction ends. The caller holds their agreements locked. */
@@ -97,8 +102,9 @@ interface Locked {
 }
 
 /**
- * Locks a schedule, its agreement first, and brings the schedule in line. Whoever changes the decision or the
- * merchant does so for all schedules; one that was left out must not be acted on as if nothing had happened.
+ * Locks a schedule, its agreement first, and brings the schedule in line. Whoever changes the
+ * decision or the merchant does so for all schedules; one that was left out must not be acted on as
+ * if nothing had happened.
  *
  * @throws Error where there is no such schedule
  */
@@ -115,8 +121,8 @@ export async function lockAligned(trx: Executor, keyring: Keyring, scheduleId: s
 }
 
 /**
- * Suspends, resumes or cancels the schedules of an agreement, as its decision and currency now are. The caller
- * has changed it, and holds it locked.
+ * Suspends, resumes or cancels the schedules of an agreement, as its decision and currency now are.
+ * The caller has changed it, and holds it locked.
  */
 export async function syncSchedulesWithAgreement(
   trx: Executor,
@@ -128,8 +134,9 @@ export async function syncSchedulesWithAgreement(
 }
 
 /**
- * Suspends or resumes the schedules of a merchant, or of a bank's customers, that the caller has just trusted or not,
- * disabled or enabled. The moment is kept: a schedule that is read later goes by it.
+ * Suspends or resumes the schedules of a merchant, or of a bank's customers, that the caller has
+ * just trusted or not, disabled or enabled. The moment is kept: a schedule that is read later goes
+ * by it.
  */
 export async function syncSchedulesOf(
   trx: Executor,
@@ -198,7 +205,8 @@ async function align(
   });
   const transitions = aligned.filter(({ before, status }) => status !== before.status);
   await transition(trx, keyring, transitions, cause);
-  // The customer's decision may change while the merchant's standing suspends the schedule all the same.
+  // The customer's decision may change while the merchant's standing suspends the schedule all the
+  // same.
   await holdOrFree(
     trx,
     aligned.filter(({ before, status }) => status === before.status),
@@ -269,7 +277,10 @@ function signalOf(status: ScheduleStatus): Signal {
   return status === 'paused' || status === 'suspended' || status === 'cancelled' ? status : 'resumed';
 }
 
-/** The workflow of a paused schedule may have been terminated: nothing has it started again before this. */
+/**
+ * The workflow of a paused schedule may have been terminated: nothing has it started again before
+ * this.
+ */
 async function startResumed(trx: Executor, resumed: Transition[]): Promise<void> {
   await enqueueStarts(
     trx,
@@ -294,7 +305,10 @@ export async function signalAnswered(trx: Executor, scheduleId: string): Promise
   if (answered) await signalSchedules(trx, 'bankAnswered', [{ id: scheduleId, ...answered }]);
 }
 
-/** Of locked schedules, those whose workflows sleep hear of it; the others are about to read for themselves. */
+/**
+ * Of locked schedules, those whose workflows sleep hear of it; the others are about to read for
+ * themselves.
+ */
 export async function signalSchedules(
   trx: Executor,
   signal: Signal,
@@ -305,82 +319,6 @@ export async function signalSchedules(
     signal,
     schedules.map(({ id, asleep }) => ({ asleep, workflowId: workflowIds.recurring(id) })),
   );
-}
-
-export interface StatusChange {
-  id: string;
-  /** What happened, for the record. */
-  event: string;
-  merchantId: string;
-  bankId: string;
-  status: ScheduleStatus;
-  previousStatus: ScheduleStatus;
-  /** Of the schedule, after the change. */
-  sequence: number;
-  /** How often both sides have been told of it, with this. */
-  told: number;
-  nextDueAt: Date | null;
-  ran: number;
-  amount: bigint;
-  currency: string;
-  /** What it charged before, where its terms have changed: the new ones hold from its next due date on. */
-  previousAmount?: bigint;
-  now: Date;
-  /** For the record, beside the status that it had. */
-  details?: Record<string, unknown>;
-}
-
-/** Puts what happened to schedules on record and tells both sides how they stand. */
-export async function announceStatus(
-  trx: Executor,
-  keyring: Keyring,
-  changes: StatusChange[],
-  cause: AuditEvent['cause'],
-): Promise<void> {
-  await recordEvents(
-    trx,
-    changes.map(({ id, sequence, event, details, previousStatus, now }) => ({
-      resourceId: id,
-      sequence,
-      type: event,
-      cause,
-      details: { previousStatus, ...details },
-      at: now,
-    })),
-  );
-  await announce(
-    trx,
-    keyring,
-    changes.flatMap((change) =>
-      toBothSides(change, 'recurring.updated', {
-        scheduleId: change.id,
-        sequence: change.told,
-        status: change.status,
-        previousStatus: change.previousStatus,
-        nextBillingDate: change.nextDueAt?.toISOString() ?? null,
-        billingsCompleted: change.ran,
-        amount: formatAmount(change.amount, change.currency),
-        currency: change.currency,
-        ...(change.previousAmount !== undefined && {
-          previousAmount: formatAmount(change.previousAmount, change.currency),
-          effectiveFrom: change.nextDueAt?.toISOString() ?? null,
-        }),
-      }),
-    ),
-  );
-}
-
-export function toBothSides(
-  schedule: { id: string; merchantId: string; bankId: string },
-  webhookType: Announcement['webhookType'],
-  item: object,
-): Announcement[] {
-  return [schedule.merchantId, schedule.bankId].map((entityId) => ({
-    entityId,
-    webhookType,
-    workflowId: workflowIds.recurring(schedule.id),
-    items: [item],
-  }));
 }
 
 function ids(schedules: { id: string }[]): string[] {

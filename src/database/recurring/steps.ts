@@ -9,7 +9,8 @@ import { openScheduledCharge, type Charge } from '../billing-request/billing-req
 import { row, rows, type Transaction } from '../connection';
 import type { AuditEvent } from '../event';
 import type { Keyring } from '../keys/keyring';
-import { toBothSides, type ScheduleRow } from './schedule';
+import { toBothSides } from './announce';
+import type { ScheduleRow } from './schedule';
 import type { BillingInHand } from './billings';
 import type { Announcement } from '../webhook/webhook';
 
@@ -27,7 +28,10 @@ export type StepTaken =
 
 type StepNamed<Name extends Step['do']> = Extract<Step, { do: Name }>;
 
-/** A schedule on its way through one transaction. What it does to `schedule` is written when it is saved. */
+/**
+ * A schedule on its way through one transaction. What it does to `schedule` is written when it is
+ * saved.
+ */
 export interface Work {
   trx: Transaction;
   keyring: Keyring;
@@ -42,7 +46,10 @@ export interface Work {
   webhooks: Announcement[];
 }
 
-/** Does what the step says. What follows for the schedule's own row is in `work.schedule`, and not yet written. */
+/**
+ * Does what the step says. What follows for the schedule's own row is in `work.schedule`, and not
+ * yet written.
+ */
 export async function takeStep(
   work: Work,
   step: Exclude<Step, { do: 'wait' | 'nothing' }>,
@@ -107,7 +114,10 @@ function giveNotice(work: Work, { n, dueAt }: StepNamed<'notify'>): void {
   );
 }
 
-/** One more attempt. The billing's row comes first: its UNIQUE key is what no second charge gets past. */
+/**
+ * One more attempt. The billing's row comes first: its UNIQUE key is what no second charge gets
+ * past.
+ */
 async function charge(
   work: Work,
   step: StepNamed<'charge'>,
@@ -151,7 +161,10 @@ async function closeBilling(
   note(work, `schedule.billing_${status}`, { n, ...(reason !== null && { reason: reasonForAudit(reason) }) });
 }
 
-/** Moves the billing in hand to another state; what `to` does not name is emptied, but for the attempts. */
+/**
+ * Moves the billing in hand to another state; what `to` does not name is emptied, but for the
+ * attempts.
+ */
 async function moveBilling(
   { trx, schedule }: Work,
   n: number,

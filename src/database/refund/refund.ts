@@ -60,8 +60,8 @@ interface Charge {
  * Sends a part of a successful charge back, or what is left of it.
  *
  * @param wish `amount` in major units of the charge's currency
- * @throws Failure not_found; invalid_request (no amount in that currency); conflict (the charge has not succeeded, or
- *   less is left of it)
+ * @throws Failure not_found; invalid_request (no amount in that currency); conflict (the charge has
+ *   not succeeded, or less is left of it)
  */
 export async function initiateRefund(
   trx: Executor,
@@ -122,8 +122,8 @@ async function findCharge(trx: Executor, merchantId: string, reference: string):
 }
 
 /**
- * Of refunds that race, this one statement lets through those that fit into what is left: what no refund and no
- * reversal has taken, and no open exception holds.
+ * Of refunds that race, this one statement lets through those that fit into what is left: what no
+ * refund and no reversal has taken, and no open exception holds.
  *
  * @returns minor units
  */

@@ -11,9 +11,10 @@ import { KNOWN_SECRETS, openWebhookSecrets, secretPlace, type SealedSecrets } fr
 /**
  * Attempts at webhooks: who makes them, and what became of them.
  *
- * Before the first byte of an attempt leaves, the row says that it may have been sent, and that nobody else is to send it for
- * now. So the end of a charge's window knows whether its bank may have it, also where the process that sent it has
- * died; and an attempt that is recorded late is not made a second time.
+ * Before the first byte of an attempt leaves, the row says that it may have been sent, and that
+ * nobody else is to send it for now. So the end of a charge's window knows whether its bank may
+ * have it, also where the process that sent it has died; and an attempt that is recorded late is
+ * not made a second time.
  */
 
 /** What one attempt needs to know, as stored; `openDelivery` gives the rest. */
@@ -44,13 +45,19 @@ export interface DeliveryToAttempt extends SealedSecrets {
 /** What of an attempt is secret. */
 export interface OpenDelivery {
   body: string;
-  /** One or, during a rotation, two: the old one first. What tells an old endpoint of a change may have more. */
+  /**
+   * One or, during a rotation, two: the old one first. What tells an old endpoint of a change may
+   * have more.
+   */
   secrets: [string, ...string[]];
 }
 
 /** What a workflow has to send. */
 export interface Unattempted extends DeliveryToAttempt {
-  /** It is the caller's to attempt, and counted as sent. Otherwise its receiver is failing, or another worker has it in hand. */
+  /**
+   * It is the caller's to attempt, and counted as sent. Otherwise its receiver is failing, or
+   * another worker has it in hand.
+   */
   claimed: boolean;
 }
 
@@ -91,14 +98,17 @@ const DELIVERIES = `webhook_deliveries d JOIN webhook_endpoints w ON w.entity_id
   JOIN entities e ON e.id = d.entity_id`;
 
 /**
- * What a workflow announced and nobody has attempted yet, oldest first. One call announces at most 100 items,
- * so there are hardly more than 101 of these: one for each bank and one for the merchant.
+ * What a workflow announced and nobody has attempted yet, oldest first. One call announces at most
+ * 100 items, so there are hardly more than 101 of these: one for each bank and one for the
+ * merchant.
  *
- * Those that are to be attempted are claimed by one statement, and counted as sent: a statement of its own before
- * each attempt would cost every charge another wait for the disk. What is sent, and where to, is read after that. So whoever
- * disables a receiver, or changes its endpoint, either sees the claim (`attemptsUnderWay`), or is seen by the reading.
+ * Those that are to be attempted are claimed by one statement, and counted as sent: a statement of
+ * its own before each attempt would cost every charge another wait for the disk. What is sent, and
+ * where to, is read after that. So whoever disables a receiver, or changes its endpoint, either
+ * sees the claim (`attemptsUnderWay`), or is seen by the reading.
  *
- * @param leaseMs how long the caller has to record its attempts. What its death leaves is claimed anew after that
+ * @param leaseMs how long the caller has to record its attempts. What its death leaves is claimed
+ *   anew after that
  */
 export async function claimUnattempted(
   db: Executor,
@@ -135,12 +145,13 @@ export async function deliveryToAttempt(
 }
 
 /**
- * Counts an attempt as sent, just before it is. False where it is not to be made: the delivery has ended or has been
- * attempted meanwhile, its receiver has been disabled, another worker has it in hand, or it is not any more as it was read: goes
- * elsewhere, is signed otherwise, says something else. Then it is looked at anew.
+ * Counts an attempt as sent, just before it is. False where it is not to be made: the delivery has
+ * ended or has been attempted meanwhile, its receiver has been disabled, another worker has it in
+ * hand, or it is not any more as it was read: goes elsewhere, is signed otherwise, says something
+ * else. Then it is looked at anew.
  *
- * Receiver and endpoint are locked with it. So whoever changes them comes before, and is seen here, or comes after, and sees the
- * attempt (`attemptsUnderWay`).
+ * Receiver and endpoint are locked with it. So whoever changes them comes before, and is seen here,
+ * or comes after, and sees the attempt (`attemptsUnderWay`).
  */
 export async function beginAttempt(
   db: Executor,
@@ -175,9 +186,11 @@ export interface AttemptUnderWay {
 }
 
 /**
- * The attempts at an entity's webhooks that were begun and are not recorded. Those of deliveries that have ended meanwhile do not show.
+ * The attempts at an entity's webhooks that were begun and are not recorded. Those of deliveries
+ * that have ended meanwhile do not show.
  *
- * Who has kept attempts from being begun, and committed that, finds here all that were begun before.
+ * Who has kept attempts from being begun, and committed that, finds here all that were begun
+ * before.
  */
 export async function attemptsUnderWay(db: Executor, entityId: string): Promise<AttemptUnderWay[]> {
   return rows<AttemptUnderWay>(
@@ -215,17 +228,18 @@ export function openDelivery(keyring: Keyring, delivery: DeliveryToAttempt): Ope
 }
 
 /**
- * Writes down an attempt and what follows from it: the delivery's status, and whether the receiver counts as
- * failing. Returns how the delivery stands then.
+ * Writes down an attempt and what follows from it: the delivery's status, and whether the receiver
+ * counts as failing. Returns how the delivery stands then.
  *
- * Two workers may attempt one delivery, when one is slower than its claim lasts. A failure counts only if no other n-th
- * attempt has been recorded; a success always does, for the receiver has the message. So does that no byte of it left.
+ * Two workers may attempt one delivery, when one is slower than its claim lasts. A failure counts
+ * only if no other n-th attempt has been recorded; a success always does, for the receiver has the
+ * message. So does that no byte of it left.
  *
  * After a failed first attempt the same transaction starts a workflow for the delivery alone, which
  * waits `retryInMs` before the second.
  *
- * @param maxAttempts the failed attempt with this number ends the delivery, as does a 410; counted from when it
- *   was announced or last asked for again
+ * @param maxAttempts the failed attempt with this number ends the delivery, as does a 410; counted
+ *   from when it was announced or last asked for again
  */
 export async function recordAttempt(
   db: Database,
@@ -233,7 +247,8 @@ export async function recordAttempt(
   { maxAttempts, retryInMs }: { maxAttempts: number; retryInMs: number },
 ): Promise<DeliveryState> {
   const { deliveryId, n } = attempt;
-  // One statement does for a success, without the round trips of a transaction: most deliveries are one.
+  // One statement does for a success, without the round trips of a transaction: most deliveries are
+  // one.
   if (attempt.error === null) return insertAttempt(db, attempt, maxAttempts);
   return db.transaction(async (trx) => {
     const { entityId, webhookType, workflowId, counted, ...state } = await insertAttempt(
@@ -303,8 +318,9 @@ async function insertAttempt(db: Executor, attempt: Attempt, maxAttempts: number
 }
 
 /**
- * Takes deliveries that nobody has attempted yet from the workflow that announced them: each gets one
- * of its own, which makes the first attempt. Those attempted or handed over meanwhile are passed over; returns how many were not.
+ * Takes deliveries that nobody has attempted yet from the workflow that announced them: each gets
+ * one of its own, which makes the first attempt. Those attempted or handed over meanwhile are
+ * passed over; returns how many were not.
  *
  * @param unsent of them, those that the caller had claimed and has not sent
  */

@@ -35,8 +35,8 @@ interface AttemptRecord {
 }
 
 /**
- * Most attempts that are shown with a delivery, the latest ones. The table of retries makes twelve; only a delivery
- * that is sent again by hand over and over has more than these.
+ * Most attempts that are shown with a delivery, the latest ones. The table of retries makes twelve;
+ * only a delivery that is sent again by hand over and over has more than these.
  */
 const ATTEMPTS_SHOWN = 50;
 
@@ -115,13 +115,13 @@ async function withAttempts(db: Executor, deliveries: Delivery[]): Promise<Deliv
 }
 
 /**
- * Has a delivery sent once more, whatever has become of it: the same bytes under the same id, with all the retries
- * of a new one, and to where webhooks go now. A withdrawn webhook is not sent again: its charge or
- * intent has ended, and the merchant may ask anew.
+ * Has a delivery sent once more, whatever has become of it: the same bytes under the same id, with
+ * all the retries of a new one, and to where webhooks go now. A withdrawn webhook is not sent
+ * again: its charge or intent has ended, and the merchant may ask anew.
  *
- * One statement makes it pending and begins a new count. Its workflow is signalled where it runs, and
- * run again where it has ended. The workflow sends the delivery because its row is pending. Several
- * requests at once each signal it; one attempt answers all.
+ * One statement makes it pending and begins a new count. Its workflow is signalled where it runs,
+ * and run again where it has ended. The workflow sends the delivery because its row is pending.
+ * Several requests at once each signal it; one attempt answers all.
  *
  * @throws Failure not_found; conflict (it was withdrawn)
  */

@@ -34,7 +34,9 @@ export async function findWebhookUrl(db: Executor, entityId: string): Promise<st
   return endpoint?.url ?? null;
 }
 
-/** The same, until the transaction ends nobody else's to change; undefined for an unknown entity. */
+/**
+ * The same, until the transaction ends nobody else's to change; undefined for an unknown entity.
+ */
 export async function lockWebhookUrl(
   trx: Transaction,
   entityId: string,
@@ -57,15 +59,22 @@ export async function setWebhookUrl(db: Executor, entityId: string, url: string 
   );
 }
 
-/** How long the old secret stays good after a rotation, so that a receiver can be given the new one meanwhile. */
+/**
+ * How long the old secret stays good after a rotation, so that a receiver can be given the new one
+ * meanwhile.
+ */
 const ROTATION = '24 hours';
 /**
- * How long a secret that is in use no more still signs what tells an old endpoint of a change. A thief could otherwise put a secret of
- * his own in its place first, and the owner's receiver would not believe the notice. Whoever waits for longer is noticed before: by
- * then the owner's receiver has refused every webhook for three days.
+ * How long a secret that is in use no more still signs what tells an old endpoint of a change. A
+ * thief could otherwise put a secret of his own in its place first, and the owner's receiver would
+ * not believe the notice. Whoever waits for longer is noticed before: by then the owner's receiver
+ * has refused every webhook for three days.
  */
 const KEPT = '72 hours';
-/** Most that are kept of one entity, so that a notice stays short. The older ones stay: nobody can drive the owner's out by rotating. */
+/**
+ * Most that are kept of one entity, so that a notice stays short. The older ones stay: nobody can
+ * drive the owner's out by rotating.
+ */
 const KEPT_MAX = 10;
 
 /**
@@ -107,8 +116,9 @@ async function changeSecrets(
 /**
  * Puts a new secret beside the one in use, which stays good for 24 h from now; returns until when.
  *
- * During a rotation the secret that it began with stays the old one, and the new one is replaced: whoever asks
- * again has most likely not got the answer, and their receiver knows nothing but the old one.
+ * During a rotation the secret that it began with stays the old one, and the new one is replaced:
+ * whoever asks again has most likely not got the answer, and their receiver knows nothing but the
+ * old one.
  */
 export async function rotateWebhookSecret(
   trx: Transaction,
@@ -136,7 +146,10 @@ export async function rotateWebhookSecret(
   return until;
 }
 
-/** Puts a new secret in the place of all others, which are good no more, for nothing: they have leaked. */
+/**
+ * Puts a new secret in the place of all others, which are good no more, for nothing: they have
+ * leaked.
+ */
 export async function replaceWebhookSecret(
   trx: Transaction,
   ring: Keyring,
@@ -172,7 +185,10 @@ export async function finishSecretRotation(trx: Transaction, by: Actor, entityId
   });
 }
 
-/** Forgets secrets that have been out of use for long enough. They are few: an entity has at most ten in three days. */
+/**
+ * Forgets secrets that have been out of use for long enough. They are few: an entity has at most
+ * ten in three days.
+ */
 export async function forgetRetiredSecrets(db: Executor): Promise<void> {
   await row(
     db,
@@ -181,7 +197,10 @@ export async function forgetRetiredSecrets(db: Executor): Promise<void> {
   );
 }
 
-/** The secret that an entity's receiver has known for longest, as far back as they are kept: whoever has come since does not know it. */
+/**
+ * The secret that an entity's receiver has known for longest, as far back as they are kept: whoever
+ * has come since does not know it.
+ */
 export async function longestKnownSecret(trx: Transaction, entityId: string): Promise<Buffer> {
   const known = await row<{ secret: Buffer }>(
     trx,
@@ -209,15 +228,18 @@ export interface SealedSecrets {
   previousSecretSealed: Buffer | null;
 }
 
-/** Of `webhook_endpoints w`: all secrets that its entity's webhooks have been signed with, as far back as they are kept. */
+/**
+ * Of `webhook_endpoints w`: all secrets that its entity's webhooks have been signed with, as far
+ * back as they are kept.
+ */
 export const KNOWN_SECRETS = `array_remove(ARRAY(
     SELECT r.secret_sealed FROM retired_webhook_secrets r
     WHERE r.entity_id = w.entity_id AND r.retired_at > clock_timestamp() - interval '${KEPT}' ORDER BY r.retired_at)
   || ARRAY[w.previous_secret_sealed, w.secret_sealed], NULL)`;
 
 /**
- * The secrets good now, the old one first: until a rotation is finished, the network's own signature stays with
- * the old secret, and the standard one is made with both.
+ * The secrets good now, the old one first: until a rotation is finished, the network's own
+ * signature stays with the old secret, and the standard one is made with both.
  */
 export function openWebhookSecrets(
   ring: Keyring,

@@ -6,18 +6,20 @@ import { open } from '../keys/sealing';
 import { bodyPlace } from './webhook';
 
 /**
- * The events feed: everything that was announced to an entity for as long as it is kept, in one order without gaps,
- * for whoever has been away and catches up.
+ * The events feed: everything that was announced to an entity for as long as it is kept, in one
+ * order without gaps, for whoever has been away and catches up.
  *
- * Transactions commit in another order than they begin, so neither a time nor an id tells a reader that nothing
- * will appear before what it has seen. The transaction's number does, with one condition: a reader gets only
- * what was written by transactions older than the oldest one still open. All of those have ended, what they
- * wrote is all there is, and whatever comes later has a higher number.
+ * Transactions commit in another order than they begin, so neither a time nor an id tells a reader
+ * that nothing will appear before what it has seen. The transaction's number does, with one
+ * condition: a reader gets only what was written by transactions older than the oldest one still
+ * open. All of those have ended, what they wrote is all there is, and whatever comes later has a
+ * higher number.
  *
- * The price is that one long writing transaction, also in another database of the same server, holds the feed
- * back, of every entity; nothing is lost, and webhooks go out meanwhile. Those of the service are short, and what
- * holds one up has an end: `openDatabase` has Postgres end a statement, or a pause between two, after 10 s, also
- * where the process or its network has died. Readers, backups among them, have no number and hold back nothing.
+ * The price is that one long writing transaction, also in another database of the same server,
+ * holds the feed back, of every entity; nothing is lost, and webhooks go out meanwhile. Those of
+ * the service are short, and what holds one up has an end: `openDatabase` has Postgres end a
+ * statement, or a pause between two, after 10 s, also where the process or its network has died.
+ * Readers, backups among them, have no number and hold back nothing.
  */
 export interface FeedEvent {
   eventId: string;
@@ -39,8 +41,9 @@ export interface FeedPosition {
 export const FEED_START: FeedPosition = { xid: '0', eventId: '' };
 
 /**
- * Of what comes after an event from before this moment, some may be forgotten. What is forgotten goes in order of
- * time, and the feed's order may differ from that by as long as a transaction lasts: less than this minute.
+ * Of what comes after an event from before this moment, some may be forgotten. What is forgotten
+ * goes in order of time, and the feed's order may differ from that by as long as a transaction
+ * lasts: less than this minute.
  */
 const HORIZON = `(SELECT passed + interval '1 minute' FROM feed_horizon)`;
 
@@ -66,7 +69,8 @@ export async function isBeforeFeed(db: Executor, eventId: string): Promise<boole
 }
 
 /**
- * The entity's next events after a position, at most `limit`. Fewer say nothing: an empty page is the end for now.
+ * The entity's next events after a position, at most `limit`. Fewer say nothing: an empty page is
+ * the end for now.
  *
  * The same statement records how far the entity has read, before it gets anything: a bank may act
  * on what it has read. It locks the endpoint first. So a webhook withdrawn at that moment is either

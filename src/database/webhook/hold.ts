@@ -9,15 +9,22 @@ import { longestKnownSecret } from './endpoint';
 /**
  * Webhooks of a party that is kept out.
  *
- * Whoever is about to make an attempt reads with the delivery whether its receiver is disabled, and then makes
- * none: the delivery has, or gets, a workflow of its own, which sleeps. Nothing is counted, so no retry is lost. What is
- * pending when the receiver is enabled is signalled by the transaction that enables it.
+ * Whoever is about to make an attempt reads with the delivery whether its receiver is disabled, and
+ * then makes none: the delivery has, or gets, a workflow of its own, which sleeps. Nothing is
+ * counted, so no retry is lost. What is pending when the receiver is enabled is signalled by the
+ * transaction that enables it.
  */
 
-/** deliveries signalled by one statement, so that none of them runs into the time limit, however many there are. */
+/**
+ * deliveries signalled by one statement, so that none of them runs into the time limit, however
+ * many there are.
+ */
 const AT_ONCE = 1_000;
 
-/** Has all that waits for an entity sent. Called in the transaction that enables it, which has its row locked. */
+/**
+ * Has all that waits for an entity sent. Called in the transaction that enables it, which has its
+ * row locked.
+ */
 export async function releaseDeliveries(trx: Transaction, entityId: string): Promise<void> {
   let last = '';
   for (;;) {
@@ -41,11 +48,13 @@ export async function releaseDeliveries(trx: Transaction, entityId: string): Pro
 }
 
 /**
- * Tells the endpoint that an entity has now that webhooks go elsewhere. Called before they do: the delivery keeps the URL
- * of before. Of the new URL nothing is said, for whoever has the old one may be whom it was taken from, or a thief to whom it was set.
+ * Tells the endpoint that an entity has now that webhooks go elsewhere. Called before they do: the
+ * delivery keeps the URL of before. Of the new URL nothing is said, for whoever has the old one may
+ * be whom it was taken from, or a thief to whom it was set.
  *
- * A thief may have changed the secret first. So it is signed with the one that the endpoint has known for longest, and, where a
- * header has place for several signatures, with all that it may know.
+ * A thief may have changed the secret first. So it is signed with the one that the endpoint has
+ * known for longest, and, where a header has place for several signatures, with all that it may
+ * know.
  */
 export async function announceToOldEndpoint(
   trx: Transaction,

@@ -3,10 +3,10 @@ import { row, type Executor } from '../connection';
 import { firstIdAt } from '../ids';
 
 /**
- * Deliveries, their bodies and attempts are kept for a time and then forgotten; what they spoke of is kept for good,
- * and so is which attempts may have had a bank move money, and whether it read of it in its feed: one row for each
- * delivery that asked for it.
- * They are the receiver's events feed as well, so `feed_horizon` says up to when some of it may be gone.
+ * Deliveries, their bodies and attempts are kept for a time and then forgotten; what they spoke of
+ * is kept for good, and so is which attempts may have had a bank move money, and whether it read of
+ * it in its feed: one row for each delivery that asked for it. They are the receiver's events feed
+ * as well, so `feed_horizon` says up to when some of it may be gone.
  */
 
 /** By these a bank is asked to move money. Whether it was is never forgotten. */
@@ -18,15 +18,16 @@ const SWEEP = 1_000;
 const DAY_MS = 86_400_000;
 
 /**
- * Forgets the oldest deliveries past their time, but none that is still to be delivered: one that was asked for once
- * more stays until that has ended.
+ * Forgets the oldest deliveries past their time, but none that is still to be delivered: one that
+ * was asked for once more stays until that has ended.
  *
  * @returns whether there may be more
  */
 export async function forgetDeliveries(db: Executor, keptDays: number): Promise<boolean> {
   const forgotten = await row<{ count: number }>(
     db,
-    // Ids sort by time, so the primary key leads to the oldest. The database's clock has the last word.
+    // Ids sort by time, so the primary key leads to the oldest. The database's clock has the last
+    // word.
     `WITH past AS (
        SELECT id FROM webhook_deliveries
        WHERE id < :before AND status <> 'pending' AND created_at < clock_timestamp() - :keptDays * interval '1 day'

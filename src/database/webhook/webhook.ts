@@ -13,14 +13,13 @@ import { openWebhookSecrets, SEALED_SECRETS, type SealedSecrets } from './endpoi
 /**
  * Webhooks as rows: what was announced to whom, and what became of it.
  *
- * An announcement is written by the transaction that changes the state it speaks of, so neither exists without
- * the other; the row is also the receiver's entry in its events feed. The body is made, signed and sealed once,
- * and every attempt sends those bytes. No transaction waits for a receiver: sending comes after the commit, and
- * nothing of a charge depends on how it ends.
+ * An announcement is written by the transaction that changes the state it speaks of, so neither
+ * exists without the other; the row is also the receiver's entry in its events feed. The body is
+ * made, signed and sealed once, and every attempt sends those bytes. No transaction waits for a
+ * receiver: sending comes after the commit, and nothing of a charge depends on how it ends.
  *
- * The workflow whose work is announced makes the first attempt in passing. Whatever that leaves undone,
- * and what no workflow announced, goes to the workflow
- * `webhook-delivery/<id>`.
+ * The workflow whose work is announced makes the first attempt in passing. Whatever that leaves
+ * undone, and what no workflow announced, goes to the workflow `webhook-delivery/<id>`.
  */
 
 export interface Announcement {
@@ -29,7 +28,10 @@ export interface Announcement {
   webhookType: WebhookType;
   /** The batch of the request behind it; where there is none, the webhook is a batch of its own. */
   batchId?: string;
-  /** Id of the workflow that makes the first attempt. Without one, the delivery has its own workflow at once. */
+  /**
+   * Id of the workflow that makes the first attempt. Without one, the delivery has its own workflow
+   * at once.
+   */
   workflowId?: string;
   /** A secret of the receiver's, sealed, that signs instead of the one in use. */
   signedWith?: Buffer;
@@ -59,9 +61,9 @@ export interface NewDelivery {
 /**
  * Writes the announcements of a transaction; returns their delivery ids, in the order given.
  *
- * A receiver without a URL gets its row as `failed`, never attempted: the events feed has it, and once a URL
- * is set it can be sent by hand. A receiver known to be failing gets no first attempt in passing, which would only
- * wait: the delivery starts as a workflow.
+ * A receiver without a URL gets its row as `failed`, never attempted: the events feed has it, and
+ * once a URL is set it can be sent by hand. A receiver known to be failing gets no first attempt in
+ * passing, which would only wait: the delivery starts as a workflow.
  */
 export async function announce(
   trx: Executor,
@@ -73,7 +75,10 @@ export async function announce(
   return deliveries.map((one) => one.id);
 }
 
-/** The first half of `announce`: reads who the receivers are, and makes the bodies. Nothing is written. */
+/**
+ * The first half of `announce`: reads who the receivers are, and makes the bodies. Nothing is
+ * written.
+ */
 export async function prepareDeliveries(
   trx: Executor,
   keyring: Keyring,
@@ -101,7 +106,10 @@ export async function prepareDeliveries(
   });
 }
 
-/** The second half of `announce`: writes them. What else a transaction writes can be sent along with it. */
+/**
+ * The second half of `announce`: writes them. What else a transaction writes can be sent along with
+ * it.
+ */
 export async function writeDeliveries(trx: Executor, deliveries: NewDelivery[]): Promise<void> {
   if (deliveries.length === 0) return;
   await Promise.all([
@@ -151,7 +159,11 @@ function makeBody(keyring: Keyring, receiver: Receiver, announcement: Announceme
   );
 }
 
-/** The same webhook with some of its items less, signed anew. @param item by which member the items name what they are about */
+/**
+ * The same webhook with some of its items less, signed anew.
+ *
+ * @param item by which member the items name what they are about
+ */
 export async function bodyWithout(
   trx: Executor,
   keyring: Keyring,
@@ -203,7 +215,10 @@ export function bodyPlace(deliveryId: string) {
   return `webhook_deliveries.body_sealed:${deliveryId}` as const;
 }
 
-/** @param args those of the workflow `webhookDelivery`: the delivery, and its progress where there is any */
+/**
+ * @param args those of the workflow `webhookDelivery`: the delivery, and its progress where there
+ *   is any
+ */
 export function deliveryStart(
   args: [deliveryId: string, progress?: object],
   { entityId, webhookType }: { entityId: string; webhookType: WebhookType },

@@ -6,12 +6,16 @@ import { bodyPlace, bodyWithout } from './webhook';
 /**
  * Takes back what banks are asked by webhook, once it has ended without an answer.
  *
- * Whether a bank was told, or may have been, is decided by one order of locks: the delivery first, then its receiver's endpoint.
- * Who sends the delivery changes it before, and who reads the feed holds the endpoint before they read. So each of them is
- * either seen here, or sees what was done here.
+ * Whether a bank was told, or may have been, is decided by one order of locks: the delivery first,
+ * then its receiver's endpoint. Who sends the delivery changes it before, and who reads the feed
+ * holds the endpoint before they read. So each of them is either seen here, or sees what was done
+ * here.
  */
 
-/** What banks are asked, how its items name it, and the column by whose index the open ones beside it are found. */
+/**
+ * What banks are asked, how its items name it, and the column by whose index the open ones beside
+ * it are found.
+ */
 const ASKED = {
   billing_requests: { item: 'billingRequestId', beside: 'workflow_id' },
   intents: { item: 'intentId', beside: 'bank_delivery_id' },
@@ -27,13 +31,15 @@ interface Asked {
 }
 
 /**
- * Ends the asking for these. What no bank can have been told of is told to none any more: its delivery is withdrawn, or loses those
- * of its items. What may have been told is sent no further once nothing that it asks for is open: a bank that is asked late would
- * debit, or ask its customer, for nothing.
+ * Ends the asking for these. What no bank can have been told of is told to none any more: its
+ * delivery is withdrawn, or loses those of its items. What may have been told is sent no further
+ * once nothing that it asks for is open: a bank that is asked late would debit, or ask its
+ * customer, for nothing.
  *
  * Called by whoever ends them, with their rows locked.
  *
- * @returns those that their bank was never told of. For it, the first webhook about one of them is number 1
+ * @returns those that their bank was never told of. For it, the first webhook about one of them is
+ *   number 1
  */
 export async function withdraw(
   trx: Executor,
@@ -43,7 +49,8 @@ export async function withdraw(
 ): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
   const { item, beside } = ASKED[asked];
-  // Sent together, run in this order: the last begins when all is locked, so it sees all that was done before.
+  // Sent together, run in this order: the last begins when all is locked, so it sees all that was
+  // done before.
   const [, , found] = await Promise.all([
     rows(
       trx,
@@ -92,7 +99,10 @@ async function endDeliveries(trx: Executor, over: Asked[]): Promise<void> {
   );
 }
 
-/** Nobody has seen the bytes that are replaced. Whoever sends them reads them after it has said that it does. */
+/**
+ * Nobody has seen the bytes that are replaced. Whoever sends them reads them after it has said that
+ * it does.
+ */
 async function shortenBodies(
   trx: Executor,
   keyring: Keyring,
