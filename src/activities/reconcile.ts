@@ -9,7 +9,6 @@ import {
   openWork,
   overdueWork,
   restartWork,
-  stillOpen,
   WORK_KINDS,
   type Work,
   type WorkKind,
@@ -21,7 +20,7 @@ import {
   type TemporalState,
 } from '../database/operation/temporal-state';
 import { groupBy } from '../domain/group';
-import { withoutWorkflow } from '../temporal/reconcile';
+import { openWithoutWorkflow } from '../temporal/reconcile';
 
 /**
  * Finds rows that nobody waits for any more, and has their workflows started again through the
@@ -136,10 +135,7 @@ export function createReconcileActivities(
     while (at.kind !== undefined && checked < max) {
       Context.current().heartbeat();
       const page = await openWork(db, at.kind, at.after, PAGE, false);
-      // What was being started while we asked is no longer in the outbox now, and so is asked about
-      // once more.
-      const gone = await stillOpen(db, await withoutWorkflow(client, page, afterS));
-      missing.push(...(await withoutWorkflow(client, gone, afterS)));
+      missing.push(...(await openWithoutWorkflow(db, client, page, afterS)));
       checked += page.length;
       at = next(kinds, at.kind, page);
     }

@@ -11,7 +11,6 @@ import {
   overdueWork,
   restartsWaiting,
   restartWork,
-  stillOpen,
   WORK_KINDS,
   type Work,
   type WorkKind,
@@ -20,7 +19,7 @@ import { adoptNamespace, endRestart, readTemporalState } from '../database/opera
 import { workerProblems } from '../database/operation/worker-heartbeat';
 import { counted } from '../domain/counted';
 import { namespaceId } from '../temporal/readiness';
-import { ensureReconcileSchedule, withoutWorkflow } from '../temporal/reconcile';
+import { ensureReconcileSchedule, openWithoutWorkflow } from '../temporal/reconcile';
 import { registerSearchAttributes } from '../temporal/search-attributes';
 import { command, CommandError, onEngine, type Outcome } from './command';
 import { anyRing, openTemporal, temporalAddress } from './engine';
@@ -209,9 +208,8 @@ async function scan(db: Database, client: Client, fix: boolean, resting: boolean
     let after = '';
     for (;;) {
       const page = await openWork(db, kind, after, PAGE, resting);
-      const gone = await stillOpen(db, await withoutWorkflow(client, page, 0));
-      // What was just being started is no longer in the outbox now, and is asked about once more.
-      const missing = (await withoutWorkflow(client, gone, 0)).filter((one) => !known.has(one.workflowId));
+      const gone = await openWithoutWorkflow(db, client, page, 0);
+      const missing = gone.filter((one) => !known.has(one.workflowId));
       result.checked += page.length;
       result.withoutWorkflow += missing.length;
       result.listed.push(...list(missing, 'without a workflow'));

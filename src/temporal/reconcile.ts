@@ -8,7 +8,8 @@ import {
   type ScheduleOptionsStartWorkflowAction,
   type Workflow,
 } from '@temporalio/client';
-import type { OpenWork } from '../database/operation/reconcile';
+import type { Executor } from '../database/connection';
+import { stillOpen, type OpenWork } from '../database/operation/reconcile';
 import { TASK_QUEUE, WORKFLOW_TYPE } from '../workflows/messages';
 
 /** Temporal's side of `reconcile`: the schedule that runs it, and which of our workflows it has. */
@@ -117,6 +118,21 @@ export async function withoutWorkflow(client: Client, work: OpenWork[], afterS: 
     missing.push(...some.filter((_, i) => gone[i]));
   }
   return missing;
+}
+
+/**
+ * Of these, what is still open and has had no workflow for `afterS` seconds, nor has a start of one
+ * in the outbox.
+ */
+export async function openWithoutWorkflow(
+  db: Executor,
+  client: Client,
+  work: OpenWork[],
+  afterS: number,
+): Promise<OpenWork[]> {
+  const open = await stillOpen(db, await withoutWorkflow(client, work, afterS));
+  // What was just being started is no longer in the outbox now, and is asked about once more.
+  return withoutWorkflow(client, open, afterS);
 }
 
 async function isGone(

@@ -6,6 +6,7 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
+import { counted } from '../domain/counted';
 import type { AttemptResult, WebhookActivities } from '../activities/webhook';
 import type { DeliveryProgress } from './messages';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
@@ -85,7 +86,7 @@ async function run(
 
 function failedInWords({ webhookType, attempts, why }: Failed): string {
   const because = why === null ? '' : `: ${why}`;
-  return `${webhookType} failed after ${attempts} attempt${attempts === 1 ? '' : 's'}${because}. It can be sent again by hand.`;
+  return `${webhookType} failed after ${counted(attempts, 'attempts')}${because}. It can be sent again by hand.`;
 }
 
 function inWords(ms: number): string {

@@ -1,8 +1,6 @@
 import knex from 'knex';
 import { down, up } from '../../migrations/0051_exception_work';
-import { acceptCharges } from '../../src/database/billing-request/billing-request';
 import { answerBillingRequest, closeExpiredRequests } from '../../src/database/billing-request/outcome';
-import { billingRules, readConfig } from '../../src/config';
 import { row, rows, type Database } from '../../src/database/connection';
 import { changeStatus } from '../../src/database/entity/control';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
@@ -14,10 +12,10 @@ import { measureService } from '../../src/service-metrics';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { valueOf } from '../support/metrics';
 import { OPERATOR } from '../support/operator';
+import { bill, type Billed } from '../support/settled';
 import { moveClock, standingApproval, type Standing } from '../support/standing';
 
 const keyring = readKeyring(makeKeyring());
-const rules = billingRules(readConfig({}));
 
 let database: TestDatabase;
 let db: Database;
@@ -32,29 +30,15 @@ beforeEach(async () => {
 });
 
 /** A charge of 1 naira under the standing approval, which its bank has been reached with. */
-async function charge(): Promise<{ id: string; reference: string }> {
-  const { merchantId, agreementId } = standing;
-  const { items } = await db.transaction((trx) =>
-    acceptCharges(
-      trx,
-      keyring,
-      rules,
-      merchantId,
-      [{ phrase: 'p', agreementId }],
-      { amount: 100n, currency: 'NGN', description: 'Shoes' },
-      (_, [first]) => `billing-request/${first}`,
-    ),
-  );
-  const [item] = items;
-  if (!item || !('accepted' in item)) throw new Error('the bill was refused');
-  const { billingRequestId: id, reference } = item.accepted;
+async function charge(): Promise<Billed> {
+  const billed = await bill(db, keyring, standing);
   await rows(
     db,
     `UPDATE webhook_deliveries SET status = 'delivered', finished_at = now(), sent = 1
      WHERE id = (SELECT bank_delivery_id FROM billing_requests WHERE id = :id)`,
-    { id },
+    { id: billed.id },
   );
-  return { id, reference };
+  return billed;
 }
 
 const exceptionsOf = (id: string) =>

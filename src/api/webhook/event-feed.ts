@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { settleCredits } from '../../database/customer/payment-credit';
 import { FEED_START, findFeedPosition, isBeforeFeed, readFeed } from '../../database/webhook/event-feed';
+import { counted } from '../../domain/counted';
 import { id, pageSize } from '../http/fields';
 import type { Call } from '../http/route';
 import { invalidRequest } from '../http/validation';
@@ -37,5 +38,5 @@ export async function listEvents({ caller, query, deps }: Call<unknown, z.output
       settleCredits(trx, deps.ring, deps.config.NETWORK_TIMEZONE, { eventIds }),
     );
   }
-  return { message: events.length === 1 ? '1 event' : `${events.length} events`, data: { events } };
+  return { message: counted(events.length, 'events'), data: { events } };
 }
