@@ -43,6 +43,7 @@ import {
   unlink,
 } from './customer/device';
 import { feedQuery, listEvents } from './webhook/event-feed';
+import { forecastQuery, showForecast } from './recurring/forecast';
 import { createFailedAuthentication } from './access/failed-authentication';
 import { endpoint, serveEach } from './http/endpoint';
 import { livenessEndpoint, readinessEndpoint } from './health';
@@ -195,6 +196,7 @@ export function routes(deps: Pick<ApiDeps, 'config'>) {
       createRecurring,
     ),
     route('get', '/v1/billing/recurring', { ...BILLERS, query: schedulesQuery }, listRecurring),
+    route('get', '/v1/forecast', { ...ANYONE, query: forecastQuery }, showForecast),
     route('get', '/v1/billing/recurring/:scheduleId', { ...BILLERS, params: schedulePath }, showRecurring),
     route(
       'patch',

@@ -3,6 +3,7 @@ import { addAuditCommand } from './audit';
 import { addBooksCommands } from './books';
 import { addEntityCommands } from './entity';
 import { addExceptionCommands } from './exceptions';
+import { addForecastCommand } from './forecast';
 import { addKeyCommands } from './keys';
 import { addMigrateCommand } from './migrate';
 import { addReconcileCommand } from './reconcile';
@@ -19,6 +20,7 @@ export function createProgram(): Command {
   addKeyCommands(program);
   addAuditCommand(program);
   addBooksCommands(program);
+  addForecastCommand(program);
   addStatusCommand(program);
   addWhyCommand(program);
   addReconcileCommand(program);

@@ -60,6 +60,14 @@ export function calendarMonth(moment: Date, timeZone: string): string {
   return zoned(moment, timeZone).toPlainDate().toPlainYearMonth().toString();
 }
 
+/**
+ * When the calendar day in the zone begins that comes `days` after the moment's; that is not always
+ * midnight.
+ */
+export function dayStart(moment: Date, days: number, timeZone: string): Date {
+  return toDate(zoned(moment, timeZone).toPlainDate().add({ days }).toZonedDateTime(timeZone));
+}
+
 /** The same wall-clock time in the zone, a whole number of calendar days later. */
 export function addCalendarDays(moment: Date, days: number, timeZone: string): Date {
   return toDate(zoned(moment, timeZone).add({ days }));

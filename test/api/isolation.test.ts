@@ -189,7 +189,8 @@ const REST: Record<string, { fixed?: object; own?: string[] }> = {
   'patch /v1/provider/merchant/trust': { fixed: { trustLevel: 'trusted' } },
   'post /v1/billing/intent-response': {
     own: ['customerId', 'entityId', 'lookupID'],
-    fixed: { customerDecision: 'approve_once' },
+    // Any other would suspend the schedule, of which a later case wants to hear.
+    fixed: { customerDecision: 'approve_recurring' },
   },
   'post /v1/customer/bill': { fixed: { amount: 5, currency: 'NGN', description: 'Shoes' } },
   'post /v1/billing/bank-response': { own: ['billingRequestId'], fixed: { bankTransactionId: 'tx-1' } },

@@ -164,7 +164,7 @@ export const list = (entry: z.ZodType<string>, max: number, meaning = (value: st
     )
     .meta({ uniqueItems: true });
 
-const wholeNumber = (min: number, max: number, byDefault: number, description: string) =>
+export const wholeNumber = (min: number, max: number, byDefault: number, description: string) =>
   z
     .string()
     .regex(/^\d{1,9}$/, 'must be a whole number')

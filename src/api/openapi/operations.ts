@@ -2,6 +2,7 @@ import { CHARGES } from './charge';
 import { CUSTOMERS } from './customer';
 import { DECISIONS } from './decision';
 import { DEVICES } from './device';
+import { FORECAST } from './forecast';
 import { INTENTS } from './intent';
 import { MERCHANTS } from './merchant';
 import { SCHEDULES } from './recurring';
@@ -23,6 +24,7 @@ export const OPERATIONS = {
   ...DECISIONS,
   ...CHARGES,
   ...SCHEDULES,
+  ...FORECAST,
   ...TRANSACTIONS,
   ...REFUNDS,
   ...EXCEPTIONS,

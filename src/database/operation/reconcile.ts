@@ -40,7 +40,7 @@ const since = (moment: string) => `greatest(${moment} - e.clock_offset, e.clock_
  * The furthest that any test clock is ahead: an index in the order of time is read as far as that.
  * In production it is 0.
  */
-const FURTHEST = `now() + coalesce((SELECT max(clock_offset) FROM entities WHERE clock_offset > '0'), '0')`;
+export const FURTHEST = `now() + coalesce((SELECT max(clock_offset) FROM entities WHERE clock_offset > '0'), '0')`;
 
 /**
  * A paused schedule `s` with nothing open has nothing to do: whoever has terminated its workflow is

@@ -36,10 +36,14 @@ export function isAsked(open: BillingInHand | undefined): open is Asked {
 
 export type BillingsSeen = Billings & { open: BillingInHand | undefined };
 
-interface Seen {
+interface Seen extends InHand {
   now: Date;
   starts: Date[];
   heldFor: 'paused' | 'suspended' | null;
+}
+
+/** The billing in hand as a row has it; where `n` is null, all of it is. */
+export interface InHand {
   n: number | null;
   attempts: number;
   status: 'pending' | 'retrying';
@@ -57,6 +61,30 @@ interface Seen {
   afterS: number;
 }
 
+/** When the latest billings of a schedule `s` were first charged, newest first. */
+export const STARTS = `ARRAY(SELECT first_attempt_at FROM billings
+  WHERE schedule_id = s.id AND first_attempt_at IS NOT NULL ORDER BY n DESC LIMIT :starts) AS starts`;
+
+/** Of a schedule `s` the billing in hand `b`, with its latest and its first attempt. */
+export const JOIN_IN_HAND = `
+  LEFT JOIN billings b ON b.schedule_id = s.id AND b.status IN ('pending', 'retrying')
+  LEFT JOIN billing_requests r ON r.schedule_id = b.schedule_id AND r.billing_n = b.n AND r.attempt = b.attempts
+  LEFT JOIN billing_requests first
+    ON first.schedule_id = b.schedule_id AND first.billing_n = b.n AND first.attempt = 1`;
+
+/**
+ * The columns of `InHand`; times as the attempt itself has them, from which its caller counts the
+ * days to a retry.
+ */
+export const IN_HAND = `
+  b.n, b.attempts, b.status, first.created_at AS "firstAttemptAt", r.created_at AS "lastAttemptAt",
+  b.retry_at AS "retryAt", b.reason, r.status AS "chargeStatus", r.decline_reason AS "declineReason",
+  r.id AS "billingRequestId", r.expires_at AS "expiresAt", r.amount::bigint, r.description,
+  coalesce(round(extract(epoch FROM r.closed_at - r.created_at), 1), 0)::float8 AS "afterS",
+  EXISTS (SELECT FROM billing_requests a JOIN reconciliation_exceptions x ON x.billing_request_id = a.id
+          WHERE a.schedule_id = b.schedule_id AND a.billing_n = b.n
+            AND x.outcome = 'approved' AND x.state <> 'resolved') AS "maybeDebited"`;
+
 /** @param schedule locked, whose `now` becomes that of this reading */
 export async function readBillingsSeen(
   trx: Executor,
@@ -66,8 +94,7 @@ export async function readBillingsSeen(
   const seen = await row<Seen>(
     trx,
     `SELECT business_now(s.merchant_id) AS now,
-       ARRAY(SELECT first_attempt_at FROM billings WHERE schedule_id = s.id AND first_attempt_at IS NOT NULL
-             ORDER BY n DESC LIMIT :starts) AS starts,
+       ${STARTS},
        -- A suspension outranks a pause, as it does in the status.
        (SELECT max(reason) FROM (
           SELECT reason, from_at, to_at FROM schedule_holds WHERE schedule_id = s.id
@@ -75,19 +102,8 @@ export async function readBillingsSeen(
           SELECT 'suspended', from_at, to_at FROM entity_holds
           WHERE entity_id IN (s.merchant_id, s.bank_id) AND merchant_id = s.merchant_id) AS held
         WHERE from_at <= :dueAt AND (to_at IS NULL OR to_at > :dueAt)) AS "heldFor",
-       -- As the attempt itself has it, from which its caller counts the days to a retry.
-       b.n, b.attempts, b.status, first.created_at AS "firstAttemptAt", r.created_at AS "lastAttemptAt",
-       b.retry_at AS "retryAt", b.reason, r.status AS "chargeStatus", r.decline_reason AS "declineReason",
-       r.id AS "billingRequestId", r.expires_at AS "expiresAt", r.amount::bigint, r.description,
-       coalesce(round(extract(epoch FROM r.closed_at - r.created_at), 1), 0)::float8 AS "afterS",
-       EXISTS (SELECT FROM billing_requests a JOIN reconciliation_exceptions x ON x.billing_request_id = a.id
-               WHERE a.schedule_id = b.schedule_id AND a.billing_n = b.n
-                 AND x.outcome = 'approved' AND x.state <> 'resolved') AS "maybeDebited"
-     FROM schedules s
-       LEFT JOIN billings b ON b.schedule_id = s.id AND b.status IN ('pending', 'retrying')
-       LEFT JOIN billing_requests r ON r.schedule_id = b.schedule_id AND r.billing_n = b.n AND r.attempt = b.attempts
-       LEFT JOIN billing_requests first
-         ON first.schedule_id = b.schedule_id AND first.billing_n = b.n AND first.attempt = 1
+       ${IN_HAND}
+     FROM schedules s ${JOIN_IN_HAND}
      WHERE s.id = :id`,
     {
       id: schedule.id,
@@ -100,7 +116,7 @@ export async function readBillingsSeen(
   return { open: openBilling(seen), starts: seen.starts, heldFor: seen.heldFor ?? undefined };
 }
 
-function openBilling(seen: Seen): BillingInHand | undefined {
+export function openBilling(seen: InHand): BillingInHand | undefined {
   if (seen.n === null) return undefined;
   const { status, n, retryAt, reason } = seen;
   return status === 'retrying'
@@ -108,7 +124,7 @@ function openBilling(seen: Seen): BillingInHand | undefined {
     : { ...seen, n, status, charge: outcomeOf(seen) };
 }
 
-function outcomeOf(seen: Seen): ChargeOutcome {
+function outcomeOf(seen: InHand): ChargeOutcome {
   if (seen.chargeStatus === 'successful') return { status: 'successful' };
   return seen.chargeStatus === 'declined'
     ? { status: 'declined', reason: seen.declineReason }

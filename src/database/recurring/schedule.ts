@@ -64,6 +64,11 @@ export interface ScheduleRow {
 /** Of the merchant `m`: business time is real time. */
 const IN_REAL_TIME = `(m.clock_offset = '0' AND m.clock_target IS NULL)`;
 
+/** What `permitted` asks: of a schedule `s`, its agreement `a` and its merchant `m`. */
+export const AGREEMENT_OF_SCHEDULE = `jsonb_build_object('decision', a.decision, 'blocked', a.blocked,
+  'currency', a.currency, 'merchantTrusted', m.trust_level = 'trusted', 'merchantActive', m.status = 'active',
+  'bankActive', (SELECT status = 'active' FROM entities WHERE id = s.bank_id))`;
+
 const COLUMNS = `s.id, s.agreement_id AS "agreementId", s.merchant_id AS "merchantId",
   s.customer_id AS "customerId", s.bank_id AS "bankId", s.amount::bigint, s.currency, s.description, s.frequency,
   s.every AS "interval", s.start_at AS "startAt", s.end_at AS "endAt", s.max_billings AS "maxBillings", s.status,
@@ -71,9 +76,7 @@ const COLUMNS = `s.id, s.agreement_id AS "agreementId", s.merchant_id AS "mercha
   s.failed_in_a_row AS "failedInARow", s.sequence, s.told, s.created_at AS "createdAt",
   EXISTS (SELECT FROM billings b WHERE b.schedule_id = s.id
           AND (b.status = 'retrying' OR b.status = 'pending' AND b.attempts > 1)) AS overdue,
-  jsonb_build_object('decision', a.decision, 'blocked', a.blocked, 'currency', a.currency,
-                     'merchantTrusted', m.trust_level = 'trusted', 'merchantActive', m.status = 'active',
-                     'bankActive', (SELECT status = 'active' FROM entities WHERE id = s.bank_id)) AS agreement,
+  ${AGREEMENT_OF_SCHEDULE} AS agreement,
   EXISTS (SELECT FROM schedule_holds h
           WHERE h.schedule_id = s.id AND h.reason = 'suspended' AND h.to_at IS NULL) AS "heldByAgreement",
   business_now(s.merchant_id) AS now, ${IN_REAL_TIME} AS "inRealTime", s.asleep`;

@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import type { Operation } from './operation';
+import { currencyCode } from './parts';
+
+const day = z
+  .strictObject({
+    date: z
+      .string()
+      .regex(/^\d{4}-\d{2}-\d{2}$/)
+      .meta({
+        format: 'date',
+        description: 'The calendar day in the network’s time zone',
+        example: '2026-03-31',
+      }),
+    count: z.int().min(1).meta({ description: 'Number of charges', example: 2 }),
+    amount: z.number().positive().meta({
+      description: 'Sum of the charges; in major units. Rounded to 15 digits where it has more',
+      example: 3001,
+    }),
+    currency: currencyCode,
+    exact: z
+      .string()
+      .regex(/^\d+(\.\d+)?$/)
+      .optional()
+      .meta({
+        description: 'A sum of more than 15 digits, in full as a decimal; only where it had to be rounded',
+        examples: [],
+      }),
+  })
+  .meta({ id: 'ForecastDay' });
+
+export const FORECAST = {
+  'GET /v1/forecast': {
+    id: 'getForecast',
+    tag: 'Recurring billing',
+    summary: 'Forecast the charges of schedules',
+    description:
+      'The charges that recurring schedules will make, summed up per day and currency: for a merchant its own, for a provider those of its merchants, for a bank those to its customers. `merchantId` narrows it to one merchant. The first day is today, with what is still to come, by the test clock of each merchant. Each charge counts on the day on which it is due, a declined one on the day of its retry, as if every charge succeeded at once and nothing changed meanwhile. Paused and suspended schedules charge nothing.',
+    answers: {
+      200: {
+        description: 'Charges that schedules will make',
+        data: z.strictObject({
+          days: z
+            .array(day)
+            .meta({ description: 'In order of date and currency; a day without charges is left out' }),
+        }),
+      },
+    },
+  },
+} satisfies Record<string, Operation>;

@@ -1,0 +1,266 @@
+import { setImmediate as letOthersRun } from 'node:timers/promises';
+import { calendarDay, dayStart } from '../../domain/calendar';
+import { Failure } from '../../domain/failures';
+import { chargesAhead, type ScheduleAhead } from '../../domain/forecast';
+import { permitted } from '../../domain/recurring';
+import type { RecurringRules, Schedule } from '../../domain/recurring-step';
+import { row, rows, type Executor } from '../connection';
+import { FURTHEST } from '../operation/reconcile';
+import { IN_HAND, JOIN_IN_HAND, openBilling, STARTS, type InHand } from './billings';
+import { AGREEMENT_OF_SCHEDULE } from './schedule';
+
+/**
+ * The charges that schedules will make, summed up per day of the network's zone and currency.
+ *
+ * Each schedule is looked at as its merchant's clock has it: its days are those from the merchant's
+ * today on. All are read in pages, and nothing of a page is kept but its sums.
+ */
+
+/** Which schedules are meant; each that is left out means any. */
+export interface ForecastOf {
+  merchantId?: string | undefined;
+  bankId?: string | undefined;
+  providerId?: string | undefined;
+}
+
+export interface ForecastLine {
+  /** `2026-11-21`. */
+  date: string;
+  currency: string;
+  count: number;
+  amount: bigint;
+}
+
+export interface PartiesForecastLine extends ForecastLine {
+  merchantId: string;
+  bankId: string;
+}
+
+/** Schedules in memory at once, and for how long one statement reads: some tens of milliseconds. */
+const PAGE = 500;
+
+/** Charges reckoned before others have their turn: a few milliseconds of this process. */
+const CHARGES_AT_ONCE = 100;
+
+/**
+ * Most lines. In production the days times the currencies are fewer; in a sandbox each merchant's
+ * clock has days of its own, and an operator has lines for each merchant and bank.
+ */
+const LINES_MAX = 20_000;
+
+/**
+ * Spans of one schedule that are looked at, the latest: more of them than somebody pauses it during
+ * one outage.
+ */
+const HOLDS_MAX = 100;
+
+/**
+ * @param days from today on
+ * @param deadline of `performance.now()`
+ * @throws Failure invalid_request where there is more than can be told, or reckoned until then
+ */
+export async function forecast(
+  db: Executor,
+  rules: RecurringRules,
+  of: ForecastOf,
+  days: number,
+  deadline: number,
+): Promise<ForecastLine[]> {
+  return reckon(db, rules, of, days, deadline, () => ({}));
+}
+
+/** The same for each merchant and bank. */
+export async function forecastByParties(
+  db: Executor,
+  rules: RecurringRules,
+  of: ForecastOf,
+  days: number,
+): Promise<PartiesForecastLine[]> {
+  return reckon(db, rules, of, days, Infinity, ({ merchantId, bankId }) => ({ merchantId, bankId }));
+}
+
+async function reckon<Parties extends object>(
+  db: Executor,
+  rules: RecurringRules,
+  of: ForecastOf,
+  days: number,
+  deadline: number,
+  partiesOf: (one: Ahead) => Parties,
+): Promise<(ForecastLine & Parties)[]> {
+  const lines = new Map<string, ForecastLine & Parties>();
+  const endFor = windowEnds(days, rules.timeZone);
+  let charges = 0;
+  for await (const page of readAhead(db, rules, of, days)) {
+    for (const one of page) {
+      const until = endFor(one.now);
+      const open = openBilling(one);
+      if (!open && (one.nextDueAt === null || one.nextDueAt >= until)) continue;
+      // Its agreement, or a party, has changed since it last looked.
+      if (permitted(one.agreement, one.currency) !== 'charge') continue;
+      const parties = partiesOf(one);
+      for (const { at, amount } of chargesAhead(aheadOf(one, open), one.now, until, rules)) {
+        const date = calendarDay(at, rules.timeZone);
+        const key = JSON.stringify([date, one.currency, parties]);
+        const line = lines.get(key) ?? { ...parties, date, currency: one.currency, count: 0, amount: 0n };
+        line.count += 1;
+        line.amount += amount;
+        lines.set(key, line);
+        charges += 1;
+      }
+      if (lines.size > LINES_MAX) throw tooMuch(`has more than ${LINES_MAX} lines`);
+      if (charges < CHARGES_AT_ONCE) continue;
+      charges = 0;
+      await letOthersRun();
+      if (performance.now() > deadline) throw tooMuch('takes too long');
+    }
+    if (performance.now() > deadline) throw tooMuch('takes too long');
+  }
+  return [...lines.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, line]) => line);
+}
+
+function tooMuch(what: string): Failure {
+  const message = `a forecast of so many schedules ${what}: ask for fewer days, or name a merchant`;
+  return new Failure('invalid_request', `The request is not valid: query.days: ${message}`, {
+    problems: [{ path: 'query.days', message }],
+  });
+}
+
+/**
+ * Where the days end of a merchant whose clock says `now`. Almost all say the same day, of which it
+ * is known.
+ */
+function windowEnds(days: number, timeZone: string): (now: Date) => Date {
+  let known: { today: Date; tomorrow: Date; until: Date } | undefined;
+  return (now) => {
+    if (!known || now < known.today || now >= known.tomorrow) {
+      const [today, tomorrow, until] = [0, 1, days].map((later) => dayStart(now, later, timeZone)) as [
+        Date,
+        Date,
+        Date,
+      ];
+      known = { today, tomorrow, until };
+    }
+    return known.until;
+  };
+}
+
+/** A schedule that is neither paused nor suspended, and the billing that it has in hand. */
+interface Ahead
+  extends InHand, Pick<Schedule, 'frequency' | 'interval' | 'startAt' | 'endAt' | 'maxBillings' | 'nextN'> {
+  id: string;
+  merchantId: string;
+  bankId: string;
+  nextAmount: bigint;
+  currency: string;
+  createdAt: Date;
+  scheduleStatus: 'active' | 'past_due';
+  ran: number;
+  failedInARow: number;
+  nextDueAt: Date | null;
+  agreement: Parameters<typeof permitted>[0];
+  /** Business time of the merchant. */
+  now: Date;
+  starts: Date[];
+  holds: { reason: 'paused' | 'suspended'; from: string; to: string | null }[];
+}
+
+function aheadOf(one: Ahead, open: ReturnType<typeof openBilling>): ScheduleAhead {
+  return {
+    schedule: { ...one, status: one.scheduleStatus, noticedN: null },
+    amount: one.nextAmount,
+    open,
+    starts: one.starts,
+    holds: one.holds.map(({ reason, from, to }) => ({
+      reason,
+      from: new Date(from),
+      to: to === null ? null : new Date(to),
+    })),
+  };
+}
+
+/**
+ * By id, whatever they are in the meantime: each state has an index in that order, of which a page
+ * takes the first. So none is read twice, and those that have ended are not read at all.
+ */
+async function* readAhead(
+  db: Executor,
+  rules: RecurringRules,
+  of: ForecastOf,
+  days: number,
+): AsyncGenerator<Ahead[], void, void> {
+  const whose = [
+    of.merchantId !== undefined && 's.merchant_id = :merchantId',
+    of.bankId !== undefined && 's.bank_id = :bankId',
+    of.providerId !== undefined && 's.provider_id = :providerId',
+    's.id > :after',
+    // Who has nothing to do until then charges nothing either.
+    `s.acts_at < ${FURTHEST} + (:days + 1) * interval '1 day'`,
+  ].filter((one) => one !== false);
+  const inState = (status: string) =>
+    `(SELECT s.id FROM schedules s WHERE ${[...whose, `s.status = '${status}'`].join(' AND ')}
+      ORDER BY s.id LIMIT :limit)`;
+  const statement = `
+    SELECT s.id, s.merchant_id AS "merchantId", s.bank_id AS "bankId", s.amount::bigint AS "nextAmount", s.currency,
+      s.frequency, s.every AS "interval", s.start_at AS "startAt", s.end_at AS "endAt",
+      s.max_billings AS "maxBillings", s.next_n AS "nextN", s.created_at AS "createdAt",
+      s.status AS "scheduleStatus", s.ran, s.failed_in_a_row AS "failedInARow", s.next_due_at AS "nextDueAt",
+      ${AGREEMENT_OF_SCHEDULE} AS agreement, business_now(s.merchant_id) AS now, ${STARTS},
+      -- Only what was missed can lie in a span that has ended.
+      CASE WHEN s.next_due_at < business_now(s.merchant_id) THEN (
+        SELECT coalesce(jsonb_agg(held), '[]') FROM (
+          SELECT reason, from_at AS "from", to_at AS "to" FROM schedule_holds WHERE schedule_id = s.id
+            AND (to_at IS NULL OR to_at > s.next_due_at)
+          UNION ALL
+          SELECT 'suspended', from_at, to_at FROM entity_holds
+          WHERE entity_id IN (s.merchant_id, s.bank_id) AND merchant_id = s.merchant_id
+            AND (to_at IS NULL OR to_at > s.next_due_at)
+          ORDER BY "from" DESC LIMIT ${HOLDS_MAX}) AS held)
+      ELSE '[]' END AS holds,
+      ${IN_HAND}
+    FROM (SELECT id FROM (${inState('active')} UNION ALL ${inState('past_due')}) AS either
+          ORDER BY id LIMIT :limit) AS page
+      JOIN schedules s ON s.id = page.id
+      JOIN agreements a ON a.id = s.agreement_id
+      JOIN entities m ON m.id = s.merchant_id ${JOIN_IN_HAND}
+    ORDER BY s.id`;
+  let after = '';
+  for (;;) {
+    const page = await rows<Ahead>(db, statement, {
+      ...of,
+      after,
+      days,
+      limit: PAGE,
+      starts: rules.catchUpPerDay,
+    });
+    if (page.length > 0) yield page;
+    const last = page[PAGE - 1];
+    if (!last) return;
+    after = last.id;
+  }
+}
+
+/** Charges of the two that a rate looks at, the latest: beyond them it hardly changes. */
+const RATE_REACH = 10_000;
+
+/**
+ * Of the billings that ended in the last three months of the merchant's time, the part that the
+ * bank paid, at whatever attempt: 0 to 1, or null where there was none.
+ */
+export async function successRate(
+  db: Executor,
+  parties: { merchantId: string; bankId: string },
+): Promise<number | null> {
+  const found = await row<{ rate: number | null }>(
+    db,
+    `SELECT avg(CASE WHEN status = 'successful' THEN 1 ELSE 0 END)::float8 AS rate
+     FROM (SELECT DISTINCT b.schedule_id, b.n, b.status
+           FROM (SELECT schedule_id, billing_n FROM billing_requests
+                 WHERE bank_id = :bankId AND merchant_id = :merchantId AND schedule_id IS NOT NULL
+                   AND created_at >= business_now(:merchantId) - interval '3 months'
+                 ORDER BY created_at DESC, id DESC LIMIT ${RATE_REACH}) AS latest
+             JOIN billings b ON b.schedule_id = latest.schedule_id AND b.n = latest.billing_n
+           WHERE b.status IN ('successful', 'failed')) AS ended`,
+    parties,
+  );
+  return found?.rate ?? null;
+}

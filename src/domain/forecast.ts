@@ -1,0 +1,121 @@
+import {
+  nextBilling,
+  nextStep,
+  type Billings,
+  type OpenBilling,
+  type RecurringRules,
+  type Schedule,
+} from './recurring-step';
+
+/**
+ * What a schedule will charge, as far as it can be known: the rule of its own steps (`nextStep`) is
+ * played ahead, as if the bank approved each charge at once, and nobody changed anything.
+ */
+
+/** Days of a forecast where nobody asks for another number, and the most that are told. */
+export const FORECAST_DAYS = 30;
+export const FORECAST_DAYS_MAX = 90;
+
+/** A schedule that may charge, as it stands now. */
+export interface ScheduleAhead {
+  schedule: Schedule;
+  /** What its next billing charges. */
+  amount: bigint;
+  /** The billing in hand charges what it did at its first attempt. */
+  open: (OpenBilling & { amount: bigint }) | undefined;
+  /** As `Billings` has them. */
+  starts: readonly Date[];
+  /** Spans without charges that reach beyond its next due date. */
+  holds: readonly Hold[];
+}
+
+interface Hold {
+  reason: 'paused' | 'suspended';
+  from: Date;
+  /** Null where it has not ended. */
+  to: Date | null;
+}
+
+/** A charge to come: also a retry, on its own day. */
+export interface ChargeAhead {
+  at: Date;
+  amount: bigint;
+}
+
+/**
+ * The charges that are made from `now` on and before `until`, in order. A charge that the bank has
+ * already is none of them; what is overdue is charged now.
+ */
+export function* chargesAhead(
+  ahead: ScheduleAhead,
+  now: Date,
+  until: Date,
+  rules: RecurringRules,
+): Generator<ChargeAhead, void, void> {
+  // Nobody is told of anything here: so young a schedule gives no notice.
+  const schedule = { ...ahead.schedule, createdAt: until };
+  let open: OpenBilling | undefined = answered(ahead.open);
+  let { starts } = ahead;
+  let at = now;
+  for (;;) {
+    const heldFor = heldOn(ahead.holds, schedule, rules);
+    const step = nextStep(schedule, { open, starts, heldFor }, at, rules);
+    switch (step.do) {
+      case 'charge':
+        yield { at, amount: step.attempt > 1 && ahead.open ? ahead.open.amount : ahead.amount };
+        if (step.attempt === 1) {
+          schedule.nextN = step.n + 1;
+          starts = [at, ...starts].slice(0, rules.catchUpPerDay);
+        }
+        succeed(schedule);
+        open = undefined;
+        break;
+      case 'succeed':
+        succeed(schedule);
+        open = undefined;
+        break;
+      case 'fail':
+        schedule.ran += 1;
+        schedule.failedInARow += 1;
+        open = undefined;
+        break;
+      case 'retry':
+        if (!open) throw new Error('only a billing in hand is tried again');
+        open = { ...open, status: 'retrying', retryAt: step.retryAt, reason: step.reason };
+        break;
+      case 'skip':
+        schedule.nextN = step.n + 1;
+        break;
+      case 'wait':
+        if (step.until >= until) return;
+        if (step.until <= at) throw new Error('the rule waits for what has passed');
+        at = step.until;
+        break;
+      case 'notify':
+        throw new Error('a schedule that is younger than its next billing gave notice of it');
+      case 'end':
+      case 'nothing':
+        return;
+    }
+  }
+}
+
+function succeed(schedule: Schedule): void {
+  schedule.ran += 1;
+  schedule.failedInARow = 0;
+}
+
+/** What the bank has been asked for and has not answered counts as approved. */
+function answered(open: OpenBilling | undefined): OpenBilling | undefined {
+  const isAsked = open?.status === 'pending' && open.charge.status === 'pending';
+  return isAsked ? { ...open, charge: { status: 'successful' } } : open;
+}
+
+/** Whether the next due date lies in a span without charges; a suspension outranks a pause. */
+function heldOn(holds: readonly Hold[], schedule: Schedule, rules: RecurringRules): Billings['heldFor'] {
+  if (holds.length === 0) return undefined;
+  const dueAt = nextBilling(schedule, false, rules)?.dueAt;
+  if (!dueAt) return undefined;
+  const reasons = holds.filter(({ from, to }) => from <= dueAt && (to === null || to > dueAt));
+  return reasons.find(({ reason }) => reason === 'suspended')?.reason ?? reasons[0]?.reason;
+}
