@@ -61,6 +61,18 @@ it('wakes them at the configured rate, and keeps what was agreed as the next bil
   expect(await placesOf(ids)).toEqual([0, 100, 200, 300, 400, 500, 600, 700]);
 });
 
+it('gives no two of them one place, also where their workflows begin at once', async () => {
+  const startAt = moment();
+  const ids: string[] = [];
+  // Of an agreement each, so that none of them waits for another's.
+  for (let made = 0; made < 8; made++) {
+    const own = await standingApproval(db, keyring);
+    ids.push(await makeSchedule(db, keyring, own, { startAt, frequency: 'daily' }));
+  }
+  await Promise.all(ids.map(run));
+  expect(await placesOf(ids)).toEqual([0, 100, 200, 300, 400, 500, 600, 700]);
+});
+
 it('wakes each after its moment by its place, never before it', async () => {
   const startAt = moment();
   const [first, second] = await crowd(startAt, 2);

@@ -163,7 +163,8 @@ async function save(work: Work, { open }: BillingsSeen, plan: Plan | undefined):
   const nextDueAt = nextBilling({ ...schedule, status }, open !== undefined, rules)?.dueAt ?? null;
   const untilMs = plan === undefined ? 0 : Math.max(0, plan.at.getTime() - schedule.now.getTime());
   const asleep = plan !== undefined && !plan.atOnce && untilMs > 0;
-  const [written] = await Promise.all([
+  const [, written] = await Promise.all([
+    oneAtATime(trx, schedule.id, nextDueAt),
     row<{ delayMs: number }>(
       trx,
       `UPDATE schedules SET status = :status, next_n = :nextN, next_due_at = :nextDueAt, noticed_n = :noticedN,
@@ -205,6 +206,20 @@ async function save(work: Work, { open }: BillingsSeen, plan: Plan | undefined):
     inMs: asleep ? untilMs + delayMs : 0,
     delayMs,
   };
+}
+
+/**
+ * Who is about to take a place among those of a due moment waits for others that do so until they
+ * have committed: two that do not see each other's place would take the same one.
+ */
+async function oneAtATime(trx: Transaction, scheduleId: string, nextDueAt: Date | null): Promise<void> {
+  await row(
+    trx,
+    `SELECT pg_advisory_xact_lock(hashtextextended('due_moment ' || extract(epoch FROM :nextDueAt::timestamptz), 0))
+     FROM schedules WHERE id = :scheduleId AND :nextDueAt::timestamptz IS NOT NULL
+       AND (delay_ms IS NULL OR next_due_at IS DISTINCT FROM :nextDueAt::timestamptz)`,
+    { scheduleId, nextDueAt },
+  );
 }
 
 interface Plan {
