@@ -4,8 +4,7 @@ import type { Command } from 'commander';
 import { parseInstant } from '../domain/calendar';
 import { readActs, type RecordedAct } from '../database/audit';
 import { findEntity } from '../database/entity/entity';
-import { command, CommandError, onEngineWriting } from './command';
-import { unknownEntity } from './entity';
+import { command, CommandError, onEngineWriting, unknownEntity } from './command';
 
 /**
  * Most rows of a table: it is laid out whole, and nobody reads more of them. `--json` writes each

@@ -3,7 +3,7 @@ import { ConfigError, readConfig, type Config } from '../config';
 import { isUnavailable, refusedLogin } from '../database/availability';
 import { DeploymentError } from '../database/operation/deployment';
 import { KeyringError } from '../database/keys/keyring';
-import { ForeignNamespaceError } from '../temporal/reconcile';
+import { ForeignNamespaceError } from '../temporal/foreign-namespace';
 import { StartError } from '../start/start-error';
 import { claimRing } from '../database/keys/sealing-key';
 import { anyRing, embeddedEngine, openEngine, type AdmitRing, type Engine } from './engine';
@@ -17,6 +17,11 @@ export interface Outcome {
 /** Something that the operator can mend. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
+}
+
+/** Of a command that was given an id that no entity has. */
+export function unknownEntity(): CommandError {
+  return new CommandError('there is no such entity: see "assent entity list"');
 }
 
 type Action = (...given: unknown[]) => Promise<void>;

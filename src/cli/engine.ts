@@ -1,12 +1,10 @@
 import { readFileSync } from 'node:fs';
-import type { Client } from '@temporalio/client';
 import { ConfigError, type Config } from '../config';
 import { executorOf, openDatabase, type Database, type Executor } from '../database/connection';
 import { requireDeployment } from '../database/operation/deployment';
 import { readKeyring, type Keyring } from '../database/keys/keyring';
 import type { Mode } from '../domain/mode';
 import { readEngineFile, type EngineFile } from '../start/engine-file';
-import { lazyClient, TlsFileError } from '../temporal/connection';
 
 /**
  * The engine that a command works on: the one that the settings name, otherwise the one that `npm
@@ -18,12 +16,12 @@ export interface Engine {
 }
 
 /** Where `npm start` keeps its data, from the folder that it was started in. */
-const FOLDER = '.assent';
+export const FOLDER = '.assent';
 
 /** A command does one thing after the other, or two at once. */
 const CONNECTIONS = 2;
 
-const NO_ENGINE = 'Run "npm start" in this folder first, or set';
+export const NO_ENGINE = 'Run "npm start" in this folder first, or set';
 
 /**
  * Whether a ring will do for what a command does: `claimRing` where it seals, `requireRing` where
@@ -83,29 +81,6 @@ export function ownerUrl(config: Config): string {
   const url = config.DATABASE_OWNER_URL ?? config.DATABASE_URL ?? readEngineFile(FOLDER)?.ownerUrl;
   if (url === undefined) throw new ConfigError(`There is no engine here. ${NO_ENGINE} DATABASE_URL.`);
   return url;
-}
-
-/**
- * The Temporal of the same engine; it is connected to when it is first used.
- *
- * @throws ConfigError saying how to name one, or which of its files cannot be used
- */
-export function openTemporal(config: Config): Client {
-  const address = temporalAddress(config);
-  const embedded = config.TEMPORAL_ADDRESS === undefined ? readEngineFile(FOLDER) : undefined;
-  const namespace = embedded?.namespace ?? config.TEMPORAL_NAMESPACE;
-  try {
-    return lazyClient({ ...config, TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace });
-  } catch (cause) {
-    throw cause instanceof TlsFileError ? new ConfigError(cause.message, { cause }) : cause;
-  }
-}
-
-/** Where that Temporal is. @throws ConfigError saying how to name one */
-export function temporalAddress(config: Config): string {
-  const address = config.TEMPORAL_ADDRESS ?? readEngineFile(FOLDER)?.temporalAddress;
-  if (address === undefined) throw new ConfigError(`There is no engine here. ${NO_ENGINE} TEMPORAL_ADDRESS.`);
-  return address;
 }
 
 /** What `npm start` runs in this folder, if it runs. */

@@ -25,7 +25,7 @@ import {
 import { requireRing } from '../database/keys/sealing-key';
 import { ROLES, TRUST_LEVELS, type TrustLevel } from '../domain/entity';
 import { letAttemptsEnd } from './attempts-under-way';
-import { command, CommandError, onEngine } from './command';
+import { command, CommandError, onEngine, unknownEntity } from './command';
 import { operator, reasonOption, type Explained } from './operator';
 
 /** Banks, merchants and providers: who takes part, and how each proves it. */
@@ -256,10 +256,6 @@ function newEntity(config: Config, options: Explained) {
       .map(({ path, message }) => `--${path.replace('webhookUrl', 'webhook-url')} ${message}`)
       .join('\n'),
   );
-}
-
-export function unknownEntity(): CommandError {
-  return new CommandError('there is no such entity: see "assent entity list"');
 }
 
 function lines(fields: object): string {

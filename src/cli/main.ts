@@ -6,7 +6,7 @@ import { createProgram } from './program';
  * standard output and nothing else; what goes wrong is told on standard error, with exit code 1.
  */
 
-createProgram()
+createProgram(process.argv[2])
   .parseAsync()
   .catch((error: unknown) => {
     process.stderr.write(`assent: ${explained(error)}\n`);

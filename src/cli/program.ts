@@ -1,31 +1,42 @@
 import { Command } from 'commander';
-import { addAuditCommand } from './audit';
-import { addBooksCommands } from './books';
-import { addEntityCommands } from './entity';
-import { addExceptionCommands } from './exceptions';
-import { addForecastCommand } from './forecast';
-import { addKeyCommands } from './keys';
-import { addMigrateCommand } from './migrate';
-import { addReconcileCommand } from './reconcile';
-import { addSqlCommand } from './sql';
-import { addStatusCommand } from './status';
-import { addWhyCommand } from './why';
+import type * as Audit from './audit';
+import type * as Books from './books';
+import type * as Entity from './entity';
+import type * as Exceptions from './exceptions';
+import type * as Forecast from './forecast';
+import type * as Keys from './keys';
+import type * as Migrate from './migrate';
+import type * as Reconcile from './reconcile';
+import type * as Sql from './sql';
+import type * as Status from './status';
+import type * as Why from './why';
 
-/** All commands of `npx assent`. */
-export function createProgram(): Command {
+/** By the first word of a command, in the order of the help. */
+const COMMANDS = new Map<string, () => (program: Command) => void>([
+  ['entity', () => (require('./entity') as typeof Entity).addEntityCommands],
+  ['keys', () => (require('./keys') as typeof Keys).addKeyCommands],
+  ['audit', () => (require('./audit') as typeof Audit).addAuditCommand],
+  ['books', () => (require('./books') as typeof Books).addBooksCommands],
+  ['status', () => (require('./status') as typeof Status).addStatusCommand],
+  ['why', () => (require('./why') as typeof Why).addWhyCommand],
+  ['forecast', () => (require('./forecast') as typeof Forecast).addForecastCommand],
+  ['reconcile', () => (require('./reconcile') as typeof Reconcile).addReconcileCommand],
+  ['exceptions', () => (require('./exceptions') as typeof Exceptions).addExceptionCommands],
+  ['sql', () => (require('./sql') as typeof Sql).addSqlCommand],
+  ['migrate', () => (require('./migrate') as typeof Migrate).addMigrateCommand],
+]);
+
+/**
+ * `npx assent`.
+ *
+ * @param wanted the first word of what was called. Its command alone is loaded, because an operator
+ *   waits for that each time; for any other word, or none, all are
+ */
+export function createProgram(wanted?: string): Command {
   const program = new Command('assent')
     .description('Operates an Assent engine: the one of DATABASE_URL and ASSENT_KEYS, or of npm start here')
     .showHelpAfterError('(add --help for what there is)');
-  addEntityCommands(program);
-  addKeyCommands(program);
-  addAuditCommand(program);
-  addBooksCommands(program);
-  addForecastCommand(program);
-  addStatusCommand(program);
-  addWhyCommand(program);
-  addReconcileCommand(program);
-  addExceptionCommands(program);
-  addSqlCommand(program);
-  addMigrateCommand(program);
+  const one = COMMANDS.get(wanted ?? '');
+  for (const load of one ? [one] : COMMANDS.values()) load()(program);
   return program;
 }

@@ -22,8 +22,9 @@ import { namespaceId } from '../temporal/readiness';
 import { ensureReconcileSchedule, openWithoutWorkflow } from '../temporal/reconcile';
 import { registerSearchAttributes } from '../temporal/search-attributes';
 import { command, CommandError, onEngine, type Outcome } from './command';
-import { anyRing, openTemporal, temporalAddress } from './engine';
+import { anyRing } from './engine';
 import { operator, reasonOption, type Explained } from './operator';
+import { openTemporal, temporalAddress } from './temporal';
 
 /**
  * `assent reconcile`: what the workflow of that name does a little of each minute, all of it and

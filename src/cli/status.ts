@@ -10,7 +10,8 @@ import { serviceProblems, serviceWarnings } from '../temporal/readiness';
 import { counted } from '../domain/counted';
 import { VERSION } from '../version';
 import { command, onEngine } from './command';
-import { anyRing, embeddedEngine, modeOf, openTemporal, type Engine } from './engine';
+import { anyRing, embeddedEngine, modeOf, type Engine } from './engine';
+import { openTemporal } from './temporal';
 
 /** `assent status`: how the service is, on one screen. */
 

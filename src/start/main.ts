@@ -1,7 +1,7 @@
 import { ConfigError } from '../config';
 import { DeploymentError } from '../database/operation/deployment';
 import { KeyringError } from '../database/keys/keyring';
-import { ForeignNamespaceError } from '../temporal/reconcile';
+import { ForeignNamespaceError } from '../temporal/foreign-namespace';
 import { startEngine } from './engine';
 import type { EngineFile } from './engine-file';
 import { StartError } from './start-error';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ForeignNamespaceError } from '../temporal/reconcile';
+import { ForeignNamespaceError } from '../temporal/foreign-namespace';
 import { StartError } from './start-error';
 
 const PAUSE_MS = 100;

@@ -1,7 +1,8 @@
 import { Client, Connection, isGrpcServiceError } from '@temporalio/client';
 import { connectionOptions, TlsFileError, type TemporalSettings } from '../temporal/connection';
 import { msToTs } from '@temporalio/common/lib/time';
-import { ensureReconcileSchedule, ForeignNamespaceError } from '../temporal/reconcile';
+import { ForeignNamespaceError } from '../temporal/foreign-namespace';
+import { ensureReconcileSchedule } from '../temporal/reconcile';
 import { registerSearchAttributes } from '../temporal/search-attributes';
 import { temporalAdvice, temporalData } from './kept-data';
 import { poll } from './poll';

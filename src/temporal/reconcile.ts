@@ -11,6 +11,7 @@ import {
 import type { Executor } from '../database/connection';
 import { stillOpen, type OpenWork } from '../database/operation/reconcile';
 import { TASK_QUEUE, WORKFLOW_TYPE } from '../workflows/messages';
+import { ForeignNamespaceError } from './foreign-namespace';
 
 /** Temporal's side of `reconcile`: the schedule that runs it, and which of our workflows it has. */
 
@@ -41,16 +42,6 @@ const RUNS: Omit<ScheduleOptions<ScheduleOptionsStartWorkflowAction<Workflow>>, 
   },
   policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1m' },
 };
-
-/** A namespace that another database's workflows are in. The message says what to do. */
-export class ForeignNamespaceError extends Error {
-  override readonly name = 'ForeignNamespaceError';
-  constructor(namespace: string, address: string) {
-    super(
-      `The namespace "${namespace}" at ${address} belongs to another Assent: correct TEMPORAL_ADDRESS or TEMPORAL_NAMESPACE.`,
-    );
-  }
-}
 
 /**
  * Makes the Temporal Schedule, or brings it up to date; whoever has paused it keeps it paused.

@@ -23,7 +23,7 @@ import { createMetrics, measureDependencies, measurePool, serveMetrics } from '.
 import { connectionOptions } from '../temporal/connection';
 import { workflowProblems } from '../temporal/readiness';
 import { measureService } from '../service-metrics';
-import { ForeignNamespaceError } from '../temporal/reconcile';
+import { ForeignNamespaceError } from '../temporal/foreign-namespace';
 import { createRelay } from '../temporal/relay';
 import { hearUncaught } from '../uncaught';
 import {

@@ -5,7 +5,8 @@ import type { Logger } from 'pino';
 import type { Database } from '../database/connection';
 import { adoptNamespace, readTemporalState } from '../database/operation/temporal-state';
 import { namespaceId } from '../temporal/readiness';
-import { ensureReconcileSchedule, ForeignNamespaceError, triggerReconcile } from '../temporal/reconcile';
+import { ForeignNamespaceError } from '../temporal/foreign-namespace';
+import { ensureReconcileSchedule, triggerReconcile } from '../temporal/reconcile';
 import { registerSearchAttributes } from '../temporal/search-attributes';
 
 /**

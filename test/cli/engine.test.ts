@@ -1,7 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { anyRing, openEngine, openTemporal } from '../../src/cli/engine';
+import { anyRing, openEngine } from '../../src/cli/engine';
+import { openTemporal } from '../../src/cli/temporal';
 import { ConfigError, readConfig } from '../../src/config';
 import { writeEngineFile } from '../../src/start/engine-file';
 

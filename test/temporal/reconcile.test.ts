@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
-import { ensureReconcileSchedule, ForeignNamespaceError } from '../../src/temporal/reconcile';
+import { ForeignNamespaceError } from '../../src/temporal/foreign-namespace';
+import { ensureReconcileSchedule } from '../../src/temporal/reconcile';
 import { eventually } from '../support/engine';
 import { servers } from '../support/servers';
 

@@ -1,0 +1,28 @@
+import type { Client } from '@temporalio/client';
+import { ConfigError, type Config } from '../config';
+import { readEngineFile } from '../start/engine-file';
+import { lazyClient, TlsFileError } from '../temporal/connection';
+import { FOLDER, NO_ENGINE } from './engine';
+
+/**
+ * The Temporal of the same engine; it is connected to when it is first used.
+ *
+ * @throws ConfigError saying how to name one, or which of its files cannot be used
+ */
+export function openTemporal(config: Config): Client {
+  const address = temporalAddress(config);
+  const embedded = config.TEMPORAL_ADDRESS === undefined ? readEngineFile(FOLDER) : undefined;
+  const namespace = embedded?.namespace ?? config.TEMPORAL_NAMESPACE;
+  try {
+    return lazyClient({ ...config, TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace });
+  } catch (cause) {
+    throw cause instanceof TlsFileError ? new ConfigError(cause.message, { cause }) : cause;
+  }
+}
+
+/** Where that Temporal is. @throws ConfigError saying how to name one */
+export function temporalAddress(config: Config): string {
+  const address = config.TEMPORAL_ADDRESS ?? readEngineFile(FOLDER)?.temporalAddress;
+  if (address === undefined) throw new ConfigError(`There is no engine here. ${NO_ENGINE} TEMPORAL_ADDRESS.`);
+  return address;
+}
