@@ -1,4 +1,5 @@
 import type { Registry } from 'prom-client';
+import { readChainState } from './database/chain/advance';
 import type { Executor } from './database/connection';
 import { outboxBacklog } from './database/outbox';
 import { unresolvedExceptions } from './database/reconciliation-exception/read';
@@ -17,6 +18,7 @@ export function measureService(registry: Registry, db: Executor): void {
   measureOutbox(registry, db);
   measureOverdue(registry, db);
   measureReconcileAge(registry, db);
+  measureChainAge(registry, db);
   measureExceptions(registry, db);
 }
 
@@ -82,6 +84,16 @@ function measureReconcileAge(registry: Registry, db: Executor): void {
     name: 'assent_reconcile_age_seconds',
     help: 'How long ago the workflow reconcile last went through some of what is open.',
     read: async () => (await state())?.reconcileAgeS,
+  });
+}
+
+/** What is not chained yet can be changed by hand, and nothing tells. */
+function measureChainAge(registry: Registry, db: Executor): void {
+  const state = inTime(() => readChainState(db));
+  gauge(registry, {
+    name: 'assent_chain_age_seconds',
+    help: 'How long ago the workflow chain last chained what was written into the books.',
+    read: async () => (await state())?.ageS,
   });
 }
 

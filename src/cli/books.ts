@@ -1,7 +1,16 @@
+import { readFile } from 'node:fs/promises';
+import Table from 'cli-table3';
 import type { Command } from 'commander';
+import { checkChains, checkKept } from '../database/chain/check';
+import { dailyHeads, publicKeys, readHead, signerOf, type PublicKeys } from '../database/chain/head';
+import { chainKeys } from '../database/chain/key';
+import type { Compared, Difference, Range } from '../database/compared';
 import type { Database } from '../database/connection';
-import { compareLedger, type Compared, type Difference } from '../database/ledger/check';
-import { command, onEngine, type Outcome } from './command';
+import type { Keyring } from '../database/keys/keyring';
+import type { PublicJwk } from '../database/keys/signing-key';
+import { compareLedger } from '../database/ledger/check';
+import { compareTrails } from '../database/trail';
+import { command, CommandError, onEngine, type Outcome } from './command';
 import { anyRing } from './engine';
 
 /**
@@ -10,42 +19,129 @@ import { anyRing } from './engine';
  */
 const LISTED_MAX = 100;
 
+type Found = { check: string } & Difference;
+
 interface Verified {
   ok: boolean;
   /** How many of each were looked at. */
-  compared: Partial<Record<Compared['check'], number>>;
+  compared: Record<string, number>;
   differences: number;
-  /** The first of them. */
-  found: ({ check: Compared['check'] } & Difference)[];
+  /** The first thing that is wrong. */
+  first: Found | null;
+  /** The first of them all. */
+  found: Found[];
 }
 
-/** `assent books`: whether the ledger is right. */
+interface Days {
+  from?: string;
+  to?: string;
+}
+
+/** What `books heads --json` has printed, and somebody has kept. */
+interface Kept {
+  keys: PublicJwk[];
+  heads: { jws: string }[];
+}
+
+/** `assent books`: whether the ledger, and all that was written down, is right. */
 export function addBooksCommands(program: Command): void {
-  const books = program.command('books').description('the ledger');
-  command(
-    books,
-    'verify',
-    'compare the ledger with charges, refunds and limits, and with its own balances',
-  ).action(
-    onEngine(async ({ db }) => {
-      const told = await verify(db);
-      if (!told.ok) process.exitCode = 1;
-      return outcome(told);
+  const books = program.command('books').description('the ledger, and the chains that prove it');
+  withDays(
+    command(
+      books,
+      'verify',
+      'compare the ledger with charges, refunds, limits, trails and balances, and all of it with its chains',
+    ),
+  )
+    .option('--kept <file>', 'heads and keys that "books heads --json" has printed before: by these alone')
+    .action(
+      onEngine(async ({ db, ring }, config, { kept: file, ...days }: Days & { kept?: string }) => {
+        const range = { ...rangeOf(days), timeZone: config.NETWORK_TIMEZONE };
+        const kept = file === undefined ? undefined : await readKept(file);
+        const told = await verify(allOf(db, await trusted(db, ring, kept), kept, range));
+        if (!told.ok) process.exitCode = 1;
+        return outcome(told);
+      }, anyRing),
+    );
+  withDays(command(books, 'heads', 'the last signed head of each day, and the keys to judge them by')).action(
+    onEngine(async ({ db, ring }, _config, days: Days) => {
+      const { from, to } = rangeOf(days);
+      const heads = await dailyHeads(db, { from: from ?? '-infinity', to: to ?? 'infinity' });
+      const keys = (await chainKeys(db, ring)).map(({ publicJwk }) => publicJwk);
+      return { json: { keys, heads: heads.map(shown) }, text: headsTable(heads) };
     }, anyRing),
   );
 }
 
-async function verify(db: Database): Promise<Verified> {
-  const told: Verified = { ok: true, compared: {}, differences: 0, found: [] };
-  for await (const { check, lookedAt, differences } of compareLedger(db)) {
+function withDays(of: Command): Command {
+  return of
+    .option('--from <day>', 'only from this day of the network’s zone on, as in 2026-11-01')
+    .option('--to <day>', 'only up to this day');
+}
+
+/** @throws CommandError */
+function rangeOf({ from, to }: Days): Pick<Range, 'from' | 'to'> {
+  for (const [name, day] of Object.entries({ from, to })) {
+    if (day !== undefined && !isDay(day))
+      throw new CommandError(`--${name} is no day: write it as in 2026-11-01`);
+  }
+  if (from !== undefined && to !== undefined && from > to) throw new CommandError('--from is after --to');
+  return { from: from ?? null, to: to ?? null };
+}
+
+function isDay(text: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
+  const at = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(text);
+}
+
+/** The file is at most some megabytes: a head of each day. */
+async function readKept(file: string): Promise<Kept> {
+  try {
+    const { keys, heads } = JSON.parse(await readFile(file, 'utf8')) as Partial<Kept>;
+    if (!Array.isArray(keys) || !Array.isArray(heads)) throw new Error('it has no keys, or no heads');
+    // Made here, so that what is none is found before anything is compared.
+    publicKeys(keys);
+    return { keys, heads };
+  } catch (cause) {
+    throw new CommandError(`--kept: ${file} is not what "assent books heads --json" prints`, { cause });
+  }
+}
+
+/** What heads may be signed with: what somebody has kept, or what the ring proves to be ours. */
+async function trusted(db: Database, ring: Keyring, kept: Kept | undefined): Promise<PublicKeys> {
+  if (kept) return publicKeys(kept.keys);
+  const ours = (await chainKeys(db, ring)).filter(({ proven }) => proven);
+  return publicKeys(ours.map(({ publicJwk }) => publicJwk));
+}
+
+async function* allOf(
+  db: Database,
+  keys: PublicKeys,
+  kept: Kept | undefined,
+  range: Range,
+): AsyncGenerator<Compared, void, undefined> {
+  yield* checkChains(db, keys, range);
+  if (kept)
+    yield* checkKept(
+      db,
+      kept.heads.map(({ jws }) => jws),
+    );
+  yield* compareLedger(db, range);
+  yield* compareTrails(db, range);
+}
+
+async function verify(all: AsyncIterable<Compared>): Promise<Verified> {
+  const told: Omit<Verified, 'ok' | 'first'> = { compared: {}, differences: 0, found: [] };
+  for await (const { check, lookedAt, differences } of all) {
     const total = (told.compared[check] ?? 0) + lookedAt;
     told.compared[check] = total;
     told.differences += differences.length;
     told.found.push(...differences.map((one) => ({ check, ...one })));
     told.found.splice(LISTED_MAX);
-    progress(`${total} ${check} compared, ${told.differences} differences`);
+    progress(`${total} ${named(check)} compared, ${told.differences} differences`);
   }
-  return { ...told, ok: told.differences === 0 };
+  return { ok: told.differences === 0, first: told.found[0] ?? null, ...told };
 }
 
 /** On a terminal, in one line; who reads it as a program wants the outcome alone. */
@@ -53,15 +149,44 @@ function progress(line: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${line}`);
 }
 
+const NAMES = new Map([
+  ['ledgerChain', 'links of the ledger'],
+  ['eventChain', 'links of events'],
+  ['actChain', 'links of acts'],
+  ['chargeTrails', 'trails of charges'],
+  ['refundTrails', 'trails of refunds'],
+  ['exceptionTrails', 'trails of exceptions'],
+  ['trails', 'events'],
+]);
+
+const named = (check: string) => NAMES.get(check) ?? check;
+
 function outcome(told: Verified): Outcome {
   if (process.stderr.isTTY) process.stderr.write('\r\u001b[K');
-  const { compared, differences, found } = told;
-  const counts = Object.entries(compared).map(([check, count]) => `${count} ${check}`);
-  const lines = found.map(({ check, id, what }) => `${check}: ${id}: ${what}`);
+  const { compared, differences, first, found } = told;
+  const counts = Object.entries(compared).map(([check, count]) => `${count} ${named(check)}`);
+  const lines = found.map(inWords);
   lines.push(
-    differences === 0
+    first === null
       ? `The books are right: ${counts.join(', ')}.`
-      : `${differences} differences in ${counts.join(', ')}.`,
+      : `${differences} differences in ${counts.join(', ')}. The first: ${inWords(first)}.`,
   );
   return { json: told, text: lines.join('\n') };
+}
+
+const inWords = ({ check, id, what }: Found) => `${named(check)}: ${id}: ${what}`;
+
+function shown({ number, day, jws }: { number: bigint; day: string; jws: string }) {
+  return { number: Number(number), day, signedAt: readHead(jws)?.signedAt ?? null, jws };
+}
+
+function headsTable(heads: { number: bigint; day: string; jws: string }[]): string {
+  const head = ['day', 'head', 'signed', 'key', 'ledger', 'events', 'acts'];
+  const table = new Table({ head, style: { head: [], border: [] } });
+  for (const { number, day, jws } of heads) {
+    const said = readHead(jws);
+    const tips = said && [said.tips.ledger.n, said.tips.events.n, said.tips.acts.n];
+    table.push([day, String(number), said?.signedAt ?? '', signerOf(jws) ?? '', ...(tips ?? ['', '', ''])]);
+  }
+  return table.toString();
 }

@@ -1,6 +1,7 @@
 import Table from 'cli-table3';
 import type { Command } from 'commander';
 import type { Config } from '../config';
+import { rotateChainKey } from '../database/chain/key';
 import { openDatabase, type Database } from '../database/connection';
 import { requireMigratable } from '../database/operation/deployment';
 import { keyUse, reseal } from '../database/keys/reseal';
@@ -10,16 +11,22 @@ import { command, CommandError, onEngine } from './command';
 import { modeOf, ownerUrl } from './engine';
 import { operator, reasonOption, type Explained } from './operator';
 
-/** The keys that sign access tokens, and those of the ring, under which everything is sealed. */
+/**
+ * The keys that sign access tokens or the books, and those of the ring, under which everything is
+ * sealed.
+ */
 export function addKeyCommands(program: Command): void {
   const keys = program.command('keys').description('the keys that sign access tokens, and those that seal');
 
-  command(keys, 'rotate', 'sign with a new key from now on; tokens of the old one stay good')
+  command(keys, 'rotate', 'sign with a new key from now on; what the old one has signed stays good')
+    .option('--books', 'the key that signs the heads of the books, instead of that of access tokens')
     .addOption(reasonOption())
     .action(
-      onEngine(async ({ db, ring }, _config, options: Explained) => {
-        const kid = await rotateSigningKey(db, ring, operator(options));
-        return { json: { kid }, text: `Tokens are signed with ${kid} now` };
+      onEngine(async ({ db, ring }, _config, { books, ...options }: Explained & { books?: boolean }) => {
+        const rotate = books === true ? rotateChainKey : rotateSigningKey;
+        const kid = await rotate(db, ring, operator(options));
+        const what = books === true ? 'The heads of the books' : 'Tokens';
+        return { json: { kid }, text: `${what} are signed with ${kid} now` };
       }),
     );
 

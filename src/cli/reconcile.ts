@@ -19,7 +19,7 @@ import { adoptNamespace, endRestart, readTemporalState } from '../database/opera
 import { workerProblems } from '../database/operation/worker-heartbeat';
 import { counted } from '../domain/counted';
 import { namespaceId } from '../temporal/readiness';
-import { ensureReconcileSchedule, openWithoutWorkflow } from '../temporal/reconcile';
+import { ensureSchedules, openWithoutWorkflow } from '../temporal/reconcile';
 import { registerSearchAttributes } from '../temporal/search-attributes';
 import { command, CommandError, onEngine, type Outcome } from './command';
 import { anyRing } from './engine';
@@ -133,7 +133,7 @@ async function reconcile(
     (before.namespaceId !== null && before.namespaceId !== namespace) || before.restartingSince !== null;
   if (by) {
     await requireOwnNamespace(db, client, namespace);
-    await ensureReconcileSchedule(client, before.installation, address);
+    await ensureSchedules(client, before.installation, address);
     await db.transaction(async (trx) => {
       await adoptNamespace(trx, namespace);
       await recordAct(trx, by, {

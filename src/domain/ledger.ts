@@ -60,6 +60,8 @@ type What = Pick<LedgerEntry, 'resourceId' | 'settledAt'>;
 
 const customerBank = ({ bankId }: Payment): Holder => ({ party: bankId, account: 'customer_bank' });
 
+const disputedOf = ({ bankId }: Payment): Holder => ({ party: bankId, account: 'disputed' });
+
 const payeeOf = ({ payee }: Payment): Holder =>
   'merchantId' in payee
     ? { party: payee.merchantId, account: 'merchant' }
@@ -101,10 +103,29 @@ export function refundEntry(what: What, paid: Payment): LedgerEntry {
  * Takes a charge back. Of a payment between customers it is taken from the payee's bank, also while
  * it is in transit: it arrives there later, and the two add up to nothing whichever comes first.
  *
+ * What the network bore of it meanwhile goes back to the network: the customer's bank was let off
+ * by as much, and would otherwise be let off twice.
+ *
  * @param paid with the amount that is left of the charge
+ * @param writtenOff of that amount, what was written off before
  */
-export function reversalEntry(what: What, paid: Payment): LedgerEntry {
-  return { ...what, kind: 'reversal', postings: move(payeeOf(paid), customerBank(paid), paid) };
+export function reversalEntry(what: What, paid: Payment, writtenOff = 0n): LedgerEntry {
+  const back = paid.amount - writtenOff;
+  const { party, account } = payeeOf(paid);
+  const { currency } = paid;
+  return {
+    ...what,
+    kind: 'reversal',
+    postings: [
+      { party, account, direction: 'debit', amount: paid.amount, currency },
+      ...credit(customerBank(paid), back, currency),
+      ...credit(disputedOf(paid), writtenOff, currency),
+    ],
+  };
+}
+
+function credit({ party, account }: Holder, amount: bigint, currency: string): Posting[] {
+  return amount > 0n ? [{ party, account, direction: 'credit', amount, currency }] : [];
 }
 
 /**
@@ -112,6 +133,5 @@ export function reversalEntry(what: What, paid: Payment): LedgerEntry {
  * the account of what is disputed the balance is below nothing by as much as the network has borne.
  */
 export function writeOffEntry(what: What, paid: Payment): LedgerEntry {
-  const disputed: Holder = { party: paid.bankId, account: 'disputed' };
-  return { ...what, kind: 'write_off', postings: move(disputed, customerBank(paid), paid) };
+  return { ...what, kind: 'write_off', postings: move(disputedOf(paid), customerBank(paid), paid) };
 }

@@ -2,7 +2,7 @@ import { Client, Connection, isGrpcServiceError } from '@temporalio/client';
 import { connectionOptions, TlsFileError, type TemporalSettings } from '../temporal/connection';
 import { msToTs } from '@temporalio/common/lib/time';
 import { ForeignNamespaceError } from '../temporal/foreign-namespace';
-import { ensureReconcileSchedule } from '../temporal/reconcile';
+import { ensureSchedules } from '../temporal/reconcile';
 import { registerSearchAttributes } from '../temporal/search-attributes';
 import { temporalAdvice, temporalData } from './kept-data';
 import { poll } from './poll';
@@ -65,7 +65,7 @@ export async function prepareNamespace(
       await connection.workflowService.describeNamespace({ namespace });
       await registerSearchAttributes(connection, namespace);
       if (installation === undefined) return;
-      await ensureReconcileSchedule(new Client({ connection, namespace }), installation, address);
+      await ensureSchedules(new Client({ connection, namespace }), installation, address);
     });
   } finally {
     await connection.close();

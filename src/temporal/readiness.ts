@@ -1,4 +1,5 @@
 import { isGrpcServiceError, type Client } from '@temporalio/client';
+import { CHAIN_SILENT_AFTER_S, readChainState } from '../database/chain/advance';
 import type { Database } from '../database/connection';
 import type { Keyring } from '../database/keys/keyring';
 import { databaseProblems } from '../database/operation/readiness';
@@ -10,7 +11,7 @@ import {
 } from '../database/operation/temporal-state';
 import { workerProblems } from '../database/operation/worker-heartbeat';
 import type { Problem } from '../domain/failures';
-import { reconcileScheduleState } from './reconcile';
+import { scheduleState } from './reconcile';
 
 /** Longest that a readiness check, or a worker's heartbeat, waits for Temporal. */
 const ANSWER_WITHIN_MS = 1_800;
@@ -77,13 +78,20 @@ const DO_ABOUT = {
 
 /**
  * What keeps nobody from work now, but would be missed when something goes wrong: nothing finds
- * what has lost its workflow.
+ * what has lost its workflow, or what was changed by hand.
  */
 export async function serviceWarnings(db: Database, client: Client): Promise<Problem[]> {
-  const { reconcileAgeS } = await readTemporalState(db);
-  if (reconcileAgeS <= RECONCILE_SILENT_AFTER_S) return [];
-  const state = await reconcileScheduleState(client).catch(() => 'unknown' as const);
-  return [
-    { path: 'reconcile', message: `has not run for ${Math.floor(reconcileAgeS)} s: ${DO_ABOUT[state]}` },
-  ];
+  const [{ reconcileAgeS }, chain] = await Promise.all([readTemporalState(db), readChainState(db)]);
+  const silent = [
+    { path: 'reconcile', ageS: reconcileAgeS, afterS: RECONCILE_SILENT_AFTER_S },
+    { path: 'chain', ageS: chain.ageS, afterS: CHAIN_SILENT_AFTER_S },
+  ] as const;
+  return Promise.all(
+    silent
+      .filter(({ ageS, afterS }) => ageS > afterS)
+      .map(async ({ path, ageS }) => {
+        const state = await scheduleState(client, path).catch(() => 'unknown' as const);
+        return { path, message: `has not run for ${Math.floor(ageS)} s: ${DO_ABOUT[state]}` };
+      }),
+  );
 }

@@ -13,7 +13,10 @@ import { stillOpen, type OpenWork } from '../database/operation/reconcile';
 import { TASK_QUEUE, WORKFLOW_TYPE } from '../workflows/messages';
 import { ForeignNamespaceError } from './foreign-namespace';
 
-/** Temporal's side of `reconcile`: the schedule that runs it, and which of our workflows it has. */
+/**
+ * Temporal's side of `reconcile` and `chain`: the schedules that run them, and which of our
+ * workflows it has.
+ */
 
 /** Its id, and the beginning of its runs' ids. */
 const RECONCILE = 'reconcile';
@@ -29,59 +32,80 @@ const SCHEDULE_TIMEOUT_MS = 15_000;
 /** Workflows that are asked about at once. */
 const DESCRIBED_AT_ONCE = 10;
 
-const RUNS: Omit<ScheduleOptions<ScheduleOptionsStartWorkflowAction<Workflow>>, 'scheduleId'> = {
-  spec: { intervals: [{ every: '1m' }] },
+/** The id of the other schedule, and the beginning of its runs' ids. */
+const CHAIN = 'chain';
+
+type Runs = Omit<ScheduleOptions<ScheduleOptionsStartWorkflowAction<Workflow>>, 'scheduleId'>;
+
+const runsOf = (workflowType: string, every: '1m' | '5m', staticSummary: string): Runs => ({
+  spec: { intervals: [{ every }] },
   action: {
     type: 'startWorkflow',
-    workflowId: RECONCILE,
-    workflowType: WORKFLOW_TYPE.reconcile,
+    workflowId: workflowType,
+    workflowType,
     taskQueue: TASK_QUEUE,
-    staticSummary: 'Starts again what is overdue or has lost its workflow',
+    staticSummary,
     // One that no worker takes up must not keep all later ones from starting.
     workflowRunTimeout: '2h',
   },
   policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1m' },
-};
+});
+
+const RUNS = runsOf(WORKFLOW_TYPE.reconcile, '1m', 'Starts again what is overdue or has lost its workflow');
+const CHAIN_RUNS = runsOf(WORKFLOW_TYPE.chain, '5m', 'Chains what was written since, and signs it');
 
 /**
- * Makes the Temporal Schedule, or brings it up to date; whoever has paused it keeps it paused.
+ * Makes the Temporal Schedules, or brings them up to date; whoever has paused one keeps it paused.
  *
- * It also marks whose the namespace is, by a memo on the runs that it starts: everybody makes this
- * schedule before anything else, and the server lets one of several be the first. (A memo of the
- * schedule itself could not be added to one that an older version has made.)
+ * That of `reconcile` also marks whose the namespace is, by a memo on the runs that it starts:
+ * everybody makes it before anything else, and the server lets one of several be the first. (A
+ * memo of the schedule itself could not be added to one that an older version has made.)
  *
  * @param installation whose the namespace is to be
  * @param address for the message
  * @throws ForeignNamespaceError where it is another's already, and is left as it was
  */
-export async function ensureReconcileSchedule(
+export async function ensureSchedules(
   client: Pick<Client, 'schedule' | 'withDeadline' | 'options'>,
   installation: string,
   address: string,
 ): Promise<void> {
   const runs = { ...RUNS, action: { ...RUNS.action, memo: { [OWNER]: installation } } };
   await client.withDeadline(Date.now() + SCHEDULE_TIMEOUT_MS, async () => {
-    try {
-      await client.schedule.create({ scheduleId: RECONCILE, ...runs });
-    } catch (error) {
-      if (!(error instanceof ScheduleAlreadyRunning)) throw error;
-      await client.schedule.getHandle(RECONCILE).update(({ state, action }) => {
-        // One from an older version has no owner, and gets one.
-        const owner = action.memo?.[OWNER] ?? installation;
-        if (owner !== installation) throw new ForeignNamespaceError(client.options.namespace, address);
-        return { ...runs, state };
-      });
-    }
+    await ensure(client, RECONCILE, runs, (action) => {
+      // One from an older version has no owner, and gets one.
+      const owner = action.memo?.[OWNER] ?? installation;
+      if (owner !== installation) throw new ForeignNamespaceError(client.options.namespace, address);
+    });
+    await ensure(client, CHAIN, CHAIN_RUNS);
   });
 }
 
-/** What the Temporal Schedule is: it may have been paused, or deleted, by hand. */
-export async function reconcileScheduleState(
+async function ensure(
+  client: Pick<Client, 'schedule'>,
+  scheduleId: string,
+  runs: Runs,
+  judge: (action: { memo?: Record<string, unknown> }) => void = () => undefined,
+): Promise<void> {
+  try {
+    await client.schedule.create({ scheduleId, ...runs });
+  } catch (error) {
+    if (!(error instanceof ScheduleAlreadyRunning)) throw error;
+    await client.schedule.getHandle(scheduleId).update(({ state, action }) => {
+      judge(action);
+      return { ...runs, state };
+    });
+  }
+}
+
+/** What a Temporal Schedule is: it may have been paused, or deleted, by hand. */
+export async function scheduleState(
   client: Pick<Client, 'schedule' | 'withDeadline'>,
+  id: 'reconcile' | 'chain',
 ): Promise<'running' | 'paused' | 'missing'> {
   try {
     const { state } = await client.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
-      client.schedule.getHandle(RECONCILE).describe(),
+      client.schedule.getHandle(id).describe(),
     );
     return state.paused ? 'paused' : 'running';
   } catch (error) {

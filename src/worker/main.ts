@@ -3,6 +3,7 @@ import { NativeConnection, Worker } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { createAnswerPatience } from '../activities/answer-patience';
 import { createBillingRequestActivities } from '../activities/billing-request';
+import { createChainActivities } from '../activities/chain';
 import { createCustomerMigrationActivities } from '../activities/customer-migration';
 import { createIntentActivities } from '../activities/intent';
 import { createReconcileActivities } from '../activities/reconcile';
@@ -104,6 +105,7 @@ async function main(): Promise<void> {
   const webhooks = createWebhookActivities({ db, keyring, config, connector, relay, log, measure });
   const activities = {
     ...createBillingRequestActivities(db, keyring, patience.calls),
+    ...createChainActivities(db, keyring, config.NETWORK_TIMEZONE, log),
     ...createCustomerMigrationActivities(db, keyring),
     ...createIntentActivities(db, keyring),
     ...createRecurringActivities(db, keyring, recurringRules(config), patience.schedules, (workflowId) =>

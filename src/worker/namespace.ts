@@ -6,7 +6,7 @@ import type { Database } from '../database/connection';
 import { adoptNamespace, readTemporalState } from '../database/operation/temporal-state';
 import { namespaceId } from '../temporal/readiness';
 import { ForeignNamespaceError } from '../temporal/foreign-namespace';
-import { ensureReconcileSchedule, triggerReconcile } from '../temporal/reconcile';
+import { ensureSchedules, triggerReconcile } from '../temporal/reconcile';
 import { registerSearchAttributes } from '../temporal/search-attributes';
 
 /**
@@ -25,7 +25,7 @@ export async function attendNamespace(
   log: Pick<Logger, 'error' | 'warn'>,
 ): Promise<void> {
   const { installation } = await readTemporalState(db);
-  await ensureReconcileSchedule(client, installation, address);
+  await ensureSchedules(client, installation, address);
   if ((await adoptNamespace(db, id)) === 'lost') {
     log.error({ namespaceId: id }, 'Temporal has lost what it waited for: all that is open is started again');
   }

@@ -1,4 +1,5 @@
 export { billingRequest } from './billing-request';
+export { chain } from './chain';
 export { customerMigration } from './customer-migration';
 export { intent } from './intent';
 export { reconcile } from './reconcile';

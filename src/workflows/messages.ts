@@ -34,6 +34,7 @@ export const WORKFLOW_TYPE = {
   sandboxClock: 'sandboxClock',
   customerMigration: 'customerMigration',
   reconcile: 'reconcile',
+  chain: 'chain',
 } as const;
 
 /** How far a webhook delivery has come when another attempt follows. */

@@ -1,4 +1,8 @@
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { chainBooks } from '../support/books';
 import { createCli } from '../support/cli';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { settleOfEachKind } from '../support/settled';
@@ -15,6 +19,8 @@ beforeAll(async () => {
 });
 afterAll(() => test.drop());
 
+const of = (...days: string[]) => cli.run('books', 'verify', ...days);
+
 describe('assent books verify', () => {
   it('says that the books are right, and exits with 1 and names the charge once they are not', async () => {
     const standing = await standingApproval(test.db, keyring);
@@ -23,7 +29,7 @@ describe('assent books verify', () => {
     expect(right).toMatchObject({
       code: 0,
       out: expect.stringMatching(
-        /^The books are right: 8 charges, 3 refunds, 1 reversals, 2 agreements, 10 entries, \d+ balances\.\n$/,
+        /^The books are right: 0 links of the ledger, .* 0 heads, 8 charges, 3 refunds, 1 reversals, 2 agreements, 10 entries, \d+ balances, .*\.\n$/,
       ) as string,
     });
 
@@ -33,14 +39,58 @@ describe('assent books verify', () => {
     expect(JSON.parse(wrong.out)).toMatchObject({
       ok: false,
       differences: 1,
-      found: [
-        {
-          check: 'charges',
-          id: chargeId,
-          what: 'refunded_amount is 0, and its refunds in the ledger with the pending ones are 40',
-        },
-      ],
+      first: {
+        check: 'charges',
+        id: chargeId,
+        what: 'refunded_amount is 0, and its refunds in the ledger with the pending ones are 40',
+      },
     });
-    expect((await cli.run('books', 'verify')).out).toContain(`charges: ${chargeId}: refunded_amount is 0`);
+    expect((await cli.run('books', 'verify')).out).toContain(
+      `The first: charges: ${chargeId}: refunded_amount is 0`,
+    );
+    await asOwner(test.url, `UPDATE billing_requests SET refunded_amount = 40 WHERE id = '${chargeId}'`);
+  });
+
+  it('takes a range of days, and refuses one that is none', async () => {
+    expect(await of('--from', '2020-01-01', '--to', '2020-01-31')).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/ 0 charges, 0 refunds, 0 reversals, 0 entries, /) as string,
+    });
+    expect((await of('--from', '2020-01-01')).out).toMatch(
+      / 7 charges, 2 refunds, 1 reversals, 10 entries, /,
+    );
+    expect(await of('--from', '2026-13-01')).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/^assent: --from is no day/) as string,
+    });
+    expect(await of('--from', '2026-02-02', '--to', '2026-02-01')).toMatchObject({ code: 1 });
+  });
+
+  it('judges heads by what somebody has kept elsewhere, and misses one that the database has lost', async () => {
+    await chainBooks(test.db, keyring);
+    const { out } = await cli.run('books', 'heads', '--json');
+    const file = join(await mkdtemp(join(tmpdir(), 'assent-books-')), 'kept.json');
+    await writeFile(file, out);
+    // By the public keys alone: this ring is another network's.
+    const auditor = createCli({ url: test.url, keys: makeKeyring() });
+    expect(await auditor.run('books', 'verify')).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('none of the network') as string,
+    });
+    expect(await auditor.run('books', 'verify', '--kept', file)).toMatchObject({ code: 0 });
+    await asOwner(
+      test.url,
+      `SET session_replication_role = replica; DELETE FROM chain_heads; TRUNCATE ledger_chain, event_chain, act_chain`,
+    );
+    expect(await cli.run('books', 'verify')).toMatchObject({ code: 0 });
+    expect(await auditor.run('books', 'verify', '--kept', file)).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('it was kept, and the database has it no more') as string,
+    });
+    await writeFile(file, '{}');
+    expect(await auditor.run('books', 'verify', '--kept', file)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('is not what "assent books heads --json" prints') as string,
+    });
   });
 });

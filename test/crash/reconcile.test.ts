@@ -203,3 +203,32 @@ describe('reconcile itself', () => {
     expect(await temporalSchedule().describe()).toMatchObject({ state: { paused: false } });
   });
 });
+
+test('the books are chained by a workflow on a Schedule, and status and metrics say when it does not run', async () => {
+  const schedule = client.schedule.getHandle('chain');
+  const heads = async () => (await rows(engine.database.db, `SELECT number FROM chain_heads`)).length;
+  await eventually(async () => {
+    await schedule.trigger();
+    return (await heads()) > 0;
+  });
+  const [last] = (await schedule.describe()).info.recentActions.slice(-1);
+  expect(last?.action.type).toBe('startWorkflow');
+  await eventually(async () => {
+    const { workflowId = '' } = last?.action.workflow ?? {};
+    const { status: state } = await client.workflow.getHandle(workflowId).describe();
+    return state.name === 'COMPLETED';
+  });
+  await schedule.pause();
+  await rows(
+    engine.database.db,
+    `UPDATE chain_progress SET chained_at = clock_timestamp() - interval '1 hour' WHERE stream = 'acts'`,
+  );
+  expect((await status()).warnings).toEqual([
+    {
+      path: 'chain',
+      message: expect.stringMatching(/^has not run for 36\d\d s: its Temporal Schedule is paused/) as string,
+    },
+  ]);
+  expect(valueOf(await metrics.api(), 'assent_chain_age_seconds')).toBeGreaterThan(3_500);
+  await schedule.unpause();
+});

@@ -20,7 +20,11 @@ afterEach(() => database.drop());
 /** What is found to differ, in one line each. */
 async function differences(): Promise<string[]> {
   const found: string[] = [];
-  for await (const compared of compareLedger(database.db)) {
+  for await (const compared of compareLedger(database.db, {
+    from: null,
+    to: null,
+    timeZone: 'Africa/Lagos',
+  })) {
     found.push(...compared.differences.map(({ id, what }) => `${compared.check}: ${id}: ${what}`));
   }
   return found;
@@ -38,7 +42,11 @@ describe('the ledger', () => {
     await foldBalances(database.db);
     expect(await differences()).toEqual([]);
     const counts = new Map<string, number>();
-    for await (const { check, lookedAt } of compareLedger(database.db)) {
+    for await (const { check, lookedAt } of compareLedger(database.db, {
+      from: null,
+      to: null,
+      timeZone: 'Africa/Lagos',
+    })) {
       counts.set(check, (counts.get(check) ?? 0) + lookedAt);
     }
     expect(Object.fromEntries(counts)).toMatchObject({

@@ -7,8 +7,10 @@ import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { foldBalances } from '../../src/database/ledger/balance';
 import { postEntries } from '../../src/database/ledger/entry';
 import { postReversal, postWriteOff } from '../../src/database/ledger/settlement';
+import { resolveException } from '../../src/database/reconciliation-exception/resolve';
 import { answerRefund } from '../../src/database/refund/outcome';
 import { chargeEntry, type LedgerEntry, type Posting } from '../../src/domain/ledger';
+import { bookDifferences } from '../support/books';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { balancesOf, postingsOf, unequalBalances } from '../support/ledger';
 import { openTransaction } from '../support/open-transaction';
@@ -226,6 +228,32 @@ describe('a charge whose money did not stay', () => {
 
     expect(await balancesOf(db, standing.merchantId)).toEqual({ merchant: 100n });
     expect(await balancesOf(db, standing.bankId)).toEqual({ customer_bank: -30n, disputed: -70n });
+  });
+
+  it('lets its bank off once, where it was written off before, and the network has back what it bore', async () => {
+    const { id } = await charge();
+    await answer(id, null);
+    await answer(id, `second-${id}`);
+    const exceptions = await rows<{ id: string }>(
+      db,
+      `SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :id ORDER BY recorded_at`,
+      { id },
+    );
+    const resolve = (n: number, resolution: 'written_off' | 'no_money_moved') =>
+      db.transaction((trx) =>
+        resolveException(trx, keyring, timeZone, { cause: 'operator', note: null }, exceptions[n]?.id ?? '', {
+          resolution,
+          bankTransactionId: null,
+        }),
+      );
+    await resolve(0, 'written_off');
+    expect(await balancesOf(db, standing.bankId)).toEqual({ customer_bank: 0n, disputed: -100n });
+    await resolve(1, 'no_money_moved');
+    expect(await balancesOf(db, standing.merchantId)).toEqual({ merchant: 0n });
+    expect(await balancesOf(db, standing.bankId)).toEqual({ customer_bank: 0n, disputed: 0n });
+    // Other tests have posted what there is no row of.
+    const wrong = (await bookDifferences(db)).filter((one) => !one.startsWith('entries'));
+    expect(wrong).toEqual([]);
   });
 
   it('cannot be taken back where it was never successful', async () => {

@@ -30,6 +30,7 @@ describe('an entry of the ledger', () => {
     [refundEntry(WHAT, toMerchant), 'debit merchant of mch_1, credit customer_bank of bnk_1'],
     [reversalEntry(WHAT, toMerchant), 'debit merchant of mch_1, credit customer_bank of bnk_1'],
     [reversalEntry(WHAT, toCustomer), 'debit payee_bank of bnk_2, credit customer_bank of bnk_1'],
+    [reversalEntry(WHAT, toMerchant, 100n), 'debit merchant of mch_1, credit disputed of bnk_1'],
     [writeOffEntry(WHAT, toMerchant), 'debit disputed of bnk_1, credit customer_bank of bnk_1'],
     [writeOffEntry(WHAT, toCustomer), 'debit disputed of bnk_1, credit customer_bank of bnk_1'],
   ])('says who owes whom: $kind', (entry, expected) => {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import { ForeignNamespaceError } from '../../src/temporal/foreign-namespace';
-import { ensureReconcileSchedule } from '../../src/temporal/reconcile';
+import { ensureSchedules } from '../../src/temporal/reconcile';
 import { eventually } from '../support/engine';
 import { servers } from '../support/servers';
 
@@ -27,7 +27,7 @@ beforeEach(async () => {
   client = new Client({ connection, namespace });
 });
 
-const claim = (installation: string) => ensureReconcileSchedule(client, installation, ADDRESS);
+const claim = (installation: string) => ensureSchedules(client, installation, ADDRESS);
 /** A namespace that was just made is not known to all parts of the server at once. */
 const claimed = (installation: string) =>
   eventually(() =>

@@ -6,6 +6,7 @@ import { KeyringError, type Keyring } from './keyring';
 import { currentPrefix, open, seal, type SealedPlace } from './sealing';
 import { retireOtherKeys } from './sealing-key';
 import { signingKeyPlace } from './signing-key';
+import { chainKeyPlace } from '../chain/key';
 import { bodyPlace } from '../webhook/webhook';
 import { secretPlace } from '../webhook/endpoint';
 
@@ -91,6 +92,11 @@ export const SEALED: readonly Sealed[] = [
     table: 'signing_keys',
     key: ['kid'],
     columns: { private_key_sealed: (one) => signingKeyPlace(id(one, 'kid')) },
+  },
+  {
+    table: 'chain_keys',
+    key: ['kid'],
+    columns: { private_key_sealed: (one) => chainKeyPlace(id(one, 'kid')) },
   },
   {
     table: 'staged_customers',

@@ -121,21 +121,24 @@ async function readKeys(db: Executor, verifyForS: number) {
 }
 
 async function insertSigningKey(db: Executor, ring: Keyring): Promise<string> {
-  const { privateKey, publicKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' });
-  // An id of its own alphabet: what a token's header names is checked before it is looked up.
-  const kid = newId('signingKey');
-  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  const { kid, sealed, publicJwk } = await makeKeyPair(ring, signingKeyPlace);
   await row(
     db,
     `INSERT INTO signing_keys (kid, private_key_sealed, public_jwk) VALUES (:kid, :sealed, :publicJwk)
      ON CONFLICT ((true)) WHERE retired_at IS NULL DO NOTHING`,
-    {
-      kid,
-      sealed: seal(ring, pem, signingKeyPlace(kid)),
-      publicJwk: JSON.stringify({ ...publicKey.export({ format: 'jwk' }), kid, alg: 'ES256', use: 'sig' }),
-    },
+    { kid, sealed, publicJwk },
   );
   return kid;
+}
+
+/** A new key for ES256, whose private half is sealed. */
+export async function makeKeyPair(ring: Keyring, placeOf: (kid: string) => SealedPlace) {
+  const { privateKey, publicKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' });
+  // An id of its own alphabet: what a token's header names is checked before it is looked up.
+  const kid = newId('signingKey');
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  const publicJwk = JSON.stringify({ ...publicKey.export({ format: 'jwk' }), kid, alg: 'ES256', use: 'sig' });
+  return { kid, sealed: seal(ring, pem, placeOf(kid)), publicJwk };
 }
 
 /** @throws KeyringError where the ring does not open it */

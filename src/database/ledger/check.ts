@@ -1,3 +1,13 @@
+import {
+  dayOf,
+  found,
+  isWhole,
+  onDays,
+  type Compared,
+  type Difference,
+  type FoundPage,
+  type Range,
+} from '../compared';
 import { row, rows, type Database, type Transaction } from '../connection';
 
 /**
@@ -5,33 +15,18 @@ import { row, rows, type Database, type Transaction } from '../connection';
  * sees rows and postings as of one moment: what settles meanwhile is no difference.
  */
 
-/** Something that is not as it must be. */
-export interface Difference {
-  /** Of the charge, refund, agreement or entry; of a balance, its account and day. */
-  id: string;
-  /** In words, with amounts in minor units. */
-  what: string;
-}
-
 /** Rows of a page: a tenth of a second of Postgres, or less. */
 const PAGE = 1_000;
-
-/**
- * One row of each statement: where the page ends, null where it is empty, how long it is, and what
- * is wrong in it.
- */
-const found = (last: string) =>
-  `SELECT (SELECT ${last} FROM page) AS last, (SELECT count(*)::int FROM page) AS "lookedAt",
-     coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'what', d.what) ORDER BY d.id, d.what), '[]') AS differences FROM`;
 
 /** Pages by id, of what is compared with what the ledger says of it; and of the ledger itself. */
 const PAGES = {
   charges: `
-    WITH page AS MATERIALIZED (
+    WITH scope AS MATERIALIZED (
       SELECT id, status, amount::bigint, currency::text, bank_id, merchant_id, owner_id, credit_settled, refunded_amount,
         reversed_amount,
         date_trunc('milliseconds', closed_at) AS closed_at
       FROM billing_requests WHERE id > :after ORDER BY id LIMIT ${PAGE}),
+    page AS (SELECT * FROM scope WHERE ${onDays(dayOf('closed_at'))}),
     expected AS (
       SELECT id, 'charge' AS kind, closed_at, amount, currency, 'debit' AS direction, bank_id AS party,
         'customer_bank' AS account
@@ -53,13 +48,13 @@ const PAGES = {
     refunded AS (
       SELECT page.id, page.refunded_amount AS amount, coalesce(sum(CASE
         WHEN r.status = 'pending' THEN r.amount
-        ELSE (SELECT p.amount FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id AND p.direction = 'debit'
+        ELSE (SELECT sum(p.amount) FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id AND p.direction = 'debit'
               WHERE e.resource_id = r.id AND e.kind = 'refund') END), 0) AS known
       FROM page LEFT JOIN refunds r ON r.billing_request_id = page.id
       WHERE page.status = 'successful' GROUP BY page.id, page.refunded_amount),
     reversed AS (
       SELECT page.id, page.reversed_amount AS amount, coalesce(sum(
-        (SELECT p.amount FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id AND p.direction = 'debit'
+        (SELECT sum(p.amount) FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id AND p.direction = 'debit'
          WHERE e.resource_id = v.transaction_id AND e.kind = 'reversal')), 0) AS known
       FROM page LEFT JOIN reversals v ON v.billing_request_id = page.id
       WHERE page.status = 'successful' GROUP BY page.id, page.reversed_amount)
@@ -77,9 +72,10 @@ const PAGES = {
       SELECT id, format('reversed_amount is %s, and its reversals in the ledger are %s', amount, known)
       FROM reversed WHERE amount <> known) AS d (id, what)`,
   refunds: `
-    WITH page AS MATERIALIZED (
+    WITH scope AS MATERIALIZED (
       SELECT id, status, amount::bigint, currency::text, bank_id, merchant_id, date_trunc('milliseconds', closed_at) AS closed_at
       FROM refunds WHERE id > :after ORDER BY id LIMIT ${PAGE}),
+    page AS (SELECT * FROM scope WHERE ${onDays(dayOf('closed_at'))}),
     expected AS (
       SELECT id, closed_at, amount, currency, 'debit' AS direction, merchant_id AS party, 'merchant' AS account
       FROM page WHERE status = 'completed'
@@ -96,32 +92,46 @@ const PAGES = {
       FROM (SELECT * FROM posted EXCEPT ALL SELECT * FROM expected) AS unexpected
       WHERE NOT EXISTS (SELECT FROM expected x WHERE x.id = unexpected.id)) AS d (id, what)`,
   reversals: `
-    WITH page AS MATERIALIZED (
-      SELECT transaction_id AS id, amount::bigint, currency::text, bank_id, coalesce(merchant_id, payee_bank_id) AS payee_id,
+    WITH scope AS MATERIALIZED (
+      SELECT transaction_id AS id, billing_request_id, amount::bigint, currency::text, bank_id, coalesce(merchant_id, payee_bank_id) AS payee_id,
         CASE WHEN merchant_id IS NULL THEN 'payee_bank' ELSE 'merchant' END AS payee, date_trunc('milliseconds', created_at) AS at
       FROM reversals WHERE transaction_id > :after ORDER BY transaction_id LIMIT ${PAGE}),
+    page AS (SELECT * FROM scope WHERE ${onDays(dayOf('at'))}),
     expected AS (
       SELECT id, at, amount, currency, 'debit' AS direction, payee_id AS party, payee AS account FROM page
       UNION ALL
       SELECT id, at, amount, currency, 'credit', bank_id, 'customer_bank' FROM page),
+    -- What the network had borne of it goes back to the network.
     posted AS (
-      SELECT page.id, e.settled_at AS at, p.amount::bigint, p.currency::text, p.direction, p.party_id AS party, p.account
-      FROM page JOIN ledger_entries e ON e.resource_id = page.id JOIN ledger_postings p ON p.entry_id = e.id)
+      SELECT page.id, e.settled_at AS at, sum(p.amount)::bigint AS amount, p.currency::text, p.direction, p.party_id AS party,
+        CASE p.account WHEN 'disputed' THEN 'customer_bank' ELSE p.account END AS account
+      FROM page JOIN ledger_entries e ON e.resource_id = page.id JOIN ledger_postings p ON p.entry_id = e.id
+      GROUP BY page.id, e.settled_at, p.currency, p.direction, p.party_id, 7),
+    borne AS (
+      SELECT page.id, coalesce(sum(CASE p.direction WHEN 'debit' THEN p.amount ELSE -p.amount END), 0) AS rest
+      FROM page JOIN ledger_entries e ON e.resource_id IN (
+          SELECT x.id FROM reconciliation_exceptions x WHERE x.billing_request_id = page.billing_request_id
+          UNION ALL SELECT v.transaction_id FROM reversals v WHERE v.billing_request_id = page.billing_request_id)
+        JOIN ledger_postings p ON p.entry_id = e.id AND p.account = 'disputed'
+      GROUP BY page.id)
     ${found('max(id)')} (
       SELECT DISTINCT id, 'the ledger has another reversal or none'
       FROM ((SELECT * FROM expected EXCEPT ALL SELECT * FROM posted)
-            UNION ALL (SELECT * FROM posted EXCEPT ALL SELECT * FROM expected)) AS differing) AS d (id, what)`,
+            UNION ALL (SELECT * FROM posted EXCEPT ALL SELECT * FROM expected)) AS differing
+      UNION ALL
+      SELECT id, 'the reversals of its charge give back more than was written off' FROM borne WHERE rest < 0) AS d (id, what)`,
   // What is pending counts as well, and has no entry yet.
   agreements: `
-    WITH page AS MATERIALIZED (
+    WITH scope AS MATERIALIZED (
       SELECT id, customer_id, spent_day, spent_day_total, spent_month, spent_month_total
       FROM agreements WHERE id > :after ORDER BY id LIMIT ${PAGE}),
+    page AS (SELECT * FROM scope),
     counted AS (
       SELECT page.*, known.of_day, known.of_month FROM page, LATERAL (
         SELECT coalesce(sum(c.amount) FILTER (WHERE c.counted_day = page.spent_day), 0) AS of_day,
           coalesce(sum(c.amount) FILTER (WHERE c.counted_month = page.spent_month), 0) AS of_month
         FROM (SELECT b.counted_day, b.counted_month, CASE b.status WHEN 'pending' THEN b.amount ELSE
-                (SELECT p.amount FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id AND p.direction = 'debit'
+                (SELECT sum(p.amount) FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id AND p.direction = 'debit'
                  WHERE e.resource_id = b.id AND e.kind = 'charge') END AS amount
               FROM billing_requests b
               WHERE b.customer_id = page.customer_id AND b.agreement_id = page.id AND b.status <> 'declined'
@@ -134,8 +144,9 @@ const PAGES = {
         spent_month_total, of_month) FROM counted WHERE spent_month_total <> of_month) AS d (id, what)`,
   // The database refuses all of it, but for its owner.
   entries: `
-    WITH page AS MATERIALIZED (
-      SELECT id, kind, resource_id FROM ledger_entries WHERE id > :after::bigint ORDER BY id LIMIT ${PAGE}),
+    WITH scope AS MATERIALIZED (
+      SELECT id, kind, resource_id, settlement_day FROM ledger_entries WHERE id > :after::bigint ORDER BY id LIMIT ${PAGE}),
+    page AS (SELECT * FROM scope WHERE ${onDays('settlement_day')}),
     sums AS (
       SELECT page.id, p.currency, sum(CASE p.direction WHEN 'debit' THEN -p.amount ELSE p.amount END) AS rest, count(p.n) AS n
       FROM page LEFT JOIN ledger_postings p ON p.entry_id = page.id GROUP BY page.id, p.currency)
@@ -152,41 +163,47 @@ const PAGES = {
                                   WHERE x.id = resource_id AND x.resolution = 'written_off') END) AS d (id, what)`,
 };
 
-/** What has been compared since the last time that was said. */
-export interface Compared {
-  check: keyof typeof PAGES | 'balances';
-  lookedAt: number;
-  differences: Difference[];
-}
+/** Nobody but its owner can give an entry a number below 1; who does is found, too. */
+const FIRST_ID = '-9223372036854775808';
 
-/** Compares all there is, page by page. It only reads, so charges go on. */
-export async function* compareLedger(db: Database): AsyncGenerator<Compared, void, undefined> {
+/** Compares all there is, or some days of it, page by page. It only reads, so charges go on. */
+export async function* compareLedger(db: Database, range: Range): AsyncGenerator<Compared, void, undefined> {
+  const { from, to } = range;
   for (const check of Object.keys(PAGES) as (keyof typeof PAGES)[]) {
-    let after: string | null = check === 'entries' ? '0' : '';
+    // What was spent has no day that is over.
+    if (check === 'agreements' && !isWhole(range)) continue;
+    let after: string | null = check === 'entries' ? FIRST_ID : '';
     while (after !== null) {
-      const page: (Omit<Compared, 'check'> & { last: string | null }) | undefined = await row(
-        db,
-        PAGES[check],
-        { after },
-      );
+      const page: FoundPage | undefined = await row(db, PAGES[check], { ...range, after });
       if (!page) throw new Error('a page is one row');
-      yield { check, ...page };
-      after = page.last;
+      const { last, ...compared }: FoundPage = page;
+      yield { check, ...compared };
+      after = last;
     }
   }
-  for (let day = await nextDay(db, '-infinity'); day !== null; day = await nextDay(db, day)) {
+  const until = to ?? 'infinity';
+  let day = await nextDay(db, from === null ? '-infinity' : dayBefore(from), until);
+  while (day !== null) {
     yield { check: 'balances', ...(await compareDay(db, day)) };
+    day = await nextDay(db, day, until);
   }
+}
+
+const DAY_MS = 86_400_000;
+
+/** @param day as 2026-11-22 */
+function dayBefore(day: string): string {
+  return new Date(Date.parse(day) - DAY_MS).toISOString().slice(0, 10);
 }
 
 /** The next day that anything was posted on, or that there is a balance of. */
-async function nextDay(db: Database, after: string): Promise<string | null> {
+async function nextDay(db: Database, after: string, until: string): Promise<string | null> {
   const next = await row<{ day: string | null }>(
     db,
-    `SELECT least((SELECT min(settlement_day) FROM ledger_entries WHERE settlement_day > :after),
-       (SELECT min(day) FROM ledger_folded_balances WHERE day > :after),
-       (SELECT min(day) FROM ledger_balance_changes WHERE day > :after))::text AS day`,
-    { after },
+    `SELECT least((SELECT min(settlement_day) FROM ledger_entries WHERE settlement_day > :after AND settlement_day <= :until),
+       (SELECT min(day) FROM ledger_folded_balances WHERE day > :after AND day <= :until),
+       (SELECT min(day) FROM ledger_balance_changes WHERE day > :after AND day <= :until))::text AS day`,
+    { after, until },
   );
   return next?.day ?? null;
 }
@@ -237,7 +254,7 @@ function compareDay(db: Database, day: string): Promise<Omit<Compared, 'check'>>
 
 async function sumsOfDay(trx: Transaction, day: string): Promise<Map<string, Totals>> {
   const sums = new Map<string, Totals>();
-  let after: string | null = '0';
+  let after: string | null = FIRST_ID;
   while (after !== null) {
     const page: { last: string | null; sums: Sums[] } | undefined = await row(
       trx,

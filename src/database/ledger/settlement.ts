@@ -4,7 +4,6 @@ import {
   refundEntry,
   reversalEntry,
   writeOffEntry,
-  type LedgerEntry,
   type Payment,
 } from '../../domain/ledger';
 import type { BillingRequestStatus } from '../../domain/lifecycle';
@@ -98,27 +97,29 @@ interface Undone {
 }
 
 /**
- * Takes back what is left of a charge whose money did not stay: the payee is debited, the
- * customer's bank credited.
+ * Takes back what is left of a charge whose money did not stay: the payee is debited, and the
+ * customer's bank credited, or the network where it has borne it before. The caller holds the
+ * charge locked.
  */
-export function postReversal(trx: Executor, timeZone: string, reversal: Undone): Promise<void> {
-  return postUndone(trx, timeZone, reversal, reversalEntry);
+export async function postReversal(trx: Executor, timeZone: string, reversal: Undone): Promise<void> {
+  const paid = await undonePayment(trx, reversal);
+  const borne = await borneByNetwork(trx, reversal.billingRequestId);
+  const writtenOff = borne < reversal.amount ? borne : reversal.amount;
+  await postEntries(trx, timeZone, [reversalEntry(whatOf(reversal), paid, writtenOff)]);
 }
 
 /**
  * Writes off what the customer's bank owes of a charge: the payee keeps it, and the network bears
  * it.
  */
-export function postWriteOff(trx: Executor, timeZone: string, writeOff: Undone): Promise<void> {
-  return postUndone(trx, timeZone, writeOff, writeOffEntry);
+export async function postWriteOff(trx: Executor, timeZone: string, writeOff: Undone): Promise<void> {
+  const paid = await undonePayment(trx, writeOff);
+  await postEntries(trx, timeZone, [writeOffEntry(whatOf(writeOff), paid)]);
 }
 
-async function postUndone(
-  trx: Executor,
-  timeZone: string,
-  { resourceId, billingRequestId, amount, at }: Undone,
-  entry: (what: Pick<LedgerEntry, 'resourceId' | 'settledAt'>, paid: Payment) => LedgerEntry,
-): Promise<void> {
+const whatOf = ({ resourceId, at }: Undone) => ({ resourceId, settledAt: at });
+
+async function undonePayment(trx: Executor, { billingRequestId, amount }: Undone): Promise<Payment> {
   const charge = await row<Omit<Settled, 'amount'>>(
     trx,
     `SELECT currency, bank_id AS "bankId", merchant_id AS "merchantId", owner_id AS "ownerId"
@@ -126,5 +127,19 @@ async function postUndone(
     { billingRequestId },
   );
   if (!charge) throw new Error(`${billingRequestId} has not succeeded: nothing of it can be taken back`);
-  await postEntries(trx, timeZone, [entry({ resourceId, settledAt: at }, paymentOf({ ...charge, amount }))]);
+  return paymentOf({ ...charge, amount });
+}
+
+/** Of a charge, what was written off and no reversal has given back. */
+async function borneByNetwork(trx: Executor, billingRequestId: string): Promise<bigint> {
+  const borne = await row<{ amount: string }>(
+    trx,
+    `SELECT coalesce(sum(CASE p.direction WHEN 'debit' THEN p.amount ELSE -p.amount END), 0)::text AS amount
+     FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id AND p.account = 'disputed'
+     WHERE e.resource_id IN (SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :billingRequestId
+                             UNION ALL
+                             SELECT transaction_id FROM reversals WHERE billing_request_id = :billingRequestId)`,
+    { billingRequestId },
+  );
+  return BigInt(borne?.amount ?? 0);
 }

@@ -1,0 +1,331 @@
+import { GENESIS, headHash, linkHash, STREAMS, type Head, type Stream } from '../../domain/chain';
+import { row, rows, type Database } from '../connection';
+import type { Compared, Difference } from '../compared';
+import { CHAIN_SILENT_AFTER_S, lastLink } from './advance';
+import {
+  headBefore,
+  isSigned,
+  readHead,
+  readHeads,
+  signerOf,
+  type PublicKeys,
+  type StoredHead,
+} from './head';
+import { contentColumns, contentOf, ROWS_OF, type ReadRow } from './stream';
+
+/**
+ * Makes the chains anew from the rows, and compares. What is wrong is told in the order of the
+ * chain; after a wrong link it goes on from that link as it stands, so one change is told once.
+ *
+ * Nothing is asked of Postgres but rows: a function in there could have been changed with them.
+ */
+
+/** Links of a page: as many rows, with their content. */
+const PAGE = 1_000;
+/**
+ * A row that says it was written so long before a head that lacks it, was written later than it
+ * says: no transaction lasts a day.
+ */
+const LATE_MS = 86_400_000;
+
+const CHECK_OF = { ledger: 'ledgerChain', events: 'eventChain', acts: 'actChain' } as const;
+
+export interface ChainRange {
+  /** Days on which rows were chained, in the network's zone. */
+  from: string | null;
+  to: string | null;
+}
+
+/** @param keys those that heads may be signed with */
+export async function* checkChains(
+  db: Database,
+  keys: PublicKeys,
+  { from, to }: ChainRange,
+): AsyncGenerator<Compared, void, undefined> {
+  const first = from === null ? undefined : await headBefore(db, from);
+  const after = to === null ? undefined : await firstHeadAfter(db, to);
+  for (const stream of STREAMS) {
+    yield* checkLinks(db, stream, first, after);
+    if (to === null) yield* checkUnchained(db, stream, from === null ? null : (first ?? null));
+  }
+  yield* checkHeads(db, keys, first, after);
+}
+
+/** The last head of a day, which ends what is looked at; undefined where nothing came after it. */
+async function firstHeadAfter(db: Database, day: string): Promise<StoredHead | undefined> {
+  const later = await row(db, `SELECT FROM chain_heads WHERE day > :day LIMIT 1`, { day });
+  if (!later) return undefined;
+  return row<StoredHead>(
+    db,
+    `SELECT number, day::text AS day, jws FROM chain_heads WHERE day <= :day ORDER BY day DESC, number DESC LIMIT 1`,
+    { day },
+  );
+}
+
+const tipOf = (head: StoredHead | undefined, stream: Stream) =>
+  head === undefined ? undefined : readHead(head.jws)?.tips[stream];
+
+type Linked = { n: bigint; rowId: string; hash: Buffer } & ((ReadRow & { recordedAt: Date }) | { id: null });
+
+async function* checkLinks(
+  db: Database,
+  stream: Stream,
+  first: StoredHead | undefined,
+  last: StoredHead | undefined,
+): AsyncGenerator<Compared, void, undefined> {
+  const source = ROWS_OF[stream];
+  const begin = tipOf(first, stream);
+  const end = tipOf(last, stream)?.n ?? null;
+  const signedBefore = headsInTurn(db, stream, first);
+  let n = BigInt(begin?.n ?? 0);
+  let hash: Buffer = begin ? Buffer.from(begin.hash, 'hex') : GENESIS;
+  for (;;) {
+    const page: Linked[] = await rows<Linked>(
+      db,
+      `SELECT c.n, c.row_id::text AS "rowId", c.hash, content.*
+       FROM (SELECT * FROM ${source.chain} WHERE n > :n AND n <= coalesce(:end::bigint, n) ORDER BY n LIMIT ${PAGE}) AS c
+       LEFT JOIN LATERAL (SELECT ${contentColumns(source)}, r.recorded_at AS "recordedAt"
+         FROM ${source.table} r WHERE r.id = c.row_id) AS content ON true
+       ORDER BY c.n`,
+      { n, end },
+    );
+    const differences: Difference[] = [];
+    for (const link of page) {
+      const differ = (what: string) => differences.push({ id: `${source.called} ${link.rowId}`, what });
+      if (link.n !== n + 1n) {
+        differ(`before its link ${link.n} of the chain ${links(link.n - n - 1n)} taken away`);
+      } else if (link.id === null) {
+        differ(`it is in the chain, as link ${link.n}, and is there no more: it was deleted`);
+      } else if (!linkHash(hash, stream, contentOf(link)).equals(link.hash)) {
+        differ(
+          `it, or its link ${link.n} of the chain, was changed since it was chained: the link is not the hash of what ` +
+            'it says and of the link before it',
+        );
+      } else {
+        const head = await signedBefore(link.n);
+        if (head && link.recordedAt.getTime() < Date.parse(head.signedAt) - LATE_MS) {
+          differ(
+            `it says that it was written at ${link.recordedAt.toISOString()}, and the head that was signed at ` +
+              `${head.signedAt} does not have it: it was put there later`,
+          );
+        }
+      }
+      ({ n, hash } = link);
+    }
+    yield { check: CHECK_OF[stream], lookedAt: page.length, differences };
+    if (page.length < PAGE) return;
+  }
+}
+
+/**
+ * Asked of one link after the other: the last head that was signed before it, where there is one.
+ */
+function headsInTurn(db: Database, stream: Stream, first: StoredHead | undefined) {
+  let before = first && readHead(first.jws);
+  let number = first?.number ?? 0n;
+  let ahead: Head[] = [];
+  let more = true;
+  return async (n: bigint): Promise<Head | undefined> => {
+    for (;;) {
+      const [next] = ahead;
+      if (next !== undefined) {
+        if (BigInt(next.tips[stream].n) >= n) return before;
+        before = next;
+        ahead.shift();
+        continue;
+      }
+      if (!more) return before;
+      const page = await readHeads(db, number, PAGE);
+      number = page.at(-1)?.number ?? number;
+      more = page.length === PAGE;
+      ahead = page.map(({ jws }) => readHead(jws)).filter((head) => head !== undefined);
+    }
+  };
+}
+
+const links = (count: bigint) => (count === 1n ? 'a link was' : `${count} links were`);
+
+/** What is in no chain though it should be by now. */
+async function* checkUnchained(
+  db: Database,
+  stream: Stream,
+  first: StoredHead | null,
+): AsyncGenerator<Compared, void, undefined> {
+  const { table, chain, called, idType, start } = ROWS_OF[stream];
+  const check = CHECK_OF[stream];
+  let after: string | null = start;
+  // Of a range that begins later there is no telling which rows are of it but by when they were
+  // written.
+  const since = first === null ? null : (readHead(first.jws)?.signedAt ?? null);
+  let waiting = 0;
+  while (after !== null) {
+    const page: { last: string | null; found: Unchained[] } | undefined = await row(
+      db,
+      `WITH page AS MATERIALIZED (SELECT id, recorded_at FROM ${table} WHERE id > :after::${idType} ORDER BY id LIMIT ${PAGE})
+       SELECT (SELECT max(id)::text FROM page) AS last, coalesce((
+         SELECT jsonb_agg(jsonb_build_object('id', page.id::text, 'at', page.recorded_at, 'missed', page.recorded_at < p.chained_at
+             - interval '1 second' * ${CHAIN_SILENT_AFTER_S}) ORDER BY page.id)
+         FROM page, chain_progress p
+         WHERE p.stream = :stream AND NOT EXISTS (SELECT FROM ${chain} c WHERE c.row_id = page.id)
+           AND page.recorded_at < clock_timestamp() - interval '1 second' * ${CHAIN_SILENT_AFTER_S}
+           AND page.recorded_at > coalesce(:since::timestamptz, '-infinity')), '[]') AS found`,
+      { after, stream, since },
+    );
+    const found = page?.found ?? [];
+    const differences = found
+      .filter(({ missed }) => missed)
+      .map(({ id, at }) => ({
+        id: `${called} ${id}`,
+        what: `it says that it was written at ${at}, and all of that time was chained without it: it was put there later`,
+      }));
+    waiting += found.length - differences.length;
+    yield { check, lookedAt: 0, differences };
+    after = page?.last ?? null;
+  }
+  const differences: Difference[] = [];
+  if (waiting > 0) {
+    differences.push({
+      id: stream,
+      what: `${waiting} of its rows have waited for more than half an hour to be chained: the workflow chain does not run`,
+    });
+  }
+  yield { check, lookedAt: 0, differences };
+}
+
+interface Unchained {
+  id: string;
+  at: string;
+  missed: boolean;
+}
+
+/** Whether each head is signed, follows the one before it, and says what the chains say. */
+async function* checkHeads(
+  db: Database,
+  keys: PublicKeys,
+  first: StoredHead | undefined,
+  last: StoredHead | undefined,
+): AsyncGenerator<Compared, void, undefined> {
+  let before = first;
+  // What a range begins with is believed: it is judged as the others are, but for its own past.
+  if (first && !isSigned(first.jws, keys)) {
+    const what = 'it is before all that is looked at, and none of the known keys has signed it';
+    yield { check: 'heads', lookedAt: 0, differences: [{ id: nameOf(first), what }] };
+  }
+  for (;;) {
+    const page: StoredHead[] = (await readHeads(db, before?.number ?? 0n, PAGE)).filter(
+      ({ number }) => last === undefined || number <= last.number,
+    );
+    const differences: Difference[] = [];
+    const said = new Map(page.map((head) => [head.number, readHead(head.jws)]));
+    const linked = await linksOf(
+      db,
+      [...said.values()].filter((head) => head !== undefined),
+    );
+    for (const head of page) {
+      const wrong = wrongWithHead(head, said.get(head.number), before, keys, linked);
+      differences.push(...wrong.map((what) => ({ id: nameOf(head), what })));
+      before = head;
+    }
+    yield { check: 'heads', lookedAt: page.length, differences };
+    if (page.length < PAGE) break;
+  }
+  yield* checkThatThereAreHeads(db, before);
+}
+
+/** Links that no head speaks of: each run signs what it has chained. */
+async function* checkThatThereAreHeads(
+  db: Database,
+  last: StoredHead | undefined,
+): AsyncGenerator<Compared, void, undefined> {
+  if (last !== undefined) return;
+  for (const stream of STREAMS) {
+    const { n } = await lastLink(db, stream);
+    if (n === 0n) continue;
+    const what = `its chain has ${n} links, and there is no head that says so: the heads were taken away`;
+    yield { check: 'heads', lookedAt: 0, differences: [{ id: stream, what }] };
+  }
+}
+
+const nameOf = ({ number, day }: { number: bigint | number; day: string }) => `head ${number} of ${day}`;
+
+type LinksAt = Record<Stream, Map<number, string>>;
+
+/** The hashes of the links that heads speak of. */
+async function linksOf(db: Database, heads: Head[]): Promise<LinksAt> {
+  const at: Partial<LinksAt> = {};
+  for (const stream of STREAMS) {
+    const found = await rows<{ n: bigint; hash: Buffer }>(
+      db,
+      `SELECT n, hash FROM ${ROWS_OF[stream].chain} WHERE n = ANY(:ns::bigint[])`,
+      { ns: heads.map(({ tips }) => tips[stream].n) },
+    );
+    at[stream] = new Map(found.map(({ n, hash }) => [Number(n), hash.toString('hex')]));
+    at[stream].set(0, GENESIS.toString('hex'));
+  }
+  return at as LinksAt;
+}
+
+function wrongWithHead(
+  { number, day, jws }: StoredHead,
+  said: Head | undefined,
+  before: StoredHead | undefined,
+  keys: PublicKeys,
+  linked: LinksAt,
+): string[] {
+  const expected = (before?.number ?? 0n) + 1n;
+  const wrong: string[] = [];
+  if (number !== expected) {
+    wrong.push(`the one before it has the number ${expected - 1n}: what was between was taken away`);
+  }
+  if (!isSigned(jws, keys)) {
+    const kid = signerOf(jws);
+    const known = kid !== undefined && keys.has(kid);
+    wrong.push(
+      known
+        ? `it was changed: the key ${kid} has not signed what it says`
+        : `it is signed with ${kid ?? 'no key'}, which is none of the network's that are known here`,
+    );
+  }
+  if (!said) return wrong;
+  if (BigInt(said.number) !== number || said.day !== day) {
+    wrong.push(`it says that it is head ${said.number} of ${said.day}`);
+  }
+  if (number === expected && said.previous !== (before ? headHash(before.jws) : null)) {
+    wrong.push('it follows another head than the one before it');
+  }
+  for (const stream of STREAMS) {
+    const { n, hash } = said.tips[stream];
+    const stands = linked[stream].get(n);
+    if (stands === hash) continue;
+    wrong.push(
+      stands === undefined
+        ? `it says that the chain of ${stream} has ${n} links, which it has no more: its end was taken away`
+        : `it says another hash of link ${n} of ${stream} than the chain has: the chain was made anew`,
+    );
+  }
+  return wrong;
+}
+
+/**
+ * Heads that somebody has kept elsewhere: they must be among those in the database, as they are.
+ * Who takes away rows, links and heads from the end leaves nothing in the database that tells.
+ */
+export async function* checkKept(db: Database, kept: string[]): AsyncGenerator<Compared, void, undefined> {
+  const differences: Difference[] = [];
+  for (const jws of kept) {
+    const said = readHead(jws);
+    const stands =
+      said &&
+      (await row<{ jws: string }>(db, `SELECT jws FROM chain_heads WHERE number = :number`, {
+        number: said.number,
+      }));
+    if (said && stands?.jws === jws) continue;
+    differences.push({
+      id: said ? nameOf(said) : 'a head that was kept',
+      what: stands
+        ? 'it was kept, and the database has another of its number: the chains were made anew'
+        : 'it was kept, and the database has it no more: what was chained by then may be gone',
+    });
+  }
+  yield { check: 'heads', lookedAt: kept.length, differences };
+}

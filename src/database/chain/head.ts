@@ -1,0 +1,160 @@
+import { createPublicKey, type KeyObject } from 'node:crypto';
+import { decode, sign, verify } from 'jsonwebtoken';
+import { headHash, STREAMS, type Head, type Stream, type Tip } from '../../domain/chain';
+import { row, rows, type Database, type Executor } from '../connection';
+import type { Keyring } from '../keys/keyring';
+import type { PublicJwk } from '../keys/signing-key';
+import { lastLink, lockStreams } from './advance';
+import { chainSigner } from './key';
+
+/**
+ * Heads: what each chain has come to, signed, one after the other. Each names the one before it, so
+ * none can be taken away from between. A day has several; the last of them is the day's.
+ *
+ * A head is a JSON Web Signature (RFC 7515) with ES256: whoever has it and the public key can judge
+ * it without anything of ours.
+ */
+
+/** So that no token, nor anything else that is signed with ES256, passes for a head. */
+const TYPE = 'assent-head+jwt';
+
+export interface StoredHead {
+  number: bigint;
+  day: string;
+  jws: string;
+}
+
+/**
+ * Signs how far the chains have come, where that is further than the last head says, or the day
+ * another one.
+ *
+ * @param timeZone of the network, in which days begin
+ * @returns undefined where the last head says it already
+ */
+export async function signHead(db: Database, ring: Keyring, timeZone: string): Promise<Head | undefined> {
+  return db.transaction(async (trx) => {
+    await lockStreams(trx);
+    const before = await lastHead(trx);
+    const tips = await readTips(trx);
+    const here = await row<{ installation: string; day: string; now: Date }>(
+      trx,
+      `SELECT installation, (now AT TIME ZONE :timeZone)::date::text AS day, now
+       FROM temporal_state, clock_timestamp() AS now`,
+      { timeZone },
+    );
+    if (!here) throw new Error('temporal_state has lost its row, which the migrations make');
+    const said = before && readHead(before.jws);
+    const moved = STREAMS.some((stream) => tips[stream].n !== (said?.tips[stream].n ?? 0));
+    if (!moved && before?.day === here.day) return undefined;
+    const head: Head = {
+      installation: here.installation,
+      number: Number(before?.number ?? 0n) + 1,
+      day: here.day,
+      signedAt: here.now.toISOString(),
+      previous: before ? headHash(before.jws) : null,
+      tips,
+    };
+    const { kid, key } = await chainSigner(trx, ring);
+    const jws = sign(head, key, {
+      algorithm: 'ES256',
+      keyid: kid,
+      noTimestamp: true,
+      header: { alg: 'ES256', typ: TYPE },
+    });
+    await rows(trx, `INSERT INTO chain_heads (number, day, jws) VALUES (:number, :day, :jws)`, {
+      number: head.number,
+      day: head.day,
+      jws,
+    });
+    return head;
+  });
+}
+
+async function readTips(db: Executor): Promise<Record<Stream, Tip>> {
+  const tips: Partial<Record<Stream, Tip>> = {};
+  for (const stream of STREAMS) {
+    const { n, hash } = await lastLink(db, stream);
+    tips[stream] = { n: Number(n), hash: hash.toString('hex') };
+  }
+  return tips as Record<Stream, Tip>;
+}
+
+export async function lastHead(db: Executor): Promise<StoredHead | undefined> {
+  return row<StoredHead>(
+    db,
+    `SELECT number, day::text AS day, jws FROM chain_heads ORDER BY number DESC LIMIT 1`,
+  );
+}
+
+/** Heads in the order of their numbers, after one of them. */
+export async function readHeads(db: Executor, after: bigint, limit: number): Promise<StoredHead[]> {
+  return rows<StoredHead>(
+    db,
+    `SELECT number, day::text AS day, jws FROM chain_heads WHERE number > :after ORDER BY number LIMIT :limit`,
+    { after, limit },
+  );
+}
+
+/** The last head of a day before `day`: what the chains had come to when that day began. */
+export async function headBefore(db: Executor, day: string): Promise<StoredHead | undefined> {
+  return row<StoredHead>(
+    db,
+    `SELECT number, day::text AS day, jws FROM chain_heads WHERE day < :day ORDER BY day DESC, number DESC LIMIT 1`,
+    { day },
+  );
+}
+
+/** The last head of each day. */
+export async function dailyHeads(
+  db: Executor,
+  { from, to }: { from: string; to: string },
+): Promise<StoredHead[]> {
+  return rows<StoredHead>(
+    db,
+    `SELECT DISTINCT ON (day) number, day::text AS day, jws FROM chain_heads
+     WHERE day BETWEEN :from AND :to ORDER BY day, number DESC`,
+    { from, to },
+  );
+}
+
+/** What a head says, whoever has signed it; undefined where it is none. */
+export function readHead(jws: string): Head | undefined {
+  const decoded = decode(jws, { complete: true });
+  const payload: unknown = decoded?.payload;
+  return isHead(payload) ? payload : undefined;
+}
+
+function isHead(payload: unknown): payload is Head {
+  if (typeof payload !== 'object' || payload === null) return false;
+  const { number, tips } = payload as Partial<Head>;
+  return (
+    Number.isSafeInteger(number) &&
+    typeof tips === 'object' &&
+    STREAMS.every((stream) => {
+      const tip = tips[stream] as Partial<Tip> | undefined;
+      return Number.isSafeInteger(tip?.n) && typeof tip?.hash === 'string';
+    })
+  );
+}
+
+export type PublicKeys = ReadonlyMap<string, KeyObject>;
+
+export function publicKeys(jwks: PublicJwk[]): PublicKeys {
+  return new Map(jwks.map((jwk) => [jwk.kid, createPublicKey({ key: jwk, format: 'jwk' })]));
+}
+
+/** The id of the key that a head says it is signed with. */
+export function signerOf(jws: string): string | undefined {
+  return decode(jws, { complete: true })?.header.kid;
+}
+
+/** Whether one of these keys has signed it, as a head. */
+export function isSigned(jws: string, keys: PublicKeys): boolean {
+  const key = keys.get(signerOf(jws) ?? '');
+  if (!key) return false;
+  try {
+    return verify(jws, key, { algorithms: ['ES256'], complete: true }).header.typ === TYPE;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,109 @@
+import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { recordAct, type Actor } from '../audit';
+import { row, rows, type Database, type Executor } from '../connection';
+import { KeyringError, type Keyring } from '../keys/keyring';
+import { open, type SealedPlace } from '../keys/sealing';
+import { makeKeyPair, type PublicJwk } from '../keys/signing-key';
+
+/**
+ * The ES256 keys that sign the heads of the chains. One signs at a time. Those before it sign
+ * nothing any more, and are kept with what proves that they are ours: heads that they have signed
+ * are as good as on the first day.
+ */
+
+export function chainKeyPlace(kid: string): SealedPlace {
+  return `chain_keys.private_key:${kid}`;
+}
+
+interface Signer {
+  kid: string;
+  key: KeyObject;
+}
+
+/**
+ * The key that signs now; the first is made here.
+ *
+ * @throws KeyringError where the ring does not open it
+ */
+export async function chainSigner(db: Executor, ring: Keyring): Promise<Signer> {
+  const found = (await currentKey(db)) ?? (await insertKey(db, ring));
+  return { kid: found.kid, key: createPrivateKey(open(ring, found.sealed, chainKeyPlace(found.kid))) };
+}
+
+/** Retires the key in force and puts a new one in its place; returns the id of the new one. */
+export async function rotateChainKey(db: Database, ring: Keyring, by: Actor): Promise<string> {
+  return db.transaction(async (trx) => {
+    // One rotation at a time: two at once would otherwise retire one key and make two.
+    await row(trx, `SELECT pg_advisory_xact_lock(hashtextextended('chain_keys', 0))`);
+    const retired = await row<{ kid: string }>(
+      trx,
+      `UPDATE chain_keys SET retired_at = clock_timestamp() WHERE retired_at IS NULL RETURNING kid`,
+    );
+    const { kid } = await insertKey(trx, ring);
+    await recordAct(trx, by, {
+      action: 'chain_key.rotated',
+      entityId: null,
+      before: retired ?? null,
+      after: { kid },
+    });
+    return kid;
+  });
+}
+
+/** A public key, and whether the ring proves that it is one of ours. */
+export interface ChainKey {
+  publicJwk: PublicJwk;
+  /**
+   * False where the private half that is sealed beside it does not open, or is another's: whoever
+   * can write the table, and has no ring, has put it there. So it is with a ring that lacks the key
+   * it was sealed by.
+   */
+  proven: boolean;
+}
+
+export async function chainKeys(db: Executor, ring: Keyring): Promise<ChainKey[]> {
+  const all = await rows<{ kid: string; sealed: Buffer; publicJwk: PublicJwk }>(
+    db,
+    `SELECT kid, private_key_sealed AS sealed, public_jwk AS "publicJwk" FROM chain_keys ORDER BY created_at, kid`,
+  );
+  return all.map(({ kid, sealed, publicJwk }) => ({
+    publicJwk,
+    proven: isOurs(ring, kid, sealed, publicJwk),
+  }));
+}
+
+function isOurs(ring: Keyring, kid: string, sealed: Buffer, publicJwk: PublicJwk): boolean {
+  try {
+    const own = createPublicKey(createPrivateKey(open(ring, sealed, chainKeyPlace(kid)))).export({
+      format: 'jwk',
+    });
+    return publicJwk.kid === kid && own.x === publicJwk.x && own.y === publicJwk.y;
+  } catch (error) {
+    if (error instanceof KeyringError) return false;
+    throw error;
+  }
+}
+
+interface StoredKey {
+  kid: string;
+  sealed: Buffer;
+}
+
+function currentKey(db: Executor): Promise<StoredKey | undefined> {
+  return row<StoredKey>(
+    db,
+    `SELECT kid, private_key_sealed AS sealed FROM chain_keys WHERE retired_at IS NULL`,
+  );
+}
+
+async function insertKey(db: Executor, ring: Keyring): Promise<StoredKey> {
+  await row(
+    db,
+    `INSERT INTO chain_keys (kid, private_key_sealed, public_jwk) VALUES (:kid, :sealed, :publicJwk)
+     ON CONFLICT ((true)) WHERE retired_at IS NULL DO NOTHING`,
+    { ...(await makeKeyPair(ring, chainKeyPlace)) },
+  );
+  const current = await currentKey(db);
+  if (!current) throw new Error('no key of the chain is in force');
+  return current;
+}

@@ -1,0 +1,356 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { sign } from 'jsonwebtoken';
+import { Client } from 'pg';
+import { lastHead, readHead } from '../../src/database/chain/head';
+import { rotateChainKey } from '../../src/database/chain/key';
+import { recordAct } from '../../src/database/audit';
+import { openDatabase, row, rows } from '../../src/database/connection';
+import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { reseal } from '../../src/database/keys/reseal';
+import { foldBalances } from '../../src/database/ledger/balance';
+import { GENESIS, linkHash, type Stream } from '../../src/domain/chain';
+import { contentColumns, contentOf, ROWS_OF, type ReadRow } from '../../src/database/chain/stream';
+import { bookDifferences, chainBooks, chainDifferences, keptDifferences } from '../support/books';
+import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
+import { OPERATOR } from '../support/operator';
+import { charge, settleOfEachKind } from '../support/settled';
+import { standingApproval, type Standing } from '../support/standing';
+
+const keys = makeKeyring();
+const keyring = readKeyring(keys);
+
+let database: TestDatabase;
+let standing: Standing;
+let made: Awaited<ReturnType<typeof settleOfEachKind>>;
+beforeEach(async () => {
+  database = await createTestDatabase();
+  standing = await standingApproval(database.db, keyring);
+  made = await settleOfEachKind(database.db, keyring, standing);
+  await act('entity.trust_set');
+  await chainBooks(database.db, keyring);
+  // What follows is in a part of its own.
+  await charge(database.db, keyring, standing);
+  await act('entity.disabled');
+  await foldBalances(database.db);
+  await chainBooks(database.db, keyring);
+});
+afterEach(() => database.drop());
+
+const act = (action: `entity.${string}`) =>
+  database.db.transaction((trx) =>
+    recordAct(trx, OPERATOR, { action, entityId: standing.merchantId, before: null, after: null }),
+  );
+const found = () => chainDifferences(database.db, keyring);
+const all = async () => [...(await found()), ...(await bookDifferences(database.db))];
+
+/** By the owner of the tables, who can take triggers away. */
+const tamper = (sql: string) => asOwner(database.url, `SET session_replication_role = replica; ${sql}`);
+
+const entry = (resourceId: string, kind = 'charge') =>
+  `(SELECT id FROM ledger_entries WHERE resource_id = '${resourceId}' AND kind = '${kind}')`;
+
+/** Makes a chain anew from what its rows say now, as whoever has no key can. */
+async function rebuild(stream: Stream): Promise<void> {
+  const source = ROWS_OF[stream];
+  const content = await rows<ReadRow & { n: bigint }>(
+    database.db,
+    `SELECT c.n, ${contentColumns(source)} FROM ${source.chain} c JOIN ${source.table} r ON r.id = c.row_id ORDER BY c.n`,
+  );
+  let hash: Buffer = GENESIS;
+  const hashes = content.map((one) => {
+    hash = linkHash(hash, stream, contentOf(one));
+    return `UPDATE ${source.chain} SET hash = '\\x${hash.toString('hex')}' WHERE n = ${one.n}`;
+  });
+  await tamper(hashes.join(';'));
+}
+
+describe('books that nobody has touched', () => {
+  it('are right, to the last link and head, and stay so when they are chained again', async () => {
+    expect(await all()).toEqual([]);
+    expect(await chainBooks(database.db, keyring)).toBe(0);
+    expect(await all()).toEqual([]);
+    const counts = await row(
+      database.db,
+      `SELECT (SELECT count(*) FROM ledger_entries) = (SELECT count(*) FROM ledger_chain) AS ledger,
+         (SELECT count(*) FROM events) = (SELECT count(*) FROM event_chain) AS events,
+         (SELECT count(*) FROM audit_events) = (SELECT count(*) FROM act_chain) AS acts,
+         (SELECT count(*)::int FROM chain_heads) AS heads`,
+    );
+    expect(counts).toEqual({ ledger: true, events: true, acts: true, heads: 2 });
+  });
+
+  it('stay right when the keys are rotated and resealed, and need no old key to be judged', async () => {
+    await rotateChainKey(database.db, keyring, OPERATOR);
+    await chainBooks(database.db, keyring);
+    const newer = readKeyring(`${makeKeyring()},${keys}`);
+    const owner = openDatabase(database.url, 2, undefined, undefined, 'none');
+    await reseal(owner, newer, OPERATOR, () => undefined).finally(() => owner.destroy());
+    expect(await chainDifferences(database.db, newer)).toEqual([]);
+    const kids = await rows(database.db, `SELECT kid FROM chain_keys`);
+    expect(kids).toHaveLength(2);
+  });
+
+  it('have what commits late chained by the run after it, however much was chained meanwhile', async () => {
+    const late = new Client(database.url);
+    await late.connect();
+    await late.query('BEGIN');
+    await late.query(`INSERT INTO audit_events (actor, action) VALUES ('operator:late', 'entity.enabled')`);
+    // Behind it come more than are looked through again for no reason.
+    await database.db.query(
+      `INSERT INTO audit_events (actor, action) SELECT 'operator:busy', 'entity.enabled' FROM generate_series(1, 3000)`,
+    );
+    for (let i = 0; i < 3; i++) await chainBooks(database.db, keyring);
+    await late.query('COMMIT');
+    await late.end();
+    expect(await chainBooks(database.db, keyring)).toBe(1);
+    for (let i = 0; i < 3; i++) await chainBooks(database.db, keyring);
+    expect(await found()).toEqual([]);
+    // What is behind for good is not looked at again.
+    const progress = await row<{ after: string }>(
+      database.db,
+      `SELECT after FROM chain_progress WHERE stream = 'acts'`,
+    );
+    expect(Number(progress?.after)).toBeGreaterThan(1_000);
+  });
+
+  it('are chained once where two workers are at it', async () => {
+    await charge(database.db, keyring, standing);
+    const chained = await Promise.all([1, 2, 3].map(() => chainBooks(database.db, keyring)));
+    expect(chained.reduce((sum, one) => sum + one, 0)).toBe(3);
+    expect(await found()).toEqual([]);
+  });
+
+  it('say so when nothing has chained them for long', async () => {
+    await charge(database.db, keyring, standing);
+    await tamper(`UPDATE events SET recorded_at = recorded_at - interval '1 hour' WHERE id = (SELECT max(id) FROM events);
+      UPDATE chain_progress SET chained_at = chained_at - interval '2 hours'`);
+    expect(await found()).toEqual([
+      'eventChain: events: 1 of its rows have waited for more than half an hour to be chained: the workflow chain does not run',
+    ]);
+  });
+});
+
+const changed = (what: string) =>
+  expect.stringMatching(new RegExp(`^${what}, or its link \\d+ of the chain, was changed`)) as string;
+
+/**
+ * Changes by whoever owns the schema, and has no key: each is named by the first thing it touches.
+ */
+describe('what the owner of the schema changes', () => {
+  it.each<[string, () => string, string]>([
+    [
+      'an amount, with balances made to match',
+      () => `UPDATE ledger_postings SET amount = 1 WHERE entry_id = ${entry(made.chargeId)};
+         UPDATE billing_requests SET amount = 1, refunded_amount = 0 WHERE id = '${made.chargeId}';
+         UPDATE ledger_folded_balances SET debits = debits - 99 WHERE account = 'customer_bank' AND party_id = '${standing.bankId}';
+         UPDATE ledger_folded_balances SET credits = credits - 99 WHERE account = 'merchant'`,
+      'ledgerChain: entry \\d+: it',
+    ],
+    [
+      'when an entry was settled',
+      () =>
+        `UPDATE ledger_entries SET settled_at = settled_at - interval '1 hour' WHERE id = ${entry(made.chargeId)}`,
+      'ledgerChain: entry \\d+: it',
+    ],
+    [
+      'a posting, by one more',
+      () => `INSERT INTO ledger_postings SELECT entry_id, 3, party_id, account, currency, direction, 1
+         FROM ledger_postings WHERE entry_id = ${entry(made.chargeId)} AND n = 1`,
+      'ledgerChain: entry \\d+: it',
+    ],
+    [
+      'what a bank has said',
+      () =>
+        `UPDATE events SET details = '{"bankTransactionId": "other"}' WHERE resource_id = '${made.chargeId}' AND sequence = 2`,
+      'eventChain: event evt_\\w+: it',
+    ],
+    [
+      'who did something',
+      () => `UPDATE audit_events SET actor = 'operator:other' WHERE action = 'entity.trust_set'`,
+      'actChain: act \\d+: it',
+    ],
+    ['a link alone', () => `UPDATE act_chain SET hash = sha256(hash) WHERE n = 1`, 'actChain: act \\d+: it'],
+  ])('%s, is the first thing that is told', async (_, change, first) => {
+    await tamper(change());
+    expect((await all())[0]).toEqual(changed(first));
+  });
+
+  it('a deleted entry is named, though its postings and balances went with it', async () => {
+    const { id } =
+      (await row<{ id: bigint }>(database.db, `SELECT ${entry(made.refundId, 'refund')} AS id`)) ?? {};
+    await tamper(`DELETE FROM ledger_postings WHERE entry_id = ${id}; DELETE FROM ledger_entries WHERE id = ${id};
+      DELETE FROM refunds WHERE id = '${made.refundId}'`);
+    expect((await all())[0]).toMatch(
+      new RegExp(
+        `^ledgerChain: entry ${id}: it is in the chain, as link \\d+, and is there no more: it was deleted$`,
+      ),
+    );
+  });
+
+  it('a deleted act whose link went with it is missed before the next link', async () => {
+    await tamper(`DELETE FROM audit_events WHERE action = 'entity.trust_set';
+      DELETE FROM act_chain c WHERE NOT EXISTS (SELECT FROM audit_events a WHERE a.id = c.row_id)`);
+    expect((await found())[0]).toMatch(
+      /^actChain: act \d+: before its link \d+ of the chain a link was taken away$/,
+    );
+  });
+
+  it('two acts whose places were exchanged are both named', async () => {
+    await tamper(`UPDATE act_chain SET row_id = -row_id WHERE n IN (1, 2);
+      UPDATE act_chain c SET row_id = -(SELECT row_id FROM act_chain o WHERE o.n = 3 - c.n) WHERE n = 1;
+      UPDATE act_chain c SET row_id = (SELECT id FROM audit_events a WHERE NOT EXISTS
+        (SELECT FROM act_chain o WHERE o.row_id = a.id) ORDER BY id LIMIT 1) WHERE n = 2`);
+    const named = (await found()).filter((one) => one.startsWith('actChain'));
+    expect(named.slice(0, 2)).toEqual([changed('actChain: act \\d+: it'), changed('actChain: act \\d+: it')]);
+  });
+
+  it('a row that is slipped in among old ones is named, chained afterwards or not', async () => {
+    await tamper(`UPDATE chain_progress SET chained_at = clock_timestamp();
+      INSERT INTO audit_events (id, recorded_at, actor, action) OVERRIDING SYSTEM VALUE
+        VALUES (-5, clock_timestamp() - interval '2 days', 'operator:thief', 'entity.enabled')`);
+    expect(await found()).toEqual([
+      expect.stringMatching(
+        /^actChain: act -5: it says that it was written at .*, and all of that time was chained without it/,
+      ),
+    ]);
+    await tamper(`UPDATE chain_progress SET after = '-10' WHERE stream = 'acts'`);
+    expect(await chainBooks(database.db, keyring)).toBe(1);
+    expect(await found()).toEqual([
+      expect.stringMatching(
+        /^actChain: act -5: it says that it was written at .*, and the head that was signed at .* does not have it/,
+      ),
+    ]);
+  });
+
+  it('a chain that was made anew without the key contradicts the heads that were signed', async () => {
+    await tamper(`UPDATE audit_events SET actor = 'operator:other' WHERE action = 'entity.trust_set'`);
+    await rebuild('acts');
+    expect((await found())[0]).toMatch(
+      /^heads: head 1 of \S+: it says another hash of link \d+ of acts than the chain has: the chain was made anew$/,
+    );
+  });
+
+  it('a head that was changed, and one signed with a key of the owner’s own, are no heads of ours', async () => {
+    await tamper(`UPDATE audit_events SET actor = 'operator:other' WHERE action = 'entity.trust_set'`);
+    await rebuild('acts');
+    const head = await lastHead(database.db);
+    const said = head && readHead(head.jws);
+    const tip = await row<{ hash: Buffer }>(
+      database.db,
+      `SELECT hash FROM act_chain ORDER BY n DESC LIMIT 1`,
+    );
+    const forged = {
+      ...said,
+      tips: { ...said?.tips, acts: { n: said?.tips.acts.n, hash: tip?.hash.toString('hex') } },
+    };
+    const [protectedPart, , signature] = head?.jws.split('.') ?? [];
+    const payload = Buffer.from(JSON.stringify(forged)).toString('base64url');
+    await tamper(`UPDATE chain_heads SET jws = '${protectedPart}.${payload}.${signature}' WHERE number = 2`);
+    expect(await found()).toContainEqual(
+      expect.stringMatching(
+        /^heads: head 2 of \S+: it was changed: the key key_\w+ has not signed what it says$/,
+      ),
+    );
+
+    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const jwk = JSON.stringify({
+      ...publicKey.export({ format: 'jwk' }),
+      kid: 'key_own',
+      alg: 'ES256',
+      use: 'sig',
+    });
+    const jws = sign(forged, privateKey, {
+      algorithm: 'ES256',
+      keyid: 'key_own',
+      noTimestamp: true,
+      header: { alg: 'ES256', typ: 'assent-head+jwt' },
+    });
+    await tamper(`INSERT INTO chain_keys (kid, private_key_sealed, public_jwk, retired_at)
+        SELECT 'key_own', private_key_sealed, '${jwk}', clock_timestamp() FROM chain_keys;
+      UPDATE chain_heads SET jws = '${jws}' WHERE number = 2`);
+    expect(await found()).toContainEqual(
+      expect.stringMatching(
+        /^heads: head 2 of \S+: it is signed with key_own, which is none of the network's that are known here$/,
+      ),
+    );
+  });
+
+  it('an end that was taken away contradicts the last head, and without that a head that was kept', async () => {
+    const kept = (await lastHead(database.db))?.jws ?? '';
+    expect(await keptDifferences(database.db, [kept])).toEqual([]);
+    await tamper(`DELETE FROM audit_events WHERE action = 'entity.disabled';
+      DELETE FROM act_chain c WHERE NOT EXISTS (SELECT FROM audit_events a WHERE a.id = c.row_id)`);
+    expect(await found()).toEqual([
+      expect.stringMatching(
+        /^heads: head 2 of \S+: it says that the chain of acts has \d+ links, which it has no more: its end was taken away$/,
+      ),
+    ]);
+    await tamper(`DELETE FROM chain_heads WHERE number = 2`);
+    expect(await found()).toEqual([]);
+    expect(await keptDifferences(database.db, [kept])).toEqual([
+      expect.stringMatching(/^heads: head 2 of \S+: it was kept, and the database has it no more/),
+    ]);
+    // Another in its place is not the same.
+    await chainBooks(database.db, keyring);
+    expect(await keptDifferences(database.db, [kept])).toEqual([
+      expect.stringMatching(/^heads: head 2 of \S+: it was kept, and the database has another of its number/),
+    ]);
+  });
+
+  it('heads that were taken away are missed, one between others as all of them', async () => {
+    await charge(database.db, keyring, standing);
+    await chainBooks(database.db, keyring);
+    await tamper(`DELETE FROM chain_heads WHERE number = 2`);
+    expect(await found()).toEqual([
+      expect.stringMatching(
+        /^heads: head 3 of \S+: the one before it has the number 1: what was between was taken away$/,
+      ),
+    ]);
+    await tamper(`DELETE FROM chain_heads`);
+    expect(await found()).toEqual([
+      expect.stringMatching(/^heads: ledger: its chain has \d+ links, and there is no head that says so/),
+      expect.stringMatching(/^heads: events: /),
+      expect.stringMatching(/^heads: acts: /),
+    ]);
+  });
+
+  it.each<[string, () => string, () => string]>([
+    [
+      'a charge’s end',
+      () =>
+        `UPDATE billing_requests SET closed_at = expires_at + interval '1 s' WHERE id = '${made.chargeId}'`,
+      () => `chargeTrails: ${made.chargeId}: its bank has ended it at .*, after its window`,
+    ],
+    [
+      'how often a charge has changed',
+      () => `UPDATE billing_requests SET sequence = 7 WHERE id = '${made.chargeId}'`,
+      () =>
+        `chargeTrails: ${made.chargeId}: its row counts 7 transitions, and its trail has 2, numbered up to 2`,
+    ],
+    [
+      'how a refund has ended',
+      () =>
+        `UPDATE refunds SET status = 'rejected', bank_transaction_id = NULL WHERE id = '${made.refundId}'`,
+      () =>
+        `refundTrails: ${made.refundId}: its row says that it is rejected, and its trail that it ended by: refund.completed`,
+    ],
+    [
+      'how an exception was resolved',
+      () => `UPDATE reconciliation_exceptions SET resolution = 'confirmed' WHERE resolution = 'written_off'`,
+      () => `exceptionTrails: exc_\\w+: its row says .*, confirmed, and its trail .*, written_off`,
+    ],
+    [
+      'an exception away',
+      () => `DELETE FROM reconciliation_exceptions WHERE resolution = 'written_off'`,
+      () => `trails: exc_\\w+: it has a trail, and is there no more: its row was deleted`,
+    ],
+    [
+      'what an exception holds',
+      () => `UPDATE billing_requests SET held_amount = 5 WHERE id = '${made.chargeId}'`,
+      () => `chargeTrails: ${made.chargeId}: held_amount is 5, and its exceptions hold 0`,
+    ],
+  ])('%s, in its row alone, contradicts its trail', async (_, change, first) => {
+    await tamper(change());
+    expect(await bookDifferences(database.db)).toContainEqual(expect.stringMatching(new RegExp(first())));
+  });
+});

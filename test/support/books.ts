@@ -1,0 +1,48 @@
+import { chainStream } from '../../src/database/chain/advance';
+import { checkChains, checkKept } from '../../src/database/chain/check';
+import { publicKeys, signHead } from '../../src/database/chain/head';
+import { chainKeys } from '../../src/database/chain/key';
+import type { Compared } from '../../src/database/compared';
+import type { Database } from '../../src/database/connection';
+import type { Keyring } from '../../src/database/keys/keyring';
+import { compareLedger } from '../../src/database/ledger/check';
+import { compareTrails } from '../../src/database/trail';
+import { STREAMS } from '../../src/domain/chain';
+
+/** What the workflow `chain` does, and what `assent books verify` finds. */
+
+const timeZone = 'Africa/Lagos';
+
+/** @returns how many rows were chained */
+export async function chainBooks(db: Database, ring: Keyring): Promise<number> {
+  let chained = 0;
+  for (const stream of STREAMS) chained += await chainStream(db, stream, false, () => undefined);
+  await signHead(db, ring, timeZone);
+  return chained;
+}
+
+const WHOLE = { from: null, to: null, timeZone };
+
+/** What is found to differ, in one line each. */
+async function differencesIn(pages: AsyncIterable<Compared>): Promise<string[]> {
+  const found: string[] = [];
+  for await (const { check, differences } of pages) {
+    found.push(...differences.map(({ id, what }) => `${check}: ${id}: ${what}`));
+  }
+  return found;
+}
+
+export async function chainDifferences(db: Database, ring: Keyring): Promise<string[]> {
+  const ours = (await chainKeys(db, ring)).filter(({ proven }) => proven);
+  return differencesIn(checkChains(db, publicKeys(ours.map(({ publicJwk }) => publicJwk)), WHOLE));
+}
+
+export const keptDifferences = (db: Database, kept: string[]) => differencesIn(checkKept(db, kept));
+
+/** What is found without the chains. */
+export async function bookDifferences(db: Database): Promise<string[]> {
+  return [
+    ...(await differencesIn(compareLedger(db, WHOLE))),
+    ...(await differencesIn(compareTrails(db, WHOLE))),
+  ];
+}
