@@ -29,6 +29,28 @@ type Item = ReceivedEvent['item'];
 /** A slow answer comes after so long: beyond any first attempt, within any window. */
 const SLOWLY_MS = 3_000;
 
+/** What the bank has been told to do, by what it is asked. */
+export interface Script {
+  /** @param turn how often it has been asked for this, with this time */
+  charge(item: Item, turn: number): ChargeAnswer;
+  refund(item: Item): RefundAnswer;
+  /** The limits of a standing approval; undefined where the intent is to be answered otherwise. */
+  standing(item: Item): { daily?: number; monthly?: number } | undefined;
+}
+
+/** Of the storm: each operation says in its own text what comes of it. */
+const BY_DESCRIPTION: Script = {
+  charge: (item) => wordOf(String(item['description'])) as ChargeAnswer,
+  refund: (item) => wordOf(String(item['reason'])) as RefundAnswer,
+  standing(item) {
+    // Before the storm: the standing approval, with the limit that the merchant's page says.
+    const limit = /^limit (\d+)$/.exec(String(item['description']))?.[1];
+    if (limit === undefined) return undefined;
+    const daily = Number(limit) / 100;
+    return daily > 0 ? { daily } : {};
+  },
+};
+
 /**
  * A bank as banks are: it debits when it approves, keeps a book of its own, tells the network until
  * it gets a certain answer, and takes back what is refused. It drops repeats of a webhook by
@@ -46,7 +68,10 @@ export class Bank {
   private readonly untilClosed = new Map<string, () => void>();
   private readonly asked = new Map<string, number>();
 
-  constructor(private readonly network: Caller) {}
+  constructor(
+    private readonly network: Caller,
+    private readonly script = BY_DESCRIPTION,
+  ) {}
 
   hear({ type, item }: ReceivedEvent): void {
     if (type === 'billing.request')
@@ -70,10 +95,10 @@ export class Bank {
   }
 
   private async answerCharge(item: Item): Promise<void> {
-    const description = String(item['description']);
-    const turn = (this.asked.get(description) ?? 0) + 1;
-    this.asked.set(description, turn);
-    switch (wordOf(description) as ChargeAnswer) {
+    const asked = `${String(item['description'])} ${String(item['dueDate'])}`;
+    const turn = (this.asked.get(asked) ?? 0) + 1;
+    this.asked.set(asked, turn);
+    switch (this.script.charge(item, turn)) {
       case 'pay':
         return this.report(item, this.debit(item));
       case 'paySlowly': {
@@ -102,6 +127,11 @@ export class Bank {
       }
       case 'noFunds':
         return this.decline(item, 'insufficient_funds');
+      case 'noFundsThenPay':
+        await this.decline(item, 'insufficient_funds');
+        return this.report(item, this.debit(item));
+      case 'unavailable':
+        return this.decline(item, 'temporarily_unavailable');
       case 'closedAccount':
         return this.decline(item, 'account_closed');
       case 'noFundsFirst':
@@ -167,7 +197,7 @@ export class Bank {
         reason: 'no account',
       });
     const credit = () => this.enter(refundId, item['amount'] as number);
-    switch (wordOf(String(item['reason'])) as RefundAnswer) {
+    switch (this.script.refund(item)) {
       case 'complete':
         return complete(credit());
       case 'completeSlowly': {
@@ -199,15 +229,12 @@ export class Bank {
         customerDecision,
         ...more,
       });
-    const description = String(item['description']);
-    // Before the storm: the standing approval, with the limit that the merchant's page says.
-    const limit = /^limit (\d+)$/.exec(description)?.[1];
-    if (limit !== undefined) {
-      const daily = Number(limit) / 100;
-      await say('approve_recurring', daily > 0 ? { spendingLimits: { daily } } : {});
+    const spendingLimits = this.script.standing(item);
+    if (spendingLimits !== undefined) {
+      await say('approve_recurring', Object.keys(spendingLimits).length > 0 ? { spendingLimits } : {});
       return;
     }
-    switch (wordOf(description) as IntentAnswer) {
+    switch (wordOf(String(item['description'])) as IntentAnswer) {
       case 'approveOnce':
         await say('approve_once');
         return;

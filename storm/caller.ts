@@ -93,6 +93,8 @@ export class Caller {
     const { watch } = this;
     for (;;) {
       watch.signal.throwIfAborted();
+      // Who meets nothing else would ask for ever.
+      if (watch.surprises.length === SURPRISES_MAX) throw new Error(`${watch.surprises.at(-1)}`);
       if (Date.now() > watch.giveUpAt) throw new Error(`${method} ${path} was never answered`);
       const url = `${this.apiUrls[this.turn++ % this.apiUrls.length]}${path}`;
       const reply = await this.attempt(url, { method, headers, ...(body !== undefined && { body }) });
@@ -125,7 +127,8 @@ export class Caller {
       watch.surprise(`${request.method} ${new URL(url).pathname} got ${status} (X-Request-Id ${id})`);
       return undefined;
     }
-    return replyOf(status, text);
+    const isJson = headers.get('content-type')?.startsWith('application/json');
+    return isJson ? replyOf(status, text) : { status, data: {}, items: [], text };
   }
 }
 

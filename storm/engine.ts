@@ -60,11 +60,11 @@ const SETTINGS = {
 };
 
 const NAMESPACE = 'storm';
-const BUILT = path.join(__dirname, '../dist/src');
+const ROOT = path.join(__dirname, '..');
 
 const READY_WITHIN_MS = 60_000;
-/** A command takes a second; on a machine that does much else, some. */
-const COMMAND_WITHIN_MS = 30_000;
+/** Most commands take a second; to compare a ledger takes minutes, where there is much in it. */
+const COMMAND_WITHIN_MS = 600_000;
 const PROBE_WITHIN_MS = 3_000;
 
 export interface StormEngine {
@@ -77,6 +77,13 @@ export interface StormEngine {
   namespace: string;
   /** With the log of each process. */
   folder: string;
+  /**
+   * An operator's command, straight at the servers.
+   *
+   * @returns what it prints
+   * @throws Error where it exits otherwise than with 0
+   */
+  command(...args: string[]): Promise<string>;
   /** The operator's command: makes a bank or a provider. */
   createEntity(type: 'bank' | 'provider', name: string): Promise<Identity>;
   /**
@@ -91,16 +98,25 @@ export interface StormEngine {
   stop(keep: boolean): Promise<void>;
 }
 
-/**
- * @param diskFolder where Postgres' data goes, of a file system that may be filled
- * @throws StartError saying what to do; the signal's reason
- */
+export interface EngineOptions {
+  /** Where Postgres' data goes, of a file system that may be filled. */
+  diskFolder?: string | undefined;
+  /** Of the project whose build is started; this one, unless given. */
+  root?: string;
+  /** In place of the storm's own. */
+  settings?: Record<string, string>;
+  /** Links can be made bad, and cost this process work for each byte; without there are none. */
+  linked?: boolean;
+}
+
+/** @throws StartError saying what to do; the signal's reason */
 export async function startStormEngine(
-  diskFolder: string | undefined,
+  { diskFolder, root = ROOT, settings = {}, linked = true }: EngineOptions,
   say: (line: string) => void,
   signal: AbortSignal,
 ): Promise<StormEngine> {
-  if (!existsSync(path.join(BUILT, 'api/main.js'))) throw new StartError('Run "npm run build" first.');
+  const built = path.join(root, 'dist/src');
+  if (!existsSync(path.join(built, 'api/main.js'))) throw new StartError('Run "npm run build" first.');
   const folder = mkdtempSync(path.join(tmpdir(), 'assent-storm-'));
   const disk = new Disk(diskFolder);
   // Postgres does not run as root: the user that it runs as then must get through to its data.
@@ -149,14 +165,14 @@ export async function startStormEngine(
     const common = {
       ...inherited,
       ...SETTINGS,
-      ASSENT_MODE: 'sandbox',
+      ...settings,
       ASSENT_KEYS: makeKeyring(),
       TEMPORAL_NAMESPACE: NAMESPACE,
     };
     const straight = { ...common, DATABASE_URL: postgres.databaseUrl, TEMPORAL_ADDRESS: temporalAddress };
-    const assent = async (settings: NodeJS.ProcessEnv, ...args: string[]) => {
-      const cli = path.join(BUILT, 'cli/main.js');
-      const options = { env: settings, cwd: folder, timeout: COMMAND_WITHIN_MS };
+    const assent = async (env: NodeJS.ProcessEnv, ...args: string[]) => {
+      const cli = path.join(built, 'cli/main.js');
+      const options = { env, cwd: folder, timeout: COMMAND_WITHIN_MS };
       return (await run(process.execPath, [cli, ...args], options)).stdout;
     };
     await poll('Temporal', READY_WITHIN_MS, signal, () =>
@@ -166,20 +182,20 @@ export async function startStormEngine(
     say('Starting two APIs and two workers …');
     const apiUrls = apiPorts.map((port) => `http://127.0.0.1:${port}`) as [string, string];
     for (const name of OURS) {
-      const toPostgres = (links[`${name} to postgres`] = new Link(postgresPort));
-      const toTemporal = (links[`${name} to temporal`] = new Link(temporalPort));
+      const toServer = async (server: Server, port: number) =>
+        linked ? (links[`${name} to ${server}`] = new Link(port)).listen() : port;
       const databaseUrl = new URL(postgres.databaseUrl);
-      databaseUrl.port = String(await toPostgres.listen());
+      databaseUrl.port = String(await toServer('postgres', postgresPort));
       // So that Postgres' own log and tables tell whose a session is.
       databaseUrl.searchParams.set('application_name', name);
       const isApi = name.startsWith('api');
       const own = {
         ...common,
         DATABASE_URL: databaseUrl.href,
-        TEMPORAL_ADDRESS: `127.0.0.1:${await toTemporal.listen()}`,
+        TEMPORAL_ADDRESS: `127.0.0.1:${await toServer('temporal', temporalPort)}`,
         ...(isApi && { PORT: String(apiPorts[name === 'api-1' ? 0 : 1]) }),
       };
-      const main = path.join(BUILT, isApi ? 'api' : 'worker', 'main.js');
+      const main = path.join(built, isApi ? 'api' : 'worker', 'main.js');
       // As the image starts them.
       const args = isApi ? ['--max-old-space-size=384', main] : [main];
       const program = {
@@ -200,6 +216,7 @@ export async function startStormEngine(
       temporalAddress,
       namespace: NAMESPACE,
       folder,
+      command: (...args) => assent(straight, ...args),
       createEntity: async (type, name) =>
         JSON.parse(
           await assent(straight, 'entity', 'create', '--type', type, '--name', name, '--json'),

@@ -64,7 +64,7 @@ async function main(): Promise<Report> {
   const { signal } = interrupted;
   // Each call in flight listens to it.
   setMaxListeners(0, signal);
-  const engine = await startStormEngine(options.disk, say, signal);
+  const engine = await startStormEngine({ diskFolder: options.disk }, say, signal);
   const stops: (() => Promise<void>)[] = [];
   // Also where the storm itself does not come to its end.
   let keep = true;

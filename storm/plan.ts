@@ -48,7 +48,8 @@ const INTENT_ANSWERS = {
   silence: 2,
 } as const;
 
-export type ChargeAnswer = keyof typeof SCHEDULE_ANSWERS;
+/** The last two are of the proof, whose retries are days apart. */
+export type ChargeAnswer = keyof typeof SCHEDULE_ANSWERS | 'noFundsThenPay' | 'unavailable';
 export type RefundAnswer = keyof typeof REFUND_ANSWERS;
 export type IntentAnswer = keyof typeof INTENT_ANSWERS;
 

@@ -263,6 +263,41 @@ describe('a planted import', () => {
   });
 });
 
+/** All that these files reach, whatever leads there; packages stay outside. */
+function reachedFrom(paths: readonly string[], sources: readonly Source[]): string[] {
+  const byTarget = new Map(sources.map((source) => [source.path.replace(/\.ts$/, ''), source]));
+  const reached = new Set(paths);
+  for (const path of reached) {
+    const source = byTarget.get(path.replace(/\.ts$/, ''));
+    for (const { target } of source ? importsOf(source) : []) {
+      reached.add(byTarget.get(target)?.path ?? target);
+    }
+  }
+  return [...reached];
+}
+
+describe('the oracle of the proof', () => {
+  const sources = ['src', 'demo', 'prove', 'storm'].flatMap(filesUnder);
+  const oracle = sources.map(({ path }) => path).filter((path) => path.startsWith('prove/oracle/'));
+
+  it('shares no code with the engine, nor any package: a mistake of both would be none', () => {
+    expect(oracle).not.toEqual([]);
+    const outside = reachedFrom(oracle, sources).filter((path) => !/^(prove|storm)\//.test(path));
+    expect(outside).toEqual([]);
+  });
+
+  it('would be seen to, also by a detour', () => {
+    const detour = [
+      ...sources,
+      { path: 'prove/oracle/a.ts', text: `import { b } from '../b';` },
+      { path: 'prove/b.ts', text: `import { dueDate } from '../src/domain/calendar';` },
+    ];
+    expect(reachedFrom(['prove/oracle/a.ts'], detour)).toEqual(
+      expect.arrayContaining(['src/domain/calendar.ts', 'temporal-polyfill']),
+    );
+  });
+});
+
 const ROOM = /^(utils?|helpers?|common|misc|shared)$/;
 
 /** Folders and file of a path, without extensions. */
@@ -280,6 +315,7 @@ describe('the style', () => {
       'fuzz',
       'hostile',
       'pictures',
+      'prove',
       'storm',
       'migrations',
       'scripts',

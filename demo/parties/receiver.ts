@@ -85,6 +85,11 @@ export class Receiver {
     };
   }
 
+  /** Every request to the webhook address. */
+  get received(): readonly Attempt[] {
+    return this.attempts;
+  }
+
   /**
    * @param port 0 for any that is free
    * @returns the port it listens on

@@ -1,0 +1,168 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { expected } from '../storm/cast';
+import { naira, setTrust, type Cast, type MerchantParty } from './cast';
+import type { Act, Plan } from './plan';
+
+/** Moves a merchant's test clock through its years, and does what the plan has at their moments. */
+
+/** How an act was answered; undefined where there was nothing to send. */
+export type Answers = Map<number, number | undefined>;
+
+const LOOK_EVERY_MS = 100;
+/**
+ * Without getting on. A worker that is killed is missed after fifteen seconds, and what is stuck is
+ * given up by the clock after sixty.
+ */
+const STANDS_STILL_MS = 180_000;
+/** A bank answers at once; whoever was killed meanwhile is back in seconds. */
+const ENDS_WITHIN_MS = 60_000;
+
+export async function drive(
+  merchant: MerchantParty,
+  cast: Cast,
+  plan: Plan,
+  signal: AbortSignal,
+): Promise<Answers> {
+  const answers: Answers = new Map();
+  for (const act of merchant.plan.acts) {
+    await advanceTo(merchant, act.at, signal);
+    answers.set(act.n, await perform(act, merchant, cast, signal));
+  }
+  await advanceTo(merchant, plan.endAt, signal);
+  return answers;
+}
+
+/** @throws Error where the clock does not get on */
+async function advanceTo({ name, network }: MerchantParty, at: number, signal: AbortSignal): Promise<void> {
+  const clock = async () => {
+    const { now, status } = expected(200, await network.get('/v1/sandbox/clock'));
+    return { now: Date.parse(String(now)), ready: status === 'ready' };
+  };
+  const { now } = await clock();
+  const key = `advance-${at}`;
+  const body = { by: `PT${Math.max(1, at - now) / 1000}S` };
+  expected(202, await network.post('/v1/sandbox/clock/advance', body, key));
+  let reached = now;
+  let stillSince = Date.now();
+  for (;;) {
+    const { now: by, ready } = await clock();
+    if (ready) return;
+    // It ticks by itself: that is no stop.
+    if (by - reached > Date.now() - stillSince + LOOK_EVERY_MS * 10) {
+      reached = by;
+      stillSince = Date.now();
+    } else if (Date.now() - stillSince > STANDS_STILL_MS) {
+      throw new Error(`the test clock of ${name} stands still at ${new Date(by).toISOString()}`);
+    }
+    await wait(LOOK_EVERY_MS, undefined, { signal });
+  }
+}
+
+async function perform(
+  act: Act,
+  merchant: MerchantParty,
+  cast: Cast,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const { network } = merchant;
+  const key = `act-${act.n}`;
+  switch (act.what) {
+    case 'pause':
+    case 'resume':
+    case 'cancel': {
+      const path = `${schedulePath(merchant, act.subscription)}/${act.what}`;
+      return (await network.post(path, {}, key)).status;
+    }
+    case 'amend': {
+      const { kobo, maxBillings } = act;
+      const body = { amount: naira(kobo), ...(maxBillings !== undefined && { maxBillings }) };
+      return (await network.post(schedulePath(merchant, act.subscription), body, undefined, 'PATCH')).status;
+    }
+    case 'limit':
+    case 'suspend':
+    case 'approve':
+    case 'deny':
+      return decide(act, merchant, cast);
+    case 'distrust':
+    case 'trust':
+      return setTrust(cast.provider, merchant.entityId, act.what === 'trust' ? 'trusted' : 'untrusted');
+    case 'bill':
+      return bill(act, merchant, key, signal);
+    case 'refund':
+  }
+  return refund(act, merchant, key, signal);
+}
+
+function schedulePath({ schedules }: MerchantParty, subscription: number): string {
+  return `/v1/billing/recurring/${schedules.get(subscription)}`;
+}
+
+/** The bank tells what its customer has decided; where that is about limits, the rest stays. */
+async function decide(
+  act: Extract<Act, { what: 'limit' | 'suspend' | 'approve' | 'deny' }>,
+  merchant: MerchantParty,
+  cast: Cast,
+): Promise<number> {
+  const customer = merchant.plan.customers.find(({ n }) => n === act.customer);
+  const bank = cast.banks[customer?.bank ?? 0];
+  const customerId = merchant.customers.get(act.customer)?.customerId;
+  if (!bank) throw new Error('there is no such bank');
+  const { network } = bank;
+  const found = await network.get(`/v1/bank/customer-decisions?customerId=${customerId}`);
+  const [standing] = expected(200, found)['decisions'] as Record<string, unknown>[];
+  const customerDecision =
+    act.what === 'limit'
+      ? standing?.['customerDecision']
+      : { suspend: 'suspended', approve: 'approve_recurring', deny: 'deny' }[act.what];
+  const spendingLimits =
+    act.what === 'limit'
+      ? { daily: naira(act.limits.daily) ?? null, monthly: naira(act.limits.monthly) ?? null }
+      : undefined;
+  const path = `/v1/bank/customer-decisions/${String(standing?.['id'])}`;
+  const body = { customerDecision, ...(spendingLimits && { spendingLimits }) };
+  return (await network.post(path, body, undefined, 'PUT')).status;
+}
+
+async function bill(
+  { n, customer, kobo, answer }: Extract<Act, { what: 'bill' }>,
+  merchant: MerchantParty,
+  key: string,
+  signal: AbortSignal,
+): Promise<number> {
+  const { network } = merchant;
+  const paymentIDs = [merchant.customers.get(customer)?.paymentID];
+  const terms = { amount: naira(kobo), currency: 'NGN', description: `bill ${n} ${answer}` };
+  const { status, items } = await network.post('/v1/customer/bill', { paymentIDs, ...terms }, key);
+  const id = items[0]?.['billingRequestId'];
+  if (status === 201) await ends(merchant, `/v1/billing/requests/${String(id)}`, signal);
+  return status;
+}
+
+async function refund(
+  { n, subscription, billing, kobo, answer }: Extract<Act, { what: 'refund' }>,
+  merchant: MerchantParty,
+  key: string,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const { network } = merchant;
+  const { billings } = expected(200, await network.get(schedulePath(merchant, subscription)));
+  const charged = (billings as { n: number; attempts: { reference: string }[] }[]).find(
+    (one) => one.n === billing,
+  );
+  const reference = charged?.attempts.at(-1)?.reference;
+  if (reference === undefined) return undefined;
+  const amount = naira(kobo);
+  const body = { reference, reason: `refund ${n} ${answer}`, ...(amount !== undefined && { amount }) };
+  const { status, data } = await network.post('/v1/refunds/initiate', body, key);
+  if (status === 201) await ends(merchant, `/v1/refunds/${String(data['refundId'])}`, signal);
+  return status;
+}
+
+/** Until the bank has answered: what comes next may depend on it. */
+async function ends({ name, network }: MerchantParty, path: string, signal: AbortSignal): Promise<void> {
+  const deadline = Date.now() + ENDS_WITHIN_MS;
+  while (expected(200, await network.get(path))['status'] === 'pending') {
+    if (Date.now() > deadline) throw new Error(`${path} of ${name} stays pending`);
+    await wait(LOOK_EVERY_MS, undefined, { signal });
+  }
+}

@@ -1,0 +1,214 @@
+/**
+ * Faults that are built into a copy of the engine, one at a time, to see that the proof finds each.
+ * A replacement is of text that is in the source exactly once: a test tells when it is not any
+ * more.
+ */
+export interface Mutation {
+  /** What it does to people's money, or to what they are told. */
+  name: string;
+  changes: readonly Change[];
+}
+
+export interface Change {
+  file: string;
+  find: string;
+  replace: string;
+}
+
+const STEP = 'src/domain/recurring-step.ts';
+const CALENDAR = 'src/domain/calendar.ts';
+const OUTCOME = 'src/database/billing-request/outcome.ts';
+const AGREEMENT = 'src/database/agreement/agreement.ts';
+const REFUND = 'src/database/refund/refund.ts';
+
+export const MUTATIONS: readonly Mutation[] = [
+  {
+    name: 'a charge that has succeeded is made again an hour later',
+    changes: [
+      {
+        file: STEP,
+        find: `if (charge.status === 'successful') return { do: 'succeed', n: open.n };`,
+        replace: `if (charge.status === 'successful') {
+    if (open.attempts > 1 || open.n % 3 !== 1) return { do: 'succeed', n: open.n };
+    const retryAt = new Date(open.firstAttemptAt.getTime() + 3_600_000);
+    return { do: 'retry', n: open.n, retryAt, reason: 'insufficient_funds' };
+  }`,
+      },
+    ],
+  },
+  {
+    name: 'a due date is a day late, from the fourth on',
+    changes: [
+      {
+        file: CALENDAR,
+        find: `.add({ [UNIT[frequency]]: n * interval }));`,
+        replace: `.add({ [UNIT[frequency]]: n * interval }).add({ days: n > 2 ? 1 : 0 }));`,
+      },
+    ],
+  },
+  {
+    name: 'after a short month a monthly charge stays on its last day',
+    changes: [
+      {
+        file: CALENDAR,
+        find: `return toDate(zoned(startAt, timeZone).add({ [UNIT[frequency]]: n * interval }));`,
+        replace: `let at = zoned(startAt, timeZone);
+  for (let i = 0; i < n; i++) at = at.add({ [UNIT[frequency]]: interval });
+  return toDate(at);`,
+      },
+    ],
+  },
+  {
+    name: 'due dates keep their time in UTC, and not on the wall',
+    changes: [
+      {
+        file: CALENDAR,
+        find: `return toDate(zoned(startAt, timeZone).add({ [UNIT[frequency]]: n * interval }));`,
+        replace: `return toDate(zoned(startAt, timeZone && 'UTC').add({ [UNIT[frequency]]: n * interval }));`,
+      },
+    ],
+  },
+  {
+    name: 'what a decline took from a limit is not given back',
+    changes: [
+      { file: OUTCOME, find: `releaseSpending(trx, released),`, replace: `releaseSpending(trx, []),` },
+    ],
+  },
+  {
+    name: 'a charge that comes to a limit, to the kobo, is refused',
+    changes: [
+      {
+        file: AGREEMENT,
+        find: `:amount <= a.daily_limit)`,
+        replace: `:amount < a.daily_limit)`,
+      },
+    ],
+  },
+  {
+    name: 'limits count the days of real time, and not those of the test clock',
+    changes: [
+      {
+        file: AGREEMENT,
+        find: `date_trunc('month', at AT TIME ZONE :timeZone)::date AS month
+           FROM business_now(:merchantId) AS at) AS period`,
+        replace: `date_trunc('month', at AT TIME ZONE :timeZone)::date AS month
+           FROM (SELECT clock_timestamp() AS at, :merchantId::text) AS real) AS period`,
+      },
+    ],
+  },
+  {
+    name: 'a kobo more than is left of a charge can be sent back',
+    changes: [
+      {
+        file: REFUND,
+        find: `b.reversed_amount + c.part <= b.amount RETURNING`,
+        replace: `b.reversed_amount + c.part <= b.amount + 1 RETURNING`,
+      },
+    ],
+  },
+  {
+    name: 'a refund that its bank has rejected is not free to be sent again',
+    changes: [
+      {
+        file: 'src/database/refund/outcome.ts',
+        find: `SET refunded_amount = refunded_amount - :amount WHERE`,
+        replace: `SET refunded_amount = refunded_amount - 0 * :amount WHERE`,
+      },
+    ],
+  },
+  {
+    name: 'a late answer settles a charge that has expired',
+    changes: [
+      {
+        file: OUTCOME,
+        find: `AND status = 'pending' AND business_now(owner_id) < expires_at FOR UPDATE),`,
+        replace: `AND (status = 'pending' OR decline_reason = 'expired') FOR UPDATE),`,
+      },
+    ],
+  },
+  {
+    name: 'silence is tried again, though the bank may have debited',
+    changes: [
+      {
+        file: 'src/domain/retry.ts',
+        find: `  'temporarily_unavailable',
+]);`,
+        replace: `  'temporarily_unavailable',
+  'expired',
+]);`,
+      },
+    ],
+  },
+  {
+    name: 'a declined billing is tried again a day late',
+    changes: [
+      {
+        file: 'src/domain/retry.ts',
+        find: `addCalendarDays(firstAttemptAt, days, timeZone)`,
+        replace: `addCalendarDays(firstAttemptAt, days + 1, timeZone)`,
+      },
+    ],
+  },
+  {
+    name: 'a number is left out in what a merchant is told of a charge',
+    changes: [
+      {
+        file: 'src/database/billing-request/announce.ts',
+        find: `(request.ownerId === request.bankId ? question(request) : 0) + 1;`,
+        replace: `(request.ownerId === request.bankId ? question(request) : 1) + 1;`,
+      },
+    ],
+  },
+  {
+    name: 'a paused schedule goes on to charge',
+    changes: [
+      {
+        file: STEP,
+        find: `const reason = heldFor ?? (`,
+        replace: `const reason = (heldFor === 'paused' ? undefined : heldFor) ?? (`,
+      },
+      {
+        file: STEP,
+        find: `return status === 'paused' || status === 'suspended';`,
+        replace: `return status === 'suspended';`,
+      },
+    ],
+  },
+  {
+    name: 'a schedule makes one billing more than maxBillings',
+    changes: [{ file: STEP, find: `used >= schedule.maxBillings`, replace: `used > schedule.maxBillings` }],
+  },
+  {
+    name: 'a charge that is due at the very end is not made',
+    changes: [{ file: STEP, find: `dueAt > schedule.endAt ?`, replace: `dueAt >= schedule.endAt ?` }],
+  },
+  {
+    name: 'a new amount is taken, and the old one charged',
+    changes: [
+      {
+        file: 'src/database/recurring/action.ts',
+        find: `UPDATE schedules SET amount = :amount, end_at`,
+        replace: `UPDATE schedules SET amount = amount + 0 * :amount, end_at`,
+      },
+    ],
+  },
+  {
+    name: 'a refund is not in the ledger',
+    changes: [
+      {
+        file: 'src/database/ledger/settlement.ts',
+        find: `if (status !== 'completed') return;`,
+        replace: `if (status !== 'completed' || refund.amount > 0n) return;`,
+      },
+    ],
+  },
+];
+
+/** @throws Error where the text is not there, or more than once */
+export function changed(source: string, { file, find, replace }: Change): string {
+  const [before, after, ...more] = source.split(find);
+  if (before === undefined || after === undefined || more.length > 0) {
+    throw new Error(`${file} has this not exactly once: ${find}`);
+  }
+  return before + replace + after;
+}

@@ -1,0 +1,85 @@
+import { expected } from '../storm/cast';
+import type { Caller } from '../storm/caller';
+import type { BookEntry } from '../storm/bank';
+import { partiesOf, type Cast, type Party } from './cast';
+import { inLanes } from './lanes';
+import { readCsv } from './oracle/csv';
+import type { Seen, SeenMerchant, SeenSchedule, Told } from './oracle/seen';
+import type { Answers } from './drive';
+
+/**
+ * Reads what everybody holds in the end: by the API, by webhooks, and from the banks' own books.
+ */
+
+const PAGE = 100;
+
+export async function observe(cast: Cast, answers: Map<number, Answers>): Promise<Seen> {
+  const merchants = new Map<number, SeenMerchant>();
+  for (const merchant of cast.merchants) {
+    const { network, plan, schedules, customers } = merchant;
+    const seen = new Map<number, SeenSchedule>();
+    await inLanes(schedules, async ([n, id]) => {
+      const data = expected(200, await network.get(`/v1/billing/recurring/${id}`));
+      seen.set(n, data as unknown as SeenSchedule);
+    });
+    merchants.set(plan.n, {
+      entityId: merchant.entityId,
+      answers: answers.get(plan.n) ?? new Map(),
+      schedules: seen,
+      customerIds: new Map([...customers].map(([n, { customerId }]) => [n, customerId])),
+      history: readCsv((await network.get('/v1/transaction-history?format=csv')).text),
+      exceptions: await list(network, '/v1/reconciliation/exceptions', 'exceptions'),
+      heard: toldOf(merchant),
+      feed: await readFeed(network),
+    });
+  }
+  const banks = [];
+  for (const party of cast.banks) {
+    const { network, bank } = party;
+    banks.push({
+      entityId: party.entityId,
+      book: bank.book.map((one: BookEntry) => ({ ...one })),
+      decisions: await list(network, '/v1/bank/customer-decisions', 'decisions'),
+      heard: toldOf(party),
+      feed: await readFeed(network),
+    });
+  }
+  return { merchants, banks };
+}
+
+const toldOf = ({ heard }: Party): Told[] => heard.map(({ type, item }) => ({ type, item }));
+
+/** Webhooks that are still on their way, of anybody. */
+export async function underWay(cast: Cast): Promise<number> {
+  let count = cast.banks.reduce((sum, { bank }) => sum + bank.answering, 0);
+  for (const { network } of partiesOf(cast)) {
+    const pending = await network.get('/v1/webhooks/deliveries?status=pending&limit=1');
+    count += Number(expected(200, pending)['total']);
+  }
+  return count;
+}
+
+async function list(network: Caller, path: string, name: string): Promise<Record<string, unknown>[]> {
+  const found: Record<string, unknown>[] = [];
+  for (let page = 1; ; page++) {
+    const data = expected(200, await network.get(`${path}?limit=${PAGE}&page=${page}`));
+    const some = data[name] as Record<string, unknown>[];
+    found.push(...some);
+    if (some.length < PAGE) return found;
+  }
+}
+
+async function readFeed(network: Caller): Promise<Told[]> {
+  const told: Told[] = [];
+  let after = '';
+  for (;;) {
+    const data = expected(200, await network.get(`/v1/events?limit=${PAGE}${after}`));
+    const events = data['events'] as { eventId: string; webhookType: string; data: Told['item'][] }[];
+    for (const event of events) {
+      for (const item of event.data) told.push({ type: event.webhookType, item });
+    }
+    const last = events.at(-1);
+    if (!last) return told;
+    after = `&after=${last.eventId}`;
+  }
+}

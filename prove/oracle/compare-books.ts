@@ -1,0 +1,137 @@
+import { inNaira, koboOf, type Both } from './both';
+import type { Attempt } from './schedule';
+
+/** History, banks' books, exceptions and limits: whether money is where it should be. */
+export function compareBooks(both: Both): void {
+  compareHistory(both);
+  compareRefunds(both);
+  compareExceptions(both);
+  compareLimits(both);
+}
+
+function compareHistory({ plan, seen, charges, banks, differ }: Both): void {
+  const inHistory = new Set<string>();
+  for (const line of seen.history) {
+    if (line['type'] !== 'charge') continue;
+    const id = String(line['billingRequestId']);
+    const charge = charges.get(id);
+    const what = `charge ${line['reference']} (${line['description']})`;
+    if (!charge) {
+      differ(
+        Date.parse(String(line['createdAt'])),
+        `${what} of ${line['amount']} is ${line['status']}, and should not be there`,
+      );
+      continue;
+    }
+    if (inHistory.has(id)) differ(charge.at, `${what} is twice in the history`);
+    inHistory.add(id);
+    const settled =
+      line['settledAt'] === null ? null : plan.zone.dayOf(Date.parse(String(line['settledAt'])));
+    const settles = charge.status === 'successful' ? plan.zone.dayOf(charge.at) : settled;
+    const facts = {
+      amount: [inNaira(charge.kobo), inNaira(koboOf(line['amount']))],
+      status: [charge.status, line['status']],
+      declineReason: [charge.declineReason, line['declineReason']],
+      refundedAmount: [inNaira(charge.refunded), inNaira(koboOf(line['refundedAmount']))],
+      reversedAmount: ['0.00', inNaira(koboOf(line['reversedAmount']))],
+      'settlement day': [settles, settled],
+    };
+    for (const [fact, [should, is]] of Object.entries(facts)) {
+      if (should !== is) differ(charge.at, `${what}: ${fact} is ${should} by the contract, and ${is}`);
+    }
+    const book = banks[charge.bank]?.book ?? [];
+    const debits = (debitsOf(book).get(id) ?? []).filter(({ state }) => state === 'standing');
+    const wanted = charge.status === 'successful' ? [inNaira(charge.kobo)] : [];
+    const made = debits.map(({ kobo }) => inNaira(kobo));
+    if (made.join() !== wanted.join()) {
+      differ(charge.at, `${what}: its bank is to have debited ${list(wanted)}, and has ${list(made)}`);
+    }
+  }
+  for (const [id, { at }] of charges) {
+    if (!inHistory.has(id)) differ(at, `charge ${id} is not in the history`);
+  }
+}
+
+type Book = Both['banks'][number]['book'];
+const byBook = new WeakMap<Book, Map<string, Book>>();
+
+/** A book is read once, however many charges are looked up in it. */
+function debitsOf(book: Book): Map<string, Book> {
+  const known = byBook.get(book);
+  if (known) return known;
+  const found = new Map<string, Book>();
+  for (const entry of book) {
+    const same = found.get(entry.about);
+    if (same) same.push(entry);
+    else found.set(entry.about, [entry]);
+  }
+  byBook.set(book, found);
+  return found;
+}
+
+const list = (sums: string[]) => sums.join(' and ') || 'nothing';
+
+function compareRefunds({ predicted, seen, differ, plan }: Both): void {
+  const lines = seen.history.filter(({ type }) => type !== 'charge');
+  for (const { act, at, kobo, status } of predicted.refunds) {
+    const found = lines.filter((one) => one['description']?.startsWith(`refund ${act} `));
+    const [refund] = found;
+    if (found.length !== 1 || !refund) {
+      differ(at, `the refund of act ${act} is ${found.length} times in the history`);
+      continue;
+    }
+    lines.splice(lines.indexOf(refund), 1);
+    const is = `${refund['type']} of ${inNaira(koboOf(refund['amount']))}, ${refund['status']}`;
+    const should = `refund of ${inNaira(kobo)}, ${status}`;
+    if (is !== should) differ(at, `act ${act} is to make a ${should}, and made a ${is}`);
+  }
+  for (const { type, amount, description } of lines) {
+    differ(plan.endAt, `a ${type} of ${amount} (${description}) should not be there`);
+  }
+}
+
+/** Where money may be in two places somebody has to look, and nowhere else. */
+function compareExceptions({ plan, predicted, seen, charges, differ }: Both): void {
+  const idOf = new Map<Attempt, string>([...charges].map(([id, attempt]) => [attempt, id]));
+  const left = new Map<string, number>();
+  for (const one of seen.exceptions) {
+    const text = `${String(one['kind'])} of ${String(one['billingRequestId'])}`;
+    left.set(text, (left.get(text) ?? 0) + 1);
+  }
+  for (const { kind, of } of predicted.exceptions) {
+    const id = idOf.get(of);
+    if (id === undefined) continue;
+    const text = `${kind} of ${id}`;
+    const times = left.get(text) ?? 0;
+    if (times === 0) differ(of.at, `there is to be an exception: ${text}`);
+    left.set(text, times - 1);
+  }
+  for (const [text, times] of left) {
+    if (times > 0) differ(plan.endAt, `there is to be no exception: ${text}`);
+  }
+}
+
+function compareLimits({ plan, predicted, seen, banks, differ }: Both): void {
+  for (const [n, allowance] of predicted.allowances) {
+    const decision = banks[allowance.customer.bank]?.decisions.find(
+      (one) =>
+        one['customerId'] === seen.customerIds.get(n) &&
+        (one['merchant'] as { id: string }).id === seen.entityId,
+    );
+    const spent = decision?.['spent'] as { daily: number; monthly: number } | undefined;
+    if (!decision || !spent) {
+      differ(plan.endAt, `the decision of customer ${n} is not there`);
+      continue;
+    }
+    const used = allowance.usedAt(plan.endAt);
+    const facts = {
+      decision: [allowance.decision, String(decision['customerDecision'])],
+      'spent on the last day': [inNaira(used.daily), inNaira(koboOf(spent.daily))],
+      'spent in the last month': [inNaira(used.monthly), inNaira(koboOf(spent.monthly))],
+    };
+    for (const [fact, [should, is]] of Object.entries(facts)) {
+      if (should !== is)
+        differ(plan.endAt, `${fact} of customer ${n} is ${should} by the contract, and ${is}`);
+    }
+  }
+}

@@ -1,0 +1,158 @@
+import type { Plan } from '../plan';
+import { inNaira, iso, koboOf, LATE_MS, nameOf, type Both, type Difference } from './both';
+import { compareBooks } from './compare-books';
+import { compareTold } from './compare-told';
+import type { Prediction } from './predict';
+import { attemptsOf, nextOf, statusOf, type Billing, type Schedule } from './schedule';
+import type { Seen, SeenSchedule } from './seen';
+
+/** @returns in order of time: the first one is what there is to look for */
+export function compare(plan: Plan, predictions: Map<number, Prediction>, seen: Seen): Difference[] {
+  const differences: Difference[] = [];
+  for (const merchant of plan.merchants) {
+    const who = `merchant-${merchant.n}`;
+    const predicted = predictions.get(merchant.n);
+    const view = seen.merchants.get(merchant.n);
+    if (!predicted || !view) throw new Error(`${who} is not compared`);
+    const differ = (at: number, what: string) => void differences.push({ at, who, what });
+    const both = { plan, merchant, predicted, seen: view, banks: seen.banks, charges: new Map(), differ };
+    compareActs(both);
+    compareSchedules(both);
+    compareBills(both);
+    compareBooks(both);
+    compareTold(both);
+  }
+  compareDebits(plan, predictions, seen, differences);
+  return differences.toSorted((a, b) => a.at - b.at);
+}
+
+function compareActs({ merchant, predicted, seen, differ }: Both): void {
+  for (const act of merchant.acts) {
+    const [should, is] = [predicted.answers.get(act.n), seen.answers.get(act.n)];
+    if (should !== is) {
+      const about = 'subscription' in act ? ` of subscription ${act.subscription}` : '';
+      differ(
+        act.at,
+        `the act "${act.what}" (${act.n})${about} is to be answered with ${should}, and was with ${is}`,
+      );
+    }
+  }
+}
+
+function compareSchedules(both: Both): void {
+  for (const schedule of both.predicted.schedules) {
+    const name = nameOf(schedule, both.plan);
+    const found = both.seen.schedules.get(schedule.terms.n);
+    if (found) compareSchedule(both, schedule, found, name);
+    else both.differ(schedule.terms.startAt, `${name} is not there`);
+  }
+}
+
+function compareSchedule(both: Both, schedule: Schedule, seen: SeenSchedule, name: string): void {
+  const { plan, differ } = both;
+  const ran = seen.billings.filter(({ status }) => status !== 'scheduled');
+  const byN = new Map(ran.map((one) => [one.n, one]));
+  for (const billing of schedule.billings) {
+    const found = byN.get(billing.n);
+    byN.delete(billing.n);
+    const which = `billing ${billing.n} of ${name}`;
+    if (found) compareBilling(both, billing, found, which);
+    else differ(billing.dueAt, `${which} is ${billing.status} by the contract, and is not there`);
+  }
+  for (const extra of byN.values()) {
+    differ(
+      Date.parse(extra.dueDate),
+      `billing ${extra.n} of ${name} is ${extra.status}, and there should be none`,
+    );
+  }
+  const next = nextOf(schedule, plan.zone)?.at;
+  const facts = {
+    status: [statusOf(schedule, plan.endAt), seen.status],
+    nextBillingDate: [next === undefined ? null : iso(next), seen.nextBillingDate],
+    billingsCompleted: [schedule.ran, seen.billingsCompleted],
+    amount: [inNaira(schedule.kobo), inNaira(koboOf(seen.amount))],
+  };
+  for (const [fact, [should, is]] of Object.entries(facts)) {
+    if (should !== is) differ(plan.endAt, `${fact} of ${name} is ${should} by the contract, and ${is}`);
+  }
+}
+
+function compareBilling(
+  both: Both,
+  billing: Billing,
+  seen: SeenSchedule['billings'][number],
+  which: string,
+): void {
+  const { charges } = both;
+  const differ = (what: string) => both.differ(billing.dueAt, `${which} ${what}`);
+  if (Date.parse(seen.dueDate) !== billing.dueAt) {
+    differ(`is due at ${iso(billing.dueAt)} by the contract, and at ${seen.dueDate}`);
+  }
+  if (seen.status !== billing.status)
+    differ(`is ${billing.status} by the contract, and ${seen.status}${reasonIn(seen)}`);
+  else if ((seen.reason ?? undefined) !== billing.reason) {
+    differ(`is ${billing.status} as ${billing.reason} by the contract, and as ${seen.reason}`);
+  }
+  if (seen.attempts.length !== billing.attempts.length) {
+    differ(`takes ${billing.attempts.length} attempts by the contract, and took ${seen.attempts.length}`);
+  }
+  for (const [i, attempt] of billing.attempts.entries()) {
+    const made = seen.attempts[i];
+    if (!made) break;
+    charges.set(made.billingRequestId, attempt);
+    const at = Date.parse(made.at);
+    if (at < attempt.at || at > attempt.at + LATE_MS) {
+      differ(`has its attempt ${i + 1} at ${iso(attempt.at)} by the contract, and at ${made.at}`);
+    }
+    if (made.status !== attempt.status || made.declineReason !== attempt.declineReason) {
+      const should = outcomeOf(attempt);
+      differ(`has its attempt ${i + 1} ${should} by the contract, and ${outcomeOf(made)}`);
+    }
+  }
+}
+
+const reasonIn = ({ reason }: { reason?: string | null }) => (reason ? ` (${reason})` : '');
+const outcomeOf = ({ status, declineReason }: { status: string; declineReason: string | null }) =>
+  declineReason === null ? status : `${status} (${declineReason})`;
+
+/** Single charges are found by their text. */
+function compareBills({ predicted, seen, charges, differ }: Both): void {
+  for (const { act, at, attempt } of predicted.bills) {
+    const found = seen.history.filter((one) => one['description']?.startsWith(`bill ${act} `));
+    const charge = found[0];
+    if (found.length !== (attempt ? 1 : 0)) {
+      differ(at, `the single charge of act ${act} is ${found.length} times in the history`);
+    } else if (attempt && charge) {
+      charges.set(String(charge['billingRequestId']), attempt);
+    }
+  }
+}
+
+/** Every debit in a bank's book is for a charge that should have it. */
+function compareDebits(
+  plan: Plan,
+  predictions: Map<number, Prediction>,
+  seen: Seen,
+  differences: Difference[],
+): void {
+  for (const [n, { book }] of seen.banks.entries()) {
+    let should = 0n;
+    for (const { schedules, bills, refunds } of predictions.values()) {
+      const attempts = [...schedules.flatMap(attemptsOf), ...bills.flatMap(({ attempt }) => attempt ?? [])];
+      for (const { bank, status, kobo } of attempts) {
+        if (bank === n && status === 'successful') should += kobo;
+      }
+      for (const { of, status, kobo } of refunds) {
+        if (of.bank === n && status === 'completed') should -= kobo;
+      }
+    }
+    const is = book.reduce((sum, { state, about, kobo }) => {
+      if (state !== 'standing') return sum;
+      return about.startsWith('rfd_') ? sum - kobo : sum + kobo;
+    }, 0n);
+    if (is !== should) {
+      const what = `its book is to come to ${inNaira(should)} debited, and comes to ${inNaira(is)}`;
+      differences.push({ at: plan.endAt, who: `bank-${n + 1}`, what });
+    }
+  }
+}

@@ -1,0 +1,458 @@
+import type { ChargeAnswer } from '../../storm/plan';
+import { answerTo, SETTLEMENT_WINDOW_MS, type Act, type Amount, type MerchantPlan, type Plan } from '../plan';
+import { DAY_MS } from './calendar';
+import { Allowance } from './limits';
+import { Booked } from './ledger';
+import {
+  attemptsOf,
+  firstRetry,
+  newSchedule,
+  nextOf,
+  stopHold,
+  startHold,
+  wasHeld,
+  type Attempt,
+  type Billing,
+  type Schedule,
+} from './schedule';
+
+/**
+ * What the contract says that becomes of a plan: every due date, charge, refund and balance. It
+ * goes from moment to moment as the merchant's test clock does, and knows nothing of how the engine
+ * is made: it shares no code with it, and is held to that by test/architecture.
+ *
+ * Times of charges are those at which they are due. The engine makes them a little later, by the
+ * time that it takes.
+ */
+
+interface PredictedBill {
+  act: number;
+  at: number;
+  customer: number;
+  /** 201, or the refusal. */
+  status: number;
+  /** Of an accepted one. */
+  attempt: Attempt | undefined;
+}
+
+interface PredictedRefund {
+  act: number;
+  at: number;
+  kobo: Amount;
+  status: 'completed' | 'rejected';
+  /** The charge that it takes from. */
+  of: Attempt;
+}
+
+interface PredictedException {
+  kind: 'unanswered' | 'late_answer' | 'conflicting_answer' | 'refund_conflict';
+  /** The charge that it is about. */
+  of: Attempt;
+  /** The act that made the refund which it is about. */
+  refund?: number;
+}
+
+export interface Prediction {
+  schedules: Schedule[];
+  bills: PredictedBill[];
+  refunds: PredictedRefund[];
+  exceptions: PredictedException[];
+  /** What each act is answered with, by its number. Undefined where there is nothing to send. */
+  answers: Map<number, number | undefined>;
+  allowances: Map<number, Allowance>;
+  booked: Booked;
+}
+
+const NOTICE_MS = DAY_MS;
+/** In a row. */
+const FAILURES_THAT_END = 3;
+const RETRYABLE = ['insufficient_funds', 'limit_reached', 'temporarily_unavailable'];
+
+export function predict(plan: Plan, merchant: MerchantPlan): Prediction {
+  return new Years(plan, merchant).run();
+}
+
+interface Coming {
+  at: number;
+  happen: () => void;
+}
+
+class Years {
+  private now: number;
+  private trusted = true;
+  private readonly seen: Prediction;
+
+  constructor(
+    private readonly plan: Plan,
+    private readonly merchant: MerchantPlan,
+  ) {
+    this.now = plan.startAt;
+    this.seen = {
+      schedules: merchant.subscriptions.map((one) => newSchedule(one)),
+      bills: [],
+      refunds: [],
+      exceptions: [],
+      answers: new Map(),
+      allowances: new Map(merchant.customers.map((one) => [one.n, new Allowance(one, plan.zone)])),
+      booked: new Booked(plan.zone),
+    };
+  }
+
+  run(): Prediction {
+    const acts = this.merchant.acts.values();
+    let act = acts.next();
+    for (;;) {
+      const coming = this.next();
+      const actAt = act.done ? Infinity : act.value.at;
+      const at = Math.min(coming?.at ?? Infinity, actAt);
+      if (at > this.plan.endAt) return this.seen;
+      this.now = at;
+      // What is due at the moment of an act is done before it.
+      if (coming && coming.at <= actAt) coming.happen();
+      else if (!act.done) {
+        this.act(act.value);
+        act = acts.next();
+      }
+    }
+  }
+
+  private next(): Coming | undefined {
+    let first: Coming | undefined;
+    for (const schedule of this.seen.schedules) {
+      const one = this.nextIn(schedule);
+      if (one && (!first || one.at < first.at)) first = one;
+    }
+    return first;
+  }
+
+  /** What becomes of a schedule next by itself; in this order, where several things do at once. */
+  private nextIn(schedule: Schedule): Coming | undefined {
+    const { open, ended } = schedule;
+    const due = nextOf(schedule, this.plan.zone);
+    const held = this.isHeld(schedule);
+    const all: Coming[] = [];
+    const add = (at: number, happen: () => void) => all.push({ at: Math.max(at, this.now), happen });
+    if (open?.closesAt !== undefined) add(open.closesAt, () => this.expire(schedule));
+    if (open?.retryAt !== undefined && ended === undefined) {
+      add(this.dueOf(schedule, open.billing.n + 1), () => this.fail(schedule, open.reason));
+      if (!held) add(open.retryAt, () => this.charge(schedule, open.billing));
+    }
+    if (due && ended === undefined) {
+      const reason = wasHeld(schedule, due.at);
+      if (reason !== undefined) add(due.at, () => this.skip(schedule, due, reason));
+      else if (!open && !held) add(due.at, () => this.firstCharge(schedule, due));
+      const noticeAt = due.at - NOTICE_MS;
+      const wanted =
+        schedule.terms.frequency !== 'daily' &&
+        noticeAt >= this.plan.startAt &&
+        schedule.noticed !== due.n &&
+        !held &&
+        this.now < due.at;
+      if (wanted) add(noticeAt, () => this.notify(schedule, due));
+    }
+    return all.reduce<Coming | undefined>(
+      (first, one) => (first && first.at <= one.at ? first : one),
+      undefined,
+    );
+  }
+
+  private dueOf({ terms }: Schedule, n: number): number {
+    return this.plan.zone.due(terms.startAt, terms.frequency, terms.interval, n);
+  }
+
+  private isHeld(schedule: Schedule): boolean {
+    return schedule.paused || this.isSuspended(schedule);
+  }
+
+  private isSuspended({ terms }: Schedule): boolean {
+    return !this.trusted || this.allowance(terms.customer).decision !== 'approve_recurring';
+  }
+
+  private allowance(customer: number): Allowance {
+    const allowance = this.seen.allowances.get(customer);
+    if (!allowance) throw new Error(`there is no customer ${customer}`);
+    return allowance;
+  }
+
+  private notify(schedule: Schedule, { n, at }: { n: number; at: number }): void {
+    schedule.noticed = n;
+    schedule.notices.push({ n, dueAt: at, kobo: schedule.kobo });
+  }
+
+  private skip(schedule: Schedule, { n, at }: { n: number; at: number }, reason: string): void {
+    schedule.billings.push({ n, dueAt: at, status: 'skipped', reason, kobo: schedule.kobo, attempts: [] });
+    schedule.nextN = n + 1;
+    this.completeIfOver(schedule);
+  }
+
+  private firstCharge(schedule: Schedule, { n, at }: { n: number; at: number }): void {
+    const billing: Billing = {
+      n,
+      dueAt: at,
+      status: 'pending',
+      reason: undefined,
+      kobo: schedule.kobo,
+      attempts: [],
+    };
+    schedule.billings.push(billing);
+    schedule.nextN = n + 1;
+    schedule.open = { billing, reason: '', closesAt: undefined, retryAt: undefined };
+    this.charge(schedule, billing);
+  }
+
+  private charge(schedule: Schedule, billing: Billing): void {
+    const { open, terms } = schedule;
+    if (!open) throw new Error('nothing is in hand');
+    billing.status = 'pending';
+    open.retryAt = undefined;
+    const answer = answerTo(this.plan, this.merchant, terms.n, schedule.asked + 1, this.now);
+    const attempt = this.attempt(terms.customer, billing.kobo, answer);
+    if (attempt.asked) schedule.asked += 1;
+    billing.attempts.push(attempt);
+    if (attempt.status === 'pending') open.closesAt = this.now + SETTLEMENT_WINDOW_MS;
+    else if (attempt.status === 'successful') this.succeed(schedule);
+    else this.declined(schedule, attempt, answer === 'noFundsThenPay' && attempt.asked);
+  }
+
+  private attempt(customer: number, kobo: Amount, answer: ChargeAnswer): Attempt {
+    const { bank } = this.allowance(customer).customer;
+    const attempt: Attempt = {
+      at: this.now,
+      customer,
+      bank,
+      kobo,
+      approvalRequired: !this.trusted,
+      answer,
+      asked: true,
+      status: 'pending',
+      declineReason: null,
+      refunded: 0n,
+      held: 0n,
+    };
+    if (!this.allowance(customer).take(this.now, kobo)) {
+      return Object.assign(attempt, { asked: false, status: 'declined', declineReason: 'limit_reached' });
+    }
+    const decline = (reason: string) => {
+      this.allowance(customer).giveBack(attempt.at, kobo);
+      return Object.assign(attempt, { status: 'declined' as const, declineReason: reason });
+    };
+    const approve = () => {
+      this.seen.booked.charge(this.now, attempt);
+      return Object.assign(attempt, { status: 'successful' as const });
+    };
+    const contradicted = (done: Attempt) => {
+      this.seen.exceptions.push({ kind: 'conflicting_answer', of: done });
+      // Nothing goes back of what the bank has contradicted.
+      if (done.status === 'successful') done.held = kobo;
+      return done;
+    };
+    switch (answer) {
+      case 'pay':
+      case 'paySlowly':
+      case 'payTwice':
+        return approve();
+      case 'payAgain':
+      case 'payThenDecline':
+        return contradicted(approve());
+      case 'declineThenPay':
+        return contradicted(decline('account_closed'));
+      case 'noFunds':
+      case 'noFundsFirst':
+        return decline('insufficient_funds');
+      case 'noFundsThenPay':
+        return contradicted(decline('insufficient_funds'));
+      case 'unavailable':
+        return decline('temporarily_unavailable');
+      case 'closedAccount':
+        return decline('account_closed');
+      case 'payTooLate':
+      case 'silence':
+    }
+    return attempt;
+  }
+
+  /** Silence is never retried: the bank may have debited. */
+  private expire(schedule: Schedule): void {
+    const attempt = schedule.open?.billing.attempts.at(-1);
+    if (!attempt) throw new Error('nothing is in hand');
+    attempt.status = 'declined';
+    attempt.declineReason = 'expired';
+    this.allowance(attempt.customer).giveBack(attempt.at, attempt.kobo);
+    const kind = attempt.answer === 'payTooLate' ? 'late_answer' : 'unanswered';
+    this.seen.exceptions.push({ kind, of: attempt });
+    this.fail(schedule, 'expired');
+  }
+
+  private declined(schedule: Schedule, attempt: Attempt, maybeDebited: boolean): void {
+    const { open } = schedule;
+    const reason = attempt.declineReason ?? '';
+    if (!open) throw new Error('nothing is in hand');
+    const retryAt =
+      RETRYABLE.includes(reason) && !maybeDebited && schedule.ended === undefined
+        ? firstRetry(open.billing, this.dueOf(schedule, open.billing.n + 1), this.plan.zone)
+        : undefined;
+    if (retryAt === undefined) return this.fail(schedule, reason);
+    Object.assign(open, { retryAt, reason });
+    open.billing.status = 'retrying';
+  }
+
+  private succeed(schedule: Schedule): void {
+    schedule.failedInARow = 0;
+    this.close(schedule, 'successful', undefined);
+  }
+
+  private fail(schedule: Schedule, reason: string): void {
+    schedule.failedInARow += 1;
+    this.close(schedule, 'failed', reason);
+  }
+
+  private close(schedule: Schedule, status: 'successful' | 'failed', reason: string | undefined): void {
+    if (schedule.open) Object.assign(schedule.open.billing, { status, reason });
+    schedule.open = undefined;
+    schedule.ran += 1;
+    if (schedule.ended === undefined && schedule.failedInARow >= FAILURES_THAT_END) schedule.ended = 'failed';
+    this.completeIfOver(schedule);
+  }
+
+  private completeIfOver(schedule: Schedule): void {
+    if (schedule.ended !== undefined || schedule.open) return;
+    if (!nextOf(schedule, this.plan.zone)) schedule.ended = 'completed';
+  }
+
+  private act(act: Act): void {
+    this.seen.answers.set(act.n, this.answerOf(act));
+  }
+
+  private answerOf(act: Act): number | undefined {
+    switch (act.what) {
+      case 'pause':
+      case 'resume':
+      case 'cancel':
+      case 'amend':
+        return this.actOnSchedule(act);
+      case 'limit':
+      case 'suspend':
+      case 'approve':
+      case 'deny':
+        return this.decide(act);
+      case 'distrust':
+      case 'trust':
+        this.trusted = act.what === 'trust';
+        this.holdOrFree();
+        return 200;
+      case 'bill':
+        return this.bill(act);
+      case 'refund':
+    }
+    return this.refund(act);
+  }
+
+  private actOnSchedule(act: Extract<Act, { subscription: number }> & Act): number {
+    const schedule = this.scheduleOf(act.subscription);
+    if (act.what === 'cancel' && schedule.ended === 'cancelled') return 200;
+    if (schedule.ended !== undefined) return 409;
+    switch (act.what) {
+      case 'pause':
+        schedule.paused = true;
+        startHold(schedule, 'paused', this.now);
+        return 200;
+      case 'resume':
+        if (this.isSuspended(schedule)) return 409;
+        schedule.paused = false;
+        stopHold(schedule, 'paused', this.now);
+        return 200;
+      case 'cancel':
+        this.cancel(schedule);
+        return 200;
+      case 'amend': {
+        const used = schedule.ran + (schedule.open ? 1 : 0);
+        if (act.maxBillings !== undefined && act.maxBillings < used) return 400;
+        schedule.kobo = act.kobo;
+        schedule.noticed = undefined;
+        schedule.maxBillings = act.maxBillings ?? schedule.maxBillings;
+        this.completeIfOver(schedule);
+        return 200;
+      }
+      default:
+        throw new Error(`${act.what} is not about a schedule`);
+    }
+  }
+
+  private cancel(schedule: Schedule): void {
+    schedule.ended = 'cancelled';
+    // A charge that the bank was asked for runs to its end; one that waits for a retry does not.
+    if (schedule.open?.retryAt !== undefined) this.fail(schedule, schedule.open.reason);
+  }
+
+  private scheduleOf(n: number): Schedule {
+    const schedule = this.seen.schedules.find(({ terms }) => terms.n === n);
+    if (!schedule) throw new Error(`there is no subscription ${n}`);
+    return schedule;
+  }
+
+  private decide(act: Extract<Act, { what: 'limit' | 'suspend' | 'approve' | 'deny' }>): number {
+    const allowance = this.allowance(act.customer);
+    const decision =
+      act.what === 'limit'
+        ? allowance.decision
+        : ({ suspend: 'suspended', approve: 'approve_recurring', deny: 'deny' } as const)[act.what];
+    // A standing approval is for trusted merchants alone.
+    if (decision === 'approve_recurring' && !this.trusted) return 403;
+    allowance.decision = decision;
+    if (act.what === 'limit') allowance.limits = act.limits;
+    if (decision === 'deny') {
+      for (const schedule of this.seen.schedules) {
+        if (schedule.terms.customer === act.customer && schedule.ended === undefined) this.cancel(schedule);
+      }
+    }
+    this.holdOrFree();
+    return 200;
+  }
+
+  private holdOrFree(): void {
+    for (const schedule of this.seen.schedules) {
+      if (schedule.ended !== undefined) continue;
+      if (this.isSuspended(schedule)) startHold(schedule, 'suspended', this.now);
+      else stopHold(schedule, 'suspended', this.now);
+    }
+  }
+
+  private bill({ n, customer, kobo, answer }: Extract<Act, { what: 'bill' }>): number {
+    const allowance = this.allowance(customer);
+    const refused = allowance.decision !== 'approve_recurring' || !allowance.allows(this.now, kobo);
+    const attempt = refused ? undefined : this.attempt(customer, kobo, answer);
+    const status = refused ? 403 : 201;
+    this.seen.bills.push({ act: n, at: this.now, customer, status, attempt });
+    return status;
+  }
+
+  private refund(act: Extract<Act, { what: 'refund' }>): number | undefined {
+    const billing = this.scheduleOf(act.subscription).billings.find(({ n }) => n === act.billing);
+    const charge = billing?.attempts.at(-1);
+    if (!charge) return undefined;
+    const left = charge.kobo - charge.refunded - charge.held;
+    const kobo = act.kobo ?? left;
+    if (charge.status !== 'successful' || kobo <= 0n || kobo > left) return 409;
+    const status = act.answer.startsWith('complete') ? 'completed' : 'rejected';
+    this.seen.refunds.push({ act: act.n, at: this.now, kobo, status, of: charge });
+    if (status === 'completed') {
+      charge.refunded += kobo;
+      this.seen.booked.refund(this.now, charge, kobo);
+    }
+    if (act.answer === 'rejectThenComplete') {
+      this.seen.exceptions.push({ kind: 'refund_conflict', of: charge, refund: act.n });
+      charge.held += kobo;
+    }
+    return 201;
+  }
+}
+
+/** How many billings ran or were skipped, and how many charges they took. */
+export function countOf(predictions: readonly Prediction[]): { billings: number; charges: number } {
+  const schedules = predictions.flatMap((one) => one.schedules);
+  const bills = predictions.flatMap((one) => one.bills).filter(({ attempt }) => attempt);
+  return {
+    billings: schedules.reduce((sum, { billings }) => sum + billings.length, 0),
+    charges: schedules.reduce((sum, one) => sum + attemptsOf(one).length, bills.length),
+  };
+}

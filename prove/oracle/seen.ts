@@ -1,0 +1,60 @@
+/**
+ * What the oracle compares its prediction with: as the API, webhooks and the banks' books have it.
+ */
+
+export interface SeenSchedule {
+  scheduleId: string;
+  status: string;
+  amount: number;
+  nextBillingDate: string | null;
+  billingsCompleted: number;
+  billings: {
+    n: number;
+    dueDate: string;
+    status: string;
+    reason?: string | null;
+    attempts: {
+      billingRequestId: string;
+      reference: string;
+      at: string;
+      status: string;
+      declineReason: string | null;
+    }[];
+  }[];
+}
+
+/** A line of the history. */
+type SeenTransaction = Record<string, string | null>;
+
+/** One item of a webhook, or of the feed. */
+export interface Told {
+  type: string;
+  item: Record<string, unknown>;
+}
+
+export interface SeenMerchant {
+  entityId: string;
+  /** How each act was answered. */
+  answers: Map<number, number | undefined>;
+  /** By their numbers in the plan. */
+  schedules: Map<number, SeenSchedule>;
+  customerIds: Map<number, string>;
+  history: SeenTransaction[];
+  exceptions: Record<string, unknown>[];
+  heard: Told[];
+  feed: Told[];
+}
+
+interface SeenBank {
+  entityId: string;
+  book: { bankTransactionId: string; about: string; kobo: bigint; state: 'standing' | 'reversed' }[];
+  decisions: Record<string, unknown>[];
+  heard: Told[];
+  feed: Told[];
+}
+
+export interface Seen {
+  /** By their numbers in the plan. */
+  merchants: Map<number, SeenMerchant>;
+  banks: SeenBank[];
+}

@@ -1,0 +1,22 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { changed, MUTATIONS } from '../../prove/mutations';
+
+describe('a fault that the proof must find', () => {
+  it.each(MUTATIONS.map((one) => [one.name, one] as const))('can still be built in: %s', (_, { changes }) => {
+    const sources = new Map<string, string>();
+    for (const change of changes) {
+      const source = sources.get(change.file) ?? readFileSync(join(__dirname, '../..', change.file), 'utf8');
+      const after = changed(source, change);
+      expect(after).not.toBe(source);
+      sources.set(change.file, after);
+    }
+  });
+
+  it('says so where it cannot', () => {
+    const change = { file: 'a.ts', find: 'x', replace: 'y' };
+    expect(() => changed('abc', change)).toThrow('a.ts has this not exactly once: x');
+    expect(() => changed('x x', change)).toThrow('a.ts has this not exactly once: x');
+    expect(changed('a x b', change)).toBe('a y b');
+  });
+});
