@@ -106,6 +106,18 @@ export function parseInstant(text: string): Parsed<Date> {
   return accept(moment);
 }
 
+const DAY = /^(19[7-9]\d|[2-9]\d{3})-\d\d-\d\d$/;
+
+/** Reads a calendar day, `2026-01-31`, of the years 1970 to 9999. */
+export function parseDay(text: string): Parsed<string> {
+  if (!DAY.test(text)) return refuse('must be a day, as in 2026-01-31');
+  try {
+    return accept(Temporal.PlainDate.from(text).toString());
+  } catch {
+    return refuse('must be a day that exists');
+  }
+}
+
 /** RFC 3339 in UTC with milliseconds, `2026-01-31T08:00:00.000Z`. */
 export function formatInstant(moment: Date): string {
   return moment.toISOString();
