@@ -79,6 +79,8 @@ import * as refund from './billing/refund';
 import { referenceEndpoints } from './http/reference';
 import { route, serve } from './http/route';
 import { tokenEndpoint } from './access/token';
+import { listPositions, positionsQuery } from './billing/position';
+import * as statement from './billing/statement';
 import { detailsQuery, historyQuery, listHistory, showTransaction } from './billing/transaction';
 import { advanceBody, advanceClock, showClock } from './sandbox-clock';
 import {
@@ -239,6 +241,24 @@ export function routes(deps: Pick<ApiDeps, 'config'>) {
 
     route('get', '/v1/transaction-history', { ...ANYONE, query: historyQuery }, listHistory),
     route('get', '/v1/transaction-details', { ...ANYONE, query: detailsQuery }, showTransaction),
+
+    route(
+      'get',
+      '/v1/statements',
+      { ...ANYONE, query: statement.statementQuery(deps.config) },
+      statement.showStatement,
+    ),
+    route(
+      'get',
+      '/v1/statements/:date.csv',
+      {
+        ...ANYONE,
+        params: statement.statementFilePath,
+        query: statement.statementFileQuery(deps.config),
+      },
+      statement.statementFile,
+    ),
+    route('get', '/v1/positions', { ...ANYONE, query: positionsQuery }, listPositions),
 
     route(
       'post',

@@ -9,6 +9,7 @@ import { SCHEDULES } from './recurring';
 import { EXCEPTIONS } from './reconciliation-exception';
 import { REFUNDS } from './refund';
 import { SANDBOX } from './sandbox';
+import { STATEMENTS } from './statement';
 import { TRANSACTIONS } from './transaction';
 import { WEBHOOK_SETTINGS } from './webhook-settings';
 
@@ -26,6 +27,7 @@ export const OPERATIONS = {
   ...SCHEDULES,
   ...FORECAST,
   ...TRANSACTIONS,
+  ...STATEMENTS,
   ...REFUNDS,
   ...EXCEPTIONS,
   ...WEBHOOK_SETTINGS,
