@@ -75,7 +75,7 @@ describe('net positions', () => {
     // Of all that settled in this database that day, each line is told by both.
     const told = await toldToAll(today);
     const between = told.filter(({ counterpartyId }) => counterpartyId !== 'network');
-    expect(between.length).toBeGreaterThan(10);
+    expect(between).toHaveLength(10);
     expect(netOf(between)).toBe(0n);
     const left = await row<{ disputed: string }>(
       db,

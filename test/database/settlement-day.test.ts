@@ -3,7 +3,7 @@ import { row, rows, type Database } from '../../src/database/connection';
 import { newId } from '../../src/database/ids';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { postEntries } from '../../src/database/ledger/entry';
-import { isFinal, readTotals } from '../../src/database/ledger/statement';
+import { readFinality, readTotals } from '../../src/database/ledger/statement';
 import { calendarDay } from '../../src/domain/calendar';
 import { chargeEntry } from '../../src/domain/ledger';
 import { createTestDatabase, type TestDatabase } from '../support/database';
@@ -34,8 +34,8 @@ const today = async (owner = standing.merchantId): Promise<string> => {
 };
 const merchant = () => ({ entityId: standing.merchantId, role: 'merchant' }) as const;
 const bank = () => ({ entityId: standing.bankId, role: 'bank' }) as const;
-const isFinalFor = (party: ReturnType<typeof merchant> | ReturnType<typeof bank>, date: string) =>
-  isFinal(db, timeZone, { party, date });
+const isFinalFor = async (party: ReturnType<typeof merchant> | ReturnType<typeof bank>, date: string) =>
+  (await readFinality(db, timeZone, { party, date })).final;
 const chargedOn = async (date: string) =>
   (await readTotals(db, timeZone, { party: merchant(), date, currency: 'NGN' })).charges.amount;
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { readPositions, type Position } from '../../database/ledger/position';
-import { isFinal } from '../../database/ledger/statement';
+import { readFinality } from '../../database/ledger/statement';
 import { Failure } from '../../domain/failures';
 import { formatSum, sumInFull } from '../../domain/money';
 import { day } from '../http/fields';
@@ -42,7 +42,7 @@ export async function listPositions({
   }
   const timezone = deps.config.NETWORK_TIMEZONE;
   // Asked before anything is read: what is read afterwards is all there will be.
-  const final = await isFinal(deps.db, timezone, { party: caller, date });
+  const { final } = await readFinality(deps.db, timezone, { party: caller, date });
   const found = await readPositions(deps.db, caller, date, LISTED_MAX + 1);
   if (found.length > LISTED_MAX) {
     const message = `there are more than ${LISTED_MAX} positions: take them as a file, with format=csv`;

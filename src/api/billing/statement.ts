@@ -3,7 +3,7 @@ import type { Config } from '../../config';
 import type { Executor } from '../../database/connection';
 import { isMerchantOf } from '../../database/entity/entity';
 import {
-  isFinal,
+  readFinality,
   keepDigest,
   readDigest,
   readLines,
@@ -52,16 +52,16 @@ export async function showStatement({
   const of = await statementOf(deps, caller, date, filter);
   const timeZone = deps.config.NETWORK_TIMEZONE;
   // Asked before anything is read: what is read afterwards is all there will be.
-  const final = await isFinal(deps.db, timeZone, of);
+  const { final, edition } = await readFinality(deps.db, timeZone, of);
   const { totals, sha256, isNew } = await deps.db.transaction(async (trx) => {
     await trx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
     const read = await readTotals(trx, timeZone, of);
-    const known = final ? await readDigest(trx, of) : undefined;
+    const known = final ? await readDigest(trx, of, edition) : undefined;
     if (known !== undefined) return { totals: read, sha256: known, isNew: false };
     const made = movementCount(read) > HASHED_MAX ? null : await sha256Of(fileOf(trx, of));
     return { totals: read, sha256: made, isNew: true };
   });
-  if (final && isNew && sha256 !== null) await keep(deps, of, sha256);
+  if (final && isNew && sha256 !== null) await keep(deps, of, edition, sha256);
   return {
     message: `The statement of ${date} in ${of.currency} is ${final ? 'final' : 'not final yet'}`,
     data: { date, currency: of.currency, timezone: timeZone, final, ...shown(of, totals), sha256 },
@@ -75,11 +75,11 @@ export async function statementFile({
   deps,
 }: Call<unknown, Filter, z.output<typeof statementFilePath>>) {
   const of = await statementOf(deps, caller, date, query);
-  const final = await isFinal(deps.db, deps.config.NETWORK_TIMEZONE, of);
+  const { final, edition } = await readFinality(deps.db, deps.config.NETWORK_TIMEZONE, of);
   return {
     ...fileOf(deps.db, of),
     fileName: `statement-${date}-${of.currency}.csv`,
-    ...(final && { sent: (sha256: string) => keep(deps, of, sha256) }),
+    ...(final && { sent: (sha256: string) => keep(deps, of, edition, sha256) }),
   } satisfies Download;
 }
 
@@ -107,14 +107,14 @@ async function statementOf(
 }
 
 /** Without it the file is read once more when it is asked for next. */
-async function keep({ db, log }: ApiDeps, of: StatementOf, sha256: string): Promise<void> {
-  await keepDigest(db, of, sha256).catch((err: unknown) => {
+async function keep({ db, log }: ApiDeps, of: StatementOf, edition: number, sha256: string): Promise<void> {
+  await keepDigest(db, of, edition, sha256).catch((err: unknown) => {
     log.warn({ err }, 'the digest of a statement was not kept');
   });
 }
 
 /** The lines of the statement, and a last one with how many they are and their sum. */
-function fileOf(db: Executor, of: StatementOf): Pick<Download, 'columns' | 'pages'> {
+export function fileOf(db: Executor, of: StatementOf): Pick<Download, 'columns' | 'pages'> {
   return { columns: columnsFor(of.party.role), pages: pagesOf(db, of) };
 }
 

@@ -42,6 +42,12 @@ export const OF_THE_DAY = `p.entry_id >= (SELECT min(id) FROM ledger_entries WHE
 
 const END_OF_DAY = `((:date::date + 1)::timestamp AT TIME ZONE :timeZone)`;
 
+export interface Finality {
+  final: boolean;
+  /** How often its month has been reopened: each time its file may become another. */
+  edition: number;
+}
+
 /**
  * Whether nothing can settle on this day any more for this party. What is read of it in a later
  * statement of SQL never changes.
@@ -49,17 +55,20 @@ const END_OF_DAY = `((:date::date + 1)::timestamp AT TIME ZONE :timeZone)`;
  * Of a merchant its own clock decides. To a bank and to a provider merchants may come whose clocks
  * begin with real time.
  */
-export async function isFinal(
+export async function readFinality(
   db: Executor,
   timeZone: string,
   { party, date }: Pick<StatementOf, 'party' | 'date'>,
-): Promise<boolean> {
-  const found = await row<{ final: boolean }>(
+): Promise<Finality> {
+  const found = await row<Finality>(
     db,
-    `SELECT NOT may_settle_before(${END_OF_DAY}, :owner) AS final`,
+    `SELECT NOT may_settle_before(${END_OF_DAY}, :owner) AND coalesce(p.state = 'closed', true) AS final,
+       coalesce(p.reopenings, 0) AS edition
+     FROM (SELECT date_trunc('month', :date::date)::date AS month) AS of_day LEFT JOIN ledger_periods p USING (month)`,
     { date, timeZone, owner: party.role === 'merchant' ? party.entityId : null },
   );
-  return found?.final === true;
+  if (!found) throw new Error('every day has a month');
+  return found;
 }
 
 const NOTHING: Movement = { count: 0, amount: 0n };
@@ -217,11 +226,13 @@ const LINES = `
 export async function readDigest(
   db: Executor,
   { party, date, currency }: StatementOf,
+  edition: number,
 ): Promise<string | undefined> {
   const found = await row<{ sha256: string }>(
     db,
-    `SELECT sha256 FROM statement_digests WHERE party_id = :partyId AND day = :date AND currency = :currency`,
-    { partyId: party.entityId, date, currency },
+    `SELECT sha256 FROM statement_digests WHERE party_id = :partyId AND day = :date AND currency = :currency
+       AND reopenings = :edition`,
+    { partyId: party.entityId, date, currency, edition },
   );
   return found?.sha256;
 }
@@ -230,12 +241,14 @@ export async function readDigest(
 export async function keepDigest(
   db: Executor,
   { party, date, currency }: StatementOf,
+  edition: number,
   sha256: string,
 ): Promise<void> {
   await rows(
     db,
-    `INSERT INTO statement_digests (party_id, day, currency, sha256) VALUES (:partyId, :date, :currency, :sha256)
+    `INSERT INTO statement_digests (party_id, day, currency, reopenings, sha256)
+     VALUES (:partyId, :date, :currency, :edition, :sha256)
      ON CONFLICT DO NOTHING`,
-    { partyId: party.entityId, date, currency, sha256 },
+    { partyId: party.entityId, date, currency, edition, sha256 },
   );
 }
