@@ -79,7 +79,9 @@ async function daysOf(api: ApiClient, moments: string[]): Promise<string[]> {
   return [...new Set(moments.map((moment) => inZone.format(new Date(moment))))].sort();
 }
 
-/** Its bytes are those that the statement tells the SHA-256 of, and its last line counts its lines. */
+/**
+ * Its bytes are those that the statement tells the SHA-256 of, and its last line counts its lines.
+ */
 async function holdsForFile(api: ApiClient, { date, sha256 }: Statement, count: number): Promise<void> {
   const answer = await fetch(new URL(`/v1/statements/${date}.csv`, api.baseUrl), {
     headers: { authorization: `Bearer ${await api.accessToken()}` },

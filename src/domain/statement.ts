@@ -20,8 +20,8 @@ export interface Movements {
 }
 
 /**
- * A merchant, and a provider for its merchants, is owed what is charged, less what goes back. A bank
- * owes what its customers are charged, and is owed what is paid to them.
+ * A merchant, and a provider for its merchants, is owed what is charged, less what goes back. A
+ * bank owes what its customers are charged, and is owed what is paid to them.
  *
  * @param opening positive where the network owes it to the party; in minor units, as the rest
  */

@@ -95,7 +95,8 @@ describe('a statement', () => {
       const settled = new Set(history.split('\r\n').filter((line) => /,(successful|completed),/.test(line)));
 
       expect(file.split('\r\n')[0]).toBe(history.split('\r\n')[0]);
-      // All that has settled is there, word for word; of what is on its way back, only what arrived.
+      // All that has settled is there, word for word; of what is on its way back, only what
+      // arrived.
       const known = linesOf(file).filter((line) => settled.has(line));
       expect(known).toHaveLength(settled.size - 1);
       const writeOffs = linesOf(file).filter((line) => line.includes(',write_off,'));

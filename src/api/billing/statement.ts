@@ -22,7 +22,9 @@ import type { Call } from '../http/route';
 import { invalidRequest } from '../http/validation';
 import { columnsFor, written } from './transaction';
 
-/** Statements: what a party is owed at the end of a settlement day, and each thing that moved it. */
+/**
+ * Statements: what a party is owed at the end of a settlement day, and each thing that moved it.
+ */
 
 const filters = (config: Config) => ({
   currency: currency(config).optional(),
@@ -39,8 +41,8 @@ export const statementFilePath = z.strictObject({ date: day });
 type Filter = z.output<ReturnType<typeof statementFileQuery>>;
 
 /**
- * Lines whose SHA-256 is worked out while somebody waits: less than a second. Of a day that has more
- * it is known once its file has been taken.
+ * Lines whose SHA-256 is worked out while somebody waits: less than a second. Of a day that has
+ * more it is known once its file has been taken.
  */
 const HASHED_MAX = 10_000;
 
@@ -84,8 +86,8 @@ export async function statementFile({
 }
 
 /**
- * @throws Failure not_found for a merchant that is not the caller's; invalid_request from a bank that
- *   names one
+ * @throws Failure not_found for a merchant that is not the caller's; invalid_request from a bank
+ *   that names one
  */
 async function statementOf(
   { db, config }: ApiDeps,

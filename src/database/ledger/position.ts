@@ -16,8 +16,8 @@ export interface Position {
 }
 
 /**
- * What moves between two accounts of one bank has no counterparty, but for what is disputed: that is
- * the network's.
+ * What moves between two accounts of one bank has no counterparty, but for what is disputed: that
+ * is the network's.
  *
  * @param atMost the first of them, by their counterparty and currency
  */

@@ -7,8 +7,8 @@ import type { TransactionRecord, Viewer } from '../transaction';
  * ledger, whose entries never change. A balance is positive where the network owes it to the party.
  *
  * The accounts of a bank are those of its customers, of payees among them, and what is in transit
- * to these, for it is theirs from the debit on. What the network bears (`disputed`) is no account of
- * a party.
+ * to these, for it is theirs from the debit on. What the network bears (`disputed`) is no account
+ * of a party.
  */
 
 /** Whose statement, of which day, in which currency. */
@@ -25,7 +25,9 @@ export interface StatementTotals extends Movements {
   exceptionsOpen: number;
 }
 
-/** Those who are posted to for this party: itself, and for a provider the merchants that it created. */
+/**
+ * Those who are posted to for this party: itself, and for a provider the merchants that it created.
+ */
 export const POSTED_TO: Record<Viewer['role'], string> = {
   bank: 'ARRAY[:partyId::text]',
   merchant: 'ARRAY[:partyId::text]',
