@@ -106,15 +106,16 @@ export function parseInstant(text: string): Parsed<Date> {
   return accept(moment);
 }
 
-const DAY = /^(19[7-9]\d|[2-9]\d{3})-\d\d-\d\d$/;
+const ISO_DAY = /^(19[7-9]\d|[2-9]\d{3})-\d\d-\d\d$/;
 
-/** Reads a calendar day, `2026-01-31`, of the years 1970 to 9999. */
+/** A calendar day as ISO 8601 has it, `2026-11-21`. */
 export function parseDay(text: string): Parsed<string> {
-  if (!DAY.test(text)) return refuse('must be a day, as in 2026-01-31');
+  const malformed = refuse('must be a day that exists, as in 2026-01-31');
+  if (!ISO_DAY.test(text)) return malformed;
   try {
-    return accept(Temporal.PlainDate.from(text).toString());
+    return accept(Temporal.PlainDate.from(text, { overflow: 'reject' }).toString());
   } catch {
-    return refuse('must be a day that exists');
+    return malformed;
   }
 }
 

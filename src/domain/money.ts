@@ -4,7 +4,7 @@ import { accept, refuse, type Parsed } from './parsed';
 
 /**
  * Amounts are JSON numbers in major units on the wire (1500.5 naira) and `bigint` minor units
- * everywhere else (150050n kobo). The two functions here are the only way across, and no arithmetic
+ * everywhere else (150050n kobo). The functions here are the only way across, and no arithmetic
  * happens on the outer side.
  */
 
@@ -41,12 +41,26 @@ export function isReadExactly(text: string): boolean {
 /** @returns minor units, greater than 0 and at most `MAX_AMOUNT_MINOR` */
 export function parseAmount(value: unknown, currency: string): Parsed<bigint> {
   const digits = minorUnitDigits(currency);
-  if (digits === undefined) return refuse('must be in a currency of ISO 4217');
+  if (digits === undefined) return NO_CURRENCY;
   if (typeof value !== 'number' || !Number.isFinite(value)) return refuse('must be a number');
-  if (value <= 0) return refuse('must be greater than 0');
+  return minorOf(value, currency, digits);
+}
 
+const NO_CURRENCY = refuse('must be in a currency of ISO 4217');
+const DECIMAL = /^\d{1,20}(\.\d{1,20})?$/;
+
+/** The same of an amount that is written out, as files have it: `1500.00`. */
+export function parseDecimalAmount(text: string, currency: string): Parsed<bigint> {
+  const digits = minorUnitDigits(currency);
+  if (digits === undefined) return NO_CURRENCY;
+  if (!DECIMAL.test(text)) return refuse('must be a decimal number, as in 1500.00');
+  return minorOf(text, currency, digits);
+}
+
+function minorOf(value: number | string, currency: string, digits: number): Parsed<bigint> {
   // Big drops trailing zeros, so 100.00 and 1e2 have one digit and no decimals.
   const exact = new Big(value);
+  if (exact.lte(0)) return refuse('must be greater than 0');
   if (exact.c.length > EXACT_DIGITS) return refuse(`must have at most ${EXACT_DIGITS} significant digits`);
   const decimals = exact.c.length - 1 - exact.e;
   if (decimals > digits) {
@@ -97,12 +111,4 @@ export function formatSum(minor: bigint, currency: string): ShownSum {
   const exact = new Big(minor.toString()).times(`1e-${digits}`);
   const rounded = exact.prec(EXACT_DIGITS);
   return { rounded: rounded.toNumber(), ...(!rounded.eq(exact) && { exact: exact.toFixed(digits) }) };
-}
-
-/**
- * A sum in major units for a file, in full: as JSON would write it, and beyond that as a decimal.
- */
-export function sumInFull(minor: bigint, currency: string): string {
-  const { rounded, exact } = formatSum(minor, currency);
-  return exact ?? String(rounded);
 }

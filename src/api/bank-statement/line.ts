@@ -1,0 +1,75 @@
+import { calendarDay, parseDay, parseInstant } from '../../domain/calendar';
+import type { Direction, ReadLine } from '../../domain/bank-statement';
+import { minorUnitDigits } from '../../domain/currency';
+import { parseDecimalAmount } from '../../domain/money';
+import { accept, refuse, type Parsed } from '../../domain/parsed';
+import { parseText } from '../../domain/plain-text';
+import { BANK_TRANSACTION_ID_MAX, NAME_MAX } from '../http/fields';
+
+/** A line as it is written, whatever the format; what is not there is empty or left out. */
+export interface WrittenLine {
+  line: number;
+  bankTransactionId?: string | undefined;
+  bookingDate?: string | undefined;
+  amount?: string | undefined;
+  currency?: string | undefined;
+  direction?: string | undefined;
+  reference?: string | undefined;
+}
+
+/** @param timeZone of the network, for bookings that have a time */
+export function createLineReader(timeZone: string): (written: WrittenLine) => ReadLine {
+  // Most lines have the day of the line before, and to read one takes longer than all the rest.
+  let day: { text: string; parsed: Parsed<string> } | undefined;
+  const parseBooking = (text: string): Parsed<string> => {
+    if (day?.text !== text) day = { text, parsed: bookingDay(text, timeZone) };
+    return day.parsed;
+  };
+
+  return ({ line, ...written }) => {
+    const problems: string[] = [];
+    const field = <T>(name: keyof typeof written, parse: (text: string) => Parsed<T>): T | undefined => {
+      const text = written[name]?.trim() ?? '';
+      const parsed = text === '' ? refuse('is missing') : parse(text);
+      if (parsed.ok) return parsed.value;
+      problems.push(`${name} ${parsed.reason}`);
+      return undefined;
+    };
+    const bankTransactionId = field('bankTransactionId', (text) => parseText(text, BANK_TRANSACTION_ID_MAX));
+    const bookingDate = field('bookingDate', parseBooking);
+    const currency = field('currency', parseCurrency);
+    const amount =
+      currency === undefined ? undefined : field('amount', (text) => parseDecimalAmount(text, currency));
+    const direction = field('direction', parseDirection);
+    const isNamed = (written.reference?.trim() ?? '') !== '';
+    const reference = isNamed ? field('reference', (text) => parseText(text, NAME_MAX)) : null;
+    return bankTransactionId === undefined ||
+      bookingDate === undefined ||
+      currency === undefined ||
+      amount === undefined ||
+      direction === undefined ||
+      reference === undefined
+      ? { line, problem: problems.join('; ') }
+      : { line, bankTransactionId, bookingDate, amount, currency, direction, reference };
+  };
+}
+
+/** A time without an offset is the wall clock's where it was booked: its day is the day. */
+const WITHOUT_OFFSET = /^([\d-]{10})T[\d:.]{8,18}$/;
+
+function bookingDay(text: string, timeZone: string): Parsed<string> {
+  const moment = parseInstant(text);
+  if (moment.ok) return accept(calendarDay(moment.value, timeZone));
+  return parseDay(WITHOUT_OFFSET.exec(text)?.[1] ?? text);
+}
+
+function parseCurrency(text: string): Parsed<string> {
+  return minorUnitDigits(text) === undefined ? refuse('must be a code of ISO 4217, as NGN') : accept(text);
+}
+
+function parseDirection(text: string): Parsed<Direction> {
+  const direction = text.toLowerCase();
+  return direction === 'debit' || direction === 'credit'
+    ? accept(direction)
+    : refuse('must be debit or credit');
+}

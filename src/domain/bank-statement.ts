@@ -1,0 +1,121 @@
+/**
+ * What a bank says that it booked, and what it is to the network.
+ *
+ * A line is first looked for by the bank's own id of the transaction. Where nothing has that id,
+ * its reference may name a charge or a refund: then the line is the bank's word on it, as its
+ * answer would be.
+ */
+
+/** Seen from the customer's account: a charge is a debit, a refund a credit. */
+export type Direction = 'debit' | 'credit';
+
+export interface StatementLine {
+  /** Where it is in the file, from 1. */
+  line: number;
+  bankTransactionId: string;
+  /** `2026-11-21`, in the network's zone. */
+  bookingDate: string;
+  /** Minor units. */
+  amount: bigint;
+  currency: string;
+  direction: Direction;
+  /** Of the charge or the refund, where the bank wrote it down. */
+  reference: string | null;
+}
+
+/** A line that cannot be read, and why. */
+export interface MalformedLine {
+  line: number;
+  problem: string;
+}
+
+export type ReadLine = StatementLine | MalformedLine;
+
+export const isMalformed = (line: ReadLine): line is MalformedLine => 'problem' in line;
+
+/** What a line comes to, where it does not just match; or what the file lacks. */
+export type Difference =
+  | 'unknown_here' // the network counts no such transaction
+  | 'amount_differs' // it does, with another amount, currency or direction
+  | 'duplicate' // the file has said it before
+  | 'malformed' // the line cannot be read
+  | 'missing_at_bank' // settled in the days of the file, and in no file so far
+  | 'settled'; // it matches by now, for the line has settled what was open
+
+/** What the network has of a line, by the bank's id or by the reference. */
+export interface Known {
+  /**
+   * What settles by that id, or would: the charge, the refund, or the exception that it reversed.
+   */
+  resourceId: string;
+  billingRequestId: string | null;
+  refundId: string | null;
+  /** Of the refund, or the charge; null where the bank alone knows of it. */
+  reference: string | null;
+  direction: Direction;
+  amount: bigint;
+  currency: string;
+  /**
+   * `counted`: by that id. `payee`: it is the credit to the payee of a payment between customers.
+   * `reversal`: of an exception. `open`: its reference is known, its id is not. `refused`: the bank
+   * named the id, and the network did not count it.
+   */
+  as: 'counted' | 'payee' | 'reversal' | 'open' | 'refused';
+  /** Whether money of it is counted: a charge that is successful, a refund that is completed. */
+  settled: boolean;
+  /** Of what was refused: the exception that tells of it, and whether it was found harmless. */
+  exceptionId: string | null;
+  accounted: boolean;
+}
+
+export type Verdict =
+  | { is: 'matched'; known: Known }
+  /** The line is the bank's answer to a charge or a refund. */
+  | { is: 'answer'; known: Known }
+  /** An exception tells of it already. */
+  | { is: 'told'; exceptionId: string }
+  | { is: 'amount_differs'; known: Known }
+  | { is: 'unknown_here' };
+
+/** What a line is, by what the network has of it. */
+export function judge(line: StatementLine, known: Known | undefined): Verdict {
+  if (!known) return { is: 'unknown_here' };
+  const same =
+    line.amount === known.amount && line.currency === known.currency && line.direction === known.direction;
+  const found = { is: 'matched', known } as const;
+  const unknown = { is: 'unknown_here' } as const;
+  const differs = { is: 'amount_differs', known } as const;
+  const isDirection = line.direction === known.direction;
+  return {
+    counted: same ? found : differs,
+    // Of another direction it is about something else, which bears the same reference.
+    open: same ? ({ is: 'answer', known } as const) : isDirection ? differs : unknown,
+    payee: same ? found : unknown,
+    // What was left may have been less than the bank took back.
+    reversal:
+      isDirection && line.currency === known.currency && line.amount <= known.amount ? found : unknown,
+    refused: known.accounted
+      ? found
+      : known.exceptionId === null
+        ? unknown
+        : ({ is: 'told', exceptionId: known.exceptionId } as const),
+  }[known.as];
+}
+
+/**
+ * What may not be refunded of a charge while a line differs: of a charge, what the bank has not
+ * booked; of a refund, what it has transferred beyond it.
+ */
+export function heldFor(
+  line: Pick<StatementLine, 'amount' | 'currency' | 'direction'>,
+  known: Known,
+): bigint {
+  if (!known.settled) return 0n;
+  const comparable = line.currency === known.currency && line.direction === known.direction;
+  if (known.refundId !== null) {
+    const beyond = comparable ? line.amount - known.amount : 0n;
+    return beyond <= 0n ? 0n : beyond < known.amount ? beyond : known.amount;
+  }
+  if (!comparable) return known.amount;
+  return line.amount < known.amount ? known.amount - line.amount : 0n;
+}

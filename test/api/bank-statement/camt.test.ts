@@ -1,0 +1,79 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { readCamt } from '../../../src/api/bank-statement/camt';
+import { endless, readAll, readFile, sampleLine as line } from '../../support/statement-file';
+
+/** A bank's statement as ISO 20022 has it: what is read of it, and what a hostile one costs. */
+
+const SAMPLE = readFileSync(path.join(__dirname, '../../samples/statement.camt.053.xml'));
+const NAMESPACE = 'urn:iso:std:iso:20022:tech:xsd:camt.053.001.08';
+const OPEN = `<Document xmlns="${NAMESPACE}"><BkToCstmrStmt><Stmt>`;
+const CLOSE = '</Stmt></BkToCstmrStmt></Document>';
+const entry = (more = '') =>
+  `<Ntry><Amt Ccy="NGN">10.00</Amt><CdtDbtInd>DBIT</CdtDbtInd><Sts><Cd>BOOK</Cd></Sts><BookgDt><Dt>2026-03-02</Dt></BookgDt><AcctSvcrRef>FT1</AcctSvcrRef>${more}</Ntry>`;
+
+const read = (file: string | Buffer, size?: number) => readFile(readCamt, file, size);
+
+test.each([1, 7, 100_000])('our sample is read alike in pieces of %i bytes', async (size) => {
+  expect(await read(SAMPLE, size)).toEqual([
+    line(1, 'FT26061A01', '2026-03-02', 150_000n, { reference: '7Q2MXK4TVWYZ23ABCDEFGHJK' }),
+    line(2, 'FT26062B01', '2026-03-04', 49_999n, { direction: 'credit' }),
+    line(3, 'FT26063C01', '2026-03-04', 1_000n),
+    line(4, 'FT26063C02', '2026-03-04', 2_000n),
+    { line: 5, problem: 'a transaction of the entry has no AcctSvcrRef' },
+    { line: 6, problem: 'bankTransactionId is missing; currency must be a code of ISO 4217, as NGN' },
+  ]);
+});
+
+test('an entry of several transactions without ids is one line', async () => {
+  const details = '<NtryDtls><TxDtls><Refs/></TxDtls><TxDtls><Refs/></TxDtls></NtryDtls>';
+  expect(await read(OPEN + entry(details) + CLOSE)).toMatchObject([
+    { bankTransactionId: 'FT1', amount: 1_000n },
+  ]);
+});
+
+test('another prefix is the same message', async () => {
+  const prefixed = (OPEN + entry() + CLOSE)
+    .replaceAll(/<(\/?)(\w)/g, '<$1d:$2')
+    .replace('xmlns=', 'xmlns:d=');
+  expect(await read(prefixed)).toMatchObject([{ bankTransactionId: 'FT1' }]);
+});
+
+const BOMB = `<!DOCTYPE a [<!ENTITY b "${'x'.repeat(100)}"><!ENTITY c "&b;&b;&b;">]>`;
+
+test.each([
+  ['nothing', '', /is not well-formed|must be a statement/],
+  ['another message', OPEN.replace('camt.053.001.08', 'camt.053.001.02') + CLOSE, /camt\.053\.001\.08/],
+  ['another root', `<Doc xmlns="${NAMESPACE}"/>`, /camt\.053\.001\.08/],
+  ['a root alone', `<Document xmlns="${NAMESPACE}"/>`, /camt\.053\.001\.08/],
+  ['a tag that is not closed', OPEN + entry(), /is not well-formed/],
+  [
+    'a tag that is closed by another',
+    `${OPEN}<Ntry></Stmt>${CLOSE}`,
+    /is not well-formed at line 1, column \d+$/,
+  ],
+  ['more after its end', `${OPEN}${CLOSE}<x/>`, /is not well-formed/],
+  ['CSV', 'bankTransactionId,bookingDate\n', /is not well-formed/],
+  ['a document type', BOMB + OPEN + CLOSE, /must have no document type/],
+  ['an entity of its own', `${OPEN}<Ntry>&b;</Ntry>${CLOSE}`, /is not well-formed/],
+  [
+    'a declaration of another encoding',
+    `<?xml version="1.0" encoding="latin1"?>${OPEN}${CLOSE}`,
+    /must be in UTF-8/,
+  ],
+  ['another encoding', Buffer.from(`${OPEN}<Nm>é</Nm>${CLOSE}`, 'latin1'), /must be in UTF-8/],
+  ['elements without end', OPEN + '<a>'.repeat(1_000), /has elements 64 deep/],
+])('a file with %s is refused as a whole', async (_, file, why) => {
+  await expect(read(file)).rejects.toThrow(why);
+});
+
+test.each([
+  ['a text', `${OPEN}<Nm>`],
+  ['a comment', `${OPEN}<!--`],
+  ['a name', `${OPEN}<N`],
+  ['an attribute', `${OPEN}<Nm a="`],
+])('%s without end is refused before it fills the memory', async (_, beginning) => {
+  const sent = { bytes: 0 };
+  await expect(readAll(readCamt, endless(beginning, sent))).rejects.toThrow('more than 1 MiB');
+  expect(sent.bytes).toBeLessThan(3 * 1024 * 1024);
+});

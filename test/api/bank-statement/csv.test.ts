@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { readCsv } from '../../../src/api/bank-statement/csv';
+import { endless, readAll, readFile, sampleLine as line } from '../../support/statement-file';
+
+/** A bank's statement as CSV: what is read of it, and what a broken one costs. */
+
+const SAMPLE = readFileSync(path.join(__dirname, '../../samples/statement.csv'));
+const HEADER = 'bankTransactionId,bookingDate,amount,currency,direction\n';
+const LINE = 'FT1,2026-03-02,10.00,NGN,debit\n';
+
+const read = (file: string | Buffer, size?: number) => readFile(readCsv, file, size);
+
+const WRONG_HEADER = /header must have the columns bankTransactionId,bookingDate,amount,currency,direction/;
+
+test.each([1, 7, 100_000])(
+  'our sample is read alike in pieces of %i bytes, each fault at its line',
+  async (size) => {
+    expect(await read(SAMPLE, size)).toEqual([
+      line(2, 'FT26061A01', '2026-03-02', 150_000n, { reference: '7Q2MXK4TVWYZ23ABCDEFGHJK' }),
+      line(4, 'FT26061A02', '2026-03-02', 2_000n),
+      line(5, 'FT26062B01', '2026-03-03', 49_999n, { direction: 'credit' }),
+      line(6, 'FT26063C01', '2026-03-05', 1_200n, { currency: 'JPY' }),
+      { line: 7, problem: 'bankTransactionId is missing' },
+      {
+        line: 8,
+        problem:
+          'bookingDate must be a day that exists, as in 2026-01-31; amount must have at most 2 decimals in NGN; direction must be debit or credit',
+      },
+      { line: 9, problem: 'amount must be a decimal number, as in 1500.00' },
+      {
+        line: 10,
+        problem: 'bankTransactionId is missing; currency is missing; direction is missing',
+      },
+      { line: 11, problem: 'its quotes do not follow RFC 4180' },
+      line(12, 'FT26065E01', '2026-03-06', 7_550n),
+    ]);
+  },
+);
+
+test.each([
+  ['nothing', ''],
+  ['no header', LINE],
+  ['a column missing', HEADER.replace('amount,', '') + LINE],
+  ['a column twice', HEADER.replace('\n', ',amount\n') + LINE],
+  ['another separator', HEADER.replaceAll(',', ';') + LINE],
+  ['names in another case', HEADER.toLowerCase() + LINE],
+  ['quotes that are never closed', `"${HEADER}${LINE}`],
+  ['JSON', '{"bankTransactionId": "FT1"}'],
+])('a file with %s is refused as a whole', async (_, file) => {
+  await expect(read(file)).rejects.toThrow(WRONG_HEADER);
+});
+
+test('a header alone is a statement of no lines, in any order and with a byte order mark', async () => {
+  expect(await read(HEADER)).toEqual([]);
+  expect(await read(`\ufeffcurrency, amount ,direction,bookingDate,bankTransactionId`)).toEqual([]);
+});
+
+test('a quote that is never closed refuses the file before it fills the memory', async () => {
+  const sent = { bytes: 0 };
+  await expect(readAll(readCsv, endless(`${HEADER}${LINE}"FT2,`, sent))).rejects.toThrow(
+    'line 3 has more than 64 KiB: is a quote not closed?',
+  );
+  expect(sent.bytes).toBeLessThan(1024 * 1024);
+});
+
+test('a line with several stray quotes counts once, and the next ones are read', async () => {
+  const stray = 'F"T"0,2026-03-02,10."00,NGN,debit\n';
+  expect(await read(HEADER + stray + LINE + '"FT2,2026-03-02,10.00,NGN,debit\n')).toMatchObject([
+    { line: 2, problem: 'its quotes do not follow RFC 4180' },
+    { line: 3, bankTransactionId: 'FT1' },
+    { line: 4, problem: 'its quotes do not follow RFC 4180' },
+  ]);
+});
+
+async function* cutOff(): AsyncGenerator<Buffer> {
+  await Promise.resolve();
+  yield Buffer.from(HEADER + LINE);
+  throw new Error('cut off');
+}
+
+test('what goes wrong with the body is told as it is', async () => {
+  await expect(readAll(readCsv, cutOff())).rejects.toThrow('cut off');
+});
