@@ -74,13 +74,12 @@ import {
   scheduleChange,
 } from './recurring/action';
 import type { Jwks } from './openapi/public';
+import * as statement from './bank-statement/bank-statement';
 import * as exception from './billing/reconciliation-exception';
 import * as refund from './billing/refund';
 import { referenceEndpoints } from './http/reference';
 import { route, serve } from './http/route';
 import { tokenEndpoint } from './access/token';
-import { listPositions, positionsQuery } from './billing/position';
-import * as statement from './billing/statement';
 import { detailsQuery, historyQuery, listHistory, showTransaction } from './billing/transaction';
 import { advanceBody, advanceClock, showClock } from './sandbox-clock';
 import {
@@ -114,6 +113,7 @@ const BILLERS = { roles: ['merchant', 'provider'], limit: 'caller' } as const;
 const ASKER = { limit: 'caller', namesIdentifiers: true } as const;
 
 const BATCH = '/v1/bank/customers/batches/:batchId';
+const STATEMENT = '/v1/bank/statements/:statementId';
 
 /**
  * The whole API on one page. Each entry: who may call it, which bucket pays, what it takes, what
@@ -243,24 +243,6 @@ export function routes(deps: Pick<ApiDeps, 'config'>) {
     route('get', '/v1/transaction-details', { ...ANYONE, query: detailsQuery }, showTransaction),
 
     route(
-      'get',
-      '/v1/statements',
-      { ...ANYONE, query: statement.statementQuery(deps.config) },
-      statement.showStatement,
-    ),
-    route(
-      'get',
-      '/v1/statements/:date.csv',
-      {
-        ...ANYONE,
-        params: statement.statementFilePath,
-        query: statement.statementFileQuery(deps.config),
-      },
-      statement.statementFile,
-    ),
-    route('get', '/v1/positions', { ...ANYONE, query: positionsQuery }, listPositions),
-
-    route(
       'post',
       '/v1/refunds/initiate',
       { roles: ['merchant'], limit: 'caller', body: refund.refundBody, idempotent: true },
@@ -292,6 +274,20 @@ export function routes(deps: Pick<ApiDeps, 'config'>) {
       '/v1/reconciliation/exceptions/:exceptionId/respond',
       { ...ANSWER, params: exception.exceptionPath, body: exception.respondBody },
       exception.respondToException,
+    ),
+
+    route(
+      'post',
+      '/v1/bank/statements',
+      { ...BANK, upload: statement.statementUpload(), idempotent: true },
+      statement.sendStatement,
+    ),
+    route('get', STATEMENT, { ...BANK, params: statement.statementPath }, statement.showStatement),
+    route(
+      'get',
+      `${STATEMENT}/differences.csv`,
+      { ...BANK, params: statement.statementPath },
+      statement.differencesFile,
     ),
 
     route('get', '/v1/webhooks/endpoint', ANYONE, showEndpoint),

@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { ConfigError, readConfig, requireServers, type Config } from '../config';
 import type { Database } from '../database/connection';
+import { deleteAbandonedPages } from '../database/bank-statement/statement';
 import { deleteAbandoned } from '../database/customer/migration';
 import { forgetPrompts } from '../database/customer/prompt';
 import { expireKeys } from '../database/idempotency';
@@ -141,6 +142,7 @@ async function sweep(
         deleteFullBuckets(db),
         forgetPrompts(db, NETWORK_TIMEZONE),
         deleteAbandoned(db),
+        deleteAbandonedPages(db),
         forgetDeliveries(db, WEBHOOK_KEPT_DAYS),
         foldBalances(db),
       ]);

@@ -22,6 +22,7 @@ export const ID_PREFIX = {
   event: 'evt',
   signingKey: 'key',
   exception: 'exc',
+  statement: 'stm',
 } as const;
 
 export type IdKind = keyof typeof ID_PREFIX;

@@ -9,6 +9,9 @@ export const EXCEPTION_KINDS = [
   'duplicate_transaction_id', // the bank's answer named a transaction of something else, and was refused
   'refund_conflict', // the bank gave another answer to a refund than its first
   'credit_undelivered', // the payee's bank was never reached with money to be credited
+  'unknown_here', // a statement of the bank has a transaction that the network does not count
+  'missing_at_bank', // what settled here is in none of the bank's statements of its day
+  'amount_differs', // a statement has it with another amount, currency or direction
 ] as const;
 
 export type ExceptionKind = (typeof EXCEPTION_KINDS)[number];

@@ -20,3 +20,10 @@ export function makeReference(random: Uint8Array): string {
   if (random.length !== REFERENCE_BYTES) throw new RangeError(`needs ${REFERENCE_BYTES} random bytes`);
   return digits(random, ALPHABET, LENGTH);
 }
+
+const REFERENCE = new RegExp(`^[${ALPHABET}]{${LENGTH}}$`);
+
+/** Whether it looks like one of ours; somebody else may have written it down. */
+export function isReference(text: string): boolean {
+  return REFERENCE.test(text);
+}

@@ -11,6 +11,7 @@ export const workflowIds = {
   webhookDelivery: (deliveryId: string) => `webhook-delivery/${deliveryId}`,
   sandboxClock: (ownerId: string, advanceId: string) => `sandbox-clock/${ownerId}/${advanceId}`,
   customerMigration: (batchId: string) => `customer-migration/${batchId}`,
+  bankStatement: (statementId: string) => `bank-statement/${statementId}`,
 } as const;
 
 /** What is indexed for operators; set at the start and kept up by the workflow. */
@@ -38,6 +39,7 @@ const RUNS = new Map<string, (id: string) => WorkflowRun>([
   ['webhook-delivery', (id) => ({ type: 'webhookDelivery', args: [id] })],
   ['sandbox-clock', (id) => ({ type: 'sandboxClock', args: [id] })],
   ['customer-migration', (id) => ({ type: 'customerMigration', args: [id] })],
+  ['bank-statement', (id) => ({ type: 'bankStatement', args: [id] })],
 ]);
 
 /**

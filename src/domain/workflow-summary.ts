@@ -1,4 +1,5 @@
 import type { Frequency } from './calendar';
+import { counted } from './counted';
 import { formatAmount } from './money';
 import type { WebhookType } from './webhook';
 
@@ -29,6 +30,9 @@ export const workflowSummary = {
 
   customerMigration: ({ total, bankId }: { total: number; bankId: string }) =>
     `${total} customers of ${bankId}`,
+
+  bankStatement: ({ lines, bankId }: { lines: number; bankId: string }) =>
+    `Statement of ${counted(lines, 'lines')} of ${bankId}`,
 
   webhookDelivery: ({ webhookType, entityId }: { webhookType: WebhookType; entityId: string }) =>
     `${webhookType} to ${entityId}`,

@@ -45,3 +45,9 @@ export const CUSTOMER_MIGRATIONS: Partial<WorkerOptions> = {
   maxConcurrentActivityTaskExecutions: 2,
   maxConcurrentActivityTaskPolls: 2,
 };
+
+/** Steps of statements, each of transactions of some tens of milliseconds, one after the other. */
+export const BANK_STATEMENTS: Partial<WorkerOptions> = {
+  maxConcurrentActivityTaskExecutions: 1,
+  maxConcurrentActivityTaskPolls: 1,
+};

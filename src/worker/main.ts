@@ -2,6 +2,7 @@ import { Client } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { createAnswerPatience } from '../activities/answer-patience';
+import { createBankStatementActivities } from '../activities/bank-statement';
 import { createBillingRequestActivities } from '../activities/billing-request';
 import { createChainActivities } from '../activities/chain';
 import { createCustomerMigrationActivities } from '../activities/customer-migration';
@@ -28,6 +29,7 @@ import { ForeignNamespaceError } from '../temporal/foreign-namespace';
 import { createRelay } from '../temporal/relay';
 import { hearUncaught } from '../uncaught';
 import {
+  BANK_STATEMENT_TASK_QUEUE,
   CUSTOMER_MIGRATION_TASK_QUEUE,
   RECURRING_TASK_QUEUE,
   TASK_QUEUE,
@@ -35,7 +37,7 @@ import {
 } from '../workflows/messages';
 import { beating } from './activity-heartbeat';
 import { bundledWorkflows } from './bundle';
-import { BILLING, CUSTOMER_MIGRATIONS, SCHEDULES, WEBHOOKS } from './capacity';
+import { BANK_STATEMENTS, BILLING, CUSTOMER_MIGRATIONS, SCHEDULES, WEBHOOKS } from './capacity';
 import { effectFailures } from './effect-failure';
 import { startHeartbeat } from './heartbeat';
 import { measureReconcile, measureWebhooks } from './metrics';
@@ -106,6 +108,7 @@ async function main(): Promise<void> {
   const activities = {
     ...createBillingRequestActivities(db, keyring, patience.calls),
     ...createChainActivities(db, keyring, config.NETWORK_TIMEZONE, log),
+    ...createBankStatementActivities(db, keyring, config.NETWORK_TIMEZONE, log),
     ...createCustomerMigrationActivities(db, keyring),
     ...createIntentActivities(db, keyring),
     ...createRecurringActivities(db, keyring, recurringRules(config), patience.schedules, (workflowId) =>
@@ -134,6 +137,7 @@ async function main(): Promise<void> {
       { taskQueue: RECURRING_TASK_QUEUE, ...workflows, ...SCHEDULES },
       { taskQueue: WEBHOOK_TASK_QUEUE, ...workflows, ...WEBHOOKS },
       { taskQueue: CUSTOMER_MIGRATION_TASK_QUEUE, ...CUSTOMER_MIGRATIONS },
+      { taskQueue: BANK_STATEMENT_TASK_QUEUE, ...BANK_STATEMENTS },
     ].map((own) =>
       Worker.create({
         connection,

@@ -1,3 +1,4 @@
+export { bankStatement } from './bank-statement';
 export { billingRequest } from './billing-request';
 export { chain } from './chain';
 export { customerMigration } from './customer-migration';

@@ -23,6 +23,11 @@ export const WEBHOOK_TASK_QUEUE = 'assent-webhook';
  * Postgres.
  */
 export const CUSTOMER_MIGRATION_TASK_QUEUE = 'assent-customer-migration';
+/**
+ * The matching of statements, one step at a time: whoever waits for it waits for a file, and the
+ * charges keep the connections to Postgres.
+ */
+export const BANK_STATEMENT_TASK_QUEUE = 'assent-bank-statement';
 
 /** Names of the workflow types, as registered with the worker and shown to operators. */
 export const WORKFLOW_TYPE = {
@@ -33,6 +38,7 @@ export const WORKFLOW_TYPE = {
   webhookDelivery: 'webhookDelivery',
   sandboxClock: 'sandboxClock',
   customerMigration: 'customerMigration',
+  bankStatement: 'bankStatement',
   reconcile: 'reconcile',
   chain: 'chain',
 } as const;

@@ -21,14 +21,38 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   await admin.raw(`CREATE DATABASE ${name} TEMPLATE ${TEMPLATE}`);
   await admin.raw(`SELECT pg_advisory_unlock(1)`);
   const url = `${postgres}/${name}`;
+  const made: TestDatabase = {
+    url,
+    db: openDatabase(url, 8),
+    async drop() {
+      await made.db.destroy();
+      await admin.raw(`DROP DATABASE ${name} WITH (FORCE)`);
+      await admin.destroy();
+    },
+  };
+  return made;
+}
+
+/**
+ * A copy of a database, as a back-up would be of that moment. A template may have no connections,
+ * so the original has
+ * new ones afterwards.
+ */
+export async function copyOfDatabase(database: TestDatabase): Promise<TestDatabase> {
+  const { postgres } = await servers();
+  await database.db.destroy();
+  const name = `copy_${randomBytes(6).toString('hex')}`;
+  const url = `${postgres}/${name}`;
+  const admin = `${postgres}/postgres`;
+  await asOwner(admin, `CREATE DATABASE ${name} TEMPLATE ${new URL(database.url).pathname.slice(1)}`);
+  database.db = openDatabase(database.url, 8);
   const db = openDatabase(url, 8);
   return {
     url,
     db,
     async drop() {
       await db.destroy();
-      await admin.raw(`DROP DATABASE ${name} WITH (FORCE)`);
-      await admin.destroy();
+      await asOwner(admin, `DROP DATABASE ${name} WITH (FORCE)`);
     },
   };
 }

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { PassThrough, type Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { Request } from 'express';
@@ -33,27 +34,49 @@ export async function readJsonBody(req: Request, limitBytes: number): Promise<un
  *   none at all
  */
 export function requireJson(req: Request): void {
-  if (!hasBody(req)) {
-    throw new Failure('invalid_request', 'The request needs a JSON body', {
-      problems: [{ path: 'body', message: 'is required' }],
-    });
-  }
+  if (!hasBody(req)) throw bodyRequired('a JSON body');
   if (!isJson(req.headers['content-type'] ?? '')) {
     throw new Failure('media_type_unsupported', 'The body must be JSON: send Content-Type: application/json');
   }
 }
 
+/**
+ * Which of the types that a file may have this one has.
+ *
+ * @throws Failure media_type_unsupported, or invalid_request where there is no body
+ */
+export function requireType<Type extends string>(req: Request, types: readonly Type[]): Type {
+  if (!hasBody(req)) throw bodyRequired(`a body of ${types.join(' or ')}`);
+  const given = req.headers['content-type'] ?? '';
+  const type = types.find((one) => isOfType(given, one, ['charset', 'header']));
+  if (type !== undefined) return type;
+  throw new Failure('media_type_unsupported', `The body must be ${types.join(' or ')}, in UTF-8`);
+}
+
+function bodyRequired(what: string): Failure {
+  return new Failure('invalid_request', `The request needs ${what}`, {
+    problems: [{ path: 'body', message: 'is required' }],
+  });
+}
+
 /** JSON, with no parameter but the character set that JSON has. */
-function isJson(mediaType: string): boolean {
+const isJson = (mediaType: string) => isOfType(mediaType, 'application/json', ['charset']);
+
+/** @param parameters that it may have, each once */
+function isOfType(mediaType: string, wanted: string, parameters: readonly string[]): boolean {
   if (mediaType.length > MEDIA_TYPE_MAX) return false;
-  const [type, parameter = '', ...more] = mediaType
+  const [type, ...given] = mediaType
     .toLowerCase()
     .split(';')
     .map((part) => part.trim());
-  if (type !== 'application/json' || more.some((part) => part !== '')) return false;
-  if (parameter === '') return more.length === 0;
-  const [name, value] = parameter.split('=').map((part) => part.trim());
-  return more.length <= 1 && name === 'charset' && (value === 'utf-8' || value === '"utf-8"');
+  // One may end with a semicolon.
+  if (given.at(-1) === '') given.pop();
+  if (type !== wanted || given.length > parameters.length) return false;
+  return given.every((parameter) => {
+    const [name = '', value] = parameter.split('=').map((part) => part.trim());
+    if (!parameters.includes(name)) return false;
+    return name !== 'charset' || value === 'utf-8' || value === '"utf-8"';
+  });
 }
 
 /**
@@ -66,14 +89,25 @@ export async function readBytes(req: Request, limitBytes: number): Promise<Buffe
   return Buffer.concat(chunks);
 }
 
+/** The slowest that a body may come, of the time that it is waited for, once `graceMs` are over. */
+export interface Pace {
+  graceMs: number;
+  leastBytesPerS: number;
+}
+
 /**
  * The bytes of a body as they arrive, read only as fast as they are taken. A body that is refused
  * is not read to its end first, for it may have none: the server drops the rest.
  *
+ * @param pace of a body that may take longer than an ordinary one
  * @throws Failure body_too_large, body_too_slow, media_type_unsupported for an unknown encoding, or
  *   invalid_request
  */
-export async function* bodyChunks(req: Request, limitBytes: number): AsyncGenerator<Buffer, void, void> {
+export async function* bodyChunks(
+  req: Request,
+  limitBytes: number,
+  pace?: Pace,
+): AsyncGenerator<Buffer, void, void> {
   if (Number(req.headers['content-length'] ?? 0) > limitBytes) throw tooLarge(limitBytes);
   const { bytes, release } = decoded(req);
   // It runs only while something is waited for: whoever takes the bytes may take its time.
@@ -83,12 +117,17 @@ export async function* bodyChunks(req: Request, limitBytes: number): AsyncGenera
   const pollOnce = () => (timer = setTimeout(giveUp, POLL_MS));
   let timer = setTimeout(pollOnce, SILENCE_MS);
   let size = 0;
+  let waitedMs = 0;
+  let waitingSince = performance.now();
   try {
     for await (const chunk of bytes as AsyncIterable<Buffer>) {
       clearTimeout(timer);
+      waitedMs += performance.now() - waitingSince;
       size += chunk.length;
       if (size > limitBytes) throw tooLarge(limitBytes);
+      if (pace && waitedMs > pace.graceMs + (size / pace.leastBytesPerS) * 1_000) throw crawls(pace);
       yield chunk;
+      waitingSince = performance.now();
       timer = setTimeout(pollOnce, SILENCE_MS);
     }
   } catch (error) {
@@ -123,7 +162,7 @@ function decoded(req: Request): { bytes: Transform; release: () => void } {
   };
 }
 
-function hasBody(req: Request): boolean {
+export function hasBody(req: IncomingMessage): boolean {
   return req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0;
 }
 
@@ -133,6 +172,10 @@ function tooLarge(limitBytes: number): Failure {
 
 function tooSlow(): Failure {
   return new Failure('body_too_slow', `Nothing of the body arrived for ${SILENCE_MS / 1000} seconds`);
+}
+
+function crawls({ leastBytesPerS }: Pace): Failure {
+  return new Failure('body_too_slow', `The body comes at less than ${leastBytesPerS / 1024} KiB a second`);
 }
 
 function unknownEncoding(): Failure {

@@ -79,6 +79,8 @@ interface RouteOptions<Body, Query, Params> {
   idempotent?: boolean;
   /** Takes the body in as it arrives, in place of `body`, for which it is whole in memory. */
   receiver?: Receiver<Body>;
+  /** Takes a file in as it arrives, in place of a JSON body. */
+  upload?: Upload<Body>;
 }
 
 export interface Receiver<Body> {
@@ -87,6 +89,14 @@ export interface Receiver<Body> {
   limitBytes: number;
   /** Reads and checks it. */
   receive(req: Request, deps: ApiDeps): Promise<Received<Body>>;
+}
+
+export interface Upload<Body> {
+  /** The types of the files that it takes, and how each is documented. */
+  types: Record<string, { description: string; example: string }>;
+  limitBytes: number;
+  /** Reads and checks it. */
+  receive(req: Request, deps: ApiDeps, callerId: string): Promise<Received<Body>>;
 }
 
 /**
@@ -156,10 +166,12 @@ export function serve(deps: ApiDeps, authenticate: Authenticate, one: Route): Re
       throw new Failure('role_not_allowed', `A ${caller.role} may not call this endpoint`);
     }
 
-    const received = await options.receiver?.receive(req, deps);
+    const arrived = await options.receiver?.receive(req, deps);
     const input = options.body && (await readJsonBody(req, BODY_LIMIT_BYTES));
     const key = options.idempotent ? readIdempotencyKey(req) : undefined;
     const { body, query } = checkAll(options, caller.role, input, req.originalUrl);
+    // A file is long: what is wrong with the rest of the request is said before.
+    const received = arrived ?? (await options.upload?.receive(req, deps, caller.entityId));
     const indexes = () =>
       received?.indexes ?? deps.ring.blindIndexes('idempotency.body', canonicalJson(input ?? null));
     const params = readPath(options.params, req.params);
@@ -178,7 +190,7 @@ export function serve(deps: ApiDeps, authenticate: Authenticate, one: Route): Re
       ) =>
         acceptOnce(
           // A large batch takes its time; each of its statements has the limit that all have.
-          options.receiver ? deps : { ...deps, db: deps.db.until(performance.now() + ANSWER_WITHIN_MS) },
+          received ? deps : { ...deps, db: deps.db.until(performance.now() + ANSWER_WITHIN_MS) },
           key === undefined
             ? undefined
             : { callerId: caller.entityId, path: req.path, key, bodyIndexes: indexes() },

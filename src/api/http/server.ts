@@ -10,6 +10,7 @@ import {
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
+import { hasBody } from './body';
 
 /**
  * The HTTP server around the application: what a connection may cost before anybody knows who is on
@@ -28,7 +29,7 @@ const HEADER_BYTES_MAX = 16 * 1024;
 /** How long the headers of a request may take to arrive, and how long all of it. */
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
-/** How often both are looked at. */
+/** How often the headers' is looked at. */
 const TIMEOUT_CHECK_MS = 2_000;
 /**
  * How long a connection without requests is kept: longer than balancers keep theirs (60 s with
@@ -59,7 +60,8 @@ export function createApiServer(app: RequestListener, log: Pick<Logger, 'info'>)
     {
       maxHeaderSize: HEADER_BYTES_MAX,
       headersTimeout: HEADERS_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
+      // Of all requests alike; each has its own below.
+      requestTimeout: 0,
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
       // Of two that must be one, the first would be taken and the other dropped, unseen.
@@ -67,7 +69,10 @@ export function createApiServer(app: RequestListener, log: Pick<Logger, 'info'>)
       // Refused by the application, in the envelope.
       requireHostHeader: false,
     },
-    (req, res) => line.add(req, res),
+    (req, res) => {
+      if (hasBody(req)) hurry(req, () => server.emit('clientError', tooLong(), req.socket));
+      line.add(req, res);
+    },
   );
   // Node drops what is beyond a count without a word; the application counts, and says so.
   server.maxHeadersCount = 0;
@@ -80,6 +85,33 @@ export function createApiServer(app: RequestListener, log: Pick<Logger, 'info'>)
   });
   return server;
 }
+
+/** @param giveUp on a request that has not arrived whole in its time */
+function hurry(req: IncomingMessage, giveUp: () => void): void {
+  const { socket } = req;
+  const timer = setTimeout(() => {
+    over();
+    if (!req.complete && !isUnhurried.has(req)) giveUp();
+  }, REQUEST_TIMEOUT_MS);
+  const over = () => {
+    clearTimeout(timer);
+    req.off('close', over);
+    socket.off('close', over);
+  };
+  // Of a request that never ends, Node tells only the connection's end.
+  req.once('close', over);
+  socket.once('close', over);
+}
+
+const isUnhurried = new WeakSet<IncomingMessage>();
+
+/** A request that may take longer to arrive than others; whoever reads its body bounds it. */
+export function unhurried(req: IncomingMessage): void {
+  isUnhurried.add(req);
+}
+
+const TOO_LONG = 'ERR_HTTP_REQUEST_TIMEOUT';
+const tooLong = () => Object.assign(new Error('the request took too long to arrive'), { code: TOO_LONG });
 
 /** The requests of each connection, one after the other. */
 class Lines {
@@ -200,5 +232,5 @@ const refused = new WeakSet<Duplex>();
 
 const REFUSALS = new Map<string | undefined, [status: number, message: string]>([
   ['HPE_HEADER_OVERFLOW', [431, `Request line and headers may have at most ${HEADER_BYTES_MAX / 1024} KiB`]],
-  ['ERR_HTTP_REQUEST_TIMEOUT', [408, 'The request took too long to arrive']],
+  [TOO_LONG, [408, 'The request took too long to arrive']],
 ]);

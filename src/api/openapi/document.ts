@@ -97,6 +97,7 @@ function describe({ options, operation }: Route, schemas: Schemas): OpenApiOpera
         content: { 'application/json': schemas.media(body, 'input') },
       },
     }),
+    ...(options.upload && { requestBody: { required: true, content: filesOf(options.upload) } }),
     responses: {
       ...Object.fromEntries(
         Object.entries(answers).map(([status, answer]) => [
@@ -143,11 +144,25 @@ function bodyOf({ receiver, body, bodyOf: others = {}, roles }: Route['options']
   ]);
 }
 
+function filesOf({ types }: NonNullable<Route['options']['upload']>) {
+  return Object.fromEntries(
+    Object.entries(types).map(([type, { description, example }]) => [
+      type,
+      { schema: { type: 'string', description }, example },
+    ]),
+  );
+}
+
 /** For tools: the roles that an operation, or one form of its body, is for. */
 const ROLES_KEY = 'x-roles';
 
 const NAMES_IDENTIFIERS =
   ' Identifiers that name nothing are counted (`unknown`): after too many of them, every call that names any is a 429 for a while.';
+
+const typesOf = (upload: Route['options']['upload']) =>
+  Object.keys(upload?.types ?? { 'application/json': true })
+    .map((type) => `\`${type}\``)
+    .join(' or ');
 
 const METERED = ['RateLimit-Policy', 'RateLimit'];
 
@@ -217,8 +232,9 @@ function refusalOf(
  */
 function reasonsOf(options: Route['options'], { refusals = {} }: Operation): Map<RefusalStatus, Refusal[]> {
   const { roles, params, idempotent, namesIdentifiers } = options;
-  const body = bodyOf(options);
-  const limitBytes = options.receiver?.limitBytes ?? BODY_LIMIT_BYTES;
+  const { upload } = options;
+  const body = upload ?? bodyOf(options);
+  const limitBytes = (upload ?? options.receiver)?.limitBytes ?? BODY_LIMIT_BYTES;
   const given: [RefusalStatus, Refusal | undefined | false][] = [
     [400, 'The request is not valid; `errors` lists every problem'],
     [400, refusals[400]],
@@ -231,7 +247,7 @@ function reasonsOf(options: Route['options'], { refusals = {} }: Operation): Map
     [409, refusals[409]],
     [409, idempotent && 'An earlier request with this `Idempotency-Key` is still being processed'],
     [413, body && `The body is larger than ${limitBytes / 1024} KiB`],
-    [415, body && 'The body is not `application/json` in UTF-8'],
+    [415, body && `The body is not ${typesOf(upload)} in UTF-8`],
     [422, idempotent && body && 'The `Idempotency-Key` was used with another body'],
     [429, 'Too many requests; try again after `Retry-After`'],
     [429, refusals[429]],

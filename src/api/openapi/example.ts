@@ -24,6 +24,7 @@ export const ID_NAME: Record<IdKind, string> = {
   event: 'an event',
   signingKey: 'a signing key',
   exception: 'a reconciliation exception',
+  statement: 'a bank’s statement',
 };
 
 const KINDS = Object.keys(ID_PREFIX) as IdKind[];

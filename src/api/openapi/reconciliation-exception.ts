@@ -2,12 +2,13 @@ import { z } from 'zod';
 import { EXCEPTION } from '../../domain/lifecycle';
 import { EXCEPTION_KINDS, RESOLUTIONS } from '../../domain/reconciliation-exception';
 import type { ExceptionState } from '../../domain/lifecycle';
+import { EXAMPLE_REFERENCE } from './example';
 import type { Operation } from './operation';
 import { currencyCode, moment, money, pageOf, reference, shownId, words } from './parts';
 
 const exceptionKind = z.enum(EXCEPTION_KINDS).meta({
   description:
-    '`unanswered`: the bank had the charge and did not answer in time. `late_answer`: it answered after that. `conflicting_answer`: it gave another answer than its first. `duplicate_transaction_id`: its answer named a transaction of something else, and was refused. `refund_conflict`: it gave another answer to a refund than its first. `credit_undelivered`: the payee’s bank was never reached',
+    '`unanswered`: the bank had the charge and did not answer in time. `late_answer`: it answered after that. `conflicting_answer`: it gave another answer than its first. `duplicate_transaction_id`: its answer named a transaction of something else, and was refused. `refund_conflict`: it gave another answer to a refund than its first. `credit_undelivered`: the payee’s bank was never reached. From statements of the bank: `unknown_here`, it booked what the network does not count; `missing_at_bank`, it has not booked what settled here; `amount_differs`, it booked another amount, currency or direction',
   example: 'late_answer',
 });
 
@@ -26,21 +27,26 @@ export const exceptionFields = {
   exceptionId: shownId('exception'),
   kind: exceptionKind,
   state: exceptionState,
-  reference: reference.meta({
-    description: 'Reference of the charge; where `refundId` is set, that of the refund',
+  reference: reference.nullable().meta({
+    description:
+      'Reference of the charge; where `refundId` is set, that of the refund. Of what is `unknown_here` the one that the bank wrote down, or `null`',
+    example: EXAMPLE_REFERENCE,
   }),
-  billingRequestId: shownId('billingRequest', 'Id of the charge'),
+  billingRequestId: shownId('billingRequest')
+    .nullable()
+    .meta({ description: 'Id of the charge; `null` for what is `unknown_here`' }),
   refundId: shownId('refund')
     .nullable()
     .meta({ description: 'Id of the refund, where it is about one', example: null }),
-  merchantId: shownId('merchant')
-    .nullable()
-    .meta({ description: 'Id of the merchant; `null` for a payment between customers' }),
+  merchantId: shownId('merchant').nullable().meta({
+    description: 'Id of the merchant; `null` for a payment between customers, and for what is `unknown_here`',
+  }),
   bankId: shownId('bank', 'Id of the payer’s bank'),
-  amount: money('The amount in doubt: of the charge, or of the refund'),
+  amount: money('The amount in doubt: of the charge, or of the refund; of what is `unknown_here`, as booked'),
   currency: currencyCode,
   bankTransactionId: z.string().nullable().optional().meta({
-    description: 'The id in the answer that is in doubt; shown only to banks, `null` to the payee’s',
+    description:
+      'The id in the answer, or in the statement, that is in doubt; shown only to banks, `null` to the payee’s',
     example: 'FT26081XK2',
   }),
   openedAt: moment('When it was opened'),

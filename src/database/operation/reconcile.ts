@@ -16,7 +16,15 @@ import { summariesOf } from './workflow-summary';
  */
 
 export type WorkKind =
-  'intents' | 'charges' | 'credits' | 'refunds' | 'schedules' | 'customer-migrations' | 'webhooks' | 'clocks';
+  | 'intents'
+  | 'charges'
+  | 'credits'
+  | 'refunds'
+  | 'schedules'
+  | 'customer-migrations'
+  | 'bank-statements'
+  | 'webhooks'
+  | 'clocks';
 
 export interface Work {
   kind: WorkKind;
@@ -179,6 +187,10 @@ const OPEN: Record<WorkKind, string> = {
     SELECT 'customer-migrations' AS kind, id AS key, '${workflowIds.customerMigration('')}' || id AS workflow_id, status,
       NULL AS merchant_id, bank_id, created_at AS since
     FROM customer_batches WHERE status = 'processing'`,
+  'bank-statements': `
+    SELECT 'bank-statements' AS kind, id AS key, '${workflowIds.bankStatement('')}' || id AS workflow_id, status,
+      NULL AS merchant_id, bank_id, recorded_at AS since
+    FROM bank_statements WHERE status = 'processing'`,
   webhooks: `
     SELECT 'webhooks' AS kind, d.id AS key, '${workflowIds.webhookDelivery('')}' || d.id AS workflow_id, d.status,
       CASE WHEN d.entity_id LIKE 'mch%' THEN d.entity_id END AS merchant_id,

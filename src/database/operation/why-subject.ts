@@ -34,7 +34,8 @@ const FOUND = `
   UNION SELECT 'charge', billing_request_id FROM refunds WHERE reference = ANY(:given)
   UNION SELECT 'charge', billing_request_id FROM reversals WHERE transaction_id = ANY(:given)
   UNION SELECT 'charge', billing_request_id FROM reversals WHERE reference = ANY(:given)
-  UNION SELECT 'charge', billing_request_id FROM reconciliation_exceptions WHERE id = ANY(:given)
+  UNION SELECT 'charge', billing_request_id FROM reconciliation_exceptions
+    WHERE id = ANY(:given) AND billing_request_id IS NOT NULL
   UNION SELECT 'charge', coalesce(r.billing_request_id, x.billing_request_id, t.resource_id)
     FROM entities e JOIN bank_transactions t ON t.bank_id = e.id AND t.bank_transaction_id = ANY(:given)
     LEFT JOIN refunds r ON r.id = t.resource_id LEFT JOIN reconciliation_exceptions x ON x.id = t.resource_id

@@ -17,6 +17,7 @@ const SUMMARIES = new Map<string, (db: Executor, workflowIds: string[]) => Promi
   ['refund', refunds],
   ['webhook-delivery', deliveries],
   ['customer-migration', customerBatches],
+  ['bank-statement', statements],
   ['sandbox-clock', clocks],
 ]);
 
@@ -127,6 +128,15 @@ async function customerBatches(db: Executor, ids: string[]): Promise<Summarized[
     { ids: rowIds(ids) },
   );
   return found.map((one) => [workflowIds.customerMigration(one.id), workflowSummary.customerMigration(one)]);
+}
+
+async function statements(db: Executor, ids: string[]): Promise<Summarized[]> {
+  const found = await rows<{ id: string; lines: number; bankId: string }>(
+    db,
+    `SELECT id, lines, bank_id AS "bankId" FROM bank_statements WHERE id = ANY(:ids)`,
+    { ids: rowIds(ids) },
+  );
+  return found.map((one) => [workflowIds.bankStatement(one.id), workflowSummary.bankStatement(one)]);
 }
 
 /** All that there is to say of it is in its id. */

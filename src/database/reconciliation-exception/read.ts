@@ -12,11 +12,15 @@ export interface ExceptionRecord {
   exceptionId: string;
   kind: ExceptionKind;
   state: ExceptionState;
-  /** Of the refund where it is about one, otherwise of the charge. */
-  reference: string;
-  billingRequestId: string;
+  /**
+   * Of the refund where it is about one, otherwise of the charge. Of what is unknown here that
+   * which the bank wrote down, if it did.
+   */
+  reference: string | null;
+  /** Null of what is unknown here. */
+  billingRequestId: string | null;
   refundId: string | null;
-  /** Null of a payment between customers. */
+  /** Null of a payment between customers, and of what is unknown here. */
   merchantId: string | null;
   /** The payer's, which is asked. */
   bankId: string;
@@ -24,7 +28,7 @@ export interface ExceptionRecord {
   payeeBankId: string | null;
   amount: bigint;
   currency: string;
-  /** What its bank named in the answer that is in doubt. */
+  /** What its bank named in the answer, or the statement, that is in doubt. */
   bankTransactionId: string | null;
   openedAt: Date;
   resolvedAt: Date | null;

@@ -19,7 +19,9 @@ import { reverseRest, writeOffRest } from './reversal';
 
 /** Who resolves it. */
 export type Resolver =
-  { cause: 'bank'; bankId: string; note: string | null } | { cause: 'operator'; note: string | null };
+  | { cause: 'bank'; bankId: string; note: string | null }
+  /** The network, where a later statement shows that there was no difference. */
+  | { cause: 'operator' | 'network'; note: string | null };
 
 interface Finding {
   resolution: Resolution;
@@ -70,32 +72,44 @@ export async function resolveException(
     },
   ]);
   await announceExceptions(trx, keyring, 'exception.resolved', [exceptionId]);
-  const consequence = refundId === null ? consequenceOf(kind, finding.resolution) : null;
-  if (consequence === 'reversal') {
-    const of = { exceptionId, billingRequestId, refundId: null };
-    await reverseRest(trx, keyring, timeZone, by.cause, of);
-  } else if (consequence === 'write_off') {
-    await writeOffRest(trx, timeZone, { exceptionId, billingRequestId, at: resolvedAt });
+  // What is said of a refund, or of what is unknown here, is about no money that the ledger counts.
+  if (refundId === null && billingRequestId !== null) {
+    const consequence = consequenceOf(kind, finding.resolution);
+    if (consequence === 'reversal') {
+      const of = { exceptionId, billingRequestId, refundId: null };
+      await reverseRest(trx, keyring, timeZone, by.cause, of);
+    } else if (consequence === 'write_off') {
+      // Of an amount that differs, the network bears what the bank has not booked, and no more.
+      const atMost = kind === 'amount_differs' ? released : null;
+      await writeOffRest(trx, timeZone, { exceptionId, billingRequestId, atMost, at: resolvedAt });
+    }
   }
   return { exceptionId, state: 'resolved', resolution: finding.resolution, bankId, changed: true, before };
 }
 
-/** The charge is locked before what is about it, as everywhere. */
+/**
+ * The charge is locked before what is about it, as everywhere. What no charge belongs to is locked
+ * by itself.
+ */
 async function lockCharge(trx: Transaction, by: Resolver, exceptionId: string) {
-  const found = await row<{ billingRequestId: string; bankId: string }>(
+  const found = await row<{ billingRequestId: string | null; bankId: string }>(
     trx,
-    `SELECT b.id AS "billingRequestId", b.bank_id AS "bankId"
-     FROM billing_requests b JOIN reconciliation_exceptions x ON x.billing_request_id = b.id
-     WHERE x.id = :exceptionId AND x.bank_id = coalesce(:bankId, x.bank_id) FOR UPDATE OF b`,
+    `SELECT billing_request_id AS "billingRequestId", bank_id AS "bankId" FROM reconciliation_exceptions
+     WHERE id = :exceptionId AND bank_id = coalesce(:bankId, bank_id)`,
     { exceptionId, bankId: by.cause === 'bank' ? by.bankId : null },
   );
+  if (!found) throw new Failure('not_found', UNKNOWN_EXCEPTION);
+  const { billingRequestId } = found;
+  await rows(trx, `SELECT FROM billing_requests WHERE id = :billingRequestId FOR UPDATE`, {
+    billingRequestId,
+  });
   // Read once the charge is held: until then it may have been resolved.
   const now = await row<{ state: ExceptionState }>(
     trx,
-    `SELECT state FROM reconciliation_exceptions WHERE id = :exceptionId`,
+    `SELECT state FROM reconciliation_exceptions WHERE id = :exceptionId FOR UPDATE`,
     { exceptionId },
   );
-  if (!found || !now) throw new Failure('not_found', UNKNOWN_EXCEPTION);
+  if (!now) throw new Error(`there is no ${exceptionId}`);
   return { ...found, ...now };
 }
 
@@ -127,10 +141,10 @@ async function decide(
        ON CONFLICT DO NOTHING RETURNING resource_id)
      UPDATE reconciliation_exceptions x SET
        state = 'resolved', resolution = :resolution, held = 0, sequence = x.sequence + 1,
-       resolved_at = settling_now(coalesce(x.merchant_id, x.payee_bank_id)),
+       resolved_at = business_now(coalesce(x.merchant_id, x.payee_bank_id, x.bank_id)),
        reversal_bank_transaction_id = :bankTransactionId,
        bank_note = CASE WHEN :byBank::boolean THEN :note ELSE x.bank_note END,
-       operator_note = CASE WHEN :byBank::boolean THEN x.operator_note ELSE :note END
+       operator_note = CASE WHEN :byBank::boolean THEN x.operator_note ELSE coalesce(:note, x.operator_note) END
      FROM asked LEFT JOIN claimed ON claimed.resource_id = asked.id
      WHERE x.id = asked.id AND (:bankTransactionId::text IS NULL OR claimed.resource_id IS NOT NULL)
      RETURNING x.kind, x.refund_id AS "refundId", x.resolution, asked.held AS released, x.sequence,
@@ -181,7 +195,7 @@ export async function takeException(
      UPDATE reconciliation_exceptions x SET state = 'investigating', owner = :owner, sequence = x.sequence + 1,
        operator_note = coalesce(:note, x.operator_note)
      FROM asked WHERE x.id = asked.id AND asked.state <> 'resolved' AND asked.owner IS DISTINCT FROM :owner
-     RETURNING x.sequence, business_now(coalesce(x.merchant_id, x.payee_bank_id)) AS at, asked.state, asked.owner`,
+     RETURNING x.sequence, business_now(coalesce(x.merchant_id, x.payee_bank_id, x.bank_id)) AS at, asked.state, asked.owner`,
     { exceptionId, owner, note },
   );
   if (taken) {

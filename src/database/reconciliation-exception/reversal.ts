@@ -47,7 +47,7 @@ export async function reverseRest(
      UPDATE billing_requests b SET reversed_amount = b.reversed_amount + c.rest, sequence = b.sequence + 1
      FROM charge c WHERE b.id = c.id AND c.rest > 0
      RETURNING c.rest AS amount, b.currency, b.reference, b.owner_id AS "ownerId", b.bank_id AS "bankId", b.sequence,
-       settling_now(b.owner_id) AS at,
+       business_now(b.owner_id) AS at,
        (SELECT count(*)::int FROM reversals v WHERE v.billing_request_id = b.id) AS earlier`,
     { billingRequestId },
   );
@@ -125,19 +125,26 @@ export async function reverseRejectedRefund(
 /**
  * The network bears what is left of a successful charge, once however many exceptions of it are
  * written off. The caller holds the charge locked.
+ *
+ * @param atMost of it, where less than that is in doubt; null for all
  */
 export async function writeOffRest(
   trx: Executor,
   timeZone: string,
-  { exceptionId, billingRequestId, at }: { exceptionId: string; billingRequestId: string; at: Date },
+  {
+    exceptionId,
+    billingRequestId,
+    atMost,
+    at,
+  }: { exceptionId: string; billingRequestId: string; atMost: bigint | null; at: Date },
 ): Promise<void> {
   const left = await row<{ amount: bigint }>(
     trx,
-    `SELECT b.amount - b.refunded_amount - b.reversed_amount AS amount FROM billing_requests b
+    `SELECT least(b.amount - b.refunded_amount - b.reversed_amount, :atMost::bigint) AS amount FROM billing_requests b
      WHERE b.id = :billingRequestId AND b.status = 'successful' AND b.refunded_amount + b.reversed_amount < b.amount
-       AND NOT EXISTS (SELECT FROM ledger_entries e JOIN reconciliation_exceptions x ON x.id = e.resource_id
+       AND (:atMost::bigint) IS DISTINCT FROM 0 AND NOT EXISTS (SELECT FROM ledger_entries e JOIN reconciliation_exceptions x ON x.id = e.resource_id
                        WHERE x.billing_request_id = b.id AND e.kind = 'write_off')`,
-    { billingRequestId },
+    { billingRequestId, atMost },
   );
   if (left) await postWriteOff(trx, timeZone, { resourceId: exceptionId, billingRequestId, ...left, at });
 }

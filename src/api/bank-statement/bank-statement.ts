@@ -1,0 +1,159 @@
+import type { Request } from 'express';
+import { z } from 'zod';
+import { readDifferences, type DifferenceRecord } from '../../database/bank-statement/difference';
+import {
+  discardPages,
+  readStatement,
+  type ArrivedStatement,
+  type Statement,
+} from '../../database/bank-statement/statement';
+import { formatInstant } from '../../domain/calendar';
+import { counted } from '../../domain/counted';
+import { Failure } from '../../domain/failures';
+import { formatAmount } from '../../domain/money';
+import type { ApiDeps } from '../deps';
+import { bodyChunks, requireType } from '../http/body';
+import type { Download } from '../http/download';
+import { id } from '../http/fields';
+import type { Call, Received, Upload } from '../http/route';
+import { unhurried } from '../http/server';
+import { FORMATS, stageStatement, startStatement, type StatementType } from './intake';
+
+/** A bank's statements: what it says that it booked, compared with what the network has. */
+
+const GIBIBYTE = 1024 ** 3;
+/** At its slowest the largest file takes a little more than an hour. */
+const PACE = { graceMs: 30_000, leastBytesPerS: 256 * 1024 };
+/**
+ * Files that one process takes in at a time: each is a tenth of a second of its processor for every
+ * megabyte. Of one bank two, so that one which is slow keeps no other's out.
+ */
+const UPLOADS_MAX = 8;
+const UPLOADS_OF_BANK_MAX = 2;
+const UPLOADS_RETRY_S = 10;
+
+export function statementUpload(): Upload<ArrivedStatement> {
+  const uploads = new Map<string, number>();
+
+  async function receive(req: Request, deps: ApiDeps, bankId: string): Promise<Received<ArrivedStatement>> {
+    const type = requireType(req, Object.keys(FORMATS) as StatementType[]);
+    const own = uploads.get(bankId) ?? 0;
+    const all = [...uploads.values()].reduce((sum, some) => sum + some, 0);
+    if (own === UPLOADS_OF_BANK_MAX || all === UPLOADS_MAX) throw busy();
+    uploads.set(bankId, own + 1);
+    try {
+      unhurried(req);
+      const bytes = bodyChunks(req, GIBIBYTE, PACE);
+      const arrived = await stageStatement(deps.db, type, bytes, deps.config.NETWORK_TIMEZONE);
+      const said = `${type} ${arrived.sha256.toString('hex')}`;
+      return { body: arrived, indexes: deps.ring.blindIndexes('idempotency.body', said) };
+    } finally {
+      const left = (uploads.get(bankId) ?? 1) - 1;
+      if (left === 0) uploads.delete(bankId);
+      else uploads.set(bankId, left);
+    }
+  }
+
+  return { types: EXAMPLES, limitBytes: GIBIBYTE, receive };
+}
+
+function busy(): Failure {
+  return new Failure('unavailable', 'Too many statements are being taken in; nothing was accepted', {
+    retryAfterS: UPLOADS_RETRY_S,
+  });
+}
+
+const EXAMPLES: Record<StatementType, { description: string; example: string }> = {
+  'text/csv': {
+    description:
+      'RFC 4180 in UTF-8. The header names the columns `bankTransactionId`, `bookingDate`, `amount`, `currency` and `direction`, and optionally `reference`, in any order; others are passed over',
+    example:
+      'bankTransactionId,bookingDate,amount,currency,direction,reference\r\nFT26081XK2,2026-03-22,1500.00,NGN,debit,\r\n',
+  },
+  'application/xml': {
+    description: 'ISO 20022 `camt.053.001.08` in UTF-8, without a document type',
+    example: '<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><BkToCstmrStmt/></Document>',
+  },
+};
+
+export async function sendStatement({ accept, body, caller, deps }: Call<ArrivedStatement>) {
+  try {
+    return await accept(async (trx) => {
+      const { isNew: _, ...statement } = await startStatement(trx, caller.entityId, body);
+      const { statementId, status } = statement;
+      return { message: messageOf(statement), data: { statementId, status } };
+    });
+  } finally {
+    // Nothing where they are the statement's by now.
+    await discardPages(deps.db, body.statementId).catch(() => undefined);
+  }
+}
+
+function messageOf({ status, summary: { lines } }: Statement): string {
+  const said = { processing: 'is being matched', completed: 'is matched', failed: 'was given up' };
+  return `The statement of ${counted(lines, 'lines')} ${said[status]}`;
+}
+
+export const statementPath = z.strictObject({ statementId: id('statement') });
+
+export async function showStatement({
+  caller,
+  deps,
+  params,
+}: Call<unknown, unknown, z.output<typeof statementPath>>) {
+  const statement = await readStatement(deps.db, caller.entityId, params.statementId);
+  const { statementId, status, summary, createdAt, endedAt } = statement;
+  return {
+    message: messageOf(statement),
+    data: {
+      statementId,
+      status,
+      summary,
+      differencesUrl: `/v1/bank/statements/${statementId}/differences.csv`,
+      createdAt: formatInstant(createdAt),
+      completedAt: endedAt && formatInstant(endedAt),
+    },
+  };
+}
+
+const COLUMNS = [
+  'line',
+  'difference',
+  'bankTransactionId',
+  'bookingDate',
+  'direction',
+  'amount',
+  'currency',
+  'reference',
+  'networkReference',
+  'networkAmount',
+  'networkCurrency',
+  'exceptionId',
+  'problem',
+] as const;
+
+export async function differencesFile({
+  caller,
+  deps,
+  params,
+}: Call<unknown, unknown, z.output<typeof statementPath>>): Promise<Download> {
+  const { statementId } = await readStatement(deps.db, caller.entityId, params.statementId);
+  return { fileName: 'differences.csv', columns: COLUMNS, pages: shownPages(deps, statementId) };
+}
+
+async function* shownPages({ db }: ApiDeps, statementId: string): AsyncGenerator<object[], void, void> {
+  for await (const page of readDifferences(db, statementId)) yield page.map(shown);
+}
+
+function shown({ amount, currency, networkAmount, networkCurrency, ...record }: DifferenceRecord) {
+  return {
+    ...record,
+    amount: amount === null || currency === null ? null : formatAmount(amount, currency),
+    currency,
+    networkAmount:
+      networkAmount === null || networkCurrency === null
+        ? null
+        : formatAmount(networkAmount, networkCurrency),
+    networkCurrency,
+  };
+}

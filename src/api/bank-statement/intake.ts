@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto';
+import {
+  acceptStatement,
+  discardPages,
+  PAGE_LINES,
+  stagePage,
+  type ArrivedStatement,
+  type Statement,
+} from '../../database/bank-statement/statement';
+import type { Database, Transaction } from '../../database/connection';
+import { newId } from '../../database/ids';
+import { enqueueStarts } from '../../database/outbox';
+import { isMalformed, type ReadLine } from '../../domain/bank-statement';
+import { workflowIds } from '../../domain/workflow-id';
+import { workflowSummary } from '../../domain/workflow-summary';
+import { WORKFLOW_TYPE } from '../../workflows/messages';
+import { readCamt } from './camt';
+import { readCsv } from './csv';
+
+/**
+ * Takes a statement in, while it arrives: a file of any length costs the same memory. Its lines
+ * wait in the database, page by page, with nothing of the file but what is compared.
+ */
+
+/** By the type of the body that brings it. */
+export const FORMATS = { 'text/csv': readCsv, 'application/xml': readCamt } as const;
+export type StatementType = keyof typeof FORMATS;
+
+/**
+ * Reads a file to its end, and has its lines wait.
+ *
+ * @param timeZone of the network
+ * @throws Failure invalid_request where it is no statement; nothing of it stays then
+ */
+export async function stageStatement(
+  db: Database,
+  type: StatementType,
+  bytes: AsyncIterable<Buffer>,
+  timeZone: string,
+): Promise<ArrivedStatement> {
+  const statementId = newId('statement');
+  const hash = createHash('sha256');
+  const facts = new Facts();
+  let page: ReadLine[] = [];
+  async function stage(): Promise<void> {
+    await stagePage(db, statementId, facts.lines - page.length, page);
+    page = [];
+  }
+  try {
+    for await (const line of FORMATS[type](hashed(bytes, hash), timeZone)) {
+      facts.add(line);
+      page.push(line);
+      if (page.length === PAGE_LINES) await stage();
+    }
+    if (page.length > 0) await stage();
+    const { lines, firstDay, lastDay, currencies } = facts;
+    return { statementId, sha256: hash.digest(), lines, firstDay, lastDay, currencies: [...currencies] };
+  } catch (error) {
+    // What cannot be discarded now is swept away later.
+    await discardPages(db, statementId).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** What is told of a file as a whole. */
+class Facts {
+  lines = 0;
+  firstDay: string | null = null;
+  lastDay: string | null = null;
+  readonly currencies = new Set<string>();
+
+  add(line: ReadLine): void {
+    this.lines += 1;
+    if (isMalformed(line)) return;
+    const { bookingDate, currency } = line;
+    if (this.firstDay === null || bookingDate < this.firstDay) this.firstDay = bookingDate;
+    if (this.lastDay === null || bookingDate > this.lastDay) this.lastDay = bookingDate;
+    this.currencies.add(currency);
+  }
+}
+
+async function* hashed(
+  bytes: AsyncIterable<Buffer>,
+  hash: ReturnType<typeof createHash>,
+): AsyncGenerator<Buffer, void, void> {
+  for await (const chunk of bytes) {
+    hash.update(chunk);
+    yield chunk;
+  }
+}
+
+/**
+ * Has a statement matched by its workflow; one that is there already is not matched again, and its
+ * pages are the caller's to discard.
+ */
+export async function startStatement(
+  trx: Transaction,
+  bankId: string,
+  arrived: ArrivedStatement,
+): Promise<Statement & { isNew: boolean }> {
+  const statement = await acceptStatement(trx, bankId, arrived);
+  if (statement.isNew) {
+    const { statementId, lines } = arrived;
+    await enqueueStarts(trx, [
+      {
+        workflowId: workflowIds.bankStatement(statementId),
+        type: WORKFLOW_TYPE.bankStatement,
+        args: [statementId],
+        attributes: { status: statement.status, bankId },
+        summary: workflowSummary.bankStatement({ lines, bankId }),
+      },
+    ]);
+  }
+  return statement;
+}

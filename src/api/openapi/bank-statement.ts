@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { exampleId } from './example';
+import type { Operation } from './operation';
+import { moment, shownId, words } from './parts';
+
+const status = z.enum(['processing', 'completed', 'failed']).meta({
+  description:
+    '`processing` while it is matched; `failed` where lines of it were lost, by a restored back-up for one: send it again with any change, as an empty line at its end',
+  example: 'processing',
+});
+
+const count = (description: string, example: number) => z.int().min(0).meta({ description, example });
+
+const summary = z
+  .strictObject({
+    lines: count('Lines of the file, without its header; each is one of the following', 5),
+    matched: count('The network has the same', 2),
+    duplicates: count('The file has said it before', 0),
+    unknownHere: count('The network counts no such transaction', 1),
+    missingAtBank: count('Settled in the days of the file, and in no file of yours; these are no lines', 1),
+    amountDiffers: count('The network has another amount, currency or direction', 1),
+    malformed: count('Cannot be read', 1),
+  })
+  .meta({ id: 'StatementSummary' });
+
+const statementFields = { statementId: shownId('statement'), status };
+
+export const STATEMENTS = {
+  'POST /v1/bank/statements': {
+    id: 'sendStatement',
+    tag: 'Reconciliation',
+    summary: 'Send a statement',
+    description:
+      'Compares what you have booked with what the network has settled. Each difference becomes a reconciliation exception, once however many statements tell of it. `direction` is the customer’s side: a charge is a `debit`, a refund a `credit`. A line that names the reference of an open charge or refund, with its amount, is taken as your answer to it. In a camt.053 the id is `AcctSvcrRef`, the reference `EndToEndId`. A line that is malformed is counted and stops nothing. The file may have 1 GiB, and is read while it arrives, at 256 KiB a second or more. The same file again is the same statement.',
+    answers: {
+      202: {
+        description: 'The statement of 5 lines is being matched',
+        data: z.strictObject(statementFields),
+      },
+    },
+  },
+  'GET /v1/bank/statements/:statementId': {
+    id: 'getStatement',
+    tag: 'Reconciliation',
+    summary: 'Retrieve a statement',
+    description:
+      'One of your statements. While it is matched, `summary` counts what has been compared so far.',
+    answers: {
+      200: {
+        description: 'The statement of 5 lines is matched',
+        data: z
+          .strictObject({
+            ...statementFields,
+            summary,
+            differencesUrl: words(
+              'Path of the CSV file, below the address of this API',
+              `/v1/bank/statements/${exampleId('statement')}/differences.csv`,
+            ),
+            createdAt: moment('When it had arrived'),
+            completedAt: moment('When all of it was compared').nullable(),
+          })
+          .meta({ id: 'BankStatement' }),
+        example: { status: 'completed' },
+      },
+    },
+    refusals: { 404: 'You have no such statement' },
+  },
+  'GET /v1/bank/statements/:statementId/differences.csv': {
+    id: 'downloadStatementDifferences',
+    tag: 'Reconciliation',
+    summary: 'Download the differences of a statement',
+    description:
+      'CSV with the columns `line`, `difference` (`unknown_here`, `amount_differs`, `duplicate`, `malformed`, `missing_at_bank`, and `settled` for what the line has settled), what the line says (`bankTransactionId`, `bookingDate`, `direction`, `amount`, `currency`, `reference`), what the network has (`networkReference`, `networkAmount`, `networkCurrency`), `exceptionId` and `problem`. While the statement is matched, the file has what has been found so far.',
+    answers: { 200: { description: 'The file', csv: 'only' } },
+    refusals: { 404: 'You have no such statement' },
+  },
+} satisfies Record<string, Operation>;

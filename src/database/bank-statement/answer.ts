@@ -1,0 +1,77 @@
+import { isMalformed, judge } from '../../domain/bank-statement';
+import { Failure } from '../../domain/failures';
+import { answerBillingRequest } from '../billing-request/outcome';
+import { row, type Database } from '../connection';
+import type { Keyring } from '../keys/keyring';
+import { answerRefund } from '../refund/outcome';
+import { networks, stated, writeDifferences } from './difference';
+import { knownOf } from './known';
+import { nextPage, type StatementStatus } from './statement';
+
+/** What the lines of a statement are judged with. */
+export interface Matching {
+  db: Database;
+  keyring: Keyring;
+  /** Of the network, for the ledger's day. */
+  timeZone: string;
+  /** Of the workflow that makes the first attempts at what is announced. */
+  workflowId: string;
+}
+
+/**
+ * A charge or a refund that is named by its reference, with its amount, by a transaction that
+ * nothing else has: the bank has made it, whether its answer was lost, or the network has lost it.
+ */
+export async function takeAnswers({ db, keyring, timeZone }: Matching, statementId: string): Promise<void> {
+  const statement = await row<{ bankId: string; status: StatementStatus }>(
+    db,
+    `SELECT bank_id AS "bankId", status FROM bank_statements WHERE id = :statementId`,
+    { statementId },
+  );
+  if (statement?.status !== 'processing') return;
+  const { bankId } = statement;
+  const page = await nextPage(db, statementId);
+  if (!page) return;
+  const lines = page.lines.flatMap((one, n) => (isMalformed(one) ? [] : [{ ...one, n }]));
+  const known = await knownOf(
+    db,
+    bankId,
+    lines.filter(({ reference }) => reference !== null),
+  );
+  const taken = new Set<string>();
+  for (const { n, ...line } of lines) {
+    const verdict = judge(line, known.get(line.line));
+    if (verdict.is !== 'answer' || taken.has(line.bankTransactionId)) continue;
+    taken.add(line.bankTransactionId);
+    const { billingRequestId, refundId } = verdict.known;
+    const { bankTransactionId } = line;
+    await db
+      .transaction(async (trx) => {
+        const { agreed } =
+          refundId === null
+            ? await answerBillingRequest(
+                trx,
+                keyring,
+                timeZone,
+                bankId,
+                billingRequestId ?? '',
+                { outcome: 'approved', bankTransactionId, action: null },
+                {},
+              )
+            : await answerRefund(trx, keyring, timeZone, bankId, refundId, {
+                action: 'completed',
+                bankTransactionId,
+                reason: null,
+              });
+        if (!agreed) return;
+        const position = page.position + n;
+        await writeDifferences(trx, statementId, [
+          { ...stated(line), ...networks(verdict.known), difference: 'settled', position },
+        ]);
+      })
+      .catch((error: unknown) => {
+        // What is refused as an answer is judged like any other line.
+        if (!(error instanceof Failure)) throw error;
+      });
+  }
+}

@@ -1,0 +1,85 @@
+import type { Known, StatementLine } from '../../domain/bank-statement';
+import { rows, type Executor } from '../connection';
+
+/**
+ * What the network has of a page's lines, in one statement. Each line is looked for by its bank's
+ * id, and by its reference only where nothing has the id.
+ */
+
+type KnownRow = Known & { line: number };
+
+/** @returns by line; nothing for a line that is unknown */
+export async function knownOf(
+  db: Executor,
+  bankId: string,
+  lines: readonly StatementLine[],
+): Promise<Map<number, Known>> {
+  const given = JSON.stringify(
+    lines.map(({ line, bankTransactionId, direction, reference }) => ({
+      line,
+      id: bankTransactionId,
+      direction,
+      reference,
+    })),
+  );
+  const byId = await rows<KnownRow>(db, BY_ID, { bankId, given });
+  const found = new Map(byId.map(({ line, ...known }): [number, Known] => [line, known]));
+  const named = lines.filter(({ line, reference }) => reference !== null && !found.has(line));
+  if (named.length === 0) return found;
+  const lineNumbers = named.map(({ line }) => line);
+  const byReference = await rows<KnownRow>(db, BY_REFERENCE, { bankId, given, lineNumbers });
+  for (const { line, ...known } of byReference) found.set(line, known);
+  return found;
+}
+
+const GIVEN = `jsonb_to_recordset(:given::jsonb) AS l (line int, id text, direction text, reference text)`;
+
+/**
+ * By the id: what it settles, or was refused for, or took back. Of what was refused the latest
+ * exception tells; where the money was found to have gone back, or to be somebody's loss, the
+ * booking is accounted for.
+ */
+const BY_ID = `
+  SELECT l.line, t.resource_id AS "resourceId", b.id AS "billingRequestId", r.id AS "refundId",
+    coalesce(r.reference, b.reference) AS reference,
+    CASE WHEN xr.id IS NOT NULL THEN CASE WHEN xr.refund_id IS NULL AND xr.direction IS DISTINCT FROM 'credit' THEN 'credit' ELSE 'debit' END
+         WHEN r.id IS NOT NULL THEN 'credit'
+         WHEN l.direction = 'credit' AND b.payee_bank_id = :bankId THEN 'credit' ELSE 'debit' END AS direction,
+    coalesce(xr.amount, r.amount, b.amount)::bigint AS amount, coalesce(xr.currency, r.currency, b.currency) AS currency,
+    CASE WHEN xr.id IS NOT NULL THEN 'reversal'
+         WHEN r.id IS NOT NULL THEN CASE WHEN r.status = 'completed' AND r.bank_transaction_id = l.id THEN 'counted' ELSE 'refused' END
+         WHEN b.status = 'successful' AND b.bank_transaction_id = l.id THEN
+           CASE WHEN l.direction = 'credit' AND b.payee_bank_id = :bankId THEN 'payee' ELSE 'counted' END
+         ELSE 'refused' END AS as,
+    coalesce(r.status = 'completed', b.status = 'successful', false) AS settled,
+    x.id AS "exceptionId", coalesce(x.state = 'resolved' AND x.resolution <> 'no_money_moved', false) AS accounted
+  FROM ${GIVEN}
+    JOIN bank_transactions t ON t.bank_id = :bankId AND t.bank_transaction_id = l.id
+    LEFT JOIN refunds r ON r.id = t.resource_id
+    LEFT JOIN reconciliation_exceptions xr ON xr.id = t.resource_id
+    LEFT JOIN billing_requests b ON b.id = coalesce(r.billing_request_id, xr.billing_request_id, t.resource_id)
+    LEFT JOIN LATERAL (
+      SELECT id, state, resolution FROM reconciliation_exceptions
+      WHERE billing_request_id = b.id AND bank_transaction_id = l.id AND refund_id IS NOT DISTINCT FROM r.id
+        AND kind IN ('late_answer', 'conflicting_answer', 'refund_conflict')
+        AND (state <> 'resolved' OR resolution <> 'no_money_moved')
+      ORDER BY opened_at DESC, id DESC LIMIT 1) AS x ON xr.id IS NULL`;
+
+/**
+ * By the reference: a charge of this bank's customer, a refund to one, or a payment to one, which
+ * the payee's bank credits under an id of its own.
+ */
+const BY_REFERENCE = `
+  SELECT l.line, coalesce(r.id, b.id) AS "resourceId", b.id AS "billingRequestId", r.id AS "refundId",
+    coalesce(r.reference, b.reference) AS reference,
+    CASE WHEN r.id IS NOT NULL OR paid.to_customer THEN 'credit' ELSE 'debit' END AS direction,
+    coalesce(r.amount, b.amount)::bigint AS amount, b.currency,
+    CASE WHEN r.id IS NULL AND paid.to_customer THEN 'payee' ELSE 'open' END AS as,
+    coalesce(r.status = 'completed', b.status = 'successful') AS settled, NULL AS "exceptionId", false AS accounted
+  FROM ${GIVEN}
+    LEFT JOIN refunds r ON r.reference = l.reference AND r.bank_id = :bankId
+    JOIN billing_requests b ON b.id = coalesce(r.billing_request_id, (
+      SELECT c.id FROM billing_requests c WHERE c.reference = l.reference
+        AND (c.bank_id = :bankId OR (l.direction = 'credit' AND c.payee_bank_id = :bankId AND c.status = 'successful')))),
+    LATERAL (SELECT coalesce(l.direction = 'credit' AND b.payee_bank_id = :bankId AND b.status = 'successful', false)) AS paid (to_customer)
+  WHERE l.line = ANY(:lineNumbers)`;

@@ -1,0 +1,301 @@
+import {
+  heldFor,
+  isMalformed,
+  judge,
+  type Difference,
+  type Known,
+  type ReadLine,
+  type StatementLine,
+} from '../../domain/bank-statement';
+import { isReference } from '../../domain/reference';
+import { row, rows, type Transaction } from '../connection';
+import {
+  endExceptions,
+  exceptionsEndedBy,
+  lockCharges,
+  openStatementExceptions,
+  type StatementException,
+} from '../reconciliation-exception/statement';
+import { takeAnswers, type Matching } from './answer';
+import { networks, stated, writeDifferences, type NewDifference } from './difference';
+import { knownOf } from './known';
+import { takePage, type StatementStatus } from './statement';
+
+/**
+ * Judges the lines of a statement, page by page.
+ *
+ * First, those that are the bank's word on something open are taken as its answer, each in a
+ * transaction of its own, as an answer is. Then one transaction judges the page, opens and ends
+ * exceptions, counts, and deletes the page. So each line counts once, whoever dies in between; an
+ * answer that was taken twice is agreed to the second time.
+ */
+
+interface Processing {
+  bankId: string;
+  status: StatementStatus;
+  lines: number;
+  done: number;
+}
+
+/**
+ * Judges the next page.
+ *
+ * @returns how many lines are judged; undefined where none is left
+ */
+export async function matchNextPage(matching: Matching, statementId: string): Promise<number | undefined> {
+  const { db, keyring, workflowId, timeZone } = matching;
+  await takeAnswers(matching, statementId);
+  return db.transaction(async (trx) => {
+    // Of two workers that are at the same statement the second waits here, and takes the next page.
+    const { bankId, status, done } = await lockStatement(trx, statementId);
+    if (status !== 'processing') return undefined;
+    const page = await takePage(trx, statementId);
+    if (!page) return undefined;
+    const lines = page.lines.filter((one): one is StatementLine => !isMalformed(one));
+    const known = await knownOf(trx, bankId, lines);
+    const judged = new PageJudgement(page.position, known);
+    for (const [n, line] of page.lines.entries()) judged.add(n, line);
+
+    const ended = await exceptionsEndedBy(trx, bankId, judged.matched);
+    const toLock = [...judged.told, ...ended].map((one) => one.billingRequestId);
+    await lockCharges(
+      trx,
+      toLock.filter((id) => id !== null),
+    );
+    const fresh = await noteMatches(trx, statementId, judged.matches);
+    const opened = await openStatementExceptions(trx, keyring, bankId, judged.told, workflowId);
+    const before = await toldBefore(
+      trx,
+      statementId,
+      opened.flatMap((one) => (one.isNew ? [] : [one.exceptionId])),
+    );
+    await endExceptions(
+      trx,
+      keyring,
+      timeZone,
+      ended.map((one) => one.exceptionId),
+    );
+    const { differences, counts } = judged.result(
+      fresh,
+      opened.map((one) => one.exceptionId),
+      before,
+    );
+    await writeDifferences(trx, statementId, differences);
+    await count(trx, statementId, counts);
+    return done + page.lines.length;
+  });
+}
+
+/** @throws Error where there is none */
+export async function lockStatement(trx: Transaction, statementId: string): Promise<Processing> {
+  const found = await row<Processing>(
+    trx,
+    `SELECT bank_id AS "bankId", status, lines,
+       matched + duplicates + unknown_here + amount_differs + malformed AS done
+     FROM bank_statements WHERE id = :statementId FOR UPDATE`,
+    { statementId },
+  );
+  if (!found) throw new Error(`there is no ${statementId}`);
+  return found;
+}
+
+interface Judged {
+  position: number;
+  line: ReadLine;
+  difference: Difference | null;
+  known?: Known | undefined;
+  /** Which of the exceptions that are told of is this line's. */
+  told?: number;
+  /** The exception that there is already. */
+  exceptionId?: string;
+  /** As it is noted that a statement has it. */
+  matchKey?: string;
+}
+
+/** What the lines of a page come to, before the database has said what was there already. */
+class PageJudgement {
+  readonly told: StatementException[] = [];
+  /** Transactions that are known by now, whose exceptions end. */
+  readonly matched: Pick<StatementLine, 'bankTransactionId' | 'direction'>[] = [];
+  /** Once each, with the first line that has it. */
+  readonly matches = new Map<string, number>();
+  private readonly judged: Judged[] = [];
+
+  constructor(
+    private readonly position: number,
+    private readonly known: Map<number, Known>,
+  ) {}
+
+  add(n: number, line: ReadLine): void {
+    const position = this.position + n;
+    if (isMalformed(line)) {
+      this.judged.push({ position, line, difference: 'malformed' });
+      return;
+    }
+    const known = this.known.get(line.line);
+    const verdict = judge(line, known);
+    switch (verdict.is) {
+      case 'matched': {
+        const { bankTransactionId, direction } = line;
+        this.matched.push({ bankTransactionId, direction });
+        this.judged.push({
+          position,
+          line,
+          difference: null,
+          known,
+          matchKey: this.match(line, verdict.known),
+        });
+        return;
+      }
+      case 'told':
+        this.judged.push({
+          position,
+          line,
+          difference: 'unknown_here',
+          known,
+          exceptionId: verdict.exceptionId,
+        });
+        return;
+      case 'amount_differs': {
+        if (verdict.known.as === 'counted') this.match(line, verdict.known);
+        const told = this.told.push(differing(line, verdict.known)) - 1;
+        this.judged.push({ position, line, difference: 'amount_differs', known, told });
+        return;
+      }
+      // Named by a reference since the answers were taken: the next file of the bank has it again.
+      case 'answer':
+      case 'unknown_here': {
+        const told = this.told.push(unknown(line)) - 1;
+        this.judged.push({ position, line, difference: 'unknown_here', told });
+      }
+    }
+  }
+
+  private match({ line }: StatementLine, { resourceId, as }: Known): string {
+    const key = as === 'payee' ? `${resourceId}/credit` : resourceId;
+    if (!this.matches.has(key)) this.matches.set(key, line);
+    return key;
+  }
+
+  /**
+   * @param fresh what this file has not said before, of what was matched
+   * @param exceptionIds of those that are told of, in their order
+   * @param before exceptions that earlier pages of this file have told of
+   */
+  result(fresh: ReadonlySet<string>, exceptionIds: string[], before: ReadonlySet<string>) {
+    const counts = { matched: 0, duplicate: 0, unknown_here: 0, amount_differs: 0, malformed: 0 };
+    const differences: NewDifference[] = [];
+    const said = new Set(before);
+    const matched = new Set<string>();
+    for (const { position, line, known, told, matchKey, ...one } of this.judged) {
+      let { difference, exceptionId } = one;
+      if (told !== undefined) {
+        exceptionId = exceptionIds[told] ?? '';
+        if (said.has(exceptionId)) difference = 'duplicate';
+        said.add(exceptionId);
+      } else if (matchKey !== undefined) {
+        if (matched.has(matchKey) || !fresh.has(matchKey)) difference = 'duplicate';
+        matched.add(matchKey);
+      }
+      if (difference === null) {
+        counts.matched += 1;
+        continue;
+      }
+      counts[difference as keyof typeof counts] += 1;
+      differences.push({
+        ...(isMalformed(line) ? line : { ...stated(line), ...(known && networks(known)) }),
+        position,
+        difference,
+        exceptionId,
+      });
+    }
+    return { differences, counts };
+  }
+}
+
+function differing(line: StatementLine, known: Known): StatementException {
+  const { bankTransactionId, direction } = line;
+  return {
+    kind: 'amount_differs',
+    billingRequestId: known.billingRequestId,
+    refundId: known.refundId,
+    bankTransactionId,
+    direction,
+    amount: known.amount,
+    currency: known.currency,
+    bookedAmount: line.amount,
+    bookedCurrency: line.currency,
+    reference: null,
+    held: heldFor(line, known),
+  };
+}
+
+function unknown({
+  bankTransactionId,
+  direction,
+  amount,
+  currency,
+  reference,
+}: StatementLine): StatementException {
+  return {
+    kind: 'unknown_here',
+    billingRequestId: null,
+    refundId: null,
+    bankTransactionId,
+    direction,
+    amount,
+    currency,
+    bookedAmount: amount,
+    bookedCurrency: currency,
+    reference: reference !== null && isReference(reference) ? reference : null,
+    held: 0n,
+  };
+}
+
+/** @returns those that this statement has not said before */
+async function noteMatches(
+  trx: Transaction,
+  statementId: string,
+  matches: ReadonlyMap<string, number>,
+): Promise<Set<string>> {
+  const noted = await rows<{ id: string }>(
+    trx,
+    `INSERT INTO bank_statement_matches AS m (resource_id, statement_id, line)
+     SELECT id, :statementId, line FROM unnest(:ids::text[], :lines::int[]) AS g (id, line) ORDER BY id
+     ON CONFLICT (resource_id) DO UPDATE SET statement_id = excluded.statement_id, line = excluded.line
+       WHERE m.statement_id <> excluded.statement_id
+     RETURNING resource_id AS id`,
+    { statementId, ids: [...matches.keys()], lines: [...matches.values()] },
+  );
+  return new Set(noted.map(({ id }) => id));
+}
+
+async function toldBefore(
+  trx: Transaction,
+  statementId: string,
+  exceptionIds: string[],
+): Promise<Set<string>> {
+  if (exceptionIds.length === 0) return new Set();
+  const told = await rows<{ id: string }>(
+    trx,
+    `SELECT DISTINCT exception_id AS id FROM bank_statement_differences
+     WHERE exception_id = ANY(:exceptionIds) AND statement_id = :statementId`,
+    { statementId, exceptionIds },
+  );
+  return new Set(told.map(({ id }) => id));
+}
+
+async function count(
+  trx: Transaction,
+  statementId: string,
+  counts: ReturnType<PageJudgement['result']>['counts'],
+): Promise<void> {
+  await rows(
+    trx,
+    `UPDATE bank_statements SET matched = matched + :matched, duplicates = duplicates + :duplicate,
+       unknown_here = unknown_here + :unknown_here, amount_differs = amount_differs + :amount_differs,
+       malformed = malformed + :malformed
+     WHERE id = :statementId`,
+    { statementId, ...counts },
+  );
+}

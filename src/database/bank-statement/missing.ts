@@ -1,0 +1,173 @@
+import type { Direction } from '../../domain/bank-statement';
+import { row, rows, type Transaction } from '../connection';
+import {
+  lockCharges,
+  openStatementExceptions,
+  type StatementException,
+} from '../reconciliation-exception/statement';
+import type { Matching } from './answer';
+import { writeDifferences } from './difference';
+import { lockStatement } from './match';
+
+/**
+ * What settled here in the days of a statement, and is in no statement of the bank so far.
+ *
+ * The ledger says what has settled, and on which day. Only currencies of the file are looked for,
+ * for a bank may have a file for each; and only what was there before the file, for what settles
+ * meanwhile is in the next.
+ */
+
+/**
+ * Entries of the ledger, of all banks, that one transaction looks at: some tens of milliseconds.
+ */
+const PAGE_ENTRIES = 5_000;
+
+interface Missing {
+  billingRequestId: string;
+  refundId: string | null;
+  reference: string;
+  bankTransactionId: string;
+  direction: Direction;
+  amount: bigint;
+  currency: string;
+  held: bigint;
+}
+
+/**
+ * Looks at the next page of the ledger. With the last one the statement is completed.
+ *
+ * @returns how many entries were looked at; undefined where all were
+ */
+export async function findMissing(
+  { db, keyring, workflowId }: Matching,
+  statementId: string,
+): Promise<number | undefined> {
+  return db.transaction(async (trx) => {
+    const { bankId, status, done, lines } = await lockStatement(trx, statementId);
+    if (status !== 'processing') return undefined;
+    if (done < lines) {
+      // Nobody can judge what is not there any more.
+      await end(trx, statementId, 'failed');
+      return undefined;
+    }
+    const page = await row<{ looked: number; day: string; entryId: bigint }>(trx, NEXT_ENTRIES, {
+      statementId,
+      limit: PAGE_ENTRIES,
+    });
+    if (!page) throw new Error('a page is one row');
+    const missing =
+      page.looked === 0 ? [] : await rows<Missing>(trx, MISSING, { statementId, bankId, ...page });
+    await lockCharges(
+      trx,
+      missing.map((one) => one.billingRequestId),
+    );
+    const opened = await openStatementExceptions(
+      trx,
+      keyring,
+      bankId,
+      missing.map((one): StatementException => ({
+        ...one,
+        kind: 'missing_at_bank',
+        bookedAmount: null,
+        bookedCurrency: null,
+        reference: null,
+      })),
+      workflowId,
+    );
+    const before = await counted(trx, statementId, missing.length, page);
+    await writeDifferences(
+      trx,
+      statementId,
+      missing.map(({ bankTransactionId, direction, amount, currency, reference }, n) => ({
+        // After all lines.
+        position: lines + before + n,
+        difference: 'missing_at_bank',
+        bankTransactionId,
+        direction,
+        networkReference: reference,
+        networkAmount: amount,
+        networkCurrency: currency,
+        exceptionId: opened[n]?.exceptionId,
+      })),
+    );
+    if (page.looked < PAGE_ENTRIES) {
+      await end(trx, statementId, 'completed');
+      return undefined;
+    }
+    return page.looked;
+  });
+}
+
+/** Where the next page ends. */
+const NEXT_ENTRIES = `
+  WITH page AS (
+    SELECT e.settlement_day, e.id FROM bank_statements s JOIN ledger_entries e
+      ON e.settlement_day BETWEEN s.first_day AND s.last_day
+      AND (e.settlement_day, e.id) > (s.ledger_day, s.ledger_entry_id)
+    WHERE s.id = :statementId ORDER BY e.settlement_day, e.id LIMIT :limit)
+  SELECT count(*)::int AS looked,
+    (SELECT settlement_day::text FROM page ORDER BY settlement_day DESC, id DESC LIMIT 1) AS day,
+    (SELECT id FROM page ORDER BY settlement_day DESC, id DESC LIMIT 1) AS "entryId"
+  FROM page`;
+
+/**
+ * Of these entries, those of the bank that it would have booked. A charge whose money never moved,
+ * as somebody has found out, is nowhere; nor is a reversal of it, for which the bank has no id.
+ */
+const MISSING = `
+  WITH page AS MATERIALIZED (
+    SELECT e.id, e.kind, e.resource_id, s.currencies FROM bank_statements s JOIN ledger_entries e
+      ON e.settlement_day BETWEEN s.first_day AND s.last_day
+      AND (e.settlement_day, e.id) > (s.ledger_day, s.ledger_entry_id)
+      AND (e.settlement_day, e.id) <= (:day::date, :entryId)
+      AND e.recorded_at <= s.recorded_at
+    WHERE s.id = :statementId),
+  ours AS (
+    SELECT p.id, p.currencies, b.id AS key, b.id AS charge, NULL AS refund, b.reference, b.bank_transaction_id, 'debit' AS direction,
+      b.amount::bigint AS amount, b.currency, b.amount::bigint AS held
+    FROM page p JOIN billing_requests b ON b.id = p.resource_id AND b.bank_id = :bankId
+    WHERE p.kind = 'charge' AND NOT EXISTS (
+      SELECT FROM reconciliation_exceptions x WHERE x.billing_request_id = b.id AND x.refund_id IS NULL
+        AND x.resolution = 'no_money_moved' AND x.kind <> 'duplicate_transaction_id')
+    UNION ALL
+    SELECT p.id, p.currencies, r.id, r.billing_request_id, r.id, r.reference, r.bank_transaction_id, 'credit', r.amount::bigint,
+      r.currency, 0
+    FROM page p JOIN refunds r ON r.id = p.resource_id AND r.bank_id = :bankId WHERE p.kind = 'refund'
+    UNION ALL
+    SELECT p.id, p.currencies, v.exception_id, v.billing_request_id, NULL, v.reference, v.bank_transaction_id, 'credit',
+      v.amount::bigint, v.currency, 0
+    FROM page p JOIN reversals v ON v.transaction_id = p.resource_id AND v.bank_id = :bankId
+    WHERE p.kind = 'reversal' AND v.refund_id IS NULL)
+  SELECT charge AS "billingRequestId", refund AS "refundId", reference, bank_transaction_id AS "bankTransactionId",
+    direction, amount, currency, held
+  FROM ours
+  WHERE bank_transaction_id IS NOT NULL AND currency = ANY(currencies)
+    AND NOT EXISTS (SELECT FROM bank_statement_matches m WHERE m.resource_id = ours.key)
+  ORDER BY id`;
+
+/** @returns how many were counted before */
+async function counted(
+  trx: Transaction,
+  statementId: string,
+  more: number,
+  { looked, day, entryId }: { looked: number; day: string; entryId: bigint },
+): Promise<number> {
+  const after = await row<{ missing: number }>(
+    trx,
+    `UPDATE bank_statements SET missing_at_bank = missing_at_bank + :more,
+       ledger_day = CASE WHEN :looked = 0 THEN ledger_day ELSE :day::date END,
+       ledger_entry_id = CASE WHEN :looked = 0 THEN ledger_entry_id ELSE :entryId END
+     WHERE id = :statementId RETURNING missing_at_bank AS missing`,
+    { statementId, more, looked, day, entryId },
+  );
+  if (!after) throw new Error(`there is no ${statementId}`);
+  return after.missing - more;
+}
+
+async function end(trx: Transaction, statementId: string, status: 'completed' | 'failed'): Promise<void> {
+  await rows(
+    trx,
+    `UPDATE bank_statements SET status = :status, ended_at = clock_timestamp() WHERE id = :statementId`,
+    { statementId, status },
+  );
+}

@@ -1,0 +1,230 @@
+import { isMalformed, type Direction, type ReadLine } from '../../domain/bank-statement';
+import { Failure } from '../../domain/failures';
+import { row, rows, type Executor, type Transaction } from '../connection';
+
+/**
+ * Statements of banks, as they arrive and as they are read.
+ *
+ * The lines wait in pages. What a page has is no more than what is compared; it is deleted by the
+ * transaction that judges it, and so is judged once, however often that is tried.
+ */
+
+/** Lines that one transaction judges: some tens of milliseconds. */
+export const PAGE_LINES = 1_000;
+
+export type StatementStatus = 'processing' | 'completed' | 'failed';
+
+export interface Statement {
+  statementId: string;
+  status: StatementStatus;
+  summary: {
+    lines: number;
+    matched: number;
+    duplicates: number;
+    unknownHere: number;
+    missingAtBank: number;
+    amountDiffers: number;
+    malformed: number;
+  };
+  createdAt: Date;
+  endedAt: Date | null;
+}
+
+const STATEMENT_COLUMNS = `id AS "statementId", status,
+  jsonb_build_object('lines', lines, 'matched', matched, 'duplicates', duplicates, 'unknownHere', unknown_here,
+    'missingAtBank', missing_at_bank, 'amountDiffers', amount_differs, 'malformed', malformed) AS summary,
+  recorded_at AS "createdAt", ended_at AS "endedAt"`;
+
+/** What is known of a file once it has arrived. */
+export interface ArrivedStatement {
+  statementId: string;
+  sha256: Buffer;
+  lines: number;
+  /** `2026-11-21`; null where no line has any. */
+  firstDay: string | null;
+  lastDay: string | null;
+  currencies: string[];
+}
+
+/** As short as it can be: a million of them wait. */
+type WaitingLine =
+  | [line: number, problem: string]
+  | [
+      line: number,
+      bankTransactionId: string,
+      bookingDate: string,
+      amount: string,
+      currency: string,
+      direction: Direction,
+      reference: string | null,
+    ];
+
+/** Keeps a page of a statement that still arrives, until it is accepted or discarded. */
+export async function stagePage(
+  db: Executor,
+  statementId: string,
+  position: number,
+  lines: readonly ReadLine[],
+): Promise<void> {
+  const waiting = lines.map((one): WaitingLine =>
+    isMalformed(one)
+      ? [one.line, one.problem]
+      : [
+          one.line,
+          one.bankTransactionId,
+          one.bookingDate,
+          one.amount.toString(),
+          one.currency,
+          one.direction,
+          one.reference,
+        ],
+  );
+  await rows(
+    db,
+    `INSERT INTO bank_statement_pages (statement_id, position, lines) VALUES (:statementId, :position, :lines)`,
+    { statementId, position, lines: JSON.stringify(waiting) },
+  );
+}
+
+/**
+ * Takes the next page out. The caller holds the statement locked.
+ *
+ * @returns undefined where none is left
+ */
+export async function takePage(
+  trx: Transaction,
+  statementId: string,
+): Promise<{ position: number; lines: ReadLine[] } | undefined> {
+  const page = await row<{ position: number; lines: WaitingLine[] }>(
+    trx,
+    `DELETE FROM bank_statement_pages WHERE statement_id = :statementId AND position =
+       (SELECT min(position) FROM bank_statement_pages WHERE statement_id = :statementId)
+     RETURNING position, lines`,
+    { statementId },
+  );
+  return page && { position: page.position, lines: page.lines.map(readWaiting) };
+}
+
+/** The next page as it waits, to look at without taking it. */
+export async function nextPage(
+  db: Executor,
+  statementId: string,
+): Promise<{ position: number; lines: ReadLine[] } | undefined> {
+  const page = await row<{ position: number; lines: WaitingLine[] }>(
+    db,
+    `SELECT position, lines FROM bank_statement_pages WHERE statement_id = :statementId ORDER BY position LIMIT 1`,
+    { statementId },
+  );
+  return page && { position: page.position, lines: page.lines.map(readWaiting) };
+}
+
+function readWaiting(waiting: WaitingLine): ReadLine {
+  if (waiting.length === 2) return { line: waiting[0], problem: waiting[1] };
+  const [line, bankTransactionId, bookingDate, amount, currency, direction, reference] = waiting;
+  return { line, bankTransactionId, bookingDate, amount: BigInt(amount), currency, direction, reference };
+}
+
+/**
+ * Takes the pages over as a statement; of a file that there is already, nothing is new.
+ *
+ * @returns the statement, and whether it is new; the pages of one that is not are the caller's to
+ *   discard
+ * @throws Error where not all pages are there: the file took so long that they were swept away
+ */
+export async function acceptStatement(
+  trx: Transaction,
+  bankId: string,
+  { statementId, sha256, lines, firstDay, lastDay, currencies }: ArrivedStatement,
+): Promise<Statement & { isNew: boolean }> {
+  const made = await row<Statement>(
+    trx,
+    `INSERT INTO bank_statements (id, bank_id, sha256, lines, first_day, last_day, currencies)
+     VALUES (:statementId, :bankId, :sha256, :lines, :firstDay, :lastDay, :currencies)
+     ON CONFLICT (bank_id, sha256) DO NOTHING RETURNING ${STATEMENT_COLUMNS}`,
+    { statementId, bankId, sha256, lines, firstDay, lastDay, currencies },
+  );
+  if (!made) {
+    // A statement of its own: it sees the one that the first may have waited for.
+    const known = await row<Statement>(
+      trx,
+      `SELECT ${STATEMENT_COLUMNS} FROM bank_statements WHERE bank_id = :bankId AND sha256 = :sha256`,
+      { bankId, sha256 },
+    );
+    return { ...found(known), isNew: false };
+  }
+  const taken = await row<{ lines: number }>(
+    trx,
+    `WITH taken AS (
+       UPDATE bank_statement_pages SET accepted = true WHERE statement_id = :statementId
+       RETURNING jsonb_array_length(lines) AS lines)
+     SELECT coalesce(sum(lines), 0)::int AS lines FROM taken`,
+    { statementId },
+  );
+  if (taken?.lines !== lines) throw new Error(`${statementId} lacks staged pages`);
+  return { ...made, isNew: true };
+}
+
+/**
+ * Deletes what was staged for a statement that is not accepted; does nothing to one that is.
+ */
+export async function discardPages(db: Executor, statementId: string): Promise<void> {
+  for (;;) {
+    const deleted = await rows(
+      db,
+      `DELETE FROM bank_statement_pages WHERE (statement_id, position) IN (
+         SELECT statement_id, position FROM bank_statement_pages
+         WHERE statement_id = :statementId AND NOT accepted LIMIT :sweep) RETURNING true`,
+      { statementId, sweep: SWEEP },
+    );
+    if (deleted.length < SWEEP) return;
+  }
+}
+
+/** Longer than a file may take to arrive at its slowest. */
+const ABANDONED_AFTER = '6 hours';
+/** Most pages that one statement deletes, so that it never holds locks for long. */
+const SWEEP = 1_000;
+
+/** Deletes what processes that died had staged. @returns whether there may be more */
+export async function deleteAbandonedPages(db: Executor): Promise<boolean> {
+  const deleted = await rows(
+    db,
+    `DELETE FROM bank_statement_pages WHERE (statement_id, position) IN (
+       SELECT statement_id, position FROM bank_statement_pages
+       WHERE NOT accepted AND staged_at < (SELECT clock_timestamp()) - :after::interval
+       LIMIT :sweep FOR UPDATE SKIP LOCKED) RETURNING true`,
+    { after: ABANDONED_AFTER, sweep: SWEEP },
+  );
+  return deleted.length === SWEEP;
+}
+
+/** @throws Failure not_found */
+export async function readStatement(db: Executor, bankId: string, statementId: string): Promise<Statement> {
+  return found(
+    await row<Statement>(
+      db,
+      `SELECT ${STATEMENT_COLUMNS} FROM bank_statements WHERE id = :statementId AND bank_id = :bankId`,
+      { statementId, bankId },
+    ),
+  );
+}
+
+/** How far it has come. @throws Error where there is none */
+export async function statementProgress(
+  db: Executor,
+  statementId: string,
+): Promise<Pick<Statement, 'status' | 'summary'> & { done: number }> {
+  const progress = await row<Pick<Statement, 'status' | 'summary'>>(
+    db,
+    `SELECT ${STATEMENT_COLUMNS} FROM bank_statements WHERE id = :statementId`,
+    { statementId },
+  );
+  if (!progress) throw new Error(`there is no ${statementId}`);
+  const { matched, duplicates, unknownHere, amountDiffers, malformed } = progress.summary;
+  return { ...progress, done: matched + duplicates + unknownHere + amountDiffers + malformed };
+}
+
+function found(statement: Statement | undefined): Statement {
+  if (!statement) throw new Failure('not_found', 'You have no such statement');
+  return statement;
+}

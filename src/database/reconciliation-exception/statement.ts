@@ -1,0 +1,168 @@
+import type { Direction } from '../../domain/bank-statement';
+import type { ExceptionKind } from '../../domain/reconciliation-exception';
+import { rows, type Transaction } from '../connection';
+import { recordEvents } from '../event';
+import { newId } from '../ids';
+import type { Keyring } from '../keys/keyring';
+import { announceExceptions } from './announce';
+import { resolveException } from './resolve';
+
+/** Exceptions that statements of banks tell of, and those that they end. */
+
+export interface StatementException {
+  kind: Extract<ExceptionKind, 'unknown_here' | 'missing_at_bank' | 'amount_differs'>;
+  /** Null of what is unknown here. */
+  billingRequestId: string | null;
+  refundId: string | null;
+  bankTransactionId: string;
+  direction: Direction;
+  /** The network's, where it has any; else the bank's. */
+  amount: bigint;
+  currency: string;
+  /** What the bank booked; null where it is missing there. */
+  bookedAmount: bigint | null;
+  bookedCurrency: string | null;
+  /** Of what is unknown here, where it looks like one of ours. */
+  reference: string | null;
+  /** Of the charge, what may not be refunded until this is resolved. */
+  held: bigint;
+}
+
+/** Items of one webhook, as everywhere. */
+const TOLD_AT_ONCE = 100;
+
+/**
+ * Opens those that are not there yet, and tells both sides of each. The caller holds the charges
+ * locked (`lockCharges`).
+ *
+ * @param told by which ordinal each is asked for; of two that say the same there is one exception
+ * @param workflowId of the workflow that makes the first attempts
+ * @returns in the order given: the exception, and whether it was opened now
+ */
+export async function openStatementExceptions(
+  trx: Transaction,
+  keyring: Keyring,
+  bankId: string,
+  told: StatementException[],
+  workflowId: string,
+): Promise<{ exceptionId: string; isNew: boolean }[]> {
+  if (told.length === 0) return [];
+  const given = JSON.stringify(
+    told.map((one, n) => ({ ...one, n, id: newId('exception') })),
+    (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value),
+  );
+  const opened = await rows<{
+    id: string;
+    kind: ExceptionKind;
+    billingRequestId: string | null;
+    refundId: string | null;
+    bankTransactionId: string;
+    amount: bigint;
+    currency: string;
+    bookedAmount: bigint | null;
+    bookedCurrency: string | null;
+    direction: Direction;
+    at: Date;
+  }>(
+    trx,
+    `WITH opened AS (
+       INSERT INTO reconciliation_exceptions AS x (id, kind, billing_request_id, refund_id, bank_id, reference, amount, currency,
+         bank_transaction_id, direction, booked_amount, booked_currency, held, opened_at)
+       SELECT g.id, g.kind, g."billingRequestId", g."refundId", :bankId, g.reference, g.amount, g.currency,
+         g."bankTransactionId", g.direction, g."bookedAmount", g."bookedCurrency", g.held,
+         business_now(coalesce(b.owner_id, :bankId))
+       FROM ${GIVEN} LEFT JOIN billing_requests b ON b.id = g."billingRequestId" ORDER BY g.n
+       ON CONFLICT DO NOTHING
+       RETURNING x.id, x.kind, x.billing_request_id AS "billingRequestId", x.refund_id AS "refundId",
+         x.bank_transaction_id AS "bankTransactionId", x.amount::bigint, x.currency, x.booked_amount::bigint AS "bookedAmount",
+         x.booked_currency AS "bookedCurrency", x.direction, x.held, x.opened_at AS at),
+     held AS (
+       UPDATE billing_requests b SET held_amount = b.held_amount + o.held
+       FROM (SELECT "billingRequestId", sum(held) AS held FROM opened WHERE held > 0 GROUP BY 1) AS o
+       WHERE b.id = o."billingRequestId")
+     SELECT * FROM opened`,
+    { bankId, given },
+  );
+  await recordEvents(
+    trx,
+    opened.map(({ id, at, ...details }) => ({
+      resourceId: id,
+      sequence: 1,
+      type: 'exception.opened',
+      cause: 'bank',
+      details,
+      at,
+    })),
+  );
+  const ids = opened.map(({ id }) => id);
+  for (let from = 0; from < ids.length; from += TOLD_AT_ONCE) {
+    const some = ids.slice(from, from + TOLD_AT_ONCE);
+    await announceExceptions(trx, keyring, 'exception.opened', some, workflowId);
+  }
+  const all = await rows<{ n: number; id: string }>(
+    trx,
+    `SELECT g.n, x.id FROM ${GIVEN} JOIN reconciliation_exceptions x
+       ON x.bank_id = :bankId AND x.bank_transaction_id = g."bankTransactionId" AND x.kind = g.kind
+       AND x.kind IN ('unknown_here', 'missing_at_bank', 'amount_differs') AND x.direction = g.direction
+       AND x.booked_amount IS NOT DISTINCT FROM g."bookedAmount" AND x.booked_currency IS NOT DISTINCT FROM g."bookedCurrency"
+       AND x.billing_request_id IS NOT DISTINCT FROM g."billingRequestId" AND x.refund_id IS NOT DISTINCT FROM g."refundId"
+     ORDER BY g.n`,
+    { bankId, given },
+  );
+  if (all.length !== told.length) throw new Error('each that a statement tells of has one exception');
+  const isNew = new Set(ids);
+  const seen = new Set<string>();
+  return all.map(({ id }) => {
+    const first = !seen.has(id);
+    seen.add(id);
+    return { exceptionId: id, isNew: first && isNew.has(id) };
+  });
+}
+
+const GIVEN = `jsonb_to_recordset(:given::jsonb) AS g (n int, id text, kind text, "billingRequestId" text, "refundId" text,
+  "bankTransactionId" text, direction text, amount bigint, currency text, "bookedAmount" bigint, "bookedCurrency" text,
+  reference text, held bigint)`;
+
+/** Several charges are locked by ascending id, as everywhere. */
+export async function lockCharges(trx: Transaction, ids: string[]): Promise<void> {
+  await rows(trx, `SELECT FROM billing_requests WHERE id = ANY(:ids) ORDER BY id FOR UPDATE`, { ids });
+}
+
+/**
+ * What a later file has brought: that something is at the bank after all, or that what it had
+ * booked has become known here. The charges that these belong to are the caller's to lock.
+ */
+export async function exceptionsEndedBy(
+  trx: Transaction,
+  bankId: string,
+  found: { bankTransactionId: string; direction: Direction }[],
+): Promise<{ exceptionId: string; billingRequestId: string | null }[]> {
+  return rows(
+    trx,
+    `SELECT x.id AS "exceptionId", x.billing_request_id AS "billingRequestId"
+     FROM unnest(:ids::text[], :directions::text[]) AS f (id, direction) JOIN reconciliation_exceptions x
+       ON x.bank_id = :bankId AND x.bank_transaction_id = f.id AND x.direction = f.direction
+       AND x.kind IN ('unknown_here', 'missing_at_bank') AND x.state <> 'resolved'
+     ORDER BY x.billing_request_id, x.id`,
+    {
+      bankId,
+      ids: found.map((one) => one.bankTransactionId),
+      directions: found.map((one) => one.direction),
+    },
+  );
+}
+
+/** There was no difference, once the bank's next file was there. */
+export async function endExceptions(
+  trx: Transaction,
+  keyring: Keyring,
+  timeZone: string,
+  exceptionIds: string[],
+): Promise<void> {
+  for (const exceptionId of exceptionIds) {
+    await resolveException(trx, keyring, timeZone, { cause: 'network', note: null }, exceptionId, {
+      resolution: 'no_difference',
+      bankTransactionId: null,
+    });
+  }
+}

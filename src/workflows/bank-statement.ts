@@ -1,0 +1,70 @@
+import {
+  proxyActivities,
+  proxyLocalActivities,
+  setCurrentDetails,
+  upsertSearchAttributes,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { BankStatementActivities, StatementProgress } from '../activities/bank-statement';
+import type { WebhookActivities } from '../activities/webhook';
+import { local } from './local';
+import { BANK_STATEMENT_TASK_QUEUE } from './messages';
+import { SEARCH_ATTRIBUTE } from './search-attributes';
+
+const { matchLines, findMissingAtBank } = proxyActivities<BankStatementActivities>({
+  taskQueue: BANK_STATEMENT_TASK_QUEUE,
+  // One step takes some seconds, and on a busy machine some minutes. A dead worker is noticed by
+  // its heartbeat, which comes with each page.
+  startToCloseTimeout: '30m',
+  heartbeatTimeout: '30s',
+  // What may fail is Postgres, which comes back, or a key that the ring lacks until somebody puts
+  // it there.
+  retry: { initialInterval: '1s', maximumInterval: '1m' },
+});
+const { deliverFirstAttempts } = proxyLocalActivities<WebhookActivities>(
+  local('First attempt of each new webhook'),
+);
+
+/**
+ * A statement of a bank: compares its lines with what the network has, and then looks for what is
+ * in none of them. What differs becomes exceptions, of which both sides are told.
+ *
+ * @param statementId the statement and its pages are there before this starts
+ */
+export async function bankStatement(statementId: string): Promise<void> {
+  let progress = await repeated(
+    'Match the first lines',
+    (at) => `Match the lines after ${at}`,
+    matchLines,
+    statementId,
+  );
+  if (progress.status === 'processing') {
+    progress = await repeated(
+      'Look for what the bank lacks',
+      () => 'Look on for what the bank lacks',
+      findMissingAtBank,
+      statementId,
+    );
+  }
+  setCurrentDetails(`The statement is ${progress.status}: ${progress.counts}.`);
+  upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.status, value: progress.status }]);
+}
+
+/** One step, until it has come to its end. */
+async function repeated(
+  first: string,
+  next: (at: string) => string,
+  step: typeof matchLines,
+  statementId: string,
+): Promise<StatementProgress> {
+  const { workflowId } = workflowInfo();
+  let summary = first;
+  for (;;) {
+    const progress = await step.executeWithOptions({ summary }, [statementId]);
+    await deliverFirstAttempts(workflowId);
+    if (progress.finished) return progress;
+    const at = `${progress.done} of ${progress.lines}`;
+    setCurrentDetails(`${at} lines done: ${progress.counts}.`);
+    summary = next(at);
+  }
+}

@@ -1,0 +1,505 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { closeExpiredRequests } from '../../../src/database/billing-request/outcome';
+import { matchNextPage } from '../../../src/database/bank-statement/match';
+import { findMissing } from '../../../src/database/bank-statement/missing';
+import { compareLedger } from '../../../src/database/ledger/check';
+import { compareTrails } from '../../../src/database/trail';
+import { resolveException } from '../../../src/database/reconciliation-exception/resolve';
+import { calendarDay } from '../../../src/domain/calendar';
+import { send, serveApi, tokenOf, type Answered, type ServedApi } from '../../support/api';
+import { copyOfDatabase, createTestDatabase, type TestDatabase } from '../../support/database';
+import { balancesOf } from '../../support/ledger';
+import { announcedTo, lookupIdOf, moveClock, standingApproval, type Standing } from '../../support/standing';
+
+/** A bank sends what it booked: what agrees, what does not, and what follows of it. */
+
+const LAGOS = 'Africa/Lagos';
+const STATEMENTS = '/v1/bank/statements';
+const EXCEPTIONS = '/v1/reconciliation/exceptions';
+const HEADER = 'bankTransactionId,bookingDate,amount,currency,direction,reference';
+const TODAY = calendarDay(new Date(), LAGOS);
+
+type Shown = Record<string, unknown>;
+interface Tokens {
+  bank: string;
+  merchant: string;
+}
+
+let database: TestDatabase;
+let api: ServedApi;
+let standing: Standing;
+let tokens: Tokens;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  api = await serveApi(database.db, { settings: SETTINGS });
+});
+afterAll(async () => {
+  await api.close();
+  await database.drop();
+});
+beforeEach(async () => {
+  standing = await standingApproval(database.db, api.deps.ring);
+  tokens = await tokensAt(api);
+});
+
+const SETTINGS = { RATE_LIMIT_TOKEN_ADDRESS: '999/999' };
+
+async function tokensAt(served: ServedApi): Promise<Tokens> {
+  const { bank, merchant } = standing.credentials;
+  return { bank: await tokenOf(served, bank), merchant: await tokenOf(served, merchant) };
+}
+
+const get = (token: string, url: string, served = api): Promise<Answered> =>
+  send(served.url, 'GET', url, undefined, { authorization: `Bearer ${token}` });
+const post = (token: string, url: string, body: unknown, served = api): Promise<Answered> =>
+  send(served.url, 'POST', url, body, { authorization: `Bearer ${token}` });
+
+/** A charge of 100 naira, not answered yet. */
+async function charge(amount = 100): Promise<{ reference: string; id: string }> {
+  const { body } = await post(tokens.merchant, '/v1/customer/bill', {
+    paymentIDs: [standing.paymentId],
+    amount,
+    currency: 'NGN',
+    description: 'Shoes',
+  });
+  const [item] = body as unknown as { reference: string; billingRequestId: string }[];
+  return { reference: String(item?.reference), id: String(item?.billingRequestId) };
+}
+
+/** The same, approved. */
+async function paid(bankTransactionId: string, amount = 100): Promise<{ reference: string; id: string }> {
+  const made = await charge(amount);
+  const body = { billingRequestId: made.id, bankTransactionId };
+  expect((await post(tokens.bank, '/v1/billing/bank-response', body)).status).toBe(200);
+  return made;
+}
+
+async function refunded(reference: string, amount: number, bankTransactionId: string): Promise<void> {
+  const { body } = await post(tokens.merchant, '/v1/refunds/initiate', { reference, amount });
+  const refundId = body.data?.['refundId'];
+  const answer = { refundId, action: 'completed', bankTransactionId };
+  expect((await post(tokens.bank, '/v1/bank/refund-response', answer)).status).toBe(200);
+}
+
+const debit = (id: string, amount: number | string = 100, reference = '') =>
+  `${id},${TODAY},${amount},NGN,debit,${reference}`;
+const credit = (id: string, amount: number, reference = '') =>
+  `${id},${TODAY},${amount},NGN,credit,${reference}`;
+const csv = (...lines: string[]) => [HEADER, ...lines, ''].join('\r\n');
+
+async function upload(
+  file: string,
+  headers: Record<string, string> = {},
+  { token, served }: { token: string; served: ServedApi } = { token: tokens.bank, served: api },
+): Promise<Answered> {
+  return send(served.url, 'POST', STATEMENTS, file, {
+    'content-type': 'text/csv',
+    authorization: `Bearer ${token}`,
+    ...headers,
+  });
+}
+
+/** Sends a file, and does what its workflow does. */
+async function match(
+  file: string,
+  headers: Record<string, string> = {},
+  served = api,
+  token = tokens.bank,
+): Promise<{ id: string; summary: Shown; differences: string[] }> {
+  const { status, body } = await upload(file, headers, { token, served });
+  expect({ status, body }).toMatchObject({ status: 202 });
+  const id = String(body.data?.['statementId']);
+  await work(id, served);
+  const shown = await get(token, `${STATEMENTS}/${id}`, served);
+  expect(shown.body.data).toMatchObject({ statementId: id, status: 'completed' });
+  const { body: text } = await get(token, String(shown.body.data?.['differencesUrl']), served);
+  const [, ...differences] = (text as unknown as string).trimEnd().split('\r\n');
+  return { id, summary: shown.body.data?.['summary'] as Shown, differences };
+}
+
+async function work(id: string, { deps }: ServedApi): Promise<void> {
+  const matching = { db: deps.db, keyring: deps.ring, timeZone: LAGOS, workflowId: `bank-statement/${id}` };
+  for (const step of [matchNextPage, findMissing]) while ((await step(matching, id)) !== undefined);
+}
+
+const NOTHING = {
+  matched: 0,
+  duplicates: 0,
+  unknownHere: 0,
+  missingAtBank: 0,
+  amountDiffers: 0,
+  malformed: 0,
+};
+
+async function exceptions(token = tokens.bank, query = '', served = api): Promise<Shown[]> {
+  const { status, body } = await get(token, `${EXCEPTIONS}?sortOrder=asc${query}`, served);
+  expect(status).toBe(200);
+  return body.data?.['exceptions'] as Shown[];
+}
+const kinds = async (token = tokens.bank, query = '') =>
+  (await exceptions(token, query)).map(({ kind, state }) => `${String(kind)} ${String(state)}`);
+
+const respond = (exceptionId: unknown, body: object) =>
+  post(tokens.bank, `${EXCEPTIONS}/${String(exceptionId)}/respond`, body);
+
+const status = async (id: string, served = api, token = tokens.merchant) =>
+  (await get(token, `/v1/billing/requests/${id}`, served)).body.data?.['status'];
+
+async function theBooksAreRight(served = api): Promise<void> {
+  const all = { from: null, to: null, timeZone: LAGOS };
+  for (const compare of [compareLedger, compareTrails]) {
+    for await (const { differences } of compare(served.deps.db, all)) expect(differences).toEqual([]);
+  }
+}
+
+test('a file that agrees is matched, line by line, and opens nothing', async () => {
+  const { reference } = await paid('A1');
+  await refunded(reference, 30, 'A2');
+  const { summary, differences } = await match(csv(debit('A1'), credit('A2', 30)));
+  expect(summary).toEqual({ ...NOTHING, lines: 2, matched: 2 });
+  expect(differences).toEqual([]);
+  expect(await kinds()).toEqual([]);
+});
+
+test('each difference becomes an exception, and its file says line by line what it is', async () => {
+  await paid('B1');
+  const differing = await paid('B2');
+  const missing = await paid('B3');
+  const { summary, differences } = await match(
+    csv(debit('B1'), debit('B2', 90), debit('B2', 90), debit('B1'), debit('B9', 5), ',,,,,', debit('B9', 5)),
+  );
+  expect(summary).toEqual({
+    lines: 7,
+    matched: 1,
+    duplicates: 3,
+    unknownHere: 1,
+    missingAtBank: 1,
+    amountDiffers: 1,
+    malformed: 1,
+  });
+  const opened = await exceptions();
+  expect(opened).toMatchObject([
+    { kind: 'amount_differs', amount: 100, reference: differing.reference, bankTransactionId: 'B2' },
+    { kind: 'unknown_here', amount: 5, reference: null, billingRequestId: null, merchantId: null },
+    { kind: 'missing_at_bank', amount: 100, reference: missing.reference, bankTransactionId: 'B3' },
+  ]);
+  const [differs, unknown, lacking] = opened.map(({ exceptionId }) => String(exceptionId));
+  expect(differences).toEqual([
+    `3,amount_differs,B2,${TODAY},debit,90,NGN,,${differing.reference},100,NGN,${differs},`,
+    `4,duplicate,B2,${TODAY},debit,90,NGN,,${differing.reference},100,NGN,${differs},`,
+    `5,duplicate,B1,${TODAY},debit,100,NGN,,${await referenceOf('B1')},100,NGN,,`,
+    `6,unknown_here,B9,${TODAY},debit,5,NGN,,,,,${unknown},`,
+    '7,malformed,,,,,,,,,,,bankTransactionId is missing; bookingDate is missing; currency is missing; direction is missing',
+    `8,duplicate,B9,${TODAY},debit,5,NGN,,,,,${unknown},`,
+    `,missing_at_bank,B3,,debit,,,,${missing.reference},100,NGN,${lacking},`,
+  ]);
+  // The merchant sees what is about its charges, without the bank's ids.
+  expect(await kinds(tokens.merchant)).toEqual(['amount_differs open', 'missing_at_bank open']);
+  expect(JSON.stringify(await exceptions(tokens.merchant))).not.toContain('B3');
+  const told = await announcedTo(database.db, api.deps.ring, standing.bankId);
+  expect(told.filter(({ type }) => type === 'exception.opened')).toMatchObject([
+    { item: { exceptionId: differs, sequence: 1 } },
+    { item: { exceptionId: lacking, sequence: 1 } },
+  ]);
+});
+
+async function referenceOf(bankTransactionId: string): Promise<string> {
+  const { body } = await get(tokens.bank, '/v1/transaction-history');
+  const all = body.data?.['transactions'] as Shown[];
+  return String(all.find((one) => one['bankTransactionId'] === bankTransactionId)?.['reference']);
+}
+
+test('the same file again is the same statement, and nothing new', async () => {
+  await paid('C1');
+  const file = csv(debit('C9', 7));
+  const { id, summary } = await match(file, { 'idempotency-key': 'c' });
+  const before = await exceptions();
+  const again = await upload(file);
+  expect(again).toMatchObject({ status: 202, body: { data: { statementId: id, status: 'completed' } } });
+  await work(id, api);
+  expect((await get(tokens.bank, `${STATEMENTS}/${id}`)).body.data).toMatchObject({ summary });
+  expect(await exceptions()).toEqual(before);
+
+  const replayed = await upload(file, { 'idempotency-key': 'c' });
+  expect(replayed).toMatchObject({ status: 202, body: { data: { statementId: id, status: 'processing' } } });
+  expect(replayed.headers.get('idempotent-replayed')).toBe('true');
+  expect((await upload(csv(debit('C8')), { 'idempotency-key': 'c' })).status).toBe(422);
+  // Of what was sent in vain nothing waits.
+  const { rows } = await database.db.query('SELECT FROM bank_statement_pages');
+  expect(rows).toEqual([]);
+});
+
+test('files that overlap tell of a difference once, and one that brings what was missing ends it', async () => {
+  await paid('D1');
+  await paid('D2');
+  await match(csv(debit('D1'), debit('D9')));
+  expect(await kinds()).toEqual(['unknown_here open', 'missing_at_bank open']);
+  const second = await match(csv(debit('D9'), debit('D1'), debit('D8')));
+  expect(second.summary).toEqual({ ...NOTHING, lines: 3, matched: 1, unknownHere: 2, missingAtBank: 1 });
+  expect(await kinds()).toEqual(['unknown_here open', 'missing_at_bank open', 'unknown_here open']);
+
+  // The debit that was unknown is answered for, and what was missing is booked a day later.
+  await paid('D9');
+  const third = await match(csv(debit('D9'), debit('D2')));
+  expect(third.summary).toEqual({ ...NOTHING, lines: 2, matched: 2 });
+  expect(await exceptions()).toMatchObject([
+    { kind: 'unknown_here', state: 'resolved', resolution: 'no_difference', bankTransactionId: 'D9' },
+    { kind: 'missing_at_bank', state: 'resolved', resolution: 'no_difference', bankTransactionId: 'D2' },
+    { kind: 'unknown_here', state: 'open', bankTransactionId: 'D8' },
+  ]);
+  expect(await kinds(tokens.merchant)).toEqual(['missing_at_bank resolved']);
+  await theBooksAreRight();
+});
+
+test('what the bank has not booked cannot be refunded, and is reversed where it never moved', async () => {
+  await paid('E0');
+  const { reference, id } = await paid('E1');
+  await match(csv(debit('E0')));
+  const refusal = await post(tokens.merchant, '/v1/refunds/initiate', { reference, amount: 1 });
+  expect(refusal.status).toBe(409);
+  const billed = await post(tokens.merchant, '/v1/customer/bill', {
+    paymentIDs: [standing.paymentId],
+    amount: 100,
+    currency: 'NGN',
+    description: 'Shoes again',
+  });
+  const [one] = await exceptions();
+  expect(billed.body).toMatchObject([{ warning: 'open_exception', exceptionId: one?.['exceptionId'] }]);
+  expect((await respond(one?.['exceptionId'], { resolution: 'confirmed' })).status).toBe(409);
+  const answer = { resolution: 'no_money_moved' };
+  expect((await respond(one?.['exceptionId'], answer)).status).toBe(200);
+  const { body } = await get(tokens.merchant, `/v1/transaction-details?reference=${reference}`);
+  expect(body.data).toMatchObject({ status: 'successful', reversedAmount: 100, billingRequestId: id });
+  // From then on nobody looks for it.
+  const later = await match(csv(debit('E0'), debit('E7')));
+  expect(later.summary).toMatchObject({ missingAtBank: 0 });
+  await theBooksAreRight();
+});
+
+test('of an amount that differs only what was not booked is held, and written off', async () => {
+  const { reference } = await paid('F1');
+  await match(csv(debit('F1', '60.50')));
+  const [one] = await exceptions();
+  const refund = (amount: number) => post(tokens.merchant, '/v1/refunds/initiate', { reference, amount });
+  expect((await refund(60.51)).status).toBe(409);
+  await database.db.transaction((trx) =>
+    resolveException(
+      trx,
+      api.deps.ring,
+      LAGOS,
+      { cause: 'operator', note: 'Case 1' },
+      String(one?.['exceptionId']),
+      {
+        resolution: 'written_off',
+        bankTransactionId: null,
+      },
+    ),
+  );
+  expect(await balancesOf(database.db, standing.bankId)).toMatchObject({
+    customer_bank: -6050n,
+    disputed: -3950n,
+  });
+  expect((await refund(100)).status).toBe(201);
+  await theBooksAreRight();
+});
+
+test.each([
+  ['the bank takes it back', { resolution: 'reversed', bankTransactionId: 'G2' }, 200],
+  ['the bank finds that none moved', { resolution: 'no_money_moved' }, 200],
+  ['the bank would confirm it', { resolution: 'confirmed' }, 409],
+])('what is unknown here is the bank’s to end: %s', async (_, answer, expected) => {
+  await match(csv(debit('G1', 40)));
+  const [one] = await exceptions();
+  const shown = await get(tokens.bank, `${EXCEPTIONS}/${String(one?.['exceptionId'])}`);
+  expect(shown.body.data).toMatchObject({
+    kind: 'unknown_here',
+    events: [{ type: 'exception.opened', cause: 'bank' }],
+  });
+  expect(await exceptions(tokens.merchant)).toEqual([]);
+  expect((await respond(one?.['exceptionId'], answer)).status).toBe(expected);
+  if (expected === 409) return;
+  const told = await announcedTo(database.db, api.deps.ring, standing.bankId);
+  expect(told.map(({ type }) => type)).toContain('exception.resolved');
+  // The next file tells it again, with what took it back, and opens nothing.
+  const later = await match(csv(debit('G1', 40), credit('G2', 40)));
+  const takenBack = answer.resolution === 'reversed';
+  expect(later.summary).toMatchObject({ unknownHere: takenBack ? 1 : 2, matched: takenBack ? 1 : 0 });
+  expect(await kinds(tokens.bank, '&state=open')).toEqual(takenBack ? [] : ['unknown_here open']);
+  await theBooksAreRight();
+});
+
+describe('a line that names the reference of what is open', () => {
+  test('settles it, as the answer would have that never came', async () => {
+    const { id, reference } = await charge();
+    const { summary, differences } = await match(csv(debit('H1', 100, reference)));
+    expect(summary).toEqual({ ...NOTHING, lines: 1, matched: 1 });
+    expect(differences).toEqual([`2,settled,H1,${TODAY},debit,100,NGN,${reference},${reference},,,,`]);
+    expect(await status(id)).toBe('successful');
+    const told = await announcedTo(database.db, api.deps.ring, standing.merchantId);
+    expect(told.at(-1)).toMatchObject({ type: 'billing.response', item: { status: 'successful' } });
+    // Its own answer is agreed to, should it still come.
+    const body = { billingRequestId: id, bankTransactionId: 'H1' };
+    expect((await post(tokens.bank, '/v1/billing/bank-response', body)).status).toBe(200);
+    expect(await kinds()).toEqual([]);
+    await theBooksAreRight();
+  });
+
+  test('settles no other amount', async () => {
+    const { id, reference } = await charge();
+    const { summary } = await match(csv(debit('H2', 99, reference)));
+    expect(summary).toMatchObject({ amountDiffers: 1 });
+    expect(await status(id)).toBe('pending');
+  });
+
+  test('is the late half of what nobody answered, and one exception with it', async () => {
+    const { id, reference } = await charge();
+    await get(tokens.bank, '/v1/events');
+    await moveClock(database.db, standing.merchantId, '2 days');
+    await database.db.transaction((trx) => closeExpiredRequests(trx, api.deps.ring, [id], 'by its bank'));
+    const { summary } = await match(csv(debit('H3', 100, reference)));
+    expect(summary).toMatchObject({ unknownHere: 1 });
+    expect(await exceptions()).toMatchObject([{ kind: 'late_answer', bankTransactionId: 'H3', reference }]);
+    expect(await status(id)).toBe('declined');
+  });
+
+  test('of a second debit for one charge holds it, as another answer does', async () => {
+    const { reference } = await paid('H4');
+    const { summary } = await match(csv(debit('H4'), debit('H5', 100, reference)));
+    expect(summary).toMatchObject({ matched: 1, unknownHere: 1 });
+    expect(await exceptions()).toMatchObject([{ kind: 'conflicting_answer', bankTransactionId: 'H5' }]);
+  });
+
+  test('completes a refund', async () => {
+    const { reference } = await paid('H6');
+    const { body } = await post(tokens.merchant, '/v1/refunds/initiate', { reference, amount: 10 });
+    const refund = body.data as { refundId: string; reference: string };
+    const { summary } = await match(csv(debit('H6'), credit('H7', 10, refund.reference)));
+    expect(summary).toMatchObject({ matched: 2 });
+    const { body: shown } = await get(tokens.merchant, `/v1/refunds/${refund.refundId}`);
+    expect(shown.data).toMatchObject({ status: 'completed' });
+    await theBooksAreRight();
+  });
+
+  test('of another bank is unknown, and touches nothing', async () => {
+    const { id, reference } = await charge();
+    const other = await standingApproval(database.db, api.deps.ring);
+    const token = await tokenOf(api, other.credentials.bank);
+    const { summary } = await match(csv(debit('H8', 100, reference)), {}, api, token);
+    expect(summary).toMatchObject({ unknownHere: 1 });
+    expect(await status(id)).toBe('pending');
+    expect(await kinds()).toEqual([]);
+  });
+});
+
+test('a payment between customers is a debit at one bank, and by its reference a credit at the other', async () => {
+  const payer = await standingApproval(database.db, api.deps.ring);
+  const token = await tokenOf(api, payer.credentials.bank);
+  const lookupOf = (customerId: string) => lookupIdOf(database.db, customerId);
+  const { body } = await post(tokens.bank, '/v1/customer/bill', {
+    lookupIDs: [await lookupOf(payer.customerId)],
+    payee: { lookupID: await lookupOf(standing.customerId) },
+    amount: 100,
+    currency: 'NGN',
+    description: 'Rent',
+  });
+  const [item] = body as unknown as { reference: string; billingRequestId: string }[];
+  const pending = await match(csv(credit('OWN-0', 100, item?.reference)));
+  expect(pending.summary).toMatchObject({ unknownHere: 1 });
+  const answer = { billingRequestId: item?.billingRequestId, bankTransactionId: 'P1' };
+  expect((await post(token, '/v1/billing/bank-response', answer)).status).toBe(200);
+
+  const MATCHED = { ...NOTHING, lines: 1, matched: 1 };
+  expect((await match(csv(debit('P1')), {}, api, token)).summary).toEqual(MATCHED);
+  expect((await match(csv(credit('OWN-1', 100, item?.reference)))).summary).toEqual(MATCHED);
+});
+
+test('after a restored back-up a statement settles what was open, and tells of what is gone', async () => {
+  const open = await charge();
+  const restored = await copyOfDatabase(database);
+  await api.close();
+  api = await serveApi(database.db, { settings: SETTINGS });
+  // What comes after the back-up: an answer, and a charge with its answer.
+  const answer = { billingRequestId: open.id, bankTransactionId: 'R1' };
+  expect((await post(tokens.bank, '/v1/billing/bank-response', answer)).status).toBe(200);
+  const gone = await paid('R2', 70);
+
+  const after = await serveApi(restored.db, { settings: SETTINGS });
+  try {
+    const token = await tokenOf(after, standing.credentials.bank);
+    const merchant = await tokenOf(after, standing.credentials.merchant);
+    expect(await status(open.id, after, merchant)).toBe('pending');
+    const file = csv(debit('R1', 100, open.reference), debit('R2', 70, gone.reference));
+    const { summary } = await match(file, {}, after, token);
+    expect(summary).toEqual({ ...NOTHING, lines: 2, matched: 1, unknownHere: 1 });
+    expect(await status(open.id, after, merchant)).toBe('successful');
+    expect(await exceptions(token, '', after)).toMatchObject([
+      { kind: 'unknown_here', amount: 70, reference: gone.reference, billingRequestId: null },
+    ]);
+    expect(await exceptions(merchant, '', after)).toEqual([]);
+    const found = await exceptions(token, `&reference=${gone.reference}`, after);
+    const said = { resolution: 'reversed', bankTransactionId: 'R3' };
+    const where = `${EXCEPTIONS}/${String(found[0]?.['exceptionId'])}/respond`;
+    expect((await post(token, where, said, after)).status).toBe(200);
+    await theBooksAreRight(after);
+  } finally {
+    await after.close();
+    await restored.drop();
+  }
+});
+
+test('a camt.053 is a statement like any other', async () => {
+  await paid('FT26061A01', 1500);
+  const file = readFileSync(path.join(__dirname, '../../samples/statement.camt.053.xml'), 'utf8');
+  const { summary } = await match(file, { 'content-type': 'application/xml; charset=utf-8' });
+  expect(summary).toMatchObject({ lines: 6, matched: 1, unknownHere: 3, malformed: 2 });
+});
+
+test.each([
+  ['a wrong header', 'a,b\n1,2\n', {}, 400, /header must have the columns/],
+  ['no body', '', {}, 400, /needs a body of text\/csv or application\/xml/],
+  ['CSV as XML', csv(), { 'content-type': 'application/xml' }, 400, /is not well-formed/],
+  ['JSON', '{}', { 'content-type': 'application/json' }, 415, /must be text\/csv or application\/xml/],
+  ['another encoding', csv(), { 'content-type': 'text/csv; charset=latin1' }, 415, /in UTF-8/],
+])('%s is refused, and nothing of it stays', async (_, file, headers, expected, why) => {
+  const { status: got, body } = await upload(file, headers);
+  expect([got, body.message]).toEqual([expected, expect.stringMatching(why)]);
+  const { rows } = await database.db.query('SELECT FROM bank_statement_pages');
+  expect(rows).toEqual([]);
+});
+
+test('a file that stops arriving is refused after ten seconds, and nothing of it stays', async () => {
+  const answered = await fetch(api.url + STATEMENTS, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${tokens.bank}`, 'content-type': 'text/csv' },
+    body: new ReadableStream({
+      start: (body) => {
+        const lines = Array.from({ length: 1_500 }, (_, n) => debit(`S-${n}`));
+        body.enqueue(Buffer.from(csv(...lines)));
+      },
+    }),
+    duplex: 'half',
+  });
+  expect(answered.status).toBe(408);
+  const { rows } = await database.db.query('SELECT FROM bank_statement_pages');
+  expect(rows).toEqual([]);
+});
+
+test('only a bank sends statements, and no other bank sees them', async () => {
+  expect((await upload(csv(), {}, { token: tokens.merchant, served: api })).status).toBe(403);
+  const { id } = await match(csv());
+  const other = await standingApproval(database.db, api.deps.ring);
+  const token = await tokenOf(api, other.credentials.bank);
+  for (const more of ['', '/differences.csv']) {
+    expect((await get(token, `${STATEMENTS}/${id}${more}`)).status).toBe(404);
+  }
+});
+
+test('a file of some thousands of lines is judged in pages, each once', async () => {
+  await paid('K1');
+  const many = Array.from({ length: 2_500 }, (_, n) => debit(`K-${n}`, n + 1));
+  const { summary, differences } = await match(csv(debit('K1'), ...many, debit('K1'), debit('K-0', 1)));
+  expect(summary).toEqual({ ...NOTHING, lines: 2_503, matched: 1, duplicates: 2, unknownHere: 2_500 });
+  expect(differences).toHaveLength(2_502);
+});

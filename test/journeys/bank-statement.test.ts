@@ -1,0 +1,166 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import { calendarDay } from '../../src/domain/calendar';
+import { send as post } from '../support/api';
+import { agreement, Cast, type Bank, type Merchant } from '../support/cast';
+import { createCli } from '../support/cli';
+import { eventually, startEngine, type TestEngine } from '../support/engine';
+import { holdAt } from '../support/held-step';
+
+/** A bank's statement on the real engine: sent, matched by its workflow, and told of. */
+
+let engine: TestEngine;
+let cast: Cast;
+let bank: Bank;
+let merchant: Merchant;
+let temporal: Client;
+let folder: string;
+
+beforeAll(async () => {
+  engine = await startEngine();
+  cast = new Cast(engine);
+  [bank, merchant] = await Promise.all([cast.bank(), cast.merchant()]);
+  const connection = await Connection.connect({ address: engine.temporalAddress });
+  temporal = new Client({ connection, namespace: engine.namespace });
+  folder = await mkdtemp(path.join(tmpdir(), 'assent-statement-'));
+});
+
+afterAll(async () => {
+  await rm(folder, { recursive: true });
+  await temporal.connection.close();
+  await cast.leave();
+  await engine.stop();
+});
+
+const TODAY = calendarDay(new Date(), 'Africa/Lagos');
+const HEADER = 'bankTransactionId,bookingDate,amount,currency,direction,reference';
+const line = (id: string, amount: number, reference = '') =>
+  `${id},${TODAY},${amount},NGN,debit,${reference}`;
+
+interface Shown {
+  statementId: string;
+  status: string;
+  summary: Record<string, number>;
+  differencesUrl: string;
+}
+
+async function send(file: string): Promise<Shown> {
+  const { clientId, clientSecret } = cast.identityOf(bank.entityId);
+  const basic = Buffer.from(`${clientId}:${clientSecret}`).toString('base64');
+  const token = await fetch(`${engine.apiUrl}/v1/oauth/token`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${basic}` },
+    body: new URLSearchParams({ grant_type: 'client_credentials' }),
+  });
+  const { access_token: accessToken } = (await token.json()) as { access_token: string };
+  const { status, body } = await post(engine.apiUrl, 'POST', '/v1/bank/statements', file, {
+    authorization: `Bearer ${accessToken}`,
+    'content-type': 'text/csv',
+  });
+  expect(status).toBe(202);
+  return body.data as unknown as Shown;
+}
+
+async function completed(statementId: string): Promise<Shown> {
+  let shown: Shown | undefined;
+  await eventually(async () => {
+    const { body } = await bank.api.get(`/v1/bank/statements/${statementId}`);
+    shown = body.data as unknown as Shown;
+    return shown.status === 'completed';
+  });
+  if (!shown) throw new Error('nothing was shown');
+  return shown;
+}
+
+const isOpened =
+  (kind: string) =>
+  (event: { type: string; item: Record<string, unknown> }): boolean =>
+    event.type === 'exception.opened' && event.item['kind'] === kind;
+
+test('a statement is matched by its workflow, settles what it names, and both sides are told', async () => {
+  const [customer] = bank.customers;
+  const paymentID = await agreement(bank, merchant, customer);
+  const approved = await merchant.charge({ paymentIDs: [paymentID] }, 100);
+  await merchant.hears('billing.response', approved.billingRequestId);
+  await bank.answerCharges('silence', { lookupID: customer.lookupID, times: 1 });
+  const silent = await merchant.charge({ paymentIDs: [paymentID] }, 40);
+
+  const file = [HEADER, line('FT-SILENT', 40, silent.reference), line('FT-UNKNOWN', 7)].join('\n');
+  const { statementId } = await send(file);
+  const shown = await completed(statementId);
+  expect(shown.summary).toEqual({
+    lines: 2,
+    matched: 1,
+    duplicates: 0,
+    unknownHere: 1,
+    missingAtBank: 1,
+    amountDiffers: 0,
+    malformed: 0,
+  });
+  expect(await merchant.hears('billing.response', silent.billingRequestId)).toMatchObject({
+    status: 'successful',
+  });
+  await bank.server.waitFor('what is unknown', isOpened('unknown_here'), 20_000);
+  const { item } = await merchant.server.waitFor('what is missing', isOpened('missing_at_bank'), 20_000);
+  expect(item).toMatchObject({ reference: approved.reference, amount: 100 });
+
+  const handle = temporal.workflow.getHandle(`bank-statement/${statementId}`);
+  await handle.result();
+  expect(await (await handle.describe()).staticSummary()).toBe(`Statement of 2 lines of ${bank.entityId}`);
+  const details = await handle.query<{ currentDetails: string }>('__temporal_workflow_metadata');
+  expect(details.currentDetails).toBe(
+    'The statement is completed: 1 matched, 0 duplicates, 1 unknown here, 1 missing at the bank, 0 with another amount, 0 malformed.',
+  );
+
+  // The operator hands in the same file: it is the same statement. With another, it is matched
+  // alike.
+  const cli = createCli({
+    url: engine.database.url,
+    keys: String(engine.environment['ASSENT_KEYS']),
+  });
+  const name = path.join(folder, 'statement.csv');
+  await writeFile(name, file);
+  const match = () =>
+    cli.json<Shown & { differencesUrl: string }>('statement', 'match', name, '--bank', bank.entityId);
+  expect(await match()).toEqual({
+    statementId,
+    status: 'completed',
+    summary: shown.summary,
+    differencesUrl: shown.differencesUrl,
+  });
+  await writeFile(name, `${file}\n${line('FT-SILENT', 40)}`);
+  expect(await match()).toMatchObject({
+    status: 'completed',
+    summary: { lines: 3, matched: 1, duplicates: 1 },
+  });
+  const { code, err } = await cli.run('statement', 'match', name, '--bank', merchant.entityId);
+  expect([code, err]).toEqual([1, expect.stringContaining('is no bank')]);
+});
+
+test('a worker that dies amid a statement costs no line and counts none twice', async () => {
+  const lines = Array.from({ length: 3_500 }, (_, n) => line(`FT-KILLED-${n}`, n + 1));
+  const held = await holdAt(engine.database.url, {
+    on: 'DELETE',
+    table: 'bank_statement_pages',
+    when: 'OLD.position = 2000',
+    at: 'commit',
+  });
+  const { statementId } = await send([HEADER, ...lines].join('\n'));
+  try {
+    expect(await held.reached()).toBe('worker');
+    await engine.worker.kill();
+  } finally {
+    await held.release('undone');
+    await engine.worker.start();
+  }
+  const { summary } = await completed(statementId);
+  expect(summary).toMatchObject({ lines: 3_500, unknownHere: 3_500, duplicates: 0 });
+  const { rows } = await engine.database.db.query(
+    `SELECT count(*)::int AS all, count(DISTINCT bank_transaction_id)::int AS each FROM reconciliation_exceptions
+     WHERE bank_transaction_id LIKE 'FT-KILLED-%'`,
+  );
+  expect(rows).toEqual([{ all: 3_500, each: 3_500 }]);
+  expect(await cast.gaps()).toEqual([]);
+});
