@@ -6,9 +6,9 @@ import type * as Exceptions from './exceptions';
 import type * as Forecast from './forecast';
 import type * as Keys from './keys';
 import type * as Migrate from './migrate';
-import type * as Period from './period';
 import type * as Reconcile from './reconcile';
 import type * as Sql from './sql';
+import type * as Statement from './statement';
 import type * as Status from './status';
 import type * as Why from './why';
 
@@ -18,12 +18,12 @@ const COMMANDS = new Map<string, () => (program: Command) => void>([
   ['keys', () => (require('./keys') as typeof Keys).addKeyCommands],
   ['audit', () => (require('./audit') as typeof Audit).addAuditCommand],
   ['books', () => (require('./books') as typeof Books).addBooksCommands],
-  ['period', () => (require('./period') as typeof Period).addPeriodCommands],
   ['status', () => (require('./status') as typeof Status).addStatusCommand],
   ['why', () => (require('./why') as typeof Why).addWhyCommand],
   ['forecast', () => (require('./forecast') as typeof Forecast).addForecastCommand],
   ['reconcile', () => (require('./reconcile') as typeof Reconcile).addReconcileCommand],
   ['exceptions', () => (require('./exceptions') as typeof Exceptions).addExceptionCommands],
+  ['statement', () => (require('./statement') as typeof Statement).addStatementCommands],
   ['sql', () => (require('./sql') as typeof Sql).addSqlCommand],
   ['migrate', () => (require('./migrate') as typeof Migrate).addMigrateCommand],
 ]);

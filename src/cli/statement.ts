@@ -1,0 +1,143 @@
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Option, type Command } from 'commander';
+import { FORMATS, stageStatement, startStatement, type StatementType } from '../api/bank-statement/intake';
+import { recordAct } from '../database/audit';
+import { discardPages, statementProgress, type Statement } from '../database/bank-statement/statement';
+import type { Database } from '../database/connection';
+import { findEntity } from '../database/entity/entity';
+import { workerProblems } from '../database/operation/worker-heartbeat';
+import { counted } from '../domain/counted';
+import { Failure } from '../domain/failures';
+import { command, CommandError, onEngine, type Outcome } from './command';
+import { anyRing } from './engine';
+import { operator, reasonOption, type Explained } from './operator';
+
+/**
+ * `assent statement match`: the operator hands in a bank's file, as the bank itself would. The same
+ * workflow matches it.
+ */
+
+const POLL_MS = 500;
+/** Longest that it is waited for while nothing moves. The workflow goes on all the same. */
+const STANDS_STILL_MS = 120_000;
+
+interface Given extends Explained {
+  bank: string;
+  type?: StatementType;
+}
+
+/** What is told of it, with the differences where the API serves them. */
+type Told = Pick<Statement, 'status' | 'summary'> & { statementId: string; differencesUrl: string };
+
+export function addStatementCommands(program: Command): void {
+  const statements = program.command('statement').description('what banks say that they booked');
+  command(statements, 'match', 'compare a file with what the network has, and open what differs')
+    .argument('<file>', 'CSV, or camt.053.001.08 where its name ends in .xml')
+    .requiredOption('--bank <id>', 'whose file it is')
+    .addOption(new Option('--type <type>', 'in place of what its name says').choices(Object.keys(FORMATS)))
+    .addOption(reasonOption())
+    .action(
+      onEngine(async ({ db }, config, file: string, { bank, type, ...explained }: Given) => {
+        const by = operator(explained);
+        if ((await findEntity(db, bank))?.type !== 'bank') {
+          throw new CommandError(`${bank} is no bank. See "assent entity list".`);
+        }
+        const statementId = await handIn(db, file, type ?? typeOf(file), bank, config.NETWORK_TIMEZONE, by);
+        const told = await followed(db, statementId);
+        if (told.status === 'failed') process.exitCode = 1;
+        return outcome(told);
+      }, anyRing),
+    );
+}
+
+const typeOf = (file: string): StatementType =>
+  file.toLowerCase().endsWith('.xml') ? 'application/xml' : 'text/csv';
+
+/** @returns the statement's id; that of an earlier one where it is the same file */
+async function handIn(
+  db: Database,
+  file: string,
+  type: StatementType,
+  bankId: string,
+  timeZone: string,
+  by: ReturnType<typeof operator>,
+): Promise<string> {
+  const { size } = await stat(file).catch((cause: unknown) => {
+    throw new CommandError(`${file} cannot be read`, { cause });
+  });
+  try {
+    const arrived = await stageStatement(db, type, readWith(file, size), timeZone);
+    try {
+      const { statementId } = await db.transaction(async (trx) => {
+        const statement = await startStatement(trx, bankId, arrived);
+        if (statement.isNew) {
+          await recordAct(trx, by, {
+            action: 'statement.handed_in',
+            entityId: bankId,
+            before: null,
+            after: { statementId: statement.statementId, lines: arrived.lines },
+          });
+        }
+        return statement;
+      });
+      return statementId;
+    } finally {
+      await discardPages(db, arrived.statementId);
+    }
+  } catch (error) {
+    if (error instanceof Failure) throw new CommandError(`${file}: ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+async function* readWith(file: string, size: number): AsyncGenerator<Buffer, void, void> {
+  let read = 0;
+  for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
+    read += chunk.length;
+    progress(`${Math.floor((read / Math.max(size, 1)) * 100)} % of the file read`);
+    yield chunk;
+  }
+}
+
+/** Waits until the workflow has done it. @throws CommandError where it does not go on */
+async function followed(db: Database, statementId: string): Promise<Told> {
+  let before = '';
+  let deadline = performance.now() + STANDS_STILL_MS;
+  for (;;) {
+    const { status, summary, done } = await statementProgress(db, statementId);
+    const differencesUrl = `/v1/bank/statements/${statementId}/differences.csv`;
+    if (status !== 'processing') return { statementId, status, summary, differencesUrl };
+    const now = JSON.stringify(summary);
+    if (now !== before) deadline = performance.now() + STANDS_STILL_MS;
+    before = now;
+    progress(`${done} of ${counted(summary.lines, 'lines')} matched`);
+    if (performance.now() > deadline) {
+      const problems = (await workerProblems(db)).map(({ message }) => message);
+      throw new CommandError(
+        [
+          `${statementId} does not go on; it will by itself, and this command may be run again.`,
+          ...problems,
+        ].join(' '),
+      );
+    }
+    await wait(POLL_MS);
+  }
+}
+
+/** On a terminal, in one line; who reads it as a program wants the outcome alone. */
+function progress(line: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${line}`);
+}
+
+function outcome(told: Told): Outcome {
+  if (process.stderr.isTTY) process.stderr.write('\r\u001b[K');
+  const { statementId, status, summary, differencesUrl } = told;
+  const { lines, matched, duplicates, unknownHere, missingAtBank, amountDiffers, malformed } = summary;
+  const text = [
+    `${statementId} is ${status}: ${counted(lines, 'lines')}, ${matched} matched, ${counted(duplicates, 'duplicates')}, ${unknownHere} unknown here, ${amountDiffers} with another amount, ${malformed} malformed; ${missingAtBank} missing at the bank.`,
+    `Differences: GET ${differencesUrl}, as the bank; what is to be done about them: assent exceptions list.`,
+  ];
+  return { json: told, text: text.join('\n') };
+}
