@@ -11,8 +11,9 @@ export function kobo(naira: number): bigint {
 
 const NAIRA = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 
-/** For people: 125035n → `NGN 1,250.35`. */
+/** For people: 125035n → `NGN 1,250.35`, and below nothing −NGN 1,250.35. */
 export function inNaira(amount: bigint): string {
+  if (amount < 0n) return `−${inNaira(-amount)}`;
   const fraction = (amount % 100n).toString().padStart(2, '0');
   return `NGN ${NAIRA.format(amount / 100n).replace(/\d\d$/, fraction)}`;
 }

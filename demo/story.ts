@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { workflowIds } from '../src/domain/workflow-id';
 import { ApiClient } from './api-client';
+import { readStatements } from './books';
 import customerFile from './customers.json';
 import { inNaira, kobo } from './kobo';
 import { holds, type Narrator } from './narrator';
@@ -264,9 +265,10 @@ interface TransactionRecord {
   status: string;
   amount: number;
   declineReason: string | null;
+  settledAt: string | null;
 }
 
-async function reconcile({ narrator, bankApi, atBank, shop }: Scene): Promise<void> {
+async function reconcile({ narrator, bank, merchant, bankApi, atBank, shop }: Scene): Promise<void> {
   await narrator.tell("The history adds up with the bank's own ledger, to the kobo", async (say) => {
     const history = await historyOf(shop.api);
     holds(
@@ -291,6 +293,18 @@ async function reconcile({ narrator, bankApi, atBank, shop }: Scene): Promise<vo
     say(
       `${paid.length} paid, ${declined.length} declined; ${inNaira(total)} debited, each charge exactly once`,
     );
+  });
+  await narrator.tell('The statements of merchant and bank add up, day by day, to nothing', async (say) => {
+    const settled = (await historyOf(shop.api)).flatMap(({ settledAt }) => settledAt ?? []);
+    const ofMerchant = await readStatements(shop.api, 'merchant', bank.entityId, settled, (line) =>
+      say(`merchant ${line}`),
+    );
+    const ofBank = await readStatements(bankApi, 'bank', merchant.entityId, settled, (line) =>
+      say(`bank     ${line}`),
+    );
+    holds(ofMerchant + ofBank === 0n, `${inNaira(ofMerchant)} and ${inNaira(ofBank)} are not nothing`);
+    const due = kobo(4_500) + kobo(1_250.5) + kobo(15_000) + 3n * kobo(2_999.99);
+    holds(ofMerchant === due, `the merchant is owed ${inNaira(ofMerchant)} in place of ${inNaira(due)}`);
   });
   await narrator.tell('No webhook was forged, and the network took every answer of the bank', async (say) => {
     const attempts = [...(await atBank.attempts()), ...(await shop.hears.attempts())];

@@ -74,12 +74,14 @@ import {
   scheduleChange,
 } from './recurring/action';
 import type { Jwks } from './openapi/public';
-import * as statement from './bank-statement/bank-statement';
+import * as bankStatement from './bank-statement/bank-statement';
 import * as exception from './billing/reconciliation-exception';
 import * as refund from './billing/refund';
 import { referenceEndpoints } from './http/reference';
 import { route, serve } from './http/route';
 import { tokenEndpoint } from './access/token';
+import { listPositions, positionsQuery } from './billing/position';
+import * as statement from './billing/statement';
 import { detailsQuery, historyQuery, listHistory, showTransaction } from './billing/transaction';
 import { advanceBody, advanceClock, showClock } from './sandbox-clock';
 import {
@@ -243,6 +245,24 @@ export function routes(deps: Pick<ApiDeps, 'config'>) {
     route('get', '/v1/transaction-details', { ...ANYONE, query: detailsQuery }, showTransaction),
 
     route(
+      'get',
+      '/v1/statements',
+      { ...ANYONE, query: statement.statementQuery(deps.config) },
+      statement.showStatement,
+    ),
+    route(
+      'get',
+      '/v1/statements/:date.csv',
+      {
+        ...ANYONE,
+        params: statement.statementFilePath,
+        query: statement.statementFileQuery(deps.config),
+      },
+      statement.statementFile,
+    ),
+    route('get', '/v1/positions', { ...ANYONE, query: positionsQuery }, listPositions),
+
+    route(
       'post',
       '/v1/refunds/initiate',
       { roles: ['merchant'], limit: 'caller', body: refund.refundBody, idempotent: true },
@@ -279,15 +299,15 @@ export function routes(deps: Pick<ApiDeps, 'config'>) {
     route(
       'post',
       '/v1/bank/statements',
-      { ...BANK, upload: statement.statementUpload(), idempotent: true },
-      statement.sendStatement,
+      { ...BANK, upload: bankStatement.statementUpload(), idempotent: true },
+      bankStatement.sendStatement,
     ),
-    route('get', STATEMENT, { ...BANK, params: statement.statementPath }, statement.showStatement),
+    route('get', STATEMENT, { ...BANK, params: bankStatement.statementPath }, bankStatement.showStatement),
     route(
       'get',
       `${STATEMENT}/differences.csv`,
-      { ...BANK, params: statement.statementPath },
-      statement.differencesFile,
+      { ...BANK, params: bankStatement.statementPath },
+      bankStatement.differencesFile,
     ),
 
     route('get', '/v1/webhooks/endpoint', ANYONE, showEndpoint),

@@ -6,6 +6,7 @@ import type * as Exceptions from './exceptions';
 import type * as Forecast from './forecast';
 import type * as Keys from './keys';
 import type * as Migrate from './migrate';
+import type * as Period from './period';
 import type * as Reconcile from './reconcile';
 import type * as Sql from './sql';
 import type * as Statement from './statement';
@@ -18,6 +19,7 @@ const COMMANDS = new Map<string, () => (program: Command) => void>([
   ['keys', () => (require('./keys') as typeof Keys).addKeyCommands],
   ['audit', () => (require('./audit') as typeof Audit).addAuditCommand],
   ['books', () => (require('./books') as typeof Books).addBooksCommands],
+  ['period', () => (require('./period') as typeof Period).addPeriodCommands],
   ['status', () => (require('./status') as typeof Status).addStatusCommand],
   ['why', () => (require('./why') as typeof Why).addWhyCommand],
   ['forecast', () => (require('./forecast') as typeof Forecast).addForecastCommand],

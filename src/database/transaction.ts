@@ -3,18 +3,22 @@ import type { BillingRequestStatus, RefundStatus } from '../domain/lifecycle';
 import type { ExceptionKind } from '../domain/reconciliation-exception';
 import { row, rows, type Executor } from './connection';
 import type { AuditEvent } from './event';
-import { beyondReach, countUpTo, listPage, literal, type Listed, type Page } from './list';
+import { beyondReach, countUpTo, LIST_REACH, listPage, literal, type Listed, type Page } from './list';
 
 /** The history of money: every charge is a transaction from its acceptance on. */
 
 export interface TransactionFilter {
   from?: Date | undefined;
   to?: Date | undefined;
+  settledFrom?: Date | undefined;
+  settledTo?: Date | undefined;
   status?: string | undefined;
   type?: string | undefined;
   customerId?: string | undefined;
   merchantId?: string | undefined;
   reference?: string | undefined;
+  /** As the payer's bank calls it. */
+  bankTransactionId?: string | undefined;
 }
 
 export const TRANSACTION_SORTS = {
@@ -100,12 +104,37 @@ function matching({ role }: Viewer, filter: TransactionFilter, more = ''): strin
     filter.customerId !== undefined && `(${customers.map((one) => `${one} = :customerId`).join(' OR ')})`,
     filter.merchantId !== undefined && 'merchant_id = :merchantId',
     filter.reference !== undefined && 'reference = :reference',
+    filter.bankTransactionId !== undefined &&
+      `id = ANY(ARRAY(${NAMED_BY_BANK})) AND bank_transaction_id = :bankTransactionId`,
+    filter.settledFrom !== undefined && 'settled_at >= :settledFrom',
+    filter.settledTo !== undefined && 'settled_at < :settledTo',
   ].filter((one) => one !== false);
-  const sides = SIDES[role].map(
-    (side) => `(SELECT * FROM transactions WHERE ${[side, ...conditions].join(' AND ')} ${more})`,
-  );
+  const sides = SIDES[role].map((side) => {
+    const found = `SELECT * FROM transactions WHERE ${[side, ...conditions].join(' AND ')}`;
+    // Another index has them by when they settled: no more than can be sorted are taken from it.
+    return bySettlement(filter)
+      ? `(SELECT * FROM (${found} LIMIT ${LIST_REACH + 1}) AS settled WHERE true ${more})`
+      : `(${found} ${more})`;
+  });
   return `(${sides.join(' UNION ALL ')}) AS own`;
 }
+
+/** Such a list is in no index's order. */
+const bySettlement = ({ settledFrom, settledTo }: TransactionFilter) =>
+  settledFrom !== undefined || settledTo !== undefined;
+
+/** What a bank's id belongs to: by an index, and however many banks there are. */
+const NAMED_BY_BANK = `
+  WITH named AS (
+    SELECT t.resource_id AS id FROM entities bank
+      JOIN bank_transactions t ON t.bank_id = bank.id AND t.bank_transaction_id = :bankTransactionId
+    WHERE bank.type = 'bank')
+  SELECT id FROM named UNION ALL SELECT transaction_id FROM reversals JOIN named ON exception_id = named.id`;
+
+const sortOf = (filter: TransactionFilter, sortBy: keyof typeof TRANSACTION_SORTS) => ({
+  by: TRANSACTION_SORTS[sortBy].by,
+  indexed: TRANSACTION_SORTS[sortBy].indexed && !bySettlement(filter),
+});
 
 const counted = (viewer: Viewer, filter: TransactionFilter) => (limit: string) =>
   matching(viewer, filter, `ORDER BY created_at, id ${limit}`);
@@ -123,12 +152,17 @@ export async function listTransactions(
       counted: counted(viewer, filter),
       bindings: { ...filter, entityId: viewer.entityId },
       id: 'id',
-      sort: TRANSACTION_SORTS[page.sortBy],
-      instead: 'narrow it with from and to, or take all of it in order of time with format=csv',
+      sort: sortOf(filter, page.sortBy),
+      instead: instead(filter, 'take all of it in order of time with format=csv'),
     },
     page,
   );
 }
+
+const instead = (filter: TransactionFilter, otherwise: string) =>
+  bySettlement(filter)
+    ? 'narrow it with settledFrom and settledTo, or take it day by day with GET /v1/statements/:date.csv'
+    : `narrow it with from and to, or ${otherwise}`;
 
 /**
  * Rows in memory at once while a whole history is read: a megabyte, and some ten milliseconds of
@@ -148,12 +182,11 @@ export async function* readTransactions(
   filter: TransactionFilter,
   { sortBy, sortOrder }: Pick<TransactionPage, 'sortBy' | 'sortOrder'>,
 ): AsyncGenerator<TransactionRecord[], void, void> {
-  const { by: sort, indexed } = TRANSACTION_SORTS[sortBy];
+  const { by: sort, indexed } = sortOf(filter, sortBy);
   if (!indexed) {
     // Each page would sort all of it.
     const { more } = await countUpTo(db, counted(viewer, filter), { ...filter, entityId: viewer.entityId });
-    if (more)
-      throw beyondReach('sortBy', 'can be sorted so', 'narrow it with from and to, or take it by createdAt');
+    if (more) throw beyondReach('sortBy', 'can be sorted so', instead(filter, 'take it by createdAt'));
   }
   const [direction, beyond] = sortOrder === 'asc' ? ['ASC', '>'] : ['DESC', '<'];
   const order = `ORDER BY ${sort} ${direction}, id ${direction} LIMIT :limit`;

@@ -106,16 +106,15 @@ export function parseInstant(text: string): Parsed<Date> {
   return accept(moment);
 }
 
-const ISO_DAY = /^(19[7-9]\d|[2-9]\d{3})-\d\d-\d\d$/;
+const DAY = /^(19[7-9]\d|[2-9]\d{3})-\d\d-\d\d$/;
 
-/** A calendar day as ISO 8601 has it, `2026-11-21`. */
+/** Reads a calendar day, `2026-01-31`, of the years 1970 to 9999. */
 export function parseDay(text: string): Parsed<string> {
-  const malformed = refuse('must be a day that exists, as in 2026-01-31');
-  if (!ISO_DAY.test(text)) return malformed;
+  if (!DAY.test(text)) return refuse('must be a day, as in 2026-01-31');
   try {
-    return accept(Temporal.PlainDate.from(text, { overflow: 'reject' }).toString());
+    return accept(Temporal.PlainDate.from(text).toString());
   } catch {
-    return malformed;
+    return refuse('must be a day that exists');
   }
 }
 

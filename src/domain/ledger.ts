@@ -42,6 +42,8 @@ export interface LedgerEntry {
   resourceId: string;
   /** Business time. */
   settledAt: Date;
+  /** By whose clock: who billed, which is whoever is paid. */
+  ownerId: string;
   postings: Posting[];
 }
 
@@ -67,6 +69,8 @@ const payeeOf = ({ payee }: Payment): Holder =>
     ? { party: payee.merchantId, account: 'merchant' }
     : { party: payee.bankId, account: 'payee_bank' };
 
+const ownerOf = ({ payee }: Payment): string => ('merchantId' in payee ? payee.merchantId : payee.bankId);
+
 function move(from: Holder, to: Holder, { amount, currency }: Payment): Posting[] {
   return [
     { ...from, direction: 'debit', amount, currency },
@@ -81,7 +85,7 @@ function move(from: Holder, to: Holder, { amount, currency }: Payment): Posting[
 export function chargeEntry(what: What, paid: Payment): LedgerEntry {
   const { payee } = paid;
   const to: Holder = 'bankId' in payee ? { party: payee.bankId, account: 'in_transit' } : payeeOf(paid);
-  return { ...what, kind: 'charge', postings: move(customerBank(paid), to, paid) };
+  return { ...what, ownerId: ownerOf(paid), kind: 'charge', postings: move(customerBank(paid), to, paid) };
 }
 
 /** @param payeeBankId the bank that has been told to credit its customer */
@@ -89,6 +93,7 @@ export function creditEntry(what: What, paid: Payment, payeeBankId: string): Led
   const inTransit: Holder = { party: payeeBankId, account: 'in_transit' };
   return {
     ...what,
+    ownerId: ownerOf(paid),
     kind: 'credit',
     postings: move(inTransit, { party: payeeBankId, account: 'payee_bank' }, paid),
   };
@@ -96,7 +101,12 @@ export function creditEntry(what: What, paid: Payment, payeeBankId: string): Led
 
 /** @param paid with the amount of the refund */
 export function refundEntry(what: What, paid: Payment): LedgerEntry {
-  return { ...what, kind: 'refund', postings: move(payeeOf(paid), customerBank(paid), paid) };
+  return {
+    ...what,
+    ownerId: ownerOf(paid),
+    kind: 'refund',
+    postings: move(payeeOf(paid), customerBank(paid), paid),
+  };
 }
 
 /**
@@ -115,6 +125,7 @@ export function reversalEntry(what: What, paid: Payment, writtenOff = 0n): Ledge
   const { currency } = paid;
   return {
     ...what,
+    ownerId: ownerOf(paid),
     kind: 'reversal',
     postings: [
       { party, account, direction: 'debit', amount: paid.amount, currency },
@@ -133,5 +144,10 @@ function credit({ party, account }: Holder, amount: bigint, currency: string): P
  * the account of what is disputed the balance is below nothing by as much as the network has borne.
  */
 export function writeOffEntry(what: What, paid: Payment): LedgerEntry {
-  return { ...what, kind: 'write_off', postings: move(disputedOf(paid), customerBank(paid), paid) };
+  return {
+    ...what,
+    ownerId: ownerOf(paid),
+    kind: 'write_off',
+    postings: move(disputedOf(paid), customerBank(paid), paid),
+  };
 }

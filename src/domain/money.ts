@@ -112,3 +112,11 @@ export function formatSum(minor: bigint, currency: string): ShownSum {
   const rounded = exact.prec(EXACT_DIGITS);
   return { rounded: rounded.toNumber(), ...(!rounded.eq(exact) && { exact: exact.toFixed(digits) }) };
 }
+
+/**
+ * A sum in major units for a file, in full: as JSON would write it, and beyond that as a decimal.
+ */
+export function sumInFull(minor: bigint, currency: string): string {
+  const { rounded, exact } = formatSum(minor, currency);
+  return exact ?? String(rounded);
+}

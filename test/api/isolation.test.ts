@@ -185,6 +185,13 @@ const OPEN: Record<string, string> = {
   bankTransactionId: 'the caller’s own word for a movement of money',
 };
 
+/** Parameters of paths that name nothing of anybody's. */
+const A_DAY = '2026-01-31';
+const NAMELESS: Record<string, string> = { date: A_DAY };
+
+/** What is refused whatever it names. */
+const FOR_OTHERS = ['bank get /v1/statements merchantId', 'bank get /v1/statements/:date.csv merchantId'];
+
 /**
  * What the rest of a request holds, where one name is not all that it needs: fixed values, and
  * names of one's own.
@@ -209,6 +216,7 @@ const REST: Record<string, { fixed?: object; own?: string[] }> = {
   'put /v1/bank/customer-decisions/:id': { fixed: { customerDecision: 'approve_once' } },
   'post /v1/refunds/initiate': { fixed: { amount: 1 } },
   'post /v1/reconciliation/exceptions/:exceptionId/respond': { fixed: { resolution: 'confirmed' } },
+  'get /v1/statements': { fixed: { date: A_DAY } },
   'post /v1/bank/refund-response': { fixed: { action: 'completed', bankTransactionId: 'back-1' } },
 };
 
@@ -242,6 +250,7 @@ function cases(): Case[] {
       ).flatMap(([place, schema]) =>
         namesIn(schema)
           .filter((name) => isIdentifier(name) && !(lastOf(name) in OPEN))
+          .filter((name) => !FOR_OTHERS.includes(`${role} ${method} ${path} ${name}`))
           .map((name) => ({
             key: `${method} ${path}`,
             method: method.toUpperCase(),
@@ -276,12 +285,16 @@ function ask(one: Case, given: string): Promise<Answered> {
   const { fixed = {}, own = [] } = REST[one.key] ?? {};
   const rest = Object.fromEntries(own.map((name) => [name, thing(mine.things, one, name)]));
   const body = { ...fixed, ...rest, ...(one.place === 'body' && nested(one.name, given)) };
-  const query = one.place === 'query' ? `?${new URLSearchParams({ [one.name]: given }).toString()}` : '';
-  const path = one.place === 'path' ? one.path.replace(`:${one.name}`, given) : one.path;
+  const asked = { ...(one.method === 'GET' && fixed), ...(one.place === 'query' && { [one.name]: given }) };
+  const query = new URLSearchParams(asked as Record<string, string>).toString();
+  const path = Object.entries({ ...NAMELESS, ...(one.place === 'path' && { [one.name]: given }) }).reduce(
+    (whole, [name, value]) => whole.replace(`:${name}`, value),
+    one.path,
+  );
   return call(
     mine.tokens[one.role],
     one.method,
-    path + query,
+    `${path}?${query}`,
     one.method === 'GET' || Object.keys(body).length === 0 ? undefined : body,
   );
 }
@@ -332,11 +345,13 @@ test('and one’s own are not', async () => {
   expect(lost).toEqual([]);
 });
 
+const nameless = (parameter: string) => (parameter.split(' ').at(-1) ?? '') in NAMELESS;
+
 test('every parameter of a path is tried', () => {
   const tried = new Set(cases().map(({ key, name }) => `${key} ${name}`));
   const parameters = routes(api.deps).flatMap(({ method, path }) =>
     [...path.matchAll(/:(\w+)/g)].map(([, name]) => `${method} ${path} ${name}`),
   );
-  expect(parameters.filter((parameter) => !tried.has(parameter))).toEqual([]);
+  expect(parameters.filter((parameter) => !tried.has(parameter) && !nameless(parameter))).toEqual([]);
   expect(cases().length).toBeGreaterThan(60);
 });

@@ -123,7 +123,7 @@ describe('a charge', () => {
   });
 
   it('belongs to the day that it is in the network’s zone', async () => {
-    const [before, at] = ['2026-03-01T22:59:59.999Z', '2026-03-01T23:00:00.000Z'].map((settledAt) => ({
+    const [before, at] = ['2096-03-01T22:59:59.999Z', '2096-03-01T23:00:00.000Z'].map((settledAt) => ({
       ...anyCharge(),
       settledAt: new Date(settledAt),
     }));
@@ -135,7 +135,7 @@ describe('a charge', () => {
         `SELECT settlement_day::text AS day FROM ledger_entries WHERE resource_id = ANY(:ids) ORDER BY settled_at`,
         { ids: [before.resourceId, at.resourceId] },
       ),
-    ).toEqual([{ day: '2026-03-01' }, { day: '2026-03-02' }]);
+    ).toEqual([{ day: '2096-03-01' }, { day: '2096-03-02' }]);
   });
 });
 
@@ -265,7 +265,7 @@ describe('a charge whose money did not stay', () => {
 });
 
 /** A charge of 1 kobo that there is no row of. */
-const anyCharge = (settledAt = new Date('2026-03-01T12:00:00Z')): LedgerEntry =>
+const anyCharge = (settledAt = new Date('2096-03-01T12:00:00Z')): LedgerEntry =>
   chargeEntry(
     { resourceId: newId('billingRequest'), settledAt },
     {
@@ -394,7 +394,7 @@ describe('the ledger', () => {
 
   it('has balances that are the sums of postings, however they are folded while charges go on', async () => {
     await Promise.all([
-      ...Array.from({ length: 60 }, (_, n) => posted(anyCharge(new Date(Date.UTC(2026, 2, 1 + (n % 3)))))),
+      ...Array.from({ length: 60 }, (_, n) => posted(anyCharge(new Date(Date.UTC(2096, 2, 1 + (n % 3)))))),
       ...Array.from({ length: 20 }, () => foldBalances(db, 7)),
     ]);
     expect(await balancesOf(db, standing.merchantId)).toEqual({ merchant: 60n });

@@ -22,4 +22,5 @@ test('every amount is shown with exactly the kobo that it has', () => {
     }),
   );
   expect(inNaira(2_975_047n)).toBe('NGN 29,750.47');
+  expect(inNaira(-5n)).toBe('−NGN 0.05');
 });

@@ -10,10 +10,11 @@ import {
 import { formatInstant } from '../../domain/calendar';
 import type { Role } from '../../domain/entity';
 import { formatAmount } from '../../domain/money';
-import { idFilter, instant, NAME_MAX, pagination, textFor } from '../http/fields';
+import { BANK_TRANSACTION_ID_MAX, idFilter, instant, NAME_MAX, pagination, textFor } from '../http/fields';
 import { listAnswer } from '../http/list';
 import { EXAMPLE_REFERENCE } from '../openapi/example';
 import type { Call } from '../http/route';
+import { invalidRequest } from '../http/validation';
 
 /** The history of money, for each party its own. */
 
@@ -21,6 +22,15 @@ export const historyQuery = z.strictObject({
   from: instant.meta({ description: 'Only transactions created at this time or later' }).optional(),
   to: instant
     .meta({ description: 'Only transactions created before this time', example: '2026-04-01T00:00:00+01:00' })
+    .optional(),
+  settledFrom: instant
+    .meta({ description: 'Only transactions that settled at this time or later' })
+    .optional(),
+  settledTo: instant
+    .meta({
+      description: 'Only transactions that settled before this time',
+      example: '2026-04-01T00:00:00+01:00',
+    })
     .optional(),
   status: z
     .enum(['pending', 'successful', 'declined', 'completed', 'rejected'])
@@ -33,6 +43,11 @@ export const historyQuery = z.strictObject({
   customerId: idFilter('customer').optional(),
   merchantId: idFilter('merchant').optional(),
   reference: textFor('Only the transaction with this reference', NAME_MAX, EXAMPLE_REFERENCE).optional(),
+  bankTransactionId: textFor(
+    'For banks: only the transaction that the payer’s bank has given this id',
+    BANK_TRANSACTION_ID_MAX,
+    'FT26081XK2',
+  ).optional(),
   format: z
     .enum(['json', 'csv'])
     .meta({ description: 'Format of the answer; takes precedence over the header `Accept`' })
@@ -47,10 +62,13 @@ export async function listHistory({
   deps,
 }: Call<unknown, z.output<typeof historyQuery>>) {
   const { format, page, limit, sortBy, sortOrder, ...filter } = query;
+  if (filter.bankTransactionId !== undefined && caller.role !== 'bank') {
+    throw invalidRequest([{ path: 'query.bankTransactionId', message: 'is for banks' }]);
+  }
   if (format === 'csv' || (format === undefined && prefersCsv)) {
     return {
       fileName: 'transactions.csv',
-      columns: caller.role === 'bank' ? [...COLUMNS, ...BANK_COLUMNS] : COLUMNS,
+      columns: columnsFor(caller.role),
       pages: csvPages(readTransactions(deps.db, caller, filter, { sortBy, sortOrder }), caller.role),
     };
   }
@@ -81,6 +99,8 @@ const COLUMNS = [
 
 /** What banks have beyond that. */
 const BANK_COLUMNS = ['bankTransactionId', 'payeeBankId', 'payeeLookupID'] as const;
+
+export const columnsFor = (role: Role) => (role === 'bank' ? [...COLUMNS, ...BANK_COLUMNS] : COLUMNS);
 
 async function* csvPages(pages: AsyncIterable<TransactionRecord[]>, role: Role) {
   for await (const page of pages) yield page.map((record) => shown(record, role));
@@ -118,11 +138,28 @@ export async function showTransaction({ caller, query, deps }: Call<unknown, z.o
 function shown({ bankTransactionId, payeeBankId, payeeLookupID, ...record }: TransactionRecord, role: Role) {
   return {
     ...record,
-    amount: formatAmount(record.amount, record.currency),
     ...(role === 'bank' && { bankTransactionId, payeeBankId, payeeLookupID }),
-    refundedAmount: formatAmount(record.refundedAmount, record.currency),
-    reversedAmount: formatAmount(record.reversedAmount, record.currency),
-    createdAt: formatInstant(record.createdAt),
-    settledAt: record.settledAt && formatInstant(record.settledAt),
+    ...written(record),
+  };
+}
+
+/** Its amounts and moments, as they are shown. */
+export function written({
+  currency,
+  amount,
+  refundedAmount,
+  reversedAmount,
+  createdAt,
+  settledAt,
+}: Pick<
+  TransactionRecord,
+  'currency' | 'amount' | 'refundedAmount' | 'reversedAmount' | 'createdAt' | 'settledAt'
+>) {
+  return {
+    amount: formatAmount(amount, currency),
+    refundedAmount: formatAmount(refundedAmount, currency),
+    reversedAmount: formatAmount(reversedAmount, currency),
+    createdAt: formatInstant(createdAt),
+    settledAt: settledAt && formatInstant(settledAt),
   };
 }

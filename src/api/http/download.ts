@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { stringify } from 'csv-stringify';
@@ -11,11 +12,15 @@ export interface Download {
    * written.
    */
   columns: readonly string[];
+  /** False where nobody has typed any of it: of ids and numbers a negative one is no formula. */
+  typed?: boolean;
   /**
    * Read only as fast as the receiver takes it, so what is in memory stays the same however long
    * the file is.
    */
   pages: AsyncGenerator<object[], void, void>;
+  /** Told of the SHA-256 of the file, in hexadecimal, once the receiver has all of it. */
+  sent?: (sha256: string) => Promise<void>;
 }
 
 /**
@@ -25,31 +30,48 @@ export interface Download {
  * Whatever goes wrong before the first row is ready is thrown with nothing sent; later the
  * connection is cut, which is how a receiver tells a broken file from a whole one.
  */
-export async function sendDownload(res: Response, { fileName, columns, pages }: Download): Promise<void> {
+export async function sendDownload(res: Response, file: Download): Promise<void> {
+  const { fileName, pages, sent } = file;
   const first = await pages.next();
   res.status(200);
   res.set('Content-Type', 'text/csv; charset=utf-8; header=present');
   res.set('Content-Disposition', `attachment; filename="${fileName}"`);
-  const csv = stringify({
+  const csv = csvOf(file);
+  const hash = createHash('sha256');
+  if (sent) csv.on('data', (chunk: Buffer) => hash.update(chunk));
+  try {
+    await pipeline(Readable.from(recordsOf(pages, first)), csv, res);
+  } catch (error) {
+    // A receiver that hangs up has had what it wanted; that is nobody's fault.
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
+    return;
+  }
+  await sent?.(hash.digest('hex'));
+}
+
+/** The SHA-256, in hexadecimal, of the file as it would be sent. */
+export async function sha256Of(file: Pick<Download, 'columns' | 'pages'>): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(Readable.from(recordsOf(file.pages)), csvOf(file), async (chunks: AsyncIterable<Buffer>) => {
+    for await (const chunk of chunks) hash.update(chunk);
+  });
+  return hash.digest('hex');
+}
+
+const csvOf = ({ columns, typed = true }: Pick<Download, 'columns' | 'typed'>) =>
+  stringify({
     header: true,
     columns: [...columns],
-    escape_formulas: true,
+    escape_formulas: typed,
     record_delimiter: 'windows',
     // Of line breaks, the writer by itself quotes its own delimiter alone.
     quoted_match: /[\r\n]/,
   });
-  try {
-    await pipeline(Readable.from(recordsOf(first, pages)), csv, res);
-  } catch (error) {
-    // A receiver that hangs up has had what it wanted; that is nobody's fault.
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
-  }
-}
 
 async function* recordsOf(
-  first: IteratorResult<object[], void>,
-  rest: AsyncGenerator<object[], void, void>,
+  pages: AsyncGenerator<object[], void, void>,
+  first?: IteratorResult<object[], void>,
 ): AsyncGenerator<object, void, void> {
-  if (!first.done) yield* first.value;
-  for await (const page of rest) yield* page;
+  if (first && !first.done) yield* first.value;
+  for await (const page of pages) yield* page;
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Config } from '../../config';
-import { parseInstant } from '../../domain/calendar';
+import { parseDay, parseInstant } from '../../domain/calendar';
 import { isId, type IdKind } from '../../domain/ids';
 import { minorUnitDigits } from '../../domain/currency';
 import { formatAmount, MAX_AMOUNT_MINOR, parseAmount } from '../../domain/money';
@@ -82,6 +82,14 @@ export const instant = read(parseInstant).meta({
   // From 1970 on, without leap seconds.
   pattern: String.raw`^(19[7-9]\d|[2-9]\d{3})-.*:[0-5]\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)$`,
   example: '2026-03-01T09:00:00+01:00',
+});
+
+/** A calendar day in the network's time zone. */
+export const day = read(parseDay).meta({
+  format: 'date',
+  pattern: String.raw`^(19[7-9]\d|[2-9]\d{3})-\d\d-\d\d$`,
+  description: 'Settlement day, in the network’s time zone',
+  example: '2026-03-02',
 });
 
 /** Longest address that a mail server takes (RFC 5321). */

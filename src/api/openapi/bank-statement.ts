@@ -21,15 +21,15 @@ const summary = z
     amountDiffers: count('The network has another amount, currency or direction', 1),
     malformed: count('Cannot be read', 1),
   })
-  .meta({ id: 'StatementSummary' });
+  .meta({ id: 'BankStatementSummary' });
 
 const statementFields = { statementId: shownId('statement'), status };
 
-export const STATEMENTS = {
+export const BANK_STATEMENTS = {
   'POST /v1/bank/statements': {
-    id: 'sendStatement',
+    id: 'sendBankStatement',
     tag: 'Reconciliation',
-    summary: 'Send a statement',
+    summary: 'Send what you have booked',
     description:
       'Compares what you have booked with what the network has settled. Each difference becomes a reconciliation exception, once however many statements tell of it. `direction` is the customer’s side: a charge is a `debit`, a refund a `credit`. A line that names the reference of an open charge or refund, with its amount, is taken as your answer to it. In a camt.053 the id is `AcctSvcrRef`, the reference `EndToEndId`. A line that is malformed is counted and stops nothing. The file may have 1 GiB, and is read while it arrives, at 256 KiB a second or more. The same file again is the same statement.',
     answers: {
@@ -40,9 +40,9 @@ export const STATEMENTS = {
     },
   },
   'GET /v1/bank/statements/:statementId': {
-    id: 'getStatement',
+    id: 'getBankStatement',
     tag: 'Reconciliation',
-    summary: 'Retrieve a statement',
+    summary: 'Retrieve a statement of yours',
     description:
       'One of your statements. While it is matched, `summary` counts what has been compared so far.',
     answers: {
@@ -66,7 +66,7 @@ export const STATEMENTS = {
     refusals: { 404: 'You have no such statement' },
   },
   'GET /v1/bank/statements/:statementId/differences.csv': {
-    id: 'downloadStatementDifferences',
+    id: 'downloadBankStatementDifferences',
     tag: 'Reconciliation',
     summary: 'Download the differences of a statement',
     description:

@@ -47,6 +47,7 @@ export const TAGS = {
     'A merchant bills a customer. The bank asks the customer where that is needed, debits the account and reports the result.',
   'Recurring billing': 'Schedules that charge a customer automatically. Banks see them as subscriptions.',
   Transactions: 'The history of charges, refunds and reversals; each party sees its own.',
+  Statements: 'What moved on a settlement day, what is owed after it, and who owes whom.',
   Refunds: 'Merchants refund charges; banks make the transfer and report the result.',
   Reconciliation:
     'Exceptions: where a bank’s word and the network’s may differ. The bank says what became of the money. Statements: what a bank has booked, compared with what the network has settled.',

@@ -1,4 +1,4 @@
-import { STATEMENTS } from './bank-statement';
+import { BANK_STATEMENTS } from './bank-statement';
 import { CHARGES } from './charge';
 import { CUSTOMERS } from './customer';
 import { DECISIONS } from './decision';
@@ -10,6 +10,7 @@ import { SCHEDULES } from './recurring';
 import { EXCEPTIONS } from './reconciliation-exception';
 import { REFUNDS } from './refund';
 import { SANDBOX } from './sandbox';
+import { STATEMENTS } from './statement';
 import { TRANSACTIONS } from './transaction';
 import { WEBHOOK_SETTINGS } from './webhook-settings';
 
@@ -27,9 +28,10 @@ export const OPERATIONS = {
   ...SCHEDULES,
   ...FORECAST,
   ...TRANSACTIONS,
+  ...STATEMENTS,
   ...REFUNDS,
   ...EXCEPTIONS,
-  ...STATEMENTS,
+  ...BANK_STATEMENTS,
   ...WEBHOOK_SETTINGS,
   ...SANDBOX,
 };

@@ -159,7 +159,7 @@ async function decide(
        ON CONFLICT DO NOTHING RETURNING resource_id)
      UPDATE billing_requests b SET
        status = :status, closed_by = 'bank', bank_transaction_id = :bankTransactionId, decline_reason = :declineReason,
-       answer_action = :action, bank_metadata = :metadata::jsonb, closed_at = business_now(b.owner_id),
+       answer_action = :action, bank_metadata = :metadata::jsonb, closed_at = settling_now(b.owner_id),
        sequence = b.sequence + 1
      -- Joined: a row that changes meanwhile is judged anew, and a subquery would then make the
      -- claim anew.

@@ -27,7 +27,8 @@ export const ROWS_OF: Record<Stream, Rows> = {
     idType: 'bigint',
     start: '-9223372036854775808',
     called: 'entry',
-    fields: `r.kind, r.resource_id, ${moment('r.settled_at')}, r.settlement_day::text, ${moment('r.recorded_at')}`,
+    fields: `r.kind, r.resource_id, ${moment('r.settled_at')}, r.settlement_day::text, r.belongs_to::text,
+       ${moment('r.recorded_at')}`,
     parts: `(SELECT coalesce(array_agg(ARRAY[p.n::text, p.party_id, p.account, p.currency, p.direction, p.amount::text]
        ORDER BY p.n), '{}') FROM ledger_postings p WHERE p.entry_id = r.id)`,
   },

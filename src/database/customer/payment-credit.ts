@@ -138,7 +138,7 @@ export async function resolveCredits(
   const credited = await rows<Credited>(
     trx,
     `SELECT b.id, b.workflow_id AS "workflowId", b.credit_overdue AS overdue, b.amount, b.currency, b.bank_id AS "bankId",
-       b.merchant_id AS "merchantId", b.owner_id AS "ownerId", business_now(b.owner_id) AS at
+       b.merchant_id AS "merchantId", b.owner_id AS "ownerId", settling_now(b.owner_id) AS at
      FROM billing_requests b
      WHERE b.credit_delivery_id = ANY(ARRAY(${
        'deliveryIds' in delivered
@@ -153,7 +153,7 @@ export async function resolveCredits(
   });
   const resolved = await rows<{ id: string; sequence: number; at: Date }>(
     trx,
-    `UPDATE reconciliation_exceptions x SET state = 'resolved', resolution = 'no_difference', resolved_at = business_now(b.owner_id),
+    `UPDATE reconciliation_exceptions x SET state = 'resolved', resolution = 'no_difference', resolved_at = settling_now(b.owner_id),
        sequence = x.sequence + 1
      FROM billing_requests b
      WHERE b.id = x.billing_request_id AND b.id = ANY(:ids) AND x.kind = 'credit_undelivered' AND x.state <> 'resolved'

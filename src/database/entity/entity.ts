@@ -143,6 +143,18 @@ export async function endTokens(db: Executor, entityId: string): Promise<boolean
   return ended !== undefined;
 }
 
+export async function isMerchantOf(db: Executor, providerId: string, merchantId: string): Promise<boolean> {
+  const found = await row(
+    db,
+    `SELECT id FROM entities WHERE id = :merchantId AND provider_id = :providerId`,
+    {
+      merchantId,
+      providerId,
+    },
+  );
+  return found !== undefined;
+}
+
 /**
  * Sets how far a merchant is trusted.
  *

@@ -6,7 +6,8 @@ import { rows, type Executor } from '../connection';
  * stays as it is.
  *
  * No other transaction waits for it: it touches no row that others post to. The database refuses
- * what does not balance, at the commit, and whatever would change an entry afterwards.
+ * what does not balance, at the commit, and whatever would change an entry afterwards. An entry
+ * whose day is over for good is posted to today, and says to which day it belongs.
  *
  * @param timeZone of the network, in which days begin
  */
@@ -16,11 +17,15 @@ export async function postEntries(trx: Executor, timeZone: string, entries: Ledg
     trx,
     `WITH given AS (
        SELECT e->>'kind' AS kind, e->>'resourceId' AS resource_id, (e->>'settledAt')::timestamptz AS settled_at,
-         e->'postings' AS postings
+         e->>'ownerId' AS owner_id, e->'postings' AS postings
        FROM jsonb_array_elements(:entries::jsonb) AS e),
+     booked AS (
+       SELECT given.*, (settled_at AT TIME ZONE :timeZone)::date AS own_day,
+         ledger_booking_day(owner_id, settled_at, :timeZone) AS day
+       FROM given),
      made AS (
-       INSERT INTO ledger_entries (kind, resource_id, settled_at, settlement_day)
-       SELECT kind, resource_id, settled_at, (settled_at AT TIME ZONE :timeZone)::date FROM given
+       INSERT INTO ledger_entries (kind, resource_id, settled_at, settlement_day, belongs_to)
+       SELECT kind, resource_id, settled_at, day, CASE WHEN own_day <> day THEN own_day END FROM booked
        ON CONFLICT (resource_id, kind) DO NOTHING RETURNING id, kind, resource_id)
      INSERT INTO ledger_postings (entry_id, n, party_id, account, direction, amount, currency)
      SELECT made.id, p.n, p.value->>'party', p.value->>'account', p.value->>'direction', (p.value->>'amount')::bigint,

@@ -85,7 +85,7 @@ export async function openException(trx: Executor, exception: NewException): Pro
                   WHEN :kind = 'refund_conflict' AND :outcome = 'completed' AND kept.holding <= kept.transfers THEN r.amount
                   WHEN :kind = 'duplicate_transaction_id' AND r.status = 'rejected' AND kept.holding = 0 THEN r.amount
                   ELSE 0 END,
-             business_now(b.owner_id)
+             settling_now(b.owner_id)
            FROM billing_requests b LEFT JOIN refunds r ON r.id = :refundId AND r.billing_request_id = b.id,
              LATERAL (SELECT count(*) FILTER (WHERE held > 0) AS holding,
                         count(*) FILTER (WHERE kind = 'refund_conflict' AND outcome = 'completed') AS transfers

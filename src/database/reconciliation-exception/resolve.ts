@@ -141,7 +141,7 @@ async function decide(
        ON CONFLICT DO NOTHING RETURNING resource_id)
      UPDATE reconciliation_exceptions x SET
        state = 'resolved', resolution = :resolution, held = 0, sequence = x.sequence + 1,
-       resolved_at = business_now(coalesce(x.merchant_id, x.payee_bank_id, x.bank_id)),
+       resolved_at = settling_now(coalesce(x.merchant_id, x.payee_bank_id, x.bank_id)),
        reversal_bank_transaction_id = :bankTransactionId,
        bank_note = CASE WHEN :byBank::boolean THEN :note ELSE x.bank_note END,
        operator_note = CASE WHEN :byBank::boolean THEN x.operator_note ELSE coalesce(:note, x.operator_note) END

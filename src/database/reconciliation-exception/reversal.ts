@@ -47,7 +47,7 @@ export async function reverseRest(
      UPDATE billing_requests b SET reversed_amount = b.reversed_amount + c.rest, sequence = b.sequence + 1
      FROM charge c WHERE b.id = c.id AND c.rest > 0
      RETURNING c.rest AS amount, b.currency, b.reference, b.owner_id AS "ownerId", b.bank_id AS "bankId", b.sequence,
-       business_now(b.owner_id) AS at,
+       settling_now(b.owner_id) AS at,
        (SELECT count(*)::int FROM reversals v WHERE v.billing_request_id = b.id) AS earlier`,
     { billingRequestId },
   );

@@ -111,7 +111,7 @@ async function end(
        SELECT bank_id, :bankTransactionId, id FROM asked WHERE :bankTransactionId::text IS NOT NULL
        ON CONFLICT DO NOTHING RETURNING resource_id)
      UPDATE refunds SET status = :action, bank_transaction_id = :bankTransactionId, reject_reason = :reason,
-       acts_at = NULL, closed_at = business_now(merchant_id), sequence = sequence + 1
+       acts_at = NULL, closed_at = settling_now(merchant_id), sequence = sequence + 1
      FROM (SELECT asked.id AS ended_id FROM asked LEFT JOIN claimed ON claimed.resource_id = asked.id
            WHERE :bankTransactionId::text IS NULL OR claimed.resource_id IS NOT NULL) AS ended
      WHERE id = ended_id RETURNING ${REFUND_COLUMNS}, asleep`,

@@ -25,7 +25,7 @@ test.each([1, 7, 100_000])(
       {
         line: 8,
         problem:
-          'bookingDate must be a day that exists, as in 2026-01-31; amount must have at most 2 decimals in NGN; direction must be debit or credit',
+          'bookingDate must be a day that exists; amount must have at most 2 decimals in NGN; direction must be debit or credit',
       },
       { line: 9, problem: 'amount must be a decimal number, as in 1500.00' },
       {

@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import { readPositions, type Position } from '../../database/ledger/position';
+import { readFinality } from '../../database/ledger/statement';
+import { Failure } from '../../domain/failures';
+import { formatSum, sumInFull } from '../../domain/money';
+import { day } from '../http/fields';
+import type { Call } from '../http/route';
+
+/** Net positions: who owes whom of what settled on a day. */
+
+export const positionsQuery = z.strictObject({
+  date: day,
+  format: z
+    .enum(['json', 'csv'])
+    .meta({ description: 'Format of the answer; takes precedence over the header `Accept`' })
+    .optional(),
+});
+
+/** Some hundred bytes each: a megabyte of JSON. */
+const LISTED_MAX = 10_000;
+/** Far more counterparties than a network has. */
+const FILE_MAX = 100_000;
+
+const COLUMNS = ['counterpartyId', 'currency', 'owedToYou', 'owedByYou', 'net'] as const;
+
+export async function listPositions({
+  caller,
+  query: { date, format },
+  prefersCsv,
+  deps,
+}: Call<unknown, z.output<typeof positionsQuery>>) {
+  if (format === 'csv' || (format === undefined && prefersCsv)) {
+    return {
+      fileName: `positions-${date}.csv`,
+      columns: COLUMNS,
+      typed: false,
+      pages: (async function* () {
+        const positions = await readPositions(deps.db, caller, date, FILE_MAX);
+        yield positions.map(inDecimals);
+      })(),
+    };
+  }
+  const timezone = deps.config.NETWORK_TIMEZONE;
+  // Asked before anything is read: what is read afterwards is all there will be.
+  const { final } = await readFinality(deps.db, timezone, { party: caller, date });
+  const found = await readPositions(deps.db, caller, date, LISTED_MAX + 1);
+  if (found.length > LISTED_MAX) {
+    const message = `there are more than ${LISTED_MAX} positions: take them as a file, with format=csv`;
+    throw new Failure('invalid_request', `The request is not valid: query.format: ${message}`, {
+      problems: [{ path: 'query.format', message }],
+    });
+  }
+  return {
+    message: `${found.length} ${found.length === 1 ? 'position' : 'positions'}`,
+    data: { date, timezone, final, positions: found.map(shown) },
+  };
+}
+
+const sumsOf = ({ owedToYou, owedByYou }: Position) => ({ owedToYou, owedByYou, net: owedToYou - owedByYou });
+
+/** In major units; what had to be rounded is beside it in full. */
+function shown(position: Position) {
+  const { counterpartyId, currency } = position;
+  const sums = sumsOf(position);
+  const owedToYou = formatSum(sums.owedToYou, currency);
+  const owedByYou = formatSum(sums.owedByYou, currency);
+  const net = formatSum(sums.net, currency);
+  const exact = {
+    ...(owedToYou.exact !== undefined && { owedToYou: owedToYou.exact }),
+    ...(owedByYou.exact !== undefined && { owedByYou: owedByYou.exact }),
+    ...(net.exact !== undefined && { net: net.exact }),
+  };
+  return {
+    counterpartyId,
+    currency,
+    owedToYou: owedToYou.rounded,
+    owedByYou: owedByYou.rounded,
+    net: net.rounded,
+    ...(Object.keys(exact).length > 0 && { exact }),
+  };
+}
+
+function inDecimals(position: Position) {
+  const { counterpartyId, currency } = position;
+  const sums = sumsOf(position);
+  return {
+    counterpartyId,
+    currency,
+    owedToYou: sumInFull(sums.owedToYou, currency),
+    owedByYou: sumInFull(sums.owedByYou, currency),
+    net: sumInFull(sums.net, currency),
+  };
+}

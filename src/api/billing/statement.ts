@@ -1,0 +1,163 @@
+import { z } from 'zod';
+import type { Config } from '../../config';
+import type { Executor } from '../../database/connection';
+import { isMerchantOf } from '../../database/entity/entity';
+import {
+  readFinality,
+  keepDigest,
+  readDigest,
+  readLines,
+  readTotals,
+  type StatementOf,
+  type StatementTotals,
+} from '../../database/ledger/statement';
+import type { Viewer } from '../../database/transaction';
+import { Failure } from '../../domain/failures';
+import { formatSum, sumInFull } from '../../domain/money';
+import { closingBalance, movementCount } from '../../domain/statement';
+import type { ApiDeps } from '../deps';
+import { sha256Of, type Download } from '../http/download';
+import { currency, day, id } from '../http/fields';
+import type { Call } from '../http/route';
+import { invalidRequest } from '../http/validation';
+import { columnsFor, written } from './transaction';
+
+/**
+ * Statements: what a party is owed at the end of a settlement day, and each thing that moved it.
+ */
+
+const filters = (config: Config) => ({
+  currency: currency(config).optional(),
+  merchantId: id('merchant')
+    .meta({ description: 'For a provider, one of its merchants; left out, all of them together' })
+    .optional(),
+});
+
+export const statementQuery = (config: Config) => z.strictObject({ date: day, ...filters(config) });
+
+export const statementFileQuery = (config: Config) => z.strictObject(filters(config));
+export const statementFilePath = z.strictObject({ date: day });
+
+type Filter = z.output<ReturnType<typeof statementFileQuery>>;
+
+/**
+ * Lines whose SHA-256 is worked out while somebody waits: less than a second. Of a day that has
+ * more it is known once its file has been taken.
+ */
+const HASHED_MAX = 10_000;
+
+export async function showStatement({
+  caller,
+  query: { date, ...filter },
+  deps,
+}: Call<unknown, z.output<ReturnType<typeof statementQuery>>>) {
+  const of = await statementOf(deps, caller, date, filter);
+  const timeZone = deps.config.NETWORK_TIMEZONE;
+  // Asked before anything is read: what is read afterwards is all there will be.
+  const { final, edition } = await readFinality(deps.db, timeZone, of);
+  const { totals, sha256, isNew } = await deps.db.transaction(async (trx) => {
+    await trx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
+    const read = await readTotals(trx, timeZone, of);
+    const known = final ? await readDigest(trx, of, edition) : undefined;
+    if (known !== undefined) return { totals: read, sha256: known, isNew: false };
+    const made = movementCount(read) > HASHED_MAX ? null : await sha256Of(fileOf(trx, of));
+    return { totals: read, sha256: made, isNew: true };
+  });
+  if (final && isNew && sha256 !== null) await keep(deps, of, edition, sha256);
+  return {
+    message: `The statement of ${date} in ${of.currency} is ${final ? 'final' : 'not final yet'}`,
+    data: { date, currency: of.currency, timezone: timeZone, final, ...shown(of, totals), sha256 },
+  };
+}
+
+export async function statementFile({
+  caller,
+  query,
+  params: { date },
+  deps,
+}: Call<unknown, Filter, z.output<typeof statementFilePath>>) {
+  const of = await statementOf(deps, caller, date, query);
+  const { final, edition } = await readFinality(deps.db, deps.config.NETWORK_TIMEZONE, of);
+  return {
+    ...fileOf(deps.db, of),
+    fileName: `statement-${date}-${of.currency}.csv`,
+    ...(final && { sent: (sha256: string) => keep(deps, of, edition, sha256) }),
+  } satisfies Download;
+}
+
+/**
+ * @throws Failure not_found for a merchant that is not the caller's; invalid_request from a bank
+ *   that names one
+ */
+async function statementOf(
+  { db, config }: ApiDeps,
+  { entityId, role }: Viewer,
+  date: string,
+  { currency: code, merchantId }: Filter,
+): Promise<StatementOf> {
+  const [first = ''] = config.ACCEPTED_CURRENCIES;
+  const of = { date, currency: code ?? first };
+  if (merchantId === undefined) return { ...of, party: { entityId, role } };
+  if (role === 'bank') {
+    throw invalidRequest([
+      { path: 'query.merchantId', message: 'is for providers: a bank has one statement' },
+    ]);
+  }
+  const isOwn = role === 'merchant' ? merchantId === entityId : await isMerchantOf(db, entityId, merchantId);
+  if (!isOwn) throw new Failure('not_found', 'There is no such merchant.');
+  return { ...of, party: { entityId: merchantId, role: 'merchant' } };
+}
+
+/** Without it the file is read once more when it is asked for next. */
+async function keep({ db, log }: ApiDeps, of: StatementOf, edition: number, sha256: string): Promise<void> {
+  await keepDigest(db, of, edition, sha256).catch((err: unknown) => {
+    log.warn({ err }, 'the digest of a statement was not kept');
+  });
+}
+
+/** The lines of the statement, and a last one with how many they are and their sum. */
+export function fileOf(db: Executor, of: StatementOf): Pick<Download, 'columns' | 'pages'> {
+  return { columns: columnsFor(of.party.role), pages: pagesOf(db, of) };
+}
+
+async function* pagesOf(db: Executor, of: StatementOf): AsyncGenerator<object[], void, void> {
+  let count = 0;
+  let sum = 0n;
+  for await (const page of readLines(db, of)) {
+    count += page.length;
+    sum += page.reduce((total, { amount }) => total + amount, 0n);
+    yield page.map((line) => ({ ...line, ...written(line) }));
+  }
+  // In the first three columns, whatever they are called.
+  const [label, counted, summed] = columnsFor(of.party.role);
+  yield [{ [label]: 'total', [counted]: String(count), [summed]: sumInFull(sum, of.currency) }];
+}
+
+/** In major units; what had to be rounded is beside it in full. */
+function shown({ party, currency: code }: StatementOf, totals: StatementTotals) {
+  const exact: Partial<Record<SumName, string>> = {};
+  const sum = (name: SumName, minor: bigint) => {
+    const { rounded, exact: inFull } = formatSum(minor, code);
+    if (inFull !== undefined) exact[name] = inFull;
+    return rounded;
+  };
+  const moved = (name: Exclude<SumName, 'openingBalance' | 'closingBalance'>) => ({
+    count: totals[name].count,
+    amount: sum(name, totals[name].amount),
+  });
+  return {
+    openingBalance: sum('openingBalance', totals.openingBalance),
+    closingBalance: sum('closingBalance', closingBalance(party.role, totals.openingBalance, totals)),
+    charges: moved('charges'),
+    refunds: moved('refunds'),
+    reversals: moved('reversals'),
+    credits: moved('credits'),
+    ...(totals.creditsReversed.count > 0 && { creditsReversed: moved('creditsReversed') }),
+    ...(totals.writeOffs.count > 0 && { writeOffs: moved('writeOffs') }),
+    exceptionsOpen: totals.exceptionsOpen,
+    ...(Object.keys(exact).length > 0 && { exact }),
+  };
+}
+
+type SumName =
+  'openingBalance' | 'closingBalance' | Exclude<keyof StatementTotals, 'openingBalance' | 'exceptionsOpen'>;

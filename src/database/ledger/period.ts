@@ -1,0 +1,143 @@
+import { Failure } from '../../domain/failures';
+import { recordAct, type Actor } from '../audit';
+import { row, rows, type Executor, type Transaction } from '../connection';
+import type { Viewer } from '../transaction';
+import type { StatementOf } from './statement';
+
+/**
+ * The close of a month: from then on nothing is posted to it, and what belongs to it goes to the
+ * day that it is by then. Months are closed in order, and reopened from the last one on: the
+ * balance that a month opens with is what those before have come to.
+ */
+
+/** Two operators at once take turns. */
+const TAKE_TURNS = `SELECT pg_advisory_xact_lock(hashtextextended('ledger_periods', 0))`;
+
+const END_OF_MONTH = `((:month::date + interval '1 month') AT TIME ZONE :timeZone)`;
+
+/** The first month before it that something was posted to, and that is not closed. */
+const EARLIER_OPEN = `
+  SELECT least(
+    (SELECT min(month) FROM ledger_periods WHERE month < :month AND state = 'reopened'),
+    (SELECT date_trunc('month', min(settlement_day))::date FROM ledger_entries
+     WHERE settlement_day < :month AND settlement_day >= coalesce(
+       (SELECT max(month) + interval '1 month' FROM ledger_periods WHERE month < :month), '-infinity')))`;
+
+/** `settling`: a transaction that read its clock in that month has not committed yet. */
+export type Closing = 'closed' | 'closed before' | 'settling';
+
+/**
+ * One statement decides, by real time: nobody's clock is behind it. Whoever still settles in the
+ * month is seen by it; whoever is not seen reads a later clock.
+ *
+ * @param month its first day
+ * @throws Failure conflict (the month is not over, or one before it is open)
+ */
+export async function closePeriod(
+  trx: Transaction,
+  by: Actor,
+  timeZone: string,
+  month: string,
+): Promise<Closing> {
+  await rows(trx, TAKE_TURNS);
+  const closed = await row<{ reopenings: number }>(
+    trx,
+    `INSERT INTO ledger_periods AS p (month)
+     SELECT :month::date WHERE NOT may_settle_before(${END_OF_MONTH}, NULL) AND (${EARLIER_OPEN}) IS NULL
+     ON CONFLICT (month) DO UPDATE SET state = 'closed' WHERE p.state = 'reopened' RETURNING reopenings`,
+    { month, timeZone },
+  );
+  if (closed) {
+    await recordAct(trx, by, {
+      action: 'period.closed',
+      entityId: null,
+      before: null,
+      after: { month: nameOf(month), reopenings: closed.reopenings },
+    });
+    return 'closed';
+  }
+  return whyNotClosed(trx, timeZone, month);
+}
+
+async function whyNotClosed(trx: Transaction, timeZone: string, month: string): Promise<Closing> {
+  const found = await row<{ state: string | null; over: boolean; earlier: string | null }>(
+    trx,
+    `SELECT (SELECT state FROM ledger_periods WHERE month = :month) AS state,
+       clock_timestamp() >= ${END_OF_MONTH} AS over, (${EARLIER_OPEN})::text AS earlier`,
+    { month, timeZone },
+  );
+  if (found?.state === 'closed') return 'closed before';
+  if (found?.over === false) throw new Failure('conflict', `${nameOf(month)} is not over.`);
+  if (found?.earlier) {
+    throw new Failure('conflict', `${nameOf(found.earlier)} is open: close it before ${nameOf(month)}.`);
+  }
+  return 'settling';
+}
+
+/** @throws Failure conflict (it is not closed, or one after it is) */
+export async function reopenPeriod(trx: Transaction, by: Actor, month: string): Promise<void> {
+  await rows(trx, TAKE_TURNS);
+  const reopened = await row<{ reopenings: number }>(
+    trx,
+    `UPDATE ledger_periods SET state = 'reopened', reopenings = reopenings + 1
+     WHERE month = :month AND state = 'closed'
+       AND NOT EXISTS (SELECT FROM ledger_periods WHERE month > :month AND state = 'closed') RETURNING reopenings`,
+    { month },
+  );
+  if (reopened) {
+    await recordAct(trx, by, {
+      action: 'period.reopened',
+      entityId: null,
+      before: null,
+      after: { month: nameOf(month), reopenings: reopened.reopenings },
+    });
+    return;
+  }
+  const last = await row<{ month: string | null }>(
+    trx,
+    `SELECT max(month)::text AS month FROM ledger_periods WHERE month > :month AND state = 'closed'`,
+    { month },
+  );
+  throw new Failure(
+    'conflict',
+    last?.month ? `${nameOf(last.month)} is closed: reopen it first.` : `${nameOf(month)} is not closed.`,
+  );
+}
+
+/** `2026-11` */
+const nameOf = (month: string) => month.slice(0, 7);
+
+/** Statements that are made one after the other before the next are looked up. */
+const PAGE = 1_000;
+
+/** Every statement of a month on which anything has moved. */
+export async function* statementsOfMonth(
+  db: Executor,
+  month: string,
+): AsyncGenerator<StatementOf[], void, void> {
+  const days = await rows<{ date: string }>(
+    db,
+    `SELECT day::date::text AS date
+     FROM generate_series(:month::date, :month::date + interval '1 month' - interval '1 day', '1 day') AS day`,
+    { month },
+  );
+  for (const { date } of days) {
+    let after: { partyId: string; currency: string } | undefined = { partyId: '', currency: '' };
+    while (after) {
+      const page: { partyId: string; role: Viewer['role']; currency: string }[] = await rows(
+        db,
+        `SELECT DISTINCT party.id AS "partyId", party.type AS role, b.currency
+         FROM ledger_balances b JOIN entities e ON e.id = b.party_id JOIN entities party ON party.id IN (e.id, e.provider_id)
+         WHERE b.day = :date AND (party.id, b.currency) > (:partyId, :currency) ORDER BY 1, 3 LIMIT ${PAGE}`,
+        { date, ...after },
+        'anew',
+      );
+      yield page.map(({ partyId, role, currency }) => ({
+        party: { entityId: partyId, role },
+        date,
+        currency,
+      }));
+      after = page[PAGE - 1];
+    }
+  }
+}

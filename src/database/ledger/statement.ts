@@ -1,0 +1,256 @@
+import type { Movement, Movements } from '../../domain/statement';
+import { row, rows, type Executor } from '../connection';
+import type { TransactionRecord, Viewer } from '../transaction';
+
+/**
+ * What a party is owed at the end of a settlement day, and what has moved on it: read from the
+ * ledger, whose entries never change. A balance is positive where the network owes it to the party.
+ *
+ * The accounts of a bank are those of its customers, of payees among them, and what is in transit
+ * to these, for it is theirs from the debit on. What the network bears (`disputed`) is no account
+ * of a party.
+ */
+
+/** Whose statement, of which day, in which currency. */
+export interface StatementOf {
+  party: Viewer;
+  /** A calendar day in the network's zone. */
+  date: string;
+  currency: string;
+}
+
+export interface StatementTotals extends Movements {
+  openingBalance: bigint;
+  /** How many reconciliation exceptions were not resolved when the day ended. */
+  exceptionsOpen: number;
+}
+
+/**
+ * Those who are posted to for this party: itself, and for a provider the merchants that it created.
+ */
+export const POSTED_TO: Record<Viewer['role'], string> = {
+  bank: 'ARRAY[:partyId::text]',
+  merchant: 'ARRAY[:partyId::text]',
+  provider: 'ARRAY(SELECT id FROM entities WHERE provider_id = :partyId)',
+};
+
+/** Postings that a statement shows. */
+const SHOWN = `p.currency = :currency AND p.account <> 'disputed' AND e.kind <> 'credit'`;
+
+/** An index has the first and the last entry of a day, another a party's between the two. */
+export const OF_THE_DAY = `p.entry_id >= (SELECT min(id) FROM ledger_entries WHERE settlement_day = :date)
+  AND p.entry_id <= (SELECT max(id) FROM ledger_entries WHERE settlement_day = :date)
+  AND e.settlement_day = :date`;
+
+const END_OF_DAY = `((:date::date + 1)::timestamp AT TIME ZONE :timeZone)`;
+
+export interface Finality {
+  final: boolean;
+  /** How often its month has been reopened: each time its file may become another. */
+  edition: number;
+}
+
+/**
+ * Whether nothing can settle on this day any more for this party. What is read of it in a later
+ * statement of SQL never changes.
+ *
+ * Of a merchant its own clock decides. To a bank and to a provider merchants may come whose clocks
+ * begin with real time.
+ */
+export async function readFinality(
+  db: Executor,
+  timeZone: string,
+  { party, date }: Pick<StatementOf, 'party' | 'date'>,
+): Promise<Finality> {
+  const found = await row<Finality>(
+    db,
+    `SELECT NOT may_settle_before(${END_OF_DAY}, :owner) AND coalesce(p.state = 'closed', true) AS final,
+       coalesce(p.reopenings, 0) AS edition
+     FROM (SELECT date_trunc('month', :date::date)::date AS month) AS of_day LEFT JOIN ledger_periods p USING (month)`,
+    { date, timeZone, owner: party.role === 'merchant' ? party.entityId : null },
+  );
+  if (!found) throw new Error('every day has a month');
+  return found;
+}
+
+const NOTHING: Movement = { count: 0, amount: 0n };
+
+/** As of the moment of the executor's snapshot, where it has one. */
+export async function readTotals(
+  db: Executor,
+  timeZone: string,
+  { party: { entityId: partyId, role }, date, currency }: StatementOf,
+): Promise<StatementTotals> {
+  const bindings = { partyId, date, currency };
+  const opening = await row<{ balance: string }>(
+    db,
+    `SELECT coalesce(sum(balance), 0)::text AS balance FROM ledger_balances
+     WHERE party_id = ANY(${POSTED_TO[role]}) AND currency = :currency AND account <> 'disputed'
+       AND day < :date::date`,
+    bindings,
+    'anew',
+  );
+  const moved = await rows<{ what: keyof Movements; count: number; amount: string }>(
+    db,
+    `SELECT CASE e.kind || ' of ' || p.account
+         WHEN 'charge of in_transit' THEN 'credits'
+         WHEN 'reversal of payee_bank' THEN 'creditsReversed'
+         WHEN 'write_off of customer_bank' THEN 'writeOffs'
+         ELSE e.kind || 's' END AS what,
+       count(*)::int AS count, sum(p.amount)::text AS amount
+     FROM ledger_postings p JOIN ledger_entries e ON e.id = p.entry_id
+     WHERE p.party_id = ANY(${POSTED_TO[role]}) AND ${SHOWN} AND ${OF_THE_DAY} GROUP BY 1`,
+    bindings,
+    'anew',
+  );
+  const by = new Map(moved.map(({ what, count, amount }) => [what, { count, amount: BigInt(amount) }]));
+  const of = (what: keyof Movements) => by.get(what) ?? NOTHING;
+  return {
+    openingBalance: BigInt(opening?.balance ?? 0),
+    charges: of('charges'),
+    refunds: of('refunds'),
+    reversals: of('reversals'),
+    credits: of('credits'),
+    creditsReversed: of('creditsReversed'),
+    writeOffs: of('writeOffs'),
+    exceptionsOpen: await openExceptions(db, timeZone, {
+      party: { entityId: partyId, role },
+      date,
+      currency,
+    }),
+  };
+}
+
+/** On which sides of an exception a party may stand. */
+const CONCERNED: Record<Viewer['role'], string> = {
+  bank: '(bank_id = :partyId OR payee_bank_id = :partyId)',
+  merchant: 'merchant_id = :partyId',
+  provider: 'provider_id = :partyId',
+};
+
+async function openExceptions(
+  db: Executor,
+  timeZone: string,
+  { party: { entityId: partyId, role }, date, currency }: StatementOf,
+): Promise<number> {
+  const found = await row<{ count: number }>(
+    db,
+    `SELECT count(*)::int AS count FROM reconciliation_exceptions
+     WHERE ${CONCERNED[role]} AND currency = :currency AND opened_at < ${END_OF_DAY}
+       AND (resolved_at IS NULL OR resolved_at >= ${END_OF_DAY})`,
+    { partyId, date, currency, timeZone },
+    'anew',
+  );
+  return found?.count ?? 0;
+}
+
+/** A transaction as it was when the day ended; or a write-off, which is none. */
+export interface StatementLine extends Omit<TransactionRecord, 'type' | 'transactionId'> {
+  transactionId: string | null;
+  type: TransactionRecord['type'] | 'write_off';
+}
+
+/** Lines in memory at once: a megabyte, and some ten milliseconds of Postgres. */
+const PAGE = 1000;
+
+/**
+ * The lines of a statement in the order in which they were posted, a provider's merchant by
+ * merchant; page by page, each a statement of SQL of its own.
+ */
+export async function* readLines(
+  db: Executor,
+  { party, date, currency }: StatementOf,
+): AsyncGenerator<StatementLine[], void, void> {
+  for (const partyId of await postedTo(db, { party, date, currency })) {
+    let after: bigint | undefined = 0n;
+    while (after !== undefined) {
+      const page: (StatementLine & { entryId: bigint })[] = await rows(
+        db,
+        LINES,
+        { partyId, date, currency, after },
+        'anew',
+      );
+      if (page.length > 0) yield page;
+      after = page[PAGE - 1]?.entryId;
+    }
+  }
+}
+
+/** Of a provider, those of its merchants whose balance has changed that day: a few of many. */
+async function postedTo(db: Executor, { party, date, currency }: StatementOf): Promise<string[]> {
+  if (party.role !== 'provider') return [party.entityId];
+  const found = await rows<{ partyId: string }>(
+    db,
+    `SELECT DISTINCT party_id AS "partyId" FROM ledger_balances
+     WHERE party_id = ANY(${POSTED_TO.provider}) AND day = :date AND currency = :currency ORDER BY 1`,
+    { partyId: party.entityId, date, currency },
+    'anew',
+  );
+  return found.map(({ partyId }) => partyId);
+}
+
+const IMMUTABLE = `transaction_id, reference, type, status, currency, description, customer_id, merchant_id, bank_id,
+  billing_request_id, schedule_id, bank_transaction_id, decline_reason, created_at, payee_bank_id, payee_lookup_id`;
+
+/** What came back of a charge by the end of the day. */
+const backBy = (kind: 'refund' | 'reversal', of: string) =>
+  `CASE e.kind WHEN 'charge' THEN coalesce((
+     SELECT sum(back.amount)::bigint FROM ${of}
+       JOIN ledger_entries later ON later.resource_id = part.id AND later.kind = '${kind}'
+       JOIN ledger_postings back ON back.entry_id = later.id AND back.direction = 'debit'
+     WHERE part.billing_request_id = e.resource_id AND later.settlement_day <= :date), 0) ELSE 0 END`;
+
+const LINES = `
+  WITH page AS MATERIALIZED (
+    -- A bank may be posted to twice, as the payer's and as the payee's: that is one line.
+    SELECT p.entry_id AS id, max(p.amount) AS amount
+    FROM ledger_postings p JOIN ledger_entries e ON e.id = p.entry_id
+    WHERE p.party_id = :partyId AND ${SHOWN} AND ${OF_THE_DAY} AND p.entry_id > :after::bigint
+    GROUP BY p.entry_id ORDER BY p.entry_id LIMIT ${PAGE})
+  SELECT e.id AS "entryId", t.transaction_id AS "transactionId", t.reference, t.type, t.status, page.amount, t.currency,
+    t.description, t.customer_id AS "customerId", t.merchant_id AS "merchantId", t.bank_id AS "bankId",
+    t.billing_request_id AS "billingRequestId", t.schedule_id AS "scheduleId",
+    t.bank_transaction_id AS "bankTransactionId", t.decline_reason AS "declineReason",
+    ${backBy('refund', 'refunds part')} AS "refundedAmount",
+    ${backBy('reversal', '(SELECT transaction_id AS id, billing_request_id FROM reversals) AS part')} AS "reversedAmount",
+    t.created_at AS "createdAt", e.settled_at AS "settledAt", t.payee_bank_id AS "payeeBankId",
+    t.payee_lookup_id AS "payeeLookupID"
+  FROM page JOIN ledger_entries e ON e.id = page.id, LATERAL (
+    SELECT ${IMMUTABLE} FROM transactions WHERE id = e.resource_id AND e.kind <> 'write_off'
+    UNION ALL
+    SELECT NULL, x.reference, 'write_off', 'completed', x.currency, b.description, b.customer_id, b.merchant_id, b.bank_id,
+      b.id, b.schedule_id, NULL, NULL, e.settled_at, b.payee_bank_id, b.payee_lookup_id
+    FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
+    WHERE x.id = e.resource_id AND e.kind = 'write_off') AS t
+  ORDER BY e.id`;
+
+/** The SHA-256 of the file of a day that is over, where it has been made. */
+export async function readDigest(
+  db: Executor,
+  { party, date, currency }: StatementOf,
+  edition: number,
+): Promise<string | undefined> {
+  const found = await row<{ sha256: string }>(
+    db,
+    `SELECT sha256 FROM statement_digests WHERE party_id = :partyId AND day = :date AND currency = :currency
+       AND reopenings = :edition`,
+    { partyId: party.entityId, date, currency, edition },
+  );
+  return found?.sha256;
+}
+
+/** Keeps it, for a day that was over before the file was made. */
+export async function keepDigest(
+  db: Executor,
+  { party, date, currency }: StatementOf,
+  edition: number,
+  sha256: string,
+): Promise<void> {
+  await rows(
+    db,
+    `INSERT INTO statement_digests (party_id, day, currency, reopenings, sha256)
+     VALUES (:partyId, :date, :currency, :edition, :sha256)
+     ON CONFLICT DO NOTHING`,
+    { partyId: party.entityId, date, currency, edition, sha256 },
+  );
+}

@@ -1,0 +1,300 @@
+import { createHash } from 'node:crypto';
+import { row, type Database } from '../../src/database/connection';
+import { onboardBatch } from '../../src/database/customer/migration';
+import { LIST_REACH } from '../../src/database/list';
+import { resolveException } from '../../src/database/reconciliation-exception/resolve';
+import { serveApi, type ServedApi } from '../support/api';
+import { createTestDatabase, type TestDatabase } from '../support/database';
+import { eventually } from '../support/engine';
+import { answerBill, charge, payAnother, refund, settleCredit, settleOfEachKind } from '../support/settled';
+import { moveClock, standingApproval, type Standing } from '../support/standing';
+import { asking, dayOf, linesOf, postCharges, settleMany, totalOf } from '../support/statements';
+
+/** What a finance team asks for: who is owed what, day by day, and that it stays so. */
+
+let database: TestDatabase;
+let db: Database;
+let api: ServedApi;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = database.db;
+  api = await serveApi(db, { settings: { ACCEPTED_CURRENCIES: 'NGN,JPY' } });
+});
+afterAll(async () => {
+  await api.close();
+  await database.drop();
+});
+
+const standingIn = () => standingApproval(db, api.deps.ring);
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+
+describe('a statement', () => {
+  let standing: Standing;
+  let payee: Standing;
+  let today: string;
+  beforeAll(async () => {
+    standing = await standingIn();
+    ({ payee } = await settleOfEachKind(db, api.deps.ring, standing));
+    today = await dayOf(db, standing.merchantId);
+  });
+
+  it('says what each party is owed after the day, and what has moved', async () => {
+    const nothing = { count: 0, amount: 0 };
+    const common = {
+      date: today,
+      currency: 'NGN',
+      timezone: 'Africa/Lagos',
+      final: false,
+      exceptionsOpen: 0,
+    };
+    const digest = { sha256: expect.stringMatching(/^[0-9a-f]{64}$/) as string };
+    const ofMerchant = {
+      ...common,
+      openingBalance: 0,
+      closingBalance: 2.7,
+      charges: { count: 4, amount: 4 },
+      refunds: { count: 1, amount: 0.3 },
+      reversals: { count: 1, amount: 1 },
+      credits: nothing,
+      ...digest,
+    };
+    expect(await (await asking(api, standing, 'merchant')).statement(today)).toEqual(ofMerchant);
+    const provider = await asking(api, standing, 'provider');
+    expect(await provider.statement(today)).toEqual(ofMerchant);
+    expect(await provider.statement(today, `&merchantId=${standing.merchantId}`)).toEqual(ofMerchant);
+    expect(await (await asking(api, standing, 'bank')).statement(today)).toEqual({
+      ...common,
+      openingBalance: 0,
+      closingBalance: -6.7,
+      charges: { count: 6, amount: 9 },
+      refunds: { count: 1, amount: 0.3 },
+      reversals: { count: 1, amount: 1 },
+      credits: nothing,
+      writeOffs: { count: 1, amount: 1 },
+      ...digest,
+    });
+    // One of the two is still in transit: its money is the payee's bank's all the same.
+    expect(await (await asking(api, payee, 'bank')).statement(today)).toMatchObject({
+      closingBalance: 5,
+      charges: nothing,
+      credits: { count: 2, amount: 5 },
+    });
+    expect(await (await asking(api, standing, 'merchant')).statement(today, '&currency=JPY')).toMatchObject({
+      currency: 'JPY',
+      closingBalance: 0,
+      charges: nothing,
+    });
+  });
+
+  it.each(['bank', 'merchant', 'provider'] as const)(
+    'of a %s is a file with each line of it, a total, and the SHA-256 that it says',
+    async (role) => {
+      const party = await asking(api, standing, role);
+      const file = await party.file(`/v1/statements/${today}.csv`);
+      const history = await party.file('/v1/transaction-history?format=csv');
+      const settled = new Set(history.split('\r\n').filter((line) => /,(successful|completed),/.test(line)));
+
+      expect(file.split('\r\n')[0]).toBe(history.split('\r\n')[0]);
+      // All that has settled is there, word for word; of what is on its way back, only what
+      // arrived.
+      const known = linesOf(file).filter((line) => settled.has(line));
+      expect(known).toHaveLength(settled.size - 1);
+      const writeOffs = linesOf(file).filter((line) => line.includes(',write_off,'));
+      expect(writeOffs).toHaveLength(role === 'bank' ? 1 : 0);
+      expect(totalOf(file)).toEqual(role === 'bank' ? ['total', '9', '11.3'] : ['total', '6', '5.3']);
+      expect(linesOf(file)).toHaveLength(role === 'bank' ? 9 : 6);
+      expect((await party.statement(today))['sha256']).toBe(sha256(file));
+    },
+  );
+
+  it('of a bank that pays to a customer of its own has both sides of it, and one line', async () => {
+    const payer = await standingIn();
+    const [neighbour] = await neighbours(payer);
+    await payAnother(db, api.deps.ring, payer, { ...payer, customerId: String(neighbour) });
+    const bank = await asking(api, payer, 'bank');
+    const day = await dayOf(db, payer.bankId);
+    expect(await bank.statement(day)).toMatchObject({
+      closingBalance: 0,
+      charges: { count: 1, amount: 2.5 },
+      credits: { count: 1, amount: 2.5 },
+    });
+    expect(totalOf(await bank.file(`/v1/statements/${day}.csv`))).toEqual(['total', '1', '2.5']);
+  });
+
+  it('of a payment that did not stay takes it from the payee’s bank again', async () => {
+    const [payer, paid] = [await standingIn(), await standingIn()];
+    const { id, deliveryId } = await payAnother(db, api.deps.ring, payer, paid);
+    await settleCredit(db, api.deps.ring, deliveryId);
+    await answerBill(db, api.deps.ring, payer, id, null);
+    const doubted = await row<{ id: string }>(
+      db,
+      `SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :id`,
+      { id },
+    );
+    const day = await dayOf(db, paid.bankId);
+    expect(await (await asking(api, paid, 'bank')).statement(day)).toMatchObject({
+      exceptionsOpen: 1,
+      closingBalance: 2.5,
+    });
+    const finding = { resolution: 'no_money_moved', bankTransactionId: null } as const;
+    await db.transaction((trx) =>
+      resolveException(
+        trx,
+        api.deps.ring,
+        'Africa/Lagos',
+        { cause: 'operator', note: null },
+        doubted?.id ?? '',
+        finding,
+      ),
+    );
+    expect(await (await asking(api, paid, 'bank')).statement(day)).toMatchObject({
+      credits: { count: 1, amount: 2.5 },
+      creditsReversed: { count: 1, amount: 2.5 },
+      closingBalance: 0,
+      exceptionsOpen: 0,
+    });
+    expect(await (await asking(api, payer, 'bank')).statement(day)).toMatchObject({
+      charges: { count: 1, amount: 2.5 },
+      reversals: { count: 1, amount: 2.5 },
+      closingBalance: 0,
+    });
+  });
+
+  it('opens with what the day before closed with', async () => {
+    const one = await standingIn();
+    await charge(db, api.deps.ring, one);
+    const day = await dayOf(db, one.merchantId);
+    await moveClock(db, one.merchantId, '1 day');
+    await charge(db, api.deps.ring, one);
+    const merchant = await asking(api, one, 'merchant');
+    expect(await merchant.statement(day)).toMatchObject({ openingBalance: 0, closingBalance: 1 });
+    expect(await merchant.statement(await dayOf(db, one.merchantId))).toMatchObject({
+      openingBalance: 1,
+      closingBalance: 2,
+    });
+    expect(await merchant.statement('2999-12-31')).toMatchObject({ openingBalance: 2, closingBalance: 2 });
+  });
+
+  it('of a day that is over keeps its bytes, whatever comes of its charges later', async () => {
+    const one = await standingIn();
+    const { reference } = await charge(db, api.deps.ring, one);
+    await refund(db, api.deps.ring, one, reference, 0.2, 'completed');
+    await refund(db, api.deps.ring, one, reference, 0.1);
+    const day = await dayOf(db, one.merchantId);
+    const merchant = await asking(api, one, 'merchant');
+    expect(await merchant.statement(day)).toMatchObject({ final: false });
+    await moveClock(db, one.merchantId, '1 day');
+
+    const first = await merchant.file(`/v1/statements/${day}.csv`);
+    await refund(db, api.deps.ring, one, reference, 0.3, 'completed');
+    expect(linesOf(first)[0]?.split(',')).toContain('0.2');
+    expect(await merchant.file(`/v1/statements/${day}.csv`)).toBe(first);
+    expect(await merchant.statement(day)).toMatchObject({ final: true, sha256: sha256(first) });
+    // To its bank the day goes on: other merchants' clocks show it still.
+    expect(await (await asking(api, one, 'bank')).statement(day)).toMatchObject({ final: false });
+    expect(await (await asking(api, one, 'provider')).statement(day)).toMatchObject({ final: false });
+    expect(
+      await (await asking(api, one, 'provider')).statement(day, `&merchantId=${one.merchantId}`),
+    ).toMatchObject({
+      final: true,
+      sha256: sha256(first),
+    });
+    expect(await (await asking(api, one, 'bank')).statement('2026-01-31')).toMatchObject({
+      final: true,
+      closingBalance: 0,
+    });
+  });
+
+  it('of thousands of lines has each of them once, in a provider’s file merchant by merchant', async () => {
+    const one = await standingIn();
+    await settleMany(db, one, 2_001);
+    const day = await dayOf(db, one.merchantId);
+    for (const role of ['bank', 'merchant', 'provider'] as const) {
+      const party = await asking(api, one, role);
+      const file = await party.file(`/v1/statements/${day}.csv`);
+      expect(new Set(linesOf(file)).size).toBe(2_001);
+      expect(totalOf(file)).toEqual(['total', '2001', '2001']);
+      expect(await party.statement(day)).toMatchObject({
+        charges: { count: 2_001, amount: 2_001 },
+        sha256: sha256(file),
+      });
+    }
+  });
+
+  it('of more lines than are hashed while somebody waits has its SHA-256 once the file is taken', async () => {
+    const one = await standingIn();
+    await settleMany(db, one, LIST_REACH + 1);
+    const day = await dayOf(db, one.merchantId);
+    await moveClock(db, one.merchantId, '1 day');
+    const merchant = await asking(api, one, 'merchant');
+    expect(await merchant.statement(day)).toMatchObject({ final: true, sha256: null });
+    const file = await merchant.file(`/v1/statements/${day}.csv`);
+    expect(totalOf(file)).toEqual(['total', String(LIST_REACH + 1), String(LIST_REACH + 1)]);
+    await eventually(async () => (await merchant.statement(day))['sha256'] === sha256(file));
+  });
+
+  it('of more than fifteen digits is told in full beside the number that JSON has for it', async () => {
+    const one = await standingIn();
+    await postCharges(db, one, 999_999_999_999n, 10_000);
+    await postCharges(db, one, 1n, 1);
+    expect(
+      await (await asking(api, one, 'merchant')).statement(await dayOf(db, one.merchantId)),
+    ).toMatchObject({
+      charges: { count: 10_001, amount: 99_999_999_999_900 },
+      exact: { charges: '99999999999900.01', closingBalance: '99999999999900.01' },
+    });
+    expect(await (await asking(api, one, 'bank')).positions(await dayOf(db, one.bankId))).toMatchObject([
+      { owedByYou: 99_999_999_999_900, exact: { owedByYou: '99999999999900.01', net: '-99999999999900.01' } },
+    ]);
+  });
+
+  it.each([
+    ['', 'query.date'],
+    ['?date=2026-02-30', 'query.date'],
+    ['?date=30.01.2026', 'query.date'],
+    ['?date=2026-01-31&currency=USD', 'query.currency'],
+    ['?date=2026-01-31&colour=blue', 'query.colour'],
+  ])('needs a day that there is, and a currency that is accepted: %s gets 400', async (query, path) => {
+    const { status, body } = await (await asking(api, standing, 'merchant')).get(`/v1/statements${query}`);
+    expect(status).toBe(400);
+    expect(body.errors?.map((problem) => problem.path)).toContain(path);
+  });
+
+  it('is of the merchants of the provider that asks, and of nobody else’s', async () => {
+    const stranger = await standingIn();
+    for (const path of [`/v1/statements?date=${today}&`, `/v1/statements/${today}.csv?`]) {
+      const named = `${path}merchantId=${standing.merchantId}`;
+      expect(await (await asking(api, stranger, 'provider')).get(named)).toMatchObject({ status: 404 });
+      expect(await (await asking(api, stranger, 'merchant')).get(named)).toMatchObject({ status: 404 });
+      expect(await (await asking(api, standing, 'bank')).get(named)).toMatchObject({
+        status: 400,
+        body: { errors: [{ path: 'query.merchantId' }] },
+      });
+    }
+    expect(
+      await (await asking(api, standing, 'merchant')).get('/v1/statements/2026-02-30.csv'),
+    ).toMatchObject({
+      status: 404,
+    });
+  });
+});
+
+/** Other customers of the same bank. */
+async function neighbours({ bankId }: Standing): Promise<string[]> {
+  const { customers } = await db.transaction((trx) =>
+    onboardBatch(trx, api.deps.ring, bankId, [
+      {
+        person: {
+          clientRef: 'c2',
+          firstname: 'Bola',
+          lastname: 'Obi',
+          accountName: 'Bola Obi',
+          email: 'bola@example.test',
+          country: 'NG',
+          accountNumber: '0123456780',
+        },
+      },
+    ]),
+  );
+  return customers.map(({ customerId }) => customerId);
+}

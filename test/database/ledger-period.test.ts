@@ -1,0 +1,175 @@
+import { row, rows, type Database } from '../../src/database/connection';
+import { newId } from '../../src/database/ids';
+import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { postEntries } from '../../src/database/ledger/entry';
+import { closePeriod, reopenPeriod } from '../../src/database/ledger/period';
+import { readFinality } from '../../src/database/ledger/statement';
+import { chargeEntry } from '../../src/domain/ledger';
+import { createTestDatabase, type TestDatabase } from '../support/database';
+import { openTransaction } from '../support/open-transaction';
+import { eventually } from '../support/engine';
+import { OPERATOR } from '../support/operator';
+import { standingApproval, type Standing } from '../support/standing';
+
+/** The close of a month, and what comes after it. */
+
+const keyring = readKeyring(makeKeyring());
+const timeZone = 'Africa/Lagos';
+
+let database: TestDatabase;
+let db: Database;
+let standing: Standing;
+beforeEach(async () => {
+  database = await createTestDatabase();
+  db = database.db;
+  standing = await standingApproval(db, keyring);
+});
+afterEach(() => database.drop());
+
+const close = (month: string) => db.transaction((trx) => closePeriod(trx, OPERATOR, timeZone, month));
+const reopen = (month: string) => db.transaction((trx) => reopenPeriod(trx, OPERATOR, month));
+
+/** A charge of 1 kobo that there is no row of, at noon of the day. */
+const chargeOf = (day: string) =>
+  chargeEntry(
+    { resourceId: newId('billingRequest'), settledAt: new Date(`${day}T12:00:00+01:00`) },
+    { amount: 1n, currency: 'NGN', bankId: standing.bankId, payee: { merchantId: standing.merchantId } },
+  );
+
+async function post(day: string): Promise<string> {
+  const entry = chargeOf(day);
+  await db.transaction((trx) => postEntries(trx, timeZone, [entry]));
+  return entry.resourceId;
+}
+
+/** As it was posted on the day itself. */
+async function postedThen(day: string): Promise<void> {
+  await rows(
+    db,
+    `WITH entry AS (
+       INSERT INTO ledger_entries (kind, resource_id, settled_at, settlement_day)
+       VALUES ('charge', :id, :day::date + interval '12 hours', :day) RETURNING id)
+     INSERT INTO ledger_postings (entry_id, n, party_id, account, direction, amount, currency)
+     SELECT entry.id, n, party, account, direction, 1, 'NGN' FROM entry, (VALUES
+       (1, :bankId, 'customer_bank', 'debit'), (2, :merchantId, 'merchant', 'credit')) AS p (n, party, account, direction)`,
+    { id: newId('billingRequest'), day, bankId: standing.bankId, merchantId: standing.merchantId },
+  );
+}
+
+const bookedTo = async (resourceId: string) =>
+  row(
+    db,
+    `SELECT settlement_day::text AS day, belongs_to::text AS "belongsTo" FROM ledger_entries WHERE resource_id = :resourceId`,
+    { resourceId },
+  );
+const today = async () =>
+  (
+    await row<{ day: string }>(db, `SELECT (clock_timestamp() AT TIME ZONE :timeZone)::date::text AS day`, {
+      timeZone,
+    })
+  )?.day ?? '';
+const finality = (date: string) =>
+  readFinality(db, timeZone, { party: { entityId: standing.bankId, role: 'bank' }, date });
+const acts = async () =>
+  (
+    await rows<{ act: string }>(
+      db,
+      `SELECT action || ' ' || (after->>'month') AS act FROM audit_events WHERE action LIKE 'period.%' ORDER BY id`,
+    )
+  ).map(({ act }) => act);
+
+describe('a closed month', () => {
+  it('takes nothing more: what belongs to it goes to today, and says so', async () => {
+    await postedThen('2026-01-31');
+    expect(await close('2026-01-01')).toBe('closed');
+    expect(await close('2026-01-01')).toBe('closed before');
+    expect(await bookedTo(await post('2026-01-31'))).toEqual({ day: await today(), belongsTo: '2026-01-31' });
+    // Nor by any other way.
+    await expect(postedThen('2026-01-31')).rejects.toThrow('the month of 2026-01-31 is closed');
+    expect(await finality('2026-01-31')).toEqual({ final: true, edition: 0 });
+    expect(await acts()).toEqual(['period.closed 2026-01']);
+  });
+
+  it('that is reopened takes what belongs to it until it is closed again, and is not final meanwhile', async () => {
+    await close('2026-01-01');
+    await reopen('2026-01-01');
+    expect(await finality('2026-01-31')).toEqual({ final: false, edition: 1 });
+    expect(await finality('2026-02-01')).toEqual({ final: true, edition: 0 });
+    expect(await bookedTo(await post('2026-01-31'))).toEqual({ day: '2026-01-31', belongsTo: null });
+    expect(await bookedTo(await post('2026-02-01'))).toEqual({ day: await today(), belongsTo: '2026-02-01' });
+    expect(await close('2026-01-01')).toBe('closed');
+    expect(await finality('2026-01-31')).toEqual({ final: true, edition: 1 });
+    expect(await bookedTo(await post('2026-01-31'))).toMatchObject({ belongsTo: '2026-01-31' });
+    expect(await acts()).toEqual([
+      'period.closed 2026-01',
+      'period.reopened 2026-01',
+      'period.closed 2026-01',
+    ]);
+  });
+
+  it('is one that is over in real time, whatever a test clock says', async () => {
+    const month = `${(await today()).slice(0, 7)}-01`;
+    await rows(db, `UPDATE entities SET clock_offset = '2 years'`);
+    await expect(close(month)).rejects.toThrow(`${month.slice(0, 7)} is not over.`);
+    await expect(reopen(month)).rejects.toThrow('is not closed');
+    expect(await acts()).toEqual([]);
+  });
+
+  it('follows those before it, and is reopened before them', async () => {
+    await postedThen('2026-01-31');
+    await expect(close('2026-03-01')).rejects.toThrow('2026-01 is open: close it before 2026-03.');
+    await close('2026-01-01');
+    // Nothing was ever posted to February.
+    expect(await close('2026-03-01')).toBe('closed');
+    await expect(reopen('2026-01-01')).rejects.toThrow('2026-03 is closed: reopen it first.');
+    await reopen('2026-03-01');
+    await reopen('2026-01-01');
+    await expect(close('2026-03-01')).rejects.toThrow('2026-01 is open');
+  });
+});
+
+describe('the close of a month', () => {
+  it('waits for what has read its clock in that month and is not committed', async () => {
+    const settling = await openTransaction(db);
+    await rows(
+      settling.trx,
+      `SELECT pg_advisory_xact_lock_shared(settling_owner('mch_1'), settling_quarter('2026-01-31T23:59:59+01:00'))`,
+    );
+    expect(await close('2026-01-01')).toBe('settling');
+    await settling.commit();
+    expect(await close('2026-01-01')).toBe('closed');
+  });
+
+  it('has a correction that is under way, or turns it away: never both, never neither', async () => {
+    await close('2026-01-01');
+    await reopen('2026-01-01');
+    const correcting = await openTransaction(db);
+    const first = chargeOf('2026-01-31');
+    await postEntries(correcting.trx, timeZone, [first]);
+    const closing = close('2026-01-01');
+    await waitsForALock();
+    await correcting.commit();
+    expect(await closing).toBe('closed');
+    expect(await bookedTo(first.resourceId)).toEqual({ day: '2026-01-31', belongsTo: null });
+
+    await reopen('2026-01-01');
+    const closer = await openTransaction(db);
+    await closePeriod(closer.trx, OPERATOR, timeZone, '2026-01-01');
+    const late = post('2026-01-31');
+    await waitsForALock();
+    await closer.commit();
+    expect(await bookedTo(await late)).toEqual({ day: await today(), belongsTo: '2026-01-31' });
+  });
+});
+
+/** Until one statement of this database waits for another's transaction. */
+async function waitsForALock(): Promise<void> {
+  await eventually(async () => {
+    const waiting = await row(
+      db,
+      `SELECT FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+       WHERE NOT l.granted AND a.datname = current_database() LIMIT 1`,
+    );
+    return waiting !== undefined;
+  });
+}

@@ -1,0 +1,146 @@
+import { answerBillingRequest } from '../../src/database/billing-request/outcome';
+import { row, rows, type Database } from '../../src/database/connection';
+import { newId } from '../../src/database/ids';
+import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { postEntries } from '../../src/database/ledger/entry';
+import { readFinality, readTotals } from '../../src/database/ledger/statement';
+import { calendarDay } from '../../src/domain/calendar';
+import { chargeEntry } from '../../src/domain/ledger';
+import { createTestDatabase, type TestDatabase } from '../support/database';
+import { openTransaction } from '../support/open-transaction';
+import { bill, charge } from '../support/settled';
+import { moveClock, standingApproval, type Standing } from '../support/standing';
+
+/** When a settlement day is over for good, and what becomes of what comes too late. */
+
+const keyring = readKeyring(makeKeyring());
+const timeZone = 'Africa/Lagos';
+
+let database: TestDatabase;
+let db: Database;
+let standing: Standing;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = database.db;
+});
+afterAll(() => database.drop());
+beforeEach(async () => {
+  standing = await standingApproval(db, keyring);
+});
+
+const today = async (owner = standing.merchantId): Promise<string> => {
+  const found = await row<{ now: Date }>(db, 'SELECT business_now(:owner) AS now', { owner });
+  return calendarDay(found?.now ?? new Date(0), timeZone);
+};
+const merchant = () => ({ entityId: standing.merchantId, role: 'merchant' }) as const;
+const bank = () => ({ entityId: standing.bankId, role: 'bank' }) as const;
+const isFinalFor = async (party: ReturnType<typeof merchant> | ReturnType<typeof bank>, date: string) =>
+  (await readFinality(db, timeZone, { party, date })).final;
+const chargedOn = async (date: string) =>
+  (await readTotals(db, timeZone, { party: merchant(), date, currency: 'NGN' })).charges.amount;
+
+describe('a settlement day', () => {
+  it('is final for a merchant when its own clock is past it, and for its bank when real time is', async () => {
+    const day = await today();
+    expect(await isFinalFor(merchant(), day)).toBe(false);
+    expect(await isFinalFor(bank(), day)).toBe(false);
+    await moveClock(db, standing.merchantId, '1 day');
+    expect(await isFinalFor(merchant(), day)).toBe(true);
+    expect(await isFinalFor(merchant(), await today())).toBe(false);
+    // A merchant that is made tomorrow begins with real time.
+    expect(await isFinalFor(bank(), day)).toBe(false);
+    expect(await isFinalFor(bank(), '2026-01-31')).toBe(true);
+  });
+
+  it('is not final while a charge of it is under way, and has that charge when it is', async () => {
+    const day = await today();
+    const { id } = await bill(db, keyring, standing);
+    const settling = await openTransaction(db);
+    await answerBillingRequest(
+      settling.trx,
+      keyring,
+      timeZone,
+      standing.bankId,
+      id,
+      { outcome: 'approved', bankTransactionId: `tx-${id}`, action: null },
+      {},
+    );
+    await moveClock(db, standing.merchantId, '1 day');
+    expect(await isFinalFor(merchant(), day)).toBe(false);
+    expect(await chargedOn(day)).toBe(0n);
+    // Another's charge is nothing to this merchant, nor is one of this merchant's later days.
+    const other = await standingApproval(db, keyring);
+    const elsewhere = await openTransaction(db);
+    await rows(elsewhere.trx, 'SELECT settling_now(:owner)', { owner: other.merchantId });
+    await rows(elsewhere.trx, 'SELECT settling_now(:owner)', { owner: standing.merchantId });
+    await settling.commit();
+    expect(await isFinalFor(merchant(), day)).toBe(true);
+    expect(await chargedOn(day)).toBe(100n);
+    await elsewhere.rollback();
+  });
+
+  it('is not final while a charge is under way that has read its clock and said nothing yet', async () => {
+    const day = await today();
+    const settling = await openTransaction(db);
+    const read = await row<{ at: Date }>(settling.trx, 'SELECT settling_now(:owner) AS at', {
+      owner: standing.merchantId,
+    });
+    await moveClock(db, standing.merchantId, '2 days');
+    expect(await isFinalFor(merchant(), day)).toBe(false);
+    // It was told the time when the day was still open, and so is posted to it.
+    await postEntries(settling.trx, timeZone, [entry(read?.at ?? new Date(0))]);
+    await settling.commit();
+    expect(await isFinalFor(merchant(), day)).toBe(true);
+    expect(await chargedOn(day)).toBe(1n);
+  });
+
+  it('never changes once it is final: a late entry is posted to today, and says where it belongs', async () => {
+    await charge(db, keyring, standing);
+    const day = await today();
+    const noon = new Date(`${day}T12:00:00+01:00`);
+    await moveClock(db, standing.merchantId, '40 days');
+    expect(await isFinalFor(merchant(), day)).toBe(true);
+    const before = await chargedOn(day);
+
+    const late = entry(noon);
+    await db.transaction((trx) => postEntries(trx, timeZone, [late]));
+    expect(await chargedOn(day)).toBe(before);
+    expect(await chargedOn(await today())).toBe(1n);
+    expect(
+      await row(
+        db,
+        `SELECT settlement_day::text AS day, belongs_to::text AS "belongsTo", settled_at AS "settledAt"
+         FROM ledger_entries WHERE resource_id = :id`,
+        { id: late.resourceId },
+      ),
+    ).toEqual({ day: await today(), belongsTo: day, settledAt: noon });
+  });
+
+  it('does not let a late entry into the day that it is while that ends', async () => {
+    const day = await today();
+    const correcting = await openTransaction(db);
+    await postEntries(correcting.trx, timeZone, [entry(new Date('2026-01-31T12:00:00Z'))]);
+    await moveClock(db, standing.merchantId, '1 day');
+    expect(await isFinalFor(merchant(), day)).toBe(false);
+    await correcting.commit();
+    expect(await isFinalFor(merchant(), day)).toBe(true);
+    expect(await chargedOn(day)).toBe(1n);
+  });
+
+  it('lets charges of one merchant settle side by side', async () => {
+    const open = await Promise.all(Array.from({ length: 6 }, () => openTransaction(db)));
+    for (const { trx } of open) {
+      await rows(trx, 'SELECT settling_now(:owner)', { owner: standing.merchantId });
+      await postEntries(trx, timeZone, [entry(new Date())]);
+    }
+    await Promise.all(open.map((one) => one.commit()));
+    expect(await chargedOn(await today())).toBe(6n);
+  });
+});
+
+/** A charge of 1 kobo that there is no row of. */
+const entry = (settledAt: Date) =>
+  chargeEntry(
+    { resourceId: newId('billingRequest'), settledAt },
+    { amount: 1n, currency: 'NGN', bankId: standing.bankId, payee: { merchantId: standing.merchantId } },
+  );

@@ -1,0 +1,109 @@
+import { newId } from '../../src/database/ids';
+import { row, rows, type Database } from '../../src/database/connection';
+import { postEntries } from '../../src/database/ledger/entry';
+import { calendarDay } from '../../src/domain/calendar';
+import type { Role } from '../../src/domain/entity';
+import { chargeEntry } from '../../src/domain/ledger';
+import { send, tokenOf, type Answered, type ServedApi } from './api';
+import type { Standing } from './standing';
+
+/** What a party is told of its money, and much of it at once. */
+
+const timeZone = 'Africa/Lagos';
+
+export interface ToldPosition {
+  counterpartyId: string;
+  currency: string;
+  owedToYou: number;
+  owedByYou: number;
+  net: number;
+}
+
+/** A party of a standing approval that asks. */
+export async function asking(api: ServedApi, { credentials }: Standing, role: Role) {
+  const token = await tokenOf(api, credentials[role]);
+  const headers = { authorization: `Bearer ${token}` };
+  const get = (path: string): Promise<Answered> => send(api.url, 'GET', path, undefined, headers);
+  const dataOf = async (path: string) => (await get(path)).body.data ?? {};
+  return {
+    get,
+    statement: (date: string, more = '') => dataOf(`/v1/statements?date=${date}${more}`),
+    positions: async (date: string) =>
+      ((await dataOf(`/v1/positions?date=${date}`))['positions'] ?? []) as ToldPosition[],
+    transactions: async (query: string) =>
+      ((await dataOf(`/v1/transaction-history?${query}`))['transactions'] ?? []) as {
+        reference: string;
+        type: string;
+      }[],
+    file: async (path: string) => (await fetch(`${api.url}${path}`, { headers })).text(),
+  };
+}
+
+/** Between the header and the last line, which is a total. */
+export const linesOf = (file: string) => file.split('\r\n').slice(1, -2);
+export const totalOf = (file: string) => file.split('\r\n').at(-2)?.split(',').slice(0, 3);
+
+/** The day that it is for a party. */
+export async function dayOf(db: Database, ownerId: string): Promise<string> {
+  const found = await row<{ now: Date }>(db, 'SELECT business_now(:ownerId) AS now', { ownerId });
+  return calendarDay(found?.now ?? new Date(0), timeZone);
+}
+
+/** Entries of charges that there are no rows of, all of one amount in kobo. */
+export async function postCharges(
+  db: Database,
+  { bankId, merchantId }: Standing,
+  amount: bigint,
+  count: number,
+): Promise<void> {
+  const paid = { amount, currency: 'NGN', bankId, payee: { merchantId } };
+  const settledAt = new Date();
+  await db.transaction((trx) =>
+    postEntries(
+      trx,
+      timeZone,
+      Array.from({ length: count }, () =>
+        chargeEntry({ resourceId: newId('billingRequest'), settledAt }, paid),
+      ),
+    ),
+  );
+}
+
+/** Charges of a naira each, with their rows and entries, in few statements. */
+export async function settleMany(
+  db: Database,
+  { agreementId, bankId, merchantId }: Standing,
+  count: number,
+): Promise<void> {
+  const ids = Array.from({ length: count }, () => newId('billingRequest'));
+  await db.transaction(async (trx) => {
+    await rows(
+      trx,
+      `INSERT INTO billing_requests (id, transaction_id, reference, batch_id, merchant_id, provider_id, customer_id, bank_id, lookup_id,
+         agreement_id, amount, currency, description, approval_required, expires_at, workflow_id, created_at)
+       SELECT given, replace(given, 'brq_', 'txn_'), upper(substr(md5(given), 1, 24)), 'bat_1', a.merchant_id,
+         (SELECT provider_id FROM entities WHERE id = a.merchant_id), a.customer_id, a.bank_id, 'a-b-c-d-10', a.id, 100, 'NGN', 'Shoes',
+         false, clock_timestamp() + interval '1 day', 'billing-request/' || given, clock_timestamp()
+       FROM agreements a, unnest(:ids::text[]) AS given WHERE a.id = :agreementId`,
+      { ids, agreementId },
+    );
+    await rows(
+      trx,
+      `INSERT INTO bank_transactions (bank_id, bank_transaction_id, resource_id) SELECT :bankId, 'tx-' || id, id FROM unnest(:ids::text[]) AS id`,
+      { ids, bankId },
+    );
+    const closed = await rows<{ id: string; settledAt: Date }>(
+      trx,
+      `UPDATE billing_requests SET status = 'successful', closed_by = 'bank', bank_transaction_id = 'tx-' || id,
+         closed_at = settling_now(owner_id), sequence = sequence + 1
+       WHERE id = ANY(:ids) RETURNING id, closed_at AS "settledAt"`,
+      { ids },
+    );
+    const paid = { amount: 100n, currency: 'NGN', bankId, payee: { merchantId } };
+    await postEntries(
+      trx,
+      timeZone,
+      closed.map(({ id, settledAt }) => chargeEntry({ resourceId: id, settledAt }, paid)),
+    );
+  });
+}
