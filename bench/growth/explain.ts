@@ -89,6 +89,7 @@ export class Explainer {
     return {
       // Here nobody waits.
       until: () => this.database(),
+      on: () => this.database(),
       query,
       async transaction(work) {
         await query('BEGIN');
@@ -154,6 +155,7 @@ export async function undone(db: Database, work: (db: Database) => Promise<void>
 function asDatabase(trx: Transaction): Database {
   return {
     until: () => asDatabase(trx),
+    on: () => asDatabase(trx),
     query: (text, values, plan) => trx.query(text, values, plan),
     transaction: (work) => work(trx),
     destroy: () => Promise.resolve(),

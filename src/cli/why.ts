@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import type { Config } from '../config';
 import { tellWhy, type About, type Story } from '../database/operation/why';
-import type { Moment } from '../database/operation/why-moments';
 import { formatAmount } from '../domain/money';
+import type { Moment } from '../domain/story';
+import { sentenceOf } from '../domain/story-words';
 import { command, CommandError, onEngine } from './command';
 import { anyRing, embeddedEngine } from './engine';
 
@@ -47,8 +48,11 @@ function lookAt(config: Config): Look {
 
 /** One line, for programs: what it is, and the same in words. */
 function shown(moment: Moment, look: Look) {
-  const way = moment.what === 'workflow' ? { look: look(moment.workflowId) } : {};
-  return { ...moment, ...way, text: sentence(moment, look) };
+  const text = sentenceOf(moment);
+  if (moment.what === 'webhook') return { ...moment, text: `${text}, sent by workflow ${moment.workflowId}` };
+  if (moment.what !== 'workflow') return { ...moment, text };
+  const way = look(moment.workflowId);
+  return { ...moment, look: way, text: `${text}: ${way.command}, or ${way.ui} in the Temporal UI` };
 }
 
 function inMajorUnits({ amount, ...one }: About) {
@@ -78,112 +82,4 @@ function headline(one: About): string {
   ]
     .filter((part) => part !== false)
     .join(', ');
-}
-
-type Of<What extends Moment['what']> = Extract<Moment, { what: What }>;
-
-const WORDS: { [What in Moment['what']]: (moment: Of<What>, look: Look) => string } = {
-  call: ({ callerId, role, resourceId, idempotencyKey }) =>
-    `called by ${callerId ?? `the ${role}`} for ${resourceId}, ${keyWords(idempotencyKey)}; ` +
-    'the request id is in the log of the API, by caller and time',
-  event: eventWords,
-  limits: ({ agreementId, day, month, released }) =>
-    `counted in the limits of ${agreementId} for ${day} and ${month}` +
-    (released ? ', and taken out when it was declined' : ''),
-  workflow: ({ workflowId }, look) => {
-    const { command: show, ui } = look(workflowId);
-    return `workflow ${workflowId} takes it on: ${show}, or ${ui} in the Temporal UI`;
-  },
-  webhook: webhookWords,
-  attempt: ({ deliveryId, webhookType, receiverId, n, httpStatus, error, durationMs }) =>
-    `attempt ${n} at ${webhookType} ${deliveryId} to ${receiverId}: ` +
-    `${error ?? `answered ${httpStatus}`}, after ${durationMs} ms`,
-  receipt: ({ deliveryId, webhookType, receiverId, attempts, deliveredAt }) =>
-    `${webhookType} ${deliveryId} to ${receiverId}, forgotten since: sent ${attempts} times, ` +
-    (deliveredAt === null ? 'never answered with success' : `delivered ${deliveredAt.toISOString()}`),
-  ledger: ({ entryId, kind, resourceId, settlementDay, postings }) => {
-    const posted = postings.map(
-      (one) => `${one.direction} ${one.account} of ${one.partyId} ${one.amount} ${one.currency}`,
-    );
-    return `ledger entry ${entryId}, ${kind} of ${resourceId}, settlement day ${settlementDay}: ${posted.join(', ')}`;
-  },
-  act: ({ actor, action, entityId, requestId, exceptionId }) =>
-    `${action} on ${exceptionId ?? entityId}, by ${actor}${requestId === null ? '' : `, request ${requestId}`}`,
-};
-
-function sentence<What extends Moment['what']>(moment: Of<What> & { what: What }, look: Look): string {
-  return WORDS[moment.what](moment, look);
-}
-
-function keyWords(key: boolean | null): string {
-  if (key === null) return 'whether with an idempotency key is forgotten by now';
-  return key ? 'with an idempotency key' : 'without an idempotency key';
-}
-
-/** In place of the event's own name, where that does not say it. */
-const EVENT_WORDS = new Map([
-  ['billing_request.accepted', 'charge accepted'],
-  ['billing_request.successful', 'charge successful'],
-  ['billing_request.declined', 'charge declined'],
-  ['billing_request.reversed', 'charge reversed'],
-  ['billing_request.credit_overdue', 'the payee’s bank was not told in time'],
-  ['exception.opened', 'exception opened: the bank’s word and the network’s may differ'],
-  ['exception.updated', 'exception grew: the bank has spoken after all'],
-]);
-
-/** Details in the order of a sentence, with the word before each. */
-const DETAIL_WORDS: [string, string][] = [
-  ['n', 'billing'],
-  ['attempt', 'attempt'],
-  ['kind', ''],
-  ['outcome', 'the bank said'],
-  ['resolution', 'resolved as'],
-  ['bankTransactionId', 'bankTransactionId'],
-  ['billingRequestId', 'charge'],
-  ['refundId', 'refund'],
-  ['exceptionId', 'exception'],
-  ['customerDecision', 'customer said'],
-  ['previousStatus', 'was'],
-  ['dueAt', 'due'],
-  ['retryAt', 'tried again'],
-];
-
-/** More than this apart, business time is that of a test clock. */
-const SAME_CLOCK_MS = 60_000;
-
-function eventWords(moment: Of<'event'>): string {
-  const { at, businessAt, type, resourceId, cause, amount, currency, reason, details } = moment;
-  const name = EVENT_WORDS.get(type) ?? type.replace('.', ' ').replaceAll('_', ' ');
-  const known = new Map(Object.entries(details));
-  const facts = DETAIL_WORDS.flatMap(([key, word]) => {
-    const value = known.get(key);
-    if (value === undefined) return [];
-    const told = key === 'n' ? Number(value) + 1 : String(value);
-    return [word === '' ? String(told) : `${word} ${told}`];
-  });
-  const clock =
-    Math.abs(at.getTime() - businessAt.getTime()) > SAME_CLOCK_MS
-      ? [`by its test clock ${businessAt.toISOString()}`]
-      : [];
-  return [
-    `${name}: ${resourceId}`,
-    ...(amount === undefined ? [] : [`${amount} ${currency}`]),
-    ...facts,
-    ...(reason === undefined ? [] : [`reason ${reason}`]),
-    `by the ${cause}`,
-    ...clock,
-  ].join(', ');
-}
-
-function webhookWords(moment: Of<'webhook'>): string {
-  const { deliveryId, webhookType, receiverId, status, attempts, workflowId } = moment;
-  const facts = [
-    `webhook ${webhookType} ${deliveryId} announced to ${receiverId}`,
-    `${status} after ${attempts} attempts`,
-    ...(moment.withdrawn ? ['taken back before anybody saw it'] : []),
-    ...(moment.hasUrl ? [] : ['its receiver has no URL']),
-    ...(moment.readInFeed ? ['read in the events feed'] : []),
-    `sent by workflow ${workflowId}`,
-  ];
-  return facts.join(', ');
 }

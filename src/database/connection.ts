@@ -8,6 +8,8 @@ types.setTypeParser(types.builtins.INT8, (text) => BigInt(text));
 
 /** What a verb needs: it runs alone or inside a transaction, as its caller decides. */
 export interface Executor {
+  /** Of the call that it works for; the events that it records have it. */
+  readonly requestId?: string | undefined;
   /**
    * @param text one statement, whose parameters are `$1`, `$2`, …; without values it may be several
    * @param plan `anew` where no plan does for all values: it is made for these
@@ -25,6 +27,8 @@ export interface Database extends Executor {
    * and is undone.
    */
   until(deadline: number): Database;
+  /** The same for the work of one call of the API. */
+  on(requestId: string): Database;
   /**
    * Commits what the work did when it returns, and undoes it when it throws.
    *
@@ -147,8 +151,10 @@ export function openDatabase(
     }
   }
 
-  const using = (deadline: number): Database => ({
-    until: using,
+  const using = (deadline: number, requestId?: string): Database => ({
+    requestId,
+    until: (earlier) => using(earlier, requestId),
+    on: (request) => using(deadline, request),
     async query(text, values, plan) {
       const client = await acquire(deadline);
       try {
@@ -166,6 +172,7 @@ export function openDatabase(
       let failed: unknown;
       const trx: Transaction = {
         isTransaction: true,
+        requestId,
         // Of two pieces of work that run side by side, one may still be at it when the other's
         // failure has undone both.
         query: async (text, values, plan) => {

@@ -1,3 +1,4 @@
+import type { Cause } from '../domain/story';
 import { rows, type Executor } from './connection';
 import { newId } from './ids';
 
@@ -9,23 +10,24 @@ export interface AuditEvent {
   /** `<resource>.<what happened>`, e.g. `billing_request.declined`. */
   type: string;
   /** Whose act it was; `network` for a window that closed or a charge that fell due. */
-  cause: 'merchant' | 'provider' | 'bank' | 'operator' | 'network';
+  cause: Cause;
   /** Ids, states and amounts in minor units; never anything personal. */
   details?: Record<string, unknown>;
   /** Business time, i.e. with the owner's test-clock offset. */
   at: Date;
 }
 
-/** Writes audit events in the transaction that made the transitions. */
+/** Writes audit events in the transaction that made the transitions, and by whose call. */
 export async function recordEvents(trx: Executor, events: AuditEvent[]): Promise<void> {
   if (events.length === 0) return;
   await rows(
     trx,
-    `INSERT INTO events (id, resource_id, sequence, type, cause, details, business_at)
+    `INSERT INTO events (id, resource_id, sequence, type, cause, details, business_at, request_id)
      SELECT e->>'id', e->>'resourceId', (e->>'sequence')::int, e->>'type', e->>'cause',
-            coalesce(e->'details', '{}'), (e->>'at')::timestamptz
+            coalesce(e->'details', '{}'), (e->>'at')::timestamptz, :requestId
      FROM jsonb_array_elements(:events::jsonb) AS e`,
     {
+      requestId: trx.requestId ?? null,
       events: JSON.stringify(
         events.map((event) => ({ ...event, id: newId('event') })),
         (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value),

@@ -35,13 +35,13 @@ async function tokensOf({ credentials }: Standing): Promise<typeof tokens> {
 const ROLES = ['bank', 'provider', 'merchant'] as const;
 
 /** @returns the reference */
-async function charge(description = 'Shoes'): Promise<string> {
+async function charge(description = 'Shoes', headers = {}): Promise<string> {
   const { body } = await send(
     api.url,
     'POST',
     '/v1/customer/bill',
     { paymentIDs: [standing.paymentId], amount: 30.5, currency: 'NGN', description },
-    { authorization: `Bearer ${tokens.merchant}` },
+    { authorization: `Bearer ${tokens.merchant}`, ...headers },
   );
   const [item] = body as unknown as { reference: string }[];
   return String(item?.reference);
@@ -58,6 +58,55 @@ async function file(query = '?format=csv', headers = {}, token = tokens.merchant
   return { type: answered.headers.get('content-type'), names: header.split(','), lines };
 }
 
+interface TimelineEntry {
+  at: string;
+  what: string;
+  text: string;
+}
+
+describe('the timeline of a transaction', () => {
+  const told = async (role: (typeof ROLES)[number], reference: string) => {
+    const { body } = await details(tokens[role], `?reference=${reference}`);
+    const timeline = body.data?.['timeline'] as TimelineEntry[];
+    return { timeline, of: (what: string) => timeline.flatMap((one) => (one.what === what ? one.text : [])) };
+  };
+
+  it('is one line of time from the call to the books, in words', async () => {
+    const reference = await charge('Shoes', { 'x-request-id': 'shop-42', 'idempotency-key': 'order-42' });
+    await answerCharges(db, api.deps.ring, standing);
+    const { timeline, of } = await told('merchant', reference);
+
+    expect(timeline.map(({ what }) => what)).toEqual(['call', 'event', 'event', 'ledger', 'webhook']);
+    expect(of('call')).toEqual([expect.stringMatching(/with an idempotency key, request shop-42$/)]);
+    expect(of('event')).toEqual([
+      expect.stringMatching(/^charge accepted: .* 30.5 NGN, by the merchant$/),
+      expect.stringMatching(/^charge successful: .*, by the bank$/),
+    ]);
+    expect(of('ledger')).toEqual([
+      expect.stringMatching(new RegExp(`: credit merchant of ${standing.merchantId} 30.5 NGN$`)),
+    ]);
+    expect(of('webhook')).toEqual([
+      expect.stringMatching(new RegExp(`billing.response dlv_\\w+ announced to ${standing.merchantId}`)),
+    ]);
+    expect(timeline.map(({ at }) => at)).toEqual(timeline.map(({ at }) => at).toSorted());
+  });
+
+  it.each(ROLES)('tells a %s nothing that is of others alone', async (role) => {
+    const reference = await charge('Shoes', { 'x-request-id': 'shop-43' });
+    await answerCharges(db, api.deps.ring, standing);
+    const { timeline } = await told(role, reference);
+
+    const text = JSON.stringify(timeline);
+    const [ofMerchant, ofBank] = [role !== 'bank', role === 'bank'];
+    expect(text.includes('shop-43')).toBe(role === 'merchant');
+    expect(text.includes('bankTransactionId')).toBe(ofBank);
+    expect(text.includes(`credit merchant of ${standing.merchantId}`)).toBe(ofMerchant);
+    expect(text.includes(`debit customer_bank of ${standing.bankId}`)).toBe(ofBank);
+    expect(text.includes('billing.request')).toBe(ofBank);
+    expect(text.includes('workflow')).toBe(false);
+  });
+});
+
 describe('the details of a transaction', () => {
   test.each(ROLES)('show a %s the record as in the history, and its time line', async (role) => {
     const reference = await charge();
@@ -66,7 +115,8 @@ describe('the details of a transaction', () => {
     const { status, body } = await details(tokens[role], `?reference=${reference}`);
 
     expect(status).toBe(200);
-    const { events, ...record } = body.data ?? {};
+    const { events, timeline, ...record } = body.data ?? {};
+    expect(timeline).not.toEqual([]);
     const history = await send(api.url, 'GET', '/v1/transaction-history', undefined, {
       authorization: `Bearer ${tokens[role]}`,
     });

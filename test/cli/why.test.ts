@@ -108,6 +108,7 @@ async function billByApi(): Promise<Billed> {
   const { body } = await send(api.url, 'POST', '/v1/customer/bill', asked, {
     authorization: `Bearer ${token}`,
     'idempotency-key': IDEMPOTENCY_KEY,
+    'x-request-id': 'shop-42',
   });
   const [item] = body as unknown as { billingRequestId: string }[];
   const found = await row<Billed>(
@@ -170,7 +171,12 @@ test('a merchant’s reference leads to the call, the workflow, each attempt at 
   );
   expect(told.lines).toMatchObject(
     expect.arrayContaining([
-      expect.objectContaining({ what: 'call', callerId: standing.merchantId, idempotencyKey: true }),
+      expect.objectContaining({
+        what: 'call',
+        callerId: standing.merchantId,
+        idempotencyKey: true,
+        requestId: 'shop-42',
+      }),
       expect.objectContaining({ n: 1, httpStatus: 503, error: 'HTTP 503', durationMs: 40 }),
       expect.objectContaining({ n: 2, httpStatus: 200, error: null, receiverId: standing.bankId }),
     ]) as Line[],

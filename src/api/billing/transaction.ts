@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { readCredit } from '../../database/customer/payment-credit';
+import { tellWhy } from '../../database/operation/why';
 import {
   listTransactions,
   readTransaction,
@@ -15,6 +16,7 @@ import { listAnswer } from '../http/list';
 import { EXAMPLE_REFERENCE } from '../openapi/example';
 import type { Call } from '../http/route';
 import { invalidRequest } from '../http/validation';
+import { timelineOf } from './timeline';
 
 /** The history of money, for each party its own. */
 
@@ -115,6 +117,7 @@ export async function showTransaction({ caller, query, deps }: Call<unknown, z.o
   const { type, billingRequestId, payeeBankId } = transaction;
   const credit =
     type === 'charge' && payeeBankId !== null ? await readCredit(deps.db, billingRequestId) : undefined;
+  const story = await tellWhy(deps.db, deps.ring, query.reference);
   return {
     message: `The ${transaction.type} is ${transaction.status}`,
     data: {
@@ -127,6 +130,7 @@ export async function showTransaction({ caller, query, deps }: Call<unknown, z.o
         ...(exceptionId !== null && { exceptionId }),
         ...(exceptionId !== null && kind !== null && { kind }),
       })),
+      timeline: story ? timelineOf(story, caller) : [],
     },
   };
 }

@@ -175,6 +175,8 @@ export function serve(deps: ApiDeps, authenticate: Authenticate, one: Route): Re
     const indexes = () =>
       received?.indexes ?? deps.ring.blindIndexes('idempotency.body', canonicalJson(input ?? null));
     const params = readPath(options.params, req.params);
+    const requestId = requestIdOf(res);
+    const own = { ...deps, db: deps.db.on(requestId) };
 
     const call = {
       caller,
@@ -182,15 +184,15 @@ export function serve(deps: ApiDeps, authenticate: Authenticate, one: Route): Re
       query,
       params,
       prefersCsv: req.accepts(['json', 'csv']) === 'csv',
-      deps,
-      requestId: requestIdOf(res),
+      deps: own,
+      requestId,
       accept: (
         work: (trx: Transaction) => Promise<Answer>,
         afterRefusal?: (refusal: Failure) => Promise<void>,
       ) =>
         acceptOnce(
           // A large batch takes its time; each of its statements has the limit that all have.
-          received ? deps : { ...deps, db: deps.db.until(performance.now() + ANSWER_WITHIN_MS) },
+          received ? own : { ...own, db: own.db.until(performance.now() + ANSWER_WITHIN_MS) },
           key === undefined
             ? undefined
             : { callerId: caller.entityId, path: req.path, key, bodyIndexes: indexes() },

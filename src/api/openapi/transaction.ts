@@ -85,6 +85,15 @@ const event = z.strictObject({
   }),
 });
 
+const timelineEntry = z.strictObject({
+  at: moment('When it happened, in real time'),
+  what: z.enum(['call', 'event', 'webhook', 'attempt', 'receipt', 'ledger', 'act']).meta({
+    description:
+      'A call of the API, a transition, a webhook to you, an attempt at one, what is left of a forgotten one, an entry of the ledger, an act of an operator or of yours on your own settings',
+  }),
+  text: words('The same in words', 'attempt 1 at billing.response dlv_… to mch_…: answered 200, after 12 ms'),
+});
+
 export const TRANSACTIONS = {
   'GET /v1/transaction-history': {
     id: 'listTransactions',
@@ -109,6 +118,10 @@ export const TRANSACTIONS = {
           .extend({
             credit,
             events: z.array(event).meta({ description: 'Oldest first; of more than 1 000 the latest' }),
+            timeline: z.array(timelineEntry).meta({
+              description:
+                'All of it that is yours, also of what belongs to it (a charge, its refunds, reversals and exceptions), oldest first; of more than 1 000 the latest',
+            }),
           })
           .meta({ id: 'TransactionWithEvents' }),
       },

@@ -1,9 +1,8 @@
 import { reasonForAudit } from '../../domain/charge';
 import { formatAmount } from '../../domain/money';
+import type { Cause, Moment, Of } from '../../domain/story';
 import { rows, type Executor } from '../connection';
-import type { AuditEvent } from '../event';
 import { KEPT } from '../idempotency';
-import type { Moment, Of } from './why-moments';
 
 /** What of a story is transitions, and the calls that asked for them. */
 
@@ -13,9 +12,10 @@ export interface RecordedEvent {
   resourceId: string;
   sequence: number;
   type: string;
-  cause: AuditEvent['cause'];
+  cause: Cause;
   details: Record<string, unknown>;
   reason: string | null;
+  requestId: string | null;
   xid: string;
   xmin: string;
 }
@@ -28,7 +28,7 @@ export interface RecordedEvent {
 const XID = `(((now.xid & ~4294967295) | e.xmin::text::bigint)
   - CASE WHEN e.xmin::text::bigint > (now.xid & 4294967295) THEN 4294967296 ELSE 0 END)::text`;
 const EVENT = `SELECT e.recorded_at AS at, e.business_at AS "businessAt", e.resource_id AS "resourceId", e.sequence, e.type,
-  e.cause, e.details, x.reason, ${XID} AS xid, e.xmin::text AS xmin`;
+  e.cause, e.details, x.reason, e.request_id AS "requestId", ${XID} AS xid, e.xmin::text AS xmin`;
 const NOW = `(SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS xid) AS now`;
 
 /** The latest of them, oldest first; of the schedules those of these billings alone. */
@@ -137,10 +137,12 @@ export async function readCalls(
   );
   return rows<Of<'call'>>(
     db,
-    `SELECT c.at, 'call' AS what, c.resource_id AS "resourceId", c.cause AS role, k.caller_id AS "callerId",
+    `SELECT c.at, 'call' AS what, c.resource_id AS "resourceId", c.cause AS role, c.request_id AS "requestId",
+       k.caller_id AS "callerId",
        CASE WHEN k.caller_id IS NOT NULL THEN true WHEN c.at > clock_timestamp() - :kept::interval THEN false END
          AS "idempotencyKey"
-     FROM unnest(:ids::text[], :ats::timestamptz[], :xmins::text[], :causes::text[]) AS c (resource_id, at, written_by, cause)
+     FROM unnest(:ids::text[], :ats::timestamptz[], :xmins::text[], :causes::text[], :requestIds::text[])
+       AS c (resource_id, at, written_by, cause, request_id)
      LEFT JOIN LATERAL (
        SELECT caller_id FROM idempotency_keys
        WHERE expires_at BETWEEN c.at + :kept::interval - interval '1 minute' AND c.at + :kept::interval + interval '1 minute'
@@ -152,6 +154,7 @@ export async function readCalls(
       ats: calls.map(({ at }) => at.toISOString()),
       xmins: calls.map(({ xmin }) => xmin),
       causes: calls.map(({ cause }) => cause),
+      requestIds: calls.map(({ requestId }) => requestId),
     },
     'anew',
   );

@@ -1,90 +1,6 @@
 import { formatAmount } from '../../domain/money';
 import { rows, type Executor } from '../connection';
-import type { AuditEvent } from '../event';
-
-/** One step of a story, at its real time. */
-export type Moment = { at: Date } & (
-  | {
-      what: 'call';
-      resourceId: string;
-      role: AuditEvent['cause'];
-      /** Known where there was a key. */
-      callerId: string | null;
-      /** Whether it had a key; null once keys of that time are forgotten. */
-      idempotencyKey: boolean | null;
-    }
-  | {
-      what: 'event';
-      type: string;
-      resourceId: string;
-      cause: AuditEvent['cause'];
-      /** By the test clock of its owner, where that has been moved. */
-      businessAt: Date;
-      amount?: number;
-      currency?: string;
-      reason?: string;
-      details: Record<string, string | number>;
-    }
-  | { what: 'limits'; resourceId: string; agreementId: string; day: string; month: string; released: boolean }
-  | { what: 'workflow'; workflowId: string }
-  | {
-      what: 'webhook';
-      deliveryId: string;
-      webhookType: string;
-      receiverId: string;
-      status: string;
-      attempts: number;
-      workflowId: string;
-      withdrawn: boolean;
-      hasUrl: boolean;
-      readInFeed: boolean;
-    }
-  | {
-      what: 'attempt';
-      deliveryId: string;
-      webhookType: string;
-      receiverId: string;
-      n: number;
-      httpStatus: number | null;
-      /** Null where it succeeded. */
-      error: string | null;
-      durationMs: number;
-    }
-  | {
-      what: 'receipt';
-      deliveryId: string;
-      webhookType: string;
-      receiverId: string;
-      attempts: number;
-      deliveredAt: Date | null;
-    }
-  | {
-      what: 'ledger';
-      entryId: string;
-      kind: string;
-      resourceId: string;
-      settlementDay: string;
-      postings: Posting[];
-    }
-  | {
-      what: 'act';
-      action: string;
-      actor: string;
-      entityId: string;
-      requestId: string | null;
-      exceptionId: string | null;
-    }
-);
-
-interface Posting {
-  direction: 'debit' | 'credit';
-  account: string;
-  partyId: string;
-  amount: number;
-  currency: string;
-}
-
-export type Of<What extends Moment['what']> = Extract<Moment, { what: What }>;
+import type { Of, StoryPosting } from '../../domain/story';
 
 /**
  * The latest of them, each with its postings, of which an entry has a handful, and the transaction
@@ -95,7 +11,7 @@ export async function readLedger(
   resourceIds: string[],
   limit: number,
 ): Promise<(Of<'ledger'> & { xid: string })[]> {
-  type Stored = Omit<Posting, 'amount'> & { amount: string };
+  type Stored = Omit<StoryPosting, 'amount'> & { amount: string };
   const entries = await rows<Omit<Of<'ledger'>, 'postings'> & { xid: string; postings: Stored[] }>(
     db,
     `SELECT e.recorded_at AS at, 'ledger' AS what, e.created_xid::text AS xid, e.id::text AS "entryId", e.kind, e.resource_id AS "resourceId",

@@ -1,6 +1,6 @@
+import type { Of } from '../../domain/story';
 import { rows, type Executor } from '../connection';
 import type { Keyring } from '../keys/keyring';
-import type { Of } from './why-moments';
 import { idsInBody } from './why-subject';
 
 /**

@@ -1,8 +1,9 @@
+import type { Moment } from '../../domain/story';
 import { workflowIds } from '../../domain/workflow-id';
 import { rows, type Executor } from '../connection';
 import type { Keyring } from '../keys/keyring';
 import { momentOf, readCalls, readEvents, type RecordedEvent } from './why-events';
-import { readActsOn, readLedger, type Moment } from './why-moments';
+import { readActsOn, readLedger } from './why-moments';
 import { findSubject, type Subject } from './why-subject';
 import { readAttempts, readDeliveries, readReceipts } from './why-webhooks';
 

@@ -1,0 +1,105 @@
+import type { Moment, Of } from './story';
+
+/** The steps of a story in words: for operators, and for the parties as far as it is theirs. */
+
+const WORDS: { [What in Moment['what']]: (moment: Of<What>) => string } = {
+  call: ({ callerId, role, resourceId, idempotencyKey, requestId }) =>
+    `called by ${callerId ?? `the ${role}`} for ${resourceId}, ${keyWords(idempotencyKey)}` +
+    (requestId === null ? '' : `, request ${requestId}`),
+  event: eventWords,
+  limits: ({ agreementId, day, month, released }) =>
+    `counted in the limits of ${agreementId} for ${day} and ${month}` +
+    (released ? ', and taken out when it was declined' : ''),
+  workflow: ({ workflowId }) => `workflow ${workflowId} takes it on`,
+  webhook: webhookWords,
+  attempt: ({ deliveryId, webhookType, receiverId, n, httpStatus, error, durationMs }) =>
+    `attempt ${n} at ${webhookType} ${deliveryId} to ${receiverId}: ` +
+    `${error ?? `answered ${httpStatus}`}, after ${durationMs} ms`,
+  receipt: ({ deliveryId, webhookType, receiverId, attempts, deliveredAt }) =>
+    `${webhookType} ${deliveryId} to ${receiverId}, forgotten since: sent ${attempts} times, ` +
+    (deliveredAt === null ? 'never answered with success' : `delivered ${deliveredAt.toISOString()}`),
+  ledger: ({ entryId, kind, resourceId, settlementDay, postings }) => {
+    const posted = postings.map(
+      (one) => `${one.direction} ${one.account} of ${one.partyId} ${one.amount} ${one.currency}`,
+    );
+    return `ledger entry ${entryId}, ${kind} of ${resourceId}, settlement day ${settlementDay}: ${posted.join(', ')}`;
+  },
+  act: ({ actor, action, entityId, requestId, exceptionId }) =>
+    `${action} on ${exceptionId ?? entityId}, by ${actor}${requestId === null ? '' : `, request ${requestId}`}`,
+};
+
+export function sentenceOf<What extends Moment['what']>(moment: Of<What> & { what: What }): string {
+  return WORDS[moment.what](moment);
+}
+
+function keyWords(key: boolean | null): string {
+  if (key === null) return 'whether with an idempotency key is forgotten by now';
+  return key ? 'with an idempotency key' : 'without an idempotency key';
+}
+
+/** In place of the event's own name, where that does not say it. */
+const EVENT_WORDS = new Map([
+  ['billing_request.accepted', 'charge accepted'],
+  ['billing_request.successful', 'charge successful'],
+  ['billing_request.declined', 'charge declined'],
+  ['billing_request.reversed', 'charge reversed'],
+  ['billing_request.credit_overdue', 'the payee’s bank was not told in time'],
+  ['exception.opened', 'exception opened: the bank’s word and the network’s may differ'],
+  ['exception.updated', 'exception grew: the bank has spoken after all'],
+]);
+
+/** Details in the order of a sentence, with the word before each. */
+const DETAIL_WORDS: [string, string][] = [
+  ['n', 'billing'],
+  ['attempt', 'attempt'],
+  ['kind', ''],
+  ['outcome', 'the bank said'],
+  ['resolution', 'resolved as'],
+  ['bankTransactionId', 'bankTransactionId'],
+  ['billingRequestId', 'charge'],
+  ['refundId', 'refund'],
+  ['exceptionId', 'exception'],
+  ['customerDecision', 'customer said'],
+  ['previousStatus', 'was'],
+  ['dueAt', 'due'],
+  ['retryAt', 'tried again'],
+];
+
+/** More than this apart, business time is that of a test clock. */
+const SAME_CLOCK_MS = 60_000;
+
+function eventWords(moment: Of<'event'>): string {
+  const { at, businessAt, type, resourceId, cause, amount, currency, reason, details } = moment;
+  const name = EVENT_WORDS.get(type) ?? type.replace('.', ' ').replaceAll('_', ' ');
+  const known = new Map(Object.entries(details));
+  const facts = DETAIL_WORDS.flatMap(([key, word]) => {
+    const value = known.get(key);
+    if (value === undefined) return [];
+    const told = key === 'n' ? Number(value) + 1 : String(value);
+    return [word === '' ? String(told) : `${word} ${told}`];
+  });
+  const clock =
+    Math.abs(at.getTime() - businessAt.getTime()) > SAME_CLOCK_MS
+      ? [`by its test clock ${businessAt.toISOString()}`]
+      : [];
+  return [
+    `${name}: ${resourceId}`,
+    ...(amount === undefined ? [] : [`${amount} ${currency}`]),
+    ...facts,
+    ...(reason === undefined ? [] : [`reason ${reason}`]),
+    `by the ${cause}`,
+    ...clock,
+  ].join(', ');
+}
+
+function webhookWords(moment: Of<'webhook'>): string {
+  const { deliveryId, webhookType, receiverId, status, attempts } = moment;
+  const facts = [
+    `webhook ${webhookType} ${deliveryId} announced to ${receiverId}`,
+    `${status} after ${attempts} attempts`,
+    ...(moment.withdrawn ? ['taken back before anybody saw it'] : []),
+    ...(moment.hasUrl ? [] : ['its receiver has no URL']),
+    ...(moment.readInFeed ? ['read in the events feed'] : []),
+  ];
+  return facts.join(', ');
+}
