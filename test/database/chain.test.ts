@@ -165,6 +165,11 @@ describe('what the owner of the schema changes', () => {
       'eventChain: event evt_\\w+: it',
     ],
     [
+      'by whose call it was said',
+      () => `UPDATE events SET request_id = 'other' WHERE resource_id = '${made.chargeId}' AND sequence = 2`,
+      'eventChain: event evt_\\w+: it',
+    ],
+    [
       'who did something',
       () => `UPDATE audit_events SET actor = 'operator:other' WHERE action = 'entity.trust_set'`,
       'actChain: act \\d+: it',

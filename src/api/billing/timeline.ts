@@ -50,8 +50,7 @@ function seenBy(
     }
     case 'act':
       return own.has(moment.entityId) ? { ...moment, actor: actorFor(own, moment.actor) } : undefined;
-    case 'limits':
-    case 'workflow':
+    default:
       return undefined;
   }
 }

@@ -39,7 +39,7 @@ export const ROWS_OF: Record<Stream, Rows> = {
     start: '',
     called: 'event',
     fields: `r.resource_id, r.sequence::text, r.type, r.cause, r.details::text, ${moment('r.business_at')},
-       ${moment('r.recorded_at')}`,
+       ${moment('r.recorded_at')}, r.request_id`,
     parts: `'{}'::text[]`,
   },
   acts: {
