@@ -153,6 +153,11 @@ describe('what the owner of the schema changes', () => {
       'ledgerChain: entry \\d+: it',
     ],
     [
+      'the day that an entry belongs to',
+      () => `UPDATE ledger_entries SET belongs_to = settlement_day - 1 WHERE id = ${entry(made.chargeId)}`,
+      'ledgerChain: entry \\d+: it',
+    ],
+    [
       'a posting, by one more',
       () => `INSERT INTO ledger_postings SELECT entry_id, 3, party_id, account, currency, direction, 1
          FROM ledger_postings WHERE entry_id = ${entry(made.chargeId)} AND n = 1`,
