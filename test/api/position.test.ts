@@ -1,8 +1,9 @@
 import { row, rows, type Database } from '../../src/database/connection';
 import { readPositions, type Position } from '../../src/database/ledger/position';
+import { resolveException } from '../../src/database/reconciliation-exception/resolve';
 import { serveApi, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
-import { charge, payAnother, settleOfEachKind } from '../support/settled';
+import { answerBill, charge, payAnother, settleOfEachKind } from '../support/settled';
 import { standingApproval } from '../support/standing';
 import { asking, dayOf, type ToldPosition } from '../support/statements';
 
@@ -83,6 +84,47 @@ describe('net positions', () => {
       { today },
     );
     expect(netOf(told)).toBe(-BigInt(left?.disputed ?? 0));
+  });
+
+  it('of what was written off and is taken back after all are between the merchant and the network', async () => {
+    const one = await standingIn();
+    const { id } = await charge(db, api.deps.ring, one);
+    await answerBill(db, api.deps.ring, one, id, null);
+    await answerBill(db, api.deps.ring, one, id, `tx-other-${id}`);
+    const doubted = await rows<{ id: string }>(
+      db,
+      `SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :id ORDER BY id`,
+      { id },
+    );
+    expect(doubted).toHaveLength(2);
+    for (const [n, resolution] of (['written_off', 'no_money_moved'] as const).entries()) {
+      const finding = { resolution, bankTransactionId: null };
+      const by = { cause: 'operator', note: null } as const;
+      await db.transaction((trx) =>
+        resolveException(trx, api.deps.ring, 'Africa/Lagos', by, doubted[n]?.id ?? '', finding),
+      );
+    }
+    const today = await dayOf(db, one.merchantId);
+    const positionsOf = async (role: 'bank' | 'merchant') =>
+      (await (await asking(api, one, role)).positions(today)).map(
+        ({ counterpartyId, owedToYou, owedByYou }) => [counterpartyId, owedToYou, owedByYou],
+      );
+    expect(await positionsOf('merchant')).toEqual([
+      [one.bankId, 1, 0],
+      ['network', 0, 1],
+    ]);
+    expect(await positionsOf('bank')).toEqual([
+      [one.merchantId, 0, 1],
+      ['network', 1, 0],
+    ]);
+    const bank = await asking(api, one, 'bank');
+    expect(await bank.statement(today)).toMatchObject({
+      closingBalance: 0,
+      charges: { count: 1, amount: 1 },
+      reversals: { count: 0, amount: 0 },
+      writeOffs: { count: 1, amount: 1 },
+    });
+    expect(await (await asking(api, one, 'merchant')).statement(today)).toMatchObject({ closingBalance: 0 });
   });
 
   it('are a file as well, in which less than nothing is a number', async () => {
