@@ -142,7 +142,13 @@ async function compared(
   const met = [...watch.surprises, ...cast.banks.flatMap(({ bank }) => bank.unheard), ...forged(cast)].map(
     (what) => ({ at: plan.endAt, who: 'a caller', what }),
   );
-  return [...stuck, ...compare(plan, predictions, await observe(cast, answers)), ...met];
+  try {
+    return [...stuck, ...compare(plan, predictions, await observe(cast, answers, predictions)), ...met];
+  } catch (error) {
+    // Also an engine whose answers cannot be read is found, and not only where it broke.
+    const unread = { at: plan.endAt, who: 'a reader', what: String(error) };
+    return [...stuck, ...met, unread];
+  }
 }
 
 function forged({ banks, merchants }: Cast): string[] {

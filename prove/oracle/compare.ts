@@ -1,6 +1,7 @@
 import type { Plan } from '../plan';
 import { inNaira, iso, koboOf, LATE_MS, nameOf, type Both, type Difference } from './both';
 import { compareBooks } from './compare-books';
+import { compareStatements } from './compare-statements';
 import { compareTold } from './compare-told';
 import type { Prediction } from './predict';
 import { attemptsOf, nextOf, statusOf, type Billing, type Schedule } from './schedule';
@@ -23,6 +24,7 @@ export function compare(plan: Plan, predictions: Map<number, Prediction>, seen: 
     compareTold(both);
   }
   compareDebits(plan, predictions, seen, differences);
+  differences.push(...compareStatements(plan, predictions, seen));
   return differences.toSorted((a, b) => a.at - b.at);
 }
 

@@ -46,10 +46,9 @@ interface PredictedRefund {
 
 interface PredictedException {
   kind: 'unanswered' | 'late_answer' | 'conflicting_answer' | 'refund_conflict';
+  at: number;
   /** The charge that it is about. */
   of: Attempt;
-  /** The act that made the refund which it is about. */
-  refund?: number;
 }
 
 export interface Prediction {
@@ -241,7 +240,7 @@ class Years {
       return Object.assign(attempt, { status: 'successful' as const });
     };
     const contradicted = (done: Attempt) => {
-      this.seen.exceptions.push({ kind: 'conflicting_answer', of: done });
+      this.seen.exceptions.push({ kind: 'conflicting_answer', at: this.now, of: done });
       // Nothing goes back of what the bank has contradicted.
       if (done.status === 'successful') done.held = kobo;
       return done;
@@ -279,7 +278,7 @@ class Years {
     attempt.declineReason = 'expired';
     this.allowance(attempt.customer).giveBack(attempt.at, attempt.kobo);
     const kind = attempt.answer === 'payTooLate' ? 'late_answer' : 'unanswered';
-    this.seen.exceptions.push({ kind, of: attempt });
+    this.seen.exceptions.push({ kind, at: this.now, of: attempt });
     this.fail(schedule, 'expired');
   }
 
@@ -440,7 +439,7 @@ class Years {
       this.seen.booked.refund(this.now, charge, kobo);
     }
     if (act.answer === 'rejectThenComplete') {
-      this.seen.exceptions.push({ kind: 'refund_conflict', of: charge, refund: act.n });
+      this.seen.exceptions.push({ kind: 'refund_conflict', at: this.now, of: charge });
       charge.held += kobo;
     }
     return 201;

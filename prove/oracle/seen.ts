@@ -32,6 +32,19 @@ export interface Told {
   item: Record<string, unknown>;
 }
 
+export interface SeenStatement {
+  timezone: string;
+  openingBalance: number;
+  closingBalance: number;
+  charges: { count: number; amount: number };
+  refunds: { count: number; amount: number };
+  reversals: { count: number; amount: number };
+  exceptionsOpen: number;
+  sha256: string | null;
+  /** The file of the day, where it was taken, and what its bytes come to. */
+  file?: { text: string; sha256: string };
+}
+
 export interface SeenMerchant {
   entityId: string;
   /** How each act was answered. */
@@ -40,6 +53,8 @@ export interface SeenMerchant {
   schedules: Map<number, SeenSchedule>;
   customerIds: Map<number, string>;
   history: SeenTransaction[];
+  /** By settlement day, each that should have anything and the day after it. */
+  statements: Map<string, SeenStatement>;
   exceptions: Record<string, unknown>[];
   heard: Told[];
   feed: Told[];
@@ -49,6 +64,7 @@ interface SeenBank {
   entityId: string;
   book: { bankTransactionId: string; about: string; kobo: bigint; state: 'standing' | 'reversed' }[];
   decisions: Record<string, unknown>[];
+  statements: Map<string, SeenStatement>;
   heard: Told[];
   feed: Told[];
 }

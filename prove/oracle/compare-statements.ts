@@ -1,0 +1,127 @@
+import type { Plan } from '../plan';
+import { inNaira, type Difference } from './both';
+import type { Day } from './ledger';
+import type { Prediction } from './predict';
+import type { Seen, SeenStatement } from './seen';
+
+/**
+ * Statements of banks and merchants: what moved on each settlement day, and what each of them is
+ * owed when it begins and ends. A day that should not be there shows as a balance of the next one.
+ */
+export function compareStatements(
+  plan: Plan,
+  predictions: Map<number, Prediction>,
+  seen: Seen,
+): Difference[] {
+  const differences: Difference[] = [];
+  for (const [n, { booked, exceptions }] of predictions) {
+    const found = seen.merchants.get(n)?.statements ?? new Map<string, SeenStatement>();
+    const opened = exceptions.map(({ at }) => plan.zone.dayOf(at));
+    differences.push(...compareDays(plan, `merchant-${n}`, booked.merchant, opened, found, 1n));
+  }
+  for (const [n, { statements }] of seen.banks.entries()) {
+    const days = bankDaysOf(predictions, n);
+    const opened = [...predictions.values()].flatMap(({ exceptions }) =>
+      exceptions.filter(({ of }) => of.bank === n).map(({ at }) => plan.zone.dayOf(at)),
+    );
+    // What a bank's customers have paid, it owes.
+    differences.push(...compareDays(plan, `bank-${n + 1}`, days, opened, statements, -1n));
+  }
+  return differences;
+}
+
+/** Of all merchants together. */
+export function bankDaysOf(predictions: Map<number, Prediction>, bank: number): Map<string, Day> {
+  const days = new Map<string, Day>();
+  for (const { booked } of predictions.values()) {
+    for (const [day, { charges, refunds }] of booked.banks.get(bank) ?? []) {
+      const sum = days.get(day);
+      days.set(day, {
+        charges: plus(sum?.charges, charges),
+        refunds: plus(sum?.refunds, refunds),
+      });
+    }
+  }
+  return days;
+}
+
+function plus(a: Day['charges'] | undefined, b: Day['charges']): Day['charges'] {
+  return a ? { count: a.count + b.count, amount: a.amount + b.amount } : b;
+}
+
+/**
+ * @param opened the day of each exception
+ * @param sign of what a charge does to the balance
+ */
+function compareDays(
+  plan: Plan,
+  who: string,
+  days: Map<string, Day>,
+  opened: readonly string[],
+  found: Map<string, SeenStatement>,
+  sign: bigint,
+): Difference[] {
+  const differences: Difference[] = [];
+  const nothing: Day = { charges: { count: 0, amount: 0n }, refunds: { count: 0, amount: 0n } };
+  let balance = 0n;
+  for (const day of [...found.keys()].toSorted()) {
+    const { charges, refunds } = days.get(day) ?? nothing;
+    const closing = balance + sign * (charges.amount - refunds.amount);
+    const should = {
+      openingBalance: inNaira(balance),
+      charges: `${charges.count} of ${inNaira(charges.amount)}`,
+      refunds: `${refunds.count} of ${inNaira(refunds.amount)}`,
+      reversals: '0 of 0.00',
+      closingBalance: inNaira(closing),
+      exceptionsOpen: String(opened.filter((one) => one <= day).length),
+      timezone: plan.zone.name,
+    };
+    const seen = found.get(day);
+    const is: Record<keyof typeof should, string> | undefined = seen && shown(seen);
+    for (const fact of Object.keys(should) as (keyof typeof should)[]) {
+      if (should[fact] !== is?.[fact]) {
+        const what = `its statement of ${day}: ${fact} is ${should[fact]} by the contract, and ${is?.[fact]}`;
+        differences.push({ at: Date.parse(day), who, what });
+      }
+    }
+    if (seen?.file !== undefined) differences.push(...compareFile(who, day, seen.file, seen));
+    balance = closing;
+  }
+  return differences;
+}
+
+function shown(seen: SeenStatement) {
+  const moved = ({ count, amount }: SeenStatement['charges']) => `${count} of ${fixed(amount)}`;
+  return {
+    openingBalance: fixed(seen.openingBalance),
+    charges: moved(seen.charges),
+    refunds: moved(seen.refunds),
+    reversals: moved(seen.reversals),
+    closingBalance: fixed(seen.closingBalance),
+    exceptionsOpen: String(seen.exceptionsOpen),
+    timezone: seen.timezone,
+  };
+}
+
+const fixed = (naira: number) => naira.toFixed(2);
+
+/** Its last line counts and adds up what is above it, and its bytes are those that were signed for. */
+function compareFile(
+  who: string,
+  day: string,
+  { text, sha256 }: { text: string; sha256: string },
+  statement: SeenStatement,
+): Difference[] {
+  const differences: Difference[] = [];
+  const differ = (what: string) =>
+    void differences.push({ at: Date.parse(day), who, what: `its file of ${day} ${what}` });
+  const lines = text.trimEnd().split('\r\n');
+  const total = lines.at(-1)?.split(',').slice(0, 2).join();
+  const should = `total,${lines.length - 2}`;
+  if (total !== should) differ(`ends with ${total}, and there should be ${should}`);
+  const { charges, refunds } = statement;
+  if (lines.length - 2 !== charges.count + refunds.count)
+    differ(`has ${lines.length - 2} lines, and the statement ${charges.count + refunds.count}`);
+  if (sha256 !== statement.sha256) differ(`is ${sha256}, and the statement says ${statement.sha256}`);
+  return differences;
+}

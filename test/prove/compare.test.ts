@@ -1,0 +1,349 @@
+import { inNaira, iso } from '../../prove/oracle/both';
+import { compare } from '../../prove/oracle/compare';
+import { bankDaysOf } from '../../prove/oracle/compare-statements';
+import type { Day } from '../../prove/oracle/ledger';
+import { predict, type Prediction } from '../../prove/oracle/predict';
+import { attemptsOf, nextOf, statusOf, type Attempt } from '../../prove/oracle/schedule';
+import type { Seen, SeenMerchant, SeenSchedule, SeenStatement, Told } from '../../prove/oracle/seen';
+import { makePlan, SETTLEMENT_WINDOW_MS, type Plan } from '../../prove/plan';
+
+/** As everybody should hold it in the end, on an engine that does all that the contract says. */
+function well(plan: Plan, predictions: Map<number, Prediction>): Seen {
+  const banks = [0, 1].map((n): Seen['banks'][number] => ({
+    entityId: `bnk_${n}`,
+    book: [],
+    decisions: [],
+    statements: statementsOf(plan, bankDaysOf(predictions, n), opened(plan, predictions, n), -1n),
+    heard: [],
+    feed: [],
+  }));
+  const merchants = new Map<number, SeenMerchant>();
+  for (const [n, prediction] of predictions) {
+    const { answers, booked, schedules, bills } = prediction;
+    const view: SeenMerchant = {
+      entityId: `mch_${n}`,
+      answers,
+      schedules: new Map(),
+      customerIds: new Map([...prediction.allowances.keys()].map((one) => [one, `cus_${one}`])),
+      history: [],
+      statements: statementsOf(plan, booked.merchant, opened(plan, new Map([[n, prediction]])), 1n),
+      exceptions: [],
+      heard: [],
+      feed: [],
+    };
+    const ids = new Map<Attempt, string>();
+    for (const schedule of schedules) {
+      view.schedules.set(schedule.terms.n, scheduleOf(plan, schedule, ids));
+      const { n: subscription, customer } = schedule.terms;
+      for (const attempt of attemptsOf(schedule))
+        play(view, banks, attempt, ids, `subscription ${subscription}`);
+      const bank = banks[plan.merchants[n - 1]?.customers.find((one) => one.n === customer)?.bank ?? 0];
+      for (const [i, { dueAt, kobo }] of schedule.notices.entries()) {
+        const item = {
+          scheduleId: `sch_${subscription}`,
+          sequence: i + 1,
+          dueDate: iso(dueAt),
+          amount: naira(kobo),
+        };
+        bank?.heard.push({ type: 'recurring.upcoming', item });
+        tell(view, { type: 'recurring.upcoming', item });
+      }
+    }
+    for (const { act, attempt } of bills) {
+      if (attempt) ids.set(attempt, `brq_bill_${act}`);
+      if (attempt) play(view, banks, attempt, ids, `bill ${act} ${attempt.answer}`);
+    }
+    for (const { act, kobo, status, of } of prediction.refunds) {
+      view.history.push({ type: 'refund', description: `refund ${act} x`, amount: inNaira(kobo), status });
+      const entry = {
+        bankTransactionId: `refund-${act}`,
+        about: `rfd_${act}`,
+        kobo,
+        state: 'standing' as const,
+      };
+      if (status === 'completed') banks[of.bank]?.book.push(entry);
+    }
+    for (const { kind, of } of prediction.exceptions)
+      view.exceptions.push({ kind, billingRequestId: ids.get(of) });
+    for (const [customer, allowance] of prediction.allowances) {
+      const { daily, monthly } = allowance.usedAt(plan.endAt);
+      banks[allowance.customer.bank]?.decisions.push({
+        customerId: `cus_${customer}`,
+        merchant: { id: `mch_${n}` },
+        customerDecision: allowance.decision,
+        spent: { daily: naira(daily), monthly: naira(monthly) },
+      });
+    }
+    merchants.set(n, view);
+  }
+  return { merchants, banks };
+}
+
+const naira = (kobo: bigint) => Number(kobo) / 100;
+
+function opened(plan: Plan, predictions: Map<number, Prediction>, bank?: number): string[] {
+  return [...predictions.values()].flatMap(({ exceptions }) =>
+    exceptions
+      .filter(({ of }) => bank === undefined || of.bank === bank)
+      .map(({ at }) => plan.zone.dayOf(at)),
+  );
+}
+
+function statementsOf(plan: Plan, days: Map<string, Day>, exceptions: string[], sign: bigint) {
+  const found = new Map<string, SeenStatement>();
+  let balance = 0n;
+  for (const day of [...days.keys()].toSorted()) {
+    const { charges, refunds } = days.get(day) ?? {
+      charges: { count: 0, amount: 0n },
+      refunds: { count: 0, amount: 0n },
+    };
+    const closing = balance + sign * (charges.amount - refunds.amount);
+    const lines = charges.count + refunds.count;
+    found.set(day, {
+      timezone: plan.zone.name,
+      openingBalance: naira(balance),
+      closingBalance: naira(closing),
+      charges: { count: charges.count, amount: naira(charges.amount) },
+      refunds: { count: refunds.count, amount: naira(refunds.amount) },
+      reversals: { count: 0, amount: 0 },
+      exceptionsOpen: exceptions.filter((one) => one <= day).length,
+      sha256: 'as it should be',
+      file: { text: `header\r\n${'line\r\n'.repeat(lines)}total,${lines},0\r\n`, sha256: 'as it should be' },
+    });
+    balance = closing;
+  }
+  return found;
+}
+
+function scheduleOf(
+  plan: Plan,
+  schedule: Prediction['schedules'][number],
+  ids: Map<Attempt, string>,
+): SeenSchedule {
+  const { terms, billings, ran, kobo } = schedule;
+  const next = nextOf(schedule, plan.zone);
+  return {
+    scheduleId: `sch_${terms.n}`,
+    status: statusOf(schedule, plan.endAt),
+    amount: naira(kobo),
+    nextBillingDate: next ? iso(next.at) : null,
+    billingsCompleted: ran,
+    billings: billings.map(({ n, dueAt, status, reason, attempts }) => ({
+      n,
+      dueDate: iso(dueAt),
+      status,
+      ...(reason !== undefined && { reason }),
+      attempts: attempts.map((attempt, i) => {
+        const id = `brq_${terms.n}_${n}_${i}`;
+        ids.set(attempt, id);
+        const { status: outcome, declineReason } = attempt;
+        return {
+          billingRequestId: id,
+          reference: id,
+          at: iso(attempt.at + 500),
+          status: outcome,
+          declineReason,
+        };
+      }),
+    })),
+  };
+}
+
+/** What a charge leaves behind with everybody. */
+function play(
+  view: SeenMerchant,
+  banks: Seen['banks'],
+  attempt: Attempt,
+  ids: Map<Attempt, string>,
+  description: string,
+): void {
+  const { at, bank, kobo, status, declineReason, refunded, asked, approvalRequired } = attempt;
+  const billingRequestId = ids.get(attempt) ?? '';
+  view.history.push({
+    type: 'charge',
+    billingRequestId,
+    description,
+    amount: inNaira(kobo),
+    status,
+    declineReason,
+    refundedAmount: inNaira(refunded),
+    reversedAmount: '0',
+    createdAt: iso(at),
+    settledAt: status === 'successful' ? iso(at + 900) : null,
+  });
+  const amount = naira(kobo);
+  const dueDate = iso(at + (approvalRequired ? 900_000 : SETTLEMENT_WINDOW_MS) + 500);
+  if (asked)
+    banks[bank]?.heard.push({ type: 'billing.request', item: { billingRequestId, amount, dueDate } });
+  tell(view, {
+    type: 'billing.response',
+    item: { billingRequestId, sequence: 1, status, declineReason, amount },
+  });
+  if (status !== 'successful') return;
+  banks[bank]?.book.push({
+    bankTransactionId: billingRequestId,
+    about: billingRequestId,
+    kobo,
+    state: 'standing',
+  });
+}
+
+function tell({ heard, feed }: SeenMerchant, told: Told): void {
+  heard.push(told);
+  feed.push(told);
+}
+
+/** Has some of everything. */
+const plan = makePlan(206, 80, 2028);
+const predictions = new Map(plan.merchants.map((one) => [one.n, predict(plan, one)]));
+const found = (seen: Seen) => compare(plan, predictions, seen).map(({ who, what }) => `${who}: ${what}`);
+
+interface Place {
+  merchant: SeenMerchant;
+  banks: Seen['banks'];
+  schedule: SeenSchedule;
+  charge: Record<string, string | null>;
+}
+
+/** Of a successful charge of a schedule, and all around it. */
+function placeIn(seen: Seen): Place {
+  const merchant = seen.merchants.get(1);
+  const charge = merchant?.history.find(
+    (one) => one['status'] === 'successful' && one['description']?.startsWith('subscription'),
+  );
+  const n = Number(charge?.['description']?.split(' ')[1]);
+  const schedule = merchant?.schedules.get(n);
+  if (!merchant || !charge || !schedule) throw new Error('nothing succeeded');
+  return { merchant, banks: seen.banks, schedule, charge };
+}
+
+const faults: Record<string, [fault: (place: Place) => void, said: RegExp]> = {
+  'a due date a day later': [
+    ({ schedule: { billings } }) => {
+      const [first] = billings;
+      if (first) first.dueDate = iso(Date.parse(first.dueDate) + 86_400_000);
+    },
+    /is due at .* by the contract, and at/,
+  ],
+  'a billing beyond the last': [
+    ({ schedule: { billings } }) => {
+      const last = billings.at(-1);
+      if (last) billings.push({ ...last, n: last.n + 1, attempts: [] });
+    },
+    /and there should be none/,
+  ],
+  'a billing that is missing': [({ schedule }) => void schedule.billings.pop(), /and is not there/],
+  'a second charge in the history': [
+    ({ merchant, charge }) => void merchant.history.push({ ...charge, billingRequestId: 'brq_other' }),
+    /and should not be there/,
+  ],
+  'another amount': [
+    ({ charge }) => void (charge['amount'] = '1.00'),
+    /amount is .* by the contract, and 1.00/,
+  ],
+  'another settlement day': [
+    ({ charge }) => void (charge['settledAt'] = iso(Date.parse(String(charge['settledAt'])) + 86_400_000)),
+    /settlement day is/,
+  ],
+  'a second debit': [
+    ({ banks, charge }) => {
+      const own = banks.find(({ book }) => book.some(({ about }) => about === charge['billingRequestId']));
+      const debit = own?.book.find(({ about }) => about === charge['billingRequestId']);
+      if (debit) own?.book.push({ ...debit });
+    },
+    /is to have debited .*, and has .* and/,
+  ],
+  'more sent back than there should be': [
+    ({ charge }) => void (charge['refundedAmount'] = charge['amount'] ?? null),
+    /refundedAmount is/,
+  ],
+  'a refund that nobody asked for': [
+    ({ merchant }) => void merchant.history.push({ type: 'refund', amount: '1.00', description: 'refund' }),
+    /a refund of 1.00 \(refund\) should not be there/,
+  ],
+  'an act that is answered otherwise': [
+    ({ merchant }) => {
+      const [n] = merchant.answers.keys();
+      merchant.answers = new Map(merchant.answers).set(n ?? 0, 500);
+    },
+    /is to be answered with .*, and was with 500/,
+  ],
+  'a limit from which a decline is not released': [
+    ({ banks }) => {
+      const spent = banks[0]?.decisions[0]?.['spent'] as { daily: number };
+      spent.daily += 10;
+    },
+    /spent on the last day of customer/,
+  ],
+  'an exception too many': [
+    ({ merchant }) => void merchant.exceptions.push({ kind: 'unanswered', billingRequestId: 'brq_1' }),
+    /there is to be no exception: unanswered of brq_1/,
+  ],
+  'an exception too few': [({ merchant }) => void merchant.exceptions.pop(), /there is to be an exception/],
+  'a bank that is asked twice': [
+    ({ banks, charge }) => {
+      for (const { heard } of banks) {
+        const question = heard.find(({ item }) => item['billingRequestId'] === charge['billingRequestId']);
+        if (question) heard.push(question);
+      }
+    },
+    /the bank is to be asked 1 times for .*, and was 2 times/,
+  ],
+  'a merchant that is told otherwise': [
+    ({ merchant, charge }) => {
+      const told = merchant.heard.find(({ item }) => item['billingRequestId'] === charge['billingRequestId']);
+      if (told) told.item['status'] = 'declined';
+    },
+    /the merchant is to be told of .*: successful/,
+  ],
+  'a number that is left out': [
+    ({ merchant, charge }) => {
+      const told = merchant.feed.find(({ item }) => item['billingRequestId'] === charge['billingRequestId']);
+      if (told) told.item['sequence'] = 2;
+    },
+    /is numbered 2/,
+  ],
+  'a word that was never heard': [({ merchant }) => void merchant.heard.pop(), /the merchant never heard/],
+  'a balance that is carried on wrongly': [
+    ({ merchant }) => {
+      const last = [...merchant.statements.values()].at(-1);
+      if (last) last.openingBalance += 0.01;
+    },
+    /openingBalance is .* by the contract, and/,
+  ],
+  'a file whose last line does not count right': [
+    ({ banks }) => {
+      const [first] = banks[0]?.statements.values() ?? [];
+      if (first?.file) first.file.text = first.file.text.replace('total,', 'total,1');
+    },
+    /its file of .* ends with total/,
+  ],
+  'a file whose bytes are others': [
+    ({ banks }) => {
+      const [first] = banks[0]?.statements.values() ?? [];
+      if (first?.file) first.file.sha256 = 'others';
+    },
+    /is others, and the statement says/,
+  ],
+};
+
+describe('the comparison', () => {
+  it('finds nothing where all is as predicted', () => {
+    expect(found(well(plan, predictions))).toEqual([]);
+  });
+
+  it.each(Object.entries(faults))('finds %s', (_, [fault, said]) => {
+    const seen = well(plan, predictions);
+    fault(placeIn(seen));
+    expect(found(seen)).toEqual(expect.arrayContaining([expect.stringMatching(said)]));
+  });
+
+  it('puts what happened first at the top, for the others may follow from it', () => {
+    const seen = well(plan, predictions);
+    for (const { schedules } of seen.merchants.values())
+      for (const { billings } of schedules.values()) for (const one of billings) one.status = 'failed';
+    const times = compare(plan, predictions, seen).map(({ at }) => at);
+    expect(times.length).toBeGreaterThan(1);
+    expect(times).toEqual(times.toSorted((a, b) => a - b));
+  });
+});
