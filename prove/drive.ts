@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { expected } from '../storm/cast';
+import { list } from './list';
 import { naira, setTrust, type Cast, type MerchantParty } from './cast';
 import type { Act, Plan } from './plan';
 
@@ -86,6 +87,8 @@ async function perform(
     case 'distrust':
     case 'trust':
       return setTrust(cast.provider, merchant.entityId, act.what === 'trust' ? 'trusted' : 'untrusted');
+    case 'respond':
+      return respond(act, merchant, cast);
     case 'bill':
       return bill(act, merchant, key, signal);
     case 'refund':
@@ -121,6 +124,39 @@ async function decide(
   const path = `/v1/bank/customer-decisions/${String(standing?.['id'])}`;
   const body = { customerDecision, ...(spendingLimits && { spendingLimits }) };
   return (await network.post(path, body, undefined, 'PUT')).status;
+}
+
+/**
+ * About the oldest open exception of a schedule's charge, of the schedule with the lowest number.
+ */
+async function respond(
+  { n, resolution }: Extract<Act, { what: 'respond' }>,
+  { network, heard, schedules }: MerchantParty,
+  cast: Cast,
+): Promise<number | undefined> {
+  const numbers = new Map([...schedules].map(([subscription, id]) => [id, subscription]));
+  const charged = new Map<unknown, number | undefined>();
+  for (const { type, item } of heard)
+    if (type === 'billing.response')
+      charged.set(item['billingRequestId'], numbers.get(String(item['scheduleId'])));
+  const open = await list(network, '/v1/reconciliation/exceptions?state=open&sortBy=openedAt', 'exceptions');
+  const [first] = open
+    .filter((one) => one['refundId'] === null)
+    .flatMap((one) => {
+      const subscription = charged.get(one['billingRequestId']);
+      return subscription === undefined ? [] : [{ ...one, subscription, at: String(one['openedAt']) }];
+    })
+    .toSorted((a, b) => a.subscription - b.subscription || a.at.localeCompare(b.at)) as Record<
+    string,
+    unknown
+  >[];
+  const bank = cast.banks.find(({ entityId }) => entityId === first?.['bankId']);
+  if (!first || !bank) return undefined;
+  const path = `/v1/reconciliation/exceptions/${String(first['exceptionId'])}/respond`;
+  const body = { resolution, ...(resolution === 'reversed' && { bankTransactionId: `reversal-${n}` }) };
+  const { status } = await bank.network.post(path, body, `act-${n}`);
+  if (status === 200 && resolution !== 'confirmed') bank.bank.takeBack(String(first['billingRequestId']));
+  return status;
 }
 
 async function bill(

@@ -4,6 +4,7 @@ import type { Caller } from '../storm/caller';
 import type { BookEntry } from '../storm/bank';
 import { partiesOf, type Cast, type Party } from './cast';
 import { inLanes } from './lanes';
+import { list, PAGE } from './list';
 import { readCsv } from './oracle/csv';
 import { DAY_MS } from './oracle/calendar';
 import { bankDaysOf } from './oracle/compare-statements';
@@ -15,7 +16,6 @@ import type { Answers } from './drive';
  * Reads what everybody holds in the end: by the API, by webhooks, and from the banks' own books.
  */
 
-const PAGE = 100;
 /** Days of which a party's file is taken; all of a proof of some hundred billings. */
 const FILES_MAX = 200;
 
@@ -87,16 +87,6 @@ export async function underWay(cast: Cast): Promise<number> {
     count += Number(expected(200, pending)['total']);
   }
   return count;
-}
-
-async function list(network: Caller, path: string, name: string): Promise<Record<string, unknown>[]> {
-  const found: Record<string, unknown>[] = [];
-  for (let page = 1; ; page++) {
-    const data = expected(200, await network.get(`${path}?limit=${PAGE}&page=${page}`));
-    const some = data[name] as Record<string, unknown>[];
-    found.push(...some);
-    if (some.length < PAGE) return found;
-  }
 }
 
 async function readFeed(network: Caller): Promise<Told[]> {

@@ -36,6 +36,8 @@ export interface Subscription {
   kobo: Amount;
 }
 
+type Resolution = 'no_money_moved' | 'reversed' | 'confirmed';
+
 /** What people do. */
 type Deed =
   | { what: 'pause' | 'resume' | 'cancel'; subscription: number }
@@ -43,6 +45,8 @@ type Deed =
   | { what: 'limit'; customer: number; limits: Limits }
   | { what: 'suspend' | 'approve' | 'deny'; customer: number }
   | { what: 'distrust' | 'trust' }
+  /** The bank says what became of the money, of the first exception that is open. */
+  | { what: 'respond'; resolution: Resolution }
   | { what: 'bill'; customer: number; kobo: Amount; answer: ChargeAnswer }
   | {
       what: 'refund';
@@ -250,6 +254,7 @@ const ACTS = {
   distrust: 2,
   bill: 4,
   refund: 9,
+  respond: 6,
 };
 
 /** Each at a moment of its own; what holds something back is followed by what lets it go on. */
@@ -304,6 +309,9 @@ function drawActs(random: Random, plan: Plan, merchant: MerchantPlan, count: num
       case 'distrust':
         add(at, { what });
         add(until(), { what: 'trust' });
+        break;
+      case 'respond':
+        add(at, { what, resolution: random.one(['no_money_moved', 'reversed', 'confirmed'] as const) });
         break;
       case 'bill': {
         const answer = random.weighted(ANSWERS);

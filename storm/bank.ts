@@ -164,6 +164,11 @@ export class Bank {
     this.takeBackIfRefused(status, bankTransactionId);
   }
 
+  /** Of a charge: the bank has found out that it should not have debited. */
+  takeBack(about: string): void {
+    for (const entry of this.book) if (entry.about === about) entry.state = 'reversed';
+  }
+
   private takeBackIfRefused(status: number, bankTransactionId: string): void {
     const entry = this.book.find((one) => one.bankTransactionId === bankTransactionId);
     if (entry && status === 409) entry.state = 'reversed';

@@ -5,6 +5,7 @@ import type { Attempt } from './schedule';
 export function compareBooks(both: Both): void {
   compareHistory(both);
   compareRefunds(both);
+  compareReversals(both);
   compareExceptions(both);
   compareLimits(both);
 }
@@ -33,7 +34,7 @@ function compareHistory({ plan, seen, charges, banks, differ }: Both): void {
       status: [charge.status, line['status']],
       declineReason: [charge.declineReason, line['declineReason']],
       refundedAmount: [inNaira(charge.refunded), inNaira(koboOf(line['refundedAmount']))],
-      reversedAmount: ['0.00', inNaira(koboOf(line['reversedAmount']))],
+      reversedAmount: [inNaira(charge.reversed), inNaira(koboOf(line['reversedAmount']))],
       'settlement day': [settles, settled],
     };
     for (const [fact, [should, is]] of Object.entries(facts)) {
@@ -41,7 +42,8 @@ function compareHistory({ plan, seen, charges, banks, differ }: Both): void {
     }
     const book = banks[charge.bank]?.book ?? [];
     const debits = (debitsOf(book).get(id) ?? []).filter(({ state }) => state === 'standing');
-    const wanted = charge.status === 'successful' ? [inNaira(charge.kobo)] : [];
+    const stays = charge.status === 'successful' && charge.reversed === 0n;
+    const wanted = stays ? [inNaira(charge.kobo)] : [];
     const made = debits.map(({ kobo }) => inNaira(kobo));
     if (made.join() !== wanted.join()) {
       differ(charge.at, `${what}: its bank is to have debited ${list(wanted)}, and has ${list(made)}`);
@@ -71,8 +73,22 @@ function debitsOf(book: Book): Map<string, Book> {
 
 const list = (sums: string[]) => sums.join(' and ') || 'nothing';
 
+/** One for each charge of which anything did not stay. */
+function compareReversals({ seen, charges, differ, plan }: Both): void {
+  const left = seen.history.filter(({ type }) => type === 'reversal');
+  for (const [id, { at, reversed }] of charges) {
+    if (reversed === 0n) continue;
+    const found = left.findIndex((one) => one['billingRequestId'] === id);
+    const [line] = found < 0 ? [] : left.splice(found, 1);
+    const is = line ? inNaira(koboOf(line['amount'])) : 'nothing';
+    if (is !== inNaira(reversed)) differ(at, `of ${id} ${inNaira(reversed)} is to be reversed, and is ${is}`);
+  }
+  for (const { amount, billingRequestId } of left)
+    differ(plan.endAt, `${amount} of ${billingRequestId} is reversed, and should not be`);
+}
+
 function compareRefunds({ predicted, seen, differ, plan }: Both): void {
-  const lines = seen.history.filter(({ type }) => type !== 'charge');
+  const lines = seen.history.filter(({ type }) => type === 'refund');
   for (const { act, at, kobo, status } of predicted.refunds) {
     const found = lines.filter((one) => one['description']?.startsWith(`refund ${act} `));
     const [refund] = found;
@@ -95,13 +111,13 @@ function compareExceptions({ plan, predicted, seen, charges, differ }: Both): vo
   const idOf = new Map<Attempt, string>([...charges].map(([id, attempt]) => [attempt, id]));
   const left = new Map<string, number>();
   for (const one of seen.exceptions) {
-    const text = `${String(one['kind'])} of ${String(one['billingRequestId'])}`;
+    const text = `${String(one['kind'])}, ${String(one['state'])}, of ${String(one['billingRequestId'])}`;
     left.set(text, (left.get(text) ?? 0) + 1);
   }
-  for (const { kind, of } of predicted.exceptions) {
+  for (const { kind, of, resolvedAt } of predicted.exceptions) {
     const id = idOf.get(of);
     if (id === undefined) continue;
-    const text = `${kind} of ${id}`;
+    const text = `${kind}, ${resolvedAt === undefined ? 'open' : 'resolved'}, of ${id}`;
     const times = left.get(text) ?? 0;
     if (times === 0) differ(of.at, `there is to be an exception: ${text}`);
     left.set(text, times - 1);

@@ -1,6 +1,6 @@
 import type { Plan } from '../plan';
 import { inNaira, type Difference } from './both';
-import type { Day } from './ledger';
+import { emptyDay, type Day } from './ledger';
 import type { Prediction } from './predict';
 import type { Seen, SeenStatement } from './seen';
 
@@ -16,16 +16,15 @@ export function compareStatements(
   const differences: Difference[] = [];
   for (const [n, { booked, exceptions }] of predictions) {
     const found = seen.merchants.get(n)?.statements ?? new Map<string, SeenStatement>();
-    const opened = exceptions.map(({ at }) => plan.zone.dayOf(at));
-    differences.push(...compareDays(plan, `merchant-${n}`, booked.merchant, opened, found, 1n));
+    differences.push(...compareDays(plan, `merchant-${n}`, booked.merchant, exceptions, found, 1n));
   }
   for (const [n, { statements }] of seen.banks.entries()) {
     const days = bankDaysOf(predictions, n);
-    const opened = [...predictions.values()].flatMap(({ exceptions }) =>
-      exceptions.filter(({ of }) => of.bank === n).map(({ at }) => plan.zone.dayOf(at)),
+    const own = [...predictions.values()].flatMap(({ exceptions }) =>
+      exceptions.filter(({ of }) => of.bank === n),
     );
     // What a bank's customers have paid, it owes.
-    differences.push(...compareDays(plan, `bank-${n + 1}`, days, opened, statements, -1n));
+    differences.push(...compareDays(plan, `bank-${n + 1}`, days, own, statements, -1n));
   }
   return differences;
 }
@@ -34,11 +33,12 @@ export function compareStatements(
 export function bankDaysOf(predictions: Map<number, Prediction>, bank: number): Map<string, Day> {
   const days = new Map<string, Day>();
   for (const { booked } of predictions.values()) {
-    for (const [day, { charges, refunds }] of booked.banks.get(bank) ?? []) {
+    for (const [day, { charges, refunds, reversals }] of booked.banks.get(bank) ?? []) {
       const sum = days.get(day);
       days.set(day, {
         charges: plus(sum?.charges, charges),
         refunds: plus(sum?.refunds, refunds),
+        reversals: plus(sum?.reversals, reversals),
       });
     }
   }
@@ -49,31 +49,34 @@ function plus(a: Day['charges'] | undefined, b: Day['charges']): Day['charges'] 
   return a ? { count: a.count + b.count, amount: a.amount + b.amount } : b;
 }
 
-/**
- * @param opened the day of each exception
- * @param sign of what a charge does to the balance
+/** @param sign of what a charge does to the balance
  */
 function compareDays(
   plan: Plan,
   who: string,
   days: Map<string, Day>,
-  opened: readonly string[],
+  exceptions: Prediction['exceptions'],
   found: Map<string, SeenStatement>,
   sign: bigint,
 ): Difference[] {
   const differences: Difference[] = [];
-  const nothing: Day = { charges: { count: 0, amount: 0n }, refunds: { count: 0, amount: 0n } };
   let balance = 0n;
+  const spans = exceptions.map(({ at, resolvedAt }) => ({
+    from: plan.zone.dayOf(at),
+    to: resolvedAt === undefined ? undefined : plan.zone.dayOf(resolvedAt),
+  }));
   for (const day of [...found.keys()].toSorted()) {
-    const { charges, refunds } = days.get(day) ?? nothing;
-    const closing = balance + sign * (charges.amount - refunds.amount);
+    const { charges, refunds, reversals } = days.get(day) ?? emptyDay();
+    const closing = balance + sign * (charges.amount - refunds.amount - reversals.amount);
     const should = {
       openingBalance: inNaira(balance),
       charges: `${charges.count} of ${inNaira(charges.amount)}`,
       refunds: `${refunds.count} of ${inNaira(refunds.amount)}`,
-      reversals: '0 of 0.00',
+      reversals: `${reversals.count} of ${inNaira(reversals.amount)}`,
       closingBalance: inNaira(closing),
-      exceptionsOpen: String(opened.filter((one) => one <= day).length),
+      exceptionsOpen: String(
+        spans.filter(({ from, to }) => from <= day && (to === undefined || to > day)).length,
+      ),
       timezone: plan.zone.name,
     };
     const seen = found.get(day);
@@ -105,7 +108,9 @@ function shown(seen: SeenStatement) {
 
 const fixed = (naira: number) => naira.toFixed(2);
 
-/** Its last line counts and adds up what is above it, and its bytes are those that were signed for. */
+/**
+ * Its last line counts and adds up what is above it, and its bytes are those that were signed for.
+ */
 function compareFile(
   who: string,
   day: string,
@@ -119,9 +124,9 @@ function compareFile(
   const total = lines.at(-1)?.split(',').slice(0, 2).join();
   const should = `total,${lines.length - 2}`;
   if (total !== should) differ(`ends with ${total}, and there should be ${should}`);
-  const { charges, refunds } = statement;
-  if (lines.length - 2 !== charges.count + refunds.count)
-    differ(`has ${lines.length - 2} lines, and the statement ${charges.count + refunds.count}`);
+  const { charges, refunds, reversals } = statement;
+  const count = charges.count + refunds.count + reversals.count;
+  if (lines.length - 2 !== count) differ(`has ${lines.length - 2} lines, and the statement ${count}`);
   if (sha256 !== statement.sha256) differ(`is ${sha256}, and the statement says ${statement.sha256}`);
   return differences;
 }

@@ -141,8 +141,8 @@ function compareDebits(
     let should = 0n;
     for (const { schedules, bills, refunds } of predictions.values()) {
       const attempts = [...schedules.flatMap(attemptsOf), ...bills.flatMap(({ attempt }) => attempt ?? [])];
-      for (const { bank, status, kobo } of attempts) {
-        if (bank === n && status === 'successful') should += kobo;
+      for (const { bank, status, kobo, reversed } of attempts) {
+        if (bank === n && status === 'successful' && reversed === 0n) should += kobo;
       }
       for (const { of, status, kobo } of refunds) {
         if (of.bank === n && status === 'completed') should -= kobo;

@@ -6,6 +6,7 @@ import type { Attempt } from './schedule';
 export interface Day {
   charges: { count: number; amount: Amount };
   refunds: { count: number; amount: Amount };
+  reversals: { count: number; amount: Amount };
 }
 
 /**
@@ -26,12 +27,16 @@ export class Booked {
     for (const { refunds } of this.daysOf(at, bank)) add(refunds, kobo);
   }
 
+  reversal(at: number, { bank }: Attempt, kobo: Amount): void {
+    for (const { reversals } of this.daysOf(at, bank)) add(reversals, kobo);
+  }
+
   private daysOf(at: number, bank: number): Day[] {
     const day = this.zone.dayOf(at);
     const ofBank = this.banks.get(bank) ?? new Map<string, Day>();
     this.banks.set(bank, ofBank);
     return [this.merchant, ofBank].map((days) => {
-      const one = days.get(day) ?? { charges: none(), refunds: none() };
+      const one = days.get(day) ?? emptyDay();
       days.set(day, one);
       return one;
     });
@@ -39,6 +44,7 @@ export class Booked {
 }
 
 const none = () => ({ count: 0, amount: 0n });
+export const emptyDay = (): Day => ({ charges: none(), refunds: none(), reversals: none() });
 
 function add(sum: { count: number; amount: Amount }, kobo: Amount): void {
   sum.count += 1;

@@ -49,6 +49,8 @@ interface PredictedException {
   at: number;
   /** The charge that it is about. */
   of: Attempt;
+  /** When the bank has said what became of the money. */
+  resolvedAt: number | undefined;
 }
 
 export interface Prediction {
@@ -205,7 +207,7 @@ class Years {
     billing.status = 'pending';
     open.retryAt = undefined;
     const answer = answerTo(this.plan, this.merchant, terms.n, schedule.asked + 1, this.now);
-    const attempt = this.attempt(terms.customer, billing.kobo, answer);
+    const attempt = this.attempt(terms.customer, billing.kobo, answer, terms.n);
     if (attempt.asked) schedule.asked += 1;
     billing.attempts.push(attempt);
     if (attempt.status === 'pending') open.closesAt = this.now + SETTLEMENT_WINDOW_MS;
@@ -213,10 +215,11 @@ class Years {
     else this.declined(schedule, attempt, answer === 'noFundsThenPay' && attempt.asked);
   }
 
-  private attempt(customer: number, kobo: Amount, answer: ChargeAnswer): Attempt {
+  private attempt(customer: number, kobo: Amount, answer: ChargeAnswer, subscription?: number): Attempt {
     const { bank } = this.allowance(customer).customer;
     const attempt: Attempt = {
       at: this.now,
+      subscription,
       customer,
       bank,
       kobo,
@@ -227,6 +230,7 @@ class Years {
       declineReason: null,
       refunded: 0n,
       held: 0n,
+      reversed: 0n,
     };
     if (!this.allowance(customer).take(this.now, kobo)) {
       return Object.assign(attempt, { asked: false, status: 'declined', declineReason: 'limit_reached' });
@@ -240,7 +244,7 @@ class Years {
       return Object.assign(attempt, { status: 'successful' as const });
     };
     const contradicted = (done: Attempt) => {
-      this.seen.exceptions.push({ kind: 'conflicting_answer', at: this.now, of: done });
+      this.except('conflicting_answer', done);
       // Nothing goes back of what the bank has contradicted.
       if (done.status === 'successful') done.held = kobo;
       return done;
@@ -270,6 +274,10 @@ class Years {
     return attempt;
   }
 
+  private except(kind: PredictedException['kind'], of: Attempt): void {
+    this.seen.exceptions.push({ kind, at: this.now, of, resolvedAt: undefined });
+  }
+
   /** Silence is never retried: the bank may have debited. */
   private expire(schedule: Schedule): void {
     const attempt = schedule.open?.billing.attempts.at(-1);
@@ -278,7 +286,7 @@ class Years {
     attempt.declineReason = 'expired';
     this.allowance(attempt.customer).giveBack(attempt.at, attempt.kobo);
     const kind = attempt.answer === 'payTooLate' ? 'late_answer' : 'unanswered';
-    this.seen.exceptions.push({ kind, at: this.now, of: attempt });
+    this.except(kind, attempt);
     this.fail(schedule, 'expired');
   }
 
@@ -339,6 +347,8 @@ class Years {
         this.trusted = act.what === 'trust';
         this.holdOrFree();
         return 200;
+      case 'respond':
+        return this.respond(act);
       case 'bill':
         return this.bill(act);
       case 'refund':
@@ -416,6 +426,21 @@ class Years {
     }
   }
 
+  private respond({ resolution }: Extract<Act, { what: 'respond' }>): number | undefined {
+    const exception = firstOf(this.seen.exceptions);
+    if (!exception) return undefined;
+    const { kind, of } = exception;
+    // Of what has no first answer there is none that could stand.
+    if (resolution === 'confirmed' && kind !== 'conflicting_answer') return 409;
+    exception.resolvedAt = this.now;
+    of.held = 0n;
+    if (of.status === 'successful' && resolution !== 'confirmed') {
+      of.reversed = of.kobo - of.refunded;
+      this.seen.booked.reversal(this.now, of, of.reversed);
+    }
+    return 200;
+  }
+
   private bill({ n, customer, kobo, answer }: Extract<Act, { what: 'bill' }>): number {
     const allowance = this.allowance(customer);
     const refused = allowance.decision !== 'approve_recurring' || !allowance.allows(this.now, kobo);
@@ -429,7 +454,7 @@ class Years {
     const billing = this.scheduleOf(act.subscription).billings.find(({ n }) => n === act.billing);
     const charge = billing?.attempts.at(-1);
     if (!charge) return undefined;
-    const left = charge.kobo - charge.refunded - charge.held;
+    const left = charge.kobo - charge.refunded - charge.held - charge.reversed;
     const kobo = act.kobo ?? left;
     if (charge.status !== 'successful' || kobo <= 0n || kobo > left) return 409;
     const status = act.answer.startsWith('complete') ? 'completed' : 'rejected';
@@ -439,11 +464,21 @@ class Years {
       this.seen.booked.refund(this.now, charge, kobo);
     }
     if (act.answer === 'rejectThenComplete') {
-      this.seen.exceptions.push({ kind: 'refund_conflict', at: this.now, of: charge });
+      this.except('refund_conflict', charge);
       charge.held += kobo;
     }
     return 201;
   }
+}
+
+/** The oldest that is open about a charge of a schedule, of the schedule with the lowest number. */
+function firstOf(exceptions: readonly PredictedException[]): PredictedException | undefined {
+  const open = exceptions.filter(
+    ({ kind, of, resolvedAt }) =>
+      resolvedAt === undefined && of.subscription !== undefined && kind !== 'refund_conflict',
+  );
+  // They are in order of time.
+  return open.toSorted((a, b) => (a.of.subscription ?? 0) - (b.of.subscription ?? 0))[0];
 }
 
 /** How many billings ran or were skipped, and how many charges they took. */

@@ -6,6 +6,8 @@ import type { Zone } from './calendar';
 
 export interface Attempt {
   at: number;
+  /** Undefined of a single charge. */
+  subscription: number | undefined;
   customer: number;
   bank: number;
   kobo: Amount;
@@ -20,6 +22,8 @@ export interface Attempt {
   refunded: Amount;
   /** Kept from being sent back by an exception. */
   held: Amount;
+  /** What did not stay. */
+  reversed: Amount;
 }
 
 export interface Billing {

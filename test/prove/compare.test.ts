@@ -1,7 +1,7 @@
 import { inNaira, iso } from '../../prove/oracle/both';
 import { compare } from '../../prove/oracle/compare';
 import { bankDaysOf } from '../../prove/oracle/compare-statements';
-import type { Day } from '../../prove/oracle/ledger';
+import { emptyDay, type Day } from '../../prove/oracle/ledger';
 import { predict, type Prediction } from '../../prove/oracle/predict';
 import { attemptsOf, nextOf, statusOf, type Attempt } from '../../prove/oracle/schedule';
 import type { Seen, SeenMerchant, SeenSchedule, SeenStatement, Told } from '../../prove/oracle/seen';
@@ -13,7 +13,7 @@ function well(plan: Plan, predictions: Map<number, Prediction>): Seen {
     entityId: `bnk_${n}`,
     book: [],
     decisions: [],
-    statements: statementsOf(plan, bankDaysOf(predictions, n), opened(plan, predictions, n), -1n),
+    statements: statementsOf(plan, bankDaysOf(predictions, n), exceptionsAt(predictions, n), -1n),
     heard: [],
     feed: [],
   }));
@@ -26,7 +26,7 @@ function well(plan: Plan, predictions: Map<number, Prediction>): Seen {
       schedules: new Map(),
       customerIds: new Map([...prediction.allowances.keys()].map((one) => [one, `cus_${one}`])),
       history: [],
-      statements: statementsOf(plan, booked.merchant, opened(plan, new Map([[n, prediction]])), 1n),
+      statements: statementsOf(plan, booked.merchant, prediction.exceptions, 1n),
       exceptions: [],
       heard: [],
       feed: [],
@@ -63,8 +63,10 @@ function well(plan: Plan, predictions: Map<number, Prediction>): Seen {
       };
       if (status === 'completed') banks[of.bank]?.book.push(entry);
     }
-    for (const { kind, of } of prediction.exceptions)
-      view.exceptions.push({ kind, billingRequestId: ids.get(of) });
+    for (const { kind, of, resolvedAt } of prediction.exceptions) {
+      const state = resolvedAt === undefined ? 'open' : 'resolved';
+      view.exceptions.push({ kind, state, billingRequestId: ids.get(of) });
+    }
     for (const [customer, allowance] of prediction.allowances) {
       const { daily, monthly } = allowance.usedAt(plan.endAt);
       banks[allowance.customer.bank]?.decisions.push({
@@ -81,32 +83,30 @@ function well(plan: Plan, predictions: Map<number, Prediction>): Seen {
 
 const naira = (kobo: bigint) => Number(kobo) / 100;
 
-function opened(plan: Plan, predictions: Map<number, Prediction>, bank?: number): string[] {
+function exceptionsAt(predictions: Map<number, Prediction>, bank: number): Exceptions {
   return [...predictions.values()].flatMap(({ exceptions }) =>
-    exceptions
-      .filter(({ of }) => bank === undefined || of.bank === bank)
-      .map(({ at }) => plan.zone.dayOf(at)),
+    exceptions.filter(({ of }) => of.bank === bank),
   );
 }
 
-function statementsOf(plan: Plan, days: Map<string, Day>, exceptions: string[], sign: bigint) {
+type Exceptions = Prediction['exceptions'];
+
+function statementsOf(plan: Plan, days: Map<string, Day>, exceptions: Exceptions, sign: bigint) {
   const found = new Map<string, SeenStatement>();
+  const before = (at: number | undefined, day: string) => at !== undefined && plan.zone.dayOf(at) <= day;
   let balance = 0n;
   for (const day of [...days.keys()].toSorted()) {
-    const { charges, refunds } = days.get(day) ?? {
-      charges: { count: 0, amount: 0n },
-      refunds: { count: 0, amount: 0n },
-    };
-    const closing = balance + sign * (charges.amount - refunds.amount);
-    const lines = charges.count + refunds.count;
+    const { charges, refunds, reversals } = days.get(day) ?? emptyDay();
+    const closing = balance + sign * (charges.amount - refunds.amount - reversals.amount);
+    const lines = charges.count + refunds.count + reversals.count;
     found.set(day, {
       timezone: plan.zone.name,
       openingBalance: naira(balance),
       closingBalance: naira(closing),
       charges: { count: charges.count, amount: naira(charges.amount) },
       refunds: { count: refunds.count, amount: naira(refunds.amount) },
-      reversals: { count: 0, amount: 0 },
-      exceptionsOpen: exceptions.filter((one) => one <= day).length,
+      reversals: { count: reversals.count, amount: naira(reversals.amount) },
+      exceptionsOpen: exceptions.filter((one) => before(one.at, day) && !before(one.resolvedAt, day)).length,
       sha256: 'as it should be',
       file: { text: `header\r\n${'line\r\n'.repeat(lines)}total,${lines},0\r\n`, sha256: 'as it should be' },
     });
@@ -157,7 +157,7 @@ function play(
   ids: Map<Attempt, string>,
   description: string,
 ): void {
-  const { at, bank, kobo, status, declineReason, refunded, asked, approvalRequired } = attempt;
+  const { at, bank, kobo, status, declineReason, refunded, asked, approvalRequired, reversed } = attempt;
   const billingRequestId = ids.get(attempt) ?? '';
   view.history.push({
     type: 'charge',
@@ -167,7 +167,7 @@ function play(
     status,
     declineReason,
     refundedAmount: inNaira(refunded),
-    reversedAmount: '0',
+    reversedAmount: inNaira(reversed),
     createdAt: iso(at),
     settledAt: status === 'successful' ? iso(at + 900) : null,
   });
@@ -179,7 +179,8 @@ function play(
     type: 'billing.response',
     item: { billingRequestId, sequence: 1, status, declineReason, amount },
   });
-  if (status !== 'successful') return;
+  if (reversed > 0n) view.history.push({ type: 'reversal', billingRequestId, amount: inNaira(reversed) });
+  if (status !== 'successful' || reversed > 0n) return;
   banks[bank]?.book.push({
     bankTransactionId: billingRequestId,
     about: billingRequestId,
@@ -261,6 +262,11 @@ const faults: Record<string, [fault: (place: Place) => void, said: RegExp]> = {
     ({ merchant }) => void merchant.history.push({ type: 'refund', amount: '1.00', description: 'refund' }),
     /a refund of 1.00 \(refund\) should not be there/,
   ],
+  'a reversal that should not be': [
+    ({ merchant }) =>
+      void merchant.history.push({ type: 'reversal', billingRequestId: 'brq_1', amount: '1' }),
+    /1 of brq_1 is reversed, and should not be/,
+  ],
   'an act that is answered otherwise': [
     ({ merchant }) => {
       const [n] = merchant.answers.keys();
@@ -276,8 +282,9 @@ const faults: Record<string, [fault: (place: Place) => void, said: RegExp]> = {
     /spent on the last day of customer/,
   ],
   'an exception too many': [
-    ({ merchant }) => void merchant.exceptions.push({ kind: 'unanswered', billingRequestId: 'brq_1' }),
-    /there is to be no exception: unanswered of brq_1/,
+    ({ merchant }) =>
+      void merchant.exceptions.push({ kind: 'unanswered', state: 'open', billingRequestId: 'brq_1' }),
+    /there is to be no exception: unanswered, open, of brq_1/,
   ],
   'an exception too few': [({ merchant }) => void merchant.exceptions.pop(), /there is to be an exception/],
   'a bank that is asked twice': [
