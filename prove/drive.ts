@@ -27,10 +27,18 @@ export async function drive(
   const answers: Answers = new Map();
   for (const act of merchant.plan.acts) {
     await advanceTo(merchant, act.at, signal);
+    await silence(cast, signal);
     answers.set(act.n, await perform(act, merchant, cast, signal));
   }
   await advanceTo(merchant, plan.endAt, signal);
   return answers;
+}
+
+/** Until no bank has anything more to say. The clock waits for first answers alone. */
+async function silence({ banks }: Cast, signal: AbortSignal): Promise<void> {
+  const deadline = Date.now() + ENDS_WITHIN_MS;
+  while (banks.some(({ bank }) => bank.answering > 0) && Date.now() < deadline)
+    await wait(LOOK_EVERY_MS / 10, undefined, { signal });
 }
 
 /** @throws Error where the clock does not get on */

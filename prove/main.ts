@@ -48,13 +48,13 @@ async function main(): Promise<number> {
   // Each call in flight listens to it.
   setMaxListeners(0, interrupted.signal);
   const { seed, billings, calm = false, mutations } = options;
-  const plan = makePlan(seed, billings, startYearFrom(new Date()));
   if (mutations !== undefined) {
     const only = mutations === true ? '' : mutations;
-    const verdicts = await proveMutants(plan, only, say, interrupted.signal);
+    const verdicts = await proveMutants(only, say, interrupted.signal);
     process.stdout.write(`${verdictsPrinted(verdicts)}\n`);
     return verdicts.filter(({ found }) => found === undefined).length;
   }
+  const plan = makePlan(seed, billings, startYearFrom(new Date()));
   const proof = await prove(plan, { calm }, say, interrupted.signal);
   process.stdout.write(`${printed(proof, billings)}\n`);
   return proof.differences.length + proof.books.length;

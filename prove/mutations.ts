@@ -6,6 +6,8 @@
 export interface Mutation {
   /** What it does to people's money, or to what they are told. */
   name: string;
+  /** Of a plan that comes to it. */
+  seed: number;
   changes: readonly Change[];
 }
 
@@ -24,6 +26,7 @@ const REFUND = 'src/database/refund/refund.ts';
 export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a charge that has succeeded is made again an hour later',
+    seed: 635,
     changes: [
       {
         file: STEP,
@@ -38,6 +41,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a due date is a day late, from the fourth on',
+    seed: 635,
     changes: [
       {
         file: CALENDAR,
@@ -48,6 +52,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'after a short month a monthly charge stays on its last day',
+    seed: 635,
     changes: [
       {
         file: CALENDAR,
@@ -60,6 +65,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'due dates keep their time in UTC, and not on the wall',
+    seed: 635,
     changes: [
       {
         file: CALENDAR,
@@ -70,12 +76,14 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'what a decline took from a limit is not given back',
+    seed: 192,
     changes: [
       { file: OUTCOME, find: `releaseSpending(trx, released),`, replace: `releaseSpending(trx, []),` },
     ],
   },
   {
     name: 'a charge that comes to a limit, to the kobo, is refused',
+    seed: 635,
     changes: [
       {
         file: AGREEMENT,
@@ -86,6 +94,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'limits count the days of real time, and not those of the test clock',
+    seed: 635,
     changes: [
       {
         file: AGREEMENT,
@@ -98,6 +107,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a kobo more than is left of a charge can be sent back',
+    seed: 635,
     changes: [
       {
         file: REFUND,
@@ -108,6 +118,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a refund that its bank has rejected is not free to be sent again',
+    seed: 635,
     changes: [
       {
         file: 'src/database/refund/outcome.ts',
@@ -118,6 +129,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a late answer settles a charge that has expired',
+    seed: 192,
     changes: [
       {
         file: OUTCOME,
@@ -128,6 +140,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'silence is tried again, though the bank may have debited',
+    seed: 635,
     changes: [
       {
         file: 'src/domain/retry.ts',
@@ -141,6 +154,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a declined billing is tried again a day late',
+    seed: 635,
     changes: [
       {
         file: 'src/domain/retry.ts',
@@ -151,6 +165,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a number is left out in what a merchant is told of a charge',
+    seed: 635,
     changes: [
       {
         file: 'src/database/billing-request/announce.ts',
@@ -161,6 +176,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a paused schedule goes on to charge',
+    seed: 732,
     changes: [
       {
         file: STEP,
@@ -176,14 +192,17 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a schedule makes one billing more than maxBillings',
+    seed: 635,
     changes: [{ file: STEP, find: `used >= schedule.maxBillings`, replace: `used > schedule.maxBillings` }],
   },
   {
     name: 'a charge that is due at the very end is not made',
+    seed: 635,
     changes: [{ file: STEP, find: `dueAt > schedule.endAt ?`, replace: `dueAt >= schedule.endAt ?` }],
   },
   {
     name: 'a new amount is taken, and the old one charged',
+    seed: 192,
     changes: [
       {
         file: 'src/database/recurring/action.ts',
@@ -194,6 +213,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a refund is not in the ledger',
+    seed: 635,
     changes: [
       {
         file: 'src/database/ledger/settlement.ts',

@@ -107,7 +107,6 @@ const ANSWERS = {
   payThenDecline: 2,
   declineThenPay: 2,
   noFunds: 16,
-  noFundsThenPay: 1,
   unavailable: 5,
   closedAccount: 3,
 } as const satisfies Partial<Record<ChargeAnswer, number>>;

@@ -127,9 +127,6 @@ export class Bank {
       }
       case 'noFunds':
         return this.decline(item, 'insufficient_funds');
-      case 'noFundsThenPay':
-        await this.decline(item, 'insufficient_funds');
-        return this.report(item, this.debit(item));
       case 'unavailable':
         return this.decline(item, 'temporarily_unavailable');
       case 'closedAccount':

@@ -48,8 +48,7 @@ const INTENT_ANSWERS = {
   silence: 2,
 } as const;
 
-/** The last two are of the proof, whose retries are days apart. */
-export type ChargeAnswer = keyof typeof SCHEDULE_ANSWERS | 'noFundsThenPay' | 'unavailable';
+export type ChargeAnswer = keyof typeof SCHEDULE_ANSWERS | 'unavailable';
 export type RefundAnswer = keyof typeof REFUND_ANSWERS;
 export type IntentAnswer = keyof typeof INTENT_ANSWERS;
 

@@ -2,7 +2,7 @@ import type { Plan } from '../plan';
 import { inNaira, type Difference } from './both';
 import { emptyDay, type Day } from './ledger';
 import type { Prediction } from './predict';
-import type { Seen, SeenStatement } from './seen';
+import type { Seen, SeenMerchant, SeenStatement } from './seen';
 
 /**
  * Statements of banks and merchants: what moved on each settlement day, and what each of them is
@@ -14,15 +14,15 @@ export function compareStatements(
   seen: Seen,
 ): Difference[] {
   const differences: Difference[] = [];
-  for (const [n, { booked, exceptions }] of predictions) {
+  for (const [n, { booked }] of predictions) {
+    const exceptions = seen.merchants.get(n)?.exceptions ?? [];
     const found = seen.merchants.get(n)?.statements ?? new Map<string, SeenStatement>();
     differences.push(...compareDays(plan, `merchant-${n}`, booked.merchant, exceptions, found, 1n));
   }
-  for (const [n, { statements }] of seen.banks.entries()) {
+  const exceptions = [...seen.merchants.values()].flatMap((one) => one.exceptions);
+  for (const [n, { entityId, statements }] of seen.banks.entries()) {
     const days = bankDaysOf(predictions, n);
-    const own = [...predictions.values()].flatMap(({ exceptions }) =>
-      exceptions.filter(({ of }) => of.bank === n),
-    );
+    const own = exceptions.filter((one) => one['bankId'] === entityId);
     // What a bank's customers have paid, it owes.
     differences.push(...compareDays(plan, `bank-${n + 1}`, days, own, statements, -1n));
   }
@@ -55,16 +55,15 @@ function compareDays(
   plan: Plan,
   who: string,
   days: Map<string, Day>,
-  exceptions: Prediction['exceptions'],
+  exceptions: SeenMerchant['exceptions'],
   found: Map<string, SeenStatement>,
   sign: bigint,
 ): Difference[] {
   const differences: Difference[] = [];
   let balance = 0n;
-  const spans = exceptions.map(({ at, resolvedAt }) => ({
-    from: plan.zone.dayOf(at),
-    to: resolvedAt === undefined ? undefined : plan.zone.dayOf(resolvedAt),
-  }));
+  // A second answer may come when the clock has gone on: the day of an exception is not foreseen.
+  const dayIn = (at: unknown) => (typeof at === 'string' ? plan.zone.dayOf(Date.parse(at)) : undefined);
+  const spans = exceptions.map((one) => ({ from: dayIn(one['openedAt']), to: dayIn(one['resolvedAt']) }));
   for (const day of [...found.keys()].toSorted()) {
     const { charges, refunds, reversals } = days.get(day) ?? emptyDay();
     const closing = balance + sign * (charges.amount - refunds.amount - reversals.amount);
@@ -75,7 +74,7 @@ function compareDays(
       reversals: `${reversals.count} of ${inNaira(reversals.amount)}`,
       closingBalance: inNaira(closing),
       exceptionsOpen: String(
-        spans.filter(({ from, to }) => from <= day && (to === undefined || to > day)).length,
+        spans.filter(({ from = day, to }) => from <= day && (to === undefined || to > day)).length,
       ),
       timezone: plan.zone.name,
     };

@@ -48,7 +48,7 @@ function compareQuestions({ banks, charges, differ }: Both): void {
   }
 }
 
-function compareResponses({ seen, charges, differ }: Both): void {
+function compareResponses({ plan, seen, charges, differ }: Both): void {
   const responses = byCharge(seen.heard, 'billing.response');
   for (const [id, charge] of charges) {
     const told = responses.get(id) ?? [];
@@ -68,7 +68,12 @@ function compareResponses({ seen, charges, differ }: Both): void {
       }
     }
   }
-  for (const id of responses.keys()) differ(0, `the merchant was told how ${id} ended, which is no charge`);
+  const { history } = seen;
+  for (const id of responses.keys()) {
+    const line = history.find((one) => one['billingRequestId'] === id);
+    const at = line ? Date.parse(String(line['createdAt'])) : plan.endAt;
+    differ(at, `the merchant was told how ${id} ended, which should not be`);
+  }
 }
 
 function compareNotices({ plan, predicted, merchant, seen, banks, differ }: Both): void {

@@ -212,7 +212,7 @@ class Years {
     billing.attempts.push(attempt);
     if (attempt.status === 'pending') open.closesAt = this.now + SETTLEMENT_WINDOW_MS;
     else if (attempt.status === 'successful') this.succeed(schedule);
-    else this.declined(schedule, attempt, answer === 'noFundsThenPay' && attempt.asked);
+    else this.declined(schedule, attempt);
   }
 
   private attempt(customer: number, kobo: Amount, answer: ChargeAnswer, subscription?: number): Attempt {
@@ -262,8 +262,6 @@ class Years {
       case 'noFunds':
       case 'noFundsFirst':
         return decline('insufficient_funds');
-      case 'noFundsThenPay':
-        return contradicted(decline('insufficient_funds'));
       case 'unavailable':
         return decline('temporarily_unavailable');
       case 'closedAccount':
@@ -290,12 +288,12 @@ class Years {
     this.fail(schedule, 'expired');
   }
 
-  private declined(schedule: Schedule, attempt: Attempt, maybeDebited: boolean): void {
+  private declined(schedule: Schedule, attempt: Attempt): void {
     const { open } = schedule;
     const reason = attempt.declineReason ?? '';
     if (!open) throw new Error('nothing is in hand');
     const retryAt =
-      RETRYABLE.includes(reason) && !maybeDebited && schedule.ended === undefined
+      RETRYABLE.includes(reason) && schedule.ended === undefined
         ? firstRetry(open.billing, this.dueOf(schedule, open.billing.n + 1), this.plan.zone)
         : undefined;
     if (retryAt === undefined) return this.fail(schedule, reason);

@@ -63,9 +63,16 @@ function well(plan: Plan, predictions: Map<number, Prediction>): Seen {
       };
       if (status === 'completed') banks[of.bank]?.book.push(entry);
     }
-    for (const { kind, of, resolvedAt } of prediction.exceptions) {
+    for (const { kind, at, of, resolvedAt } of prediction.exceptions) {
       const state = resolvedAt === undefined ? 'open' : 'resolved';
-      view.exceptions.push({ kind, state, billingRequestId: ids.get(of) });
+      view.exceptions.push({
+        kind,
+        state,
+        billingRequestId: ids.get(of),
+        bankId: `bnk_${of.bank}`,
+        openedAt: iso(at),
+        resolvedAt: resolvedAt === undefined ? null : iso(resolvedAt),
+      });
     }
     for (const [customer, allowance] of prediction.allowances) {
       const { daily, monthly } = allowance.usedAt(plan.endAt);
