@@ -25,6 +25,7 @@ import {
   wholeNumber,
 } from './settings/kinds';
 import { misspeltSettings } from './settings/misspelt';
+import { receiptsBeforeBodies, shortRetention } from './settings/retention';
 
 /**
  * Every setting of Assent, read once from the environment by the entry points. This is the only
@@ -79,6 +80,7 @@ const settings = z.object({
 
   WEBHOOK_RETRY_S: numbers('5,30,120,600,1800,3600,10800,21600,43200,86400,86400', 604_800, 'seconds'),
   WEBHOOK_KEPT_DAYS: wholeNumber(7, 3650, 'days').default(30),
+  RECEIPT_KEPT_DAYS: wholeNumber(7, 36_500, 'days').default(3_653),
   WEBHOOK_TIMEOUT_S: decimal(60, 'seconds').default(10),
   ALLOW_PRIVATE_WEBHOOKS: flag.optional(),
 
@@ -123,6 +125,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
   if (!parsed.success) throw parsed.error;
   const config = parsed.data;
   refuseShortMemory(config);
+  refuse(receiptsBeforeBodies(config));
   refuse([...halfSettings(config), ...overridingParameters(config)]);
   const ASSENT_MODE = modeOf(config);
   const production = ASSENT_MODE === 'production';
@@ -137,7 +140,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     ].filter((line) => line !== false);
     // Of a server that is not named, the first sentence says enough.
     const unencrypted = config.TEMPORAL_ADDRESS === undefined ? [] : plaintextConnections(config);
-    refuse([...refused, ...unencrypted, ...weakSecrets(config)]);
+    refuse([...refused, ...unencrypted, ...weakSecrets(config), ...shortRetention(config)]);
   }
   return { ...config, ASSENT_MODE, ALLOW_PRIVATE_WEBHOOKS: allowPrivate };
 }

@@ -182,6 +182,17 @@ describe('readConfig', () => {
     expect(readConfig({ ...settings, WEBHOOK_KEPT_DAYS: '11' }).WEBHOOK_KEPT_DAYS).toBe(11);
   });
 
+  it('keeps receipts of webhooks for longer than webhooks, and in production for as long as the law asks', () => {
+    expect(refusals({ RECEIPT_KEPT_DAYS: '29' })).toEqual([
+      expect.stringMatching(/^RECEIPT_KEPT_DAYS: must not be less than WEBHOOK_KEPT_DAYS/),
+    ]);
+    expect(readConfig({ RECEIPT_KEPT_DAYS: '30' }).RECEIPT_KEPT_DAYS).toBe(30);
+    expect(refusals({ ...productionServers, RECEIPT_KEPT_DAYS: '1826' })).toEqual([
+      expect.stringMatching(/^RECEIPT_KEPT_DAYS: must be at least 1827 in production \(five years\)/),
+    ]);
+    expect(readConfig({ ...productionServers, RECEIPT_KEPT_DAYS: '1827' }).RECEIPT_KEPT_DAYS).toBe(1827);
+  });
+
   it('keeps webhooks off private addresses in production, whatever is asked', () => {
     expect(readConfig(productionServers).ALLOW_PRIVATE_WEBHOOKS).toBe(false);
     expect(refusals({ ...productionServers, ALLOW_PRIVATE_WEBHOOKS: 'true' })).toEqual([

@@ -447,7 +447,7 @@ export function paths(s: Subjects, keyring: Keyring): Path[] {
     { name: `devices of a bank, search for 'k'`, run: (db) => devices(db, 'k') },
     { name: `devices of a bank, search for 'kaa'`, run: (db) => devices(db, 'kaa') },
 
-    { name: 'sweep: 1 000 deliveries', run: (db) => forgetDeliveries(db, 30) },
+    { name: 'sweep: 200 deliveries', run: (db) => forgetDeliveries(db, keyring, 30) },
     { name: 'sweep: 1 000 idempotency keys', run: (db) => expireKeys(db) },
     { name: 'sweep: token buckets', run: (db) => deleteFullBuckets(db) },
   ];

@@ -7,14 +7,14 @@ import { deleteAbandonedPages } from '../database/bank-statement/statement';
 import { deleteAbandoned } from '../database/customer/migration';
 import { forgetPrompts } from '../database/customer/prompt';
 import { expireKeys } from '../database/idempotency';
-import { KeyringError, readKeyring } from '../database/keys/keyring';
+import { KeyringError, readKeyring, type Keyring } from '../database/keys/keyring';
 import { foldBalances } from '../database/ledger/balance';
 import type { Role } from '../domain/entity';
 import { deleteFullBuckets } from '../database/rate-limit';
 import { databaseProblems } from '../database/operation/readiness';
 import { ringProblems } from '../database/keys/sealing-key';
 import { forgetRetiredSecrets } from '../database/webhook/endpoint';
-import { forgetDeliveries } from '../database/webhook/retention';
+import { forgetDeliveries, forgetReceipts } from '../database/webhook/retention';
 import { listening } from '../listening';
 import { createLogger } from '../log';
 import { openOwnDatabase } from '../own-database';
@@ -51,7 +51,7 @@ const DRAIN_MS = 8_000;
 /** How often what has expired is swept away. */
 const SWEEP_MS = 60_000;
 /**
- * Rounds of one sweep, of a thousand rows each: more than a process takes in between two, and an
+ * Rounds of one sweep, of hundreds of rows each: more than a process takes in between two, and an
  * end all the same.
  */
 const SWEEP_ROUNDS = 60;
@@ -106,7 +106,7 @@ async function main(): Promise<void> {
   measureRequests(registry, server);
   await listening(server, port, 'PORT');
   log.info({ port, host: config.HOST }, 'API is ready');
-  const sweeper = setInterval(() => void sweep(db, config, log), SWEEP_MS);
+  const sweeper = setInterval(() => void sweep(db, ring, config, log), SWEEP_MS);
 
   await stopped;
   log.info('API stops');
@@ -131,7 +131,12 @@ async function drained(server: Server): Promise<void> {
 
 async function sweep(
   db: Database,
-  { NETWORK_TIMEZONE, WEBHOOK_KEPT_DAYS }: Pick<Config, 'NETWORK_TIMEZONE' | 'WEBHOOK_KEPT_DAYS'>,
+  ring: Keyring,
+  {
+    NETWORK_TIMEZONE,
+    RECEIPT_KEPT_DAYS,
+    WEBHOOK_KEPT_DAYS,
+  }: Pick<Config, 'NETWORK_TIMEZONE' | 'RECEIPT_KEPT_DAYS' | 'WEBHOOK_KEPT_DAYS'>,
   log: Logger,
 ): Promise<void> {
   try {
@@ -143,7 +148,8 @@ async function sweep(
         forgetPrompts(db, NETWORK_TIMEZONE),
         deleteAbandoned(db),
         deleteAbandonedPages(db),
-        forgetDeliveries(db, WEBHOOK_KEPT_DAYS),
+        forgetDeliveries(db, ring, WEBHOOK_KEPT_DAYS),
+        forgetReceipts(db, RECEIPT_KEPT_DAYS),
         foldBalances(db),
       ]);
       more = swept.includes(true);

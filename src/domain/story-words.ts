@@ -15,9 +15,10 @@ const WORDS: { [What in Moment['what']]: (moment: Of<What>) => string } = {
   attempt: ({ deliveryId, webhookType, receiverId, n, httpStatus, error, durationMs }) =>
     `attempt ${n} at ${webhookType} ${deliveryId} to ${receiverId}: ` +
     `${error ?? `answered ${httpStatus}`}, after ${durationMs} ms`,
-  receipt: ({ deliveryId, webhookType, receiverId, attempts, deliveredAt }) =>
+  receipt: ({ deliveryId, webhookType, receiverId, attempts, deliveredAt, bodySha256 }) =>
     `${webhookType} ${deliveryId} to ${receiverId}, forgotten since: sent ${attempts} times, ` +
-    (deliveredAt === null ? 'never answered with success' : `delivered ${deliveredAt.toISOString()}`),
+    (deliveredAt === null ? 'never answered with success' : `delivered ${deliveredAt.toISOString()}`) +
+    (bodySha256 === null ? '' : `; SHA-256 of its body ${bodySha256}`),
   ledger: ({ entryId, kind, resourceId, settlementDay, postings }) => {
     const posted = postings.map(
       (one) => `${one.direction} ${one.account} of ${one.partyId} ${one.amount} ${one.currency}`,
@@ -43,6 +44,7 @@ const EVENT_WORDS = new Map([
   ['billing_request.successful', 'charge successful'],
   ['billing_request.declined', 'charge declined'],
   ['billing_request.reversed', 'charge reversed'],
+  ['billing_request.announced', 'its end was announced now, for no webhook told of it'],
   ['billing_request.credit_overdue', 'the payee’s bank was not told in time'],
   ['exception.opened', 'exception opened: the bank’s word and the network’s may differ'],
   ['exception.updated', 'exception grew: the bank has spoken after all'],

@@ -62,6 +62,8 @@ export type Moment = { at: Date } & (
       receiverId: string;
       attempts: number;
       deliveredAt: Date | null;
+      /** In hexadecimal digits; null where it is not known. */
+      bodySha256: string | null;
     }
   | {
       what: 'ledger';

@@ -3,6 +3,7 @@ import { Client, Connection } from '@temporalio/client';
 import { createBillingRequestActivities } from '../../src/activities/billing-request';
 import { createReconcileActivities } from '../../src/activities/reconcile';
 import { createWebhookActivities } from '../../src/activities/webhook';
+import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { rows } from '../../src/database/connection';
 import { settleCredits } from '../../src/database/customer/payment-credit';
 import { openWork, stillOpen } from '../../src/database/operation/reconcile';
@@ -646,7 +647,7 @@ describe('the credit of a payment', () => {
     const read = await debited();
     await typesTold(payeeBank);
     const unread = await debited();
-    await forgetDeliveries(database.db, 0);
+    await forgetDeliveries(database.db, readKeyring(makeKeyring()), 0);
     expect(
       await rows(
         database.db,

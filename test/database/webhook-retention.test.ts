@@ -1,13 +1,15 @@
+import { createHash } from 'node:crypto';
 import { Client } from 'pg';
 import { row, rows, type Database } from '../../src/database/connection';
 import { findFeedPosition, FEED_START, isBeforeFeed, readFeed } from '../../src/database/webhook/event-feed';
 import { firstIdAt } from '../../src/database/ids';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { createEntity } from '../../src/database/entity/entity';
-import { announce } from '../../src/database/webhook/webhook';
+import { open } from '../../src/database/keys/sealing';
+import { announce, bodyPlace } from '../../src/database/webhook/webhook';
 import { beginAttempt, deliveryToAttempt, recordAttempt } from '../../src/database/webhook/attempt';
 import { redeliver } from '../../src/database/webhook/delivery';
-import { forgetDeliveries } from '../../src/database/webhook/retention';
+import { forgetDeliveries, forgetReceipts } from '../../src/database/webhook/retention';
 import type { WebhookType } from '../../src/domain/webhook';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
@@ -94,34 +96,67 @@ test('what is past its time goes with its attempts, and nothing else', async () 
   const young = await told(29);
   const now = await told(0);
 
-  expect(await forgetDeliveries(db, 30)).toBe(false);
+  expect(await forgetDeliveries(db, keyring, 30)).toBe(false);
   const kept = [`${young.id} 2`, `${now.id} 2`];
   expect(await left()).toEqual(kept);
-  await forgetDeliveries(db, 30);
+  await forgetDeliveries(db, keyring, 30);
   expect(await left()).toEqual(kept);
 });
 
-test('of what asked for money, who was asked and by which attempts stays for good', async () => {
+test('of each stays a receipt: whose it was, the hash of its body, and when it was attempted', async () => {
   const ids: string[] = [];
   for (const webhookType of ['billing.request', 'refund.request', 'billing.closed'] as const) {
     ids.push((await told(40, webhookType)).id);
   }
-  await forgetDeliveries(db, 30);
+  await forgetDeliveries(db, keyring, 30);
   expect(await left()).toEqual([]);
   const receipts = await rows<{ id: string; sent: number }>(
     db,
-    `SELECT delivery_id AS id, entity_id AS "entityId", sent, delivered_at IS NOT NULL AS delivered,
-       cardinality(unanswered_at) AS unanswered
+    `SELECT delivery_id AS id, entity_id AS "entityId", sent, delivered_at IS NOT NULL AS delivered, status,
+       cardinality(unanswered_at) AS unanswered, cardinality(attempted_at) AS attempts, http_statuses AS answers
      FROM webhook_receipts ORDER BY delivery_id`,
   );
-  const kept = { entityId, sent: 1, delivered: true, unanswered: 1 };
-  expect(receipts).toEqual(ids.slice(0, 2).map((id) => ({ id, ...kept })));
+  const kept = { entityId, sent: 1, delivered: true, status: 'delivered', unanswered: 1, attempts: 2 };
+  expect(receipts).toEqual(ids.map((id) => ({ id, ...kept, answers: [null, 200] })));
+});
+
+test('a body that somebody brings is known by its hash when the body itself is gone', async () => {
+  const { id } = await told(0);
+  const { bodySealed } =
+    (await row<{ bodySealed: Buffer }>(db, `SELECT body_sealed AS "bodySealed" FROM webhook_deliveries`)) ??
+    {};
+  const body = open(keyring, bodySealed ?? Buffer.alloc(0), bodyPlace(id));
+  const another = await told(40);
+  await owner.query(`UPDATE webhook_deliveries SET created_at = created_at - interval '1 day'`);
+  await forgetDeliveries(db, keyring, 0);
+  const hashes = await rows<{ id: string; hash: Buffer | null }>(
+    db,
+    `SELECT delivery_id AS id, body_sha256 AS hash FROM webhook_receipts ORDER BY delivery_id`,
+  );
+  // The other was moved to another place, where its key does not open it.
+  expect(hashes).toEqual([
+    { id: another.id, hash: null },
+    { id, hash: createHash('sha256').update(body).digest() },
+  ]);
+});
+
+test('receipts go after their time, but for those by which money may have moved, which nobody deletes', async () => {
+  await told(40, 'billing.closed');
+  const asked = await told(40, 'billing.request');
+  await forgetDeliveries(db, keyring, 30);
+  expect(await forgetReceipts(db, 41)).toBe(false);
+  const ids = async () =>
+    (await rows<{ id: string }>(db, `SELECT delivery_id AS id FROM webhook_receipts`)).map(({ id }) => id);
+  expect(await ids()).toHaveLength(2);
+  await forgetReceipts(db, 39);
+  expect(await ids()).toEqual([asked.id]);
+  await expect(db.query('DELETE FROM webhook_receipts')).rejects.toThrow(/is append-only/);
 });
 
 test('what is to be delivered once more stays until that has ended', async () => {
   const old = await told(40);
   await db.transaction((trx) => redeliver(trx, entityId, old.id));
-  await forgetDeliveries(db, 30);
+  await forgetDeliveries(db, keyring, 30);
   expect(await left()).toEqual([`${old.id} 2`]);
 
   const attempt = {
@@ -134,13 +169,17 @@ test('what is to be delivered once more stays until that has ended', async () =>
     error: null,
   } as const;
   await recordAttempt(db, { ...attempt, n: 3 }, { maxAttempts: 12, retryInMs: 5 });
-  await forgetDeliveries(db, 30);
+  await forgetDeliveries(db, keyring, 30);
   expect(await left()).toEqual([]);
 });
 
 test('several that forget at once share the work', async () => {
   for (let n = 0; n < 12; n++) await told(35);
-  await Promise.all([forgetDeliveries(db, 30), forgetDeliveries(db, 30), forgetDeliveries(db, 30)]);
+  await Promise.all([
+    forgetDeliveries(db, keyring, 30),
+    forgetDeliveries(db, keyring, 30),
+    forgetDeliveries(db, keyring, 30),
+  ]);
   expect(await left()).toEqual([]);
 });
 
@@ -154,7 +193,7 @@ describe('the events feed', () => {
     expect(await isBeforeFeed(db, gone.eventId)).toBe(false);
     expect(await findFeedPosition(db, entityId, edge.eventId)).toBeDefined();
 
-    await forgetDeliveries(db, 30);
+    await forgetDeliveries(db, keyring, 30);
     // The edge is still there, for it is being sent once more; what came after it is not.
     expect(await findFeedPosition(db, entityId, edge.eventId)).toBeUndefined();
     for (const one of [gone, edge, old]) expect(await isBeforeFeed(db, one.eventId)).toBe(true);
@@ -166,7 +205,7 @@ describe('the events feed', () => {
     const edge = await told(35);
     await db.transaction((trx) => redeliver(trx, entityId, edge.id));
     await told(32);
-    await forgetDeliveries(db, 30);
+    await forgetDeliveries(db, keyring, 30);
     const now = await told(0);
     await eventually(async () => {
       const events = await readFeed(db, keyring, entityId, FEED_START, 10);

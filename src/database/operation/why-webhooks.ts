@@ -84,7 +84,8 @@ export async function readReceipts(db: Executor, deliveryIds: string[]): Promise
   return rows<Of<'receipt'>>(
     db,
     `SELECT announced_at AS at, 'receipt' AS what, delivery_id AS "deliveryId", webhook_type AS "webhookType",
-       entity_id AS "receiverId", sent AS attempts, delivered_at AS "deliveredAt"
+       entity_id AS "receiverId", sent AS attempts, delivered_at AS "deliveredAt",
+       encode(body_sha256, 'hex') AS "bodySha256"
      FROM webhook_receipts WHERE delivery_id = ANY(:deliveryIds)`,
     { deliveryIds },
   );

@@ -1,19 +1,31 @@
+import { createHash } from 'node:crypto';
 import type { WebhookType } from '../../domain/webhook';
-import { row, type Executor } from '../connection';
+import { row, rows, type Executor } from '../connection';
 import { firstIdAt } from '../ids';
+import { KeyringError, type Keyring } from '../keys/keyring';
+import { open } from '../keys/sealing';
+import { bodyPlace } from './webhook';
 
 /**
- * Deliveries, their bodies and attempts are kept for a time and then forgotten; what they spoke of
- * is kept for good, and so is which attempts may have had a bank move money, and whether it read of
- * it in its feed: one row for each delivery that asked for it. They are the receiver's events feed
- * as well, so `feed_horizon` says up to when some of it may be gone.
+ * Deliveries, their bodies and attempts are kept for a time and then forgotten. Of each stays a
+ * receipt: to whom, the hash of the body, when each attempt was made and how it was answered; so
+ * whoever brings a body can still be told whether it was this one. Receipts of what asked a bank to
+ * move money stay for good, with what the engine judges by.
+ *
+ * They are the receiver's events feed as well, so `feed_horizon` says up to when some of it may be
+ * gone.
  */
 
 /** By these a bank is asked to move money. Whether it was is never forgotten. */
 const ASKING: WebhookType[] = ['billing.request', 'refund.request', 'billing.credit'];
 
-/** Most deliveries that one statement forgets, so that it never holds locks for long. */
-const SWEEP = 1_000;
+/**
+ * Most deliveries that one statement forgets, so that it never holds locks for long, and their
+ * bodies fit into memory: the largest have 100 items, and some 60 kB.
+ */
+const SWEEP = 200;
+/** The same of receipts. */
+const RECEIPTS_SWEEP = 1_000;
 
 const DAY_MS = 86_400_000;
 
@@ -23,40 +35,77 @@ const DAY_MS = 86_400_000;
  *
  * @returns whether there may be more
  */
-export async function forgetDeliveries(db: Executor, keptDays: number): Promise<boolean> {
-  const forgotten = await row<{ count: number }>(
+export async function forgetDeliveries(db: Executor, ring: Keyring, keptDays: number): Promise<boolean> {
+  // Ids sort by time, so the primary key leads to the oldest. The database's clock has the last
+  // word.
+  const past = await rows<{ id: string; bodySealed: Buffer }>(
     db,
-    // Ids sort by time, so the primary key leads to the oldest. The database's clock has the last
-    // word.
+    `SELECT id, body_sealed AS "bodySealed" FROM webhook_deliveries
+     WHERE id < :before AND status <> 'pending' AND created_at < clock_timestamp() - :keptDays * interval '1 day'
+     ORDER BY id LIMIT ${SWEEP} FOR UPDATE SKIP LOCKED`,
+    { before: firstIdAt('delivery', new Date(Date.now() - keptDays * DAY_MS)), keptDays },
+  );
+  if (past.length === 0) return false;
+  await rows(
+    db,
+    // Since they were read, some may have been asked for once more, or forgotten by another
+    // process.
     `WITH past AS (
-       SELECT id FROM webhook_deliveries
-       WHERE id < :before AND status <> 'pending' AND created_at < clock_timestamp() - :keptDays * interval '1 day'
-       ORDER BY id LIMIT :sweep FOR UPDATE SKIP LOCKED
+       SELECT d.id, given.hash FROM webhook_deliveries d JOIN unnest(:ids::text[], :hashes::bytea[]) AS given (id, hash) USING (id)
+       WHERE d.status <> 'pending' ORDER BY d.id FOR UPDATE OF d SKIP LOCKED
      ), attempts AS (
        DELETE FROM webhook_attempts a USING past WHERE a.delivery_id = past.id
      ), receipts AS (
        INSERT INTO webhook_receipts (delivery_id, entity_id, webhook_type, announced_at, sent, delivered_at, unanswered_at,
-         feed_read)
+         feed_read, event_id, batch_id, status, finished_at, body_sha256, attempted_at, http_statuses)
        SELECT d.id, d.entity_id, d.webhook_type, d.created_at, d.sent, a.delivered_at, coalesce(a.unanswered_at, '{}'),
          d.withdrawn_at IS NULL AND EXISTS (SELECT FROM webhook_endpoints w WHERE w.entity_id = d.entity_id
-                 AND (d.created_xid, d.event_id) <= (w.feed_read_xid, w.feed_read_event_id))
-       FROM webhook_deliveries d, LATERAL (
+                 AND (d.created_xid, d.event_id) <= (w.feed_read_xid, w.feed_read_event_id)),
+         d.event_id, d.batch_id, d.status, d.finished_at, past.hash, coalesce(a.attempted_at, '{}'),
+         coalesce(a.http_statuses, '{}')
+       FROM past JOIN webhook_deliveries d USING (id), LATERAL (
          SELECT min(at) FILTER (WHERE error IS NULL) AS delivered_at,
-           array_agg(at ORDER BY n) FILTER (WHERE http_status IS NULL AND reached IS DISTINCT FROM 'no') AS unanswered_at
+           array_agg(at ORDER BY n) FILTER (WHERE http_status IS NULL AND reached IS DISTINCT FROM 'no') AS unanswered_at,
+           array_agg(at ORDER BY n) AS attempted_at, array_agg(http_status ORDER BY n) AS http_statuses
          FROM webhook_attempts WHERE delivery_id = d.id) AS a
-       WHERE d.id IN (SELECT id FROM past) AND d.webhook_type = ANY(:asking)
      ), gone AS (
        DELETE FROM webhook_deliveries d USING past WHERE d.id = past.id RETURNING d.created_at
-     ), horizon AS (
-       UPDATE feed_horizon SET passed = latest FROM (SELECT max(created_at) AS latest FROM gone) AS g WHERE latest > passed
      )
-     SELECT count(*)::int AS count FROM gone`,
-    {
-      asking: ASKING,
-      before: firstIdAt('delivery', new Date(Date.now() - keptDays * DAY_MS)),
-      keptDays,
-      sweep: SWEEP,
-    },
+     UPDATE feed_horizon SET passed = latest FROM (SELECT max(created_at) AS latest FROM gone) AS g WHERE latest > passed`,
+    { ids: past.map(({ id }) => id), hashes: past.map((one) => hashOf(ring, one)) },
   );
-  return forgotten?.count === SWEEP;
+  return past.length === SWEEP;
+}
+
+/** Null where its key is gone. */
+function hashOf(ring: Keyring, { id, bodySealed }: { id: string; bodySealed: Buffer }): Buffer | null {
+  try {
+    return createHash('sha256')
+      .update(open(ring, bodySealed, bodyPlace(id)))
+      .digest();
+  } catch (error) {
+    if (error instanceof KeyringError) return null;
+    throw error;
+  }
+}
+
+/**
+ * Forgets receipts past their time, but none by which money may have moved.
+ *
+ * @returns whether there may be more
+ */
+export async function forgetReceipts(db: Executor, keptDays: number): Promise<boolean> {
+  const forgotten = await row<{ count: number }>(
+    db,
+    `WITH gone AS (
+       DELETE FROM webhook_receipts WHERE delivery_id IN (
+         SELECT delivery_id FROM webhook_receipts
+         WHERE webhook_type NOT IN (${ASKING.map((one) => `'${one}'`).join(', ')})
+           AND announced_at < clock_timestamp() - :keptDays * interval '1 day'
+         ORDER BY announced_at LIMIT ${RECEIPTS_SWEEP} FOR UPDATE SKIP LOCKED)
+       RETURNING 1)
+     SELECT count(*)::int AS count FROM gone`,
+    { keptDays },
+  );
+  return forgotten?.count === RECEIPTS_SWEEP;
 }
