@@ -5,8 +5,8 @@ import type { Database } from '../database/connection';
 import { settleUnnoticedCredits } from '../database/customer/payment-credit';
 import type { Keyring } from '../database/keys/keyring';
 import { outboxBacklog } from '../database/outbox';
+import { bookCursor, walkBooks, type Wrong } from '../database/operation/books';
 import {
-  openWork,
   overdueWork,
   restartWork,
   WORK_KINDS,
@@ -15,12 +15,13 @@ import {
 } from '../database/operation/reconcile';
 import {
   endRestart,
+  moveBooksCursor,
   moveCursor,
   readTemporalState,
   type TemporalState,
 } from '../database/operation/temporal-state';
 import { groupBy } from '../domain/group';
-import { openWithoutWorkflow } from '../temporal/reconcile';
+import { openPages, pagesWithoutWorkflow, workCursor, type WorkCursor } from '../temporal/open-work';
 
 /**
  * Finds rows that nobody waits for any more, and has their workflows started again through the
@@ -35,6 +36,17 @@ export interface ReconcileActivities {
    * has lost its data, all of it at once.
    */
   restartMissing(): Promise<Reconciled>;
+  /**
+   * What is in one of two books alone, the ledger and charges, say: some at each run, all of it in
+   * turn. What follows from the other is written.
+   */
+  mendBooks(): Promise<MendedBooks>;
+}
+
+export interface MendedBooks {
+  checked: number;
+  found: Partial<Record<Wrong, number>>;
+  mended: number;
 }
 
 export interface Reconciled {
@@ -45,8 +57,10 @@ export interface Reconciled {
   restarted: number;
 }
 
-/** How many rows of a kind were found, and how many of their workflows are started again. */
-export type CountReconciled = (kind: WorkKind, found: number, restarted: number) => void;
+/**
+ * How many rows of a kind were found, and how many of them are mended: started again, or written.
+ */
+export type CountReconciled = (kind: WorkKind | Wrong, found: number, mended: number) => void;
 
 /**
  * Overdue workflows of a kind that one run starts again. More are overdue when a service comes
@@ -72,6 +86,8 @@ const PAGE = 50;
  */
 const OUTBOX_MAX = 200;
 const OUTBOX_POLL_MS = 200;
+/** Pages of the books that one run looks at, of 500 rows each: a tenth of a second of Postgres. */
+const BOOK_PAGES_MAX = 10;
 /** Ids of one kind in a line of the log. */
 const LOGGED_MAX = 20;
 
@@ -104,18 +120,18 @@ export function createReconcileActivities(
 
   async function restartAll(since: Date, state: TemporalState): Promise<Reconciled> {
     const total: Reconciled = { checked: 0, found: {}, restarted: 0 };
-    for (let at = cursorOf(state, WORK_KINDS); at.kind !== undefined;) {
-      await roomInOutbox(db);
-      const page = await openWork(db, at.kind, at.after, PAGE, true);
+    const from = workCursor(WORK_KINDS, state.cursorKind, state.cursorAfter);
+    await roomInOutbox(db);
+    for await (const { kind, page, at } of openPages(db, { from, pageSize: PAGE, resting: true })) {
       const { found, restarted } = await restart(
         page,
         'Temporal has lost what was waited for: started again',
       );
       total.checked += page.length;
-      total.found[at.kind] = (total.found[at.kind] ?? 0) + (found[at.kind] ?? 0);
+      total.found[kind] = (total.found[kind] ?? 0) + (found[kind] ?? 0);
       total.restarted += restarted;
-      at = next(WORK_KINDS, at.kind, page);
       await moveCursor(db, { ...state, cursorKind: at.kind ?? '', cursorAfter: at.after });
+      await roomInOutbox(db);
     }
     // A worker that took this over from another counts what it did itself.
     const { checked, restarted } = total;
@@ -128,18 +144,18 @@ export function createReconcileActivities(
    * Looks at what is open from a cursor on, until the last of the kinds, or until it has looked at
    * `max` and the rest of a page.
    */
-  async function missingFrom(from: Cursor, kinds: readonly WorkKind[], max: number) {
-    const missing: Work[] = [];
-    let checked = 0;
-    let at = from;
-    while (at.kind !== undefined && checked < max) {
+  async function missingFrom(from: WorkCursor, kinds: readonly WorkKind[], max: number) {
+    const looked = { missing: [] as Work[], checked: 0, at: from };
+    const walk = { kinds, from, pageSize: PAGE, resting: false, afterS };
+    if (max <= 0) return looked;
+    for await (const { checked, missing, at } of pagesWithoutWorkflow(db, client, walk)) {
       Context.current().heartbeat();
-      const page = await openWork(db, at.kind, at.after, PAGE, false);
-      missing.push(...(await openWithoutWorkflow(db, client, page, afterS)));
-      checked += page.length;
-      at = next(kinds, at.kind, page);
+      looked.missing.push(...missing);
+      looked.checked += checked;
+      looked.at = at;
+      if (looked.checked >= max) break;
     }
-    return { missing, checked, at };
+    return looked;
   }
 
   return {
@@ -155,7 +171,11 @@ export function createReconcileActivities(
     async restartMissing() {
       const state = await readTemporalState(db);
       if (state.restartingSince) return restartAll(state.restartingSince, state);
-      const few = await missingFrom(cursorOf(state, FEW), FEW, FEW_CHECKED_MAX);
+      const few = await missingFrom(
+        workCursor(FEW, state.cursorKind, state.cursorAfter),
+        FEW,
+        FEW_CHECKED_MAX,
+      );
       const schedules = await missingFrom(
         { kind: 'schedules', after: state.schedulesAfter },
         ['schedules'],
@@ -170,24 +190,31 @@ export function createReconcileActivities(
       });
       return { checked: few.checked + schedules.checked, ...restarted };
     },
+
+    async mendBooks() {
+      const state = await readTemporalState(db);
+      const total: MendedBooks = { checked: 0, found: {}, mended: 0 };
+      let pages = 0;
+      const from = bookCursor(state.booksPart, state.booksAfter);
+      for await (const { lookedAt, differences, at } of walkBooks(db, keyring, timeZone, from)) {
+        Context.current().heartbeat();
+        total.checked += lookedAt;
+        for (const [wrong, ofKind] of groupBy(differences, (one) => one.wrong)) {
+          const mended = ofKind.filter((one) => one.mended).length;
+          const ids = ofKind.slice(0, LOGGED_MAX).map(({ id }) => id);
+          const [{ what, todo }] = ofKind as [(typeof ofKind)[number]];
+          log.warn({ wrong, found: ofKind.length, mended, ids, what, todo }, 'the books differ');
+          count(wrong, ofKind.length, mended);
+          total.found[wrong] = (total.found[wrong] ?? 0) + ofKind.length;
+          total.mended += mended;
+        }
+        await moveBooksCursor(db, at);
+        pages += 1;
+        if (pages >= BOOK_PAGES_MAX) break;
+      }
+      return total;
+    },
   };
-}
-
-/** Where to go on; past the last kind, there is none. */
-interface Cursor {
-  kind: WorkKind | undefined;
-  after: string;
-}
-
-function cursorOf(state: TemporalState, kinds: readonly WorkKind[]): Cursor {
-  const kind = kinds.find((one) => one === state.cursorKind);
-  return kind === undefined ? { kind: kinds[0], after: '' } : { kind, after: state.cursorAfter };
-}
-
-function next(kinds: readonly WorkKind[], kind: WorkKind, page: { key: string }[]): Cursor {
-  const last = page.at(-1);
-  if (last && page.length === PAGE) return { kind, after: last.key };
-  return { kind: kinds[kinds.indexOf(kind) + 1], after: '' };
 }
 
 async function roomInOutbox(db: Database): Promise<void> {

@@ -6,12 +6,11 @@ import type { Database } from '../database/connection';
 import { settleUnnoticedCredits } from '../database/customer/payment-credit';
 import type { Keyring } from '../database/keys/keyring';
 import { claimRing } from '../database/keys/sealing-key';
+import { bookCursor, walkBooks, type BookDifference } from '../database/operation/books';
 import {
-  openWork,
   overdueWork,
   restartsWaiting,
   restartWork,
-  WORK_KINDS,
   type Work,
   type WorkKind,
 } from '../database/operation/reconcile';
@@ -19,7 +18,8 @@ import { adoptNamespace, endRestart, readTemporalState } from '../database/opera
 import { workerProblems } from '../database/operation/worker-heartbeat';
 import { counted } from '../domain/counted';
 import { namespaceId } from '../temporal/readiness';
-import { ensureSchedules, openWithoutWorkflow } from '../temporal/reconcile';
+import { pagesWithoutWorkflow } from '../temporal/open-work';
+import { ensureSchedules } from '../temporal/reconcile';
 import { registerSearchAttributes } from '../temporal/search-attributes';
 import { command, CommandError, onEngine, type Outcome } from './command';
 import { anyRing } from './engine';
@@ -28,7 +28,7 @@ import { openTemporal, temporalAddress } from './temporal';
 
 /**
  * `assent reconcile`: what the workflow of that name does a little of each minute, all of it and
- * now.
+ * now. Both go through the same pages, of open work and of the books.
  */
 
 /** What ends by itself does so within a second of its moment; a busy machine gets some more. */
@@ -68,15 +68,20 @@ interface Report extends Omit<Scan, 'listed'> {
   /** Temporal has lost its data, or is another one than before. */
   temporalLost: boolean;
   found: Wrong[];
-  /** What is still wrong in the end. */
+  books: Books;
+  /** What is still wrong in the end, of workflows. */
   remaining: number;
   /** Why it cannot go on. */
   problems: string[];
 }
 
 export function addReconcileCommand(program: Command): void {
-  command(program, 'reconcile', 'find what is overdue, or open without its workflow')
-    .option('--fix', 'start it again, and wait until it is; it is on record')
+  command(
+    program,
+    'reconcile',
+    'find what is overdue or has no workflow, and what charges, ledger, webhooks or exceptions lack of each other',
+  )
+    .option('--fix', 'start it again and write what is missing, and wait until it is; it is on record')
     .addOption(reasonOption())
     .action(
       onEngine(async ({ db, ring }, config, { fix = false, ...explained }: Explained & { fix?: boolean }) => {
@@ -146,6 +151,7 @@ async function reconcile(
     });
     await registerSearchAttributes(client.connection, client.options.namespace);
   }
+  const books = await compareBooks(db, ring, fix ? timeZone : undefined);
   const { listed: found, ...first } = await scan(db, client, fix, temporalLost);
   const wrong = first.overdue + first.withoutWorkflow;
   const problems = (await workerProblems(db)).map(({ message }) => message);
@@ -154,18 +160,18 @@ async function reconcile(
     fix && wrong > 0 && problems.length === 0 ? await mended(db, client, temporalLost) : wrong;
   const restarting = fix && remaining === 0 ? (await readTemporalState(db)).restartingSince : undefined;
   if (restarting) await endRestart(db, restarting);
-  const ok = remaining === 0 && (fix || !temporalLost);
+  const ok = remaining === 0 && books.differences === books.mended && (fix || !temporalLost);
   if (by) {
     await db.transaction((trx) =>
       recordAct(trx, by, {
         action: 'reconcile.ended',
         entityId: null,
         before: null,
-        after: { ok, ...first, remaining },
+        after: { ok, ...first, remaining, differences: books.differences, mended: books.mended },
       }),
     );
   }
-  return { ok, temporalLost, found, remaining, problems, ...first };
+  return { ok, temporalLost, found, books, remaining, problems, ...first };
 }
 
 /**
@@ -205,26 +211,42 @@ async function scan(db: Database, client: Client, fix: boolean, resting: boolean
     restarted: fix ? await restartWork(db, overdue) : 0,
   };
   const known = new Set(overdue.map(({ workflowId }) => workflowId));
-  for (const kind of WORK_KINDS) {
-    let after = '';
-    for (;;) {
-      const page = await openWork(db, kind, after, PAGE, resting);
-      const gone = await openWithoutWorkflow(db, client, page, 0);
-      const missing = gone.filter((one) => !known.has(one.workflowId));
-      result.checked += page.length;
-      result.withoutWorkflow += missing.length;
-      result.listed.push(...list(missing, 'without a workflow'));
-      result.listed.splice(LISTED_MAX);
-      if (fix) result.restarted += await restartWork(db, missing);
-      progress(
-        `${kind}: ${counted(result.checked, 'workflows')} looked at, ${result.withoutWorkflow} missing`,
-      );
-      const last = page.at(-1);
-      if (!last || page.length < PAGE) break;
-      after = last.key;
-    }
+  const walk = { pageSize: PAGE, resting, afterS: 0 };
+  for await (const { kind, checked, missing: gone } of pagesWithoutWorkflow(db, client, walk)) {
+    const missing = gone.filter((one) => !known.has(one.workflowId));
+    result.checked += checked;
+    result.withoutWorkflow += missing.length;
+    result.listed.push(...list(missing, 'without a workflow'));
+    result.listed.splice(LISTED_MAX);
+    if (fix) result.restarted += await restartWork(db, missing);
+    progress(`${kind}: ${counted(result.checked, 'workflows')} looked at, ${result.withoutWorkflow} missing`);
   }
   return result;
+}
+
+interface Books {
+  /** How many rows of each part were looked at. */
+  compared: Record<string, number>;
+  differences: number;
+  mended: number;
+  /** The first `LISTED_MAX`. */
+  found: BookDifference[];
+}
+
+/** Goes through the books. @param timeZone undefined where nothing is to be mended */
+async function compareBooks(db: Database, ring: Keyring, timeZone: string | undefined): Promise<Books> {
+  const books: Books = { compared: {}, differences: 0, mended: 0, found: [] };
+  for await (const page of walkBooks(db, ring, timeZone, bookCursor('', ''))) {
+    const { part, lookedAt, differences } = page;
+    const total = (books.compared[part] ?? 0) + lookedAt;
+    books.compared[part] = total;
+    books.differences += differences.length;
+    books.mended += differences.filter((one) => one.mended).length;
+    books.found.push(...differences);
+    books.found.splice(LISTED_MAX);
+    progress(`${total} ${part} compared, ${books.differences} differences`);
+  }
+  return books;
 }
 
 /** Waits until all is well. @returns how much is still wrong */
@@ -265,6 +287,7 @@ function outcome(told: Report, fix: boolean): Outcome {
     ({ wrong, workflowId, since }) =>
       `${workflowId.padEnd(60)} ${wrong} (${wrong === 'overdue' ? 'since' : 'open since'} ${since.toISOString()})`,
   );
+  lines.push(...inWords(told.books));
   if (told.temporalLost) lines.push('Temporal has lost its data, or is another one than before.');
   if (overdue + missing === 0) lines.push(`Nothing is wrong with ${counted(checked, 'open workflows')}.`);
   else lines.push(`${overdue} overdue, ${missing} of ${checked} without a workflow.`);
@@ -273,8 +296,19 @@ function outcome(told: Report, fix: boolean): Outcome {
       `${restarted} started again; ${remaining === 0 ? 'all is well now.' : `${remaining} still wrong.`}`,
     );
     if (remaining > 0) lines.push(...problems.map((problem) => `What is started again waits: ${problem}.`));
-  } else if (!told.ok) {
+  } else if (overdue + missing > 0 || told.temporalLost) {
     lines.push('`assent reconcile --fix` starts it again.');
   }
   return { json: told, text: lines.join('\n') };
+}
+
+function inWords({ compared, differences, mended: written, found }: Books): string[] {
+  const lines = found.map((one) => `${one.id}: ${one.what}; ${one.mended ? 'mended' : one.todo}.`);
+  const counts = Object.entries(compared).map(([part, count]) => `${count} ${part}`);
+  lines.push(
+    differences === 0
+      ? `Charges, ledger, webhooks and exceptions fit together: ${counts.join(', ')}.`
+      : `${differences} differences in ${counts.join(', ')}; ${written} mended.`,
+  );
+  return lines;
 }

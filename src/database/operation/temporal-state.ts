@@ -20,6 +20,9 @@ export interface TemporalState {
   cursorAfter: string;
   /** The same for schedules, which have a cursor of their own. */
   schedulesAfter: string;
+  /** The same for the books. */
+  booksPart: string;
+  booksAfter: string;
   /** Seconds since `reconcile` last went through some of what is open. */
   reconcileAgeS: number;
 }
@@ -52,6 +55,7 @@ export async function readTemporalState(db: Executor): Promise<TemporalState> {
     db,
     `SELECT installation, namespace_id AS "namespaceId", restarting_since AS "restartingSince",
        cursor_kind AS "cursorKind", cursor_after AS "cursorAfter", schedules_after AS "schedulesAfter",
+       books_part AS "booksPart", books_after AS "booksAfter",
        greatest(extract(epoch FROM clock_timestamp() - reconciled_at), 0)::float8 AS "reconcileAgeS"
      FROM temporal_state`,
   );
@@ -70,6 +74,17 @@ export async function moveCursor(
        schedules_after = :schedulesAfter, reconciled_at = clock_timestamp()`,
     { ...cursor },
   );
+}
+
+/** Takes note of how far the books have been looked at; null at their end. */
+export async function moveBooksCursor(
+  db: Executor,
+  cursor: { part: string; after: string } | null,
+): Promise<void> {
+  await rows(db, `UPDATE temporal_state SET books_part = :part, books_after = :after`, {
+    part: cursor?.part ?? '',
+    after: cursor?.after ?? '',
+  });
 }
 
 /**

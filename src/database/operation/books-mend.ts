@@ -1,0 +1,126 @@
+import { announceEnds } from '../billing-request/announce';
+import { row, rows, type Transaction } from '../connection';
+import type { Keyring } from '../keys/keyring';
+import { postCharge, postCredits, postRefund, postReversal } from '../ledger/settlement';
+import { announceExceptions } from '../reconciliation-exception/announce';
+import { openException } from '../reconciliation-exception/open';
+import { writeOffRest } from '../reconciliation-exception/reversal';
+
+/**
+ * Writes what a row says and nobody has written beside it. Each does nothing where it is there by
+ * now.
+ */
+
+type Mend = (trx: Transaction, ring: Keyring, timeZone: string, id: string) => Promise<void>;
+
+const MENDED_BY = {
+  async charge_unposted(trx, _, timeZone, id) {
+    const charge = await settled(trx, id);
+    if (charge) await postCharge(trx, timeZone, charge);
+  },
+  /** Nobody has written down when its bank was told but by the webhook, where that is still there. */
+  async credit_unposted(trx, _, timeZone, id) {
+    const charge = await settled(trx, id);
+    const told = await row<{ at: Date }>(
+      trx,
+      `SELECT greatest(b.closed_at, coalesce(
+         (SELECT min(a.at) FROM webhook_attempts a WHERE a.delivery_id = b.credit_delivery_id AND a.error IS NULL),
+         (SELECT r.delivered_at FROM webhook_receipts r WHERE r.delivery_id = b.credit_delivery_id))) AS at
+       FROM billing_requests b WHERE b.id = :id`,
+      { id },
+    );
+    if (charge && told) await postCredits(trx, timeZone, [{ ...charge, at: told.at }]);
+  },
+  async refund_unposted(trx, _, timeZone, id) {
+    const refund = await row<Parameters<typeof postRefund>[2]>(
+      trx,
+      `SELECT id AS "refundId", merchant_id AS "merchantId", bank_id AS "bankId", amount, currency, status,
+         closed_at AS "closedAt" FROM refunds WHERE id = :id FOR NO KEY UPDATE`,
+      { id },
+    );
+    if (refund) await postRefund(trx, timeZone, refund);
+  },
+  async reversal_unposted(trx, _, timeZone, id) {
+    const reversal = await row<Parameters<typeof postReversal>[2]>(
+      trx,
+      `SELECT v.transaction_id AS "resourceId", v.billing_request_id AS "billingRequestId", v.amount, v.created_at AS at
+       FROM reversals v JOIN billing_requests b ON b.id = v.billing_request_id
+       WHERE v.transaction_id = :id FOR NO KEY UPDATE OF b`,
+      { id },
+    );
+    if (reversal) await postReversal(trx, timeZone, reversal);
+  },
+  async write_off_unposted(trx, _, timeZone, id) {
+    const writeOff = await row<{ exceptionId: string; billingRequestId: string; at: Date }>(
+      trx,
+      `SELECT x.id AS "exceptionId", x.billing_request_id AS "billingRequestId", x.resolved_at AS at
+       FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
+       WHERE x.id = :id AND x.resolution = 'written_off' FOR NO KEY UPDATE OF b`,
+      { id },
+    );
+    if (writeOff) await writeOffRest(trx, timeZone, writeOff);
+  },
+  async silence_unnoted(trx, ring, _, id) {
+    await lockCharge(trx, id);
+    const noted = await row(
+      trx,
+      `SELECT FROM reconciliation_exceptions WHERE billing_request_id = :id LIMIT 1`,
+      {
+        id,
+      },
+    );
+    if (noted) return;
+    const opened = await openException(trx, { kind: 'unanswered', billingRequestId: id, cause: 'network' });
+    await announceExceptions(trx, ring, 'exception.opened', [opened]);
+  },
+  async exception_untold(trx, ring, _, id) {
+    const untold = await row<{ id: string }>(
+      trx,
+      `SELECT id FROM reconciliation_exceptions WHERE id = :id AND state <> 'resolved' AND told = 0 FOR UPDATE`,
+      { id },
+    );
+    await announceExceptions(trx, ring, 'exception.opened', [untold?.id]);
+  },
+  async held_differs(trx, _, __, id) {
+    await lockCharge(trx, id);
+    await rows(
+      trx,
+      `UPDATE billing_requests SET held_amount = (
+         SELECT coalesce(sum(held), 0) FROM reconciliation_exceptions WHERE billing_request_id = :id)
+       WHERE id = :id`,
+      { id },
+    );
+  },
+  async end_unannounced(trx, ring, _, id) {
+    await lockCharge(trx, id);
+    await announceEnds(trx, ring, [id]);
+  },
+} satisfies Record<string, Mend>;
+
+export type Mendable = keyof typeof MENDED_BY;
+
+export function isMendable(wrong: string): wrong is Mendable {
+  return Object.hasOwn(MENDED_BY, wrong);
+}
+
+export async function mend(
+  trx: Transaction,
+  ring: Keyring,
+  timeZone: string,
+  wrong: Mendable,
+  id: string,
+): Promise<void> {
+  await MENDED_BY[wrong](trx, ring, timeZone, id);
+}
+
+async function lockCharge(trx: Transaction, id: string): Promise<void> {
+  await rows(trx, `SELECT FROM billing_requests WHERE id = :id FOR NO KEY UPDATE`, { id });
+}
+
+const settled = (trx: Transaction, id: string) =>
+  row<Parameters<typeof postCharge>[2]>(
+    trx,
+    `SELECT id, amount, currency, bank_id AS "bankId", merchant_id AS "merchantId", owner_id AS "ownerId", status,
+       closed_at AS "closedAt" FROM billing_requests WHERE id = :id FOR NO KEY UPDATE`,
+    { id },
+  );

@@ -1,0 +1,292 @@
+import { groupBy } from '../../domain/group';
+import { madeAt } from '../../domain/ids';
+import { row, type Database, type Executor } from '../connection';
+import { firstIdAt } from '../ids';
+import type { Keyring } from '../keys/keyring';
+import { isMendable, mend, type Mendable } from './books-mend';
+
+/**
+ * Whether what one transaction writes together is there together: a charge, its entry in the
+ * ledger, the webhook that tells of its end, and the exception that somebody has to look into. Each
+ * is looked at from both sides, page by page.
+ *
+ * What is missing here was never written, as by a process of an older version, or has been deleted.
+ * Where it follows from what is there it can be written now, and as often as one likes. Whether
+ * amounts agree is `books verify`'s to say.
+ */
+
+/** What may be wrong, and what to do about what nothing here can mend. */
+const WRONG = {
+  charge_unposted: 'it succeeded, and the ledger has no entry of it',
+  credit_unposted: 'the payee’s bank knows of it, and the ledger has no credit of it',
+  refund_unposted: 'it is completed, and the ledger has no entry of it',
+  reversal_unposted: 'it was made, and the ledger has no entry of it',
+  write_off_unposted: 'it was written off, and the ledger has no entry of it',
+  silence_unnoted:
+    'it expired at a bank that may have the charge, and there is no exception for somebody to look into',
+  exception_untold: 'it is open, and neither side was told of it',
+  held_differs: 'it holds another amount back from refunds than its exceptions do',
+  end_unannounced: 'it has ended, and no webhook tells who billed it',
+  question_lost: 'it waits for its bank, and the webhook that asks the bank is gone',
+  question_of_nothing: 'it asks a bank for a charge that is not there',
+  entry_of_unsettled: 'the ledger has an entry of it, and its row does not say that money moved',
+  entry_of_nothing: 'it is an entry of something that is not there',
+} as const;
+
+export type Wrong = keyof typeof WRONG;
+
+/** What an operator does where it cannot be mended from what is there. */
+const TO_DO: Record<Exclude<Wrong, Mendable>, string> = {
+  question_lost:
+    'nothing: it closes with its window, unless the bank answers; ask the bank whether it has it',
+  question_of_nothing:
+    'a row was deleted: ask the bank whether it has moved the money, and see "books verify"',
+  entry_of_unsettled:
+    'a row or an entry was changed: see "books verify", and restore what it names from a backup',
+  entry_of_nothing: 'a row was deleted: see "books verify", and restore it from a backup',
+};
+
+/** Rows of a page: some ten milliseconds of Postgres. */
+const PAGE = 500;
+
+/** One row: where the page ends, null where it is empty, how long it is, and what is wrong in it. */
+const found = (what: string) =>
+  `SELECT (SELECT max(id)::text FROM page) AS last, (SELECT count(*)::int FROM page) AS "lookedAt",
+     coalesce((SELECT jsonb_agg(jsonb_build_object('id', d.id, 'wrong', d.wrong) ORDER BY d.id) FROM (${what}) AS d (id, wrong)), '[]')
+       AS found`;
+
+const hasEntry = (id: string, kind: string) =>
+  `EXISTS (SELECT FROM ledger_entries e WHERE e.resource_id = ${id} AND e.kind = '${kind}')`;
+
+/** Of a webhook that was forgotten nothing but its receipt is there. */
+const isThere = (deliveryId: string) =>
+  `(EXISTS (SELECT FROM webhook_deliveries d WHERE d.id = ${deliveryId})
+    OR EXISTS (SELECT FROM webhook_receipts r WHERE r.delivery_id = ${deliveryId}))`;
+
+/** Webhooks of which nothing was forgotten yet are from then on. */
+const REMEMBERED = `(SELECT passed + interval '1 minute' FROM feed_horizon)`;
+
+/** Longest that a transaction takes between two of its rows; and twice what clocks differ by. */
+const TOGETHER = `interval '1 minute'`;
+
+const PARTS = {
+  charges: `
+    WITH page AS MATERIALIZED (
+      SELECT id, status, credit_settled, closed_by, decline_reason, held_amount, bank_delivery_id
+      FROM billing_requests WHERE id > :after ORDER BY id LIMIT ${PAGE})
+    ${found(`
+      SELECT id, 'charge_unposted' FROM page WHERE status = 'successful' AND NOT ${hasEntry('page.id', 'charge')}
+      UNION ALL
+      SELECT id, 'credit_unposted' FROM page WHERE credit_settled AND NOT ${hasEntry('page.id', 'credit')}
+      UNION ALL
+      SELECT id, 'entry_of_unsettled' FROM page WHERE (status <> 'successful' AND ${hasEntry('page.id', 'charge')})
+        OR (NOT credit_settled AND ${hasEntry('page.id', 'credit')})
+      UNION ALL
+      SELECT id, 'silence_unnoted' FROM page WHERE closed_by = 'network' AND decline_reason = 'expired'
+        AND NOT EXISTS (SELECT FROM reconciliation_exceptions x WHERE x.billing_request_id = page.id)
+      UNION ALL
+      SELECT id, 'question_lost' FROM page
+      WHERE status = 'pending' AND bank_delivery_id IS NOT NULL AND NOT ${isThere('page.bank_delivery_id')}
+      UNION ALL
+      SELECT page.id, 'held_differs' FROM page LEFT JOIN reconciliation_exceptions x ON x.billing_request_id = page.id
+      GROUP BY page.id, page.held_amount HAVING page.held_amount <> coalesce(sum(x.held), 0)`)}`,
+  refunds: `
+    WITH page AS MATERIALIZED (SELECT id, status FROM refunds WHERE id > :after ORDER BY id LIMIT ${PAGE})
+    ${found(`
+      SELECT id, 'refund_unposted' FROM page WHERE status = 'completed' AND NOT ${hasEntry('page.id', 'refund')}
+      UNION ALL
+      SELECT id, 'entry_of_unsettled' FROM page WHERE status <> 'completed' AND ${hasEntry('page.id', 'refund')}`)}`,
+  reversals: `
+    WITH page AS MATERIALIZED (
+      SELECT transaction_id AS id FROM reversals WHERE transaction_id > :after ORDER BY transaction_id LIMIT ${PAGE})
+    ${found(`SELECT id, 'reversal_unposted' FROM page WHERE NOT ${hasEntry('page.id', 'reversal')}`)}`,
+  exceptions: `
+    WITH page AS MATERIALIZED (
+      SELECT id, state, told, kind, resolution, billing_request_id, refund_id
+      FROM reconciliation_exceptions WHERE id > :after ORDER BY id LIMIT ${PAGE})
+    ${found(`
+      SELECT id, 'exception_untold' FROM page WHERE state <> 'resolved' AND told = 0 AND billing_request_id IS NOT NULL
+      UNION ALL
+      SELECT page.id, 'write_off_unposted' FROM page JOIN billing_requests b ON b.id = page.billing_request_id
+      WHERE page.resolution = 'written_off' AND page.kind <> 'duplicate_transaction_id' AND page.refund_id IS NULL
+        AND b.status = 'successful' AND b.refunded_amount + b.reversed_amount < b.amount
+        AND NOT EXISTS (SELECT FROM reconciliation_exceptions x JOIN ledger_entries e ON e.resource_id = x.id AND e.kind = 'write_off'
+                        WHERE x.billing_request_id = b.id)`)}`,
+  entries: `
+    WITH page AS MATERIALIZED (
+      SELECT id, kind, resource_id FROM ledger_entries WHERE id > coalesce(nullif(:after, ''), '0')::bigint ORDER BY id LIMIT ${PAGE})
+    ${found(`
+      SELECT id::text, 'entry_of_nothing' FROM page
+      WHERE CASE WHEN kind IN ('charge', 'credit') THEN NOT EXISTS (SELECT FROM billing_requests b WHERE b.id = resource_id)
+                 WHEN kind = 'refund' THEN NOT EXISTS (SELECT FROM refunds r WHERE r.id = resource_id)
+                 WHEN kind = 'reversal' THEN NOT EXISTS (SELECT FROM reversals v WHERE v.transaction_id = resource_id)
+                 ELSE NOT EXISTS (SELECT FROM reconciliation_exceptions x WHERE x.id = resource_id) END`)}`,
+  // By the webhook of its batch that its transaction wrote, for what is in a body is sealed.
+  announcements: `
+    WITH page AS MATERIALIZED (
+      SELECT id, resource_id, type, recorded_at FROM events WHERE id > :after ORDER BY id LIMIT ${PAGE}),
+    ended AS MATERIALIZED (
+      SELECT b.id, b.owner_id, b.batch_id, page.recorded_at AS at FROM page JOIN billing_requests b ON b.id = page.resource_id
+      WHERE page.type IN ('billing_request.successful', 'billing_request.declined') AND page.recorded_at > ${REMEMBERED}),
+    told AS MATERIALIZED (
+      SELECT d.entity_id, d.batch_id, d.created_at AS at FROM webhook_deliveries d
+      WHERE d.entity_id IN (SELECT owner_id FROM ended) AND d.webhook_type IN ('billing.response', 'billing.credit')
+        AND d.created_at BETWEEN (SELECT min(at) FROM ended) - ${TOGETHER} AND (SELECT max(at) FROM ended) + ${TOGETHER})
+    ${found(`
+      SELECT id, 'end_unannounced' FROM ended WHERE NOT EXISTS (
+        SELECT FROM told t WHERE t.entity_id = owner_id AND t.batch_id = ended.batch_id
+          AND t.at BETWEEN ended.at - ${TOGETHER} AND ended.at + ${TOGETHER})`)}`,
+  questions: `
+    WITH page AS MATERIALIZED (
+      SELECT id, webhook_type FROM webhook_deliveries WHERE id > :after ORDER BY id LIMIT ${PAGE}),
+    asked AS MATERIALIZED (SELECT id FROM page WHERE webhook_type = 'billing.request'),
+    charges AS MATERIALIZED (
+      SELECT bank_delivery_id FROM billing_requests
+      -- An id begins with the moment that it was made at, as the other's does.
+      WHERE id BETWEEN :chargesFrom AND :chargesTo AND bank_delivery_id IN (SELECT id FROM asked))
+    ${found(`
+      SELECT id, 'question_of_nothing' FROM asked WHERE NOT EXISTS (SELECT FROM charges c WHERE c.bank_delivery_id = asked.id)`)}`,
+} as const;
+
+export type BookPart = keyof typeof PARTS;
+
+const BOOK_PARTS = Object.keys(PARTS) as BookPart[];
+
+/** One thing that is not as it must be, in words. */
+export interface BookDifference {
+  part: BookPart;
+  id: string;
+  wrong: Wrong;
+  what: string;
+  /** What an operator does about it; of what is mended, and of what can be, that it is. */
+  todo: string;
+  mended: boolean;
+}
+
+interface BookPage {
+  /** Where the next page begins; null after the last. */
+  last: string | null;
+  lookedAt: number;
+  differences: BookDifference[];
+}
+
+/**
+ * Looks at a page of the books.
+ *
+ * @param timeZone of the network, for the ledger's day; undefined where nothing is to be mended
+ */
+async function lookAtBooks(
+  db: Database,
+  ring: Keyring,
+  timeZone: string | undefined,
+  part: BookPart,
+  after: string,
+): Promise<BookPage> {
+  const page = await readPage(db, part, after);
+  const mended = new Set<string>();
+  if (timeZone !== undefined && page.found.some(({ wrong }) => isMendable(wrong))) {
+    for (const [wrong, ofKind] of groupBy(page.found, (one) => one.wrong)) {
+      if (isMendable(wrong))
+        await mendEach(
+          db,
+          ring,
+          timeZone,
+          wrong,
+          ofKind.map(({ id }) => id),
+        );
+    }
+    // What is not there any more is mended, by whomever.
+    const left = new Set((await readPage(db, part, after)).found.map(nameOf));
+    for (const one of page.found) if (!left.has(nameOf(one))) mended.add(nameOf(one));
+  }
+  return {
+    last: page.last,
+    lookedAt: page.lookedAt,
+    differences: page.found.map((one) => ({
+      part,
+      ...one,
+      what: WRONG[one.wrong],
+      todo: isMendable(one.wrong) ? '"reconcile --fix" mends it' : TO_DO[one.wrong],
+      mended: mended.has(nameOf(one)),
+    })),
+  };
+}
+
+async function mendEach(
+  db: Database,
+  ring: Keyring,
+  timeZone: string,
+  wrong: Mendable,
+  ids: string[],
+): Promise<void> {
+  for (const id of ids) await db.transaction((trx) => mend(trx, ring, timeZone, wrong, id));
+}
+
+const nameOf = ({ id, wrong }: { id: string; wrong: Wrong }) => `${wrong} ${id}`;
+
+interface FoundPage {
+  last: string | null;
+  lookedAt: number;
+  found: { id: string; wrong: Wrong }[];
+}
+
+/** Of a webhook and its charges, by how much the moments in their ids may differ. */
+const APART_MS = 60_000;
+
+async function readPage(db: Executor, part: BookPart, after: string): Promise<FoundPage> {
+  const page = await row<FoundPage>(db, PARTS[part], { after, ...(await chargesOf(db, part, after)) });
+  if (!page) throw new Error('a page is one row');
+  return page;
+}
+
+function idAt(deliveryId: string | null | undefined, apartMs: number): string {
+  if (!deliveryId) return '';
+  return firstIdAt('billingRequest', new Date(madeAt(deliveryId).getTime() + apartMs));
+}
+
+/** Between which ids the charges are that a page of webhooks asks for. */
+async function chargesOf(db: Executor, part: BookPart, after: string) {
+  if (part !== 'questions') return {};
+  const page = await row<{ first: string | null; last: string | null }>(
+    db,
+    `SELECT min(id) AS first, max(id) AS last
+     FROM (SELECT id FROM webhook_deliveries WHERE id > :after ORDER BY id LIMIT ${PAGE}) AS page`,
+    { after },
+  );
+  return { chargesFrom: idAt(page?.first, -APART_MS), chargesTo: idAt(page?.last, APART_MS) };
+}
+
+/** Where to go on. */
+export interface BookCursor {
+  part: BookPart;
+  after: string;
+}
+
+/** From the first part, where a cursor says none that there is. */
+export function bookCursor(part: string, after: string): BookCursor {
+  const known = BOOK_PARTS.find((one) => one === part);
+  return known === undefined ? { part: 'charges', after: '' } : { part: known, after };
+}
+
+/**
+ * Goes through the books to their end.
+ *
+ * @param timeZone as of `lookAtBooks`
+ * @returns after each page, where it goes on; null at the end
+ */
+export async function* walkBooks(
+  db: Database,
+  ring: Keyring,
+  timeZone: string | undefined,
+  from: BookCursor,
+): AsyncGenerator<BookPage & { part: BookPart; at: BookCursor | null }, void, undefined> {
+  let at: BookCursor | null = from;
+  while (at !== null) {
+    const { part, after }: BookCursor = at;
+    const page = await lookAtBooks(db, ring, timeZone, part, after);
+    const later: BookPart | undefined = BOOK_PARTS[BOOK_PARTS.indexOf(part) + 1];
+    if (page.last !== null) at = { part, after: page.last };
+    else at = later === undefined ? null : { part: later, after: '' };
+    yield { ...page, part, at };
+  }
+}

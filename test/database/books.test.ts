@@ -1,0 +1,175 @@
+import { row, rows } from '../../src/database/connection';
+import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { forgetDeliveries } from '../../src/database/webhook/retention';
+import { bookCursor, walkBooks, type BookDifference } from '../../src/database/operation/books';
+import { bookDifferences } from '../support/books';
+import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
+import { postingsOf } from '../support/ledger';
+import { bill, settleOfEachKind } from '../support/settled';
+import { moveClock, standingApproval, type Standing } from '../support/standing';
+import { closeExpiredRequests } from '../../src/database/billing-request/outcome';
+
+const keyring = readKeyring(makeKeyring());
+const timeZone = 'Africa/Lagos';
+
+let database: TestDatabase;
+let standing: Standing;
+let made: Awaited<ReturnType<typeof settleOfEachKind>> & { expiredId: string };
+beforeEach(async () => {
+  database = await createTestDatabase();
+  standing = await standingApproval(database.db, keyring);
+  const ended = await settleOfEachKind(database.db, keyring, standing);
+  const { id: expiredId } = await bill(database.db, keyring, standing);
+  await rows(database.db, `UPDATE webhook_deliveries SET sent = 1 WHERE webhook_type = 'billing.request'`);
+  await moveClock(database.db, standing.merchantId, '2 days');
+  await database.db.transaction((trx) => closeExpiredRequests(trx, keyring, [expiredId]));
+  made = { ...ended, expiredId };
+});
+afterEach(() => database.drop());
+
+async function look(fix: boolean): Promise<BookDifference[]> {
+  const all: BookDifference[] = [];
+  for await (const { differences } of walkBooks(
+    database.db,
+    keyring,
+    fix ? timeZone : undefined,
+    bookCursor('', ''),
+  )) {
+    all.push(...differences);
+  }
+  return all;
+}
+
+/** By the owner of the tables, who can take triggers away. */
+const tamper = (sql: string) => asOwner(database.url, `SET session_replication_role = replica; ${sql}`);
+
+const unpost = (of: string) => `
+  DELETE FROM ledger_postings WHERE entry_id IN (SELECT id FROM ledger_entries WHERE ${of});
+  DELETE FROM ledger_entries WHERE ${of};
+  DELETE FROM ledger_balance_changes; DELETE FROM ledger_folded_balances;
+  INSERT INTO ledger_folded_balances SELECT p.party_id, p.account, p.currency, e.settlement_day,
+    coalesce(sum(p.amount) FILTER (WHERE p.direction = 'debit'), 0), coalesce(sum(p.amount) FILTER (WHERE p.direction = 'credit'), 0)
+    FROM ledger_postings p JOIN ledger_entries e ON e.id = p.entry_id GROUP BY 1, 2, 3, 4`;
+
+const exceptionOf = async (id: string) =>
+  (
+    await row<{ id: string }>(
+      database.db,
+      `SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :id`,
+      { id },
+    )
+  )?.id ?? '';
+
+describe('books that belong together', () => {
+  it('show no difference, also once their webhooks are forgotten', async () => {
+    expect(await look(false)).toEqual([]);
+    await tamper(`UPDATE webhook_deliveries SET status = 'delivered', finished_at = now(), created_at = now() - interval '40 days',
+      id = 'dlv_00' || substr(id, 7)`);
+    await tamper(`UPDATE billing_requests SET bank_delivery_id = 'dlv_00' || substr(bank_delivery_id, 7)`);
+    await tamper(`UPDATE events SET recorded_at = recorded_at - interval '40 days'`);
+    await forgetDeliveries(database.db, keyring, 30);
+    expect(await look(false)).toEqual([]);
+  });
+
+  it.each<[string, string, () => string | Promise<string>, () => string | Promise<string>]>([
+    [
+      'a charge that an older process has settled without the ledger',
+      'charge_unposted',
+      () => unpost(`resource_id = '${made.chargeId}'`),
+      () => made.chargeId,
+    ],
+    [
+      'a credit',
+      'credit_unposted',
+      () => unpost(`resource_id = '${made.paymentId}' AND kind = 'credit'`),
+      () => made.paymentId,
+    ],
+    ['a refund', 'refund_unposted', () => unpost(`kind = 'refund'`), () => made.refundId],
+    [
+      'a reversal',
+      'reversal_unposted',
+      () => unpost(`kind = 'reversal'`),
+      async () =>
+        (await row<{ id: string }>(database.db, `SELECT transaction_id AS id FROM reversals`))?.id ?? '',
+    ],
+    [
+      'a write-off',
+      'write_off_unposted',
+      () => unpost(`kind = 'write_off'`),
+      async () =>
+        (
+          await row<{ id: string }>(
+            database.db,
+            `SELECT id FROM reconciliation_exceptions WHERE resolution = 'written_off'`,
+          )
+        )?.id ?? '',
+    ],
+    [
+      'a silence that nobody would look into',
+      'silence_unnoted',
+      async () => `DELETE FROM reconciliation_exceptions WHERE id = '${await exceptionOf(made.expiredId)}'`,
+      () => made.expiredId,
+    ],
+    [
+      'an exception that no side was told of',
+      'exception_untold',
+      async () =>
+        `UPDATE reconciliation_exceptions SET told = 0 WHERE id = '${await exceptionOf(made.expiredId)}'`,
+      () => exceptionOf(made.expiredId),
+    ],
+    [
+      'an amount that is held for nothing',
+      'held_differs',
+      () => `UPDATE billing_requests SET held_amount = 7 WHERE id = '${made.chargeId}'`,
+      () => made.chargeId,
+    ],
+    [
+      'an end that its merchant was never told of',
+      'end_unannounced',
+      () => `DELETE FROM webhook_deliveries WHERE webhook_type = 'billing.response' AND batch_id =
+        (SELECT batch_id FROM billing_requests WHERE id = '${made.chargeId}')`,
+      () => made.chargeId,
+    ],
+  ])('name %s, and have it written once', async (_, wrong, take, ofWhat) => {
+    const before = await postingsOf(database.db, made.chargeId);
+    const id = await ofWhat();
+    await tamper(await take());
+    const difference = { id, wrong, todo: '"reconcile --fix" mends it' };
+    expect(await look(false)).toMatchObject([{ ...difference, mended: false }]);
+    expect(await look(true)).toMatchObject([{ ...difference, mended: true }]);
+    expect(await look(true)).toEqual([]);
+    expect(await postingsOf(database.db, made.chargeId)).toEqual(before);
+    const differing = (await bookDifferences(database.db)).filter((one) => !one.startsWith('trails'));
+    expect(differing).toEqual([]);
+  });
+
+  it.each<[string, string, () => string]>([
+    [
+      'a charge whose row says no more that it succeeded',
+      'entry_of_unsettled',
+      () => `UPDATE billing_requests SET status = 'declined', decline_reason = 'x', bank_transaction_id = NULL,
+        refunded_amount = 0 WHERE id = '${made.chargeId}'`,
+    ],
+    [
+      'an entry whose refund is gone',
+      'entry_of_nothing',
+      () => `DELETE FROM refunds WHERE id = '${made.refundId}'`,
+    ],
+    [
+      'a question to a bank whose charge is gone',
+      'question_of_nothing',
+      () => `DELETE FROM billing_requests WHERE id = '${made.expiredId}'`,
+    ],
+    [
+      'a charge whose question to its bank is gone',
+      'question_lost',
+      () =>
+        `DELETE FROM webhook_deliveries d USING billing_requests b WHERE b.bank_delivery_id = d.id AND b.status = 'pending'`,
+    ],
+  ])('name %s, and leave it to an operator', async (_, wrong, change) => {
+    await tamper(change());
+    const found = await look(true);
+    expect(found.length).toBeGreaterThan(0);
+    expect(found.every((one) => one.wrong === wrong && !one.mended && one.todo.length > 20)).toBe(true);
+  });
+});
