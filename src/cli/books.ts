@@ -8,6 +8,7 @@ import type { Compared, Difference, Range } from '../database/compared';
 import type { Database } from '../database/connection';
 import type { Keyring } from '../database/keys/keyring';
 import type { PublicJwk } from '../database/keys/signing-key';
+import { balancesOf } from '../database/ledger/balance';
 import { compareLedger } from '../database/ledger/check';
 import { compareTrails } from '../database/trail';
 import { command, CommandError, onEngine, type Outcome } from './command';
@@ -61,6 +62,20 @@ export function addBooksCommands(program: Command): void {
         const told = await verify(allOf(db, await trusted(db, ring, kept), kept, range));
         if (!told.ok) process.exitCode = 1;
         return outcome(told);
+      }, anyRing),
+    );
+  command(books, 'balances', 'what the accounts of a bank or merchant hold')
+    .argument('<id>')
+    .option('--to <day>', 'at the end of this day, as in 2026-11-01')
+    .action(
+      onEngine(async ({ db }, _config, partyId: string, { to }: Pick<Days, 'to'>) => {
+        const balances = await balancesOf(db, partyId, rangeOf({ ...(to !== undefined && { to }) }).to);
+        const table = new Table({
+          head: ['account', 'currency', 'balance'],
+          style: { head: [], border: [] },
+        });
+        for (const { account, currency, balance } of balances) table.push([account, currency, balance]);
+        return { json: { balances }, text: table.toString() };
       }, anyRing),
     );
   withDays(command(books, 'heads', 'the last signed head of each day, and the keys to judge them by')).action(

@@ -1,14 +1,11 @@
 import Table from 'cli-table3';
 import type { Command } from 'commander';
-import type { Config } from '../config';
 import { rotateChainKey } from '../database/chain/key';
-import { openDatabase, type Database } from '../database/connection';
-import { requireMigratable } from '../database/operation/deployment';
 import { keyUse, reseal } from '../database/keys/reseal';
 import { claimRing } from '../database/keys/sealing-key';
 import { revokeSigningKey, rotateSigningKey } from '../database/keys/signing-key';
 import { command, CommandError, onEngine } from './command';
-import { modeOf, ownerUrl } from './engine';
+import { asOwner } from './owner';
 import { operator, reasonOption, type Explained } from './operator';
 
 /**
@@ -81,38 +78,4 @@ export function addKeyCommands(program: Command): void {
         }),
       ),
     );
-}
-
-/**
- * Connections for a row each: enough that they share the disk's writes, few enough that nobody else
- * waits.
- */
-const CONNECTIONS = 4;
-/**
- * A page of a table with tens of millions of rows takes minutes where almost all of it is done
- * already.
- */
-const STATEMENT_WITHIN_MS = 60 * 60_000;
-
-/**
- * Works as the owner of the tables, without the time limit that requests have: whole tables are
- * read.
- */
-async function asOwner<Result>(config: Config, work: (db: Database) => Promise<Result>): Promise<Result> {
-  const db = openDatabase(
-    ownerUrl(config),
-    CONNECTIONS,
-    async (connection) => {
-      await requireMigratable(connection, modeOf(config));
-      await connection.query('SET statement_timeout = 0');
-    },
-    STATEMENT_WITHIN_MS,
-    // Of `npm start`, the owner may not take the role of API and worker.
-    'none',
-  );
-  try {
-    return await work(db);
-  } finally {
-    await db.destroy();
-  }
 }

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import type * as Audit from './audit';
 import type * as Books from './books';
+import type * as Database from './database';
 import type * as Entity from './entity';
 import type * as Exceptions from './exceptions';
 import type * as Forecast from './forecast';
@@ -11,6 +12,7 @@ import type * as Reconcile from './reconcile';
 import type * as Sql from './sql';
 import type * as Statement from './statement';
 import type * as Status from './status';
+import type * as Waiting from './waiting';
 import type * as Why from './why';
 
 /** By the first word of a command, in the order of the help. */
@@ -26,6 +28,10 @@ const COMMANDS = new Map<string, () => (program: Command) => void>([
   ['reconcile', () => (require('./reconcile') as typeof Reconcile).addReconcileCommand],
   ['exceptions', () => (require('./exceptions') as typeof Exceptions).addExceptionCommands],
   ['statement', () => (require('./statement') as typeof Statement).addStatementCommands],
+  ['outbox', () => (require('./waiting') as typeof Waiting).addOutboxCommand],
+  ['feed', () => (require('./waiting') as typeof Waiting).addFeedCommand],
+  ['batches', () => (require('./waiting') as typeof Waiting).addBatchCommands],
+  ['database', () => (require('./database') as typeof Database).addDatabaseCommands],
   ['sql', () => (require('./sql') as typeof Sql).addSqlCommand],
   ['migrate', () => (require('./migrate') as typeof Migrate).addMigrateCommand],
 ]);

@@ -1,0 +1,63 @@
+import Table from 'cli-table3';
+import type { Command } from 'commander';
+import { failBatch, openBatches, stuckMessages, writingTransactions } from '../database/operation/waiting';
+import { command, CommandError, onEngine, type Outcome } from './command';
+import { anyRing } from './engine';
+import { asOwner } from './owner';
+import { operator, reasonOption, type Explained } from './operator';
+
+/** What stands still: messages to Temporal, the events feed, batches of customers. */
+
+export function addOutboxCommand(program: Command): void {
+  command(program, 'outbox', 'messages that have waited for Temporal for a minute, the oldest first').action(
+    onEngine(
+      async ({ db }) => listed('messages', await stuckMessages(db), 'Nothing waits for Temporal.'),
+      anyRing,
+    ),
+  );
+}
+
+export function addFeedCommand(program: Command): void {
+  command(program, 'feed', 'open transactions that write, which the events feed waits for').action(
+    onEngine(
+      async ({ db }) =>
+        listed('transactions', await writingTransactions(db), 'The events feed waits for nobody.'),
+      anyRing,
+    ),
+  );
+}
+
+export function addBatchCommands(program: Command): void {
+  const batches = program.command('batches').description('large batches of customers');
+
+  command(batches, 'list', 'those that are not done, the oldest first').action(
+    onEngine(async ({ db }) => listed('batches', await openBatches(db), 'All batches are done.'), anyRing),
+  );
+
+  command(batches, 'fail', 'give one up: what was onboarded stays, and its bank sees "failed"')
+    .argument('<batchId>')
+    .addOption(reasonOption())
+    .action(
+      onEngine(async (_engine, config, batchId: string, options: Explained) => {
+        const by = operator(options);
+        const failed = await asOwner(config, (db) => db.transaction((trx) => failBatch(trx, by, batchId)));
+        if (!failed) throw new CommandError('there is no such batch that is not done');
+        return { json: { batchId, status: 'failed' }, text: `${batchId} has failed` };
+      }, anyRing),
+    );
+}
+
+type Cell = string | number | boolean | Date | null;
+
+function listed<Row extends object>(name: string, found: Row[], none: string): Outcome {
+  const [first] = found;
+  if (!first) return { json: { [name]: found }, text: none };
+  const table = new Table({ head: Object.keys(first), style: { head: [], border: [] } });
+  for (const one of found) table.push(Object.values<Cell>(one as Record<string, Cell>).map(shown));
+  return { json: { [name]: found }, text: table.toString() };
+}
+
+function shown(value: Cell): string {
+  if (value === null) return '';
+  return value instanceof Date ? value.toISOString() : String(value);
+}

@@ -1,0 +1,54 @@
+import { recordAct, type Actor } from '../audit';
+import { row, rows, type Transaction } from '../connection';
+
+/** What must be put right in a database that was copied, by the owner of its tables. */
+
+/**
+ * A dump restored into another server: the events feed goes by the numbers of transactions, and
+ * those of the old server mean nothing here. What was restored is then in the order of its event
+ * ids, and read as far as before.
+ *
+ * @returns how many webhooks there are
+ */
+export async function renumberFeed(trx: Transaction, by: Actor): Promise<number> {
+  // Below all numbers that a server hands out.
+  await rows(
+    trx,
+    `UPDATE webhook_endpoints w SET feed_read_xid = '3', feed_read_event_id = coalesce((
+       SELECT max(d.event_id) FROM webhook_deliveries d WHERE d.entity_id = w.entity_id
+         AND (d.created_xid, d.event_id) <= (w.feed_read_xid, w.feed_read_event_id)), '')`,
+  );
+  const renumbered = await row<{ count: number }>(
+    trx,
+    `WITH renumbered AS (UPDATE webhook_deliveries SET created_xid = '3' RETURNING 1)
+     SELECT count(*)::int AS count FROM renumbered`,
+  );
+  const webhooks = renumbered?.count ?? 0;
+  await recordAct(trx, by, {
+    action: 'database.restored',
+    entityId: null,
+    before: null,
+    after: { webhooks },
+  });
+  return webhooks;
+}
+
+/**
+ * A copy that is to run beside its original: it gets an id of its own, and a namespace of Temporal
+ * that is marked with the original's is not taken for its own.
+ */
+export async function giveOwnId(trx: Transaction, by: Actor): Promise<string> {
+  const before = await row<{ installation: string }>(trx, `SELECT installation FROM temporal_state`);
+  const given = await row<{ installation: string }>(
+    trx,
+    `UPDATE temporal_state SET installation = gen_random_uuid() RETURNING installation`,
+  );
+  if (!given) throw new Error('temporal_state has lost its row, which the migrations make');
+  await recordAct(trx, by, {
+    action: 'database.copied',
+    entityId: null,
+    before: before ?? null,
+    after: given,
+  });
+  return given.installation;
+}

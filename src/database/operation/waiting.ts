@@ -1,0 +1,94 @@
+import { recordAct, type Actor } from '../audit';
+import { row, rows, type Executor, type Transaction } from '../connection';
+
+/** What stands still, for an operator who looks for the reason. */
+
+/** Rows that are shown at most: whoever has more has one cause to look for. */
+const SHOWN_MAX = 20;
+
+export interface WaitingMessage {
+  kind: string;
+  workflowId: string;
+  type: string | null;
+  signal: string | null;
+  createdAt: Date;
+  notBefore: Date | null;
+}
+
+/** The oldest messages to Temporal that have waited for a minute. */
+export async function stuckMessages(db: Executor): Promise<WaitingMessage[]> {
+  return rows<WaitingMessage>(
+    db,
+    `SELECT kind, workflow_id AS "workflowId", start->>'type' AS type, signal, created_at AS "createdAt",
+       not_before AS "notBefore"
+     FROM outbox WHERE created_at < now() - interval '1 minute' ORDER BY id LIMIT ${SHOWN_MAX}`,
+  );
+}
+
+export interface WritingTransaction {
+  /** Of a prepared one, its name. */
+  id: string;
+  database: string;
+  login: string | null;
+  /** Null where the login that asks may not know. */
+  since: Date | null;
+  prepared: boolean;
+}
+
+/** Transactions of the whole server that write: no reader of a feed goes past the oldest. */
+export async function writingTransactions(db: Executor): Promise<WritingTransaction[]> {
+  return rows<WritingTransaction>(
+    db,
+    `SELECT * FROM (
+       SELECT pid::text AS id, datname::text AS database, usename::text AS login, xact_start AS since, false AS prepared
+       FROM pg_stat_activity WHERE backend_xid IS NOT NULL AND pid <> pg_backend_pid()
+       UNION ALL
+       SELECT gid, database::text, owner::text, prepared, true FROM pg_prepared_xacts) AS writing
+     ORDER BY since NULLS FIRST LIMIT ${SHOWN_MAX}`,
+  );
+}
+
+export interface OpenBatch {
+  batchId: string;
+  bankId: string;
+  total: number;
+  successful: number;
+  failed: number;
+  duplicates: number;
+  createdAt: Date;
+  /** Pages that are still to be onboarded. */
+  pagesLeft: number;
+}
+
+/** Batches of customers that are not done, oldest first. */
+export async function openBatches(db: Executor): Promise<OpenBatch[]> {
+  return rows<OpenBatch>(
+    db,
+    `SELECT b.id AS "batchId", b.bank_id AS "bankId", b.total, b.successful, b.failed, b.duplicates,
+       b.created_at AS "createdAt", (SELECT count(*)::int FROM staged_customers s WHERE s.batch_id = b.id) AS "pagesLeft"
+     FROM customer_batches b WHERE b.status = 'processing' ORDER BY b.created_at LIMIT ${SHOWN_MAX}`,
+  );
+}
+
+/**
+ * Gives a batch up: what was onboarded stays, and its bank sees `failed`.
+ *
+ * @returns false where there is none that is not done
+ */
+export async function failBatch(trx: Transaction, by: Actor, batchId: string): Promise<boolean> {
+  const failed = await row<{ bankId: string }>(
+    trx,
+    `UPDATE customer_batches SET status = 'failed' WHERE id = :batchId AND status = 'processing'
+     RETURNING bank_id AS "bankId"`,
+    { batchId },
+  );
+  if (!failed) return false;
+  await rows(trx, `DELETE FROM staged_customers WHERE batch_id = :batchId`, { batchId });
+  await recordAct(trx, by, {
+    action: 'batch.failed',
+    entityId: failed.bankId,
+    before: { status: 'processing' },
+    after: { batchId, status: 'failed' },
+  });
+  return true;
+}

@@ -1,0 +1,94 @@
+import { Client } from 'pg';
+import { row, rows } from '../../src/database/connection';
+import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { createCli } from '../support/cli';
+import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
+import { charge } from '../support/settled';
+import { standingApproval, type Standing } from '../support/standing';
+
+/** What an operator asks, and does, where SQL by hand was asked for before. */
+
+const keys = makeKeyring();
+const keyring = readKeyring(keys);
+
+let test: TestDatabase;
+let cli: ReturnType<typeof createCli>;
+let standing: Standing;
+beforeAll(async () => {
+  test = await createTestDatabase();
+  cli = createCli({ url: test.url, keys, more: { DATABASE_OWNER_URL: test.url } });
+  standing = await standingApproval(test.db, keyring);
+});
+afterAll(() => test.drop());
+
+it('"outbox" shows what has waited for Temporal for a minute', async () => {
+  expect(await cli.json('outbox')).toEqual({ messages: [] });
+  await rows(
+    test.db,
+    `INSERT INTO outbox (kind, workflow_id, start) VALUES ('start', 'billing-request/brq_1', '{"type": "billingRequest"}')`,
+  );
+  await asOwner(test.url, `UPDATE outbox SET created_at = created_at - interval '2 minutes'`);
+  expect(await cli.json('outbox')).toMatchObject({
+    messages: [{ kind: 'start', workflowId: 'billing-request/brq_1', type: 'billingRequest' }],
+  });
+});
+
+it('"feed" shows the transaction that keeps the events feed from going on', async () => {
+  const writer = new Client(test.url);
+  await writer.connect();
+  await writer.query('BEGIN; SELECT pg_current_xact_id()');
+  const { pid } = (await writer.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows[0] ?? {};
+  const { transactions } = await cli.json<{ transactions: { id: string; since: string }[] }>('feed');
+  expect(transactions.find(({ id }) => id === String(pid))).toMatchObject({ prepared: false });
+  await writer.query('ROLLBACK');
+  await writer.end();
+});
+
+it('"batches" shows which are not done, and gives one up on record', async () => {
+  await rows(
+    test.db,
+    `INSERT INTO customer_batches (id, bank_id, total, status) VALUES ('bat_1', :bankId, 600, 'processing')`,
+    { bankId: standing.bankId },
+  );
+  expect(await cli.json('batches', 'list')).toMatchObject({
+    batches: [{ batchId: 'bat_1', bankId: standing.bankId, pagesLeft: 0 }],
+  });
+  expect(await cli.json('batches', 'fail', 'bat_1', '--reason', 'ticket 9')).toEqual({
+    batchId: 'bat_1',
+    status: 'failed',
+  });
+  expect(await cli.run('batches', 'fail', 'bat_1')).toMatchObject({ code: 1 });
+  expect(await lastAct()).toMatchObject({
+    action: 'batch.failed',
+    reason: 'ticket 9',
+    entityId: standing.bankId,
+  });
+});
+
+it('"database" puts right what a dump or a copy has brought along, on record', async () => {
+  await charge(test.db, keyring, standing);
+  const id = () => row<{ id: string }>(test.db, `SELECT installation AS id FROM temporal_state`);
+  const before = await id();
+  await cli.json('database', 'copied');
+  expect(await id()).not.toEqual(before);
+  expect(await lastAct()).toMatchObject({ action: 'database.copied' });
+  const { webhooks } = await cli.json<{ webhooks: number }>('database', 'restored');
+  expect(webhooks).toBeGreaterThan(0);
+  expect(await rows(test.db, `SELECT FROM webhook_deliveries WHERE created_xid <> '3'`)).toEqual([]);
+  expect(await lastAct()).toMatchObject({ action: 'database.restored', after: { webhooks } });
+});
+
+it('"books balances" shows what a party’s accounts hold, today or at the end of a day', async () => {
+  expect(await cli.json('books', 'balances', standing.merchantId)).toEqual({
+    balances: [{ account: 'merchant', currency: 'NGN', balance: '100' }],
+  });
+  expect(await cli.json('books', 'balances', standing.merchantId, '--to', '2020-01-01')).toEqual({
+    balances: [],
+  });
+});
+
+const lastAct = () =>
+  row(
+    test.db,
+    `SELECT action, reason, entity_id AS "entityId", after FROM audit_events ORDER BY id DESC LIMIT 1`,
+  );
