@@ -9,8 +9,8 @@ interface Kept {
 }
 
 /**
- * Five years, leap days among them: what laws against money laundering ask of whoever has to do with
- * payments. Where yours asks for more, set more.
+ * Five years, leap days among them: what laws against money laundering ask of whoever has to do
+ * with payments. Where yours asks for more, set more.
  */
 const LEGAL_MINIMUM_DAYS = 1_827;
 

@@ -18,7 +18,9 @@ const MENDED_BY = {
     const charge = await settled(trx, id);
     if (charge) await postCharge(trx, timeZone, charge);
   },
-  /** Nobody has written down when its bank was told but by the webhook, where that is still there. */
+  /**
+   * Nobody has written down when its bank was told but by the webhook, where that is still there.
+   */
   async credit_unposted(trx, _, timeZone, id) {
     const charge = await settled(trx, id);
     const told = await row<{ at: Date }>(

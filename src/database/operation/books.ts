@@ -49,7 +49,9 @@ const TO_DO: Record<Exclude<Wrong, Mendable>, string> = {
 /** Rows of a page: some ten milliseconds of Postgres. */
 const PAGE = 500;
 
-/** One row: where the page ends, null where it is empty, how long it is, and what is wrong in it. */
+/**
+ * One row: where the page ends, null where it is empty, how long it is, and what is wrong in it.
+ */
 const found = (what: string) =>
   `SELECT (SELECT max(id)::text FROM page) AS last, (SELECT count(*)::int FROM page) AS "lookedAt",
      coalesce((SELECT jsonb_agg(jsonb_build_object('id', d.id, 'wrong', d.wrong) ORDER BY d.id) FROM (${what}) AS d (id, wrong)), '[]')
