@@ -20,7 +20,12 @@ beforeEach(async () => {
   standing = await standingApproval(database.db, keyring);
   const ended = await settleOfEachKind(database.db, keyring, standing);
   const { id: expiredId } = await bill(database.db, keyring, standing);
-  await rows(database.db, `UPDATE webhook_deliveries SET sent = 1 WHERE webhook_type = 'billing.request'`);
+  await rows(
+    database.db,
+    `UPDATE webhook_deliveries SET status = 'delivered', finished_at = now(), sent = 1
+     WHERE id = (SELECT bank_delivery_id FROM billing_requests WHERE id = :expiredId)`,
+    { expiredId },
+  );
   await moveClock(database.db, standing.merchantId, '2 days');
   await database.db.transaction((trx) => closeExpiredRequests(trx, keyring, [expiredId]));
   made = { ...ended, expiredId };

@@ -1,5 +1,6 @@
 import { announceEnds } from '../billing-request/announce';
 import { row, rows, type Transaction } from '../connection';
+import { recordEvents } from '../event';
 import type { Keyring } from '../keys/keyring';
 import { postCharge, postCredits, postRefund, postReversal } from '../ledger/settlement';
 import { announceExceptions } from '../reconciliation-exception/announce';
@@ -95,6 +96,17 @@ const MENDED_BY = {
   },
   async end_unannounced(trx, ring, _, id) {
     await lockCharge(trx, id);
+    const ended = await row<{ sequence: number; at: Date }>(
+      trx,
+      `UPDATE billing_requests b SET sequence = sequence + 1 WHERE id = :id AND status <> 'pending'
+         AND NOT EXISTS (SELECT FROM events e WHERE e.resource_id = b.id AND e.type = 'billing_request.announced')
+       RETURNING sequence, business_now(owner_id) AS at`,
+      { id },
+    );
+    if (!ended) return;
+    await recordEvents(trx, [
+      { resourceId: id, ...ended, type: 'billing_request.announced', cause: 'network' },
+    ]);
     await announceEnds(trx, ring, [id]);
   },
 } satisfies Record<string, Mend>;

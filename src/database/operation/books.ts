@@ -116,7 +116,7 @@ const PARTS = {
                         WHERE x.billing_request_id = b.id)`)}`,
   entries: `
     WITH page AS MATERIALIZED (
-      SELECT id, kind, resource_id FROM ledger_entries WHERE id > coalesce(nullif(:after, ''), '0')::bigint ORDER BY id LIMIT ${PAGE})
+      SELECT id, kind, resource_id FROM ledger_entries WHERE id > coalesce(nullif(:after, ''), '-9223372036854775808')::bigint ORDER BY id LIMIT ${PAGE})
     ${found(`
       SELECT id::text, 'entry_of_nothing' FROM page
       WHERE CASE WHEN kind IN ('charge', 'credit') THEN NOT EXISTS (SELECT FROM billing_requests b WHERE b.id = resource_id)
@@ -129,13 +129,17 @@ const PARTS = {
       SELECT id, resource_id, type, recorded_at FROM events WHERE id > :after ORDER BY id LIMIT ${PAGE}),
     ended AS MATERIALIZED (
       SELECT b.id, b.owner_id, b.batch_id, page.recorded_at AS at FROM page JOIN billing_requests b ON b.id = page.resource_id
-      WHERE page.type IN ('billing_request.successful', 'billing_request.declined') AND page.recorded_at > ${REMEMBERED}),
+      WHERE page.type IN ('billing_request.successful', 'billing_request.declined') AND page.recorded_at > ${REMEMBERED}
+        AND NOT b.credit_settled),
     told AS MATERIALIZED (
       SELECT d.entity_id, d.batch_id, d.created_at AS at FROM webhook_deliveries d
       WHERE d.entity_id IN (SELECT owner_id FROM ended) AND d.webhook_type IN ('billing.response', 'billing.credit')
         AND d.created_at BETWEEN (SELECT min(at) FROM ended) - ${TOGETHER} AND (SELECT max(at) FROM ended) + ${TOGETHER})
     ${found(`
       SELECT id, 'end_unannounced' FROM ended WHERE NOT EXISTS (
+        -- What was announced later, for it was missing, is so for good.
+        SELECT FROM events a WHERE a.resource_id = ended.id AND a.type = 'billing_request.announced')
+      AND NOT EXISTS (
         SELECT FROM told t WHERE t.entity_id = owner_id AND t.batch_id = ended.batch_id
           AND t.at BETWEEN ended.at - ${TOGETHER} AND ended.at + ${TOGETHER})`)}`,
   questions: `

@@ -102,7 +102,7 @@ export async function forgetReceipts(db: Executor, keptDays: number): Promise<bo
          SELECT delivery_id FROM webhook_receipts
          WHERE webhook_type NOT IN (${ASKING.map((one) => `'${one}'`).join(', ')})
            AND announced_at < clock_timestamp() - :keptDays * interval '1 day'
-         ORDER BY announced_at LIMIT ${RECEIPTS_SWEEP} FOR UPDATE SKIP LOCKED)
+         ORDER BY announced_at LIMIT ${RECEIPTS_SWEEP})
        RETURNING 1)
      SELECT count(*)::int AS count FROM gone`,
     { keptDays },
