@@ -61,7 +61,7 @@ const MENDED_BY = {
        WHERE x.id = :id AND x.resolution = 'written_off' FOR NO KEY UPDATE OF b`,
       { id },
     );
-    if (writeOff) await writeOffRest(trx, timeZone, writeOff);
+    if (writeOff) await writeOffRest(trx, timeZone, { ...writeOff, atMost: null });
   },
   async silence_unnoted(trx, ring, _, id) {
     await lockCharge(trx, id);

@@ -110,7 +110,7 @@ const PARTS = {
       SELECT id, 'exception_untold' FROM page WHERE state <> 'resolved' AND told = 0 AND billing_request_id IS NOT NULL
       UNION ALL
       SELECT page.id, 'write_off_unposted' FROM page JOIN billing_requests b ON b.id = page.billing_request_id
-      WHERE page.resolution = 'written_off' AND page.kind <> 'duplicate_transaction_id' AND page.refund_id IS NULL
+      WHERE page.resolution = 'written_off' AND page.kind NOT IN ('duplicate_transaction_id', 'amount_differs') AND page.refund_id IS NULL
         AND b.status = 'successful' AND b.refunded_amount + b.reversed_amount < b.amount
         AND NOT EXISTS (SELECT FROM reconciliation_exceptions x JOIN ledger_entries e ON e.resource_id = x.id AND e.kind = 'write_off'
                         WHERE x.billing_request_id = b.id)`)}`,
