@@ -45,13 +45,16 @@ export interface ChargeAhead {
 /**
  * The charges that are made from `now` on and before `until`, in order. A charge that the bank has
  * already is none of them; what is overdue is charged now.
+ *
+ * Undefined is a step that charges nothing. Years of them may come first, so its caller lets others
+ * have their turn between steps.
  */
 export function* chargesAhead(
   ahead: ScheduleAhead,
   now: Date,
   until: Date,
   rules: RecurringRules,
-): Generator<ChargeAhead, void, void> {
+): Generator<ChargeAhead | undefined, void, void> {
   // Nobody is told of anything here: so young a schedule gives no notice.
   const schedule = { ...ahead.schedule, createdAt: until };
   let open: OpenBilling | undefined = answered(ahead.open);
@@ -85,6 +88,7 @@ export function* chargesAhead(
         break;
       case 'skip':
         schedule.nextN = step.n + 1;
+        yield undefined;
         break;
       case 'wait':
         if (step.until >= until) return;

@@ -33,14 +33,26 @@ export type Resolution = (typeof RESOLUTIONS)[number];
 
 /**
  * What follows of a successful charge: it is reversed where its money did not stay, and written off
- * where its payee keeps it and its bank is let off.
+ * where its payee keeps it and its bank, which does not have it, is let off.
  *
  * An answer that was refused for its id, and moved nothing, says nothing of the answer that settled
  * the charge.
+ *
+ * @param outcome what the bank said; null where it said nothing
  */
-export function consequenceOf(kind: ExceptionKind, resolution: Resolution): 'reversal' | 'write_off' | null {
+export function consequenceOf(
+  kind: ExceptionKind,
+  outcome: string | null,
+  resolution: Resolution,
+): 'reversal' | 'write_off' | null {
   if (resolution === 'reversed') return 'reversal';
   if (kind === 'duplicate_transaction_id') return null;
   if (resolution === 'no_money_moved') return 'reversal';
-  return resolution === 'written_off' ? 'write_off' : null;
+  return resolution === 'written_off' && deniesDebit(kind, outcome) ? 'write_off' : null;
+}
+
+/** Whether its bank says, or its books do, that it never had the money, or some of it. */
+function deniesDebit(kind: ExceptionKind, outcome: string | null): boolean {
+  if (kind === 'conflicting_answer') return outcome === 'declined';
+  return kind === 'missing_at_bank' || kind === 'amount_differs';
 }

@@ -1,3 +1,4 @@
+import { applyDecision } from '../../src/database/agreement/decision';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { foldBalances } from '../../src/database/ledger/balance';
 import { compareLedger } from '../../src/database/ledger/check';
@@ -57,6 +58,40 @@ describe('the ledger', () => {
       entries: 10,
     });
     expect(counts.get('balances')).toBeGreaterThanOrEqual(4);
+  });
+
+  it('agrees with an agreement whose currency was changed, and back', async () => {
+    for (const currency of ['USD', 'NGN']) {
+      const terms = { currency, dailyLimit: null, monthlyLimit: null };
+      await database.db.transaction((trx) =>
+        applyDecision(
+          trx,
+          keyring,
+          standing.agreementId,
+          { decision: 'approve_recurring', blocked: false, terms },
+          'bank',
+        ),
+      );
+      expect(await differences()).toEqual([]);
+    }
+  });
+
+  it('says which write-off it lacks, and which is none', async () => {
+    const { writtenOffId, chargeId } = made;
+    const writtenOff = `(SELECT e.id FROM ledger_entries e JOIN reconciliation_exceptions x ON x.id = e.resource_id
+      WHERE e.kind = 'write_off' AND x.billing_request_id = '${writtenOffId}')`;
+    await tamper(`UPDATE ledger_postings SET account = 'merchant', party_id = '${standing.merchantId}'
+      WHERE entry_id = ${writtenOff} AND account = 'customer_bank'`);
+    expect((await differences())[0]).toMatch(/^entries: \d+: the entry is no write-off of exc_\w+$/);
+    await tamper(`DELETE FROM ledger_postings WHERE entry_id = ${writtenOff};
+      DELETE FROM ledger_entries WHERE id = ${writtenOff}`);
+    expect(await differences()).toContain(
+      `charges: ${writtenOffId}: it is written off, and of 100 the ledger has written off 0`,
+    );
+    await tamper(`UPDATE billing_requests SET held_amount = held_amount + 7 WHERE id = '${chargeId}'`);
+    expect(await differences()).toContain(
+      `charges: ${chargeId}: held_amount is 7, and its exceptions hold 0`,
+    );
   });
 
   it('says which charge it lacks', async () => {

@@ -230,6 +230,51 @@ describe('a charge whose money did not stay', () => {
     expect(await balancesOf(db, standing.bankId)).toEqual({ customer_bank: -30n, disputed: -70n });
   });
 
+  const exceptionOf = async (id: string) =>
+    (
+      await row<{ id: string }>(
+        db,
+        `SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :id`,
+        {
+          id,
+        },
+      )
+    )?.id ?? '';
+  const writeOff = async (id: string) => {
+    const [by, finding] = [
+      { cause: 'operator', note: null },
+      { resolution: 'written_off', bankTransactionId: null },
+    ] as const;
+    const exceptionId = await exceptionOf(id);
+    return db.transaction((trx) => resolveException(trx, keyring, timeZone, by, exceptionId, finding));
+  };
+
+  it('lets its bank off also of a refund that it rejects after the write-off', async () => {
+    const { id, reference } = await charge();
+    const refundId = await refund(reference, 0.4);
+    await answer(id, null);
+    await writeOff(id);
+    expect(await balancesOf(db, standing.bankId)).toEqual({ customer_bank: -40n, disputed: -60n });
+    await db.transaction((trx) =>
+      answerRefund(trx, keyring, timeZone, standing.bankId, refundId, {
+        action: 'rejected',
+        bankTransactionId: null,
+        reason: 'account_closed',
+      }),
+    );
+    expect(await balancesOf(db, standing.bankId)).toEqual({ customer_bank: 0n, disputed: -100n });
+    expect((await bookDifferences(db)).filter((one) => one.includes(id) || one.includes(refundId))).toEqual(
+      [],
+    );
+  });
+
+  it('lets its bank off nothing where it says that it has more than was asked for', async () => {
+    const { id } = await charge();
+    await answer(id, `second-${id}`);
+    await writeOff(id);
+    expect(await balancesOf(db, standing.bankId)).toEqual({ customer_bank: -100n });
+  });
+
   it('lets its bank off once, where it was written off before, and the network has back what it bore', async () => {
     const { id } = await charge();
     await answer(id, null);

@@ -7,13 +7,16 @@ import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { openException } from '../../src/database/reconciliation-exception/open';
 import { listExceptions } from '../../src/database/reconciliation-exception/read';
 import { readTransaction } from '../../src/database/transaction';
+import { readConfig, recurringRules } from '../../src/config';
+import { resolveException } from '../../src/database/reconciliation-exception/resolve';
 import { createMetrics } from '../../src/metrics';
 import { measureService } from '../../src/service-metrics';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { valueOf } from '../support/metrics';
 import { OPERATOR } from '../support/operator';
 import { bill, type Billed } from '../support/settled';
-import { moveClock, standingApproval, type Standing } from '../support/standing';
+import { runSchedule } from '../support/schedule';
+import { answerCharges, makeSchedule, moveClock, standingApproval, type Standing } from '../support/standing';
 
 const keyring = readKeyring(makeKeyring());
 
@@ -206,6 +209,35 @@ const statusOf = (id: string) =>
   row(db, `SELECT status, decline_reason AS reason FROM billing_requests WHERE id = :id`, { id });
 const turn = (status: 'active' | 'disabled') =>
   db.transaction((trx) => changeStatus(trx, keyring, OPERATOR, standing.bankId, status));
+
+it('a debit that the operator has written off is not taken a second time by the retry', async () => {
+  const rules = { ...recurringRules(readConfig({})), dueRate: 1_000 };
+  const scheduleId = await makeSchedule(db, keyring, standing, { frequency: 'monthly' });
+  const run = () => runSchedule(db, keyring, rules, scheduleId);
+  await run();
+  await answerCharges(db, keyring, standing, 'insufficient_funds');
+  await run();
+  const charges = () =>
+    rows<{ id: string }>(db, `SELECT id FROM billing_requests WHERE schedule_id = :scheduleId`, {
+      scheduleId,
+    });
+  const [{ id } = { id: '' }] = await charges();
+  await answer(id, `late-${id}`);
+  const doubtful = await row<{ id: string }>(
+    db,
+    `SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :id`,
+    { id },
+  );
+  await db.transaction((trx) =>
+    resolveException(trx, keyring, 'Africa/Lagos', { cause: 'operator', note: null }, doubtful?.id ?? '', {
+      resolution: 'written_off',
+      bankTransactionId: null,
+    }),
+  );
+  await moveClock(db, standing.merchantId, '2 days');
+  await run();
+  expect(await charges()).toEqual([{ id }]);
+});
 
 describe('what a bank was asked before it was disabled', () => {
   it('stays open to the end of its window, and no longer', async () => {

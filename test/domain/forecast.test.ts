@@ -41,9 +41,9 @@ function ahead(
     holds: [],
     ...more,
   };
-  return [...chargesAhead(one, now, until, rules)].map(
-    ({ at, amount }) => `${(at.getTime() - START.getTime()) / 3_600_000}×${amount}`,
-  );
+  return [...chargesAhead(one, now, until, rules)]
+    .filter((charge) => charge !== undefined)
+    .map(({ at, amount }) => `${(at.getTime() - START.getTime()) / 3_600_000}×${amount}`);
 }
 
 const attempted = { n: 0, attempts: 1, firstAttemptAt: START, lastAttemptAt: START, maybeDebited: false };
@@ -126,4 +126,14 @@ describe('a day', () => {
   ])('begins in %s, seen from %s, %d days later at %s', (zone, now, days, begins) => {
     expect(dayStart(new Date(now), days, zone).toISOString()).toBe(begins);
   });
+});
+
+it('lets its caller go on between the steps of years that were missed', () => {
+  const one = { schedule, amount: 5n, open: undefined, starts: [], holds: [] };
+  let steps = 0;
+  for (const charge of chargesAhead(one, day(3_650), day(3_651), rules)) {
+    if (charge) break;
+    steps += 1;
+  }
+  expect(steps).toBeGreaterThan(3_000);
 });

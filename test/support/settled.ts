@@ -164,7 +164,9 @@ export async function settleOfEachKind(
   db: Database,
   keyring: Keyring,
   standing: Standing,
-): Promise<Record<'chargeId' | 'refundId' | 'paymentId' | 'reversedId', string> & { payee: Standing }> {
+): Promise<
+  Record<'chargeId' | 'refundId' | 'paymentId' | 'reversedId' | 'writtenOffId', string> & { payee: Standing }
+> {
   const payee = await standingApproval(db, keyring);
   const { id: chargeId, reference } = await charge(db, keyring, standing);
   await charge(db, keyring, standing);
@@ -177,6 +179,6 @@ export async function settleOfEachKind(
   await payAnother(db, keyring, standing, payee);
   await settleCredit(db, keyring, deliveryId);
   const { id: reversedId } = await resolveDenied(db, keyring, standing, 'no_money_moved');
-  await resolveDenied(db, keyring, standing, 'written_off');
-  return { chargeId, refundId, paymentId, reversedId, payee };
+  const { id: writtenOffId } = await resolveDenied(db, keyring, standing, 'written_off');
+  return { chargeId, refundId, paymentId, reversedId, writtenOffId, payee };
 }

@@ -27,7 +27,14 @@ export async function applyDecision(
   decided: NewDecision,
   cause: 'bank' | 'operator',
 ): Promise<void> {
-  const changed = await row<{ sequence: number; at: Date; before: string }>(
+  const changed = await row<{
+    sequence: number;
+    at: Date;
+    before: string;
+    day: string | null;
+    month: string | null;
+    customerId: string;
+  }>(
     trx,
     `UPDATE agreements a SET
        decision = :decision, blocked = :blocked, sequence = sequence + 1, updated_at = at,
@@ -36,9 +43,11 @@ export async function applyDecision(
        daily_limit = CASE WHEN :replace THEN :dailyLimit::bigint ELSE daily_limit END,
        monthly_limit = CASE WHEN :replace THEN :monthlyLimit::bigint ELSE monthly_limit END,
        currency = coalesce(:currency, currency)
-     FROM (SELECT business_now(merchant_id) AS at, currency AS before FROM agreements WHERE id = :agreementId) AS moment
+     FROM (SELECT business_now(merchant_id) AS at, currency AS before, spent_day AS day, spent_month AS month
+           FROM agreements WHERE id = :agreementId) AS moment
      WHERE a.id = :agreementId
-     RETURNING a.sequence, moment.at, moment.before`,
+     RETURNING a.sequence, moment.at, moment.before, moment.day::text, moment.month::text,
+       a.customer_id AS "customerId"`,
     {
       agreementId,
       decision: decided.decision,
@@ -53,13 +62,20 @@ export async function applyDecision(
   // A standing agreement hardly ever changes its currency, and these read all that the merchant has
   // open.
   if (decided.terms && decided.terms.currency !== changed.before) {
-    // Counted in a sum that is gone: their decline must not be taken out of the new one.
+    // Counted in a sum that is gone: the decline of those that are pending must not be taken out of
+    // the new one, nor what has settled be looked for in it.
     await rows(
       trx,
       `UPDATE billing_requests SET counted_day = NULL, counted_month = NULL
-       WHERE owner_id = (SELECT merchant_id FROM agreements WHERE id = :agreementId)
-         AND agreement_id = :agreementId AND status = 'pending' AND currency <> :currency`,
-      { agreementId, currency: decided.terms.currency },
+       WHERE customer_id = :customerId AND agreement_id = :agreementId AND currency <> :currency
+         AND (status = 'pending' OR counted_day = :day::date OR counted_month = :month::date)`,
+      {
+        agreementId,
+        currency: decided.terms.currency,
+        day: changed.day,
+        month: changed.month,
+        customerId: changed.customerId,
+      },
     );
   }
   await recordEvents(trx, [

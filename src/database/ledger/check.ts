@@ -9,6 +9,7 @@ import {
   type Range,
 } from '../compared';
 import { row, rows, type Database, type Transaction } from '../connection';
+import { WRITES_OFF_ALL } from '../reconciliation-exception/reversal';
 
 /**
  * Compares the ledger with itself and with the rows beside it. Each page is one statement, and so
@@ -23,7 +24,7 @@ const PAGES = {
   charges: `
     WITH scope AS MATERIALIZED (
       SELECT id, status, amount::bigint, currency::text, bank_id, merchant_id, owner_id, credit_settled, refunded_amount,
-        reversed_amount,
+        reversed_amount, held_amount,
         date_trunc('milliseconds', closed_at) AS closed_at
       FROM billing_requests WHERE id > :after ORDER BY id LIMIT ${PAGE}),
     page AS (SELECT * FROM scope WHERE ${onDays(dayOf('closed_at'))}),
@@ -57,7 +58,21 @@ const PAGES = {
         (SELECT sum(p.amount) FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id AND p.direction = 'debit'
          WHERE e.resource_id = v.transaction_id AND e.kind = 'reversal')), 0) AS known
       FROM page LEFT JOIN reversals v ON v.billing_request_id = page.id
-      WHERE page.status = 'successful' GROUP BY page.id, page.reversed_amount)
+      WHERE page.status = 'successful' GROUP BY page.id, page.reversed_amount),
+    held AS (
+      SELECT page.id, page.held_amount AS amount, coalesce(sum(x.held), 0) AS known
+      FROM page LEFT JOIN reconciliation_exceptions x ON x.billing_request_id = page.id
+      GROUP BY page.id, page.held_amount),
+    -- All that was left was written off: what is undone later comes on top of it.
+    written_off AS (
+      SELECT id, amount, refunded_amount + reversed_amount AS undone, (
+        SELECT coalesce(sum(p.amount), 0) FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id AND p.direction = 'debit'
+        WHERE e.kind = 'write_off' AND e.resource_id IN (
+          SELECT x.id FROM reconciliation_exceptions x WHERE x.billing_request_id = page.id
+          UNION ALL SELECT r.id FROM refunds r WHERE r.billing_request_id = page.id)) AS known
+      FROM page WHERE status = 'successful' AND EXISTS (
+        SELECT FROM reconciliation_exceptions x
+        WHERE x.billing_request_id = page.id AND ${WRITES_OFF_ALL}))
     ${found('max(id)')} (
       SELECT DISTINCT id, format('its row says that there is a %s, and the ledger has another or none', kind) AS what
       FROM (SELECT * FROM expected EXCEPT ALL SELECT * FROM posted) AS missing
@@ -70,7 +85,12 @@ const PAGES = {
       FROM refunded WHERE amount <> known
       UNION ALL
       SELECT id, format('reversed_amount is %s, and its reversals in the ledger are %s', amount, known)
-      FROM reversed WHERE amount <> known) AS d (id, what)`,
+      FROM reversed WHERE amount <> known
+      UNION ALL
+      SELECT id, format('held_amount is %s, and its exceptions hold %s', amount, known) FROM held WHERE amount <> known
+      UNION ALL
+      SELECT id, format('it is written off, and of %s the ledger has written off %s', amount, known)
+      FROM written_off WHERE known + undone < amount OR known > amount) AS d (id, what)`,
   refunds: `
     WITH scope AS MATERIALIZED (
       SELECT id, status, amount::bigint, currency::text, bank_id, merchant_id, date_trunc('milliseconds', closed_at) AS closed_at
@@ -83,7 +103,8 @@ const PAGES = {
       SELECT id, closed_at, amount, currency, 'credit', bank_id, 'customer_bank' FROM page WHERE status = 'completed'),
     posted AS (
       SELECT page.id, e.settled_at AS closed_at, p.amount::bigint, p.currency::text, p.direction, p.party_id AS party, p.account
-      FROM page JOIN ledger_entries e ON e.resource_id = page.id JOIN ledger_postings p ON p.entry_id = e.id)
+      FROM page JOIN ledger_entries e ON e.resource_id = page.id AND e.kind = 'refund'
+        JOIN ledger_postings p ON p.entry_id = e.id)
     ${found('max(id)')} (
       SELECT DISTINCT id, 'it is completed, and the ledger has another refund or none' AS what
       FROM (SELECT * FROM expected EXCEPT ALL SELECT * FROM posted) AS missing
@@ -111,6 +132,7 @@ const PAGES = {
       SELECT page.id, coalesce(sum(CASE p.direction WHEN 'debit' THEN p.amount ELSE -p.amount END), 0) AS rest
       FROM page JOIN ledger_entries e ON e.resource_id IN (
           SELECT x.id FROM reconciliation_exceptions x WHERE x.billing_request_id = page.billing_request_id
+          UNION ALL SELECT r.id FROM refunds r WHERE r.billing_request_id = page.billing_request_id
           UNION ALL SELECT v.transaction_id FROM reversals v WHERE v.billing_request_id = page.billing_request_id)
         JOIN ledger_postings p ON p.entry_id = e.id AND p.account = 'disputed'
       GROUP BY page.id)
@@ -160,7 +182,17 @@ const PAGES = {
                  WHEN kind = 'refund' THEN NOT EXISTS (SELECT FROM refunds r WHERE r.id = resource_id)
                  WHEN kind = 'reversal' THEN NOT EXISTS (SELECT FROM reversals v WHERE v.transaction_id = resource_id)
                  ELSE NOT EXISTS (SELECT FROM reconciliation_exceptions x
-                                  WHERE x.id = resource_id AND x.resolution = 'written_off') END) AS d (id, what)`,
+                                  WHERE x.id = resource_id AND x.resolution = 'written_off')
+                   AND NOT EXISTS (SELECT FROM refunds r WHERE r.id = resource_id AND r.status = 'rejected') END
+      UNION ALL
+      -- Its bank is let off by the network, of a charge that it was to pay.
+      SELECT page.id::text, format('the entry is no write-off of %s', resource_id) FROM page
+      WHERE kind = 'write_off' AND (SELECT array_agg(ROW(p.direction, p.account, p.party_id, p.currency)::text ORDER BY p.direction)
+          FROM ledger_postings p WHERE p.entry_id = page.id) IS DISTINCT FROM (
+        SELECT ARRAY[ROW('credit', 'customer_bank', b.bank_id, b.currency)::text, ROW('debit', 'disputed', b.bank_id, b.currency)::text]
+        FROM billing_requests b WHERE b.status = 'successful' AND b.id = coalesce(
+          (SELECT x.billing_request_id FROM reconciliation_exceptions x WHERE x.id = resource_id),
+          (SELECT r.billing_request_id FROM refunds r WHERE r.id = resource_id)))) AS d (id, what)`,
 };
 
 /** Nobody but its owner can give an entry a number below 1; who does is found, too. */

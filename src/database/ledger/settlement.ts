@@ -87,7 +87,10 @@ export async function postRefund(trx: Executor, timeZone: string, refund: Answer
 
 /** Some or all of a successful charge, taken back or let off. */
 interface Undone {
-  /** Of the reversal or the exception: of one there is one entry, however often this is said. */
+  /**
+   * Of the reversal, the exception, or the refund that was rejected: of one there is one entry,
+   * however often this is said.
+   */
   resourceId: string;
   billingRequestId: string;
   /** Minor units, in the currency of the charge. */
@@ -131,12 +134,14 @@ async function undonePayment(trx: Executor, { billingRequestId, amount }: Undone
 }
 
 /** Of a charge, what was written off and no reversal has given back. */
-async function borneByNetwork(trx: Executor, billingRequestId: string): Promise<bigint> {
+export async function borneByNetwork(trx: Executor, billingRequestId: string): Promise<bigint> {
   const borne = await row<{ amount: string }>(
     trx,
     `SELECT coalesce(sum(CASE p.direction WHEN 'debit' THEN p.amount ELSE -p.amount END), 0)::text AS amount
      FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id AND p.account = 'disputed'
      WHERE e.resource_id IN (SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :billingRequestId
+                             UNION ALL
+                             SELECT id FROM refunds WHERE billing_request_id = :billingRequestId
                              UNION ALL
                              SELECT transaction_id FROM reversals WHERE billing_request_id = :billingRequestId)`,
     { billingRequestId },

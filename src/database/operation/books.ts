@@ -3,6 +3,7 @@ import { madeAt } from '../../domain/ids';
 import { row, type Database, type Executor } from '../connection';
 import { firstIdAt } from '../ids';
 import type { Keyring } from '../keys/keyring';
+import { WRITES_OFF_ALL } from '../reconciliation-exception/reversal';
 import { isMendable, mend, type Mendable } from './books-mend';
 
 /**
@@ -104,16 +105,15 @@ const PARTS = {
     ${found(`SELECT id, 'reversal_unposted' FROM page WHERE NOT ${hasEntry('page.id', 'reversal')}`)}`,
   exceptions: `
     WITH page AS MATERIALIZED (
-      SELECT id, state, told, kind, resolution, billing_request_id, refund_id
+      SELECT id, state, told, kind, outcome, resolution, billing_request_id, refund_id
       FROM reconciliation_exceptions WHERE id > :after ORDER BY id LIMIT ${PAGE})
     ${found(`
       SELECT id, 'exception_untold' FROM page WHERE state <> 'resolved' AND told = 0 AND billing_request_id IS NOT NULL
       UNION ALL
-      SELECT page.id, 'write_off_unposted' FROM page JOIN billing_requests b ON b.id = page.billing_request_id
-      WHERE page.resolution = 'written_off' AND page.kind NOT IN ('duplicate_transaction_id', 'amount_differs') AND page.refund_id IS NULL
-        AND b.status = 'successful' AND b.refunded_amount + b.reversed_amount < b.amount
-        AND NOT EXISTS (SELECT FROM reconciliation_exceptions x JOIN ledger_entries e ON e.resource_id = x.id AND e.kind = 'write_off'
-                        WHERE x.billing_request_id = b.id)`)}`,
+      SELECT x.id, 'write_off_unposted' FROM page AS x JOIN billing_requests b ON b.id = x.billing_request_id
+      WHERE ${WRITES_OFF_ALL} AND b.status = 'successful' AND b.refunded_amount + b.reversed_amount < b.amount
+        AND NOT EXISTS (SELECT FROM reconciliation_exceptions y JOIN ledger_entries e ON e.resource_id = y.id AND e.kind = 'write_off'
+                        WHERE y.billing_request_id = b.id)`)}`,
   entries: `
     WITH page AS MATERIALIZED (
       SELECT id, kind, resource_id FROM ledger_entries WHERE id > coalesce(nullif(:after, ''), '-9223372036854775808')::bigint ORDER BY id LIMIT ${PAGE})
@@ -122,7 +122,8 @@ const PARTS = {
       WHERE CASE WHEN kind IN ('charge', 'credit') THEN NOT EXISTS (SELECT FROM billing_requests b WHERE b.id = resource_id)
                  WHEN kind = 'refund' THEN NOT EXISTS (SELECT FROM refunds r WHERE r.id = resource_id)
                  WHEN kind = 'reversal' THEN NOT EXISTS (SELECT FROM reversals v WHERE v.transaction_id = resource_id)
-                 ELSE NOT EXISTS (SELECT FROM reconciliation_exceptions x WHERE x.id = resource_id) END`)}`,
+                 ELSE NOT EXISTS (SELECT FROM reconciliation_exceptions x WHERE x.id = resource_id)
+                   AND NOT EXISTS (SELECT FROM refunds r WHERE r.id = resource_id) END`)}`,
   // By the webhook of its batch that its transaction wrote, for what is in a body is sealed.
   announcements: `
     WITH page AS MATERIALIZED (

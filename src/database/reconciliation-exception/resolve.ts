@@ -54,7 +54,7 @@ export async function resolveException(
   const { billingRequestId, state: before, bankId } = await lockCharge(trx, by, exceptionId);
   const resolved = await decide(trx, by, exceptionId, finding);
   if (!resolved) return { ...(await refused(trx, exceptionId, finding)), bankId, changed: false, before };
-  const { kind, refundId, resolution, released, sequence, resolvedAt } = resolved;
+  const { kind, outcome, refundId, resolution, released, sequence, resolvedAt } = resolved;
   await rows(
     trx,
     `UPDATE billing_requests SET held_amount = held_amount - :released::bigint
@@ -74,7 +74,7 @@ export async function resolveException(
   await announceExceptions(trx, keyring, 'exception.resolved', [exceptionId]);
   // What is said of a refund, or of what is unknown here, is about no money that the ledger counts.
   if (refundId === null && billingRequestId !== null) {
-    const consequence = consequenceOf(kind, finding.resolution);
+    const consequence = consequenceOf(kind, outcome, finding.resolution);
     if (consequence === 'reversal') {
       const of = { exceptionId, billingRequestId, refundId: null };
       await reverseRest(trx, keyring, timeZone, by.cause, of);
@@ -114,6 +114,7 @@ async function lockCharge(trx: Transaction, by: Resolver, exceptionId: string) {
 }
 
 type Decided = Pick<ExceptionRecord, 'kind' | 'refundId' | 'resolution'> & {
+  outcome: string | null;
   released: bigint;
   sequence: number;
   resolvedAt: Date;
@@ -147,7 +148,7 @@ async function decide(
        operator_note = CASE WHEN :byBank::boolean THEN x.operator_note ELSE coalesce(:note, x.operator_note) END
      FROM asked LEFT JOIN claimed ON claimed.resource_id = asked.id
      WHERE x.id = asked.id AND (:bankTransactionId::text IS NULL OR claimed.resource_id IS NOT NULL)
-     RETURNING x.kind, x.refund_id AS "refundId", x.resolution, asked.held AS released, x.sequence,
+     RETURNING x.kind, x.outcome, x.refund_id AS "refundId", x.resolution, asked.held AS released, x.sequence,
        x.resolved_at AS "resolvedAt"`,
     { exceptionId, resolution, bankTransactionId, byBank: by.cause === 'bank', note: by.note },
   );

@@ -3,7 +3,7 @@ import { row, rows, type Executor } from '../connection';
 import { recordEvents, type AuditEvent } from '../event';
 import { newId, newReference } from '../ids';
 import type { Keyring } from '../keys/keyring';
-import { postReversal, postWriteOff } from '../ledger/settlement';
+import { borneByNetwork, postReversal, postWriteOff } from '../ledger/settlement';
 import { announce } from '../webhook/webhook';
 
 /**
@@ -123,6 +123,13 @@ export async function reverseRejectedRefund(
 }
 
 /**
+ * Whether all that was left of a charge is written off with an exception `x`, as `consequenceOf` has
+ * it. Of an amount that differs it is the difference alone, which is on no row.
+ */
+export const WRITES_OFF_ALL = `(x.resolution = 'written_off' AND x.refund_id IS NULL
+  AND (x.kind = 'missing_at_bank' OR (x.kind = 'conflicting_answer' AND x.outcome = 'declined')))`;
+
+/**
  * The network bears what is left of a successful charge, once however many exceptions of it are
  * written off. The caller holds the charge locked.
  *
@@ -142,9 +149,35 @@ export async function writeOffRest(
     trx,
     `SELECT least(b.amount - b.refunded_amount - b.reversed_amount, :atMost::bigint) AS amount FROM billing_requests b
      WHERE b.id = :billingRequestId AND b.status = 'successful' AND b.refunded_amount + b.reversed_amount < b.amount
-       AND (:atMost::bigint) IS DISTINCT FROM 0 AND NOT EXISTS (SELECT FROM ledger_entries e JOIN reconciliation_exceptions x ON x.id = e.resource_id
+       AND (:atMost::bigint) IS DISTINCT FROM 0
+       AND NOT EXISTS (SELECT FROM ledger_entries e JOIN reconciliation_exceptions x ON x.id = e.resource_id
                        WHERE x.billing_request_id = b.id AND e.kind = 'write_off')`,
     { billingRequestId, atMost },
   );
   if (left) await postWriteOff(trx, timeZone, { resourceId: exceptionId, billingRequestId, ...left, at });
+}
+
+/**
+ * A refund that is rejected after its charge was written off has left a part that its bank does not
+ * have either: the network bears it as well.
+ */
+export async function writeOffRejectedRefund(
+  trx: Executor,
+  timeZone: string,
+  { billingRequestId, refundId, at }: { billingRequestId: string; refundId: string; at: Date },
+): Promise<void> {
+  const borne = await borneByNetwork(trx, billingRequestId);
+  const left = await row<{ amount: bigint }>(
+    trx,
+    `SELECT amount FROM (
+       SELECT least(r.amount, b.amount - b.refunded_amount - b.reversed_amount - :borne::bigint) AS amount
+       FROM billing_requests b JOIN refunds r ON r.id = :refundId
+       WHERE b.id = :billingRequestId AND EXISTS (
+         -- Of an amount that differs it bears the difference alone.
+         SELECT FROM reconciliation_exceptions x JOIN ledger_entries e ON e.resource_id = x.id AND e.kind = 'write_off'
+         WHERE x.billing_request_id = b.id AND x.kind <> 'amount_differs')) AS rest
+     WHERE amount > 0`,
+    { billingRequestId, refundId, borne: borne.toString() },
+  );
+  if (left) await postWriteOff(trx, timeZone, { resourceId: refundId, billingRequestId, ...left, at });
 }

@@ -39,8 +39,8 @@ export interface PartiesForecastLine extends ForecastLine {
 /** Schedules in memory at once, and for how long one statement reads: some tens of milliseconds. */
 const PAGE = 500;
 
-/** Charges reckoned before others have their turn: a few milliseconds of this process. */
-const CHARGES_AT_ONCE = 100;
+/** Steps reckoned before others have their turn: a few milliseconds of this process. */
+const STEPS_AT_ONCE = 100;
 
 /**
  * Most lines. In production the days times the currencies are fewer; in a sandbox each merchant's
@@ -89,7 +89,7 @@ async function reckon<Parties extends object>(
 ): Promise<(ForecastLine & Parties)[]> {
   const lines = new Map<string, ForecastLine & Parties>();
   const endFor = windowEnds(days, rules.timeZone);
-  let charges = 0;
+  let steps = 0;
   for await (const page of readAhead(db, rules, of, days)) {
     for (const one of page) {
       const until = endFor(one.now);
@@ -98,20 +98,23 @@ async function reckon<Parties extends object>(
       // Its agreement, or a party, has changed since it last looked.
       if (permitted(one.agreement, one.currency) !== 'charge') continue;
       const parties = partiesOf(one);
-      for (const { at, amount } of chargesAhead(aheadOf(one, open), one.now, until, rules)) {
+      for (const charge of chargesAhead(aheadOf(one, open), one.now, until, rules)) {
+        steps += 1;
+        if (steps >= STEPS_AT_ONCE) {
+          steps = 0;
+          await letOthersRun();
+          if (performance.now() > deadline) throw tooMuch('takes too long');
+        }
+        if (!charge) continue;
+        const { at, amount } = charge;
         const date = calendarDay(at, rules.timeZone);
         const key = JSON.stringify([date, one.currency, parties]);
         const line = lines.get(key) ?? { ...parties, date, currency: one.currency, count: 0, amount: 0n };
         line.count += 1;
         line.amount += amount;
         lines.set(key, line);
-        charges += 1;
       }
       if (lines.size > LINES_MAX) throw tooMuch(`has more than ${LINES_MAX} lines`);
-      if (charges < CHARGES_AT_ONCE) continue;
-      charges = 0;
-      await letOthersRun();
-      if (performance.now() > deadline) throw tooMuch('takes too long');
     }
     if (performance.now() > deadline) throw tooMuch('takes too long');
   }

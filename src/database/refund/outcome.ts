@@ -14,7 +14,7 @@ import { postRefund } from '../ledger/settlement';
 import { signalSleepers } from '../outbox';
 import { announceExceptions } from '../reconciliation-exception/announce';
 import { holdRejectedRefund, openException } from '../reconciliation-exception/open';
-import { reverseRejectedRefund } from '../reconciliation-exception/reversal';
+import { reverseRejectedRefund, writeOffRejectedRefund } from '../reconciliation-exception/reversal';
 import { askForRefund, REFUND_COLUMNS, type RefundRecord } from './refund';
 import { announce } from '../webhook/webhook';
 
@@ -72,6 +72,8 @@ export async function answerRefund(
       billingRequestId: asked.billingRequestId,
       refundId,
     });
+    const at = ended.closedAt ?? new Date(Number.NaN);
+    await writeOffRejectedRefund(trx, timeZone, { billingRequestId: asked.billingRequestId, refundId, at });
   }
   await recordEvents(trx, [
     {
