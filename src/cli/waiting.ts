@@ -49,11 +49,11 @@ export function addBatchCommands(program: Command): void {
 
 type Cell = string | number | boolean | Date | null;
 
-function listed<Row extends object>(name: string, found: Row[], none: string): Outcome {
+function listed(name: string, found: object[], none: string): Outcome {
   const [first] = found;
   if (!first) return { json: { [name]: found }, text: none };
   const table = new Table({ head: Object.keys(first), style: { head: [], border: [] } });
-  for (const one of found) table.push(Object.values<Cell>(one as Record<string, Cell>).map(shown));
+  for (const one of found) table.push(Object.values(one as Record<string, Cell>).map(shown));
   return { json: { [name]: found }, text: table.toString() };
 }
 
