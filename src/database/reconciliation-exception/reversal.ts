@@ -123,8 +123,8 @@ export async function reverseRejectedRefund(
 }
 
 /**
- * Whether all that was left of a charge is written off with an exception `x`, as `consequenceOf` has
- * it. Of an amount that differs it is the difference alone, which is on no row.
+ * Whether all that was left of a charge is written off with an exception `x`, as `consequenceOf`
+ * has it. Of an amount that differs it is the difference alone, which is on no row.
  */
 export const WRITES_OFF_ALL = `(x.resolution = 'written_off' AND x.refund_id IS NULL
   AND (x.kind = 'missing_at_bank' OR (x.kind = 'conflicting_answer' AND x.outcome = 'declined')))`;
