@@ -5,11 +5,13 @@ import { matchNextPage } from '../../../src/database/bank-statement/match';
 import { findMissing } from '../../../src/database/bank-statement/missing';
 import { compareLedger } from '../../../src/database/ledger/check';
 import { compareTrails } from '../../../src/database/trail';
+import { claimKey } from '../../../src/database/idempotency';
 import { resolveException } from '../../../src/database/reconciliation-exception/resolve';
 import { calendarDay } from '../../../src/domain/calendar';
 import { send, serveApi, tokenOf, type Answered, type ServedApi } from '../../support/api';
 import { copyOfDatabase, createTestDatabase, type TestDatabase } from '../../support/database';
 import { balancesOf } from '../../support/ledger';
+import { openTransaction } from '../../support/open-transaction';
 import { announcedTo, lookupIdOf, moveClock, standingApproval, type Standing } from '../../support/standing';
 
 /** A bank sends what it booked: what agrees, what does not, and what follows of it. */
@@ -484,6 +486,30 @@ test('a file that stops arriving is refused after ten seconds, and nothing of it
   expect(answered.status).toBe(408);
   const { rows } = await database.db.query('SELECT FROM bank_statement_pages');
   expect(rows).toEqual([]);
+});
+
+test('a file that says it is larger than 1 GiB is refused before it is sent', async () => {
+  const answered = await fetch(api.url + STATEMENTS, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${tokens.bank}`,
+      'content-type': 'text/csv',
+      'content-length': String(2 ** 30 + 1),
+    },
+    body: new ReadableStream({ start: (body) => body.enqueue(Buffer.from(csv())) }),
+    duplex: 'half',
+  });
+  expect(answered.status).toBe(413);
+  expect(await answered.json()).toMatchObject({ message: 'The body may have at most 1048576 KiB' });
+});
+
+test('a file is not taken twice under one idempotency key while the first is under way', async () => {
+  const first = await openTransaction(database.db);
+  const request = { callerId: standing.bankId, path: STATEMENTS, key: 'running' };
+  await claimKey(first.trx, api.deps.ring, { ...request, bodyIndexes: [Buffer.of()] });
+  const { status } = await upload(csv(), { 'idempotency-key': 'running' });
+  await first.rollback();
+  expect(status).toBe(409);
 });
 
 test('only a bank sends statements, and no other bank sees them', async () => {
