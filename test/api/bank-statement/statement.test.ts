@@ -199,7 +199,7 @@ test('each difference becomes an exception, and its file says line by line what 
   ]);
   // The merchant sees what is about its charges, without the bank's ids.
   expect(await kinds(tokens.merchant)).toEqual(['amount_differs open', 'missing_at_bank open']);
-  expect(JSON.stringify(await exceptions(tokens.merchant))).not.toContain('B3');
+  expect(JSON.stringify(await exceptions(tokens.merchant))).not.toContain('bankTransactionId');
   const told = await announcedTo(database.db, api.deps.ring, standing.bankId);
   expect(told.filter(({ type }) => type === 'exception.opened')).toMatchObject([
     { item: { exceptionId: differs, sequence: 1 } },
