@@ -23,5 +23,5 @@ export function makeReference(random: Uint8Array): string {
 
 /** Whether it looks like one of ours; somebody else may have written it down. */
 export function isReference(text: string): boolean {
-  return text.length === LENGTH && [...text].every((character) => ALPHABET.includes(character));
+  return text.length === LENGTH && Array.from(text).every((character) => ALPHABET.includes(character));
 }

@@ -206,6 +206,22 @@ const undone = (billingRequestId: string) => ({
   at: new Date(),
 });
 
+const exceptionOf = async (id: string) =>
+  (
+    await row<{ id: string }>(db, `SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :id`, {
+      id,
+    })
+  )?.id ?? '';
+
+const writeOff = async (id: string) => {
+  const [by, finding] = [
+    { cause: 'operator', note: null },
+    { resolution: 'written_off', bankTransactionId: null },
+  ] as const;
+  const exceptionId = await exceptionOf(id);
+  return db.transaction((trx) => resolveException(trx, keyring, timeZone, by, exceptionId, finding));
+};
+
 describe('a charge whose money did not stay', () => {
   it('is taken back from the merchant for what is left of it, once', async () => {
     const { id, reference } = await charge();
@@ -229,25 +245,6 @@ describe('a charge whose money did not stay', () => {
     expect(await balancesOf(db, standing.merchantId)).toEqual({ merchant: 100n });
     expect(await balancesOf(db, standing.bankId)).toEqual({ customer_bank: -30n, disputed: -70n });
   });
-
-  const exceptionOf = async (id: string) =>
-    (
-      await row<{ id: string }>(
-        db,
-        `SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :id`,
-        {
-          id,
-        },
-      )
-    )?.id ?? '';
-  const writeOff = async (id: string) => {
-    const [by, finding] = [
-      { cause: 'operator', note: null },
-      { resolution: 'written_off', bankTransactionId: null },
-    ] as const;
-    const exceptionId = await exceptionOf(id);
-    return db.transaction((trx) => resolveException(trx, keyring, timeZone, by, exceptionId, finding));
-  };
 
   it('lets its bank off also of a refund that it rejects after the write-off', async () => {
     const { id, reference } = await charge();

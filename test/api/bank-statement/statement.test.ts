@@ -507,9 +507,9 @@ test('a file is not taken twice under one idempotency key while the first is und
   const first = await openTransaction(database.db);
   const request = { callerId: standing.bankId, path: STATEMENTS, key: 'running' };
   await claimKey(first.trx, api.deps.ring, { ...request, bodyIndexes: [Buffer.of()] });
-  const { status } = await upload(csv(), { 'idempotency-key': 'running' });
+  const second = await upload(csv(), { 'idempotency-key': 'running' });
   await first.rollback();
-  expect(status).toBe(409);
+  expect(second.status).toBe(409);
 });
 
 test('only a bank sends statements, and no other bank sees them', async () => {
