@@ -213,7 +213,7 @@ const exceptionOf = async (id: string) =>
     })
   )?.id ?? '';
 
-const writeOff = async (id: string) => {
+const resolveByWriteOff = async (id: string) => {
   const [by, finding] = [
     { cause: 'operator', note: null },
     { resolution: 'written_off', bankTransactionId: null },
@@ -250,7 +250,7 @@ describe('a charge whose money did not stay', () => {
     const { id, reference } = await charge();
     const refundId = await refund(reference, 0.4);
     await answer(id, null);
-    await writeOff(id);
+    await resolveByWriteOff(id);
     expect(await balancesOf(db, standing.bankId)).toEqual({ customer_bank: -40n, disputed: -60n });
     await db.transaction((trx) =>
       answerRefund(trx, keyring, timeZone, standing.bankId, refundId, {
@@ -268,7 +268,7 @@ describe('a charge whose money did not stay', () => {
   it('lets its bank off nothing where it says that it has more than was asked for', async () => {
     const { id } = await charge();
     await answer(id, `second-${id}`);
-    await writeOff(id);
+    await resolveByWriteOff(id);
     expect(await balancesOf(db, standing.bankId)).toEqual({ customer_bank: -100n });
   });
 
