@@ -24,7 +24,7 @@ const PAGES = {
   charges: `
     WITH scope AS MATERIALIZED (
       SELECT id, status, amount::bigint, currency::text, bank_id, merchant_id, owner_id, credit_settled, refunded_amount,
-        reversed_amount, held_amount,
+        reversed_amount,
         date_trunc('milliseconds', closed_at) AS closed_at
       FROM billing_requests WHERE id > :after ORDER BY id LIMIT ${PAGE}),
     page AS (SELECT * FROM scope WHERE ${onDays(dayOf('closed_at'))}),
@@ -59,10 +59,6 @@ const PAGES = {
          WHERE e.resource_id = v.transaction_id AND e.kind = 'reversal')), 0) AS known
       FROM page LEFT JOIN reversals v ON v.billing_request_id = page.id
       WHERE page.status = 'successful' GROUP BY page.id, page.reversed_amount),
-    held AS (
-      SELECT page.id, page.held_amount AS amount, coalesce(sum(x.held), 0) AS known
-      FROM page LEFT JOIN reconciliation_exceptions x ON x.billing_request_id = page.id
-      GROUP BY page.id, page.held_amount),
     -- All that was left was written off: what is undone later comes on top of it.
     written_off AS (
       SELECT id, amount, refunded_amount + reversed_amount AS undone, (
@@ -86,8 +82,6 @@ const PAGES = {
       UNION ALL
       SELECT id, format('reversed_amount is %s, and its reversals in the ledger are %s', amount, known)
       FROM reversed WHERE amount <> known
-      UNION ALL
-      SELECT id, format('held_amount is %s, and its exceptions hold %s', amount, known) FROM held WHERE amount <> known
       UNION ALL
       SELECT id, format('it is written off, and of %s the ledger has written off %s', amount, known)
       FROM written_off WHERE known + undone < amount OR known > amount) AS d (id, what)`,
