@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { row, type Database } from '../../src/database/connection';
 import { onboardBatch } from '../../src/database/customer/migration';
 import { LIST_REACH } from '../../src/database/list';
+import { answerRefund } from '../../src/database/refund/outcome';
 import { resolveException } from '../../src/database/reconciliation-exception/resolve';
 import { serveApi, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
@@ -158,6 +159,48 @@ describe('a statement', () => {
       reversals: { count: 1, amount: 2.5 },
       closingBalance: 0,
     });
+  });
+
+  it('of a bank has a line for what it was let off of a refund that it rejected, and all lines after it', async () => {
+    const one = await standingIn();
+    const { id, reference } = await charge(db, api.deps.ring, one);
+    const refundId = await refund(db, api.deps.ring, one, reference, 0.4);
+    await answerBill(db, api.deps.ring, one, id, null);
+    const doubted = await row<{ id: string }>(
+      db,
+      `SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :id`,
+      { id },
+    );
+    await db.transaction((trx) =>
+      resolveException(
+        trx,
+        api.deps.ring,
+        'Africa/Lagos',
+        { cause: 'operator', note: null },
+        doubted?.id ?? '',
+        { resolution: 'written_off', bankTransactionId: null },
+      ),
+    );
+    await db.transaction((trx) =>
+      answerRefund(trx, api.deps.ring, 'Africa/Lagos', one.bankId, refundId, {
+        action: 'rejected',
+        bankTransactionId: null,
+        reason: 'account_closed',
+      }),
+    );
+    // More than a page of the file, so that what is missing in one would hide what follows.
+    await settleMany(db, one, 1_001);
+    const bank = await asking(api, one, 'bank');
+    const day = await dayOf(db, one.bankId);
+    const statement = await bank.statement(day);
+    const file = await bank.file(`/v1/statements/${day}.csv`);
+    expect(statement).toMatchObject({
+      charges: { count: 1_002, amount: 1_002 },
+      writeOffs: { count: 2, amount: 1 },
+      closingBalance: -1_001,
+    });
+    expect(linesOf(file).filter((line) => line.includes(`,${reference},write_off,`))).toHaveLength(2);
+    expect(totalOf(file)).toEqual(['total', '1004', '1003']);
   });
 
   it('opens with what the day before closed with', async () => {

@@ -52,7 +52,8 @@ export interface Finality {
 
 /**
  * Whether nothing can settle on this day any more for this party. What is read of it in a later
- * statement of SQL never changes.
+ * statement of SQL never changes. While a month is open again, neither it nor what comes after it
+ * is final: each later day opens with what that month comes to.
  *
  * Of a merchant its own clock decides. To a bank and to a provider merchants may come whose clocks
  * begin with real time.
@@ -64,7 +65,8 @@ export async function readFinality(
 ): Promise<Finality> {
   const found = await row<Finality>(
     db,
-    `SELECT NOT may_settle_before(${END_OF_DAY}, :owner) AND coalesce(p.state = 'closed', true) AS final,
+    `SELECT NOT may_settle_before(${END_OF_DAY}, :owner) AND NOT EXISTS (
+         SELECT FROM ledger_periods r WHERE r.month <= of_day.month AND r.state = 'reopened') AS final,
        coalesce(p.reopenings, 0) AS edition
      FROM (SELECT date_trunc('month', :date::date)::date AS month) AS of_day LEFT JOIN ledger_periods p USING (month)`,
     { date, timeZone, owner: party.role === 'merchant' ? party.entityId : null },
@@ -218,10 +220,13 @@ const LINES = `
   FROM page JOIN ledger_entries e ON e.id = page.id, LATERAL (
     SELECT ${IMMUTABLE} FROM transactions WHERE id = e.resource_id AND e.kind <> 'write_off'
     UNION ALL
-    SELECT NULL, x.reference, 'write_off', 'completed', x.currency, b.description, b.customer_id, b.merchant_id, b.bank_id,
+    -- It follows an exception, or a refund that was rejected after one.
+    SELECT NULL, b.reference, 'write_off', 'completed', b.currency, b.description, b.customer_id, b.merchant_id, b.bank_id,
       b.id, b.schedule_id, NULL, NULL, e.settled_at, b.payee_bank_id, b.payee_lookup_id
-    FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
-    WHERE x.id = e.resource_id AND e.kind = 'write_off') AS t
+    FROM billing_requests b
+    WHERE e.kind = 'write_off' AND b.id = coalesce(
+      (SELECT x.billing_request_id FROM reconciliation_exceptions x WHERE x.id = e.resource_id),
+      (SELECT r.billing_request_id FROM refunds r WHERE r.id = e.resource_id))) AS t
   ORDER BY e.id`;
 
 /** The SHA-256 of the file of a day that is over, where it has been made. */
