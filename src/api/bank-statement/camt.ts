@@ -1,16 +1,16 @@
 import { SaxesParser, type SaxesTagNS } from 'saxes';
 import type { ReadLine } from '../../domain/bank-statement';
-import type { Failure } from '../../domain/failures';
 import { invalidRequest } from '../http/validation';
 import { createLineReader, type WrittenLine } from './line';
+import { Utf8Reader } from './utf8';
 
 /**
  * A statement as ISO 20022 has it, `camt.053.001.08`, read while it arrives.
  *
  * An entry (`Ntry`) that is booked is one line, with its `AcctSvcrRef` as the bank's id. Where it
- * stands for several transactions (`TxDtls`) that have ids of their own, each of these is a line.
- * The reference is the `EndToEndId`. Whatever else there is, names and accounts above all, is
- * passed over and never kept.
+ * stands for several transactions (`TxDtls`) that have ids of their own, each of these is a line,
+ * with an amount of its own: the entry's is the sum of them all. The reference is the `EndToEndId`.
+ * Whatever else there is, names and accounts above all, is passed over and never kept.
  *
  * There is no document type and so no entity: what could make a small file large, or reach for
  * another, is refused by its first character.
@@ -24,6 +24,10 @@ const DETAILS = `${ENTRY}/NtryDtls/TxDtls`;
 const DEPTH_MAX = 64;
 /** Longest that a piece of the file goes on without a tag that ends: it is in memory until then. */
 const PIECE_MAX_CHARS = 1024 * 1024;
+/**
+ * The message's own elements have one at most; to compare thousands with each other takes seconds.
+ */
+const ATTRIBUTES_MAX = 100;
 /** What is longer is no field of ours; one character more than fits says so. */
 const FIELD_MAX_CHARS = 1024;
 
@@ -32,6 +36,9 @@ interface Said {
   id?: string;
   amount?: string;
   currency?: string;
+  /** Of a transaction, what it came to by itself; where it has no `amount`. */
+  ownAmount?: string;
+  ownCurrency?: string;
   direction?: string;
   date?: string;
   status?: string;
@@ -42,6 +49,7 @@ interface Said {
 const FIELDS = new Map<string, keyof Said>([
   ['/AcctSvcrRef', 'id'],
   ['/Amt', 'amount'],
+  ['/AmtDtls/TxAmt/Amt', 'ownAmount'],
   ['/CdtDbtInd', 'direction'],
   ['/Sts/Cd', 'status'],
   ['/BookgDt/Dt', 'date'],
@@ -69,11 +77,9 @@ export async function* readCamt(
   timeZone: string,
 ): AsyncGenerator<ReadLine, void, void> {
   const file = new CamtReader(timeZone);
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  for await (const chunk of chunks) {
-    yield* file.read(decoded(() => decoder.decode(chunk, { stream: true })));
-  }
-  yield* file.end(decoded(() => decoder.decode()));
+  const text = new Utf8Reader();
+  for await (const chunk of chunks) yield* file.read(text.read(chunk));
+  yield* file.end(text.end());
 }
 
 class CamtReader {
@@ -88,10 +94,13 @@ class CamtReader {
   private text = '';
   private entry: Said | undefined;
   private detail: Said | undefined;
+  /** Its first transaction, where that has no amount: it may be the only one. */
+  private first: Said | undefined;
   /** Of the entry at hand: how many transactions it has, and how many of them have no id. */
   private details = 0;
   private nameless = 0;
   private count = 0;
+  private attributes = 0;
 
   constructor(timeZone: string) {
     this.readLine = createLineReader(timeZone);
@@ -101,6 +110,10 @@ class CamtReader {
     );
     this.parser.on('xmldecl', ({ encoding = 'UTF-8' }) => {
       if (encoding.toUpperCase() !== 'UTF-8') fail('must be in UTF-8');
+    });
+    this.parser.on('attribute', () => {
+      this.attributes += 1;
+      if (this.attributes > ATTRIBUTES_MAX) fail(`has an element of more than ${ATTRIBUTES_MAX} attributes`);
     });
     this.parser.on('opentag', (tag) => this.open(tag));
     this.parser.on('closetag', (tag) => this.close(tag));
@@ -131,20 +144,24 @@ class CamtReader {
 
   private open({ local, uri, attributes }: SaxesTagNS): void {
     this.pending = 0;
+    this.attributes = 0;
     this.depth += 1;
     if (this.depth > DEPTH_MAX) fail(`has elements ${DEPTH_MAX} deep`);
     if (this.depth === 1 && (local !== 'Document' || uri !== NAMESPACE)) fail(WRONG);
-    this.path += `/${local}`;
+    this.path += segmentOf(uri, local);
     this.text = '';
     if (this.path === '/Document/BkToCstmrStmt') this.isStatement = true;
     if (this.path === ENTRY) {
       this.entry = {};
+      this.first = undefined;
       this.details = 0;
       this.nameless = 0;
     } else if (this.path === DETAILS) this.detail = {};
     const currency = local === 'Amt' ? attributes['Ccy']?.value : undefined;
     const said = currency === undefined ? undefined : this.fieldAt();
-    if (said && currency !== undefined) said.of.currency = currency;
+    if (said && currency !== undefined) {
+      said.of[said.field === 'ownAmount' ? 'ownCurrency' : 'currency'] = currency;
+    }
   }
 
   private take(text: string): void {
@@ -152,14 +169,14 @@ class CamtReader {
     this.text = (this.text + text.slice(0, FIELD_MAX_CHARS)).slice(0, FIELD_MAX_CHARS);
   }
 
-  private close({ local }: SaxesTagNS): void {
+  private close({ local, uri }: SaxesTagNS): void {
     this.pending = 0;
     const said = this.fieldAt();
     if (said) said.of[said.field] = this.text.trim();
     if (this.path === DETAILS) this.endDetail();
     else if (this.path === ENTRY) this.endEntry();
     this.text = '';
-    this.path = this.path.slice(0, -local.length - 1);
+    this.path = this.path.slice(0, -segmentOf(uri, local).length);
     this.depth -= 1;
   }
 
@@ -175,8 +192,12 @@ class CamtReader {
     this.detail = undefined;
     if (!entry || !detail) return;
     this.details += 1;
+    if (this.first) this.add(entry, oneOfSeveral(this.first));
+    this.first = undefined;
     if (detail.id === undefined) this.nameless += 1;
-    else this.add(entry, detail);
+    else if (detail.amount !== undefined) this.add(entry, detail);
+    else if (this.details === 1) this.first = detail;
+    else this.add(entry, oneOfSeveral(detail));
     if (this.details === 1 && detail.reference !== undefined) entry.reference = detail.reference;
   }
 
@@ -184,6 +205,7 @@ class CamtReader {
     const { entry } = this;
     this.entry = undefined;
     if (!entry || entry.status !== BOOKED) return;
+    if (this.first) this.add(entry, this.first);
     // One transaction, or several of which none has an id: the entry speaks for them.
     if (this.nameless === this.details) {
       if (this.details > 1) delete entry.reference;
@@ -196,7 +218,7 @@ class CamtReader {
   }
 
   /** An entry's facts come before its transactions, which say what is different with them. */
-  private add(entry: Said, detail: Said): void {
+  private add(entry: Said, detail: { [Field in keyof Said]: Said[Field] | undefined }): void {
     if (entry.status !== BOOKED) return;
     const { id, amount, currency, direction, date, reference } = { ...entry, ...detail };
     this.lines.push(
@@ -213,22 +235,18 @@ class CamtReader {
   }
 }
 
+/** The entry's amount is the sum of all of them, and none of this one's. */
+const oneOfSeveral = ({ ownAmount, ownCurrency, ...detail }: Said) => ({
+  ...detail,
+  amount: ownAmount,
+  ...(ownCurrency !== undefined && { currency: ownCurrency }),
+});
+
+/** What is not of this message is nowhere that a field is. */
+const segmentOf = (uri: string, local: string) => (uri === NAMESPACE ? `/${local}` : `/:${local}`);
+
 const WRONG = `must be a statement of ISO 20022, ${NAMESPACE.slice(NAMESPACE.lastIndexOf(':') + 1)}`;
 
 function fail(message: string): never {
-  throw refused(message);
-}
-
-function refused(message: string): Failure {
-  return invalidRequest([{ path: 'body', message }]);
-}
-
-const NOT_UTF_8 = 'ERR_ENCODING_INVALID_ENCODED_DATA';
-
-function decoded(decode: () => string): string {
-  try {
-    return decode();
-  } catch (cause) {
-    throw (cause as NodeJS.ErrnoException).code === NOT_UTF_8 ? refused('must be in UTF-8') : cause;
-  }
+  throw invalidRequest([{ path: 'body', message }]);
 }

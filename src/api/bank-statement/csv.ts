@@ -3,6 +3,7 @@ import { parse, type CsvError } from 'csv-parse';
 import type { MalformedLine, ReadLine } from '../../domain/bank-statement';
 import { invalidRequest } from '../http/validation';
 import { createLineReader, type WrittenLine } from './line';
+import { Utf8Reader } from './utf8';
 
 /**
  * A statement as CSV, in the form of RFC 4180. Columns are found by their names in the header, in
@@ -27,8 +28,8 @@ interface CsvRecord {
  * The lines of a statement, as they arrive.
  *
  * @param timeZone of the network
- * @throws Failure invalid_request where the header is not that of a statement, or a line is too
- *   long
+ * @throws Failure invalid_request where the header is not that of a statement, a line is too
+ *   long, or it is not in UTF-8
  */
 export async function* readCsv(
   chunks: AsyncIterable<Buffer>,
@@ -49,6 +50,8 @@ export async function* readCsv(
     bom: true,
     info: true,
     max_record_size: LINE_MAX_BYTES,
+    // By the first line alone, a file with lines of both kinds would lose one in two.
+    record_delimiter: ['\r\n', '\n', '\r'],
     relax_column_count: true,
     skip_empty_lines: true,
     skip_records_with_error: true,
@@ -57,7 +60,7 @@ export async function* readCsv(
     },
   });
   // What goes wrong with the body is thrown by the parser, which it destroys.
-  const piped = pipeline(chunks, parser).catch(() => undefined);
+  const piped = pipeline(inUtf8(chunks), parser).catch(() => undefined);
   let places: Places | undefined;
   try {
     for await (const { record, info } of parser as AsyncIterable<CsvRecord>) {
@@ -75,6 +78,15 @@ export async function* readCsv(
     parser.destroy();
     await piped;
   }
+}
+
+async function* inUtf8(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, void> {
+  const text = new Utf8Reader();
+  for await (const chunk of chunks) {
+    text.read(chunk);
+    yield chunk;
+  }
+  text.end();
 }
 
 type Places = [name: (typeof COLUMNS)[number], place: number][];

@@ -14,6 +14,7 @@ import { isMalformed, type ReadLine } from '../../domain/bank-statement';
 import { workflowIds } from '../../domain/workflow-id';
 import { workflowSummary } from '../../domain/workflow-summary';
 import { WORKFLOW_TYPE } from '../../workflows/messages';
+import { invalidRequest } from '../http/validation';
 import { readCamt } from './camt';
 import { readCsv } from './csv';
 
@@ -25,6 +26,14 @@ import { readCsv } from './csv';
 /** By the type of the body that brings it. */
 export const FORMATS = { 'text/csv': readCsv, 'application/xml': readCamt } as const;
 export type StatementType = keyof typeof FORMATS;
+
+/**
+ * As many as a file of the largest size has, of lines as short as banks write them. Of shorter
+ * ones, which a compressed file has by the hundred million, it is no statement.
+ */
+const LINES_MAX = 20_000_000;
+/** Each is kept with what is wrong about it. Who has more has sent something else. */
+const MALFORMED_MAX = 100_000;
 
 /**
  * Reads a file to its end, and has its lines wait.
@@ -49,6 +58,8 @@ export async function stageStatement(
   try {
     for await (const line of FORMATS[type](hashed(bytes, hash), timeZone)) {
       facts.add(line);
+      if (facts.lines > LINES_MAX) throw tooMany(LINES_MAX, 'lines');
+      if (facts.malformed > MALFORMED_MAX) throw tooMany(MALFORMED_MAX, 'lines that cannot be read');
       page.push(line);
       if (page.length === PAGE_LINES) await stage();
     }
@@ -62,16 +73,24 @@ export async function stageStatement(
   }
 }
 
+function tooMany(limit: number, what: string) {
+  return invalidRequest([{ path: 'body', message: `has more than ${limit} ${what}` }]);
+}
+
 /** What is told of a file as a whole. */
 class Facts {
   lines = 0;
+  malformed = 0;
   firstDay: string | null = null;
   lastDay: string | null = null;
   readonly currencies = new Set<string>();
 
   add(line: ReadLine): void {
     this.lines += 1;
-    if (isMalformed(line)) return;
+    if (isMalformed(line)) {
+      this.malformed += 1;
+      return;
+    }
     const { bookingDate, currency } = line;
     if (this.firstDay === null || bookingDate < this.firstDay) this.firstDay = bookingDate;
     if (this.lastDay === null || bookingDate > this.lastDay) this.lastDay = bookingDate;

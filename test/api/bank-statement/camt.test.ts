@@ -32,6 +32,34 @@ test('an entry of several transactions without ids is one line', async () => {
   ]);
 });
 
+const detail = (id: string, more = '') =>
+  `<TxDtls><Refs><AcctSvcrRef>${id}</AcctSvcrRef></Refs>${more}</TxDtls>`;
+const amountOf = (amount: string) => `<AmtDtls><TxAmt><Amt Ccy="NGN">${amount}</Amt></TxAmt></AmtDtls>`;
+const withDetails = (...details: string[]) => entry(`<NtryDtls>${details.join('')}</NtryDtls>`);
+
+test('of several transactions of one entry none is booked with the sum of them all', async () => {
+  const several = withDetails(
+    detail('A', amountOf('3.00')),
+    detail('B'),
+    detail('C', '<Amt Ccy="NGN">7.00</Amt>'),
+  );
+  expect(await read(OPEN + several + CLOSE)).toEqual([
+    line(1, 'A', '2026-03-02', 300n),
+    { line: 2, problem: 'amount is missing' },
+    line(3, 'C', '2026-03-02', 700n),
+  ]);
+  // The only one of its entry is all of it, whatever the customer paid in.
+  expect(await read(OPEN + withDetails(detail('D', amountOf('3.00'))) + CLOSE)).toEqual([
+    line(1, 'D', '2026-03-02', 1_000n),
+  ]);
+});
+
+test('what is of another vocabulary is no entry, whatever its name', async () => {
+  const foreign = entry().replaceAll(/<(\/?)(\w)/g, '<$1f:$2');
+  const file = `${OPEN.replace('<Document', '<Document xmlns:f="urn:f"')}${foreign}${entry()}${CLOSE}`;
+  expect(await read(file)).toHaveLength(1);
+});
+
 test('another prefix is the same message', async () => {
   const prefixed = (OPEN + entry() + CLOSE)
     .replaceAll(/<(\/?)(\w)/g, '<$1d:$2')
@@ -62,6 +90,11 @@ test.each([
     /must be in UTF-8/,
   ],
   ['another encoding', Buffer.from(`${OPEN}<Nm>é</Nm>${CLOSE}`, 'latin1'), /must be in UTF-8/],
+  [
+    'an element of thousands of attributes',
+    `${OPEN}<Ntry ${Array.from({ length: 5_000 }, (_, n) => `a${n}=""`).join(' ')}/>${CLOSE}`,
+    /more than 100 attributes/,
+  ],
   ['elements without end', OPEN + '<a>'.repeat(1_000), /has elements 64 deep/],
 ])('a file with %s is refused as a whole', async (_, file, why) => {
   await expect(read(file)).rejects.toThrow(why);

@@ -82,3 +82,21 @@ async function* cutOff(): AsyncGenerator<Buffer> {
 test('what goes wrong with the body is told as it is', async () => {
   await expect(readAll(readCsv, cutOff())).rejects.toThrow('cut off');
 });
+
+test('lines that end differently are each a line: none is taken for the rest of another', async () => {
+  const ids = ['FT1', 'FT2', 'FT3', 'FT4'];
+  const [first, second, third, fourth] = ids.map((id) => LINE.trim().replace('FT1', id));
+  const file = `${HEADER.trim()},reference\r\n${first},\n${second},\r\n${third},\r${fourth},`;
+  for (const size of [1, 7, 100_000]) {
+    const lines = await read(file, size);
+    expect(lines.map((one) => 'bankTransactionId' in one && one.bankTransactionId)).toEqual(ids);
+  }
+});
+
+test.each([
+  ['latin1', Buffer.from(HEADER + LINE.replace('FT1', 'FT\u00e9'), 'latin1')],
+  ['UTF-16', Buffer.from(`\ufeff${HEADER}${LINE}`, 'utf16le')],
+  ['a letter that is cut off', Buffer.from(HEADER + LINE + 'FT\u00e9').subarray(0, -1)],
+])('a file in %s is refused, for letters of two ids might come to one', async (_, file) => {
+  await expect(read(file, 7)).rejects.toThrow('body must be in UTF-8');
+});
