@@ -10,7 +10,7 @@ import { anyRing, embeddedEngine } from './engine';
 /** `assent why`: all that is known of one reference or id, as one line of time, in words. */
 
 const UNKNOWN =
-  'nothing here has this reference or id. Accepted are a reference, a bankTransactionId, and the id of a charge (brq_…), ' +
+  'unknown here: nothing has this reference or id. Accepted are a reference, a bankTransactionId, and the id of a charge (brq_…), ' +
   'a transaction (txn_…), a refund (rfd_…), a schedule (sch_…), an intent (int_…), a reconciliation exception (exc_…), ' +
   'a webhook delivery (dlv_…), its event (evt_…) or a batch (bat_…).';
 

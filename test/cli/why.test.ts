@@ -1,6 +1,7 @@
 import { readConfig, recurringRules } from '../../src/config';
 import { row, rows, type Database } from '../../src/database/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { openStatementExceptions } from '../../src/database/reconciliation-exception/statement';
 import { beginAttempt, deliveryToAttempt, recordAttempt } from '../../src/database/webhook/attempt';
 import { send, serveApi, tokenOf, type ServedApi } from '../support/api';
 import { createCli } from '../support/cli';
@@ -286,6 +287,58 @@ test('a schedule is told with the charges of its billings, and a charge with the
   await expectNothingPrivate(scheduleId);
 });
 
+test('what a bank has booked and nobody knows of is told by its exception, and by what proves its way back', async () => {
+  const { bankId } = standing;
+  const [opened] = await db.transaction((trx) =>
+    openStatementExceptions(
+      trx,
+      ring,
+      bankId,
+      [
+        {
+          kind: 'unknown_here',
+          billingRequestId: null,
+          refundId: null,
+          bankTransactionId: 'FT-STRAY',
+          direction: 'debit',
+          amount: 700n,
+          currency: 'NGN',
+          bookedAmount: 700n,
+          bookedCurrency: 'NGN',
+          reference: null,
+          held: 0n,
+        },
+      ],
+      'bank-statement/stm_1',
+    ),
+  );
+  const exceptionId = opened?.exceptionId ?? '';
+  const resolve = `exceptions resolve ${exceptionId} --resolution reversed --bank-transaction-id FT-BACK --reason asked`;
+  await cli.json(...resolve.split(' '));
+  for (const id of [exceptionId, 'FT-STRAY', 'FT-BACK']) {
+    const told = await why(id);
+    expect(told.about).toMatchObject([{ id: exceptionId, kind: 'exception', status: 'resolved', amount: 7 }]);
+    expect(steps(told)).toEqual(
+      expect.arrayContaining([
+        'event exception.opened',
+        'event exception.resolved',
+        'act exception.resolved',
+      ]),
+    );
+  }
+});
+
+test('a transaction of a bank’s whose charge is gone is as unknown as any other', async () => {
+  await rows(
+    db,
+    `INSERT INTO bank_transactions (bank_id, bank_transaction_id, resource_id)
+     VALUES (:bankId, 'FT-GONE', 'brq_gone')`,
+    { bankId: standing.bankId },
+  );
+  const { code, err } = await cli.run('why', 'FT-GONE');
+  expect([code, err]).toEqual([1, expect.stringMatching(/^assent: unknown here: /)]);
+});
+
 test.each([
   ['an unknown reference', 'AAAABBBBCCCCDDDDEEEEFFFF'],
   ['a batch that nothing is in', `bat_${'0'.repeat(26)}`],
@@ -293,5 +346,5 @@ test.each([
 ])('%s: ends with 1, and says what is accepted', async (_, id) => {
   const { code, out, err } = await cli.run('why', id);
   expect({ code, out }).toEqual({ code: 1, out: '' });
-  expect(err).toMatch(/^assent: nothing here has this reference or id\. Accepted are .*brq_.*bat_/);
+  expect(err).toMatch(/^assent: unknown here: nothing has this reference or id\. Accepted are .*brq_.*bat_/);
 });

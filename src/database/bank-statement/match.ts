@@ -171,8 +171,18 @@ class PageJudgement {
     }
   }
 
-  private match({ line }: StatementLine, { resourceId, as }: Known): string {
-    const key = as === 'payee' ? `${resourceId}/credit` : resourceId;
+  /**
+   * What was refused, and is accounted for, is a booking of its own: it does not stand for the one
+   * that is counted.
+   */
+  private match({ line, bankTransactionId }: StatementLine, { resourceId, as }: Known): string {
+    const key = {
+      payee: `${resourceId}/credit`,
+      refused: `${resourceId}/${bankTransactionId}`,
+      counted: resourceId,
+      reversal: resourceId,
+      open: resourceId,
+    }[as];
     if (!this.matches.has(key)) this.matches.set(key, line);
     return key;
   }

@@ -5,6 +5,7 @@ import type { Keyring } from '../keys/keyring';
 import { postCharge, postCredits, postRefund, postReversal } from '../ledger/settlement';
 import { announceExceptions } from '../reconciliation-exception/announce';
 import { openException } from '../reconciliation-exception/open';
+import { endExceptions } from '../reconciliation-exception/statement';
 import { writeOffRest } from '../reconciliation-exception/reversal';
 
 /**
@@ -83,6 +84,21 @@ const MENDED_BY = {
       { id },
     );
     await announceExceptions(trx, ring, 'exception.opened', [untold?.id]);
+  },
+  /** Its statement has it: it is not looked for as missing. */
+  async unknown_settled(trx, ring, timeZone, id) {
+    await endExceptions(trx, ring, timeZone, [id]);
+    await rows(
+      trx,
+      `INSERT INTO bank_statement_matches (resource_id, statement_id, line)
+       SELECT t.resource_id, d.statement_id, d.line
+       FROM reconciliation_exceptions x
+         JOIN bank_transactions t ON t.bank_id = x.bank_id AND t.bank_transaction_id = x.bank_transaction_id
+         JOIN bank_statement_differences d ON d.exception_id = x.id AND d.difference = 'unknown_here'
+       WHERE x.id = :id ORDER BY d.statement_id, d.position LIMIT 1
+       ON CONFLICT (resource_id) DO NOTHING`,
+      { id },
+    );
   },
   async held_differs(trx, _, __, id) {
     await lockCharge(trx, id);

@@ -26,6 +26,8 @@ const WRONG = {
   silence_unnoted:
     'it expired at a bank that may have the charge, and there is no exception for somebody to look into',
   exception_untold: 'it is open, and neither side was told of it',
+  unknown_settled:
+    'its bank had booked it before its answer came: by now it settles a charge or a refund of that amount',
   held_differs: 'it holds another amount back from refunds than its exceptions do',
   end_unannounced: 'it has ended, and no webhook tells who billed it',
   question_lost: 'it waits for its bank, and the webhook that asks the bank is gone',
@@ -105,10 +107,19 @@ const PARTS = {
     ${found(`SELECT id, 'reversal_unposted' FROM page WHERE NOT ${hasEntry('page.id', 'reversal')}`)}`,
   exceptions: `
     WITH page AS MATERIALIZED (
-      SELECT id, state, told, kind, outcome, resolution, billing_request_id, refund_id
+      SELECT id, state, told, kind, outcome, resolution, billing_request_id, refund_id, bank_id, bank_transaction_id,
+        direction, amount, currency
       FROM reconciliation_exceptions WHERE id > :after ORDER BY id LIMIT ${PAGE})
     ${found(`
       SELECT id, 'exception_untold' FROM page WHERE state <> 'resolved' AND told = 0 AND billing_request_id IS NOT NULL
+      UNION ALL
+      SELECT id, 'unknown_settled' FROM page WHERE kind = 'unknown_here' AND state <> 'resolved' AND EXISTS (
+        SELECT FROM bank_transactions t
+          LEFT JOIN billing_requests b ON b.id = t.resource_id AND b.status = 'successful' AND b.bank_transaction_id = t.bank_transaction_id
+          LEFT JOIN refunds r ON r.id = t.resource_id AND r.status = 'completed' AND r.bank_transaction_id = t.bank_transaction_id
+        WHERE t.bank_id = page.bank_id AND t.bank_transaction_id = page.bank_transaction_id
+          AND ((page.direction = 'debit' AND (b.amount, b.currency) = (page.amount, page.currency))
+            OR (page.direction = 'credit' AND (r.amount, r.currency) = (page.amount, page.currency))))
       UNION ALL
       SELECT x.id, 'write_off_unposted' FROM page AS x JOIN billing_requests b ON b.id = x.billing_request_id
       WHERE ${WRITES_OFF_ALL} AND b.status = 'successful' AND b.refunded_amount + b.reversed_amount < b.amount

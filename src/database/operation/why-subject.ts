@@ -12,6 +12,8 @@ export interface Subject {
   chargeIds: string[];
   scheduleIds: string[];
   intentIds: string[];
+  /** Of what a bank has booked and nobody knows of: they belong to no charge. */
+  exceptionIds: string[];
   /** Asked for by themselves, beside those of the story. */
   deliveryIds: string[];
   /** A schedule has more charges than are told: these are its latest. */
@@ -21,9 +23,13 @@ export interface Subject {
 /** A batch has as many; a schedule's earlier ones can be asked for by their references. */
 const CHARGES_MAX = 100;
 
+const LEADS_TO = `CASE WHEN x.billing_request_id IS NULL THEN 'exception' ELSE 'charge' END,
+  coalesce(x.billing_request_id, x.id)`;
+
 /**
  * Everything is found by an index of its own. A refund, a reversal and an exception lead to their
- * charge. A bank's transaction id is unique within the bank alone, so each bank is asked.
+ * charge, if there is one. A bank's transaction id is unique within the bank alone, so each bank is
+ * asked; what its statements name is looked for as well.
  */
 const FOUND = `
   SELECT 'charge' AS kind, id FROM billing_requests WHERE id = ANY(:given)
@@ -34,9 +40,12 @@ const FOUND = `
   UNION SELECT 'charge', billing_request_id FROM refunds WHERE reference = ANY(:given)
   UNION SELECT 'charge', billing_request_id FROM reversals WHERE transaction_id = ANY(:given)
   UNION SELECT 'charge', billing_request_id FROM reversals WHERE reference = ANY(:given)
-  UNION SELECT 'charge', billing_request_id FROM reconciliation_exceptions
-    WHERE id = ANY(:given) AND billing_request_id IS NOT NULL
-  UNION SELECT 'charge', coalesce(r.billing_request_id, x.billing_request_id, t.resource_id)
+  UNION SELECT ${LEADS_TO} FROM reconciliation_exceptions x WHERE x.id = ANY(:given)
+  UNION SELECT ${LEADS_TO} FROM entities e JOIN reconciliation_exceptions x ON x.bank_id = e.id
+    AND x.bank_transaction_id = ANY(:given) AND x.kind IN ('unknown_here', 'missing_at_bank', 'amount_differs')
+    WHERE e.type = 'bank'
+  UNION SELECT CASE WHEN x.id IS NOT NULL AND x.billing_request_id IS NULL THEN 'exception' ELSE 'charge' END,
+      coalesce(r.billing_request_id, x.billing_request_id, t.resource_id)
     FROM entities e JOIN bank_transactions t ON t.bank_id = e.id AND t.bank_transaction_id = ANY(:given)
     LEFT JOIN refunds r ON r.id = t.resource_id LEFT JOIN reconciliation_exceptions x ON x.id = t.resource_id
     WHERE e.type = 'bank'
@@ -74,11 +83,12 @@ export async function findSubject(db: Executor, ring: Keyring, given: string): P
     chargeIds: [...both('charge'), ...billed.slice(0, CHARGES_MAX).map(({ id }) => id)],
     scheduleIds: both('schedule'),
     intentIds: both('intent'),
+    exceptionIds: both('exception'),
     deliveryIds,
     cut: billed.length > CHARGES_MAX,
   };
-  const { chargeIds, intentIds } = found;
-  return [chargeIds, found.scheduleIds, intentIds, deliveryIds].some((ids) => ids.length > 0)
+  const { chargeIds, intentIds, exceptionIds } = found;
+  return [chargeIds, found.scheduleIds, intentIds, exceptionIds, deliveryIds].some((ids) => ids.length > 0)
     ? found
     : undefined;
 }

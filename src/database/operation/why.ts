@@ -63,6 +63,8 @@ export async function tellWhy(db: Executor, ring: Keyring, given: string): Promi
   const charges = await readCharges(db, subject.chargeIds);
   const others = await readOthers(db, subject);
   const resources: Resource[] = [...charges, ...others];
+  // Of a transaction of a bank's, what it settled may be gone with a restored back-up.
+  if (resources.length === 0 && subject.deliveryIds.length === 0) return undefined;
   const ids = resources.map(({ id }) => id);
   const parties = [...new Set(resources.flatMap((one) => one.parties))];
   const certain = [...subject.deliveryIds, ...resources.flatMap(({ asked }) => asked)];
@@ -188,7 +190,10 @@ async function readCharges(db: Executor, chargeIds: string[]): Promise<Charge[]>
 /** Of one charge as many refunds, reversals or exceptions as it may have at most are fewer. */
 const OTHERS_MAX = 1_000;
 
-async function readOthers(db: Executor, { chargeIds, scheduleIds, intentIds }: Subject): Promise<Resource[]> {
+async function readOthers(
+  db: Executor,
+  { chargeIds, scheduleIds, intentIds, exceptionIds }: Subject,
+): Promise<Resource[]> {
   return rows<Resource>(
     db,
     `SELECT r.id, 'refund' AS kind, r.reference, r.status, r.amount::bigint, r.currency::text, r.bank_id AS "bankId",
@@ -200,7 +205,9 @@ async function readOthers(db: Executor, { chargeIds, scheduleIds, intentIds }: S
      FROM reversals v WHERE v.billing_request_id = ANY(:chargeIds)
      UNION ALL SELECT x.id, 'exception', x.reference, x.state, x.amount::bigint, x.currency::text, x.bank_id,
        x.merchant_id, NULL, NULL, ${parties('x')}, x.payee_bank_id], NULL), x.state <> 'resolved', '{}'
-     FROM reconciliation_exceptions x WHERE x.billing_request_id = ANY(:chargeIds)
+     FROM (SELECT * FROM reconciliation_exceptions WHERE billing_request_id = ANY(:chargeIds)
+           UNION ALL
+           SELECT * FROM reconciliation_exceptions WHERE id = ANY(:exceptionIds) AND billing_request_id IS NULL) AS x
      UNION ALL SELECT s.id, 'schedule', NULL, s.status, s.amount::bigint, s.currency::text, s.bank_id,
        s.merchant_id, '${workflowIds.recurring('')}' || s.id, NULL, ${parties('s')}], NULL), s.acts_at IS NOT NULL, '{}'
      FROM schedules s WHERE s.id = ANY(:scheduleIds)
@@ -209,7 +216,7 @@ async function readOthers(db: Executor, { chargeIds, scheduleIds, intentIds }: S
        array_remove(ARRAY[i.bank_delivery_id], NULL)
      FROM intents i WHERE i.id = ANY(:intentIds)
      LIMIT :limit`,
-    { chargeIds, scheduleIds, intentIds, limit: OTHERS_MAX },
+    { chargeIds, scheduleIds, intentIds, exceptionIds, limit: OTHERS_MAX },
     'anew',
   );
 }

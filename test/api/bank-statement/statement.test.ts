@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { closeExpiredRequests } from '../../../src/database/billing-request/outcome';
 import { matchNextPage } from '../../../src/database/bank-statement/match';
 import { findMissing } from '../../../src/database/bank-statement/missing';
 import { compareLedger } from '../../../src/database/ledger/check';
+import { bookCursor, walkBooks } from '../../../src/database/operation/books';
 import { compareTrails } from '../../../src/database/trail';
 import { claimKey } from '../../../src/database/idempotency';
 import { resolveException } from '../../../src/database/reconciliation-exception/resolve';
@@ -332,6 +334,40 @@ test.each([
   await theBooksAreRight();
 });
 
+test('what was in a file before its answer came is no difference any more once that settles it', async () => {
+  await match(csv(debit('J1'), debit('J2')));
+  await paid('J1');
+  await paid('J2', 90);
+  const { db, ring } = api.deps;
+  const mended: string[] = [];
+  for (let round = 0; round < 2; round++) {
+    for await (const { differences } of walkBooks(db, ring, LAGOS, bookCursor('exceptions', ''))) {
+      mended.push(...differences.filter((one) => one.mended).map(({ wrong }) => wrong));
+    }
+  }
+  expect(mended).toEqual(['unknown_settled']);
+  expect(await exceptions()).toMatchObject([
+    { kind: 'unknown_here', state: 'resolved', resolution: 'no_difference', bankTransactionId: 'J1' },
+    { kind: 'unknown_here', state: 'open', bankTransactionId: 'J2' },
+  ]);
+  // No other file has to bring it once more.
+  expect((await match(csv(debit('J2', 90)))).summary).toEqual({ ...NOTHING, lines: 1, matched: 1 });
+  await theBooksAreRight();
+});
+
+test('a second debit that went back is no sign of the first, which the bank may not have booked', async () => {
+  const { id } = await paid('G7');
+  const second = { billingRequestId: id, bankTransactionId: 'G8' };
+  expect((await post(tokens.bank, '/v1/billing/bank-response', second)).status).toBe(409);
+  const [doubted] = await exceptions();
+  expect((await respond(doubted?.['exceptionId'], { resolution: 'confirmed' })).status).toBe(200);
+  const lacking = await match(csv(debit('G8')));
+  expect(lacking.summary).toEqual({ ...NOTHING, lines: 1, matched: 1, missingAtBank: 1 });
+  const both = await match(csv(debit('G7'), debit('G8'), debit('G8')));
+  expect(both.summary).toEqual({ ...NOTHING, lines: 3, matched: 2, duplicates: 1 });
+  expect(await kinds()).toEqual(['conflicting_answer resolved', 'missing_at_bank resolved']);
+});
+
 describe('a line that names the reference of what is open', () => {
   test('settles it, as the answer would have that never came', async () => {
     const { id, reference } = await charge();
@@ -484,6 +520,25 @@ test('a file that stops arriving is refused after ten seconds, and nothing of it
     duplex: 'half',
   });
   expect(answered.status).toBe(408);
+  const { rows } = await database.db.query('SELECT FROM bank_statement_pages');
+  expect(rows).toEqual([]);
+});
+
+test('a small file of very many lines that cannot be read is refused before it fills the database', async () => {
+  const bytes = gzipSync(`${HEADER}\n${'a\n'.repeat(150_000)}`);
+  const answered = await fetch(api.url + STATEMENTS, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${tokens.bank}`,
+      'content-type': 'text/csv',
+      'content-encoding': 'gzip',
+    },
+    body: bytes,
+  });
+  expect(answered.status).toBe(400);
+  expect(await answered.json()).toMatchObject({
+    errors: [{ path: 'body', message: 'has more than 100000 lines that cannot be read' }],
+  });
   const { rows } = await database.db.query('SELECT FROM bank_statement_pages');
   expect(rows).toEqual([]);
 });
