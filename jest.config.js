@@ -35,6 +35,8 @@ const rarelyUsed = [
 module.exports = {
   testEnvironment: 'node',
   testMatch: ['<rootDir>/test/**/*.test.ts'],
+  // From source, as in tsconfig.json: a test needs no build.
+  moduleNameMapper: { '^@assent/client$': '<rootDir>/packages/client/src' },
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/.assent/'],
   transform: {
     '^.+\\.m?[jt]s$': [

@@ -117,7 +117,8 @@ function isAllowed(path: string, { target, typeOnly }: Import): boolean {
   // Migrations are found by listing their folder.
   if (target.startsWith('a computed import')) return path === 'src/database/migrate.ts';
   if (!target.startsWith('src/')) {
-    if (target.startsWith('.') || /^(test|demo|migrations)\//.test(target)) return false;
+    // The client is for those who call: the engine tested with it must not be made of it.
+    if (target.startsWith('.') || /^(test|demo|migrations|packages|@assent)\//.test(target)) return false;
     return MAY_USE[layer]?.test(target) ?? true;
   }
   const to = target.slice('src/'.length);
@@ -241,6 +242,7 @@ describe('a planted import', () => {
       undefined,
     ],
     ['src/start/a.ts', `import { b } from '../worker/main';`, undefined],
+    ['src/cli/a.ts', `import { b } from '@assent/client';`, 'src/cli/a.ts → @assent/client'],
     ['src/elsewhere/a.ts', `import { b } from '../domain/b';`, 'src/elsewhere/a.ts → src/domain/b'],
   ];
 
@@ -319,6 +321,8 @@ describe('the style', () => {
       'storm',
       'migrations',
       'scripts',
+      'packages/client/src',
+      'examples',
     ];
     const paths = folders.flatMap(filesUnder).map(({ path }) => path);
     expect(paths.filter((path) => parts(path).some((part) => ROOM.test(part)))).toEqual([]);

@@ -4,6 +4,7 @@ import { dirname, join, relative } from 'node:path';
 const ROOT = join(__dirname, '..');
 const pages = [
   ...readdirSync(ROOT).filter((file) => file.endsWith('.md')),
+  'packages/client/README.md',
   ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.md'))
     .map((file) => join('docs', file)),
@@ -74,7 +75,9 @@ const files = (() => {
         file.isFile(),
       ),
     ),
-  ].map(({ parentPath, name }) => relative(ROOT, join(parentPath, name)));
+  ]
+    .map(({ parentPath, name }) => relative(ROOT, join(parentPath, name)))
+    .filter((file) => !file.split(/[/\\]/).some((part) => NOT_OURS.includes(part)));
 })();
 
 it('no file of the project has a mark that an unfinished merge left', () => {

@@ -1,0 +1,3217 @@
+// Made by `npm run generate:client` from the OpenAPI document. Do not edit.
+
+/* eslint-disable */
+
+export type TokenRequest = {
+  grant_type: 'client_credentials';
+  /** Unless HTTP Basic is used */
+  client_id?: string;
+  /** Unless HTTP Basic is used */
+  client_secret?: string;
+  /** There are none: leave it out */
+  scope?: '';
+};
+
+export type Token = {
+  /** A JWT (ES256), to send as `Authorization: Bearer …` */
+  access_token: string;
+  token_type: 'Bearer';
+  /** Seconds for which it is valid */
+  expires_in: number;
+};
+
+export type Problem = {
+  /**
+   * Which field: for example `customers[3].email`, `query.page` for a query parameter,
+   * `body` for the whole body, or a header’s name
+   */
+  path: string;
+  /** What is wrong with it */
+  message: string;
+};
+
+export type Jwks = {
+  keys: Array<{
+    kty: 'EC';
+    crv: 'P-256';
+    /** Coordinate, base64url */
+    x: string;
+    /** Coordinate, base64url */
+    y: string;
+    /** Id of the key, as tokens name it */
+    kid: string;
+    alg: 'ES256';
+    use: 'sig';
+  }>;
+};
+
+export type SmallBatch = {
+  /** Id of a batch */
+  batchId: string;
+  /** `processing` while a large batch is being onboarded; `failed` where it was abandoned */
+  status: 'processing' | 'completed' | 'failed';
+  summary: BatchSummary;
+  /** The customers that were onboarded */
+  customers: Array<{
+    /** Your own reference for the customer */
+    clientRef: string;
+    /** Id of a customer */
+    customerId: string;
+    /** The customer’s identifier at the bank, also called `phrase` */
+    lookupID: string;
+  }>;
+  /** The customers that were not, duplicates included */
+  failures: Array<{
+    /** Place in the request, from 0 */
+    index: number;
+    /** Your own reference for the customer */
+    clientRef?: string;
+    /** Why the customer was not onboarded */
+    reason: string;
+  }>;
+};
+
+export type BatchSummary = {
+  /** Customers in the batch */
+  total: number;
+  /** Onboarded so far */
+  successful: number;
+  /** Refused because they are not valid */
+  failed: number;
+  /** Refused because the account number or the `clientRef` is already there */
+  duplicates: number;
+};
+
+export type LargeBatch = {
+  /** Id of a batch */
+  batchId: string;
+  /** `processing` while a large batch is being onboarded; `failed` where it was abandoned */
+  status: 'processing' | 'completed' | 'failed';
+  summary: BatchSummary;
+  /** Path of the CSV file, below the address of this API */
+  customersUrl: string;
+  /** Path of the CSV file, below the address of this API */
+  failuresUrl: string;
+};
+
+export type InvalidRequest = {
+  /** The HTTP status */
+  statusCode: 400;
+  success: false;
+  /** Human-readable text; do not parse it */
+  message: string;
+  /** Every problem of the request */
+  errors?: Array<Problem>;
+};
+
+export type Unauthenticated = {
+  /** The HTTP status */
+  statusCode: 401;
+  success: false;
+  /** Human-readable text; do not parse it */
+  message: string;
+};
+
+export type NotAllowed = {
+  /** The HTTP status */
+  statusCode: 403;
+  success: false;
+  /** Human-readable text; do not parse it */
+  message: string;
+};
+
+export type BodyTooSlow = {
+  /** The HTTP status */
+  statusCode: 408;
+  success: false;
+  /** Human-readable text; do not parse it */
+  message: string;
+};
+
+export type Conflict = {
+  /** The HTTP status */
+  statusCode: 409;
+  success: false;
+  /** Human-readable text; do not parse it */
+  message: string;
+};
+
+export type BodyTooLarge = {
+  /** The HTTP status */
+  statusCode: 413;
+  success: false;
+  /** Human-readable text; do not parse it */
+  message: string;
+};
+
+export type MediaTypeUnsupported = {
+  /** The HTTP status */
+  statusCode: 415;
+  success: false;
+  /** Human-readable text; do not parse it */
+  message: string;
+};
+
+export type IdempotencyKeyReused = {
+  /** The HTTP status */
+  statusCode: 422;
+  success: false;
+  /** Human-readable text; do not parse it */
+  message: string;
+};
+
+export type RateLimited = {
+  /** The HTTP status */
+  statusCode: 429;
+  success: false;
+  /** Human-readable text; do not parse it */
+  message: string;
+};
+
+export type Fault = {
+  /** The HTTP status */
+  statusCode: 500;
+  success: false;
+  /** Human-readable text; do not parse it */
+  message: string;
+};
+
+export type Unavailable = {
+  /** The HTTP status */
+  statusCode: 503;
+  success: false;
+  /** Human-readable text; do not parse it */
+  message: string;
+};
+
+export type NotFound = {
+  /** The HTTP status */
+  statusCode: 404;
+  success: false;
+  /** Human-readable text; do not parse it */
+  message: string;
+};
+
+export type Customer = {
+  /** Id of a customer */
+  customerId: string;
+  /** The customer’s identifier at the bank, also called `phrase` */
+  lookupID: string;
+  /** Your own reference for the customer */
+  clientRef: string;
+  /** First name */
+  firstname: string;
+  /** Middle name */
+  middlename: string | null;
+  /** Last name */
+  lastname: string;
+  /** Name of the account */
+  accountName: string;
+  /** E-mail address */
+  email: string;
+  /** ISO 3166 alpha-2 code */
+  country: string;
+  /** Free text, as onboarded */
+  reference: string | null;
+  /** Postal address */
+  address: string | null;
+  /** Telephone number */
+  phone: string | null;
+  /** URL of a picture */
+  displayPicture: string | null;
+  /** When the customer was onboarded; UTC */
+  createdAt: string;
+  /** When it was last changed; UTC */
+  updatedAt: string;
+};
+
+export type LinkedDevice = {
+  /** The device’s identifier. Each bank and merchant has its own for the same device */
+  deviceId: string;
+  /** Id of a customer */
+  customerId: string;
+  /** The customer’s identifier at the bank, also called `phrase` */
+  phrase: string;
+  /** When it was linked; UTC */
+  linkedAt: string;
+};
+
+export type Intent = {
+  /** Id of a billing intent */
+  intentId: string;
+  /** The API request that created it */
+  batchId: string;
+  /** Transaction reference, unique in the network */
+  reference: string;
+  /** `superseded`: replaced by a newer intent of the same merchant for the same customer */
+  status: 'pending' | 'approved' | 'declined' | 'superseded';
+  /** Why it was declined: `denied`, `suspended`, `blocked` or `expired` (no answer in time) */
+  reason: string | null;
+  /** The customer’s decision; `null` if there is none */
+  customerDecision: 'approve_once' | 'approve_recurring' | 'deny' | 'suspended' | null;
+  /** ISO 4217 code */
+  currency: string;
+  /** As the merchant wrote it */
+  description: string;
+  /** Id of a customer */
+  customerId: string;
+  /** The customer’s identifier at the bank, also called `phrase` */
+  lookupID: string;
+  /** Id of a merchant */
+  entityId: string;
+  /** Id of a bank */
+  bankId: string;
+  /** Identifies the agreement between merchant and customer; used to bill */
+  paymentID?: string;
+  dueDate: string | null;
+  /** When the intent is declined if it has not been answered; UTC */
+  expiresAt: string;
+  /** When it was created; UTC */
+  createdAt: string;
+  closedAt: string | null;
+};
+
+export type BillingRequest = {
+  /** Id of a billing request */
+  billingRequestId: string;
+  /** The API request that created it; of its own for a scheduled charge */
+  batchId: string;
+  /** Id of a transaction */
+  transactionId: string;
+  /** Transaction reference, unique in the network */
+  reference: string;
+  /** Status of the charge */
+  status: 'pending' | 'successful' | 'declined';
+  /**
+   * Why it was declined: the reason that the bank gave, or `expired` (not answered in
+   * time: the bank may have debited all the same, and a reconciliation exception is
+   * opened), `not_delivered` (no byte of it can have reached the bank, so that it may be
+   * billed again) or `limit_reached` (a spending limit). `null` unless declined
+   */
+  declineReason: string | null;
+  /** The amount charged; in major units */
+  amount: number;
+  /** ISO 4217 code */
+  currency: string;
+  /** Text shown to the customer */
+  description: string;
+  /** Whether the customer must approve this charge */
+  approvalRequired: boolean;
+  /** Id of a customer */
+  customerId: string;
+  /** The merchant that bills, or the payee’s bank */
+  entityId: string;
+  /** Id of a bank */
+  bankId: string;
+  /** The customer who is paid; only for a payment between customers */
+  payee?: {
+    /** Id of a bank */
+    bankId: string;
+    /** The customer’s identifier at the bank, also called `phrase` */
+    lookupID: string;
+  };
+  /** The money for the payee; only for a successful payment between customers */
+  credit?: {
+    /**
+     * Whether the payee’s bank has been told of the money: `delivered` by the webhook
+     * `billing.credit` or read in its events feed; `undelivered` once the webhook was
+     * given up, until it is sent again
+     */
+    status: 'pending' | 'delivered' | 'undelivered';
+    /**
+     * Not delivered by `dueBy`. A reconciliation exception `credit_undelivered` stands
+     * until it is
+     */
+    overdue: boolean;
+    /** 24 hours after the debit; UTC */
+    dueBy: string;
+  };
+  /** The identifier that was billed: the `paymentID` or the `lookupID` */
+  phrase: string;
+  /** Identifies the agreement between merchant and customer; used to bill */
+  paymentID?: string;
+  /** Instead of `paymentID`, for a one-time payment */
+  lookupID?: string;
+  /** The recurring schedule that it belongs to; `null` if none */
+  scheduleId: string | null;
+  /** The bank’s identifier of the debit; shown only to the bank */
+  bankTransactionId?: string | null;
+  /** When the charge is declined if it has not been answered; UTC */
+  expiresAt: string;
+  /** When it was created; UTC */
+  createdAt: string;
+  closedAt: string | null;
+};
+
+export type Schedule = {
+  /** Id of a recurring schedule */
+  scheduleId: string;
+  /** Id of a merchant */
+  merchantId: string;
+  /** Id of a customer */
+  customerId: string;
+  /** The amount of each charge; in major units */
+  amount: number;
+  /** ISO 4217 code */
+  currency: string;
+  frequency: 'daily' | 'weekly' | 'monthly' | 'yearly';
+  /** Number of `frequency` units between charges */
+  interval: number;
+  /** Due date of the first charge; the later ones are counted from it; UTC */
+  startDate: string;
+  endDate: string | null;
+  /** The schedule is completed after this many billings */
+  maxBillings: number | null;
+  /** Text shown to the customer */
+  description: string | null;
+  /** As the merchant sent it */
+  metadata: Record<string, string | number | boolean>;
+  /**
+   * `paused`: by the merchant; `suspended`: the customer’s decision or the merchant’s
+   * trust level does not allow charges, or merchant or bank is disabled; `past_due`: a
+   * declined charge is being retried; `completed`, `cancelled` and `failed` are final
+   */
+  status: 'active' | 'paused' | 'suspended' | 'past_due' | 'completed' | 'cancelled' | 'failed';
+  nextBillingDate: string | null;
+  retryAt: string | null;
+  /** Billings that ran, successful or failed */
+  billingsCompleted: number;
+  /** When it was created; UTC */
+  createdAt: string;
+  /** When it last changed; UTC */
+  updatedAt: string;
+};
+
+export type ForecastDay = {
+  /** The calendar day in the network’s time zone */
+  date: string;
+  /** Number of charges */
+  count: number;
+  /** Sum of the charges; in major units. Rounded to 15 digits where it has more */
+  amount: number;
+  /** ISO 4217 code */
+  currency: string;
+  /** A sum of more than 15 digits, in full as a decimal; only where it had to be rounded */
+  exact?: string;
+};
+
+export type ScheduleWithBillings = {
+  /** Id of a recurring schedule */
+  scheduleId: string;
+  /** Id of a merchant */
+  merchantId: string;
+  /** Id of a customer */
+  customerId: string;
+  /** The amount of each charge; in major units */
+  amount: number;
+  /** ISO 4217 code */
+  currency: string;
+  frequency: 'daily' | 'weekly' | 'monthly' | 'yearly';
+  /** Number of `frequency` units between charges */
+  interval: number;
+  /** Due date of the first charge; the later ones are counted from it; UTC */
+  startDate: string;
+  endDate: string | null;
+  /** The schedule is completed after this many billings */
+  maxBillings: number | null;
+  /** Text shown to the customer */
+  description: string | null;
+  /** As the merchant sent it */
+  metadata: Record<string, string | number | boolean>;
+  /**
+   * `paused`: by the merchant; `suspended`: the customer’s decision or the merchant’s
+   * trust level does not allow charges, or merchant or bank is disabled; `past_due`: a
+   * declined charge is being retried; `completed`, `cancelled` and `failed` are final
+   */
+  status: 'active' | 'paused' | 'suspended' | 'past_due' | 'completed' | 'cancelled' | 'failed';
+  nextBillingDate: string | null;
+  retryAt: string | null;
+  /** Billings that ran, successful or failed */
+  billingsCompleted: number;
+  /** When it was created; UTC */
+  createdAt: string;
+  /** When it last changed; UTC */
+  updatedAt: string;
+  /** Oldest first */
+  billings: Array<Billing>;
+};
+
+export type Billing = {
+  /** Number of the due date, from 0 */
+  n: number;
+  /** Due date; UTC */
+  dueDate: string;
+  /** `scheduled`: the next one, not yet due */
+  status: 'scheduled' | 'pending' | 'retrying' | 'successful' | 'failed' | 'skipped';
+  /** Why it was `skipped` or `failed`; otherwise left out */
+  reason?: string | null;
+  /** The charges made for it, oldest first */
+  attempts: Array<{
+    /** Id of a billing request */
+    billingRequestId: string;
+    /** Transaction reference, unique in the network */
+    reference: string;
+    /** When the charge was made; UTC */
+    at: string;
+    status: 'pending' | 'successful' | 'declined';
+    /**
+     * Why it was declined: the reason that the bank gave, or `expired` (not answered in
+     * time: the bank may have debited all the same, and a reconciliation exception is
+     * opened), `not_delivered` (no byte of it can have reached the bank, so that it may be
+     * billed again) or `limit_reached` (a spending limit). `null` unless declined
+     */
+    declineReason: string | null;
+  }>;
+};
+
+export type Decision = {
+  /** Id of an agreement */
+  id: string;
+  /** Id of a customer */
+  customerId: string;
+  /** The customer’s identifier at the bank, also called `phrase` */
+  lookupID: string;
+  merchant: {
+    /** Id of a merchant */
+    id: string;
+    /** Name */
+    name: string;
+  };
+  /**
+   * `approve_once`: the customer must approve each charge; `approve_recurring`: charges
+   * need no further approval; `deny`: no charges; `suspended`: no charges for now;
+   * `pending`: the customer has not yet answered
+   */
+  customerDecision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+  spendingLimits: {
+    /** The most that the merchant may charge in a day; `null` for no limit */
+    daily: number | null;
+    /** The most that the merchant may charge in a month; `null` for no limit */
+    monthly: number | null;
+  };
+  spent: {
+    /**
+     * Charged by the merchant in the current day, pending charges included. A charge
+     * counts on the day on which it was accepted, whenever it is answered. Rounded to 15
+     * digits where it has more
+     */
+    daily: number;
+    /**
+     * Charged by the merchant in the current month, pending charges included. A charge
+     * counts on the day on which it was accepted, whenever it is answered. Rounded to 15
+     * digits where it has more
+     */
+    monthly: number;
+    /** Sums of more than 15 digits, in full as decimals; only those that had to be rounded */
+    exact?: {
+      daily?: string;
+      monthly?: string;
+    };
+  };
+  /** Whether the customer has blocked the merchant */
+  blockMerchant: boolean;
+  /** ISO 4217 code */
+  currency: string;
+  /** When the merchant first asked; UTC */
+  createdAt: string;
+  /** When the decision last changed; UTC */
+  updatedAt: string;
+};
+
+export type Subscription = {
+  /** Id of a recurring schedule */
+  scheduleId: string;
+  merchant: {
+    /** Id of a merchant */
+    id: string;
+    /** Name */
+    name: string;
+  };
+  /** Id of a customer */
+  customerId: string;
+  /** The customer’s identifier at the bank, also called `phrase` */
+  lookupID: string;
+  /** The amount of each charge; in major units */
+  amount: number;
+  /** ISO 4217 code */
+  currency: string;
+  frequency: 'daily' | 'weekly' | 'monthly' | 'yearly';
+  /** Number of `frequency` units between charges */
+  interval: number;
+  /** Due date of the first charge; the later ones are counted from it; UTC */
+  startDate: string;
+  endDate: string | null;
+  /** The schedule is completed after this many billings */
+  maxBillings: number | null;
+  /** Text shown to the customer */
+  description: string | null;
+  /**
+   * `paused`: by the merchant; `suspended`: the customer’s decision or the merchant’s
+   * trust level does not allow charges, or merchant or bank is disabled; `past_due`: a
+   * declined charge is being retried; `completed`, `cancelled` and `failed` are final
+   */
+  status: 'active' | 'paused' | 'suspended' | 'past_due' | 'completed' | 'cancelled' | 'failed';
+  nextBillingDate: string | null;
+  retryAt: string | null;
+  /** Billings that ran, successful or failed */
+  billingsCompleted: number;
+  /** When it was created; UTC */
+  createdAt: string;
+  /** When it last changed; UTC */
+  updatedAt: string;
+};
+
+export type Transaction = {
+  /** Id of a transaction */
+  transactionId: string;
+  /** Transaction reference, unique in the network */
+  reference: string;
+  /** Type of the transaction */
+  type: 'charge' | 'refund' | 'reversal';
+  /**
+   * `pending`, `successful` or `declined` for a charge; `pending`, `completed` or
+   * `rejected` for a refund; `completed` for a reversal
+   */
+  status: 'pending' | 'successful' | 'declined' | 'completed' | 'rejected';
+  /** The amount; in major units */
+  amount: number;
+  /** ISO 4217 code */
+  currency: string;
+  /** Text shown to the customer */
+  description: string;
+  /** Id of a customer */
+  customerId: string;
+  /** Id of the merchant; `null` for a payment between customers */
+  merchantId: string | null;
+  /** Id of a bank */
+  bankId: string;
+  /** Id of a billing request */
+  billingRequestId: string;
+  /** The recurring schedule that it belongs to; `null` if none */
+  scheduleId: string | null;
+  /** The bank’s identifier of the debit or transfer; shown only to banks */
+  bankTransactionId?: string | null;
+  /** For a payment between customers, the payee’s bank; shown only to banks */
+  payeeBankId?: string | null;
+  /** For a payment between customers, the payee; shown only to banks */
+  payeeLookupID?: string | null;
+  /**
+   * Why it was declined: the reason that the bank gave, or `expired` (not answered in
+   * time: the bank may have debited all the same, and a reconciliation exception is
+   * opened), `not_delivered` (no byte of it can have reached the bank, so that it may be
+   * billed again) or `limit_reached` (a spending limit). `null` unless declined
+   */
+  declineReason: string | null;
+  /** For a charge, the sum of its pending and completed refunds; in major units */
+  refundedAmount: number;
+  /** For a charge, how much of it did not stay: the sum of its reversals; in major units */
+  reversedAmount: number;
+  /** When it was created; UTC */
+  createdAt: string;
+  settledAt: string | null;
+};
+
+export type TransactionWithEvents = {
+  /** Id of a transaction */
+  transactionId: string;
+  /** Transaction reference, unique in the network */
+  reference: string;
+  /** Type of the transaction */
+  type: 'charge' | 'refund' | 'reversal';
+  /**
+   * `pending`, `successful` or `declined` for a charge; `pending`, `completed` or
+   * `rejected` for a refund; `completed` for a reversal
+   */
+  status: 'pending' | 'successful' | 'declined' | 'completed' | 'rejected';
+  /** The amount; in major units */
+  amount: number;
+  /** ISO 4217 code */
+  currency: string;
+  /** Text shown to the customer */
+  description: string;
+  /** Id of a customer */
+  customerId: string;
+  /** Id of the merchant; `null` for a payment between customers */
+  merchantId: string | null;
+  /** Id of a bank */
+  bankId: string;
+  /** Id of a billing request */
+  billingRequestId: string;
+  /** The recurring schedule that it belongs to; `null` if none */
+  scheduleId: string | null;
+  /** The bank’s identifier of the debit or transfer; shown only to banks */
+  bankTransactionId?: string | null;
+  /** For a payment between customers, the payee’s bank; shown only to banks */
+  payeeBankId?: string | null;
+  /** For a payment between customers, the payee; shown only to banks */
+  payeeLookupID?: string | null;
+  /**
+   * Why it was declined: the reason that the bank gave, or `expired` (not answered in
+   * time: the bank may have debited all the same, and a reconciliation exception is
+   * opened), `not_delivered` (no byte of it can have reached the bank, so that it may be
+   * billed again) or `limit_reached` (a spending limit). `null` unless declined
+   */
+  declineReason: string | null;
+  /** For a charge, the sum of its pending and completed refunds; in major units */
+  refundedAmount: number;
+  /** For a charge, how much of it did not stay: the sum of its reversals; in major units */
+  reversedAmount: number;
+  /** When it was created; UTC */
+  createdAt: string;
+  settledAt: string | null;
+  /** The money for the payee; only for a successful payment between customers */
+  credit?: {
+    /**
+     * Whether the payee’s bank has been told of the money: `delivered` by the webhook
+     * `billing.credit` or read in its events feed; `undelivered` once the webhook was
+     * given up, until it is sent again
+     */
+    status: 'pending' | 'delivered' | 'undelivered';
+    /**
+     * Not delivered by `dueBy`. A reconciliation exception `credit_undelivered` stands
+     * until it is
+     */
+    overdue: boolean;
+    /** 24 hours after the debit; UTC */
+    dueBy: string;
+  };
+  /** Oldest first; of more than 1 000 the latest */
+  events: Array<{
+    /** Type of the event */
+    type: string;
+    /** When it happened; UTC */
+    at: string;
+    /** Who caused it; `network` for a schedule, or a response window that ended */
+    cause: 'merchant' | 'provider' | 'bank' | 'operator' | 'network';
+    /** Why it was declined; only for a decline */
+    declineReason?: string;
+    /** Id of the reconciliation exception; only for events of type `exception.…` */
+    exceptionId?: string;
+    /**
+     * Kind of the reconciliation exception. `exception.updated`: a late answer to what was
+     * `unanswered`
+     */
+    kind?: 'unanswered' | 'late_answer' | 'conflicting_answer' | 'duplicate_transaction_id' | 'refund_conflict' | 'credit_undelivered' | 'unknown_here' | 'missing_at_bank' | 'amount_differs';
+  }>;
+  /**
+   * All of it that is yours, also of what belongs to it (a charge, its refunds, reversals
+   * and exceptions), oldest first; of more than 1 000 the latest
+   */
+  timeline: Array<{
+    /** When it happened, in real time; UTC */
+    at: string;
+    /**
+     * A call of the API, a transition, a webhook to you, an attempt at one, what is left
+     * of a forgotten one, an entry of the ledger, an act of an operator or of yours on
+     * your own settings
+     */
+    what: 'call' | 'event' | 'webhook' | 'attempt' | 'receipt' | 'ledger' | 'act';
+    /** The same in words */
+    text: string;
+  }>;
+};
+
+export type Statement = {
+  /** The settlement day */
+  date: string;
+  /** ISO 4217 code */
+  currency: string;
+  /** The time zone in which days begin */
+  timezone: string;
+  /**
+   * Whether nothing can settle on this day any more, so that it never changes; today never
+   * is
+   */
+  final: boolean;
+  /**
+   * What the network owed you when the day began; below 0 where you owed it. Before your
+   * first day 0; in major units
+   */
+  openingBalance: number;
+  /** The same when the day ended; in major units */
+  closingBalance: number;
+  /** Charges that settled */
+  charges: {
+    /** How many */
+    count: number;
+    /** Their sum; in major units */
+    amount: number;
+  };
+  /** Refunds that were completed */
+  refunds: {
+    /** How many */
+    count: number;
+    /** Their sum; in major units */
+    amount: number;
+  };
+  /** Charges whose money did not stay */
+  reversals: {
+    /** How many */
+    count: number;
+    /** Their sum; in major units */
+    amount: number;
+  };
+  /** For a bank, payments to its customers */
+  credits: {
+    /** How many */
+    count: number;
+    /** Their sum; in major units */
+    amount: number;
+  };
+  /** For a bank, payments to its customers whose money did not stay; only if any */
+  creditsReversed?: {
+    /** How many */
+    count: number;
+    /** Their sum; in major units */
+    amount: number;
+  };
+  /** For a bank, what it was let off; only if any */
+  writeOffs?: {
+    /** How many */
+    count: number;
+    /** Their sum; in major units */
+    amount: number;
+  };
+  /** Reconciliation exceptions that were not resolved when the day ended */
+  exceptionsOpen: number;
+  /** Sums of more than 15 digits, in full as decimals; only those that had to be rounded */
+  exact?: {
+    openingBalance?: string;
+    closingBalance?: string;
+    charges?: string;
+    refunds?: string;
+    reversals?: string;
+    credits?: string;
+    creditsReversed?: string;
+    writeOffs?: string;
+  };
+  /**
+   * SHA-256 of the CSV file of the same day. `null` for a day of more than 10 000 lines
+   * until it is final and the file has been taken once
+   */
+  sha256: string | null;
+};
+
+export type Position = {
+  /** The bank or merchant; `network` for what the network bears of a write-off */
+  counterpartyId: string | 'network';
+  /** ISO 4217 code */
+  currency: string;
+  /** What it owes you; in major units */
+  owedToYou: number;
+  /** What you owe it; in major units */
+  owedByYou: number;
+  /** `owedToYou` less `owedByYou`; in major units */
+  net: number;
+  /** Sums of more than 15 digits, in full as decimals; only those that had to be rounded */
+  exact?: {
+    owedToYou?: string;
+    owedByYou?: string;
+    net?: string;
+  };
+};
+
+export type Refund = {
+  /** Id of a refund */
+  refundId: string;
+  /** Id of a transaction */
+  transactionId: string;
+  /** Reference of the refund */
+  reference: string;
+  /** Reference of the charge */
+  originalReference: string;
+  /** Id of the charge */
+  billingRequestId: string;
+  /** Id of a merchant */
+  merchantId: string;
+  /** Id of a customer */
+  customerId: string;
+  /** Id of a bank */
+  bankId: string;
+  /** The amount refunded; in major units */
+  amount: number;
+  /** ISO 4217 code */
+  currency: string;
+  /** The reason that the merchant gave */
+  reason: string | null;
+  /** Status of the refund */
+  status: 'pending' | 'completed' | 'rejected';
+  /** Whether it is still pending after `expectedBy` */
+  overdue: boolean;
+  /** The reason that the bank gave for a rejection */
+  rejectReason: string | null;
+  /** The bank’s identifier of the transfer; shown only to the bank */
+  bankTransactionId?: string | null;
+  /** Three business days after it was created; UTC */
+  expectedBy: string;
+  /** When it was created; UTC */
+  createdAt: string;
+  closedAt: string | null;
+};
+
+export type ReconciliationException = {
+  /** Id of a reconciliation exception */
+  exceptionId: string;
+  /**
+   * `unanswered`: the bank had the charge and did not answer in time. `late_answer`: it
+   * answered after that. `conflicting_answer`: it gave another answer than its first.
+   * `duplicate_transaction_id`: its answer named a transaction of something else, and was
+   * refused. `refund_conflict`: it gave another answer to a refund than its first.
+   * `credit_undelivered`: the payee’s bank was never reached. From statements of the bank:
+   * `unknown_here`, it booked what the network does not count; `missing_at_bank`, it has
+   * not booked what settled here; `amount_differs`, it booked another amount, currency or
+   * direction
+   */
+  kind: 'unanswered' | 'late_answer' | 'conflicting_answer' | 'duplicate_transaction_id' | 'refund_conflict' | 'credit_undelivered' | 'unknown_here' | 'missing_at_bank' | 'amount_differs';
+  /** `investigating` once the operator has taken it */
+  state: 'open' | 'investigating' | 'resolved';
+  /**
+   * Reference of the charge; where `refundId` is set, that of the refund. Of what is
+   * `unknown_here` the one that the bank wrote down, or `null`
+   */
+  reference: string | null;
+  /** Id of the charge; `null` for what is `unknown_here` */
+  billingRequestId: string | null;
+  /** Id of the refund, where it is about one */
+  refundId: string | null;
+  /**
+   * Id of the merchant; `null` for a payment between customers, and for what is
+   * `unknown_here`
+   */
+  merchantId: string | null;
+  /** Id of the payer’s bank */
+  bankId: string;
+  /**
+   * The amount in doubt: of the charge, or of the refund; of what is `unknown_here`, as
+   * booked; in major units
+   */
+  amount: number;
+  /** ISO 4217 code */
+  currency: string;
+  /**
+   * The id in the answer, or in the statement, that is in doubt; shown only to banks,
+   * `null` to the payee’s
+   */
+  bankTransactionId?: string | null;
+  /** When it was opened; UTC */
+  openedAt: string;
+  resolvedAt: string | null;
+  resolution: 'no_money_moved' | 'reversed' | 'confirmed' | 'written_off' | 'no_difference' | null;
+  /** Your own note; what others noted is not shown */
+  note: string | null;
+  /** That of the latest webhook about it */
+  sequence: number;
+};
+
+export type ReconciliationExceptionWithEvents = {
+  /** Id of a reconciliation exception */
+  exceptionId: string;
+  /**
+   * `unanswered`: the bank had the charge and did not answer in time. `late_answer`: it
+   * answered after that. `conflicting_answer`: it gave another answer than its first.
+   * `duplicate_transaction_id`: its answer named a transaction of something else, and was
+   * refused. `refund_conflict`: it gave another answer to a refund than its first.
+   * `credit_undelivered`: the payee’s bank was never reached. From statements of the bank:
+   * `unknown_here`, it booked what the network does not count; `missing_at_bank`, it has
+   * not booked what settled here; `amount_differs`, it booked another amount, currency or
+   * direction
+   */
+  kind: 'unanswered' | 'late_answer' | 'conflicting_answer' | 'duplicate_transaction_id' | 'refund_conflict' | 'credit_undelivered' | 'unknown_here' | 'missing_at_bank' | 'amount_differs';
+  /** `investigating` once the operator has taken it */
+  state: 'open' | 'investigating' | 'resolved';
+  /**
+   * Reference of the charge; where `refundId` is set, that of the refund. Of what is
+   * `unknown_here` the one that the bank wrote down, or `null`
+   */
+  reference: string | null;
+  /** Id of the charge; `null` for what is `unknown_here` */
+  billingRequestId: string | null;
+  /** Id of the refund, where it is about one */
+  refundId: string | null;
+  /**
+   * Id of the merchant; `null` for a payment between customers, and for what is
+   * `unknown_here`
+   */
+  merchantId: string | null;
+  /** Id of the payer’s bank */
+  bankId: string;
+  /**
+   * The amount in doubt: of the charge, or of the refund; of what is `unknown_here`, as
+   * booked; in major units
+   */
+  amount: number;
+  /** ISO 4217 code */
+  currency: string;
+  /**
+   * The id in the answer, or in the statement, that is in doubt; shown only to banks,
+   * `null` to the payee’s
+   */
+  bankTransactionId?: string | null;
+  /** When it was opened; UTC */
+  openedAt: string;
+  resolvedAt: string | null;
+  resolution: 'no_money_moved' | 'reversed' | 'confirmed' | 'written_off' | 'no_difference' | null;
+  /** Your own note; what others noted is not shown */
+  note: string | null;
+  /** That of the latest webhook about it */
+  sequence: number;
+  /** Oldest first; of more than 100 the latest */
+  events: Array<{
+    /** Type of the event */
+    type: string;
+    /** When it happened; UTC */
+    at: string;
+    /** Who caused it; `network` for a response window that ended */
+    cause: 'merchant' | 'provider' | 'bank' | 'operator' | 'network';
+    /**
+     * `unanswered`: the bank had the charge and did not answer in time. `late_answer`: it
+     * answered after that. `conflicting_answer`: it gave another answer than its first.
+     * `duplicate_transaction_id`: its answer named a transaction of something else, and
+     * was refused. `refund_conflict`: it gave another answer to a refund than its first.
+     * `credit_undelivered`: the payee’s bank was never reached. From statements of the
+     * bank: `unknown_here`, it booked what the network does not count; `missing_at_bank`,
+     * it has not booked what settled here; `amount_differs`, it booked another amount,
+     * currency or direction
+     */
+    kind?: 'unanswered' | 'late_answer' | 'conflicting_answer' | 'duplicate_transaction_id' | 'refund_conflict' | 'credit_undelivered' | 'unknown_here' | 'missing_at_bank' | 'amount_differs';
+  }>;
+};
+
+export type BankStatement = {
+  /** Id of a bank’s statement */
+  statementId: string;
+  /**
+   * `processing` while it is matched; `failed` where lines of it were lost, by a restored
+   * back-up for one: send it again with any change, as an empty line at its end
+   */
+  status: 'processing' | 'completed' | 'failed';
+  summary: BankStatementSummary;
+  /** Path of the CSV file, below the address of this API */
+  differencesUrl: string;
+  /** When it had arrived; UTC */
+  createdAt: string;
+  completedAt: string | null;
+};
+
+export type BankStatementSummary = {
+  /** Lines of the file, without its header; each is one of the following */
+  lines: number;
+  /** The network has the same */
+  matched: number;
+  /** The file has said it before */
+  duplicates: number;
+  /** The network counts no such transaction */
+  unknownHere: number;
+  /** Settled in the days of the file, and in no file of yours; these are no lines */
+  missingAtBank: number;
+  /** The network has another amount, currency or direction */
+  amountDiffers: number;
+  /** Cannot be read */
+  malformed: number;
+};
+
+export type Delivery = {
+  /** As in `X-Service-Delivery` */
+  deliveryId: string;
+  /** Id of an event */
+  eventId: string;
+  /** Type of the webhook */
+  webhookType: 'billing.intent' | 'billing.request' | 'billing.intent.response' | 'billing.response' | 'billing.closed' | 'billing.intent.closed' | 'decision.updated' | 'refund.request' | 'refund.response' | 'exception.opened' | 'exception.resolved' | 'recurring.upcoming' | 'recurring.updated' | 'billing.credit' | 'billing.reversed' | 'migration.completed' | 'webhook.test' | 'webhook.endpoint_changed';
+  batchId: string | null;
+  /** Status of the delivery */
+  status: 'pending' | 'delivered' | 'failed';
+  /** When it was created; UTC */
+  createdAt: string;
+  finishedAt: string | null;
+  /**
+   * There only where what it asks for ended before it was sent: it is `failed` then, and
+   * is not sent any more; UTC
+   */
+  withdrawnAt?: string;
+  /** The latest 50, oldest first */
+  attempts: Array<{
+    /** When the attempt ended; UTC */
+    at: string;
+    /** HTTP status that your server answered; `null` if it did not answer */
+    status: number | null;
+    /** Duration in milliseconds */
+    durationMs: number;
+    /** What went wrong; `null` if the attempt succeeded */
+    error: string | null;
+  }>;
+};
+
+export type BillingIntentItem = {
+  /** Id of a billing intent */
+  intentId: string;
+  /**
+   * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
+   * higher number is newer, and a missing one is still on its way, or lost
+   */
+  sequence: number;
+  /** Id of a customer */
+  customerId: string;
+  /** The customer’s e-mail address */
+  customerEmail: string;
+  /** The customer’s identifier at the bank, also called `phrase` */
+  lookupID: string;
+  /** Identifies the agreement between merchant and customer; used to bill */
+  paymentID: string;
+  /** ISO 4217 code */
+  currency: string;
+  merchant: MerchantFace;
+  /** Text to show to the customer */
+  description: string;
+  /** Transaction reference, unique in the network */
+  reference: string;
+  /**
+   * When the merchant intends to bill first; if it has not said so, the end of the
+   * response window; UTC
+   */
+  dueDate: string;
+};
+
+/** The merchant, to show to the customer */
+export type MerchantFace = {
+  /** Id of a merchant */
+  id: string;
+  /** Name */
+  name: string;
+  /** URL of a picture */
+  icon: string | null;
+  /** E-mail address */
+  email: string | null;
+  /** URL */
+  website: string | null;
+};
+
+export type BillingIntentClosedItem = {
+  /** Id of a billing intent */
+  intentId: string;
+  /**
+   * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
+   * higher number is newer, and a missing one is still on its way, or lost
+   */
+  sequence: number;
+  /** Transaction reference, unique in the network */
+  reference: string;
+  /** The customer’s identifier at the bank, also called `phrase` */
+  lookupID: string;
+  status: 'declined' | 'superseded' | 'approved';
+  /** Why it was declined; `null` if it was not */
+  reason: string | null;
+};
+
+export type BillingIntentResponseItem = {
+  /** Id of a billing intent */
+  intentId: string;
+  /**
+   * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
+   * higher number is newer, and a missing one is still on its way, or lost
+   */
+  sequence: number;
+  /** Transaction reference, unique in the network */
+  reference: string;
+  /** The customer’s identifier at the bank, also called `phrase` */
+  lookupID: string;
+  /** Id of a customer */
+  customerId: string;
+  status: 'approved' | 'declined' | 'superseded';
+  /** Why it was declined; `null` if it was not */
+  reason: string | null;
+  customerDecision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended' | null;
+  customerAction: 'approved' | 'declined';
+  /** ISO 4217 code */
+  currency: string;
+  /** Identifies the agreement between merchant and customer; used to bill */
+  paymentID?: string;
+};
+
+export type BillingRequestItem = {
+  /** Id of a billing request */
+  billingRequestId: string;
+  /**
+   * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
+   * higher number is newer, and a missing one is still on its way, or lost
+   */
+  sequence: number;
+  /** Transaction reference, unique in the network */
+  reference: string;
+  /** Whether the customer must approve this charge */
+  approvalRequired: boolean;
+  /** The amount to debit; in major units */
+  amount: number;
+  /** ISO 4217 code */
+  currency: string;
+  /** Text to show to the customer */
+  description: string;
+  /** Id of a customer */
+  customerId: string;
+  /** The customer’s e-mail address */
+  customerEmail: string;
+  /** The customer’s identifier at the bank, also called `phrase` */
+  lookupID: string;
+  /** The agreement; `null` for a one-time payment */
+  paymentID: string | null;
+  merchant?: MerchantFace;
+  /** Instead of `merchant`, for a payment between customers */
+  payee?: PayeeFace;
+  /** When the charge is declined if it has not been answered; UTC */
+  dueDate: string;
+  /** The recurring schedule that it belongs to, if any */
+  scheduleId?: string;
+};
+
+/** The customer who is paid, in a payment between customers */
+export type PayeeFace = {
+  /** Id of a bank */
+  bankId: string;
+  /** The customer’s identifier at the bank, also called `phrase` */
+  lookupID: string;
+  /** Name on the account */
+  name: string;
+};
+
+export type BillingClosedItem = {
+  /** Id of a billing request */
+  billingRequestId: string;
+  /**
+   * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
+   * higher number is newer, and a missing one is still on its way, or lost
+   */
+  sequence: number;
+  /** Transaction reference, unique in the network */
+  reference: string;
+  status: 'declined';
+  /** `expired` or `not_delivered` */
+  declineReason: string;
+};
+
+export type BillingCreditItem = {
+  /** Id of a billing request */
+  billingRequestId: string;
+  /**
+   * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
+   * higher number is newer, and a missing one is still on its way, or lost
+   */
+  sequence: number;
+  /** Transaction reference, unique in the network */
+  reference: string;
+  /** The amount to credit; in major units */
+  amount: number;
+  /** ISO 4217 code */
+  currency: string;
+  /** The `lookupID` of your customer, who is paid */
+  lookupID: string;
+  /** Id of the payer’s bank */
+  payerBankId: string;
+  /** The payer’s bank’s identifier of the debit */
+  bankTransactionId: string;
+};
+
+export type BillingReversedItem = {
+  /** Id of a billing request */
+  billingRequestId: string;
+  /**
+   * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
+   * higher number is newer, and a missing one is still on its way, or lost
+   */
+  sequence: number;
+  /** Transaction reference, unique in the network */
+  reference: string;
+  /** Reference of the reversal */
+  reversalReference: string;
+  /** The amount reversed: what was left of the charge; in major units */
+  amount: number;
+  /** ISO 4217 code */
+  currency: string;
+};
+
+export type BillingResponseItem = {
+  /** Id of a billing request */
+  billingRequestId: string;
+  /**
+   * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
+   * higher number is newer, and a missing one is still on its way, or lost
+   */
+  sequence: number;
+  /** Transaction reference, unique in the network */
+  reference: string;
+  /** Identifies the agreement between merchant and customer; used to bill */
+  paymentID?: string;
+  /** Instead of `paymentID`, for a one-time payment */
+  lookupID?: string;
+  /** The amount of the charge; in major units */
+  amount: number;
+  /** ISO 4217 code */
+  currency: string;
+  customerAction: 'approved' | 'declined';
+  status: 'successful' | 'declined';
+  /**
+   * Why it was declined: the reason that the bank gave, or `expired` (not answered in
+   * time: the bank may have debited all the same, and a reconciliation exception is
+   * opened), `not_delivered` (no byte of it can have reached the bank, so that it may be
+   * billed again) or `limit_reached` (a spending limit). `null` unless declined
+   */
+  declineReason: string | null;
+  /** The recurring schedule that it belongs to; `null` if none */
+  scheduleId: string | null;
+};
+
+export type DecisionUpdatedItem = {
+  /** Id of an agreement */
+  id: string;
+  /**
+   * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
+   * higher number is newer, and a missing one is still on its way, or lost
+   */
+  sequence: number;
+  /** Id of a customer */
+  customerId: string;
+  /** The customer’s identifier at the bank, also called `phrase` */
+  lookupID: string;
+  /** Identifies the agreement between merchant and customer; used to bill */
+  paymentID: string;
+  /**
+   * `approve_once`: the customer must approve each charge; `approve_recurring`: charges
+   * need no further approval; `deny`: no charges; `suspended`: no charges for now;
+   * `pending`: the customer has not yet answered
+   */
+  customerDecision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+  /** ISO 4217 code */
+  currency: string;
+};
+
+export type RefundRequestItem = {
+  /** Id of a refund */
+  refundId: string;
+  /**
+   * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
+   * higher number is newer, and a missing one is still on its way, or lost
+   */
+  sequence: number;
+  /** Reference of the refund */
+  reference: string;
+  /** Reference of the charge */
+  originalReference: string;
+  /** Id of the charge */
+  billingRequestId: string;
+  /** Your identifier of the debit */
+  bankTransactionId: string;
+  /** The amount to transfer to the customer; in major units */
+  amount: number;
+  /** ISO 4217 code */
+  currency: string;
+  /** The reason that the merchant gave */
+  reason: string | null;
+  /** Id of a customer */
+  customerId: string;
+  /** The customer’s identifier at the bank, also called `phrase` */
+  lookupID: string;
+  merchant: MerchantFace;
+  /** When the customer should have the money; UTC */
+  expectedBy: string;
+  /** Whether `expectedBy` has passed */
+  overdue: boolean;
+};
+
+export type RefundResponseItem = {
+  /** Id of a refund */
+  refundId: string;
+  /**
+   * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
+   * higher number is newer, and a missing one is still on its way, or lost
+   */
+  sequence: number;
+  /** Reference of the refund */
+  reference: string;
+  /** Reference of the charge */
+  originalReference: string;
+  /** The amount of the refund; in major units */
+  amount: number;
+  /** ISO 4217 code */
+  currency: string;
+  status: 'pending' | 'completed' | 'rejected';
+  /** Whether it is still pending after `expectedBy` */
+  overdue: boolean;
+  /** The reason that the bank gave for a rejection */
+  reason: string | null;
+  /** When the customer should have the money; UTC */
+  expectedBy: string;
+};
+
+export type ExceptionOpenedItem = {
+  /** Id of a reconciliation exception */
+  exceptionId: string;
+  /**
+   * `unanswered`: the bank had the charge and did not answer in time. `late_answer`: it
+   * answered after that. `conflicting_answer`: it gave another answer than its first.
+   * `duplicate_transaction_id`: its answer named a transaction of something else, and was
+   * refused. `refund_conflict`: it gave another answer to a refund than its first.
+   * `credit_undelivered`: the payee’s bank was never reached. From statements of the bank:
+   * `unknown_here`, it booked what the network does not count; `missing_at_bank`, it has
+   * not booked what settled here; `amount_differs`, it booked another amount, currency or
+   * direction
+   */
+  kind: 'unanswered' | 'late_answer' | 'conflicting_answer' | 'duplicate_transaction_id' | 'refund_conflict' | 'credit_undelivered' | 'unknown_here' | 'missing_at_bank' | 'amount_differs';
+  /** `investigating` once the operator has taken it */
+  state: 'open' | 'investigating' | 'resolved';
+  /**
+   * Reference of the charge; where `refundId` is set, that of the refund. Of what is
+   * `unknown_here` the one that the bank wrote down, or `null`
+   */
+  reference: string | null;
+  /** Id of the charge; `null` for what is `unknown_here` */
+  billingRequestId: string | null;
+  /** Id of the refund, where it is about one */
+  refundId: string | null;
+  /**
+   * Id of the merchant; `null` for a payment between customers, and for what is
+   * `unknown_here`
+   */
+  merchantId: string | null;
+  /** Id of the payer’s bank */
+  bankId: string;
+  /**
+   * The amount in doubt: of the charge, or of the refund; of what is `unknown_here`, as
+   * booked; in major units
+   */
+  amount: number;
+  /** ISO 4217 code */
+  currency: string;
+  /**
+   * The id in the answer, or in the statement, that is in doubt; shown only to banks,
+   * `null` to the payee’s
+   */
+  bankTransactionId?: string | null;
+  /** When it was opened; UTC */
+  openedAt: string;
+  resolvedAt: string | null;
+  resolution: 'no_money_moved' | 'reversed' | 'confirmed' | 'written_off' | 'no_difference' | null;
+  /**
+   * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
+   * higher number is newer, and a missing one is still on its way, or lost
+   */
+  sequence: number;
+};
+
+export type ExceptionResolvedItem = {
+  /** Id of a reconciliation exception */
+  exceptionId: string;
+  /**
+   * `unanswered`: the bank had the charge and did not answer in time. `late_answer`: it
+   * answered after that. `conflicting_answer`: it gave another answer than its first.
+   * `duplicate_transaction_id`: its answer named a transaction of something else, and was
+   * refused. `refund_conflict`: it gave another answer to a refund than its first.
+   * `credit_undelivered`: the payee’s bank was never reached. From statements of the bank:
+   * `unknown_here`, it booked what the network does not count; `missing_at_bank`, it has
+   * not booked what settled here; `amount_differs`, it booked another amount, currency or
+   * direction
+   */
+  kind: 'unanswered' | 'late_answer' | 'conflicting_answer' | 'duplicate_transaction_id' | 'refund_conflict' | 'credit_undelivered' | 'unknown_here' | 'missing_at_bank' | 'amount_differs';
+  /** `investigating` once the operator has taken it */
+  state: 'open' | 'investigating' | 'resolved';
+  /**
+   * Reference of the charge; where `refundId` is set, that of the refund. Of what is
+   * `unknown_here` the one that the bank wrote down, or `null`
+   */
+  reference: string | null;
+  /** Id of the charge; `null` for what is `unknown_here` */
+  billingRequestId: string | null;
+  /** Id of the refund, where it is about one */
+  refundId: string | null;
+  /**
+   * Id of the merchant; `null` for a payment between customers, and for what is
+   * `unknown_here`
+   */
+  merchantId: string | null;
+  /** Id of the payer’s bank */
+  bankId: string;
+  /**
+   * The amount in doubt: of the charge, or of the refund; of what is `unknown_here`, as
+   * booked; in major units
+   */
+  amount: number;
+  /** ISO 4217 code */
+  currency: string;
+  /**
+   * The id in the answer, or in the statement, that is in doubt; shown only to banks,
+   * `null` to the payee’s
+   */
+  bankTransactionId?: string | null;
+  /** When it was opened; UTC */
+  openedAt: string;
+  resolvedAt: string | null;
+  resolution: 'no_money_moved' | 'reversed' | 'confirmed' | 'written_off' | 'no_difference' | null;
+  /**
+   * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
+   * higher number is newer, and a missing one is still on its way, or lost
+   */
+  sequence: number;
+};
+
+export type RecurringUpcomingItem = {
+  /** Id of a recurring schedule */
+  scheduleId: string;
+  /**
+   * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
+   * higher number is newer, and a missing one is still on its way, or lost
+   */
+  sequence: number;
+  /** Id of a customer */
+  customerId: string;
+  /** The amount that will be charged; in major units */
+  amount: number;
+  /** ISO 4217 code */
+  currency: string;
+  /** Text shown to the customer */
+  description: string | null;
+  /** When the charge is due; UTC */
+  dueDate: string;
+};
+
+export type RecurringUpdatedItem = {
+  /** Id of a recurring schedule */
+  scheduleId: string;
+  /**
+   * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
+   * higher number is newer, and a missing one is still on its way, or lost
+   */
+  sequence: number;
+  /**
+   * `paused`: by the merchant; `suspended`: the customer’s decision or the merchant’s
+   * trust level does not allow charges, or merchant or bank is disabled; `past_due`: a
+   * declined charge is being retried; `completed`, `cancelled` and `failed` are final
+   */
+  status: 'active' | 'paused' | 'suspended' | 'past_due' | 'completed' | 'cancelled' | 'failed';
+  /**
+   * `paused`: by the merchant; `suspended`: the customer’s decision or the merchant’s
+   * trust level does not allow charges, or merchant or bank is disabled; `past_due`: a
+   * declined charge is being retried; `completed`, `cancelled` and `failed` are final
+   */
+  previousStatus: 'active' | 'paused' | 'suspended' | 'past_due' | 'completed' | 'cancelled' | 'failed';
+  nextBillingDate: string | null;
+  /** Billings that ran, successful or failed */
+  billingsCompleted: number;
+  /** The amount of the next charge; in major units */
+  amount: number;
+  /** ISO 4217 code */
+  currency: string;
+  /** The amount before; only after a change of terms; in major units */
+  previousAmount?: number;
+  effectiveFrom?: string | null;
+};
+
+export type MigrationCompletedItem = {
+  /** Id of a batch */
+  batchId: string;
+  /** `processing` while a large batch is being onboarded; `failed` where it was abandoned */
+  status: 'processing' | 'completed' | 'failed';
+  summary: BatchSummary;
+  /**
+   * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
+   * higher number is newer, and a missing one is still on its way, or lost
+   */
+  sequence: number;
+};
+
+export type WebhookTestItem = {
+  /**
+   * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
+   * higher number is newer, and a missing one is still on its way, or lost
+   */
+  sequence: number;
+  /** Any text */
+  text: string;
+};
+
+export type WebhookEndpointChangedItem = {
+  /**
+   * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
+   * higher number is newer, and a missing one is still on its way, or lost
+   */
+  sequence: number;
+  /**
+   * Whether it was changed with one of your access tokens, or by the operator of the
+   * network
+   */
+  changedBy: 'api' | 'operator';
+  /** No URL is set any more */
+  cleared: boolean;
+};
+
+export type Clock = {
+  /** The time on the test clock; UTC */
+  now: string;
+  target: string | null;
+  status: 'ready' | 'advancing';
+};
+
+/** What each webhook carries: one or more of these. */
+export interface WebhookItems {
+  'billing.intent': BillingIntentItem;
+  'billing.intent.closed': BillingIntentClosedItem;
+  'billing.intent.response': BillingIntentResponseItem;
+  'billing.request': BillingRequestItem;
+  'billing.closed': BillingClosedItem;
+  'billing.credit': BillingCreditItem;
+  'billing.reversed': BillingReversedItem;
+  'billing.response': BillingResponseItem;
+  'decision.updated': DecisionUpdatedItem;
+  'refund.request': RefundRequestItem;
+  'refund.response': RefundResponseItem;
+  'exception.opened': ExceptionOpenedItem;
+  'exception.resolved': ExceptionResolvedItem;
+  'recurring.upcoming': RecurringUpcomingItem;
+  'recurring.updated': RecurringUpdatedItem;
+  'migration.completed': MigrationCompletedItem;
+  'webhook.test': WebhookTestItem;
+  'webhook.endpoint_changed': WebhookEndpointChangedItem;
+}
+
+/** Each operation of the API: what it takes, and what it answers. */
+export interface Operations {
+  /** List your customers */
+  listCustomers: {
+    query?: {
+      /** Text to search for */
+      search?: string | undefined;
+      /** Page number, from 1 */
+      page?: number | undefined;
+      /** Entries per page */
+      limit?: number | undefined;
+      /** Field to sort by */
+      sortBy?: 'createdAt' | 'lastname' | 'clientRef' | undefined;
+      /** Sort order: ascending or descending */
+      sortOrder?: 'asc' | 'desc' | undefined;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /** The entries of this page */
+        customers: Array<Customer>;
+        /** Number of entries on all pages, counted up to 10 000 */
+        total: number;
+        /** Present when there are more than the 10 000 entries that are counted */
+        totalIsMinimum?: true;
+        /** Number of this page, from 1 */
+        page: number;
+        /** Entries per page */
+        limit: number;
+      };
+    };
+  };
+  /** Onboard customers */
+  onboardCustomers: {
+    body: {
+      customers: Array<{
+        /** Your own reference for the customer, unique among your customers */
+        clientRef: string;
+        /** First name */
+        firstname: string;
+        /** Last name */
+        lastname: string;
+        /** Name of the account */
+        accountName: string;
+        /** E-mail address */
+        email: string;
+        /** ISO 3166 alpha-2 code */
+        country: string;
+        /** Account number or IBAN */
+        accountNumber: string;
+        /** Free text */
+        reference?: string | undefined;
+      }>;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 201;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: SmallBatch;
+    } | {
+      /** The HTTP status */
+      statusCode: 202;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: LargeBatch;
+    };
+  };
+  /** Retrieve a batch */
+  getBatch: {
+    path: {
+      /** Id of a batch. One that is malformed counts as unknown. */
+      batchId: string;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: SmallBatch | LargeBatch;
+    };
+  };
+  /** Download the customers of a batch */
+  downloadBatchCustomers: {
+    path: {
+      /** Id of a batch. One that is malformed counts as unknown. */
+      batchId: string;
+    };
+    file: 'text/csv';
+  };
+  /** Download the failures of a batch */
+  downloadBatchFailures: {
+    path: {
+      /** Id of a batch. One that is malformed counts as unknown. */
+      batchId: string;
+    };
+    file: 'text/csv';
+  };
+  /** Update a customer */
+  updateCustomer: {
+    query?: {
+      /** Id of a customer. One that is malformed counts as unknown. */
+      customerId?: string | undefined;
+      /**
+       * A customer’s `lookupID`, also called phrase. Upper and lower case, and spaces
+       * instead of `-`, do not matter
+       */
+      lookupID?: string | undefined;
+    };
+    body: {
+      /** The fields to change */
+      update: {
+        /** First name */
+        firstname?: string | undefined;
+        /** Middle name */
+        middlename?: string | undefined;
+        /** Last name */
+        lastname?: string | undefined;
+        /** Name of the account */
+        accountName?: string | undefined;
+        /** Postal address */
+        address?: string | undefined;
+        /** Telephone number */
+        phone?: string | undefined;
+        /** URL of a picture */
+        displayPicture?: string | undefined;
+      };
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: Record<string, unknown>;
+    };
+  };
+  /** Find a customer’s banks by e-mail address */
+  findBanks: {
+    query: {
+      /** E-mail address */
+      email: string;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /** Oldest customer first */
+        banks: Array<{
+          /** Id of a bank */
+          bankId: string;
+          /** Name of the bank */
+          bankName: string;
+          /** The customer’s identifier at the bank, also called `phrase` */
+          lookupID: string;
+          /** Id of a customer */
+          customerId: string;
+        }>;
+      };
+    };
+  };
+  /** Enrol a device */
+  enrolDevice: {
+    body: {
+      /** What you recognise the device by, for example a hash of its properties */
+      fingerprint: string;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /** The device’s identifier. Each bank and merchant has its own for the same device */
+        deviceId: string;
+      };
+    } | {
+      /** The HTTP status */
+      statusCode: 201;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /** The device’s identifier. Each bank and merchant has its own for the same device */
+        deviceId: string;
+      };
+    };
+  };
+  /** Link a device to a customer */
+  linkDevice: {
+    body: {
+      /** Id of a customer. One that is malformed counts as unknown. */
+      customerId: string;
+      /**
+       * A customer’s `lookupID`, also called phrase. Upper and lower case, and spaces
+       * instead of `-`, do not matter
+       */
+      phrase: string;
+      /** The `deviceId` that you got from `POST /v1/devices` */
+      deviceId: string;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+    };
+  };
+  /** Unlink a device */
+  unlinkDevice: {
+    body: {
+      /** Id of a customer. One that is malformed counts as unknown. */
+      customerId: string;
+      /**
+       * A customer’s `lookupID`, also called phrase. Upper and lower case, and spaces
+       * instead of `-`, do not matter
+       */
+      phrase: string;
+      /** The `deviceId` that you got from `POST /v1/devices` */
+      deviceId: string;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+    };
+  };
+  /** List linked devices */
+  listDevices: {
+    query?: {
+      /** Text to search for */
+      search?: string | undefined;
+      /** Page number, from 1 */
+      page?: number | undefined;
+      /** Entries per page */
+      limit?: number | undefined;
+      /** Field to sort by */
+      sortBy?: 'linkedAt' | 'customerId' | 'phrase' | undefined;
+      /** Sort order: ascending or descending */
+      sortOrder?: 'asc' | 'desc' | undefined;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /** The entries of this page */
+        devices: Array<LinkedDevice>;
+        /** Number of entries on all pages, counted up to 10 000 */
+        total: number;
+        /** Present when there are more than the 10 000 entries that are counted */
+        totalIsMinimum?: true;
+        /** Number of this page, from 1 */
+        page: number;
+        /** Entries per page */
+        limit: number;
+      };
+    };
+  };
+  /** Look up a customer by device */
+  lookUpDevice: {
+    body: {
+      /** The `deviceId` that you got from `POST /v1/devices` */
+      deviceId: string;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /** The device’s identifier. Each bank and merchant has its own for the same device */
+        deviceId: string;
+        /** The customer’s identifier at the bank, also called `phrase` */
+        phrase: string;
+        /** Id of a customer */
+        customerId: string;
+        /** Id of a bank */
+        bankId: string;
+      };
+    };
+  };
+  /** Create merchants */
+  createMerchants: {
+    body: {
+      merchants: Array<{
+        /** Name shown to customers */
+        name: string;
+        /** E-mail address */
+        email: string;
+        website?: string | undefined;
+        /** URL of a picture, shown to customers */
+        icon?: string | undefined;
+        /** The URL that webhooks are sent to */
+        webhookUrl?: string | undefined;
+        /** Your own reference for the merchant, unique among your merchants */
+        clientRef: string;
+      }>;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 201;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /** In the order of the request */
+        merchants: Array<{
+          statusCode: 201;
+          success: true;
+          /** For people */
+          message: string;
+          /** Your own reference for the merchant */
+          clientRef: string;
+          /** Id of a merchant */
+          merchantId: string;
+          /** With `clientSecret`, what the merchant gets access tokens with */
+          clientId: string;
+          /**
+           * Shown only in this answer, and for an hour in the answer to a repeat of the
+           * request
+           */
+          clientSecret?: string;
+          /**
+           * The secret that webhooks to the merchant are signed with; shown like
+           * `clientSecret`
+           */
+          webhookSecret?: string;
+        } | {
+          statusCode: 409;
+          success: false;
+          /** Why */
+          message: string;
+          /** Your own reference for the merchant */
+          clientRef: string;
+        }>;
+      };
+    };
+  };
+  /** Set a merchant’s trust level */
+  setMerchantTrust: {
+    body: {
+      /** Id of a merchant. One that is malformed counts as unknown. */
+      merchantId: string;
+      /** Whether customers may give the merchant standing approvals */
+      trustLevel: 'untrusted' | 'trusted';
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /** Id of a merchant */
+        merchantId: string;
+        trustLevel: 'untrusted' | 'trusted';
+      };
+    };
+  };
+  /** Send billing intents */
+  sendIntents: {
+    body: {
+      lookupIDs: Array<string>;
+      /** ISO 4217 code of a currency that the network accepts */
+      currency: string;
+      /** What will be billed; shown to the customer */
+      description: string;
+      intentSettings?: {
+        /** When you intend to bill first */
+        dueDate?: string | undefined;
+      } | undefined;
+    };
+    answer: Array<{
+      statusCode: 200;
+      success: true;
+      /** Human-readable text */
+      message: string;
+      /** Id of a billing intent */
+      intentId: string;
+      /** Transaction reference, unique in the network */
+      reference: string;
+      /** As you sent it */
+      lookupID: string;
+      /** You */
+      entityId: string;
+    } | {
+      statusCode: 403 | 404 | 409 | 400 | 429;
+      success: false;
+      /** Why it was refused */
+      message: string;
+      /** As you sent it */
+      lookupID: string;
+      /** You */
+      entityId: string;
+    }>;
+  };
+  /** Answer a billing intent */
+  answerIntent: {
+    body: {
+      /** Id of a customer. One that is malformed counts as unknown. */
+      customerId: string;
+      /** Id of a merchant. One that is malformed counts as unknown. */
+      entityId: string;
+      /**
+       * A customer’s `lookupID`, also called phrase. Upper and lower case, and spaces
+       * instead of `-`, do not matter
+       */
+      lookupID: string;
+      /** The customer’s decision */
+      customerDecision: 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+      /** The most that the merchant may charge per calendar day and month */
+      spendingLimits?: {
+        /** In major units of the intent’s currency; leave it out for no limit */
+        daily?: number | undefined;
+        /** In major units of the intent’s currency; leave it out for no limit */
+        monthly?: number | undefined;
+      } | undefined;
+      /** Whether the customer blocks the merchant */
+      blockMerchant?: boolean | undefined;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /** Id of a billing intent */
+        intentId: string;
+        /**
+         * `superseded`: replaced by a newer intent of the same merchant for the same
+         * customer
+         */
+        status: 'pending' | 'approved' | 'declined' | 'superseded';
+        /** The customer’s decision; `null` if there is none */
+        customerDecision: 'approve_once' | 'approve_recurring' | 'deny' | 'suspended' | null;
+      };
+    };
+  };
+  /** Retrieve a billing intent */
+  getIntent: {
+    path: {
+      /** Id of a billing intent. One that is malformed counts as unknown. */
+      intentId: string;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: Intent;
+    };
+  };
+  /** Bill customers */
+  billCustomers: {
+    body: {
+      paymentIDs?: Array<string> | undefined;
+      lookupIDs?: Array<string> | undefined;
+      /**
+       * Amount in major units (naira, not kobo), with at most as many decimals as the
+       * currency has
+       */
+      amount: number;
+      /** ISO 4217 code of a currency that the network accepts */
+      currency: string;
+      /** What is billed; shown to the customer */
+      description: string;
+    } | {
+      lookupIDs: Array<string>;
+      /** Your customer who is to be paid */
+      payee: {
+        /**
+         * A customer’s `lookupID`, also called phrase. Upper and lower case, and spaces
+         * instead of `-`, do not matter
+         */
+        lookupID: string;
+      };
+      /**
+       * Amount in major units (naira, not kobo), with at most as many decimals as the
+       * currency has
+       */
+      amount: number;
+      /** ISO 4217 code of a currency that the network accepts */
+      currency: string;
+      /** What is billed; shown to the customer */
+      description: string;
+    };
+    answer: Array<{
+      statusCode: 201;
+      success: true;
+      /** Human-readable text */
+      message: string;
+      /** Id of a billing request */
+      billingRequestId: string;
+      /** Transaction reference, unique in the network */
+      reference: string;
+      status: 'pending';
+      /**
+       * The customer may have paid you this already: a reconciliation exception of the
+       * same amount and currency is not resolved. The charge is made all the same
+       */
+      warning?: 'open_exception';
+      /** The exception that is warned of */
+      exceptionId?: string;
+      /** The `paymentID` or `lookupID` that was billed, as you sent it */
+      phrase: string;
+      /** You */
+      entityId: string;
+    } | {
+      statusCode: 403 | 404 | 409 | 400 | 429;
+      success: false;
+      /** Why it was refused */
+      message: string;
+      /** The `paymentID` or `lookupID` that was billed, as you sent it */
+      phrase: string;
+      /** You */
+      entityId: string;
+    }>;
+  };
+  /** Answer a billing request */
+  answerBillingRequest: {
+    body: {
+      /** Id of a billing request. One that is malformed counts as unknown. */
+      billingRequestId: string;
+      /** The `batchId` of the webhook `billing.request`, to be checked against */
+      batchId?: string | undefined;
+      /**
+       * The customer’s decision. `approve_once` and `approve_recurring` approve the
+       * charge, `deny` and `suspended` decline it; `suspended` also suspends the agreement
+       */
+      action?: 'approve_once' | 'approve_recurring' | 'deny' | 'suspended' | undefined;
+      /** Your identifier of the debit, a different one for each transaction */
+      bankTransactionId?: string | undefined;
+      /**
+       * Why the charge is declined. A recurring charge is retried only after
+       * `insufficient_funds`, `limit_reached` or `temporarily_unavailable`
+       */
+      declineReason?: string | undefined;
+      /**
+       * Free-form data of your own: at most 50 names of 40 characters, with text, numbers
+       * or booleans
+       */
+      metadata?: Record<string, '' | string | number | boolean> | undefined;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /** Id of a billing request */
+        billingRequestId: string;
+        /** Final status of the charge */
+        status: 'successful' | 'declined';
+      };
+    };
+  };
+  /** Retrieve a billing request */
+  getBillingRequest: {
+    path: {
+      /** Id of a billing request. One that is malformed counts as unknown. */
+      billingRequestId: string;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: BillingRequest;
+    };
+  };
+  /** Create a recurring schedule */
+  createSchedule: {
+    body: {
+      /** Id of a customer. One that is malformed counts as unknown. */
+      customerId: string;
+      /**
+       * Identifies your agreement with a customer; you got it with the webhook
+       * `billing.intent.response`. Send it as it came.
+       */
+      paymentID: string;
+      /**
+       * Amount in major units (naira, not kobo), with at most as many decimals as the
+       * currency has
+       */
+      amount: number;
+      /** ISO 4217 code of a currency that the network accepts */
+      currency: string;
+      /** The unit of `interval` */
+      frequency: 'daily' | 'weekly' | 'monthly' | 'yearly';
+      /**
+       * Number of `frequency` units between charges; at most three years: 1095 days, 156
+       * weeks, 36 months or 3 years
+       */
+      interval?: number | undefined;
+      /** Due date of the first charge, at most 5 minutes in the past; now if left out */
+      startDate?: string | undefined;
+      /** Last moment at which a charge can be due */
+      endDate?: string | undefined;
+      /** The schedule is completed after this many billings, successful or failed */
+      maxBillings?: number | undefined;
+      /** What is billed; shown to the customer */
+      description?: string | undefined;
+      /**
+       * Free-form data of your own: at most 50 names of 40 characters, with text, numbers
+       * or booleans
+       */
+      metadata?: Record<string, '' | string | number | boolean> | undefined;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 201;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: Schedule;
+    };
+  };
+  /** List schedules */
+  listSchedules: {
+    query?: {
+      /** Page number, from 1 */
+      page?: number | undefined;
+      /** Entries per page */
+      limit?: number | undefined;
+      /** Field to sort by */
+      sortBy?: 'createdAt' | 'amount' | 'nextBillingDate' | undefined;
+      /** Sort order: ascending or descending */
+      sortOrder?: 'asc' | 'desc' | undefined;
+      /** Only those with this status */
+      status?: 'active' | 'paused' | 'suspended' | 'past_due' | 'completed' | 'cancelled' | 'failed' | undefined;
+      /** Only those of a customer with this id */
+      customerId?: string | undefined;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /** The entries of this page */
+        schedules: Array<Schedule>;
+        /** Number of entries on all pages, counted up to 10 000 */
+        total: number;
+        /** Present when there are more than the 10 000 entries that are counted */
+        totalIsMinimum?: true;
+        /** Number of this page, from 1 */
+        page: number;
+        /** Entries per page */
+        limit: number;
+      };
+    };
+  };
+  /** Forecast the charges of schedules */
+  getForecast: {
+    query?: {
+      /** Number of days; today is the first */
+      days?: number | undefined;
+      /** Only those of a merchant with this id */
+      merchantId?: string | undefined;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /** In order of date and currency; a day without charges is left out */
+        days: Array<ForecastDay>;
+      };
+    };
+  };
+  /** Retrieve a schedule */
+  getSchedule: {
+    path: {
+      /** Id of a recurring schedule. One that is malformed counts as unknown. */
+      scheduleId: string;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: ScheduleWithBillings;
+    };
+  };
+  /** Update a schedule */
+  changeSchedule: {
+    path: {
+      /** Id of a recurring schedule. One that is malformed counts as unknown. */
+      scheduleId: string;
+    };
+    body: {
+      /** Amount of each charge in major units of the schedule’s currency */
+      amount?: number | undefined;
+      /** Last moment at which a charge can be due */
+      endDate?: string | null | undefined;
+      /** The schedule is completed after this many billings, successful or failed */
+      maxBillings?: number | null | undefined;
+      description?: string | null | undefined;
+      /**
+       * Free-form data of your own: at most 50 names of 40 characters, with text, numbers
+       * or booleans
+       */
+      metadata?: Record<string, '' | string | number | boolean> | undefined;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: Schedule;
+    };
+  };
+  /** Pause a schedule */
+  pauseSchedule: {
+    path: {
+      /** Id of a recurring schedule. One that is malformed counts as unknown. */
+      scheduleId: string;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: Schedule;
+    };
+  };
+  /** Resume a schedule */
+  resumeSchedule: {
+    path: {
+      /** Id of a recurring schedule. One that is malformed counts as unknown. */
+      scheduleId: string;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: Schedule;
+    };
+  };
+  /** Cancel a schedule */
+  cancelSchedule: {
+    path: {
+      /** Id of a recurring schedule. One that is malformed counts as unknown. */
+      scheduleId: string;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: Schedule;
+    };
+  };
+  /** List customer decisions */
+  listDecisions: {
+    query?: {
+      /** Page number, from 1 */
+      page?: number | undefined;
+      /** Entries per page */
+      limit?: number | undefined;
+      /** Field to sort by */
+      sortBy?: 'createdAt' | 'updatedAt' | undefined;
+      /** Sort order: ascending or descending */
+      sortOrder?: 'asc' | 'desc' | undefined;
+      /** Only those of a customer with this id */
+      customerId?: string | undefined;
+      /** Only those of a merchant with this id */
+      merchantId?: string | undefined;
+      /** Only those with this decision */
+      decision?: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended' | undefined;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /** The entries of this page */
+        decisions: Array<Decision>;
+        /** Number of entries on all pages, counted up to 10 000 */
+        total: number;
+        /** Present when there are more than the 10 000 entries that are counted */
+        totalIsMinimum?: true;
+        /** Number of this page, from 1 */
+        page: number;
+        /** Entries per page */
+        limit: number;
+      };
+    };
+  };
+  /** Update a customer decision */
+  changeDecision: {
+    path: {
+      /** Id of an agreement. One that is malformed counts as unknown. */
+      id: string;
+    };
+    body: {
+      /** The customer’s decision */
+      customerDecision: 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+      /** The most that the merchant may charge per calendar day and month */
+      spendingLimits?: {
+        /** In major units; `null`, or left out, for no limit */
+        daily?: number | null | undefined;
+        /** In major units; `null`, or left out, for no limit */
+        monthly?: number | null | undefined;
+      } | undefined;
+      /** Whether the customer blocks the merchant */
+      blockMerchant?: boolean | undefined;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: Decision;
+    };
+  };
+  /** List your customers’ subscriptions */
+  listSubscriptions: {
+    query?: {
+      /** Page number, from 1 */
+      page?: number | undefined;
+      /** Entries per page */
+      limit?: number | undefined;
+      /** Field to sort by */
+      sortBy?: 'createdAt' | 'amount' | 'nextBillingDate' | undefined;
+      /** Sort order: ascending or descending */
+      sortOrder?: 'asc' | 'desc' | undefined;
+      /** Only those with this status */
+      status?: 'active' | 'paused' | 'suspended' | 'past_due' | 'completed' | 'cancelled' | 'failed' | undefined;
+      /** Only those of a customer with this id */
+      customerId?: string | undefined;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /** The entries of this page */
+        subscriptions: Array<Subscription>;
+        /** Number of entries on all pages, counted up to 10 000 */
+        total: number;
+        /** Present when there are more than the 10 000 entries that are counted */
+        totalIsMinimum?: true;
+        /** Number of this page, from 1 */
+        page: number;
+        /** Entries per page */
+        limit: number;
+      };
+    };
+  };
+  /** Cancel a customer’s subscription */
+  cancelSubscription: {
+    path: {
+      /** Id of a recurring schedule. One that is malformed counts as unknown. */
+      scheduleId: string;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: Subscription;
+    };
+  };
+  /** List transactions */
+  listTransactions: {
+    query?: {
+      /** Only transactions created at this time or later */
+      from?: string | undefined;
+      /** Only transactions created before this time */
+      to?: string | undefined;
+      /** Only transactions that settled at this time or later */
+      settledFrom?: string | undefined;
+      /** Only transactions that settled before this time */
+      settledTo?: string | undefined;
+      /** Only transactions with this status */
+      status?: 'pending' | 'successful' | 'declined' | 'completed' | 'rejected' | undefined;
+      /** Only transactions of this type */
+      type?: 'charge' | 'refund' | 'reversal' | undefined;
+      /** Only those of a customer with this id */
+      customerId?: string | undefined;
+      /** Only those of a merchant with this id */
+      merchantId?: string | undefined;
+      /** Only the transaction with this reference */
+      reference?: string | undefined;
+      /** For banks: only the transaction that the payer’s bank has given this id */
+      bankTransactionId?: string | undefined;
+      /** Page number, from 1 */
+      page?: number | undefined;
+      /** Entries per page */
+      limit?: number | undefined;
+      /** Field to sort by */
+      sortBy?: 'createdAt' | 'amount' | undefined;
+      /** Sort order: ascending or descending */
+      sortOrder?: 'asc' | 'desc' | undefined;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /** The entries of this page */
+        transactions: Array<Transaction>;
+        /** Number of entries on all pages, counted up to 10 000 */
+        total: number;
+        /** Present when there are more than the 10 000 entries that are counted */
+        totalIsMinimum?: true;
+        /** Number of this page, from 1 */
+        page: number;
+        /** Entries per page */
+        limit: number;
+      };
+    };
+    file: 'text/csv';
+  };
+  /** Retrieve a transaction */
+  getTransaction: {
+    query: {
+      /** Reference of a charge or a refund */
+      reference: string;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: TransactionWithEvents;
+    };
+  };
+  /** Retrieve a statement */
+  getStatement: {
+    query: {
+      /** Settlement day, in the network’s time zone */
+      date: string;
+      /** ISO 4217 code of a currency that the network accepts */
+      currency?: string | undefined;
+      /** For a provider, one of its merchants; left out, all of them together */
+      merchantId?: string | undefined;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: Statement;
+    };
+  };
+  /** Download a statement */
+  getStatementFile: {
+    path: {
+      /** Settlement day, in the network’s time zone */
+      date: string;
+    };
+    query?: {
+      /** ISO 4217 code of a currency that the network accepts */
+      currency?: string | undefined;
+      /** For a provider, one of its merchants; left out, all of them together */
+      merchantId?: string | undefined;
+    };
+    file: 'text/csv';
+  };
+  /** List net positions */
+  listPositions: {
+    query: {
+      /** Settlement day, in the network’s time zone */
+      date: string;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /** The settlement day */
+        date: string;
+        /** The time zone in which days begin */
+        timezone: string;
+        /**
+         * Whether nothing can settle on this day any more, so that it never changes; today
+         * never is
+         */
+        final: boolean;
+        /** By counterparty and currency */
+        positions: Array<Position>;
+      };
+    };
+    file: 'text/csv';
+  };
+  /** Initiate a refund */
+  initiateRefund: {
+    body: {
+      /** Reference of the charge */
+      reference: string;
+      /** Amount to refund, in major units; if left out, all that has not been refunded yet */
+      amount?: number | undefined;
+      /** Reason for the refund; shown to the bank */
+      reason?: string | undefined;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 201;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: Refund;
+    };
+  };
+  /** Answer a refund request */
+  answerRefund: {
+    body: {
+      /** Id of a refund. One that is malformed counts as unknown. */
+      refundId: string;
+      /** `completed` if the customer has received the money */
+      action: 'completed' | 'rejected';
+      /** Your identifier of the transfer, a different one for each transaction */
+      bankTransactionId?: string | undefined;
+      /** Why the refund is rejected */
+      reason?: string | undefined;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /** Id of a refund */
+        refundId: string;
+        /** Status of the refund */
+        status: 'pending' | 'completed' | 'rejected';
+      };
+    };
+  };
+  /** List refunds */
+  listRefunds: {
+    query?: {
+      /** Only those with this status */
+      status?: 'pending' | 'completed' | 'rejected' | undefined;
+      /** Page number, from 1 */
+      page?: number | undefined;
+      /** Entries per page */
+      limit?: number | undefined;
+      /** Field to sort by */
+      sortBy?: 'createdAt' | 'amount' | 'expectedBy' | undefined;
+      /** Sort order: ascending or descending */
+      sortOrder?: 'asc' | 'desc' | undefined;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /** The entries of this page */
+        refunds: Array<Refund>;
+        /** Number of entries on all pages, counted up to 10 000 */
+        total: number;
+        /** Present when there are more than the 10 000 entries that are counted */
+        totalIsMinimum?: true;
+        /** Number of this page, from 1 */
+        page: number;
+        /** Entries per page */
+        limit: number;
+      };
+    };
+  };
+  /** Retrieve a refund */
+  getRefund: {
+    path: {
+      /** Id of a refund. One that is malformed counts as unknown. */
+      refundId: string;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: Refund;
+    };
+  };
+  /** List reconciliation exceptions */
+  listExceptions: {
+    query?: {
+      /** Only those in this state */
+      state?: 'open' | 'investigating' | 'resolved' | undefined;
+      /** Only those of this kind */
+      kind?: 'unanswered' | 'late_answer' | 'conflicting_answer' | 'duplicate_transaction_id' | 'refund_conflict' | 'credit_undelivered' | 'unknown_here' | 'missing_at_bank' | 'amount_differs' | undefined;
+      /** Only those opened at this time or later */
+      from?: string | undefined;
+      /** Only those opened before this time */
+      to?: string | undefined;
+      /**
+       * Only those of the charge or refund with this reference; of a charge, those of its
+       * refunds too
+       */
+      reference?: string | undefined;
+      /** Page number, from 1 */
+      page?: number | undefined;
+      /** Entries per page */
+      limit?: number | undefined;
+      /** Field to sort by */
+      sortBy?: 'openedAt' | 'amount' | undefined;
+      /** Sort order: ascending or descending */
+      sortOrder?: 'asc' | 'desc' | undefined;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /** The entries of this page */
+        exceptions: Array<ReconciliationException>;
+        /** Number of entries on all pages, counted up to 10 000 */
+        total: number;
+        /** Present when there are more than the 10 000 entries that are counted */
+        totalIsMinimum?: true;
+        /** Number of this page, from 1 */
+        page: number;
+        /** Entries per page */
+        limit: number;
+      };
+    };
+  };
+  /** Retrieve a reconciliation exception */
+  getException: {
+    path: {
+      /** Id of a reconciliation exception. One that is malformed counts as unknown. */
+      exceptionId: string;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: ReconciliationExceptionWithEvents;
+    };
+  };
+  /** Say what became of the money */
+  respondToException: {
+    path: {
+      /** Id of a reconciliation exception. One that is malformed counts as unknown. */
+      exceptionId: string;
+    };
+    body: {
+      /**
+       * `no_money_moved`: none was moved. `reversed`: it was moved, and you have taken it
+       * back by the transaction `bankTransactionId`. `confirmed`: your first answer
+       * stands; only of a `conflicting_answer`, and of a refund that is `completed`
+       */
+      resolution: 'no_money_moved' | 'reversed' | 'confirmed';
+      /**
+       * Your identifier of the reversal, a different one for each transaction; required
+       * where it is `reversed`, and not kept otherwise
+       */
+      bankTransactionId?: string | undefined;
+      /** For yourself: nobody else is shown it; no personal data */
+      note?: string | undefined;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /** Id of a reconciliation exception */
+        exceptionId: string;
+        /** `investigating` once the operator has taken it */
+        state: 'open' | 'investigating' | 'resolved';
+        resolution: 'no_money_moved' | 'reversed' | 'confirmed' | 'written_off' | 'no_difference' | null;
+      };
+    };
+  };
+  /** Send what you have booked */
+  sendBankStatement: {
+    body: string | Uint8Array | Blob;
+    contentType: 'text/csv' | 'application/xml';
+    answer: {
+      /** The HTTP status */
+      statusCode: 202;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /** Id of a bank’s statement */
+        statementId: string;
+        /**
+         * `processing` while it is matched; `failed` where lines of it were lost, by a
+         * restored back-up for one: send it again with any change, as an empty line at its
+         * end
+         */
+        status: 'processing' | 'completed' | 'failed';
+      };
+    };
+  };
+  /** Retrieve a statement of yours */
+  getBankStatement: {
+    path: {
+      /** Id of a bank’s statement. One that is malformed counts as unknown. */
+      statementId: string;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: BankStatement;
+    };
+  };
+  /** Download the differences of a statement */
+  downloadBankStatementDifferences: {
+    path: {
+      /** Id of a bank’s statement. One that is malformed counts as unknown. */
+      statementId: string;
+    };
+    file: 'text/csv';
+  };
+  /** Retrieve the webhook endpoint */
+  getWebhookEndpoint: {
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /** The URL that webhooks are sent to; `null` if there is none */
+        url: string | null;
+      };
+    };
+  };
+  /** Set the webhook endpoint */
+  setWebhookEndpoint: {
+    body: {
+      /** The URL that webhooks are sent to; `null` for none */
+      url: string | null;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /** The URL that webhooks are sent to; `null` if there is none */
+        url: string | null;
+      };
+    };
+  };
+  /** Rotate the webhook secret */
+  rotateWebhookSecret: {
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /**
+         * Shown only in this answer, and for an hour in the answer to a repeat of the
+         * request
+         */
+        webhookSecret?: string;
+        /** Until when the old secret is used too; UTC */
+        previousSecretValidUntil: string;
+      };
+    };
+  };
+  /** Finish the secret rotation */
+  finishWebhookSecretRotation: {
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+    };
+  };
+  /** Send a test webhook */
+  sendTestWebhook: {
+    answer: {
+      /** The HTTP status */
+      statusCode: 202;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /** As in `X-Service-Delivery` */
+        deliveryId: string;
+      };
+    };
+  };
+  /** List webhook deliveries */
+  listDeliveries: {
+    query?: {
+      /** Only those with this status */
+      status?: 'pending' | 'delivered' | 'failed' | undefined;
+      /** Only those of this type */
+      webhookType?: 'billing.intent' | 'billing.request' | 'billing.intent.response' | 'billing.response' | 'billing.closed' | 'billing.intent.closed' | 'decision.updated' | 'refund.request' | 'refund.response' | 'exception.opened' | 'exception.resolved' | 'recurring.upcoming' | 'recurring.updated' | 'billing.credit' | 'billing.reversed' | 'migration.completed' | 'webhook.test' | 'webhook.endpoint_changed' | undefined;
+      /** Page number, from 1 */
+      page?: number | undefined;
+      /** Entries per page */
+      limit?: number | undefined;
+      /** Field to sort by */
+      sortBy?: 'createdAt' | 'webhookType' | undefined;
+      /** Sort order: ascending or descending */
+      sortOrder?: 'asc' | 'desc' | undefined;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /** The entries of this page */
+        deliveries: Array<Delivery>;
+        /** Number of entries on all pages, counted up to 10 000 */
+        total: number;
+        /** Present when there are more than the 10 000 entries that are counted */
+        totalIsMinimum?: true;
+        /** Number of this page, from 1 */
+        page: number;
+        /** Entries per page */
+        limit: number;
+      };
+    };
+  };
+  /** Retrieve a webhook delivery */
+  getDelivery: {
+    path: {
+      /** Id of a webhook delivery. One that is malformed counts as unknown. */
+      deliveryId: string;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: Delivery;
+    };
+  };
+  /** Redeliver a webhook */
+  redeliver: {
+    path: {
+      /** Id of a webhook delivery. One that is malformed counts as unknown. */
+      deliveryId: string;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 202;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /** As in `X-Service-Delivery` */
+        deliveryId: string;
+      };
+    };
+  };
+  /** List events */
+  listEvents: {
+    query?: {
+      /** The last `eventId` that you have handled; the list begins after it */
+      after?: string | undefined;
+      /** Entries per page */
+      limit?: number | undefined;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /** Oldest first; `data` is that of the webhook */
+        events: Array<{
+          /** Id of an event */
+          eventId: string;
+          webhookType: 'billing.intent';
+          /** When the event happened; UTC */
+          timestamp: string;
+          data: Array<BillingIntentItem>;
+        } | {
+          /** Id of an event */
+          eventId: string;
+          webhookType: 'billing.intent.closed';
+          /** When the event happened; UTC */
+          timestamp: string;
+          data: Array<BillingIntentClosedItem>;
+        } | {
+          /** Id of an event */
+          eventId: string;
+          webhookType: 'billing.intent.response';
+          /** When the event happened; UTC */
+          timestamp: string;
+          data: Array<BillingIntentResponseItem>;
+        } | {
+          /** Id of an event */
+          eventId: string;
+          webhookType: 'billing.request';
+          /** When the event happened; UTC */
+          timestamp: string;
+          data: Array<BillingRequestItem>;
+        } | {
+          /** Id of an event */
+          eventId: string;
+          webhookType: 'billing.closed';
+          /** When the event happened; UTC */
+          timestamp: string;
+          data: Array<BillingClosedItem>;
+        } | {
+          /** Id of an event */
+          eventId: string;
+          webhookType: 'billing.credit';
+          /** When the event happened; UTC */
+          timestamp: string;
+          data: Array<BillingCreditItem>;
+        } | {
+          /** Id of an event */
+          eventId: string;
+          webhookType: 'billing.reversed';
+          /** When the event happened; UTC */
+          timestamp: string;
+          data: Array<BillingReversedItem>;
+        } | {
+          /** Id of an event */
+          eventId: string;
+          webhookType: 'billing.response';
+          /** When the event happened; UTC */
+          timestamp: string;
+          data: Array<BillingResponseItem>;
+        } | {
+          /** Id of an event */
+          eventId: string;
+          webhookType: 'decision.updated';
+          /** When the event happened; UTC */
+          timestamp: string;
+          data: Array<DecisionUpdatedItem>;
+        } | {
+          /** Id of an event */
+          eventId: string;
+          webhookType: 'refund.request';
+          /** When the event happened; UTC */
+          timestamp: string;
+          data: Array<RefundRequestItem>;
+        } | {
+          /** Id of an event */
+          eventId: string;
+          webhookType: 'refund.response';
+          /** When the event happened; UTC */
+          timestamp: string;
+          data: Array<RefundResponseItem>;
+        } | {
+          /** Id of an event */
+          eventId: string;
+          webhookType: 'exception.opened';
+          /** When the event happened; UTC */
+          timestamp: string;
+          data: Array<ExceptionOpenedItem>;
+        } | {
+          /** Id of an event */
+          eventId: string;
+          webhookType: 'exception.resolved';
+          /** When the event happened; UTC */
+          timestamp: string;
+          data: Array<ExceptionResolvedItem>;
+        } | {
+          /** Id of an event */
+          eventId: string;
+          webhookType: 'recurring.upcoming';
+          /** When the event happened; UTC */
+          timestamp: string;
+          data: Array<RecurringUpcomingItem>;
+        } | {
+          /** Id of an event */
+          eventId: string;
+          webhookType: 'recurring.updated';
+          /** When the event happened; UTC */
+          timestamp: string;
+          data: Array<RecurringUpdatedItem>;
+        } | {
+          /** Id of an event */
+          eventId: string;
+          webhookType: 'migration.completed';
+          /** When the event happened; UTC */
+          timestamp: string;
+          data: Array<MigrationCompletedItem>;
+        } | {
+          /** Id of an event */
+          eventId: string;
+          webhookType: 'webhook.test';
+          /** When the event happened; UTC */
+          timestamp: string;
+          data: Array<WebhookTestItem>;
+        } | {
+          /** Id of an event */
+          eventId: string;
+          webhookType: 'webhook.endpoint_changed';
+          /** When the event happened; UTC */
+          timestamp: string;
+          data: Array<WebhookEndpointChangedItem>;
+        }>;
+      };
+    };
+  };
+  /** Advance the test clock */
+  advanceClock: {
+    body: {
+      /** By how much: an ISO 8601 duration of at most ten years, such as `P1M` or `PT36H` */
+      by: string;
+      /** Move the clock at once, as if the service had been down meanwhile */
+      jump?: boolean | undefined;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 202;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: Clock;
+    };
+  };
+  /** Retrieve the test clock */
+  getClock: {
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: Clock;
+    };
+  };
+}
+
+/** How each operation is called. */
+export const OPERATIONS = {
+  listCustomers: {'method':'GET','path':'/v1/bank/customers','list':{'items':'customers','next':'page'}},
+  onboardCustomers: {'method':'POST','path':'/v1/bank/customers','keyed':true},
+  getBatch: {'method':'GET','path':'/v1/bank/customers/batches/{batchId}'},
+  downloadBatchCustomers: {'method':'GET','path':'/v1/bank/customers/batches/{batchId}/customers.csv'},
+  downloadBatchFailures: {'method':'GET','path':'/v1/bank/customers/batches/{batchId}/failures.csv'},
+  updateCustomer: {'method':'PATCH','path':'/v1/bank/customer'},
+  findBanks: {'method':'GET','path':'/v1/customer/banks','list':{'items':'banks','next':'none'}},
+  enrolDevice: {'method':'POST','path':'/v1/devices','keyed':true},
+  linkDevice: {'method':'POST','path':'/v1/bank/customer/device/link','keyed':true},
+  unlinkDevice: {'method':'POST','path':'/v1/bank/customer/device/unlink'},
+  listDevices: {'method':'GET','path':'/v1/bank/devices/list','list':{'items':'devices','next':'page'}},
+  lookUpDevice: {'method':'POST','path':'/v1/customer/device/lookup'},
+  createMerchants: {'method':'POST','path':'/v1/provider/merchants','keyed':true},
+  setMerchantTrust: {'method':'PATCH','path':'/v1/provider/merchant/trust'},
+  sendIntents: {'method':'POST','path':'/v1/billing/intent','keyed':true},
+  answerIntent: {'method':'POST','path':'/v1/billing/intent-response'},
+  getIntent: {'method':'GET','path':'/v1/billing/intents/{intentId}'},
+  billCustomers: {'method':'POST','path':'/v1/customer/bill','keyed':true},
+  answerBillingRequest: {'method':'POST','path':'/v1/billing/bank-response'},
+  getBillingRequest: {'method':'GET','path':'/v1/billing/requests/{billingRequestId}'},
+  createSchedule: {'method':'POST','path':'/v1/billing/recurring/create','keyed':true},
+  listSchedules: {'method':'GET','path':'/v1/billing/recurring','list':{'items':'schedules','next':'page'}},
+  getForecast: {'method':'GET','path':'/v1/forecast','list':{'items':'days','next':'none'}},
+  getSchedule: {'method':'GET','path':'/v1/billing/recurring/{scheduleId}'},
+  changeSchedule: {'method':'PATCH','path':'/v1/billing/recurring/{scheduleId}'},
+  pauseSchedule: {'method':'POST','path':'/v1/billing/recurring/{scheduleId}/pause'},
+  resumeSchedule: {'method':'POST','path':'/v1/billing/recurring/{scheduleId}/resume'},
+  cancelSchedule: {'method':'POST','path':'/v1/billing/recurring/{scheduleId}/cancel'},
+  listDecisions: {'method':'GET','path':'/v1/bank/customer-decisions','list':{'items':'decisions','next':'page'}},
+  changeDecision: {'method':'PUT','path':'/v1/bank/customer-decisions/{id}'},
+  listSubscriptions: {'method':'GET','path':'/v1/bank/customer/subscriptions','list':{'items':'subscriptions','next':'page'}},
+  cancelSubscription: {'method':'POST','path':'/v1/bank/customer/subscriptions/{scheduleId}/cancel'},
+  listTransactions: {'method':'GET','path':'/v1/transaction-history','list':{'items':'transactions','next':'page'}},
+  getTransaction: {'method':'GET','path':'/v1/transaction-details'},
+  getStatement: {'method':'GET','path':'/v1/statements'},
+  getStatementFile: {'method':'GET','path':'/v1/statements/{date}.csv'},
+  listPositions: {'method':'GET','path':'/v1/positions','list':{'items':'positions','next':'none'}},
+  initiateRefund: {'method':'POST','path':'/v1/refunds/initiate','keyed':true},
+  answerRefund: {'method':'POST','path':'/v1/bank/refund-response'},
+  listRefunds: {'method':'GET','path':'/v1/refunds','list':{'items':'refunds','next':'page'}},
+  getRefund: {'method':'GET','path':'/v1/refunds/{refundId}'},
+  listExceptions: {'method':'GET','path':'/v1/reconciliation/exceptions','list':{'items':'exceptions','next':'page'}},
+  getException: {'method':'GET','path':'/v1/reconciliation/exceptions/{exceptionId}'},
+  respondToException: {'method':'POST','path':'/v1/reconciliation/exceptions/{exceptionId}/respond'},
+  sendBankStatement: {'method':'POST','path':'/v1/bank/statements','keyed':true},
+  getBankStatement: {'method':'GET','path':'/v1/bank/statements/{statementId}'},
+  downloadBankStatementDifferences: {'method':'GET','path':'/v1/bank/statements/{statementId}/differences.csv'},
+  getWebhookEndpoint: {'method':'GET','path':'/v1/webhooks/endpoint'},
+  setWebhookEndpoint: {'method':'PUT','path':'/v1/webhooks/endpoint'},
+  rotateWebhookSecret: {'method':'POST','path':'/v1/webhooks/endpoint/rotate-secret','keyed':true},
+  finishWebhookSecretRotation: {'method':'POST','path':'/v1/webhooks/endpoint/rotate-secret/finish'},
+  sendTestWebhook: {'method':'POST','path':'/v1/webhooks/endpoint/test','keyed':true},
+  listDeliveries: {'method':'GET','path':'/v1/webhooks/deliveries','list':{'items':'deliveries','next':'page'}},
+  getDelivery: {'method':'GET','path':'/v1/webhooks/deliveries/{deliveryId}'},
+  redeliver: {'method':'POST','path':'/v1/webhooks/deliveries/{deliveryId}/redeliver','keyed':true},
+  listEvents: {'method':'GET','path':'/v1/events','list':{'items':'events','next':'after'}},
+  advanceClock: {'method':'POST','path':'/v1/sandbox/clock/advance','keyed':true},
+  getClock: {'method':'GET','path':'/v1/sandbox/clock'},
+} as const;

@@ -1,0 +1,81 @@
+/** One thing that is wrong with a request. */
+export interface Problem {
+  /** `customers[3].email`, `query.page`, `body`, or a header's name. */
+  path: string;
+  message: string;
+}
+
+/** What an HTTP status of the network means. */
+const CODES = {
+  400: 'invalid_request',
+  401: 'unauthenticated',
+  403: 'forbidden',
+  404: 'not_found',
+  405: 'method_not_allowed',
+  408: 'request_too_slow',
+  409: 'conflict',
+  413: 'request_too_large',
+  415: 'unsupported_media_type',
+  422: 'idempotency_key_reused',
+  429: 'rate_limited',
+  500: 'internal_error',
+  503: 'unavailable',
+} as const;
+
+export type FailureCode =
+  | (typeof CODES)[keyof typeof CODES]
+  /** The client id or secret is wrong, or the network has shut its owner out. */
+  | 'invalid_client'
+  /** No connection, or one that broke. */
+  | 'unreachable'
+  /** No answer in time. */
+  | 'timeout'
+  /** The caller's own signal. */
+  | 'aborted'
+  /** A list has more than its pages reach: narrow it. */
+  | 'list_too_long'
+  /** Not an answer of the network: of a proxy in between, for one. */
+  | 'unexpected_answer';
+
+export function codeOf(status: number): FailureCode {
+  return (CODES as Record<number, FailureCode>)[status] ?? 'unexpected_answer';
+}
+
+interface Circumstances {
+  code: FailureCode;
+  status?: number | undefined;
+  requestId?: string | undefined;
+  problems?: readonly Problem[] | undefined;
+  data?: unknown;
+  idempotencyKey?: string | undefined;
+  cause?: unknown;
+}
+
+/**
+ * Whatever goes wrong with a call. It never holds a token, a secret, or what was sent: it may be
+ * logged as it is, but for `data` and `problems`, which are the network's words about your request.
+ */
+export class AssentError extends Error {
+  override readonly name = 'AssentError';
+  readonly code: FailureCode;
+  /** Of HTTP; none where no answer came. */
+  readonly status: number | undefined;
+  /** To quote when you ask for help. */
+  readonly requestId: string | undefined;
+  /** Of a 400: everything that is wrong with the request. */
+  readonly problems: readonly Problem[];
+  /** Of a 409 the state that the thing is in; where all items were refused, the items. */
+  readonly data: unknown;
+  /** With which the call may be repeated, also by another process, without doing it twice. */
+  readonly idempotencyKey: string | undefined;
+
+  constructor(message: string, { cause, problems = [], ...circumstances }: Circumstances) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.code = circumstances.code;
+    this.status = circumstances.status;
+    this.requestId = circumstances.requestId;
+    this.problems = problems;
+    this.data = circumstances.data;
+    this.idempotencyKey = circumstances.idempotencyKey;
+  }
+}
