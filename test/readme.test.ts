@@ -2,13 +2,17 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { AssentClient } from '@assent/client';
+import { Operator, type Identity } from '../demo/operator';
 import { eventually } from './support/engine';
 import { freePort } from '../src/listening';
 import { freeOffset, makeStartFolder, NpmStart } from './support/npm-start';
 
 /**
  * The five minutes of the README, as a newcomer spends them: the engine in one terminal, and each
- * block pasted into the shell of another, in order. Only the ports are others.
+ * block pasted into the shell of another, in order. Only the ports are others. Then, on the same
+ * engine, what a newcomer looks at next: the examples, and the README of the client.
  */
 
 const ROOT = path.join(__dirname, '..');
@@ -20,6 +24,7 @@ let removeFolder: () => Promise<void>;
 let started: NpmStart;
 let shell: Shell;
 let receiverPort: number;
+let assentUrl: string;
 
 /** What a block printed, by the words in bold above it. */
 const printed = new Map<string, string>();
@@ -32,6 +37,7 @@ beforeAll(async () => {
   await symlink(path.join(ROOT, 'bin/assent.js'), path.join(folder, 'node_modules/.bin/assent'));
   const offset = await freeOffset();
   receiverPort = await freePort();
+  assentUrl = `http://localhost:${3000 + offset}`;
   const readme = await readFile(path.join(ROOT, 'README.md'), 'utf8');
   const section = /^## Five minutes\n([\s\S]*?)^## /m.exec(readme)?.[1] ?? '';
   blocks = [...section.matchAll(/^\*\*(.+?)\*\*[\s\S]*?^```sh\n([\s\S]*?)^```$/gm)].map(
@@ -156,3 +162,102 @@ test('and in the end nothing of it runs on', async () => {
     ),
   );
 });
+
+const clientOf = ({ clientId, clientSecret }: Identity) =>
+  new AssentClient({ baseUrl: assentUrl, clientId, clientSecret });
+
+describe('beside the five minutes', () => {
+  const programs: Program[] = [];
+  afterAll(() => Promise.all(programs.map((program) => program.stop())));
+
+  /** One of TypeScript, run as a reader runs it in this repository. */
+  function run(file: string, { clientId, clientSecret, webhookSecret }: Identity): Program {
+    const program = new Program(file, {
+      ASSENT_URL: assentUrl,
+      CLIENT_ID: clientId,
+      CLIENT_SECRET: clientSecret,
+      WEBHOOK_SECRET: webhookSecret,
+      CUSTOMER_EMAIL: 'bisi@example.com',
+      PORT: '0',
+    });
+    programs.push(program);
+    return program;
+  }
+
+  test('the example of a shop is paid by the example of a bank, and gives some of it back', async () => {
+    const operator = new Operator(folder, process.env);
+    const [bank, shop] = [
+      await operator.createEntity('bank', 'Example Bank'),
+      await operator.createEntity('merchant', 'Example Shop'),
+    ];
+    await shell.run(`npx assent entity trust ${shop.entityId} trusted`);
+    const runningBank = run('examples/bank/main.ts', bank);
+    await eventually(async () => runningBank.output.includes('The bank listens'));
+    const { port } = JSON.parse(/listens: (.*)/.exec(runningBank.output)?.[1] ?? '') as { port: number };
+    await clientOf(bank).call('setWebhookEndpoint', { body: { url: `http://localhost:${port}` } });
+    const person = {
+      clientRef: 'b-1',
+      firstname: 'Bisi',
+      lastname: 'Ade',
+      accountName: 'Bisi Ade',
+      country: 'NG',
+    };
+    await clientOf(bank).call('onboardCustomers', {
+      body: { customers: [{ ...person, email: 'bisi@example.com', accountNumber: '0123456780' }] },
+    });
+
+    const runningShop = run('examples/shop/main.ts', shop);
+    expect(await runningShop.ended).toBe(0);
+    expect(runningShop.output.split('\n')).toEqual(
+      expect.arrayContaining([
+        'charge successful 1500.5',
+        'schedule active',
+        'refund completed 500',
+        'history charge successful 1500.5',
+        'history refund completed 500',
+      ]),
+    );
+  });
+
+  test('the program in the README of the client does what is said beside it', async () => {
+    const page = await readFile(path.join(ROOT, 'packages/client/README.md'), 'utf8');
+    const source = [...page.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block).join('\n');
+    const shop = await new Operator(folder, process.env).createEntity('merchant', 'Reader');
+    const file = path.join(folder, 'reader.mts');
+    // Of a module: it imports where it goes on, and waits where it stands.
+    await writeFile(file, source.replaceAll('4100', String(receiverPort)));
+    const reader = run(file, shop);
+
+    expect({ code: await reader.ended, output: reader.output }).toEqual({
+      code: 0,
+      output: expect.stringContaining('webhook: ') as string,
+    });
+    expect(reader.output).toMatch(/^asked int_/m);
+    expect(reader.output).toContain('not_found 404 true');
+    expect(reader.output).toMatch(/^a file of \d+ bytes$/m);
+  });
+});
+
+/** A program of TypeScript, which finds the client as `tsconfig.json` says. */
+class Program {
+  output = '';
+  readonly ended: Promise<number | null>;
+  private readonly child: ChildProcess;
+
+  constructor(file: string, environment: Record<string, string>) {
+    this.child = spawn(process.execPath, ['--import', pathToFileURL(require.resolve('tsx')).href, file], {
+      cwd: ROOT,
+      env: { PATH: process.env['PATH'], ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    for (const stream of [this.child.stdout, this.child.stderr]) {
+      stream?.on('data', (chunk: Buffer) => (this.output += chunk.toString()));
+    }
+    this.ended = once(this.child, 'close').then(([code]) => code as number | null);
+  }
+
+  async stop(): Promise<void> {
+    this.child.kill();
+    await this.ended;
+  }
+}
