@@ -29,17 +29,24 @@ export type CpuTimes = Record<string, number>;
 export function cpuTimes(): CpuTimes {
   const usage = process.cpuUsage();
   const times: CpuTimes = { load: (usage.user + usage.system) / 1000 };
-  if (process.platform !== 'linux') return times;
+  for (const { name, ms } of cpuBelow().values()) times[name] = (times[name] ?? 0) + ms;
+  return times;
+}
+
+/** Of each process that this one has started, and of what those have; by pid. */
+export function cpuBelow(): Map<number, { name: string; ms: number }> {
+  const found = new Map<number, { name: string; ms: number }>();
+  if (process.platform !== 'linux') return found;
   const processes = readProcesses();
   const add = (pid: number, name: string) => {
-    times[name] = (times[name] ?? 0) + (processes.get(pid)?.ms ?? 0);
+    found.set(pid, { name, ms: processes.get(pid)?.ms ?? 0 });
     for (const [child, { parent }] of processes) if (parent === pid) add(child, name);
   };
   for (const [pid, { parent, command }] of processes) {
     if (parent !== process.pid) continue;
     add(pid, NAMES.find(([, mark]) => mark.test(command))?.[0] ?? 'load');
   }
-  return times;
+  return found;
 }
 
 export function cpuSince(before: CpuTimes): CpuTimes {

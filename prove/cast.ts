@@ -1,28 +1,42 @@
 import { randomUUID } from 'node:crypto';
 import type { Credentials } from '../demo/api-client';
-import { Receiver, type ReceivedEvent } from '../demo/parties/receiver';
 import { poll } from '../src/start/poll';
 import { Bank, type Script } from '../storm/bank';
 import { Caller, type Watch } from '../storm/caller';
 import { expected } from '../storm/cast';
 import type { StormEngine } from '../storm/engine';
 import type { ChargeAnswer, RefundAnswer } from '../storm/plan';
-import { answerTo, BANKS, SETTLEMENT_WINDOW_MS, type Limits, type MerchantPlan, type Plan } from './plan';
+import { Ear } from './ear';
 import { inLanes } from './lanes';
+import type { Told } from './oracle/seen';
+import { answerTo, BANKS, SETTLEMENT_WINDOW_MS, type Limits, type MerchantPlan, type Plan } from './plan';
+import { Tally } from './tally';
 
-/** Who plays: banks and merchants with servers of their own, and one provider without any. */
+/**
+ * Who plays: two banks and a provider, there all the time, and merchants that come and go. A bank
+ * keeps the affairs of each merchant apart, at a desk of its own, so that they can be compared and
+ * put away once the merchant has come to its end.
+ */
 
-export interface Party {
+interface Party {
   name: string;
   entityId: string;
   network: Caller;
-  /** Every item of a webhook that was no repeat. */
-  heard: ReceivedEvent[];
-  receiver: Receiver;
+  ear: Ear;
 }
 
-interface BankParty extends Party {
+export interface BankParty extends Party {
+  desks: Set<Desk>;
+  /** All that it was told, and not yet what its feed has. */
+  told: Tally;
+}
+
+/** What a bank does for the customers of one merchant. */
+interface Desk {
   bank: Bank;
+  heard: Told[];
+  /** Customers by their ids and by what they call themselves, and their charges. */
+  concerns: Set<unknown>;
 }
 
 /** As the network knows it. */
@@ -34,6 +48,9 @@ interface CustomerIds {
 
 export interface MerchantParty extends Party {
   plan: MerchantPlan;
+  heard: Told[];
+  /** By the banks' numbers in the plan. */
+  desks: Desk[];
   /** By their numbers in the plan. */
   customers: Map<number, CustomerIds>;
   /** The ids of its schedules, likewise. */
@@ -42,48 +59,89 @@ export interface MerchantParty extends Party {
 
 export interface Cast {
   banks: BankParty[];
-  merchants: MerchantParty[];
   provider: Caller;
+  /** Charges of which merchants have heard how they ended. */
+  ended: number;
 }
 
 type Identity = Credentials & { entityId: string; webhookSecret: string };
 
-const AGREED_WITHIN_MS = 120_000;
+const AGREED_WITHIN_MS = 240_000;
 /** Of what one call of the API takes. */
 const AT_ONCE = 100;
-
-export const partiesOf = ({ banks, merchants }: Cast): Party[] => [...banks, ...merchants];
 
 /** @param stops takes what ends each party, as soon as it is there */
 export async function assemble(
   engine: StormEngine,
   watch: Watch,
-  plan: Plan,
   stops: (() => Promise<void>)[],
 ): Promise<Cast> {
   const provider = new Caller(engine.apiUrls, await engine.createEntity('provider', 'Provider'), watch);
-  const standing = new Map<string, Limits>();
-  const join = async (name: string, identity: Identity, hear: (event: ReceivedEvent) => void) => {
-    const party = await open(name, identity, new Caller(engine.apiUrls, identity, watch), hear);
-    stops.push(() => party.receiver.close());
-    return party;
-  };
   const banks: BankParty[] = [];
   for (let i = 0; i < BANKS; i++) {
     const name = `bank-${i + 1}`;
     const identity = await engine.createEntity('bank', name);
-    const bank = new Bank(new Caller(engine.apiUrls, identity, watch), scriptOf(plan, standing));
-    banks.push({ ...(await join(name, identity, (event) => bank.hear(event))), bank });
+    const [desks, told] = [new Set<Desk>(), new Tally()];
+    const hear = (one: Told) => {
+      told.add(one);
+      deskOf(desks, one)?.heard.push(one);
+      deskOf(desks, one)?.bank.hear(one);
+    };
+    const party = await open(name, identity, new Caller(engine.apiUrls, identity, watch), hear);
+    stops.push(() => party.ear.close());
+    banks.push({ ...party, desks, told });
   }
-  const merchants: MerchantParty[] = [];
-  for (const one of plan.merchants) {
-    const identity = await createMerchant(provider, `merchant-${one.n}`);
-    const party = await join(`merchant-${one.n}`, identity, () => undefined);
-    merchants.push({ ...party, plan: one, customers: new Map(), schedules: new Map() });
+  return { banks, provider, ended: 0 };
+}
+
+/** A charge is known by its customer, and from then on by itself. */
+function deskOf(desks: ReadonlySet<Desk>, { item }: Told): Desk | undefined {
+  const { customerId, lookupID, billingRequestId } = item;
+  for (const desk of desks) {
+    const { concerns } = desk;
+    if (![customerId, lookupID, billingRequestId].some((id) => id !== undefined && concerns.has(id)))
+      continue;
+    if (billingRequestId !== undefined) concerns.add(billingRequestId);
+    return desk;
   }
-  const cast = { banks, merchants, provider };
-  for (const merchant of merchants) await begin(merchant, cast, plan, standing, watch.signal);
-  return cast;
+  return undefined;
+}
+
+/** Brings a merchant in, to the point from which its years begin. */
+export async function enter(
+  engine: StormEngine,
+  watch: Watch,
+  cast: Cast,
+  plan: Plan,
+  one: MerchantPlan,
+): Promise<MerchantParty> {
+  const name = `merchant-${one.n}`;
+  const identity = await createMerchant(cast.provider, name);
+  const heard: Told[] = [];
+  const network = new Caller(engine.apiUrls, identity, watch);
+  const party = await open(name, identity, network, (told) => {
+    heard.push(told);
+    if (told.type === 'billing.response') cast.ended += 1;
+  });
+  const standing = new Map<string, Limits>();
+  const desks = cast.banks.map(({ network: bank }): Desk => {
+    return { bank: new Bank(bank, scriptOf(plan, one, standing)), heard: [], concerns: new Set() };
+  });
+  const merchant = { ...party, plan: one, heard, desks, customers: new Map(), schedules: new Map() };
+  for (const [n, bank] of cast.banks.entries()) bank.desks.add(desks[n] as Desk);
+  try {
+    await begin(merchant, cast, plan, standing, watch.signal);
+    return merchant;
+  } catch (error) {
+    await leave(merchant, cast);
+    throw error;
+  }
+}
+
+/** It is compared, and hears nothing more. */
+export async function leave({ desks, ear }: MerchantParty, { banks }: Cast): Promise<void> {
+  for (const bank of banks) for (const desk of desks) bank.desks.delete(desk);
+  await ear.close();
 }
 
 async function createMerchant(provider: Caller, name: string): Promise<Identity> {
@@ -108,16 +166,12 @@ async function open(
   name: string,
   { entityId, webhookSecret }: Identity,
   network: Caller,
-  hear: (event: ReceivedEvent) => void,
+  hear: (told: Told) => void,
 ): Promise<Party> {
-  const heard: ReceivedEvent[] = [];
-  const receiver = new Receiver(webhookSecret, (event) => {
-    heard.push(event);
-    hear(event);
-  });
-  const url = `http://127.0.0.1:${await receiver.listen(0)}/webhooks`;
+  const ear = new Ear(webhookSecret, hear);
+  const url = await ear.listen();
   expected(200, await network.post('/v1/webhooks/endpoint', { url }, undefined, 'PUT'));
-  return { name, entityId, network, heard, receiver };
+  return { name, entityId, network, ear };
 }
 
 /** Sets the merchant's clock, brings its customers in, and has them agree and subscribe. */
@@ -132,7 +186,7 @@ async function begin(
   const now = expected(200, await network.get('/v1/sandbox/clock'))['now'];
   const by = `PT${(plan.startAt - Date.parse(String(now))) / 1000}S`;
   expected(202, await network.post('/v1/sandbox/clock/advance', { by, jump: true }, randomUUID()));
-  for (const bank of banks) await onboard(merchant, bank, banks.indexOf(bank), standing);
+  for (const [n, { network: bank }] of banks.entries()) await onboard(merchant, bank, n, standing);
   const { customers } = merchant;
   const lookupIDs = [...customers.values()].map(({ lookupID }) => lookupID);
   for (let i = 0; i < lookupIDs.length; i += AT_ONCE) {
@@ -144,17 +198,21 @@ async function begin(
     expected(200, await network.post('/v1/billing/intent', intent, randomUUID()));
   }
   await poll('An agreement', AGREED_WITHIN_MS, signal, () => {
+    const agreed = new Map(
+      merchant.heard
+        .filter(
+          ({ type, item }) => type === 'billing.intent.response' && typeof item['paymentID'] === 'string',
+        )
+        .map(({ item }) => [item['lookupID'], item['paymentID'] as string]),
+    );
     for (const customer of customers.values()) {
-      const answer = merchant.heard.find(
-        ({ type, item }) =>
-          type === 'billing.intent.response' && item['lookupID'] === customer.lookupID && item['paymentID'],
-      );
-      if (!answer) throw new Error(`${customer.customerId} has not agreed`);
-      customer.paymentID = String(answer.item['paymentID']);
+      const paymentID = agreed.get(customer.lookupID);
+      if (paymentID === undefined) throw new Error(`${customer.customerId} has not agreed`);
+      customer.paymentID = paymentID;
     }
     return Promise.resolve();
   });
-  await inLanes(merchant.plan.subscriptions, async (one) => {
+  await inLanes(merchant.plan.subscriptions, CALLS_AT_ONCE, async (one) => {
     const customer = customers.get(one.customer);
     const made = await network.post(
       '/v1/billing/recurring/create',
@@ -176,9 +234,12 @@ async function begin(
   });
 }
 
+/** Enough that none waits for another's answer, and few enough to be answered. */
+export const CALLS_AT_ONCE = 8;
+
 async function onboard(
-  { plan, customers }: MerchantParty,
-  { network }: Party,
+  { plan, customers, desks }: MerchantParty,
+  network: Caller,
   bank: number,
   standing: Map<string, Limits>,
 ): Promise<void> {
@@ -200,6 +261,7 @@ async function onboard(
       if (!customer || customerId === undefined || lookupID === undefined) throw new Error('no customer');
       customers.set(customer.n, { customerId, lookupID, paymentID: '' });
       standing.set(lookupID, customer.limits);
+      desks[bank]?.concerns.add(customerId).add(lookupID);
     }
   }
 }
@@ -210,17 +272,13 @@ export const naira = (kobo: bigint | undefined): number | undefined =>
 const lastWord = (text: unknown) => String(text).split(' ').at(-1);
 
 /** What banks do is in the plan; they find their place in it by what the network tells them. */
-function scriptOf(plan: Plan, standing: Map<string, Limits>): Script {
-  const merchants = new Map(
-    plan.merchants.flatMap((merchant) => merchant.subscriptions.map(({ n }) => [n, merchant])),
-  );
+function scriptOf(plan: Plan, merchant: MerchantPlan, standing: Map<string, Limits>): Script {
   const asked = new Map<number, number>();
   return {
     charge(item): ChargeAnswer {
       const description = String(item['description']);
       const subscription = Number(/^subscription (\d+)$/.exec(description)?.[1]);
-      const merchant = merchants.get(subscription);
-      if (!merchant) return lastWord(description) as ChargeAnswer;
+      if (Number.isNaN(subscription)) return lastWord(description) as ChargeAnswer;
       const turn = (asked.get(subscription) ?? 0) + 1;
       asked.set(subscription, turn);
       // The bank is told by when it has to answer.

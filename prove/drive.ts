@@ -10,6 +10,9 @@ import type { Act, Plan } from './plan';
 export type Answers = Map<number, number | undefined>;
 
 const LOOK_EVERY_MS = 100;
+/** What takes longer than this is looked at less often: each look is work for an API. */
+const SOON_MS = 1_000;
+const LOOK_LATER_MS = 400;
 /**
  * Without getting on. A worker that is killed is missed after fifteen seconds, and what is stuck is
  * given up by the clock after sixty.
@@ -25,20 +28,25 @@ export async function drive(
   signal: AbortSignal,
 ): Promise<Answers> {
   const answers: Answers = new Map();
+  let reached = plan.startAt;
   for (const act of merchant.plan.acts) {
-    await advanceTo(merchant, act.at, signal);
-    await silence(cast, signal);
+    if (act.at > reached) await advanceTo(merchant, act.at, signal);
+    reached = act.at;
+    await silence(merchant, signal);
     answers.set(act.n, await perform(act, merchant, cast, signal));
   }
   await advanceTo(merchant, plan.endAt, signal);
   return answers;
 }
 
-/** Until no bank has anything more to say. The clock waits for first answers alone. */
-async function silence({ banks }: Cast, signal: AbortSignal): Promise<void> {
+/**
+ * Until no bank has anything more to say of this merchant's charges. The clock waits for first
+ * answers alone.
+ */
+async function silence({ desks }: MerchantParty, signal: AbortSignal): Promise<void> {
   const deadline = Date.now() + ENDS_WITHIN_MS;
-  while (banks.some(({ bank }) => bank.answering > 0) && Date.now() < deadline)
-    await wait(LOOK_EVERY_MS / 10, undefined, { signal });
+  const busy = () => desks.some(({ bank }) => bank.answering > bank.tooLate);
+  while (busy() && Date.now() < deadline) await wait(LOOK_EVERY_MS / 10, undefined, { signal });
 }
 
 /** @throws Error where the clock does not get on */
@@ -51,6 +59,7 @@ async function advanceTo({ name, network }: MerchantParty, at: number, signal: A
   const key = `advance-${at}`;
   const body = { by: `PT${Math.max(1, at - now) / 1000}S` };
   expected(202, await network.post('/v1/sandbox/clock/advance', body, key));
+  const startedAt = Date.now();
   let reached = now;
   let stillSince = Date.now();
   for (;;) {
@@ -63,7 +72,7 @@ async function advanceTo({ name, network }: MerchantParty, at: number, signal: A
     } else if (Date.now() - stillSince > STANDS_STILL_MS) {
       throw new Error(`the test clock of ${name} stands still at ${new Date(by).toISOString()}`);
     }
-    await wait(LOOK_EVERY_MS, undefined, { signal });
+    await wait(Date.now() - startedAt < SOON_MS ? LOOK_EVERY_MS : LOOK_LATER_MS, undefined, { signal });
   }
 }
 
@@ -139,8 +148,8 @@ async function decide(
  */
 async function respond(
   { n, resolution }: Extract<Act, { what: 'respond' }>,
-  { network, heard, schedules }: MerchantParty,
-  cast: Cast,
+  { network, heard, schedules, desks }: MerchantParty,
+  { banks }: Cast,
 ): Promise<number | undefined> {
   const numbers = new Map([...schedules].map(([subscription, id]) => [id, subscription]));
   const charged = new Map<unknown, number | undefined>();
@@ -158,12 +167,13 @@ async function respond(
     string,
     unknown
   >[];
-  const bank = cast.banks.find(({ entityId }) => entityId === first?.['bankId']);
-  if (!first || !bank) return undefined;
+  const which = banks.findIndex(({ entityId }) => entityId === first?.['bankId']);
+  const [bank, desk] = [banks[which], desks[which]];
+  if (!first || !bank || !desk) return undefined;
   const path = `/v1/reconciliation/exceptions/${String(first['exceptionId'])}/respond`;
   const body = { resolution, ...(resolution === 'reversed' && { bankTransactionId: `reversal-${n}` }) };
   const { status } = await bank.network.post(path, body, `act-${n}`);
-  if (status === 200 && resolution !== 'confirmed') bank.bank.takeBack(String(first['billingRequestId']));
+  if (status === 200 && resolution !== 'confirmed') desk.bank.takeBack(String(first['billingRequestId']));
   return status;
 }
 

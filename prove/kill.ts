@@ -5,18 +5,26 @@ import { Random } from '../storm/random';
 /** Ends processes as a power cut would, one after the other, each of them once in a round. */
 
 const PROCESSES = ['worker-1', 'postgres', 'api-1', 'temporal', 'worker-2', 'api-2'] as const;
-/** Between two: what a dead worker was about is taken up after ten to fifteen seconds. */
-const EVERY_MS = { least: 8_000, most: 14_000 };
+/**
+ * Between two: what a dead worker was about is taken up after ten to fifteen seconds, and a good
+ * part of a long proof is to be played by an engine that is well.
+ */
+const EVERY_MS = { least: 20_000, most: 40_000 };
+/** In a small one each is to have its turn. */
+const SMALL_EVERY_MS = { least: 8_000, most: 14_000 };
+const CHARGES_OF_SMALL = 480;
 const DOWN_MS = { least: 200, most: 1_500 };
+/** And as many charges have ended since: each death meets an engine that gets on. */
+const CHARGES_BETWEEN = 40;
+const SMALL_CHARGES_BETWEEN = 3;
+/** Who waits longer than this for them sees an engine that stands still, and kills the next. */
+const PROGRESS_WITHIN_MS = 60_000;
+const LOOK_EVERY_MS = 250;
 
-/** Each death takes some ten seconds of a proof: a small one has one round of them. */
-const BILLINGS_OF_ROUND = 250;
-
-/** @returns how often each was killed, at the latest when the signal says that it is enough */
+/** @returns how often each was killed, when the signal says that it is enough */
 export async function killAll(
   engine: StormEngine,
-  seed: number,
-  billings: number,
+  { seed, charges, ended }: { seed: number; charges: number; ended: () => number },
   say: (line: string) => void,
   enough: AbortSignal,
 ): Promise<Record<string, number>> {
@@ -24,20 +32,24 @@ export async function killAll(
   const killed: Record<string, number> = {};
   const pause = (span: { least: number; most: number }) =>
     wait(random.between(span.least, span.most), undefined, { signal: enough }).catch(() => undefined);
-  const rounds = Math.ceil(billings / BILLINGS_OF_ROUND);
-  const names = Array.from({ length: rounds }, () =>
-    random.several(PROCESSES.length, PROCESSES.length).map(nameOf),
-  ).flat();
-  for (const name of names) {
-    await pause(EVERY_MS);
-    if (enough.aborted) break;
-    say(`${name} killed`);
-    await engine.processes[name].kill();
-    killed[name] = (killed[name] ?? 0) + 1;
-    await pause(DOWN_MS);
-    engine.processes[name].start();
+  const isSmall = charges < CHARGES_OF_SMALL;
+  const [every, apart] = isSmall ? [SMALL_EVERY_MS, SMALL_CHARGES_BETWEEN] : [EVERY_MS, CHARGES_BETWEEN];
+  const progress = async () => {
+    const [from, deadline] = [ended(), Date.now() + PROGRESS_WITHIN_MS];
+    while (!enough.aborted && ended() < from + apart && Date.now() < deadline)
+      await pause({ least: LOOK_EVERY_MS, most: LOOK_EVERY_MS });
+  };
+  for (;;) {
+    for (const name of random.several(PROCESSES.length, PROCESSES.length).map(nameOf)) {
+      await Promise.all([pause(every), progress()]);
+      if (enough.aborted) return killed;
+      say(`${name} killed, after ${ended()} charges`);
+      await engine.processes[name].kill();
+      killed[name] = (killed[name] ?? 0) + 1;
+      await pause(DOWN_MS);
+      engine.processes[name].start();
+    }
   }
-  return killed;
 }
 
 function nameOf(i: number): EngineProcess {

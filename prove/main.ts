@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { Command, InvalidArgumentError } from 'commander';
 import { z } from 'zod';
 import { StartError } from '../src/start/start-error';
-import { makePlan, startYearFrom } from './plan';
+import { makePlan, startYearFrom } from './make-plan';
 import { proveMutants } from './mutants';
 import { printed, verdictsPrinted } from './report';
 import { prove } from './years';

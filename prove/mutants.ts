@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { transform } from '@swc/core';
 import { changed, MUTATIONS, type Mutation } from './mutations';
 import { iso } from './oracle/both';
-import { makePlan, startYearFrom } from './plan';
+import { makePlan, startYearFrom } from './make-plan';
 import { prove } from './years';
 
 /** Some years on one faulty engine after the other: whether the proof finds what is wrong. */

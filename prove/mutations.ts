@@ -26,7 +26,7 @@ const REFUND = 'src/database/refund/refund.ts';
 export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a charge that has succeeded is made again an hour later',
-    seed: 635,
+    seed: 39,
     changes: [
       {
         file: STEP,
@@ -41,7 +41,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a due date is a day late, from the fourth on',
-    seed: 635,
+    seed: 39,
     changes: [
       {
         file: CALENDAR,
@@ -52,7 +52,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'after a short month a monthly charge stays on its last day',
-    seed: 635,
+    seed: 373,
     changes: [
       {
         file: CALENDAR,
@@ -65,7 +65,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'due dates keep their time in UTC, and not on the wall',
-    seed: 635,
+    seed: 373,
     changes: [
       {
         file: CALENDAR,
@@ -76,14 +76,14 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'what a decline took from a limit is not given back',
-    seed: 192,
+    seed: 80,
     changes: [
       { file: OUTCOME, find: `releaseSpending(trx, released),`, replace: `releaseSpending(trx, []),` },
     ],
   },
   {
     name: 'a charge that comes to a limit, to the kobo, is refused',
-    seed: 635,
+    seed: 80,
     changes: [
       {
         file: AGREEMENT,
@@ -94,7 +94,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'limits count the days of real time, and not those of the test clock',
-    seed: 635,
+    seed: 371,
     changes: [
       {
         file: AGREEMENT,
@@ -107,7 +107,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a kobo more than is left of a charge can be sent back',
-    seed: 635,
+    seed: 371,
     changes: [
       {
         file: REFUND,
@@ -118,7 +118,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a refund that its bank has rejected is not free to be sent again',
-    seed: 635,
+    seed: 39,
     changes: [
       {
         file: 'src/database/refund/outcome.ts',
@@ -129,7 +129,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a late answer settles a charge that has expired',
-    seed: 192,
+    seed: 39,
     changes: [
       {
         file: OUTCOME,
@@ -140,7 +140,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'silence is tried again, though the bank may have debited',
-    seed: 635,
+    seed: 371,
     changes: [
       {
         file: 'src/domain/retry.ts',
@@ -154,7 +154,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a declined billing is tried again a day late',
-    seed: 635,
+    seed: 373,
     changes: [
       {
         file: 'src/domain/retry.ts',
@@ -165,7 +165,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a number is left out in what a merchant is told of a charge',
-    seed: 635,
+    seed: 39,
     changes: [
       {
         file: 'src/database/billing-request/announce.ts',
@@ -176,7 +176,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a paused schedule goes on to charge',
-    seed: 732,
+    seed: 80,
     changes: [
       {
         file: STEP,
@@ -192,17 +192,17 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a schedule makes one billing more than maxBillings',
-    seed: 635,
+    seed: 373,
     changes: [{ file: STEP, find: `used >= schedule.maxBillings`, replace: `used > schedule.maxBillings` }],
   },
   {
     name: 'a charge that is due at the very end is not made',
-    seed: 635,
+    seed: 39,
     changes: [{ file: STEP, find: `dueAt > schedule.endAt ?`, replace: `dueAt >= schedule.endAt ?` }],
   },
   {
     name: 'a new amount is taken, and the old one charged',
-    seed: 192,
+    seed: 117,
     changes: [
       {
         file: 'src/database/recurring/action.ts',
@@ -213,7 +213,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a refund is not in the ledger',
-    seed: 635,
+    seed: 39,
     changes: [
       {
         file: 'src/database/ledger/settlement.ts',

@@ -1,74 +1,78 @@
 import { createHash } from 'node:crypto';
-import { expected } from '../storm/cast';
-import type { Caller } from '../storm/caller';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { BookEntry } from '../storm/bank';
-import { partiesOf, type Cast, type Party } from './cast';
+import type { Caller } from '../storm/caller';
+import { expected } from '../storm/cast';
+import { CALLS_AT_ONCE, type BankParty, type Cast, type MerchantParty } from './cast';
+import type { Answers } from './drive';
 import { inLanes } from './lanes';
 import { list, PAGE } from './list';
-import { readCsv } from './oracle/csv';
 import { DAY_MS } from './oracle/calendar';
-import { bankDaysOf } from './oracle/compare-statements';
+import type { BankSum } from './oracle/compare-statements';
+import { readCsv } from './oracle/csv';
 import type { Prediction } from './oracle/predict';
-import type { Seen, SeenMerchant, SeenSchedule, SeenStatement, Told } from './oracle/seen';
-import type { Answers } from './drive';
+import type { SeenBank, SeenDesk, SeenMerchant, SeenSchedule, SeenStatement, Told } from './oracle/seen';
 
 /**
  * Reads what everybody holds in the end: by the API, by webhooks, and from the banks' own books.
  */
 
-/** Days of which a party's file is taken; all of a proof of some hundred billings. */
+/** Days of which a party's file is taken; all of a merchant that has some hundred billings. */
 const FILES_MAX = 200;
+/** Webhooks that a death has cut off come again within seconds. */
+const QUIET_WITHIN_MS = 120_000;
+const LOOK_EVERY_MS = 500;
 
-/** @param predictions say on which days there should be anything in a statement */
-export async function observe(
-  cast: Cast,
-  answers: Map<number, Answers>,
-  predictions: Map<number, Prediction>,
-): Promise<Seen> {
-  const merchants = new Map<number, SeenMerchant>();
-  for (const merchant of cast.merchants) {
-    const { network, plan, schedules, customers } = merchant;
-    const seen = new Map<number, SeenSchedule>();
-    await inLanes(schedules, async ([n, id]) => {
-      const data = expected(200, await network.get(`/v1/billing/recurring/${id}`));
-      seen.set(n, data as unknown as SeenSchedule);
-    });
-    merchants.set(plan.n, {
-      entityId: merchant.entityId,
-      answers: answers.get(plan.n) ?? new Map(),
-      schedules: seen,
-      customerIds: new Map([...customers].map(([n, { customerId }]) => [n, customerId])),
-      statements: await statementsOf(network, [...(predictions.get(plan.n)?.booked.merchant.keys() ?? [])]),
-      history: readCsv((await network.get('/v1/transaction-history?format=csv')).text),
-      exceptions: await list(network, '/v1/reconciliation/exceptions', 'exceptions'),
-      heard: toldOf(merchant),
-      feed: await readFeed(network),
-    });
+/** @param predicted says on which days there should be anything in a statement */
+export async function observeMerchant(
+  merchant: MerchantParty,
+  { banks }: Cast,
+  answers: Answers,
+  predicted: Prediction,
+): Promise<SeenMerchant> {
+  const { network, schedules, customers, entityId } = merchant;
+  const seen = new Map<number, SeenSchedule>();
+  await inLanes(schedules, CALLS_AT_ONCE, async ([n, id]) => {
+    const data = expected(200, await network.get(`/v1/billing/recurring/${id}`));
+    seen.set(n, data as unknown as SeenSchedule);
+  });
+  const desks: SeenDesk[] = [];
+  for (const [n, { bank, heard }] of merchant.desks.entries()) {
+    const path = `/v1/bank/customer-decisions?merchantId=${entityId}`;
+    const decisions = banks[n] ? await list(banks[n].network, path, 'decisions') : [];
+    desks.push({ book: bank.book.map((one: BookEntry) => ({ ...one })), decisions, heard });
   }
-  const banks = [];
-  for (const [n, party] of cast.banks.entries()) {
-    const { network, bank } = party;
-    banks.push({
-      entityId: party.entityId,
-      book: bank.book.map((one: BookEntry) => ({ ...one })),
-      statements: await statementsOf(network, [...bankDaysOf(predictions, n).keys()]),
-      decisions: await list(network, '/v1/bank/customer-decisions', 'decisions'),
-      heard: toldOf(party),
-      feed: await readFeed(network),
-    });
-  }
-  return { merchants, banks };
+  return {
+    entityId,
+    answers,
+    schedules: seen,
+    customerIds: new Map([...customers].map(([n, { customerId }]) => [n, customerId])),
+    statements: await statementsOf(network, [...predicted.booked.merchant.keys()]),
+    history: readCsv((await network.get('/v1/transaction-history?format=csv')).text),
+    exceptions: await list(network, '/v1/reconciliation/exceptions', 'exceptions'),
+    heard: merchant.heard,
+    feed: await feedOf(network),
+    desks,
+  };
+}
+
+/** @param sum says on which days there should be anything in a statement */
+export async function observeBank({ network, told }: BankParty, sum: BankSum): Promise<SeenBank> {
+  const statements = await statementsOf(network, [...sum.days.keys()]);
+  for await (const one of readFeed(network)) told.take(one);
+  const { added, taken } = told.left;
+  return { statements, unheard: taken, unfed: added };
 }
 
 /** Of these days, and of the day after each: what moved unforeseen shows in a balance. */
 async function statementsOf(network: Caller, days: string[]): Promise<Map<string, SeenStatement>> {
   const found = new Map<string, SeenStatement>();
   const after = days.map((day) => new Date(Date.parse(day) + DAY_MS).toISOString().slice(0, 10));
-  await inLanes(new Set([...days, ...after]), async (day) => {
+  await inLanes(new Set([...days, ...after]), CALLS_AT_ONCE, async (day) => {
     const data = expected(200, await network.get(`/v1/statements?date=${day}`));
     found.set(day, data as unknown as SeenStatement);
   });
-  await inLanes(days.slice(0, FILES_MAX), async (day) => {
+  await inLanes(days.slice(0, FILES_MAX), CALLS_AT_ONCE, async (day) => {
     const { text } = await network.get(`/v1/statements/${day}.csv`);
     const sha256 = createHash('sha256').update(text).digest('hex');
     const statement = found.get(day);
@@ -77,29 +81,50 @@ async function statementsOf(network: Caller, days: string[]): Promise<Map<string
   return found;
 }
 
-const toldOf = ({ heard }: Party): Told[] => heard.map(({ type, item }) => ({ type, item }));
-
-/** Webhooks that are still on their way, of anybody. */
-export async function underWay(cast: Cast): Promise<number> {
-  let count = cast.banks.reduce((sum, { bank }) => sum + bank.answering, 0);
-  for (const { network } of partiesOf(cast)) {
-    const pending = await network.get('/v1/webhooks/deliveries?status=pending&limit=1');
-    count += Number(expected(200, pending)['total']);
+/**
+ * Until the merchant, and its banks about it, have said and heard everything. Others go on
+ * meanwhile: of what the banks are sent it waits for what is under way when it begins.
+ */
+export async function untilQuiet(
+  { network, desks }: MerchantParty,
+  { banks }: Cast,
+  signal: AbortSignal,
+): Promise<void> {
+  const deadline = Date.now() + QUIET_WITHIN_MS;
+  // What is under way beyond that, the comparison finds.
+  const until = async (isOver: () => Promise<boolean> | boolean) => {
+    while (!(await isOver()) && Date.now() < deadline) await wait(LOOK_EVERY_MS, undefined, { signal });
+  };
+  await until(() => desks.every(({ bank }) => bank.answering === 0));
+  await until(async () => (await underWay(network)).size === 0);
+  for (const { network: bank } of banks) {
+    const before = await underWay(bank);
+    await until(async () => before.size === 0 || !overlap(before, await underWay(bank)));
   }
-  return count;
 }
 
-async function readFeed(network: Caller): Promise<Told[]> {
+const overlap = (some: Set<unknown>, others: Set<unknown>) => [...some].some((one) => others.has(one));
+
+/** Deliveries that have not arrived, by their ids. */
+async function underWay(network: Caller): Promise<Set<unknown>> {
+  const pending = await list(network, '/v1/webhooks/deliveries?status=pending', 'deliveries');
+  return new Set(pending.map((one) => one['deliveryId']));
+}
+
+async function feedOf(network: Caller): Promise<Told[]> {
   const told: Told[] = [];
+  for await (const one of readFeed(network)) told.push(one);
+  return told;
+}
+
+async function* readFeed(network: Caller): AsyncGenerator<Told> {
   let after = '';
   for (;;) {
     const data = expected(200, await network.get(`/v1/events?limit=${PAGE}${after}`));
     const events = data['events'] as { eventId: string; webhookType: string; data: Told['item'][] }[];
-    for (const event of events) {
-      for (const item of event.data) told.push({ type: event.webhookType, item });
-    }
+    for (const event of events) for (const item of event.data) yield { type: event.webhookType, item };
     const last = events.at(-1);
-    if (!last) return told;
+    if (!last) return;
     after = `&after=${last.eventId}`;
   }
 }

@@ -21,6 +21,8 @@ export function printed(proof: Proof, asked: number): string {
       'took',
       `${(yearsMs / 1000).toFixed(1)} s, ${(proof.billings / (yearsMs / 1000)).toFixed(1)} billings a second`,
     ],
+    ['CPU', cpuOf(proof)],
+    ['memory', `${proof.cost.peakMb.toFixed(0)} MB of the proof itself, at most`],
   );
   return [table.toString(), ...foundIn(differences), ...books, ...again()].join('\n');
 
@@ -32,6 +34,13 @@ export function printed(proof: Proof, asked: number): string {
       `The same years again: npm run prove -- --billings ${asked} --seed ${plan.seed}${calm}`,
     ];
   }
+}
+
+/** Of a machine with nothing else to do, this and its cores say what it could do. */
+function cpuOf({ cost, billings }: Proof): string {
+  const sum = Object.values(cost.cpuS).reduce((all, one) => all + one, 0);
+  const each = Object.entries(cost.cpuS).map(([name, s]) => `${name} ${((s * 1000) / billings).toFixed(1)}`);
+  return `${((sum * 1000) / billings).toFixed(0)} ms a billing: ${each.join(', ')}`;
 }
 
 export function verdictsPrinted(verdicts: readonly Verdict[]): string {

@@ -1,14 +1,17 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { Watch } from '../storm/caller';
 import { startStormEngine, type StormEngine } from '../storm/engine';
-import { assemble, type Cast } from './cast';
-import { drive, type Answers } from './drive';
+import { assemble, enter, leave, type Cast } from './cast';
+import { watchCost, type Cost } from './cost';
+import { drive } from './drive';
+import type { Ear } from './ear';
 import { killAll } from './kill';
-import { observe, underWay } from './observe';
+import { inLanes } from './lanes';
+import { observeBank, observeMerchant, untilQuiet } from './observe';
 import type { Difference } from './oracle/both';
-import { compare } from './oracle/compare';
-import { countOf, predict, type Prediction } from './oracle/predict';
-import { SETTLEMENT_WINDOW_MS, type Plan } from './plan';
+import { compareBank, compareMerchant, inOrder } from './oracle/compare';
+import { BankSum, spanOf } from './oracle/compare-statements';
+import { countOf, predict } from './oracle/predict';
+import { SETTLEMENT_WINDOW_MS, type MerchantPlan, type Plan } from './plan';
 
 /** One proof: the years of a plan on an engine of their own, and what the oracle says to them. */
 
@@ -20,6 +23,8 @@ export interface Proof {
   killed: Record<string, number>;
   /** From the first moment of the years to their last. */
   yearsMs: number;
+  /** Meanwhile. */
+  cost: Cost;
   /** Empty where all is as predicted. */
   differences: Difference[];
   /** What `books verify` and `reconcile` say of what was left behind, where they find something. */
@@ -49,14 +54,15 @@ function settingsOf(plan: Plan, calm: boolean): Record<string, string> {
     SETTLEMENT_WINDOW_S: String(SETTLEMENT_WINDOW_MS / 1000),
     RECURRING_RETRY_DAYS: '1,3,5',
     CLOCK_WAIT_S: calm ? '3' : '30',
+    // Many a schedule is due at the same moment of many a clock.
+    DUE_RATE: '10000',
     // No proof is to end because its tokens have.
     ACCESS_TOKEN_TTL_S: '86400',
   };
 }
 
-/** Webhooks that a death has cut off come again within seconds. */
-const QUIET_WITHIN_MS = 120_000;
-const LOOK_EVERY_MS = 500;
+/** So many clocks keep two cores busy, also while some of them wait for what was killed. */
+const MERCHANTS_AT_ONCE = 12;
 
 export async function prove(
   plan: Plan,
@@ -95,77 +101,107 @@ async function play(
   say: (line: string) => void,
   signal: AbortSignal,
 ): Promise<Omit<Proof, 'folder'>> {
-  const predictions = new Map(plan.merchants.map((one) => [one.n, predict(plan, one)]));
-  const { billings, charges } = countOf([...predictions.values()]);
   const watch = new Watch(signal);
-  say('Bringing in banks, merchants and customers …');
-  const cast = await assemble(engine, watch, plan, stops);
+  const cast = await assemble(engine, watch, stops);
+  // Of each merchant again when it is compared: all of them at once would be too much to keep.
+  const { billings, charges } = countOf(plan);
   say(`Seed ${plan.seed}, ${plan.zone.name}: ${billings} billings, ${charges} charges.`);
 
   const startedAt = Date.now();
+  const cost = watchCost();
   const enough = new AbortController();
   const end = () => enough.abort();
   signal.addEventListener('abort', end);
-  const killing = calm ? Promise.resolve({}) : killAll(engine, plan.seed, billings, say, enough.signal);
-  const answers = new Map<number, Answers>();
-  const stuck: Difference[] = [];
-  await Promise.all(
-    cast.merchants.map(async (merchant) => {
-      try {
-        answers.set(merchant.plan.n, await drive(merchant, cast, plan, signal));
-        say(`${merchant.name} has come to the end of its years`);
-      } catch (error) {
-        signal.throwIfAborted();
-        stuck.push({ at: plan.startAt, who: merchant.name, what: (error as Error).message });
-      }
-    }),
-  );
-  end();
+  const sofar = { seed: plan.seed, charges, ended: () => cast.ended };
+  const killing = calm ? Promise.resolve({}) : killAll(engine, sofar, say, enough.signal);
+  const sums = cast.banks.map(() => new BankSum());
+  const differences: Difference[] = [];
+  let done = 0;
+  try {
+    await inLanes(plan.merchants, MERCHANTS_AT_ONCE, async (one) => {
+      const own = inOrder(await liveThrough(engine, watch, cast, plan, one, sums));
+      differences.push(...own);
+      done += 1;
+      say(
+        `${minutes(Date.now() - startedAt)}: ${done} of ${plan.merchants.length} merchants, ${cast.ended} charges`,
+      );
+      if (own[0]) say(`merchant-${one.n} has ${own.length} differences: ${own[0].what}`);
+    });
+  } finally {
+    end();
+  }
   const killed = await killing;
   const yearsMs = Date.now() - startedAt;
+  const used = cost();
   await engine.heal(signal);
-  await untilQuiet(cast, signal);
-  say('Comparing …');
-  const differences = await compared(plan, predictions, cast, answers, stuck, watch);
+  say('Comparing what the banks hold …');
+  for (const [n, bank] of cast.banks.entries()) {
+    const sum = sums[n] ?? new BankSum();
+    const compared = async () => compareBank(plan, n, sum, await observeBank(bank, sum));
+    differences.push(...(await foundBy(bank.name, compared, plan, signal)));
+  }
+  const met = [...watch.surprises, ...cast.banks.flatMap(forged)];
+  differences.push(...met.map((what) => ({ at: plan.endAt, who: 'a caller', what })));
   const books = [await left(engine, 'books', 'verify'), await left(engine, 'reconcile')].flat();
-  return { plan, billings, charges, killed, yearsMs, differences, books };
+  return { plan, billings, charges, killed, yearsMs, cost: used, differences: inOrder(differences), books };
 }
 
-async function compared(
-  plan: Plan,
-  predictions: Map<number, Prediction>,
-  cast: Cast,
-  answers: Map<number, Answers>,
-  stuck: Difference[],
+/** One merchant, from its first day to the comparison. */
+async function liveThrough(
+  engine: StormEngine,
   watch: Watch,
+  cast: Cast,
+  plan: Plan,
+  one: MerchantPlan,
+  sums: BankSum[],
 ): Promise<Difference[]> {
-  const met = [...watch.surprises, ...cast.banks.flatMap(({ bank }) => bank.unheard), ...forged(cast)].map(
-    (what) => ({ at: plan.endAt, who: 'a caller', what }),
-  );
+  const { signal } = watch;
+  const merchant = await enter(engine, watch, cast, plan, one);
   try {
-    return [...stuck, ...compare(plan, predictions, await observe(cast, answers, predictions)), ...met];
+    const predicted = predict(plan, one);
+    return await foundBy(
+      merchant.name,
+      async () => {
+        const answers = await drive(merchant, cast, plan, signal);
+        await untilQuiet(merchant, cast, signal);
+        const seen = await observeMerchant(merchant, cast, answers, predicted);
+        for (const [n, sum] of sums.entries()) {
+          const own = seen.exceptions.filter(({ bankId }) => bankId === cast.banks[n]?.entityId);
+          sum.add(predicted.booked.banks.get(n) ?? new Map(), own.map(spanOf));
+        }
+        const met = [...merchant.desks.flatMap(({ bank }) => bank.unheard), ...forged(merchant)];
+        return [
+          ...compareMerchant(plan, one, predicted, seen),
+          ...met.map((what) => ({ at: plan.endAt, who: merchant.name, what })),
+        ];
+      },
+      plan,
+      signal,
+    );
+  } finally {
+    await leave(merchant, cast);
+  }
+}
+
+/** Also an engine that does not get on, or whose answers cannot be read, is found. */
+async function foundBy(
+  who: string,
+  work: () => Promise<Difference[]>,
+  plan: Plan,
+  signal: AbortSignal,
+): Promise<Difference[]> {
+  try {
+    return await work();
   } catch (error) {
-    // Also an engine whose answers cannot be read is found, and not only where it broke.
-    const unread = { at: plan.endAt, who: 'a reader', what: String(error) };
-    return [...stuck, ...met, unread];
+    signal.throwIfAborted();
+    return [{ at: plan.endAt, who, what: String(error) }];
   }
 }
 
-function forged({ banks, merchants }: Cast): string[] {
-  return [...banks, ...merchants].flatMap(({ name, receiver }) =>
-    receiver.received
-      .filter(({ outcome }) => outcome === 'forged')
-      .map(({ deliveryId }) => `${name} does not believe ${deliveryId}`),
-  );
-}
+const forged = ({ name, ear }: { name: string; ear: Ear }): string[] =>
+  ear.forged.map((what) => `${name} does not believe ${what}`);
 
-async function untilQuiet(cast: Cast, signal: AbortSignal): Promise<void> {
-  const deadline = Date.now() + QUIET_WITHIN_MS;
-  // What is under way beyond that, the comparison finds.
-  while ((await underWay(cast)) > 0 && Date.now() < deadline) {
-    await wait(LOOK_EVERY_MS, undefined, { signal });
-  }
-}
+const minutes = (ms: number) => `${(ms / 60_000).toFixed(1)} min`;
 
 /** @returns what the command complains of */
 async function left(engine: StormEngine, ...command: string[]): Promise<string[]> {

@@ -64,6 +64,8 @@ export class Bank {
   readonly unheard: string[] = [];
   /** Answers on their way. */
   answering = 0;
+  /** Of these, those that wait for the network to close their charge. */
+  tooLate = 0;
   private readonly closed = new Set<string>();
   private readonly untilClosed = new Map<string, () => void>();
   private readonly asked = new Map<string, number>();
@@ -73,7 +75,7 @@ export class Bank {
     private readonly script = BY_DESCRIPTION,
   ) {}
 
-  hear({ type, item }: ReceivedEvent): void {
+  hear({ type, item }: Pick<ReceivedEvent, 'type' | 'item'>): void {
     if (type === 'billing.request')
       this.answer(this.answerCharge(item), `charge ${String(item['billingRequestId'])}`);
     else if (type === 'billing.intent')
@@ -122,7 +124,9 @@ export class Bank {
         return this.report(item, this.debit(item));
       case 'payTooLate': {
         const debit = this.debit(item);
+        this.tooLate += 1;
         await this.isClosed(String(item['billingRequestId']));
+        this.tooLate -= 1;
         return this.report(item, debit);
       }
       case 'noFunds':
@@ -167,8 +171,9 @@ export class Bank {
   }
 
   private takeBackIfRefused(status: number, bankTransactionId: string): void {
+    if (status !== 409) return;
     const entry = this.book.find((one) => one.bankTransactionId === bankTransactionId);
-    if (entry && status === 409) entry.state = 'reversed';
+    if (entry) entry.state = 'reversed';
   }
 
   private async decline(item: Item, declineReason: string): Promise<void> {

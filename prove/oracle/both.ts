@@ -1,7 +1,7 @@
 import type { Amount, MerchantPlan, Plan } from '../plan';
 import type { Prediction } from './predict';
 import type { Attempt, Schedule } from './schedule';
-import type { Seen, SeenMerchant } from './seen';
+import type { SeenDesk, SeenMerchant } from './seen';
 
 /** Both sides of a comparison, and the words for it. */
 
@@ -20,7 +20,8 @@ export interface Both {
   merchant: MerchantPlan;
   predicted: Prediction;
   seen: SeenMerchant;
-  banks: Seen['banks'];
+  /** By their numbers in the plan. */
+  desks: SeenDesk[];
   /** The charges that are in both, by the engine's id. */
   charges: Map<string, Attempt>;
   differ: (at: number, what: string) => void;

@@ -1,16 +1,18 @@
 import { inNaira, koboOf, type Both } from './both';
-import type { Attempt } from './schedule';
+import { attemptsOf, type Attempt } from './schedule';
+import type { SeenDesk } from './seen';
 
 /** History, banks' books, exceptions and limits: whether money is where it should be. */
 export function compareBooks(both: Both): void {
   compareHistory(both);
+  compareDebits(both);
   compareRefunds(both);
   compareReversals(both);
   compareExceptions(both);
   compareLimits(both);
 }
 
-function compareHistory({ plan, seen, charges, banks, differ }: Both): void {
+function compareHistory({ plan, seen, charges, desks, differ }: Both): void {
   const inHistory = new Set<string>();
   for (const line of seen.history) {
     if (line['type'] !== 'charge') continue;
@@ -40,7 +42,7 @@ function compareHistory({ plan, seen, charges, banks, differ }: Both): void {
     for (const [fact, [should, is]] of Object.entries(facts)) {
       if (should !== is) differ(charge.at, `${what}: ${fact} is ${should} by the contract, and ${is}`);
     }
-    const book = banks[charge.bank]?.book ?? [];
+    const book = desks[charge.bank]?.book ?? [];
     const debits = (debitsOf(book).get(id) ?? []).filter(({ state }) => state === 'standing');
     const stays = charge.status === 'successful' && charge.reversed === 0n;
     const wanted = stays ? [inNaira(charge.kobo)] : [];
@@ -54,7 +56,7 @@ function compareHistory({ plan, seen, charges, banks, differ }: Both): void {
   }
 }
 
-type Book = Both['banks'][number]['book'];
+type Book = SeenDesk['book'];
 const byBook = new WeakMap<Book, Map<string, Book>>();
 
 /** A book is read once, however many charges are looked up in it. */
@@ -69,6 +71,29 @@ function debitsOf(book: Book): Map<string, Book> {
   }
   byBook.set(book, found);
   return found;
+}
+
+/** Every debit in a bank's book is for a charge that should have it. */
+function compareDebits({ plan, predicted, desks, differ }: Both): void {
+  const { schedules, bills, refunds } = predicted;
+  const attempts = [...schedules.flatMap(attemptsOf), ...bills.flatMap(({ attempt }) => attempt ?? [])];
+  for (const [n, { book }] of desks.entries()) {
+    let should = 0n;
+    for (const { bank, status, kobo, reversed } of attempts) {
+      if (bank === n && status === 'successful' && reversed === 0n) should += kobo;
+    }
+    for (const { of, status, kobo } of refunds) {
+      if (of.bank === n && status === 'completed') should -= kobo;
+    }
+    const is = book.reduce((sum, { state, about, kobo }) => {
+      if (state !== 'standing') return sum;
+      return about.startsWith('rfd_') ? sum - kobo : sum + kobo;
+    }, 0n);
+    if (is !== should) {
+      const what = `of bank-${n + 1} is to come to ${inNaira(should)} debited, and comes to ${inNaira(is)}`;
+      differ(plan.endAt, `the book ${what}`);
+    }
+  }
 }
 
 const list = (sums: string[]) => sums.join(' and ') || 'nothing';
@@ -127,9 +152,9 @@ function compareExceptions({ plan, predicted, seen, charges, differ }: Both): vo
   }
 }
 
-function compareLimits({ plan, predicted, seen, banks, differ }: Both): void {
+function compareLimits({ plan, predicted, seen, desks, differ }: Both): void {
   for (const [n, allowance] of predicted.allowances) {
-    const decision = banks[allowance.customer.bank]?.decisions.find(
+    const decision = desks[allowance.customer.bank]?.decisions.find(
       (one) =>
         one['customerId'] === seen.customerIds.get(n) &&
         (one['merchant'] as { id: string }).id === seen.entityId,

@@ -1,61 +1,51 @@
 import type { Plan } from '../plan';
 import { inNaira, type Difference } from './both';
 import { emptyDay, type Day } from './ledger';
-import type { Prediction } from './predict';
-import type { Seen, SeenMerchant, SeenStatement } from './seen';
+import type { SeenStatement } from './seen';
 
 /**
  * Statements of banks and merchants: what moved on each settlement day, and what each of them is
  * owed when it begins and ends. A day that should not be there shows as a balance of the next one.
  */
-export function compareStatements(
-  plan: Plan,
-  predictions: Map<number, Prediction>,
-  seen: Seen,
-): Difference[] {
-  const differences: Difference[] = [];
-  for (const [n, { booked }] of predictions) {
-    const exceptions = seen.merchants.get(n)?.exceptions ?? [];
-    const found = seen.merchants.get(n)?.statements ?? new Map<string, SeenStatement>();
-    differences.push(...compareDays(plan, `merchant-${n}`, booked.merchant, exceptions, found, 1n));
-  }
-  const exceptions = [...seen.merchants.values()].flatMap((one) => one.exceptions);
-  for (const [n, { entityId, statements }] of seen.banks.entries()) {
-    const days = bankDaysOf(predictions, n);
-    const own = exceptions.filter((one) => one['bankId'] === entityId);
-    // What a bank's customers have paid, it owes.
-    differences.push(...compareDays(plan, `bank-${n + 1}`, days, own, statements, -1n));
-  }
-  return differences;
+
+/** When an exception was opened and resolved. */
+interface Span {
+  openedAt: unknown;
+  resolvedAt: unknown;
 }
 
-/** Of all merchants together. */
-export function bankDaysOf(predictions: Map<number, Prediction>, bank: number): Map<string, Day> {
-  const days = new Map<string, Day>();
-  for (const { booked } of predictions.values()) {
-    for (const [day, { charges, refunds, reversals }] of booked.banks.get(bank) ?? []) {
-      const sum = days.get(day);
-      days.set(day, {
+/** What all merchants together come to at one bank; each is added as it has come to its end. */
+export class BankSum {
+  readonly days = new Map<string, Day>();
+  readonly exceptions: Span[] = [];
+
+  add(booked: ReadonlyMap<string, Day>, exceptions: readonly Span[]): void {
+    this.exceptions.push(...exceptions);
+    for (const [day, { charges, refunds, reversals }] of booked) {
+      const sum = this.days.get(day);
+      this.days.set(day, {
         charges: plus(sum?.charges, charges),
         refunds: plus(sum?.refunds, refunds),
         reversals: plus(sum?.reversals, reversals),
       });
     }
   }
-  return days;
+}
+
+export function spanOf({ openedAt, resolvedAt }: Record<string, unknown>): Span {
+  return { openedAt, resolvedAt };
 }
 
 function plus(a: Day['charges'] | undefined, b: Day['charges']): Day['charges'] {
   return a ? { count: a.count + b.count, amount: a.amount + b.amount } : b;
 }
 
-/** @param sign of what a charge does to the balance
- */
-function compareDays(
+/** @param sign of what a charge does to the balance */
+export function compareDays(
   plan: Plan,
   who: string,
-  days: Map<string, Day>,
-  exceptions: SeenMerchant['exceptions'],
+  days: ReadonlyMap<string, Day>,
+  exceptions: readonly Span[],
   found: Map<string, SeenStatement>,
   sign: bigint,
 ): Difference[] {
@@ -63,7 +53,7 @@ function compareDays(
   let balance = 0n;
   // A second answer may come when the clock has gone on: the day of an exception is not foreseen.
   const dayIn = (at: unknown) => (typeof at === 'string' ? plan.zone.dayOf(Date.parse(at)) : undefined);
-  const spans = exceptions.map((one) => ({ from: dayIn(one['openedAt']), to: dayIn(one['resolvedAt']) }));
+  const spans = exceptions.map((one) => ({ from: dayIn(one.openedAt), to: dayIn(one.resolvedAt) }));
   for (const day of [...found.keys()].toSorted()) {
     const { charges, refunds, reversals } = days.get(day) ?? emptyDay();
     const closing = balance + sign * (charges.amount - refunds.amount - reversals.amount);

@@ -25,8 +25,8 @@ function byCharge(told: readonly Told[], type: string): Map<string, Told['item']
   return found;
 }
 
-function compareQuestions({ banks, charges, differ }: Both): void {
-  const asked = banks.map(({ heard }) => byCharge(heard, 'billing.request'));
+function compareQuestions({ desks, charges, differ }: Both): void {
+  const asked = desks.map(({ heard }) => byCharge(heard, 'billing.request'));
   for (const [id, charge] of charges) {
     const questions = asked[charge.bank]?.get(id) ?? [];
     const should = charge.asked ? 1 : 0;
@@ -76,12 +76,12 @@ function compareResponses({ plan, seen, charges, differ }: Both): void {
   }
 }
 
-function compareNotices({ plan, predicted, merchant, seen, banks, differ }: Both): void {
+function compareNotices({ plan, predicted, merchant, seen, desks, differ }: Both): void {
   for (const schedule of predicted.schedules) {
     const id = seen.schedules.get(schedule.terms.n)?.scheduleId;
     const customer = merchant.customers.find(({ n }) => n === schedule.terms.customer);
     const should = schedule.notices.map(({ dueAt, kobo }) => `${iso(dueAt)}, ${inNaira(kobo)}`);
-    const both = [seen.heard, banks[customer?.bank ?? 0]?.heard ?? []];
+    const both = [seen.heard, desks[customer?.bank ?? 0]?.heard ?? []];
     for (const [i, heard] of both.entries()) {
       const given = noticesIn(heard).get(String(id)) ?? [];
       const is = given.map((item) => `${String(item['dueDate'])}, ${inNaira(koboOf(item['amount']))}`);
@@ -125,7 +125,7 @@ function without(some: readonly string[], others: readonly string[]): string[] {
   });
 }
 
-const textOf = ({ type, item }: Told) => `${type} ${JSON.stringify(item)}`;
+export const textOf = ({ type, item }: Told) => `${type} ${JSON.stringify(item)}`;
 
 /** The feed has what was heard, and each thing counts 1, 2, 3, … */
 function compareFeed({ plan, seen, differ }: Both): void {

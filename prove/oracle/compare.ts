@@ -1,32 +1,48 @@
-import type { Plan } from '../plan';
+import type { MerchantPlan, Plan } from '../plan';
 import { inNaira, iso, koboOf, LATE_MS, nameOf, type Both, type Difference } from './both';
 import { compareBooks } from './compare-books';
-import { compareStatements } from './compare-statements';
+import { compareDays, spanOf, type BankSum } from './compare-statements';
 import { compareTold } from './compare-told';
 import type { Prediction } from './predict';
-import { attemptsOf, nextOf, statusOf, type Billing, type Schedule } from './schedule';
-import type { Seen, SeenSchedule } from './seen';
+import { nextOf, statusOf, type Billing, type Schedule } from './schedule';
+import type { SeenBank, SeenMerchant, SeenSchedule } from './seen';
 
-/** @returns in order of time: the first one is what there is to look for */
-export function compare(plan: Plan, predictions: Map<number, Prediction>, seen: Seen): Difference[] {
+/** What is held of one merchant's years. */
+export function compareMerchant(
+  plan: Plan,
+  merchant: MerchantPlan,
+  predicted: Prediction,
+  seen: SeenMerchant,
+): Difference[] {
   const differences: Difference[] = [];
-  for (const merchant of plan.merchants) {
-    const who = `merchant-${merchant.n}`;
-    const predicted = predictions.get(merchant.n);
-    const view = seen.merchants.get(merchant.n);
-    if (!predicted || !view) throw new Error(`${who} is not compared`);
-    const differ = (at: number, what: string) => void differences.push({ at, who, what });
-    const both = { plan, merchant, predicted, seen: view, banks: seen.banks, charges: new Map(), differ };
-    compareActs(both);
-    compareSchedules(both);
-    compareBills(both);
-    compareBooks(both);
-    compareTold(both);
-  }
-  compareDebits(plan, predictions, seen, differences);
-  differences.push(...compareStatements(plan, predictions, seen));
-  return differences.toSorted((a, b) => a.at - b.at);
+  const who = `merchant-${merchant.n}`;
+  const differ = (at: number, what: string) => void differences.push({ at, who, what });
+  const { desks } = seen;
+  const both = { plan, merchant, predicted, seen, desks, charges: new Map(), differ };
+  compareActs(both);
+  compareSchedules(both);
+  compareBills(both);
+  compareBooks(both);
+  compareTold(both);
+  const { exceptions, statements } = seen;
+  const spans = exceptions.map(spanOf);
+  return [...differences, ...compareDays(plan, who, predicted.booked.merchant, spans, statements, 1n)];
 }
+
+/** What a bank holds of all merchants together. */
+export function compareBank(plan: Plan, n: number, sum: BankSum, seen: SeenBank): Difference[] {
+  const who = `bank-${n + 1}`;
+  // What a bank's customers have paid, it owes.
+  const differences = compareDays(plan, who, sum.days, sum.exceptions, seen.statements, -1n);
+  const differ = (what: string) => void differences.push({ at: plan.endAt, who, what });
+  if (seen.unheard > 0) differ(`never heard ${seen.unheard} things that are in its feed`);
+  if (seen.unfed > 0) differ(`heard ${seen.unfed} things that are not in its feed`);
+  return differences;
+}
+
+/** In order of time: the first one is what there is to look for. */
+export const inOrder = (differences: readonly Difference[]): Difference[] =>
+  differences.toSorted((a, b) => a.at - b.at);
 
 function compareActs({ merchant, predicted, seen, differ }: Both): void {
   for (const act of merchant.acts) {
@@ -126,35 +142,6 @@ function compareBills({ predicted, seen, charges, differ }: Both): void {
       differ(at, `the single charge of act ${act} is ${found.length} times in the history`);
     } else if (attempt && charge) {
       charges.set(String(charge['billingRequestId']), attempt);
-    }
-  }
-}
-
-/** Every debit in a bank's book is for a charge that should have it. */
-function compareDebits(
-  plan: Plan,
-  predictions: Map<number, Prediction>,
-  seen: Seen,
-  differences: Difference[],
-): void {
-  for (const [n, { book }] of seen.banks.entries()) {
-    let should = 0n;
-    for (const { schedules, bills, refunds } of predictions.values()) {
-      const attempts = [...schedules.flatMap(attemptsOf), ...bills.flatMap(({ attempt }) => attempt ?? [])];
-      for (const { bank, status, kobo, reversed } of attempts) {
-        if (bank === n && status === 'successful' && reversed === 0n) should += kobo;
-      }
-      for (const { of, status, kobo } of refunds) {
-        if (of.bank === n && status === 'completed') should -= kobo;
-      }
-    }
-    const is = book.reduce((sum, { state, about, kobo }) => {
-      if (state !== 'standing') return sum;
-      return about.startsWith('rfd_') ? sum - kobo : sum + kobo;
-    }, 0n);
-    if (is !== should) {
-      const what = `its book is to come to ${inNaira(should)} debited, and comes to ${inNaira(is)}`;
-      differences.push({ at: plan.endAt, who: `bank-${n + 1}`, what });
     }
   }
 }

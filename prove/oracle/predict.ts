@@ -480,11 +480,15 @@ function firstOf(exceptions: readonly PredictedException[]): PredictedException 
 }
 
 /** How many billings ran or were skipped, and how many charges they took. */
-export function countOf(predictions: readonly Prediction[]): { billings: number; charges: number } {
-  const schedules = predictions.flatMap((one) => one.schedules);
-  const bills = predictions.flatMap((one) => one.bills).filter(({ attempt }) => attempt);
-  return {
-    billings: schedules.reduce((sum, { billings }) => sum + billings.length, 0),
-    charges: schedules.reduce((sum, one) => sum + attemptsOf(one).length, bills.length),
-  };
+export function countOf(plan: Plan): { billings: number; charges: number } {
+  let [billings, charges] = [0, 0];
+  for (const merchant of plan.merchants) {
+    const { schedules, bills } = predict(plan, merchant);
+    charges += bills.filter(({ attempt }) => attempt).length;
+    for (const schedule of schedules) {
+      billings += schedule.billings.length;
+      charges += attemptsOf(schedule).length;
+    }
+  }
+  return { billings, charges };
 }

@@ -58,19 +58,21 @@ export interface SeenMerchant {
   exceptions: Record<string, unknown>[];
   heard: Told[];
   feed: Told[];
+  /** By their numbers in the plan. */
+  desks: SeenDesk[];
 }
 
-interface SeenBank {
-  entityId: string;
+/** What a bank holds of one merchant's customers. */
+export interface SeenDesk {
   book: { bankTransactionId: string; about: string; kobo: bigint; state: 'standing' | 'reversed' }[];
   decisions: Record<string, unknown>[];
-  statements: Map<string, SeenStatement>;
   heard: Told[];
-  feed: Told[];
 }
 
-export interface Seen {
-  /** By their numbers in the plan. */
-  merchants: Map<number, SeenMerchant>;
-  banks: SeenBank[];
+/** What a bank holds of all of them together. */
+export interface SeenBank {
+  statements: Map<string, SeenStatement>;
+  /** Different words that were never heard, and that were heard and are not in its feed. */
+  unheard: number;
+  unfed: number;
 }

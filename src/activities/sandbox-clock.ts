@@ -46,10 +46,12 @@ interface Rest {
 }
 
 /**
- * How often the database is asked whether work is at rest: a year of daily charges has 365 such
- * waits.
+ * How soon the database is asked again whether work is at rest: a year of daily charges has 365
+ * such waits. What takes long is asked for less often, for many clocks may be on their way at once.
  */
 const POLL_MS = 50;
+const POLL_MAX_MS = 500;
+const POLL_SHARE = 0.25;
 /**
  * Work in hand that does not get on is signalled again after this long, should a signal have been
  * lost.
@@ -93,14 +95,14 @@ export function createSandboxClockActivities(
    */
   async function rest(ownerId: string, askedSince: Date): Promise<Rest> {
     const activity = Context.current();
+    const startedAt = Date.now();
     let before: WorkInHand | undefined;
-    let progressAt = Date.now();
-    let signalledAt = Date.now();
+    let progressAt = startedAt;
+    let signalledAt = startedAt;
     const startedAgain: string[] = [];
     for (;;) {
       activity.heartbeat();
-      const { now } = await readClock(db, ownerId);
-      const work = await workInHand(db, ownerId, now, askedSince);
+      const work = await workInHand(db, ownerId, askedSince);
       if (work.undone === 0 && work.asked === 0) return { startedAgain, stuck: false };
       if (gotOn(before, work)) progressAt = Date.now();
       before = work;
@@ -108,11 +110,12 @@ export function createSandboxClockActivities(
       const undone = work.undone > 0;
       if (quietMs >= (undone ? STUCK_MS : clockWaitMs)) return { startedAgain, stuck: undone };
       if (undone && Date.now() - signalledAt >= SIGNAL_AGAIN_MS) {
-        await signal(ownerId, now);
+        await signal(ownerId, work.now);
         if (quietMs >= MISSED_AFTER_MS) startedAgain.push(...(await startMissing(ownerId)));
         signalledAt = Date.now();
       }
-      await activity.sleep(POLL_MS);
+      const waitedMs = Date.now() - startedAt;
+      await activity.sleep(Math.min(POLL_MAX_MS, Math.max(POLL_MS, waitedMs * POLL_SHARE)));
     }
   }
 

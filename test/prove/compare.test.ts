@@ -1,25 +1,37 @@
 import { inNaira, iso } from '../../prove/oracle/both';
-import { compare } from '../../prove/oracle/compare';
-import { bankDaysOf } from '../../prove/oracle/compare-statements';
+import { compareBank, compareMerchant, inOrder } from '../../prove/oracle/compare';
+import { BankSum, spanOf } from '../../prove/oracle/compare-statements';
 import { emptyDay, type Day } from '../../prove/oracle/ledger';
 import { predict, type Prediction } from '../../prove/oracle/predict';
 import { attemptsOf, nextOf, statusOf, type Attempt } from '../../prove/oracle/schedule';
-import type { Seen, SeenMerchant, SeenSchedule, SeenStatement, Told } from '../../prove/oracle/seen';
-import { makePlan, SETTLEMENT_WINDOW_MS, type Plan } from '../../prove/plan';
+import type {
+  SeenBank,
+  SeenDesk,
+  SeenMerchant,
+  SeenSchedule,
+  SeenStatement,
+  Told,
+} from '../../prove/oracle/seen';
+import { makePlan } from '../../prove/make-plan';
+import { SETTLEMENT_WINDOW_MS, type Plan } from '../../prove/plan';
+
+interface Seen {
+  merchants: Map<number, SeenMerchant>;
+  banks: SeenBank[];
+}
 
 /** As everybody should hold it in the end, on an engine that does all that the contract says. */
 function well(plan: Plan, predictions: Map<number, Prediction>): Seen {
-  const banks = [0, 1].map((n): Seen['banks'][number] => ({
-    entityId: `bnk_${n}`,
-    book: [],
-    decisions: [],
-    statements: statementsOf(plan, bankDaysOf(predictions, n), exceptionsAt(predictions, n), -1n),
-    heard: [],
-    feed: [],
-  }));
+  const banks = [0, 1].map((n): SeenBank => {
+    const sum = new BankSum();
+    for (const { booked } of predictions.values()) sum.add(booked.banks.get(n) ?? new Map(), []);
+    const statements = statementsOf(plan, sum.days, exceptionsAt(predictions, n), -1n);
+    return { statements, unheard: 0, unfed: 0 };
+  });
   const merchants = new Map<number, SeenMerchant>();
   for (const [n, prediction] of predictions) {
     const { answers, booked, schedules, bills } = prediction;
+    const desks: SeenDesk[] = [0, 1].map(() => ({ book: [], decisions: [], heard: [] }));
     const view: SeenMerchant = {
       entityId: `mch_${n}`,
       answers,
@@ -30,14 +42,14 @@ function well(plan: Plan, predictions: Map<number, Prediction>): Seen {
       exceptions: [],
       heard: [],
       feed: [],
+      desks,
     };
     const ids = new Map<Attempt, string>();
     for (const schedule of schedules) {
       view.schedules.set(schedule.terms.n, scheduleOf(plan, schedule, ids));
       const { n: subscription, customer } = schedule.terms;
-      for (const attempt of attemptsOf(schedule))
-        play(view, banks, attempt, ids, `subscription ${subscription}`);
-      const bank = banks[plan.merchants[n - 1]?.customers.find((one) => one.n === customer)?.bank ?? 0];
+      for (const attempt of attemptsOf(schedule)) play(view, attempt, ids, `subscription ${subscription}`);
+      const bank = desks[plan.merchants[n - 1]?.customers.find((one) => one.n === customer)?.bank ?? 0];
       for (const [i, { dueAt, kobo }] of schedule.notices.entries()) {
         const item = {
           scheduleId: `sch_${subscription}`,
@@ -51,7 +63,7 @@ function well(plan: Plan, predictions: Map<number, Prediction>): Seen {
     }
     for (const { act, attempt } of bills) {
       if (attempt) ids.set(attempt, `brq_bill_${act}`);
-      if (attempt) play(view, banks, attempt, ids, `bill ${act} ${attempt.answer}`);
+      if (attempt) play(view, attempt, ids, `bill ${act} ${attempt.answer}`);
     }
     for (const { act, kobo, status, of } of prediction.refunds) {
       view.history.push({ type: 'refund', description: `refund ${act} x`, amount: inNaira(kobo), status });
@@ -61,7 +73,7 @@ function well(plan: Plan, predictions: Map<number, Prediction>): Seen {
         kobo,
         state: 'standing' as const,
       };
-      if (status === 'completed') banks[of.bank]?.book.push(entry);
+      if (status === 'completed') desks[of.bank]?.book.push(entry);
     }
     for (const { kind, at, of, resolvedAt } of prediction.exceptions) {
       const state = resolvedAt === undefined ? 'open' : 'resolved';
@@ -76,7 +88,7 @@ function well(plan: Plan, predictions: Map<number, Prediction>): Seen {
     }
     for (const [customer, allowance] of prediction.allowances) {
       const { daily, monthly } = allowance.usedAt(plan.endAt);
-      banks[allowance.customer.bank]?.decisions.push({
+      desks[allowance.customer.bank]?.decisions.push({
         customerId: `cus_${customer}`,
         merchant: { id: `mch_${n}` },
         customerDecision: allowance.decision,
@@ -157,14 +169,9 @@ function scheduleOf(
 }
 
 /** What a charge leaves behind with everybody. */
-function play(
-  view: SeenMerchant,
-  banks: Seen['banks'],
-  attempt: Attempt,
-  ids: Map<Attempt, string>,
-  description: string,
-): void {
+function play(view: SeenMerchant, attempt: Attempt, ids: Map<Attempt, string>, description: string): void {
   const { at, bank, kobo, status, declineReason, refunded, asked, approvalRequired, reversed } = attempt;
+  const { desks } = view;
   const billingRequestId = ids.get(attempt) ?? '';
   view.history.push({
     type: 'charge',
@@ -181,14 +188,14 @@ function play(
   const amount = naira(kobo);
   const dueDate = iso(at + (approvalRequired ? 900_000 : SETTLEMENT_WINDOW_MS) + 500);
   if (asked)
-    banks[bank]?.heard.push({ type: 'billing.request', item: { billingRequestId, amount, dueDate } });
+    desks[bank]?.heard.push({ type: 'billing.request', item: { billingRequestId, amount, dueDate } });
   tell(view, {
     type: 'billing.response',
     item: { billingRequestId, sequence: 1, status, declineReason, amount },
   });
   if (reversed > 0n) view.history.push({ type: 'reversal', billingRequestId, amount: inNaira(reversed) });
   if (status !== 'successful' || reversed > 0n) return;
-  banks[bank]?.book.push({
+  desks[bank]?.book.push({
     bankTransactionId: billingRequestId,
     about: billingRequestId,
     kobo,
@@ -204,11 +211,25 @@ function tell({ heard, feed }: SeenMerchant, told: Told): void {
 /** Has some of everything. */
 const plan = makePlan(206, 80, 2028);
 const predictions = new Map(plan.merchants.map((one) => [one.n, predict(plan, one)]));
-const found = (seen: Seen) => compare(plan, predictions, seen).map(({ who, what }) => `${who}: ${what}`);
+const compared = (seen: Seen) => {
+  const sums = seen.banks.map(() => new BankSum());
+  const differences = plan.merchants.flatMap((one) => {
+    const [predicted, held] = [predictions.get(one.n), seen.merchants.get(one.n)];
+    if (!predicted || !held) throw new Error('it is not compared');
+    for (const [n, sum] of sums.entries()) {
+      const exceptions = held.exceptions.filter(({ bankId }) => bankId === `bnk_${n}`).map(spanOf);
+      sum.add(predicted.booked.banks.get(n) ?? new Map(), exceptions);
+    }
+    return compareMerchant(plan, one, predicted, held);
+  });
+  const ofBanks = seen.banks.flatMap((bank, n) => compareBank(plan, n, sums[n] ?? new BankSum(), bank));
+  return inOrder([...differences, ...ofBanks]);
+};
+const found = (seen: Seen) => compared(seen).map(({ who, what }) => `${who}: ${what}`);
 
 interface Place {
   merchant: SeenMerchant;
-  banks: Seen['banks'];
+  banks: SeenBank[];
   schedule: SeenSchedule;
   charge: Record<string, string | null>;
 }
@@ -254,8 +275,8 @@ const faults: Record<string, [fault: (place: Place) => void, said: RegExp]> = {
     /settlement day is/,
   ],
   'a second debit': [
-    ({ banks, charge }) => {
-      const own = banks.find(({ book }) => book.some(({ about }) => about === charge['billingRequestId']));
+    ({ merchant: { desks }, charge }) => {
+      const own = desks.find(({ book }) => book.some(({ about }) => about === charge['billingRequestId']));
       const debit = own?.book.find(({ about }) => about === charge['billingRequestId']);
       if (debit) own?.book.push({ ...debit });
     },
@@ -282,8 +303,8 @@ const faults: Record<string, [fault: (place: Place) => void, said: RegExp]> = {
     /is to be answered with .*, and was with 500/,
   ],
   'a limit from which a decline is not released': [
-    ({ banks }) => {
-      const spent = banks[0]?.decisions[0]?.['spent'] as { daily: number };
+    ({ merchant: { desks } }) => {
+      const spent = desks[0]?.decisions[0]?.['spent'] as { daily: number };
       spent.daily += 10;
     },
     /spent on the last day of customer/,
@@ -295,8 +316,8 @@ const faults: Record<string, [fault: (place: Place) => void, said: RegExp]> = {
   ],
   'an exception too few': [({ merchant }) => void merchant.exceptions.pop(), /there is to be an exception/],
   'a bank that is asked twice': [
-    ({ banks, charge }) => {
-      for (const { heard } of banks) {
+    ({ merchant: { desks }, charge }) => {
+      for (const { heard } of desks) {
         const question = heard.find(({ item }) => item['billingRequestId'] === charge['billingRequestId']);
         if (question) heard.push(question);
       }
@@ -318,6 +339,18 @@ const faults: Record<string, [fault: (place: Place) => void, said: RegExp]> = {
     /is numbered 2/,
   ],
   'a word that was never heard': [({ merchant }) => void merchant.heard.pop(), /the merchant never heard/],
+  'a word of its feed that a bank never heard': [
+    ({ banks }) => {
+      if (banks[0]) banks[0].unheard = 1;
+    },
+    /bank-1: never heard 1 things that are in its feed/,
+  ],
+  'a word that is not in the feed of a bank': [
+    ({ banks }) => {
+      if (banks[1]) banks[1].unfed = 2;
+    },
+    /bank-2: heard 2 things that are not in its feed/,
+  ],
   'a balance that is carried on wrongly': [
     ({ merchant }) => {
       const last = [...merchant.statements.values()].at(-1);
@@ -356,7 +389,7 @@ describe('the comparison', () => {
     const seen = well(plan, predictions);
     for (const { schedules } of seen.merchants.values())
       for (const { billings } of schedules.values()) for (const one of billings) one.status = 'failed';
-    const times = compare(plan, predictions, seen).map(({ at }) => at);
+    const times = compared(seen).map(({ at }) => at);
     expect(times.length).toBeGreaterThan(1);
     expect(times).toEqual(times.toSorted((a, b) => a - b));
   });

@@ -1,8 +1,8 @@
 import { Zone } from '../../prove/oracle/calendar';
+import { makePlan } from '../../prove/make-plan';
 import { predict } from '../../prove/oracle/predict';
 import {
   answerTo,
-  makePlan,
   type Act,
   type Limits,
   type MerchantPlan,
@@ -180,10 +180,18 @@ describe('a plan', () => {
     expect(text(8)).not.toBe(text(7));
   });
 
-  it('keeps acts and due dates apart, so that which comes first is no chance', () => {
+  it('has one act a day for each customer, and due dates apart, so that which comes first is no chance', () => {
     const plan = makePlan(3, 1_000, 2028);
     for (const { acts, subscriptions } of plan.merchants) {
-      expect(new Set(acts.map((act) => act.at)).size).toBe(acts.length);
+      const customerOf = ({ subscription }: { subscription: number }) =>
+        subscriptions.find(({ n }) => n === subscription)?.customer;
+      const everybody = acts.filter((act) => !('subscription' in act) && !('customer' in act));
+      for (const one of everybody) expect(acts.filter((act) => act.at === one.at)).toEqual([one]);
+      const met = acts.map(
+        (act) =>
+          `${act.at} ${'subscription' in act ? customerOf(act) : 'customer' in act ? act.customer : 0}`,
+      );
+      expect(new Set(met).size).toBe(acts.length);
       const hours = subscriptions.map(({ customer, startAt }) => `${customer} ${startAt % 86_400_000}`);
       expect(new Set(hours).size).toBe(hours.length);
     }

@@ -127,6 +127,8 @@ export async function signalDue(db: Executor, ownerId: string, until: Date | 'in
 }
 
 export interface WorkInHand {
+  /** Business time, by which things are due. */
+  now: Date;
   /**
    * What the engine still has to do: things due and not done, answers not taken note of, webhooks
    * not sent.
@@ -138,27 +140,20 @@ export interface WorkInHand {
   lastAsked: string | null;
 }
 
-/**
- * @param now business time, by which things are due
- * @param askedSince real time; what a bank was asked before it is not counted
- */
-export async function workInHand(
-  db: Executor,
-  ownerId: string,
-  now: Date,
-  askedSince: Date,
-): Promise<WorkInHand> {
+/** @param askedSince real time; what a bank was asked before it is not counted */
+export async function workInHand(db: Executor, ownerId: string, askedSince: Date): Promise<WorkInHand> {
   const found = await row<WorkInHand>(
     db,
-    `WITH open AS (
+    `WITH clock AS MATERIALIZED (SELECT business_now(:ownerId) AS now), open AS (
        SELECT id, expires_at, recorded_at FROM billing_requests WHERE owner_id = :ownerId AND status = 'pending'
        UNION ALL
        SELECT id, expires_at, recorded_at FROM intents WHERE merchant_id = :ownerId AND status = 'pending')
-     SELECT ((SELECT count(*) FROM schedules WHERE merchant_id = :ownerId AND acts_at <= :now)
-           + (SELECT count(*) FROM refunds WHERE merchant_id = :ownerId AND acts_at <= :now)
-           + (SELECT count(*) FROM open WHERE expires_at <= :now)
+     SELECT (SELECT now FROM clock) AS now,
+            ((SELECT count(*) FROM schedules WHERE merchant_id = :ownerId AND acts_at <= (SELECT now FROM clock))
+           + (SELECT count(*) FROM refunds WHERE merchant_id = :ownerId AND acts_at <= (SELECT now FROM clock))
+           + (SELECT count(*) FROM open WHERE expires_at <= (SELECT now FROM clock))
            + (SELECT count(*) FROM billing_requests b
-              WHERE owner_id = :ownerId AND NOT credit_overdue AND credit_due_at <= :now AND ${CREDIT_WAITS})
+              WHERE owner_id = :ownerId AND NOT credit_overdue AND credit_due_at <= (SELECT now FROM clock) AND ${CREDIT_WAITS})
            + (SELECT count(*) FROM webhook_deliveries d
               WHERE d.status = 'pending' AND d.attempts = 0 AND d.workflow_id NOT LIKE '${workflowIds.webhookDelivery('%')}'
                 AND (d.entity_id = :ownerId
@@ -166,7 +161,8 @@ export async function workInHand(
          AS undone,
        (SELECT count(*) FROM open WHERE recorded_at >= :askedSince)::int AS asked,
        (SELECT max(id) FROM open WHERE recorded_at >= :askedSince) AS "lastAsked"`,
-    { ownerId, now, askedSince },
+    { ownerId, askedSince },
   );
-  return found ?? { undone: 0, asked: 0, lastAsked: null };
+  if (!found) throw new Error('one row is always there');
+  return found;
 }

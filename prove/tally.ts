@@ -1,0 +1,38 @@
+import { createHash } from 'node:crypto';
+import { textOf } from './oracle/compare-told';
+import type { Told } from './oracle/seen';
+
+/** Sixty-four bits tell a million texts apart. */
+const DIGITS = 16;
+
+/**
+ * What was told, and how often, by what its text comes to: of a bank that is told of a hundred
+ * thousand charges nothing longer can be kept.
+ */
+export class Tally {
+  private readonly times = new Map<string, number>();
+
+  add(told: Told): void {
+    this.count(told, 1);
+  }
+
+  take(told: Told): void {
+    this.count(told, -1);
+  }
+
+  private count(told: Told, by: 1 | -1): void {
+    const digest = createHash('sha256').update(textOf(told)).digest('hex').slice(0, DIGITS);
+    const times = (this.times.get(digest) ?? 0) + by;
+    if (times === 0) this.times.delete(digest);
+    else this.times.set(digest, times);
+  }
+
+  /** How many were added more often than taken, and how many taken more often than added. */
+  get left(): { added: number; taken: number } {
+    const all = [...this.times.values()];
+    return {
+      added: all.filter((times) => times > 0).length,
+      taken: all.filter((times) => times < 0).length,
+    };
+  }
+}
