@@ -9,9 +9,9 @@ import { claimRing, requireSigningKey } from './database/keys/sealing-key';
 
 /**
  * The database of an API or a worker. Each of its connections is first asked whether the database
- * is of this process's mode and the login fit for it, and the first whether the ring has all keys
- * that anything in there hangs on. Where one is not, the process ends at once, for no request of it
- * may be served; that can be long after the start, when Postgres was away then.
+ * is of this process's mode and zone and the login fit for it, and the first whether the ring has
+ * all keys that anything in there hangs on. Where one is not, the process ends at once, for no
+ * request of it may be served; that can be long after the start, when Postgres was away then.
  *
  * A ring that fitted is not asked about again: another process that puts a key in front which this
  * one lacks must not end it. `/readyz` says so then.
@@ -24,11 +24,12 @@ export async function openOwnDatabase(
   log: Logger,
   answerWithinMs?: number,
 ): Promise<PooledDatabase> {
-  const { ASSENT_MODE, DATABASE_POOL, DATABASE_URL } = config;
+  const { ASSENT_MODE, DATABASE_POOL, DATABASE_URL, NETWORK_TIMEZONE } = config;
+  const deployment = { mode: ASSENT_MODE, timeZone: NETWORK_TIMEZONE };
   let ringFits = false;
   const requireFit = async (connection: ClientBase) => {
     try {
-      await requireDeployment(connection, ASSENT_MODE);
+      await requireDeployment(connection, deployment);
       if (ringFits) return;
       const first = executorOf(connection);
       await claimRing(first, ring);

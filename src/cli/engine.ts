@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { ConfigError, type Config } from '../config';
 import { executorOf, openDatabase, type Database, type Executor } from '../database/connection';
-import { requireDeployment } from '../database/operation/deployment';
+import { requireDeployment, type Deployment } from '../database/operation/deployment';
 import { readKeyring, type Keyring } from '../database/keys/keyring';
 import type { Mode } from '../domain/mode';
 import { readEngineFile, type EngineFile } from '../start/engine-file';
@@ -51,9 +51,8 @@ export function openEngine(config: Config, admitRing: AdmitRing): Engine {
     );
   }
   const ring = readKeyring(keys);
-  const mode = modeOf(config);
   const db = openDatabase(url, CONNECTIONS, async (connection) => {
-    await requireDeployment(connection, mode);
+    await requireDeployment(connection, deploymentOf(config));
     await admitRing(executorOf(connection), ring);
   });
   return { ring, db };
@@ -68,6 +67,11 @@ export function modeOf(config: Config): Mode {
   const isGiven = (DATABASE_URL ?? DATABASE_OWNER_URL) !== undefined;
   return isGiven ? ASSENT_MODE : (readEngineFile(FOLDER)?.mode ?? ASSENT_MODE);
 }
+
+export const deploymentOf = (config: Config): Deployment => ({
+  mode: modeOf(config),
+  timeZone: config.NETWORK_TIMEZONE,
+});
 
 /** The login that the API and the worker use. @throws ConfigError saying how to name one */
 export function databaseUrl(config: Config): string {

@@ -1,7 +1,7 @@
 import type { Config } from '../config';
 import { openDatabase, type Database } from '../database/connection';
 import { requireMigratable } from '../database/operation/deployment';
-import { modeOf, ownerUrl } from './engine';
+import { deploymentOf, ownerUrl } from './engine';
 
 /** For what only the owner of the schema may do. */
 
@@ -28,7 +28,7 @@ export async function asOwner<Result>(
     ownerUrl(config),
     CONNECTIONS,
     async (connection) => {
-      await requireMigratable(connection, modeOf(config));
+      await requireMigratable(connection, deploymentOf(config));
       await connection.query('SET statement_timeout = 0');
     },
     STATEMENT_WITHIN_MS,

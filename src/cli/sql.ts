@@ -9,7 +9,7 @@ import { APP_ROLE, executorOf } from '../database/connection';
 import { requireDeployment, requireMigratable } from '../database/operation/deployment';
 import { onDatabase } from '../start/database';
 import { command, CommandError, reporting } from './command';
-import { databaseUrl, modeOf, ownerUrl } from './engine';
+import { databaseUrl, deploymentOf, ownerUrl } from './engine';
 import { operator, reasonOption, type Explained } from './operator';
 
 /**
@@ -66,7 +66,7 @@ export async function runReadOnly(config: Config, sql: string): Promise<Result> 
   return onDatabase(
     databaseUrl(config),
     async (client) => {
-      await requireDeployment(client, modeOf(config));
+      await requireDeployment(client, deploymentOf(config));
       await client.query('BEGIN READ ONLY');
       await client.query('SELECT');
       return said(client.query<Record<string, unknown>>({ text: sql, queryMode: 'extended' } as QueryConfig));
@@ -80,7 +80,7 @@ async function write(config: Config, sql: string, by: Actor): Promise<Result[]> 
   return onDatabase(
     ownerUrl(config),
     async (client) => {
-      await requireMigratable(client, modeOf(config));
+      await requireMigratable(client, deploymentOf(config));
       await client.query('BEGIN');
       await recordAct({ ...executorOf(client), isTransaction: true }, by, {
         action: 'sql.run',

@@ -46,7 +46,8 @@ const source: Knex.MigrationSource<string> = {
  *
  * @param ownerUrl logs in as the role that shall own the schema
  * @param mode what the database is for; written into it the first time, and required ever after
- * @param timeZone of the network, in which days begin
+ * @param timeZone of the network, in which days begin; written into it the first time, and required
+ *   ever after
  * @param by for the audit record; of a database that is a test's own there is none
  * @throws DeploymentError where it is for something else
  */
@@ -57,7 +58,13 @@ export async function migrateUp(
   by?: Actor,
 ): Promise<string[]> {
   return migrating(ownerUrl, { mode, time_zone: timeZone }, async (db) => {
-    await requireMigratable({ query: ({ text }) => db.raw<{ rows: unknown[] }>(text) }, mode);
+    await requireMigratable(
+      { query: ({ text }) => db.raw<{ rows: unknown[] }>(text) },
+      {
+        mode,
+        timeZone,
+      },
+    );
     const before = new Set(await applied(db));
     const ran = async () => (await applied(db)).filter((name) => !before.has(name));
     try {

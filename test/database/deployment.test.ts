@@ -23,11 +23,11 @@ afterAll(async () => {
 const AS_APP = '-c role=assent_app';
 
 /** As a process's new connection is asked. The owner of the schema cannot take on the role. */
-async function admit(url: string, mode: Mode, options = AS_APP): Promise<void> {
+async function admit(url: string, mode: Mode, options = AS_APP, timeZone = 'Africa/Lagos'): Promise<void> {
   const client = new Client({ connectionString: url, options });
   await client.connect();
   try {
-    await requireDeployment(client, mode);
+    await requireDeployment(client, { mode, timeZone });
   } finally {
     await client.end();
   }
@@ -55,7 +55,7 @@ describe('the mode of a database', () => {
     `UPDATE deployment SET mode = 'sandbox'`,
     'DELETE FROM deployment',
     'TRUNCATE deployment',
-    `INSERT INTO deployment (mode) VALUES ('sandbox')`,
+    `INSERT INTO deployment (mode, time_zone) VALUES ('sandbox', 'Africa/Lagos')`,
   ])('is changed by nobody, the owner included: %s', async (statement) => {
     await expect(app.query(statement)).rejects.toThrow('permission denied');
     await expect(asOwner(production.ownerUrl, statement)).rejects.toThrow(/never changed|duplicate key/);
@@ -94,6 +94,39 @@ const beforeModes = `
 
 const guard = (what: string) => `ALTER TABLE entities ${what} TRIGGER entities_clock_stays`;
 const move = (by: string) => `UPDATE entities SET clock_offset = '${by}' WHERE id = 'bnk_1'`;
+
+describe('the zone of a network', () => {
+  it('keeps out whoever goes by another, who would post to other days, and tells the ways out', async () => {
+    const berlin = [
+      'Europe/Berlin',
+      /^NETWORK_TIMEZONE: is Europe\/Berlin, but .* begin in Africa\/Lagos/,
+    ] as const;
+    for (const [url, mode] of [
+      [sandbox.url, 'sandbox'],
+      [production.url, 'production'],
+    ] as const) {
+      await expect(admit(url, mode, AS_APP, berlin[0])).rejects.toThrow(berlin[1]);
+    }
+    await expect(migrateUp(sandbox.url, 'sandbox', berlin[0])).rejects.toThrow(berlin[1]);
+  });
+
+  it('is corrected by the owner of the schema alone, where it was migrated with a wrong one', async () => {
+    const correct = `UPDATE deployment SET time_zone = 'Europe/Berlin'`;
+    await expect(app.query(correct)).rejects.toThrow('permission denied');
+    const wrong = await createTestDatabase();
+    await asOwner(wrong.url, correct);
+    await expect(admit(wrong.url, 'sandbox', AS_APP, 'Europe/Berlin')).resolves.toBeUndefined();
+    await expect(admit(wrong.url, 'sandbox')).rejects.toThrow(DeploymentError);
+    await wrong.drop();
+  });
+
+  it('of a schema that says none yet keeps nobody out: the next who migrates it says it', async () => {
+    const old = await createTestDatabase();
+    await asOwner(old.url, 'ALTER TABLE deployment DROP COLUMN time_zone');
+    await expect(admit(old.url, 'sandbox', AS_APP, 'Europe/Berlin')).resolves.toBeUndefined();
+    await old.drop();
+  });
+});
 
 describe('a clock of production', () => {
   it.each([

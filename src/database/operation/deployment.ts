@@ -13,31 +13,43 @@ interface Connection {
   query(query: { text: string; values?: unknown[]; query_timeout?: number }): Promise<{ rows: unknown[] }>;
 }
 
-const OTHER_DATABASE = 'or correct DATABASE_URL: the mode of a database is never changed';
+/** What a process and its database must agree on; both are said by whoever migrates it first. */
+export interface Deployment {
+  mode: Mode;
+  /** Of the network, in which days begin. */
+  timeZone: string;
+}
+
+const OTHER_DATABASE = 'or correct DATABASE_URL';
 
 /**
  * Asked of every new connection, before anything else is: after a failover, or with another address
  * behind a name, it may be another database than the last one.
  *
- * @throws DeploymentError where it was made for another mode, or in production, where a clock was
- *   moved, or the login may do more than it must, or works as another role than it is to; whatever
- *   Postgres fails with, also where it has no schema yet
+ * @throws DeploymentError where it was made for another mode or zone, or in production, where a
+ *   clock was moved, or the login may do more than it must, or works as another role than it is to;
+ *   whatever Postgres fails with, also where it has no schema yet
  */
-export async function requireDeployment(connection: Connection, mode: Mode): Promise<void> {
+export async function requireDeployment(
+  connection: Connection,
+  { mode, timeZone }: Deployment,
+): Promise<void> {
   const { rows } = await connection.query({
-    text: `SELECT mode, ${CLOCK_MOVED} AS "clockMoved", session_user AS login, current_user AS role,
+    text: `SELECT mode, ${TIME_ZONE} AS "timeZone", ${CLOCK_MOVED} AS "clockMoved", session_user AS login, current_user AS role,
              ARRAY(SELECT power FROM (${POWERS}) AS powers (power, has) WHERE has) AS powers
            FROM deployment`,
     query_timeout: NEW_ANSWERS_WITHIN_MS,
   });
   const [found] = rows as {
     mode: Mode;
+    timeZone: string | null;
     clockMoved: boolean;
     login: string;
     role: string;
     powers: string[];
   }[];
   requireMode(found?.mode, mode);
+  requireTimeZone(found?.timeZone, timeZone);
   if (mode === 'sandbox' || found === undefined) return;
   if (found.clockMoved) throw clockMoved();
   const [power] = found.powers;
@@ -55,6 +67,9 @@ export async function requireDeployment(connection: Connection, mode: Mode): Pro
     );
   }
 }
+
+/** Null where the schema is of a version before it had one: `migrate` says it then. */
+const TIME_ZONE = `to_jsonb(deployment)->>'time_zone'`;
 
 const CLOCK_MOVED = `EXISTS (SELECT FROM entities WHERE clock_offset <> '0' OR clock_target IS NOT NULL)`;
 
@@ -85,15 +100,21 @@ const POWERS = `VALUES
  *
  * @throws DeploymentError
  */
-export async function requireMigratable(connection: Connection, mode: Mode): Promise<void> {
+export async function requireMigratable(
+  connection: Connection,
+  { mode, timeZone }: Deployment,
+): Promise<void> {
   const ask = async <Row>(text: string) => (await connection.query({ text })).rows as Row[];
   const [tables] = await ask<{ deployment: boolean; entities: boolean }>(
     `SELECT to_regclass('public.deployment') IS NOT NULL AS deployment,
             to_regclass('public.entities') IS NOT NULL AS entities`,
   );
   if (tables?.deployment) {
-    const [found] = await ask<{ mode: Mode }>('SELECT mode FROM deployment');
+    const [found] = await ask<{ mode: Mode; timeZone: string | null }>(
+      `SELECT mode, ${TIME_ZONE} AS "timeZone" FROM deployment`,
+    );
     requireMode(found?.mode, mode);
+    requireTimeZone(found?.timeZone, timeZone);
   }
   if (tables?.entities && mode === 'production') {
     const [found] = await ask<{ clockMoved: boolean }>(`SELECT ${CLOCK_MOVED} AS "clockMoved"`);
@@ -105,7 +126,15 @@ function requireMode(found: Mode | undefined, wanted: Mode): void {
   if (found === wanted) return;
   throw new DeploymentError(
     `ASSENT_MODE: is ${wanted}, but the database was made for ${found ?? 'none'}. Set ASSENT_MODE=${found ?? 'sandbox'}, ` +
-      `${OTHER_DATABASE}.`,
+      `${OTHER_DATABASE}: the mode of a database is never changed.`,
+  );
+}
+
+function requireTimeZone(found: string | null | undefined, wanted: string): void {
+  if (found === undefined || found === null || found === wanted) return;
+  throw new DeploymentError(
+    `NETWORK_TIMEZONE: is ${wanted}, but the days of this database begin in ${found}. Set NETWORK_TIMEZONE=${found}, ` +
+      `${OTHER_DATABASE}. Where it was migrated with the wrong zone, docs/operations.md says how to correct that ("Stop and deploy").`,
   );
 }
 
