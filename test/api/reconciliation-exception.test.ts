@@ -517,7 +517,7 @@ describe('what an exception holds of a charge', () => {
 
   test('of a contradicted charge is borne by the network once it is written off, by two operators too', async () => {
     const { id } = await contradicted();
-    await decline(id, 'another reason');
+    await approve(id, `second-${id}`);
     for (const { exceptionId } of await listed(tokens.bank))
       await resolve(String(exceptionId), 'written_off');
 
@@ -527,7 +527,7 @@ describe('what an exception holds of a charge', () => {
 
   test('stays held while another exception holds it', async () => {
     const { reference, id } = await contradicted();
-    await decline(id, 'another reason');
+    await approve(id, `second-${id}`);
     const [second, first] = await listed(tokens.bank);
 
     await resolve(String(first?.['exceptionId']), 'confirmed');

@@ -127,6 +127,42 @@ describe('a charge that its bank left unanswered', () => {
   });
 });
 
+describe('a bank that goes on contradicting itself', () => {
+  const decline = (id: string, declineReason: string) =>
+    db.transaction((trx) =>
+      answerBillingRequest(
+        trx,
+        keyring,
+        'Africa/Lagos',
+        standing.bankId,
+        id,
+        { outcome: 'declined', declineReason, action: null },
+        {},
+      ),
+    );
+
+  it('is one exception, whatever reasons it finds to decline', async () => {
+    const { id } = await charge();
+    await answer(id, `tx-${id}`);
+    for (const reason of ['fraud', 'insufficient_funds', 'changed its mind']) {
+      expect(await decline(id, reason)).toMatchObject({ agreed: false, status: 'successful' });
+    }
+    expect(await exceptionsOf(id)).toMatchObject([{ kind: 'conflicting_answer', outcome: 'declined' }]);
+  });
+
+  it('cannot fill the list of exceptions, nor what is held, by ever new debits of one charge', async () => {
+    const { id } = await charge();
+    await answer(id, `tx-${id}`);
+    for (let n = 0; n < 103; n++) {
+      expect(await answer(id, `again-${n}-${id}`)).toMatchObject({ agreed: false, status: 'successful' });
+    }
+    expect(await exceptionsOf(id)).toHaveLength(100);
+    expect(
+      await row(db, `SELECT held_amount::bigint AS held FROM billing_requests WHERE id = :id`, { id }),
+    ).toEqual({ held: 10_000n });
+  });
+});
+
 it('a credit that was never delivered is one exception, however often it is looked at', async () => {
   const { id, reference } = await charge();
   for (let round = 0; round < 3; round++) {

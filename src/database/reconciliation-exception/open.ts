@@ -35,6 +35,13 @@ const OPENED = `x.id, x.kind, x.billing_request_id AS "billingRequestId", x.refu
   x.held, x.sequence`;
 
 /**
+ * Answers of its bank to one charge that wait at once for somebody to look into. Whoever looks has
+ * seen enough of that bank by then; it is answered 409 all the same, and each that is resolved
+ * makes room.
+ */
+const UNRESOLVED_MAX = 100;
+
+/**
  * Opens an exception, unless it is open already. A late answer joins the exception of the silence
  * before it: both are one story.
  *
@@ -93,6 +100,14 @@ export async function openException(trx: Executor, exception: NewException): Pro
                       WHERE billing_request_id = b.id AND refund_id = r.id AND state <> 'resolved') AS kept
            WHERE b.id = :billingRequestId AND (:kind <> 'unanswered' OR NOT EXISTS (
              SELECT FROM reconciliation_exceptions l WHERE l.billing_request_id = b.id AND l.kind = 'late_answer'))
+             AND NOT EXISTS (
+               SELECT FROM reconciliation_exceptions s
+               WHERE s.billing_request_id = b.id AND s.refund_id IS NOT DISTINCT FROM r.id AND s.kind = :kind
+                 AND s.outcome = :outcome AND s.outcome IN ('declined', 'rejected') AND s.state <> 'resolved')
+             AND (:outcome::text IS NULL OR (
+               SELECT count(*) FROM (SELECT FROM reconciliation_exceptions u
+                                     WHERE u.billing_request_id = b.id AND u.state <> 'resolved' LIMIT ${UNRESOLVED_MAX}) AS open
+               ) < ${UNRESOLVED_MAX})
            ON CONFLICT DO NOTHING RETURNING ${OPENED}, x.opened_at AS at`,
           { ...facts, id: newId('exception'), refundId },
         );
