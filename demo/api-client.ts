@@ -51,6 +51,9 @@ const RENEW_BEFORE_EXPIRY_MS = 30_000;
  * An entity's way to the network: keeps its access token fresh, and asks again when told to come
  * back later (429) or when nobody knows whether it was heard (503, a broken connection) and asking
  * twice is harmless. Any other answer, also a refusal, is handed to the caller as it is.
+ *
+ * For simulated parties, tests and tools, who look at refusals and at single requests; they share
+ * nothing with `@assent/client`, which is among what is tested with them.
  */
 export class ApiClient {
   private token: Token | undefined;

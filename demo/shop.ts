@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { ApiClient, Answer, Envelope } from './api-client';
+import type { AssentClient } from '@assent/client';
 import { holds } from './narrator';
 import type { PartyControl } from './parties/control';
 import type { ReceivedEvent } from './parties/receiver';
@@ -21,7 +20,7 @@ const CLOCK_POLL_MS = 100;
 /** What a merchant does all day, with its client in one hand and its webhooks in the other. */
 export class Shop {
   constructor(
-    readonly api: ApiClient,
+    readonly api: AssentClient,
     readonly hears: PartyControl,
   ) {}
 
@@ -30,12 +29,11 @@ export class Shop {
     lookupID: string,
     description: string,
   ): Promise<{ intentId: string; response: ReceivedEvent['item'] }> {
-    const answer = await this.api.post<{ intentId: string }[]>(
-      '/v1/billing/intent',
-      { lookupIDs: [lookupID], currency: 'NGN', description },
-      randomUUID(),
-    );
-    const intentId = accepted(answer).intentId;
+    const [intent] = await this.api.call('sendIntents', {
+      body: { lookupIDs: [lookupID], currency: 'NGN', description },
+    });
+    holds(intent?.success === true, `refused: ${JSON.stringify(intent)}`);
+    const { intentId } = intent;
     const { item } = await this.hears.waitFor(
       `the answer to ${intentId}`,
       (event) => event.type === 'billing.intent.response' && event.item['intentId'] === intentId,
@@ -46,13 +44,11 @@ export class Shop {
 
   /** @param naira major units, as the API takes them */
   async charge(payer: Payer, naira: number, description: string): Promise<Charge> {
-    return accepted(
-      await this.api.post<Charge[]>(
-        '/v1/customer/bill',
-        { ...payer, amount: naira, currency: 'NGN', description },
-        randomUUID(),
-      ),
-    );
+    const [charge] = await this.api.call('billCustomers', {
+      body: { ...payer, amount: naira, currency: 'NGN', description },
+    });
+    holds(charge?.success === true, `refused: ${JSON.stringify(charge)}`);
+    return charge;
   }
 
   /** The item of the webhook that says how a charge ended. */
@@ -72,24 +68,11 @@ export class Shop {
    * @returns the merchant's time then
    */
   async advanceClock(by: string): Promise<string> {
-    expectStatus(202, await this.api.post('/v1/sandbox/clock/advance', { by }));
+    await this.api.call('advanceClock', { body: { by } });
     for (;;) {
-      const { data } = expectStatus(200, await this.api.get('/v1/sandbox/clock'));
-      if (data['status'] === 'ready') return String(data['now']);
+      const { data } = await this.api.call('getClock');
+      if (data.status === 'ready') return data.now;
       await wait(CLOCK_POLL_MS);
     }
   }
-}
-
-/** The one item of a batch of one. @throws StoryError where it was refused */
-function accepted<Item>({ status, body }: Answer<Item[]>): Item {
-  const item = Array.isArray(body) ? body[0] : undefined;
-  holds(item !== undefined, `refused with ${status}: ${JSON.stringify(body)}`);
-  return item;
-}
-
-/** @throws StoryError where another status came */
-export function expectStatus(status: number, answer: Answer): Envelope {
-  holds(answer.status === status, `answered ${answer.status}: ${JSON.stringify(answer.body)}`);
-  return answer.body;
 }

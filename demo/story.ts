@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto';
+import { AssentClient, AssentError, type AnswerOf } from '@assent/client';
 import { workflowIds } from '../src/domain/workflow-id';
-import { ApiClient } from './api-client';
 import { readStatements } from './books';
 import customerFile from './customers.json';
 import { inNaira, kobo } from './kobo';
@@ -8,7 +7,7 @@ import { holds, type Narrator } from './narrator';
 import type { Identity, Operator } from './operator';
 import { BankControl, PartyControl } from './parties/control';
 import { startPartyProcess, type PartyProcess } from './parties/process';
-import { expectStatus, WEBHOOK_WITHIN_MS, Shop, type Charge } from './shop';
+import { WEBHOOK_WITHIN_MS, Shop, type Charge } from './shop';
 
 /** What the story is played on. */
 export interface Stage {
@@ -43,7 +42,7 @@ interface Entities {
 }
 
 interface Scene extends Stage, Entities {
-  bankApi: ApiClient;
+  bankApi: AssentClient;
   atBank: BankControl;
   shop: Shop;
 }
@@ -73,15 +72,11 @@ async function makeEntities({ narrator, operator, apiUrl }: Stage): Promise<Enti
     },
   );
   await narrator.tell('The provider trusts the merchant', async (say) => {
-    const providerApi = new ApiClient(apiUrl, entities.provider);
-    const { data } = expectStatus(
-      200,
-      await providerApi.patch('/v1/provider/merchant/trust', {
-        merchantId: entities.merchant.entityId,
-        trustLevel: 'trusted',
-      }),
-    );
-    holds(data['trustLevel'] === 'trusted', `the merchant is ${String(data['trustLevel'])}`);
+    const providerApi = new AssentClient({ baseUrl: apiUrl, ...entities.provider });
+    const { data } = await providerApi.call('setMerchantTrust', {
+      body: { merchantId: entities.merchant.entityId, trustLevel: 'trusted' },
+    });
+    holds(data.trustLevel === 'trusted', `the merchant is ${data.trustLevel}`);
     say('customers may now give it a standing approval');
   });
   return entities;
@@ -107,11 +102,12 @@ async function openServers(
       }),
       start('merchant', { PORT: '0', WEBHOOK_SECRET: merchant.webhookSecret }),
     ]);
-    const bankApi = new ApiClient(apiUrl, bank);
+    const bankApi = new AssentClient({ baseUrl: apiUrl, ...bank });
     const atBank = new BankControl(bankProcess.url);
-    const shop = new Shop(new ApiClient(apiUrl, merchant), new PartyControl(merchantProcess.url));
-    expectStatus(200, await bankApi.put('/v1/webhooks/endpoint', { url: atBank.webhookUrl }));
-    expectStatus(200, await shop.api.put('/v1/webhooks/endpoint', { url: shop.hears.webhookUrl }));
+    const shopApi = new AssentClient({ baseUrl: apiUrl, ...merchant });
+    const shop = new Shop(shopApi, new PartyControl(merchantProcess.url));
+    await bankApi.call('setWebhookEndpoint', { body: { url: atBank.webhookUrl } });
+    await shop.api.call('setWebhookEndpoint', { body: { url: shop.hears.webhookUrl } });
     say(`bank     ${atBank.webhookUrl} (process ${bankProcess.pid})`);
     say(`merchant ${shop.hears.webhookUrl} (process ${merchantProcess.pid})`);
     return { bankApi, atBank, shop };
@@ -121,17 +117,16 @@ async function openServers(
 /** @returns the lookupID of the customer that the rest is about */
 async function onboard({ narrator, bank, bankApi, shop }: Scene): Promise<string> {
   await narrator.tell('The bank brings its 25 customers into the network', async (say) => {
-    const { data } = expectStatus(201, await bankApi.post('/v1/bank/customers', customerFile, randomUUID()));
-    const { total, successful } = data['summary'] as { total: number; successful: number };
+    const { data } = await bankApi.call('onboardCustomers', { body: customerFile });
+    const { total, successful } = data.summary;
     holds(total === 25 && successful === 25, `${successful} of ${total} were taken`);
-    say(`${String(data['batchId'])}: ${successful} of ${total} taken`);
+    say(`${data.batchId}: ${successful} of ${total} taken`);
   });
   return narrator.tell('The merchant finds one of them by e-mail', async (say) => {
     const email = 'ngozi.umeh@example.com';
-    const { data } = expectStatus(200, await shop.api.get('/v1/customer/banks', { email }));
-    const banks = data['banks'] as { bankId: string; bankName: string; lookupID: string }[];
+    const { data } = await shop.api.call('findBanks', { query: { email } });
     // Earlier runs on the same engine have left banks of their own that know her too.
-    const found = banks.find(({ bankId }) => bankId === bank.entityId);
+    const found = data.banks.find(({ bankId }) => bankId === bank.entityId);
     holds(found !== undefined, `no bank of ${email} is ${bank.entityId}`);
     say(`${email} is "${found.lookupID}" at ${found.bankName}`);
     return found.lookupID;
@@ -155,14 +150,12 @@ async function agree(scene: Scene, lookupID: string): Promise<Agreement> {
     say(`${charge.reference}: NGN 4,500.00 paid`, workflowIds.billingRequest(charge.billingRequestId));
   });
   await narrator.tell('A bill above her limit is refused, and the bank is not bothered', async (say) => {
-    const { status, body } = await shop.api.post('/v1/customer/bill', {
-      paymentIDs: [agreement.paymentID],
-      amount: 15_000,
-      currency: 'NGN',
-      description: 'A feast',
-    });
-    holds(status === 403, `answered ${status} in place of 403: ${JSON.stringify(body)}`);
-    say(`403: ${body.message}`);
+    const feast = { amount: 15_000, currency: 'NGN', description: 'A feast' };
+    const refusal = await shop.api
+      .call('billCustomers', { body: { paymentIDs: [agreement.paymentID], ...feast } })
+      .catch((error: unknown) => error);
+    holds(refusal instanceof AssentError && refusal.status === 403, `not a 403: ${String(refusal)}`);
+    say(refusal.message);
   });
   return agreement;
 }
@@ -221,9 +214,8 @@ async function changeTerms(scene: Scene, lookupID: string, paymentID: string): P
 
 async function runSchedule({ narrator, shop }: Scene, { customerId, paymentID }: Agreement): Promise<void> {
   await narrator.tell('A monthly schedule of three billings, watched on the test clock', async (say) => {
-    const created = await shop.api.post(
-      '/v1/billing/recurring/create',
-      {
+    const created = await shop.api.call('createSchedule', {
+      body: {
         customerId,
         paymentID,
         amount: 2_999.99,
@@ -232,9 +224,8 @@ async function runSchedule({ narrator, shop }: Scene, { customerId, paymentID }:
         maxBillings: 3,
         description: 'Vegetable box',
       },
-      randomUUID(),
-    );
-    const scheduleId = String(expectStatus(201, created).data['scheduleId']);
+    });
+    const { scheduleId } = created.data;
     say(`${scheduleId}: NGN 2,999.99 a month`, workflowIds.recurring(scheduleId));
 
     const now = await shop.advanceClock('P3M');
@@ -244,8 +235,8 @@ async function runSchedule({ narrator, shop }: Scene, { customerId, paymentID }:
         type === 'recurring.updated' && item['scheduleId'] === scheduleId && item['status'] === 'completed',
       WEBHOOK_WITHIN_MS,
     );
-    const schedule = expectStatus(200, await shop.api.get(`/v1/billing/recurring/${scheduleId}`)).data;
-    const billings = schedule['billings'] as { n: number; dueDate: string; status: string }[];
+    const { data: schedule } = await shop.api.call('getSchedule', { path: { scheduleId } });
+    const { billings } = schedule;
     for (const { n, dueDate, status } of billings) say(`billing ${n + 1} of 3, due ${dueDate}: ${status}`);
     holds(
       billings.length === 3 && billings.every(({ status }) => status === 'successful'),
@@ -256,17 +247,11 @@ async function runSchedule({ narrator, shop }: Scene, { customerId, paymentID }:
       ({ type, item }) => type === 'billing.response' && item['status'] === 'successful',
     );
     holds(paid.length === 3, `the merchant heard of ${paid.length} of its three charges`);
-    say(`${String(schedule['status'])}; for this merchant it is ${now}`);
+    say(`${schedule.status}; for this merchant it is ${now}`);
   });
 }
 
-interface TransactionRecord {
-  reference: string;
-  status: string;
-  amount: number;
-  declineReason: string | null;
-  settledAt: string | null;
-}
+type History = AnswerOf<'listTransactions'>['data']['transactions'];
 
 async function reconcile({ narrator, bank, merchant, bankApi, atBank, shop }: Scene): Promise<void> {
   await narrator.tell("The history adds up with the bank's own ledger, to the kobo", async (say) => {
@@ -358,12 +343,13 @@ async function hearsOf(atBank: BankControl, type: string, { billingRequestId }: 
   );
 }
 
-async function historyOf(client: ApiClient): Promise<TransactionRecord[]> {
-  const { data } = expectStatus(200, await client.get('/v1/transaction-history', { limit: 100 }));
-  return data['transactions'] as TransactionRecord[];
+async function historyOf(client: AssentClient): Promise<History> {
+  const history: History = [];
+  for await (const transaction of client.each('listTransactions')) history.push(transaction);
+  return history;
 }
 
-function asText(history: TransactionRecord[]): string {
+function asText(history: History): string {
   return history
     .map(({ reference, status, amount }) => `${reference} ${status} ${amount}`)
     .sort()

@@ -1,16 +1,16 @@
-import { randomUUID } from 'node:crypto';
-import { ApiClient } from '../demo/api-client';
+import { AssentClient } from '@assent/client';
 import customerFile from '../demo/customers.json';
 import type { StoryEngine } from '../demo/engine';
-import { Operator } from '../demo/operator';
+import { holds } from '../demo/narrator';
+import { Operator, type Identity } from '../demo/operator';
 import { BankControl, PartyControl } from '../demo/parties/control';
 import { startPartyProcess, type PartyProcess } from '../demo/parties/process';
-import { expectStatus, Shop } from '../demo/shop';
+import { Shop } from '../demo/shop';
 
 /** A merchant and a bank with its customers, each with a server of its own. */
 export interface Network {
   bank: BankControl;
-  bankApi: ApiClient;
+  bankApi: AssentClient;
   shop: Shop;
   customers: { lookupID: string; customerId: string }[];
 }
@@ -27,11 +27,10 @@ export async function openNetwork(
   const merchant = await operator.createEntity('merchant', 'Palm Grocers', [
     `--provider=${provider.entityId}`,
   ]);
-  const trusted = { merchantId: merchant.entityId, trustLevel: 'trusted' };
-  expectStatus(
-    200,
-    await new ApiClient(engine.apiUrl, provider).patch('/v1/provider/merchant/trust', trusted),
-  );
+  const clientOf = (entity: Identity) => new AssentClient({ baseUrl: engine.apiUrl, ...entity });
+  await clientOf(provider).call('setMerchantTrust', {
+    body: { merchantId: merchant.entityId, trustLevel: 'trusted' },
+  });
 
   const start = async (...party: Parameters<typeof startPartyProcess>) => {
     const started = await startPartyProcess(...party);
@@ -48,11 +47,12 @@ export async function openNetwork(
   });
   const shopServer = await start('merchant', { PORT: '0', WEBHOOK_SECRET: merchant.webhookSecret });
   const atBank = new BankControl(bankServer.url);
-  const bankApi = new ApiClient(engine.apiUrl, bank);
-  const shop = new Shop(new ApiClient(engine.apiUrl, merchant), new PartyControl(shopServer.url));
-  expectStatus(200, await bankApi.put('/v1/webhooks/endpoint', { url: atBank.webhookUrl }));
-  expectStatus(200, await shop.api.put('/v1/webhooks/endpoint', { url: shop.hears.webhookUrl }));
+  const bankApi = clientOf(bank);
+  const shop = new Shop(clientOf(merchant), new PartyControl(shopServer.url));
+  await bankApi.call('setWebhookEndpoint', { body: { url: atBank.webhookUrl } });
+  await shop.api.call('setWebhookEndpoint', { body: { url: shop.hears.webhookUrl } });
 
-  const { data } = expectStatus(201, await bankApi.post('/v1/bank/customers', customerFile, randomUUID()));
-  return { bank: atBank, bankApi, shop, customers: data['customers'] as Network['customers'] };
+  const { data } = await bankApi.call('onboardCustomers', { body: customerFile });
+  holds('customers' in data, 'so few customers are taken at once');
+  return { bank: atBank, bankApi, shop, customers: data.customers };
 }

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
+import type { RequestOf } from '@assent/client';
 import { holds } from '../demo/narrator';
-import { expectStatus, WEBHOOK_WITHIN_MS, type Charge } from '../demo/shop';
+import { WEBHOOK_WITHIN_MS, type Charge } from '../demo/shop';
 import { poll } from '../src/start/poll';
 import { workflowIds } from '../src/domain/workflow-id';
 import type { Network } from './network';
@@ -71,11 +72,9 @@ export const STORIES: Record<string, Story> = {
     const { shop } = stage;
     const scheduleId = await subscribe(stage, { frequency: 'daily', maxBillings: 2 });
     await untilBillings(stage, scheduleId, ['successful']);
-    const act = async (verb: string) =>
-      expectStatus(200, await shop.api.post(`/v1/billing/recurring/${scheduleId}/${verb}`, {}));
-    await act('pause');
+    await shop.api.call('pauseSchedule', { path: { scheduleId } });
     await shop.advanceClock('P1DT1H');
-    await act('resume');
+    await shop.api.call('resumeSchedule', { path: { scheduleId } });
     await shop.advanceClock('P1D');
     await untilBillings(stage, scheduleId, ['successful', 'skipped', 'successful']);
     return workflowIds.recurring(scheduleId);
@@ -84,12 +83,12 @@ export const STORIES: Record<string, Story> = {
   async refund(stage) {
     const { bank, bankApi, shop } = stage;
     const { reference } = await paid(stage);
-    const asked = await shop.api.post('/v1/refunds/initiate', { reference, amount: 1_250.5 }, randomUUID());
-    const refundId = String(expectStatus(201, asked).data['refundId']);
+    const asked = await shop.api.call('initiateRefund', { body: { reference, amount: 1_250.5 } });
+    const { refundId } = asked.data;
     await bank.waitFor('the refund', isOf('refund.request', 'refundId', refundId), WEBHOOK_WITHIN_MS);
     await wait(LATE_MS);
-    const answer = { refundId, action: 'completed', bankTransactionId: randomUUID() };
-    expectStatus(200, await bankApi.answer('/v1/bank/refund-response', answer));
+    const bankTransactionId = randomUUID();
+    await bankApi.call('answerRefund', { body: { refundId, action: 'completed', bankTransactionId } });
     await shop.hears.waitFor('its end', isOf('refund.response', 'refundId', refundId), WEBHOOK_WITHIN_MS);
     return workflowIds.refund(refundId);
   },
@@ -136,21 +135,21 @@ async function declined({ shop }: Stage, charge: Charge, reason: string): Promis
   return workflowIds.billingRequest(charge.billingRequestId);
 }
 
-async function subscribe({ shop, customerId, paymentID }: Stage, terms: object): Promise<string> {
-  const created = await shop.api.post(
-    '/v1/billing/recurring/create',
-    { customerId, paymentID, amount: AMOUNT, currency: 'NGN', description: DESCRIPTION, ...terms },
-    randomUUID(),
-  );
-  return String(expectStatus(201, created).data['scheduleId']);
+type Terms = Pick<RequestOf<'createSchedule'>['body'], 'frequency' | 'maxBillings' | 'startDate'>;
+
+async function subscribe({ shop, customerId, paymentID }: Stage, terms: Terms): Promise<string> {
+  const created = await shop.api.call('createSchedule', {
+    body: { customerId, paymentID, amount: AMOUNT, currency: 'NGN', description: DESCRIPTION, ...terms },
+  });
+  return created.data.scheduleId;
 }
 
 /** Until the schedule's billings stand like this, in their order. */
 async function untilBillings({ shop, signal }: Stage, scheduleId: string, statuses: string[]): Promise<void> {
   await poll(`The billings of ${scheduleId}`, WEBHOOK_WITHIN_MS, signal, async () => {
-    const { data } = expectStatus(200, await shop.api.get(`/v1/billing/recurring/${scheduleId}`));
+    const { data } = await shop.api.call('getSchedule', { path: { scheduleId } });
     // The last one is that which comes next, if there is one.
-    const seen = (data['billings'] as { status: string }[]).map(({ status }) => status);
+    const seen = data.billings.map(({ status }) => status);
     holds(seen.slice(0, statuses.length).join() === statuses.join(), `they are ${seen.join()}`);
   });
 }

@@ -22,7 +22,8 @@ export interface WebhookBody {
 /**
  * Checks all three proofs that a webhook comes from the network, as a careful receiver would: the
  * signature of the exact bytes, the Standard Webhooks headers (which also refuse a replay older
- * than five minutes), and the signature inside the body.
+ * than five minutes), and the signature inside the body. Not by `@assent/client`, on purpose: that
+ * and the engine would agree in a mistake of both.
  *
  * @param secret the receiver's `webhookSecret`, with its `whsec_`
  * @returns what does not hold, or undefined where all does
