@@ -1,28 +1,61 @@
+import { randomUUID } from 'node:crypto';
 import { execFile } from 'node:child_process';
 import { access, chmod, constants, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { TestWorkflowEnvironment } from '@temporalio/testing';
+import { TestWorkflowEnvironment, TimeSkippingWorkflowClient } from '@temporalio/testing';
+import type { NativeConnection } from '@temporalio/worker';
 import { firstOf, type Source } from '../../src/start/temporal-binary';
 import { SEARCH_ATTRIBUTE } from '../../src/workflows/search-attributes';
 import { registration } from '../../src/temporal/search-attributes';
 
+/** What a workflow of one test runs in. */
+export interface TimeSkippingEnvironment {
+  client: { workflow: TimeSkippingWorkflowClient };
+  nativeConnection: NativeConnection;
+  namespace: string;
+  /** By the clock that jumps. */
+  currentTimeMs(): Promise<number>;
+  /** Returns once that clock has gone on so far. */
+  sleep(ms: number): Promise<void>;
+}
+
 /**
- * A Temporal whose clock jumps to the next timer, for workflows with stubbed activities. Its clock
- * runs on by years, so each test has one of its own, and nothing in it may ask a real clock.
+ * A Temporal whose clock jumps to the next timer, for workflows with stubbed activities: one for a
+ * test file, which starts and ends with it. Its clock runs on by years, so nothing in it may ask a
+ * real clock, and no two files share one.
  *
  * The server is looked for as the Temporal command is: a path that a variable gives, the cache, the
  * SDK's download, and last Maven, which has the same server as a Java program.
+ *
+ * @returns makes what one test runs in, with a namespace of its own, so that what another test has
+ *   left running has no part in it
  */
-export async function timeSkippingEnvironment(): Promise<TestWorkflowEnvironment> {
-  found ??= findTimeSkippingServer();
-  const environment = await start(await found);
-  // This server cannot list what it has; a workflow that sets an attribute it lacks would hang.
-  await environment.connection.operatorService.addSearchAttributes(
-    registration(Object.values(SEARCH_ATTRIBUTE), environment.namespace ?? 'default'),
-  );
-  return environment;
+export function timeSkippingServer(): () => TimeSkippingEnvironment {
+  let server: TestWorkflowEnvironment;
+  let stop: (() => Promise<void>) | undefined;
+  beforeAll(async () => {
+    server = await start(await findTimeSkippingServer());
+    stop = () => server.teardown();
+    // This server has them for all namespaces, and cannot list them; a workflow that sets one that
+    // it lacks would hang.
+    await server.connection.operatorService.addSearchAttributes(
+      registration(Object.values(SEARCH_ATTRIBUTE), 'default'),
+    );
+  });
+  afterAll(() => stop?.());
+  return () => {
+    const { connection, nativeConnection } = server;
+    const namespace = `test-${randomUUID()}`;
+    return {
+      client: { workflow: new TimeSkippingWorkflowClient({ connection, namespace }) },
+      nativeConnection,
+      namespace,
+      currentTimeMs: () => server.currentTimeMs(),
+      sleep: (ms) => server.sleep(ms),
+    };
+  };
 }
 
 /** The SDK gives the server 5 s to start, which a Java program on a busy machine may miss. */
@@ -39,8 +72,6 @@ async function start(server: string): Promise<TestWorkflowEnvironment> {
     }
   }
 }
-
-let found: Promise<string> | undefined;
 
 const VERSION = '1.38.0';
 const CACHE_FOLDER = path.join(homedir(), '.cache', 'assent', `temporal-test-server-${VERSION}`);

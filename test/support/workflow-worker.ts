@@ -1,7 +1,7 @@
 import { DefaultLogger, Runtime, Worker, type WorkflowBundlePath } from '@temporalio/worker';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { TASK_QUEUE } from '../../src/workflows/messages';
 import { installation } from './installation';
+import type { TimeSkippingEnvironment } from './time-skipping';
 
 Runtime.install({ logger: new DefaultLogger('ERROR') });
 
@@ -13,13 +13,13 @@ export async function workflowBundle(): Promise<WorkflowBundlePath> {
 
 /** Runs `story` while a worker with these activities serves the environment. */
 export async function withWorker<Result>(
-  environment: TestWorkflowEnvironment,
+  environment: TimeSkippingEnvironment,
   activities: object,
   story: () => Promise<Result>,
 ): Promise<Result> {
   const worker = await Worker.create({
     connection: environment.nativeConnection,
-    ...(environment.namespace !== undefined && { namespace: environment.namespace }),
+    namespace: environment.namespace,
     taskQueue: TASK_QUEUE,
     workflowBundle: await workflowBundle(),
     activities,

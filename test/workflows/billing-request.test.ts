@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import type { Answers, BillingRequestActivities } from '../../src/activities/billing-request';
 import type { WebhookActivities } from '../../src/activities/webhook';
 import { TASK_QUEUE } from '../../src/workflows/messages';
-import { timeSkippingEnvironment } from '../support/time-skipping';
+import { timeSkippingServer, type TimeSkippingEnvironment } from '../support/time-skipping';
 import { withWorker, workflowBundle } from '../support/workflow-worker';
 
 const HOUR_MS = 3_600_000;
@@ -26,7 +25,7 @@ class Call {
   atOnce: () => void = () => undefined;
 
   constructor(
-    private readonly environment: TestWorkflowEnvironment,
+    private readonly environment: TimeSkippingEnvironment,
     private readonly closesAtMs: number,
   ) {}
 
@@ -100,7 +99,8 @@ class Call {
 }
 
 describe('the workflow of a bill', () => {
-  let environment: TestWorkflowEnvironment;
+  const newEnvironment = timeSkippingServer();
+  let environment: TimeSkippingEnvironment;
   let call: Call;
 
   beforeAll(async () => {
@@ -108,14 +108,12 @@ describe('the workflow of a bill', () => {
   });
 
   beforeEach(async () => {
-    environment = await timeSkippingEnvironment();
+    environment = newEnvironment();
     call = new Call(environment, (await environment.currentTimeMs()) + 24 * HOUR_MS);
     call.rows.set('brq_1', { status: 'pending' });
   });
 
-  afterEach(async () => {
-    await environment.teardown();
-  });
+  afterEach(async () => {});
 
   const run = (story: (handle: Awaited<ReturnType<typeof start>>) => Promise<void>) =>
     withWorker(environment, call.activities(), async () => {

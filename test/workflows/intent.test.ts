@@ -1,16 +1,16 @@
 import type { IntentActivities } from '../../src/activities/intent';
 import type { WebhookActivities } from '../../src/activities/webhook';
 import { randomUUID } from 'node:crypto';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { TASK_QUEUE } from '../../src/workflows/messages';
-import { timeSkippingEnvironment } from '../support/time-skipping';
+import { timeSkippingServer, type TimeSkippingEnvironment } from '../support/time-skipping';
 import { withWorker, workflowBundle } from '../support/workflow-worker';
 
 const INTENT_ID = 'int_00000000000000000000000001';
 const HOUR_MS = 3_600_000;
 
 describe('the workflow of an intent', () => {
-  let environment: TestWorkflowEnvironment;
+  const newEnvironment = timeSkippingServer();
+  let environment: TimeSkippingEnvironment;
   let closesAtMs: number;
   let status: string;
   let told: string[];
@@ -39,16 +39,14 @@ describe('the workflow of an intent', () => {
   });
 
   beforeEach(async () => {
-    environment = await timeSkippingEnvironment();
+    environment = newEnvironment();
     closesAtMs = (await environment.currentTimeMs()) + 24 * HOUR_MS;
     status = 'pending';
     told = [];
     reads = 0;
   });
 
-  afterEach(async () => {
-    await environment.teardown();
-  });
+  afterEach(async () => {});
 
   const run = (story: (workflowId: string) => Promise<void>) =>
     withWorker(environment, activities, async () => {

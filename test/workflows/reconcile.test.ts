@@ -1,23 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import type { MendedBooks, Reconciled, ReconcileActivities } from '../../src/activities/reconcile';
 import { TASK_QUEUE } from '../../src/workflows/messages';
-import { timeSkippingEnvironment } from '../support/time-skipping';
+import { timeSkippingServer, type TimeSkippingEnvironment } from '../support/time-skipping';
 import { withWorker, workflowBundle } from '../support/workflow-worker';
 
 describe('the workflow that reconciles', () => {
-  let environment: TestWorkflowEnvironment;
+  const newEnvironment = timeSkippingServer();
+  let environment: TimeSkippingEnvironment;
   const nothing: Reconciled = { checked: 0, found: {}, restarted: 0 };
   const books: MendedBooks = { checked: 5000, found: {}, mended: 0 };
 
   beforeAll(async () => {
     await workflowBundle();
   });
-  beforeEach(async () => {
-    environment = await timeSkippingEnvironment();
+  beforeEach(() => {
+    environment = newEnvironment();
   });
-  afterEach(() => environment.teardown());
-
   const run = (activities: ReconcileActivities) =>
     withWorker(environment, activities, () =>
       environment.client.workflow.execute('reconcile', {

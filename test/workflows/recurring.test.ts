@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { activityInfo } from '@temporalio/activity';
 import type { WorkflowHandle } from '@temporalio/client';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import type { RecurringActivities, ScheduleState } from '../../src/activities/recurring';
 import type { recurring } from '../../src/workflows';
 import { TASK_QUEUE } from '../../src/workflows/messages';
-import { timeSkippingEnvironment } from '../support/time-skipping';
+import { timeSkippingServer, type TimeSkippingEnvironment } from '../support/time-skipping';
 import { eventually } from '../support/engine';
 import { withWorker, workflowBundle } from '../support/workflow-worker';
 
@@ -26,7 +25,7 @@ class Plan {
   private asked = false;
 
   constructor(
-    private readonly environment: TestWorkflowEnvironment,
+    private readonly environment: TimeSkippingEnvironment,
     public dues: number[],
   ) {}
 
@@ -84,7 +83,8 @@ class Plan {
 }
 
 describe('the workflow of a schedule', () => {
-  let environment: TestWorkflowEnvironment;
+  const newEnvironment = timeSkippingServer();
+  let environment: TimeSkippingEnvironment;
   let start: number;
 
   beforeAll(async () => {
@@ -92,11 +92,9 @@ describe('the workflow of a schedule', () => {
   });
 
   beforeEach(async () => {
-    environment = await timeSkippingEnvironment();
+    environment = newEnvironment();
     start = await environment.currentTimeMs();
   });
-
-  afterEach(() => environment.teardown());
 
   async function run(
     plan: Plan,

@@ -1,16 +1,16 @@
 import type { RefundActivities } from '../../src/activities/refund';
 import type { WebhookActivities } from '../../src/activities/webhook';
 import { randomUUID } from 'node:crypto';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { TASK_QUEUE } from '../../src/workflows/messages';
-import { timeSkippingEnvironment } from '../support/time-skipping';
+import { timeSkippingServer, type TimeSkippingEnvironment } from '../support/time-skipping';
 import { withWorker, workflowBundle } from '../support/workflow-worker';
 
 const REFUND_ID = 'rfd_00000000000000000000000001';
 const DAY_MS = 86_400_000;
 
 describe('the workflow of a refund', () => {
-  let environment: TestWorkflowEnvironment;
+  const newEnvironment = timeSkippingServer();
+  let environment: TimeSkippingEnvironment;
   let remindAtMs: number;
   let status: string;
   let reminders: number;
@@ -46,16 +46,14 @@ describe('the workflow of a refund', () => {
   });
 
   beforeEach(async () => {
-    environment = await timeSkippingEnvironment();
+    environment = newEnvironment();
     remindAtMs = (await environment.currentTimeMs()) + 3 * DAY_MS;
     status = 'pending';
     reminders = 0;
     told = [];
   });
 
-  afterEach(async () => {
-    await environment.teardown();
-  });
+  afterEach(async () => {});
 
   /** @returns the summaries of its timeline, from top to bottom */
   const run = (

@@ -1,26 +1,24 @@
 import { activityInfo } from '@temporalio/activity';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import type { SandboxClockActivities } from '../../src/activities/sandbox-clock';
 import type { sandboxClock } from '../../src/workflows';
 import { TASK_QUEUE } from '../../src/workflows/messages';
-import { timeSkippingEnvironment } from '../support/time-skipping';
+import { timeSkippingServer, type TimeSkippingEnvironment } from '../support/time-skipping';
 import { withWorker, workflowBundle } from '../support/workflow-worker';
 
 const OWNER = 'mch_00000000000000000000000001';
 const TARGET = '2036-01-01T00:00:00.000Z';
 
 describe('the workflow of an advance', () => {
-  let environment: TestWorkflowEnvironment;
+  const newEnvironment = timeSkippingServer();
+  let environment: TimeSkippingEnvironment;
 
   beforeAll(async () => {
     await workflowBundle();
   });
 
-  beforeEach(async () => {
-    environment = await timeSkippingEnvironment();
+  beforeEach(() => {
+    environment = newEnvironment();
   });
-
-  afterEach(() => environment.teardown());
 
   /** @param fails whether the n-th call, counted from 1, ends like one whose worker died */
   async function advance(stops: number, fails: (call: number) => boolean = () => false) {

@@ -1,27 +1,24 @@
 import { CompleteAsyncError } from '@temporalio/activity';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
 import type { AttemptResult } from '../../src/activities/webhook';
 import type { webhookDelivery } from '../../src/workflows';
 import { WEBHOOK_TASK_QUEUE, type DeliveryProgress } from '../../src/workflows/messages';
-import { timeSkippingEnvironment } from '../support/time-skipping';
+import { timeSkippingServer, type TimeSkippingEnvironment } from '../support/time-skipping';
 import { workflowBundle } from '../support/workflow-worker';
 
 /** Seconds between attempts, as decided; here without jitter. */
 const RETRY_S = [5, 30, 120, 600, 1800, 3600, 10800, 21600, 43200, 86400, 86400];
 const MAX = RETRY_S.length + 1;
 
-let env: TestWorkflowEnvironment;
+const newEnvironment = timeSkippingServer();
+let env: TimeSkippingEnvironment;
 
 beforeAll(async () => {
   await workflowBundle();
 });
-// The test server's clock runs on by days in each test, so each has its own.
-beforeEach(async () => {
-  env = await timeSkippingEnvironment();
+beforeEach(() => {
+  env = newEnvironment();
 });
-afterEach(() => env.teardown());
-
 const billing = { webhookType: 'billing.response', why: 'answered 500' } as const;
 
 const pending = (attempts: number): AttemptResult => ({
@@ -51,6 +48,7 @@ async function deliver(
   const at: number[] = [];
   const worker = await Worker.create({
     connection: env.nativeConnection,
+    namespace: env.namespace,
     taskQueue: WEBHOOK_TASK_QUEUE,
     workflowBundle: await workflowBundle(),
     activities: {
