@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import type * as Audit from './audit';
 import type * as Books from './books';
+import type * as Conformance from './conformance';
 import type * as Database from './database';
 import type * as Entity from './entity';
 import type * as Exceptions from './exceptions';
@@ -32,6 +33,7 @@ const COMMANDS = new Map<string, () => (program: Command) => void>([
   ['feed', () => (require('./waiting') as typeof Waiting).addFeedCommand],
   ['batches', () => (require('./waiting') as typeof Waiting).addBatchCommands],
   ['database', () => (require('./database') as typeof Database).addDatabaseCommands],
+  ['conformance', () => (require('./conformance') as typeof Conformance).addConformanceCommand],
   ['sql', () => (require('./sql') as typeof Sql).addSqlCommand],
   ['migrate', () => (require('./migrate') as typeof Migrate).addMigrateCommand],
 ]);

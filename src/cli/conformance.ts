@@ -1,0 +1,112 @@
+import { Option, type Command } from 'commander';
+import { z } from 'zod';
+import { webhookUrl } from '../api/webhook/endpoint';
+import { check } from '../api/http/validation';
+import type { Config } from '../config';
+import { command, CommandError, reporting } from './command';
+import { runConformance, type Verdict } from './conformance/run';
+import { readSecret } from './secret';
+
+/**
+ * `assent conformance`: plays the network's side to the webhook receiver of a bank, with all that
+ * goes wrong between the two, and says what the bank does not stand. No engine is needed.
+ */
+
+interface Options {
+  webhookUrl: string;
+  clientId: string;
+  listen: string;
+  customerId?: string;
+  lookupId?: string;
+  patience: string;
+  json?: boolean;
+}
+
+/** Of `patience`: who waits longer is not waiting for a program. */
+const PATIENCE_MAX_S = 600;
+const WEBHOOK_SECRET = /^whsec_[A-Za-z0-9+/]{43}=$/;
+
+export function addConformanceCommand(program: Command): void {
+  command(
+    program,
+    'conformance',
+    "play the network to a bank's webhook receiver, and say what it does not stand",
+  )
+    .requiredOption('--webhook-url <url>', 'where the bank takes webhooks')
+    .requiredOption('--client-id <id>', 'with which the bank asks for a token')
+    .addOption(
+      new Option(
+        '--listen <host:port>',
+        'where the network is played; the bank sends its answers there',
+      ).default('127.0.0.1:3900'),
+    )
+    .option('--customer-id <id>', 'a customer whom the bank knows, and who may be billed')
+    .option('--lookup-id <phrase>', 'the same customer’s lookupID')
+    .addOption(
+      new Option('--patience <seconds>', 'how long the bank has for each of its answers').default('15'),
+    )
+    .addHelpText('after', SECRETS)
+    .action(
+      reporting(async (config, options: Options) => {
+        const verdicts = await runConformance({
+          ...checked(config, options),
+          clientSecret: await readSecret(process.env, 'CLIENT_SECRET', 'the bank’s client secret'),
+          webhookSecret: webhookSecret(
+            await readSecret(process.env, 'WEBHOOK_SECRET', 'the bank’s webhook secret'),
+          ),
+          progress: (title) => {
+            if (options.json !== true && process.stderr.isTTY) process.stderr.write(`  … ${title}\n`);
+          },
+        });
+        const passed = verdicts.every((verdict) => verdict.passed);
+        if (!passed) process.exitCode = 1;
+        return { json: { passed, checks: verdicts }, text: inWords(verdicts) };
+      }),
+    );
+}
+
+const SECRETS = `
+The bank's secrets are read from CLIENT_SECRET and WEBHOOK_SECRET, or asked for on a terminal. They
+may be any that the bank is set to while it is tried; a webhook secret is whsec_ and the base64 of
+32 bytes. Exit code 0: all passes; 1: something does not.`;
+
+/** @throws CommandError for what cannot be played, or not here */
+function checked(
+  config: Config,
+  { webhookUrl: url, clientId, listen, patience, customerId, lookupId }: Options,
+) {
+  if (config.ASSENT_MODE === 'production') {
+    throw new CommandError(
+      'not in production: it sends webhooks of charges that there are not. Play it elsewhere.',
+    );
+  }
+  const address = /^([A-Za-z0-9.-]{1,253}|\[[0-9a-fA-F:.]{2,45}\]):(\d{1,5})$/.exec(listen);
+  if (!address || Number(address[2]) > 65_535) throw new CommandError('--listen takes host:port');
+  const patienceS = z.coerce.number().min(1).max(PATIENCE_MAX_S).safeParse(patience);
+  if (!patienceS.success) throw new CommandError(`--patience takes 1 to ${PATIENCE_MAX_S} seconds`);
+  const target = check(webhookUrl(config), url, '');
+  if (target.problems !== undefined) throw new CommandError(`--webhook-url ${target.problems[0]?.message}`);
+  return {
+    webhookUrl: target.value,
+    clientId,
+    listen: { host: (address[1] ?? '').replace(/^\[(.*)\]$/, '$1'), port: Number(address[2]) },
+    customer: { customerId, lookupID: lookupId },
+    allowPrivate: config.ALLOW_PRIVATE_WEBHOOKS,
+    patienceMs: patienceS.data * 1000,
+  };
+}
+
+/** @throws CommandError, which does not repeat it */
+function webhookSecret(text: string): string {
+  if (WEBHOOK_SECRET.test(text)) return text;
+  throw new CommandError('WEBHOOK_SECRET is not whsec_ and the base64 of 32 bytes');
+}
+
+function inWords(verdicts: readonly Verdict[]): string {
+  const lines = verdicts.map(({ title, passed, problem }) =>
+    passed ? `passes  ${title}` : `FAILS   ${title}\n        ${problem}`,
+  );
+  const failed = verdicts.filter(({ passed }) => !passed).length;
+  const end = failed === 0 ? `All ${verdicts.length} pass.` : `${failed} of ${verdicts.length} fail.`;
+  return [...lines, '', end].join('\n');
+}

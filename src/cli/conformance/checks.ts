@@ -1,0 +1,287 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { SendOutcome } from '../../activities/webhook-connector';
+import { newId, newReference, type Delivery, type Sender } from './sender';
+import { canonical, type Answer, type Reception, type StandIn } from './stand-in';
+
+/**
+ * What a bank's integration is put through. Each check is played, one after another, and judged
+ * when all have been: a bank that does something twice may take its time.
+ */
+
+interface Kit {
+  sender: Sender;
+  network: StandIn;
+  /** Whom the bank knows; it may decline what is asked of somebody whom it does not know. */
+  customer: { customerId: string; lookupID: string };
+  /** How long a bank has for an answer that it gives by itself. */
+  patienceMs: number;
+}
+
+export interface Check {
+  name: string;
+  /** What a bank has to do. */
+  title: string;
+  /** Plays it, and leaves what says afterwards what was wrong. */
+  play: (kit: Kit) => Promise<Judge>;
+}
+
+/** @returns what is wrong, and what to do about it; undefined where nothing is */
+type Judge = () => string | undefined;
+
+/** More than the network tolerates itself, and than any receiver should. */
+const OLD_S = 3_600;
+/** Of one answer: a client that insists on a 409 more often does so for ever. */
+const MOST_REPEATS = 10;
+const POLL_MS = 20;
+
+export const CHECKS: readonly Check[] = [
+  {
+    name: 'genuine',
+    title: 'takes a genuine webhook, within two seconds',
+    play: async ({ sender }) =>
+      took(await sender.send(sender.webhook('webhook.test', { sequence: 1, text: 'It works' }))),
+  },
+  {
+    name: 'unknown_type',
+    title: 'takes a type that it does not know: new ones will be added',
+    play: async ({ sender }) =>
+      took(await sender.send(sender.webhook('billing.unheard_of', { sequence: 1 }))),
+  },
+  {
+    name: 'bad_signature',
+    title: 'refuses a webhook that is signed with another secret',
+    play: (kit) => refuses(kit, { forged: true }, 'verify the signature over the exact bytes of the body'),
+  },
+  {
+    name: 'old_timestamp',
+    title: 'refuses a webhook that was sent an hour ago',
+    play: (kit) =>
+      refuses(
+        kit,
+        { agoS: OLD_S },
+        'a recording can be played again: verify webhook-signature, with its time',
+      ),
+  },
+  {
+    name: 'intent',
+    title: 'answers a billing.intent',
+    async play(kit) {
+      const { id, delivery } = intent(kit);
+      kit.network.receive(id, 'as usual');
+      const taken = took(await kit.sender.send(delivery));
+      await answered(kit, id);
+      return () => taken() ?? oneAnswer(kit, id);
+    },
+  },
+  {
+    name: 'charge',
+    title: 'answers a billing.request, to the network, in the form that it asks for',
+    async play(kit) {
+      const { id, delivery } = charge(kit, 'as usual');
+      const taken = took(await kit.sender.send(delivery));
+      await answered(kit, id);
+      return () => taken() ?? oneAnswer(kit, id);
+    },
+  },
+  {
+    name: 'repeat',
+    title: 'debits once, however often the same webhook comes',
+    async play(kit) {
+      const { id, delivery } = charge(kit, 'as usual');
+      const first = took(await kit.sender.send(delivery));
+      await answered(kit, id);
+      const again = [took(await kit.sender.send(delivery)), took(await kit.sender.send(delivery))];
+      return () => first() ?? again.map((judge) => judge()).find(Boolean) ?? oneAnswer(kit, id);
+    },
+  },
+  {
+    name: 'reminder',
+    title: 'pays a refund once, though it is reminded of it',
+    async play(kit) {
+      const id = newId('refund');
+      kit.network.receive(id, 'as usual');
+      const first = took(await kit.sender.send(refund(kit, id, 1)));
+      await answered(kit, id);
+      const second = took(await kit.sender.send(refund(kit, id, 2)));
+      return () => first() ?? second() ?? oneAnswer(kit, id);
+    },
+  },
+  {
+    name: 'late_answer',
+    title: 'takes a 409 for an answer, and does not answer otherwise',
+    async play(kit) {
+      const { id, delivery } = charge(kit, 'too late');
+      const taken = took(await kit.sender.send(delivery));
+      await answered(kit, id);
+      await kit.sender.send(closed(kit, id, 2));
+      return () => taken() ?? oneAnswer(kit, id) ?? notInsisting(kit.network.answersTo(id));
+    },
+  },
+  {
+    name: 'out_of_order',
+    title: 'does not debit a charge whose end it has heard of first',
+    async play(kit) {
+      const { id, delivery } = charge(kit, 'too late');
+      const taken = [took(await kit.sender.send(closed(kit, id, 2))), took(await kit.sender.send(delivery))];
+      return () =>
+        taken.map((judge) => judge()).find(Boolean) ??
+        (kit.network.answersTo(id).some(isApproval)
+          ? 'it was debited after it had ended: keep the highest sequence of each charge, and ignore what is below'
+          : undefined);
+    },
+  },
+  {
+    name: 'slow_network',
+    title: 'answers webhooks at once, also while the network answers slowly',
+    async play(kit) {
+      const { id, delivery } = charge(kit, 'slowly');
+      const taken = took(await kit.sender.send(delivery));
+      const meanwhile = took(
+        await kit.sender.send(kit.sender.webhook('webhook.test', { sequence: 1, text: 'Still there?' })),
+      );
+      await answered(kit, id);
+      return () => taken() ?? meanwhile() ?? oneAnswer(kit, id);
+    },
+  },
+  {
+    name: 'outage',
+    title: 'repeats the same answer after a 503 and after a lost connection, until it is taken',
+    async play(kit) {
+      const { id, delivery } = charge(kit, 'after an outage');
+      const taken = took(await kit.sender.send(delivery));
+      await answered(kit, id, 3);
+      return () => taken() ?? (kit.network.answersTo(id).length < 3 ? gaveUp(kit, id) : oneAnswer(kit, id));
+    },
+  },
+];
+
+function took({ httpStatus, error }: SendOutcome): Judge {
+  const isTaken = httpStatus !== null && httpStatus >= 200 && httpStatus < 300;
+  return () =>
+    isTaken
+      ? undefined
+      : `the webhook was not taken: ${error ?? 'no answer'}. Store it, answer 200, and work afterwards`;
+}
+
+async function refuses(kit: Kit, how: { forged?: true; agoS?: number }, remedy: string): Promise<Judge> {
+  const { id, delivery } = charge(kit, 'as usual');
+  const { httpStatus } = await kit.sender.send(delivery, how);
+  return () => {
+    if (kit.network.answersTo(id).length > 0) return `it was acted on: ${remedy}`;
+    const isRefused = httpStatus !== null && httpStatus >= 400 && httpStatus < 500;
+    return isRefused ? undefined : `it was answered ${httpStatus ?? 'with nothing'} and not 401: ${remedy}`;
+  };
+}
+
+/** An answer there is, it fits the contract, and all that were sent are the same. */
+function oneAnswer({ network }: Kit, id: string): string | undefined {
+  const answers = network.answersTo(id);
+  const [first] = answers;
+  if (!first) return 'no answer came to the network';
+  const wrong = answers.flatMap(({ problems }) => problems);
+  if (wrong.length > 0) return `its answer is not one: ${wrong.join('; ')}`;
+  const others = new Set(answers.map(({ body }) => canonical(body)));
+  return others.size === 1
+    ? undefined
+    : `it gave ${others.size} different answers: keep one booking for each charge or refund, under its id`;
+}
+
+function notInsisting(answers: readonly Answer[]): string | undefined {
+  if (answers.length <= MOST_REPEATS) return undefined;
+  return `it sent its answer ${answers.length} times: a 409 is final, give the money back`;
+}
+
+function gaveUp({ network }: Kit, id: string): string {
+  const { length } = network.answersTo(id);
+  if (length === 0) return 'no answer came to the network';
+  const [after, lost] = ['it gave up after a 503', 'it gave up after the connection broke'];
+  return `${length === 1 ? after : lost}: the money is debited, and the network does not know. Repeat the answer`;
+}
+
+function isApproval({ body }: Answer): boolean {
+  return body['bankTransactionId'] !== undefined;
+}
+
+/** Waits until the bank has given so many answers, or for as long as it has. */
+async function answered({ network, patienceMs }: Kit, id: string, answers = 1): Promise<void> {
+  const deadline = Date.now() + patienceMs;
+  while (network.answersTo(id).length < answers && Date.now() < deadline) await sleep(POLL_MS);
+}
+
+function merchant(id = newId('merchant')) {
+  return { id, name: 'Conformance Kit', icon: null, email: null, website: null };
+}
+
+function inMinutes(minutes: number): string {
+  return new Date(Date.now() + minutes * 60_000).toISOString();
+}
+
+/** What every charge or refund says of its money. */
+const MONEY = { amount: 12.34, currency: 'NGN' };
+
+function intent({ sender, customer }: Kit): { id: string; delivery: Delivery } {
+  const id = newId('merchant');
+  const delivery = sender.webhook('billing.intent', {
+    intentId: newId('intent'),
+    sequence: 1,
+    ...customer,
+    customerEmail: 'conformance@example.com',
+    paymentID: 'A'.repeat(62),
+    currency: MONEY.currency,
+    merchant: merchant(id),
+    description: 'Conformance',
+    reference: newReference(),
+    dueDate: inMinutes(60 * 24),
+  });
+  return { id, delivery };
+}
+
+function charge(
+  { sender, network, customer }: Kit,
+  reception: Reception,
+): { id: string; delivery: Delivery } {
+  const id = newId('billingRequest');
+  network.receive(id, reception);
+  const delivery = sender.webhook('billing.request', {
+    billingRequestId: id,
+    sequence: 1,
+    reference: newReference(),
+    // The customer has given a standing approval: nobody is asked, so an answer is soon there.
+    approvalRequired: false,
+    ...MONEY,
+    description: 'Conformance',
+    ...customer,
+    customerEmail: 'conformance@example.com',
+    paymentID: 'A'.repeat(62),
+    merchant: merchant(),
+    dueDate: inMinutes(60 * 24),
+  });
+  return { id, delivery };
+}
+
+function closed({ sender }: Kit, billingRequestId: string, sequence: number): Delivery {
+  return sender.webhook('billing.closed', {
+    billingRequestId,
+    sequence,
+    reference: newReference(),
+    status: 'declined',
+    declineReason: 'expired',
+  });
+}
+
+function refund({ sender, customer }: Kit, refundId: string, sequence: number): Delivery {
+  return sender.webhook('refund.request', {
+    refundId,
+    sequence,
+    reference: newReference(),
+    originalReference: newReference(),
+    billingRequestId: newId('billingRequest'),
+    bankTransactionId: 'conformance',
+    ...MONEY,
+    reason: null,
+    ...customer,
+    merchant: merchant(),
+    expectedBy: inMinutes(60 * 72),
+    overdue: sequence > 1,
+  });
+}

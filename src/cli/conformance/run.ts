@@ -1,0 +1,81 @@
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CommandError } from '../command';
+import { CHECKS } from './checks';
+import { newId, Sender } from './sender';
+import { StandIn } from './stand-in';
+
+export interface ConformanceOptions {
+  webhookUrl: string;
+  clientId: string;
+  clientSecret: string;
+  webhookSecret: string;
+  /** Where the network is played, for the bank to answer to. */
+  listen: { host: string; port: number };
+  customer: { customerId?: string | undefined; lookupID?: string | undefined };
+  allowPrivate: boolean;
+  patienceMs: number;
+  /** For whoever waits: what is played now. */
+  progress: (title: string) => void;
+}
+
+export interface Verdict {
+  name: string;
+  title: string;
+  passed: boolean;
+  /** What is wrong, and what to do about it. */
+  problem: string | null;
+}
+
+/** Without a word for so long, a bank is taken to have said all. */
+const QUIET_MS = 2_000;
+/** One that never stops is judged all the same. */
+const LONGEST_QUIET_MS = 30_000;
+
+/**
+ * Plays the network to a bank.
+ *
+ * @throws CommandError where the two cannot reach each other
+ */
+export async function runConformance(options: ConformanceOptions): Promise<Verdict[]> {
+  const { webhookUrl, webhookSecret, listen, customer, allowPrivate, patienceMs, progress } = options;
+  const network = new StandIn(options);
+  const sender = new Sender(webhookUrl, webhookSecret, { allowPrivate });
+  try {
+    const server = network.listen(listen.port, listen.host);
+    await once(server, 'listening').catch((cause: unknown) => {
+      throw new CommandError(`--listen: cannot listen on ${listen.host}:${listen.port}`, { cause });
+    });
+    await requireReachable(sender);
+    const kit = {
+      sender,
+      network,
+      customer: {
+        customerId: customer.customerId ?? newId('customer'),
+        lookupID: customer.lookupID ?? 'amber-river-stone-lamp-42',
+      },
+      patienceMs,
+    };
+    const played = [];
+    for (const { name, title, play } of CHECKS) {
+      progress(title);
+      played.push({ name, title, judge: await play(kit) });
+    }
+    const deadline = Date.now() + LONGEST_QUIET_MS;
+    while (network.quietMs() < QUIET_MS && Date.now() < deadline) await sleep(100);
+    return played.map(({ name, title, judge }) => {
+      const problem = judge() ?? null;
+      return { name, title, passed: problem === null, problem };
+    });
+  } finally {
+    network.close();
+    await sender.close();
+  }
+}
+
+async function requireReachable(sender: Sender): Promise<void> {
+  const { reached, error } = await sender.send(
+    sender.webhook('webhook.test', { sequence: 1, text: 'Hello' }),
+  );
+  if (reached === 'no') throw new CommandError(`--webhook-url: no webhook can be sent there: ${error}`);
+}

@@ -1,0 +1,227 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { z } from 'zod';
+import { bankResponseBody } from '../../api/billing/billing-request';
+import { intentResponseBody } from '../../api/billing/intent';
+import { refundResponseBody } from '../../api/billing/refund';
+import { check } from '../../api/http/validation';
+
+/**
+ * The network's API as far as a bank answers it, with faults on order: what a bank says is held to
+ * the schemas that the real one has, and written down. Nothing is decided here.
+ */
+
+/** What a bank has said of one intent, charge or refund. */
+export interface Answer {
+  body: Record<string, unknown>;
+  /** What does not fit the contract. */
+  problems: string[];
+}
+
+/** How the network takes the answers to one thing. */
+export type Reception =
+  | 'as usual'
+  /** Says 409 to each: it has ended before. */
+  | 'too late'
+  /** Takes this long to say so. */
+  | 'slowly'
+  /** Is away for the first, and cuts the connection of the second, which it has taken. */
+  | 'after an outage';
+
+/** Longer than the network itself waits for a receiver at the first attempt. */
+const SLOW_MS = 3_000;
+/** Of a token; a run takes minutes at most. */
+const TOKEN_S = 3_600;
+const LARGEST_BODY_BYTES = 256 * 1024;
+/** A bank that answers more often is in a loop; what it says beyond is not kept. */
+const MOST_ANSWERS = 1_000;
+const MOST_TOKENS = 1_000;
+
+interface Place {
+  schema: z.ZodType;
+  /** The field that names what is answered. */
+  key: 'entityId' | 'billingRequestId' | 'refundId';
+}
+
+const PLACES = new Map<string, Place>([
+  ['/v1/billing/intent-response', { schema: intentResponseBody, key: 'entityId' }],
+  ['/v1/billing/bank-response', { schema: bankResponseBody, key: 'billingRequestId' }],
+  ['/v1/bank/refund-response', { schema: refundResponseBody, key: 'refundId' }],
+]);
+
+export class StandIn {
+  private readonly server: Server;
+  private readonly tokens = new Set<string>();
+  private readonly answers = new Map<string, Answer[]>();
+  private readonly receptions = new Map<string, Reception>();
+  private heardAt = Date.now();
+
+  constructor(private readonly credentials: { clientId: string; clientSecret: string }) {
+    this.server = createServer((request, response) => {
+      this.heardAt = Date.now();
+      this.serve(request, response).catch(() => response.destroy());
+    });
+  }
+
+  /** Listens; `listening` of the server tells when, `error` why not. */
+  listen(port: number, host: string): Server {
+    return this.server.listen(port, host);
+  }
+
+  get port(): number {
+    return (this.server.address() as AddressInfo).port;
+  }
+
+  close(): void {
+    this.server.close();
+    this.server.closeAllConnections();
+  }
+
+  /** @param id of the charge or refund; of an intent, that of its merchant */
+  receive(id: string, reception: Reception): void {
+    this.receptions.set(id, reception);
+  }
+
+  answersTo(id: string): readonly Answer[] {
+    return this.answers.get(id) ?? [];
+  }
+
+  /** How long it is since the bank last sent anything. */
+  quietMs(): number {
+    return Date.now() - this.heardAt;
+  }
+
+  private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = (request.url ?? '').split('?')[0] ?? '';
+    const body = await bodyOf(request);
+    if (body === undefined) return envelope(response, 413, 'The body is too large');
+    if (request.method === 'POST' && path === '/v1/oauth/token') {
+      return this.giveToken(request, response, body);
+    }
+    const token = /^Bearer (\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
+    if (token === undefined || !this.tokens.has(token)) {
+      return envelope(response, 401, 'There is no valid access token');
+    }
+    const place = request.method === 'POST' ? PLACES.get(path) : undefined;
+    if (!place) return envelope(response, 404, 'Only what a bank answers is played here');
+    const said = jsonObject(body);
+    if (!said) return envelope(response, 400, 'The body is not a JSON object');
+    await this.hear(place, said, response);
+  }
+
+  private giveToken(request: IncomingMessage, response: ServerResponse, body: string): void {
+    const given = credentialsOf(request, body);
+    const { clientId, clientSecret } = this.credentials;
+    if (!same(given.clientId, clientId) || !same(given.clientSecret, clientSecret)) {
+      return json(response, 401, { error: 'invalid_client' });
+    }
+    if (this.tokens.size >= MOST_TOKENS) return envelope(response, 429, 'Keep a token until it expires');
+    const token = randomBytes(32).toString('base64url');
+    this.tokens.add(token);
+    json(response, 200, { access_token: token, token_type: 'Bearer', expires_in: TOKEN_S });
+  }
+
+  private async hear(place: Place, body: Record<string, unknown>, response: ServerResponse): Promise<void> {
+    const id = String(body[place.key]);
+    const checked = check(place.schema, body, '');
+    const problems = (checked.problems ?? []).map((problem) => `${problem.path} ${problem.message}`);
+    const answers = this.answers.get(id) ?? [];
+    const nth = answers.length + 1;
+    const reception = this.receptions.get(id);
+    // What a network that is away was told, it does not know.
+    if (reception === 'after an outage' && nth === 1) {
+      this.answers.set(id, [{ body, problems }]);
+      response.setHeader('retry-after', '1');
+      return envelope(response, 503, 'The network is away; come again');
+    }
+    if (nth <= MOST_ANSWERS) this.answers.set(id, [...answers, { body, problems }]);
+    if (problems.length > 0) return envelope(response, 400, problems.join('; '));
+    if (reception === undefined) return envelope(response, 404, 'There is nothing of this id to answer');
+    if (reception === 'too late') {
+      return envelope(response, 409, 'It has ended without an answer', { status: 'declined' });
+    }
+    if (reception === 'slowly') await sleep(SLOW_MS);
+    if (reception === 'after an outage' && nth === 2) {
+      response.destroy();
+      return;
+    }
+    const [first] = answers;
+    if (first && canonical(first.body) !== canonical(body)) {
+      return envelope(response, 409, 'It was answered otherwise before', { status: 'answered' });
+    }
+    envelope(response, 200, 'Taken', { status: 'answered' });
+  }
+}
+
+/** The same, whatever the order of its fields. */
+export function canonical(body: Record<string, unknown>): string {
+  return JSON.stringify(Object.entries(body).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function credentialsOf(
+  { headers }: IncomingMessage,
+  body: string,
+): { clientId: string; clientSecret: string } {
+  const basic = /^Basic ([A-Za-z0-9+/=]+)$/i.exec(headers.authorization ?? '')?.[1];
+  if (basic !== undefined) {
+    const [clientId = '', ...secret] = Buffer.from(basic, 'base64').toString('utf8').split(':');
+    return { clientId: decoded(clientId), clientSecret: decoded(secret.join(':')) };
+  }
+  const form = new URLSearchParams(body);
+  const said = jsonObject(body);
+  const field = (name: string) => {
+    const value = said ? said[name] : form.get(name);
+    return typeof value === 'string' ? value : '';
+  };
+  return { clientId: field('client_id'), clientSecret: field('client_secret') };
+}
+
+/** RFC 6749, 2.3.1: both halves are form-encoded. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return text;
+  }
+}
+
+function same(given: string, expected: string): boolean {
+  return timingSafeEqual(digest(given), digest(expected));
+}
+
+/** Of one length, whatever the lengths of what is compared. */
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+function jsonObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > LARGEST_BODY_BYTES) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function envelope(response: ServerResponse, statusCode: number, message: string, data?: object): void {
+  json(response, statusCode, { statusCode, success: statusCode < 300, message, ...(data && { data }) });
+}
+
+function json(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}

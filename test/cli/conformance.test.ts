@@ -1,0 +1,218 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { pathToFileURL } from 'node:url';
+import { AssentClient, AssentError, verifyWebhook, type WebhookEvent } from '@assent/client';
+import { runConformance } from '../../src/cli/conformance/run';
+import { freePort } from '../../src/listening';
+import { createCli } from '../support/cli';
+import { eventually } from '../support/engine';
+
+const ROOT = path.join(__dirname, '../..');
+const clientSecret = 'a-secret-that-no-page-shows';
+const webhookSecret = `whsec_${Buffer.alloc(32, 5).toString('base64')}`;
+
+const stops: (() => void)[] = [];
+afterAll(() => {
+  for (const stop of stops) stop();
+});
+
+const NOWHERE = { url: 'postgres://nobody@127.0.0.1:1/none', keys: '' };
+const cli = (more: Record<string, string> = {}) =>
+  createCli({ ...NOWHERE, more: { CLIENT_SECRET: clientSecret, WEBHOOK_SECRET: webhookSecret, ...more } });
+
+/** How a bank of this test goes wrong. */
+interface Fault {
+  trusting?: true;
+  forgetful?: true;
+  busy?: true;
+}
+
+/** @returns where it takes webhooks */
+async function startBank(networkPort: number, fault: Fault): Promise<string> {
+  const assent = new AssentClient({
+    baseUrl: `http://127.0.0.1:${networkPort}`,
+    clientId: 'cli_1',
+    clientSecret,
+    ...(fault.busy && { tries: 1 }),
+  });
+  const bookings = new Map<string, string>();
+  const over = new Set<string>();
+  const book = (id: string) => {
+    const booked = fault.forgetful ? undefined : bookings.get(id);
+    const booking = booked ?? `ft-${randomUUID()}`;
+    bookings.set(id, booking);
+    return booking;
+  };
+  const work = async (event: WebhookEvent) => {
+    if (event.type === 'billing.closed' && !fault.forgetful) {
+      for (const { billingRequestId } of event.data) over.add(billingRequestId);
+    } else if (event.type === 'billing.intent') {
+      for (const { customerId, lookupID, merchant } of event.data) {
+        const body = { customerId, lookupID, entityId: merchant.id, customerDecision: 'deny' } as const;
+        await assent.call('answerIntent', { body });
+      }
+    } else if (event.type === 'billing.request') {
+      for (const { billingRequestId } of event.data.filter((one) => !over.has(one.billingRequestId))) {
+        const body = { billingRequestId, bankTransactionId: book(billingRequestId) };
+        await assent.call('answerBillingRequest', { body });
+      }
+    } else if (event.type === 'refund.request') {
+      for (const { refundId } of event.data) {
+        const body = { refundId, action: 'completed', bankTransactionId: book(refundId) } as const;
+        await assent.call('answerRefund', { body });
+      }
+    }
+  };
+  const take = async (body: string, headers: IncomingHttpHeaders): Promise<number> => {
+    const event = fault.trusting ? parsed(body) : verifyWebhook(body, headers, webhookSecret);
+    if (fault.busy && event.type === 'unknown') return 400;
+    const done = work(event).catch((error: unknown) => {
+      // One that the network has refused is as it should be.
+      if (!(error instanceof AssentError)) throw error;
+    });
+    if (fault.busy) await done;
+    return 200;
+  };
+  const server = createServer(async (request, response) => {
+    const status = await take(await text(request), request.headers).catch(() => 401);
+    response.writeHead(status).end();
+  });
+  return listening(server);
+}
+
+function parsed(body: string): WebhookEvent {
+  const said = JSON.parse(body) as { webhookType: string };
+  return { ...said, type: said.webhookType } as WebhookEvent;
+}
+
+async function listening(server: Server): Promise<string> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  stops.push(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+}
+
+/** The names of the checks that a bank with this fault does not pass. */
+async function foundIn(fault: Fault): Promise<string[]> {
+  const port = await freePort();
+  const verdicts = await runConformance({
+    webhookUrl: await startBank(port, fault),
+    clientId: 'cli_1',
+    clientSecret,
+    webhookSecret,
+    listen: { host: '127.0.0.1', port },
+    customer: {},
+    allowPrivate: true,
+    patienceMs: 8_000,
+    progress: () => undefined,
+  });
+  return verdicts.filter(({ passed }) => !passed).map(({ name }) => name);
+}
+
+test('a bank without a fault passes, and each fault is found by the checks that are for it', async () => {
+  const [none, trusting, forgetful, busy] = await Promise.all([
+    foundIn({}),
+    foundIn({ trusting: true }),
+    foundIn({ forgetful: true }),
+    foundIn({ busy: true }),
+  ]);
+  expect({ none, trusting, forgetful, busy }).toEqual({
+    none: [],
+    trusting: ['bad_signature', 'old_timestamp'],
+    forgetful: ['repeat', 'reminder', 'out_of_order'],
+    busy: ['unknown_type', 'slow_network', 'outage'],
+  });
+});
+
+describe('at the command line', () => {
+  let bank: ChildProcess;
+  let networkPort: number;
+  let webhookUrl: string;
+
+  beforeAll(async () => {
+    networkPort = await freePort();
+    const bankPort = await freePort();
+    webhookUrl = `http://127.0.0.1:${bankPort}/`;
+    bank = spawn(
+      process.execPath,
+      ['--import', pathToFileURL(require.resolve('tsx')).href, 'examples/bank/main.ts'],
+      {
+        cwd: ROOT,
+        env: {
+          PATH: process.env['PATH'],
+          ASSENT_URL: `http://127.0.0.1:${networkPort}`,
+          CLIENT_ID: 'cli_1',
+          CLIENT_SECRET: clientSecret,
+          WEBHOOK_SECRET: webhookSecret,
+          PORT: String(bankPort),
+        },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    );
+    let said = '';
+    bank.stdout?.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    await eventually(async () => said.includes('The bank listens'));
+  });
+
+  afterAll(async () => {
+    const gone = once(bank, 'exit');
+    bank.kill();
+    await gone;
+  });
+
+  const call = (more: string[] = []) => [
+    'conformance',
+    '--webhook-url',
+    webhookUrl,
+    '--client-id',
+    'cli_1',
+    '--listen',
+    `127.0.0.1:${networkPort}`,
+    ...more,
+  ];
+
+  test('the example of a bank passes all of it, with exit code 0', async () => {
+    const { code, out, err } = await cli().run(...call(['--json']));
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    const { passed, checks } = JSON.parse(out) as { passed: boolean; checks: { passed: boolean }[] };
+    expect([passed, checks.length, checks.every((one) => one.passed)]).toEqual([true, 12, true]);
+  });
+
+  test('a bank that has another webhook secret fails, in words, with exit code 1', async () => {
+    const other = `whsec_${Buffer.alloc(32, 6).toString('base64')}`;
+    const { code, out } = await cli({ WEBHOOK_SECRET: other }).run(...call(['--patience', '1']));
+    expect(code).toBe(1);
+    expect(out).toContain(
+      'FAILS   takes a genuine webhook, within two seconds\n        the webhook was not taken: HTTP 401',
+    );
+    expect(out).toMatch(/^\d+ of 12 fail\.$/m);
+    expect(out).not.toContain(other);
+  });
+
+  test.each<[string, Record<string, string>, string[], RegExp]>([
+    ['in production', { ASSENT_MODE: 'production' }, [], /production/i],
+    [
+      'at a private address where the engine would not send either',
+      { ALLOW_PRIVATE_WEBHOOKS: 'false' },
+      ['--webhook-url', 'https://127.0.0.1:1/'],
+      /the address is not public/,
+    ],
+    ['where nobody listens', {}, ['--webhook-url', 'http://127.0.0.1:1/'], /connection refused/],
+    ['without a secret', { CLIENT_SECRET: '' }, [], /set CLIENT_SECRET/],
+    ['with a secret that is none', { WEBHOOK_SECRET: 'hush-hush' }, [], /WEBHOOK_SECRET is not whsec_/],
+    ['with a secret among its arguments', {}, ['--client-secret', 'hush-hush'], /unknown option/],
+    ['with a port that is none', {}, ['--listen', '127.0.0.1:99999'], /--listen takes host:port/],
+  ])('it is not played %s', async (_where, environment, more, words) => {
+    const { code, out, err } = await cli(environment).run(...call(more));
+    expect({ code, out, err }).toEqual({ code: 1, out: '', err: expect.stringMatching(words) as string });
+    expect(err).not.toContain('hush-hush');
+  });
+});
