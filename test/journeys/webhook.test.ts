@@ -1,7 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { ApiClient } from '../../demo/api-client';
 import { agreement, Cast, type Merchant } from '../support/cast';
@@ -296,4 +298,32 @@ describe('an operator who reads the metrics', () => {
       expect(valueOf(worker, `temporal_worker_task_slots_available${labels}`)).toBeGreaterThan(0);
     }
   });
+
+  test('finds every metric and label that the alerts and the dashboard ask for', async () => {
+    // The SDK counts a task once there was one.
+    const [bank, merchant] = await Promise.all([cast.bank(), cast.merchant()]);
+    await agreement(bank, merchant, bank.customers[0]);
+    await eventually(async () =>
+      (await metrics.worker()).includes('temporal_workflow_task_schedule_to_start'),
+    );
+    const exported = `${await metrics.api()}\n${await metrics.worker()}`;
+    const names = new Set(
+      [...exported.matchAll(/^# TYPE (\w+)/gm)].flatMap(([, name = '']) => seriesOf(name)),
+    );
+    // Prometheus gives each series the first two.
+    const labels = new Set(['job', 'instance', ...[...exported.matchAll(/(\w+)="/g)].map(([, one]) => one)]);
+    for (const file of ['prometheus/alerts.yml', 'grafana/dashboards/assent.json']) {
+      const asked = (await readFile(join(__dirname, '../../deploy', file), 'utf8')).replaceAll('\\"', '"');
+      const askedNames = asked.match(/\b(?:assent|temporal|process|nodejs)_\w+/g) ?? [];
+      expect(askedNames.length).toBeGreaterThan(10);
+      expect(askedNames.filter((name) => !names.has(name))).toEqual([]);
+      const matched = [...asked.matchAll(/(\w+)(?:=~|!~|!=|=)"/g)].map(([, one = '']) => one);
+      const grouped = [...asked.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, list = '']) => list.split(', '));
+      expect(grouped.length).toBeGreaterThan(5);
+      expect([...matched, ...grouped].filter((one) => !labels.has(one))).toEqual([]);
+    }
+  });
 });
+
+/** The names under which Prometheus finds a metric: a histogram is three. */
+const seriesOf = (name: string) => [name, ...['bucket', 'sum', 'count'].map((part) => `${name}_${part}`)];
