@@ -1,11 +1,14 @@
 import { closeExpiredRequests } from '../../src/database/billing-request/outcome';
 import type { Database } from '../../src/database/connection';
+import { noteOverdueCredits } from '../../src/database/customer/payment-credit';
 import { onboardBatch } from '../../src/database/customer/migration';
+import { openWork } from '../../src/database/operation/reconcile';
 import { resolveException, takeException } from '../../src/database/reconciliation-exception/resolve';
 import { send, serveApi, tokenOf, type Answered, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { balancesOf, postingsOf } from '../support/ledger';
 import { openTransaction } from '../support/open-transaction';
+import { payAnother } from '../support/settled';
 import { wholeFeed } from '../support/whole-feed';
 import { announcedTo, lookupIdOf, moveClock, standingApproval, type Standing } from '../support/standing';
 
@@ -667,6 +670,7 @@ describe('both sides of an exception', () => {
       });
       const id = String((body as unknown as Shown[])[0]?.['billingRequestId']);
       await approve(id);
+      await heard(payees, 'billing.');
       await decline(id);
       const { exceptionId } = await theOne();
       expect(await listed(payees)).toMatchObject([{ exceptionId, merchantId: null, note: null }]);
@@ -685,6 +689,30 @@ describe('both sides of an exception', () => {
       ]);
     },
   );
+
+  test('of a payment that is taken back before the payee’s bank has heard of it: that credits nobody', async () => {
+    const payee = await standingApproval(db, api.deps.ring);
+    const payees = (await tokensOf(payee)).bank;
+    const { id, deliveryId } = await payAnother(db, api.deps.ring, standing, payee);
+    await decline(id);
+    const { exceptionId } = await theOne();
+    await respond(exceptionId, REVERSED);
+
+    expect((await heard(payees, 'billing.')).map(([type, { sequence }]) => [type, sequence])).toEqual([
+      ['billing.reversed', 1],
+    ]);
+    // Nor by hand.
+    expect((await post(payees, `/v1/webhooks/deliveries/${deliveryId}/redeliver`, undefined)).status).toBe(
+      409,
+    );
+    expect((await get(payees, `/v1/billing/requests/${id}`)).body.data).not.toHaveProperty('credit');
+    // Nobody waits for it, and nothing of it is ever overdue.
+    expect(await openWork(db, 'credits', '', 100, true)).toEqual([]);
+    await moveClock(db, payee.bankId, '2 days');
+    await db.transaction((trx) => noteOverdueCredits(trx, api.deps.ring, [id]));
+    expect(await listed(payees, '?kind=credit_undelivered')).toEqual([]);
+    expect(await balancesOf(db, payee.bankId)).toEqual({ in_transit: 250n, payee_bank: -250n });
+  });
 });
 
 /** Of what a caller finds in its events feed, what begins so: its type, and its only item. */

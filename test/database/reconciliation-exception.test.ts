@@ -127,20 +127,20 @@ describe('a charge that its bank left unanswered', () => {
   });
 });
 
-describe('a bank that goes on contradicting itself', () => {
-  const decline = (id: string, declineReason: string) =>
-    db.transaction((trx) =>
-      answerBillingRequest(
-        trx,
-        keyring,
-        'Africa/Lagos',
-        standing.bankId,
-        id,
-        { outcome: 'declined', declineReason, action: null },
-        {},
-      ),
-    );
+const decline = (id: string, declineReason: string) =>
+  db.transaction((trx) =>
+    answerBillingRequest(
+      trx,
+      keyring,
+      'Africa/Lagos',
+      standing.bankId,
+      id,
+      { outcome: 'declined', declineReason, action: null },
+      {},
+    ),
+  );
 
+describe('a bank that goes on contradicting itself', () => {
   it('is one exception, whatever reasons it finds to decline', async () => {
     const { id } = await charge();
     await answer(id, `tx-${id}`);

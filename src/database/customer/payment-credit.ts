@@ -6,6 +6,7 @@ import { enqueueSignals } from '../outbox';
 import type { Keyring } from '../keys/keyring';
 import { announceExceptions } from '../reconciliation-exception/announce';
 import { openException } from '../reconciliation-exception/open';
+import { withdrawCredit as withdrawDelivery } from '../webhook/withdrawal';
 
 /**
  * The second half of a payment between customers: the payee's bank learns that there is money to
@@ -151,14 +152,24 @@ export async function resolveCredits(
   await rows(trx, `UPDATE billing_requests SET credit_settled = true WHERE id = ANY(:ids)`, {
     ids: credited.map(({ id }) => id),
   });
+  await endUndelivered(
+    trx,
+    keyring,
+    credited.map(({ id }) => id),
+  );
+  return credited;
+}
+
+/** Nothing is left to deliver. */
+async function endUndelivered(trx: Executor, keyring: Keyring, billingRequestIds: string[]): Promise<void> {
   const resolved = await rows<{ id: string; sequence: number; at: Date }>(
     trx,
     `UPDATE reconciliation_exceptions x SET state = 'resolved', resolution = 'no_difference', resolved_at = settling_now(b.owner_id),
        sequence = x.sequence + 1
      FROM billing_requests b
-     WHERE b.id = x.billing_request_id AND b.id = ANY(:ids) AND x.kind = 'credit_undelivered' AND x.state <> 'resolved'
+     WHERE b.id = x.billing_request_id AND b.id = ANY(:billingRequestIds) AND x.kind = 'credit_undelivered' AND x.state <> 'resolved'
      RETURNING x.id, x.sequence, x.resolved_at AS at`,
-    { ids: credited.map(({ id }) => id) },
+    { billingRequestIds },
   );
   await recordEvents(
     trx,
@@ -177,7 +188,35 @@ export async function resolveCredits(
     'exception.resolved',
     resolved.map(({ id }) => id),
   );
-  return credited;
+}
+
+/**
+ * Of a payment that is taken back, the webhook by which the payee's bank would credit its customer
+ * for nothing: what nobody can have seen is withdrawn, and what somebody may have is sent no
+ * further. In the latter case its bank is watched as before, for it may have credited.
+ *
+ * The caller holds the charge locked.
+ *
+ * @returns whether the payee's bank was never told, and never will be
+ */
+export async function withdrawCredit(
+  trx: Executor,
+  keyring: Keyring,
+  billingRequestId: string,
+): Promise<boolean> {
+  if (!(await withdrawDelivery(trx, billingRequestId))) return false;
+  const { workflowId } =
+    (await row<{ workflowId: string }>(
+      trx,
+      `UPDATE billing_requests SET credit_delivery_id = NULL, credit_due_at = NULL, credit_overdue = false
+       WHERE id = :billingRequestId RETURNING workflow_id AS "workflowId"`,
+      { billingRequestId },
+    )) ?? {};
+  if (workflowId === undefined) throw new Error(`there is no ${billingRequestId}`);
+  await endUndelivered(trx, keyring, [billingRequestId]);
+  // It waits no more.
+  await enqueueSignals(trx, 'creditDelivered', [workflowId]);
+  return true;
 }
 
 /**

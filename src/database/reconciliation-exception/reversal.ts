@@ -1,6 +1,7 @@
 import { formatAmount } from '../../domain/money';
 import { row, rows, type Executor } from '../connection';
 import { recordEvents, type AuditEvent } from '../event';
+import { withdrawCredit } from '../customer/payment-credit';
 import { newId, newReference } from '../ids';
 import type { Keyring } from '../keys/keyring';
 import { borneByNetwork, postReversal, postWriteOff } from '../ledger/settlement';
@@ -17,6 +18,7 @@ interface Reversed {
   currency: string;
   reference: string;
   ownerId: string;
+  merchantId: string | null;
   bankId: string;
   sequence: number;
   at: Date;
@@ -46,7 +48,7 @@ export async function reverseRest(
        WHERE id = :billingRequestId AND status = 'successful' FOR UPDATE)
      UPDATE billing_requests b SET reversed_amount = b.reversed_amount + c.rest, sequence = b.sequence + 1
      FROM charge c WHERE b.id = c.id AND c.rest > 0
-     RETURNING c.rest AS amount, b.currency, b.reference, b.owner_id AS "ownerId", b.bank_id AS "bankId", b.sequence,
+     RETURNING c.rest AS amount, b.currency, b.reference, b.owner_id AS "ownerId", b.merchant_id AS "merchantId", b.bank_id AS "bankId", b.sequence,
        settling_now(b.owner_id) AS at,
        (SELECT count(*)::int FROM reversals v WHERE v.billing_request_id = b.id) AS earlier`,
     { billingRequestId },
@@ -78,6 +80,8 @@ export async function reverseRest(
     },
     { resourceId: transactionId, sequence: 1, type: 'reversal.completed', cause, details, at },
   ]);
+  // The payee's bank would credit its customer for nothing.
+  const untold = reversed.merchantId === null && (await withdrawCredit(trx, keyring, billingRequestId));
   await announce(trx, keyring, [
     {
       entityId: reversed.ownerId,
@@ -85,7 +89,7 @@ export async function reverseRest(
       items: [
         {
           billingRequestId,
-          sequence: numberOf(reversed),
+          sequence: numberOf(reversed) - (untold ? 1 : 0),
           reference,
           reversalReference,
           amount: formatAmount(amount, currency),

@@ -85,6 +85,43 @@ export async function withdraw(
   return new Set(undelivered.map(({ id }) => id));
 }
 
+/**
+ * The same for the webhook that tells a payee's bank of money to credit, once that was taken back.
+ *
+ * @returns whether it was withdrawn: nobody was told of it
+ */
+export async function withdrawCredit(trx: Executor, billingRequestId: string): Promise<boolean> {
+  const [, , ended] = await Promise.all([
+    rows(trx, `SELECT FROM webhook_deliveries WHERE id = (${CREDIT}) FOR NO KEY UPDATE`, {
+      billingRequestId,
+    }),
+    rows(
+      trx,
+      `SELECT FROM webhook_endpoints WHERE entity_id = (SELECT entity_id FROM webhook_deliveries WHERE id = (${CREDIT}))
+       FOR SHARE`,
+      { billingRequestId },
+    ),
+    row<{ withdrawn: boolean }>(
+      trx,
+      `WITH told AS (
+         SELECT d.id, d.sent = 0 AND d.status <> 'delivered'
+             AND (d.created_xid, d.event_id) > (w.feed_read_xid, w.feed_read_event_id)
+             -- Of one that also tells of another, nothing is taken away.
+             AND NOT EXISTS (SELECT FROM billing_requests o
+                             WHERE o.credit_delivery_id = d.id AND o.id <> :billingRequestId) AS undelivered
+         FROM webhook_deliveries d JOIN webhook_endpoints w ON w.entity_id = d.entity_id WHERE d.id = (${CREDIT}))
+       UPDATE webhook_deliveries d SET status = 'failed', finished_at = coalesce(d.finished_at, clock_timestamp()),
+         withdrawn_at = CASE WHEN told.undelivered THEN clock_timestamp() END
+       FROM told WHERE d.id = told.id AND (told.undelivered OR (d.status = 'pending' AND d.sent > 0))
+       RETURNING d.withdrawn_at IS NOT NULL AS withdrawn`,
+      { billingRequestId },
+    ),
+  ]);
+  return ended?.withdrawn === true;
+}
+
+const CREDIT = `SELECT credit_delivery_id FROM billing_requests WHERE id = :billingRequestId AND NOT credit_settled`;
+
 async function endDeliveries(trx: Executor, over: Asked[]): Promise<void> {
   if (over.length === 0) return;
   await rows(
