@@ -1,5 +1,7 @@
 import Table from 'cli-table3';
 import { Option, type Command } from 'commander';
+import type { Config } from '../config';
+import { dismissWithStatement } from '../database/reconciliation-exception/dismiss';
 import {
   operatorsException,
   operatorsExceptions,
@@ -7,6 +9,7 @@ import {
   takeAsOperator,
   type OperatorsException,
 } from '../database/reconciliation-exception/operator';
+import { counted } from '../domain/counted';
 import { Failure } from '../domain/failures';
 import { EXCEPTION, type ExceptionState } from '../domain/lifecycle';
 import { formatAmount } from '../domain/money';
@@ -18,8 +21,8 @@ import {
   type Resolution,
 } from '../domain/reconciliation-exception';
 import { BANK_TRANSACTION_ID_MAX } from '../api/http/fields';
-import { command, CommandError, onEngine } from './command';
-import { anyRing } from './engine';
+import { command, CommandError, onEngine, type Outcome } from './command';
+import { anyRing, type Engine } from './engine';
 import { operator, reasonOption, type Explained } from './operator';
 
 /**
@@ -39,6 +42,7 @@ interface Filter {
 interface Finding extends Explained {
   resolution: Resolution;
   bankTransactionId?: string;
+  statement?: string;
 }
 
 export function addExceptionCommands(program: Command): void {
@@ -90,28 +94,68 @@ export function addExceptionCommands(program: Command): void {
     );
 
   command(exceptions, 'resolve', 'say what was found; what it held can be refunded from then on')
-    .argument('<exceptionId>')
+    .argument('[exceptionId]')
     .addOption(
       new Option('--resolution <resolution>', 'what was found').choices(RESOLUTIONS).makeOptionMandatory(),
     )
     .option('--bank-transaction-id <id>', 'of what the bank took the money back by, where it is reversed')
+    .option(
+      '--statement <id>',
+      'in place of one, all that only this wrong file has told of, as no_difference',
+    )
     .addOption(reasonOption().makeOptionMandatory())
     .action(
-      onEngine(async ({ db, ring }, config, exceptionId: string, options: Finding) => {
-        const by = operator(options);
-        const { resolution } = options;
-        const bankTransactionId = reversalOf(options);
-        const resolved = await saying(
-          db.transaction((trx) =>
-            resolveAsOperator(trx, ring, config.NETWORK_TIMEZONE, by, exceptionId, {
-              resolution,
-              bankTransactionId,
-            }),
-          ),
-        );
-        return { json: resolved, text: `${exceptionId} is resolved: ${resolution}` };
+      onEngine(async (engine, config, exceptionId: string | undefined, options: Finding) => {
+        const { statement } = options;
+        if ((exceptionId === undefined) === (statement === undefined)) {
+          throw new CommandError('name one exception, or --statement');
+        }
+        return exceptionId === undefined
+          ? resolveAll(engine, config, statement ?? '', options)
+          : resolveOne(engine, config, exceptionId, options);
       }),
     );
+}
+
+async function resolveOne(
+  { db, ring }: Engine,
+  { NETWORK_TIMEZONE: timeZone }: Config,
+  exceptionId: string,
+  options: Finding,
+): Promise<Outcome> {
+  const by = operator(options);
+  const { resolution } = options;
+  const bankTransactionId = reversalOf(options);
+  const resolved = await saying(
+    db.transaction((trx) =>
+      resolveAsOperator(trx, ring, timeZone, by, exceptionId, { resolution, bankTransactionId }),
+    ),
+  );
+  return { json: resolved, text: `${exceptionId} is resolved: ${resolution}` };
+}
+
+/** @throws CommandError; of a wrong file nothing is known but that it says nothing */
+async function resolveAll(
+  { db, ring }: Engine,
+  { NETWORK_TIMEZONE: timeZone }: Config,
+  statementId: string,
+  options: Finding,
+): Promise<Outcome> {
+  if (options.resolution !== 'no_difference') {
+    throw new CommandError('--statement: what a wrong file has told of is no_difference, and nothing else');
+  }
+  const by = operator(options);
+  const told = (dismissed: number) => {
+    if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${counted(dismissed, 'exceptions')} resolved`);
+  };
+  const result = await saying(dismissWithStatement(db, ring, timeZone, by, statementId, told));
+  if (process.stderr.isTTY) process.stderr.write('\r\u001b[K');
+  const { dismissed, toldByOthers } = result;
+  const others = toldByOthers === 0 ? '' : `; ${toldByOthers} stay, for another statement tells of them`;
+  return {
+    json: { statementId, ...result },
+    text: `${counted(dismissed, 'exceptions')} of ${statementId} resolved: no_difference${others}`,
+  };
 }
 
 /** @throws CommandError for an id that the API would refuse, or one that says nothing */

@@ -103,7 +103,7 @@ export async function openStatementExceptions(
     trx,
     `SELECT g.n, x.id FROM ${GIVEN} JOIN reconciliation_exceptions x
        ON x.bank_id = :bankId AND x.bank_transaction_id = g."bankTransactionId" AND x.kind = g.kind
-       AND x.kind IN ('unknown_here', 'missing_at_bank', 'amount_differs') AND x.direction = g.direction
+       AND x.kind IN ('unknown_here', 'missing_at_bank', 'amount_differs') AND x.dismissed_with IS NULL AND x.direction = g.direction
        AND x.booked_amount IS NOT DISTINCT FROM g."bookedAmount" AND x.booked_currency IS NOT DISTINCT FROM g."bookedCurrency"
        AND x.billing_request_id IS NOT DISTINCT FROM g."billingRequestId" AND x.refund_id IS NOT DISTINCT FROM g."refundId"
      ORDER BY g.n`,
