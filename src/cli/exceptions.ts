@@ -134,6 +134,11 @@ async function resolveOne(
   return { json: resolved, text: `${exceptionId} is resolved: ${resolution}` };
 }
 
+/** On a terminal, in one line; who reads it as a program wants the outcome alone. */
+function progress(dismissed: number): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${counted(dismissed, 'exceptions')} resolved`);
+}
+
 /** @throws CommandError; of a wrong file nothing is known but that it says nothing */
 async function resolveAll(
   { db, ring }: Engine,
@@ -145,10 +150,7 @@ async function resolveAll(
     throw new CommandError('--statement: what a wrong file has told of is no_difference, and nothing else');
   }
   const by = operator(options);
-  const told = (dismissed: number) => {
-    if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${counted(dismissed, 'exceptions')} resolved`);
-  };
-  const result = await saying(dismissWithStatement(db, ring, timeZone, by, statementId, told));
+  const result = await saying(dismissWithStatement(db, ring, timeZone, by, statementId, progress));
   if (process.stderr.isTTY) process.stderr.write('\r\u001b[K');
   const { dismissed, toldByOthers } = result;
   const others = toldByOthers === 0 ? '' : `; ${toldByOthers} stay, for another statement tells of them`;
