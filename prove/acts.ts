@@ -5,6 +5,7 @@ import {
   ANSWERS,
   dayAt,
   drawLimits,
+  mayBeLimited,
   pick,
   REFUND_ANSWERS,
   type Act,
@@ -65,6 +66,10 @@ export function drawActs(
       return aDueOf(pick(random, merchant.subscriptions).n).day + random.between(0, 2);
     }),
   );
+  const limitsOf = (customer: number) => {
+    const own = merchant.subscriptions.filter((one) => one.customer === customer);
+    return mayBeLimited(merchant, own.length) ? drawLimits(random) : { daily: undefined, monthly: undefined };
+  };
   const acts: Act[] = [];
   const kinds = Object.keys(ACTS) as (keyof typeof ACTS)[];
   for (let i = 0; i < count; i++) {
@@ -91,10 +96,10 @@ export function drawActs(
         break;
       }
       case 'limit':
-        add(day, { what, customer, limits: drawLimits(random) });
+        add(day, { what, customer, limits: limitsOf(customer) });
         break;
       case 'suspend':
-        add(day, { what, customer });
+        add(day, { what: numbers.acts % 2 === 0 ? 'ask' : what, customer });
         add(until(), { what: 'approve', customer });
         break;
       case 'deny':
@@ -109,7 +114,8 @@ export function drawActs(
         break;
       case 'bill': {
         const answer = random.weighted(ANSWERS);
-        add(day, { what, customer, kobo: BigInt(random.between(100, 9_999)) * 5n, answer });
+        const by = numbers.acts % 2 === 0 ? 'lookupID' : 'paymentID';
+        add(day, { what, customer, kobo: BigInt(random.between(100, 9_999)) * 5n, answer, by });
         break;
       }
       case 'refund': {
@@ -125,7 +131,31 @@ export function drawActs(
       }
     }
   }
-  return acts.toSorted((a, b) => a.at - b.at || a.n - b.n);
+  const sorted = acts.toSorted((a, b) => a.at - b.at || a.n - b.n);
+  const jump = merchant.jumps ? jumpBetween(random, plan, sorted, dayOf, numbers) : undefined;
+  return jump ? [...sorted, jump].toSorted((a, b) => a.at - b.at || a.n - b.n) : sorted;
+}
+
+const JUMP_MAX_DAYS = 60;
+/** Catching up goes on day by day from this time, at which nobody does anything else. */
+const BACK_HOUR = 17.5;
+
+/** From the day after one act to the day before the next: some weeks, where there is the room. */
+function jumpBetween(
+  random: Random,
+  plan: Plan,
+  acts: readonly Act[],
+  dayOf: (at: number) => number,
+  numbers: Numbers,
+): Act | undefined {
+  const gaps = acts.flatMap(({ at }, i) => {
+    const [from, to] = [dayOf(at) + 1, dayOf(acts[i + 1]?.at ?? at) - 1];
+    return to - from >= 3 ? [{ from, to: Math.min(to, from + JUMP_MAX_DAYS) }] : [];
+  });
+  if (gaps.length === 0) return undefined;
+  const { from, to } = pick(random, gaps.slice(0, Math.ceil(gaps.length / 2)));
+  const [at, back] = [dayAt(plan, from, ACT_HOUR), dayAt(plan, to, BACK_HOUR)];
+  return { n: (numbers.acts += 1), at, what: 'jump', to: back };
 }
 
 /**

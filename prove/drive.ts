@@ -50,12 +50,9 @@ async function silence({ desks }: MerchantParty, signal: AbortSignal): Promise<v
 }
 
 /** @throws Error where the clock does not get on */
-async function advanceTo({ name, network }: MerchantParty, at: number, signal: AbortSignal): Promise<void> {
-  const clock = async () => {
-    const { now, status } = expected(200, await network.get('/v1/sandbox/clock'));
-    return { now: Date.parse(String(now)), ready: status === 'ready' };
-  };
-  const { now } = await clock();
+async function advanceTo(merchant: MerchantParty, at: number, signal: AbortSignal): Promise<void> {
+  const { name, network } = merchant;
+  const { now } = await clockOf(merchant);
   const key = `advance-${at}`;
   const body = { by: `PT${Math.max(1, at - now) / 1000}S` };
   expected(202, await network.post('/v1/sandbox/clock/advance', body, key));
@@ -63,7 +60,7 @@ async function advanceTo({ name, network }: MerchantParty, at: number, signal: A
   let reached = now;
   let stillSince = Date.now();
   for (;;) {
-    const { now: by, ready } = await clock();
+    const { now: by, ready } = await clockOf(merchant);
     if (ready) return;
     // It ticks by itself: that is no stop.
     if (by - reached > Date.now() - stillSince + LOOK_EVERY_MS * 10) {
@@ -74,6 +71,11 @@ async function advanceTo({ name, network }: MerchantParty, at: number, signal: A
     }
     await wait(Date.now() - startedAt < SOON_MS ? LOOK_EVERY_MS : LOOK_LATER_MS, undefined, { signal });
   }
+}
+
+async function clockOf({ network }: MerchantParty): Promise<{ now: number; ready: boolean }> {
+  const { now, status } = expected(200, await network.get('/v1/sandbox/clock'));
+  return { now: Date.parse(String(now)), ready: status === 'ready' };
 }
 
 async function perform(
@@ -98,12 +100,18 @@ async function perform(
     }
     case 'limit':
     case 'suspend':
+    case 'ask':
     case 'approve':
     case 'deny':
       return decide(act, merchant, cast);
     case 'distrust':
     case 'trust':
       return setTrust(cast.provider, merchant.entityId, act.what === 'trust' ? 'trusted' : 'untrusted');
+    case 'jump': {
+      const { now } = await clockOf(merchant);
+      const by = `PT${(act.to - now) / 1000}S`;
+      return (await network.post('/v1/sandbox/clock/advance', { by, jump: true }, key)).status;
+    }
     case 'respond':
       return respond(act, merchant, cast);
     case 'bill':
@@ -119,7 +127,7 @@ function schedulePath({ schedules }: MerchantParty, subscription: number): strin
 
 /** The bank tells what its customer has decided; where that is about limits, the rest stays. */
 async function decide(
-  act: Extract<Act, { what: 'limit' | 'suspend' | 'approve' | 'deny' }>,
+  act: Extract<Act, { what: 'limit' | 'suspend' | 'ask' | 'approve' | 'deny' }>,
   merchant: MerchantParty,
   cast: Cast,
 ): Promise<number> {
@@ -133,7 +141,7 @@ async function decide(
   const customerDecision =
     act.what === 'limit'
       ? standing?.['customerDecision']
-      : { suspend: 'suspended', approve: 'approve_recurring', deny: 'deny' }[act.what];
+      : { suspend: 'suspended', ask: 'approve_once', approve: 'approve_recurring', deny: 'deny' }[act.what];
   const spendingLimits =
     act.what === 'limit'
       ? { daily: naira(act.limits.daily) ?? null, monthly: naira(act.limits.monthly) ?? null }
@@ -178,15 +186,15 @@ async function respond(
 }
 
 async function bill(
-  { n, customer, kobo, answer }: Extract<Act, { what: 'bill' }>,
+  { n, customer, kobo, answer, by }: Extract<Act, { what: 'bill' }>,
   merchant: MerchantParty,
   key: string,
   signal: AbortSignal,
 ): Promise<number> {
   const { network } = merchant;
-  const paymentIDs = [merchant.customers.get(customer)?.paymentID];
+  const whom = { [`${by}s`]: [merchant.customers.get(customer)?.[by]] };
   const terms = { amount: naira(kobo), currency: 'NGN', description: `bill ${n} ${answer}` };
-  const { status, items } = await network.post('/v1/customer/bill', { paymentIDs, ...terms }, key);
+  const { status, items } = await network.post('/v1/customer/bill', { ...whom, ...terms }, key);
   const id = items[0]?.['billingRequestId'];
   if (status === 201) await ends(merchant, `/v1/billing/requests/${String(id)}`, signal);
   return status;

@@ -6,6 +6,7 @@ import {
   BANKS,
   dayAt,
   drawLimits,
+  mayBeLimited,
   pick,
   type Customer,
   type MerchantPlan,
@@ -57,6 +58,8 @@ const BILLINGS_OF_MERCHANT = 800;
 const ACTS_MIN = 8;
 const BILLINGS_OF_ACT = 25;
 const BILLINGS_OF_SILENCE = 400;
+/** One of so many has the service away for a while. */
+const MERCHANTS_OF_JUMP = 3;
 
 function merchantPlan(
   random: Random,
@@ -71,6 +74,7 @@ function merchantPlan(
     subscriptions: [],
     acts: [],
     silentAt: new Set(),
+    jumps: n % MERCHANTS_OF_JUMP === 1,
   };
   const dues: number[] = [];
   const duesBy = new Map<number, number[]>();
@@ -80,6 +84,7 @@ function merchantPlan(
     const customer = drawCustomer(random, (numbers.customers += 1));
     merchant.customers.push(customer);
     const hours = drawHours(random);
+    if (!mayBeLimited(merchant, hours.length)) customer.limits = { daily: undefined, monthly: undefined };
     for (const hour of hours) {
       const subscription = drawSubscription(random, plan, customer, {
         n: (numbers.subscriptions += 1),

@@ -52,7 +52,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'after a short month a monthly charge stays on its last day',
-    seed: 373,
+    seed: 117,
     changes: [
       {
         file: CALENDAR,
@@ -65,7 +65,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'due dates keep their time in UTC, and not on the wall',
-    seed: 373,
+    seed: 163,
     changes: [
       {
         file: CALENDAR,
@@ -76,14 +76,14 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'what a decline took from a limit is not given back',
-    seed: 80,
+    seed: 285,
     changes: [
       { file: OUTCOME, find: `releaseSpending(trx, released),`, replace: `releaseSpending(trx, []),` },
     ],
   },
   {
     name: 'a charge that comes to a limit, to the kobo, is refused',
-    seed: 80,
+    seed: 227,
     changes: [
       {
         file: AGREEMENT,
@@ -94,7 +94,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'limits count the days of real time, and not those of the test clock',
-    seed: 371,
+    seed: 285,
     changes: [
       {
         file: AGREEMENT,
@@ -107,7 +107,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a kobo more than is left of a charge can be sent back',
-    seed: 371,
+    seed: 39,
     changes: [
       {
         file: REFUND,
@@ -140,7 +140,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'silence is tried again, though the bank may have debited',
-    seed: 371,
+    seed: 39,
     changes: [
       {
         file: 'src/domain/retry.ts',
@@ -154,7 +154,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a declined billing is tried again a day late',
-    seed: 373,
+    seed: 39,
     changes: [
       {
         file: 'src/domain/retry.ts',
@@ -176,7 +176,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a paused schedule goes on to charge',
-    seed: 80,
+    seed: 46,
     changes: [
       {
         file: STEP,
@@ -192,7 +192,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a schedule makes one billing more than maxBillings',
-    seed: 373,
+    seed: 163,
     changes: [{ file: STEP, find: `used >= schedule.maxBillings`, replace: `used > schedule.maxBillings` }],
   },
   {
@@ -208,6 +208,40 @@ export const MUTATIONS: readonly Mutation[] = [
         file: 'src/database/recurring/action.ts',
         find: `UPDATE schedules SET amount = :amount, end_at`,
         replace: `UPDATE schedules SET amount = amount + 0 * :amount, end_at`,
+      },
+    ],
+  },
+  {
+    name: 'what was missed is made up for all at once',
+    seed: 285,
+    changes: [
+      { file: STEP, find: `starts[rules.catchUpPerDay - 1]`, replace: `starts[rules.catchUpPerDay]` },
+    ],
+  },
+  {
+    name: 'what was missed two months ago is still charged',
+    seed: 285,
+    changes: [{ file: STEP, find: `rules.arrearsDays * DAY_MS`, replace: `rules.arrearsDays * 2 * DAY_MS` }],
+  },
+  {
+    name: 'a customer that is billed by name is not asked',
+    seed: 39,
+    changes: [
+      {
+        file: 'src/database/billing-request/billing-request.ts',
+        find: `approvalRequired: true,`,
+        replace: `approvalRequired: false,`,
+      },
+    ],
+  },
+  {
+    name: 'a position leaves out what is owed back',
+    seed: 39,
+    changes: [
+      {
+        file: 'src/database/ledger/position.ts',
+        find: `FILTER (WHERE direction = 'debit'), 0)`,
+        replace: `FILTER (WHERE direction = 'neither'), 0)`,
       },
     ],
   },

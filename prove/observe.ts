@@ -11,7 +11,15 @@ import { DAY_MS } from './oracle/calendar';
 import type { BankSum } from './oracle/compare-statements';
 import { readCsv } from './oracle/csv';
 import type { Prediction } from './oracle/predict';
-import type { SeenBank, SeenDesk, SeenMerchant, SeenSchedule, SeenStatement, Told } from './oracle/seen';
+import type {
+  SeenBank,
+  SeenDesk,
+  SeenMerchant,
+  SeenPosition,
+  SeenSchedule,
+  SeenStatement,
+  Told,
+} from './oracle/seen';
 
 /**
  * Reads what everybody holds in the end: by the API, by webhooks, and from the banks' own books.
@@ -40,7 +48,8 @@ export async function observeMerchant(
   for (const [n, { bank, heard }] of merchant.desks.entries()) {
     const path = `/v1/bank/customer-decisions?merchantId=${entityId}`;
     const decisions = banks[n] ? await list(banks[n].network, path, 'decisions') : [];
-    desks.push({ book: bank.book.map((one: BookEntry) => ({ ...one })), decisions, heard });
+    const book = bank.book.map((one: BookEntry) => ({ ...one }));
+    desks.push({ bankId: banks[n]?.entityId ?? '', book, decisions, heard });
   }
   return {
     entityId,
@@ -48,6 +57,7 @@ export async function observeMerchant(
     schedules: seen,
     customerIds: new Map([...customers].map(([n, { customerId }]) => [n, customerId])),
     statements: await statementsOf(network, [...predicted.booked.merchant.keys()]),
+    positions: await positionsOf(network, [...predicted.booked.merchant.keys()]),
     history: readCsv((await network.get('/v1/transaction-history?format=csv')).text),
     exceptions: await list(network, '/v1/reconciliation/exceptions', 'exceptions'),
     heard: merchant.heard,
@@ -59,9 +69,19 @@ export async function observeMerchant(
 /** @param sum says on which days there should be anything in a statement */
 export async function observeBank({ network, told }: BankParty, sum: BankSum): Promise<SeenBank> {
   const statements = await statementsOf(network, [...sum.days.keys()]);
+  const positions = await positionsOf(network, [...sum.days.keys()]);
   for await (const one of readFeed(network)) told.take(one);
   const { added, taken } = told.left;
-  return { statements, unheard: taken, unfed: added };
+  return { statements, positions, unheard: taken, unfed: added };
+}
+
+async function positionsOf(network: Caller, days: string[]): Promise<Map<string, SeenPosition[]>> {
+  const found = new Map<string, SeenPosition[]>();
+  await inLanes(days, CALLS_AT_ONCE, async (day) => {
+    const data = expected(200, await network.get(`/v1/positions?date=${day}`));
+    found.set(day, data['positions'] as SeenPosition[]);
+  });
+  return found;
 }
 
 /** Of these days, and of the day after each: what moved unforeseen shows in a balance. */

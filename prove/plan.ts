@@ -43,11 +43,15 @@ export type Deed =
   | { what: 'pause' | 'resume' | 'cancel'; subscription: number }
   | { what: 'amend'; subscription: number; kobo: Amount; maxBillings: number | undefined }
   | { what: 'limit'; customer: number; limits: Limits }
-  | { what: 'suspend' | 'approve' | 'deny'; customer: number }
+  /** `ask`: the customer is asked each time. */
+  | { what: 'suspend' | 'ask' | 'approve' | 'deny'; customer: number }
   | { what: 'distrust' | 'trust' }
   /** The bank says what became of the money, of the first exception that is open. */
   | { what: 'respond'; resolution: Resolution }
-  | { what: 'bill'; customer: number; kobo: Amount; answer: ChargeAnswer }
+  /** The service is away until then, and nothing that is due meanwhile is done. */
+  | { what: 'jump'; to: number }
+  /** By `lookupID` the customer is asked, whatever it has approved. */
+  | { what: 'bill'; customer: number; kobo: Amount; answer: ChargeAnswer; by: 'paymentID' | 'lookupID' }
   | {
       what: 'refund';
       subscription: number;
@@ -69,6 +73,8 @@ export interface MerchantPlan {
   acts: Act[];
   /** Charges made at these moments are not answered in time. */
   silentAt: Set<number>;
+  /** The service is away for a while. */
+  jumps: boolean;
 }
 
 export interface Plan {
@@ -110,6 +116,13 @@ export function drawLimits(random: Random): Limits {
   const monthly = random.next() < 0.25 ? BigInt(random.between(80, 800)) * 1_000n : undefined;
   return { daily, monthly };
 }
+
+/**
+ * What was missed is made up for at once: of a customer's subscriptions it is chance then which
+ * meets a limit first.
+ */
+export const mayBeLimited = ({ jumps }: MerchantPlan, subscriptions: number): boolean =>
+  !jumps || subscriptions <= 1;
 
 /** @param day of the plan's first year, 1 January being 1 */
 export function dayAt({ zone, startAt }: Plan, day: number, hour: number): number {

@@ -167,7 +167,7 @@ async function liveThrough(
         const seen = await observeMerchant(merchant, cast, answers, predicted);
         for (const [n, sum] of sums.entries()) {
           const own = seen.exceptions.filter(({ bankId }) => bankId === cast.banks[n]?.entityId);
-          sum.add(predicted.booked.banks.get(n) ?? new Map(), own.map(spanOf));
+          sum.add(merchant.entityId, predicted.booked.banks.get(n) ?? new Map(), own.map(spanOf));
         }
         const met = [...merchant.desks.flatMap(({ bank }) => bank.unheard), ...forged(merchant)];
         return [

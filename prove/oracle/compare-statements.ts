@@ -1,5 +1,6 @@
 import type { Plan } from '../plan';
 import { inNaira, type Difference } from './both';
+import { Positions } from './compare-positions';
 import { emptyDay, type Day } from './ledger';
 import type { SeenStatement } from './seen';
 
@@ -18,9 +19,11 @@ interface Span {
 export class BankSum {
   readonly days = new Map<string, Day>();
   readonly exceptions: Span[] = [];
+  readonly positions = new Positions();
 
-  add(booked: ReadonlyMap<string, Day>, exceptions: readonly Span[]): void {
+  add(merchantId: string, booked: ReadonlyMap<string, Day>, exceptions: readonly Span[]): void {
     this.exceptions.push(...exceptions);
+    this.positions.add('bank', merchantId, booked);
     for (const [day, { charges, refunds, reversals }] of booked) {
       const sum = this.days.get(day);
       this.days.set(day, {

@@ -35,7 +35,11 @@ function compareQuestions({ desks, charges, differ }: Both): void {
         charge.at,
         `the bank is to be asked ${should} times for ${id}, and was ${questions.length} times`,
       );
-    for (const { amount, dueDate } of questions) {
+    for (const { amount, dueDate, approvalRequired } of questions) {
+      if (approvalRequired !== charge.approvalRequired) {
+        const how = charge.approvalRequired ? 'by' : 'without';
+        differ(charge.at, `the bank is to answer ${id} ${how} asking its customer`);
+      }
       if (koboOf(amount) !== charge.kobo) {
         const sum = inNaira(charge.kobo);
         differ(charge.at, `the bank is to be asked for ${sum}, and was for ${String(amount)} (${id})`);

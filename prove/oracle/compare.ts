@@ -1,6 +1,7 @@
 import type { MerchantPlan, Plan } from '../plan';
 import { inNaira, iso, koboOf, LATE_MS, nameOf, type Both, type Difference } from './both';
 import { compareBooks } from './compare-books';
+import { Positions } from './compare-positions';
 import { compareDays, spanOf, type BankSum } from './compare-statements';
 import { compareTold } from './compare-told';
 import type { Prediction } from './predict';
@@ -26,14 +27,24 @@ export function compareMerchant(
   compareTold(both);
   const { exceptions, statements } = seen;
   const spans = exceptions.map(spanOf);
-  return [...differences, ...compareDays(plan, who, predicted.booked.merchant, spans, statements, 1n)];
+  const positions = new Positions();
+  for (const [n, { bankId }] of desks.entries())
+    positions.add('merchant', bankId, predicted.booked.banks.get(n) ?? new Map());
+  return [
+    ...differences,
+    ...compareDays(plan, who, predicted.booked.merchant, spans, statements, 1n),
+    ...positions.compare(who, seen.positions),
+  ];
 }
 
 /** What a bank holds of all merchants together. */
 export function compareBank(plan: Plan, n: number, sum: BankSum, seen: SeenBank): Difference[] {
   const who = `bank-${n + 1}`;
   // What a bank's customers have paid, it owes.
-  const differences = compareDays(plan, who, sum.days, sum.exceptions, seen.statements, -1n);
+  const differences = [
+    ...compareDays(plan, who, sum.days, sum.exceptions, seen.statements, -1n),
+    ...sum.positions.compare(who, seen.positions),
+  ];
   const differ = (what: string) => void differences.push({ at: plan.endAt, who, what });
   if (seen.unheard > 0) differ(`never heard ${seen.unheard} things that are in its feed`);
   if (seen.unfed > 0) differ(`heard ${seen.unfed} things that are not in its feed`);

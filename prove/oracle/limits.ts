@@ -3,7 +3,7 @@ import type { Zone } from './calendar';
 
 /** What a customer lets a merchant charge, and what of it is used. */
 export class Allowance {
-  decision: 'approve_recurring' | 'suspended' | 'deny' = 'approve_recurring';
+  decision: 'approve_recurring' | 'approve_once' | 'suspended' | 'deny' = 'approve_recurring';
   limits: Limits;
   private readonly used = new Map<string, Amount>();
 

@@ -6,6 +6,7 @@ import { Booked } from './ledger';
 import {
   attemptsOf,
   firstRetry,
+  freeToCatchUp,
   newSchedule,
   nextOf,
   stopHold,
@@ -65,6 +66,8 @@ export interface Prediction {
 }
 
 const NOTICE_MS = DAY_MS;
+/** What is later than this is not charged any more. */
+const ARREARS_MS = 35 * DAY_MS;
 /** In a row. */
 const FAILURES_THAT_END = 3;
 const RETRYABLE = ['insufficient_funds', 'limit_reached', 'temporarily_unavailable'];
@@ -141,7 +144,11 @@ class Years {
     if (due && ended === undefined) {
       const reason = wasHeld(schedule, due.at);
       if (reason !== undefined) add(due.at, () => this.skip(schedule, due, reason));
-      else if (!open && !held) add(due.at, () => this.firstCharge(schedule, due));
+      else {
+        add(due.at + ARREARS_MS + 1, () => this.skip(schedule, due, 'arrears'));
+        if (!open && !held)
+          add(Math.max(due.at, freeToCatchUp(schedule)), () => this.firstCharge(schedule, due));
+      }
       const noticeAt = due.at - NOTICE_MS;
       const wanted =
         schedule.terms.frequency !== 'daily' &&
@@ -207,7 +214,8 @@ class Years {
     billing.status = 'pending';
     open.retryAt = undefined;
     const answer = answerTo(this.plan, this.merchant, terms.n, schedule.asked + 1, this.now);
-    const attempt = this.attempt(terms.customer, billing.kobo, answer, terms.n);
+    const how = { subscription: terms.n, counted: true, asked: !this.trusted };
+    const attempt = this.attempt(terms.customer, billing.kobo, answer, how);
     if (attempt.asked) schedule.asked += 1;
     billing.attempts.push(attempt);
     if (attempt.status === 'pending') open.closesAt = this.now + SETTLEMENT_WINDOW_MS;
@@ -215,7 +223,12 @@ class Years {
     else this.declined(schedule, attempt);
   }
 
-  private attempt(customer: number, kobo: Amount, answer: ChargeAnswer, subscription?: number): Attempt {
+  private attempt(
+    customer: number,
+    kobo: Amount,
+    answer: ChargeAnswer,
+    { subscription, counted, asked }: { subscription?: number; counted: boolean; asked: boolean },
+  ): Attempt {
     const { bank } = this.allowance(customer).customer;
     const attempt: Attempt = {
       at: this.now,
@@ -223,7 +236,7 @@ class Years {
       customer,
       bank,
       kobo,
-      approvalRequired: !this.trusted,
+      approvalRequired: asked,
       answer,
       asked: true,
       status: 'pending',
@@ -232,11 +245,11 @@ class Years {
       held: 0n,
       reversed: 0n,
     };
-    if (!this.allowance(customer).take(this.now, kobo)) {
+    if (counted && !this.allowance(customer).take(this.now, kobo)) {
       return Object.assign(attempt, { asked: false, status: 'declined', declineReason: 'limit_reached' });
     }
     const decline = (reason: string) => {
-      this.allowance(customer).giveBack(attempt.at, kobo);
+      if (counted) this.allowance(customer).giveBack(attempt.at, kobo);
       return Object.assign(attempt, { status: 'declined' as const, declineReason: reason });
     };
     const approve = () => {
@@ -337,6 +350,7 @@ class Years {
         return this.actOnSchedule(act);
       case 'limit':
       case 'suspend':
+      case 'ask':
       case 'approve':
       case 'deny':
         return this.decide(act);
@@ -345,6 +359,9 @@ class Years {
         this.trusted = act.what === 'trust';
         this.holdOrFree();
         return 200;
+      case 'jump':
+        this.now = act.to;
+        return 202;
       case 'respond':
         return this.respond(act);
       case 'bill':
@@ -397,12 +414,14 @@ class Years {
     return schedule;
   }
 
-  private decide(act: Extract<Act, { what: 'limit' | 'suspend' | 'approve' | 'deny' }>): number {
+  private decide(act: Extract<Act, { what: 'limit' | 'suspend' | 'ask' | 'approve' | 'deny' }>): number {
     const allowance = this.allowance(act.customer);
     const decision =
       act.what === 'limit'
         ? allowance.decision
-        : ({ suspend: 'suspended', approve: 'approve_recurring', deny: 'deny' } as const)[act.what];
+        : (
+            { suspend: 'suspended', ask: 'approve_once', approve: 'approve_recurring', deny: 'deny' } as const
+          )[act.what];
     // A standing approval is for trusted merchants alone.
     if (decision === 'approve_recurring' && !this.trusted) return 403;
     allowance.decision = decision;
@@ -439,10 +458,15 @@ class Years {
     return 200;
   }
 
-  private bill({ n, customer, kobo, answer }: Extract<Act, { what: 'bill' }>): number {
+  private bill({ n, customer, kobo, answer, by }: Extract<Act, { what: 'bill' }>): number {
     const allowance = this.allowance(customer);
-    const refused = allowance.decision !== 'approve_recurring' || !allowance.allows(this.now, kobo);
-    const attempt = refused ? undefined : this.attempt(customer, kobo, answer);
+    const { decision } = allowance;
+    // Who is asked by name, once, needs to have approved nothing, and no limit is for it.
+    const once = by === 'lookupID';
+    const approved = decision === 'approve_recurring' || decision === 'approve_once';
+    const refused = !once && !(approved && allowance.allows(this.now, kobo));
+    const asked = once || decision === 'approve_once' || !this.trusted;
+    const attempt = refused ? undefined : this.attempt(customer, kobo, answer, { counted: !once, asked });
     const status = refused ? 403 : 201;
     this.seen.bills.push({ act: n, at: this.now, customer, status, attempt });
     return status;

@@ -1,6 +1,6 @@
 import type { ChargeAnswer } from '../../storm/plan';
 import type { Amount, Subscription } from '../plan';
-import type { Zone } from './calendar';
+import { DAY_MS, type Zone } from './calendar';
 
 /** A schedule as the contract has it. */
 
@@ -138,4 +138,13 @@ export function statusOf(schedule: Schedule, endAt: number): string {
   if (paused) return 'paused';
   const overdue = open && (open.retryAt !== undefined || open.billing.attempts.length > 1);
   return overdue ? 'past_due' : 'active';
+}
+
+/** So many billings of one schedule are begun within a day. */
+const CATCH_UP = 3;
+
+/** From when another one may be. */
+export function freeToCatchUp({ billings }: Schedule): number {
+  const begun = billings.flatMap(({ attempts }) => attempts.slice(0, 1)).at(-CATCH_UP);
+  return begun === undefined ? -Infinity : begun.at + DAY_MS;
 }

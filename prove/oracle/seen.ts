@@ -45,6 +45,14 @@ export interface SeenStatement {
   file?: { text: string; sha256: string };
 }
 
+export interface SeenPosition {
+  counterpartyId: string;
+  currency: string;
+  owedToYou: number;
+  owedByYou: number;
+  net: number;
+}
+
 export interface SeenMerchant {
   entityId: string;
   /** How each act was answered. */
@@ -55,6 +63,8 @@ export interface SeenMerchant {
   history: SeenTransaction[];
   /** By settlement day, each that should have anything and the day after it. */
   statements: Map<string, SeenStatement>;
+  /** Likewise. */
+  positions: Map<string, SeenPosition[]>;
   exceptions: Record<string, unknown>[];
   heard: Told[];
   feed: Told[];
@@ -64,6 +74,7 @@ export interface SeenMerchant {
 
 /** What a bank holds of one merchant's customers. */
 export interface SeenDesk {
+  bankId: string;
   book: { bankTransactionId: string; about: string; kobo: bigint; state: 'standing' | 'reversed' }[];
   decisions: Record<string, unknown>[];
   heard: Told[];
@@ -72,6 +83,7 @@ export interface SeenDesk {
 /** What a bank holds of all of them together. */
 export interface SeenBank {
   statements: Map<string, SeenStatement>;
+  positions: Map<string, SeenPosition[]>;
   /** Different words that were never heard, and that were heard and are not in its feed. */
   unheard: number;
   unfed: number;

@@ -8,6 +8,7 @@ import type {
   SeenBank,
   SeenDesk,
   SeenMerchant,
+  SeenPosition,
   SeenSchedule,
   SeenStatement,
   Told,
@@ -24,14 +25,16 @@ interface Seen {
 function well(plan: Plan, predictions: Map<number, Prediction>): Seen {
   const banks = [0, 1].map((n): SeenBank => {
     const sum = new BankSum();
-    for (const { booked } of predictions.values()) sum.add(booked.banks.get(n) ?? new Map(), []);
+    for (const { booked } of predictions.values()) sum.add('mch', booked.banks.get(n) ?? new Map(), []);
     const statements = statementsOf(plan, sum.days, exceptionsAt(predictions, n), -1n);
-    return { statements, unheard: 0, unfed: 0 };
+    return { statements, positions: new Map(), unheard: 0, unfed: 0 };
   });
   const merchants = new Map<number, SeenMerchant>();
   for (const [n, prediction] of predictions) {
     const { answers, booked, schedules, bills } = prediction;
-    const desks: SeenDesk[] = [0, 1].map(() => ({ book: [], decisions: [], heard: [] }));
+    const desks = [0, 1].map((bank): SeenDesk => {
+      return { bankId: `bnk_${bank}`, book: [], decisions: [], heard: [] };
+    });
     const view: SeenMerchant = {
       entityId: `mch_${n}`,
       answers,
@@ -39,6 +42,7 @@ function well(plan: Plan, predictions: Map<number, Prediction>): Seen {
       customerIds: new Map([...prediction.allowances.keys()].map((one) => [one, `cus_${one}`])),
       history: [],
       statements: statementsOf(plan, booked.merchant, prediction.exceptions, 1n),
+      positions: positionsOf(booked, banks, `mch_${n}`),
       exceptions: [],
       heard: [],
       feed: [],
@@ -109,6 +113,27 @@ function exceptionsAt(predictions: Map<number, Prediction>, bank: number): Excep
 }
 
 type Exceptions = Prediction['exceptions'];
+
+/** Of a merchant; each of them is one of its bank's, the other way round. */
+function positionsOf(
+  { banks: booked, merchant }: Prediction['booked'],
+  banks: readonly SeenBank[],
+  merchantId: string,
+): Map<string, SeenPosition[]> {
+  const found = new Map([...merchant.keys()].map((day): [string, SeenPosition[]] => [day, []]));
+  for (const [n, days] of booked) {
+    for (const [day, { charges, refunds, reversals }] of days) {
+      const [owedToYou, owedByYou] = [naira(charges.amount), naira(refunds.amount + reversals.amount)];
+      const net = naira(charges.amount - refunds.amount - reversals.amount);
+      found.get(day)?.push({ counterpartyId: `bnk_${n}`, currency: 'NGN', owedToYou, owedByYou, net });
+      const counter = { counterpartyId: merchantId, currency: 'NGN', net: -net };
+      const ofBank = banks[n]?.positions;
+      const others = ofBank?.get(day) ?? [];
+      ofBank?.set(day, [...others, { ...counter, owedToYou: owedByYou, owedByYou: owedToYou }]);
+    }
+  }
+  return found;
+}
 
 function statementsOf(plan: Plan, days: Map<string, Day>, exceptions: Exceptions, sign: bigint) {
   const found = new Map<string, SeenStatement>();
@@ -188,7 +213,10 @@ function play(view: SeenMerchant, attempt: Attempt, ids: Map<Attempt, string>, d
   const amount = naira(kobo);
   const dueDate = iso(at + (approvalRequired ? 900_000 : SETTLEMENT_WINDOW_MS) + 500);
   if (asked)
-    desks[bank]?.heard.push({ type: 'billing.request', item: { billingRequestId, amount, dueDate } });
+    desks[bank]?.heard.push({
+      type: 'billing.request',
+      item: { billingRequestId, amount, dueDate, approvalRequired },
+    });
   tell(view, {
     type: 'billing.response',
     item: { billingRequestId, sequence: 1, status, declineReason, amount },
@@ -209,7 +237,7 @@ function tell({ heard, feed }: SeenMerchant, told: Told): void {
 }
 
 /** Has some of everything. */
-const plan = makePlan(206, 80, 2028);
+const plan = makePlan(208, 80, 2028);
 const predictions = new Map(plan.merchants.map((one) => [one.n, predict(plan, one)]));
 const compared = (seen: Seen) => {
   const sums = seen.banks.map(() => new BankSum());
@@ -218,7 +246,7 @@ const compared = (seen: Seen) => {
     if (!predicted || !held) throw new Error('it is not compared');
     for (const [n, sum] of sums.entries()) {
       const exceptions = held.exceptions.filter(({ bankId }) => bankId === `bnk_${n}`).map(spanOf);
-      sum.add(predicted.booked.banks.get(n) ?? new Map(), exceptions);
+      sum.add(`mch_${one.n}`, predicted.booked.banks.get(n) ?? new Map(), exceptions);
     }
     return compareMerchant(plan, one, predicted, held);
   });
@@ -324,6 +352,13 @@ const faults: Record<string, [fault: (place: Place) => void, said: RegExp]> = {
     },
     /the bank is to be asked 1 times for .*, and was 2 times/,
   ],
+  'a customer that is not asked': [
+    ({ merchant: { desks } }) => {
+      for (const { heard } of desks)
+        for (const { item } of heard) if (item['approvalRequired'] === true) item['approvalRequired'] = false;
+    },
+    /the bank is to answer .* by asking its customer/,
+  ],
   'a merchant that is told otherwise': [
     ({ merchant, charge }) => {
       const told = merchant.heard.find(({ item }) => item['billingRequestId'] === charge['billingRequestId']);
@@ -357,6 +392,28 @@ const faults: Record<string, [fault: (place: Place) => void, said: RegExp]> = {
       if (last) last.openingBalance += 0.01;
     },
     /openingBalance is .* by the contract, and/,
+  ],
+  'a position that leaves out what is owed back': [
+    ({ merchant }) => {
+      const all = [...merchant.positions.values()].flat();
+      for (const one of all) one.net += one.owedByYou;
+      for (const one of all) one.owedByYou = 0;
+    },
+    /its position of .* is, by the contract: .* and is owed [1-9]/,
+  ],
+  'a position that is not there': [
+    ({ banks }) => {
+      const [day = ''] = banks[0]?.positions.keys() ?? [];
+      banks[0]?.positions.set(day, []);
+    },
+    /bank-1: its position of .* lacks: mch_/,
+  ],
+  'a position that should not be there': [
+    ({ banks }) => {
+      const [first] = banks[1]?.positions.values() ?? [];
+      first?.push({ counterpartyId: 'mch_9', currency: 'NGN', owedToYou: 1, owedByYou: 0, net: 1 });
+    },
+    /bank-2: its position of .* is, by the contract: undefined; and it is: mch_9/,
   ],
   'a file whose last line does not count right': [
     ({ banks }) => {

@@ -33,6 +33,7 @@ function planOf(terms: Partial<Subscription>, acts: Act[] = [], limits = unlimit
     subscriptions: [{ ...monthly, ...terms }],
     acts,
     silentAt: new Set(),
+    jumps: false,
   };
   const plan: Plan = {
     seed: PAYING_SEED,
@@ -124,6 +125,34 @@ describe('the oracle', () => {
     // What the merchant has paused stays so.
     expect(shown.slice(2, 4)).toEqual(['2028-03-31 skipped paused', '2028-04-30 skipped paused']);
     expect(answers.get(3)).toBe(409);
+  });
+
+  it('makes up for what was missed oldest first, three a day', () => {
+    const daily = { frequency: 'daily', startAt: at(2, 1, 10), maxBillings: 12 } as const;
+    const { schedule, shown } = billingsOf(daily, [
+      { n: 1, at: at(2, 2, 15), what: 'jump', to: at(2, 8, 17) },
+    ]);
+    expect(shown.slice(0, 9).every((line, i) => line === `2028-02-0${i + 1} successful`)).toBe(true);
+    expect(schedule.billings.slice(0, 10).map(({ attempts }) => attempts[0]?.at)).toEqual([
+      at(2, 1, 10),
+      at(2, 2, 10),
+      ...Array<number>(3).fill(at(2, 8, 17)),
+      ...Array<number>(3).fill(at(2, 9, 17)),
+      ...Array<number>(2).fill(at(2, 10, 17)),
+    ]);
+  });
+
+  it('lets be what was missed for more than 35 days', () => {
+    const { shown } = billingsOf({ frequency: 'weekly', maxBillings: 3 }, [
+      { n: 1, at: at(1, 20, 15), what: 'jump', to: at(3, 13, 17) },
+    ]);
+    expect(shown).toEqual([
+      '2028-01-31 skipped arrears',
+      '2028-02-07 skipped arrears',
+      '2028-02-14 successful',
+      '2028-02-21 successful',
+      '2028-02-28 successful',
+    ]);
   });
 
   it('never asks again after silence', () => {
