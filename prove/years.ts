@@ -2,7 +2,7 @@ import { Watch } from '../storm/caller';
 import { startStormEngine, type StormEngine } from '../storm/engine';
 import { assemble, enter, leave, type Cast } from './cast';
 import { watchCost, type Cost } from './cost';
-import { drive } from './drive';
+import { drive, type Answers } from './drive';
 import type { Ear } from './ear';
 import { killAll } from './kill';
 import { inLanes } from './lanes';
@@ -119,7 +119,7 @@ async function play(
   let done = 0;
   try {
     await inLanes(plan.merchants, MERCHANTS_AT_ONCE, async (one) => {
-      const own = inOrder(await liveThrough(engine, watch, cast, plan, one, sums));
+      const own = inOrder(await liveThrough(engine, watch, cast, plan, calm, one, sums));
       differences.push(...own);
       done += 1;
       say(
@@ -152,6 +152,7 @@ async function liveThrough(
   watch: Watch,
   cast: Cast,
   plan: Plan,
+  calm: boolean,
   one: MerchantPlan,
   sums: BankSum[],
 ): Promise<Difference[]> {
@@ -159,25 +160,27 @@ async function liveThrough(
   const merchant = await enter(engine, watch, cast, plan, one);
   try {
     const predicted = predict(plan, one);
-    return await foundBy(
-      merchant.name,
-      async () => {
-        const answers = await drive(merchant, cast, plan, signal);
-        await untilQuiet(merchant, cast, signal);
-        const seen = await observeMerchant(merchant, cast, answers, predicted);
-        for (const [n, sum] of sums.entries()) {
-          const own = seen.exceptions.filter(({ bankId }) => bankId === cast.banks[n]?.entityId);
-          sum.add(merchant.entityId, predicted.booked.banks.get(n) ?? new Map(), own.map(spanOf));
-        }
-        const met = [...merchant.desks.flatMap(({ bank }) => bank.unheard), ...forged(merchant)];
-        return [
-          ...compareMerchant(plan, one, predicted, seen),
-          ...met.map((what) => ({ at: plan.endAt, who: merchant.name, what })),
-        ];
-      },
-      plan,
-      signal,
-    );
+    const answers: Answers = new Map();
+    const driven = async () => {
+      await drive(merchant, cast, plan, { calm, answers }, signal);
+      return [];
+    };
+    const compared = async () => {
+      await untilQuiet(merchant, cast, signal);
+      const seen = await observeMerchant(merchant, cast, answers, predicted);
+      for (const [n, sum] of sums.entries()) {
+        const own = seen.exceptions.filter(({ bankId }) => bankId === cast.banks[n]?.entityId);
+        sum.add(merchant.entityId, predicted.booked.banks.get(n) ?? new Map(), own.map(spanOf));
+      }
+      const met = [...merchant.desks.flatMap(({ bank }) => bank.unheard), ...forged(merchant)];
+      return [
+        ...compareMerchant(plan, one, predicted, seen),
+        ...met.map((what) => ({ at: plan.endAt, who: merchant.name, what })),
+      ];
+    };
+    // Why it did not get on is in what it left behind.
+    const stuck = await foundBy(merchant.name, driven, plan, signal);
+    return [...stuck, ...(await foundBy(merchant.name, compared, plan, signal))];
   } finally {
     await leave(merchant, cast);
   }

@@ -1,5 +1,6 @@
 import type { Amount } from '../plan';
 import { inNaira, type Difference } from './both';
+import { DAY_MS } from './calendar';
 import type { Day } from './ledger';
 import type { SeenPosition } from './seen';
 
@@ -27,7 +28,7 @@ export class Positions {
     const differences: Difference[] = [];
     for (const [day, positions] of seen) {
       const left = new Map([...(this.days.get(day) ?? [])].map(([id, owed]) => [id, shown(id, owed)]));
-      const differ = (what: string) => void differences.push({ at: Date.parse(day), who, what });
+      const differ = (what: string) => void differences.push({ at: Date.parse(day) + DAY_MS, who, what });
       for (const { counterpartyId, currency, owedToYou, owedByYou, net } of positions) {
         const is = `${counterpartyId} owes it ${inFull(owedToYou)} and is owed ${inFull(owedByYou)}, net ${inFull(net)} ${currency}`;
         const should = left.get(counterpartyId);

@@ -1,5 +1,6 @@
 import type { Plan } from '../plan';
 import { inNaira, type Difference } from './both';
+import { DAY_MS } from './calendar';
 import { Positions } from './compare-positions';
 import { emptyDay, type Day } from './ledger';
 import type { SeenStatement } from './seen';
@@ -76,7 +77,7 @@ export function compareDays(
     for (const fact of Object.keys(should) as (keyof typeof should)[]) {
       if (should[fact] !== is?.[fact]) {
         const what = `its statement of ${day}: ${fact} is ${should[fact]} by the contract, and ${is?.[fact]}`;
-        differences.push({ at: Date.parse(day), who, what });
+        differences.push({ at: endOf(day), who, what });
       }
     }
     if (seen?.file !== undefined) differences.push(...compareFile(who, day, seen.file, seen));
@@ -84,6 +85,9 @@ export function compareDays(
   }
   return differences;
 }
+
+/** After what moved on it, which is what there is to look for. */
+const endOf = (day: string): number => Date.parse(day) + DAY_MS;
 
 function shown(seen: SeenStatement) {
   const moved = ({ count, amount }: SeenStatement['charges']) => `${count} of ${fixed(amount)}`;
@@ -111,7 +115,7 @@ function compareFile(
 ): Difference[] {
   const differences: Difference[] = [];
   const differ = (what: string) =>
-    void differences.push({ at: Date.parse(day), who, what: `its file of ${day} ${what}` });
+    void differences.push({ at: endOf(day), who, what: `its file of ${day} ${what}` });
   const lines = text.trimEnd().split('\r\n');
   const total = lines.at(-1)?.split(',').slice(0, 2).join();
   const should = `total,${lines.length - 2}`;
