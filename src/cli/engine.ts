@@ -41,21 +41,24 @@ export const anyRing: AdmitRing = () => Promise.resolve();
  */
 export function openEngine(config: Config, admitRing: AdmitRing): Engine {
   const url = databaseUrl(config);
-  const keysFile = readEngineFile(FOLDER)?.keysFile;
-  const keys = config.ASSENT_KEYS ?? (keysFile && readFileSync(keysFile, 'utf8'));
-  if (keys === undefined) {
-    throw new ConfigError(
-      embeddedEngine()
-        ? 'ASSENT_KEYS: the engine that runs here was given it. Set the same for this command.'
-        : `There is no keyring here. ${NO_ENGINE} ASSENT_KEYS.`,
-    );
-  }
-  const ring = readKeyring(keys);
+  const ring = readKeyring(keysOf(config));
   const db = openDatabase(url, CONNECTIONS, async (connection) => {
     await requireDeployment(connection, deploymentOf(config));
     await admitRing(executorOf(connection), ring);
   });
   return { ring, db };
+}
+
+/** The keyring, as `ASSENT_KEYS` takes it. @throws ConfigError saying how to name one */
+export function keysOf(config: Config): string {
+  const keysFile = readEngineFile(FOLDER)?.keysFile;
+  const keys = config.ASSENT_KEYS ?? (keysFile && readFileSync(keysFile, 'utf8'));
+  if (keys !== undefined) return keys;
+  throw new ConfigError(
+    embeddedEngine()
+      ? 'ASSENT_KEYS: the engine that runs here was given it. Set the same for this command.'
+      : `There is no keyring here. ${NO_ENGINE} ASSENT_KEYS.`,
+  );
 }
 
 /**

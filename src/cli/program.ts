@@ -3,6 +3,7 @@ import type * as Audit from './audit';
 import type * as Books from './books';
 import type * as Conformance from './conformance';
 import type * as Database from './database';
+import type * as Doctor from './doctor';
 import type * as Entity from './entity';
 import type * as Exceptions from './exceptions';
 import type * as Forecast from './forecast';
@@ -24,6 +25,7 @@ const COMMANDS = new Map<string, () => (program: Command) => void>([
   ['books', () => (require('./books') as typeof Books).addBooksCommands],
   ['period', () => (require('./period') as typeof Period).addPeriodCommands],
   ['status', () => (require('./status') as typeof Status).addStatusCommand],
+  ['doctor', () => (require('./doctor') as typeof Doctor).addDoctorCommand],
   ['why', () => (require('./why') as typeof Why).addWhyCommand],
   ['forecast', () => (require('./forecast') as typeof Forecast).addForecastCommand],
   ['reconcile', () => (require('./reconcile') as typeof Reconcile).addReconcileCommand],

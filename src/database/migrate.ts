@@ -3,6 +3,7 @@ import { join, parse } from 'node:path';
 import knex, { type Knex } from 'knex';
 import type { Mode } from '../domain/mode';
 import type { Actor } from './audit';
+import { rows, type Executor } from './connection';
 import { requireMigratable } from './operation/deployment';
 
 const FOLDER = join(__dirname, '../../migrations');
@@ -95,6 +96,22 @@ async function record(db: Knex, { actor, reason }: Actor, migrations: string[]):
   if (migrations.length === 0 || !(await db.schema.hasTable('audit_events'))) return;
   const after = JSON.stringify({ migrations });
   await db('audit_events').insert({ actor, action: 'schema.migrated', reason, after });
+}
+
+/**
+ * How a schema differs from what this version of the code works on.
+ *
+ * @throws where it has never been migrated
+ */
+export async function schemaDifference(db: Executor): Promise<{ missing: string[]; unknown: string[] }> {
+  const wanted = await source.getMigrations([]);
+  const done = (await rows<{ name: string }>(db, `SELECT name FROM knex_migrations ORDER BY name`)).map(
+    ({ name }) => name,
+  );
+  return {
+    missing: wanted.filter((name) => !done.includes(name)),
+    unknown: done.filter((name) => !wanted.includes(name)),
+  };
 }
 
 /** Takes everything back, to an empty schema; returns the names of the migrations undone. */

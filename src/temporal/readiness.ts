@@ -32,7 +32,7 @@ export async function namespaceId(client: Client): Promise<string> {
 }
 
 /** What keeps this process from Temporal. */
-async function temporalProblems(client: Client): Promise<Problem[]> {
+export async function temporalProblems(client: Client): Promise<Problem[]> {
   try {
     await namespaceId(client);
     return [];

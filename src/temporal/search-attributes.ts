@@ -36,7 +36,8 @@ export function registration(attributes: Attribute[], namespace: string) {
   };
 }
 
-async function missingAttributes(connection: Pick<Connection, 'operatorService'>, namespace: string) {
+/** What operators filter by, and the namespace does not know: workflows that set it would hang. */
+export async function missingAttributes(connection: Pick<Connection, 'operatorService'>, namespace: string) {
   const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
   return Object.values(SEARCH_ATTRIBUTE).filter(({ name }) => !Object.hasOwn(customAttributes ?? {}, name));
 }

@@ -1,0 +1,264 @@
+import type { Client } from '@temporalio/client';
+import type { Command } from 'commander';
+import { ConfigError, readConfig, type Config } from '../config';
+import { isUnavailable, refusedLogin } from '../database/availability';
+import { openDatabase, row, type Database } from '../database/connection';
+import { readKeyring } from '../database/keys/keyring';
+import { ringProblems } from '../database/keys/sealing-key';
+import { schemaDifference } from '../database/migrate';
+import { requireDeployment } from '../database/operation/deployment';
+import { overdueBacklog } from '../database/operation/reconcile';
+import { listWorkers } from '../database/operation/worker-heartbeat';
+import { outboxBacklog } from '../database/outbox';
+import { counted } from '../domain/counted';
+import { scheduleState } from '../temporal/reconcile';
+import { missingAttributes } from '../temporal/search-attributes';
+import { temporalProblems } from '../temporal/readiness';
+import { OVERDUE_AFTER_S } from '../service-metrics';
+import { VERSION } from '../version';
+import { command, CommandError, explained } from './command';
+import { databaseUrl, deploymentOf, keysOf } from './engine';
+import { openTemporal } from './temporal';
+
+/**
+ * `assent doctor`: what of an installation is wrong, and what to do about it. One check comes after
+ * the other, from the settings on. A check that needs what an earlier one found wrong is named, and
+ * not made.
+ */
+
+/** `unknown`: not checked, for what was found before it. */
+type State = 'ok' | 'warning' | 'wrong' | 'unknown';
+
+interface Finding {
+  name: string;
+  state: State;
+  /** What there is, or what is wrong and what to do about it. */
+  message: string;
+}
+
+/**
+ * Tokens and the stamps of webhooks are judged by the clock of a machine, windows by that of
+ * Postgres; receivers tolerate minutes.
+ */
+const CLOCKS_APART_MAX_MS = 5_000;
+/** What waits for longer has nobody who takes it. */
+const OUTBOX_WAITS_MAX_S = 60;
+/** Longest wait for one answer of Temporal. */
+const ANSWER_WITHIN_MS = 5_000;
+
+export function addDoctorCommand(program: Command): void {
+  command(
+    program,
+    'doctor',
+    'settings, servers, schema, keys, clocks, workers: what is wrong and what to do about it; exit code 1 where something is',
+  ).action(async ({ json = false }: { json?: boolean }) => {
+    const checks = await examine();
+    const healthy = checks.every(({ state }) => state === 'ok' || state === 'warning');
+    process.stdout.write(`${json ? JSON.stringify({ healthy, checks }) : inWords(checks)}\n`);
+    if (!healthy) process.exitCode = 1;
+  });
+}
+
+async function examine(): Promise<Finding[]> {
+  let config: Config;
+  try {
+    config = readConfig(process.env);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return error.message.split('\n').map((message) => ({ name: 'settings', state: 'wrong', message }));
+  }
+  const settings: Finding = {
+    name: 'settings',
+    state: 'ok',
+    message: `${config.ASSENT_MODE}, days begin in ${config.NETWORK_TIMEZONE}, Node ${process.versions.node}`,
+  };
+  return [settings, ...(await examineDatabase(config)), ...(await examineTemporal(config))];
+}
+
+/** Postgres, and all that only it can tell. */
+async function examineDatabase(config: Config): Promise<Finding[]> {
+  const opened = attempt('postgres', () => openDatabase(databaseUrl(config), 1));
+  if ('state' in opened) return [opened];
+  const db = opened.made;
+  try {
+    const postgres = await judge('postgres', async () => {
+      const before = performance.now();
+      const server = await row<{ version: string }>(
+        db,
+        `SELECT current_setting('server_version') AS version`,
+      );
+      return `${server?.version}, answered in ${Math.round(performance.now() - before)} ms`;
+    });
+    if (postgres.state !== 'ok') return [postgres];
+    const schema = await judge('schema', () => judgeSchema(db));
+    const first = [postgres, await judge('clock', () => judgeClock(db)), schema];
+    if (schema.state === 'wrong') return [...first, notChecked('deployment, keys, workers', schema)];
+    const deployment = await judge('deployment', async () => {
+      await requireDeployment(
+        { query: ({ text, values = [] }) => db.query(text, values) },
+        deploymentOf(config),
+      );
+      return 'mode, zone and login are those of this database';
+    });
+    const keys = await judge('keys', async () => {
+      const problems = await ringProblems(db, readKeyring(keysOf(config)));
+      if (problems.length > 0) throw new Wrong(problems.map(({ message }) => message).join('\n'));
+      return 'all that is sealed can be opened';
+    });
+    return [...first, deployment, keys, await examineWorkers(db), await examineWork(db)];
+  } finally {
+    await db.destroy();
+  }
+}
+
+async function judgeSchema(db: Database): Promise<string> {
+  const { missing, unknown } = await schemaDifference(db);
+  if (missing.length > 0)
+    throw new Wrong(
+      `${counted(missing.length, 'migrations')} missing, ${missing[0]} first: run "assent migrate"`,
+    );
+  if (unknown.length > 0)
+    throw new Warned(
+      `of a later version than this ${VERSION}, which has no ${unknown.at(-1)}: deploy that version here`,
+    );
+  return 'as this version has it';
+}
+
+async function judgeClock(db: Database): Promise<string> {
+  const before = Date.now();
+  const server = await row<{ now: Date }>(db, `SELECT clock_timestamp() AS now`);
+  // The answer was made at some moment between the two.
+  const apartMs = Math.round((server?.now.getTime() ?? 0) - (before + Date.now()) / 2);
+  const words = `${Math.abs(apartMs)} ms ${apartMs < 0 ? 'ahead of' : 'behind'} that of Postgres`;
+  if (Math.abs(apartMs) > CLOCKS_APART_MAX_MS)
+    throw new Wrong(`this machine's clock is ${words}: have both follow one source of time (NTP)`);
+  return `this machine's is ${words}`;
+}
+
+/** Windows and retries hang on a worker; two versions for longer than a deploy is one that hangs. */
+function examineWorkers(db: Database): Promise<Finding> {
+  return judge('workers', async () => {
+    const alive = (await listWorkers(db)).filter((one) => one.alive);
+    if (alive.length === 0)
+      throw new Wrong('none lives: calls are taken, and nothing of them is done. Start a worker');
+    const without = alive.filter(({ temporalAgeS }) => temporalAgeS === null);
+    if (without.length === alive.length)
+      throw new Wrong('none has reached Temporal: see their log, and TEMPORAL_ADDRESS of theirs');
+    const other = [...new Set(alive.map(({ version }) => version))].filter((one) => one !== VERSION);
+    const words = counted(alive.length, 'workers');
+    if (other.length > 0)
+      throw new Warned(
+        `${words}, some of version ${other.join(', ')} beside this ${VERSION}: end the deploy`,
+      );
+    return `${words} of version ${VERSION}`;
+  });
+}
+
+function examineWork(db: Database): Promise<Finding> {
+  return judge('work', async () => {
+    const [outbox, overdue] = await Promise.all([outboxBacklog(db), overdueBacklog(db, OVERDUE_AFTER_S)]);
+    const late = overdue.filter(({ count }) => count > 0);
+    if (late.length > 0)
+      throw new Wrong(
+        `${late.map(({ count, kind }) => counted(count, kind)).join(', ')} past their moment: see "assent reconcile"`,
+      );
+    if (outbox.oldestAgeS > OUTBOX_WAITS_MAX_S)
+      throw new Wrong(
+        `what is meant for Temporal waits for ${Math.round(outbox.oldestAgeS)} s: see "assent outbox"`,
+      );
+    return 'nothing is overdue';
+  });
+}
+
+async function examineTemporal(config: Config): Promise<Finding[]> {
+  const opened = attempt('temporal', () => openTemporal(config));
+  if ('state' in opened) return [opened];
+  const client = opened.made;
+  try {
+    const { namespace } = client.options;
+    const temporal = await judge('temporal', async () => {
+      const [problem] = await temporalProblems(client);
+      if (problem)
+        throw new Wrong(`${problem.message}: start it, or correct TEMPORAL_ADDRESS or TEMPORAL_NAMESPACE`);
+      return `answers, and has the namespace "${namespace}"`;
+    });
+    if (temporal.state === 'wrong') return [temporal, notChecked('search attributes, schedules', temporal)];
+    const attributes = await judge('search attributes', async () => {
+      const missing = await client.withDeadline(Date.now() + ANSWER_WITHIN_MS, () =>
+        missingAttributes(client.connection, namespace),
+      );
+      if (missing.length > 0)
+        throw new Wrong(`${missing.map(({ name }) => name).join(', ')} missing: run "assent migrate"`);
+      return 'all registered';
+    });
+    return [temporal, attributes, await examineSchedules(client)];
+  } finally {
+    await client.connection.close();
+  }
+}
+
+/** What finds lost work, and what seals the books, run on Temporal Schedules that a hand may stop. */
+function examineSchedules(client: Client): Promise<Finding> {
+  return judge('schedules', async () => {
+    const stopped: string[] = [];
+    for (const id of ['reconcile', 'chain'] as const) {
+      const state = await scheduleState(client, id);
+      if (state !== 'running') stopped.push(`${id} is ${state}`);
+    }
+    if (stopped.length > 0)
+      throw new Warned(
+        `${stopped.join(', ')}: unpause it in the Temporal UI; a worker makes one that is missing within a minute`,
+      );
+    return 'reconcile and chain run';
+  });
+}
+
+/** Of a thing that is wrong; the message says what to do. */
+class Wrong extends CommandError {}
+/** Of a thing that keeps nobody from work now. */
+class Warned extends CommandError {}
+
+/** @param ask answers what there is */
+async function judge(name: string, ask: () => Promise<string>): Promise<Finding> {
+  try {
+    return { name, state: 'ok', message: await ask() };
+  } catch (error) {
+    return { name, state: error instanceof Warned ? 'warning' : 'wrong', message: saidOf(error) };
+  }
+}
+
+/** The same for what the other checks need: they get it, or are told that it is not to be had. */
+function attempt<Made>(name: string, make: () => Made): { made: Made } | Finding {
+  try {
+    return { made: make() };
+  } catch (error) {
+    return { name, state: 'wrong', message: saidOf(error) };
+  }
+}
+
+function saidOf(error: unknown): string {
+  if (isUnavailable(error)) return 'does not answer: start it, or correct DATABASE_URL';
+  const refused = refusedLogin(error);
+  if (refused !== undefined) return `DATABASE_URL: ${refused}`;
+  return explained(error);
+}
+
+const notChecked = (name: string, first: Finding): Finding => ({
+  name,
+  state: 'unknown',
+  message: `not checked: see ${first.name} first`,
+});
+
+function inWords(checks: Finding[]): string {
+  const width = Math.max(...checks.map(({ name }) => name.length));
+  return checks
+    .map(({ name, state, message }) => {
+      const lines = message.split('\n');
+      return lines
+        .map(
+          (line, i) => `${(i === 0 ? name : '').padEnd(width)}  ${(i === 0 ? state : '').padEnd(7)}  ${line}`,
+        )
+        .join('\n');
+    })
+    .join('\n');
+}
