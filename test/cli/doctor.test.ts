@@ -38,10 +38,9 @@ describe('assent doctor', () => {
   it('finds nothing wrong with an installation that works', async () => {
     const { code, found } = await doctor();
     expect([...found.values()].filter((one) => !one.startsWith('ok: '))).toEqual([]);
-    expect([...found.keys()]).toEqual([
-      ...['settings', 'postgres', 'clock', 'schema', 'deployment', 'keys', 'workers', 'work'],
-      ...['temporal', 'search attributes', 'schedules'],
-    ]);
+    expect([...found.keys()].join(', ')).toBe(
+      'settings, postgres, clock, schema, deployment, keys, workers, work, temporal, search attributes, schedules',
+    );
     expect(code).toBe(0);
   });
 
