@@ -42,7 +42,7 @@ export function temporalServer(
 }
 
 /**
- * Makes the search attributes known to the namespace, and has it run `reconcile` every minute.
+ * Has the namespace run `reconcile` every minute, and makes the search attributes known to it.
  *
  * @param withinMs longest that the server may take for it
  * @param installation whose the namespace is to be; without it, it is only looked whether it can be
@@ -63,9 +63,10 @@ export async function prepareNamespace(
   try {
     await connection.withDeadline(deadline, async () => {
       await connection.workflowService.describeNamespace({ namespace });
-      await registerSearchAttributes(connection, namespace);
+      // Whose it is, is known before anything is left in it: another's stays as it was.
       if (installation === undefined) return;
       await ensureSchedules(new Client({ connection, namespace }), installation, address);
+      await registerSearchAttributes(connection, namespace);
     });
   } finally {
     await connection.close();

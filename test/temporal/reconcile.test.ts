@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
+import { prepareNamespace } from '../../src/start/temporal';
 import { ForeignNamespaceError } from '../../src/temporal/foreign-namespace';
 import { ensureSchedules } from '../../src/temporal/reconcile';
 import { eventually } from '../support/engine';
@@ -46,6 +47,20 @@ test('a namespace belongs to the database that came first, and another is told w
   );
   expect((await describeSchedule()).info.lastUpdatedAt).toEqual(before.info.lastUpdatedAt);
   await claim(MINE);
+});
+
+test('nothing is left in a namespace that is another’s', async () => {
+  await claimed(MINE);
+  const { namespace } = client.options;
+  const settings = { TEMPORAL_ADDRESS: (await servers()).temporalAddress, TEMPORAL_NAMESPACE: namespace };
+  const ours = async () => {
+    const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
+    return Object.keys(customAttributes ?? {}).filter((name) => name.startsWith('Assent'));
+  };
+  await expect(prepareNamespace(settings, 30_000, ANOTHERS)).rejects.toThrow(ForeignNamespaceError);
+  expect(await ours()).toEqual([]);
+  await prepareNamespace(settings, 30_000, MINE);
+  expect(await ours()).not.toEqual([]);
 });
 
 test('of two databases that come at once one has the namespace', async () => {
