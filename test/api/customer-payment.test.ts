@@ -7,12 +7,15 @@ import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { rows } from '../../src/database/connection';
 import { settleCredits } from '../../src/database/customer/payment-credit';
 import { openWork, stillOpen } from '../../src/database/operation/reconcile';
+import { bookCursor, walkBooks } from '../../src/database/operation/books';
+import { resolveException } from '../../src/database/reconciliation-exception/resolve';
 import { recordAttempt } from '../../src/database/webhook/attempt';
 import { setWebhookUrl } from '../../src/database/webhook/endpoint';
 import { forgetDeliveries } from '../../src/database/webhook/retention';
 import { enter, serveApi, type Answered, type Party, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
+import { postingsOf } from '../support/ledger';
 import { openTransaction } from '../support/open-transaction';
 import { moveClock } from '../support/standing';
 import { wholeFeed } from '../support/whole-feed';
@@ -508,6 +511,50 @@ describe('the credit of a payment', () => {
       });
     }
   });
+
+  test.each([
+    ['an operator of this version', false],
+    ['one of a version before', true],
+  ])(
+    'that its bank has credited all the same, as %s has found out, is in transit no more',
+    async (_, old) => {
+      const { db } = database;
+      const { ring } = api.deps;
+      const payment = await debited();
+      const { billingRequestId } = payment;
+      await moveClock(db, payeeBank.entityId, '25 hours');
+      await settle(billingRequestId);
+      const [doubted] = await rows<{ id: string }>(
+        db,
+        `SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :billingRequestId`,
+        { billingRequestId },
+      );
+      const id = doubted?.id ?? '';
+      if (old) {
+        await rows(
+          db,
+          `UPDATE reconciliation_exceptions SET state = 'resolved', resolution = 'no_difference', resolved_at = now(),
+           sequence = sequence + 1 WHERE id = :id`,
+          { id },
+        );
+      } else {
+        const finding = { resolution: 'no_difference', bankTransactionId: null } as const;
+        await db.transaction((trx) =>
+          resolveException(trx, ring, 'Africa/Lagos', { cause: 'operator', note: null }, id, finding),
+        );
+      }
+      const wrong: string[] = [];
+      for await (const { differences } of walkBooks(db, ring, 'Africa/Lagos', bookCursor('', ''))) {
+        wrong.push(...differences.filter((one) => one.id === billingRequestId).map((one) => one.wrong));
+      }
+      expect(wrong).toEqual(old ? ['credit_in_transit'] : []);
+      expect((await postingsOf(db, billingRequestId)).slice(2)).toEqual([
+        `credit: -1250 NGN in_transit of ${payeeBank.entityId}`,
+        `credit: +1250 NGN payee_bank of ${payeeBank.entityId}`,
+      ]);
+      expect(await seenBy(payerBank, payment)).toMatchObject({ credit: { status: 'delivered' } });
+    },
+  );
 
   test('that its bank is sent again by hand, and takes, is delivered', async () => {
     const payment = await debited();

@@ -2,10 +2,12 @@ import { row, rows } from '../../src/database/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { forgetDeliveries } from '../../src/database/webhook/retention';
 import { bookCursor, walkBooks, type BookDifference } from '../../src/database/operation/books';
+import { resolveException } from '../../src/database/reconciliation-exception/resolve';
+import { openStatementExceptions } from '../../src/database/reconciliation-exception/statement';
 import { bookDifferences } from '../support/books';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { postingsOf } from '../support/ledger';
-import { bill, settleOfEachKind } from '../support/settled';
+import { bill, charge, settleOfEachKind } from '../support/settled';
 import { moveClock, standingApproval, type Standing } from '../support/standing';
 import { closeExpiredRequests } from '../../src/database/billing-request/outcome';
 
@@ -146,6 +148,39 @@ describe('books that belong together', () => {
     expect(await postingsOf(database.db, made.chargeId)).toEqual(before);
     const differing = (await bookDifferences(database.db)).filter((one) => !one.startsWith('trails'));
     expect(differing).toEqual([]);
+  });
+
+  it('name a write-off of what a bank has booked otherwise, and have no more written than differed', async () => {
+    const { db } = database;
+    const { id } = await charge(db, keyring, standing);
+    const differing = {
+      kind: 'amount_differs',
+      billingRequestId: id,
+      refundId: null,
+      bankTransactionId: `tx-${id}`,
+      direction: 'debit',
+      amount: 100n,
+      currency: 'NGN',
+      bookedAmount: 70n,
+      bookedCurrency: 'NGN',
+      reference: null,
+      held: 30n,
+    } as const;
+    const [opened] = await db.transaction((trx) =>
+      openStatementExceptions(trx, keyring, standing.bankId, [differing], 'bank-statement/stm_1'),
+    );
+    const exceptionId = opened?.exceptionId ?? '';
+    const by = { cause: 'operator', note: null } as const;
+    const finding = { resolution: 'written_off', bankTransactionId: null } as const;
+    await db.transaction((trx) => resolveException(trx, keyring, timeZone, by, exceptionId, finding));
+    const before = await postingsOf(db, exceptionId);
+    expect(before).toContain(`write_off: +30 NGN customer_bank of ${standing.bankId}`);
+
+    await tamper(unpost(`resource_id = '${exceptionId}'`));
+    expect(await look(false)).toMatchObject([{ id: exceptionId, wrong: 'write_off_unposted' }]);
+    expect(await look(true)).toMatchObject([{ mended: true }]);
+    expect(await look(true)).toEqual([]);
+    expect(await postingsOf(db, exceptionId)).toEqual(before);
   });
 
   it.each<[string, string, () => string]>([

@@ -220,6 +220,26 @@ export async function withdrawCredit(
 }
 
 /**
+ * The payee's bank has credited its customer, as somebody has found out who asked it: the money is
+ * in transit no more. The caller holds the charge locked.
+ */
+export async function settleCreditByWord(
+  trx: Executor,
+  timeZone: string,
+  billingRequestId: string,
+): Promise<void> {
+  const credited = await rows<Credited>(
+    trx,
+    `UPDATE billing_requests b SET credit_settled = true
+     WHERE b.id = :billingRequestId AND b.credit_due_at IS NOT NULL AND NOT b.credit_settled AND b.reversed_amount < b.amount
+     RETURNING b.id, b.workflow_id AS "workflowId", b.credit_overdue AS overdue, b.amount, b.currency, b.bank_id AS "bankId",
+       b.merchant_id AS "merchantId", b.owner_id AS "ownerId", settling_now(b.owner_id) AS at`,
+    { billingRequestId },
+  );
+  await postCredits(trx, timeZone, credited);
+}
+
+/**
  * Settles credits that were delivered by a process which died before it could. Some that another
  * process is just settling are left to it.
  *

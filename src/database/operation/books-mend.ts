@@ -1,12 +1,13 @@
 import { announceEnds } from '../billing-request/announce';
 import { row, rows, type Transaction } from '../connection';
+import { settleCreditByWord } from '../customer/payment-credit';
 import { recordEvents } from '../event';
 import type { Keyring } from '../keys/keyring';
 import { postCharge, postCredits, postRefund, postReversal } from '../ledger/settlement';
 import { announceExceptions } from '../reconciliation-exception/announce';
 import { openException } from '../reconciliation-exception/open';
 import { endExceptions } from '../reconciliation-exception/statement';
-import { writeOffRest } from '../reconciliation-exception/reversal';
+import { writeOffRest, WRITTEN_OFF_OF_DIFFERENCE } from '../reconciliation-exception/reversal';
 
 /**
  * Writes what a row says and nobody has written beside it. Each does nothing where it is there by
@@ -35,6 +36,10 @@ const MENDED_BY = {
     );
     if (charge && told) await postCredits(trx, timeZone, [{ ...charge, at: told.at }]);
   },
+  async credit_in_transit(trx, _, timeZone, id) {
+    await lockCharge(trx, id);
+    await settleCreditByWord(trx, timeZone, id);
+  },
   async refund_unposted(trx, _, timeZone, id) {
     const refund = await row<Parameters<typeof postRefund>[2]>(
       trx,
@@ -55,14 +60,20 @@ const MENDED_BY = {
     if (reversal) await postReversal(trx, timeZone, reversal);
   },
   async write_off_unposted(trx, _, timeZone, id) {
-    const writeOff = await row<{ exceptionId: string; billingRequestId: string; at: Date }>(
+    const writeOff = await row<{
+      exceptionId: string;
+      billingRequestId: string;
+      at: Date;
+      atMost: bigint | null;
+    }>(
       trx,
-      `SELECT x.id AS "exceptionId", x.billing_request_id AS "billingRequestId", x.resolved_at AS at
+      `SELECT x.id AS "exceptionId", x.billing_request_id AS "billingRequestId", x.resolved_at AS at,
+         ${WRITTEN_OFF_OF_DIFFERENCE} AS "atMost"
        FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
        WHERE x.id = :id AND x.resolution = 'written_off' FOR NO KEY UPDATE OF b`,
       { id },
     );
-    if (writeOff) await writeOffRest(trx, timeZone, { ...writeOff, atMost: null });
+    if (writeOff) await writeOffRest(trx, timeZone, writeOff);
   },
   async silence_unnoted(trx, ring, _, id) {
     await lockCharge(trx, id);

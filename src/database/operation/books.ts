@@ -3,7 +3,7 @@ import { madeAt } from '../../domain/ids';
 import { row, type Database, type Executor } from '../connection';
 import { firstIdAt } from '../ids';
 import type { Keyring } from '../keys/keyring';
-import { WRITES_OFF_ALL } from '../reconciliation-exception/reversal';
+import { WRITES_OFF_ALL, WRITTEN_OFF_OF_DIFFERENCE } from '../reconciliation-exception/reversal';
 import { isMendable, mend, type Mendable } from './books-mend';
 
 /**
@@ -20,6 +20,8 @@ import { isMendable, mend, type Mendable } from './books-mend';
 const WRONG = {
   charge_unposted: 'it succeeded, and the ledger has no entry of it',
   credit_unposted: 'the payee’s bank knows of it, and the ledger has no credit of it',
+  credit_in_transit:
+    'it was found that the payee’s bank has credited it, and the ledger still has it in transit',
   refund_unposted: 'it is completed, and the ledger has no entry of it',
   reversal_unposted: 'it was made, and the ledger has no entry of it',
   write_off_unposted: 'it was written off, and the ledger has no entry of it',
@@ -84,6 +86,11 @@ const PARTS = {
       UNION ALL
       SELECT id, 'credit_unposted' FROM page WHERE credit_settled AND NOT ${hasEntry('page.id', 'credit')}
       UNION ALL
+      SELECT page.id, 'credit_in_transit' FROM page JOIN billing_requests b ON b.id = page.id
+      WHERE NOT b.credit_settled AND b.credit_due_at IS NOT NULL AND b.reversed_amount < b.amount AND EXISTS (
+        SELECT FROM reconciliation_exceptions x
+        WHERE x.billing_request_id = b.id AND x.kind = 'credit_undelivered' AND x.resolution = 'no_difference')
+      UNION ALL
       SELECT id, 'entry_of_unsettled' FROM page WHERE (status <> 'successful' AND ${hasEntry('page.id', 'charge')})
         OR (NOT credit_settled AND ${hasEntry('page.id', 'credit')})
       UNION ALL
@@ -122,7 +129,7 @@ const PARTS = {
             OR (page.direction = 'credit' AND (r.amount, r.currency) = (page.amount, page.currency))))
       UNION ALL
       SELECT x.id, 'write_off_unposted' FROM page AS x JOIN billing_requests b ON b.id = x.billing_request_id
-      WHERE ${WRITES_OFF_ALL} AND b.status = 'successful' AND b.refunded_amount + b.reversed_amount < b.amount
+      WHERE (${WRITES_OFF_ALL} OR ${WRITTEN_OFF_OF_DIFFERENCE} > 0) AND b.status = 'successful' AND b.refunded_amount + b.reversed_amount < b.amount
         AND NOT EXISTS (SELECT FROM reconciliation_exceptions y JOIN ledger_entries e ON e.resource_id = y.id AND e.kind = 'write_off'
                         WHERE y.billing_request_id = b.id)`)}`,
   entries: `

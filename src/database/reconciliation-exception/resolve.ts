@@ -2,6 +2,7 @@ import { Failure } from '../../domain/failures';
 import type { ExceptionState } from '../../domain/lifecycle';
 import { consequenceOf, type Resolution } from '../../domain/reconciliation-exception';
 import { row, rows, type Transaction } from '../connection';
+import { settleCreditByWord } from '../customer/payment-credit';
 import { recordEvents, type AuditEvent } from '../event';
 import type { Keyring } from '../keys/keyring';
 import { announceExceptions } from './announce';
@@ -82,6 +83,8 @@ export async function resolveException(
       // Of an amount that differs, the network bears what the bank has not booked, and no more.
       const atMost = kind === 'amount_differs' ? released : null;
       await writeOffRest(trx, timeZone, { exceptionId, billingRequestId, atMost, at: resolvedAt });
+    } else if (kind === 'credit_undelivered' && finding.resolution === 'no_difference') {
+      await settleCreditByWord(trx, timeZone, billingRequestId);
     }
   }
   return { exceptionId, state: 'resolved', resolution: finding.resolution, bankId, changed: true, before };

@@ -128,10 +128,20 @@ export async function reverseRejectedRefund(
 
 /**
  * Whether all that was left of a charge is written off with an exception `x`, as `consequenceOf`
- * has it. Of an amount that differs it is the difference alone, which is on no row.
+ * has it. Of an amount that differs it is the difference alone:
+ * `WRITTEN_OFF_OF_DIFFERENCE`.
  */
 export const WRITES_OFF_ALL = `(x.resolution = 'written_off' AND x.refund_id IS NULL
   AND (x.kind = 'missing_at_bank' OR (x.kind = 'conflicting_answer' AND x.outcome = 'declined')))`;
+
+/**
+ * What is written off at most with an exception `x` of an amount that differs: what it held, of
+ * which its trail tells. Null of all others.
+ */
+export const WRITTEN_OFF_OF_DIFFERENCE = `(
+  SELECT (e.details->>'released')::bigint FROM events e
+  WHERE e.resource_id = x.id AND e.type = 'exception.resolved'
+    AND x.kind = 'amount_differs' AND x.resolution = 'written_off' AND x.refund_id IS NULL)`;
 
 /**
  * The network bears what is left of a successful charge, once however many exceptions of it are
