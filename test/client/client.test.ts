@@ -118,6 +118,22 @@ describe('the access token', () => {
     expect(tokensMade).toBe(2);
   });
 
+  test('that came meanwhile is not given up for a late refusal of the one before', async () => {
+    let refuseTheOther: (() => void) | undefined;
+    replies = [
+      json(401, refused(401)),
+      (one, response) => (refuseTheOther = () => json(401, refused(401))(one, response)),
+      (one, response) => {
+        ok(one, response);
+        refuseTheOther?.();
+      },
+      ok,
+    ];
+    const assent = client();
+    await Promise.all([assent.call('getClock'), assent.call('getClock')]);
+    expect(tokensMade).toBe(2);
+  });
+
   test('that is refused anew is the answer, and not asked for without end', async () => {
     replies = [json(401, refused(401)), json(401, refused(401))];
     expect(await failureOf(client().call('getClock'))).toMatchObject({
@@ -205,8 +221,11 @@ describe('a call', () => {
   });
 
   test('that nobody answers is tried again, and then says so', async () => {
+    const assent = client({ tries: 2 });
+    await assent.call('getClock');
+    heard = [];
     replies = Array<Reply>(2).fill(() => undefined);
-    const error = await failureOf(client({ timeoutMs: 50, tries: 2 }).call('billCustomers', bill));
+    const error = await failureOf(assent.call('billCustomers', { ...bill, timeoutMs: 500 }));
     expect(error).toMatchObject({ code: 'timeout', status: undefined });
     expect(error.idempotencyKey).toBe(calls()[0]?.headers['idempotency-key']);
     expect(calls()).toHaveLength(2);
@@ -227,6 +246,12 @@ describe('a call', () => {
     expect(error.code).toBe('unreachable');
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
+  });
+
+  test('goes to the network alone, wherever its answer points', async () => {
+    replies = [(_one, response) => void response.writeHead(307, { location: '/v1/elsewhere' }).end()];
+    expect((await failureOf(client().call('getClock'))).code).toBe('unexpected_answer');
+    expect(calls().map(({ url }) => url)).toEqual(['/v1/sandbox/clock']);
   });
 
   test('that is refused says what is wrong with it, and by which request', async () => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SendOutcome } from '../../activities/webhook-connector';
-import { newId, newReference, type Delivery, type Sender } from './sender';
+import { AT_ONCE_MS, newId, newReference, type Delivery, type Sender } from './sender';
 import { canonical, type Answer, type Reception, type StandIn } from './stand-in';
 
 /**
@@ -38,8 +38,10 @@ export const CHECKS: readonly Check[] = [
   {
     name: 'genuine',
     title: 'takes a genuine webhook, within two seconds',
-    play: async ({ sender }) =>
-      took(await sender.send(sender.webhook('webhook.test', { sequence: 1, text: 'It works' }))),
+    async play({ sender }) {
+      const hello = sender.webhook('webhook.test', { sequence: 1, text: 'It works' });
+      return took(await sender.send(hello, { withinMs: AT_ONCE_MS }));
+    },
   },
   {
     name: 'unknown_type',
@@ -135,10 +137,9 @@ export const CHECKS: readonly Check[] = [
     title: 'answers webhooks at once, also while the network answers slowly',
     async play(kit) {
       const { id, delivery } = charge(kit, 'slowly');
-      const taken = took(await kit.sender.send(delivery));
-      const meanwhile = took(
-        await kit.sender.send(kit.sender.webhook('webhook.test', { sequence: 1, text: 'Still there?' })),
-      );
+      const taken = took(await kit.sender.send(delivery, { withinMs: AT_ONCE_MS }));
+      const hello = kit.sender.webhook('webhook.test', { sequence: 1, text: 'Still there?' });
+      const meanwhile = took(await kit.sender.send(hello, { withinMs: AT_ONCE_MS }));
       await answered(kit, id);
       return () => taken() ?? meanwhile() ?? oneAnswer(kit, id);
     },

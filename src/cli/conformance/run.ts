@@ -29,6 +29,8 @@ export interface Verdict {
 
 /** Without a word for so long, a bank is taken to have said all. */
 const QUIET_MS = 2_000;
+/** How often a bank is tried that does not listen yet. */
+const START_POLL_MS = 250;
 /** One that never stops is judged all the same. */
 const LONGEST_QUIET_MS = 30_000;
 
@@ -46,7 +48,7 @@ export async function runConformance(options: ConformanceOptions): Promise<Verdi
     await once(server, 'listening').catch((cause: unknown) => {
       throw new CommandError(`--listen: cannot listen on ${listen.host}:${listen.port}`, { cause });
     });
-    await requireReachable(sender);
+    await requireReachable(sender, patienceMs);
     const kit = {
       sender,
       network,
@@ -73,9 +75,16 @@ export async function runConformance(options: ConformanceOptions): Promise<Verdi
   }
 }
 
-async function requireReachable(sender: Sender): Promise<void> {
-  const { reached, error } = await sender.send(
-    sender.webhook('webhook.test', { sequence: 1, text: 'Hello' }),
-  );
-  if (reached === 'no') throw new CommandError(`--webhook-url: no webhook can be sent there: ${error}`);
+/** A bank that is being started refuses connections for a while. */
+async function requireReachable(sender: Sender, patienceMs: number): Promise<void> {
+  const deadline = Date.now() + patienceMs;
+  for (;;) {
+    const hello = sender.webhook('webhook.test', { sequence: 1, text: 'Hello' });
+    const { reached, error } = await sender.send(hello);
+    if (reached !== 'no') return;
+    if (error !== 'connection refused' || Date.now() > deadline) {
+      throw new CommandError(`--webhook-url: no webhook can be sent there: ${error}`);
+    }
+    await sleep(START_POLL_MS);
+  }
 }
