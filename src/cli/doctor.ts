@@ -135,7 +135,9 @@ async function judgeClock(db: Database): Promise<string> {
   return `this machine's is ${words}`;
 }
 
-/** Windows and retries hang on a worker; two versions for longer than a deploy is one that hangs. */
+/**
+ * Windows and retries hang on a worker; two versions for longer than a deploy is one that hangs.
+ */
 function examineWorkers(db: Database): Promise<Finding> {
   return judge('workers', async () => {
     const alive = (await listWorkers(db)).filter((one) => one.alive);
@@ -197,7 +199,9 @@ async function examineTemporal(config: Config): Promise<Finding[]> {
   }
 }
 
-/** What finds lost work, and what seals the books, run on Temporal Schedules that a hand may stop. */
+/**
+ * What finds lost work, and what seals the books, run on Temporal Schedules that a hand may stop.
+ */
 function examineSchedules(client: Client): Promise<Finding> {
   return judge('schedules', async () => {
     const stopped: string[] = [];
