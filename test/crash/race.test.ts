@@ -216,7 +216,10 @@ test('of twenty different answers at once to one charge the first counts, and al
     `SELECT kind FROM reconciliation_exceptions WHERE billing_request_id = :billingRequestId`,
     { billingRequestId },
   );
-  expect(counts(kept.map(({ kind }) => kind))).toEqual({ conflicting_answer: 19 });
+  // Each debit that did not count is money of its own; refusals open one exception together.
+  expect(counts(kept.map(({ kind }) => kind))).toEqual({
+    conflicting_answer: status === 'successful' ? 17 + 1 : 18 + 1,
+  });
 });
 
 function of<Thing>([first, second]: [Thing, Thing], i: number): Thing {
