@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
 import { ConfigError, readConfig, type Config } from '../config';
-import { isUnavailable, refusedLogin } from '../database/availability';
+import { isUnavailable } from '../database/availability';
 import { openDatabase, row, type Database } from '../database/connection';
 import { readKeyring } from '../database/keys/keyring';
 import { ringProblems } from '../database/keys/sealing-key';
@@ -242,8 +242,6 @@ function attempt<Made>(name: string, make: () => Made): { made: Made } | Finding
 
 function saidOf(error: unknown): string {
   if (isUnavailable(error)) return 'does not answer: start it, or correct DATABASE_URL';
-  const refused = refusedLogin(error);
-  if (refused !== undefined) return `DATABASE_URL: ${refused}`;
   return explained(error);
 }
 
