@@ -8,7 +8,7 @@ import { ringProblems } from '../database/keys/sealing-key';
 import { schemaDifference } from '../database/migrate';
 import { requireDeployment } from '../database/operation/deployment';
 import { overdueBacklog } from '../database/operation/reconcile';
-import { listWorkers } from '../database/operation/worker-heartbeat';
+import { listWorkers, workerProblems } from '../database/operation/worker-heartbeat';
 import { outboxBacklog } from '../database/outbox';
 import { counted } from '../domain/counted';
 import { scheduleState } from '../temporal/reconcile';
@@ -143,9 +143,8 @@ function examineWorkers(db: Database): Promise<Finding> {
     const alive = (await listWorkers(db)).filter((one) => one.alive);
     if (alive.length === 0)
       throw new Wrong('none lives: calls are taken, and nothing of them is done. Start a worker');
-    const without = alive.filter(({ temporalAgeS }) => temporalAgeS === null);
-    if (without.length === alive.length)
-      throw new Wrong('none has reached Temporal: see their log, and TEMPORAL_ADDRESS of theirs');
+    const [problem] = await workerProblems(db);
+    if (problem) throw new Wrong(`${problem.message}: see their log, and TEMPORAL_ADDRESS of theirs`);
     const other = [...new Set(alive.map(({ version }) => version))].filter((one) => one !== VERSION);
     const words = counted(alive.length, 'workers');
     if (other.length > 0)

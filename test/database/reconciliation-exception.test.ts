@@ -52,18 +52,18 @@ const exceptionsOf = (id: string) =>
     { id },
   );
 
-const answer = (id: string, bankTransactionId: string) =>
+type Outcome = Parameters<typeof answerBillingRequest>[5];
+
+const answerWith = (id: string, outcome: Outcome) =>
   db.transaction((trx) =>
-    answerBillingRequest(
-      trx,
-      keyring,
-      'Africa/Lagos',
-      standing.bankId,
-      id,
-      { outcome: 'approved', bankTransactionId, action: null },
-      {},
-    ),
+    answerBillingRequest(trx, keyring, 'Africa/Lagos', standing.bankId, id, outcome, {}),
   );
+
+const answer = (id: string, bankTransactionId: string) =>
+  answerWith(id, { outcome: 'approved', bankTransactionId, action: null });
+
+const decline = (id: string, declineReason: string) =>
+  answerWith(id, { outcome: 'declined', declineReason, action: null });
 
 async function timeLine(reference: string) {
   const { events } = await readTransaction(
@@ -126,19 +126,6 @@ describe('a charge that its bank left unanswered', () => {
     expect(await exceptionsOf(id)).toHaveLength(1);
   });
 });
-
-const decline = (id: string, declineReason: string) =>
-  db.transaction((trx) =>
-    answerBillingRequest(
-      trx,
-      keyring,
-      'Africa/Lagos',
-      standing.bankId,
-      id,
-      { outcome: 'declined', declineReason, action: null },
-      {},
-    ),
-  );
 
 describe('a bank that goes on contradicting itself', () => {
   it('is one exception, whatever reasons it finds to decline', async () => {
