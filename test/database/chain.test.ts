@@ -12,6 +12,7 @@ import { GENESIS, linkHash, type Stream } from '../../src/domain/chain';
 import { contentColumns, contentOf, ROWS_OF, type ReadRow } from '../../src/database/chain/stream';
 import { bookDifferences, chainBooks, chainDifferences, keptDifferences } from '../support/books';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
+import { eventually } from '../support/engine';
 import { OPERATOR } from '../support/operator';
 import { charge, settleOfEachKind } from '../support/settled';
 import { standingApproval, type Standing } from '../support/standing';
@@ -103,14 +104,18 @@ describe('books that nobody has touched', () => {
     await late.query('COMMIT');
     await late.end();
     expect(await chainBooks(database.db, keyring)).toBe(1);
-    for (let i = 0; i < 3; i++) await chainBooks(database.db, keyring);
     expect(await found()).toEqual([]);
-    // What is behind for good is not looked at again.
-    const progress = await row<{ after: string }>(
-      database.db,
-      `SELECT after FROM chain_progress WHERE stream = 'acts'`,
-    );
-    expect(Number(progress?.after)).toBeGreaterThan(1_000);
+    // What is behind for good is not looked at again: once all has ended that was open meanwhile,
+    // in other databases of the server too.
+    await eventually(async () => {
+      await chainBooks(database.db, keyring);
+      const progress = await row<{ after: string }>(
+        database.db,
+        `SELECT after FROM chain_progress WHERE stream = 'acts'`,
+      );
+      return Number(progress?.after) > 1_000;
+    });
+    expect(await found()).toEqual([]);
   });
 
   it('are chained once where two workers are at it', async () => {
