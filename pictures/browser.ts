@@ -1,7 +1,6 @@
-import { access, constants, writeFile } from 'node:fs/promises';
-import path from 'node:path';
-import { chromium, type Page } from 'playwright-core';
-import { StartError } from '../src/start/start-error';
+import { writeFile } from 'node:fs/promises';
+import type { Page } from 'playwright-core';
+import { launchBrowser } from './find-browser';
 import { withPalette } from './palette';
 
 /** Takes pictures of workflows, as the Temporal UI shows them. */
@@ -15,8 +14,6 @@ export interface Photographer {
   close(): Promise<void>;
 }
 
-/** Those that playwright drives without a build of its own. */
-const BROWSERS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 /**
  * So wide that no row is cut at its side, and so high that all rows of a story are drawn: the page
  * draws no others.
@@ -31,11 +28,7 @@ const DRAWN_WITHIN_MS = 60_000;
 
 /** @throws StartError where there is no browser */
 export async function openBrowser(): Promise<Photographer> {
-  const browser = await chromium.launch({
-    executablePath: await findBrowser(),
-    // It sees no page but that of this run's own server, and root has no sandbox.
-    args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
-  });
+  const browser = await launchBrowser();
   return {
     async takePicture(workflowUrl, file) {
       const page = await browser.newPage({
@@ -55,20 +48,6 @@ export async function openBrowser(): Promise<Photographer> {
     },
     close: () => browser.close(),
   };
-}
-
-async function findBrowser(): Promise<string> {
-  const folders = (process.env['PATH'] ?? '').split(path.delimiter).filter((folder) => folder !== '');
-  for (const file of BROWSERS.flatMap((name) => folders.map((folder) => path.join(folder, name)))) {
-    const found = await access(file, constants.X_OK).then(
-      () => true,
-      () => false,
-    );
-    if (found) return file;
-  }
-  throw new StartError(
-    `No browser was found: install Chromium or Google Chrome, so that "chromium" or "google-chrome" is on the PATH.`,
-  );
 }
 
 /** From the first event to the last. */

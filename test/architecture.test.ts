@@ -67,6 +67,8 @@ const ARROWS: Record<string, readonly string[]> = {
   temporal: ['database', 'domain', 'workflows/messages', 'workflows/search-attributes', 'log'],
   activities: ['domain', 'database', 'temporal', 'workflows/messages', 'log'],
   api: ['domain', 'database', 'temporal', 'workflows/messages', 'config', 'log'],
+  // For browsers: it knows of the engine what the API tells.
+  console: [],
 };
 
 /**
@@ -91,6 +93,7 @@ const MAY_USE: Record<string, RegExp> = {
   database: /^(?!zod$|express$|undici$|@temporalio\/)/,
   temporal: /^(?!zod$|express$|undici$)/,
   activities: /^(?!zod$|express$)/,
+  console: /^(preact(\/hooks)?|uplot(\/\S+\.css)?)$/,
 };
 
 function layerOf(path: string): string {
@@ -98,7 +101,7 @@ function layerOf(path: string): string {
     path
       .replace(/^src\//, '')
       .split('/')[0]
-      ?.replace(/\.ts$/, '') ?? ''
+      ?.replace(/\.tsx?$/, '') ?? ''
   );
 }
 
@@ -140,7 +143,7 @@ function purityProblems({ path, text }: Source): string[] {
 
 function filesUnder(folder: string): Source[] {
   return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
     .map((entry) => join(entry.parentPath, entry.name))
     .map((file) => ({
       path: relative(ROOT, file).replaceAll('\\', '/'),
@@ -243,6 +246,9 @@ describe('a planted import', () => {
     ],
     ['src/start/a.ts', `import { b } from '../worker/main';`, undefined],
     ['src/cli/a.ts', `import { b } from '@assent/client';`, 'src/cli/a.ts → @assent/client'],
+    ['src/console/a.tsx', `import type { B } from '../api/b';`, 'src/console/a.tsx → type of src/api/b'],
+    ['src/console/a.tsx', `import { readFile } from 'node:fs';`, 'src/console/a.tsx → node:fs'],
+    ['src/console/a.tsx', `import { b } from './parts/b';\nimport './parts/b.css';`, undefined],
     ['src/elsewhere/a.ts', `import { b } from '../domain/b';`, 'src/elsewhere/a.ts → src/domain/b'],
   ];
 

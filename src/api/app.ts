@@ -78,6 +78,7 @@ import * as bankStatement from './bank-statement/bank-statement';
 import * as exception from './billing/reconciliation-exception';
 import * as refund from './billing/refund';
 import { referenceEndpoints } from './http/reference';
+import { pageEndpoints } from './pages/pages';
 import { route, serve } from './http/route';
 import { tokenEndpoint } from './access/token';
 import { listPositions, positionsQuery } from './billing/position';
@@ -374,7 +375,9 @@ export function createApp(deps: ApiDeps): Express {
     endpoint('post', '/v1/oauth/token', tokenEndpoint(deps, tokens, failures)),
     ...table.map((one) => endpoint(one.method, one.path, serve(deps, authenticate, one))),
     ...referenceEndpoints(table),
+    ...pageEndpoints(deps.sandbox ? ['console', 'sandbox'] : ['console']),
   ]);
+  if (deps.sandbox) app.use('/sandbox', deps.sandbox);
 
   app.use(unknownEndpoint);
   app.use(errorHandler);

@@ -1,3 +1,4 @@
+import type { RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import type { Config } from '../config';
 import type { Database } from '../database/connection';
@@ -16,6 +17,8 @@ export interface ApiDeps {
   limiter: CallerLimiter;
   measureUnknown: MeasureUnknown;
   log: Logger;
+  /** The parties that play in a sandbox, where it has any: what is below `/sandbox`. */
+  sandbox?: RequestHandler;
   /** What keeps the service from doing its work; empty when it is ready. */
   readiness: () => Promise<Problem[]>;
 }

@@ -35,7 +35,8 @@ export async function programOf(name: 'api' | 'worker' | 'cli'): Promise<string>
 async function install(folder: string): Promise<Installation> {
   const programs = path.join(folder, 'dist/src');
   await Promise.all([
-    symlink(path.join(ROOT, 'node_modules'), path.join(folder, 'node_modules')),
+    // Of the sources, those of the pages are still to be compiled.
+    ...['node_modules', 'src'].map((name) => symlink(path.join(ROOT, name), path.join(folder, name))),
     ...['package.json', 'bin'].map((name) =>
       cp(path.join(ROOT, name), path.join(folder, name), { recursive: true }),
     ),
@@ -50,7 +51,11 @@ async function install(folder: string): Promise<Installation> {
       path.join(folder, 'dist'),
     ]),
   ]);
-  await run(process.execPath, [path.join(programs, 'worker/bundle.js')]);
+  await Promise.all(
+    ['worker/bundle.js', 'api/pages/bundle.js'].map((file) =>
+      run(process.execPath, [path.join(programs, file)]),
+    ),
+  );
   return {
     programs,
     assent: path.join(folder, 'bin/assent.js'),

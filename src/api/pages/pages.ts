@@ -1,0 +1,77 @@
+import type { RequestHandler } from 'express';
+import { contentSecurityPolicy } from 'helmet';
+import { Failure } from '../../domain/failures';
+import { endpoint, type Endpoint } from '../http/endpoint';
+import { bundledPages, type PageBundle, type PageName } from './bundle';
+
+/**
+ * The pages for people, out of our own sources: nothing comes from elsewhere, and nothing is sent
+ * there. A page is an empty document; what it shows, its script asks of this API.
+ */
+export function pageEndpoints(names: readonly PageName[]): Endpoint[] {
+  return [
+    ...names.map((name) =>
+      endpoint('get', `/${name}`, ownPartsOnly, async (_req, res) => {
+        const { pages } = await bundle();
+        res.type('html').send(documentOf(TITLES[name], pages[name]));
+      }),
+    ),
+    endpoint('get', '/pages/:file', async ({ params }, res) => {
+      const file = String(params['file']);
+      const contents = (await bundle()).files.get(file);
+      if (contents === undefined)
+        throw new Failure('not_found', 'There is no such part of a page: reload it');
+      // Its name says its content.
+      res.set('Cache-Control', 'public, max-age=31536000, immutable');
+      res.type(file).send(Buffer.from(contents));
+    }),
+  ];
+}
+
+const TITLES: Record<PageName, string> = { sandbox: 'Assent sandbox', console: 'Assent console' };
+
+let made: Promise<PageBundle> | undefined;
+
+/** Made when the first page is asked for: most processes never are. */
+function bundle(): Promise<PageBundle> {
+  made ??= bundledPages().catch((error: unknown) => {
+    made = undefined;
+    throw error;
+  });
+  return made;
+}
+
+/** Neither scripts nor styles in the document itself, and none from elsewhere. */
+const ownPartsOnly: RequestHandler = contentSecurityPolicy({
+  useDefaults: false,
+  directives: {
+    defaultSrc: ["'none'"],
+    scriptSrc: ["'self'"],
+    styleSrc: ["'self'"],
+    connectSrc: ["'self'"],
+    // The icon, which is none.
+    imgSrc: ["'self'", 'data:'],
+    baseUri: ["'none'"],
+    formAction: ["'none'"],
+    frameAncestors: ["'none'"],
+  },
+});
+
+function documentOf(title: string, { script, style }: PageBundle['pages'][PageName]): string {
+  return `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <meta name="color-scheme" content="light dark" />
+    <title>${title}</title>
+    <link rel="icon" href="data:," />
+    <link rel="stylesheet" href="/pages/${style}" />
+    <script type="module" src="/pages/${script}"></script>
+  </head>
+  <body>
+    <div id="page"></div>
+  </body>
+</html>
+`;
+}

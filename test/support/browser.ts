@@ -1,0 +1,132 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import axe, { type AxeResults } from 'axe-core';
+import type { Browser, Page } from 'playwright-core';
+import { findBrowser, launchBrowser } from '../../pictures/find-browser';
+
+/*
+ * Pages in a real browser. Whatever goes wrong on a page that was opened here is kept, from its
+ * first byte on, and `expectGoodPage` tells of it:
+ *
+ *     const browser = await openBrowser();                    // beforeAll; browser.close() in afterAll
+ *     const page = await browser.open(`${api.url}/console`);  // a context of its own: no one's cookies
+ *     await page.getByRole('button', { name: 'Sign in' }).click();
+ *     await expectGoodPage(page);                             // as it stands now, with content in it
+ *
+ * A second page that shares the cookies: `browser.open(url, page)`.
+ */
+
+export interface TestBrowser {
+  /** @param beside a page whose cookies it shares */
+  open(url: string, beside?: Page): Promise<Page>;
+  close(): Promise<void>;
+}
+
+/** What must show shows within some tens of milliseconds, and in many more on a busy machine. */
+const SHOWN_WITHIN_MS = 30_000;
+const INSTALLED_WITHIN_MS = 200_000;
+const WIDE = { width: 1280, height: 900 };
+const NARROW = { width: 360, height: 740 };
+const WCAG = {
+  runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'],
+  resultTypes: ['violations'],
+};
+
+const problems = new WeakMap<Page, string[]>();
+
+/** @throws StartError where there is no browser and none can be installed */
+export async function openBrowser(): Promise<TestBrowser> {
+  await installBrowser();
+  const browser = await launchBrowser();
+  return {
+    async open(url, beside) {
+      const page = await newPage(browser, beside);
+      await page.goto(url);
+      return page;
+    },
+    close: () => browser.close(),
+  };
+}
+
+/** Where apt-get may be used, it brings Chromium; elsewhere launching says what to install. */
+async function installBrowser(): Promise<void> {
+  const isThere = await findBrowser().then(
+    () => true,
+    () => false,
+  );
+  if (isThere || process.getuid?.() !== 0) return;
+  await apt('update')
+    .then(() => apt('install', '--yes', '--no-install-recommends', 'chromium'))
+    .catch(() => undefined);
+}
+
+async function apt(...args: string[]): Promise<void> {
+  await promisify(execFile)('apt-get', ['-qq', ...args], { timeout: INSTALLED_WITHIN_MS });
+}
+
+async function newPage(browser: Browser, beside: Page | undefined): Promise<Page> {
+  const context =
+    beside?.context() ??
+    (await browser.newContext({
+      viewport: WIDE,
+      reducedMotion: 'reduce',
+      locale: 'en-GB',
+      timezoneId: 'UTC',
+    }));
+  const page = await context.newPage();
+  page.setDefaultTimeout(SHOWN_WITHIN_MS);
+  const seen: string[] = [];
+  problems.set(page, seen);
+  page.on('console', (message) => {
+    // What a call was refused for the page itself has to say; of a missing part `response` tells.
+    const isRefusal = message.text().startsWith('Failed to load resource');
+    if (message.type() === 'error' && !isRefusal) seen.push(`console: ${message.text()}`);
+  });
+  page.on('pageerror', (error) => seen.push(`uncaught: ${error.message}`));
+  page.on('response', (response) => {
+    const isCall = ['fetch', 'xhr', 'eventsource'].includes(response.request().resourceType());
+    if (response.status() >= (isCall ? 500 : 400)) seen.push(`${response.status()} for ${response.url()}`);
+  });
+  page.on('request', (request) => {
+    const { protocol, origin } = new URL(request.url());
+    const own = request.isNavigationRequest() || origin === new URL(page.url()).origin;
+    if (/^https?:$/.test(protocol) && !own) seen.push(`a request to ${origin}`);
+  });
+  await page.addInitScript(
+    `document.addEventListener('securitypolicyviolation', (event) =>
+       console.error('policy: ' + event.violatedDirective + ' ' + event.blockedURI))`,
+  );
+  return page;
+}
+
+/**
+ * Nothing has gone wrong since the page was opened: no error in its console, no request to another
+ * host, nothing that its policy refused. And as it stands now anybody can use it: WCAG 2.2 AA, as
+ * far as axe can tell, and nothing to be scrolled sideways, in light and dark, wide and narrow.
+ */
+export async function expectGoodPage(page: Page): Promise<void> {
+  const before = page.viewportSize();
+  const found: string[] = [];
+  await page.evaluate(axe.source);
+  for (const [width, viewport] of Object.entries({ wide: WIDE, narrow: NARROW })) {
+    await page.setViewportSize(viewport);
+    const tooWide = await page.evaluate<number>(
+      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+    );
+    if (tooWide > 0) found.push(`${width}: ${tooWide} px wider than the screen`);
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      const { violations } = await page.evaluate<AxeResults>(`axe.run(document, ${JSON.stringify(WCAG)})`);
+      found.push(
+        ...violations.flatMap(({ id, nodes }) =>
+          nodes.map(
+            (node) => `${width}, ${colorScheme}: ${id} at ${node.target.join(' ')}: ${node.failureSummary}`,
+          ),
+        ),
+      );
+    }
+  }
+  await page.emulateMedia({ colorScheme: null });
+  if (before) await page.setViewportSize(before);
+  expect([...(problems.get(page) ?? ['it was not opened by a test browser']), ...found]).toEqual([]);
+}
