@@ -3,6 +3,7 @@ import { ROLES } from '../domain/entity';
 import { createAccessTokens } from './access/access-token';
 import { errorHandler, unknownEndpoint } from './http/answer';
 import { createAuthenticate } from './access/authentication';
+import { createClientLogin } from './access/client-login';
 import { beforeRoutes } from './http/before-routes';
 import {
   bankResponseBody,
@@ -30,6 +31,7 @@ import {
   listCustomerDecisions,
   updateCustomerDecision,
 } from './customer/decision';
+import { consoleAccess } from './console/session';
 import type { ApiDeps } from './deps';
 import {
   devicesQuery,
@@ -353,6 +355,7 @@ export function createApp(deps: ApiDeps): Express {
   const tokens = createAccessTokens(deps);
   const failures = createFailedAuthentication(deps.config);
   const authenticate = createAuthenticate(deps, tokens, failures);
+  const login = createClientLogin(deps, tokens, failures);
 
   const app = express();
   app.set('query parser', false);
@@ -362,6 +365,8 @@ export function createApp(deps: ApiDeps): Express {
   app.enable('strict routing');
   app.set('trust proxy', deps.config.TRUSTED_PROXIES);
   app.use(beforeRoutes(deps.log, failures));
+  const forConsole = consoleAccess(deps, { login, authenticate, failures });
+  app.use(forConsole.calls);
 
   const table = routes(deps);
   serveEach(app, [
@@ -372,8 +377,9 @@ export function createApp(deps: ApiDeps): Express {
       '/.well-known/jwks.json',
       async (_req, res: Response<Jwks>) => void res.json({ keys: await tokens.jwks() }),
     ),
-    endpoint('post', '/v1/oauth/token', tokenEndpoint(deps, tokens, failures)),
+    endpoint('post', '/v1/oauth/token', tokenEndpoint(login, failures)),
     ...table.map((one) => endpoint(one.method, one.path, serve(deps, authenticate, one))),
+    ...forConsole.endpoints,
     ...referenceEndpoints(table),
     ...pageEndpoints(deps.sandbox ? ['console', 'sandbox'] : ['console']),
   ]);

@@ -8,6 +8,7 @@ export type FailureCode =
   | 'invalid_request' // what was sent breaks the contract; `problems` names every place
   | 'unauthenticated'
   | 'role_not_allowed'
+  | 'cross_site' // of the console, asked for by another page than its own
   | 'method_not_allowed' // a path that there is, asked with a method that it has not
   | 'not_found' // unknown, or someone else's: the two cannot be told apart
   | 'conflict' // the thing is in another state than the request needs

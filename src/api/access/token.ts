@@ -1,47 +1,22 @@
 import { URLSearchParams } from 'node:url';
 import type { Request, RequestHandler, Response } from 'express';
-import {
-  authenticateClients,
-  isClientSecret,
-  type Claim,
-  type Client,
-} from '../../database/entity/client-credential';
+import type { Claim } from '../../database/entity/client-credential';
 import { Failure } from '../../domain/failures';
-import { isId } from '../../domain/ids';
-import type { AccessTokens } from './access-token';
+import type { ClientLogin } from './client-login';
 import { failureOf, sendFailureHeaders } from '../http/answer';
 import { readBytes } from '../http/body';
-import { countedAddress } from '../http/client-address';
-import { answered } from '../http/deadline';
-import type { ApiDeps } from '../deps';
 import type { FailedAuthentication } from './failed-authentication';
 import { FAILURE_STATUS } from '../http/failure-status';
-import { gathered } from '../http/gathered';
 import { parseJson } from '../http/json';
 import type { Token } from '../openapi/public';
-import { meter } from '../http/rate-limit';
-import { requestIdOf, type LoggedRequest, type TokenRequestNote } from '../http/request-log';
-
-/** Most claims of one look-up; more wait for the next. */
-const CLAIMS_MAX = 200;
+import { noteTokenRequest, requestIdOf } from '../http/request-log';
 
 /**
  * `POST /v1/oauth/token`: OAuth 2.0 client credentials (RFC 6749 §4.4), with the client in the
  * form, in a JSON body or in HTTP Basic. The one endpoint outside the envelope: its errors are
  * those of §5.2.
- *
- * The secret is looked at before anything is counted, and the buckets of right and wrong ones are
- * apart: no number of wrong secrets, from wherever they come, keeps the owner of the right one out.
- * What that costs is bounded in another way: one look-up at a time serves all requests that wait
- * for one, and secrets are hashed once, with SHA-256.
  */
-export function tokenEndpoint(
-  deps: ApiDeps,
-  tokens: AccessTokens,
-  failures: FailedAuthentication,
-): RequestHandler {
-  const lookUp = gathered(CLAIMS_MAX, (claims: Claim[]) => authenticateClients(deps.db, claims));
-
+export function tokenEndpoint(login: ClientLogin, failures: FailedAuthentication): RequestHandler {
   /**
    * @throws OAuthError for what RFC 6749 refuses, Failure for a body that cannot be read, or one
    *   failure too many
@@ -53,50 +28,21 @@ export function tokenEndpoint(
     });
   }
 
-  /**
-   * @throws OAuthError where id and secret do not belong together, Failure for one failure too many
-   */
-  async function provenClient(req: Request, res: Response, claim: Claim): Promise<Client> {
-    // What is no id may be anything, a secret in the wrong field too: it is neither logged nor
-    // looked up.
-    const clientId = isId('client', claim.clientId) ? claim.clientId : undefined;
-    if (clientId !== undefined) note(req, { clientId });
-    const isPossible = clientId !== undefined && isClientSecret(claim.clientSecret);
-    const client = isPossible ? await lookUp(claim) : undefined;
-    if (client) return client;
-    failures.count(req, res);
-    // Ids that cannot exist are one unknown client, with one bucket: made-up ones must not fill the
-    // table.
-    await meter(deps, res, 'tokenGuess', `${clientId ?? 'malformed'}:${addressKey(deps, req)}`);
-    throw new OAuthError('invalid_client', 'Client id and secret do not belong together');
-  }
-
-  async function issue(req: Request, res: Response, claim: Claim) {
-    const client = await provenClient(req, res, claim);
-    await meter(deps, res, 'tokenAddress', addressKey(deps, req));
-    await meter(deps, res, 'token', client.clientId);
-    return tokens.issue(client);
-  }
-
   return async (req, res: Response<Token>) => {
     // RFC 6749 §5.1 asks for both, the second for caches of its time.
     res.set({ 'Cache-Control': 'no-store', Pragma: 'no-cache' });
     try {
       const claim = await claimOf(req, res);
-      // Who comes while a look-up is under way waits for that one and for the next: one limit holds
-      // for both.
-      const { token, expiresInS } = await answered(issue(req, res, claim));
-      note(req, { outcome: 'issued' });
+      const { token, expiresInS } = await login(req, res, claim).catch((error: unknown) => {
+        const isWrong = error instanceof Failure && error.code === 'unauthenticated';
+        throw isWrong ? new OAuthError('invalid_client', error.message) : error;
+      });
+      noteTokenRequest(req, { outcome: 'issued' });
       res.json({ access_token: token, token_type: 'Bearer', expires_in: expiresInS });
     } catch (error) {
       sendOAuthError(req, res, error);
     }
   };
-}
-
-/** For the request's log line. */
-function note(req: Request & LoggedRequest, more: TokenRequestNote): void {
-  req.tokenRequest = { ...req.tokenRequest, ...more };
 }
 
 function isFaultOfCaller(error: unknown): boolean {
@@ -205,21 +151,16 @@ function formDecoded(part: string): string {
   return decodeURIComponent(part.replaceAll('+', ' '));
 }
 
-/** An address is personal: what is stored does not show it. */
-function addressKey({ ring }: ApiDeps, req: Request): string {
-  return ring.blindIndex('rate_limit.address', countedAddress(req)).toString('base64url');
-}
-
 function sendOAuthError(req: Request, res: Response, error: unknown): void {
   if (error instanceof OAuthError) {
-    note(req, { outcome: error.code });
+    noteTokenRequest(req, { outcome: error.code });
     const unknownClient = error.code === 'invalid_client';
     if (unknownClient) res.set('WWW-Authenticate', 'Basic realm="assent", charset="UTF-8"');
     res.status(unknownClient ? 401 : 400).json({ error: error.code, error_description: error.message });
     return;
   }
   const failure = failureOf(error);
-  note(req, { outcome: failure?.code ?? 'server_error' });
+  noteTokenRequest(req, { outcome: failure?.code ?? 'server_error' });
   if (failure === undefined || failure.code === 'unavailable')
     req.log.error({ err: error }, 'no token issued');
   if (failure === undefined) {

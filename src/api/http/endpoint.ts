@@ -2,13 +2,16 @@ import type { Express, RequestHandler } from 'express';
 import { Failure } from '../../domain/failures';
 import type { Method } from './route';
 
+/** The console's session, which is no part of the API, can also be deleted. */
+type EndpointMethod = Method | 'delete';
+
 export interface Endpoint {
-  method: Method;
+  method: EndpointMethod;
   path: string;
   handlers: RequestHandler[];
 }
 
-export function endpoint(method: Method, path: string, ...handlers: RequestHandler[]): Endpoint {
+export function endpoint(method: EndpointMethod, path: string, ...handlers: RequestHandler[]): Endpoint {
   return { method, path, handlers };
 }
 
@@ -28,7 +31,7 @@ export function serveEach(app: Express, endpoints: readonly Endpoint[]): void {
   }
 }
 
-function otherMethod(methods: readonly Method[]): RequestHandler {
+function otherMethod(methods: readonly EndpointMethod[]): RequestHandler {
   // Where there is GET, Express answers HEAD by it.
   const allowed = methods
     .flatMap((method) => (method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()]))

@@ -21,9 +21,13 @@ export interface LoggedRequest {
 }
 
 /** Of a request for a token: what became of it, and whose token it was to be. */
-export interface TokenRequestNote {
+interface TokenRequestNote {
   clientId?: string;
   outcome?: string;
+}
+
+export function noteTokenRequest(req: Request & LoggedRequest, more: TokenRequestNote): void {
+  req.tokenRequest = { ...req.tokenRequest, ...more };
 }
 
 /**

@@ -1,0 +1,72 @@
+import type { Request, Response } from 'express';
+import {
+  authenticateClients,
+  isClientSecret,
+  type Claim,
+  type Client,
+} from '../../database/entity/client-credential';
+import { Failure } from '../../domain/failures';
+import { isId } from '../../domain/ids';
+import type { AccessTokens } from './access-token';
+import type { ApiDeps } from '../deps';
+import type { FailedAuthentication } from './failed-authentication';
+import { countedAddress } from '../http/client-address';
+import { answered } from '../http/deadline';
+import { gathered } from '../http/gathered';
+import { meter } from '../http/rate-limit';
+import { noteTokenRequest } from '../http/request-log';
+
+/**
+ * An access token for whoever proves to be a client: asked for by a program at the token endpoint,
+ * or by a person who signs in to the console.
+ *
+ * The secret is looked at before anything is counted, and the buckets of right and wrong ones are
+ * apart: no number of wrong secrets, from wherever they come, keeps the owner of the right one out.
+ * What that costs is bounded in another way: one look-up at a time serves all requests that wait
+ * for one, and secrets are hashed once, with SHA-256.
+ *
+ * @throws Failure unauthenticated where id and secret do not belong together; rate_limited
+ */
+export type ClientLogin = (req: Request, res: Response, claim: Claim) => ReturnType<AccessTokens['issue']>;
+
+/** Most claims of one look-up; more wait for the next. */
+const CLAIMS_MAX = 200;
+
+export function createClientLogin(
+  deps: ApiDeps,
+  tokens: AccessTokens,
+  failures: FailedAuthentication,
+): ClientLogin {
+  const lookUp = gathered(CLAIMS_MAX, (claims: Claim[]) => authenticateClients(deps.db, claims));
+
+  async function provenClient(req: Request, res: Response, claim: Claim): Promise<Client> {
+    // What is no id may be anything, a secret in the wrong field too: it is neither logged nor
+    // looked up.
+    const clientId = isId('client', claim.clientId) ? claim.clientId : undefined;
+    if (clientId !== undefined) noteTokenRequest(req, { clientId });
+    const isPossible = clientId !== undefined && isClientSecret(claim.clientSecret);
+    const client = isPossible ? await lookUp(claim) : undefined;
+    if (client) return client;
+    failures.count(req, res);
+    // Ids that cannot exist are one unknown client, with one bucket: made-up ones must not fill the
+    // table.
+    await meter(deps, res, 'tokenGuess', `${clientId ?? 'malformed'}:${addressKey(deps, req)}`);
+    throw new Failure('unauthenticated', 'Client id and secret do not belong together');
+  }
+
+  async function issue(req: Request, res: Response, claim: Claim) {
+    const client = await provenClient(req, res, claim);
+    await meter(deps, res, 'tokenAddress', addressKey(deps, req));
+    await meter(deps, res, 'token', client.clientId);
+    return tokens.issue(client);
+  }
+
+  // Who comes while a look-up is under way waits for that one and for the next: one limit holds for
+  // both.
+  return (req, res, claim) => answered(issue(req, res, claim));
+}
+
+/** An address is personal: what is stored does not show it. */
+function addressKey({ ring }: ApiDeps, req: Request): string {
+  return ring.blindIndex('rate_limit.address', countedAddress(req)).toString('base64url');
+}

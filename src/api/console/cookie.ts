@@ -1,0 +1,73 @@
+import type { Request, Response } from 'express';
+import { open, seal, type SealedPlace } from '../../database/keys/sealing';
+import { KeyringError, type Keyring } from '../../database/keys/keyring';
+
+/**
+ * Who has signed in to the console, kept in that person's browser and nowhere else: in a cookie
+ * that no script can read, sealed so that nobody can read or make one. The service remembers no
+ * sessions, and so any process serves any of them.
+ */
+export interface Session {
+  /** What every call is made with; like anybody's it ends when its entity is disabled. */
+  token: string;
+  /** What the page must send along, to show that it is ours. */
+  csrfToken: string;
+  /** When the token ends, in milliseconds since 1970, and the session with it. */
+  endsAt: number;
+  /** Last use that was put on record. */
+  usedAt: number;
+}
+
+const NAME = 'assent_console';
+const PLACE: SealedPlace = 'console.session:cookie';
+/** For the console alone: calls to the API itself never carry it. */
+const PATH = '/console';
+
+/** A session that nobody has used for this long is over: whoever left the desk is signed out. */
+const IDLE_MS = 30 * 60_000;
+/** How exactly its last use is known. Each time costs a new cookie. */
+const USE_NOTED_MS = 60_000;
+
+/** The session that a request comes with, undefined where it has none that is still good. */
+export function readSession(ring: Keyring, req: Request): Session | undefined {
+  const given = cookieOf(req);
+  if (given === undefined) return undefined;
+  const session = opened(ring, given);
+  const now = Date.now();
+  return session && now < session.endsAt && now < session.usedAt + IDLE_MS ? session : undefined;
+}
+
+function cookieOf({ headers }: Request): string | undefined {
+  const mine = (headers.cookie ?? '').split(';').find((pair) => pair.trimStart().startsWith(`${NAME}=`));
+  return mine?.slice(mine.indexOf('=') + 1).trim();
+}
+
+function opened(ring: Keyring, cookie: string): Session | undefined {
+  try {
+    return JSON.parse(open(ring, Buffer.from(cookie, 'base64url'), PLACE)) as Session;
+  } catch (error) {
+    if (error instanceof KeyringError) return undefined;
+    throw error;
+  }
+}
+
+export function keepSession(ring: Keyring, req: Request, res: Response, session: Session): void {
+  const value = seal(ring, JSON.stringify(session), PLACE).toString('base64url');
+  const endsAt = Math.min(session.endsAt, session.usedAt + IDLE_MS);
+  const maxAge = Math.max(0, endsAt - Date.now());
+  res.cookie(NAME, value, { ...attributes(req), maxAge });
+}
+
+/** Puts off the end of a session that is used. */
+export function noteUse(ring: Keyring, req: Request, res: Response, session: Session): void {
+  const now = Date.now();
+  if (now - session.usedAt >= USE_NOTED_MS) keepSession(ring, req, res, { ...session, usedAt: now });
+}
+
+export function forgetSession(req: Request, res: Response): void {
+  res.clearCookie(NAME, attributes(req));
+}
+
+/** On a developer's machine there is no https, and a browser would drop a `Secure` cookie. */
+const attributes = (req: Request) =>
+  ({ httpOnly: true, sameSite: 'strict', path: PATH, secure: req.secure }) as const;

@@ -1,0 +1,40 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { Request } from 'express';
+import { Failure } from '../../domain/failures';
+import type { Session } from './cookie';
+
+/**
+ * Whether a request comes from our own page. A browser sends cookies with whatever any page asks
+ * for; by these two it also says which page that was, or proves that it has read ours.
+ */
+
+/** Of what changes something. @throws Failure cross_site */
+export function requireOwnPage(req: Request): void {
+  const site = req.headers['sec-fetch-site'];
+  // Browsers leave it out on plain http; then there is the origin.
+  const isOwn = site === undefined ? originOf(req) === req.host : site === 'same-origin';
+  if (!isOwn) throw crossSite('This call is for the console’s own page');
+}
+
+/** Of what is only read: also by an address that somebody has typed. @throws Failure cross_site */
+export function refuseOtherPages(req: Request): void {
+  const site = req.headers['sec-fetch-site'];
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') {
+    throw crossSite('This call is for the console’s own page');
+  }
+}
+
+/** @throws Failure cross_site */
+export function requireCsrfToken(req: Request, { csrfToken }: Session): void {
+  const given = Buffer.from(req.get('X-CSRF-Token') ?? '');
+  const expected = Buffer.from(csrfToken);
+  if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
+    throw crossSite('The header X-CSRF-Token is not that of this session: load the page again');
+  }
+}
+
+function originOf({ headers: { origin } }: Request): string | undefined {
+  return origin !== undefined && URL.canParse(origin) ? new URL(origin).host : undefined;
+}
+
+const crossSite = (message: string) => new Failure('cross_site', message);

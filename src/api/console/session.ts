@@ -1,0 +1,148 @@
+import { randomBytes } from 'node:crypto';
+import type { Request, RequestHandler, Response } from 'express';
+import { z } from 'zod';
+import { findEntity } from '../../database/entity/entity';
+import { formatInstant } from '../../domain/calendar';
+import { Failure } from '../../domain/failures';
+import type { Authenticate } from '../access/authentication';
+import type { ClientLogin } from '../access/client-login';
+import type { FailedAuthentication } from '../access/failed-authentication';
+import type { ApiDeps } from '../deps';
+import { replyOf } from '../http/answer';
+import { readJsonBody } from '../http/body';
+import { endpoint, type Endpoint } from '../http/endpoint';
+import { check, invalidRequest } from '../http/validation';
+import { forgetSession, keepSession, noteUse, readSession, type Session } from './cookie';
+import { refuseOtherPages, requireCsrfToken, requireOwnPage } from './same-origin';
+
+/**
+ * The console's way to the API: who signs in gets a session in place of a token, and calls below
+ * `/console/api` are the public ones, made with the token that the session holds. So the page can
+ * do what the token's owner can do, and nothing else; neither secret nor token ever reach it.
+ */
+export interface ConsoleAccess {
+  /** Turns a call of the console into one of the API; in front of all routes. */
+  calls: RequestHandler;
+  endpoints: Endpoint[];
+}
+
+interface Access {
+  login: ClientLogin;
+  authenticate: Authenticate;
+  failures: FailedAuthentication;
+}
+
+const PREFIX = '/console/api';
+const SESSION = '/console/session';
+
+/** Two short texts. */
+const BODY_LIMIT_BYTES = 16 * 1024;
+const CSRF_BYTES = 32;
+
+const credentials = z.strictObject({ clientId: z.string().trim(), clientSecret: z.string().trim() });
+
+const READING = ['GET', 'HEAD'];
+
+export function consoleAccess(deps: ApiDeps, { login, authenticate, failures }: Access): ConsoleAccess {
+  const { ring, config, db } = deps;
+
+  /**
+   * The caller whose token the session holds.
+   *
+   * @throws Failure unauthenticated where the token has ended before the session
+   */
+  async function shown(req: Request, res: Response, session: Session) {
+    const { entityId, role } = await authenticate(asApiCall(req, session), res);
+    const entity = await findEntity(db, entityId);
+    return {
+      entityId,
+      role,
+      name: entity?.name ?? '',
+      expiresAt: formatInstant(new Date(session.endsAt)),
+      timezone: config.NETWORK_TIMEZONE,
+      csrfToken: session.csrfToken,
+    };
+  }
+
+  async function credentialsOf(req: Request, res: Response) {
+    try {
+      requireOwnPage(req);
+      const given = check(credentials, await readJsonBody(req, BODY_LIMIT_BYTES), '');
+      if (given.problems) throw invalidRequest(given.problems);
+      return given.value;
+    } catch (error) {
+      if (error instanceof Failure && error.code !== 'unavailable') failures.count(req, res);
+      throw error;
+    }
+  }
+
+  async function signIn(req: Request, res: Response): Promise<void> {
+    const { token, expiresInS } = await login(req, res, await credentialsOf(req, res));
+    const now = Date.now();
+    const csrfToken = randomBytes(CSRF_BYTES).toString('base64url');
+    const session = { token, csrfToken, usedAt: now, endsAt: now + expiresInS * 1000 };
+    const data = { session: await shown(req, res, session) };
+    keepSession(ring, req, res, session);
+    send(res, 201, 'You are signed in', data);
+  }
+
+  async function whoAmI(req: Request, res: Response): Promise<void> {
+    refuseOtherPages(req);
+    const session = readSession(ring, req);
+    // Not being signed in is an answer here, and no failure.
+    const own = session && (await shown(req, res, session).catch(isUnauthenticated));
+    if (session && own) noteUse(ring, req, res, session);
+    else forgetSession(req, res);
+    send(res, 200, own ? `Signed in as ${own.name}` : 'Nobody is signed in', { session: own ?? null });
+  }
+
+  function signOut(req: Request, res: Response): void {
+    requireOwnPage(req);
+    const session = readSession(ring, req);
+    if (session) requireCsrfToken(req, session);
+    forgetSession(req, res);
+    send(res, 200, 'You are signed out');
+  }
+
+  return {
+    calls(req, res, next) {
+      if (!req.url.startsWith(`${PREFIX}/v1/`)) return next();
+      const session = readSession(ring, req);
+      if (session === undefined) {
+        failures.count(req, res);
+        throw new Failure('unauthenticated', 'The session has ended: sign in again');
+      }
+      if (READING.includes(req.method)) {
+        refuseOtherPages(req);
+      } else {
+        requireOwnPage(req);
+        requireCsrfToken(req, session);
+      }
+      noteUse(ring, req, res, session);
+      asApiCall(req, session);
+      req.url = req.url.slice(PREFIX.length);
+      next();
+    },
+    endpoints: [
+      endpoint('post', SESSION, signIn),
+      endpoint('get', SESSION, whoAmI),
+      endpoint('delete', SESSION, signOut),
+    ],
+  };
+}
+
+/** Whatever else the request had to say of who sends it is gone. */
+function asApiCall(req: Request, { token }: Session): Request {
+  req.headers.authorization = `Bearer ${token}`;
+  delete req.headers.cookie;
+  return req;
+}
+
+function isUnauthenticated(error: unknown): undefined {
+  if (error instanceof Failure && error.code === 'unauthenticated') return undefined;
+  throw error;
+}
+
+function send(res: Response, status: number, message: string, data?: object): void {
+  res.status(status).json(replyOf({ message, ...(data && { data }) }, status).body);
+}
