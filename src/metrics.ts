@@ -148,27 +148,37 @@ export interface MetricsServer {
  * Serves `GET /metrics` as the settings say; with `METRICS_PORT=0` it serves none. It keeps no
  * process alive.
  *
+ * Beside it are probes, for a worker has no other port: `/healthz` says that the event loop turns,
+ * `/readyz` that the process does its work. Neither asks another server, so that no outage
+ * elsewhere gets a process restarted.
+ *
  * @param render all of it, in Prometheus' text format
+ * @param isReady whether it does its work; without it there is no `/readyz` here
  * @throws ConfigError where the port is taken
  */
 export async function serveMetrics(
   config: Pick<Config, 'METRICS_HOST' | 'METRICS_PORT' | 'PORT_OFFSET'>,
   log: Pick<Logger, 'info' | 'warn'>,
   render: () => Promise<string>,
+  isReady?: () => boolean,
 ): Promise<MetricsServer> {
   const port = metricsPort(config);
   if (port === undefined) return { close: () => Promise.resolve() };
 
   let rendering: Promise<string> | undefined;
   const answer = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
-    if (req.url !== '/metrics') {
+    const isProbe = req.url === '/healthz' || (req.url === '/readyz' && isReady !== undefined);
+    if (req.url !== '/metrics' && !isProbe) {
       res.writeHead(404).end();
-    } else if (req.method === 'GET') {
+    } else if (req.method !== 'GET') {
+      res.writeHead(405, { Allow: 'GET' }).end();
+    } else if (isProbe) {
+      const fine = req.url === '/healthz' || isReady?.() === true;
+      res.writeHead(fine ? 200 : 503).end();
+    } else {
       rendering ??= render().finally(() => (rendering = undefined));
       const text = await rendering;
       res.writeHead(200, { 'Content-Type': Registry.PROMETHEUS_CONTENT_TYPE }).end(text);
-    } else {
-      res.writeHead(405, { Allow: 'GET' }).end();
     }
   };
   const server = createServer((req, res) => {

@@ -12,9 +12,12 @@ import type { Problem } from '../src/domain/failures';
 import { freePort } from '../src/listening';
 import { readMetrics, valueOf } from './support/metrics';
 
-const serve = (port: number, registry = createMetrics()) =>
-  serveMetrics(readConfig({ METRICS_PORT: String(port) }), pino({ level: 'silent' }), () =>
-    registry.metrics(),
+const serve = (port: number, registry = createMetrics(), isReady?: () => boolean) =>
+  serveMetrics(
+    readConfig({ METRICS_PORT: String(port) }),
+    pino({ level: 'silent' }),
+    () => registry.metrics(),
+    isReady,
   );
 
 describe('metrics', () => {
@@ -90,9 +93,22 @@ describe('metrics', () => {
     ['GET', '/', 404],
     ['GET', '/metrics/', 404],
     ['POST', '/metrics', 405],
-  ])('are all that their port has: %s %s is a %i', async (method, path, status) => {
+    ['GET', '/healthz', 200],
+    ['GET', '/readyz', 404],
+  ])('are, with a probe, all that their port has: %s %s is a %i', async (method, path, status) => {
     const { status: got } = await fetch(`http://127.0.0.1:${port}${path}`, { method });
     expect(got).toBe(status);
+  });
+
+  it('have beside them whether the process does its work, where it has no other port to say so', async () => {
+    let ready = false;
+    const own = await freePort();
+    const worker = await serve(own, createMetrics(), () => ready);
+    const probed = async (path: string) => (await fetch(`http://127.0.0.1:${own}${path}`)).status;
+    expect([await probed('/healthz'), await probed('/readyz')]).toEqual([200, 503]);
+    ready = true;
+    expect([await probed('/healthz'), await probed('/readyz')]).toEqual([200, 200]);
+    await worker.close();
   });
 
   it('say what to set where their port is taken', async () => {

@@ -84,6 +84,8 @@ async function main(): Promise<void> {
     config,
     log,
     async () => `${await registry.metrics()}\n${await sdkMetrics()}`,
+    // Once it polls, and until it is told to stop.
+    () => workers.length > 0 && workers.every((worker) => worker.getState() === 'RUNNING'),
   );
 
   const keyring = readKeyring(config.ASSENT_KEYS);

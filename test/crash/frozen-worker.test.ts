@@ -34,6 +34,8 @@ test('a frozen worker is not ready within 15 s, the API tells what waits, and al
   expect(valueOf(await metrics.api(), 'assent_workers{version="0.1.0"}')).toBe(1);
   expect(valueOf(await metrics.api(), HEARTBEAT_AGE)).toBeLessThan(10);
 
+  expect(await metrics.workerProbes()).toEqual({ healthz: 200, readyz: 200 });
+
   engine.worker.freeze();
   // What the contract promises, not what the machine happens to do.
   await eventually(async () => (await readiness()).status === 503, 15_000);
@@ -46,6 +48,10 @@ test('a frozen worker is not ready within 15 s, the API tells what waits, and al
   expect(valueOf(told, 'assent_dependency_up{dependency="temporal"}')).toBe(1);
   expect(valueOf(told, 'assent_dependency_up{dependency="worker"}')).toBe(0);
 
+  // Whoever restarts what does not answer notices it.
+  await expect(metrics.workerProbes()).rejects.toThrow('aborted due to timeout');
+
   engine.worker.thaw();
   await eventually(async () => (await readiness()).status === 200);
+  expect(await metrics.workerProbes()).toEqual({ healthz: 200, readyz: 200 });
 });

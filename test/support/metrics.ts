@@ -8,7 +8,12 @@ export interface Metrics {
   api(): Promise<string>;
   /** All that the worker says. */
   worker(): Promise<string>;
+  /** What the worker says to whoever asks whether it lives, and whether it does its work. */
+  workerProbes(): Promise<{ healthz: number; readyz: number }>;
 }
+
+/** As long as a supervisor waits. */
+const PROBE_WITHIN_MS = 3_000;
 
 export async function metricsOnFreePorts(): Promise<Metrics> {
   const [api = 0, worker = 0] = await freePorts(2);
@@ -16,6 +21,16 @@ export async function metricsOnFreePorts(): Promise<Metrics> {
     settings: { METRICS_PORT: String(api) },
     api: () => readMetrics(api),
     worker: () => readMetrics(worker),
+    async workerProbes() {
+      const signal = AbortSignal.timeout(PROBE_WITHIN_MS);
+      const [healthz, readyz] = await Promise.all(
+        ['healthz', 'readyz'].map(async (path) => {
+          const { status } = await fetch(`http://127.0.0.1:${worker}/${path}`, { signal });
+          return status;
+        }),
+      );
+      return { healthz: healthz ?? 0, readyz: readyz ?? 0 };
+    },
   };
 }
 
