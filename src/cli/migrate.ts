@@ -1,11 +1,12 @@
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { executorOf } from '../database/connection';
 import { migrateUp } from '../database/migrate';
 import { readTemporalState } from '../database/operation/temporal-state';
 import { onDatabase } from '../start/database';
 import { prepareGivenNamespace } from '../start/temporal';
+import { schemaMigrated } from './awaited-schema';
 import { command, reporting } from './command';
-import { modeOf, ownerUrl } from './engine';
+import { databaseUrl, modeOf, ownerUrl } from './engine';
 import { operator, reasonOption, type Explained } from './operator';
 
 /** Longest that `assent migrate` waits for Temporal, which may be starting beside it. */
@@ -14,10 +15,19 @@ const NAMESPACE_WITHIN_MS = 15_000;
 export function addMigrateCommand(program: Command): void {
   command(program, 'migrate', 'bring the database schema, and the Temporal namespace, up to date')
     .option('--create-namespace', 'make the namespace first, if it is not there')
+    .addOption(
+      new Option('--wait', 'change nothing, but wait until the schema is as this version needs it').conflicts(
+        ['createNamespace', 'reason'],
+      ),
+    )
     .addOption(reasonOption())
     .action(
-      reporting(async (config, options: Explained & { createNamespace?: boolean }) => {
+      reporting(async (config, options: Explained & { createNamespace?: boolean; wait?: boolean }) => {
         const { createNamespace = false } = options;
+        if (options.wait === true) {
+          await schemaMigrated(databaseUrl(config), (line) => process.stderr.write(`${line}; waiting\n`));
+          return { json: { migrations: [] }, text: 'The schema is up to date' };
+        }
         const migrations = await migrateUp(
           ownerUrl(config),
           modeOf(config),

@@ -1,0 +1,63 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { isUnavailable, refusedLogin } from '../database/availability';
+import { APP_ROLE, executorOf } from '../database/connection';
+import { schemaDifference } from '../database/migrate';
+import { counted } from '../domain/counted';
+import { onDatabase } from '../start/database';
+import { CommandError } from './command';
+
+/**
+ * Waits until somebody else has migrated: a process that is rolled out together with its migrations
+ * must not begin before they have run. It works as API and worker do, and changes nothing.
+ */
+
+/**
+ * Longest that it is waited for: a migration of a large table takes minutes. Whoever started this
+ * decides whether to try again.
+ */
+const MIGRATED_WITHIN_MS = 600_000;
+const POLL_MS = 1_000;
+
+/** Postgres's codes for a table that is not there, and for one that may not be read yet. */
+const NOT_YET = /^(42P01|42501)$/;
+
+/**
+ * @param url the login of API and worker
+ * @param say told what is waited for, whenever that changes
+ * @throws CommandError where it takes too long; what Postgres refuses a login with
+ */
+export async function schemaMigrated(
+  url: string,
+  say: (line: string) => void,
+  withinMs = MIGRATED_WITHIN_MS,
+): Promise<void> {
+  const deadline = performance.now() + withinMs;
+  let said: string | undefined;
+  for (;;) {
+    const lacking = await whatLacks(url);
+    if (lacking === undefined) return;
+    if (lacking !== said) say(lacking);
+    said = lacking;
+    if (performance.now() > deadline) {
+      throw new CommandError(`${lacking}, for ${Math.round(withinMs / 1000)} s: run "assent migrate"`);
+    }
+    await wait(POLL_MS);
+  }
+}
+
+/** What this version misses of the schema. What a later version has added is no matter. */
+async function whatLacks(url: string): Promise<string | undefined> {
+  try {
+    const { missing } = await onDatabase(url, (client) => schemaDifference(executorOf(client)), {
+      role: APP_ROLE,
+    });
+    return missing.length === 0
+      ? undefined
+      : `the schema lacks ${counted(missing.length, 'migrations')}, ${missing[0]} first`;
+  } catch (error) {
+    if (refusedLogin(error) !== undefined) throw error;
+    if (isUnavailable(error)) return 'the database does not answer';
+    if (!NOT_YET.test(String((error as { code?: unknown }).code))) throw error;
+    return 'the database has no schema yet';
+  }
+}

@@ -1,0 +1,63 @@
+import { schemaMigrated } from '../../src/cli/awaited-schema';
+import { migrateDown, migrateUp } from '../../src/database/migrate';
+import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
+import { eventually } from '../support/engine';
+
+/** `assent migrate --wait`, for a process that is rolled out together with its migrations. */
+
+let test: TestDatabase;
+beforeAll(async () => {
+  test = await createTestDatabase();
+});
+afterAll(() => test.drop());
+
+/** Waits, and tells what it says meanwhile. */
+function waiting(withinMs?: number) {
+  const said: string[] = [];
+  const state = { ended: false, said };
+  const end = schemaMigrated(test.url, (line) => said.push(line), withinMs).then(() => {
+    state.ended = true;
+  });
+  return { state, end };
+}
+
+it('keeps a process from a database that nobody has migrated, and lets it go on once somebody has', async () => {
+  await migrateDown(test.url);
+  await asOwner(test.url, 'DROP TABLE IF EXISTS knex_migrations, knex_migrations_lock');
+  const { state, end } = waiting();
+  await eventually(() => Promise.resolve(state.said.length > 0));
+  expect(state).toEqual({ ended: false, said: ['the database has no schema yet'] });
+  await migrateUp(test.url, 'sandbox', 'Africa/Lagos');
+  await end;
+});
+
+it('keeps a new version from the schema of the one before it, whose columns it would miss', async () => {
+  await asOwner(
+    test.url,
+    `CREATE TABLE kept AS SELECT * FROM knex_migrations WHERE name = (SELECT max(name) FROM knex_migrations);
+     DELETE FROM knex_migrations WHERE name IN (SELECT name FROM kept)`,
+  );
+  await expect(waiting(0).end).rejects.toThrow(
+    /^the schema lacks 1 migration, \d{4}_\w+ first, for 0 s: run "assent migrate"$/,
+  );
+  await asOwner(test.url, 'INSERT INTO knex_migrations SELECT * FROM kept; DROP TABLE kept');
+  await waiting(0).end;
+});
+
+it('lets an older version onto a newer schema, so that a version can be rolled back', async () => {
+  const later = `'9999_of_a_later_version'`;
+  await asOwner(
+    test.url,
+    `INSERT INTO knex_migrations (name, batch, migration_time) VALUES (${later}, 99, now())`,
+  );
+  const { state, end } = waiting(0);
+  await end;
+  expect(state).toEqual({ ended: true, said: [] });
+  await asOwner(test.url, `DELETE FROM knex_migrations WHERE name = ${later}`);
+});
+
+it('does not wait for a login to be let in that never will be', async () => {
+  const url = new URL(test.url);
+  url.pathname = '/never_made';
+  await expect(schemaMigrated(url.href, () => undefined)).rejects.toMatchObject({ code: '3D000' });
+});
