@@ -37,7 +37,7 @@ USER node
 # The API, and the metrics of either process: set METRICS_HOST=0.0.0.0 to have these reached from
 # outside the container.
 EXPOSE 3000 9464
-# For the API. A worker serves no /healthz: give it no health check, or one of its own.
+# For the API. A worker's is on the port of its metrics: /healthz, and /readyz once it polls.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
   CMD ["node", "--eval", "fetch(`http://127.0.0.1:${process.env.PORT || 3000}/healthz`).then((answer) => process.exit(answer.ok ? 0 : 1))"]
 CMD ["node", "--max-old-space-size=384", "dist/src/api/main.js"]
