@@ -85,6 +85,7 @@ import { route, serve } from './http/route';
 import { tokenEndpoint } from './access/token';
 import { listPositions, positionsQuery } from './billing/position';
 import * as statement from './billing/statement';
+import { showSummary, summaryQuery } from './billing/summary';
 import { detailsQuery, historyQuery, listHistory, showTransaction } from './billing/transaction';
 import { advanceBody, advanceClock, showClock } from './sandbox-clock';
 import {
@@ -263,6 +264,7 @@ export function routes(deps: Pick<ApiDeps, 'config'>) {
       },
       statement.statementFile,
     ),
+    route('get', '/v1/summary', { ...ANYONE, query: summaryQuery }, showSummary),
     route('get', '/v1/positions', { ...ANYONE, query: positionsQuery }, listPositions),
 
     route(

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { ConfigError, readConfig, requireServers, type Config } from '../config';
 import type { Database } from '../database/connection';
 import { deleteAbandonedPages } from '../database/bank-statement/statement';
+import { foldDailyTotals } from '../database/daily-total';
 import { deleteAbandoned } from '../database/customer/migration';
 import { forgetPrompts } from '../database/customer/prompt';
 import { expireKeys } from '../database/idempotency';
@@ -151,6 +152,7 @@ async function sweep(
         forgetDeliveries(db, ring, WEBHOOK_KEPT_DAYS),
         forgetReceipts(db, RECEIPT_KEPT_DAYS),
         foldBalances(db),
+        foldDailyTotals(db),
       ]);
       more = swept.includes(true);
     }

@@ -45,7 +45,7 @@ export type BankAnswer =
 export const REASON_OF_ACTION = { deny: 'denied', suspended: 'suspended' } as const;
 
 /** Reasons that are words of this network, whoever gives them. */
-const KNOWN_REASONS: readonly string[] = [
+const KNOWN_REASONS = [
   'expired',
   'not_delivered',
   'denied',
@@ -53,12 +53,16 @@ const KNOWN_REASONS: readonly string[] = [
   'limit_reached',
   'insufficient_funds',
   'temporarily_unavailable',
-];
+] as const;
+
+/** A reason of this network, and one for all that banks write in words of their own. */
+export const KINDS_OF_REASON = [...KNOWN_REASONS, 'other'] as const;
+export type KindOfReason = (typeof KINDS_OF_REASON)[number];
 
 /**
  * A reason as the audit trail keeps it for good. What a bank writes in its own words may speak of a
  * person: it stays with the charge, where it can be erased.
  */
-export function reasonForAudit(reason: string): string {
-  return KNOWN_REASONS.includes(reason) ? reason : 'other';
+export function reasonForAudit(reason: string): KindOfReason {
+  return KNOWN_REASONS.find((known) => known === reason) ?? 'other';
 }

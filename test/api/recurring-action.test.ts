@@ -262,6 +262,7 @@ describe('the bank’s list of subscriptions', () => {
           status: 'active',
           nextBillingDate: expect.any(String) as string,
           retryAt: null,
+          lastDecline: null,
           billingsCompleted: 0,
           createdAt: expect.any(String) as string,
           updatedAt: expect.any(String) as string,

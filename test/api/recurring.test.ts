@@ -1,10 +1,12 @@
+import { recurringRules } from '../../src/config';
 import { applyDecision } from '../../src/database/agreement/decision';
 import { setEntityStatus } from '../../src/database/entity/entity';
 import { rows, type Database } from '../../src/database/connection';
 import { workflowIds } from '../../src/domain/workflow-id';
 import { enter, send, serveApi, tokenOf, type Answered, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
-import { moveClock, standingApproval, type Standing } from '../support/standing';
+import { runSchedule } from '../support/schedule';
+import { answerCharges, moveClock, standingApproval, type Standing } from '../support/standing';
 
 let database: TestDatabase;
 let db: Database;
@@ -287,4 +289,35 @@ test('a merchant that loses trust sees its schedule suspended in the same moment
   expect((await as(tokens.merchant, 'GET', path)).body.data).toMatchObject({ status: 'suspended' });
   await trust('trusted');
   expect((await as(tokens.merchant, 'GET', path)).body.data).toMatchObject({ status: 'active' });
+});
+
+const pastDue = async (token: string, path: string) =>
+  (await as(token, 'GET', `${path}?status=past_due`)).body.data;
+
+test('a schedule that is past due says why where it is listed, to its merchant and to the bank', async () => {
+  const made = await create();
+  const scheduleId = String(made.body.data?.['scheduleId']);
+  expect(made.body.data).toMatchObject({ lastDecline: null });
+  const run = () => runSchedule(db, api.deps.ring, recurringRules(api.deps.config), scheduleId);
+  await run();
+  await answerCharges(db, api.deps.ring, standing, 'insufficient_funds');
+  await run();
+  await create();
+  const [attempt] = await rows<{ reference: string }>(
+    db,
+    'SELECT reference FROM billing_requests WHERE schedule_id = :scheduleId',
+    { scheduleId },
+  );
+  const lastDecline = {
+    reference: attempt?.reference,
+    reason: 'insufficient_funds',
+    at: expect.stringMatching(/^\d{4}-.*\.\d{3}Z$/) as string,
+  };
+  const found = { total: 1, schedules: [{ scheduleId, status: 'past_due', lastDecline }] };
+  expect(await pastDue(tokens.merchant, '/v1/billing/recurring')).toMatchObject(found);
+  expect(await pastDue(tokens.provider, '/v1/billing/recurring')).toMatchObject(found);
+  expect(await pastDue(tokens.bank, '/v1/bank/customer/subscriptions')).toMatchObject({
+    total: 1,
+    subscriptions: [{ scheduleId, lastDecline }],
+  });
 });

@@ -374,6 +374,15 @@ export type Schedule = {
   status: 'active' | 'paused' | 'suspended' | 'past_due' | 'completed' | 'cancelled' | 'failed';
   nextBillingDate: string | null;
   retryAt: string | null;
+  /** The latest decline of a schedule that is `past_due` */
+  lastDecline: {
+    /** Transaction reference, unique in the network */
+    reference: string;
+    /** Why it was declined, as in `declineReason` */
+    reason: string;
+    /** When it was declined; UTC */
+    at: string;
+  } | null;
   /** Billings that ran, successful or failed */
   billingsCompleted: number;
   /** When it was created; UTC */
@@ -426,6 +435,15 @@ export type ScheduleWithBillings = {
   status: 'active' | 'paused' | 'suspended' | 'past_due' | 'completed' | 'cancelled' | 'failed';
   nextBillingDate: string | null;
   retryAt: string | null;
+  /** The latest decline of a schedule that is `past_due` */
+  lastDecline: {
+    /** Transaction reference, unique in the network */
+    reference: string;
+    /** Why it was declined, as in `declineReason` */
+    reason: string;
+    /** When it was declined; UTC */
+    at: string;
+  } | null;
   /** Billings that ran, successful or failed */
   billingsCompleted: number;
   /** When it was created; UTC */
@@ -553,6 +571,15 @@ export type Subscription = {
   status: 'active' | 'paused' | 'suspended' | 'past_due' | 'completed' | 'cancelled' | 'failed';
   nextBillingDate: string | null;
   retryAt: string | null;
+  /** The latest decline of a schedule that is `past_due` */
+  lastDecline: {
+    /** Transaction reference, unique in the network */
+    reference: string;
+    /** Why it was declined, as in `declineReason` */
+    reason: string;
+    /** When it was declined; UTC */
+    at: string;
+  } | null;
   /** Billings that ran, successful or failed */
   billingsCompleted: number;
   /** When it was created; UTC */
@@ -790,6 +817,115 @@ export type Statement = {
    * until it is final and the file has been taken once
    */
   sha256: string | null;
+};
+
+export type SummaryTotal = {
+  /** ISO 4217 code */
+  currency: string;
+  /** Charges that succeeded; of a bank, of its customers */
+  charged: {
+    /** How many */
+    count: number;
+    /** Their sum; in major units. Rounded to 15 digits where it has more */
+    amount: number;
+    /** A sum of more than 15 digits, in full as a decimal; only where it had to be rounded */
+    exact?: string;
+  };
+  /** Charges that did not succeed */
+  declined: {
+    /** How many */
+    count: number;
+    /** Their sum; in major units. Rounded to 15 digits where it has more */
+    amount: number;
+    /** A sum of more than 15 digits, in full as a decimal; only where it had to be rounded */
+    exact?: string;
+    /** The same by reason, in order of the reason’s name */
+    reasons: Array<DeclinedFor>;
+  };
+  /** Refunds that were completed */
+  refunded: {
+    /** How many */
+    count: number;
+    /** Their sum; in major units. Rounded to 15 digits where it has more */
+    amount: number;
+    /** A sum of more than 15 digits, in full as a decimal; only where it had to be rounded */
+    exact?: string;
+  };
+  /** Charges whose money did not stay */
+  reversed: {
+    /** How many */
+    count: number;
+    /** Their sum; in major units. Rounded to 15 digits where it has more */
+    amount: number;
+    /** A sum of more than 15 digits, in full as a decimal; only where it had to be rounded */
+    exact?: string;
+  };
+  /**
+   * Part of all charges of these days that succeeded, from 0 to 1; `null` where none was
+   * decided
+   */
+  successRate: number | null;
+};
+
+export type DeclinedFor = {
+  /** `other`: what a bank has put in words of its own */
+  reason: 'expired' | 'not_delivered' | 'denied' | 'suspended' | 'limit_reached' | 'insufficient_funds' | 'temporarily_unavailable' | 'other';
+  /** How many */
+  count: number;
+  /** Their sum; in major units. Rounded to 15 digits where it has more */
+  amount: number;
+  /** A sum of more than 15 digits, in full as a decimal; only where it had to be rounded */
+  exact?: string;
+};
+
+export type SummaryDay = {
+  /** The day, in the network’s time zone */
+  date: string;
+  /** ISO 4217 code */
+  currency: string;
+  /** Charges that succeeded; of a bank, of its customers */
+  charged: {
+    /** How many */
+    count: number;
+    /** Their sum; in major units. Rounded to 15 digits where it has more */
+    amount: number;
+    /** A sum of more than 15 digits, in full as a decimal; only where it had to be rounded */
+    exact?: string;
+  };
+  /** Charges that did not succeed */
+  declined: {
+    /** How many */
+    count: number;
+    /** Their sum; in major units. Rounded to 15 digits where it has more */
+    amount: number;
+    /** A sum of more than 15 digits, in full as a decimal; only where it had to be rounded */
+    exact?: string;
+    /** The same by reason, in order of the reason’s name */
+    reasons: Array<DeclinedFor>;
+  };
+  /** Refunds that were completed */
+  refunded: {
+    /** How many */
+    count: number;
+    /** Their sum; in major units. Rounded to 15 digits where it has more */
+    amount: number;
+    /** A sum of more than 15 digits, in full as a decimal; only where it had to be rounded */
+    exact?: string;
+  };
+  /** Charges whose money did not stay */
+  reversed: {
+    /** How many */
+    count: number;
+    /** Their sum; in major units. Rounded to 15 digits where it has more */
+    amount: number;
+    /** A sum of more than 15 digits, in full as a decimal; only where it had to be rounded */
+    exact?: string;
+  };
+  /**
+   * Part of all charges of these days that succeeded, from 0 to 1; `null` where none was
+   * decided
+   */
+  successRate: number | null;
 };
 
 export type Position = {
@@ -2571,6 +2707,36 @@ export interface Operations {
     };
     file: 'text/csv';
   };
+  /** Summarize days */
+  getSummary: {
+    query?: {
+      /** First day, in the network’s time zone; left out, the first of the month of `to` */
+      from?: string | undefined;
+      /** Last day, at most 92 days with `from`; left out, today by your clock */
+      to?: string | undefined;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /** The time zone in which days begin */
+        timezone: string;
+        /** The day that it is by your clock */
+        today: string;
+        /** The first day */
+        from: string;
+        /** The last day */
+        to: string;
+        /** All days together, in order of currency */
+        totals: Array<SummaryTotal>;
+        /** In order of date and currency; a day without any is left out */
+        days: Array<SummaryDay>;
+      };
+    };
+  };
   /** List net positions */
   listPositions: {
     query: {
@@ -3192,6 +3358,7 @@ export const OPERATIONS = {
   getTransaction: {'method':'GET','path':'/v1/transaction-details'},
   getStatement: {'method':'GET','path':'/v1/statements'},
   getStatementFile: {'method':'GET','path':'/v1/statements/{date}.csv'},
+  getSummary: {'method':'GET','path':'/v1/summary'},
   listPositions: {'method':'GET','path':'/v1/positions','list':{'items':'positions','next':'none'}},
   initiateRefund: {'method':'POST','path':'/v1/refunds/initiate','keyed':true},
   answerRefund: {'method':'POST','path':'/v1/bank/refund-response'},

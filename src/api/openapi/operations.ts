@@ -11,6 +11,7 @@ import { EXCEPTIONS } from './reconciliation-exception';
 import { REFUNDS } from './refund';
 import { SANDBOX } from './sandbox';
 import { STATEMENTS } from './statement';
+import { SUMMARY } from './summary';
 import { TRANSACTIONS } from './transaction';
 import { WEBHOOK_SETTINGS } from './webhook-settings';
 
@@ -29,6 +30,7 @@ export const OPERATIONS = {
   ...FORECAST,
   ...TRANSACTIONS,
   ...STATEMENTS,
+  ...SUMMARY,
   ...REFUNDS,
   ...EXCEPTIONS,
   ...BANK_STATEMENTS,

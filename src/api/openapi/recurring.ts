@@ -42,6 +42,14 @@ const progress = {
   status: scheduleStatus,
   nextBillingDate: moment('Next regular due date', '2026-06-02T08:00:00.000Z').nullable(),
   retryAt: moment('When a declined charge is retried next').nullable().meta({ example: null }),
+  lastDecline: z
+    .strictObject({
+      reference,
+      reason: words('Why it was declined, as in `declineReason`', 'insufficient_funds'),
+      at: moment('When it was declined'),
+    })
+    .nullable()
+    .meta({ description: 'The latest decline of a schedule that is `past_due`', example: null }),
   billingsCompleted: z
     .int()
     .min(0)

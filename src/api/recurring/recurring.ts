@@ -246,10 +246,17 @@ function progressData(schedule: ScheduleRecord) {
     status: schedule.status,
     nextBillingDate: instantOrNull(schedule.nextDueAt),
     retryAt: instantOrNull(schedule.retryAt),
+    lastDecline: declineData(schedule.lastDecline),
     billingsCompleted: schedule.ran,
     createdAt: formatInstant(schedule.createdAt),
     updatedAt: formatInstant(schedule.updatedAt),
   };
+}
+
+function declineData(decline: ScheduleRecord['lastDecline']) {
+  if (decline === null) return null;
+  const { reference, reason, atMs } = decline;
+  return { reference, reason, at: formatInstant(new Date(atMs)) };
 }
 
 function instantOrNull(moment: Date | null): string | null {

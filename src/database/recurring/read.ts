@@ -42,6 +42,8 @@ export interface ScheduleRecord {
   nextN: number;
   nextDueAt: Date | null;
   retryAt: Date | null;
+  /** Why it is past due: its latest decline. */
+  lastDecline: { reference: string; reason: string; atMs: number } | null;
   ran: number;
   createdAt: Date;
   updatedAt: Date;
@@ -67,7 +69,12 @@ const COLUMNS = `s.id, s.merchant_id AS "merchantId",
   s.amount::bigint, s.currency, s.description, s.metadata, s.frequency, s.every AS "interval",
   s.start_at AS "startAt", s.end_at AS "endAt", s.max_billings AS "maxBillings", s.status, s.next_n AS "nextN",
   s.next_due_at AS "nextDueAt", s.ran, s.created_at AS "createdAt", s.updated_at AS "updatedAt",
-  (SELECT retry_at FROM billings b WHERE b.schedule_id = s.id AND b.status = 'retrying') AS "retryAt"`;
+  (SELECT retry_at FROM billings b WHERE b.schedule_id = s.id AND b.status = 'retrying') AS "retryAt",
+  CASE s.status WHEN 'past_due' THEN (
+    SELECT jsonb_build_object('reference', reference, 'reason', decline_reason,
+      'atMs', floor(extract(epoch FROM closed_at) * 1000))
+    FROM billing_requests r WHERE r.schedule_id = s.id AND r.status = 'declined'
+    ORDER BY billing_n DESC, attempt DESC LIMIT 1) END AS "lastDecline"`;
 
 /**
  * Most billings that are shown with a schedule, the latest ones. Ten years of daily billing are
