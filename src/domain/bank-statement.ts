@@ -63,6 +63,8 @@ export interface Known {
   as: 'counted' | 'payee' | 'reversal' | 'open' | 'refused';
   /** Whether money of it is counted: a charge that is successful, a refund that is completed. */
   settled: boolean;
+  /** Whether money of it may yet be counted: its bank's answer is waited for. */
+  pending: boolean;
   /** Of what was refused: the exception that tells of it, and whether it was found harmless. */
   exceptionId: string | null;
   accounted: boolean;
@@ -104,13 +106,14 @@ export function judge(line: StatementLine, known: Known | undefined): Verdict {
 
 /**
  * What may not be refunded of a charge while a line differs: of a charge, what the bank has not
- * booked; of a refund, what it has transferred beyond it.
+ * booked; of a refund, what it has transferred beyond it. What is pending may be answered for in
+ * full while the line still differs, so it is held from now on.
  */
 export function heldFor(
   line: Pick<StatementLine, 'amount' | 'currency' | 'direction'>,
   known: Known,
 ): bigint {
-  if (!known.settled) return 0n;
+  if (!known.settled && !known.pending) return 0n;
   const comparable = line.currency === known.currency && line.direction === known.direction;
   if (known.refundId !== null) {
     const beyond = comparable ? line.amount - known.amount : 0n;

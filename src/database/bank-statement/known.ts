@@ -52,6 +52,7 @@ const BY_ID = `
            CASE WHEN l.direction = 'credit' AND b.payee_bank_id = :bankId THEN 'payee' ELSE 'counted' END
          ELSE 'refused' END AS as,
     coalesce(r.status = 'completed', b.status = 'successful', false) AS settled,
+    coalesce(r.status, b.status) IS NOT DISTINCT FROM 'pending' AS pending,
     x.id AS "exceptionId", coalesce(x.state = 'resolved' AND x.resolution <> 'no_money_moved', false) AS accounted
   FROM ${GIVEN}
     JOIN bank_transactions t ON t.bank_id = :bankId AND t.bank_transaction_id = l.id
@@ -75,7 +76,7 @@ const BY_REFERENCE = `
     CASE WHEN r.id IS NOT NULL OR paid.to_customer THEN 'credit' ELSE 'debit' END AS direction,
     coalesce(r.amount, b.amount)::bigint AS amount, b.currency,
     CASE WHEN r.id IS NULL AND paid.to_customer THEN 'payee' ELSE 'open' END AS as,
-    coalesce(r.status = 'completed', b.status = 'successful') AS settled, NULL AS "exceptionId", false AS accounted
+    coalesce(r.status = 'completed', b.status = 'successful') AS settled, coalesce(r.status, b.status) = 'pending' AS pending, NULL AS "exceptionId", false AS accounted
   FROM ${GIVEN}
     LEFT JOIN refunds r ON r.reference = l.reference AND r.bank_id = :bankId
     JOIN billing_requests b ON b.id = coalesce(r.billing_request_id, (

@@ -391,6 +391,18 @@ describe('a line that names the reference of what is open', () => {
     expect(await status(id)).toBe('pending');
   });
 
+  test('keeps from being refunded what the bank has not booked, once it has answered', async () => {
+    const { id, reference } = await charge();
+    await match(csv(debit('H9', 60, reference)));
+    const body = { billingRequestId: id, bankTransactionId: 'H9' };
+    expect((await post(tokens.bank, '/v1/billing/bank-response', body)).status).toBe(200);
+
+    const all = await post(tokens.merchant, '/v1/refunds/initiate', { reference, amount: 60.01 });
+    expect(all.status).toBe(409);
+    await refunded(reference, 60, 'H10');
+    await theBooksAreRight();
+  });
+
   test('is the late half of what nobody answered, and one exception with it', async () => {
     const { id, reference } = await charge();
     await get(tokens.bank, '/v1/events');
