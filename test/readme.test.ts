@@ -1,12 +1,13 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { AssentClient } from '@assent/client';
 import { Operator, type Identity } from '../demo/operator';
 import { eventually } from './support/engine';
 import { freePort } from '../src/listening';
+import { installation } from './support/installation';
 import { freeOffset, makeStartFolder, NpmStart } from './support/npm-start';
 
 /**
@@ -152,6 +153,37 @@ test('the merchant’s webhooks come, are found genuine, and a forged one is not
   expect(forged.status).toBe(401);
   await eventually(async () => shell.output.includes('WEBHOOK billing.response IS FORGED'));
 });
+
+/** Of a page that goes on in the same shell, its blocks as they stand. */
+async function guide(name: string): Promise<{ heading: string; script: string }[]> {
+  const page = await readFile(path.join(ROOT, `docs/guides/${name}.md`), 'utf8');
+  return page.split(/^## /m).flatMap((section) =>
+    [...section.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, script = '']) => ({
+      heading: section.split('\n')[0] ?? '',
+      script,
+    })),
+  );
+}
+
+test.each(['merchant', 'bank', 'provider', 'finance'])(
+  'each block of the guide %s.md can be pasted after them',
+  async (name) => {
+    // Compiled: its many commands would each take seconds to compile.
+    const program = path.join(folder, 'node_modules/.bin/assent');
+    await rm(program);
+    await symlink((await installation()).assent, program);
+    const all = await guide(name);
+    expect(all.length).toBeGreaterThan(3);
+    for (const { heading, script } of all) {
+      const { code, output } = await shell.run(script);
+      expect({ heading, code, output }).toEqual({
+        heading,
+        code: 0,
+        output: expect.not.stringMatching(/not found|error:|"success":false|undefined/i) as string,
+      });
+    }
+  },
+);
 
 test('and in the end nothing of it runs on', async () => {
   expect(await shell.run(blocks.at(-1)?.script ?? '')).toMatchObject({ code: 0 });
