@@ -2,9 +2,11 @@ import { once } from 'node:events';
 import Table from 'cli-table3';
 import type { Command } from 'commander';
 import { parseInstant } from '../domain/calendar';
+import { counted } from '../domain/counted';
 import { readActs, type RecordedAct } from '../database/audit';
 import { findEntity } from '../database/entity/entity';
 import { command, CommandError, onEngineWriting, unknownEntity } from './command';
+import { progress } from './progress';
 
 /**
  * Most rows of a table: it is laid out whole, and nobody reads more of them. `--json` writes each
@@ -45,10 +47,14 @@ function moment(text: string): Date {
 async function writeJson(pages: AsyncIterable<RecordedAct[]>): Promise<void> {
   await write('{"events":[');
   let separator = '';
+  let written = 0;
   for await (const page of pages) {
     if (page.length === 0) continue;
     await write(separator + page.map((act) => JSON.stringify(shown(act))).join(','));
     separator = ',';
+    written += page.length;
+    // Where it goes into a file.
+    if (!process.stdout.isTTY) progress.say(`${counted(written, 'acts')} written`);
   }
   await write(']}\n');
 }

@@ -13,6 +13,7 @@ import { compareLedger } from '../database/ledger/check';
 import { compareTrails } from '../database/trail';
 import { command, CommandError, onEngine, type Outcome } from './command';
 import { anyRing } from './engine';
+import { progress } from './progress';
 
 /**
  * Most differences that are told one by one, the first ones: whoever has more has one cause to look
@@ -154,14 +155,9 @@ async function verify(all: AsyncIterable<Compared>): Promise<Verified> {
     told.differences += differences.length;
     told.found.push(...differences.map((one) => ({ check, ...one })));
     told.found.splice(LISTED_MAX);
-    progress(`${total} ${named(check)} compared, ${told.differences} differences`);
+    progress.say(`${total} ${named(check)} compared, ${told.differences} differences`);
   }
   return { ok: told.differences === 0, first: told.found[0] ?? null, ...told };
-}
-
-/** On a terminal, in one line; who reads it as a program wants the outcome alone. */
-function progress(line: string): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${line}`);
 }
 
 const NAMES = new Map([
@@ -177,7 +173,6 @@ const NAMES = new Map([
 const named = (check: string) => NAMES.get(check) ?? check;
 
 function outcome(told: Verified): Outcome {
-  if (process.stderr.isTTY) process.stderr.write('\r\u001b[K');
   const { compared, differences, first, found } = told;
   const counts = Object.entries(compared).map(([check, count]) => `${count} ${named(check)}`);
   const lines = found.map(inWords);

@@ -7,6 +7,7 @@ import { ForeignNamespaceError } from '../temporal/foreign-namespace';
 import { StartError } from '../start/start-error';
 import { claimRing } from '../database/keys/sealing-key';
 import { anyRing, embeddedEngine, openEngine, type AdmitRing, type Engine } from './engine';
+import { progress } from './progress';
 
 /** What a command has to tell: the object for programs, and the same in words. */
 export interface Outcome {
@@ -41,7 +42,7 @@ export function command(parent: Command, name: string, description: string): Com
 export function reporting(work: (config: Config, ...args: never[]) => Promise<Outcome>): Action {
   return async (...given) => {
     const self = given.at(-1);
-    const outcome = await work(readConfig(process.env), ...(given as never[]));
+    const outcome = await work(readConfig(process.env), ...(given as never[])).finally(() => progress.end());
     const json = self instanceof Command && self.opts<{ json?: boolean }>().json === true;
     process.stdout.write(`${json ? JSON.stringify(outcome.json) : outcome.text}\n`);
   };
@@ -70,7 +71,8 @@ export function onEngineWriting(
 ): Action {
   return async (...given) => {
     const config = readConfig(process.env);
-    await withEngine(config, anyRing, (engine) => work(engine, config, ...(given as never[])));
+    const working = withEngine(config, anyRing, (engine) => work(engine, config, ...(given as never[])));
+    await working.finally(() => progress.end());
   };
 }
 

@@ -24,6 +24,7 @@ import { BANK_TRANSACTION_ID_MAX } from '../api/http/fields';
 import { command, CommandError, onEngine, type Outcome } from './command';
 import { anyRing, type Engine } from './engine';
 import { operator, reasonOption, type Explained } from './operator';
+import { progress } from './progress';
 
 /**
  * `assent exceptions`: where the network's word and a bank's may differ, as the operator works them
@@ -134,11 +135,6 @@ async function resolveOne(
   return { json: resolved, text: `${exceptionId} is resolved: ${resolution}` };
 }
 
-/** On a terminal, in one line; who reads it as a program wants the outcome alone. */
-function progress(dismissed: number): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${counted(dismissed, 'exceptions')} resolved`);
-}
-
 /** @throws CommandError; of a wrong file nothing is known but that it says nothing */
 async function resolveAll(
   { db, ring }: Engine,
@@ -150,8 +146,11 @@ async function resolveAll(
     throw new CommandError('--statement: what a wrong file has told of is no_difference, and nothing else');
   }
   const by = operator(options);
-  const result = await saying(dismissWithStatement(db, ring, timeZone, by, statementId, progress));
-  if (process.stderr.isTTY) process.stderr.write('\r\u001b[K');
+  const result = await saying(
+    dismissWithStatement(db, ring, timeZone, by, statementId, (dismissed) =>
+      progress.say(`${counted(dismissed, 'exceptions')} resolved`),
+    ),
+  );
   const { dismissed, toldByOthers } = result;
   const others = toldByOthers === 0 ? '' : `; ${toldByOthers} stay, for another statement tells of them`;
   return {

@@ -12,6 +12,7 @@ import { Failure } from '../domain/failures';
 import { command, CommandError, onEngine } from './command';
 import { anyRing } from './engine';
 import { operator, reasonOption, type Explained } from './operator';
+import { progress } from './progress';
 
 /** `assent period`: the close of a month, after which its statements stay as they are. */
 
@@ -64,7 +65,7 @@ async function close(db: Database, by: Actor, timeZone: string, month: string): 
   for (let second = 0; second < SETTLED_WITHIN_S; second++) {
     const closing = await saying(db.transaction((trx) => closePeriod(trx, by, timeZone, month)));
     if (closing !== 'settling') return closing;
-    progress('a charge of that month is being settled: waiting for it');
+    progress.say('a charge of that month is being settled: waiting for it');
     await wait(1_000);
   }
   throw new CommandError('a charge of that month is still being settled: see "assent status", and try again');
@@ -85,16 +86,10 @@ async function freeze(db: Database, timeZone: string, month: string): Promise<nu
         await keepDigest(db, of, edition, await sha256Of(fileOf(db, of)));
       }
       done += 1;
-      progress(`${of.date}: ${counted(done, 'statements')}`);
+      progress.say(`${of.date}: ${counted(done, 'statements')}`);
     }
   }
-  progress('');
   return done;
-}
-
-/** On a terminal, in one line; who reads it as a program wants the outcome alone. */
-function progress(line: string): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${line}`);
 }
 
 /** @throws CommandError in place of a refusal */

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import type * as Audit from './audit';
 import type * as Books from './books';
+import type * as Completion from './completion';
 import type * as Conformance from './conformance';
 import type * as Database from './database';
 import type * as Doctor from './doctor';
@@ -38,6 +39,13 @@ const COMMANDS = new Map<string, () => (program: Command) => void>([
   ['conformance', () => (require('./conformance') as typeof Conformance).addConformanceCommand],
   ['sql', () => (require('./sql') as typeof Sql).addSqlCommand],
   ['migrate', () => (require('./migrate') as typeof Migrate).addMigrateCommand],
+  [
+    'completion',
+    () => (program) => {
+      const { addCompletionCommand } = require('./completion') as typeof Completion;
+      addCompletionCommand(program, createProgram);
+    },
+  ],
 ]);
 
 /**

@@ -24,6 +24,7 @@ import { registerSearchAttributes } from '../temporal/search-attributes';
 import { command, CommandError, onEngine, type Outcome } from './command';
 import { anyRing } from './engine';
 import { operator, reasonOption, type Explained } from './operator';
+import { progress } from './progress';
 import { openTemporal, temporalAddress } from './temporal';
 
 /**
@@ -219,7 +220,9 @@ async function scan(db: Database, client: Client, fix: boolean, resting: boolean
     result.listed.push(...list(missing, 'without a workflow'));
     result.listed.splice(LISTED_MAX);
     if (fix) result.restarted += await restartWork(db, missing);
-    progress(`${kind}: ${counted(result.checked, 'workflows')} looked at, ${result.withoutWorkflow} missing`);
+    progress.say(
+      `${kind}: ${counted(result.checked, 'workflows')} looked at, ${result.withoutWorkflow} missing`,
+    );
   }
   return result;
 }
@@ -244,7 +247,7 @@ async function compareBooks(db: Database, ring: Keyring, timeZone: string | unde
     books.mended += differences.filter((one) => one.mended).length;
     books.found.push(...differences);
     books.found.splice(LISTED_MAX);
-    progress(`${total} ${part} compared, ${books.differences} differences`);
+    progress.say(`${total} ${part} compared, ${books.differences} differences`);
   }
   return books;
 }
@@ -256,7 +259,7 @@ async function mended(db: Database, client: Client, resting: boolean): Promise<n
   for (;;) {
     await wait(POLL_MS);
     const waiting = await restartsWaiting(db);
-    progress(`${counted(waiting, 'workflows')} still to be started`);
+    progress.say(`${counted(waiting, 'workflows')} still to be started`);
     let left = waiting;
     if (waiting === 0) {
       const { overdue, withoutWorkflow: missing } = await scan(db, client, false, resting);
@@ -275,13 +278,7 @@ function list(work: Work[], wrong: Wrong['wrong']): Wrong[] {
   return work.slice(0, LISTED_MAX).map(({ kind, workflowId, since }) => ({ kind, workflowId, wrong, since }));
 }
 
-/** On a terminal, in one line; who reads it as a program wants the outcome alone. */
-function progress(line: string): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${line}`);
-}
-
 function outcome(told: Report, fix: boolean): Outcome {
-  if (process.stderr.isTTY) process.stderr.write('\r\u001b[K');
   const { checked, overdue, withoutWorkflow: missing, restarted, remaining, problems, found } = told;
   const lines = found.map(
     ({ wrong, workflowId, since }) =>

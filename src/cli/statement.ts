@@ -13,6 +13,7 @@ import { Failure } from '../domain/failures';
 import { command, CommandError, onEngine, type Outcome } from './command';
 import { anyRing } from './engine';
 import { operator, reasonOption, type Explained } from './operator';
+import { progress } from './progress';
 
 /**
  * `assent statement match`: the operator hands in a bank's file, as the bank itself would. The same
@@ -96,7 +97,7 @@ async function* readWith(file: string, size: number): AsyncGenerator<Buffer, voi
   let read = 0;
   for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
     read += chunk.length;
-    progress(`${Math.floor((read / Math.max(size, 1)) * 100)} % of the file read`);
+    progress.say(`${Math.floor((read / Math.max(size, 1)) * 100)} % of the file read`);
     yield chunk;
   }
 }
@@ -112,7 +113,7 @@ async function followed(db: Database, statementId: string): Promise<Told> {
     const now = JSON.stringify(summary);
     if (now !== before) deadline = performance.now() + STANDS_STILL_MS;
     before = now;
-    progress(`${done} of ${counted(summary.lines, 'lines')} matched`);
+    progress.say(`${done} of ${counted(summary.lines, 'lines')} matched`);
     if (performance.now() > deadline) {
       const problems = (await workerProblems(db)).map(({ message }) => message);
       throw new CommandError(
@@ -126,13 +127,7 @@ async function followed(db: Database, statementId: string): Promise<Told> {
   }
 }
 
-/** On a terminal, in one line; who reads it as a program wants the outcome alone. */
-function progress(line: string): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${line}`);
-}
-
 function outcome(told: Told): Outcome {
-  if (process.stderr.isTTY) process.stderr.write('\r\u001b[K');
   const { statementId, status, summary, differencesUrl } = told;
   const { lines, matched, duplicates, unknownHere, missingAtBank, amountDiffers, malformed } = summary;
   const text = [

@@ -1,0 +1,39 @@
+/**
+ * How far a long command is, in one line of a terminal that is written over; who reads it as a
+ * program wants the outcome alone.
+ *
+ * It does without escape sequences, so that it is the same line on every terminal, with NO_COLOR,
+ * and in a log of one.
+ */
+export interface Progress {
+  say(line: string): void;
+  /** Leaves nothing of it behind. */
+  end(): void;
+}
+
+/** Where a terminal does not tell how wide it is. */
+const COLUMNS = 80;
+
+type Terminal = Pick<NodeJS.WriteStream, 'isTTY' | 'write'> & { columns?: number };
+
+export function createProgress(terminal: Terminal): Progress {
+  let written = 0;
+  const put = (line: string) => {
+    if (!terminal.isTTY) return;
+    // A line that is as wide as the terminal would go on in the next, and stay there.
+    const shown = line.slice(0, (terminal.columns ?? COLUMNS) - 1);
+    terminal.write(`\r${shown.padEnd(written)}`);
+    written = shown.length;
+  };
+  return {
+    say: put,
+    end() {
+      if (written === 0) return;
+      put('');
+      if (terminal.isTTY) terminal.write('\r');
+    },
+  };
+}
+
+/** Of the command that this process is. */
+export const progress = createProgress(process.stderr);
