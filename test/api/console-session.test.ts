@@ -74,6 +74,7 @@ describe('signing in to the console', () => {
       role: 'bank',
       name: 'A bank',
       timezone: 'Africa/Lagos',
+      currencies: ['NGN'],
       expiresAt: expect.stringMatching(/Z$/) as string,
       csrfToken: expect.stringMatching(/^[\w-]{43}$/) as string,
     });

@@ -60,6 +60,7 @@ export function consoleAccess(deps: ApiDeps, { login, authenticate, failures }: 
       name: entity?.name ?? '',
       expiresAt: formatInstant(new Date(session.endsAt)),
       timezone: config.NETWORK_TIMEZONE,
+      currencies: config.ACCEPTED_CURRENCIES,
       csrfToken: session.csrfToken,
     };
   }

@@ -1,8 +1,136 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { show } from '../parts/show';
+import { to, useAddress } from './address';
+import { readSession, signOut, whenSessionEnds, type Session } from './api';
+import { Signed } from './context';
+import { Deliveries } from './deliveries';
+import { Exceptions } from './exceptions';
+import './finance.css';
+import { inWords } from './loaded';
+import { Overview } from './overview';
+import { Schedules } from './schedules';
+import { Search } from './search';
+import { SignIn } from './sign-in';
+import { Statements } from './statements';
 
-show(
-  <main class="page stack">
-    <h1>Assent console</h1>
-    <p class="quiet">There is nothing to see here yet.</p>
-  </main>,
-);
+const PAGES = [
+  { page: 'overview', title: 'Overview', Content: Overview },
+  { page: 'schedules', title: 'Schedules', Content: Schedules },
+  { page: 'exceptions', title: 'Exceptions', Content: Exceptions },
+  { page: 'search', title: 'Search', Content: Search },
+  { page: 'webhooks', title: 'Webhooks', Content: Deliveries },
+  { page: 'statements', title: 'Statements', Content: Statements },
+] as const;
+
+type Who = { session?: Session | undefined; known: boolean; ended: boolean };
+
+function Console() {
+  const [{ session, known, ended }, setWho] = useState<Who>({ known: false, ended: false });
+  const [error, setError] = useState<string>();
+  useEffect(() => {
+    whenSessionEnds(() => setWho({ known: true, ended: true }));
+    readSession().then(
+      (found) => setWho({ session: found, known: true, ended: false }),
+      (failed: unknown) => setError(inWords(failed)),
+    );
+  }, []);
+
+  if (error !== undefined) {
+    return (
+      <main class="sign-in stack">
+        <h1>Assent console</h1>
+        <p class="notice bad" role="alert">
+          {error}
+        </p>
+        <button type="button" onClick={() => location.reload()}>
+          Try again
+        </button>
+      </main>
+    );
+  }
+  if (!known) {
+    return (
+      <main class="sign-in stack">
+        <h1>Assent console</h1>
+        <p class="quiet" role="status">
+          Loading …
+        </p>
+      </main>
+    );
+  }
+  if (session === undefined) {
+    return <SignIn ended={ended} done={(found) => setWho({ session: found, known: true, ended: false })} />;
+  }
+  return (
+    <Signed.Provider value={session}>
+      <Frame session={session} leave={() => setWho({ known: true, ended: false })} />
+    </Signed.Provider>
+  );
+}
+
+function Frame({ session, leave }: { session: Session; leave: () => void }) {
+  const address = useAddress();
+  const { page, title, Content } = PAGES.find((one) => one.page === address.page) ?? PAGES[0];
+  const heading = useRef<HTMLHeadingElement>(null);
+  const [error, setError] = useState<string>();
+  const isFirst = useRef(true);
+  useEffect(() => {
+    document.title = `${title} · Assent console`;
+    // Whoever moves by keys or listens goes on with the new page.
+    if (!isFirst.current) heading.current?.focus();
+    isFirst.current = false;
+  }, [title]);
+
+  return (
+    <>
+      <a class="button skip" href={`#${CONTENT}`} onClick={(event) => jump(event, heading.current)}>
+        Skip to the content
+      </a>
+      <header class="bar">
+        <div class="bar-inner">
+          <strong>Assent console</strong>
+          <nav aria-label="Pages of the console">
+            {PAGES.map((one) => (
+              <a key={one.page} href={to(one.page)} aria-current={one.page === page ? 'page' : undefined}>
+                {one.title}
+              </a>
+            ))}
+          </nav>
+          <div class="who">
+            <span>
+              {session.name} <span class="badge">{session.role}</span>
+            </span>
+            <button
+              type="button"
+              onClick={() => void signOut().then(leave, (failed: unknown) => setError(inWords(failed)))}
+            >
+              Sign out
+            </button>
+          </div>
+        </div>
+      </header>
+      <main class="page stack" id={CONTENT}>
+        <h1 tabIndex={-1} ref={heading}>
+          {title}
+        </h1>
+        {error !== undefined && (
+          <p class="notice bad" role="alert">
+            You are still signed in. {error}
+          </p>
+        )}
+        <Content address={address} />
+        <p class="quiet small">Days begin, and times are, in the network’s time zone: {session.timezone}.</p>
+      </main>
+    </>
+  );
+}
+
+const CONTENT = 'content';
+
+/** The address stays that of the page. */
+function jump(event: MouseEvent, heading: HTMLElement | null): void {
+  event.preventDefault();
+  heading?.focus();
+}
+
+show(<Console />);

@@ -1,0 +1,53 @@
+/*
+ * Days and moments as people in the network's zone have them, wherever the reader sits. Days are
+ * `2026-11-21`, as the API has them.
+ */
+
+const DAY_MS = 86_400_000;
+
+const midnight = (day: string) => new Date(`${day}T00:00:00Z`);
+const inUtc = (options: Intl.DateTimeFormatOptions) =>
+  new Intl.DateTimeFormat('en-GB', { ...options, timeZone: 'UTC' });
+
+const LONG_DAY = inUtc({ weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' });
+const SHORT_DAY = inUtc({ day: 'numeric', month: 'short' });
+const MONTH = inUtc({ month: 'long', year: 'numeric' });
+
+/** `Sat, 21 Nov 2026`. */
+export const longDay = (day: string) => LONG_DAY.format(midnight(day));
+/** `21 Nov`. */
+export const shortDay = (day: string) => SHORT_DAY.format(midnight(day));
+/** `November 2026`. */
+export const monthOf = (day: string) => MONTH.format(midnight(day));
+
+export const addDays = (day: string, days: number) =>
+  dayOf(new Date(midnight(day).getTime() + days * DAY_MS));
+
+export const firstOfMonth = (day: string) => `${day.slice(0, 7)}-01`;
+
+export function lastOfMonth(day: string): string {
+  const first = midnight(firstOfMonth(day));
+  return dayOf(new Date(Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + 1, 0)));
+}
+
+/** Each day from one to another, both ends included. */
+export function daysFrom(from: string, to: string): string[] {
+  const count = Math.round((midnight(to).getTime() - midnight(from).getTime()) / DAY_MS) + 1;
+  return Array.from({ length: Math.max(0, count) }, (_, i) => addDays(from, i));
+}
+
+const dayOf = (date: Date) => date.toISOString().slice(0, 10);
+
+/** `21 Nov 2026, 14:05:09`. */
+export function momentIn(timeZone: string): (at: string) => string {
+  const format = new Intl.DateTimeFormat('en-GB', {
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    timeZone,
+  });
+  return (at) => format.format(new Date(at));
+}

@@ -1,0 +1,251 @@
+import { useRef, useState } from 'preact/hooks';
+import type { ReconciliationExceptionWithEvents } from '../../../packages/client/src/api.generated';
+import { to } from './address';
+import { act } from './api';
+import { useMoment, useSession } from './context';
+import { money } from './figures';
+import { inWords, Show, useLoaded } from './loaded';
+import { kindInWords, resolutionInWords, toneOf } from './words';
+
+/** One reconciliation exception, and what its bank can say of it. */
+export function ExceptionShown({ id }: { id: string }) {
+  const loaded = useLoaded<'getException'>(`/v1/reconciliation/exceptions/${encodeURIComponent(id)}`);
+  const [told, setTold] = useState<string>();
+  return (
+    <>
+      <p>
+        <a href={to('exceptions')}>All exceptions</a>
+      </p>
+      <div role="status">{told !== undefined && <p class="notice">{told}</p>}</div>
+      <Show loaded={loaded} what="The exception">
+        {(exception) => (
+          <>
+            <Facts of={exception} />
+            <Answer
+              to={exception}
+              done={(message) => {
+                setTold(message);
+                loaded.reload();
+              }}
+            />
+          </>
+        )}
+      </Show>
+    </>
+  );
+}
+
+const EVENTS: Record<string, string> = {
+  'exception.opened': 'It was opened',
+  'exception.updated': 'The bank has answered since',
+  'exception.taken': 'The operator looks into it',
+  'exception.resolved': 'It was resolved',
+};
+
+function Facts({ of: one }: { of: ReconciliationExceptionWithEvents }) {
+  const moment = useMoment();
+  return (
+    <section class="card stack">
+      <h2>{kindInWords(one.kind)}</h2>
+      <dl class="facts">
+        <dt>State</dt>
+        <dd>
+          <span class={`badge ${toneOf(one.state)}`}>{one.state}</span>
+          {one.resolution && ` ${resolutionInWords(one.resolution)}`}
+        </dd>
+        <dt>Amount</dt>
+        <dd>{money(one, one.currency)}</dd>
+        <dt>Opened</dt>
+        <dd>{moment(one.openedAt)}</dd>
+        {one.resolvedAt !== null && (
+          <>
+            <dt>Resolved</dt>
+            <dd>{moment(one.resolvedAt)}</dd>
+          </>
+        )}
+        {one.reference !== null && (
+          <>
+            <dt>{one.refundId === null ? 'Charge' : 'Refund'}</dt>
+            <dd>
+              <a class="mono" href={to('search', one.reference)}>
+                {one.reference}
+              </a>
+            </dd>
+          </>
+        )}
+        {one.bankTransactionId !== undefined && one.bankTransactionId !== null && (
+          <>
+            <dt>Bank’s transaction</dt>
+            <dd class="mono">{one.bankTransactionId}</dd>
+          </>
+        )}
+        {one.note !== null && (
+          <>
+            <dt>Note</dt>
+            <dd>{one.note}</dd>
+          </>
+        )}
+        <dt>Id</dt>
+        <dd class="mono">{one.exceptionId}</dd>
+      </dl>
+      <h3>What has happened</h3>
+      <ol class="timeline">
+        {one.events.map(({ type, at, cause }) => (
+          <li key={`${type} ${at}`}>
+            <span class="quiet">{moment(at)}</span>
+            <span>
+              <span class="badge">{cause}</span>
+            </span>
+            <p>{EVENTS[type] ?? type}</p>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+type Said = 'no_money_moved' | 'reversed' | 'confirmed';
+
+interface Choice {
+  said: Said;
+  name: string;
+  means: string;
+}
+
+const CHOICES: Choice[] = [
+  {
+    said: 'no_money_moved',
+    name: 'No money moved',
+    means: 'None of it left the customer’s account. A charge that stands as successful is taken back.',
+  },
+  {
+    said: 'reversed',
+    name: 'The money moved, and we have taken it back',
+    means: 'Name the transaction that did so. A charge that stands as successful is taken back.',
+  },
+  {
+    said: 'confirmed',
+    name: 'Our first answer stands',
+    means: 'Nothing is changed.',
+  },
+];
+
+/** Only where a bank gave two answers is there a first. */
+const CONFIRMED: readonly string[] = ['conflicting_answer', 'refund_conflict'];
+
+function Answer({
+  to: exception,
+  done,
+}: {
+  to: ReconciliationExceptionWithEvents;
+  done: (message: string) => void;
+}) {
+  const { entityId } = useSession();
+  const [said, setSaid] = useState<Said>();
+  const [bankTransactionId, setBankTransactionId] = useState('');
+  const [note, setNote] = useState('');
+  const [error, setError] = useState<string>();
+  const [busy, setBusy] = useState(false);
+  const question = useRef<HTMLDialogElement>(null);
+  if (exception.state === 'resolved') return null;
+  if (exception.bankId !== entityId) {
+    return (
+      <p class="card quiet">The payer’s bank, or the network’s operator, says what became of the money.</p>
+    );
+  }
+  const choices = CHOICES.filter((one) => one.said !== 'confirmed' || CONFIRMED.includes(exception.kind));
+  const chosen = choices.find((one) => one.said === said);
+
+  async function send(): Promise<void> {
+    question.current?.close();
+    setBusy(true);
+    setError(undefined);
+    try {
+      await act(`/v1/reconciliation/exceptions/${exception.exceptionId}/respond`, {
+        resolution: said,
+        ...(said === 'reversed' && { bankTransactionId }),
+        ...(note !== '' && { note }),
+      });
+      done(`It is resolved: ${chosen?.name ?? ''}.`);
+    } catch (refused) {
+      setError(inWords(refused));
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  return (
+    <section class="card stack">
+      <h2>What became of the money?</h2>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          question.current?.showModal();
+        }}
+      >
+        <fieldset>
+          <legend class="quiet small">Your answer resolves the exception</legend>
+          {choices.map((one) => (
+            <label class="choice" key={one.said}>
+              <input
+                type="radio"
+                name="resolution"
+                required
+                checked={one.said === said}
+                onChange={() => setSaid(one.said)}
+              />
+              <span>
+                {one.name}
+                <span class="quiet small"> {one.means}</span>
+              </span>
+            </label>
+          ))}
+        </fieldset>
+        {said === 'reversed' && (
+          <label>
+            Your transaction that took it back
+            <input
+              required
+              maxLength={100}
+              value={bankTransactionId}
+              onInput={(event) => setBankTransactionId(event.currentTarget.value)}
+            />
+          </label>
+        )}
+        <label>
+          Note for yourselves, without personal data
+          <input maxLength={500} value={note} onInput={(event) => setNote(event.currentTarget.value)} />
+        </label>
+        {error !== undefined && (
+          <p class="notice bad" role="alert">
+            {error}
+          </p>
+        )}
+        <div>
+          <button class="first" type="submit" disabled={busy}>
+            {busy ? 'Answering …' : 'Answer …'}
+          </button>
+        </div>
+      </form>
+      <dialog ref={question} aria-labelledby="sure">
+        <div class="stack">
+          <h2 id="sure">Is that so?</h2>
+          <p>
+            {money(exception, exception.currency)}: <strong>{chosen?.name}</strong>
+            {said === 'reversed' && ` by ${bankTransactionId}`}. {chosen?.means}
+          </p>
+          <p>It cannot be taken back, and both sides are told.</p>
+          <div class="row">
+            <button class="first" type="button" onClick={() => void send()}>
+              Yes, resolve it
+            </button>
+            <button type="button" onClick={() => question.current?.close()}>
+              No, go back
+            </button>
+          </div>
+        </div>
+      </dialog>
+    </section>
+  );
+}

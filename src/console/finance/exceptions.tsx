@@ -1,0 +1,97 @@
+import { useState } from 'preact/hooks';
+import type { ReconciliationException } from '../../../packages/client/src/api.generated';
+import { to, type Address } from './address';
+import { query } from './api';
+import { useMoment } from './context';
+import { ExceptionShown } from './exception';
+import { money } from './figures';
+import { Show, useLoaded } from './loaded';
+import { Pages, Table } from './table';
+import { kindInWords, resolutionInWords, toneOf } from './words';
+
+const STATES = { open: 'Open', investigating: 'Being looked into', resolved: 'Resolved' } as const;
+
+/** Where the network's word and a bank's may differ: what somebody has to look at. */
+export function Exceptions({ address: { id } }: { address: Address }) {
+  return id === undefined ? <WorkList /> : <ExceptionShown id={id} />;
+}
+
+function WorkList() {
+  const [state, setState] = useState<ReconciliationException['state']>('open');
+  const [page, setPage] = useState(1);
+  const loaded = useLoaded<'listExceptions'>(
+    `/v1/reconciliation/exceptions${query({ state, page, sortBy: 'openedAt', sortOrder: 'asc' })}`,
+  );
+  const moment = useMoment();
+  return (
+    <section class="card stack">
+      <p class="quiet">
+        Where the network’s word and a bank’s may differ, money may have moved, and somebody has to look.
+      </p>
+      <div class="row">
+        <label>
+          Show
+          <select
+            value={state}
+            onChange={(event) => {
+              setState(event.currentTarget.value as typeof state);
+              setPage(1);
+            }}
+          >
+            {Object.entries(STATES).map(([value, name]) => (
+              <option key={value} value={value}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      <Show loaded={loaded} what="The exceptions">
+        {(found) => (
+          <>
+            <Table
+              caption={`Reconciliation exceptions: ${STATES[state]}`}
+              rows={found.exceptions}
+              keyOf={({ exceptionId }) => exceptionId}
+              empty={state === 'open' ? 'No exception waits for anybody.' : 'There is no such exception.'}
+              columns={[
+                {
+                  name: 'What happened',
+                  cell: (one) => (
+                    <>
+                      <a href={to('exceptions', one.exceptionId)}>{kindInWords(one.kind)}</a>
+                      <div class="mono quiet">{one.exceptionId}</div>
+                    </>
+                  ),
+                },
+                { name: 'Amount', number: true, cell: (one) => money(one, one.currency) },
+                {
+                  name: 'Reference',
+                  cell: ({ reference }) =>
+                    reference === null ? (
+                      '–'
+                    ) : (
+                      <a class="mono" href={to('search', reference)}>
+                        {reference}
+                      </a>
+                    ),
+                },
+                { name: 'Opened', cell: ({ openedAt }) => moment(openedAt) },
+                {
+                  name: 'State',
+                  cell: (one) => (
+                    <>
+                      <span class={`badge ${toneOf(one.state)}`}>{STATES[one.state]}</span>
+                      {one.resolution && <div class="small">{resolutionInWords(one.resolution)}</div>}
+                    </>
+                  ),
+                },
+              ]}
+            />
+            <Pages listed={found} go={setPage} />
+          </>
+        )}
+      </Show>
+    </section>
+  );
+}

@@ -1,0 +1,66 @@
+import type {
+  ScheduleWithBillings,
+  Transaction,
+  TransactionWithEvents,
+} from '../../../packages/client/src/api.generated';
+import { ask, query, Refusal, type Session } from './api';
+
+/** What a search has come to. */
+export type Found =
+  | { is: 'transaction'; transaction: TransactionWithEvents }
+  | { is: 'transactions'; transactions: Transaction[]; total: number }
+  | { is: 'schedule'; schedule: ScheduleWithBillings }
+  | { is: 'nothing' };
+
+const NOTHING: Found = { is: 'nothing' };
+
+/** Finds what goes by this reference or id, of what is the caller's own. */
+export async function looked(what: string, role: Session['role']): Promise<Found> {
+  try {
+    return await lookUp(what, role);
+  } catch (error) {
+    // What a role may not ask is not its own.
+    if (error instanceof Refusal && [400, 403, 404].includes(error.status)) return NOTHING;
+    throw error;
+  }
+}
+
+async function lookUp(what: string, role: Session['role']): Promise<Found> {
+  const id = encodeURIComponent(what);
+  switch (what.slice(0, 4)) {
+    case 'brq_':
+      return storyOf((await ask<'getBillingRequest'>(`/v1/billing/requests/${id}`)).reference);
+    case 'rfd_':
+      return storyOf((await ask<'getRefund'>(`/v1/refunds/${id}`)).reference);
+    case 'exc_':
+      return storyOf((await ask<'getException'>(`/v1/reconciliation/exceptions/${id}`)).reference);
+    case 'sch_':
+      return { is: 'schedule', schedule: await ask<'getSchedule'>(`/v1/billing/recurring/${id}`) };
+    case 'cus_':
+      return listed({ customerId: what });
+    case 'mch_':
+      return listed({ merchantId: what });
+    default:
+      return (await byReference(what)) ?? (role === 'bank' ? listed({ bankTransactionId: what }) : NOTHING);
+  }
+}
+
+async function byReference(what: string): Promise<Found | undefined> {
+  return storyOf(what.toUpperCase()).catch((error: unknown) => {
+    if (error instanceof Refusal && error.status === 404) return undefined;
+    throw error;
+  });
+}
+
+async function storyOf(reference: string | null): Promise<Found> {
+  if (reference === null) return NOTHING;
+  const transaction = await ask<'getTransaction'>(`/v1/transaction-details${query({ reference })}`);
+  return { is: 'transaction', transaction };
+}
+
+async function listed(filter: Record<string, string>): Promise<Found> {
+  const { transactions, total } = await ask<'listTransactions'>(`/v1/transaction-history${query(filter)}`);
+  const [only] = transactions;
+  if (only === undefined) return NOTHING;
+  return transactions.length === 1 ? storyOf(only.reference) : { is: 'transactions', transactions, total };
+}

@@ -1,0 +1,287 @@
+import { useMemo, useState } from 'preact/hooks';
+import type { ForecastDay, SummaryDay, SummaryTotal } from '../../../packages/client/src/api.generated';
+import { query, type DataOf } from './api';
+import { Chart, type Bars } from './chart';
+import { addDays, daysFrom, firstOfMonth, lastOfMonth, longDay, monthOf, shortDay } from './days';
+import { money, percent, wholeNumber } from './figures';
+import { Show, useLoaded } from './loaded';
+import { Table } from './table';
+import { reasonInWords } from './words';
+
+const FORECAST_DAYS = 30;
+
+/** What has moved today and in a month, and what will fall due. */
+export function Overview() {
+  // Of this month the service says itself which it is.
+  const [month, setMonth] = useState<string>();
+  const span = month === undefined ? {} : { from: month, to: lastOfMonth(month) };
+  const summary = useLoaded<'getSummary'>(`/v1/summary${query(span)}`);
+  const forecast = useLoaded<'getForecast'>(`/v1/forecast?days=${FORECAST_DAYS}`);
+  return (
+    <>
+      <Show loaded={summary} what="The month">
+        {(found) => (
+          <>
+            <MonthPicker found={found} choose={setMonth} />
+            <Month found={found} />
+          </>
+        )}
+      </Show>
+      <section class="card stack" aria-labelledby="due">
+        <h2 id="due">Due in the next {FORECAST_DAYS} days</h2>
+        <Show loaded={forecast} what="The forecast">
+          {({ days }) => <Due days={days} />}
+        </Show>
+      </section>
+    </>
+  );
+}
+
+type Summary = DataOf<'getSummary'>;
+
+function MonthPicker({ found, choose }: { found: Summary; choose: (month: string | undefined) => void }) {
+  const { from, today } = found;
+  const isThis = from === firstOfMonth(today);
+  const next = firstOfMonth(addDays(lastOfMonth(from), 1));
+  return (
+    <div class="row">
+      <button type="button" onClick={() => choose(firstOfMonth(addDays(from, -1)))}>
+        Month before
+      </button>
+      <h2>{monthOf(from)}</h2>
+      {!isThis && (
+        <>
+          <button type="button" onClick={() => choose(next === firstOfMonth(today) ? undefined : next)}>
+            Month after
+          </button>
+          <button type="button" class="plain" onClick={() => choose(undefined)}>
+            This month
+          </button>
+        </>
+      )}
+    </div>
+  );
+}
+
+function Month({ found }: { found: Summary }) {
+  const { totals, days, today, from } = found;
+  const isThis = from === firstOfMonth(today);
+  if (totals.length === 0) {
+    return (
+      <p class="card empty quiet">
+        Nothing was charged, declined or refunded in {monthOf(from)}
+        {isThis && ' yet'}.
+      </p>
+    );
+  }
+  return (
+    <>
+      {totals.map((total) => (
+        <InCurrency
+          key={total.currency}
+          total={total}
+          days={days.filter(({ currency }) => currency === total.currency)}
+          today={isThis ? today : undefined}
+          month={from}
+        />
+      ))}
+    </>
+  );
+}
+
+interface OfCurrency {
+  total: SummaryTotal;
+  days: SummaryDay[];
+  /** Of this month. */
+  today: string | undefined;
+  month: string;
+}
+
+function InCurrency({ total, days, today, month }: OfCurrency) {
+  const ofToday = days.find(({ date }) => date === today);
+  return (
+    <>
+      <div class="halves">
+        {today !== undefined && (
+          <section class="card stack">
+            <h3>Today, {longDay(today)}</h3>
+            {ofToday ? <Figures of={ofToday} /> : <p class="quiet">Nothing has moved today yet.</p>}
+          </section>
+        )}
+        <section class="card stack">
+          <h3>
+            {monthOf(month)} in {total.currency}
+          </h3>
+          <Figures of={total} />
+        </section>
+      </div>
+      <section class="card stack">
+        <h3>Day by day</h3>
+        <Days days={days} currency={total.currency} from={month} to={today ?? lastOfMonth(month)} />
+      </section>
+      {total.declined.count > 0 && <Declined declined={total.declined} currency={total.currency} />}
+    </>
+  );
+}
+
+function Figures({ of }: { of: SummaryTotal }) {
+  const { currency, charged, declined, refunded, reversed, successRate } = of;
+  const shown = [
+    { name: 'Charged', of: charged, one: 'charge' },
+    { name: 'Declined', of: declined, one: 'charge' },
+    { name: 'Refunded', of: refunded, one: 'refund' },
+    ...(reversed.count > 0 ? [{ name: 'Taken back', of: reversed, one: 'charge' }] : []),
+  ];
+  return (
+    <dl class="figures">
+      {shown.map(({ name, of: sum, one }) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>
+            {money(sum, currency)}
+            <small>
+              {wholeNumber(sum.count)} {sum.count === 1 ? one : `${one}s`}
+            </small>
+          </dd>
+        </div>
+      ))}
+      <div>
+        <dt>Success rate</dt>
+        <dd>
+          {successRate === null ? '–' : percent(successRate)}
+          <small>of {wholeNumber(charged.count + declined.count)} decided</small>
+        </dd>
+      </div>
+    </dl>
+  );
+}
+
+function Days({
+  days,
+  currency,
+  from,
+  to,
+}: {
+  days: SummaryDay[];
+  currency: string;
+  from: string;
+  to: string;
+}) {
+  const bars = useMemo((): Bars => {
+    const all = daysFrom(from, to);
+    const of = new Map(days.map((day) => [day.date, day]));
+    return {
+      labels: all.map(shortDay),
+      series: [
+        { name: 'Charged', colour: 'accent', values: all.map((day) => of.get(day)?.charged.amount ?? 0) },
+        { name: 'Declined', colour: 'bad', values: all.map((day) => of.get(day)?.declined.amount ?? 0) },
+      ],
+    };
+  }, [days, from, to]);
+  return (
+    <>
+      <ul class="legend" aria-hidden="true">
+        <li>Charged</li>
+        <li class="bad">Declined</li>
+      </ul>
+      <Chart
+        bars={bars}
+        describe={`What was charged and declined each day, in ${currency}; the table below has the numbers`}
+      />
+      <details>
+        <summary>The days as a table</summary>
+        <Table
+          caption={`What was charged, declined and refunded each day, in ${currency}`}
+          rows={days.toReversed()}
+          keyOf={({ date }) => date}
+          empty="Nothing has moved."
+          columns={[
+            { name: 'Day', cell: ({ date }) => longDay(date) },
+            { name: 'Charges', number: true, cell: ({ charged }) => wholeNumber(charged.count) },
+            { name: 'Charged', number: true, cell: ({ charged }) => money(charged, currency) },
+            { name: 'Declines', number: true, cell: ({ declined }) => wholeNumber(declined.count) },
+            { name: 'Declined', number: true, cell: ({ declined }) => money(declined, currency) },
+            { name: 'Refunded', number: true, cell: ({ refunded }) => money(refunded, currency) },
+            {
+              name: 'Success rate',
+              number: true,
+              cell: ({ successRate }) => (successRate === null ? '–' : percent(successRate)),
+            },
+          ]}
+        />
+      </details>
+    </>
+  );
+}
+
+function Declined({ declined, currency }: { declined: SummaryTotal['declined']; currency: string }) {
+  return (
+    <section class="card stack">
+      <h3>Why charges were declined</h3>
+      <Table
+        caption="Declined charges of the month, by reason"
+        rows={declined.reasons.toSorted((a, b) => b.count - a.count)}
+        keyOf={({ reason }) => reason}
+        empty="No charge was declined."
+        columns={[
+          { name: 'Reason', cell: ({ reason }) => reasonInWords(reason) },
+          { name: 'Charges', number: true, cell: ({ count }) => wholeNumber(count) },
+          { name: 'Share', number: true, cell: ({ count }) => percent(count / declined.count) },
+          { name: 'Amount', number: true, cell: (sum) => money(sum, currency) },
+        ]}
+      />
+    </section>
+  );
+}
+
+function Due({ days }: { days: ForecastDay[] }) {
+  const currencies = [...new Set(days.map(({ currency }) => currency))];
+  if (currencies.length === 0) return <p class="empty quiet">No schedule will charge in this time.</p>;
+  return (
+    <>
+      {currencies.map((currency) => (
+        <DueIn key={currency} currency={currency} days={days.filter((day) => day.currency === currency)} />
+      ))}
+    </>
+  );
+}
+
+function DueIn({ days, currency }: { days: ForecastDay[]; currency: string }) {
+  const bars = useMemo((): Bars => {
+    const first = days[0]?.date ?? '';
+    const last = days.at(-1)?.date ?? first;
+    const all = daysFrom(first, last);
+    const of = new Map(days.map(({ date, amount }) => [date, amount]));
+    return {
+      labels: all.map(shortDay),
+      series: [{ name: 'Due', colour: 'accent', values: all.map((day) => of.get(day) ?? 0) }],
+    };
+  }, [days]);
+  const count = days.reduce((sum, day) => sum + day.count, 0);
+  return (
+    <>
+      <p>
+        {wholeNumber(count)} {count === 1 ? 'charge' : 'charges'} in {currency}, between{' '}
+        {longDay(days[0]?.date ?? '')} and {longDay(days.at(-1)?.date ?? '')}.
+      </p>
+      <Chart
+        bars={bars}
+        describe={`What falls due each day, in ${currency}; the table below has the numbers`}
+      />
+      <details>
+        <summary>Due charges as a table</summary>
+        <Table
+          caption={`Charges that fall due each day, in ${currency}`}
+          rows={days}
+          keyOf={({ date }) => date}
+          empty="Nothing falls due."
+          columns={[
+            { name: 'Day', cell: ({ date }) => longDay(date) },
+            { name: 'Charges', number: true, cell: (day) => wholeNumber(day.count) },
+            { name: 'Amount', number: true, cell: (day) => money(day, currency) },
+          ]}
+        />
+      </details>
+    </>
+  );
+}

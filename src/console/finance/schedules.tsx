@@ -1,0 +1,132 @@
+import { useState } from 'preact/hooks';
+import type { Schedule, Subscription } from '../../../packages/client/src/api.generated';
+import { to } from './address';
+import { query } from './api';
+import { useMoment, useSession } from './context';
+import { money } from './figures';
+import { Show, useLoaded } from './loaded';
+import { Pages, Table, type Column } from './table';
+import { reasonInWords, SCHEDULE_STATES, toneOf } from './words';
+
+type Status = Schedule['status'];
+type Listed = Schedule | Subscription;
+
+/** Schedules that need somebody's eye: those past due first, and why they are. */
+export function Schedules() {
+  const { role } = useSession();
+  const [status, setStatus] = useState<Status>('past_due');
+  const [page, setPage] = useState(1);
+  const asked = query({ status, page });
+  const ofBank = useLoaded<'listSubscriptions'>(
+    role === 'bank' ? `/v1/bank/customer/subscriptions${asked}` : undefined,
+  );
+  const own = useLoaded<'listSchedules'>(role === 'bank' ? undefined : `/v1/billing/recurring${asked}`);
+  const table = (found: Listed[]) => <Found found={found} status={status} />;
+  return (
+    <section class="card stack">
+      <div class="row">
+        <label>
+          Show
+          <select
+            value={status}
+            onChange={(event) => {
+              setStatus(event.currentTarget.value as Status);
+              setPage(1);
+            }}
+          >
+            {Object.entries(SCHEDULE_STATES).map(([value, name]) => (
+              <option key={value} value={value}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      {role === 'bank' ? (
+        <Show loaded={ofBank} what="The schedules">
+          {(found) => (
+            <>
+              {table(found.subscriptions)}
+              <Pages listed={found} go={setPage} />
+            </>
+          )}
+        </Show>
+      ) : (
+        <Show loaded={own} what="The schedules">
+          {(found) => (
+            <>
+              {table(found.schedules)}
+              <Pages listed={found} go={setPage} />
+            </>
+          )}
+        </Show>
+      )}
+    </section>
+  );
+}
+
+const EMPTY: Partial<Record<Status, string>> = {
+  past_due: 'No schedule is past due: every charge that was declined has been made up for, or given up.',
+};
+
+function Found({ found, status }: { found: Listed[]; status: Status }) {
+  const moment = useMoment();
+  const { role } = useSession();
+  const columns: Column<Listed>[] = [
+    {
+      name: 'Schedule',
+      cell: (one) => (
+        <>
+          {one.description ?? 'Without a description'}
+          <div class="mono quiet">
+            {role === 'bank' ? one.scheduleId : <a href={to('search', one.scheduleId)}>{one.scheduleId}</a>}
+          </div>
+        </>
+      ),
+    },
+    ...(role === 'merchant' ? [] : [{ name: 'Merchant', cell: merchantOf }]),
+    { name: 'Customer', cell: (one) => <span class="mono">{one.customerId}</span> },
+    { name: 'Amount', number: true, cell: (one) => money(one, one.currency) },
+    {
+      name: status === 'past_due' ? 'Why' : 'State',
+      cell: (one) => <Why of={one} />,
+    },
+    {
+      name: 'Next try',
+      cell: ({ retryAt, nextBillingDate }) => {
+        const next = retryAt ?? nextBillingDate;
+        return next === null ? '–' : moment(next);
+      },
+    },
+  ];
+  return (
+    <Table
+      caption={`Schedules: ${SCHEDULE_STATES[status]}`}
+      columns={columns}
+      rows={found}
+      keyOf={({ scheduleId }) => scheduleId}
+      empty={EMPTY[status] ?? 'There is no such schedule.'}
+    />
+  );
+}
+
+const merchantOf = (one: Listed) =>
+  'merchant' in one ? one.merchant.name : <span class="mono">{one.merchantId}</span>;
+
+function Why({ of: { status, lastDecline } }: { of: Listed }) {
+  const moment = useMoment();
+  if (lastDecline === null) {
+    return <span class={`badge ${toneOf(status)}`}>{SCHEDULE_STATES[status]}</span>;
+  }
+  return (
+    <>
+      {reasonInWords(lastDecline.reason)}
+      <div class="quiet small">
+        {moment(lastDecline.at)},{' '}
+        <a class="mono" href={to('search', lastDecline.reference)}>
+          {lastDecline.reference}
+        </a>
+      </div>
+    </>
+  );
+}

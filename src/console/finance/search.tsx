@@ -1,0 +1,174 @@
+import type { Transaction, TransactionWithEvents } from '../../../packages/client/src/api.generated';
+import { go, to, type Address } from './address';
+import { useMoment, useSession } from './context';
+import { looked, type Found } from './look-up';
+import { money } from './figures';
+import { Show, useAnswered } from './loaded';
+import { ScheduleFound } from './schedule-found';
+import { Table } from './table';
+import { reasonInWords, toneOf } from './words';
+
+/** What has happened to a payment, by its reference or any id that belongs to it. */
+export function Search({ address: { id } }: { address: Address }) {
+  return (
+    <>
+      <form
+        class="card stack"
+        role="search"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const given = new FormData(event.currentTarget).get('what');
+          if (typeof given === 'string' && given.trim() !== '') go(to('search', given.trim()));
+        }}
+      >
+        <div class="row fields">
+          <label>
+            Reference or id
+            <input
+              name="what"
+              type="search"
+              required
+              size={34}
+              key={id ?? ''}
+              defaultValue={id ?? ''}
+              spellcheck={false}
+              autocapitalize="none"
+            />
+          </label>
+          <button class="first" type="submit">
+            Search
+          </button>
+        </div>
+        <p class="quiet small">
+          The reference of a charge, refund or reversal, or the id of a charge (brq_…), refund (rfd_…),
+          exception (exc_…), schedule (sch_…), customer (cus_…) or merchant (mch_…)
+          <OfBanks />.
+        </p>
+      </form>
+      {id !== undefined && <Looked what={id} key={id} />}
+    </>
+  );
+}
+
+const OfBanks = () => (useSession().role === 'bank' ? <>; or your own id of a transaction</> : null);
+
+function Looked({ what }: { what: string }) {
+  const { role } = useSession();
+  const loaded = useAnswered(what, (one) => looked(one, role));
+  return (
+    <Show loaded={loaded} what="What was found">
+      {(found) => <Result found={found} what={what} />}
+    </Show>
+  );
+}
+
+function Result({ found, what }: { found: Found; what: string }) {
+  if (found.is === 'transaction') return <Story of={found.transaction} />;
+  if (found.is === 'transactions') return <Several found={found.transactions} total={found.total} />;
+  if (found.is === 'schedule') return <ScheduleFound schedule={found.schedule} />;
+  return (
+    <p class="card" role="status">
+      Nothing of yours goes by “{what}”. Look whether it is whole: references have 24 letters and digits.
+    </p>
+  );
+}
+
+function Story({ of: one }: { of: TransactionWithEvents }) {
+  const moment = useMoment();
+  return (
+    <>
+      <section class="card stack">
+        <h2>
+          {one.type === 'charge' ? 'Charge' : one.type === 'refund' ? 'Refund' : 'Reversal'} of{' '}
+          {money(one, one.currency)} <span class={`badge ${toneOf(one.status)}`}>{one.status}</span>
+        </h2>
+        <dl class="facts">
+          <dt>Reference</dt>
+          <dd class="mono">{one.reference}</dd>
+          <dt>For</dt>
+          <dd>{one.description}</dd>
+          {one.declineReason !== null && (
+            <>
+              <dt>Declined</dt>
+              <dd>{reasonInWords(one.declineReason)}</dd>
+            </>
+          )}
+          {one.refundedAmount > 0 && (
+            <>
+              <dt>Refunded of it</dt>
+              <dd>{money({ amount: one.refundedAmount }, one.currency)}</dd>
+            </>
+          )}
+          {one.reversedAmount > 0 && (
+            <>
+              <dt>Taken back of it</dt>
+              <dd>{money({ amount: one.reversedAmount }, one.currency)}</dd>
+            </>
+          )}
+          <dt>Made</dt>
+          <dd>{moment(one.createdAt)}</dd>
+          <dt>Settled</dt>
+          <dd>{one.settledAt === null ? 'Not settled' : moment(one.settledAt)}</dd>
+          <dt>Customer</dt>
+          <dd>
+            <a class="mono" href={to('search', one.customerId)}>
+              {one.customerId}
+            </a>
+          </dd>
+        </dl>
+      </section>
+      <section class="card stack">
+        <h2>What has happened</h2>
+        {one.timeline.length === 0 ? (
+          <p class="quiet">There is no record of it.</p>
+        ) : (
+          <ol class="timeline">
+            {one.timeline.map(({ at, what, text }, i) => (
+              <li key={i}>
+                <span class="quiet">{moment(at)}</span>
+                <span>
+                  <span class="badge">{what}</span>
+                </span>
+                <p>{text}</p>
+              </li>
+            ))}
+          </ol>
+        )}
+      </section>
+    </>
+  );
+}
+
+function Several({ found, total }: { found: Transaction[]; total: number }) {
+  const moment = useMoment();
+  return (
+    <section class="card stack">
+      <h2>The latest transactions</h2>
+      <Table
+        caption="The latest transactions"
+        rows={found}
+        keyOf={({ transactionId }) => transactionId}
+        empty="There is none."
+        columns={[
+          {
+            name: 'Reference',
+            cell: ({ reference }) => (
+              <a class="mono" href={to('search', reference)}>
+                {reference}
+              </a>
+            ),
+          },
+          { name: 'Type', cell: ({ type }) => type },
+          { name: 'Amount', number: true, cell: (one) => money(one, one.currency) },
+          { name: 'State', cell: ({ status }) => <span class={`badge ${toneOf(status)}`}>{status}</span> },
+          { name: 'Made', cell: ({ createdAt }) => moment(createdAt) },
+        ]}
+      />
+      {total > found.length && (
+        <p class="quiet small">
+          There are more: the whole history is at GET /v1/transaction-history, also as CSV.
+        </p>
+      )}
+    </section>
+  );
+}

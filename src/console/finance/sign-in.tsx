@@ -1,0 +1,66 @@
+import { useState } from 'preact/hooks';
+import { signIn, type Session } from './api';
+import { inWords } from './loaded';
+
+/** @param ended a session was, and is over */
+export function SignIn({ ended, done }: { ended: boolean; done: (session: Session) => void }) {
+  const [error, setError] = useState<string>();
+  const [busy, setBusy] = useState(false);
+
+  async function submit(event: SubmitEvent): Promise<void> {
+    event.preventDefault();
+    const form = event.currentTarget as HTMLFormElement;
+    const given = new FormData(form);
+    setBusy(true);
+    setError(undefined);
+    try {
+      const session = await signIn(textOf(given, 'clientId'), textOf(given, 'clientSecret'));
+      form.reset();
+      done(session);
+    } catch (refused) {
+      setError(inWords(refused));
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  return (
+    <main class="sign-in stack">
+      <h1>Assent console</h1>
+      {ended && (
+        <p class="notice" role="status">
+          Your session has ended. Sign in again to go on where you were.
+        </p>
+      )}
+      <form class="card stack" onSubmit={(event) => void submit(event)}>
+        <h2>Sign in</h2>
+        <p class="quiet small">
+          With the client id and secret of your bank, merchant or provider, which the network’s operator has
+          handed to you.
+        </p>
+        <label>
+          Client id
+          <input name="clientId" required autocomplete="username" spellcheck={false} autocapitalize="none" />
+        </label>
+        <label>
+          Client secret
+          <input name="clientSecret" type="password" required autocomplete="current-password" />
+        </label>
+        {error !== undefined && (
+          <p class="notice bad" role="alert">
+            {error}
+          </p>
+        )}
+        <button class="first" type="submit" disabled={busy}>
+          {busy ? 'Signing in …' : 'Sign in'}
+        </button>
+        <p class="quiet small">You are signed out after half an hour without use. Your secret is not kept.</p>
+      </form>
+    </main>
+  );
+}
+
+function textOf(form: FormData, name: string): string {
+  const given = form.get(name);
+  return typeof given === 'string' ? given : '';
+}
