@@ -7,14 +7,17 @@ import { ConfigError } from '../src/config';
 import { StartError } from '../src/start/start-error';
 import { openBrowser } from './browser';
 import { openNetwork } from './network';
+import { takeSandboxPicture } from './sandbox';
 import { approved, STORIES } from './stories';
 
 /*
  * `npm run pictures`: plays what a payment can live through, on an engine of its own, and keeps a
- * picture of each workflow as the Temporal UI shows it, for the documentation. `npm run pictures --
- * refund` makes one of them.
+ * picture of each workflow as the Temporal UI shows it, and one of the sandbox, for the
+ * documentation. `npm run pictures -- refund` makes one of them.
  */
 
+/** The name of the picture that is of no workflow. */
+const SANDBOX = 'sandbox';
 const FOLDER = path.join(__dirname, '../docs/images');
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
@@ -37,7 +40,7 @@ async function main(only: string[]): Promise<void> {
 
 /** @param stops takes what ends each thing that was started */
 async function run(only: string[], stops: (() => Promise<void>)[], signal: AbortSignal): Promise<void> {
-  const names = only.length > 0 ? only : Object.keys(STORIES);
+  const names = only.length > 0 ? only : [...Object.keys(STORIES), SANDBOX];
   const browser = await openBrowser();
   stops.push(() => browser.close());
   const environment = benchEnvironment();
@@ -46,10 +49,16 @@ async function run(only: string[], stops: (() => Promise<void>)[], signal: Abort
   const network = await openNetwork(engine, environment, (party) => stops.push(() => party.stop()));
   await mkdir(FOLDER, { recursive: true });
   for (const [n, name] of names.entries()) {
+    if (name === SANDBOX) {
+      await takeSandboxPicture(`${engine.apiUrl}/sandbox`, path.join(FOLDER, 'sandbox.png'));
+      continue;
+    }
     const story = STORIES[name];
     const customer = network.customers[n];
     if (!story || !customer)
-      throw new StartError(`There is no story "${name}", but ${Object.keys(STORIES).join(', ')}.`);
+      throw new StartError(
+        `There is no story "${name}", but ${Object.keys(STORIES).join(', ')}, ${SANDBOX}.`,
+      );
     const workflowId = await story({ ...network, ...(await approved(network, customer)), signal });
     const file = path.join(FOLDER, `workflow-${name}.png`);
     const ui = `${engine.temporalUiUrl}/namespaces/${engine.namespace}/workflows/${encodeURIComponent(workflowId)}`;

@@ -67,6 +67,8 @@ const ARROWS: Record<string, readonly string[]> = {
   temporal: ['database', 'domain', 'workflows/messages', 'workflows/search-attributes', 'log'],
   activities: ['domain', 'database', 'temporal', 'workflows/messages', 'log'],
   api: ['domain', 'database', 'temporal', 'workflows/messages', 'config', 'log'],
+  // Callers: they know of the network what any caller knows, and use its client.
+  sandbox: ['console/sandbox/state', 'domain', 'config', 'log'],
   // For browsers: it knows of the engine what the API tells.
   console: [],
 };
@@ -93,6 +95,7 @@ const MAY_USE: Record<string, RegExp> = {
   database: /^(?!zod$|express$|undici$|@temporalio\/)/,
   temporal: /^(?!zod$|express$|undici$)/,
   activities: /^(?!zod$|express$)/,
+  sandbox: /^(express|zod|pino|node:.*)$/,
   console: /^(preact(\/hooks)?|uplot(\/\S+\.css)?)$/,
 };
 
@@ -122,6 +125,7 @@ function isAllowed(path: string, { target, typeOnly }: Import): boolean {
   if (!target.startsWith('src/')) {
     // The client is for those who call: the engine tested with it must not be made of it.
     if (layer === 'console' && typeOnly && target === 'packages/client/src/api.generated') return true;
+    if (layer === 'sandbox' && target === 'packages/client/src') return true;
     if (target.startsWith('.') || /^(test|demo|migrations|packages|@assent)\//.test(target)) return false;
     return MAY_USE[layer]?.test(target) ?? true;
   }
@@ -256,6 +260,9 @@ describe('a planted import', () => {
     ],
     ['src/console/a.tsx', `import { readFile } from 'node:fs';`, 'src/console/a.tsx → node:fs'],
     ['src/console/a.tsx', `import { b } from './parts/b';\nimport './parts/b.css';`, undefined],
+    ['src/sandbox/a.ts', `import { b } from '../database/b';`, 'src/sandbox/a.ts → src/database/b'],
+    ['src/sandbox/a.ts', `import { b } from '../../packages/client/src';`, undefined],
+    ['src/api/a.ts', `import { b } from '../../packages/client/src';`, 'src/api/a.ts → packages/client/src'],
     ['src/elsewhere/a.ts', `import { b } from '../domain/b';`, 'src/elsewhere/a.ts → src/domain/b'],
   ];
 

@@ -124,6 +124,7 @@ describe('readConfig', () => {
     );
     const refused = new Set(lines.map((line) => line.split(':')[0]));
     const anyText = [
+      'SANDBOX_CAST',
       'LOG_FILE',
       'TEMPORAL_NAMESPACE',
       'TEMPORAL_API_KEY',

@@ -37,7 +37,7 @@ describe('.env.example', () => {
       ([, name]) => name,
     );
     const ofItsOwnServers =
-      /^(PORT|PORT_OFFSET|LOG_FILE|METRICS_PORT|TEMPORAL_(NAMESPACE|API_KEY|TLS.*|CLI_PATH))$/;
+      /^(SANDBOX_CAST|PORT|PORT_OFFSET|LOG_FILE|METRICS_PORT|TEMPORAL_(NAMESPACE|API_KEY|TLS.*|CLI_PATH))$/;
     expect(SETTING_NAMES.filter((name) => !handedOn.includes(name) && !ofItsOwnServers.test(name))).toEqual(
       [],
     );

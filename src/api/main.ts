@@ -23,6 +23,8 @@ import { createMetrics, measureDependencies, measurePool, serveMetrics } from '.
 import { measureService } from '../service-metrics';
 import { lazyClient, TlsFileError } from '../temporal/connection';
 import { serviceProblems, workflowProblems } from '../temporal/readiness';
+import { openSandbox } from '../sandbox/open';
+import { sandboxRouter } from '../sandbox/router';
 import { hearUncaught } from '../uncaught';
 import { createApp } from './app';
 import { createCallerLimiter } from './http/caller-limiter';
@@ -87,8 +89,10 @@ async function main(): Promise<void> {
     { names: ['temporal', 'worker'], problems: () => workflowProblems(db, temporal) },
   ]);
   measureService(registry, db);
+  const sandbox = openSandbox(config, log);
   const app = createApp({
     config,
+    ...(sandbox && { sandbox: sandboxRouter(sandbox) }),
     db,
     ring,
     buckets: createTokenBuckets(db),
@@ -112,6 +116,7 @@ async function main(): Promise<void> {
   await stopped;
   log.info('API stops');
   clearInterval(sweeper);
+  sandbox?.close();
   await drained(server);
   await metrics.close();
   await temporal.connection.close();

@@ -9,6 +9,8 @@ export interface EngineFile {
   pid: number;
   mode: Mode;
   apiUrl: string;
+  /** The page for a first look; in a sandbox. */
+  sandboxUrl?: string;
   /** Absent where none are served. */
   metricsUrls?: { api: string; worker: string };
   /** Absent where Temporal is a given one, whose UI may be anywhere. */

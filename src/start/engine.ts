@@ -9,6 +9,7 @@ import { deleteAllHeartbeats } from '../database/operation/worker-heartbeat';
 import { readTemporalState } from '../database/operation/temporal-state';
 import { operatorActor } from '../operator';
 import type { TemporalSettings } from '../temporal/connection';
+import { prepareCast } from './cast';
 import { holdsSealedData, onDatabase, requireDatabase } from './database';
 import { removeEngineFile, writeEngineFile, type EngineFile } from './engine-file';
 import { keysFile, requireSoundTemporal } from './kept-data';
@@ -128,11 +129,21 @@ async function boot(common: Boot): Promise<EngineFile> {
 
   const keys = config.ASSENT_KEYS ?? embeddedKeys(keysFile(folder), await holdsSealedData(ownerUrl));
 
+  const apiUrl = reachedAt(config.HOST, ports.api);
+  const temporalUiUrl =
+    config.TEMPORAL_ADDRESS === undefined ? `http://127.0.0.1:${ports.temporalUi}` : undefined;
   await onDatabase(ownerUrl, async (client) => {
     await requireRing(executorOf(client), readKeyring(keys));
     // Its workers were those of this folder, and none of them runs any more.
     if (config.DATABASE_URL === undefined) await deleteAllHeartbeats(executorOf(client));
   });
+  const cast =
+    config.ASSENT_MODE === 'sandbox'
+      ? await prepareCast(folder, databaseUrl, readKeyring(keys), {
+          apiUrl,
+          workflowUrl: temporalUiUrl && workflowsAt(temporalUiUrl, config.TEMPORAL_NAMESPACE),
+        })
+      : undefined;
 
   say('Starting the API and the worker …');
   const settings = {
@@ -141,10 +152,10 @@ async function boot(common: Boot): Promise<EngineFile> {
     DATABASE_URL: databaseUrl,
     TEMPORAL_ADDRESS: temporalAddress,
     ASSENT_KEYS: keys,
+    ...(cast !== undefined && { SANDBOX_CAST: cast }),
   };
   programs.start(ownProgram('worker', { ...settings, ...workerMetrics(config) }));
   programs.start(ownProgram('API', settings));
-  const apiUrl = reachedAt(config.HOST, ports.api);
   await programs.until('The engine', READY_MS, () => requireReady(apiUrl));
 
   const file: EngineFile = {
@@ -157,7 +168,8 @@ async function boot(common: Boot): Promise<EngineFile> {
         worker: `${reachedAt(config.METRICS_HOST, ports.metrics.worker)}/metrics`,
       },
     }),
-    ...(config.TEMPORAL_ADDRESS === undefined && { temporalUiUrl: `http://127.0.0.1:${ports.temporalUi}` }),
+    ...(cast !== undefined && { sandboxUrl: `${apiUrl}/sandbox` }),
+    ...(temporalUiUrl !== undefined && { temporalUiUrl }),
     temporalAddress,
     namespace: config.TEMPORAL_NAMESPACE,
     databaseUrl,
@@ -167,6 +179,11 @@ async function boot(common: Boot): Promise<EngineFile> {
   };
   writeEngineFile(folder, file);
   return file;
+}
+
+/** What a workflow's id is put behind. */
+function workflowsAt(temporalUiUrl: string, namespace: string): string {
+  return `${temporalUiUrl}/namespaces/${encodeURIComponent(namespace)}/workflows/`;
 }
 
 /** On one machine both cannot have the same port: the worker has the next. */

@@ -43,6 +43,7 @@ async function main(): Promise<void> {
 
 function welcome(file: EngineFile): string {
   const rows = [
+    ...(file.sandboxUrl === undefined ? [] : [['Sandbox', `${file.sandboxUrl}  <- open this in a browser`]]),
     ['API', file.apiUrl],
     ['Temporal UI', file.temporalUiUrl ?? `that of ${file.temporalAddress}`],
     ['Metrics', file.metricsUrls ? `${file.metricsUrls.api} (API)` : 'none, as METRICS_PORT is 0'],

@@ -90,6 +90,11 @@ describe('npm start', () => {
           expect((await fetch(address)).status).toBe(address === file.apiUrl ? 404 : 200);
       }
       await expect(fetch(`${file.apiUrl}/readyz`)).resolves.toMatchObject({ status: 200 });
+      // What a newcomer is to open stands first, and its page needs nothing built.
+      expect(started.output()).toMatch(/Assent is ready\.\n\n {2}Sandbox +http:\S+\/sandbox/);
+      const page = await (await fetch(file.sandboxUrl ?? 'missing')).text();
+      const [, script] = /src="(\/pages\/[^"]+)"/.exec(page) ?? [];
+      await expect(fetch(`${file.apiUrl}${script}`)).resolves.toMatchObject({ status: 200 });
       // A first start has no faults: what reads like one would teach people to pass over those that
       // are.
       expect((await log()).match(/.*("level":[456]0|FATAL|ERROR|[Ww]arning).*/g)).toBeNull();
@@ -102,7 +107,15 @@ describe('npm start', () => {
   );
 
   test('keeps its secrets to itself, and gives its own processes a login that owns nothing', async () => {
-    for (const name of ['engine.json', 'keys', 'postgres-logins.json', 'assent.log', 'temporal.db', 'lock']) {
+    for (const name of [
+      'engine.json',
+      'keys',
+      'postgres-logins.json',
+      'sandbox.json',
+      'assent.log',
+      'temporal.db',
+      'lock',
+    ]) {
       expect([name, (await stat(inFolder(name))).mode & 0o077]).toEqual([name, 0]);
     }
     const { databaseUrl } = await started.ready();
@@ -155,6 +168,7 @@ describe('npm start', () => {
         [ASSENT, 'entity', 'create', '--type', 'bank', '--name', 'Kept Bank', '--json'],
         { cwd: folder },
       );
+      const parties = await readFile(inFolder('sandbox.json'), 'utf8');
       const left = await recorded(folder);
       expect(left.map(({ name }) => name)).toEqual(['Postgres', 'Temporal', 'worker', 'API']);
       await started.kill();
@@ -166,6 +180,7 @@ describe('npm start', () => {
       expect(started.output()).toContain('left behind by an engine that was killed');
       const { stdout } = await run(process.execPath, [ASSENT, 'entity', 'list'], { cwd: folder });
       expect(stdout).toContain('Kept Bank');
+      expect(await readFile(inFolder('sandbox.json'), 'utf8')).toBe(parties);
     },
     START_TIMEOUT_MS,
   );

@@ -1,10 +1,48 @@
 import { show } from '../parts/show';
+import { Charged } from './charged';
+import { Clock } from './clock';
+import { Guide, nextStep } from './guide';
+import { Phone } from './phone';
+import { useTold } from './server';
+import { Shop } from './shop';
+import { Wire } from './wire';
+import './sandbox.css';
 
-show(
-  <main class="page stack">
-    <h1>Assent sandbox</h1>
-    <p class="quiet" role="status">
-      Connecting …
-    </p>
-  </main>,
-);
+function Sandbox() {
+  const { state, wire, isConnected } = useTold();
+  const trouble = state?.trouble ?? null;
+  const next = state && nextStep(state);
+  const isPermissionAsked =
+    next === 'permission' &&
+    state?.prompts.some(({ kind, state: how }) => kind === 'permission' && how === 'waiting') === true;
+  return (
+    <main class="page stack sandbox">
+      <header>
+        <h1>Assent sandbox</h1>
+        <p class="quiet">
+          A shop, a bank and its customers, on the real engine. No money moves, whatever you press.
+        </p>
+      </header>
+      <div role="status">
+        {!isConnected && (
+          <p class="notice">{state ? 'The connection is lost. Trying again …' : 'Connecting …'}</p>
+        )}
+        {isConnected && trouble !== null && <p class="notice">{trouble}</p>}
+      </div>
+      {state && (
+        <>
+          <Guide step={next} />
+          <div class="panes">
+            <Shop state={state} next={isPermissionAsked ? undefined : next} />
+            <Phone state={state} isNext={next === 'approve' || isPermissionAsked} />
+            <Clock state={state} isNext={next === 'clock'} />
+            <Charged state={state} />
+            <Wire wire={wire} state={state} />
+          </div>
+        </>
+      )}
+    </main>
+  );
+}
+
+show(<Sandbox />);

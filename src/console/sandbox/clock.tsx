@@ -1,0 +1,119 @@
+import { useState } from 'preact/hooks';
+import { money } from '../parts/money';
+import { day, dayAndTime } from '../parts/time';
+import { Said } from './parts';
+import { useAct } from './server';
+import { STEPS, type Charge, type SandboxState, type Step } from './state';
+import { standingOf, STEP_WORDS } from './words';
+
+/** A month, which is what most schedules wait for. */
+const FIRST_STEP = STEPS.indexOf('P1M');
+
+export function Clock({ state, isNext }: { state: SandboxState; isNext: boolean }) {
+  const { clock, timeZone, trouble } = state;
+  const [at, setAt] = useState(FIRST_STEP);
+  const act = useAct();
+  const step: Step = STEPS[at] ?? 'P1M';
+  const isMoving = clock.target !== null;
+  return (
+    <section class={`card stack clock ${isNext ? 'next' : ''}`} aria-labelledby="clock">
+      <div class="row apart">
+        <h2 id="clock">The test clock</h2>
+        <p class="number" role="status">
+          {isMoving && clock.target !== null
+            ? `Moving to ${day(clock.target, timeZone)}: it is ${day(clock.now, timeZone)} …`
+            : dayAndTime(clock.now, timeZone)}
+        </p>
+      </div>
+      <div class="row mover">
+        <label>
+          How far
+          <input
+            type="range"
+            min={0}
+            max={STEPS.length - 1}
+            step={1}
+            value={at}
+            aria-valuetext={STEP_WORDS[step]}
+            onInput={({ currentTarget }) => setAt(Number(currentTarget.value))}
+          />
+        </label>
+        <button
+          type="button"
+          class={isNext ? 'first' : ''}
+          disabled={act.isBusy || isMoving || trouble !== null}
+          onClick={() => void act.press('advance', { by: step })}
+        >
+          Move the clock by {STEP_WORDS[step]}
+        </button>
+        <Said outcome={isMoving ? undefined : act.outcome} />
+      </div>
+      <Months state={state} />
+    </section>
+  );
+}
+
+/** More than fit a screen are not looked at. */
+const MONTHS_MAX = 24;
+
+/** Each charge where it happened: a column for a month. */
+function Months({ state: { charges, clock, timeZone, customers } }: { state: SandboxState }) {
+  const oldest = charges.at(-1);
+  if (!oldest)
+    return <p class="quiet small">Each charge will stand here, in the month in which it is made.</p>;
+  const months = monthsBetween(oldest.at, clock.now, timeZone).slice(-MONTHS_MAX);
+  const nameOf = (charge: Charge) =>
+    customers.find(({ customerId }) => customerId === charge.customerId)?.name ?? '';
+  return (
+    <div class="scrolled" tabIndex={0} role="group" aria-label="Charges by month">
+      <ol class="months">
+        {months.map((month) => (
+          <li key={month.key}>
+            <ul>
+              {charges
+                .filter(({ at }) => monthKey(at, timeZone) === month.key)
+                .toReversed()
+                .map((charge) => {
+                  const { tone, mark, words } = standingOf(charge);
+                  const all = `${day(charge.at, timeZone)}: ${money(charge.amount, charge.currency)}, ${nameOf(charge)}, ${words}`;
+                  return (
+                    <li key={charge.billingRequestId} class={`dot ${tone}`} title={all}>
+                      <span aria-hidden="true">{mark}</span>
+                      <span class="heard-only">{all}</span>
+                    </li>
+                  );
+                })}
+            </ul>
+            <span class="small quiet">{month.name}</span>
+          </li>
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+/** `2026-11`, by the zone's calendar. */
+function monthKey(moment: string, timeZone: string): string {
+  return new Intl.DateTimeFormat('sv-SE', { year: 'numeric', month: '2-digit', timeZone }).format(
+    new Date(moment),
+  );
+}
+
+function monthsBetween(first: string, last: string, timeZone: string): { key: string; name: string }[] {
+  const [year = 0, month = 1] = monthKey(first, timeZone).split('-').map(Number);
+  const end = monthKey(last, timeZone);
+  const months: { key: string; name: string }[] = [];
+  // A clock of centuries is shown by its last months alone; this many are counted through.
+  for (let n = 0; n < 12_000; n++) {
+    const date = new Date(Date.UTC(year, month - 1 + n, 15)).toISOString();
+    const key = date.slice(0, 7);
+    const name = new Intl.DateTimeFormat('en-GB', {
+      month: 'short',
+      year: '2-digit',
+      timeZone: 'UTC',
+    }).format(new Date(date));
+    months.push({ key, name });
+    if (key >= end) break;
+  }
+  return months;
+}

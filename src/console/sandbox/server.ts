@@ -1,0 +1,113 @@
+import { useEffect, useReducer, useState } from 'preact/hooks';
+import type { Exchange, SandboxState } from './state';
+
+/** What the server has told so far; it tells all of it anew whenever the connection begins. */
+export interface Told {
+  state: SandboxState | undefined;
+  /** Oldest first. */
+  wire: readonly Exchange[];
+  isConnected: boolean;
+}
+
+/** As many as the server keeps. */
+const KEPT = 500;
+const AGAIN_MS = 2_000;
+
+type News =
+  | { kind: 'all'; state: SandboxState; wire: Exchange[] }
+  | { kind: 'state'; state: SandboxState }
+  | { kind: 'exchange'; exchange: Exchange }
+  | { kind: 'lost' };
+
+function told(before: Told, news: News): Told {
+  switch (news.kind) {
+    case 'all':
+      return { state: news.state, wire: news.wire, isConnected: true };
+    case 'state':
+      return { ...before, state: news.state };
+    case 'exchange':
+      return { ...before, wire: withExchange(before.wire, news.exchange) };
+    default:
+      return { ...before, isConnected: false };
+  }
+}
+
+/** One that is answered takes its own place. */
+function withExchange(wire: readonly Exchange[], exchange: Exchange): readonly Exchange[] {
+  const at = wire.findLastIndex(({ n }) => n === exchange.n);
+  return at < 0 ? [...wire, exchange].slice(-KEPT) : wire.with(at, exchange);
+}
+
+export function useTold(): Told {
+  const [all, tell] = useReducer(told, { state: undefined, wire: [], isConnected: false });
+  useEffect(() => {
+    let events: EventSource;
+    let again: number | undefined;
+    const read = (event: Event) => JSON.parse((event as MessageEvent<string>).data) as unknown;
+    const open = () => {
+      events = new EventSource('/sandbox/events');
+      events.addEventListener('all', (event) =>
+        tell({ kind: 'all', ...(read(event) as { state: SandboxState; wire: Exchange[] }) }),
+      );
+      events.addEventListener('state', (event) =>
+        tell({ kind: 'state', state: read(event) as SandboxState }),
+      );
+      events.addEventListener('exchange', (event) =>
+        tell({ kind: 'exchange', exchange: read(event) as Exchange }),
+      );
+      events.addEventListener('error', () => {
+        tell({ kind: 'lost' });
+        // The browser connects anew by itself, but not after an answer that it did not expect.
+        if (events.readyState === EventSource.CLOSED) again = setTimeout(open, AGAIN_MS);
+      });
+    };
+    open();
+    return () => {
+      clearTimeout(again);
+      events.close();
+    };
+  }, []);
+  return all;
+}
+
+/** What became of the last button that was pressed here. */
+export interface Outcome {
+  isGood: boolean;
+  words: string;
+}
+
+export interface Act {
+  isBusy: boolean;
+  outcome: Outcome | undefined;
+  /** Says in this place what is wrong, without asking the server. */
+  refuse: (words: string) => void;
+  press: (act: string, body: object) => Promise<boolean>;
+}
+
+export function useAct(): Act {
+  const [isBusy, setBusy] = useState(false);
+  const [outcome, setOutcome] = useState<Outcome>();
+  const press = async (act: string, body: object) => {
+    setBusy(true);
+    setOutcome(undefined);
+    const result = await send(act, body);
+    setOutcome(result);
+    setBusy(false);
+    return result.isGood;
+  };
+  return { isBusy, outcome, refuse: (words) => setOutcome({ isGood: false, words }), press };
+}
+
+async function send(act: string, body: object): Promise<Outcome> {
+  try {
+    const response = await fetch(`/sandbox/acts/${act}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    const { message } = (await response.json()) as { message: string };
+    return { isGood: response.ok, words: message };
+  } catch {
+    return { isGood: false, words: 'The API does not answer. Is "npm start" still running?' };
+  }
+}

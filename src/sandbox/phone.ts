@@ -1,0 +1,279 @@
+import {
+  AssentError,
+  type AssentClient,
+  type BillingIntentItem,
+  type BillingRequestItem,
+  type WebhookEvent,
+} from '../../packages/client/src';
+import type { Prompt, Temperament } from '../console/sandbox/state';
+import { workflowIds } from '../domain/workflow-id';
+
+/** What somebody says on a customer's phone. */
+export interface Answer {
+  decision: 'approve_once' | 'approve_recurring' | 'deny' | 'leave';
+  /** Major units. */
+  daily?: number | undefined;
+  monthly?: number | undefined;
+}
+
+/** More than anybody answers; what was closed longest ago is forgotten first. */
+const PROMPTS_MAX = 50;
+/** A network that repeats itself does so within its last hundreds of webhooks. */
+const DELIVERIES_MAX = 2_000;
+
+type Asked = { shown: Prompt; approvalRequired: boolean } & (
+  { intent: BillingIntentItem; charge?: never } | { charge: BillingRequestItem; intent?: never }
+);
+
+/**
+ * The bank, and the phones of its customers. It answers charges as each customer's temperament has
+ * it; what a customer is asked, and the temperament leaves open, waits for whoever holds the phone.
+ */
+export class Phone {
+  private readonly asked = new Map<string, Asked>();
+  private readonly deliveries = new Set<string>();
+  private readonly ofCustomer = new Map<string, string>();
+
+  /**
+   * @param temperamentOf a customer, by id
+   * @param failed is told what went wrong where nobody waits for it
+   */
+  constructor(
+    private readonly network: AssentClient,
+    private readonly temperamentOf: (customerId: string) => Temperament,
+    private readonly changed: () => void,
+    private readonly failed: (error: unknown) => void,
+  ) {}
+
+  /** What is left to whoever holds the phone; newest first. */
+  get prompts(): Prompt[] {
+    const left = [...this.asked.values()].filter((asked) => this.isLeftOpen(asked));
+    return left.map(({ shown }) => shown).toReversed();
+  }
+
+  /** Ids of the intents that are not known to be answered. */
+  get intents(): string[] {
+    return [...this.asked].filter(([, { intent }]) => intent !== undefined).map(([id]) => id);
+  }
+
+  private isLeftOpen({ intent, charge, approvalRequired }: Asked): boolean {
+    const temperament = this.temperamentOf((intent ?? charge).customerId);
+    if (intent) return temperament !== 'refuses';
+    return temperament === 'pays' ? approvalRequired : temperament === 'silent' || temperament === 'late';
+  }
+
+  /** The identifier under which a customer's agreement with the shop is billed. */
+  paymentIdOf(customerId: string): string | undefined {
+    return this.ofCustomer.get(customerId);
+  }
+
+  hear(event: WebhookEvent): void {
+    // A webhook may come twice, and a customer is asked once.
+    if (this.deliveries.has(event.deliveryId)) return;
+    remember(this.deliveries, event.deliveryId);
+    this.note(event);
+    if (event.type === 'billing.intent') for (const one of event.data) this.react(one.intentId);
+    if (event.type === 'billing.request') for (const one of event.data) this.react(one.billingRequestId);
+    if (event.type === 'refund.request') for (const { refundId } of event.data) this.payBack(refundId);
+    if (event.type === 'billing.closed') for (const one of event.data) this.comeLate(one.billingRequestId);
+    this.changed();
+  }
+
+  /** What it says, without anything being done about it. */
+  note(event: Pick<WebhookEvent, 'type' | 'data'>): void {
+    const { type, data } = event as WebhookEvent;
+    if (type === 'billing.intent') for (const intent of data) this.askPermission(intent);
+    if (type === 'billing.request') for (const charge of data) this.askForCharge(charge);
+    if (type === 'billing.closed') for (const { billingRequestId } of data) this.close(billingRequestId);
+    if (type === 'billing.intent.closed') {
+      for (const { intentId, status } of data) {
+        // Only of one that nobody answered is there anything left to say.
+        if (status === 'declined') this.close(intentId);
+        else this.asked.delete(intentId);
+      }
+    }
+  }
+
+  /** Forgets what is no longer open, and does what the temperaments have not done yet. */
+  takeUp(isOpen: (id: string) => boolean): void {
+    for (const id of this.asked.keys()) {
+      if (isOpen(id)) this.react(id);
+      else this.asked.delete(id);
+    }
+  }
+
+  /** @throws AssentError where the network does not take it */
+  async answer(id: string, answer: Answer): Promise<string> {
+    const asked = this.asked.get(id);
+    if (!asked) throw new Error('This was answered already: there is nothing left to say.');
+    if (answer.decision === 'leave') {
+      asked.shown.state = 'left';
+      this.changed();
+      return 'It lies there. Move the clock, and see what becomes of it.';
+    }
+    if (asked.intent) return this.decide(asked.intent, { ...answer, decision: answer.decision });
+    const { billingRequestId } = asked.charge;
+    const approved = answer.decision !== 'deny';
+    await this.say(billingRequestId, {
+      action: answer.decision,
+      ...(approved && { bankTransactionId: `debit-${billingRequestId}` }),
+    });
+    return approved ? 'Approved: the bank has debited the account.' : 'Refused.';
+  }
+
+  private async decide(
+    { intentId, customerId, lookupID, merchant }: BillingIntentItem,
+    answer: Answer & { decision: Exclude<Answer['decision'], 'leave'> },
+  ): Promise<string> {
+    const { daily, monthly } = answer.decision === 'approve_recurring' ? answer : {};
+    const limited = daily !== undefined || monthly !== undefined;
+    try {
+      await this.network.call('answerIntent', {
+        body: {
+          customerId,
+          lookupID,
+          entityId: merchant.id,
+          customerDecision: answer.decision,
+          ...(limited && { spendingLimits: { daily, monthly } }),
+        },
+      });
+    } finally {
+      // One that was closed has had its answer now, whatever the network says to it.
+      if (this.asked.get(intentId)?.shown.state === 'closed') this.asked.delete(intentId);
+      this.changed();
+    }
+    this.asked.delete(intentId);
+    this.changed();
+    return answer.decision === 'deny' ? 'Refused.' : 'The shop has its permission.';
+  }
+
+  private askPermission(intent: BillingIntentItem): void {
+    const { intentId, customerId, description, currency, dueDate } = intent;
+    this.ofCustomer.set(customerId, intent.paymentID);
+    // A newer question takes the place of the one before.
+    for (const [id, { intent: before }] of this.asked) {
+      if (before?.customerId === customerId) this.asked.delete(id);
+    }
+    this.put({
+      intent,
+      approvalRequired: true,
+      shown: {
+        id: intentId,
+        kind: 'permission',
+        customerId,
+        description,
+        amount: null,
+        currency,
+        answerBy: dueDate,
+        state: 'waiting',
+        workflowId: workflowIds.intent(intentId),
+      },
+    });
+  }
+
+  private askForCharge(charge: BillingRequestItem): void {
+    const { billingRequestId, customerId, description, amount, currency, dueDate, scheduleId } = charge;
+    this.put({
+      charge,
+      approvalRequired: charge.approvalRequired,
+      shown: {
+        id: billingRequestId,
+        kind: 'charge',
+        customerId,
+        description,
+        amount,
+        currency,
+        answerBy: dueDate,
+        state: 'waiting',
+        workflowId:
+          scheduleId === undefined
+            ? workflowIds.billingRequest(billingRequestId)
+            : workflowIds.recurring(scheduleId),
+      },
+    });
+  }
+
+  private put(asked: Asked): void {
+    this.asked.set(asked.shown.id, asked);
+    if (this.asked.size <= PROMPTS_MAX) return;
+    const closed = [...this.asked.values()].find(({ shown }) => shown.state === 'closed');
+    const oldest = closed?.shown.id ?? [...this.asked.keys()][0];
+    if (oldest !== undefined) this.asked.delete(oldest);
+  }
+
+  private close(id: string): void {
+    const asked = this.asked.get(id);
+    if (asked) asked.shown.state = 'closed';
+  }
+
+  /** As the customer's temperament has it. */
+  private react(id: string): void {
+    const asked = this.asked.get(id);
+    if (asked) void this.reaction(asked).catch((error: unknown) => this.failed(error));
+  }
+
+  private async reaction({ intent, charge, approvalRequired }: Asked): Promise<void> {
+    const temperament = this.temperamentOf((intent ?? charge).customerId);
+    if (intent) {
+      if (temperament === 'refuses') await this.decide(intent, { decision: 'deny' });
+      return;
+    }
+    const { billingRequestId } = charge;
+    const bankTransactionId = `debit-${billingRequestId}`;
+    const yes = { ...(approvalRequired && { action: 'approve_once' as const }), bankTransactionId };
+    switch (temperament) {
+      case 'pays':
+        if (!approvalRequired) await this.say(billingRequestId, yes);
+        return;
+      case 'no_funds':
+        return this.say(billingRequestId, { declineReason: 'insufficient_funds' });
+      case 'refuses':
+        return this.say(billingRequestId, { action: 'deny' });
+      case 'contradicts':
+        await this.say(billingRequestId, yes);
+        return this.say(billingRequestId, { action: 'deny' });
+      case 'silent':
+      case 'late':
+    }
+  }
+
+  /** The network has closed a charge; a customer who is always late answers only now. */
+  private comeLate(billingRequestId: string): void {
+    const charge = this.asked.get(billingRequestId)?.charge;
+    if (!charge || this.temperamentOf(charge.customerId) !== 'late') return;
+    void this.say(billingRequestId, { bankTransactionId: `debit-${billingRequestId}` }).catch(
+      (error: unknown) => this.failed(error),
+    );
+  }
+
+  private async say(
+    billingRequestId: string,
+    said: {
+      action?: 'approve_once' | 'approve_recurring' | 'deny';
+      bankTransactionId?: string;
+      declineReason?: string;
+    },
+  ): Promise<void> {
+    try {
+      await this.network.call('answerBillingRequest', { body: { billingRequestId, ...said } });
+    } catch (error) {
+      // Refused is answered, too; without an answer of the network it may be said again.
+      if (error instanceof AssentError && error.status !== undefined) this.asked.delete(billingRequestId);
+      this.changed();
+      throw error;
+    }
+    this.asked.delete(billingRequestId);
+    this.changed();
+  }
+
+  private payBack(refundId: string): void {
+    const body = { refundId, action: 'completed', bankTransactionId: `credit-${refundId}` } as const;
+    void this.network.call('answerRefund', { body }).catch((error: unknown) => this.failed(error));
+  }
+}
+
+function remember(deliveries: Set<string>, deliveryId: string): void {
+  deliveries.add(deliveryId);
+  const [oldest] = deliveries;
+  if (deliveries.size > DELIVERIES_MAX && oldest !== undefined) deliveries.delete(oldest);
+}

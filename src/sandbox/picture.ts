@@ -1,0 +1,101 @@
+import type { AnswerOf, AssentClient } from '../../packages/client/src';
+import type { Charge, Customer, Refund, SandboxState, Schedule, Temperament } from '../console/sandbox/state';
+import { workflowIds } from '../domain/workflow-id';
+
+/** How the network's books show the two parties. */
+export type Picture = Pick<SandboxState, 'clock' | 'customers' | 'charges' | 'refunds' | 'schedules'>;
+
+/** Who is known of before anything is asked: the bank's customers. */
+export type Known = Pick<Customer, 'customerId' | 'lookupID' | 'name'> & { temperament: Temperament };
+
+/** What a page shows; older ones are in the history. */
+const SHOWN = 100;
+
+/**
+ * Asks the network anew for all of it: what a page shows is what the API says, however the webhooks
+ * came. These calls are the page's own, and no part of the story on the wire.
+ */
+export async function takePicture(
+  shop: AssentClient,
+  bank: AssentClient,
+  known: readonly Known[],
+): Promise<Picture> {
+  const newest = { limit: SHOWN, sortOrder: 'desc' } as const;
+  const [transactions, schedules, decisions, exceptions, refunds, clock] = await Promise.all([
+    shop.call('listTransactions', { query: { ...newest, type: 'charge' } }),
+    shop.call('listSchedules', { query: newest }),
+    bank.call('listDecisions', { query: newest }),
+    shop.call('listExceptions', { query: newest }),
+    shop.call('listRefunds', { query: newest }),
+    shop.call('getClock'),
+  ]);
+  const openAbout = new Map(
+    exceptions.data.exceptions
+      .filter(({ state }) => state !== 'resolved')
+      .map(({ billingRequestId, kind }) => [billingRequestId, kind]),
+  );
+  return {
+    clock: { now: clock.data.now, target: clock.data.target },
+    customers: known.map((one) => customerOf(one, decisions.data.decisions)),
+    charges: transactions.data.transactions.map((one) =>
+      chargeOf(one, openAbout.get(one.billingRequestId) ?? null),
+    ),
+    refunds: refunds.data.refunds.map(refundOf),
+    schedules: schedules.data.schedules.map(scheduleOf),
+  };
+}
+
+type Decisions = AnswerOf<'listDecisions'>['data']['decisions'];
+type Transaction = AnswerOf<'listTransactions'>['data']['transactions'][number];
+
+function customerOf(known: Known, decisions: Decisions): Customer {
+  const own = decisions.find(({ customerId }) => customerId === known.customerId);
+  return {
+    ...known,
+    decision: own?.customerDecision ?? null,
+    limits: own?.spendingLimits ?? { daily: null, monthly: null },
+    spent: { daily: own?.spent.daily ?? 0, monthly: own?.spent.monthly ?? 0 },
+  };
+}
+
+function chargeOf(transaction: Transaction, exception: string | null): Charge {
+  const { billingRequestId, scheduleId, reference, customerId, amount, currency, description } = transaction;
+  return {
+    billingRequestId,
+    reference,
+    customerId,
+    amount,
+    currency,
+    description,
+    status: transaction.status as Charge['status'],
+    declineReason: transaction.declineReason,
+    refundedAmount: transaction.refundedAmount,
+    scheduleId,
+    at: transaction.createdAt,
+    exception,
+    workflowId:
+      scheduleId === null ? workflowIds.billingRequest(billingRequestId) : workflowIds.recurring(scheduleId),
+  };
+}
+
+function refundOf(refund: AnswerOf<'listRefunds'>['data']['refunds'][number]): Refund {
+  const { refundId, originalReference, amount, currency, status, createdAt } = refund;
+  const workflowId = workflowIds.refund(refundId);
+  return { refundId, originalReference, amount, currency, status, at: createdAt, workflowId };
+}
+
+function scheduleOf(schedule: AnswerOf<'listSchedules'>['data']['schedules'][number]): Schedule {
+  const { scheduleId, customerId, amount, currency, description, status } = schedule;
+  const { nextBillingDate, billingsCompleted } = schedule;
+  return {
+    scheduleId,
+    customerId,
+    amount,
+    currency,
+    description,
+    status,
+    nextBillingDate,
+    billingsCompleted,
+    workflowId: workflowIds.recurring(scheduleId),
+  };
+}

@@ -1,0 +1,179 @@
+import express, {
+  Router,
+  type ErrorRequestHandler,
+  type NextFunction,
+  type Request,
+  type RequestHandler,
+  type Response,
+} from 'express';
+import { z } from 'zod';
+import { verifyWebhook, WebhookError } from '../../packages/client/src';
+import { STEPS, type Customer } from '../console/sandbox/state';
+import { Failure } from '../domain/failures';
+import { maskedBody, maskedHeaders } from './masked';
+import { inWords, type Sandbox } from './sandbox';
+
+/** What is below `/sandbox`: the page's stream, what its buttons do, and the parties' webhooks. */
+
+const ACT_BYTES_MAX = 16 * 1024;
+/** Above the largest webhook, of a hundred items. */
+const WEBHOOK_BYTES_MAX = 2 * 1024 * 1024;
+
+const id = z.string().min(1).max(100);
+const amount = z.number().positive();
+const description = z.string().min(1).max(200);
+const limit = z.number().positive().optional();
+
+function act<Body>(schema: z.ZodType<Body>, work: (body: Body) => Promise<string>) {
+  return async (body: unknown): Promise<string> => {
+    const read = schema.safeParse(body);
+    if (read.success) return work(read.data);
+    throw new Failure('invalid_request', 'This is not what the button sends: reload the page');
+  };
+}
+
+/** The buttons of the page. Each says in words what became of it. */
+function actsOf(sandbox: Sandbox): Map<string, (body: unknown) => Promise<string>> {
+  const { shop, phone } = sandbox;
+  const customer = (customerId: string): Customer => {
+    const found = sandbox.state.customers.find((one) => one.customerId === customerId);
+    if (!found) throw new Error('The bank has no such customer: reload the page.');
+    return found;
+  };
+  return new Map([
+    [
+      'ask',
+      act(z.strictObject({ customerId: id, description }), (body) =>
+        shop.ask({ ...body, customer: customer(body.customerId) }),
+      ),
+    ],
+    ...(['charge', 'subscribe'] as const).map(
+      (name) =>
+        [
+          name,
+          act(z.strictObject({ customerId: id, amount, description }), (body) =>
+            shop[name]({ ...body, customer: customer(body.customerId) }),
+          ),
+        ] as const,
+    ),
+    ['refund', act(z.strictObject({ reference: id }), ({ reference }) => shop.refund(reference))],
+    [
+      'steer',
+      act(
+        z.strictObject({ scheduleId: id, act: z.enum(['pause', 'resume', 'cancel']) }),
+        ({ scheduleId, act: which }) => shop.steer(scheduleId, which),
+      ),
+    ],
+    ['advance', act(z.strictObject({ by: z.enum(STEPS) }), ({ by }) => shop.advance(by))],
+    [
+      'answer',
+      act(
+        z.strictObject({
+          id,
+          decision: z.enum(['approve_once', 'approve_recurring', 'deny', 'leave']),
+          daily: limit,
+          monthly: limit,
+        }),
+        ({ id: promptId, ...answer }) => phone.answer(promptId, answer),
+      ),
+    ],
+  ]);
+}
+
+export function sandboxRouter(sandbox: Sandbox): RequestHandler {
+  const router = Router({ caseSensitive: true, strict: true });
+  const acts = actsOf(sandbox);
+
+  router.get('/events', (req, res, next) => {
+    sandbox.prepare();
+    const opened = sandbox.stream.open(req, res, { state: sandbox.state, wire: sandbox.wire.all });
+    if (!opened)
+      next(new Failure('rate_limited', 'Too many pages are open, or the API stops', { retryAfterS: 5 }));
+    else sandbox.repaint();
+  });
+
+  const press = async (req: Request, res: Response, next: NextFunction) => {
+    const pressed = acts.get(String(req.params['act']));
+    if (!pressed) return next();
+    try {
+      res.json({ statusCode: 200, success: true, message: await pressed(req.body) });
+    } catch (error) {
+      if (error instanceof Failure) throw error;
+      res.status(409).json({ statusCode: 409, success: false, message: inWords(error) });
+    } finally {
+      sandbox.repaint();
+    }
+  };
+  router.post('/acts/:act', ownPageOnly, express.json({ limit: ACT_BYTES_MAX }), (req, res, next) => {
+    press(req, res, next).catch(next);
+  });
+  router.use('/acts', unreadable);
+
+  for (const party of ['shop', 'bank'] as const) {
+    router.post(
+      `/webhooks/${party}`,
+      express.raw({ type: () => true, limit: WEBHOOK_BYTES_MAX }),
+      (req, res) => {
+        const { status, said } = receive(sandbox, party, req);
+        res.status(status).type('text').send(said);
+      },
+    );
+  }
+  return router;
+}
+
+/** A body that is broken, or too large, is its sender's fault. */
+const unreadable: ErrorRequestHandler = (error: { type?: unknown }, _req, _res, next) => {
+  const isBody = typeof error.type === 'string' && /^(entity|encoding|request)\./.test(error.type);
+  next(isBody ? new Failure('invalid_request', 'The body cannot be read as JSON') : error);
+};
+
+/** Anybody may send something here: what is not the network's is shown, and nothing else. */
+function receive(sandbox: Sandbox, party: 'shop' | 'bank', req: Request): { status: number; said: string } {
+  const body = Buffer.isBuffer(req.body) ? req.body : Buffer.alloc(0);
+  const { event, problem } = verified(body, req, sandbox.cast[party].webhookSecret);
+  const headers = Object.entries(req.headers).map(([name, value]): [string, string] => [name, String(value)]);
+  const answered = sandbox.wire.begin({
+    kind: 'webhook',
+    party,
+    method: req.method,
+    path: req.originalUrl,
+    url: sandbox.cast.apiUrl + req.originalUrl,
+    headers: maskedHeaders(headers),
+    body: maskedBody(body.toString(), 'application/json'),
+    webhookType: event?.webhookType ?? null,
+    signature: { verified: event !== undefined, problem: problem ?? null },
+  });
+  const [status, said] = event ? [200, 'received'] : [401, problem ?? 'not genuine'];
+  if (event) sandbox.webhook(party, event);
+  answered(status, said);
+  return { status, said };
+}
+
+function verified(body: Buffer, req: Request, secret: string) {
+  try {
+    return { event: verifyWebhook(body, req.headers, secret) };
+  } catch (error) {
+    if (error instanceof WebhookError) return { problem: error.message };
+    throw error;
+  }
+}
+
+/**
+ * No other site may press the buttons. Browsers say where a request comes from, and a form of
+ * another site can send no JSON.
+ */
+const ownPageOnly: RequestHandler = (req, _res, next) => {
+  const site = req.get('sec-fetch-site');
+  const origin = req.get('origin');
+  const isOwn = site === undefined ? isSameHost(origin, req.get('host')) : site === 'same-origin';
+  if (!isOwn) return next(new Failure('role_not_allowed', 'Only the page of the sandbox itself may do this'));
+  if (!req.is('application/json')) {
+    return next(new Failure('media_type_unsupported', 'Send JSON, as application/json'));
+  }
+  next();
+};
+
+function isSameHost(origin: string | undefined, host: string | undefined): boolean {
+  return origin !== undefined && URL.canParse(origin) && new URL(origin).host === host;
+}

@@ -1,0 +1,58 @@
+import type { Request, Response } from 'express';
+
+/** Server-sent events to all pages that are open. */
+
+/** Tabs of one person; each holds a connection. */
+const READERS_MAX = 50;
+/** A reader that takes nothing is let go, and comes back for all of it when it can. */
+const BEHIND_BYTES_MAX = 8 * 1024 * 1024;
+/** Balancers and browsers close what says nothing for a minute. */
+const HEARTBEAT_MS = 20_000;
+
+export class Stream {
+  private readonly readers = new Set<Response>();
+  private readonly heartbeat: NodeJS.Timeout;
+  private isClosed = false;
+
+  constructor() {
+    this.heartbeat = setInterval(() => this.write(': alive\n\n'), HEARTBEAT_MS);
+    this.heartbeat.unref();
+  }
+
+  /**
+   * @returns false where there are too many already, or none are taken any more: who comes back to
+   *   a process that stops would keep it from its end
+   */
+  open(req: Request, res: Response, first: object): boolean {
+    if (this.isClosed || this.readers.size >= READERS_MAX) return false;
+    res.set({ 'Content-Type': 'text/event-stream; charset=utf-8', 'X-Accel-Buffering': 'no' });
+    res.flushHeaders();
+    res.write(`retry: 1000\n${eventOf('all', first)}`);
+    this.readers.add(res);
+    req.once('close', () => this.readers.delete(res));
+    res.once('close', () => this.readers.delete(res));
+    return true;
+  }
+
+  tell(name: 'state' | 'exchange', data: object): void {
+    if (this.readers.size > 0) this.write(eventOf(name, data));
+  }
+
+  close(): void {
+    this.isClosed = true;
+    clearInterval(this.heartbeat);
+    for (const reader of this.readers) reader.end();
+    this.readers.clear();
+  }
+
+  private write(text: string): void {
+    for (const reader of this.readers) {
+      if (reader.writableLength > BEHIND_BYTES_MAX) reader.destroy();
+      else reader.write(text);
+    }
+  }
+}
+
+function eventOf(name: string, data: object): string {
+  return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+}

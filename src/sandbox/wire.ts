@@ -1,0 +1,91 @@
+import type { Exchange } from '../console/sandbox/state';
+import { curlOf, maskedBody, maskedHeaders } from './masked';
+
+/** A page of these is more than anybody reads; older ones are let go. */
+const KEPT = 500;
+
+type Started = Pick<Exchange, 'kind' | 'party' | 'method' | 'path' | 'headers' | 'body' | 'webhookType'> & {
+  url: string;
+  signature?: Exchange['signature'];
+};
+
+/** Everything that goes between the parties and the network, in order, without their secrets. */
+export class Wire {
+  private readonly exchanges: Exchange[] = [];
+  private count = 0;
+
+  /** @param told is called with each exchange when it begins, and when it is answered */
+  constructor(private readonly told: (exchange: Exchange) => void) {}
+
+  /** Oldest first. */
+  get all(): readonly Exchange[] {
+    return this.exchanges;
+  }
+
+  /** The party's way to the network: what goes through it is on record. */
+  recorded(party: Exchange['party']): typeof fetch {
+    return async (input, init) => {
+      const { method, url, headers } = new Request(input, { ...init, body: null });
+      const given = init?.body instanceof URLSearchParams ? String(init.body) : init?.body;
+      const answered = this.begin({
+        kind: 'call',
+        party,
+        method,
+        url,
+        path: url.slice(new URL(url).origin.length),
+        headers: maskedHeaders(headers.entries()),
+        body: maskedBody(typeof given === 'string' ? given : '', contentType(headers, given)),
+        webhookType: null,
+      });
+      try {
+        const answer = await fetch(input, init);
+        const text = await answer.clone().text();
+        answered(answer.status, maskedBody(text, answer.headers.get('content-type') ?? ''));
+        return answer;
+      } catch (error) {
+        answered(0, 'No answer came: the connection failed.');
+        throw error;
+      }
+    };
+  }
+
+  /** @returns what to call with the answer's status and body */
+  begin({ url, signature = null, ...started }: Started): (status: number, answer: string) => void {
+    const startedAt = performance.now();
+    const exchange: Exchange = {
+      ...started,
+      n: ++this.count,
+      at: new Date().toISOString(),
+      signature,
+      status: null,
+      answer: '',
+      ms: null,
+      curl: curlOf(started.method, url, started.headers, compact(started.body)),
+    };
+    this.exchanges.push(exchange);
+    if (this.exchanges.length > KEPT) this.exchanges.shift();
+    this.told(exchange);
+    return (status, answer) => {
+      exchange.status = status;
+      exchange.answer = answer;
+      exchange.ms = Math.round(performance.now() - startedAt);
+      this.told(exchange);
+    };
+  }
+}
+
+/** `fetch` adds the type of a form by itself. */
+function contentType(headers: Headers, body: unknown): string {
+  return (
+    headers.get('content-type') ??
+    (typeof body === 'string' && body.startsWith('grant_type') ? 'application/x-www-form-urlencoded' : '')
+  );
+}
+
+function compact(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body));
+  } catch {
+    return body;
+  }
+}
