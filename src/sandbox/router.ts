@@ -167,7 +167,7 @@ const ownPageOnly: RequestHandler = (req, _res, next) => {
   const site = req.get('sec-fetch-site');
   const origin = req.get('origin');
   const isOwn = site === undefined ? isSameHost(origin, req.get('host')) : site === 'same-origin';
-  if (!isOwn) return next(new Failure('role_not_allowed', 'Only the page of the sandbox itself may do this'));
+  if (!isOwn) return next(new Failure('cross_site', 'Only the page of the sandbox itself may do this'));
   if (!req.is('application/json')) {
     return next(new Failure('media_type_unsupported', 'Send JSON, as application/json'));
   }

@@ -74,6 +74,12 @@ it('leads a newcomer to a first approved charge by mouse alone, and shows it on 
   await expectShown(told.getByText('"status": "successful"'));
 });
 
+it('gives money back', async () => {
+  await press(/^Refund NGN 1,500\.00 to Adaeze/);
+  await expectShown(charge('from Adaeze').getByText('paid, refunded'));
+  expect(await charges()).toMatchObject([{ status: 'successful', refundedAmount: 1500 }]);
+});
+
 it('lets months pass by the slider, and shows one charge for each', async () => {
   await press('Ask for permission');
   await press('Every time');
@@ -91,6 +97,18 @@ it('lets months pass by the slider, and shows one charge for each', async () => 
   expect(ofSchedule.map(({ status }) => status)).toEqual(Array(4).fill('successful'));
   expect(new Set(ofSchedule.map(({ createdAt }) => createdAt.slice(0, 7))).size).toBe(4);
   for (let n = 1; n < 4; n++) expect(await months.nth(n).locator('.dot.good').count()).toBe(1);
+});
+
+it('pauses what it charges each month, goes on with it, and cancels it', async () => {
+  const schedule = charge('a month from Adaeze');
+  for (const [name, status] of [
+    ['Pause', 'paused'],
+    ['Resume', 'active'],
+    ['Cancel', 'cancelled'],
+  ] as const) {
+    await schedule.getByRole('button', { name }).click();
+    await expectShown(schedule.locator('.badge').getByText(status));
+  }
 });
 
 it('shows in words why a charge is declined, and what the network refuses', async () => {
@@ -150,7 +168,7 @@ async function tabTo(name: string): Promise<void> {
 }
 
 it('is a good page, whatever is on it', async () => {
-  await expectShown(page.getByText('made, next on'));
+  await expectShown(page.getByText('4 made'));
   await wire().locator('summary').first().click();
   await expectGoodPage(page);
 });

@@ -1,6 +1,5 @@
-/** Major units with their currency: `NGN 1,500.00`. */
+/** Major units with their currency: `NGN 1,500.00`, in one piece. */
 export function money(amount: number, currency: string): string {
-  return new Intl.NumberFormat('en-NG', { style: 'currency', currency, currencyDisplay: 'code' })
-    .format(amount)
-    .replace(' ', ' ');
+  const form = { style: 'currency', currency, currencyDisplay: 'code' } as const;
+  return new Intl.NumberFormat('en-NG', form).format(amount);
 }

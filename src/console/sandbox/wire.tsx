@@ -69,10 +69,13 @@ function statusWords(status: number | null): string {
 }
 
 function Content({ exchange, state }: { exchange: Exchange; state: SandboxState }) {
-  const { kind, party, headers, body, answer, status, curl, signature } = exchange;
+  const { kind, party, at, path, headers, body, answer, status, curl, signature } = exchange;
   return (
     <div class="stack content">
       {signature?.problem && <p class="notice bad small">{signature.problem}</p>}
+      <p class="small quiet">
+        Sent at {at.slice(11, 23)} UTC{kind === 'webhook' && `, to ${path}`}
+      </p>
       <Block name="Headers" text={headers.map(([name, value]) => `${name}: ${value}`).join('\n')} />
       {body !== '' && <Block name="Body" text={body} />}
       <Block name={`Answer ${statusWords(status)}`} text={answer} />
