@@ -46,7 +46,7 @@ export function Clock({ state, isNext }: { state: SandboxState; isNext: boolean 
         >
           Move the clock by {STEP_WORDS[step]}
         </button>
-        <Said outcome={isMoving ? undefined : act.outcome} />
+        {act.outcome?.isGood === false && <Said outcome={act.outcome} />}
       </div>
       <Months state={state} />
     </section>
