@@ -6,18 +6,22 @@ import { StoryError } from '../demo/narrator';
 import { ConfigError } from '../src/config';
 import { StartError } from '../src/start/start-error';
 import { openBrowser } from './browser';
+import { takeConsolePicture } from './console';
 import { openNetwork } from './network';
 import { takeSandboxPicture } from './sandbox';
 import { approved, STORIES } from './stories';
 
 /*
  * `npm run pictures`: plays what a payment can live through, on an engine of its own, and keeps a
- * picture of each workflow as the Temporal UI shows it, and one of the sandbox, for the
- * documentation. `npm run pictures -- refund` makes one of them.
+ * picture of each workflow as the Temporal UI shows it, and one of the sandbox and
+ * of the console each, for the documentation. `npm run pictures -- refund` makes one of them.
  */
 
-/** The name of the picture that is of no workflow. */
+/** The names of the pictures that are of no workflow. */
 const SANDBOX = 'sandbox';
+const CONSOLE = 'console';
+/** Who are in no other story. */
+const CONSOLE_CUSTOMERS = 5;
 const FOLDER = path.join(__dirname, '../docs/images');
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
@@ -40,7 +44,7 @@ async function main(only: string[]): Promise<void> {
 
 /** @param stops takes what ends each thing that was started */
 async function run(only: string[], stops: (() => Promise<void>)[], signal: AbortSignal): Promise<void> {
-  const names = only.length > 0 ? only : [...Object.keys(STORIES), SANDBOX];
+  const names = only.length > 0 ? only : [...Object.keys(STORIES), SANDBOX, CONSOLE];
   const browser = await openBrowser();
   stops.push(() => browser.close());
   const environment = benchEnvironment();
@@ -51,6 +55,13 @@ async function run(only: string[], stops: (() => Promise<void>)[], signal: Abort
   for (const [n, name] of names.entries()) {
     if (name === SANDBOX) {
       await takeSandboxPicture(`${engine.apiUrl}/sandbox`, path.join(FOLDER, 'sandbox.png'));
+      continue;
+    }
+    if (name === CONSOLE) {
+      say(name);
+      const customers = network.customers.slice(-CONSOLE_CUSTOMERS);
+      const file = path.join(FOLDER, 'console.png');
+      await takeConsolePicture(network, customers, `${engine.apiUrl}/console`, file);
       continue;
     }
     const story = STORIES[name];

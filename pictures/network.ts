@@ -12,6 +12,8 @@ export interface Network {
   bank: BankControl;
   bankApi: AssentClient;
   shop: Shop;
+  /** What the shop signs in with. */
+  merchant: Pick<Identity, 'clientId' | 'clientSecret'>;
   customers: { lookupID: string; customerId: string }[];
 }
 
@@ -54,5 +56,5 @@ export async function openNetwork(
 
   const { data } = await bankApi.call('onboardCustomers', { body: customerFile });
   holds('customers' in data, 'so few customers are taken at once');
-  return { bank: atBank, bankApi, shop, customers: data.customers };
+  return { bank: atBank, bankApi, shop, merchant, customers: data.customers };
 }

@@ -84,7 +84,10 @@ describe('signing in to the console', () => {
 
   it('says who is signed in, also after the page was loaded again, and that nobody is', async () => {
     const { cookie, session } = await signIn(bank);
-    expect((await get('/console/session', cookie)).body.data).toEqual({ session });
+    const again = await get('/console/session', cookie);
+    expect(again.body.data).toEqual({ session });
+    // Nobody asks for nothing.
+    expect(again.headers.get('ratelimit')).toMatch(/^"caller";/);
     expect((await get('/console/session', '')).body).toMatchObject({ data: { session: null } });
   });
 

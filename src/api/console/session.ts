@@ -11,6 +11,7 @@ import type { ApiDeps } from '../deps';
 import { replyOf } from '../http/answer';
 import { readJsonBody } from '../http/body';
 import { endpoint, type Endpoint } from '../http/endpoint';
+import { meter } from '../http/rate-limit';
 import { check, invalidRequest } from '../http/validation';
 import { forgetSession, keepSession, noteUse, readSession, type Session } from './cookie';
 import { refuseOtherPages, requireCsrfToken, requireOwnPage } from './same-origin';
@@ -47,12 +48,13 @@ export function consoleAccess(deps: ApiDeps, { login, authenticate, failures }: 
   const { ring, config, db } = deps;
 
   /**
-   * The caller whose token the session holds.
+   * The caller whose token the session holds, who pays for the answer as for any call.
    *
-   * @throws Failure unauthenticated where the token has ended before the session
+   * @throws Failure unauthenticated where the token has ended before the session; rate_limited
    */
   async function shown(req: Request, res: Response, session: Session) {
     const { entityId, role } = await authenticate(asApiCall(req, session), res);
+    await meter(deps, res, 'caller', entityId);
     const entity = await findEntity(db, entityId);
     return {
       entityId,
