@@ -5,9 +5,9 @@ import { launchBrowser } from '../pictures/find-browser';
 import { benchEnvironment, startEngine } from './engine';
 
 /**
- * `npm run bench:console`: how long the console's first page takes to show the figures of a merchant
- * and of its bank, who have a million charges in this month, from nothing in the browser's cache; and
- * how long the API takes to answer what it asks for.
+ * `npm run bench:console`: how long the console's first page takes to show the figures of a
+ * merchant and of its bank, who have a million charges in this month, from nothing in the browser's
+ * cache; and how long the API takes to answer what it asks for.
  */
 
 const CHARGES = 1_000_000;

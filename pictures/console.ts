@@ -10,7 +10,10 @@ const SCREEN = { width: 1280, height: 1180 };
 const SHOWN_WITHIN_MS = 60_000;
 /** Of a month: so that the chart shows days of every kind. */
 const DAYS = 23;
-/** In naira; how much is charged goes up and down like these, and the third of each four is declined. */
+/**
+ * In naira; how much is charged goes up and down like these, and the third of each four is
+ * declined.
+ */
 const AMOUNTS = [12_500, 4_200.5, 7_800, 21_000, 3_350];
 
 /**

@@ -1,9 +1,9 @@
 import { useRef, useState } from 'preact/hooks';
 import type { ReconciliationExceptionWithEvents } from '../../../packages/client/src/api.generated';
+import { money } from '../parts/money';
 import { to } from './address';
 import { act } from './api';
 import { useMoment, useSession } from './context';
-import { money } from './figures';
 import { inWords, Show, useLoaded } from './loaded';
 import { kindInWords, resolutionInWords, toneOf } from './words';
 

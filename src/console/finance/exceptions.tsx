@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks';
 import type { ReconciliationException } from '../../../packages/client/src/api.generated';
+import { money } from '../parts/money';
 import { to, type Address } from './address';
 import { query } from './api';
 import { useMoment } from './context';
 import { ExceptionShown } from './exception';
-import { money } from './figures';
 import { Show, useLoaded } from './loaded';
 import { Pages, Table } from './table';
 import { kindInWords, resolutionInWords, toneOf } from './words';

@@ -1,9 +1,10 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { ForecastDay, SummaryDay, SummaryTotal } from '../../../packages/client/src/api.generated';
+import { money } from '../parts/money';
 import { query, type DataOf } from './api';
 import { Chart, type Bars } from './chart';
 import { addDays, daysFrom, firstOfMonth, lastOfMonth, longDay, monthOf, shortDay } from './days';
-import { money, percent, wholeNumber } from './figures';
+import { percent, wholeNumber } from './figures';
 import { Show, useLoaded } from './loaded';
 import { Table } from './table';
 import { reasonInWords } from './words';

@@ -1,7 +1,7 @@
 import type { ScheduleWithBillings } from '../../../packages/client/src/api.generated';
+import { money } from '../parts/money';
 import { to } from './address';
 import { useMoment } from './context';
-import { money } from './figures';
 import { Table } from './table';
 import { reasonInWords, SCHEDULE_STATES, toneOf } from './words';
 

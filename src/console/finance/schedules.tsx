@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
 import type { Schedule, Subscription } from '../../../packages/client/src/api.generated';
+import { money } from '../parts/money';
 import { to } from './address';
 import { query } from './api';
 import { useMoment, useSession } from './context';
-import { money } from './figures';
 import { Show, useLoaded } from './loaded';
 import { Pages, Table, type Column } from './table';
 import { reasonInWords, SCHEDULE_STATES, toneOf } from './words';

@@ -1,8 +1,8 @@
 import type { Transaction, TransactionWithEvents } from '../../../packages/client/src/api.generated';
+import { money } from '../parts/money';
 import { go, to, type Address } from './address';
 import { useMoment, useSession } from './context';
 import { looked, type Found } from './look-up';
-import { money } from './figures';
 import { Show, useAnswered } from './loaded';
 import { ScheduleFound } from './schedule-found';
 import { Table } from './table';

@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks';
 import type { Position, Statement } from '../../../packages/client/src/api.generated';
+import { money } from '../parts/money';
 import { fileAt, query } from './api';
 import { useSession } from './context';
 import { addDays, longDay } from './days';
-import { money, wholeNumber } from './figures';
+import { wholeNumber } from './figures';
 import { Show, useLoaded } from './loaded';
 import { Table } from './table';
 
