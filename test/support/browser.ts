@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import axe, { type AxeResults } from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { findBrowser, launchBrowser } from '../../pictures/find-browser';
+import { oncePerRun } from './once-per-run';
 
 /*
  * Pages in a real browser. Whatever goes wrong on a page that was opened here is kept, from its
@@ -37,7 +38,8 @@ const problems = new WeakMap<Page, string[]>();
 
 /** @throws StartError where there is no browser and none can be installed */
 export async function openBrowser(): Promise<TestBrowser> {
-  await installBrowser();
+  // Two at once would wait for one lock, and one of them give up.
+  await oncePerRun('browser', installBrowser);
   const browser = await launchBrowser();
   return {
     async open(url, beside) {
@@ -49,16 +51,22 @@ export async function openBrowser(): Promise<TestBrowser> {
   };
 }
 
-/** Where apt-get may be used, it brings Chromium; elsewhere launching says what to install. */
-async function installBrowser(): Promise<void> {
-  const isThere = await findBrowser().then(
-    () => true,
-    () => false,
-  );
-  if (isThere || process.getuid?.() !== 0) return;
+/**
+ * Where apt-get may be used, it brings Chromium; elsewhere launching says what to install.
+ *
+ * @returns whether there is a browser now
+ */
+async function installBrowser(): Promise<boolean> {
+  const isThere = () =>
+    findBrowser().then(
+      () => true,
+      () => false,
+    );
+  if ((await isThere()) || process.getuid?.() !== 0) return isThere();
   await apt('update')
     .then(() => apt('install', '--yes', '--no-install-recommends', 'chromium'))
     .catch(() => undefined);
+  return isThere();
 }
 
 async function apt(...args: string[]): Promise<void> {
