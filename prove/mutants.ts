@@ -1,18 +1,13 @@
-import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { promisify } from 'node:util';
-import { transform } from '@swc/core';
-import { changed, MUTATIONS, type Mutation } from './mutations';
+import { buildChanged } from './changed-build';
+import { MUTATIONS } from './mutations';
 import { iso } from './oracle/both';
 import { makePlan, startYearFrom } from './make-plan';
 import { prove } from './years';
 
 /** Some years on one faulty engine after the other: whether the proof finds what is wrong. */
-
-const ROOT = path.join(__dirname, '..');
-const run = promisify(execFile);
 
 export interface Verdict {
   name: string;
@@ -34,7 +29,7 @@ export async function proveMutants(
     say(`\n${mutation.name}:`);
     const root = await mkdtemp(path.join(tmpdir(), 'assent-mutant-'));
     try {
-      await build(root, mutation);
+      await buildChanged(root, mutation.changes);
       const plan = makePlan(mutation.seed, BILLINGS, startYearFrom(new Date()));
       const proof = await prove(plan, { calm: true, root, keep: false }, () => undefined, signal);
       const [first] = proof.differences;
@@ -46,25 +41,4 @@ export async function proveMutants(
     }
   }
   return verdicts;
-}
-
-/** What was built last, with the changed files in place of theirs. */
-async function build(root: string, { changes }: Mutation): Promise<void> {
-  await cp(path.join(ROOT, 'dist'), path.join(root, 'dist'), { recursive: true });
-  await cp(path.join(ROOT, 'package.json'), path.join(root, 'package.json'));
-  await symlink(path.join(ROOT, 'node_modules'), path.join(root, 'node_modules'));
-  for (const file of new Set(changes.map((one) => one.file))) {
-    const source = changes
-      .filter((one) => one.file === file)
-      .reduce(changed, await readFile(path.join(ROOT, file), 'utf8'));
-    const { code } = await transform(source, {
-      filename: file,
-      jsc: { target: 'es2023', parser: { syntax: 'typescript' } },
-      module: { type: 'commonjs' },
-      configFile: false,
-      swcrc: false,
-    });
-    await writeFile(path.join(root, 'dist', file.replace(/\.ts$/, '.js')), code);
-  }
-  await run(process.execPath, [path.join(root, 'dist/src/worker/bundle.js')]);
 }

@@ -26,7 +26,7 @@ export class StormProcess {
 
   constructor(
     readonly name: string,
-    private readonly program: Omit<Program, 'name'>,
+    private program: Omit<Program, 'name'>,
     private readonly logFile: string,
   ) {}
 
@@ -39,6 +39,11 @@ export class StormProcess {
     this.wanted = true;
     this.ordered = false;
     this.life = this.live();
+  }
+
+  /** Another build of the same program, from the next start on. */
+  replace(args: string[]): void {
+    this.program = { ...this.program, args };
   }
 
   /**

@@ -338,6 +338,7 @@ describe('the style', () => {
       'hostile',
       'pictures',
       'prove',
+      'rollout',
       'storm',
       'migrations',
       'scripts',

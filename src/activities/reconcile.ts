@@ -22,6 +22,7 @@ import {
 } from '../database/operation/temporal-state';
 import { groupBy } from '../domain/group';
 import { openPages, pagesWithoutWorkflow, workCursor, type WorkCursor } from '../temporal/open-work';
+import { endStuck } from '../temporal/stuck-workflow';
 
 /**
  * Finds rows that nobody waits for any more, and has their workflows started again through the
@@ -165,6 +166,11 @@ export function createReconcileActivities(
       );
       if (settled > 0) log.warn({ settled }, 'credits that were delivered, and not noted, are settled');
       const overdue = await overdueWork(db, afterS, OVERDUE_MAX);
+      // What runs in vain would take the signal in vain as well.
+      await endStuck(
+        client,
+        overdue.map(({ workflowId }) => workflowId),
+      ).catch((error: unknown) => log.warn({ err: error }, 'what runs in vain is left for the next time'));
       return { checked: overdue.length, ...(await restart(overdue, 'overdue work is started again')) };
     },
 

@@ -21,6 +21,7 @@ import { namespaceId } from '../temporal/readiness';
 import { pagesWithoutWorkflow } from '../temporal/open-work';
 import { ensureSchedules } from '../temporal/reconcile';
 import { registerSearchAttributes } from '../temporal/search-attributes';
+import { endStuck } from '../temporal/stuck-workflow';
 import { command, CommandError, onEngine, type Outcome } from './command';
 import { anyRing } from './engine';
 import { operator, reasonOption, type Explained } from './operator';
@@ -204,6 +205,12 @@ async function requireOwnNamespace(db: Database, client: Client, namespace: stri
  */
 async function scan(db: Database, client: Client, fix: boolean, resting: boolean): Promise<Scan> {
   const overdue = await overdueWork(db, OVERDUE_AFTER_S, OVERDUE_MAX);
+  if (fix) {
+    await endStuck(
+      client,
+      overdue.map(({ workflowId }) => workflowId),
+    );
+  }
   const result: Scan = {
     checked: 0,
     overdue: overdue.length,

@@ -7,6 +7,7 @@ import { unresolvedExceptions } from '../database/reconciliation-exception/read'
 import { listWorkers, type WorkerState } from '../database/operation/worker-heartbeat';
 import { OVERDUE_AFTER_S } from '../service-metrics';
 import { serviceProblems, serviceWarnings } from '../temporal/readiness';
+import { taskQueues, type QueueState } from '../temporal/task-queues';
 import { counted } from '../domain/counted';
 import { VERSION } from '../version';
 import { command, onEngine } from './command';
@@ -27,13 +28,15 @@ export function addStatusCommand(program: Command): void {
 async function readStatus({ db, ring }: Engine, config: Config) {
   const client = openTemporal(config);
   try {
-    const [problems, warnings, workers, outbox, overdue, exceptions] = await Promise.all([
+    const [problems, warnings, workers, outbox, overdue, exceptions, queues] = await Promise.all([
       serviceProblems(db, ring, client),
       serviceWarnings(db, client),
       listWorkers(db),
       outboxBacklog(db),
       overdueBacklog(db, OVERDUE_AFTER_S),
       unresolvedExceptions(db),
+      // That it does not answer is among the problems.
+      taskQueues(client).catch(() => []),
     ]);
     const { apiUrl, temporalUiUrl, temporalAddress, logFile } = embeddedEngine() ?? {};
     return {
@@ -43,6 +46,7 @@ async function readStatus({ db, ring }: Engine, config: Config) {
       version: VERSION,
       mode: modeOf(config),
       workers,
+      queues,
       outbox,
       overdue,
       exceptions: { open: exceptions.reduce((sum, { count }) => sum + count, 0) },
@@ -82,7 +86,11 @@ function inWords(told: Awaited<ReturnType<typeof readStatus>>): string {
     ...Object.entries(where).map(([name, value]): [string, string] => [name, String(value)]),
   ];
   const width = Math.max(...facts.map(([name]) => name.length)) + 2;
-  return [...facts.map(([name, fact]) => name.padEnd(width) + fact), workersTable(told.workers)].join('\n');
+  return [
+    ...facts.map(([name, fact]) => name.padEnd(width) + fact),
+    workersTable(told.workers),
+    ...(told.queues.length > 0 ? [queuesTable(told.queues)] : []),
+  ].join('\n');
 }
 
 function workersTable(workers: WorkerState[]): string {
@@ -99,6 +107,13 @@ function workersTable(workers: WorkerState[]): string {
       one.activities,
     ]);
   }
+  return table.toString();
+}
+
+function queuesTable(queues: QueueState[]): string {
+  const head = ['task queue', 'tasks that wait', 'the first for'];
+  const table = new Table({ head, style: { head: [], border: [] } });
+  for (const { queue, waiting, oldestAgeS } of queues) table.push([queue, waiting, seconds(oldestAgeS)]);
   return table.toString();
 }
 

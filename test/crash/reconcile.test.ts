@@ -2,9 +2,11 @@ import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
+import { NativeConnection, Worker } from '@temporalio/worker';
 import { row, rows } from '../../src/database/connection';
 import { workflowIds as idOf } from '../../src/domain/workflow-id';
 import { triggerReconcile } from '../../src/temporal/reconcile';
+import { TASK_QUEUE } from '../../src/workflows/messages';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
 import { installation } from '../support/installation';
@@ -71,6 +73,18 @@ async function reconciled(holds: () => Promise<boolean>): Promise<void> {
 const isRunning = (handle: WorkflowHandle) => async () =>
   (await handle.describe().catch(() => undefined))?.status.name === 'RUNNING';
 
+/** What `assent status` says. */
+const status = async () => {
+  const { assent } = await installation();
+  const { LOG_FILE: _, ...env } = engine.environment;
+  const { stdout } = await promisify(execFile)(assent, ['status', '--json'], { env });
+  return JSON.parse(stdout) as {
+    ready: boolean;
+    warnings: { path: string; message: string }[];
+    queues: { queue: string; waiting: number }[];
+  };
+};
+
 test('a charge whose workflow was terminated is closed after its window, and its limits are free again', async () => {
   const paymentID = await agreement(bank, merchant, customer, { spendingLimits: { daily: 100 } });
   await bank.answerCharges('silence', { times: 1 });
@@ -89,6 +103,45 @@ test('a charge whose workflow was terminated is closed after its window, and its
   const counted = 'assent_reconciled_total{kind="charges",outcome="mended"}';
   expect(valueOf(await metrics.worker(), counted)).toBeGreaterThanOrEqual(1);
   expect(await engine.log()).toContain(idOf.billingRequest(billingRequestId));
+});
+
+test('a charge that another version has begun, and this one cannot go on with, is closed after its window', async () => {
+  const paymentID = await agreement(bank, merchant, customer);
+  await bank.answerCharges('silence', { times: 1 });
+  await engine.worker.stop();
+  const { billingRequestId } = await merchant.charge({ paymentIDs: [paymentID] }, 20);
+  const workflowId = idOf.billingRequest(billingRequestId);
+  const begun = await client.workflow.start('billingRequest', {
+    workflowId,
+    taskQueue: TASK_QUEUE,
+    args: [[billingRequestId]],
+  });
+  // Meanwhile its first task waits for any worker, and an operator sees it.
+  await eventually(async () =>
+    (await status()).queues.some(({ queue, waiting }) => queue === TASK_QUEUE && waiting > 0),
+  );
+  const native = await NativeConnection.connect({ address: engine.temporalAddress });
+  const otherVersion = await Worker.create({
+    connection: native,
+    namespace: engine.namespace,
+    taskQueue: TASK_QUEUE,
+    workflowsPath: require.resolve('../support/other-workflows'),
+  });
+  await otherVersion.runUntil(
+    eventually(async () =>
+      Boolean((await begun.fetchHistory()).events?.some((event) => event.timerStartedEventAttributes)),
+    ),
+  );
+  await native.close();
+
+  await engine.worker.start();
+  await reconciled(async () => (await merchant.retrieve(billingRequestId))['status'] === 'declined');
+  expect(await merchant.hears('billing.response', billingRequestId)).toMatchObject({
+    declineReason: 'expired',
+  });
+  // Its task would have been tried for ever.
+  const run = client.workflow.getHandle(workflowId, begun.firstExecutionRunId);
+  expect((await run.describe()).status.name).toBe('TERMINATED');
 });
 
 test('an intent whose workflow was terminated is declined after its window', async () => {
@@ -158,14 +211,6 @@ const lastRanLongAgo = () =>
     engine.database.db,
     `UPDATE temporal_state SET reconciled_at = clock_timestamp() - interval '10 minutes'`,
   );
-/** What `assent status` says. */
-const status = async () => {
-  const { assent } = await installation();
-  const { LOG_FILE: _, ...env } = engine.environment;
-  const { stdout } = await promisify(execFile)(assent, ['status', '--json'], { env });
-  return JSON.parse(stdout) as { ready: boolean; warnings: { path: string; message: string }[] };
-};
-
 describe('reconcile itself', () => {
   test('that was paused by hand stays paused, and status, metrics and the log say that it does not run', async () => {
     await temporalSchedule().pause();

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { changed, MUTATIONS } from '../../prove/mutations';
+import { CHANGED } from '../../rollout/releases';
 
 describe('a fault that the proof must find', () => {
   it.each(MUTATIONS.map((one) => [one.name, one] as const))('can still be built in: %s', (_, { changes }) => {
@@ -11,6 +12,13 @@ describe('a fault that the proof must find', () => {
       expect(after).not.toBe(source);
       sources.set(change.file, after);
     }
+  });
+
+  it('has beside it the changed step of a roll-out, which can be built in as well', () => {
+    const [{ file } = { file: '' }] = CHANGED;
+    const source = readFileSync(join(__dirname, '../..', file), 'utf8');
+    expect(CHANGED.every((one) => one.file === file)).toBe(true);
+    expect(CHANGED.reduce(changed, source)).toContain('look-before-charging');
   });
 
   it('says so where it cannot', () => {

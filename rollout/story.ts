@@ -1,0 +1,138 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { Watch } from '../storm/caller';
+import { assemble, type Cast } from '../storm/cast';
+import { startStormEngine, type StormEngine } from '../storm/engine';
+import { wrongCharges, workflowsOf } from './observe';
+import { makeSchedules, passDay } from './parties';
+import { CHANGED, release, TODAYS, type Release } from './releases';
+
+/** The days of a roll-out and of its roll-back, with worker processes of both releases. */
+
+/** So long after its start a day has come to what is due, and that is ten seconds overdue. */
+const DUE_BY_MS = 15_000;
+
+/** Of those that sleep: as many are made while both releases run. */
+const MADE_MEANWHILE = 0.2;
+
+const SETTINGS = {
+  // Banks answer by program.
+  CLOCK_WAIT_S: '2',
+  // All of them are due at one moment of one clock.
+  DUE_RATE: '10000',
+};
+
+interface Told {
+  problems: string[];
+  /** What was seen, in a sentence. */
+  summary: string;
+}
+
+export async function rollOut(
+  schedules: number,
+  say: (line: string) => void,
+  signal: AbortSignal,
+): Promise<Told> {
+  say('Building both releases …');
+  const today = await release(TODAYS);
+  const changed = await release(CHANGED);
+  const stops: (() => Promise<void>)[] = [];
+  const engine = await startStormEngine({ settings: SETTINGS, linked: false }, say, signal);
+  // Also where it does not come to its end.
+  let keep = true;
+  try {
+    const cast = await assemble(engine, new Watch(signal), stops);
+    const told = await days({ engine, cast, today, changed, say, signal }, schedules);
+    keep = told.problems.length > 0;
+    return told;
+  } finally {
+    keep &&= !signal.aborted;
+    if (keep) say(`Logs and data are kept in ${engine.folder}.`);
+    await engine.stop(keep);
+    for (const stop of stops.toReversed()) await stop();
+    await Promise.all([today.remove(), changed.remove()]);
+  }
+}
+
+interface Stage {
+  engine: StormEngine;
+  cast: Cast;
+  today: Release;
+  changed: Release;
+  say: (line: string) => void;
+  signal: AbortSignal;
+}
+
+type Worker = 'worker-1' | 'worker-2';
+
+async function days(stage: Stage, schedules: number): Promise<Told> {
+  const { engine, cast, today, changed, say, signal } = stage;
+  const billings = new Map<string, number>();
+  const add = async (count: number) => {
+    for (const id of await makeSchedules(cast, count, billings.size)) billings.set(id, 0);
+  };
+  const day = async (what: string, meanwhile?: Promise<void>) => {
+    await Promise.all([passDay(cast, signal), meanwhile]);
+    for (const [id, count] of billings) billings.set(id, count + 1);
+    say(`${what}: a day has passed, ${billings.size} schedules were due`);
+  };
+
+  await run(stage, today, 'worker-1', 'worker-2');
+  await add(schedules);
+  await day('the release of today');
+  await run(stage, changed, 'worker-1');
+  // They may begin with the one and go on with the other.
+  await add(Math.ceil(schedules * MADE_MEANWHILE));
+  await day('a worker of each release');
+  await run(stage, changed, 'worker-2');
+  await day('the changed release');
+  const out = await workflowsOf(engine);
+  say(`${out.changed} of ${billings.size} schedules have taken the changed step`);
+  await run(stage, today, 'worker-1');
+  await day('a worker of each release, on the way back');
+  await run(stage, today, 'worker-2');
+  await day('the release of before', reconciling(stage));
+
+  const back = await workflowsOf(engine);
+  const problems = [
+    ...(await wrongCharges(engine, cast, billings)),
+    ...(out.changed === 0 ? ['the changed step was taken nowhere, so nothing was tried'] : []),
+    ...(back.running === billings.size ? [] : [`${back.running} of ${billings.size} workflows run`]),
+    ...(await complaintsOf(engine, 'books', 'verify')),
+    ...(await complaintsOf(engine, 'reconcile')),
+  ];
+  const charges = [...billings.values()].reduce((sum, one) => sum + one, 0);
+  return {
+    problems,
+    summary:
+      `${billings.size} schedules, ${charges} charges: ${problems.length === 0 ? 'each made once' : `${problems.length} problems`}. ` +
+      `${out.changed} schedules took the changed step; on the way back ${back.replaced} workflows could not go on and were started anew.`,
+  };
+}
+
+/** Replaces processes, one after the other, as a deploy does. */
+async function run({ engine, signal }: Stage, { worker }: Release, ...names: Worker[]): Promise<void> {
+  for (const name of names) {
+    await engine.processes[name].stop();
+    engine.processes[name].replace([worker]);
+    await engine.heal(signal);
+  }
+}
+
+/**
+ * What the workflow of that name does by itself once something is overdue for `RECONCILE_AFTER_S`:
+ * here it is asked for, as nobody wants to wait.
+ */
+async function reconciling({ engine, signal }: Stage): Promise<void> {
+  await wait(DUE_BY_MS, undefined, { signal });
+  await complaintsOf(engine, 'reconcile', '--fix');
+}
+
+async function complaintsOf(engine: StormEngine, ...command: string[]): Promise<string[]> {
+  try {
+    await engine.command(...command);
+    return [];
+  } catch (error) {
+    const { stdout = '', message } = error as Error & { stdout?: string };
+    return [`assent ${command.join(' ')}: ${stdout.trim() || message}`];
+  }
+}

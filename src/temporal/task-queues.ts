@@ -1,0 +1,59 @@
+import type { Client } from '@temporalio/client';
+import {
+  BANK_STATEMENT_TASK_QUEUE,
+  CUSTOMER_MIGRATION_TASK_QUEUE,
+  RECURRING_TASK_QUEUE,
+  TASK_QUEUE,
+  WEBHOOK_TASK_QUEUE,
+} from '../workflows/messages';
+
+/** What waits in Temporal for a worker. */
+
+const QUEUES = [
+  TASK_QUEUE,
+  RECURRING_TASK_QUEUE,
+  WEBHOOK_TASK_QUEUE,
+  CUSTOMER_MIGRATION_TASK_QUEUE,
+  BANK_STATEMENT_TASK_QUEUE,
+] as const;
+
+/** Tasks of workflows, and of activities: Temporal keeps them apart. */
+const TYPES = [1, 2] as const;
+
+/** Longest wait for the answers of Temporal. */
+const ANSWER_WITHIN_MS = 2_000;
+
+export interface QueueState {
+  queue: string;
+  /** Tasks, as Temporal reckons: it is near, and not exact. */
+  waiting: number;
+  /** For how long the first of them has; 0 where there is none. */
+  oldestAgeS: number;
+}
+
+/** @throws what the connection failed with */
+export async function taskQueues(client: Client): Promise<QueueState[]> {
+  const { namespace } = client.options;
+  return client.withDeadline(Date.now() + ANSWER_WITHIN_MS, () =>
+    Promise.all(
+      QUEUES.map(async (queue) => {
+        const told = await Promise.all(
+          TYPES.map((taskQueueType) =>
+            client.workflowService.describeTaskQueue({
+              namespace,
+              taskQueue: { name: queue },
+              taskQueueType,
+              reportStats: true,
+            }),
+          ),
+        );
+        const stats = told.flatMap((one) => one.stats ?? []);
+        return {
+          queue,
+          waiting: stats.reduce((sum, one) => sum + Number(one.approximateBacklogCount ?? 0), 0),
+          oldestAgeS: Math.max(0, ...stats.map((one) => Number(one.approximateBacklogAge?.seconds ?? 0))),
+        };
+      }),
+    ),
+  );
+}
