@@ -104,7 +104,9 @@ describe('the console', () => {
     'says to a %s which schedule is past due, and why',
     async (role) => {
       const page = await signedIn(role, 'schedules');
-      await page.getByRole('row', { name: /Gold plan.*NGN 1,500.00.*Not enough money/ }).waitFor();
+      const told = page.getByRole('row', { name: /Gold plan.*NGN 1,500.00.*Not enough money/ });
+      await told.waitFor();
+      expect(await told.count()).toBe(1);
       // Its table has a column more than a merchant's.
       if (role === 'provider') await expectGoodPage(page);
       await page.getByLabel('Show').selectOption('failed');
