@@ -8,8 +8,8 @@ import { CHANGED, release, TODAYS, type Release } from './releases';
 
 /** The days of a roll-out and of its roll-back, with worker processes of both releases. */
 
-/** So long after its start a day has come to what is due, and that is ten seconds overdue. */
-const DUE_BY_MS = 15_000;
+/** The command takes what is due for what is overdue after this. */
+const OVERDUE_AFTER_MS = 10_000;
 
 /** Of those that sleep: as many are made while both releases run. */
 const MADE_MEANWHILE = 0.2;
@@ -70,8 +70,10 @@ async function days(stage: Stage, schedules: number): Promise<Told> {
   const add = async (count: number) => {
     for (const id of await makeSchedules(cast, count, billings.size)) billings.set(id, 0);
   };
-  const day = async (what: string, meanwhile?: Promise<void>) => {
-    await Promise.all([passDay(cast, signal), meanwhile]);
+  const day = async (what: string, mending = false) => {
+    const over = new AbortController();
+    const passing = passDay(cast, signal).finally(() => over.abort());
+    await Promise.all([passing, mending && reconciling(engine, over.signal)]);
     for (const [id, count] of billings) billings.set(id, count + 1);
     say(`${what}: a day has passed, ${billings.size} schedules were due`);
   };
@@ -90,7 +92,7 @@ async function days(stage: Stage, schedules: number): Promise<Told> {
   await run(stage, today, 'worker-1');
   await day('a worker of each release, on the way back');
   await run(stage, today, 'worker-2');
-  await day('the release of before', reconciling(stage));
+  await day('the release of before', true);
 
   const back = await workflowsOf(engine);
   const problems = [
@@ -120,11 +122,13 @@ async function run({ engine, signal }: Stage, { worker }: Release, ...names: Wor
 
 /**
  * What the workflow of that name does by itself once something is overdue for `RECONCILE_AFTER_S`:
- * here it is asked for, as nobody wants to wait.
+ * here it is asked for again and again, as nobody wants to wait. How it ends, the charges tell.
  */
-async function reconciling({ engine, signal }: Stage): Promise<void> {
-  await wait(DUE_BY_MS, undefined, { signal });
-  await complaintsOf(engine, 'reconcile', '--fix');
+async function reconciling(engine: StormEngine, over: AbortSignal): Promise<void> {
+  while (!over.aborted) {
+    await wait(OVERDUE_AFTER_MS, undefined, { signal: over }).catch(() => undefined);
+    if (!over.aborted) await complaintsOf(engine, 'reconcile', '--fix');
+  }
 }
 
 async function complaintsOf(engine: StormEngine, ...command: string[]): Promise<string[]> {
