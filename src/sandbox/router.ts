@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import express, {
   Router,
   type ErrorRequestHandler,
@@ -10,7 +11,7 @@ import { z } from 'zod';
 import { verifyWebhook, WebhookError } from '../../packages/client/src';
 import { STEPS, type Customer } from '../console/sandbox/state';
 import { Failure } from '../domain/failures';
-import { maskedBody, maskedHeaders } from './masked';
+import { cut, maskedBody, maskedHeaders } from './masked';
 import { inWords, type Sandbox } from './sandbox';
 
 /** What is below `/sandbox`: the page's stream, what its buttons do, and the parties' webhooks. */
@@ -83,8 +84,11 @@ function actsOf(sandbox: Sandbox): Map<string, (body: unknown) => Promise<string
 export function sandboxRouter(sandbox: Sandbox): RequestHandler {
   const router = Router({ caseSensitive: true, strict: true });
   const acts = actsOf(sandbox);
+  router.use(ownHostOnly(sandbox.cast.apiUrl));
 
   router.get('/events', (req, res, next) => {
+    // It would be a reader that never reads.
+    if (req.method === 'HEAD') return next();
     sandbox.prepare();
     const opened = sandbox.stream.open(req, res, { state: sandbox.state, wire: sandbox.wire.all });
     if (!opened)
@@ -107,26 +111,41 @@ export function sandboxRouter(sandbox: Sandbox): RequestHandler {
   router.post('/acts/:act', ownPageOnly, express.json({ limit: ACT_BYTES_MAX }), (req, res, next) => {
     press(req, res, next).catch(next);
   });
-  router.use('/acts', unreadable);
-
   for (const party of ['shop', 'bank'] as const) {
     router.post(
       `/webhooks/${party}`,
-      express.raw({ type: () => true, limit: WEBHOOK_BYTES_MAX }),
+      // The network sends nothing that is compressed.
+      express.raw({ type: () => true, limit: WEBHOOK_BYTES_MAX, inflate: false }),
       (req, res) => {
         const { status, said } = receive(sandbox, party, req);
         res.status(status).type('text').send(said);
       },
     );
   }
+  router.use(unreadable);
   return router;
 }
 
 /** A body that is broken, or too large, is its sender's fault. */
 const unreadable: ErrorRequestHandler = (error: { type?: unknown }, _req, _res, next) => {
-  const isBody = typeof error.type === 'string' && /^(entity|encoding|request)\./.test(error.type);
-  next(isBody ? new Failure('invalid_request', 'The body cannot be read as JSON') : error);
+  const isBody =
+    typeof error.type === 'string' && /^(charset|entity|encoding|request|stream)\./.test(error.type);
+  next(isBody ? new Failure('invalid_request', 'The body cannot be read') : error);
 };
+
+/**
+ * A foreign site may have its own name lead here, and be taken by a browser for the sandbox's page.
+ * It cannot do so with an address, nor with the name that a machine has for itself.
+ */
+function ownHostOnly(apiUrl: string): RequestHandler {
+  const own = new URL(apiUrl).hostname;
+  return (req, _res, next) => {
+    const url = `http://${req.headers.host ?? ''}`;
+    const host = URL.canParse(url) ? new URL(url).hostname : '';
+    const isOwn = host === own || host === 'localhost' || isIP(host.replaceAll(/[[\]]/g, '')) !== 0;
+    next(isOwn ? undefined : new Failure('cross_site', `Open the sandbox at ${apiUrl}/sandbox`));
+  };
+}
 
 /** Anybody may send something here: what is not the network's is shown, and nothing else. */
 function receive(sandbox: Sandbox, party: 'shop' | 'bank', req: Request): { status: number; said: string } {
@@ -137,10 +156,11 @@ function receive(sandbox: Sandbox, party: 'shop' | 'bank', req: Request): { stat
     kind: 'webhook',
     party,
     method: req.method,
-    path: req.originalUrl,
-    url: sandbox.cast.apiUrl + req.originalUrl,
+    path: `/sandbox/webhooks/${party}`,
+    url: `${sandbox.cast.apiUrl}/sandbox/webhooks/${party}`,
     headers: maskedHeaders(headers),
-    body: maskedBody(body.toString(), 'application/json'),
+    // Of what anybody has sent nothing is read.
+    body: event ? maskedBody(body.toString(), 'application/json') : cut(body.toString()),
     webhookType: event?.webhookType ?? null,
     signature: { verified: event !== undefined, problem: problem ?? null },
   });

@@ -3,6 +3,8 @@ import { curlOf, maskedBody, maskedHeaders } from './masked';
 
 /** A page of these is more than anybody reads; older ones are let go. */
 const KEPT = 500;
+/** Of all that is kept, in characters: a page that opens is sent all of it. */
+const KEPT_TEXT = 4_000_000;
 
 type Started = Pick<Exchange, 'kind' | 'party' | 'method' | 'path' | 'headers' | 'body' | 'webhookType'> & {
   url: string;
@@ -13,6 +15,7 @@ type Started = Pick<Exchange, 'kind' | 'party' | 'method' | 'path' | 'headers' |
 export class Wire {
   private readonly exchanges: Exchange[] = [];
   private count = 0;
+  private text = 0;
 
   /** @param told is called with each exchange when it begins, and when it is answered */
   constructor(private readonly told: (exchange: Exchange) => void) {}
@@ -60,18 +63,37 @@ export class Wire {
       status: null,
       answer: '',
       ms: null,
-      curl: curlOf(started.method, url, started.headers, compact(started.body)),
+      // What was forged is nothing to do once more.
+      curl:
+        signature?.verified === false
+          ? ''
+          : curlOf(started.method, url, started.headers, compact(started.body)),
     };
     this.exchanges.push(exchange);
-    if (this.exchanges.length > KEPT) this.exchanges.shift();
+    this.text += lengthOf(exchange);
+    this.forget();
     this.told(exchange);
     return (status, answer) => {
       exchange.status = status;
+      if (this.exchanges.includes(exchange)) this.text += answer.length;
       exchange.answer = answer;
       exchange.ms = Math.round(performance.now() - startedAt);
       this.told(exchange);
     };
   }
+
+  private forget(): void {
+    while (this.exchanges.length > KEPT || this.text > KEPT_TEXT) {
+      const oldest = this.exchanges.shift();
+      if (!oldest) return;
+      this.text -= lengthOf(oldest);
+    }
+  }
+}
+
+function lengthOf({ path, headers, body, answer, curl }: Exchange): number {
+  const ofHeaders = headers.reduce((sum, [name, value]) => sum + name.length + value.length, 0);
+  return path.length + ofHeaders + body.length + answer.length + curl.length;
 }
 
 /** `fetch` adds the type of a form by itself. */

@@ -1,6 +1,11 @@
-import { createServer } from 'node:http';
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
 import type { Exchange } from '../../src/console/sandbox/state';
 import { curlOf, maskedBody, maskedHeaders } from '../../src/sandbox/masked';
 import { Wire } from '../../src/sandbox/wire';
@@ -21,6 +26,14 @@ describe('the wire', () => {
     const wire = new Wire(() => undefined);
     for (let n = 0; n < 501; n++) wire.begin(exchange);
     expect([wire.all.length, wire.all[0]?.n, wire.all.at(-1)?.n]).toEqual([500, 2, 501]);
+  });
+
+  it('keeps no more than a page can take at once, however long each is', () => {
+    const wire = new Wire(() => undefined);
+    for (let n = 0; n < 300; n++)
+      wire.begin({ ...exchange, body: 'x'.repeat(8_000) })(200, 'y'.repeat(8_000));
+    expect(JSON.stringify(wire.all).length).toBeLessThan(4_300_000);
+    expect(wire.all.at(-1)?.n).toBe(300);
   });
 
   it('shows a call and its answer without token or secret, and hands both on unchanged', async () => {
@@ -77,17 +90,40 @@ describe('what is shown of a request', () => {
     expect(maskedBody('x'.repeat(9_000), 'text/plain')).toMatch(/^x{8000}\n… 1000 more$/);
   });
 
-  it('is a command that a shell takes as it is meant', () => {
+  it('is a command of which a shell reads nothing but the names of what was masked', async () => {
     const curl = curlOf(
       'POST',
       'http://127.0.0.1:3000/v1/customer/bill',
-      [['authorization', 'Bearer $TOKEN']],
-      `{"description":"Ada's"}`,
+      maskedHeaders([
+        ['authorization', 'Bearer eyJ.secret'],
+        ['webhook-id', '$(touch header)'],
+      ]),
+      `client_secret=$CLIENT_SECRET&note=Ada's "$(touch body)" \`touch quoted\``,
     );
-    expect(curl.split(' \\\n  ')).toEqual([
-      `curl -X POST 'http://127.0.0.1:3000/v1/customer/bill'`,
-      `-H "authorization: Bearer $TOKEN"`,
-      `-d '{"description":"Ada'\\''s"}'`,
+    const folder = await mkdtemp(path.join(tmpdir(), 'assent-curl-'));
+    const { stdout } = await promisify(execFile)(
+      'bash',
+      ['-ec', `curl() { printf '%s\\n' "$@"; }; TOKEN=t CLIENT_SECRET=c; ${curl}`],
+      { cwd: folder },
+    );
+    expect(stdout.split('\n')).toEqual([
+      '-X',
+      'POST',
+      'http://127.0.0.1:3000/v1/customer/bill',
+      '-H',
+      'authorization: Bearer t',
+      '-H',
+      'webhook-id: $(touch header)',
+      '-d',
+      `client_secret=c&note=Ada's "$(touch body)" \`touch quoted\``,
+      '',
     ]);
+    expect(await readdir(folder)).toEqual([]);
+    await rm(folder, { recursive: true });
+  });
+
+  it('of a text that would be laid out for ever says its length alone', () => {
+    const deep = '['.repeat(40) + ']'.repeat(40);
+    expect(maskedBody(deep, 'application/json')).toBe('(80 characters: too many to show)');
   });
 });

@@ -57,17 +57,18 @@ export async function openBrowser(): Promise<TestBrowser> {
  * @returns whether there is a browser now
  */
 async function installBrowser(): Promise<boolean> {
-  const isThere = () =>
-    findBrowser().then(
-      () => true,
-      () => false,
-    );
   if ((await isThere()) || process.getuid?.() !== 0) return isThere();
   await apt('update')
     .then(() => apt('install', '--yes', '--no-install-recommends', 'chromium'))
     .catch(() => undefined);
   return isThere();
 }
+
+const isThere = () =>
+  findBrowser().then(
+    () => true,
+    () => false,
+  );
 
 async function apt(...args: string[]): Promise<void> {
   await promisify(execFile)('apt-get', ['-qq', ...args], { timeout: INSTALLED_WITHIN_MS });

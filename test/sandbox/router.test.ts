@@ -1,0 +1,75 @@
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import express, { type ErrorRequestHandler } from 'express';
+import { Failure } from '../../src/domain/failures';
+import { sandboxRouter } from '../../src/sandbox/router';
+import { Sandbox } from '../../src/sandbox/sandbox';
+
+const party = (name: string) => ({
+  entityId: `mch_${name}`,
+  name,
+  clientId: 'cli_1',
+  clientSecret: 'sec_1',
+  webhookSecret: `whsec_${Buffer.alloc(32).toString('base64')}`,
+});
+
+const sandbox = new Sandbox(
+  { apiUrl: 'http://127.0.0.1:9', shop: party('shop'), bank: party('bank') },
+  'Africa/Lagos',
+  { warn: () => undefined },
+);
+/** As the API answers what its routes refuse; what is no refusal is a fault of ours. */
+const refused: ErrorRequestHandler = (error: unknown, _req, res, _next) => {
+  res.status(error instanceof Failure ? 400 : 500).json(error instanceof Failure ? error.code : 'fault');
+};
+const server = express().use('/sandbox', sandboxRouter(sandbox), refused).listen(0, '127.0.0.1');
+const port = () => (server.address() as AddressInfo).port;
+
+beforeAll(() => server.listening || once(server, 'listening'));
+afterAll(async () => {
+  sandbox.close();
+  server.closeAllConnections();
+  server.close();
+  await once(server, 'close');
+});
+
+async function send(path: string, body: string | Buffer, headers: Record<string, string> = {}) {
+  const sent = request({ port: port(), path: `/sandbox${path}`, method: 'POST', headers });
+  sent.end(body);
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+  const text = Buffer.concat(await answer.toArray()).toString();
+  return { status: answer.statusCode, text };
+}
+
+test('what anybody sends in place of the network is shown as it came, and read by nothing', async () => {
+  // Laid out for reading it would be a thousand times as long.
+  const deep = '['.repeat(1_000) + '0,'.repeat(100_000) + '0' + ']'.repeat(1_000);
+
+  expect(await send('/webhooks/shop', deep)).toMatchObject({ status: 401 });
+
+  const [shown] = sandbox.wire.all.slice(-1);
+  expect(shown?.body.startsWith('['.repeat(1_000) + '0,0,')).toBe(true);
+  expect(shown?.body.length).toBeLessThan(8_100);
+  expect(shown?.curl).toBe('');
+});
+
+test('another site that has its name lead here neither reads the wire nor presses a button', async () => {
+  const origin = 'http://shop.example.com';
+  const headers = { host: `shop.example.com:${port()}`, origin, 'content-type': 'application/json' };
+  const pressed = await send('/acts/advance', '{"by":"P1D"}', { ...headers, origin: `${origin}:${port()}` });
+  expect(pressed).toEqual({ status: 400, text: '"cross_site"' });
+
+  const asked = request({ port: port(), path: '/sandbox/events', headers }).end();
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+  asked.destroy();
+  expect(answer.statusCode).toBe(400);
+});
+
+test.each([
+  ['too large', Buffer.alloc(3 * 1024 * 1024), {}],
+  ['compressed', Buffer.from('x'), { 'content-encoding': 'gzip' }],
+  ['of an unknown encoding', Buffer.from('x'), { 'content-encoding': 'foo' }],
+])('a webhook that is %s is refused, and no fault of ours', async (_, body, headers) => {
+  expect(await send('/webhooks/bank', body, headers)).toEqual({ status: 400, text: '"invalid_request"' });
+});
