@@ -12,7 +12,7 @@ import type { Session } from './cookie';
 export function requireOwnPage(req: Request): void {
   const site = req.headers['sec-fetch-site'];
   // Browsers leave it out on plain http; then there is the origin.
-  const isOwn = site === undefined ? originOf(req) === req.host : site === 'same-origin';
+  const isOwn = site === undefined ? isOwnOrigin(req) : site === 'same-origin';
   if (!isOwn) throw crossSite('This call is for the console’s own page');
 }
 
@@ -33,8 +33,15 @@ export function requireCsrfToken(req: Request, { csrfToken }: Session): void {
   }
 }
 
-function originOf({ headers: { origin } }: Request): string | undefined {
-  return origin !== undefined && URL.canParse(origin) ? new URL(origin).host : undefined;
+/** Scheme and host, both named: a page that came without TLS may be anybody's. */
+function isOwnOrigin({ headers, protocol, host }: Request): boolean {
+  if (headers.origin === undefined || headers.host === undefined) return false;
+  const own = originOf(`${protocol}://${host}`);
+  return own !== undefined && originOf(headers.origin) === own;
+}
+
+function originOf(url: string): string | undefined {
+  return URL.canParse(url) ? new URL(url).origin : undefined;
 }
 
 const crossSite = (message: string) => new Failure('cross_site', message);
