@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express';
 import { open, seal, type SealedPlace } from '../../database/keys/sealing';
 import { KeyringError, type Keyring } from '../../database/keys/keyring';
+import type { ApiDeps } from '../deps';
 
 /**
  * Who has signed in to the console, kept in that person's browser and nowhere else: in a cookie
@@ -18,6 +19,8 @@ export interface Session {
   usedAt: number;
 }
 
+type Deps = Pick<ApiDeps, 'ring' | 'config'>;
+
 const NAME = 'assent_console';
 const PLACE: SealedPlace = 'console.session:cookie';
 /** For the console alone: calls to the API itself never carry it. */
@@ -29,7 +32,7 @@ const IDLE_MS = 30 * 60_000;
 const USE_NOTED_MS = 60_000;
 
 /** The session that a request comes with, undefined where it has none that is still good. */
-export function readSession(ring: Keyring, req: Request): Session | undefined {
+export function readSession({ ring }: Deps, req: Request): Session | undefined {
   const given = cookieOf(req);
   if (given === undefined) return undefined;
   const session = opened(ring, given);
@@ -51,23 +54,31 @@ function opened(ring: Keyring, cookie: string): Session | undefined {
   }
 }
 
-export function keepSession(ring: Keyring, req: Request, res: Response, session: Session): void {
-  const value = seal(ring, JSON.stringify(session), PLACE).toString('base64url');
+export function keepSession(deps: Deps, req: Request, res: Response, session: Session): void {
+  const value = seal(deps.ring, JSON.stringify(session), PLACE).toString('base64url');
   const endsAt = Math.min(session.endsAt, session.usedAt + IDLE_MS);
   const maxAge = Math.max(0, endsAt - Date.now());
-  res.cookie(NAME, value, { ...attributes(req), maxAge });
+  res.cookie(NAME, value, { ...attributes(deps, req), maxAge });
 }
 
 /** Puts off the end of a session that is used. */
-export function noteUse(ring: Keyring, req: Request, res: Response, session: Session): void {
+export function noteUse(deps: Deps, req: Request, res: Response, session: Session): void {
   const now = Date.now();
-  if (now - session.usedAt >= USE_NOTED_MS) keepSession(ring, req, res, { ...session, usedAt: now });
+  if (now - session.usedAt >= USE_NOTED_MS) keepSession(deps, req, res, { ...session, usedAt: now });
 }
 
-export function forgetSession(req: Request, res: Response): void {
-  res.clearCookie(NAME, attributes(req));
+export function forgetSession(deps: Deps, req: Request, res: Response): void {
+  res.clearCookie(NAME, attributes(deps, req));
 }
 
-/** On a developer's machine there is no https, and a browser would drop a `Secure` cookie. */
-const attributes = (req: Request) =>
-  ({ httpOnly: true, sameSite: 'strict', path: PATH, secure: req.secure }) as const;
+/**
+ * On a developer's machine there is no https, and a browser may drop a `Secure` cookie. Where money
+ * moves it is always that: a proxy that ends TLS may not say so.
+ */
+const attributes = ({ config }: Deps, req: Request) =>
+  ({
+    httpOnly: true,
+    sameSite: 'strict',
+    path: PATH,
+    secure: req.secure || config.ASSENT_MODE === 'production',
+  }) as const;

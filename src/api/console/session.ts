@@ -45,7 +45,7 @@ const credentials = z.strictObject({ clientId: z.string().trim(), clientSecret: 
 const READING = ['GET', 'HEAD'];
 
 export function consoleAccess(deps: ApiDeps, { login, authenticate, failures }: Access): ConsoleAccess {
-  const { ring, config, db } = deps;
+  const { config, db } = deps;
 
   /**
    * The caller whose token the session holds, who pays for the answer as for any call.
@@ -85,32 +85,32 @@ export function consoleAccess(deps: ApiDeps, { login, authenticate, failures }: 
     const csrfToken = randomBytes(CSRF_BYTES).toString('base64url');
     const session = { token, csrfToken, usedAt: now, endsAt: now + expiresInS * 1000 };
     const data = { session: await shown(req, res, session) };
-    keepSession(ring, req, res, session);
+    keepSession(deps, req, res, session);
     send(res, 201, 'You are signed in', data);
   }
 
   async function whoAmI(req: Request, res: Response): Promise<void> {
     refuseOtherPages(req);
-    const session = readSession(ring, req);
+    const session = readSession(deps, req);
     // Not being signed in is an answer here, and no failure.
     const own = session && (await shown(req, res, session).catch(isUnauthenticated));
-    if (session && own) noteUse(ring, req, res, session);
-    else forgetSession(req, res);
+    if (session && own) noteUse(deps, req, res, session);
+    else forgetSession(deps, req, res);
     send(res, 200, own ? `Signed in as ${own.name}` : 'Nobody is signed in', { session: own ?? null });
   }
 
   function signOut(req: Request, res: Response): void {
     requireOwnPage(req);
-    const session = readSession(ring, req);
+    const session = readSession(deps, req);
     if (session) requireCsrfToken(req, session);
-    forgetSession(req, res);
+    forgetSession(deps, req, res);
     send(res, 200, 'You are signed out');
   }
 
   return {
     calls(req, res, next) {
       if (!req.url.startsWith(`${PREFIX}/v1/`)) return next();
-      const session = readSession(ring, req);
+      const session = readSession(deps, req);
       if (session === undefined) {
         failures.count(req, res);
         throw new Failure('unauthenticated', 'The session has ended: sign in again');
@@ -121,7 +121,7 @@ export function consoleAccess(deps: ApiDeps, { login, authenticate, failures }: 
         requireOwnPage(req);
         requireCsrfToken(req, session);
       }
-      noteUse(ring, req, res, session);
+      noteUse(deps, req, res, session);
       asApiCall(req, session);
       req.url = req.url.slice(PREFIX.length);
       next();
