@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { text as textOf } from 'node:stream/consumers';
 import { rotateClientSecret } from '../../src/database/entity/client-credential';
 import { revokeTokens } from '../../src/database/entity/control';
 import { setEntityStatus } from '../../src/database/entity/entity';
@@ -80,6 +83,12 @@ describe('signing in to the console', () => {
     });
     const { setCookie: overHttps } = await signIn(bank, { 'x-forwarded-proto': 'https' });
     expect(overHttps).toContain('; Secure');
+    // A proxy that does not say so is no reason to send it in the clear where money moves.
+    const { config } = api.deps;
+    const live = await serveApi(test.db, { config: { ...config, ASSENT_MODE: 'production' } });
+    const { headers } = await askSession(credentialsOf(bank), OWN_PAGE, live);
+    expect(headers.get('set-cookie')).toContain('; Secure');
+    await live.close();
   });
 
   it('says who is signed in, also after the page was loaded again, and that nobody is', async () => {
@@ -153,6 +162,32 @@ describe('signing in to the console', () => {
     }
     expect(await askSession(body, { origin: `http://${host}` })).toMatchObject({ status: 201 });
   });
+
+  it('is refused to a page of the same name without TLS, and to whoever names no host', async () => {
+    const body = credentialsOf(bank);
+    const host = new URL(api.url).host;
+    const https = { 'x-forwarded-proto': 'https' };
+    expect(await askSession(body, { ...https, origin: `http://${host}` })).toMatchObject({ status: 403 });
+    expect(await askSession(body, { ...https, origin: `https://${host}` })).toMatchObject({ status: 201 });
+
+    const socket = connect(Number(new URL(api.url).port), '127.0.0.1');
+    await once(socket, 'connect');
+    socket.write('DELETE /console/session HTTP/1.0\r\n\r\n');
+    expect(await textOf(socket)).toMatch(/^HTTP\/1\.1 403 /);
+  });
+
+  it('is on record as a request for a token is: whose it was to be, and what became of it', async () => {
+    const { clientId } = bank;
+    await signIn(bank);
+    await askSession({ clientId, clientSecret: `sec_${'A'.repeat(43)}` });
+    await askSession({ clientId });
+    const lines = api.log.filter(({ route }) => route === '/console/session').slice(-3);
+    expect(lines).toMatchObject([
+      { status: 201, clientId, outcome: 'issued' },
+      { status: 401, clientId, outcome: 'invalid_client' },
+      { status: 400, outcome: 'invalid_request' },
+    ]);
+  });
 });
 
 describe('a call of the console', () => {
@@ -164,6 +199,33 @@ describe('a call of the console', () => {
     expect(viaConsole.body).toEqual(own.body);
     expect(await get('/console/api/v1/webhooks/deliveries?limits=5', cookie)).toMatchObject({ status: 400 });
     expect(await get('/console/api/v1/nowhere', cookie)).toMatchObject({ status: 404 });
+  });
+
+  it('is told in the log from the program’s own, and by which sign-in it was made', async () => {
+    const { cookie } = await signIn(bank);
+    const signedIn = api.log.at(-1);
+    await bank.send('GET', '/v1/webhooks/deliveries');
+    await get('/console/api/v1/webhooks/deliveries', cookie);
+    const [own, viaConsole] = api.log.slice(-2);
+    expect(own).not.toHaveProperty('via');
+    expect(viaConsole).toMatchObject({
+      via: 'console',
+      sessionId: expect.stringMatching(/^[\w-]{12}$/) as string,
+      route: '/v1/webhooks/deliveries',
+      callerId: bank.entityId,
+    });
+    expect(signedIn).toMatchObject({ sessionId: viaConsole?.['sessionId'] });
+  });
+
+  it('from another site’s page spends nothing of what its address may fail', async () => {
+    const strict = await serveApi(test.db, { settings: { RATE_LIMIT_FAILED_AUTH: '1/1' } });
+    const crossSite = { 'sec-fetch-site': 'cross-site' };
+    for (let i = 0; i < 3; i++) {
+      const read = await send(strict.url, 'GET', '/console/api/v1/summary', undefined, crossSite);
+      expect([read.status, (await askSession({}, crossSite, strict)).status]).toEqual([403, 403]);
+    }
+    expect(await send(strict.url, 'GET', '/console/api/v1/summary')).toMatchObject({ status: 401 });
+    await strict.close();
   });
 
   it('may not do what the role may not', async () => {

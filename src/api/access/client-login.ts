@@ -10,6 +10,7 @@ import { isId } from '../../domain/ids';
 import type { AccessTokens } from './access-token';
 import type { ApiDeps } from '../deps';
 import type { FailedAuthentication } from './failed-authentication';
+import { failureOf } from '../http/answer';
 import { countedAddress } from '../http/client-address';
 import { answered } from '../http/deadline';
 import { gathered } from '../http/gathered';
@@ -63,7 +64,22 @@ export function createClientLogin(
 
   // Who comes while a look-up is under way waits for that one and for the next: one limit holds for
   // both.
-  return (req, res, claim) => answered(issue(req, res, claim));
+  return async (req, res, claim) => {
+    try {
+      const issued = await answered(issue(req, res, claim));
+      noteTokenRequest(req, { outcome: 'issued' });
+      return issued;
+    } catch (error) {
+      noteTokenRequest(req, { outcome: outcomeOf(error) });
+      throw error;
+    }
+  };
+}
+
+/** A wrong secret goes by the name that RFC 6749 has for it. */
+function outcomeOf(error: unknown): string {
+  const code = failureOf(error)?.code ?? 'server_error';
+  return code === 'unauthenticated' ? 'invalid_client' : code;
 }
 
 /** An address is personal: what is stored does not show it. */

@@ -37,7 +37,6 @@ export function tokenEndpoint(login: ClientLogin, failures: FailedAuthentication
         const isWrong = error instanceof Failure && error.code === 'unauthenticated';
         throw isWrong ? new OAuthError('invalid_client', error.message) : error;
       });
-      noteTokenRequest(req, { outcome: 'issued' });
       res.json({ access_token: token, token_type: 'Bearer', expires_in: expiresInS });
     } catch (error) {
       sendOAuthError(req, res, error);

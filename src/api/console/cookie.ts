@@ -9,6 +9,8 @@ import type { ApiDeps } from '../deps';
  * sessions, and so any process serves any of them.
  */
 export interface Session {
+  /** What it goes by in the log. */
+  id: string;
   /** What every call is made with; like anybody's it ends when its entity is disabled. */
   token: string;
   /** What the page must send along, to show that it is ours. */

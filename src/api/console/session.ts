@@ -12,6 +12,7 @@ import { replyOf } from '../http/answer';
 import { readJsonBody } from '../http/body';
 import { endpoint, type Endpoint } from '../http/endpoint';
 import { meter } from '../http/rate-limit';
+import { noteConsoleSession, noteTokenRequest } from '../http/request-log';
 import { check, invalidRequest } from '../http/validation';
 import { forgetSession, keepSession, noteUse, readSession, type Session } from './cookie';
 import { refuseOtherPages, requireCsrfToken, requireOwnPage } from './same-origin';
@@ -39,6 +40,8 @@ const SESSION = '/console/session';
 /** Two short texts. */
 const BODY_LIMIT_BYTES = 16 * 1024;
 const CSRF_BYTES = 32;
+/** Tells sessions apart in the log, and opens nothing. */
+const ID_BYTES = 9;
 
 const credentials = z.strictObject({ clientId: z.string().trim(), clientSecret: z.string().trim() });
 
@@ -68,13 +71,17 @@ export function consoleAccess(deps: ApiDeps, { login, authenticate, failures }: 
   }
 
   async function credentialsOf(req: Request, res: Response) {
+    // First: what another site's page sends says nothing of whoever sits at this address.
+    requireOwnPage(req);
     try {
-      requireOwnPage(req);
       const given = check(credentials, await readJsonBody(req, BODY_LIMIT_BYTES), '');
       if (given.problems) throw invalidRequest(given.problems);
       return given.value;
     } catch (error) {
-      if (error instanceof Failure && error.code !== 'unavailable') failures.count(req, res);
+      if (error instanceof Failure && error.code !== 'unavailable') {
+        noteTokenRequest(req, { outcome: error.code });
+        failures.count(req, res);
+      }
       throw error;
     }
   }
@@ -83,7 +90,9 @@ export function consoleAccess(deps: ApiDeps, { login, authenticate, failures }: 
     const { token, expiresInS } = await login(req, res, await credentialsOf(req, res));
     const now = Date.now();
     const csrfToken = randomBytes(CSRF_BYTES).toString('base64url');
-    const session = { token, csrfToken, usedAt: now, endsAt: now + expiresInS * 1000 };
+    const id = randomBytes(ID_BYTES).toString('base64url');
+    const session = { id, token, csrfToken, usedAt: now, endsAt: now + expiresInS * 1000 };
+    noteConsoleSession(req, id);
     const data = { session: await shown(req, res, session) };
     keepSession(deps, req, res, session);
     send(res, 201, 'You are signed in', data);
@@ -110,17 +119,16 @@ export function consoleAccess(deps: ApiDeps, { login, authenticate, failures }: 
   return {
     calls(req, res, next) {
       if (!req.url.startsWith(`${PREFIX}/v1/`)) return next();
+      const changes = !READING.includes(req.method);
+      if (changes) requireOwnPage(req);
+      else refuseOtherPages(req);
       const session = readSession(deps, req);
       if (session === undefined) {
         failures.count(req, res);
         throw new Failure('unauthenticated', 'The session has ended: sign in again');
       }
-      if (READING.includes(req.method)) {
-        refuseOtherPages(req);
-      } else {
-        requireOwnPage(req);
-        requireCsrfToken(req, session);
-      }
+      if (changes) requireCsrfToken(req, session);
+      noteConsoleSession(req, session.id);
       noteUse(deps, req, res, session);
       asApiCall(req, session);
       req.url = req.url.slice(PREFIX.length);

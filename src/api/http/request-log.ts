@@ -18,6 +18,7 @@ export interface LoggedRequest {
   route?: { path: string };
   caller?: { entityId: string };
   tokenRequest?: TokenRequestNote;
+  consoleSession?: { via: 'console'; sessionId: string };
 }
 
 /** Of a request for a token: what became of it, and whose token it was to be. */
@@ -30,10 +31,16 @@ export function noteTokenRequest(req: Request & LoggedRequest, more: TokenReques
   req.tokenRequest = { ...req.tokenRequest, ...more };
 }
 
+/** Of a call that a person makes by the console, and not a program. */
+export function noteConsoleSession(req: Request & LoggedRequest, sessionId: string): void {
+  req.consoleSession = { via: 'console', sessionId };
+}
+
 /**
  * One line per request, with its id, which every other line about it carries too. It names what is
  * allowed and no more: method, the route's pattern, caller, the client's address, status and time;
- * of a request for a token also the client and the outcome. Query strings and bodies hold e-mail
+ * of a request for a token also the client and the outcome, of one by the console the session's
+ * id. Query strings and bodies hold e-mail
  * addresses, headers hold tokens, and what matches no route may hold anything.
  */
 export function requestLog(logger: Logger): RequestHandler {
@@ -52,13 +59,14 @@ export function requestLog(logger: Logger): RequestHandler {
     serializers: { req: () => undefined, res: () => undefined },
     customProps(req: IncomingMessage, res: ServerResponse) {
       if (!res.headersSent && !res.destroyed) return {};
-      const { route, caller, tokenRequest, address } = req as IncomingMessage &
+      const { route, caller, tokenRequest, consoleSession, address } = req as IncomingMessage &
         LoggedRequest & { address?: string };
       return {
         method: req.method,
         route: route?.path,
         callerId: caller?.entityId,
         ...tokenRequest,
+        ...consoleSession,
         address,
         // None of a request whose caller left before its answer.
         status: res.headersSent ? res.statusCode : undefined,
