@@ -80,6 +80,7 @@ describe('signing in to the console', () => {
       currencies: ['NGN'],
       expiresAt: expect.stringMatching(/Z$/) as string,
       csrfToken: expect.stringMatching(/^[\w-]{43}$/) as string,
+      endsInS: 1800,
     });
     const { setCookie: overHttps } = await signIn(bank, { 'x-forwarded-proto': 'https' });
     expect(overHttps).toContain('; Secure');
@@ -312,7 +313,10 @@ describe('a session ends', () => {
     const now = Date.now.bind(Date);
     const later = (ms: number) => jest.spyOn(Date, 'now').mockImplementation(() => now() + ms);
     later(29 * 60_000);
-    const used = await get('/console/api/v1/webhooks/endpoint', cookie);
+    // A call answered after signing out, or after somebody else has signed in, must not undo that.
+    const called = await get('/console/api/v1/webhooks/endpoint', cookie);
+    expect([called.status, called.headers.get('set-cookie')]).toEqual([200, null]);
+    const used = await get('/console/session', cookie);
     const [renewed = ''] = (used.headers.get('set-cookie') ?? '').split(';');
     later(58 * 60_000);
     expect([await isSignedIn(cookie), await isSignedIn(renewed)]).toEqual([false, true]);

@@ -221,6 +221,21 @@ describe('the console', () => {
     await page.getByLabel('Client id').waitFor();
   });
 
+  it('opens at an address with a broken id, and leaves no figures where nobody sits', async () => {
+    const page = await browser.open(`${api.url}/console#/search/%`);
+    await page.clock.install();
+    await page.reload();
+    await enter(page, data.credentials.merchant);
+    await page.getByLabel('Reference or id').waitFor();
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await shows(page, 'NGN 5.00');
+    await page.clock.fastForward('29:00');
+    expect(await page.getByText('NGN 5.00').count()).toBeGreaterThan(0);
+    await page.clock.fastForward('01:01');
+    await shows(page, 'Your session has ended. Sign in again to go on where you were.');
+    expect(await page.getByText('NGN 5.00').count()).toBe(0);
+  });
+
   it('says that the service is away, and what to do', async () => {
     const page = await signedIn('merchant', 'schedules');
     await page.getByRole('row', { name: /Gold plan/ }).waitFor();

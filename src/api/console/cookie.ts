@@ -30,8 +30,6 @@ const PATH = '/console';
 
 /** A session that nobody has used for this long is over: whoever left the desk is signed out. */
 const IDLE_MS = 30 * 60_000;
-/** How exactly its last use is known. Each time costs a new cookie. */
-const USE_NOTED_MS = 60_000;
 
 /** The session that a request comes with, undefined where it has none that is still good. */
 export function readSession({ ring }: Deps, req: Request): Session | undefined {
@@ -58,16 +56,12 @@ function opened(ring: Keyring, cookie: string): Session | undefined {
 
 export function keepSession(deps: Deps, req: Request, res: Response, session: Session): void {
   const value = seal(deps.ring, JSON.stringify(session), PLACE).toString('base64url');
-  const endsAt = Math.min(session.endsAt, session.usedAt + IDLE_MS);
-  const maxAge = Math.max(0, endsAt - Date.now());
+  const maxAge = Math.max(0, session.usedAt + lastsMs(session) - Date.now());
   res.cookie(NAME, value, { ...attributes(deps, req), maxAge });
 }
 
-/** Puts off the end of a session that is used. */
-export function noteUse(deps: Deps, req: Request, res: Response, session: Session): void {
-  const now = Date.now();
-  if (now - session.usedAt >= USE_NOTED_MS) keepSession(deps, req, res, { ...session, usedAt: now });
-}
+/** From its last use on, unless there is another. */
+export const lastsMs = ({ endsAt, usedAt }: Session) => Math.min(endsAt - usedAt, IDLE_MS);
 
 export function forgetSession(deps: Deps, req: Request, res: Response): void {
   res.clearCookie(NAME, attributes(deps, req));

@@ -14,7 +14,7 @@ import { endpoint, type Endpoint } from '../http/endpoint';
 import { meter } from '../http/rate-limit';
 import { noteConsoleSession, noteTokenRequest } from '../http/request-log';
 import { check, invalidRequest } from '../http/validation';
-import { forgetSession, keepSession, noteUse, readSession, type Session } from './cookie';
+import { forgetSession, keepSession, lastsMs, readSession, type Session } from './cookie';
 import { refuseOtherPages, requireCsrfToken, requireOwnPage } from './same-origin';
 
 /**
@@ -67,6 +67,7 @@ export function consoleAccess(deps: ApiDeps, { login, authenticate, failures }: 
       timezone: config.NETWORK_TIMEZONE,
       currencies: config.ACCEPTED_CURRENCIES,
       csrfToken: session.csrfToken,
+      endsInS: Math.floor(lastsMs(session) / 1000),
     };
   }
 
@@ -100,10 +101,13 @@ export function consoleAccess(deps: ApiDeps, { login, authenticate, failures }: 
 
   async function whoAmI(req: Request, res: Response): Promise<void> {
     refuseOtherPages(req);
-    const session = readSession(deps, req);
+    const read = readSession(deps, req);
+    // Only this puts its end off. A cookie with any other call's answer could arrive after signing
+    // out, and undo it.
+    const session = read && { ...read, usedAt: Date.now() };
     // Not being signed in is an answer here, and no failure.
     const own = session && (await shown(req, res, session).catch(isUnauthenticated));
-    if (session && own) noteUse(deps, req, res, session);
+    if (session && own) keepSession(deps, req, res, session);
     else forgetSession(deps, req, res);
     send(res, 200, own ? `Signed in as ${own.name}` : 'Nobody is signed in', { session: own ?? null });
   }
@@ -129,7 +133,6 @@ export function consoleAccess(deps: ApiDeps, { login, authenticate, failures }: 
       }
       if (changes) requireCsrfToken(req, session);
       noteConsoleSession(req, session.id);
-      noteUse(deps, req, res, session);
       asApiCall(req, session);
       req.url = req.url.slice(PREFIX.length);
       next();

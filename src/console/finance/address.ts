@@ -11,7 +11,16 @@ export interface Address {
 function read(): Address {
   const [path = '', search = ''] = location.hash.replace(/^#\/?/, '').split('?');
   const [page = '', id] = path.split('/');
-  return { page, id: id && decodeURIComponent(id), parameters: new URLSearchParams(search) };
+  return { page, id: id && decoded(id), parameters: new URLSearchParams(search) };
+}
+
+/** Somebody may have typed anything. */
+function decoded(id: string): string | undefined {
+  try {
+    return decodeURIComponent(id);
+  } catch {
+    return undefined;
+  }
 }
 
 export function useAddress(): Address {

@@ -13,6 +13,8 @@ export interface Session {
   timezone: string;
   currencies: string[];
   csrfToken: string;
+  /** Unless it is used meanwhile. */
+  endsInS: number;
 }
 
 type Id = keyof Operations;
@@ -36,10 +38,48 @@ interface Answer {
 
 let csrfToken = '';
 let onEnd = () => {};
+/** By this browser's clock. */
+let endsAt = Infinity;
+let renewedAt = 0;
+let renewal = new AbortController();
 
-/** @param told when a call finds that the session is over */
+const RENEWED_EVERY_MS = 60_000;
+/** Looked at again and again, for a timer stands still while a machine sleeps. */
+const END_LOOKED_FOR_MS = 5_000;
+
+/** @param told once the session is over: its time is up, or a call has found it so */
 export function whenSessionEnds(told: () => void): void {
   onEnd = told;
+  setInterval(() => void (Date.now() >= endsAt && end()), END_LOOKED_FOR_MS);
+}
+
+function end(): void {
+  forget();
+  onEnd();
+}
+
+function forget(): void {
+  renewal.abort();
+  csrfToken = '';
+  endsAt = Infinity;
+}
+
+/**
+ * Puts off the end of a session that is used. Only this call's answer has a new cookie in it, and
+ * it is given up when somebody signs out: it would sign the browser in again.
+ */
+async function renew(): Promise<void> {
+  if (Date.now() < renewedAt + RENEWED_EVERY_MS) return;
+  renewedAt = Date.now();
+  renewal = new AbortController();
+  const { signal } = renewal;
+  try {
+    const answer = await send('GET', '/console/session', undefined, signal);
+    if (!signal.aborted && keep(answer) === undefined) end();
+  } catch (error) {
+    // What it was refused for, the next call of the page will say.
+    if (!(error instanceof Refusal)) throw error;
+  }
 }
 
 /** Who is signed in, if anybody is. */
@@ -48,18 +88,23 @@ export async function readSession(): Promise<Session | undefined> {
 }
 
 export async function signIn(clientId: string, clientSecret: string): Promise<Session> {
+  forget();
   const session = keep(await send('POST', '/console/session', { clientId, clientSecret }));
   if (session === undefined) throw new Refusal(500, 'The service made no session: try again');
   return session;
 }
 
 export async function signOut(): Promise<void> {
+  renewal.abort();
   await send('DELETE', '/console/session');
+  forget();
 }
 
 function keep({ data }: Answer): Session | undefined {
   const { session } = data as { session: Session | null };
   csrfToken = session?.csrfToken ?? '';
+  renewedAt = Date.now();
+  endsAt = session ? renewedAt + session.endsInS * 1000 : Infinity;
   return session ?? undefined;
 }
 
@@ -77,14 +122,16 @@ export const fileAt = (path: string) => `/console/api${path}`;
 
 async function asSession(method: 'GET' | 'POST', path: string, body?: object): Promise<Answer> {
   try {
-    return await send(method, `/console/api${path}`, body);
+    const answer = await send(method, `/console/api${path}`, body);
+    void renew();
+    return answer;
   } catch (error) {
-    if (error instanceof Refusal && error.status === 401) onEnd();
+    if (error instanceof Refusal && error.status === 401) end();
     throw error;
   }
 }
 
-async function send(method: string, path: string, body?: object): Promise<Answer> {
+async function send(method: string, path: string, body?: object, signal?: AbortSignal): Promise<Answer> {
   const answered = await fetch(path, {
     method,
     headers: {
@@ -92,6 +139,7 @@ async function send(method: string, path: string, body?: object): Promise<Answer
       ...(body && { 'Content-Type': 'application/json' }),
     },
     ...(body && { body: JSON.stringify(body) }),
+    ...(signal && { signal }),
   }).catch(() => {
     throw new Refusal(0, 'The service cannot be reached: look to your connection, and try again.');
   });
