@@ -83,7 +83,7 @@ describe('signing in to the console', () => {
       endsInS: 1800,
     });
     const { setCookie: overHttps } = await signIn(bank, { 'x-forwarded-proto': 'https' });
-    expect(overHttps).toContain('; Secure');
+    expect(overHttps).toMatch(/^__Host-assent_console=.*; Path=\/; .*Secure/);
     // A proxy that does not say so is no reason to send it in the clear where money moves.
     const { config } = api.deps;
     const live = await serveApi(test.db, { config: { ...config, ASSENT_MODE: 'production' } });
@@ -267,6 +267,30 @@ describe('a call of the console', () => {
     const path = '/console/api/v1/webhooks/endpoint';
     expect(await get(path, cookie, { 'sec-fetch-site': 'same-site' })).toMatchObject({ status: 403 });
     expect(await get(path, cookie, { 'sec-fetch-site': 'none' })).toMatchObject({ status: 200 });
+  });
+
+  it('is not answered to a page of somebody who was signed in here before', async () => {
+    const { csrf } = await signIn(bank);
+    const { cookie, csrf: own } = await signIn(await enter(api, 'bank'));
+    for (const path of ['/console/api/v1/webhooks/deliveries', '/console/session']) {
+      expect((await get(path, cookie, { ...OWN_PAGE, ...csrf })).status).toBe(403);
+      expect((await get(path, cookie, { ...OWN_PAGE, ...own })).status).toBe(200);
+    }
+  });
+
+  it('takes no session from a neighbouring host, which may set cookies beside ours', async () => {
+    const https = { 'x-forwarded-proto': 'https' };
+    const isIn = async (cookie: string) =>
+      (await get('/console/api/v1/webhooks/deliveries', cookie, { ...OWN_PAGE, ...https })).status === 200;
+    const { cookie } = await signIn(bank, https);
+    const { cookie: tossed } = await signIn(await enter(api, 'bank'));
+    // A browser takes a name that begins with __Host- from nobody but the host itself.
+    expect([await isIn(cookie), await isIn(`${tossed}; ${cookie}`), await isIn(tossed)]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    expect(await isSignedIn(`${tossed}; ${tossed}`)).toBe(false);
   });
 
   it('goes by the session, whatever token comes beside it', async () => {

@@ -25,24 +25,24 @@ type Deps = Pick<ApiDeps, 'ring' | 'config'>;
 
 const NAME = 'assent_console';
 const PLACE: SealedPlace = 'console.session:cookie';
-/** For the console alone: calls to the API itself never carry it. */
-const PATH = '/console';
 
 /** A session that nobody has used for this long is over: whoever left the desk is signed out. */
 const IDLE_MS = 30 * 60_000;
 
 /** The session that a request comes with, undefined where it has none that is still good. */
-export function readSession({ ring }: Deps, req: Request): Session | undefined {
-  const given = cookieOf(req);
+export function readSession(deps: Deps, req: Request): Session | undefined {
+  const given = cookieOf(req, cookieFor(deps, req).name);
   if (given === undefined) return undefined;
-  const session = opened(ring, given);
+  const session = opened(deps.ring, given);
   const now = Date.now();
   return session && now < session.endsAt && now < session.usedAt + IDLE_MS ? session : undefined;
 }
 
-function cookieOf({ headers }: Request): string | undefined {
-  const mine = (headers.cookie ?? '').split(';').find((pair) => pair.trimStart().startsWith(`${NAME}=`));
-  return mine?.slice(mine.indexOf('=') + 1).trim();
+/** Of two, one is not ours, and nobody knows which: then there is none. */
+function cookieOf({ headers }: Request, name: string): string | undefined {
+  const named = (headers.cookie ?? '').split(';').filter((pair) => pair.trimStart().startsWith(`${name}=`));
+  const [mine] = named;
+  return named.length === 1 ? mine?.slice(mine.indexOf('=') + 1).trim() : undefined;
 }
 
 function opened(ring: Keyring, cookie: string): Session | undefined {
@@ -57,24 +57,30 @@ function opened(ring: Keyring, cookie: string): Session | undefined {
 export function keepSession(deps: Deps, req: Request, res: Response, session: Session): void {
   const value = seal(deps.ring, JSON.stringify(session), PLACE).toString('base64url');
   const maxAge = Math.max(0, session.usedAt + lastsMs(session) - Date.now());
-  res.cookie(NAME, value, { ...attributes(deps, req), maxAge });
+  const { name, attributes } = cookieFor(deps, req);
+  res.cookie(name, value, { ...attributes, maxAge });
 }
 
 /** From its last use on, unless there is another. */
 export const lastsMs = ({ endsAt, usedAt }: Session) => Math.min(endsAt - usedAt, IDLE_MS);
 
 export function forgetSession(deps: Deps, req: Request, res: Response): void {
-  res.clearCookie(NAME, attributes(deps, req));
+  const { name, attributes } = cookieFor(deps, req);
+  res.clearCookie(name, attributes);
 }
 
 /**
  * On a developer's machine there is no https, and a browser may drop a `Secure` cookie. Where money
  * moves it is always that: a proxy that ends TLS may not say so.
+ *
+ * Hosts of one domain can set cookies for each other, except by a name that begins with `__Host-`;
+ * that asks for `Secure` and for the path `/`. Calls to the API then carry it too, unread.
  */
-const attributes = ({ config }: Deps, req: Request) =>
-  ({
-    httpOnly: true,
-    sameSite: 'strict',
-    path: PATH,
-    secure: req.secure || config.ASSENT_MODE === 'production',
-  }) as const;
+function cookieFor({ config }: Deps, req: Request) {
+  const secure = req.secure || config.ASSENT_MODE === 'production';
+  const path = secure ? '/' : '/console';
+  return {
+    name: secure ? `__Host-${NAME}` : NAME,
+    attributes: { httpOnly: true, sameSite: 'strict', path, secure },
+  } as const;
+}

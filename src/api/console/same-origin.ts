@@ -24,6 +24,15 @@ export function refuseOtherPages(req: Request): void {
   }
 }
 
+/**
+ * Of a page whose session another has replaced: it would show one's figures under another's name.
+ *
+ * @throws Failure cross_site
+ */
+export function refuseStalePage(req: Request, session: Session): void {
+  if (req.get('X-CSRF-Token') !== undefined) requireCsrfToken(req, session);
+}
+
 /** @throws Failure cross_site */
 export function requireCsrfToken(req: Request, { csrfToken }: Session): void {
   const given = Buffer.from(req.get('X-CSRF-Token') ?? '');

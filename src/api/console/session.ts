@@ -15,7 +15,7 @@ import { meter } from '../http/rate-limit';
 import { noteConsoleSession, noteTokenRequest } from '../http/request-log';
 import { check, invalidRequest } from '../http/validation';
 import { forgetSession, keepSession, lastsMs, readSession, type Session } from './cookie';
-import { refuseOtherPages, requireCsrfToken, requireOwnPage } from './same-origin';
+import { refuseOtherPages, refuseStalePage, requireCsrfToken, requireOwnPage } from './same-origin';
 
 /**
  * The console's way to the API: who signs in gets a session in place of a token, and calls below
@@ -102,6 +102,7 @@ export function consoleAccess(deps: ApiDeps, { login, authenticate, failures }: 
   async function whoAmI(req: Request, res: Response): Promise<void> {
     refuseOtherPages(req);
     const read = readSession(deps, req);
+    if (read) refuseStalePage(req, read);
     // Only this puts its end off. A cookie with any other call's answer could arrive after signing
     // out, and undo it.
     const session = read && { ...read, usedAt: Date.now() };
@@ -132,6 +133,7 @@ export function consoleAccess(deps: ApiDeps, { login, authenticate, failures }: 
         throw new Failure('unauthenticated', 'The session has ended: sign in again');
       }
       if (changes) requireCsrfToken(req, session);
+      else refuseStalePage(req, session);
       noteConsoleSession(req, session.id);
       asApiCall(req, session);
       req.url = req.url.slice(PREFIX.length);

@@ -135,7 +135,7 @@ async function send(method: string, path: string, body?: object, signal?: AbortS
   const answered = await fetch(path, {
     method,
     headers: {
-      ...(method !== 'GET' && csrfToken !== '' && { 'X-CSRF-Token': csrfToken }),
+      ...(csrfToken !== '' && { 'X-CSRF-Token': csrfToken }),
       ...(body && { 'Content-Type': 'application/json' }),
     },
     ...(body && { body: JSON.stringify(body) }),
