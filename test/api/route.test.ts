@@ -47,7 +47,7 @@ describe('the roles', () => {
     expect(open).toEqual([]);
   });
 
-  it('are asked for by every path that is served, but for those that let a caller in or tell a probe', () => {
+  it('are asked for by every path that is served, but for those that let a caller in, tell a probe, or show what anybody may see', () => {
     const inTable = new Set<string>(routes(api.deps).map(({ path }) => path));
     const layers = createApp(api.deps).router.stack as { route?: { path: string } }[];
     const served = layers.flatMap(({ route }) => (route ? [route.path] : []));
@@ -56,11 +56,14 @@ describe('the roles', () => {
       '/readyz',
       '/.well-known/jwks.json',
       '/v1/oauth/token',
+      '/console/session',
       '/openapi.json',
       '/docs',
       '/docs/start.js',
       '/docs/swagger-ui.css',
       '/docs/swagger-ui-bundle.js',
+      '/console',
+      '/pages/:file',
     ]);
   });
 });
