@@ -10,16 +10,16 @@ const { default: Sequencer } = require('@jest/test-sequencer');
 
 /** The table of CONTRIBUTING.md, in its order. */
 const LONGEST = [
-  'start/main',
   'crash/charge',
   'operations',
-  'journeys/billing-request',
-  'crash/race',
+  'start/main',
   'crash/customer-migration',
-  'journeys/recurring',
+  'browser/console',
   'crash/temporal-lost',
-  'workflows/recurring',
-  'journeys/intent',
+  'browser/sandbox',
+  'readme',
+  'journeys/recurring',
+  'journeys/billing-request',
 ];
 
 const rank = ({ path }) => {
