@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { Delivery } from '../../../packages/client/src/api.generated';
 import { act, query } from './api';
+import { Choice } from './choice';
 import { useMoment } from './context';
 import { inWords, Show, useLoaded } from './loaded';
 import { Pages, Table } from './table';
@@ -10,7 +11,7 @@ const STATES = { '': 'All', failed: 'Failed', pending: 'Being tried', delivered:
 
 /** What was sent to one's webhook URL, how that went, and what is to be sent once more. */
 export function Deliveries() {
-  const [status, setStatus] = useState('');
+  const [status, setStatus] = useState<keyof typeof STATES>('');
   const [page, setPage] = useState(1);
   const [told, setTold] = useState<{ text: string; bad: boolean }>();
   const [sending, setSending] = useState<string>();
@@ -32,24 +33,14 @@ export function Deliveries() {
 
   return (
     <section class="card stack">
-      <div class="row">
-        <label>
-          Show
-          <select
-            value={status}
-            onChange={(event) => {
-              setStatus(event.currentTarget.value);
-              setPage(1);
-            }}
-          >
-            {Object.entries(STATES).map(([value, name]) => (
-              <option key={value} value={value}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
-      </div>
+      <Choice
+        value={status}
+        names={STATES}
+        choose={(chosen) => {
+          setStatus(chosen);
+          setPage(1);
+        }}
+      />
       <div role="status">{told && <p class={`notice ${told.bad ? 'bad' : ''}`}>{told.text}</p>}</div>
       <Show loaded={loaded} what="The deliveries">
         {(found) => (

@@ -3,6 +3,7 @@ import type { ReconciliationException } from '../../../packages/client/src/api.g
 import { money } from '../parts/money';
 import { to, type Address } from './address';
 import { query } from './api';
+import { Choice } from './choice';
 import { useMoment } from './context';
 import { ExceptionShown } from './exception';
 import { Show, useLoaded } from './loaded';
@@ -28,24 +29,14 @@ function WorkList() {
       <p class="quiet">
         Where the network’s word and a bank’s may differ, money may have moved, and somebody has to look.
       </p>
-      <div class="row">
-        <label>
-          Show
-          <select
-            value={state}
-            onChange={(event) => {
-              setState(event.currentTarget.value as typeof state);
-              setPage(1);
-            }}
-          >
-            {Object.entries(STATES).map(([value, name]) => (
-              <option key={value} value={value}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
-      </div>
+      <Choice
+        value={state}
+        names={STATES}
+        choose={(chosen) => {
+          setState(chosen);
+          setPage(1);
+        }}
+      />
       <Show loaded={loaded} what="The exceptions">
         {(found) => (
           <>

@@ -3,6 +3,7 @@ import type { Schedule, Subscription } from '../../../packages/client/src/api.ge
 import { money } from '../parts/money';
 import { to } from './address';
 import { query } from './api';
+import { Choice } from './choice';
 import { useMoment, useSession } from './context';
 import { Show, useLoaded } from './loaded';
 import { Pages, Table, type Column } from './table';
@@ -24,24 +25,14 @@ export function Schedules() {
   const table = (found: Listed[]) => <Found found={found} status={status} />;
   return (
     <section class="card stack">
-      <div class="row">
-        <label>
-          Show
-          <select
-            value={status}
-            onChange={(event) => {
-              setStatus(event.currentTarget.value as Status);
-              setPage(1);
-            }}
-          >
-            {Object.entries(SCHEDULE_STATES).map(([value, name]) => (
-              <option key={value} value={value}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
-      </div>
+      <Choice
+        value={status}
+        names={SCHEDULE_STATES}
+        choose={(chosen) => {
+          setStatus(chosen);
+          setPage(1);
+        }}
+      />
       {role === 'bank' ? (
         <Show loaded={ofBank} what="The schedules">
           {(found) => (

@@ -1,0 +1,26 @@
+/** Which of a list are shown. */
+export function Choice<Value extends string>({
+  value,
+  names,
+  choose,
+}: {
+  value: Value;
+  /** In words, in the order in which they are offered. */
+  names: Readonly<Record<Value, string>>;
+  choose: (value: Value) => void;
+}) {
+  return (
+    <div class="row">
+      <label>
+        Show
+        <select value={value} onChange={(event) => choose(event.currentTarget.value as Value)}>
+          {Object.entries<string>(names).map(([one, name]) => (
+            <option key={one} value={one}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+    </div>
+  );
+}
