@@ -6,6 +6,7 @@ import { dailyHeads, publicKeys, readHead, signerOf, type PublicKeys } from '../
 import { chainKeys } from '../database/chain/key';
 import type { Compared, Difference, Range } from '../database/compared';
 import type { Database } from '../database/connection';
+import { compareDailyTotals } from '../database/daily-total-check';
 import type { Keyring } from '../database/keys/keyring';
 import type { PublicJwk } from '../database/keys/signing-key';
 import { balancesOf } from '../database/ledger/balance';
@@ -52,7 +53,7 @@ export function addBooksCommands(program: Command): void {
     command(
       books,
       'verify',
-      'compare the ledger with charges, refunds, limits, trails and balances, and all of it with its chains',
+      'compare the ledger with charges, refunds, limits, trails, balances and daily totals, and all of it with its chains',
     ),
   )
     .option('--kept <file>', 'heads and keys that "books heads --json" has printed before: by these alone')
@@ -144,6 +145,7 @@ async function* allOf(
       kept.heads.map(({ jws }) => jws),
     );
   yield* compareLedger(db, range);
+  yield* compareDailyTotals(db, range);
   yield* compareTrails(db, range);
 }
 
@@ -164,6 +166,7 @@ const NAMES = new Map([
   ['ledgerChain', 'links of the ledger'],
   ['eventChain', 'links of events'],
   ['actChain', 'links of acts'],
+  ['totals', 'daily totals'],
   ['chargeTrails', 'trails of charges'],
   ['refundTrails', 'trails of refunds'],
   ['exceptionTrails', 'trails of exceptions'],

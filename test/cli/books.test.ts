@@ -29,7 +29,7 @@ describe('assent books verify', () => {
     expect(right).toMatchObject({
       code: 0,
       out: expect.stringMatching(
-        /^The books are right: 0 links of the ledger, .* 0 heads, 8 charges, 3 refunds, 1 reversals, 2 agreements, 10 entries, \d+ balances, .*\.\n$/,
+        /^The books are right: 0 links of the ledger, .* 0 heads, 8 charges, 3 refunds, 1 reversals, 2 agreements, 10 entries, \d+ balances, \d+ daily totals, .*\.\n$/,
       ) as string,
     });
 

@@ -56,7 +56,12 @@ const unpost = (of: string) => `
   DELETE FROM ledger_balance_changes; DELETE FROM ledger_folded_balances;
   INSERT INTO ledger_folded_balances SELECT p.party_id, p.account, p.currency, e.settlement_day,
     coalesce(sum(p.amount) FILTER (WHERE p.direction = 'debit'), 0), coalesce(sum(p.amount) FILTER (WHERE p.direction = 'credit'), 0)
-    FROM ledger_postings p JOIN ledger_entries e ON e.id = p.entry_id GROUP BY 1, 2, 3, 4`;
+    FROM ledger_postings p JOIN ledger_entries e ON e.id = p.entry_id GROUP BY 1, 2, 3, 4;
+  DELETE FROM daily_totals_changes WHERE what <> 'declined';
+  INSERT INTO daily_totals_changes SELECT p.party_id, e.settlement_day, p.currency,
+    CASE e.kind WHEN 'charge' THEN 'charged' WHEN 'refund' THEN 'refunded' ELSE 'reversed' END, '', count(*), sum(p.amount)
+    FROM ledger_postings p JOIN ledger_entries e ON e.id = p.entry_id
+    WHERE p.account IN ('merchant', 'customer_bank') AND e.kind IN ('charge', 'refund', 'reversal') GROUP BY 1, 2, 3, 4`;
 
 const exceptionOf = async (id: string) =>
   (

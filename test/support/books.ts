@@ -4,6 +4,7 @@ import { publicKeys, signHead } from '../../src/database/chain/head';
 import { chainKeys } from '../../src/database/chain/key';
 import type { Compared } from '../../src/database/compared';
 import type { Database } from '../../src/database/connection';
+import { compareDailyTotals } from '../../src/database/daily-total-check';
 import type { Keyring } from '../../src/database/keys/keyring';
 import { compareLedger } from '../../src/database/ledger/check';
 import { compareTrails } from '../../src/database/trail';
@@ -43,6 +44,7 @@ export const keptDifferences = (db: Database, kept: string[]) => differencesIn(c
 export async function bookDifferences(db: Database): Promise<string[]> {
   return [
     ...(await differencesIn(compareLedger(db, WHOLE))),
+    ...(await differencesIn(compareDailyTotals(db, WHOLE))),
     ...(await differencesIn(compareTrails(db, WHOLE))),
   ];
 }
