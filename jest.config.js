@@ -8,6 +8,8 @@ const esmOnly = [
   'temporal-spec',
   '@noble/ciphers',
   'temporal-utils',
+  // Not one of them, but it imports at run time what it needs.
+  '@opentelemetry/otlp-exporter-base',
 ];
 
 /**

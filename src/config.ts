@@ -14,6 +14,8 @@ import {
   currencies,
   decimal,
   flag,
+  headers,
+  httpUrl,
   networks,
   numbers,
   patterned,
@@ -26,6 +28,7 @@ import {
 } from './settings/kinds';
 import { misspeltSettings } from './settings/misspelt';
 import { receiptsBeforeBodies, shortRetention } from './settings/retention';
+import { halfTracing, SAMPLERS } from './settings/tracing';
 
 /**
  * Every setting of Assent, read once from the environment by the entry points. This is the only
@@ -85,6 +88,14 @@ const settings = z.object({
   WEBHOOK_TIMEOUT_S: decimal(60, 'seconds').default(10),
   ALLOW_PRIVATE_WEBHOOKS: flag.optional(),
 
+  // The standard names of OpenTelemetry, whose exporter reads the first two by itself.
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
+  OTEL_EXPORTER_OTLP_HEADERS: headers.optional(),
+  OTEL_EXPORTER_OTLP_PROTOCOL: choice(['http/protobuf']).default('http/protobuf'),
+  OTEL_SERVICE_NAME: text.optional(),
+  OTEL_TRACES_SAMPLER: choice(SAMPLERS).default('parentbased_always_on'),
+  OTEL_TRACES_SAMPLER_ARG: decimal(1, 'traces to keep of each', 0).optional(),
+
   RATE_LIMIT_CALLER: rate('50/100'),
   RATE_LIMIT_ANSWER: rate('500/1000'),
   RATE_LIMIT_LOOKUP: rate('5/20'),
@@ -127,7 +138,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
   const config = parsed.data;
   refuseShortMemory(config);
   refuse(receiptsBeforeBodies(config));
-  refuse([...halfSettings(config), ...overridingParameters(config)]);
+  refuse([...halfSettings(config), ...halfTracing(config), ...overridingParameters(config)]);
   const ASSENT_MODE = modeOf(config);
   const production = ASSENT_MODE === 'production';
   const allowPrivate = config.ALLOW_PRIVATE_WEBHOOKS ?? !production;

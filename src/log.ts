@@ -1,15 +1,26 @@
 import { isNativeError } from 'node:util/types';
 import { destination, pino, type Logger } from 'pino';
 import type { Config } from './config';
+import { traceFields } from './tracing/at-hand';
 
 /**
  * One line of JSON per event, on standard output or in `LOG_FILE`. What is personal or secret never
  * gets here: callers log ids and codes, requests are logged without query, headers and body
- * (`api/http/request-log.ts`), and errors through `describeError`.
+ * (`api/http/request-log.ts`), and errors through `describeError`. With tracing on, a line says in
+ * which span it was written.
  */
-export function createLogger(config: Pick<Config, 'LOG_LEVEL' | 'LOG_FILE'>, process: string): Logger {
+export function createLogger(
+  config: Pick<Config, 'LOG_LEVEL' | 'LOG_FILE' | 'OTEL_EXPORTER_OTLP_ENDPOINT'>,
+  process: string,
+): Logger {
+  const traced = config.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined;
   return pino(
-    { level: config.LOG_LEVEL, base: { process }, serializers: { err: describeError } },
+    {
+      level: config.LOG_LEVEL,
+      base: { process },
+      serializers: { err: describeError },
+      ...(traced && { mixin: () => traceFields() }),
+    },
     destination(config.LOG_FILE === undefined ? 1 : { dest: config.LOG_FILE, mkdir: true, sync: true }),
   );
 }

@@ -2,10 +2,11 @@ import type { ClientBase } from 'pg';
 import type { Logger } from 'pino';
 import { ConfigError, type ServerConfig } from './config';
 import { refusedLogin } from './database/availability';
-import { executorOf, openDatabase, type PooledDatabase } from './database/connection';
+import { APP_ROLE, executorOf, openDatabase, type PooledDatabase } from './database/connection';
 import { DeploymentError, requireDeployment } from './database/operation/deployment';
 import { KeyringError, type Keyring } from './database/keys/keyring';
 import { claimRing, requireSigningKey } from './database/keys/sealing-key';
+import { traceparentAtHand } from './tracing/at-hand';
 
 /**
  * The database of an API or a worker. Each of its connections is first asked whether the database
@@ -42,7 +43,8 @@ export async function openOwnDatabase(
       process.exit(1);
     }
   };
-  const db = openDatabase(DATABASE_URL, DATABASE_POOL, requireFit, answerWithinMs);
+  const traceparent = config.OTEL_EXPORTER_OTLP_ENDPOINT === undefined ? undefined : traceparentAtHand;
+  const db = openDatabase(DATABASE_URL, DATABASE_POOL, requireFit, answerWithinMs, APP_ROLE, traceparent);
   // A Postgres that is away, or not migrated yet, is waited for: requests are answered with 503
   // meanwhile.
   await db.query('SELECT 1').catch((error: unknown) => {

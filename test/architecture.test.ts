@@ -53,20 +53,21 @@ function importsOf({ path, text }: Source): Import[] {
 const ARROWS: Record<string, readonly string[]> = {
   config: ['domain', 'settings'],
   settings: ['domain'],
-  log: ['config'],
-  'own-database': ['config', 'database'],
+  log: ['config', 'tracing/at-hand'],
+  'own-database': ['config', 'database', 'tracing/at-hand'],
   operator: ['database'],
   listening: ['config'],
   metrics: ['config', 'listening'],
   'service-metrics': ['metrics', 'database'],
   version: [],
+  tracing: ['domain', 'version'],
   uncaught: [],
   domain: [],
   database: ['domain'],
   workflows: ['domain'],
   temporal: ['database', 'domain', 'workflows/messages', 'workflows/search-attributes', 'log'],
   activities: ['domain', 'database', 'temporal', 'workflows/messages', 'log'],
-  api: ['domain', 'database', 'temporal', 'workflows/messages', 'config', 'log'],
+  api: ['domain', 'database', 'temporal', 'workflows/messages', 'config', 'log', 'tracing/at-hand'],
   // Callers: they know of the network what any caller knows, and use its client.
   sandbox: ['console/sandbox/state', 'domain', 'config', 'log'],
   // For browsers: it knows of the engine what the API tells.
@@ -80,6 +81,8 @@ const ARROWS: Record<string, readonly string[]> = {
 const TYPE_ARROWS: Record<string, readonly string[]> = {
   workflows: ['activities'],
   metrics: ['database', 'domain'],
+  tracing: ['config', 'database'],
+  api: ['tracing'],
   temporal: ['config'],
   activities: ['config'],
 };

@@ -73,6 +73,13 @@ describe('readConfig', () => {
     ['INTENT_WINDOW_S', '1e3'],
     ['CLOCK_WAIT_S', ' '],
     ['WEBHOOK_RETRY_S', ','],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', '127.0.0.1:4318'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'grpc://127.0.0.1:4317'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'https://somebody:secret@collector:4318'],
+    ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc'],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'abc'],
+    ['OTEL_TRACES_SAMPLER', 'jaeger_remote'],
+    ['OTEL_TRACES_SAMPLER_ARG', '1.1'],
   ])('refuses %s=%s with one line that begins with its name', (name, value) => {
     expect(refusals({ [name]: value })).toEqual([expect.stringMatching(new RegExp(`^${name}: must be `))]);
   });
@@ -134,8 +141,17 @@ describe('readConfig', () => {
       'TEMPORAL_CLI_PATH',
       'ASSENT_KEYS',
       'JWT_ISSUER',
+      'OTEL_SERVICE_NAME',
     ];
     expect(SETTING_NAMES.filter((name) => !refused.has(name))).toEqual(anyText);
+  });
+
+  it.each([
+    [{ OTEL_EXPORTER_OTLP_HEADERS: 'x-api-key=a%20key' }, 'OTEL_EXPORTER_OTLP_ENDPOINT: is not set'],
+    [{ OTEL_TRACES_SAMPLER: 'traceidratio' }, 'OTEL_TRACES_SAMPLER_ARG: is not set'],
+    [{ OTEL_TRACES_SAMPLER_ARG: '0.5' }, 'OTEL_TRACES_SAMPLER: is parentbased_always_on, which has no use'],
+  ])('refuses half of what traces need, which would do nothing without a word: %j', (given, sentence) => {
+    expect(refusals(given)).toEqual([expect.stringContaining(sentence)]);
   });
 
   it('asks whether a name near to a setting was meant to be it, among all else that is wrong', () => {

@@ -92,6 +92,12 @@ export type AttemptResult =
     }
   | ({ status: 'pending' } & DeliveryProgress);
 
+/** Makes an attempt as part of the trace at hand, whose headers it brings the receiver. */
+export type TraceAttempt = (
+  delivery: Pick<DeliveryToAttempt, 'id' | 'webhookType' | 'entityId' | 'attempts'>,
+  send: (headers: Record<string, string>) => Promise<SendOutcome | undefined>,
+) => Promise<SendOutcome | undefined>;
+
 /** A delivery after an attempt. */
 interface Attempted extends DeliveryState {
   /** Why the attempt has failed; says nothing where it has not. */
@@ -128,6 +134,7 @@ export function createWebhookActivities({
   relay,
   log,
   measure,
+  trace = (_delivery, sendWith) => sendWith({}),
 }: {
   db: Database;
   keyring: Keyring;
@@ -136,6 +143,8 @@ export function createWebhookActivities({
   relay: Pick<Relay, 'kick'>;
   log: Pick<Logger, 'info' | 'warn'>;
   measure: (attempt: MeasuredAttempt) => void;
+  /** Left out where nothing is traced. */
+  trace?: TraceAttempt | undefined;
 }): WebhookActivities {
   const limiter = createWebhookLimiter(() => performance.now());
   const timeoutMs = config.WEBHOOK_TIMEOUT_S * 1000;
@@ -226,10 +235,10 @@ export function createWebhookActivities({
     try {
       const opened = openDelivery(keyring, delivery);
       const headers = webhookHeaders(delivery, opened, Math.floor(Date.now() / 1000));
-      return await connector.send(delivery.url, headers, opened.body, {
-        ...options,
-        entityId: delivery.entityId,
-      });
+      const { url, entityId } = delivery;
+      return await trace(delivery, (traced) =>
+        connector.send(url, { ...headers, ...traced }, opened.body, { ...options, entityId }),
+      );
     } finally {
       place.leave();
     }

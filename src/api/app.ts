@@ -366,7 +366,7 @@ export function createApp(deps: ApiDeps): Express {
   // Idempotency keys count per path: a second spelling of one would let a repeat charge again.
   app.enable('strict routing');
   app.set('trust proxy', deps.config.TRUSTED_PROXIES);
-  app.use(beforeRoutes(deps.log, failures));
+  app.use(beforeRoutes(deps.log, failures, deps.tracing));
   const forConsole = consoleAccess(deps, { login, authenticate, failures });
   app.use(forConsole.calls);
 

@@ -4,6 +4,7 @@ import type { Config } from '../config';
 import type { Database } from '../database/connection';
 import type { Keyring } from '../database/keys/keyring';
 import type { Problem } from '../domain/failures';
+import type { Tracing } from '../tracing/tracing';
 import type { CallerLimiter } from './http/caller-limiter';
 import type { TokenBuckets } from './http/rate-limit';
 import type { MeasureUnknown } from './http/unknown-identifier';
@@ -17,6 +18,8 @@ export interface ApiDeps {
   limiter: CallerLimiter;
   measureUnknown: MeasureUnknown;
   log: Logger;
+  /** Where calls are traced. */
+  tracing?: Tracing | undefined;
   /** The parties that play in a sandbox, where it has any: what is below `/sandbox`. */
   sandbox?: RequestHandler;
   /** What keeps the service from doing its work; empty when it is ready. */

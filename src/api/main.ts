@@ -25,6 +25,7 @@ import { lazyClient, TlsFileError } from '../temporal/connection';
 import { serviceProblems, workflowProblems } from '../temporal/readiness';
 import { openSandbox } from '../sandbox/open';
 import { sandboxRouter } from '../sandbox/router';
+import { openTracing } from '../tracing/open';
 import { hearUncaught } from '../uncaught';
 import { createApp } from './app';
 import { createCallerLimiter } from './http/caller-limiter';
@@ -74,6 +75,7 @@ async function main(): Promise<void> {
   const log = createLogger(config, 'api');
   log.info({ mode: config.ASSENT_MODE }, 'API starts');
   const ring = readKeyring(config.ASSENT_KEYS);
+  const tracing = openTracing(config, 'assent-api', ring, log);
   const registry = createMetrics();
   const stopped = new Promise<void>((stop) => {
     hearUncaught({ log, registry, failRequest: failRequestAtHand, drain: stop });
@@ -99,6 +101,7 @@ async function main(): Promise<void> {
     measureUnknown: measureUnknownIdentifiers(registry),
     limiter: createCallerLimiter(placesIn(config.DATABASE_POOL)),
     log,
+    tracing,
     readiness: askedOnce(
       () => serviceProblems(db.until(performance.now() + READY_WITHIN_MS), ring, temporal),
       READY_KEPT_MS,
@@ -121,6 +124,9 @@ async function main(): Promise<void> {
   await metrics.close();
   await temporal.connection.close();
   await db.destroy();
+  await tracing?.stop();
+  // Not by itself: a collector that hangs would keep it for ten seconds.
+  if (tracing) process.exit();
 }
 
 /**

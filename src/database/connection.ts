@@ -11,6 +11,11 @@ export interface Executor {
   /** Of the call that it works for; the events that it records have it. */
   readonly requestId?: string | undefined;
   /**
+   * Of the span that the code at hand works in, where there is one; what it leaves to others has
+   * it.
+   */
+  readonly traceparent?: (() => string | undefined) | undefined;
+  /**
    * @param text one statement, whose parameters are `$1`, `$2`, …; without values it may be several
    * @param plan `anew` where no plan does for all values: it is made for these
    */
@@ -89,6 +94,7 @@ const IDLE_TIMEOUT_MS = 30_000;
  * @param onConnect asked of each new connection before it is used; one that it throws for is closed
  * @param answerWithinMs longest that a statement is waited for
  * @param role that the login works as; `none` for the login itself
+ * @param traceparent as of `Executor`; left out where nothing is traced
  */
 export function openDatabase(
   url: string,
@@ -96,6 +102,7 @@ export function openDatabase(
   onConnect?: (connection: ClientBase) => Promise<void>,
   answerWithinMs = ANSWER_WITHIN_MS,
   role = APP_ROLE,
+  traceparent?: Executor['traceparent'],
 ): PooledDatabase {
   const pool = new Pool({
     connectionString: url,
@@ -153,6 +160,7 @@ export function openDatabase(
 
   const using = (deadline: number, requestId?: string): Database => ({
     requestId,
+    traceparent,
     until: (earlier) => using(earlier, requestId),
     on: (request) => using(deadline, request),
     async query(text, values, plan) {
@@ -173,6 +181,7 @@ export function openDatabase(
       const trx: Transaction = {
         isTransaction: true,
         requestId,
+        traceparent,
         // Of two pieces of work that run side by side, one may still be at it when the other's
         // failure has undone both.
         query: async (text, values, plan) => {

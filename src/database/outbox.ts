@@ -18,6 +18,8 @@ export interface OutboxStart {
    * signal. Left out, an id is run once and never again.
    */
   again?: Signal;
+  /** Of the span that asked for it, where that is traced. */
+  traceparent?: string;
 }
 
 export interface OutboxRow {
@@ -37,11 +39,13 @@ export async function enqueueStarts(
   starts: ({ workflowId: string } & OutboxStart)[],
 ): Promise<void> {
   if (starts.length === 0) return;
+  const traceparent = trx.traceparent?.();
+  const traced = traceparent === undefined ? starts : starts.map((start) => ({ ...start, traceparent }));
   await rows(
     trx,
     `INSERT INTO outbox (kind, workflow_id, start)
      SELECT 'start', s->>'workflowId', s - 'workflowId' FROM jsonb_array_elements(:starts::jsonb) AS s`,
-    { starts: JSON.stringify(starts) },
+    { starts: JSON.stringify(traced) },
   );
 }
 

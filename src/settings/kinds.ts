@@ -51,6 +51,25 @@ export function patterned(pattern: RegExp, wanted: string) {
 
 export const address = z.union([z.ipv4(), z.ipv6()], { error: 'must be an address, for example 0.0.0.0' });
 
+/**
+ * Without a user and a password, which a header is for, and without what another would be put
+ * behind.
+ */
+export const httpUrl = z.string().refine(
+  (given) => {
+    if (!URL.canParse(given)) return false;
+    const { protocol, username, password, search, hash } = new URL(given);
+    return /^https?:$/.test(protocol) && [username, password, search, hash].every((part) => part === '');
+  },
+  { error: 'must be a URL of http or https without a user, for example http://127.0.0.1:4318' },
+);
+
+/** As OpenTelemetry has them: `name=value`, the value percent-encoded, with commas between. */
+export const headers = patterned(
+  /^[!#$&'*+.^`|~\w-]{1,100}=[!-+.-~ -]{0,4000}(,[!#$&'*+.^`|~\w-]{1,100}=[!-+.-~ -]{0,4000}){0,19}$/,
+  'headers as name=value with commas between, values percent-encoded, for example x-api-key=abc',
+);
+
 /** `rate/burst`: tokens added per second, and the most that a caller can save up. */
 export function rate(fallback: string) {
   const error = 'must be rate/burst: requests per second, and no fewer at once, for example 50/100';

@@ -61,8 +61,23 @@ const PAUSE_S = 2;
  */
 const POLL_EVERY_MS = 50;
 
-/** @param client on the connection of this process's worker */
-export function createRelay(db: Database, client: Client, log: Logger): Relay {
+/** Carries a start as part of the trace that asked for it. */
+export type TraceStart = (
+  workflowId: string,
+  start: Pick<OutboxStart, 'type' | 'traceparent'>,
+  carry: () => Promise<void>,
+) => Promise<void>;
+
+/**
+ * @param client on the connection of this process's worker
+ * @param trace left out where nothing is traced
+ */
+export function createRelay(
+  db: Database,
+  client: Client,
+  log: Logger,
+  trace: TraceStart = (_id, _start, now) => now(),
+): Relay {
   let polling: Promise<void> | undefined;
   let again = false;
   let quietUntil = 0;
@@ -92,7 +107,9 @@ export function createRelay(db: Database, client: Client, log: Logger): Relay {
       // them.
       const signals = new Map<string, Promise<void>>();
       const carryOnce = (message: OutboxRow): Promise<void> => {
-        if (message.signal === null) return carry(client, message);
+        if (message.start) {
+          return trace(message.workflowId, message.start, () => carry(client, message));
+        }
         const carried = signals.get(message.workflowId) ?? carry(client, message);
         signals.set(message.workflowId, carried);
         return carried;

@@ -5,27 +5,38 @@ import { bundleWorkflowCode, Runtime, type WorkflowBundleOption } from '@tempora
 
 /** Where `npm run build` leaves the workflows for production, beside the compiled sources. */
 const BUNDLE_PATH = path.resolve(__dirname, '../../workflows.js');
+/** The same, for workers with tracing on. */
+const TRACED_BUNDLE_PATH = path.resolve(__dirname, '../../workflows.traced.js');
+
+const bundlePath = (traced: boolean) => (traced ? TRACED_BUNDLE_PATH : BUNDLE_PATH);
 
 /**
  * The workflows, for all workers of a process. From source they are bundled here, which takes
  * seconds of a processor: each worker that is given their path in place of this would do it by
  * itself.
  */
-export async function bundledWorkflows(): Promise<WorkflowBundleOption> {
-  return existsSync(BUNDLE_PATH) ? { codePath: BUNDLE_PATH } : bundle(Runtime.instance().logger);
+export async function bundledWorkflows(traced: boolean): Promise<WorkflowBundleOption> {
+  const codePath = bundlePath(traced);
+  return existsSync(codePath) ? { codePath } : bundle(traced, Runtime.instance().logger);
 }
 
-function bundle(logger?: Runtime['logger']) {
-  return bundleWorkflowCode({ workflowsPath: require.resolve('../workflows'), ...(logger && { logger }) });
+function bundle(traced: boolean, logger?: Runtime['logger']) {
+  return bundleWorkflowCode({
+    workflowsPath: require.resolve('../workflows'),
+    workflowInterceptorModules: traced ? [require.resolve('../workflows/tracing')] : [],
+    ...(logger && { logger }),
+  });
 }
 
 /**
- * Builds the workflow bundle, so that a worker in production starts in a moment and needs no
+ * Builds the workflow bundles, so that a worker in production starts in a moment and needs no
  * compiler.
  */
 async function main(): Promise<void> {
-  const { code } = await bundle();
-  await writeFile(BUNDLE_PATH, code);
+  for (const traced of [false, true]) {
+    const { code } = await bundle(traced);
+    await writeFile(bundlePath(traced), code);
+  }
 }
 
 if (require.main === module) void main();

@@ -27,6 +27,7 @@ import { workflowProblems } from '../temporal/readiness';
 import { measureService } from '../service-metrics';
 import { ForeignNamespaceError } from '../temporal/foreign-namespace';
 import { createRelay } from '../temporal/relay';
+import { openTracing } from '../tracing/open';
 import { hearUncaught } from '../uncaught';
 import {
   BANK_STATEMENT_TASK_QUEUE,
@@ -44,6 +45,7 @@ import { measureReconcile, measureWebhooks } from './metrics';
 import { attendFirst, attendNamespace } from './namespace';
 import { runTogether, stopAll } from './run';
 import { installRuntime } from './runtime';
+import { traceWorker } from './tracing';
 
 /**
  * The worker process: it runs the workflows and their effects, and carries to Temporal what the
@@ -91,7 +93,13 @@ async function main(): Promise<void> {
   const keyring = readKeyring(config.ASSENT_KEYS);
   const db = await openOwnDatabase(config, keyring, log);
   const connection = await connect(config);
-  const client = new Client({ connection, namespace: config.TEMPORAL_NAMESPACE });
+  const tracing = openTracing(config, 'assent-worker', keyring, log);
+  const traces = tracing && traceWorker(tracing);
+  const client = new Client({
+    connection,
+    namespace: config.TEMPORAL_NAMESPACE,
+    ...(traces && { interceptors: { workflow: [traces.client] } }),
+  });
   measurePool(registry, db);
   measureService(registry, db);
   measureDependencies(registry, [
@@ -100,13 +108,22 @@ async function main(): Promise<void> {
     { names: ['temporal', 'worker'], problems: () => workflowProblems(db, client) },
   ]);
   const namespace = await attendFirst(db, client, connection, config.TEMPORAL_ADDRESS, log);
-  const relay = createRelay(db, client, log);
+  const relay = createRelay(db, client, log, traces?.start);
   const patienceOf = ({ maxConcurrentWorkflowTaskExecutions: slots }: typeof BILLING) =>
     createAnswerPatience(slots, (ids) => endedOf(db, ids), log);
   const patience = { calls: patienceOf(BILLING), schedules: patienceOf(SCHEDULES) };
   const measure = measureWebhooks(registry);
   const connector = createWebhookConnector({ allowPrivate: config.ALLOW_PRIVATE_WEBHOOKS });
-  const webhooks = createWebhookActivities({ db, keyring, config, connector, relay, log, measure });
+  const webhooks = createWebhookActivities({
+    db,
+    keyring,
+    config,
+    connector,
+    relay,
+    log,
+    measure,
+    trace: traces?.attempt,
+  });
   const activities = {
     ...createBillingRequestActivities(db, keyring, patience.calls),
     ...createChainActivities(db, keyring, config.NETWORK_TIMEZONE, log),
@@ -132,7 +149,7 @@ async function main(): Promise<void> {
   };
 
   log.info('worker prepares the workflows');
-  const workflows = { workflowBundle: await bundledWorkflows() };
+  const workflows = { workflowBundle: await bundledWorkflows(traces !== undefined) };
   const made = await Promise.all(
     [
       { taskQueue: TASK_QUEUE, ...workflows, ...BILLING },
@@ -146,7 +163,10 @@ async function main(): Promise<void> {
         activities,
         ...own,
         namespace: config.TEMPORAL_NAMESPACE,
-        interceptors: { activity: [() => ({ inbound: effectFailures })] },
+        interceptors: {
+          activity: [...(traces ? [traces.activities] : []), () => ({ inbound: effectFailures })],
+        },
+        ...(traces && { sinks: traces.sinks }),
         shutdownGraceTime: SHUTDOWN_GRACE,
         shutdownForceTime: SHUTDOWN_FORCE,
       }),
@@ -174,8 +194,11 @@ async function main(): Promise<void> {
     await metrics.close();
     await connection.close();
     await db.destroy();
+    await tracing?.stop();
     log.info('worker has stopped');
   }
+  // Not by itself: a collector that hangs would keep it for ten seconds.
+  if (tracing) process.exit();
 }
 
 /**

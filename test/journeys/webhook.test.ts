@@ -7,27 +7,35 @@ import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { ApiClient } from '../../demo/api-client';
 import { agreement, Cast, type Merchant } from '../support/cast';
+import { startCollector, type CollectedSpan, type Collector } from '../support/collector';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
 import { metricsOnFreePorts, valueOf, type Metrics } from '../support/metrics';
 
 /**
- * What its receiver can do about webhooks: rotate their secret, have one once more, and catch up by
- * the feed.
+ * What its receiver can do about webhooks: rotate their secret, have one once more, catch up by the
+ * feed, and find them in the trace of the call that they come of.
  */
 
 let engine: TestEngine;
 let cast: Cast;
 let metrics: Metrics;
+let collector: Collector;
 
 beforeAll(async () => {
   metrics = await metricsOnFreePorts();
+  collector = await startCollector();
   // Two retries, close together: a delivery is given up within a second.
-  engine = await startEngine({ WEBHOOK_RETRY_S: '0.3,0.3', ...metrics.settings });
+  engine = await startEngine({
+    WEBHOOK_RETRY_S: '0.3,0.3',
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    ...metrics.settings,
+  });
   cast = new Cast(engine);
 });
 afterAll(async () => {
   await cast.leave();
   await engine.stop();
+  await collector.stop();
 });
 
 interface Delivery {
@@ -327,3 +335,135 @@ describe('an operator who reads the metrics', () => {
 
 /** The names under which Prometheus finds a metric: a histogram is three. */
 const seriesOf = (name: string) => [name, ...['bucket', 'sum', 'count'].map((part) => `${name}_${part}`)];
+
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+const CALLER = '00f067aa0ba902b7';
+
+/** A call of somebody who traces his own program. */
+async function call(api: ApiClient, path: string, body: object, traceparent: string) {
+  const answer = await fetch(`${engine.apiUrl}${path}`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${await api.accessToken()}`,
+      'content-type': 'application/json',
+      traceparent,
+      tracestate: 'shop=secret',
+    },
+    body: JSON.stringify(body),
+  });
+  expect(answer.status).toBe(201);
+  return (await answer.json()) as { data: Record<string, unknown> } & Record<string, unknown>[];
+}
+
+const child = (parent: CollectedSpan, name: string) =>
+  collector.span((span) => span.parentSpanId === parent.spanId && span.name === name);
+const called = (spanId: string, traceId: string, path: string) =>
+  collector.span(
+    (span) => span.parentSpanId === spanId && span.traceId === traceId && span.name === `POST ${path}`,
+  );
+
+describe('a trace', () => {
+  test('goes from the call over workflow and activities to the webhooks, and on to their receivers', async () => {
+    const [bank, merchant] = await Promise.all([cast.bank(), cast.merchant()]);
+    const [customer] = bank.customers;
+    const paymentID = await agreement(bank, merchant, customer);
+    const { url, received } = await listen();
+    await merchant.api.put('/v1/webhooks/endpoint', { url });
+    const bill = { paymentIDs: [paymentID], amount: 1500, currency: 'NGN', description: 'Shoes' };
+    const [item] = await call(merchant.api, '/v1/customer/bill', bill, `00-${TRACE}-${CALLER}-01`);
+    await eventually(async () => received.length === 1);
+
+    const served = await called(CALLER, TRACE, '/v1/customer/bill');
+    expect(served).toMatchObject({ service: 'assent-api', kind: 'server', failed: false });
+    expect(served.attributes).toMatchObject({
+      'http.request.method': 'POST',
+      'http.route': '/v1/customer/bill',
+      'http.response.status_code': 201,
+      'assent.caller_id': merchant.entityId,
+    });
+    const started = await child(served, 'start billingRequest');
+    expect(started).toMatchObject({ service: 'assent-worker', kind: 'producer' });
+    const run = await child(started, 'billingRequest');
+    expect(run.attributes).toMatchObject({
+      temporalWorkflowID: `billing-request/${String(item?.['billingRequestId'])}`,
+    });
+    const asked = await child(await child(run, 'askBank'), 'webhook billing.request');
+    await child(run, 'awaitAnswer');
+    const told = await child(await child(run, 'tellMerchant'), 'webhook billing.response');
+    for (const webhook of [asked, told]) {
+      expect(webhook).toMatchObject({ kind: 'client', attributes: { 'http.response.status_code': 200 } });
+    }
+    expect(received[0]?.headers).toMatchObject({ traceparent: `00-${TRACE}-${told.spanId}-01` });
+    expect(received[0]?.headers).not.toHaveProperty('tracestate');
+
+    const ofTheTrace = collector.spans().filter(({ traceId }) => traceId === TRACE);
+    const known = new Set([CALLER, ...ofTheTrace.map(({ spanId }) => spanId)]);
+    expect(ofTheTrace.filter(({ parentSpanId }) => !known.has(parentSpanId))).toEqual([]);
+    const text = JSON.stringify(collector.spans());
+    const { lookupID, email } = customer;
+    const secret = [lookupID, email, paymentID, url, await merchant.api.accessToken(), '1500', 'Shoes'];
+    for (const one of secret) expect(text).not.toContain(one);
+    const lines = (await engine.log()).split('\n').filter((line) => line.includes(TRACE));
+    const saying = (message: string) => lines.some((line) => line.includes(`"msg":"${message}"`));
+    expect([saying('request'), saying('webhook attempt')]).toEqual([true, true]);
+  });
+
+  test('has each attempt at a webhook, also those that a workflow makes later', async () => {
+    const merchant = await cast.merchant();
+    await merchant.server.misbehave({ kind: 'status', status: 500, times: 2 });
+    const deliveryId = await sendTest(merchant.api);
+    await becomes(merchant.api, deliveryId, 'delivered', 3);
+    const ofIt = (span: CollectedSpan) => span.attributes['assent.delivery_id'] === deliveryId;
+    await collector.span((span) => ofIt(span) && !span.failed);
+    const attempts = collector.spans().filter(ofIt);
+    expect(attempts.map(({ failed }) => failed)).toEqual([true, true, false]);
+    expect(new Set(attempts.map(({ traceId }) => traceId)).size).toBe(1);
+    expect(attempts.at(-1)?.attributes).toMatchObject({ 'http.request.resend_count': 2 });
+  });
+
+  test('of a due charge is one of its own, linked to the call that made its schedule', async () => {
+    const [bank, merchant] = await Promise.all([cast.bank(), cast.merchant()]);
+    const [customer] = bank.customers;
+    const paymentID = await agreement(bank, merchant, customer);
+    const traceId = TRACE.replace('4b', '5c');
+    const terms = {
+      customerId: customer.customerId,
+      paymentID,
+      amount: 1500,
+      currency: 'NGN',
+      frequency: 'monthly',
+      startDate: new Date(Date.now() + 86_400_000).toISOString(),
+      maxBillings: 2,
+    };
+    const path = '/v1/billing/recurring/create';
+    const { data } = await call(merchant.api, path, terms, `00-${traceId}-${CALLER}-01`);
+    await merchant.advanceClock('PT25H');
+    const workflow = `recurring/${String(data['scheduleId'])}`;
+    const ofIt = ({ attributes }: CollectedSpan) => attributes['temporalWorkflowID'] === workflow;
+
+    const started = await child(await called(CALLER, traceId, path), 'start recurring');
+    await child(await child(started, 'recurring'), 'readSchedule');
+    const charged = await collector.span((span) => ofIt(span) && span.name === 'chargeBilling');
+    expect(charged.traceId).not.toBe(traceId);
+    const waking = await collector.span(({ spanId }) => spanId === charged.parentSpanId);
+    expect(waking).toMatchObject({ name: 'recurring', traceId: charged.traceId, parentSpanId: '' });
+    expect(waking.links).toEqual([{ traceId, spanId: started.spanId }]);
+    await child(charged, 'webhook billing.request');
+    const settled = await child(waking, 'settleBilling');
+    await child(settled, 'webhook billing.response');
+  });
+
+  test('is not worth a charge: with a collector that takes none, all goes on', async () => {
+    const [bank, merchant] = await Promise.all([cast.bank(), cast.merchant()]);
+    const paymentID = await agreement(bank, merchant, bank.customers[0]);
+    collector.misbehave('refuse');
+    const { billingRequestId } = await merchant.charge({ paymentIDs: [paymentID] }, 20);
+    await merchant.hears('billing.response', billingRequestId);
+    await eventually(async () => (await engine.log()).includes('spans could not be sent'));
+    collector.misbehave('hang');
+    const { billingRequestId: another } = await merchant.charge({ paymentIDs: [paymentID] }, 20);
+    await merchant.hears('billing.response', another);
+    await Promise.all([engine.api.stop(), engine.worker.stop()]);
+    expect([await engine.api.ended(), await engine.worker.ended()]).toEqual([0, 0]);
+  });
+});

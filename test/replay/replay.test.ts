@@ -32,8 +32,8 @@ const saved = (folder: string): Saved[] =>
  * The error of a replay; undefined when the workflow decided as it did then. `runReplayHistories`
  * does not throw.
  */
-async function replay({ name, json }: Saved): Promise<Error | undefined> {
-  const results = Worker.runReplayHistories({ workflowBundle: await workflowBundle() }, [
+async function replay({ name, json }: Saved, traced = false): Promise<Error | undefined> {
+  const results = Worker.runReplayHistories({ workflowBundle: await workflowBundle(traced) }, [
     { workflowId: name, history: historyFromJSON(json) },
   ]);
   for await (const { error } of results) return error;
@@ -48,6 +48,10 @@ describe('replay', () => {
 
   it.each(kept)('$name goes on as it began', async (history) => {
     expect(await replay(history)).toBeUndefined();
+  });
+
+  it.each(kept)('$name goes on as it began where tracing was switched on meanwhile', async (history) => {
+    expect(await replay(history, true)).toBeUndefined();
   });
 
   it('has a history of every workflow', () => {

@@ -19,6 +19,8 @@ export interface LoggedRequest {
   caller?: { entityId: string };
   tokenRequest?: TokenRequestNote;
   consoleSession?: { via: 'console'; sessionId: string };
+  /** The span of the request, where it is traced. */
+  trace?: { trace_id?: string; span_id?: string };
 }
 
 /** Of a request for a token: what became of it, and whose token it was to be. */
@@ -59,7 +61,7 @@ export function requestLog(logger: Logger): RequestHandler {
     serializers: { req: () => undefined, res: () => undefined },
     customProps(req: IncomingMessage, res: ServerResponse) {
       if (!res.headersSent && !res.destroyed) return {};
-      const { route, caller, tokenRequest, consoleSession, address } = req as IncomingMessage &
+      const { route, caller, tokenRequest, consoleSession, trace, address } = req as IncomingMessage &
         LoggedRequest & { address?: string };
       return {
         method: req.method,
@@ -67,6 +69,7 @@ export function requestLog(logger: Logger): RequestHandler {
         callerId: caller?.entityId,
         ...tokenRequest,
         ...consoleSession,
+        ...trace,
         address,
         // None of a request whose caller left before its answer.
         status: res.headersSent ? res.statusCode : undefined,

@@ -90,6 +90,7 @@ function describe({ options, operation }: Route, schemas: Schemas): OpenApiOpera
       ...(options.query ? parametersOf('query', options.query, schemas) : []),
       ...(options.idempotent ? [parameterRef('IdempotencyKey')] : []),
       parameterRef('RequestId'),
+      parameterRef('Traceparent'),
     ],
     ...(body && {
       requestBody: {

@@ -133,6 +133,13 @@ export const PARAMETERS = {
       'Your own id for the request, for support and logs: 1 to 128 of A-Z, a-z, 0-9, `.`, `_` and `-`. For any other, or none, one is generated',
     schema: { type: 'string', examples: ['0b0d2f6e-6f4e-4a8e-9a53-4f1d8f6f3c11'] },
   },
+  Traceparent: {
+    name: 'traceparent',
+    in: 'header',
+    description:
+      'Your span by W3C Trace Context, where you trace: the network’s own spans of the call join its trace, and so do the webhooks that come of it, which carry `traceparent` too. One that is not valid is as none',
+    schema: { type: 'string', examples: ['00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'] },
+  },
 } as const;
 
 export const parameterRef = (name: keyof typeof PARAMETERS) => ({ $ref: `#/components/parameters/${name}` });

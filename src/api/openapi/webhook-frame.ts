@@ -88,6 +88,15 @@ const SIGNED: JsonSchema[] = [
     {},
     'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
   ),
+  {
+    ...header(
+      'traceparent',
+      'The span of this attempt by W3C Trace Context, in the trace of the call that it comes of; only where the network traces',
+      { pattern: '^00-[0-9a-f]{32}-[0-9a-f]{16}-0[01]$' },
+      '00-4bf92f3577b34da6a3ce929d0e0e4736-b7ad6b7169203331-01',
+    ),
+    required: false,
+  },
 ];
 
 export function webhookPaths(schemas: Schemas): Record<string, { post: OpenApiOperation }> {

@@ -42,7 +42,8 @@ type IndexPurpose =
   | 'customer.account_number'
   | 'device.fingerprint'
   | 'idempotency.body'
-  | 'rate_limit.address';
+  | 'rate_limit.address'
+  | 'trace.id';
 type KeyPurpose = 'seal' | 'payment-id' | 'device-id' | 'blind-index' | 'check-value';
 
 export class KeyringError extends Error {
