@@ -46,6 +46,10 @@ const EVENT_WORDS = new Map([
   ['billing_request.reversed', 'charge reversed'],
   ['billing_request.announced', 'its end was announced now, for no webhook told of it'],
   ['billing_request.credit_overdue', 'the payee’s bank was not told in time'],
+  ...['refund', 'intent', 'schedule', 'exception'].map((kind): [string, string] => [
+    `${kind}.announced`,
+    'an earlier change was announced now, for no webhook told of it',
+  ]),
   ['exception.opened', 'exception opened: the bank’s word and the network’s may differ'],
   ['exception.updated', 'exception grew: the bank has spoken after all'],
 ]);

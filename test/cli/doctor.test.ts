@@ -1,8 +1,13 @@
 import { execFile } from 'node:child_process';
+import { readdir } from 'node:fs/promises';
+import { rows } from '../../src/database/connection';
 import { makeKeyring } from '../../src/database/keys/keyring';
 import { asOwner } from '../support/database';
 import { startEngine, type TestEngine } from '../support/engine';
 import { installation } from '../support/installation';
+import { postingsOf } from '../support/ledger';
+import { charge, refund } from '../support/settled';
+import { standingApproval } from '../support/standing';
 import { freePort } from '../../src/listening';
 
 let engine: TestEngine;
@@ -79,14 +84,74 @@ describe('assent doctor', () => {
   });
 
   it('has the schema migrated before it judges what is in it', async () => {
-    const last = `(SELECT max(name) FROM knex_migrations)`;
+    const lastMigration = (await readdir('migrations')).toSorted().at(-1)?.replace('.ts', '');
     await asOwner(
       engine.database.url,
-      `UPDATE knex_migrations SET name = '9999_of_a_later_version' WHERE name = ${last}`,
+      `UPDATE knex_migrations SET name = '9999_of_a_later_version' WHERE name = '${lastMigration}'`,
     );
     const { code, found } = await doctor();
     expect(found.get('schema')).toMatch(/^wrong: 1 migration missing, \d{4}_\w+ first: run "assent migrate"/);
     expect(found.get('deployment, keys, workers')).toBe('unknown: not checked: see schema first');
     expect(code).toBe(1);
+    await asOwner(
+      engine.database.url,
+      `UPDATE knex_migrations SET name = '${lastMigration}' WHERE name = '9999_of_a_later_version'`,
+    );
+  });
+});
+
+/** Beside an engine without a worker, whose own `reconcile` would be at it as well. */
+describe('assent reconcile', () => {
+  it('says in words what the books lack of each other, and with --fix writes and tells it once', async () => {
+    const { db } = engine.database;
+    const { keyring: ring } = engine;
+    const { assent } = await installation();
+    const reconcile = (...args: string[]) =>
+      new Promise<{ code: number; out: string }>((resolve) => {
+        execFile(assent, ['reconcile', ...args], { env: engine.environment }, (error, out) =>
+          resolve({ code: Number(error?.code ?? 0), out }),
+        );
+      });
+    const standing = await standingApproval(db, ring);
+    const { id, reference } = await charge(db, ring, standing);
+    const refundId = await refund(db, ring, standing, reference, 0.4, 'completed');
+    const before = await postingsOf(db, refundId);
+    await asOwner(
+      engine.database.url,
+      `SET session_replication_role = replica;
+       DELETE FROM webhook_deliveries WHERE webhook_type = 'refund.response';
+       DELETE FROM ledger_postings WHERE entry_id IN (SELECT id FROM ledger_entries WHERE resource_id = '${refundId}');
+       DELETE FROM ledger_entries WHERE resource_id = '${refundId}';
+       UPDATE billing_requests SET held_amount = 3 WHERE id = '${id}'`,
+    );
+    const lacking = [
+      `${id}: it holds another amount back from refunds than its exceptions do`,
+      `${refundId}: it is completed, and the ledger has no entry of it`,
+      `${refundId}: it has changed, and these webhooks, which tell of it, are not there: ` +
+        `refund.response to ${standing.merchantId} (refund.completed)`,
+    ];
+    const looked = await reconcile();
+    expect(looked.code).toBe(1);
+    for (const line of lacking) expect(looked.out).toContain(`${line}; "reconcile --fix" mends it.`);
+    const mended = await reconcile('--fix', '--reason', 'a restore');
+    for (const line of lacking) expect(mended.out).toContain(`${line}; mended.`);
+    expect(mended.code).toBe(0);
+    const again = await reconcile('--fix', '--reason', 'again', '--json');
+    expect(JSON.parse(again.out)).toMatchObject({
+      ok: true,
+      books: { differences: 0, mended: 0, found: [] },
+    });
+    expect(await postingsOf(db, refundId)).toEqual(before);
+    expect(
+      await rows(
+        db,
+        `SELECT type, details->>'webhookType' AS webhook FROM events WHERE resource_id = :refundId ORDER BY sequence`,
+        { refundId },
+      ),
+    ).toEqual([
+      { type: 'refund.requested', webhook: null },
+      { type: 'refund.completed', webhook: null },
+      { type: 'refund.announced', webhook: 'refund.response' },
+    ]);
   });
 });

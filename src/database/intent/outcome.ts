@@ -8,7 +8,7 @@ import { recordEvents, type AuditEvent } from '../event';
 import type { Keyring } from '../keys/keyring';
 import { signalSleepers } from '../outbox';
 import { makePaymentId } from '../agreement/payment-id';
-import { announce } from '../webhook/webhook';
+import { announce, type Announcement } from '../webhook/webhook';
 import { withdraw } from '../webhook/withdrawal';
 
 /**
@@ -293,6 +293,16 @@ export async function announceEnds(
       at: intent.closedAt,
     })),
   );
+  await announce(trx, keyring, await endAnnouncements(trx, keyring, ended, cause));
+}
+
+/** What both sides hear of it; what the bank was not told of yet, it is not asked any more. */
+export async function endAnnouncements(
+  trx: Executor,
+  keyring: Keyring,
+  ended: EndedIntent[],
+  cause: AuditEvent['cause'],
+): Promise<Announcement[]> {
   const toMerchant = ended.map((intent) => ({
     entityId: intent.merchantId,
     webhookType: 'billing.intent.response' as const,
@@ -346,5 +356,5 @@ export async function announceEnds(
       ];
     },
   );
-  await announce(trx, keyring, [...toMerchant, ...toBanks]);
+  return [...toMerchant, ...toBanks];
 }

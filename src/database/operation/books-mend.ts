@@ -9,6 +9,8 @@ import { openException } from '../reconciliation-exception/open';
 import { endExceptions } from '../reconciliation-exception/statement';
 import { writeOffRest, WRITTEN_OFF_OF_DIFFERENCE } from '../reconciliation-exception/reversal';
 
+import { tellUntold } from './books-tell';
+
 /**
  * Writes what a row says and nobody has written beside it. Each does nothing where it is there by
  * now.
@@ -136,6 +138,7 @@ const MENDED_BY = {
     ]);
     await announceEnds(trx, ring, [id]);
   },
+  change_untold: (trx, ring, _, id) => tellUntold(trx, ring, id),
 } satisfies Record<string, Mend>;
 
 export type Mendable = keyof typeof MENDED_BY;

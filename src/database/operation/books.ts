@@ -5,6 +5,7 @@ import { firstIdAt } from '../ids';
 import type { Keyring } from '../keys/keyring';
 import { WRITES_OFF_ALL, WRITTEN_OFF_OF_DIFFERENCE } from '../reconciliation-exception/reversal';
 import { isMendable, mend, type Mendable } from './books-mend';
+import { readUntoldPage, REMEMBERED, TOGETHER, toldOfNothing } from './books-told';
 
 /**
  * Whether what one transaction writes together is there together: a charge, its entry in the
@@ -33,6 +34,11 @@ const WRONG = {
   held_differs: 'it holds another amount back from refunds than its exceptions do',
   end_unannounced: 'it has ended, and no webhook tells who billed it',
   question_lost: 'it waits for its bank, and the webhook that asks the bank is gone',
+  change_untold: 'it has changed, and these webhooks, which tell of it, are not there',
+  end_unrecorded: 'it has ended, and its trail does not say so',
+  refund_question_lost: 'it waits for its bank, and the webhook that last asked the bank is gone',
+  change_of_nothing: 'there is a trail of it, and it is not there',
+  telling_of_nothing: 'webhooks tell of it, and it is not there',
   question_of_nothing: 'it asks a bank for a charge that is not there',
   entry_of_unsettled: 'the ledger has an entry of it, and its row does not say that money moved',
   entry_of_nothing: 'it is an entry of something that is not there',
@@ -44,6 +50,11 @@ export type Wrong = keyof typeof WRONG;
 const TO_DO: Record<Exclude<Wrong, Mendable>, string> = {
   question_lost:
     'nothing: it closes with its window, unless the bank answers; ask the bank whether it has it',
+  end_unrecorded:
+    'its trail was cut, or its row changed: see "books verify", and restore what it names from a backup',
+  refund_question_lost: 'nothing: its bank is reminded on business days; ask the bank whether it has it',
+  change_of_nothing: 'a row was deleted: see "books verify", and restore it from a backup',
+  telling_of_nothing: 'a row was deleted: see "books verify", and restore it from a backup',
   question_of_nothing:
     'a row was deleted: ask the bank whether it has moved the money, and see "books verify"',
   entry_of_unsettled:
@@ -62,6 +73,9 @@ const found = (what: string) =>
      coalesce((SELECT jsonb_agg(jsonb_build_object('id', d.id, 'wrong', d.wrong) ORDER BY d.id) FROM (${what}) AS d (id, wrong)), '[]')
        AS found`;
 
+const isUnrecorded = (kind: string) =>
+  `NOT EXISTS (SELECT FROM events e WHERE e.resource_id = page.id AND e.type = '${kind}.' || page.status)`;
+
 const hasEntry = (id: string, kind: string) =>
   `EXISTS (SELECT FROM ledger_entries e WHERE e.resource_id = ${id} AND e.kind = '${kind}')`;
 
@@ -69,12 +83,6 @@ const hasEntry = (id: string, kind: string) =>
 const isThere = (deliveryId: string) =>
   `(EXISTS (SELECT FROM webhook_deliveries d WHERE d.id = ${deliveryId})
     OR EXISTS (SELECT FROM webhook_receipts r WHERE r.delivery_id = ${deliveryId}))`;
-
-/** Webhooks of which nothing was forgotten yet are from then on. */
-const REMEMBERED = `(SELECT passed + interval '1 minute' FROM feed_horizon)`;
-
-/** Longest that a transaction takes between two of its rows; and twice what clocks differ by. */
-const TOGETHER = `interval '1 minute'`;
 
 const PARTS = {
   charges: `
@@ -94,6 +102,8 @@ const PARTS = {
       SELECT id, 'entry_of_unsettled' FROM page WHERE (status <> 'successful' AND ${hasEntry('page.id', 'charge')})
         OR (NOT credit_settled AND ${hasEntry('page.id', 'credit')})
       UNION ALL
+      SELECT id, 'end_unrecorded' FROM page WHERE status <> 'pending' AND ${isUnrecorded('billing_request')}
+      UNION ALL
       SELECT id, 'silence_unnoted' FROM page WHERE closed_by = 'network' AND decline_reason = 'expired'
         AND NOT EXISTS (SELECT FROM reconciliation_exceptions x WHERE x.billing_request_id = page.id)
       UNION ALL
@@ -103,21 +113,37 @@ const PARTS = {
       SELECT page.id, 'held_differs' FROM page LEFT JOIN reconciliation_exceptions x ON x.billing_request_id = page.id
       GROUP BY page.id, page.held_amount HAVING page.held_amount <> coalesce(sum(x.held), 0)`)}`,
   refunds: `
-    WITH page AS MATERIALIZED (SELECT id, status FROM refunds WHERE id > :after ORDER BY id LIMIT ${PAGE})
+    WITH page AS MATERIALIZED (
+      SELECT id, status, bank_delivery_ids[cardinality(bank_delivery_ids)] AS asked_by FROM refunds WHERE id > :after
+      ORDER BY id LIMIT ${PAGE})
     ${found(`
+      SELECT id, 'end_unrecorded' FROM page WHERE status <> 'pending' AND ${isUnrecorded('refund')}
+      UNION ALL
+      SELECT id, 'refund_question_lost' FROM page
+      WHERE status = 'pending' AND asked_by IS NOT NULL AND NOT ${isThere('page.asked_by')}
+      UNION ALL
       SELECT id, 'refund_unposted' FROM page WHERE status = 'completed' AND NOT ${hasEntry('page.id', 'refund')}
       UNION ALL
       SELECT id, 'entry_of_unsettled' FROM page WHERE status <> 'completed' AND ${hasEntry('page.id', 'refund')}`)}`,
+  intents: `
+    WITH page AS MATERIALIZED (SELECT id, status FROM intents WHERE id > :after ORDER BY id LIMIT ${PAGE})
+    ${found(`SELECT id, 'end_unrecorded' FROM page WHERE status <> 'pending' AND ${isUnrecorded('intent')}`)}`,
+  schedules: `
+    WITH page AS MATERIALIZED (SELECT id, status FROM schedules WHERE id > :after ORDER BY id LIMIT ${PAGE})
+    ${found(`
+      SELECT id, 'end_unrecorded' FROM page WHERE status IN ('completed', 'cancelled', 'failed') AND ${isUnrecorded('schedule')}`)}`,
   reversals: `
     WITH page AS MATERIALIZED (
       SELECT transaction_id AS id FROM reversals WHERE transaction_id > :after ORDER BY transaction_id LIMIT ${PAGE})
     ${found(`SELECT id, 'reversal_unposted' FROM page WHERE NOT ${hasEntry('page.id', 'reversal')}`)}`,
   exceptions: `
     WITH page AS MATERIALIZED (
-      SELECT id, state, told, kind, outcome, resolution, billing_request_id, refund_id, bank_id, bank_transaction_id,
+      SELECT id, state, state AS status, told, kind, outcome, resolution, billing_request_id, refund_id, bank_id, bank_transaction_id,
         direction, amount, currency
       FROM reconciliation_exceptions WHERE id > :after ORDER BY id LIMIT ${PAGE})
     ${found(`
+      SELECT id, 'end_unrecorded' FROM page WHERE state = 'resolved' AND ${isUnrecorded('exception')}
+      UNION ALL
       SELECT id, 'exception_untold' FROM page WHERE state <> 'resolved' AND told = 0 AND billing_request_id IS NOT NULL
       UNION ALL
       SELECT id, 'unknown_settled' FROM page WHERE kind = 'unknown_here' AND state <> 'resolved' AND EXISTS (
@@ -160,7 +186,16 @@ const PARTS = {
         SELECT FROM events a WHERE a.resource_id = ended.id AND a.type = 'billing_request.announced')
       AND NOT EXISTS (
         SELECT FROM told t WHERE t.entity_id = owner_id AND t.batch_id = ended.batch_id
-          AND t.at BETWEEN ended.at - ${TOGETHER} AND ended.at + ${TOGETHER})`)}`,
+          AND t.at BETWEEN ended.at - ${TOGETHER} AND ended.at + ${TOGETHER})
+      UNION
+      SELECT resource_id, 'change_of_nothing' FROM page
+      WHERE CASE left(resource_id, 4)
+        WHEN 'brq_' THEN NOT EXISTS (SELECT FROM billing_requests b WHERE b.id = resource_id)
+        WHEN 'rfd_' THEN NOT EXISTS (SELECT FROM refunds r WHERE r.id = resource_id)
+        WHEN 'exc_' THEN NOT EXISTS (SELECT FROM reconciliation_exceptions x WHERE x.id = resource_id)
+        WHEN 'int_' THEN NOT EXISTS (SELECT FROM intents i WHERE i.id = resource_id)
+        WHEN 'sch_' THEN NOT EXISTS (SELECT FROM schedules s WHERE s.id = resource_id)
+        ELSE false END`)}`,
   questions: `
     WITH page AS MATERIALIZED (
       SELECT id, webhook_type FROM webhook_deliveries WHERE id > :after ORDER BY id LIMIT ${PAGE}),
@@ -207,7 +242,7 @@ async function lookAtBooks(
   part: BookPart,
   after: string,
 ): Promise<BookPage> {
-  const page = await readPage(db, part, after);
+  const page = await readPage(db, ring, part, after);
   const mended = new Set<string>();
   if (timeZone !== undefined && page.found.some(({ wrong }) => isMendable(wrong))) {
     for (const [wrong, ofKind] of groupBy(page.found, (one) => one.wrong)) {
@@ -221,16 +256,16 @@ async function lookAtBooks(
         );
     }
     // What is not there any more is mended, by whomever.
-    const left = new Set((await readPage(db, part, after)).found.map(nameOf));
+    const left = new Set((await readPage(db, ring, part, after)).found.map(nameOf));
     for (const one of page.found) if (!left.has(nameOf(one))) mended.add(nameOf(one));
   }
   return {
     last: page.last,
     lookedAt: page.lookedAt,
-    differences: page.found.map((one) => ({
+    differences: page.found.map(({ lacking, ...one }) => ({
       part,
       ...one,
-      what: WRONG[one.wrong],
+      what: lacking === undefined ? WRONG[one.wrong] : `${WRONG[one.wrong]}: ${lacking}`,
       todo: isMendable(one.wrong) ? '"reconcile --fix" mends it' : TO_DO[one.wrong],
       mended: mended.has(nameOf(one)),
     })),
@@ -252,16 +287,40 @@ const nameOf = ({ id, wrong }: { id: string; wrong: Wrong }) => `${wrong} ${id}`
 interface FoundPage {
   last: string | null;
   lookedAt: number;
-  found: { id: string; wrong: Wrong }[];
+  found: FoundWrong[];
+}
+
+interface FoundWrong {
+  id: string;
+  wrong: Wrong;
+  /** What is not there, where that needs to be said. */
+  lacking?: string;
 }
 
 /** Of a webhook and its charges, by how much the moments in their ids may differ. */
 const APART_MS = 60_000;
 
-async function readPage(db: Executor, part: BookPart, after: string): Promise<FoundPage> {
+async function readPage(db: Executor, ring: Keyring, part: BookPart, after: string): Promise<FoundPage> {
   const page = await row<FoundPage>(db, PARTS[part], { after, ...(await chargesOf(db, part, after)) });
   if (!page) throw new Error('a page is one row');
+  if (part === 'announcements') page.found.push(...(await untoldIn(db, ring, after)));
+  if (part === 'questions') {
+    const ids = await toldOfNothing(db, ring, after, PAGE);
+    page.found.push(...ids.map((id): FoundWrong => ({ id, wrong: 'telling_of_nothing' })));
+  }
   return page;
+}
+
+/** Of each resource whose changes are in the page, all that is missing at once. */
+async function untoldIn(db: Executor, ring: Keyring, after: string): Promise<FoundWrong[]> {
+  const { untold } = await readUntoldPage(db, ring, after, PAGE);
+  return [...groupBy(untold, ({ resourceId }) => resourceId)].map(([id, changes]) => ({
+    id,
+    wrong: 'change_untold',
+    lacking: changes
+      .map(({ webhookType, receiverId, type }) => `${webhookType} to ${receiverId} (${type})`)
+      .join(', '),
+  }));
 }
 
 function idAt(deliveryId: string | null | undefined, apartMs: number): string {

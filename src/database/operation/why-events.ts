@@ -25,11 +25,11 @@ export interface RecordedEvent {
  * half. By it the webhooks are found that were announced with the event: each says what transaction
  * wrote it.
  */
-const XID = `(((now.xid & ~4294967295) | e.xmin::text::bigint)
+export const XID = `(((now.xid & ~4294967295) | e.xmin::text::bigint)
   - CASE WHEN e.xmin::text::bigint > (now.xid & 4294967295) THEN 4294967296 ELSE 0 END)::text`;
 const EVENT = `SELECT e.recorded_at AS at, e.business_at AS "businessAt", e.resource_id AS "resourceId", e.sequence, e.type,
   e.cause, e.details, x.reason, e.request_id AS "requestId", ${XID} AS xid, e.xmin::text AS xmin`;
-const NOW = `(SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS xid) AS now`;
+export const NOW = `(SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS xid) AS now`;
 
 /** The latest of them, oldest first; of the schedules those of these billings alone. */
 export async function readEvents(

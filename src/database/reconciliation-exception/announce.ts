@@ -27,19 +27,24 @@ export async function announceExceptions(
     `UPDATE reconciliation_exceptions x SET told = x.told + 1 WHERE x.id = ANY(:ids) RETURNING ${EXCEPTION_COLUMNS}`,
     { ids },
   );
-  const perSide = told
+  await announce(trx, keyring, exceptionAnnouncements(webhookType, told, workflowId));
+}
+
+/** What each side of them hears. */
+export function exceptionAnnouncements(
+  webhookType: 'exception.opened' | 'exception.resolved',
+  exceptions: ExceptionRecord[],
+  workflowId?: string,
+): Announcement[] {
+  const perSide = exceptions
     .toSorted((one, other) => (one.exceptionId < other.exceptionId ? -1 : 1))
     .flatMap((exception) => sidesOf(exception).map((entityId) => ({ entityId, exception })));
-  await announce(
-    trx,
-    keyring,
-    [...groupBy(perSide, ({ entityId }) => entityId)].map(([entityId, own]): Announcement => ({
-      entityId,
-      webhookType,
-      ...(workflowId !== undefined && { workflowId }),
-      items: own.map(({ exception }) => itemFor(exception, entityId)),
-    })),
-  );
+  return [...groupBy(perSide, ({ entityId }) => entityId)].map(([entityId, own]): Announcement => ({
+    entityId,
+    webhookType,
+    ...(workflowId !== undefined && { workflowId }),
+    items: own.map(({ exception }) => itemFor(exception, entityId)),
+  }));
 }
 
 /** Payer and payee may be customers of one bank, which is then told once. */

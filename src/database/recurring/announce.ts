@@ -55,23 +55,40 @@ export async function announceStatus(
   await announce(
     trx,
     keyring,
-    changes.flatMap((change) =>
-      toBothSides(change, 'recurring.updated', {
-        scheduleId: change.id,
-        sequence: change.told,
-        status: change.status,
-        previousStatus: change.previousStatus,
-        nextBillingDate: change.nextDueAt?.toISOString() ?? null,
-        billingsCompleted: change.ran,
-        amount: formatAmount(change.amount, change.currency),
-        currency: change.currency,
-        ...(change.previousAmount !== undefined && {
-          previousAmount: formatAmount(change.previousAmount, change.currency),
-          effectiveFrom: change.nextDueAt?.toISOString() ?? null,
-        }),
-      }),
-    ),
+    changes.flatMap((change) => changeAnnouncements(change)),
   );
+}
+
+/** How a schedule stands, as both sides are told of it. */
+export type ToldSchedule = Pick<
+  StatusChange,
+  | 'id'
+  | 'merchantId'
+  | 'bankId'
+  | 'status'
+  | 'told'
+  | 'nextDueAt'
+  | 'ran'
+  | 'amount'
+  | 'currency'
+  | 'previousAmount'
+>;
+
+export function changeAnnouncements(change: ToldSchedule & { previousStatus: string }): Announcement[] {
+  return toBothSides(change, 'recurring.updated', {
+    scheduleId: change.id,
+    sequence: change.told,
+    status: change.status,
+    previousStatus: change.previousStatus,
+    nextBillingDate: change.nextDueAt?.toISOString() ?? null,
+    billingsCompleted: change.ran,
+    amount: formatAmount(change.amount, change.currency),
+    currency: change.currency,
+    ...(change.previousAmount !== undefined && {
+      previousAmount: formatAmount(change.previousAmount, change.currency),
+      effectiveFrom: change.nextDueAt?.toISOString() ?? null,
+    }),
+  });
 }
 
 export function toBothSides(

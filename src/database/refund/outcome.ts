@@ -16,7 +16,7 @@ import { announceExceptions } from '../reconciliation-exception/announce';
 import { holdRejectedRefund, openException } from '../reconciliation-exception/open';
 import { reverseRejectedRefund, writeOffRejectedRefund } from '../reconciliation-exception/reversal';
 import { askForRefund, REFUND_COLUMNS, type RefundRecord } from './refund';
-import { announce } from '../webhook/webhook';
+import { announce, type Announcement } from '../webhook/webhook';
 
 /** How a refund goes on: by a reminder, or by the bank's answer, which alone can end it. */
 
@@ -198,28 +198,37 @@ export async function remindBank(
 }
 
 async function announceToMerchant(trx: Executor, keyring: Keyring, refund: RefundRecord): Promise<void> {
-  await announce(trx, keyring, [
-    {
-      entityId: refund.merchantId,
-      webhookType: 'refund.response',
-      workflowId: workflowIds.refund(refund.refundId),
-      items: [
-        {
-          refundId: refund.refundId,
-          // Before its end, the merchant has heard of it if it was overdue.
-          sequence: refund.overdue && refund.status !== 'pending' ? 2 : 1,
-          reference: refund.reference,
-          originalReference: refund.originalReference,
-          amount: formatAmount(refund.amount, refund.currency),
-          currency: refund.currency,
-          status: refund.status,
-          overdue: refund.overdue,
-          reason: refund.rejectReason,
-          expectedBy: refund.expectedBy.toISOString(),
-        },
-      ],
-    },
-  ]);
+  await announce(trx, keyring, [refundAnnouncement(refund)]);
+}
+
+/**
+ * What the merchant hears of it.
+ *
+ * @param sequence by default, before its end the merchant has heard of it if it was overdue
+ */
+export function refundAnnouncement(
+  refund: RefundRecord,
+  sequence = refund.overdue && refund.status !== 'pending' ? 2 : 1,
+): Announcement {
+  return {
+    entityId: refund.merchantId,
+    webhookType: 'refund.response',
+    workflowId: workflowIds.refund(refund.refundId),
+    items: [
+      {
+        refundId: refund.refundId,
+        sequence,
+        reference: refund.reference,
+        originalReference: refund.originalReference,
+        amount: formatAmount(refund.amount, refund.currency),
+        currency: refund.currency,
+        status: refund.status,
+        overdue: refund.overdue,
+        reason: refund.rejectReason,
+        expectedBy: refund.expectedBy.toISOString(),
+      },
+    ],
+  };
 }
 
 /** A refund, as its workflow sees it. */

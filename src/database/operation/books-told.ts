@@ -1,0 +1,196 @@
+import { row, rows, type Executor } from '../connection';
+import type { Keyring } from '../keys/keyring';
+import { NOW, XID } from './why-events';
+import { idsInBody } from './why-subject';
+
+/**
+ * Whether those who are told of a change of a refund, an intent, a schedule or an exception were
+ * told of it; and whether what a webhook tells of is there.
+ *
+ * The transaction that records a change writes the webhooks that tell of it, so they mostly have
+ * one number. A database that was restored has others: there, what is in the bodies decides.
+ */
+
+/** Webhooks of which nothing was forgotten yet are from then on. */
+export const REMEMBERED = `(SELECT passed + interval '1 minute' FROM feed_horizon)`;
+
+/** Longest that a transaction takes between two of its rows; and twice what clocks differ by. */
+export const TOGETHER = `interval '1 minute'`;
+
+/** A change that somebody was to be told of, and by what. */
+export interface Untold {
+  resourceId: string;
+  /** Of the change, among those of its resource. */
+  sequence: number;
+  /** As it is on record. */
+  type: string;
+  cause: 'merchant' | 'provider' | 'bank' | 'operator' | 'network';
+  details: Record<string, unknown>;
+  receiverId: string;
+  webhookType: string;
+  at: string;
+}
+
+const SCHEDULE_CHANGES = [
+  'active',
+  'past_due',
+  'paused',
+  'resumed',
+  'suspended',
+  'cancelled',
+  'completed',
+  'failed',
+  'changed',
+]
+  .map((status) => `'schedule.${status}'`)
+  .join(', ');
+
+/**
+ * Whom each change is told to, and by which webhook. An exception that neither side was told of is
+ * found by its row.
+ */
+const TOLD_TO = `
+  SELECT merchant_id AS receiver, 'refund.response' AS webhook_type FROM refunds
+  WHERE id = page.resource_id AND page.type IN ('refund.completed', 'refund.rejected', 'refund.overdue')
+  UNION ALL
+  SELECT merchant_id, 'billing.intent.response' FROM intents
+  WHERE id = page.resource_id AND page.type IN ('intent.approved', 'intent.declined', 'intent.superseded')
+  UNION ALL
+  SELECT bank_id, 'billing.intent.closed' FROM intents
+  WHERE id = page.resource_id AND page.type IN ('intent.declined', 'intent.superseded') AND page.cause <> 'bank'
+  UNION ALL
+  SELECT side, 'recurring.updated' FROM schedules s, unnest(ARRAY[s.merchant_id, s.bank_id]) AS side
+  WHERE s.id = page.resource_id AND page.type IN (${SCHEDULE_CHANGES})
+  UNION ALL
+  SELECT DISTINCT side, page.type FROM reconciliation_exceptions x, unnest(ARRAY[x.bank_id, coalesce(x.merchant_id, x.payee_bank_id)]) AS side
+  WHERE x.id = page.resource_id AND page.type IN ('exception.opened', 'exception.resolved') AND x.told > 0 AND side IS NOT NULL`;
+
+/** What no webhook of its own transaction tells, and nobody has announced later. */
+const UNTOLD = (page: string) => `
+  WITH page AS MATERIALIZED (
+    SELECT e.id, e.resource_id, e.sequence, e.type, e.cause, e.details, e.recorded_at, ${XID} AS xid
+    FROM ${NOW}, events e WHERE ${page}),
+  due AS (
+    SELECT page.*, t.receiver, t.webhook_type FROM page, LATERAL (${TOLD_TO}) AS t WHERE page.recorded_at > ${REMEMBERED}),
+  untold AS (
+    SELECT resource_id AS "resourceId", sequence, type, cause, details, recorded_at AS at, receiver AS "receiverId",
+      webhook_type AS "webhookType"
+    FROM due
+    WHERE NOT EXISTS (
+        SELECT FROM webhook_deliveries d
+        WHERE d.entity_id = due.receiver AND d.created_xid = due.xid::xid8 AND d.webhook_type = due.webhook_type)
+      AND NOT EXISTS (
+        SELECT FROM events a WHERE a.resource_id = due.resource_id AND a.type = split_part(due.type, '.', 1) || '.announced'
+          AND a.details @> jsonb_build_object('of', due.sequence, 'to', due.receiver, 'webhookType', due.webhook_type)))
+  SELECT (SELECT max(id) FROM page) AS last, (SELECT count(*)::int FROM page) AS "lookedAt",
+    coalesce((SELECT jsonb_agg(untold ORDER BY "resourceId", sequence, "receiverId", "webhookType") FROM untold), '[]') AS untold`;
+
+interface UntoldPage {
+  /** Where the page ends; null where it is empty. */
+  last: string | null;
+  lookedAt: number;
+  untold: Untold[];
+}
+
+/** A page of all changes, in the order of their ids. */
+export async function readUntoldPage(
+  db: Executor,
+  ring: Keyring,
+  after: string,
+  size: number,
+): Promise<UntoldPage> {
+  return readUntold(db, ring, 'e.id > :after ORDER BY e.id LIMIT :size', { after, size });
+}
+
+/** Of one resource, in the order of its changes. */
+export async function untoldOf(db: Executor, ring: Keyring, resourceId: string): Promise<Untold[]> {
+  return (await readUntold(db, ring, 'e.resource_id = :resourceId', { resourceId })).untold;
+}
+
+async function readUntold(
+  db: Executor,
+  ring: Keyring,
+  which: string,
+  bindings: Record<string, unknown>,
+): Promise<UntoldPage> {
+  const page = await row<UntoldPage>(db, UNTOLD(which), bindings, 'anew');
+  if (!page) throw new Error('a page is one row');
+  const untold: Untold[] = [];
+  const read = new Map<string, ReadonlySet<string>>();
+  for (const one of page.untold) if (!(await isInABody(db, ring, read, one))) untold.push(one);
+  return { ...page, untold };
+}
+
+/**
+ * Webhooks to one receiver that are opened for one change. Where there are more, it counts as told:
+ * to tell twice is worse than to miss what somebody has deleted.
+ */
+const OPENED_MAX = 100;
+
+/** @param read what the webhooks that were opened already are about, by their ids */
+async function isInABody(
+  db: Executor,
+  ring: Keyring,
+  read: Map<string, ReadonlySet<string>>,
+  { receiverId, webhookType, resourceId, at }: Untold,
+): Promise<boolean> {
+  const near = await rows<{ id: string }>(
+    db,
+    `SELECT id FROM webhook_deliveries WHERE entity_id = :receiverId AND webhook_type = :webhookType
+       AND created_at >= :at::timestamptz - ${TOGETHER}
+       -- Of an exception there is one of each type, and it may have been made up for later.
+       AND (:webhookType LIKE 'exception.%' OR created_at <= :at::timestamptz + ${TOGETHER})
+     ORDER BY created_at LIMIT ${OPENED_MAX}`,
+    { receiverId, webhookType, at },
+    'anew',
+  );
+  if (near.length === OPENED_MAX) return true;
+  const unread = near.map(({ id }) => id).filter((id) => !read.has(id));
+  for (const one of await readBodies(db, unread)) read.set(one.id, new Set(idsInBody(ring, one)));
+  // Of one whose key is gone nobody can say what it tells.
+  return near.some(({ id }) => {
+    const about = read.get(id);
+    return about === undefined || about.size === 0 || about.has(resourceId);
+  });
+}
+
+const readBodies = (db: Executor, ids: string[]) =>
+  rows<{ id: string; bodySealed: Buffer }>(
+    db,
+    `SELECT id, body_sealed AS "bodySealed" FROM webhook_deliveries WHERE id = ANY(:ids)`,
+    { ids },
+  );
+
+/** Where things of an id are, of which webhooks tell. Charges are looked for by their question. */
+const ROWS_OF = { rfd_: 'refunds', int_: 'intents', sch_: 'schedules', exc_: 'reconciliation_exceptions' };
+
+const TELLING = `('refund.request', 'refund.response', 'billing.intent', 'billing.intent.response', 'billing.intent.closed',
+  'recurring.updated', 'recurring.upcoming', 'exception.opened', 'exception.resolved')`;
+
+/** Of these webhooks, those that tell of something that is not there; by the id of that. */
+export async function toldOfNothing(
+  db: Executor,
+  ring: Keyring,
+  after: string,
+  size: number,
+): Promise<string[]> {
+  const bodies = await rows<{ id: string; bodySealed: Buffer }>(
+    db,
+    `SELECT id, body_sealed AS "bodySealed" FROM (
+       SELECT id, webhook_type, body_sealed FROM webhook_deliveries WHERE id > :after ORDER BY id LIMIT :size) AS page
+     WHERE webhook_type IN ${TELLING}`,
+    { after, size },
+  );
+  const named = [...new Set(bodies.flatMap((one) => idsInBody(ring, one)))];
+  if (named.length === 0) return [];
+  const gone = Object.entries(ROWS_OF).map(
+    ([prefix, table]) =>
+      `(left(n.id, 4) = '${prefix}' AND NOT EXISTS (SELECT FROM ${table} t WHERE t.id = n.id))`,
+  );
+  const found = await rows<{ id: string }>(
+    db,
+    `SELECT n.id FROM unnest(:named::text[]) AS n (id) WHERE ${gone.join(' OR ')} ORDER BY n.id`,
+    { named },
+  );
+  return found.map(({ id }) => id);
+}
