@@ -51,6 +51,7 @@ const EVENT_WORDS = new Map([
     'an earlier change was announced now, for no webhook told of it',
   ]),
   ['exception.opened', 'exception opened: the bank’s word and the network’s may differ'],
+  ['exception.answer_refused', 'the bank’s answer to the exception was not taken'],
   ['exception.updated', 'exception grew: the bank has spoken after all'],
 ]);
 
@@ -61,6 +62,7 @@ const DETAIL_WORDS: [string, string][] = [
   ['kind', ''],
   ['outcome', 'the bank said'],
   ['resolution', 'resolved as'],
+  ['answer', 'it said'],
   ['bankTransactionId', 'bankTransactionId'],
   ['billingRequestId', 'charge'],
   ['refundId', 'refund'],
@@ -69,6 +71,8 @@ const DETAIL_WORDS: [string, string][] = [
   ['previousStatus', 'was'],
   ['dueAt', 'due'],
   ['retryAt', 'tried again'],
+  ['why', 'for:'],
+  ['requestId', 'request'],
 ];
 
 /** More than this apart, business time is that of a test clock. */

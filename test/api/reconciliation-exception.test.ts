@@ -4,6 +4,7 @@ import { noteOverdueCredits } from '../../src/database/customer/payment-credit';
 import { onboardBatch } from '../../src/database/customer/migration';
 import { openWork } from '../../src/database/operation/reconcile';
 import { resolveException, takeException } from '../../src/database/reconciliation-exception/resolve';
+import { bookDifferences } from '../support/books';
 import { send, serveApi, tokenOf, type Answered, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { balancesOf, postingsOf } from '../support/ledger';
@@ -367,6 +368,75 @@ describe('the bank that is asked', () => {
 
     expect(await history(tokens.merchant, '?type=reversal')).toEqual([]);
     expect((await history(tokens.merchant))[0]).toMatchObject({ status: 'declined', reversedAmount: 0 });
+  });
+
+  test('has what it said and was refused on record, each once, with the request and why; and alone sees which id', async () => {
+    const { reference, id } = await contradicted();
+    const { exceptionId } = await theOne();
+    const debit = { resolution: 'reversed', bankTransactionId: `debit-of-${id}` };
+    const answers = [debit, debit, { resolution: 'confirmed' }, REVERSED, REVERSED];
+    const statuses: number[] = [];
+    for (const [n, answer] of answers.entries()) {
+      const headers = { authorization: `Bearer ${tokens.bank}`, 'x-request-id': `answer-${n}` };
+      statuses.push(
+        (await send(api.url, 'POST', `${EXCEPTIONS}/${exceptionId}/respond`, answer, headers)).status,
+      );
+    }
+    expect(statuses).toEqual([409, 409, 200, 409, 409]);
+
+    const { body } = await get(tokens.bank, `${EXCEPTIONS}/${exceptionId}`);
+    expect((body.data?.['events'] as { type: string }[]).map(({ type }) => type)).toEqual([
+      'exception.opened',
+      'exception.answer_refused',
+      'exception.resolved',
+      'exception.answer_refused',
+    ]);
+    const told = async (token: string) => {
+      const details = await get(token, `/v1/transaction-details?reference=${reference}`);
+      const timeline = details.body.data?.['timeline'] as { text: string }[];
+      return timeline.map(({ text }) => text).filter((text) => text.includes('was not taken'));
+    };
+    const refused = `the bank’s answer to the exception was not taken: ${exceptionId}, it said reversed, `;
+    const belongs =
+      'for: This bankTransactionId belongs to another transaction of yours: send that of the reversal.';
+    const resolved = 'for: The exception is resolved already: confirmed.';
+    expect(await told(tokens.bank)).toEqual([
+      `${refused}bankTransactionId debit-of-${id}, ${belongs}, request answer-0, by the bank`,
+      `${refused}bankTransactionId taken-back, ${resolved}, request answer-3, by the bank`,
+    ]);
+    expect(await told(tokens.merchant)).toEqual([
+      `${refused}${belongs}, by the bank`,
+      `${refused}${resolved}, by the bank`,
+    ]);
+    expect(await bookDifferences(db)).toEqual([]);
+  });
+
+  test('cannot fill the record by ever new answers that are refused', async () => {
+    await contradicted();
+    const { exceptionId } = await theOne();
+    await respond(exceptionId, { resolution: 'confirmed' });
+    for (let n = 0; n < 22; n++) {
+      expect((await respond(exceptionId, { ...REVERSED, bankTransactionId: `r-${n}` })).status).toBe(409);
+    }
+    const { body } = await get(tokens.bank, `${EXCEPTIONS}/${exceptionId}`);
+    expect(body.data?.['events']).toHaveLength(22);
+  });
+
+  test('takes back a second debit alone by confirming its first answer: the charge stays paid', async () => {
+    const { id } = await charge();
+    await approve(id, 'debit-1');
+    await approve(id, 'debit-2');
+    const { exceptionId } = await theOne();
+
+    const said = { resolution: 'confirmed', bankTransactionId: 'second-taken-back' };
+    expect((await respond(exceptionId, said)).status).toBe(200);
+
+    expect(await history(tokens.merchant, '?type=reversal')).toEqual([]);
+    expect((await history(tokens.merchant, '?type=charge'))[0]).toMatchObject({
+      status: 'successful',
+      reversedAmount: 0,
+    });
+    expect(await balancesOf(db, standing.merchantId)).toEqual({ merchant: 10000n });
   });
 
   test('cannot confirm what it never answered in time', async () => {

@@ -2929,7 +2929,8 @@ export interface Operations {
       /**
        * `no_money_moved`: none was moved. `reversed`: it was moved, and you have taken it
        * back by the transaction `bankTransactionId`. `confirmed`: your first answer
-       * stands; only of a `conflicting_answer`, and of a refund that is `completed`
+       * stands, also where a second debit was taken back, and that one alone; only of a
+       * `conflicting_answer`, and of a refund that is `completed`
        */
       resolution: 'no_money_moved' | 'reversed' | 'confirmed';
       /**

@@ -5,8 +5,9 @@ import {
   readException,
   type ExceptionRecord,
 } from '../../database/reconciliation-exception/read';
-import { resolveException } from '../../database/reconciliation-exception/resolve';
+import { takeBanksAnswer } from '../../database/reconciliation-exception/answer';
 import { formatInstant } from '../../domain/calendar';
+import { Failure } from '../../domain/failures';
 import { EXCEPTION, type ExceptionState } from '../../domain/lifecycle';
 import { formatAmount } from '../../domain/money';
 import { BANK_RESOLUTIONS, EXCEPTION_KINDS } from '../../domain/reconciliation-exception';
@@ -81,7 +82,7 @@ export const respondBody = z
   .strictObject({
     resolution: z.enum(BANK_RESOLUTIONS).meta({
       description:
-        '`no_money_moved`: none was moved. `reversed`: it was moved, and you have taken it back by the transaction `bankTransactionId`. `confirmed`: your first answer stands; only of a `conflicting_answer`, and of a refund that is `completed`',
+        '`no_money_moved`: none was moved. `reversed`: it was moved, and you have taken it back by the transaction `bankTransactionId`. `confirmed`: your first answer stands, also where a second debit was taken back, and that one alone; only of a `conflicting_answer`, and of a refund that is `completed`',
     }),
     bankTransactionId: textFor(
       'Your identifier of the reversal, a different one for each transaction; required where it is `reversed`, and not kept otherwise',
@@ -123,16 +124,18 @@ export async function respondToException({
   params: { exceptionId },
   deps,
 }: Call<z.output<typeof respondBody>, unknown, z.output<typeof exceptionPath>>) {
-  const { state, ...resolved } = await takeAnswer(deps, (trx) =>
-    resolveException(
+  const answered = await takeAnswer(deps, (trx) =>
+    takeBanksAnswer(
       trx,
       deps.ring,
       deps.config.NETWORK_TIMEZONE,
-      { cause: 'bank', bankId: caller.entityId, note: note ?? null },
+      { bankId: caller.entityId, note: note ?? null },
       exceptionId,
       { resolution, bankTransactionId: (resolution === 'reversed' && bankTransactionId) || null },
     ),
   );
+  if (answered instanceof Failure) throw answered;
+  const { state, ...resolved } = answered;
   return {
     message: `The exception is ${state}`,
     data: { exceptionId, state, resolution: resolved.resolution },

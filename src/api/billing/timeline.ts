@@ -37,7 +37,7 @@ function seenBy(
       return isOwn ? moment : { ...moment, callerId: null, requestId: null };
     }
     case 'event': {
-      const { bankTransactionId: _, ...told } = moment.details;
+      const { bankTransactionId: _, requestId: __, ...told } = moment.details;
       return isPayersBank ? moment : { ...moment, details: told };
     }
     case 'webhook':

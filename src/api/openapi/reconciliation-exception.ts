@@ -18,7 +18,7 @@ const exceptionState = z
 
 const resolution = z.enum(RESOLUTIONS).meta({
   description:
-    '`no_money_moved`: what was in doubt never moved any. `reversed`: it did, and the bank has taken it back. `confirmed`: the first answer stands. By the operator alone: `written_off`, nobody mends it; `no_difference`, there was nothing to mend',
+    '`no_money_moved`: what was in doubt never moved any. `reversed`: it did, and the bank has taken it back. `confirmed`: the first answer stands, also where a second debit was taken back, and that one alone. By the operator alone: `written_off`, nobody mends it; `no_difference`, there was nothing to mend',
   example: 'reversed',
 });
 

@@ -40,6 +40,7 @@ const EVENTS: Record<string, string> = {
   'exception.updated': 'The bank has answered since',
   'exception.taken': 'The operator looks into it',
   'exception.resolved': 'It was resolved',
+  'exception.answer_refused': 'An answer of the bank was not taken',
 };
 
 function Facts({ of: one }: { of: ReconciliationExceptionWithEvents }) {
@@ -126,7 +127,7 @@ const CHOICES: Choice[] = [
   {
     said: 'confirmed',
     name: 'Our first answer stands',
-    means: 'Nothing is changed.',
+    means: 'Nothing is changed. Also where a second debit was taken back, and that one alone.',
   },
 ];
 

@@ -75,6 +75,8 @@ const TOLD = [
   'retryAt',
   'previousStatus',
   'customerDecision',
+  'answer',
+  'why',
 ] as const;
 
 export function momentOf({
@@ -85,6 +87,7 @@ export function momentOf({
   cause,
   details,
   reason,
+  requestId,
 }: RecordedEvent): Moment {
   const said = new Map(Object.entries(details));
   const { amount, currency } = details;
@@ -102,12 +105,14 @@ export function momentOf({
         currency,
       }),
     ...(typeof declined === 'string' && { reason: ownReason(type, declined) }),
-    details: Object.fromEntries(
-      TOLD.flatMap((name) => {
+    details: Object.fromEntries([
+      ...TOLD.flatMap((name) => {
         const value = said.get(name);
         return typeof value === 'string' || typeof value === 'number' ? [[name, value]] : [];
       }),
-    ),
+      // Of what was done, the call that asked for it is a moment of its own.
+      ...(type === 'exception.answer_refused' && requestId !== null ? [['requestId', requestId]] : []),
+    ]),
   };
 }
 

@@ -24,7 +24,7 @@ export type Resolver =
   /** The network, where a later statement shows that there was no difference. */
   | { cause: 'operator' | 'network'; note: string | null };
 
-interface Finding {
+export interface Finding {
   resolution: Resolution;
   /** The bank's id of what took the money back; null where none was named. */
   bankTransactionId: string | null;
