@@ -42,8 +42,9 @@ export function command(parent: Command, name: string, description: string): Com
 export function reporting(work: (config: Config, ...args: never[]) => Promise<Outcome>): Action {
   return async (...given) => {
     const self = given.at(-1);
-    const outcome = await work(readConfig(process.env), ...(given as never[])).finally(() => progress.end());
     const json = self instanceof Command && self.opts<{ json?: boolean }>().json === true;
+    if (json) progress.silence();
+    const outcome = await work(readConfig(process.env), ...(given as never[])).finally(() => progress.end());
     process.stdout.write(`${json ? JSON.stringify(outcome.json) : outcome.text}\n`);
   };
 }

@@ -1,9 +1,11 @@
 import type { Command } from 'commander';
 import { giveOwnId, renumberFeed } from '../database/operation/copies';
+import { counted } from '../domain/counted';
 import { command, onEngine } from './command';
 import { anyRing } from './engine';
 import { asOwner } from './owner';
 import { operator, reasonOption, type Explained } from './operator';
+import { progress } from './progress';
 
 /** `assent database`: what has to be done to a copy before anything of it starts. */
 export function addDatabaseCommands(program: Command): void {
@@ -14,7 +16,11 @@ export function addDatabaseCommands(program: Command): void {
     .action(
       onEngine(async (_engine, config, options: Explained) => {
         const by = operator(options);
-        const webhooks = await asOwner(config, (db) => db.transaction((trx) => renumberFeed(trx, by)));
+        const webhooks = await asOwner(config, (db) =>
+          db.transaction((trx) =>
+            renumberFeed(trx, by, (done) => progress.say(`${counted(done, 'webhooks')} renumbered`)),
+          ),
+        );
         return {
           json: { webhooks },
           text: `The feeds have ${webhooks} webhooks, in the order of their event ids`,

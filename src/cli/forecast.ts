@@ -3,11 +3,13 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { recurringRules } from '../config';
 import { forecastByParties, successRate, type PartiesForecastLine } from '../database/recurring/forecast';
 import type { Executor } from '../database/connection';
+import { counted } from '../domain/counted';
 import { FORECAST_DAYS, FORECAST_DAYS_MAX } from '../domain/forecast';
 import { Failure } from '../domain/failures';
 import { formatSum } from '../domain/money';
 import { command, CommandError, onEngine } from './command';
 import { anyRing } from './engine';
+import { progress } from './progress';
 
 /** `assent forecast`: what schedules will charge, and how much of it may be expected to be paid. */
 
@@ -29,7 +31,9 @@ export function addForecastCommand(program: Command): void {
     .action(
       onEngine(async ({ db }, config, { days, merchant: merchantId, bank: bankId }: Wanted) => {
         const lines = await reckoned(
-          forecastByParties(db, recurringRules(config), { merchantId, bankId }, days),
+          forecastByParties(db, recurringRules(config), { merchantId, bankId }, days, (done) =>
+            progress.say(`${counted(done, 'schedules')} reckoned`),
+          ),
         );
         const rates = await ratesOf(db, lines);
         const told = lines.map(({ date, merchantId: merchant, bankId: bank, count, amount, currency }) => {
@@ -74,9 +78,12 @@ const pairOf = ({ merchantId, bankId }: Pair) => `${merchantId} ${bankId}`;
 
 async function ratesOf(db: Executor, lines: Pair[]): Promise<Map<string, number | null>> {
   const rates = new Map<string, number | null>();
+  const of = new Set(lines.map(pairOf)).size;
   for (const line of lines) {
     const pair = pairOf(line);
-    if (!rates.has(pair)) rates.set(pair, await successRate(db, line));
+    if (rates.has(pair)) continue;
+    rates.set(pair, await successRate(db, line));
+    progress.say(`what was paid lately: ${rates.size} of ${of} merchants and banks`);
   }
   return rates;
 }

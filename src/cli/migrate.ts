@@ -2,12 +2,14 @@ import { Option, type Command } from 'commander';
 import { executorOf } from '../database/connection';
 import { migrateUp } from '../database/migrate';
 import { readTemporalState } from '../database/operation/temporal-state';
+import { counted } from '../domain/counted';
 import { onDatabase } from '../start/database';
 import { prepareGivenNamespace } from '../start/temporal';
 import { schemaMigrated } from './awaited-schema';
 import { command, reporting } from './command';
 import { databaseUrl, modeOf, ownerUrl } from './engine';
 import { operator, reasonOption, type Explained } from './operator';
+import { progress } from './progress';
 
 /** Longest that `assent migrate` waits for Temporal, which may be starting beside it. */
 const NAMESPACE_WITHIN_MS = 15_000;
@@ -33,6 +35,7 @@ export function addMigrateCommand(program: Command): void {
           modeOf(config),
           config.NETWORK_TIMEZONE,
           operator(options),
+          ({ name, number, of }) => progress.say(`${number} of ${counted(of, 'migrations')}: ${name}`),
         );
         // The embedded Temporal has been prepared by `npm start`; any other one by nobody but this.
         if (config.TEMPORAL_ADDRESS !== undefined) {

@@ -7,6 +7,8 @@
  */
 export interface Progress {
   say(line: string): void;
+  /** From now on nothing is said: who reads the outcome as JSON reads nothing else. */
+  silence(): void;
   /** Leaves nothing of it behind. */
   end(): void;
 }
@@ -18,8 +20,9 @@ type Terminal = Pick<NodeJS.WriteStream, 'isTTY' | 'write'> & { columns?: number
 
 export function createProgress(terminal: Terminal): Progress {
   let written = 0;
+  let silent = false;
   const put = (line: string) => {
-    if (!terminal.isTTY) return;
+    if (!terminal.isTTY || silent) return;
     // A line that is as wide as the terminal would go on in the next, and stay there.
     const shown = line.slice(0, (terminal.columns ?? COLUMNS) - 1);
     terminal.write(`\r${shown.padEnd(written)}`);
@@ -27,6 +30,9 @@ export function createProgress(terminal: Terminal): Progress {
   };
   return {
     say: put,
+    silence() {
+      silent = true;
+    },
     end() {
       if (written === 0) return;
       put('');

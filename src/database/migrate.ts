@@ -50,6 +50,7 @@ const source: Knex.MigrationSource<string> = {
  * @param timeZone of the network, in which days begin; written into it the first time, and required
  *   ever after
  * @param by for the audit record; of a database that is a test's own there is none
+ * @param begun told of each migration before it runs: one that rewrites a table takes long
  * @throws DeploymentError where it is for something else
  */
 export async function migrateUp(
@@ -57,6 +58,7 @@ export async function migrateUp(
   mode: Mode,
   timeZone: string,
   by?: Actor,
+  begun: (migration: { name: string; number: number; of: number }) => void = () => undefined,
 ): Promise<string[]> {
   return migrating(ownerUrl, { mode, time_zone: timeZone }, async (db) => {
     await requireMigratable(
@@ -68,8 +70,14 @@ export async function migrateUp(
     );
     const before = new Set(await applied(db));
     const ran = async () => (await applied(db)).filter((name) => !before.has(name));
+    const wanted = (await source.getMigrations([])).filter((name) => !before.has(name));
     try {
-      await db.migrate.latest();
+      await db.migrate.latest({
+        beforeEach: (_trx, [name]) => {
+          begun({ name: String(name), number: wanted.indexOf(String(name)) + 1, of: wanted.length });
+          return Promise.resolve();
+        },
+      });
     } catch (error) {
       // Each migration is a transaction of its own: those before the one that failed stand. It is
       // told first of all.

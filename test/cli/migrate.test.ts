@@ -27,8 +27,13 @@ it('keeps a process from a database that nobody has migrated, and lets it go on 
   const { state, end } = waiting();
   await eventually(() => Promise.resolve(state.said.length > 0));
   expect(state).toEqual({ ended: false, said: ['the database has no schema yet'] });
-  await migrateUp(test.url, 'sandbox', 'Africa/Lagos');
+  const begun: string[] = [];
+  const applied = await migrateUp(test.url, 'sandbox', 'Africa/Lagos', undefined, ({ name, number, of }) =>
+    begun.push(`${number} of ${of}: ${name}`),
+  );
   await end;
+  // Whoever looks on is told of each before it runs.
+  expect(begun).toEqual(applied.map((name, i) => `${i + 1} of ${applied.length}: ${name}`));
 });
 
 it('keeps a new version from the schema of the one before it, whose columns it would miss', async () => {

@@ -38,6 +38,14 @@ describe('progress', () => {
     expect(screen(written)).toBe('a line of more than');
   });
 
+  it('is not said beside --json, whose reader may take all that is on the screen for the answer', () => {
+    const { progress, written } = terminal(true);
+    progress.silence();
+    progress.say('half of it');
+    progress.end();
+    expect(written).toEqual([]);
+  });
+
   it('is not said to a program', () => {
     const { progress, written } = terminal(false);
     progress.say('half of it');

@@ -3,14 +3,22 @@ import { row, rows, type Transaction } from '../connection';
 
 /** What must be put right in a database that was copied, by the owner of its tables. */
 
+/** Rows between two words of how far it is: a second or so of them. */
+const PAGE = 10_000;
+
 /**
  * A dump restored into another server: the events feed goes by the numbers of transactions, and
  * those of the old server mean nothing here. What was restored is then in the order of its event
  * ids, and read as far as before.
  *
+ * @param say told of those that are done, from time to time
  * @returns how many webhooks there are
  */
-export async function renumberFeed(trx: Transaction, by: Actor): Promise<number> {
+export async function renumberFeed(
+  trx: Transaction,
+  by: Actor,
+  say: (done: number) => void,
+): Promise<number> {
   // Below all numbers that a server hands out.
   await rows(
     trx,
@@ -18,12 +26,7 @@ export async function renumberFeed(trx: Transaction, by: Actor): Promise<number>
        SELECT max(d.event_id) FROM webhook_deliveries d WHERE d.entity_id = w.entity_id
          AND (d.created_xid, d.event_id) <= (w.feed_read_xid, w.feed_read_event_id)), '')`,
   );
-  const renumbered = await row<{ count: number }>(
-    trx,
-    `WITH renumbered AS (UPDATE webhook_deliveries SET created_xid = '3' RETURNING 1)
-     SELECT count(*)::int AS count FROM renumbered`,
-  );
-  const webhooks = renumbered?.count ?? 0;
+  const webhooks = await renumberAll(trx, say);
   await recordAct(trx, by, {
     action: 'database.restored',
     entityId: null,
@@ -31,6 +34,25 @@ export async function renumberFeed(trx: Transaction, by: Actor): Promise<number>
     after: { webhooks },
   });
   return webhooks;
+}
+
+async function renumberAll(trx: Transaction, say: (done: number) => void): Promise<number> {
+  let [done, last] = [0, ''];
+  for (;;) {
+    const page = await row<{ count: number; last: string | null }>(
+      trx,
+      `WITH renumbered AS (
+         UPDATE webhook_deliveries SET created_xid = '3'
+         WHERE id IN (SELECT id FROM webhook_deliveries WHERE id > :last ORDER BY id LIMIT :limit)
+         RETURNING id)
+       SELECT count(*)::int AS count, max(id) AS last FROM renumbered`,
+      { last, limit: PAGE },
+    );
+    if (!page || page.last === null) return done;
+    done += page.count;
+    last = page.last;
+    say(done);
+  }
 }
 
 /**

@@ -66,17 +66,30 @@ export async function forecast(
   days: number,
   deadline: number,
 ): Promise<ForecastLine[]> {
-  return reckon(db, rules, of, days, deadline, () => ({}));
+  return reckon(
+    db,
+    rules,
+    of,
+    days,
+    deadline,
+    () => ({}),
+    () => undefined,
+  );
 }
 
-/** The same for each merchant and bank. */
+/**
+ * The same for each merchant and bank, however long it takes.
+ *
+ * @param say told after each page of schedules how many have been reckoned
+ */
 export async function forecastByParties(
   db: Executor,
   rules: RecurringRules,
   of: ForecastOf,
   days: number,
+  say: (done: number) => void,
 ): Promise<PartiesForecastLine[]> {
-  return reckon(db, rules, of, days, Infinity, ({ merchantId, bankId }) => ({ merchantId, bankId }));
+  return reckon(db, rules, of, days, Infinity, ({ merchantId, bankId }) => ({ merchantId, bankId }), say);
 }
 
 async function reckon<Parties extends object>(
@@ -86,10 +99,11 @@ async function reckon<Parties extends object>(
   days: number,
   deadline: number,
   partiesOf: (one: Ahead) => Parties,
+  say: (done: number) => void,
 ): Promise<(ForecastLine & Parties)[]> {
   const lines = new Map<string, ForecastLine & Parties>();
   const endFor = windowEnds(days, rules.timeZone);
-  let steps = 0;
+  let [steps, done] = [0, 0];
   for await (const page of readAhead(db, rules, of, days)) {
     for (const one of page) {
       const until = endFor(one.now);
@@ -116,6 +130,8 @@ async function reckon<Parties extends object>(
       }
       if (lines.size > LINES_MAX) throw tooMuch(`has more than ${LINES_MAX} lines`);
     }
+    done += page.length;
+    say(done);
     if (performance.now() > deadline) throw tooMuch('takes too long');
   }
   return [...lines.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, line]) => line);
