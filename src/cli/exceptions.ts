@@ -220,4 +220,6 @@ function tableOf(exceptions: OperatorsException[]): string {
   return table.toString();
 }
 
-const inDays = (s: number) => (s < 86_400 ? `${Math.floor(s / 3_600)} h` : `${Math.floor(s / 86_400)} d`);
+/** An age, as exceptions have it: nobody works them off by the minute. */
+export const inDays = (s: number) =>
+  s < 86_400 ? `${Math.floor(s / 3_600)} h` : `${Math.floor(s / 86_400)} d`;

@@ -12,6 +12,7 @@ import { counted } from '../domain/counted';
 import { VERSION } from '../version';
 import { command, onEngine } from './command';
 import { anyRing, embeddedEngine, modeOf, type Engine } from './engine';
+import { inDays } from './exceptions';
 import { openTemporal } from './temporal';
 
 /** `assent status`: how the service is, on one screen. */
@@ -49,7 +50,7 @@ async function readStatus({ db, ring }: Engine, config: Config) {
       queues,
       outbox,
       overdue,
-      exceptions: { open: exceptions.reduce((sum, { count }) => sum + count, 0) },
+      exceptions: exceptionsOf(exceptions),
       where: {
         temporalAddress: config.TEMPORAL_ADDRESS ?? temporalAddress,
         temporalNamespace: client.options.namespace,
@@ -82,15 +83,37 @@ function inWords(told: Awaited<ReturnType<typeof readStatus>>): string {
             .map((one) => `${counted(one.count, one.kind)}, the first for ${seconds(one.oldestAgeS)}`)
             .join('; '),
     ],
-    ['Exceptions', `${exceptions.open} open`],
+    ['Exceptions', `${exceptions.open} open, ${exceptions.investigating} investigating`],
     ...Object.entries(where).map(([name, value]): [string, string] => [name, String(value)]),
   ];
   const width = Math.max(...facts.map(([name]) => name.length)) + 2;
   return [
     ...facts.map(([name, fact]) => name.padEnd(width) + fact),
+    ...(exceptions.kinds.length > 0 ? [exceptionsTable(exceptions.kinds)] : []),
     workersTable(told.workers),
     ...(told.queues.length > 0 ? [queuesTable(told.queues)] : []),
   ].join('\n');
+}
+
+/** What nobody has resolved: what waits for somebody, and what somebody has in hand. */
+function exceptionsOf(unresolved: Awaited<ReturnType<typeof unresolvedExceptions>>) {
+  const kinds = unresolved.map(({ kind, count, investigating, oldestAgeS }) => ({
+    kind,
+    open: count - investigating,
+    investigating,
+    oldestAgeS,
+  }));
+  const total = (state: 'open' | 'investigating') => kinds.reduce((sum, one) => sum + one[state], 0);
+  return { open: total('open'), investigating: total('investigating'), kinds };
+}
+
+function exceptionsTable(kinds: ReturnType<typeof exceptionsOf>['kinds']): string {
+  const head = ['exceptions', 'open', 'investigating', 'the oldest for'];
+  const table = new Table({ head, style: { head: [], border: [] } });
+  for (const { kind, open, investigating, oldestAgeS } of kinds) {
+    table.push([kind, open, investigating, inDays(oldestAgeS)]);
+  }
+  return table.toString();
 }
 
 function workersTable(workers: WorkerState[]): string {

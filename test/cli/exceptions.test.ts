@@ -7,7 +7,7 @@ import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { calendarDay } from '../../src/domain/calendar';
 import { serveApi, send, tokenOf, type ServedApi } from '../support/api';
 import { createCli } from '../support/cli';
-import { createTestDatabase, type TestDatabase } from '../support/database';
+import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { charge } from '../support/settled';
 import { standingApproval, type Standing } from '../support/standing';
 
@@ -126,6 +126,30 @@ test('an operator finds what is open, takes it, and resolves it: each act is on 
       after: { exceptionId, state: 'resolved', resolution: 'written_off' },
     },
   ]);
+});
+
+test('"status" tells which kinds of exceptions wait, for how long, and which of them somebody has taken', async () => {
+  await contradicted();
+  const { exceptionId } = await contradicted();
+  await cli.json('exceptions', 'take', exceptionId);
+  // No Temporal is there, which is told, and keeps nothing else from being told.
+  const status = createCli({ url: database.url, keys, more: { TEMPORAL_ADDRESS: '127.0.0.1:1' } });
+  await asOwner(
+    database.url,
+    `UPDATE reconciliation_exceptions SET recorded_at = clock_timestamp() - interval '75 hours'
+     WHERE id = '${exceptionId}'`,
+  );
+  const { exceptions } = await status.json<Record<'exceptions', Shown & { kinds: Shown[] }>>('status');
+  const [kind] = exceptions.kinds.filter((one) => one['kind'] === 'conflicting_answer');
+  const waiting = Number(kind?.['open']);
+  expect(waiting).toBeGreaterThanOrEqual(1);
+  expect(kind).toMatchObject({ investigating: 1 });
+  expect(Math.floor(Number(kind?.['oldestAgeS']) / 3_600)).toBe(75);
+  expect(exceptions).toMatchObject({ investigating: 1 });
+
+  const { out } = await status.run('status');
+  expect(out).toContain(`${String(exceptions['open'])} open, 1 investigating`);
+  expect(out).toMatch(/conflicting_answer +│ +\d+ +│ +1 +│ +3 d/);
 });
 
 test('an operator who finds that the bank took the money back reverses the charge, once', async () => {

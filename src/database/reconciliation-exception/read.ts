@@ -161,6 +161,8 @@ export async function eventsOf(db: Executor, exceptionId: string): Promise<Excep
 interface Backlog {
   kind: ExceptionKind;
   count: number;
+  /** Of these, how many somebody has taken. */
+  investigating: number;
   /** For how long the oldest of them has been there. */
   oldestAgeS: number;
 }
@@ -172,8 +174,9 @@ export async function unresolvedExceptions(db: Executor): Promise<Backlog[]> {
   return rows<Backlog>(
     db,
     `SELECT kind, count(*)::int AS count,
+       count(*) FILTER (WHERE state = 'investigating')::int AS investigating,
        extract(epoch FROM clock_timestamp() - min(recorded_at))::float8 AS "oldestAgeS"
-     FROM (SELECT kind, recorded_at FROM reconciliation_exceptions WHERE state <> 'resolved'
+     FROM (SELECT kind, state, recorded_at FROM reconciliation_exceptions WHERE state <> 'resolved'
            ORDER BY recorded_at, id LIMIT 10000) AS unresolved
      GROUP BY kind ORDER BY kind`,
   );
