@@ -1,5 +1,6 @@
 import { Failure } from '../domain/failures';
 import type { BillingRequestStatus, RefundStatus } from '../domain/lifecycle';
+import { isId } from '../domain/ids';
 import type { ExceptionKind } from '../domain/reconciliation-exception';
 import { row, rows, type Executor } from './connection';
 import type { AuditEvent } from './event';
@@ -17,6 +18,7 @@ export interface TransactionFilter {
   customerId?: string | undefined;
   merchantId?: string | undefined;
   reference?: string | undefined;
+  transactionId?: string | undefined;
   /** As the payer's bank calls it. */
   bankTransactionId?: string | undefined;
 }
@@ -104,6 +106,7 @@ function matching({ role }: Viewer, filter: TransactionFilter, more = ''): strin
     filter.customerId !== undefined && `(${customers.map((one) => `${one} = :customerId`).join(' OR ')})`,
     filter.merchantId !== undefined && 'merchant_id = :merchantId',
     filter.reference !== undefined && 'reference = :reference',
+    filter.transactionId !== undefined && 'transaction_id = :transactionId',
     filter.bankTransactionId !== undefined &&
       `id = ANY(ARRAY(${NAMED_BY_BANK})) AND bank_transaction_id = :bankTransactionId`,
     filter.settledFrom !== undefined && 'settled_at >= :settledFrom',
@@ -227,14 +230,15 @@ const EVENTS_MAX = 1_000;
  * One transaction with what has happened to it, oldest first; to a charge belong its refunds, and
  * to both their reconciliation exceptions; to a reversal belongs the one that it follows from.
  *
+ * @param named its reference, or its id
  * @throws Failure not_found
  */
 export async function readTransaction(
   db: Executor,
   viewer: Viewer,
-  reference: string,
+  named: string,
 ): Promise<{ transaction: TransactionRecord; events: TransactionEvent[] }> {
-  const filter = { reference };
+  const filter = isId('transaction', named) ? { transactionId: named } : { reference: named };
   const found = await row<TransactionRecord & { id: string }>(
     db,
     `SELECT ${RECORD_COLUMNS}, id FROM ${matching(viewer, filter)}`,

@@ -122,6 +122,8 @@ describe('the details of a transaction', () => {
     });
     expect(history.body.data?.['transactions']).toEqual([record]);
     expect(record).toMatchObject({ reference, type: 'charge', status: 'successful', amount: 30.5 });
+    const byId = await details(tokens[role], `?reference=${String(record['transactionId'])}`);
+    expect(byId.body.data).toEqual(body.data);
     expect(events).toEqual([
       { type: 'billing_request.accepted', at: record['createdAt'], cause: 'merchant' },
       { type: 'billing_request.successful', at: record['settledAt'], cause: 'bank' },
@@ -161,6 +163,9 @@ describe('the details of a transaction', () => {
 
     expect(ofAnother.status).toBe(404);
     expect(ofAnother.body).toEqual(ofNobody.body);
+    const own = await details(tokens[role], `?reference=${reference}`);
+    const byId = await details(stranger[role], `?reference=${String(own.body.data?.['transactionId'])}`);
+    expect(byId).toMatchObject({ status: 404, body: ofNobody.body });
   });
 
   test.each([

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { row } from '../../src/database/connection';
-import { serveApi, type ServedApi } from '../support/api';
+import { send, serveApi, tokenOf, type ServedApi } from '../support/api';
 import { expectGoodPage, openBrowser, type TestBrowser } from '../support/browser';
 import { consoleData, type ConsoleData } from '../support/console-data';
 import { createTestDatabase, type TestDatabase } from '../support/database';
@@ -15,10 +15,12 @@ let test: TestDatabase;
 let api: ServedApi;
 let browser: TestBrowser;
 let data: ConsoleData;
+let ids: Record<'transactionId' | 'deliveryId' | 'intentId', string>;
 beforeAll(async () => {
   test = await createTestDatabase();
   api = await serveApi(test.db);
   [browser, data] = await Promise.all([openBrowser(), consoleData(test.db, api)]);
+  ids = await idsOf(data);
 });
 afterAll(async () => {
   await browser.close();
@@ -42,6 +44,31 @@ async function signedIn(
   await enter(page, of.credentials[role]);
   await page.getByRole('button', { name: 'Sign out' }).waitFor();
   return page;
+}
+
+/** Of the charge, of a webhook to its merchant, and of a permission that the merchant asks for. */
+async function idsOf({ reference, merchantId, credentials }: ConsoleData) {
+  const call = async (role: Role, method: string, path: string, body?: object) =>
+    send(api.url, method, path, body, { authorization: `Bearer ${await tokenOf(api, credentials[role])}` });
+  const { customers } = (await call('bank', 'GET', '/v1/bank/customers')).body.data as {
+    customers: { lookupID: string }[];
+  };
+  const intent = {
+    lookupIDs: customers.map(({ lookupID }) => lookupID),
+    currency: 'NGN',
+    description: 'Tea',
+  };
+  const asked = await call('merchant', 'POST', '/v1/billing/intent', intent);
+  const [item] = asked.body as unknown as { intentId: string }[];
+  const found = await row<Record<'transactionId' | 'deliveryId', string>>(
+    test.db,
+    `SELECT transaction_id AS "transactionId",
+       (SELECT id FROM webhook_deliveries WHERE entity_id = :merchantId LIMIT 1) AS "deliveryId"
+     FROM billing_requests WHERE reference = :reference`,
+    { reference, merchantId },
+  );
+  if (!found || !item) throw new Error('the charge is gone');
+  return { ...found, intentId: item.intentId };
 }
 
 const shows = (page: Page, text: string | RegExp) => page.getByText(text).first().waitFor();
@@ -96,6 +123,10 @@ describe('the console', () => {
     await shows(other, 'No schedule will charge in this time.');
     await other.goto(`${api.url}/console#/search/${data.reference}`);
     await shows(other, /Nothing of yours goes by/);
+    for (const id of Object.values(ids)) {
+      await other.goto(`${api.url}/console#/search/${id}`);
+      await shows(other, `Nothing of yours goes by “${id}”`);
+    }
     await other.goto(`${api.url}/console#/exceptions/${data.exceptionId}`);
     await other.getByRole('alert').waitFor();
   });
@@ -165,6 +196,13 @@ describe('the console', () => {
     await page.getByRole('table', { name: 'The latest transactions' }).waitFor();
     await search(data.exceptionId);
     await shows(page, 'Charge of NGN 1.00');
+    await search(ids.transactionId);
+    await shows(page, 'Charge of NGN 1.00');
+    await search(ids.intentId);
+    await shows(page, 'The merchant asked for permission');
+    await expectGoodPage(page);
+    await search(ids.deliveryId);
+    await shows(page, 'It was announced to you');
     await search('not-there');
     await shows(page, /Nothing of yours goes by “not-there”/);
   });

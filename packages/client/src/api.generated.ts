@@ -2662,7 +2662,7 @@ export interface Operations {
   /** Retrieve a transaction */
   getTransaction: {
     query: {
-      /** Reference of a charge or a refund */
+      /** Reference of a charge, a refund or a reversal, or its `transactionId` */
       reference: string;
     };
     answer: {

@@ -109,7 +109,11 @@ async function* csvPages(pages: AsyncIterable<TransactionRecord[]>, role: Role) 
 }
 
 export const detailsQuery = z.strictObject({
-  reference: textFor('Reference of a charge or a refund', NAME_MAX, EXAMPLE_REFERENCE),
+  reference: textFor(
+    'Reference of a charge, a refund or a reversal, or its `transactionId`',
+    NAME_MAX,
+    EXAMPLE_REFERENCE,
+  ),
 });
 
 export async function showTransaction({ caller, query, deps }: Call<unknown, z.output<typeof detailsQuery>>) {
@@ -117,7 +121,7 @@ export async function showTransaction({ caller, query, deps }: Call<unknown, z.o
   const { type, billingRequestId, payeeBankId } = transaction;
   const credit =
     type === 'charge' && payeeBankId !== null ? await readCredit(deps.db, billingRequestId) : undefined;
-  const story = await tellWhy(deps.db, deps.ring, query.reference);
+  const story = await tellWhy(deps.db, deps.ring, transaction.reference);
   return {
     message: `The ${transaction.type} is ${transaction.status}`,
     data: {

@@ -1,7 +1,7 @@
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Session } from './api';
-import { momentIn } from './days';
+import { momentIn } from '../parts/time';
 
 /** What every page of somebody who is signed in knows. */
 export const Signed = createContext<Session | undefined>(undefined);
@@ -13,4 +13,4 @@ export function useSession(): Session {
 }
 
 /** How moments are written for whoever is signed in: in the network's zone. */
-export const useMoment = () => momentIn(useSession().timezone);
+export const useMoment = () => momentIn(useSession().timezone, 'second');

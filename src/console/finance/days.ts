@@ -1,6 +1,6 @@
 /*
- * Days and moments as people in the network's zone have them, wherever the reader sits. Days are
- * `2026-11-21`, as the API has them.
+ * Days as people in the network's zone have them, wherever the reader sits. They are `2026-11-21`,
+ * as the API has them.
  */
 
 const DAY_MS = 86_400_000;
@@ -37,17 +37,3 @@ export function daysFrom(from: string, to: string): string[] {
 }
 
 const dayOf = (date: Date) => date.toISOString().slice(0, 10);
-
-/** `21 Nov 2026, 14:05:09`. */
-export function momentIn(timeZone: string): (at: string) => string {
-  const format = new Intl.DateTimeFormat('en-GB', {
-    day: 'numeric',
-    month: 'short',
-    year: 'numeric',
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
-    timeZone,
-  });
-  return (at) => format.format(new Date(at));
-}

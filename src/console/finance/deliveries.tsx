@@ -96,6 +96,9 @@ export function Deliveries() {
   );
 }
 
+export const attemptInWords = ({ error, status, durationMs }: Delivery['attempts'][number]) =>
+  `${error ?? `answered ${status}`} after ${durationMs} ms`;
+
 function Attempts({ attempts }: Pick<Delivery, 'attempts'>) {
   const moment = useMoment();
   const last = attempts.at(-1);
@@ -103,9 +106,7 @@ function Attempts({ attempts }: Pick<Delivery, 'attempts'>) {
   return (
     <>
       {attempts.length}, the last {moment(last.at)}
-      <div class="quiet small">
-        {last.error ?? `answered ${last.status}`} after {last.durationMs} ms
-      </div>
+      <div class="quiet small">{attemptInWords(last)}</div>
     </>
   );
 }

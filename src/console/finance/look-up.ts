@@ -1,4 +1,7 @@
 import type {
+  BankStatement,
+  Delivery,
+  Intent,
   ScheduleWithBillings,
   Transaction,
   TransactionWithEvents,
@@ -10,6 +13,9 @@ export type Found =
   | { is: 'transaction'; transaction: TransactionWithEvents }
   | { is: 'transactions'; transactions: Transaction[]; total: number }
   | { is: 'schedule'; schedule: ScheduleWithBillings }
+  | { is: 'intent'; intent: Intent }
+  | { is: 'delivery'; delivery: Delivery }
+  | { is: 'statement'; statement: BankStatement }
   | { is: 'nothing' };
 
 const NOTHING: Found = { is: 'nothing' };
@@ -36,6 +42,14 @@ async function lookUp(what: string, role: Session['role']): Promise<Found> {
       return storyOf((await ask<'getException'>(`/v1/reconciliation/exceptions/${id}`)).reference);
     case 'sch_':
       return { is: 'schedule', schedule: await ask<'getSchedule'>(`/v1/billing/recurring/${id}`) };
+    case 'int_':
+      return { is: 'intent', intent: await ask<'getIntent'>(`/v1/billing/intents/${id}`) };
+    case 'dlv_':
+      return { is: 'delivery', delivery: await ask<'getDelivery'>(`/v1/webhooks/deliveries/${id}`) };
+    case 'stm_':
+      return { is: 'statement', statement: await ask<'getBankStatement'>(`/v1/bank/statements/${id}`) };
+    case 'txn_':
+      return storyOf(what);
     case 'cus_':
       return listed({ customerId: what });
     case 'mch_':
@@ -52,6 +66,7 @@ async function byReference(what: string): Promise<Found | undefined> {
   });
 }
 
+/** @param reference of the transaction, or its id */
 async function storyOf(reference: string | null): Promise<Found> {
   if (reference === null) return NOTHING;
   const transaction = await ask<'getTransaction'>(`/v1/transaction-details${query({ reference })}`);

@@ -4,8 +4,10 @@ import { go, to, type Address } from './address';
 import { useMoment, useSession } from './context';
 import { looked, type Found } from './look-up';
 import { Show, useAnswered } from './loaded';
+import { BankStatementFound, DeliveryFound, IntentFound } from './record-found';
 import { ScheduleFound } from './schedule-found';
 import { Table } from './table';
+import { Timeline } from './timeline';
 import { reasonInWords, toneOf } from './words';
 
 /** What has happened to a payment, by its reference or any id that belongs to it. */
@@ -41,7 +43,8 @@ export function Search({ address: { id } }: { address: Address }) {
         </div>
         <p class="quiet small">
           The reference of a charge, refund or reversal, or the id of a charge (brq_…), refund (rfd_…),
-          exception (exc_…), schedule (sch_…), customer (cus_…) or merchant (mch_…)
+          transaction (txn_…), exception (exc_…), schedule (sch_…), intent (int_…), webhook (dlv_…), customer
+          (cus_…) or merchant (mch_…)
           <OfBanks />.
         </p>
       </form>
@@ -50,7 +53,8 @@ export function Search({ address: { id } }: { address: Address }) {
   );
 }
 
-const OfBanks = () => (useSession().role === 'bank' ? <>; or your own id of a transaction</> : null);
+const OfBanks = () =>
+  useSession().role === 'bank' ? <>, of a statement (stm_…); or your own id of a transaction</> : null;
 
 function Looked({ what }: { what: string }) {
   const { role } = useSession();
@@ -66,6 +70,9 @@ function Result({ found, what }: { found: Found; what: string }) {
   if (found.is === 'transaction') return <Story of={found.transaction} />;
   if (found.is === 'transactions') return <Several found={found.transactions} total={found.total} />;
   if (found.is === 'schedule') return <ScheduleFound schedule={found.schedule} />;
+  if (found.is === 'intent') return <IntentFound intent={found.intent} />;
+  if (found.is === 'delivery') return <DeliveryFound delivery={found.delivery} />;
+  if (found.is === 'statement') return <BankStatementFound statement={found.statement} />;
   return (
     <p class="card" role="status">
       Nothing of yours goes by “{what}”. Look whether it is whole: references have 24 letters and digits.
@@ -122,17 +129,7 @@ function Story({ of: one }: { of: TransactionWithEvents }) {
         {one.timeline.length === 0 ? (
           <p class="quiet">There is no record of it.</p>
         ) : (
-          <ol class="timeline">
-            {one.timeline.map(({ at, what, text }, i) => (
-              <li key={i}>
-                <span class="quiet">{moment(at)}</span>
-                <span>
-                  <span class="badge">{what}</span>
-                </span>
-                <p>{text}</p>
-              </li>
-            ))}
-          </ol>
+          <Timeline of={one.timeline} />
         )}
       </section>
     </>

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { money } from '../parts/money';
-import { day, dayAndTime } from '../parts/time';
+import { momentIn } from '../parts/time';
 import { Badge, Said, WorkflowLink } from './parts';
 import { useAct } from './server';
 import type { Charge, SandboxState, Schedule } from './state';
@@ -60,7 +60,9 @@ function ScheduleItem({ schedule, state }: { schedule: Schedule; state: SandboxS
       <div class="row apart">
         <span class="small quiet">
           {billingsCompleted} made
-          {!isOver && nextBillingDate !== null && `, next on ${day(nextBillingDate, state.timeZone)}`}
+          {!isOver &&
+            nextBillingDate !== null &&
+            `, next on ${momentIn(state.timeZone, 'day')(nextBillingDate)}`}
         </span>
         <WorkflowLink url={state.workflowUrl} id={schedule.workflowId} of={`the schedule of ${name}`} />
       </div>
@@ -114,7 +116,7 @@ function ChargeItem({ charge, state }: { charge: Charge; state: SandboxState }) 
       {exception !== null && <p class="notice bad small">Exception: {exceptionWords(exception)}.</p>}
       <div class="row apart">
         <span class="small quiet">
-          {charge.description}, {dayAndTime(charge.at, state.timeZone)}
+          {charge.description}, {momentIn(state.timeZone, 'minute')(charge.at)}
         </span>
         <span class="row">
           {refund && (

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { money } from '../parts/money';
-import { day, dayAndTime } from '../parts/time';
+import { momentIn } from '../parts/time';
 import { Said } from './parts';
 import { useAct } from './server';
 import { STEPS, type Charge, type SandboxState, type Step } from './state';
@@ -15,14 +15,15 @@ export function Clock({ state, isNext }: { state: SandboxState; isNext: boolean 
   const act = useAct();
   const step: Step = STEPS[at] ?? 'P1M';
   const isMoving = clock.target !== null;
+  const day = momentIn(timeZone, 'day');
   return (
     <section class={`card stack clock ${isNext ? 'next' : ''}`} aria-labelledby="clock">
       <div class="row apart">
         <h2 id="clock">The test clock</h2>
         <p class="number" role="status">
           {isMoving && clock.target !== null
-            ? `Moving to ${day(clock.target, timeZone)}: it is ${day(clock.now, timeZone)} …`
-            : dayAndTime(clock.now, timeZone)}
+            ? `Moving to ${day(clock.target)}: it is ${day(clock.now)} …`
+            : momentIn(timeZone, 'minute')(clock.now)}
         </p>
       </div>
       <div class="row mover">
@@ -62,6 +63,7 @@ function Months({ state: { charges, clock, timeZone, customers } }: { state: San
   if (!oldest)
     return <p class="quiet small">Each charge will stand here, in the month in which it is made.</p>;
   const months = monthsBetween(oldest.at, clock.now, timeZone).slice(-MONTHS_MAX);
+  const day = momentIn(timeZone, 'day');
   const nameOf = (charge: Charge) =>
     customers.find(({ customerId }) => customerId === charge.customerId)?.name ?? '';
   return (
@@ -75,7 +77,7 @@ function Months({ state: { charges, clock, timeZone, customers } }: { state: San
                 .toReversed()
                 .map((charge) => {
                   const { tone, mark, words } = standingOf(charge);
-                  const all = `${day(charge.at, timeZone)}: ${money(charge.amount, charge.currency)}, ${nameOf(charge)}, ${words}`;
+                  const all = `${day(charge.at)}: ${money(charge.amount, charge.currency)}, ${nameOf(charge)}, ${words}`;
                   return (
                     <li key={charge.billingRequestId} class={`dot ${tone}`} title={all}>
                       <span aria-hidden="true">{mark}</span>

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { money } from '../parts/money';
-import { dayAndTime } from '../parts/time';
+import { momentIn } from '../parts/time';
 import { Said, WorkflowLink } from './parts';
 import { useAct } from './server';
 import type { Prompt, SandboxState } from './state';
@@ -63,7 +63,7 @@ function Question({ prompt, state, isNext }: { prompt: Prompt; state: SandboxSta
       <p class="small quiet">
         {isClosed
           ? 'The network has closed this: an answer comes too late now.'
-          : `${prompt.state === 'left' ? 'Left lying. ' : ''}Answer by ${dayAndTime(prompt.answerBy, state.timeZone)}.`}
+          : `${prompt.state === 'left' ? 'Left lying. ' : ''}Answer by ${momentIn(state.timeZone, 'minute')(prompt.answerBy)}.`}
       </p>
       {kind === 'permission' && !isClosed && (
         <div class="row fields">

@@ -1,0 +1,128 @@
+import type { ComponentChildren } from 'preact';
+import type { BankStatement, Delivery, Intent } from '../../../packages/client/src/api.generated';
+import { fileAt } from './api';
+import { to } from './address';
+import { useMoment } from './context';
+import { attemptInWords } from './deliveries';
+import { Timeline } from './timeline';
+import { reasonInWords, toneOf } from './words';
+
+/* What a search finds that is no payment: each with the moments of its own. */
+
+function Found({ name, state, children }: { name: string; state: string; children: ComponentChildren }) {
+  return (
+    <section class="card stack">
+      <h2>
+        {name} <span class={`badge ${toneOf(state)}`}>{state}</span>
+      </h2>
+      {children}
+    </section>
+  );
+}
+
+/** A request for permission to bill a customer. */
+export function IntentFound({ intent }: { intent: Intent }) {
+  const moment = useMoment();
+  const { status, reason, createdAt, closedAt, customerDecision } = intent;
+  const ended = customerDecision ?? (reason === null ? status : reasonInWords(reason));
+  return (
+    <Found name={`Intent: ${intent.description}`} state={status}>
+      <dl class="facts">
+        <dt>Currency</dt>
+        <dd>{intent.currency}</dd>
+        <dt>Answer by</dt>
+        <dd>{moment(intent.expiresAt)}</dd>
+        <dt>Customer</dt>
+        <dd>
+          <a class="mono" href={to('search', intent.customerId)}>
+            {intent.customerId}
+          </a>
+        </dd>
+        <dt>Merchant</dt>
+        <dd>
+          <a class="mono" href={to('search', intent.entityId)}>
+            {intent.entityId}
+          </a>
+        </dd>
+        <dt>Id</dt>
+        <dd class="mono">{intent.intentId}</dd>
+      </dl>
+      <Timeline
+        of={[
+          { at: createdAt, what: 'asked', text: 'The merchant asked for permission' },
+          ...(closedAt === null ? [] : [{ at: closedAt, what: status, text: `It ended: ${ended}` }]),
+        ]}
+      />
+    </Found>
+  );
+}
+
+/** A webhook, with its attempts. */
+export function DeliveryFound({ delivery }: { delivery: Delivery }) {
+  const { webhookType, status, createdAt, finishedAt, withdrawnAt, attempts } = delivery;
+  return (
+    <Found name={`Webhook ${webhookType}`} state={withdrawnAt === undefined ? status : 'withdrawn'}>
+      <dl class="facts">
+        <dt>Id</dt>
+        <dd class="mono">{delivery.deliveryId}</dd>
+        <dt>Event</dt>
+        <dd class="mono">{delivery.eventId}</dd>
+      </dl>
+      <Timeline
+        of={[
+          { at: createdAt, what: 'made', text: 'It was announced to you' },
+          ...attempts.map((one) => ({ at: one.at, what: 'attempt', text: attemptInWords(one) })),
+          ...(withdrawnAt === undefined
+            ? finishedAt === null
+              ? []
+              : [{ at: finishedAt, what: status, text: `It was ${status}` }]
+            : [{ at: withdrawnAt, what: 'withdrawn', text: 'Its subject had ended' }]),
+        ]}
+      />
+      <p>
+        <a href={to('webhooks')}>All webhooks</a>
+      </p>
+    </Found>
+  );
+}
+
+/** What a bank has sent of what it booked. */
+export function BankStatementFound({ statement }: { statement: BankStatement }) {
+  const { status, summary, createdAt, completedAt } = statement;
+  const counted: [string, number][] = [
+    ['Lines', summary.lines],
+    ['Matched', summary.matched],
+    ['Said before', summary.duplicates],
+    ['Unknown here', summary.unknownHere],
+    ['With another amount', summary.amountDiffers],
+    ['Missing at the bank', summary.missingAtBank],
+    ['Cannot be read', summary.malformed],
+  ];
+  return (
+    <Found name="Statement of yours" state={status}>
+      <dl class="facts">
+        {counted.map(([name, count]) => (
+          <>
+            <dt>{name}</dt>
+            <dd>{count}</dd>
+          </>
+        ))}
+        <dt>Id</dt>
+        <dd class="mono">{statement.statementId}</dd>
+      </dl>
+      <Timeline
+        of={[
+          { at: createdAt, what: 'arrived', text: 'It had arrived' },
+          ...(completedAt === null
+            ? []
+            : [{ at: completedAt, what: status, text: 'All of it was compared' }]),
+        ]}
+      />
+      <p>
+        <a href={fileAt(statement.differencesUrl)} download>
+          Download its differences as CSV
+        </a>
+      </p>
+    </Found>
+  );
+}
