@@ -40,6 +40,7 @@ const postgresUrl = patterned(/^postgres(ql)?:\/\//, 'a URL that starts with pos
 const settings = z.object({
   ASSENT_MODE: choice(MODES).optional(),
   SANDBOX_CAST: text.optional(),
+  ASSENT_CONSOLE: flag.default(true),
   PORT: port(3000),
   HOST: address.default('127.0.0.1'),
   PORT_OFFSET: wholeNumber(0, 50_000).default(0),

@@ -5,6 +5,7 @@ import { errorHandler, unknownEndpoint } from './http/answer';
 import { createAuthenticate } from './access/authentication';
 import { createClientLogin } from './access/client-login';
 import { beforeRoutes } from './http/before-routes';
+import { sandboxPages } from './http/own-page';
 import {
   bankResponseBody,
   bill,
@@ -367,8 +368,10 @@ export function createApp(deps: ApiDeps): Express {
   app.enable('strict routing');
   app.set('trust proxy', deps.config.TRUSTED_PROXIES);
   app.use(beforeRoutes(deps.log, failures, deps.tracing));
-  const forConsole = consoleAccess(deps, { login, authenticate, failures });
-  app.use(forConsole.calls);
+  const forConsole = deps.config.ASSENT_CONSOLE
+    ? consoleAccess(deps, { login, authenticate, failures })
+    : undefined;
+  if (forConsole) app.use(forConsole.calls);
 
   const table = routes(deps);
   serveEach(app, [
@@ -381,11 +384,14 @@ export function createApp(deps: ApiDeps): Express {
     ),
     endpoint('post', '/v1/oauth/token', tokenEndpoint(login, failures)),
     ...table.map((one) => endpoint(one.method, one.path, serve(deps, authenticate, one))),
-    ...forConsole.endpoints,
+    ...(forConsole?.endpoints ?? []),
     ...referenceEndpoints(table),
-    ...pageEndpoints(deps.sandbox ? ['console', 'sandbox'] : ['console']),
+    ...pageEndpoints([
+      ...(forConsole ? (['console'] as const) : []),
+      ...(deps.sandbox ? (['sandbox'] as const) : []),
+    ]),
   ]);
-  if (deps.sandbox) app.use('/sandbox', deps.sandbox);
+  if (deps.sandbox) app.use('/sandbox', sandboxPages(deps.sandbox.url), deps.sandbox.routes);
 
   app.use(unknownEndpoint);
   app.use(errorHandler);

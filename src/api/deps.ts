@@ -21,7 +21,12 @@ export interface ApiDeps {
   /** Where calls are traced. */
   tracing?: Tracing | undefined;
   /** The parties that play in a sandbox, where it has any: what is below `/sandbox`. */
-  sandbox?: RequestHandler;
+  sandbox?: {
+    /** Where its page is served. */
+    url: string;
+    /** For calls of its own page alone, but for the parties' webhooks. */
+    routes: RequestHandler;
+  };
   /** What keeps the service from doing its work; empty when it is ready. */
   readiness: () => Promise<Problem[]>;
 }

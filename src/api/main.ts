@@ -23,6 +23,7 @@ import { createMetrics, measureDependencies, measurePool, serveMetrics } from '.
 import { measureService } from '../service-metrics';
 import { lazyClient, TlsFileError } from '../temporal/connection';
 import { serviceProblems, workflowProblems } from '../temporal/readiness';
+import { forgetEndedSessions } from '../database/entity/console-session';
 import { openSandbox } from '../sandbox/open';
 import { sandboxRouter } from '../sandbox/router';
 import { openTracing } from '../tracing/open';
@@ -94,7 +95,7 @@ async function main(): Promise<void> {
   const sandbox = openSandbox(config, log);
   const app = createApp({
     config,
-    ...(sandbox && { sandbox: sandboxRouter(sandbox) }),
+    ...(sandbox && { sandbox: { url: sandbox.cast.apiUrl, routes: sandboxRouter(sandbox) } }),
     db,
     ring,
     buckets: createTokenBuckets(db),
@@ -160,6 +161,7 @@ async function sweep(
         forgetPrompts(db, NETWORK_TIMEZONE),
         deleteAbandoned(db),
         deleteAbandonedPages(db),
+        forgetEndedSessions(db),
         forgetDeliveries(db, ring, WEBHOOK_KEPT_DAYS),
         forgetReceipts(db, RECEIPT_KEPT_DAYS),
         foldBalances(db),

@@ -1,4 +1,3 @@
-import { isIP } from 'node:net';
 import express, {
   Router,
   type ErrorRequestHandler,
@@ -14,7 +13,10 @@ import { Failure } from '../domain/failures';
 import { cut, maskedBody, maskedHeaders } from './masked';
 import { inWords, type Sandbox } from './sandbox';
 
-/** What is below `/sandbox`: the page's stream, what its buttons do, and the parties' webhooks. */
+/**
+ * What is below `/sandbox`: the page's stream, what its buttons do, and the parties' webhooks. Who
+ * serves it lets no page of another site call it.
+ */
 
 const ACT_BYTES_MAX = 16 * 1024;
 /** Above the largest webhook, of a hundred items. */
@@ -84,15 +86,13 @@ function actsOf(sandbox: Sandbox): Map<string, (body: unknown) => Promise<string
 export function sandboxRouter(sandbox: Sandbox): RequestHandler {
   const router = Router({ caseSensitive: true, strict: true });
   const acts = actsOf(sandbox);
-  router.use(ownHostOnly(sandbox.cast.apiUrl));
 
   router.get('/events', (req, res, next) => {
     // It would be a reader that never reads.
     if (req.method === 'HEAD') return next();
     sandbox.prepare();
     const opened = sandbox.stream.open(req, res, { state: sandbox.state, wire: sandbox.wire.all });
-    if (!opened)
-      next(new Failure('rate_limited', 'Too many pages are open, or the API stops', { retryAfterS: 5 }));
+    if (!opened) next(new Failure('rate_limited', 'The API stops', { retryAfterS: 5 }));
     else sandbox.repaint();
   });
 
@@ -108,7 +108,7 @@ export function sandboxRouter(sandbox: Sandbox): RequestHandler {
       sandbox.repaint();
     }
   };
-  router.post('/acts/:act', ownPageOnly, express.json({ limit: ACT_BYTES_MAX }), (req, res, next) => {
+  router.post('/acts/:act', jsonOnly, express.json({ limit: ACT_BYTES_MAX }), (req, res, next) => {
     press(req, res, next).catch(next);
   });
   for (const party of ['shop', 'bank'] as const) {
@@ -132,20 +132,6 @@ const unreadable: ErrorRequestHandler = (error: { type?: unknown }, _req, _res, 
     typeof error.type === 'string' && /^(charset|entity|encoding|request|stream)\./.test(error.type);
   next(isBody ? new Failure('invalid_request', 'The body cannot be read') : error);
 };
-
-/**
- * A foreign site may have its own name lead here, and be taken by a browser for the sandbox's page.
- * It cannot do so with an address, nor with the name that a machine has for itself.
- */
-function ownHostOnly(apiUrl: string): RequestHandler {
-  const own = new URL(apiUrl).hostname;
-  return (req, _res, next) => {
-    const url = `http://${req.headers.host ?? ''}`;
-    const host = URL.canParse(url) ? new URL(url).hostname : '';
-    const isOwn = host === own || host === 'localhost' || isIP(host.replaceAll(/[[\]]/g, '')) !== 0;
-    next(isOwn ? undefined : new Failure('cross_site', `Open the sandbox at ${apiUrl}/sandbox`));
-  };
-}
 
 /** Anybody may send something here: what is not the network's is shown, and nothing else. */
 function receive(sandbox: Sandbox, party: 'shop' | 'bank', req: Request): { status: number; said: string } {
@@ -179,21 +165,8 @@ function verified(body: Buffer, req: Request, secret: string) {
   }
 }
 
-/**
- * No other site may press the buttons. Browsers say where a request comes from, and a form of
- * another site can send no JSON.
- */
-const ownPageOnly: RequestHandler = (req, _res, next) => {
-  const site = req.get('sec-fetch-site');
-  const origin = req.get('origin');
-  const isOwn = site === undefined ? isSameHost(origin, req.get('host')) : site === 'same-origin';
-  if (!isOwn) return next(new Failure('cross_site', 'Only the page of the sandbox itself may do this'));
-  if (!req.is('application/json')) {
-    return next(new Failure('media_type_unsupported', 'Send JSON, as application/json'));
-  }
-  next();
+/** A form of another site can send none. */
+const jsonOnly: RequestHandler = (req, _res, next) => {
+  const isJson = Boolean(req.is('application/json'));
+  next(isJson ? undefined : new Failure('media_type_unsupported', 'Send JSON, as application/json'));
 };
-
-function isSameHost(origin: string | undefined, host: string | undefined): boolean {
-  return origin !== undefined && URL.canParse(origin) && new URL(origin).host === host;
-}

@@ -2,7 +2,7 @@ import type { Request, Response } from 'express';
 
 /** Server-sent events to all pages that are open. */
 
-/** Tabs of one person; each holds a connection. */
+/** Tabs of one person; each holds a connection. One more, and the oldest is let go. */
 const READERS_MAX = 50;
 /** A reader that takes nothing is let go, and comes back for all of it when it can. */
 const BEHIND_BYTES_MAX = 8 * 1024 * 1024;
@@ -20,11 +20,18 @@ export class Stream {
   }
 
   /**
-   * @returns false where there are too many already, or none are taken any more: who comes back to
-   *   a process that stops would keep it from its end
+   * @returns false where none are taken any more: who comes back to a process that stops would keep
+   *   it from its end
    */
   open(req: Request, res: Response, first: object): boolean {
-    if (this.isClosed || this.readers.size >= READERS_MAX) return false;
+    if (this.isClosed) return false;
+    // Whoever holds many and reads none of them keeps nobody out who comes later. A page that is
+    // let go so comes back by itself.
+    const [oldest] = this.readers;
+    if (oldest && this.readers.size >= READERS_MAX) {
+      this.readers.delete(oldest);
+      oldest.destroy();
+    }
     res.set({ 'Content-Type': 'text/event-stream; charset=utf-8', 'X-Accel-Buffering': 'no' });
     res.flushHeaders();
     res.write(`retry: 1000\n${eventOf('all', first)}`);

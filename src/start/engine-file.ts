@@ -11,6 +11,8 @@ export interface EngineFile {
   apiUrl: string;
   /** The page for a first look; in a sandbox. */
   sandboxUrl?: string;
+  /** Absent where the settings leave it out. */
+  consoleUrl?: string;
   /** Absent where none are served. */
   metricsUrls?: { api: string; worker: string };
   /** Absent where Temporal is a given one, whose UI may be anywhere. */

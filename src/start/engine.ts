@@ -169,6 +169,7 @@ async function boot(common: Boot): Promise<EngineFile> {
       },
     }),
     ...(cast !== undefined && { sandboxUrl: `${apiUrl}/sandbox` }),
+    ...(config.ASSENT_CONSOLE && { consoleUrl: `${apiUrl}/console` }),
     ...(temporalUiUrl !== undefined && { temporalUiUrl }),
     temporalAddress,
     namespace: config.TEMPORAL_NAMESPACE,

@@ -45,7 +45,7 @@ function welcome(file: EngineFile): string {
   const rows = [
     ...(file.sandboxUrl === undefined ? [] : [['Sandbox', `${file.sandboxUrl}  <- open this in a browser`]]),
     ['API', file.apiUrl],
-    ['Console', `${file.apiUrl}/console`],
+    ...(file.consoleUrl === undefined ? [] : [['Console', file.consoleUrl]]),
     ['Temporal UI', file.temporalUiUrl ?? `that of ${file.temporalAddress}`],
     ['Metrics', file.metricsUrls ? `${file.metricsUrls.api} (API)` : 'none, as METRICS_PORT is 0'],
     ...(file.metricsUrls ? [['', `${file.metricsUrls.worker} (worker)`]] : []),

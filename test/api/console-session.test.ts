@@ -2,6 +2,11 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
 import { rotateClientSecret } from '../../src/database/entity/client-credential';
+import {
+  endConsoleSession,
+  forgetEndedSessions,
+  isConsoleSessionEnded,
+} from '../../src/database/entity/console-session';
 import { revokeTokens } from '../../src/database/entity/control';
 import { setEntityStatus } from '../../src/database/entity/entity';
 import { enter, send, serveApi, type Party, type ServedApi } from '../support/api';
@@ -79,6 +84,7 @@ describe('signing in to the console', () => {
       timezone: 'Africa/Lagos',
       currencies: ['NGN'],
       expiresAt: expect.stringMatching(/Z$/) as string,
+      sessionId: expect.stringMatching(/^[\w-]{12}$/) as string,
       csrfToken: expect.stringMatching(/^[\w-]{43}$/) as string,
       endsInS: 1800,
     });
@@ -278,6 +284,20 @@ describe('a call of the console', () => {
     }
   });
 
+  it('by a link is answered to whom the link was made for, and not to who has signed in since', async () => {
+    const { cookie, session } = await signIn(bank);
+    const other = await signIn(await enter(api, 'bank'));
+    const link = `/console/api/as/${session['sessionId']}/v1/webhooks/deliveries?limit=5`;
+    expect(await get(link, cookie)).toMatchObject({ status: 200 });
+    expect(await get(link, other.cookie)).toMatchObject({
+      status: 403,
+      body: { message: 'This link is of another sign-in: load the page again' },
+    });
+    for (const path of ['/console/api/as/', '/console/api/as/x', '/console/api/as/x/console/session']) {
+      expect(await get(path, cookie)).toMatchObject({ status: 404 });
+    }
+  });
+
   it('takes no session from a neighbouring host, which may set cookies beside ours', async () => {
     const https = { 'x-forwarded-proto': 'https' };
     const isIn = async (cookie: string) =>
@@ -319,6 +339,40 @@ describe('a session ends', () => {
     expect(out.headers.get('set-cookie')).toMatch(
       /^assent_console=; Path=\/console; Expires=Thu, 01 Jan 1970/,
     );
+  });
+
+  it('by signing out on every process at once, also for whoever has copied its cookie', async () => {
+    const other = await serveApi(test.db);
+    const { cookie, csrf } = await signIn(bank);
+    const copied = (at: ServedApi) =>
+      send(at.url, 'GET', '/console/api/v1/webhooks/endpoint', undefined, { cookie });
+    expect((await copied(other)).status).toBe(200);
+    await send(api.url, 'DELETE', '/console/session', undefined, { cookie, ...OWN_PAGE, ...csrf });
+    expect([(await copied(api)).status, (await copied(other)).status]).toEqual([401, 401]);
+    expect(await isSignedIn(cookie)).toBe(false);
+    await other.close();
+  });
+
+  it('by signing out in one tab, whatever cookie a renewal of another brings after it', async () => {
+    const { cookie, csrf } = await signIn(bank);
+    const { headers } = await get('/console/session', cookie);
+    await send(api.url, 'DELETE', '/console/session', undefined, { cookie, ...OWN_PAGE, ...csrf });
+    const [late = ''] = (headers.get('set-cookie') ?? '').split(';');
+    expect(late).toMatch(/^assent_console=[\w-]+$/);
+    expect(await isSignedIn(late)).toBe(false);
+  });
+
+  it('when somebody signs in by the same browser, and no longer than it could have lasted', async () => {
+    const { cookie, session } = await signIn(bank);
+    const next = await signIn(await enter(api, 'merchant'), { cookie });
+    expect([await isSignedIn(cookie), await isSignedIn(next.cookie)]).toEqual([false, true]);
+    // This answer may reach the browser after that sign-in, whose cookie it must not take away.
+    expect((await get('/console/session', cookie)).headers.get('set-cookie')).toBeNull();
+    const long = { id: 'long-over', endsAt: new Date(Date.now() - 7_200_000) };
+    await endConsoleSession(test.db, long);
+    expect(await forgetEndedSessions(test.db)).toBe(false);
+    const ended = [session['sessionId'] ?? '', long.id].map((id) => isConsoleSessionEnded(test.db, id));
+    expect(await Promise.all(ended)).toEqual([true, false]);
   });
 
   it.each([

@@ -1,18 +1,21 @@
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
-import { serveApi, type ServedApi } from '../support/api';
+import { send, serveApi, type ServedApi } from '../support/api';
 import { expectGoodPage, openBrowser, type TestBrowser } from '../support/browser';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 
 /* What holds of every page, whatever it shows. */
 
 const noParties: RequestHandler = (_req, _res, next) => next();
+const sandbox = { url: 'http://localhost', routes: noParties };
 
 let test: TestDatabase;
 let api: ServedApi;
 let browser: TestBrowser;
 beforeAll(async () => {
   test = await createTestDatabase();
-  api = await serveApi(test.db, { sandbox: noParties });
+  api = await serveApi(test.db, { sandbox });
   browser = await openBrowser();
 });
 afterAll(async () => {
@@ -20,6 +23,14 @@ afterAll(async () => {
   await api.close();
   await test.drop();
 });
+
+/** With whatever `Host` is wanted, which `fetch` does not let one choose. */
+async function read(path: string, headers: Record<string, string>) {
+  const asked = request(api.url + path, { headers }).end();
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+  answer.resume();
+  return answer.statusCode;
+}
 
 describe('a page', () => {
   it.each([
@@ -29,6 +40,47 @@ describe('a page', () => {
     const page = await browser.open(api.url + path);
     await page.getByRole('heading', { name: heading, level: 1 }).waitFor();
     await expectGoodPage(page);
+  });
+
+  it.each(['/sandbox/acts/advance', '/console/session'])(
+    'alone may call %s: no other site, nor one that came without TLS where the page has it',
+    async (path) => {
+      const host = new URL(api.url).host;
+      const status = async (headers: Record<string, string>) =>
+        (await send(api.url, 'POST', path, {}, headers)).status;
+      for (const headers of [
+        { 'sec-fetch-site': 'cross-site' },
+        { 'sec-fetch-site': 'same-site' },
+        { origin: 'http://elsewhere.example' },
+        { origin: `https://${host}` },
+        {},
+      ] as Record<string, string>[]) {
+        expect([headers, await status(headers)]).toEqual([headers, 403]);
+      }
+      expect(await status({ origin: `http://${host}` })).toBe(path.startsWith('/sandbox') ? 404 : 400);
+    },
+  );
+
+  it('of the sandbox is read by no site that has its name lead here, nor by one in another tab', async () => {
+    expect(await read('/sandbox/events', { host: 'shop.example.com' })).toBe(403);
+    expect(await read('/sandbox/events', { 'sec-fetch-site': 'cross-site' })).toBe(403);
+    expect(await read('/sandbox/events', {})).toBe(404);
+    expect(await read('/console', { 'sec-fetch-site': 'cross-site' })).toBe(200);
+  });
+
+  it('of the console, and all that is there for it, is unknown where the setting says so', async () => {
+    const none = await serveApi(test.db, { settings: { ASSENT_CONSOLE: 'false' } });
+    const unknown = await send(none.url, 'GET', '/nowhere');
+    for (const [method, path] of [
+      ['GET', '/console'],
+      ['GET', '/console/session'],
+      ['POST', '/console/session'],
+      ['GET', '/console/api/v1/webhooks/deliveries'],
+    ] as const) {
+      const { status, body } = await send(none.url, method, path);
+      expect([path, status, body]).toEqual([path, 404, unknown.body]);
+    }
+    await none.close();
   });
 
   it('that anybody could not use, or that wants a part from elsewhere, is told from a good one', async () => {

@@ -54,16 +54,25 @@ test('what anybody sends in place of the network is shown as it came, and read b
   expect(shown?.curl).toBe('');
 });
 
-test('another site that has its name lead here neither reads the wire nor presses a button', async () => {
-  const origin = 'http://shop.example.com';
-  const headers = { host: `shop.example.com:${port()}`, origin, 'content-type': 'application/json' };
-  const pressed = await send('/acts/advance', '{"by":"P1D"}', { ...headers, origin: `${origin}:${port()}` });
-  expect(pressed).toEqual({ status: 400, text: '"cross_site"' });
-
-  const asked = request({ port: port(), path: '/sandbox/events', headers }).end();
+/** Its beginning is there, and nothing is read of what follows. */
+async function openStream() {
+  const asked = request({ port: port(), path: '/sandbox/events' }).end();
+  asked.on('error', () => undefined);
   const [answer] = (await once(asked, 'response')) as [IncomingMessage];
-  asked.destroy();
-  expect(answer.statusCode).toBe(400);
+  answer.on('error', () => undefined);
+  return answer;
+}
+
+test('however many hold a stream and read nothing, the page that is opened next has its own', async () => {
+  const oldest = await openStream();
+  const letGo = new Promise((resolve) => oldest.resume().once('close', resolve));
+  const silent = await Promise.all(Array.from({ length: 49 }, openStream));
+  const page = await openStream();
+  expect(page.statusCode).toBe(200);
+  const [first] = (await once(page, 'data')) as [Buffer];
+  expect(first.toString()).toContain('event: all');
+  await letGo;
+  for (const one of [...silent, page]) one.destroy();
 });
 
 test.each([

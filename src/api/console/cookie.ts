@@ -1,15 +1,16 @@
 import type { Request, Response } from 'express';
+import { isConsoleSessionEnded } from '../../database/entity/console-session';
 import { open, seal, type SealedPlace } from '../../database/keys/sealing';
 import { KeyringError, type Keyring } from '../../database/keys/keyring';
 import type { ApiDeps } from '../deps';
 
 /**
  * Who has signed in to the console, kept in that person's browser and nowhere else: in a cookie
- * that no script can read, sealed so that nobody can read or make one. The service remembers no
- * sessions, and so any process serves any of them.
+ * that no script can read, sealed so that nobody can read or make one. The service remembers none
+ * but those that were ended before their time, and so any process serves any of them.
  */
 export interface Session {
-  /** What it goes by in the log. */
+  /** What it goes by in the log and in links, and once it is ended. */
   id: string;
   /** What every call is made with; like anybody's it ends when its entity is disabled. */
   token: string;
@@ -21,7 +22,7 @@ export interface Session {
   usedAt: number;
 }
 
-type Deps = Pick<ApiDeps, 'ring' | 'config'>;
+type Deps = Pick<ApiDeps, 'db' | 'ring' | 'config'>;
 
 const NAME = 'assent_console';
 const PLACE: SealedPlace = 'console.session:cookie';
@@ -30,12 +31,13 @@ const PLACE: SealedPlace = 'console.session:cookie';
 const IDLE_MS = 30 * 60_000;
 
 /** The session that a request comes with, undefined where it has none that is still good. */
-export function readSession(deps: Deps, req: Request): Session | undefined {
+export async function readSession(deps: Deps, req: Request): Promise<Session | undefined> {
   const given = cookieOf(req, cookieFor(deps, req).name);
   if (given === undefined) return undefined;
   const session = opened(deps.ring, given);
   const now = Date.now();
-  return session && now < session.endsAt && now < session.usedAt + IDLE_MS ? session : undefined;
+  if (!session || now >= session.endsAt || now >= session.usedAt + IDLE_MS) return undefined;
+  return (await isConsoleSessionEnded(deps.db, session.id)) ? undefined : session;
 }
 
 /** Of two, one is not ours, and nobody knows which: then there is none. */

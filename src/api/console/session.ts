@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Request, RequestHandler, Response } from 'express';
 import { z } from 'zod';
+import { endConsoleSession } from '../../database/entity/console-session';
 import { findEntity } from '../../database/entity/entity';
 import { formatInstant } from '../../domain/calendar';
 import { Failure } from '../../domain/failures';
@@ -11,20 +12,22 @@ import type { ApiDeps } from '../deps';
 import { replyOf } from '../http/answer';
 import { readJsonBody } from '../http/body';
 import { endpoint, type Endpoint } from '../http/endpoint';
+import { consolePages } from '../http/own-page';
 import { meter } from '../http/rate-limit';
 import { noteConsoleSession, noteTokenRequest } from '../http/request-log';
 import { check, invalidRequest } from '../http/validation';
 import { forgetSession, keepSession, lastsMs, readSession, type Session } from './cookie';
-import { refuseOtherPages, refuseStalePage, requireCsrfToken, requireOwnPage } from './same-origin';
+import { refuseStalePage, requireCsrfToken } from './csrf-token';
 
 /**
  * The console's way to the API: who signs in gets a session in place of a token, and calls below
  * `/console/api` are the public ones, made with the token that the session holds. So the page can
  * do what the token's owner can do, and nothing else; neither secret nor token ever reach it.
+ * No page of another site reaches it.
  */
 export interface ConsoleAccess {
   /** Turns a call of the console into one of the API; in front of all routes. */
-  calls: RequestHandler;
+  calls: RequestHandler[];
   endpoints: Endpoint[];
 }
 
@@ -35,6 +38,8 @@ interface Access {
 }
 
 const PREFIX = '/console/api';
+/** Behind it comes whose session a link was made in. */
+const OF_SESSION = `${PREFIX}/as/`;
 const SESSION = '/console/session';
 
 /** Two short texts. */
@@ -66,14 +71,13 @@ export function consoleAccess(deps: ApiDeps, { login, authenticate, failures }: 
       expiresAt: formatInstant(new Date(session.endsAt)),
       timezone: config.NETWORK_TIMEZONE,
       currencies: config.ACCEPTED_CURRENCIES,
+      sessionId: session.id,
       csrfToken: session.csrfToken,
       endsInS: Math.floor(lastsMs(session) / 1000),
     };
   }
 
   async function credentialsOf(req: Request, res: Response) {
-    // First: what another site's page sends says nothing of whoever sits at this address.
-    requireOwnPage(req);
     try {
       const given = check(credentials, await readJsonBody(req, BODY_LIMIT_BYTES), '');
       if (given.problems) throw invalidRequest(given.problems);
@@ -87,6 +91,8 @@ export function consoleAccess(deps: ApiDeps, { login, authenticate, failures }: 
     }
   }
 
+  const end = ({ id, endsAt }: Session) => endConsoleSession(db, { id, endsAt: new Date(endsAt) });
+
   async function signIn(req: Request, res: Response): Promise<void> {
     const { token, expiresInS } = await login(req, res, await credentialsOf(req, res));
     const now = Date.now();
@@ -94,57 +100,79 @@ export function consoleAccess(deps: ApiDeps, { login, authenticate, failures }: 
     const id = randomBytes(ID_BYTES).toString('base64url');
     const session = { id, token, csrfToken, usedAt: now, endsAt: now + expiresInS * 1000 };
     noteConsoleSession(req, id);
+    const before = await readSession(deps, req);
     const data = { session: await shown(req, res, session) };
+    // An answer to it that is still on its way would put it back into its browser.
+    if (before) await end(before);
     keepSession(deps, req, res, session);
     send(res, 201, 'You are signed in', data);
   }
 
   async function whoAmI(req: Request, res: Response): Promise<void> {
-    refuseOtherPages(req);
-    const read = readSession(deps, req);
+    const read = await readSession(deps, req);
     if (read) refuseStalePage(req, read);
     // Only this puts its end off. A cookie with any other call's answer could arrive after signing
     // out, and undo it.
     const session = read && { ...read, usedAt: Date.now() };
     // Not being signed in is an answer here, and no failure.
     const own = session && (await shown(req, res, session).catch(isUnauthenticated));
+    // One that is over is left where it is, and opens nothing: in its place the browser may have
+    // that of somebody who has signed in since.
     if (session && own) keepSession(deps, req, res, session);
-    else forgetSession(deps, req, res);
     send(res, 200, own ? `Signed in as ${own.name}` : 'Nobody is signed in', { session: own ?? null });
   }
 
-  function signOut(req: Request, res: Response): void {
-    requireOwnPage(req);
-    const session = readSession(deps, req);
-    if (session) requireCsrfToken(req, session);
+  async function signOut(req: Request, res: Response): Promise<void> {
+    const session = await readSession(deps, req);
+    if (session) {
+      requireCsrfToken(req, session);
+      await end(session);
+    }
     forgetSession(deps, req, res);
     send(res, 200, 'You are signed out');
   }
 
+  const call: RequestHandler = async (req, res, next) => {
+    const called = callOf(req.url);
+    if (called === undefined) return next();
+    const session = await readSession(deps, req);
+    if (session === undefined) {
+      failures.count(req, res);
+      throw new Failure('unauthenticated', 'The session has ended: sign in again');
+    }
+    if (called.sessionId !== undefined && called.sessionId !== session.id) {
+      throw new Failure('cross_site', 'This link is of another sign-in: load the page again');
+    }
+    if (READING.includes(req.method)) refuseStalePage(req, session);
+    else requireCsrfToken(req, session);
+    noteConsoleSession(req, session.id);
+    asApiCall(req, session);
+    req.url = called.url;
+    next();
+  };
+
   return {
-    calls(req, res, next) {
-      if (!req.url.startsWith(`${PREFIX}/v1/`)) return next();
-      const changes = !READING.includes(req.method);
-      if (changes) requireOwnPage(req);
-      else refuseOtherPages(req);
-      const session = readSession(deps, req);
-      if (session === undefined) {
-        failures.count(req, res);
-        throw new Failure('unauthenticated', 'The session has ended: sign in again');
-      }
-      if (changes) requireCsrfToken(req, session);
-      else refuseStalePage(req, session);
-      noteConsoleSession(req, session.id);
-      asApiCall(req, session);
-      req.url = req.url.slice(PREFIX.length);
-      next();
-    },
+    calls: [consolePages, call],
     endpoints: [
       endpoint('post', SESSION, signIn),
       endpoint('get', SESSION, whoAmI),
       endpoint('delete', SESSION, signOut),
     ],
   };
+}
+
+/**
+ * What of the API is called. Links name the session that they were made in, for they have no
+ * header.
+ */
+function callOf(url: string): { url: string; sessionId?: string } | undefined {
+  if (url.startsWith(`${PREFIX}/v1/`)) return { url: url.slice(PREFIX.length) };
+  if (!url.startsWith(OF_SESSION)) return undefined;
+  const at = url.indexOf('/', OF_SESSION.length);
+  const rest = url.slice(at);
+  return at > 0 && rest.startsWith('/v1/')
+    ? { url: rest, sessionId: url.slice(OF_SESSION.length, at) }
+    : undefined;
 }
 
 /** Whatever else the request had to say of who sends it is gone. */

@@ -9,6 +9,7 @@ import { bundledPages, type PageBundle, type PageName } from './bundle';
  * there. A page is an empty document; what it shows, its script asks of this API.
  */
 export function pageEndpoints(names: readonly PageName[]): Endpoint[] {
+  if (names.length === 0) return [];
   return [
     ...names.map((name) =>
       endpoint('get', `/${name}`, ownPartsOnly, async (_req, res) => {

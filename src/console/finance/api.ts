@@ -12,6 +12,8 @@ export interface Session {
   expiresAt: string;
   timezone: string;
   currencies: string[];
+  /** What its links are marked with. */
+  sessionId: string;
   csrfToken: string;
   /** Unless it is used meanwhile. */
   endsInS: number;
@@ -37,6 +39,7 @@ interface Answer {
 }
 
 let csrfToken = '';
+let sessionId = '';
 let onEnd = () => {};
 /** By this browser's clock. */
 let endsAt = Infinity;
@@ -65,8 +68,8 @@ function forget(): void {
 }
 
 /**
- * Puts off the end of a session that is used. Only this call's answer has a new cookie in it, and
- * it is given up when somebody signs out: it would sign the browser in again.
+ * Puts off the end of a session that is used. Only this call's answer has a new cookie in it. It is
+ * given up when this page signs out; where another page has, the service knows the session as over.
  */
 async function renew(): Promise<void> {
   if (Date.now() < renewedAt + RENEWED_EVERY_MS) return;
@@ -103,6 +106,7 @@ export async function signOut(): Promise<void> {
 function keep({ data }: Answer): Session | undefined {
   const { session } = data as { session: Session | null };
   csrfToken = session?.csrfToken ?? '';
+  sessionId = session?.sessionId ?? '';
   renewedAt = Date.now();
   endsAt = session ? renewedAt + session.endsInS * 1000 : Infinity;
   return session ?? undefined;
@@ -117,8 +121,11 @@ export async function act(path: string, body?: object): Promise<string> {
   return (await asSession('POST', path, body)).message ?? 'Done';
 }
 
-/** Where a file of the API can be had. */
-export const fileAt = (path: string) => `/console/api${path}`;
+/**
+ * Where a file of the API can be had: for as long as nobody else has signed in by this browser, as
+ * a link has no header to say whose page it is on.
+ */
+export const fileAt = (path: string) => `/console/api/as/${sessionId}${path}`;
 
 async function asSession(method: 'GET' | 'POST', path: string, body?: object): Promise<Answer> {
   try {

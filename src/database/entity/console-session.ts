@@ -1,0 +1,34 @@
+import { row, rows, type Executor } from '../connection';
+
+/** Sessions of the console that were ended before their time. */
+
+/** @param endsAt when it would have ended by itself: until then it is known to be over */
+export async function endConsoleSession(db: Executor, session: { id: string; endsAt: Date }): Promise<void> {
+  await rows(
+    db,
+    `INSERT INTO ended_console_sessions (id, ends_at) VALUES (:id, :endsAt) ON CONFLICT (id) DO NOTHING`,
+    session,
+  );
+}
+
+export async function isConsoleSessionEnded(db: Executor, id: string): Promise<boolean> {
+  return (await row(db, 'SELECT id FROM ended_console_sessions WHERE id = :id', { id })) !== undefined;
+}
+
+/** Deleted at once: a few milliseconds. */
+const SWEEP = 1_000;
+/** What the clocks of processes may differ from the database's. */
+const CLOCKS_DIFFER = '1 hour';
+
+/** @returns whether there may be more */
+export async function forgetEndedSessions(db: Executor): Promise<boolean> {
+  const deleted = await rows(
+    db,
+    `DELETE FROM ended_console_sessions WHERE id IN (
+       SELECT id FROM ended_console_sessions
+       WHERE ends_at < (SELECT clock_timestamp()) - :differ::interval
+       ORDER BY ends_at LIMIT :sweep FOR UPDATE SKIP LOCKED) RETURNING true`,
+    { sweep: SWEEP, differ: CLOCKS_DIFFER },
+  );
+  return deleted.length === SWEEP;
+}
