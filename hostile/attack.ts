@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { BODIES, HEADER_NAMES, HEADER_VALUES, INHERITED, JSON_VALUES, PARAMETERS } from './dictionary';
 
-/** An operation of the API's own document, and who may call it. */
+/** An operation, and who may call it. */
 export interface Target {
   method: string;
   /** With `{name}` for its parameters. */
@@ -10,6 +10,8 @@ export interface Target {
   body: object | undefined;
   query: readonly string[];
   token: string | undefined;
+  /** What its page sends with it. */
+  headers?: readonly [string, string][];
 }
 
 /** One thing sent on a connection of its own. */
@@ -28,10 +30,11 @@ export interface Attack {
 const head = (method: string, path: string, headers: readonly string[]) =>
   [`${method} ${path} HTTP/1.1`, ...headers, '', ''].join('\r\n');
 
-const defaults = ({ token }: Target): [string, string][] => [
+const defaults = ({ token, headers = [] }: Target): [string, string][] => [
   ['Host', 'localhost'],
   ['Connection', 'close'],
   ...(token === undefined ? [] : [['Authorization', `Bearer ${token}`] as [string, string]]),
+  ...headers,
 ];
 
 const plainPath = (path: string) => path.replaceAll(/\{\w+\}/g, 'x');

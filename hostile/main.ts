@@ -8,12 +8,14 @@ import { ConfigError } from '../src/config';
 import { StartError } from '../src/start/start-error';
 import { attacksOn, type Attack, type Target } from './attack';
 import { send } from './connection';
+import { pageTargets } from './page-targets';
 import { vitals, type Vitals } from './process-watch';
 
 /*
  * Sends an API process, which runs on its own, what nobody means: in every parameter, header and
- * field of every operation. It must answer each with a refusal, never with a fault, never end,
- * never stand still, and need no more memory afterwards.
+ * field of every operation, also of those that are there for its pages alone. It must answer each
+ * with a refusal, never with a fault, never end, never stand still, and need no more memory
+ * afterwards.
  */
 
 const options = new Command('npm run hostile --')
@@ -78,7 +80,11 @@ async function main(): Promise<boolean> {
     if (metricsUrl === undefined) throw new StartError('The API serves no metrics: unset METRICS_PORT');
     const cast = await makeCast(engine, environment, interrupted.signal);
     try {
-      const targets = await targetsOf(engine.apiUrl, cast.parties);
+      const wanted = new RegExp(options.only ?? '');
+      const targets = [
+        ...(await documentedTargets(engine.apiUrl, cast.parties)),
+        ...(await pageTargets(engine.apiUrl, cast.parties)),
+      ].filter(({ method, path: at }) => wanted.test(`${method} ${at}`));
       return await attackAll({ host: hostname, port: Number(port), metricsUrl }, targets, interrupted.signal);
     } finally {
       await cast.close();
@@ -95,24 +101,20 @@ interface Documented {
 }
 
 /** Every operation of the API's own document, called by the first of those who may. */
-async function targetsOf(apiUrl: string, parties: Record<string, Party>): Promise<Target[]> {
+async function documentedTargets(apiUrl: string, parties: Record<string, Party>): Promise<Target[]> {
   const document = (await (await fetch(`${apiUrl}/openapi.json`)).json()) as {
     paths: Record<string, Record<string, Documented>>;
   };
-  const wanted = new RegExp(options.only ?? '');
   return Object.entries(document.paths).flatMap(([at, methods]) =>
-    Object.entries(methods).flatMap(([method, operation]) => {
-      const target: Target = {
-        method: method.toUpperCase(),
-        path: at,
-        body: operation.requestBody?.content['application/json']?.example,
-        query: (operation.parameters ?? []).flatMap(({ in: where, name }) =>
-          where === 'query' && name !== undefined ? [name] : [],
-        ),
-        token: parties[operation['x-roles']?.[0] ?? 'public']?.token,
-      };
-      return wanted.test(`${target.method} ${target.path}`) ? [target] : [];
-    }),
+    Object.entries(methods).map(([method, operation]) => ({
+      method: method.toUpperCase(),
+      path: at,
+      body: operation.requestBody?.content['application/json']?.example,
+      query: (operation.parameters ?? []).flatMap(({ in: where, name }) =>
+        where === 'query' && name !== undefined ? [name] : [],
+      ),
+      token: parties[operation['x-roles']?.[0] ?? 'public']?.token,
+    })),
   );
 }
 
