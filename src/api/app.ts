@@ -5,7 +5,6 @@ import { errorHandler, unknownEndpoint } from './http/answer';
 import { createAuthenticate } from './access/authentication';
 import { createClientLogin } from './access/client-login';
 import { beforeRoutes } from './http/before-routes';
-import { sandboxPages } from './http/own-page';
 import {
   bankResponseBody,
   bill,
@@ -82,6 +81,7 @@ import * as exception from './billing/reconciliation-exception';
 import * as refund from './billing/refund';
 import { referenceEndpoints } from './http/reference';
 import { pageEndpoints } from './pages/pages';
+import { sandboxHandlers } from './pages/sandbox';
 import { route, serve } from './http/route';
 import { tokenEndpoint } from './access/token';
 import { listPositions, positionsQuery } from './billing/position';
@@ -391,7 +391,7 @@ export function createApp(deps: ApiDeps): Express {
       ...(deps.sandbox ? (['sandbox'] as const) : []),
     ]),
   ]);
-  if (deps.sandbox) app.use('/sandbox', sandboxPages(deps.sandbox.url), deps.sandbox.routes);
+  if (deps.sandbox) app.use('/sandbox', sandboxHandlers(deps.sandbox));
 
   app.use(unknownEndpoint);
   app.use(errorHandler);

@@ -3,6 +3,7 @@ import { request, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express, { type ErrorRequestHandler } from 'express';
 import { Failure } from '../../src/domain/failures';
+import { sandboxHandlers } from '../../src/api/pages/sandbox';
 import { sandboxRouter } from '../../src/sandbox/router';
 import { Sandbox } from '../../src/sandbox/sandbox';
 
@@ -23,7 +24,9 @@ const sandbox = new Sandbox(
 const refused: ErrorRequestHandler = (error: unknown, _req, res, _next) => {
   res.status(error instanceof Failure ? 400 : 500).json(error instanceof Failure ? error.code : 'fault');
 };
-const server = express().use('/sandbox', sandboxRouter(sandbox), refused).listen(0, '127.0.0.1');
+const server = express()
+  .use('/sandbox', sandboxHandlers({ url: sandbox.cast.apiUrl, routes: sandboxRouter(sandbox) }), refused)
+  .listen(0, '127.0.0.1');
 const port = () => (server.address() as AddressInfo).port;
 
 beforeAll(() => server.listening || once(server, 'listening'));
@@ -76,9 +79,26 @@ test('however many hold a stream and read nothing, the page that is opened next 
 });
 
 test.each([
-  ['too large', Buffer.alloc(3 * 1024 * 1024), {}],
-  ['compressed', Buffer.from('x'), { 'content-encoding': 'gzip' }],
-  ['of an unknown encoding', Buffer.from('x'), { 'content-encoding': 'foo' }],
-])('a webhook that is %s is refused, and no fault of ours', async (_, body, headers) => {
-  expect(await send('/webhooks/bank', body, headers)).toEqual({ status: 400, text: '"invalid_request"' });
+  ['too large', Buffer.alloc(3 * 1024 * 1024), {}, 'body_too_large'],
+  ['not what it says', Buffer.from('x'), { 'content-encoding': 'br' }, 'invalid_request'],
+  ['of an unknown encoding', Buffer.from('x'), { 'content-encoding': 'foo' }, 'media_type_unsupported'],
+])('a webhook that is %s is refused, and no fault of ours', async (_, body, headers, code) => {
+  expect(await send('/webhooks/bank', body, headers)).toEqual({ status: 400, text: `"${code}"` });
+});
+
+const ownPage = () => ({ origin: `http://localhost:${port()}`, 'content-type': 'application/json' });
+
+test('a button’s call that is compressed, and broken, is refused, and no fault of ours', async () => {
+  const headers = { ...ownPage(), 'content-encoding': 'br' };
+  expect(await send('/acts/ask', 'x', headers)).toEqual({ status: 400, text: '"invalid_request"' });
+});
+
+test('a button’s call whose body does not end is refused, and not read for ever', async () => {
+  const sent = request({ port: port(), path: '/sandbox/acts/ask', method: 'POST', headers: ownPage() });
+  sent.on('error', () => undefined).write(Buffer.alloc(64 * 1024, '['));
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+  const chunks: Buffer[] = [];
+  for await (const chunk of answer) chunks.push(chunk as Buffer);
+  expect(Buffer.concat(chunks).toString()).toBe('"body_too_large"');
+  sent.destroy();
 });

@@ -11,19 +11,8 @@ import { Failure } from '../../domain/failures';
 /** In front of all below `/console`; a link to the page itself may stand on any other. */
 export const consolePages: RequestHandler = ownPagesOnly((path) => path.startsWith('/console/'));
 
-/**
- * In front of all below `/sandbox`.
- *
- * @param url where it is served
- */
-export const sandboxPages = (url: string): RequestHandler[] => [
-  ownHostOnly(url, '/sandbox'),
-  // Webhooks come from the network, and not from a page.
-  ownPagesOnly((path) => !path.startsWith('/webhooks/')),
-];
-
 /** @param isOurs of a path, whether it is there for our pages alone */
-function ownPagesOnly(isOurs: (path: string) => boolean): RequestHandler {
+export function ownPagesOnly(isOurs: (path: string) => boolean): RequestHandler {
   return (req, _res, next) => {
     const isOwn = READING.includes(req.method) ? !isOtherPages(req) : isOwnPages(req);
     next(isOwn || !isOurs(req.path) ? undefined : new Failure('cross_site', 'This call is for our own page'));
@@ -65,7 +54,7 @@ function originOf(url: string): string | undefined {
  * @param ownUrl where it is served
  * @param path of its page
  */
-function ownHostOnly(ownUrl: string, path: string): RequestHandler {
+export function ownHostOnly(ownUrl: string, path: string): RequestHandler {
   const own = new URL(ownUrl).hostname;
   return (req, _res, next) => {
     const url = `http://${req.headers.host ?? ''}`;

@@ -1,0 +1,34 @@
+import type { RequestHandler } from 'express';
+import type { ApiDeps } from '../deps';
+import { readBytes, readJsonBody } from '../http/body';
+import { ownHostOnly, ownPagesOnly } from '../http/own-page';
+
+/**
+ * What is below `/sandbox`: its parties are asked by their own page alone, and get bodies that were
+ * read with the care that the API has for its own.
+ */
+
+const ACT_BYTES_MAX = 16 * 1024;
+/** Above the largest webhook, of a hundred items. */
+const WEBHOOK_BYTES_MAX = 2 * 1024 * 1024;
+
+const WEBHOOKS = '/webhooks/';
+
+export function sandboxHandlers({ url, routes }: NonNullable<ApiDeps['sandbox']>): RequestHandler[] {
+  return [
+    ownHostOnly(url, '/sandbox'),
+    // Webhooks come from the network, and not from a page.
+    ownPagesOnly((path) => !path.startsWith(WEBHOOKS)),
+    readBody,
+    routes,
+  ];
+}
+
+const readBody: RequestHandler = async (req, _res, next) => {
+  if (req.method === 'POST') {
+    req.body = req.path.startsWith(WEBHOOKS)
+      ? await readBytes(req, WEBHOOK_BYTES_MAX)
+      : await readJsonBody(req, ACT_BYTES_MAX);
+  }
+  next();
+};
