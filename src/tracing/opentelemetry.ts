@@ -91,7 +91,8 @@ export function createTracing(
         maxQueueSize: QUEUE_MAX,
         maxExportBatchSize: BATCH_MAX,
         scheduledDelayMillis: DELAY_MS,
-        exportTimeoutMillis: EXPORT_WITHIN_MS,
+        // The exporter says why first.
+        exportTimeoutMillis: EXPORT_WITHIN_MS + 1_000,
       }),
     ],
   });
