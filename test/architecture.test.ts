@@ -182,6 +182,21 @@ describe('the layers', () => {
     expect(readers.filter((path) => path !== 'src/config.ts' && !composes(path))).toEqual([]);
   });
 
+  it('load OpenTelemetry where tracing is on, and nowhere else', () => {
+    const importersOf = (wanted: (target: string) => boolean) =>
+      src
+        .filter((source) => importsOf(source).some(({ target, typeOnly }) => !typeOnly && wanted(target)))
+        .map(({ path }) => path);
+    expect(importersOf((target) => target.startsWith('@opentelemetry/'))).toEqual([
+      'src/tracing/opentelemetry.ts',
+    ]);
+    const [opening, ...others] = importersOf((target) => target === 'src/tracing/opentelemetry');
+    expect([opening, others]).toEqual(['src/tracing/open.ts', []]);
+    const { text = '' } = src.find(({ path }) => path === opening) ?? {};
+    // Not with its own loading, but when it is asked to.
+    expect([...text.matchAll(STATIC)].filter(([, , type]) => type === undefined)).toEqual([]);
+  });
+
   it('leave the environment to settings: an entry point only hands it on', () => {
     const readers = src.filter(({ text }) => /process\.env\b(?=[.[])/.test(text)).map(({ path }) => path);
     expect(readers).toEqual([]);

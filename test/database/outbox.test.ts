@@ -44,3 +44,21 @@ describe('a message that Temporal refuses again and again', () => {
     expect(await outboxBacklog(test.db)).toEqual({ messages: 0, oldestAgeS: 0 });
   });
 });
+
+describe('a message that starts a workflow', () => {
+  const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+
+  it('has nothing of traces in its row where there are none', async () => {
+    await test.db.transaction((trx) => enqueueStarts(trx, [{ workflowId: 'intent/int_3', ...start }]));
+    expect(await rows(test.db, `DELETE FROM outbox RETURNING start`)).toEqual([{ start }]);
+  });
+
+  it('keeps the trace of who asked for it, also while Temporal is away', async () => {
+    await test.db.transaction((trx) =>
+      enqueueStarts({ ...trx, traceparent: () => traceparent }, [{ workflowId: 'intent/int_4', ...start }]),
+    );
+    await test.db.transaction(async (trx) => returnOutboxRows(trx, await takeOutboxRows(trx, 10), 0));
+    const [taken] = await test.db.transaction((trx) => takeOutboxRows(trx, 10));
+    expect(taken?.start).toEqual({ ...start, traceparent });
+  });
+});
