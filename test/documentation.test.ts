@@ -1,7 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
+import { SETTING_NAMES } from '../src/config';
 
 const ROOT = join(__dirname, '..');
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 const pages = [
   ...readdirSync(ROOT).filter((file) => file.endsWith('.md')),
   'packages/client/README.md',
@@ -37,12 +39,24 @@ describe('the documentation', () => {
 
   it('names source files that exist, from the root or from src', () => {
     const gone = pages.flatMap(({ path, text }) =>
-      [...text.matchAll(/`([\w-]+(?:\/[\w-]+)*\/[\w.-]+\.(?:ts|json))`/g)]
+      [...text.matchAll(/`([\w-]+(?:\/[\w-]+)*\/[\w.-]+\.(?:ts|json|ya?ml|cfg))`/g)]
         .map(([, file = '']) => file)
         .filter((file) => !existsSync(join(ROOT, file)) && !existsSync(join(ROOT, 'src', file)))
         .map((file) => `${path}: ${file}`),
     );
     expect(gone).toEqual([]);
+  });
+
+  it('names to whoever goes live no setting and no alert that there is not', () => {
+    const known = new Set([
+      ...SETTING_NAMES,
+      ...[...read('deploy/prometheus/alerts.yml').matchAll(/alert: (\w+)/g)].map(([, name]) => name),
+    ]);
+    const named = [...read('docs/going-live.md').matchAll(/`((?:Assent|[A-Z]+_)\w+)`/g)].map(
+      ([, name]) => name,
+    );
+    expect(named.length).toBeGreaterThan(5);
+    expect(named.filter((name) => !known.has(name))).toEqual([]);
   });
 
   it('names functions that the file named beside them has', () => {

@@ -9,8 +9,8 @@ import { freeOffset, makeStartFolder, NpmStart } from './support/npm-start';
 import { startOwnServers, type OwnServers } from './support/own-servers';
 
 /**
- * The commands of docs/operations.md, as an operator pastes them, beside `npm start` and beside
- * servers of one's own.
+ * The commands of docs/operations.md, and of docs/going-live.md, as an operator pastes them, beside
+ * `npm start` and beside servers of one's own.
  */
 
 const ROOT = path.join(__dirname, '..');
@@ -23,9 +23,9 @@ interface Block {
   script: string;
 }
 
-/** Of the page, all blocks of a language, by the heading above each. */
-async function blocksOf(language: string): Promise<Block[]> {
-  const page = await readFile(path.join(ROOT, 'docs/operations.md'), 'utf8');
+/** Of a page, all blocks of a language, by the heading above each. */
+async function blocksOf(language: string, name = 'operations'): Promise<Block[]> {
+  const page = await readFile(path.join(ROOT, `docs/${name}.md`), 'utf8');
   return page.split(/^#+ /m).flatMap((section) => {
     const heading = section.split('\n')[0] ?? '';
     return [...section.matchAll(new RegExp(`^ *\`\`\`${language}\\n([\\s\\S]*?)^ *\`\`\`$`, 'gm'))].map(
@@ -54,9 +54,7 @@ async function linkProgram(folder: string): Promise<void> {
   await symlink(assent, path.join(folder, 'node_modules/.bin/assent'));
 }
 
-async function expectEachRuns(folder: string, env: NodeJS.ProcessEnv): Promise<void> {
-  const blocks = await blocksOf('sh');
-  expect(blocks.length).toBeGreaterThan(6);
+async function expectEachRuns(blocks: Block[], folder: string, env: NodeJS.ProcessEnv): Promise<void> {
   for (const { heading, script } of blocks) {
     const { code, output } = await paste(script, folder, env);
     expect({ heading, code, output }).toEqual({
@@ -87,7 +85,9 @@ describe('beside npm start', () => {
     'each block of the page runs as it stands, without psql or temporal',
     async () => {
       const { PATH, HOME } = process.env;
-      await expectEachRuns(folder, { PATH, HOME });
+      const blocks = await blocksOf('sh');
+      expect(blocks.length).toBeGreaterThan(6);
+      await expectEachRuns(blocks, folder, { PATH, HOME });
     },
     3 * BLOCK_TIMEOUT_MS,
   );
@@ -99,10 +99,10 @@ describe('beside servers of one’s own', () => {
   let folder: string;
 
   beforeAll(async () => {
-    servers = await startOwnServers();
-    engine = await startEngine({}, servers);
     folder = await mkdtemp(path.join(tmpdir(), 'assent-operations-'));
     await linkProgram(folder);
+    servers = await startOwnServers();
+    engine = await startEngine({}, servers);
     await eventually(async () => (await fetch(`${engine.apiUrl}/readyz`)).status === 200);
   }, START_TIMEOUT_MS);
   afterAll(async () => {
@@ -115,9 +115,20 @@ describe('beside servers of one’s own', () => {
     'each block of the page runs as it stands',
     async () => {
       const { LOG_FILE: _, ...env } = engine.environment;
-      await expectEachRuns(folder, { ...env, DATABASE_OWNER_URL: servers.ownerUrl });
+      await expectEachRuns(await blocksOf('sh'), folder, { ...env, DATABASE_OWNER_URL: servers.ownerUrl });
     },
     3 * BLOCK_TIMEOUT_MS,
+  );
+
+  test(
+    'what docs/going-live.md has an operator do on an installation can be done, and finds nothing wrong',
+    async () => {
+      const { LOG_FILE: _, ...env } = engine.environment;
+      const blocks = await blocksOf('sh', 'going-live');
+      expect(blocks).toHaveLength(3);
+      await expectEachRuns(blocks, folder, env);
+    },
+    BLOCK_TIMEOUT_MS,
   );
 
   test('"sql" reads what it is asked for, and writes nothing unless it is the owner', async () => {
