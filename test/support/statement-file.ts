@@ -1,6 +1,10 @@
+import type { BookableDays } from '../../src/database/bank-statement/statement';
 import type { ReadLine } from '../../src/domain/bank-statement';
 
-type Reader = (chunks: AsyncIterable<Buffer>, timeZone: string) => AsyncIterable<ReadLine>;
+type Reader = (chunks: AsyncIterable<Buffer>, days: BookableDays) => AsyncIterable<ReadLine>;
+
+/** Whenever the samples are read. */
+const DAYS: BookableDays = { timeZone: 'Africa/Lagos', first: '2021-03-02', last: '2026-12-31' };
 
 /** All lines of a file that comes in pieces. */
 export function readFile(reader: Reader, file: string | Buffer, size = 1_000): Promise<ReadLine[]> {
@@ -9,7 +13,7 @@ export function readFile(reader: Reader, file: string | Buffer, size = 1_000): P
 
 export async function readAll(reader: Reader, chunks: AsyncIterable<Buffer>): Promise<ReadLine[]> {
   const lines: ReadLine[] = [];
-  for await (const line of reader(chunks, 'Africa/Lagos')) lines.push(line);
+  for await (const line of reader(chunks, DAYS)) lines.push(line);
   return lines;
 }
 

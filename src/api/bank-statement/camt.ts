@@ -1,7 +1,8 @@
 import { SaxesParser, type SaxesTagNS } from 'saxes';
+import type { BookableDays } from '../../database/bank-statement/statement';
 import type { ReadLine } from '../../domain/bank-statement';
 import { invalidRequest } from '../http/validation';
-import { createLineReader, type WrittenLine } from './line';
+import { bookingDay, createLineReader, type StatedPeriod, type WrittenLine } from './line';
 import { Utf8Reader } from './utf8';
 
 /**
@@ -17,7 +18,8 @@ import { Utf8Reader } from './utf8';
  */
 
 const NAMESPACE = 'urn:iso:std:iso:20022:tech:xsd:camt.053.001.08';
-const ENTRY = '/Document/BkToCstmrStmt/Stmt/Ntry';
+const STATEMENT = '/Document/BkToCstmrStmt/Stmt';
+const ENTRY = `${STATEMENT}/Ntry`;
 const DETAILS = `${ENTRY}/NtryDtls/TxDtls`;
 
 /** The message's own deepest element has some twenty. */
@@ -58,6 +60,12 @@ const FIELDS = new Map<string, keyof Said>([
   ['/Refs/EndToEndId', 'reference'],
 ]);
 
+/** What a statement is of, by its own word: each of a file has its own. */
+const PERIOD = new Map<string, 'from' | 'to'>([
+  [`${STATEMENT}/FrToDt/FrDtTm`, 'from'],
+  [`${STATEMENT}/FrToDt/ToDtTm`, 'to'],
+]);
+
 const DIRECTIONS = new Map([
   ['DBIT', 'debit'],
   ['CRDT', 'credit'],
@@ -69,14 +77,13 @@ const NO_REFERENCE = 'NOTPROVIDED';
 /**
  * The lines of a statement, as they arrive.
  *
- * @param timeZone of the network
  * @throws Failure invalid_request where it is no such message, or not well-formed
  */
 export async function* readCamt(
   chunks: AsyncIterable<Buffer>,
-  timeZone: string,
+  days: BookableDays,
 ): AsyncGenerator<ReadLine, void, void> {
-  const file = new CamtReader(timeZone);
+  const file = new CamtReader(days);
   const text = new Utf8Reader();
   for await (const chunk of chunks) yield* file.read(text.read(chunk));
   yield* file.end(text.end());
@@ -92,6 +99,7 @@ class CamtReader {
   /** Characters since something was complete. */
   private pending = 0;
   private text = '';
+  private period: StatedPeriod = {};
   private entry: Said | undefined;
   private detail: Said | undefined;
   /** Its first transaction, where that has no amount: it may be the only one. */
@@ -102,8 +110,8 @@ class CamtReader {
   private count = 0;
   private attributes = 0;
 
-  constructor(timeZone: string) {
-    this.readLine = createLineReader(timeZone);
+  constructor(private readonly days: BookableDays) {
+    this.readLine = createLineReader(days);
     this.parser.on('doctype', () => fail('must have no document type'));
     this.parser.on('error', () =>
       fail(`is not well-formed at line ${this.parser.line}, column ${this.parser.columnIndex + 1}`),
@@ -151,6 +159,7 @@ class CamtReader {
     this.path += segmentOf(uri, local);
     this.text = '';
     if (this.path === '/Document/BkToCstmrStmt') this.isStatement = true;
+    if (this.path === STATEMENT) this.period = {};
     if (this.path === ENTRY) {
       this.entry = {};
       this.first = undefined;
@@ -173,6 +182,11 @@ class CamtReader {
     this.pending = 0;
     const said = this.fieldAt();
     if (said) said.of[said.field] = this.text.trim();
+    const end = PERIOD.get(this.path);
+    if (end) {
+      const day = bookingDay(this.text.trim(), this.days.timeZone);
+      if (day.ok) this.period[end] = day.value;
+    }
     if (this.path === DETAILS) this.endDetail();
     else if (this.path === ENTRY) this.endEntry();
     this.text = '';
@@ -224,6 +238,7 @@ class CamtReader {
     this.lines.push(
       this.readLine({
         line: ++this.count,
+        period: this.period,
         bankTransactionId: id,
         bookingDate: date,
         amount,

@@ -1,5 +1,6 @@
 import { pipeline } from 'node:stream/promises';
 import { parse, type CsvError } from 'csv-parse';
+import type { BookableDays } from '../../database/bank-statement/statement';
 import type { MalformedLine, ReadLine } from '../../domain/bank-statement';
 import { invalidRequest } from '../http/validation';
 import { createLineReader, type WrittenLine } from './line';
@@ -27,15 +28,14 @@ interface CsvRecord {
 /**
  * The lines of a statement, as they arrive.
  *
- * @param timeZone of the network
  * @throws Failure invalid_request where the header is not that of a statement, a line is too
  *   long, or it is not in UTF-8
  */
 export async function* readCsv(
   chunks: AsyncIterable<Buffer>,
-  timeZone: string,
+  days: BookableDays,
 ): AsyncGenerator<ReadLine, void, void> {
-  const read = createLineReader(timeZone);
+  const read = createLineReader(days);
   const broken: MalformedLine[] = [];
   function note(error: CsvError): void {
     const line = Number(error['lines']);

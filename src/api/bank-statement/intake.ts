@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import {
   acceptStatement,
+  bookableDays,
   discardPages,
   PAGE_LINES,
   stagePage,
@@ -50,13 +51,14 @@ export async function stageStatement(
   const statementId = newId('statement');
   const hash = createHash('sha256');
   const facts = new Facts();
+  const days = await bookableDays(db, timeZone);
   let page: ReadLine[] = [];
   async function stage(): Promise<void> {
     await stagePage(db, statementId, facts.lines - page.length, page);
     page = [];
   }
   try {
-    for await (const line of FORMATS[type](hashed(bytes, hash), timeZone)) {
+    for await (const line of FORMATS[type](hashed(bytes, hash), days)) {
       facts.add(line);
       if (facts.lines > LINES_MAX) throw tooMany(LINES_MAX, 'lines');
       if (facts.malformed > MALFORMED_MAX) throw tooMany(MALFORMED_MAX, 'lines that cannot be read');

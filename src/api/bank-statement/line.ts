@@ -1,4 +1,5 @@
 import { calendarDay, parseDay, parseInstant } from '../../domain/calendar';
+import type { BookableDays } from '../../database/bank-statement/statement';
 import type { Direction, ReadLine } from '../../domain/bank-statement';
 import { minorUnitDigits } from '../../domain/currency';
 import { parseDecimalAmount } from '../../domain/money';
@@ -15,18 +16,29 @@ export interface WrittenLine {
   currency?: string | undefined;
   direction?: string | undefined;
   reference?: string | undefined;
+  /** What the file says that its bookings are of; an end that it does not say is open. */
+  period?: StatedPeriod;
 }
 
-/** @param timeZone of the network, for bookings that have a time */
-export function createLineReader(timeZone: string): (written: WrittenLine) => ReadLine {
+/** Both days are of it. */
+export interface StatedPeriod {
+  from?: string;
+  to?: string;
+}
+
+/**
+ * A day that no booking can be of is a mistake in writing. Taken at its word, it would have all that
+ * has settled between it and the other lines be missing at the bank.
+ */
+export function createLineReader(days: BookableDays): (written: WrittenLine) => ReadLine {
   // Most lines have the day of the line before, and to read one takes longer than all the rest.
   let day: { text: string; parsed: Parsed<string> } | undefined;
   const parseBooking = (text: string): Parsed<string> => {
-    if (day?.text !== text) day = { text, parsed: bookingDay(text, timeZone) };
+    if (day?.text !== text) day = { text, parsed: bookableDay(text, days) };
     return day.parsed;
   };
 
-  return ({ line, ...written }) => {
+  return ({ line, period, ...written }) => {
     const problems: string[] = [];
     const field = <T>(name: keyof typeof written, parse: (text: string) => Parsed<T>): T | undefined => {
       const text = written[name]?.trim() ?? '';
@@ -36,7 +48,7 @@ export function createLineReader(timeZone: string): (written: WrittenLine) => Re
       return undefined;
     };
     const bankTransactionId = field('bankTransactionId', (text) => parseText(text, BANK_TRANSACTION_ID_MAX));
-    const bookingDate = field('bookingDate', parseBooking);
+    const bookingDate = field('bookingDate', (text) => inPeriod(parseBooking(text), period));
     const currency = field('currency', parseCurrency);
     const amount =
       currency === undefined ? undefined : field('amount', (text) => parseDecimalAmount(text, currency));
@@ -57,7 +69,21 @@ export function createLineReader(timeZone: string): (written: WrittenLine) => Re
 /** A time without an offset is the wall clock's where it was booked: its day is the day. */
 const WITHOUT_OFFSET = /^([\d-]{10})T[\d:.]{8,18}$/;
 
-function bookingDay(text: string, timeZone: string): Parsed<string> {
+function bookableDay(text: string, { timeZone, first, last }: BookableDays): Parsed<string> {
+  const day = bookingDay(text, timeZone);
+  if (!day.ok) return day;
+  if (day.value < first) return refuse(`is before ${first}, and so no day that anything is booked of now`);
+  return day.value > last ? refuse('is in the future') : day;
+}
+
+function inPeriod(day: Parsed<string>, { from, to }: StatedPeriod = {}): Parsed<string> {
+  if (!day.ok) return day;
+  const isIn = (from === undefined || day.value >= from) && (to === undefined || day.value <= to);
+  return isIn ? day : refuse('is not in the period that the statement is of');
+}
+
+/** The day in the network's zone. */
+export function bookingDay(text: string, timeZone: string): Parsed<string> {
   const moment = parseInstant(text);
   if (moment.ok) return accept(calendarDay(moment.value, timeZone));
   return parseDay(WITHOUT_OFFSET.exec(text)?.[1] ?? text);

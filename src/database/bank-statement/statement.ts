@@ -59,6 +59,33 @@ type WaitingLine =
       reference: string | null,
     ];
 
+/** Days that a booking may be of, by the calendar of the network. */
+export interface BookableDays {
+  timeZone: string;
+  first: string;
+  last: string;
+}
+
+/** No bank books, or sends, what is older: a year that is written wrong is. */
+const BOOKABLE_YEARS = 5;
+
+/**
+ * A booking is of no day that is yet to come, by whichever clock is furthest; a bank may be a day
+ * ahead of the network by its own calendar.
+ */
+export async function bookableDays(db: Executor, timeZone: string): Promise<BookableDays> {
+  const days = await row<Omit<BookableDays, 'timeZone'>>(
+    db,
+    `SELECT to_char((now - interval '${BOOKABLE_YEARS} years') AT TIME ZONE :timeZone, 'YYYY-MM-DD') AS first,
+       to_char((now + ahead + interval '1 day') AT TIME ZONE :timeZone, 'YYYY-MM-DD') AS last
+     FROM (SELECT clock_timestamp() AS now,
+             coalesce((SELECT max(clock_offset) FROM entities WHERE clock_offset > '0'), '0') AS ahead) AS clocks`,
+    { timeZone },
+  );
+  if (!days) throw new Error('there is always a day');
+  return { timeZone, ...days };
+}
+
 /** Keeps a page of a statement that still arrives, until it is accepted or discarded. */
 export async function stagePage(
   db: Executor,

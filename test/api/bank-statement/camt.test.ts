@@ -60,6 +60,36 @@ test('what is of another vocabulary is no entry, whatever its name', async () =>
   expect(await read(file)).toHaveLength(1);
 });
 
+const period = (from: string, to: string) =>
+  `<FrToDt><FrDtTm>${from}</FrDtTm><ToDtTm>${to}</ToDtTm></FrToDt>`;
+const booked = (day: string) => entry().replace('2026-03-02', day);
+
+test('an entry outside of the period that its statement is of is an error of that entry', async () => {
+  const next = CLOSE.replace('</BkToCstmrStmt></Document>', '<Stmt>');
+  const file = [
+    OPEN,
+    // In the network's zone it is the next day.
+    period('2026-03-01T23:00:00Z', '2026-03-03T22:59:59Z'),
+    ...['2026-03-01', '2026-03-02', '2026-03-03', '2026-03-04'].map(booked),
+    next,
+    period('not said', '2026-03-01T12:00:00'),
+    ...['2026-02-01', '2026-03-02'].map(booked),
+    next,
+    booked('2026-03-09'),
+    CLOSE,
+  ].join('');
+  const outside = 'bookingDate is not in the period that the statement is of';
+  expect(await read(file)).toMatchObject([
+    { line: 1, problem: outside },
+    { bookingDate: '2026-03-02' },
+    { bookingDate: '2026-03-03' },
+    { line: 4, problem: outside },
+    { bookingDate: '2026-02-01' },
+    { line: 6, problem: outside },
+    { bookingDate: '2026-03-09' },
+  ]);
+});
+
 test('another prefix is the same message', async () => {
   const prefixed = (OPEN + entry() + CLOSE)
     .replaceAll(/<(\/?)(\w)/g, '<$1d:$2')

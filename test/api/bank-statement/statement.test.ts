@@ -257,6 +257,51 @@ test('files that overlap tell of a difference once, and one that brings what was
   await theBooksAreRight();
 });
 
+test.each([
+  [
+    'in a year to come',
+    (day: string) => day.replace(/^20/, '21'),
+    /^3,malformed,.*bookingDate is in the future/,
+  ],
+  [
+    'ten years ago',
+    (day: string) => `${Number(day.slice(0, 4)) - 10}${day.slice(4)}`,
+    /^3,malformed,.*bookingDate is before \d{4}-/,
+  ],
+])(
+  'a line that is booked %s is an error of that line: nothing in between is missing',
+  async (_, typo, problem) => {
+    await paid('T1');
+    await paid('T2');
+    // Settled on another day than any line of the file is booked on.
+    await moveClock(database.db, standing.merchantId, '3 days');
+    await paid('T3');
+    await moveClock(database.db, standing.merchantId, '-3 days');
+
+    const { summary, differences } = await match(csv(debit('T1'), debit('T2').replace(TODAY, typo(TODAY))));
+
+    expect(summary).toEqual({ ...NOTHING, lines: 2, matched: 1, malformed: 1, missingAtBank: 1 });
+    expect(differences).toEqual([
+      expect.stringMatching(problem),
+      expect.stringMatching(/^[^,]*,missing_at_bank,T2,/),
+    ]);
+    // The corrected file ends it.
+    expect((await match(csv(debit('T1'), debit('T2')))).summary).toMatchObject({
+      matched: 2,
+      missingAtBank: 0,
+    });
+    expect(await kinds()).toEqual(['missing_at_bank resolved']);
+  },
+);
+
+test('by a test clock that is ahead a bank books ahead as well', async () => {
+  await moveClock(database.db, standing.merchantId, '400 days');
+  await paid('T4');
+  const ahead = calendarDay(new Date(Date.now() + 400 * 86_400_000), LAGOS);
+  const { summary } = await match(csv(debit('T4').replace(TODAY, ahead)));
+  expect(summary).toEqual({ ...NOTHING, lines: 1, matched: 1 });
+});
+
 test('what the bank has not booked cannot be refunded, and is reversed where it never moved', async () => {
   await paid('E0');
   const { reference, id } = await paid('E1');
@@ -502,7 +547,8 @@ test('after a restored back-up a statement settles what was open, and tells of w
 test('a camt.053 is a statement like any other', async () => {
   await paid('FT26061A01', 1500);
   const file = readFileSync(path.join(__dirname, '../../samples/statement.camt.053.xml'), 'utf8');
-  const { summary } = await match(file, { 'content-type': 'application/xml; charset=utf-8' });
+  const now = file.replaceAll(/2026-03-0\d/g, TODAY);
+  const { summary } = await match(now, { 'content-type': 'application/xml; charset=utf-8' });
   expect(summary).toMatchObject({ lines: 6, matched: 1, unknownHere: 3, malformed: 2 });
 });
 
