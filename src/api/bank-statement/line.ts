@@ -27,8 +27,8 @@ export interface StatedPeriod {
 }
 
 /**
- * A day that no booking can be of is a mistake in writing. Taken at its word, it would have all that
- * has settled between it and the other lines be missing at the bank.
+ * A day that no booking can be of is a mistake in writing. Taken at its word, it would have all
+ * that has settled between it and the other lines be missing at the bank.
  */
 export function createLineReader(days: BookableDays): (written: WrittenLine) => ReadLine {
   // Most lines have the day of the line before, and to read one takes longer than all the rest.
