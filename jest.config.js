@@ -1,51 +1,17 @@
-/** ESM-only packages that jest must compile, because Node 20 hands jest no `require(esm)`. */
-const esmOnly = [
-  'uuid',
-  'csv-stringify',
-  'fast-check',
-  'pure-rand',
-  'temporal-polyfill',
-  'temporal-spec',
-  '@noble/ciphers',
-  'temporal-utils',
-  // Not one of them, but it imports at run time what it needs.
-  '@opentelemetry/otlp-exporter-base',
-];
-
-/**
- * What modules under test import and most test files never use: it is loaded with its first use.
- * Nothing that rules are made of is among them, as that would be loaded in the middle of what a
- * test waits for.
- */
-const rarelyUsed = [
-  '@temporalio/activity',
-  '@temporalio/client',
-  '@temporalio/common',
-  '@temporalio/worker',
-  'cli-table3',
-  'commander',
-  'csv-stringify',
-  'helmet',
-  'ipaddr.js',
-  'jsonwebtoken',
-  'pino-http',
-  'prom-client',
-  'undici',
-];
-
 /** @type {import('jest').Config} */
 module.exports = {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/support/one-realm-environment.cjs',
+  runtime: '<rootDir>/test/support/shared-packages-runtime.cjs',
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   // From source, as in tsconfig.json: a test needs no build.
   moduleNameMapper: { '^@assent/client$': '<rootDir>/packages/client/src' },
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/.assent/'],
   transform: {
-    '^.+\\.m?[jt]s$': [
+    '^.+\\.ts$': [
       '@swc/jest',
       {
         jsc: { target: 'es2023', parser: { syntax: 'typescript' } },
-        module: { type: 'commonjs', lazy: rarelyUsed },
+        module: { type: 'commonjs' },
         sourceMaps: 'inline',
       },
     ],
@@ -54,7 +20,6 @@ module.exports = {
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   testSequencer: '<rootDir>/test/support/longest-first.cjs',
-  transformIgnorePatterns: [`/node_modules/(?!(${esmOnly.join('|')})/)`],
   // Two cores: a third worker only makes the servers under test slower.
   maxWorkers: 2,
   // Only what hangs meets it. A start of an engine takes ten seconds, and several times that on a
