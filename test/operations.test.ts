@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Client } from 'pg';
 import { eventually, startEngine, type TestEngine } from './support/engine';
-import { installation } from './support/installation';
+import { linkProgram } from './support/installation';
 import { freeOffset, makeStartFolder, NpmStart } from './support/npm-start';
 import { startOwnServers, type OwnServers } from './support/own-servers';
 
@@ -47,13 +47,6 @@ function paste(
   });
 }
 
-/** "In the same folder", where `npx assent` finds the program that belongs to it. */
-async function linkProgram(folder: string): Promise<void> {
-  await mkdir(path.join(folder, 'node_modules/.bin'), { recursive: true });
-  const { assent } = await installation();
-  await symlink(assent, path.join(folder, 'node_modules/.bin/assent'));
-}
-
 async function expectEachRuns(blocks: Block[], folder: string, env: NodeJS.ProcessEnv): Promise<void> {
   for (const { heading, script } of blocks) {
     const { code, output } = await paste(script, folder, env);
@@ -69,10 +62,12 @@ describe('beside npm start', () => {
   let folder: string;
   let removeFolder: () => Promise<void>;
   let started: NpmStart;
+  let PATH: string;
 
   beforeAll(async () => {
     ({ folder, remove: removeFolder } = await makeStartFolder());
-    await linkProgram(folder);
+    // "In the same folder".
+    PATH = await linkProgram(folder);
     started = new NpmStart(folder, { PORT_OFFSET: String(await freeOffset()) });
     await started.ready();
   }, START_TIMEOUT_MS);
@@ -84,10 +79,9 @@ describe('beside npm start', () => {
   test(
     'each block of the page runs as it stands, without psql or temporal',
     async () => {
-      const { PATH, HOME } = process.env;
       const blocks = await blocksOf('sh');
       expect(blocks.length).toBeGreaterThan(6);
-      await expectEachRuns(blocks, folder, { PATH, HOME });
+      await expectEachRuns(blocks, folder, { PATH, HOME: process.env['HOME'] });
     },
     3 * BLOCK_TIMEOUT_MS,
   );
@@ -97,10 +91,11 @@ describe('beside servers of one’s own', () => {
   let servers: OwnServers;
   let engine: TestEngine;
   let folder: string;
+  let PATH: string;
 
   beforeAll(async () => {
     folder = await mkdtemp(path.join(tmpdir(), 'assent-operations-'));
-    await linkProgram(folder);
+    PATH = await linkProgram(folder);
     servers = await startOwnServers();
     engine = await startEngine({}, servers);
     await eventually(async () => (await fetch(`${engine.apiUrl}/readyz`)).status === 200);
@@ -115,7 +110,11 @@ describe('beside servers of one’s own', () => {
     'each block of the page runs as it stands',
     async () => {
       const { LOG_FILE: _, ...env } = engine.environment;
-      await expectEachRuns(await blocksOf('sh'), folder, { ...env, DATABASE_OWNER_URL: servers.ownerUrl });
+      await expectEachRuns(await blocksOf('sh'), folder, {
+        ...env,
+        PATH,
+        DATABASE_OWNER_URL: servers.ownerUrl,
+      });
     },
     3 * BLOCK_TIMEOUT_MS,
   );

@@ -1,13 +1,13 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { AssentClient } from '@assent/client';
 import { Operator, type Identity } from '../demo/operator';
 import { eventually } from './support/engine';
 import { freePort } from '../src/listening';
-import { installation } from './support/installation';
+import { linkProgram } from './support/installation';
 import { freeOffset, makeStartFolder, NpmStart } from './support/npm-start';
 
 /**
@@ -33,9 +33,8 @@ let blocks: { title: string; script: string }[];
 
 beforeAll(async () => {
   ({ folder, remove: removeFolder } = await makeStartFolder());
-  // "In the same folder", where `npx assent` finds the program that belongs to it.
-  await mkdir(path.join(folder, 'node_modules/.bin'), { recursive: true });
-  await symlink(path.join(ROOT, 'bin/assent.js'), path.join(folder, 'node_modules/.bin/assent'));
+  // "In the same folder".
+  const PATH = await linkProgram(folder);
   const offset = await freeOffset();
   receiverPort = await freePort();
   assentUrl = `http://localhost:${3000 + offset}`;
@@ -51,7 +50,7 @@ beforeAll(async () => {
   );
   started = new NpmStart(folder, { PORT_OFFSET: String(offset) });
   await started.ready();
-  shell = new Shell(folder);
+  shell = new Shell(folder, PATH);
 }, START_TIMEOUT_MS);
 
 afterAll(async () => {
@@ -66,8 +65,12 @@ class Shell {
   private readonly child: ChildProcess;
   private count = 0;
 
-  constructor(private readonly cwd: string) {
-    this.child = spawn('bash', ['--norc', '--noprofile'], { cwd, stdio: ['pipe', 'pipe', 'pipe'] });
+  constructor(
+    private readonly cwd: string,
+    PATH: string,
+  ) {
+    const env = { ...process.env, PATH };
+    this.child = spawn('bash', ['--norc', '--noprofile'], { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] });
     for (const stream of [this.child.stdout, this.child.stderr]) {
       stream?.on('data', (chunk: Buffer) => (this.output += chunk.toString()));
     }
@@ -168,10 +171,6 @@ async function guide(name: string): Promise<{ heading: string; script: string }[
 test.each(['merchant', 'bank', 'provider', 'finance'])(
   'each block of the guide %s.md can be pasted after them',
   async (name) => {
-    // Compiled: its many commands would each take seconds to compile.
-    const program = path.join(folder, 'node_modules/.bin/assent');
-    await rm(program);
-    await symlink((await installation()).assent, program);
     const all = await guide(name);
     expect(all.length).toBeGreaterThan(3);
     for (const { heading, script } of all) {

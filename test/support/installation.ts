@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, symlink } from 'node:fs/promises';
+import { chmod, cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { oncePerRun } from './once-per-run';
@@ -32,6 +32,24 @@ export function installation(): Promise<Installation> {
 /** @returns the file to give to `node` */
 export async function programOf(name: 'api' | 'worker' | 'cli'): Promise<string> {
   return path.join((await installation()).programs, name, 'main.js');
+}
+
+/**
+ * Makes a folder one in which `npx assent` is found, as in a checkout.
+ *
+ * @returns the `PATH` with a stand-in for npx in it, which does what npx does with a program of the
+ *   folder: npx itself is npm's, and takes longer than most commands
+ */
+export async function linkProgram(folder: string): Promise<string> {
+  const programs = path.join(folder, 'node_modules/.bin');
+  const standIn = path.join(folder, 'node_modules/.stand-in');
+  await Promise.all([programs, standIn].map((made) => mkdir(made, { recursive: true })));
+  const { assent } = await installation();
+  await symlink(assent, path.join(programs, 'assent'));
+  const npx = path.join(standIn, 'npx');
+  await writeFile(npx, '#!/bin/sh\nprogram=$1; shift\nexec "node_modules/.bin/$program" "$@"\n');
+  await chmod(npx, 0o755);
+  return `${standIn}${path.delimiter}${process.env['PATH']}`;
 }
 
 async function install(folder: string): Promise<Installation> {
