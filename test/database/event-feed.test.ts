@@ -1,4 +1,4 @@
-import { row, rows, type Database, type Transaction } from '../../src/database/connection';
+import { openDatabase, row, rows, type Database, type Transaction } from '../../src/database/connection';
 import { createEntity } from '../../src/database/entity/entity';
 import {
   FEED_START,
@@ -7,9 +7,11 @@ import {
   type FeedEvent,
 } from '../../src/database/webhook/event-feed';
 import { newId } from '../../src/database/ids';
+import { renumberFeed } from '../../src/database/operation/copies';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { announce } from '../../src/database/webhook/webhook';
 import { createTestDatabase, type TestDatabase } from '../support/database';
+import { OPERATOR } from '../support/operator';
 import { openTransaction } from '../support/open-transaction';
 import { eventually } from '../support/engine';
 
@@ -174,4 +176,26 @@ test('an unknown event, or another’s, has no place in the order', async () => 
   expect(await findFeedPosition(db, entityId, eventId)).toMatchObject({ eventId });
   expect(await findFeedPosition(db, newId('merchant'), eventId)).toBeUndefined();
   expect(await findFeedPosition(db, entityId, newId('event'))).toBeUndefined();
+});
+
+test('after a dump was restored each webhook is in the feed by its event, however many there are', async () => {
+  await db.transaction((trx) => tell(trx, 'first'));
+  await rows(
+    db,
+    `INSERT INTO webhook_deliveries (id, event_id, entity_id, webhook_type, body_sealed, workflow_id)
+     SELECT 'dlv_' || n, 'evt_' || n, :entityId, webhook_type, body_sealed, workflow_id
+     FROM webhook_deliveries, generate_series(1, 10001) AS n WHERE entity_id = :entityId`,
+    { entityId },
+  );
+  const owner = openDatabase(database.url, 2, undefined, undefined, 'none');
+  const said: number[] = [];
+  const told = await owner.transaction((trx) => renumberFeed(trx, OPERATOR, (done) => said.push(done)));
+  await owner.destroy();
+  const left = await row<{ all: number; old: number }>(
+    db,
+    `SELECT count(*)::int AS all, count(*) FILTER (WHERE created_xid <> '3')::int AS old FROM webhook_deliveries`,
+  );
+  expect(left).toEqual({ all: told, old: 0 });
+  // Whoever waits is told how far it is.
+  expect(said).toEqual([10_000, told]);
 });
