@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { Connection } from '@temporalio/client';
 import { createEntity, setEntityTrust, type EntityCredentials } from '../../src/database/entity/entity';
@@ -78,6 +78,8 @@ export async function startEngine(
   const database = given?.database ?? (await createTestDatabase());
   const namespace = new URL(database.url).pathname.slice(1);
   await createNamespace(temporalAddress, namespace);
+  // Of a run of one file it may be the first that needs it.
+  await mkdir(runFolder(), { recursive: true });
   const folder = await mkdtemp(path.join(runFolder(), 'engine-'));
   const logFile = path.join(folder, 'log');
   const keys = makeKeyring();
