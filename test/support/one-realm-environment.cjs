@@ -8,8 +8,11 @@ const { ModuleMocker } = require('jest-mock');
  * By itself jest gives each test file globals of its own, in a context of `node:vm`. A package that
  * is loaded outside of that context knows another `Date` and another `Error`, so each file has to
  * load its packages anew. Here a test file has the globals of its process, as the product has, and
- * shared-packages-runtime.cjs lends it the packages that an earlier file has loaded. What a file
- * has changed in what is shared is put back when it ends.
+ * shared-packages-runtime.cjs lends it the packages that an earlier file has loaded.
+ *
+ * When a file ends, the globals, the properties and variables of the process, the timers and what
+ * `jest.spyOn` has replaced are as they were. What it leaves in a package, in a prototype or as a
+ * listener of the process stays.
  */
 
 /** Those that a test file has used, jest's own among them. */
