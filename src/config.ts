@@ -21,6 +21,7 @@ import {
   patterned,
   port,
   rate,
+  ratio,
   seconds,
   text,
   timezone,
@@ -28,7 +29,7 @@ import {
 } from './settings/kinds';
 import { misspeltSettings } from './settings/misspelt';
 import { receiptsBeforeBodies, shortRetention } from './settings/retention';
-import { halfTracing, SAMPLERS } from './settings/tracing';
+import { halfTracing, plaintextTraces, SAMPLERS, tracesAlone, tracingAskedFor } from './settings/tracing';
 
 /**
  * Every setting of Assent, read once from the environment by the entry points. This is the only
@@ -89,13 +90,14 @@ const settings = z.object({
   WEBHOOK_TIMEOUT_S: decimal(60, 'seconds').default(10),
   ALLOW_PRIVATE_WEBHOOKS: flag.optional(),
 
-  // The standard names of OpenTelemetry, whose exporter reads the first two by itself.
+  // The standard names of OpenTelemetry; judged where traces are asked for.
+  OTEL_SDK_DISABLED: z.string().toLowerCase().pipe(flag).default(false),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
   OTEL_EXPORTER_OTLP_HEADERS: headers.optional(),
   OTEL_EXPORTER_OTLP_PROTOCOL: choice(['http/protobuf']).default('http/protobuf'),
   OTEL_SERVICE_NAME: text.optional(),
   OTEL_TRACES_SAMPLER: choice(SAMPLERS).default('parentbased_always_on'),
-  OTEL_TRACES_SAMPLER_ARG: decimal(1, 'traces to keep of each', 0).optional(),
+  OTEL_TRACES_SAMPLER_ARG: ratio.optional(),
 
   RATE_LIMIT_CALLER: rate('50/100'),
   RATE_LIMIT_ANSWER: rate('500/1000'),
@@ -125,10 +127,13 @@ export class ConfigError extends Error {
 /** @throws ConfigError naming every wrong setting */
 export function readConfig(environment: NodeJS.ProcessEnv): Config {
   // An empty variable, as `.env` files and Compose make them, means "not set".
-  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  const given = tracingAskedFor(
+    Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== '')),
+  );
   const parsed = settings.safeParse(given);
   const problems = [
     ...(parsed.error?.issues ?? []).map(({ path, message }) => `${String(path[0])}: ${message}`),
+    ...tracesAlone(given),
     ...misspeltSettings(given, SETTING_NAMES).map(
       ({ name, meant }) =>
         `${name}: is no setting; did you mean ${meant}? If it is another program's, unset it here.`,
@@ -153,9 +158,24 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     ].filter((line) => line !== false);
     // Of a server that is not named, the first sentence says enough.
     const unencrypted = config.TEMPORAL_ADDRESS === undefined ? [] : plaintextConnections(config);
-    refuse([...refused, ...unencrypted, ...weakSecrets(config), ...shortRetention(config)]);
+    refuse([
+      ...refused,
+      ...unencrypted,
+      ...plaintextTraces(config),
+      ...weakSecrets(config),
+      ...shortRetention(config),
+    ]);
   }
   return { ...config, ASSENT_MODE, ALLOW_PRIVATE_WEBHOOKS: allowPrivate };
+}
+
+/**
+ * For a process that traces nothing, whatever the platform tells all of its processes of traces.
+ *
+ * @throws ConfigError naming every wrong setting
+ */
+export function readConfigUntraced(environment: NodeJS.ProcessEnv): Config {
+  return readConfig({ ...environment, OTEL_SDK_DISABLED: 'true' });
 }
 
 /**

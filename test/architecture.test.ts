@@ -189,9 +189,13 @@ describe('the layers', () => {
         .map(({ path }) => path);
     expect(importersOf((target) => target.startsWith('@opentelemetry/'))).toEqual([
       'src/tracing/opentelemetry.ts',
+      'src/tracing/span-losses.ts',
     ]);
     const [opening, ...others] = importersOf((target) => target === 'src/tracing/opentelemetry');
     expect([opening, others]).toEqual(['src/tracing/open.ts', []]);
+    expect(importersOf((target) => target === 'src/tracing/span-losses')).toEqual([
+      'src/tracing/opentelemetry.ts',
+    ]);
     const { text = '' } = src.find(({ path }) => path === opening) ?? {};
     // Not with its own loading, but when it is asked to.
     expect([...text.matchAll(STATIC)].filter(([, , type]) => type === undefined)).toEqual([]);

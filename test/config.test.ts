@@ -1,5 +1,5 @@
 import { makeKeyring } from '../src/database/keys/keyring';
-import { ConfigError, readConfig, requireServers, SETTING_NAMES } from '../src/config';
+import { ConfigError, readConfig, readConfigUntraced, requireServers, SETTING_NAMES } from '../src/config';
 
 /** The lines of the error that these settings are refused with. */
 function refusals(
@@ -22,6 +22,8 @@ const productionServers = {
   TEMPORAL_TLS: 'true',
   ASSENT_KEYS: makeKeyring(),
 };
+
+const collector = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' };
 
 describe('readConfig', () => {
   it('names every wrong setting at once, so that all are mended in one go', () => {
@@ -76,10 +78,9 @@ describe('readConfig', () => {
     ['OTEL_EXPORTER_OTLP_ENDPOINT', '127.0.0.1:4318'],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', 'grpc://127.0.0.1:4317'],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', 'https://somebody:secret@collector:4318'],
-    ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc'],
     ['OTEL_EXPORTER_OTLP_HEADERS', 'abc'],
-    ['OTEL_TRACES_SAMPLER', 'jaeger_remote'],
-    ['OTEL_TRACES_SAMPLER_ARG', '1.1'],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'a=100%'],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'x-api-key=abc,a=b%0D%0Ac'],
   ])('refuses %s=%s with one line that begins with its name', (name, value) => {
     expect(refusals({ [name]: value })).toEqual([expect.stringMatching(new RegExp(`^${name}: must be `))]);
   });
@@ -148,11 +149,83 @@ describe('readConfig', () => {
 
   it.each([
     [{ OTEL_EXPORTER_OTLP_HEADERS: 'x-api-key=a%20key' }, 'OTEL_EXPORTER_OTLP_ENDPOINT: is not set'],
-    [{ OTEL_TRACES_SAMPLER: 'traceidratio' }, 'OTEL_TRACES_SAMPLER_ARG: is not set'],
-    [{ OTEL_TRACES_SAMPLER_ARG: '0.5' }, 'OTEL_TRACES_SAMPLER: is parentbased_always_on, which has no use'],
-  ])('refuses half of what traces need, which would do nothing without a word: %j', (given, sentence) => {
-    expect(refusals(given)).toEqual([expect.stringContaining(sentence)]);
+    [{ ...collector, OTEL_TRACES_SAMPLER: 'traceidratio' }, 'OTEL_TRACES_SAMPLER_ARG: is not set'],
+    [
+      { ...collector, OTEL_TRACES_SAMPLER_ARG: '0.5' },
+      'OTEL_TRACES_SAMPLER: is parentbased_always_on, which has no use',
+    ],
+  ])(
+    'refuses half of what traces need, which would do something else without a word: %j',
+    (given, sentence) => {
+      expect(refusals(given)).toEqual([expect.stringContaining(sentence)]);
+    },
+  );
+
+  const ofOthers = {
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
+    OTEL_TRACES_SAMPLER: 'jaeger_remote',
+    OTEL_TRACES_SAMPLER_ARG: 'endpoint=http://jaeger:14250',
+  };
+
+  it('starts beside what a platform tells all of its processes of traces, unless it names a collector', () => {
+    expect(readConfig({ ...ofOthers, OTEL_SDK_DISABLED: 'no' })).toEqual(readConfig({}));
+    expect(refusals({ ...ofOthers, ...collector })).toEqual([
+      'OTEL_EXPORTER_OTLP_PROTOCOL: must be one of http/protobuf',
+      expect.stringMatching(/^OTEL_TRACES_SAMPLER: must be one of /),
+      'OTEL_TRACES_SAMPLER_ARG: must be a part of all traces, from 0 to 1, for example 0.05',
+    ]);
+    expect(refusals({ ...collector, OTEL_TRACES_SAMPLER_ARG: '1.1' })).toEqual([
+      expect.stringMatching(/^OTEL_TRACES_SAMPLER_ARG: must be a part/),
+    ]);
   });
+
+  it('traces nothing with OTEL_SDK_DISABLED=true, whatever else is set', () => {
+    const all = { ...ofOthers, ...collector, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'grpc://collector:4317' };
+    for (const OTEL_SDK_DISABLED of ['true', 'True']) {
+      const config = readConfig({ ...all, OTEL_SDK_DISABLED });
+      expect(config).toEqual({ ...readConfig({}), OTEL_SDK_DISABLED: true });
+    }
+    expect(readConfig({ ...collector, OTEL_SDK_DISABLED: 'False' })).toMatchObject(collector);
+    // As a command of the operator, who has what the servers have.
+    expect(readConfigUntraced(all).OTEL_EXPORTER_OTLP_ENDPOINT).toBeUndefined();
+  });
+
+  it('refuses the variables for spans alone, which the exporter would put over those that were checked', () => {
+    const OTEL_EXPORTER_OTLP_TRACES_ENDPOINT = 'http://elsewhere:4318/v1/traces';
+    const lines = [
+      expect.stringMatching(
+        /^OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: .*set OTEL_EXPORTER_OTLP_ENDPOINT, without/,
+      ),
+    ];
+    expect(refusals({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT })).toEqual(lines);
+    expect(refusals({ ...collector, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT })).toEqual(lines);
+  });
+
+  it('hands on the headers for the collector as they are meant, not as they are written', () => {
+    const OTEL_EXPORTER_OTLP_HEADERS = 'authorization=Basic%20YTpi%3D%3D,x-team=a;b=c';
+    expect(readConfig({ ...collector, OTEL_EXPORTER_OTLP_HEADERS })).toMatchObject({
+      OTEL_EXPORTER_OTLP_HEADERS: { authorization: 'Basic YTpi==', 'x-team': 'a;b=c' },
+    });
+  });
+
+  it.each(['http://collector:4318', 'http://127.0.0.1.example.com:4318'])(
+    'sends no span and no key in plain text over the network of production: %s',
+    (OTEL_EXPORTER_OTLP_ENDPOINT) => {
+      const plain = { ...productionServers, OTEL_EXPORTER_OTLP_ENDPOINT };
+      expect(refusals(plain)).toEqual([
+        expect.stringMatching(/^OTEL_EXPORTER_OTLP_ENDPOINT: .*https.*ALLOW_PLAINTEXT=true/),
+      ]);
+      expect(refusals({ ...plain, ALLOW_PLAINTEXT: 'true' })).toEqual([]);
+      expect(refusals({ ...plain, ASSENT_MODE: 'sandbox' })).toEqual([]);
+    },
+  );
+
+  it.each(['https://collector:4318', 'http://127.0.0.1:4318', 'http://localhost:4318', 'http://[::1]:4318'])(
+    'takes a collector of production with TLS, or on the same machine: %s',
+    (OTEL_EXPORTER_OTLP_ENDPOINT) => {
+      expect(refusals({ ...productionServers, OTEL_EXPORTER_OTLP_ENDPOINT })).toEqual([]);
+    },
+  );
 
   it('asks whether a name near to a setting was meant to be it, among all else that is wrong', () => {
     expect(refusals({ PORT: 'x', INTENT_WINDOW: '5' })).toEqual([

@@ -76,8 +76,8 @@ async function main(): Promise<void> {
   const log = createLogger(config, 'api');
   log.info({ mode: config.ASSENT_MODE }, 'API starts');
   const ring = readKeyring(config.ASSENT_KEYS);
-  const tracing = openTracing(config, 'assent-api', ring, log);
   const registry = createMetrics();
+  const tracing = openTracing(config, 'assent-api', ring, log, registry);
   const stopped = new Promise<void>((stop) => {
     hearUncaught({ log, registry, failRequest: failRequestAtHand, drain: stop });
     for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop());

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { ConfigError, readConfig, type Config } from '../config';
+import { ConfigError, readConfigUntraced, type Config } from '../config';
 import { isUnavailable, refusedLogin } from '../database/availability';
 import { DeploymentError } from '../database/operation/deployment';
 import { KeyringError } from '../database/keys/keyring';
@@ -44,7 +44,9 @@ export function reporting(work: (config: Config, ...args: never[]) => Promise<Ou
     const self = given.at(-1);
     const json = self instanceof Command && self.opts<{ json?: boolean }>().json === true;
     if (json) progress.silence();
-    const outcome = await work(readConfig(process.env), ...(given as never[])).finally(() => progress.end());
+    const outcome = await work(readConfigUntraced(process.env), ...(given as never[])).finally(() =>
+      progress.end(),
+    );
     process.stdout.write(`${json ? JSON.stringify(outcome.json) : outcome.text}\n`);
   };
 }
@@ -71,7 +73,7 @@ export function onEngineWriting(
   work: (engine: Engine, config: Config, ...args: never[]) => Promise<void>,
 ): Action {
   return async (...given) => {
-    const config = readConfig(process.env);
+    const config = readConfigUntraced(process.env);
     const working = withEngine(config, anyRing, (engine) => work(engine, config, ...(given as never[])));
     await working.finally(() => progress.end());
   };

@@ -30,6 +30,13 @@ export function decimal(max: number, unit: string, min?: number) {
   return written(DECIMAL, fits, `must be a number of ${unit} ${least} ${max}, decimals allowed`);
 }
 
+/** As a sampler keeps one. */
+export const ratio = written(
+  DECIMAL,
+  (value) => value <= 1,
+  'must be a part of all traces, from 0 to 1, for example 0.05',
+);
+
 export const seconds = (fallback: number) => wholeNumber(1, 31_536_000, 'seconds').default(fallback);
 export const port = (fallback: number) => wholeNumber(1, 65_535).default(fallback);
 
@@ -64,11 +71,33 @@ export const httpUrl = z.string().refine(
   { error: 'must be a URL of http or https without a user, for example http://127.0.0.1:4318' },
 );
 
+const HEADERS_WANTED =
+  'headers as name=value with commas between, values percent-encoded, for example x-api-key=abc';
+
 /** As OpenTelemetry has them: `name=value`, the value percent-encoded, with commas between. */
-export const headers = patterned(
-  /^[!#$&'*+.^`|~\w-]{1,100}=[!-+.-~ -]{0,4000}(,[!#$&'*+.^`|~\w-]{1,100}=[!-+.-~ -]{0,4000}){0,19}$/,
-  'headers as name=value with commas between, values percent-encoded, for example x-api-key=abc',
-);
+export const headers = z
+  .string()
+  .regex(
+    /^[!#$&'*+.^`|~\w-]{1,100}=[!-+.-~ -]{0,4000}(,[!#$&'*+.^`|~\w-]{1,100}=[!-+.-~ -]{0,4000}){0,19}$/,
+    { error: `must be ${HEADERS_WANTED}`, abort: true },
+  )
+  .transform((given) => given.split(',').map(decodedHeader))
+  .refine((given) => given.every(({ value }) => value !== undefined), {
+    error: `must be ${HEADERS_WANTED}`,
+  })
+  .transform((given) => Object.fromEntries(given.map(({ name, value = '' }) => [name, value])));
+
+/** Without a value where what it decodes to is none, or none that a header can have. */
+function decodedHeader(header: string): { name: string; value?: string } {
+  const equals = header.indexOf('=');
+  const name = header.slice(0, equals);
+  try {
+    const value = decodeURIComponent(header.slice(equals + 1)).trim();
+    return /^[ -~]+$/.test(value) ? { name, value } : { name };
+  } catch {
+    return { name };
+  }
+}
 
 /** `rate/burst`: tokens added per second, and the most that a caller can save up. */
 export function rate(fallback: string) {

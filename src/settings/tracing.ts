@@ -9,13 +9,57 @@ export const SAMPLERS = [
 ] as const;
 
 interface TracingSettings {
+  ALLOW_PLAINTEXT?: boolean | undefined;
   OTEL_EXPORTER_OTLP_ENDPOINT?: string | undefined;
-  OTEL_EXPORTER_OTLP_HEADERS?: string | undefined;
+  OTEL_EXPORTER_OTLP_HEADERS?: object | undefined;
   OTEL_TRACES_SAMPLER: (typeof SAMPLERS)[number];
   OTEL_TRACES_SAMPLER_ARG?: number | undefined;
 }
 
-/** Settings of which the other half is missing: each would do nothing, without a word. */
+type Environment = Record<string, string | undefined>;
+
+/** What says how spans are sent; of no matter to a process that sends none. */
+const HOW = [
+  'OTEL_EXPORTER_OTLP_PROTOCOL',
+  'OTEL_SERVICE_NAME',
+  'OTEL_TRACES_SAMPLER',
+  'OTEL_TRACES_SAMPLER_ARG',
+];
+
+/**
+ * Without the variables that are of no matter where nothing is traced. Many platforms give them to
+ * each process that they start, in values that others understand, and they must keep none from
+ * starting. `OTEL_SDK_DISABLED=true` is the end of all of them.
+ */
+export function tracingAskedFor(environment: Environment): Environment {
+  const off = environment['OTEL_SDK_DISABLED']?.toLowerCase() === 'true';
+  const asked = environment['OTEL_EXPORTER_OTLP_ENDPOINT'] !== undefined;
+  if (asked && !off) return environment;
+  const isLeftOut = (name: string) =>
+    off ? name.startsWith('OTEL_') : HOW.includes(name) || name === 'OTEL_SDK_DISABLED';
+  const left = Object.entries(environment).filter(([name]) => !isLeftOut(name));
+  return { ...Object.fromEntries(left), ...(off && { OTEL_SDK_DISABLED: 'true' }) };
+}
+
+/**
+ * The names that OpenTelemetry has for spans alone. The exporter would put them over those that
+ * were checked.
+ */
+export function tracesAlone(environment: Environment): string[] {
+  const prefix = 'OTEL_EXPORTER_OTLP_TRACES_';
+  return Object.keys(environment)
+    .filter((name) => name.startsWith(prefix))
+    .map((name) => {
+      const rest = name.slice(prefix.length);
+      const instead = rest === 'ENDPOINT' ? ', without /v1/traces at its end' : '';
+      return `${name}: is not read; set OTEL_EXPORTER_OTLP_${rest}${instead}, and unset this one`;
+    });
+}
+
+/**
+ * Settings of which the other half is missing. Without a word nothing would be traced, or all
+ * traces kept where a part was asked for.
+ */
 export function halfTracing(config: TracingSettings): string[] {
   const byRatio = config.OTEL_TRACES_SAMPLER.endsWith('traceidratio');
   const ratio = config.OTEL_TRACES_SAMPLER_ARG;
@@ -36,3 +80,20 @@ export function halfTracing(config: TracingSettings): string[] {
       : []),
   ];
 }
+
+/** Spans say who paid when with whom, by ids, and the headers hold the collector's key. */
+export function plaintextTraces({
+  ALLOW_PLAINTEXT,
+  OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
+}: TracingSettings): string[] {
+  if (ALLOW_PLAINTEXT === true || endpoint === undefined) return [];
+  const { protocol, hostname } = new URL(endpoint);
+  if (protocol === 'https:' || LOOPBACK.test(hostname)) return [];
+  return [
+    'OTEL_EXPORTER_OTLP_ENDPOINT: production needs TLS to the collector: begin it with https://, have a collector on ' +
+      'this machine hand on what it gets, or set ALLOW_PLAINTEXT=true where the network between is yours alone',
+  ];
+}
+
+/** As `URL` writes what is on this machine. */
+const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;

@@ -25,25 +25,29 @@ import {
   TracerProvider,
   type IdGenerator,
   type Sampler,
-  type SpanExporter,
 } from '@opentelemetry/sdk-trace';
 import type { Logger } from 'pino';
+import { Counter, type Registry } from 'prom-client';
 import type { Config } from '../config';
 import type { TraceContext } from '../domain/trace-context';
 import { VERSION } from '../version';
 import { spanAtHand, withinSpan } from './at-hand';
+import { countLosses } from './span-losses';
 import type { OpenSpan, SpanAttributes, SpanToOpen, Tracing } from './tracing';
 
 /**
- * Spans by OpenTelemetry, over OTLP and HTTP. The exporter reads where to, and with which headers,
- * from the variables that all its programs have (`OTEL_EXPORTER_OTLP_…`), and the resource reads
- * `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`; `config.ts` has seen that they can be used.
+ * Spans by OpenTelemetry, over OTLP and HTTP. Where to, with which headers and how many is told by
+ * the configuration. The exporter itself reads what is left of `OTEL_EXPORTER_OTLP_…`, certificates
+ * and compression, and the resource reads `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`.
  *
  * A collector that is slow or away costs the spans, and nothing else: what waits for it is bounded,
- * and what is beyond is dropped.
+ * and what is beyond is dropped. Each span that is lost so is counted, and said.
  */
 
-type TracingSettings = Pick<Config, 'OTEL_TRACES_SAMPLER' | 'OTEL_TRACES_SAMPLER_ARG'>;
+export type TracingSettings = Pick<
+  Config,
+  'OTEL_EXPORTER_OTLP_HEADERS' | 'OTEL_TRACES_SAMPLER' | 'OTEL_TRACES_SAMPLER_ARG'
+> & { OTEL_EXPORTER_OTLP_ENDPOINT: string };
 
 /** Spans that wait to be sent: some seconds of a busy process, and about two megabytes. */
 const QUEUE_MAX = 2_048;
@@ -55,8 +59,6 @@ const DELAY_MS = 1_000;
 const EXPORT_WITHIN_MS = 10_000;
 /** Of a stop, whose other parts may have taken nine of its ten seconds. */
 const FLUSH_WITHIN_MS = 800;
-/** How often the log says at most that nothing can be sent. */
-const SAY_EVERY_MS = 60_000;
 /** Of a value's text; ours are ids and words, but for what a caller may choose: `X-Request-Id`. */
 const ATTRIBUTE_LENGTH_MAX = 256;
 
@@ -69,16 +71,19 @@ const KINDS: Record<SpanToOpen['kind'], SpanKind> = {
 
 /**
  * @param program what it is called where `OTEL_SERVICE_NAME` says nothing
- * @param dice makes of a trace's id another that nobody outside can foresee, in all processes the
- *   same
+ * @param keyedHash makes of a trace's id another that nobody outside can foresee, in all processes
+ *   the same
+ * @param countLost is told how many spans more are lost
  */
 export function createTracing(
   settings: TracingSettings,
   program: string,
-  dice: (traceId: string) => string,
+  keyedHash: (traceId: string) => string,
   log: Pick<Logger, 'warn'>,
+  countLost: (spans: number) => void,
 ): Tracing {
-  const root = rootSampler(settings, dice);
+  const root = rootSampler(settings, keyedHash);
+  const losses = countLosses(exporterOf(settings), QUEUE_MAX, log, countLost);
   const ids = new ChosenIds();
   const provider = new TracerProvider({
     resource: resourceOf(program),
@@ -86,20 +91,22 @@ export function createTracing(
     idGenerator: ids,
     spanLimits: { attributeValueLengthLimit: ATTRIBUTE_LENGTH_MAX },
     spanProcessors: [
-      new BatchSpanProcessor({
-        exporter: saysWhy(new OTLPTraceExporter({ timeoutMillis: EXPORT_WITHIN_MS }), log),
-        maxQueueSize: QUEUE_MAX,
-        maxExportBatchSize: BATCH_MAX,
-        scheduledDelayMillis: DELAY_MS,
-        // The exporter says why first.
-        exportTimeoutMillis: EXPORT_WITHIN_MS + 1_000,
-      }),
+      losses.before(
+        new BatchSpanProcessor({
+          exporter: losses.exporter,
+          maxQueueSize: QUEUE_MAX,
+          maxExportBatchSize: BATCH_MAX,
+          scheduledDelayMillis: DELAY_MS,
+          // The exporter says why first.
+          exportTimeoutMillis: EXPORT_WITHIN_MS + 1_000,
+        }),
+      ),
     ],
   });
   const tracer = provider.getTracer('assent', VERSION);
 
   function open(span: SpanToOpen): OpenSpan {
-    const { name, kind, attributes, foreign = false, link, startedAt } = span;
+    const { name, kind, attributes, byCaller = false, link, startedAt } = span;
     const parent = 'parent' in span ? span.parent : spanAtHand();
     ids.choose(span.ids);
     return openSpan(
@@ -112,7 +119,7 @@ export function createTracing(
           ...(startedAt && { startTime: startedAt }),
         },
         parent
-          ? trace.setSpanContext(ROOT_CONTEXT.setValue(FOREIGN, foreign), otelContext(parent))
+          ? trace.setSpanContext(ROOT_CONTEXT.setValue(BY_CALLER, byCaller), otelContext(parent))
           : ROOT_CONTEXT,
       ),
     );
@@ -139,16 +146,36 @@ export function createTracing(
       });
       await Promise.race([provider.shutdown().catch(() => undefined), late]);
       clearTimeout(timer);
+      losses.close();
     },
   };
 }
 
-/** Marks a parent of which a stranger told. */
-const FOREIGN = createContextKey('a parent of which a stranger told');
+/** Where lost spans are counted, for whoever watches the process. */
+export function lossesIn(registry: Registry): (spans: number) => void {
+  const lost = new Counter({
+    name: 'assent_spans_lost_total',
+    help: 'Spans that were to be sent and did not get to the collector: it was slow, full or away.',
+    registers: [registry],
+  });
+  return (spans) => lost.inc(spans);
+}
+
+function exporterOf(settings: TracingSettings): OTLPTraceExporter {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers = {} } = settings;
+  return new OTLPTraceExporter({
+    url: `${endpoint}${endpoint.endsWith('/') ? '' : '/'}v1/traces`,
+    headers,
+    timeoutMillis: EXPORT_WITHIN_MS,
+  });
+}
+
+/** Marks a parent of which a caller told. */
+const BY_CALLER = createContextKey('a parent of which a caller told');
 
 /**
  * Whether a trace is kept is decided once, where it begins or comes in, and followed after that: a
- * trace with holes is of little use. A stranger who keeps his spans does not decide it for us: his
+ * trace with holes is of little use. A caller who keeps his spans does not decide it for us: his
  * trace is kept where one of our own with that id would be. Only his not keeping his is followed,
  * by the samplers that heed parents.
  */
@@ -158,7 +185,7 @@ function samplerOf(root: Sampler, name: Config['OTEL_TRACES_SAMPLER']): Sampler 
     shouldSample(context: Context, traceId, ...span) {
       const parent = trace.getSpanContext(context);
       const sampled = parent !== undefined && (parent.traceFlags & TraceFlags.SAMPLED) !== 0;
-      if (parent && context.getValue(FOREIGN) !== true) {
+      if (parent && context.getValue(BY_CALLER) !== true) {
         return { decision: sampled ? SamplingDecision.RECORD_AND_SAMPLED : SamplingDecision.NOT_RECORD };
       }
       if (parent && heedsParents && !sampled) return { decision: SamplingDecision.NOT_RECORD };
@@ -169,18 +196,18 @@ function samplerOf(root: Sampler, name: Config['OTEL_TRACES_SAMPLER']): Sampler 
 }
 
 /**
- * By the id as the dice have it: a caller who makes up the ids of his traces, so that all of them
+ * By the keyed hash of the id: a caller who makes up the ids of his traces, so that all of them
  * are below the ratio, gets no more of them kept than others.
  */
 function rootSampler(
   { OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: ratio = 1 }: TracingSettings,
-  dice: (traceId: string) => string,
+  keyedHash: (traceId: string) => string,
 ): Sampler {
   if (name.endsWith('always_on')) return new AlwaysOnSampler();
   if (name.endsWith('always_off')) return new AlwaysOffSampler();
   const byRatio = new TraceIdRatioBasedSampler(ratio);
   return {
-    shouldSample: (context, traceId) => byRatio.shouldSample(context, dice(traceId)),
+    shouldSample: (context, traceId) => byRatio.shouldSample(context, keyedHash(traceId)),
     toString: () => byRatio.toString(),
   };
 }
@@ -215,27 +242,6 @@ function resourceOf(program: string): Resource {
     'service.version': VERSION,
   });
   return own.merge(detectResources({ detectors: [envDetector] }));
-}
-
-/** What cannot be sent is lost; that it is, an operator is told, and not for each batch. */
-function saysWhy(exporter: SpanExporter, log: Pick<Logger, 'warn'>): SpanExporter {
-  let quietUntil = 0;
-  let lost = 0;
-  return {
-    export(spans, done) {
-      exporter.export(spans, (result) => {
-        if (result.error) {
-          lost += spans.length;
-          if (performance.now() >= quietUntil) {
-            log.warn({ err: result.error, lost }, 'spans could not be sent to the collector');
-            quietUntil = performance.now() + SAY_EVERY_MS;
-          }
-        }
-        done(result);
-      });
-    },
-    shutdown: () => exporter.shutdown(),
-  };
 }
 
 function openSpan(span: Span): OpenSpan {

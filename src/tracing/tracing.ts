@@ -24,8 +24,8 @@ export interface SpanToOpen {
   attributes: SpanAttributes;
   /** Left out: the span at hand. None: it begins a trace. */
   parent?: TraceContext | undefined;
-  /** The parent is a stranger's word: that he keeps his span is no reason for us to keep ours. */
-  foreign?: boolean;
+  /** The parent is a caller's word: that he keeps his span is no reason for us to keep ours. */
+  byCaller?: boolean;
   /** A span of another trace that this one came of. */
   link?: TraceContext | undefined;
   /** Of a span whose children were made before it; otherwise it gets new ids. */

@@ -93,7 +93,7 @@ async function main(): Promise<void> {
   const keyring = readKeyring(config.ASSENT_KEYS);
   const db = await openOwnDatabase(config, keyring, log);
   const connection = await connect(config);
-  const tracing = openTracing(config, 'assent-worker', keyring, log);
+  const tracing = openTracing(config, 'assent-worker', keyring, log, registry);
   const traces = tracing && traceWorker(tracing);
   const client = new Client({
     connection,

@@ -1,5 +1,10 @@
 import { EventEmitter, once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { pino } from 'pino';
+import { createLogger } from '../../src/log';
+import type { Tracing } from '../../src/tracing/tracing';
 import { enter, serveApi, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 
@@ -13,6 +18,9 @@ afterAll(async () => {
   await api.close();
   await test.drop();
 });
+
+const nothing = () => undefined;
+const times = (line: string, key: string) => line.split(`"${key}":`).length - 1;
 
 describe('the log', () => {
   it('has one line per request: who called what, how it ended, under the request’s id', async () => {
@@ -59,6 +67,24 @@ describe('the log', () => {
     expect(line).toMatchObject({ address: '127.0.0.1', route: '/readyz' });
     expect(line).not.toHaveProperty('status');
     await held.close();
+  });
+
+  it('says once in a line in which span it was written, so that every reader of JSON takes the same', async () => {
+    const context = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), sampled: true };
+    const open = () => ({ context, rename: nothing, describe: nothing, end: nothing });
+    const folder = mkdtempSync(join(tmpdir(), 'assent-log-'));
+    const LOG_FILE = join(folder, 'log');
+    const log = createLogger(
+      { LOG_LEVEL: 'info', LOG_FILE, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' },
+      'api',
+    );
+    const traced = await serveApi(test.db, { log, tracing: { open } as unknown as Tracing });
+    await fetch(`${traced.url}/v1/events`);
+    await traced.close();
+    const lines = readFileSync(LOG_FILE, 'utf8').trim().split('\n');
+    rmSync(folder, { recursive: true });
+    expect(lines.map((line) => [times(line, 'trace_id'), times(line, 'span_id')])).toEqual([[1, 1]]);
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ trace_id: context.traceId, msg: 'request' });
   });
 
   it('says of each token request which client asked, from where, and what became of it', async () => {

@@ -1,44 +1,53 @@
 import { createHash } from 'node:crypto';
+import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
 import type { TraceContext } from '../../src/domain/trace-context';
 import { traceFields } from '../../src/tracing/at-hand';
 import { createTracing } from '../../src/tracing/opentelemetry';
+import { countLosses, SAY_EVERY_MS } from '../../src/tracing/span-losses';
 import type { Tracing } from '../../src/tracing/tracing';
 import { startCollector, type Collector } from '../support/collector';
 
 let collector: Collector;
 let warnings: object[];
+/** What `assent_spans_lost_total` counts. */
+let lost: number;
 const made: Tracing[] = [];
 
 beforeAll(async () => {
   collector = await startCollector();
-  process.env['OTEL_EXPORTER_OTLP_ENDPOINT'] = collector.url;
-  process.env['OTEL_EXPORTER_OTLP_HEADERS'] = 'x-api-key=a%20key';
 });
 afterAll(() => collector.stop());
 beforeEach(() => {
   warnings = [];
+  lost = 0;
   collector.misbehave('behave');
 });
 afterEach(() => Promise.all(made.splice(0).map((one) => one.stop())));
 
 /** As the key of an installation would have them. */
-const dice = (traceId: string) =>
+const keyedHash = (traceId: string) =>
   createHash('sha256').update(`a secret${traceId}`).digest('hex').slice(0, 32);
 
 function tracing(settings: Partial<Parameters<typeof createTracing>[0]> = {}): Tracing {
   const log = { warn: (line: object) => void warnings.push(line) };
   const one = createTracing(
-    { OTEL_TRACES_SAMPLER: 'parentbased_always_on', ...settings },
+    {
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      OTEL_EXPORTER_OTLP_HEADERS: { 'x-api-key': 'a key' },
+      OTEL_TRACES_SAMPLER: 'parentbased_always_on',
+      ...settings,
+    },
     'assent-test',
-    dice,
+    keyedHash,
     log,
+    (spans) => void (lost += spans),
   );
   made.push(one);
   return one;
 }
 
 const CALL = { name: 'call', kind: 'server', attributes: {} } as const;
-const stranger = (traceId: string, sampled = true): TraceContext => ({
+const ofCaller = (traceId: string, sampled = true): TraceContext => ({
   traceId,
   spanId: '00f067aa0ba902b7',
   sampled,
@@ -111,10 +120,58 @@ describe('a collector that', () => {
     one.open(CALL).end();
     const sent = collector.spans().length;
     await one.stop();
-    // What was being sent is not even given up.
-    expect(warnings).toEqual([]);
     collector.misbehave('behave');
     expect(collector.spans()).toHaveLength(sent);
+    // What was being sent is not even given up, but is said to be lost.
+    expect([warnings, lost]).toEqual([[{ lost: 1 }], 1]);
+  });
+
+  test('is slower than spans come costs those that find the queue full, each counted and said', async () => {
+    const before = collector.spans().length;
+    const one = tracing();
+    // At once: one request is on its way, and the queue behind it is full.
+    for (let i = 0; i < 3_000; i++) one.open(CALL).end();
+    expect([warnings, lost]).toEqual([[{ lost: 1 }], 3_000 - 512 - 2_048]);
+    await one.stop();
+    const delivered = collector.spans().length - before;
+    expect([delivered + lost, warnings.at(-1)]).toEqual([3_000, { lost }]);
+    expect(warnings).toHaveLength(2);
+  });
+
+  test('answers nothing until a stop has all spans counted as lost, each once', async () => {
+    collector.misbehave('hang');
+    const one = tracing();
+    for (let i = 0; i < 3_000; i++) one.open(CALL).end();
+    for (let i = 0; i < 5; i++) tracing({ OTEL_TRACES_SAMPLER: 'always_off' }).open(CALL).end();
+    await one.stop();
+    expect([warnings, lost]).toEqual([[{ lost: 1 }, { lost: 3_000 }], 3_000]);
+  });
+
+  test('stays away is told of each minute while it costs spans, and not again once it costs none', () => {
+    jest.useFakeTimers();
+    const failing: SpanExporter = {
+      export: (_, done) => done({ code: 1, error: new Error('refused') }),
+      shutdown: () => Promise.resolve(),
+    };
+    const log = { warn: (line: object) => void warnings.push(line) };
+    const { exporter } = countLosses(failing, 10, log, (spans) => void (lost += spans));
+    const lose = (spans: number) =>
+      exporter.export(
+        Array.from({ length: spans }, () => ({}) as ReadableSpan),
+        () => undefined,
+      );
+    lose(2);
+    lose(3);
+    lose(4);
+    expect(warnings).toMatchObject([{ lost: 2, err: { message: 'refused' } }]);
+    jest.advanceTimersByTime(SAY_EVERY_MS);
+    expect(warnings.slice(1)).toMatchObject([{ lost: 9 }]);
+    jest.advanceTimersByTime(SAY_EVERY_MS * 3);
+    expect(warnings).toHaveLength(2);
+    lose(1);
+    expect(warnings.slice(2)).toMatchObject([{ lost: 10 }]);
+    expect(lost).toBe(10);
+    jest.useRealTimers();
   });
 });
 
@@ -128,7 +185,7 @@ describe('of the traces of others', () => {
     const one = tracing(OF_TEN);
     const counts = [
       kept(one, () => CALL),
-      kept(one, (i) => ({ ...CALL, parent: stranger(chosen(i)), foreign: true })),
+      kept(one, (i) => ({ ...CALL, parent: ofCaller(chosen(i)), byCaller: true })),
     ];
     for (const count of counts) {
       expect(count).toBeGreaterThan(50);
@@ -139,22 +196,22 @@ describe('of the traces of others', () => {
   test('all processes keep the same, so that none has holes', () => {
     const [one, other] = [tracing(OF_TEN), tracing(OF_TEN)];
     for (const i of thousand) {
-      const { sampled } = one.open({ ...CALL, parent: stranger(chosen(i)), foreign: true }).context;
+      const { sampled } = one.open({ ...CALL, parent: ofCaller(chosen(i)), byCaller: true }).context;
       expect(other.keeps(chosen(i))).toBe(sampled);
       // What one process has decided the next follows.
-      const follows = other.open({ ...CALL, parent: stranger(chosen(i), sampled) });
+      const follows = other.open({ ...CALL, parent: ofCaller(chosen(i), sampled) });
       expect(follows.context.sampled).toBe(sampled);
     }
   });
 
   test('those that their callers do not keep are kept only where parents are not heeded', () => {
-    const parent = stranger(chosen(1), false);
+    const parent = ofCaller(chosen(1), false);
     const sampled = (
       OTEL_TRACES_SAMPLER: 'always_on' | 'parentbased_always_on' | 'always_off',
       ours = parent,
-    ) => tracing({ OTEL_TRACES_SAMPLER }).open({ ...CALL, parent: ours, foreign: true }).context.sampled;
+    ) => tracing({ OTEL_TRACES_SAMPLER }).open({ ...CALL, parent: ours, byCaller: true }).context.sampled;
     expect(sampled('parentbased_always_on')).toBe(false);
     expect(sampled('always_on')).toBe(true);
-    expect(sampled('always_off', stranger(chosen(1)))).toBe(false);
+    expect(sampled('always_off', ofCaller(chosen(1)))).toBe(false);
   });
 });

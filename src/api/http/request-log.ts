@@ -61,7 +61,7 @@ export function requestLog(logger: Logger): RequestHandler {
     serializers: { req: () => undefined, res: () => undefined },
     customProps(req: IncomingMessage, res: ServerResponse) {
       if (!res.headersSent && !res.destroyed) return {};
-      const { route, caller, tokenRequest, consoleSession, trace, address } = req as IncomingMessage &
+      const { route, caller, tokenRequest, consoleSession, address } = req as IncomingMessage &
         LoggedRequest & { address?: string };
       return {
         method: req.method,
@@ -69,7 +69,6 @@ export function requestLog(logger: Logger): RequestHandler {
         callerId: caller?.entityId,
         ...tokenRequest,
         ...consoleSession,
-        ...trace,
         address,
         // None of a request whose caller left before its answer.
         status: res.headersSent ? res.statusCode : undefined,
@@ -82,8 +81,18 @@ export function requestLog(logger: Logger): RequestHandler {
     customSuccessMessage: () => 'request',
     customErrorMessage: () => 'request',
     // pino-http makes an error of each 5xx; the one that matters was logged where it was caught.
-    customErrorObject: (_req, _res, _error, { err: _made, ...line }: Record<string, unknown>) => line,
+    customErrorObject: (req, _res, _error, { err: _made, ...line }: Record<string, unknown>) =>
+      inTrace(req, line),
+    customSuccessObject: (req, _res, line: Record<string, unknown>) => inTrace(req, line),
   });
+}
+
+/**
+ * With the request's span. The logger puts in the one at hand, but the line is written when the
+ * connection is done with the answer, which may be outside of it. What the line itself has wins.
+ */
+function inTrace(req: IncomingMessage & LoggedRequest, line: Record<string, unknown>) {
+  return { ...line, ...req.trace };
 }
 
 /**

@@ -25,7 +25,7 @@ export function traceRequests(tracing: Pick<Tracing, 'open'>): RequestHandler {
       name: method,
       kind: 'server',
       parent: readTraceparent(req.headers['traceparent']),
-      foreign: true,
+      byCaller: true,
       attributes: { 'http.request.method': method, 'url.scheme': req.protocol },
     });
     Object.assign(req, { trace: traceFields(span.context) });
