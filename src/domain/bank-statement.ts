@@ -68,7 +68,16 @@ export interface Known {
   /** Of what was refused: the exception that tells of it, and whether it was found harmless. */
   exceptionId: string | null;
   accounted: boolean;
+  /** Days between which its booking may be, in the network's zone; null where nothing bounds it. */
+  bookableFrom: string | null;
+  bookableTo: string | null;
 }
+
+/**
+ * Days that a booking may be away from its charge. A bank books within days, and within a month
+ * where it books by the month; a year that is written wrong is ten times as far.
+ */
+export const BOOKED_WITHIN_DAYS = 35;
 
 export type Verdict =
   | { is: 'matched'; known: Known }
@@ -77,11 +86,21 @@ export type Verdict =
   /** An exception tells of it already. */
   | { is: 'told'; exceptionId: string }
   | { is: 'amount_differs'; known: Known }
-  | { is: 'unknown_here' };
+  | { is: 'unknown_here' }
+  /** Its day cannot be: at its word, all that settled in between would be missing at the bank. */
+  | { is: 'malformed'; problem: string };
 
 /** What a line is, by what the network has of it. */
 export function judge(line: StatementLine, known: Known | undefined): Verdict {
   if (!known) return { is: 'unknown_here' };
+  const { bookableFrom, bookableTo } = known;
+  if (
+    (bookableFrom !== null && line.bookingDate < bookableFrom) ||
+    (bookableTo !== null && line.bookingDate > bookableTo)
+  ) {
+    const problem = `bookingDate is more than ${BOOKED_WITHIN_DAYS} days from the day of its charge or refund`;
+    return { is: 'malformed', problem };
+  }
   const same =
     line.amount === known.amount && line.currency === known.currency && line.direction === known.direction;
   const found = { is: 'matched', known } as const;

@@ -35,6 +35,7 @@ export async function takeAnswers({ db, keyring, timeZone }: Matching, statement
   const lines = page.lines.flatMap((one, n) => (isMalformed(one) ? [] : [{ ...one, n }]));
   const known = await knownOf(
     db,
+    timeZone,
     bankId,
     lines.filter(({ reference }) => reference !== null),
   );

@@ -1,4 +1,4 @@
-import type { Known, StatementLine } from '../../domain/bank-statement';
+import { BOOKED_WITHIN_DAYS, type Known, type StatementLine } from '../../domain/bank-statement';
 import { rows, type Executor } from '../connection';
 
 /**
@@ -8,9 +8,13 @@ import { rows, type Executor } from '../connection';
 
 type KnownRow = Known & { line: number };
 
-/** @returns by line; nothing for a line that is unknown */
+/**
+ * @param timeZone of the network, by whose days banks book
+ * @returns by line; nothing for a line that is unknown
+ */
 export async function knownOf(
   db: Executor,
+  timeZone: string,
   bankId: string,
   lines: readonly StatementLine[],
 ): Promise<Map<number, Known>> {
@@ -22,15 +26,28 @@ export async function knownOf(
       reference,
     })),
   );
-  const byId = await rows<KnownRow>(db, BY_ID, { bankId, given });
+  const byId = await rows<KnownRow>(db, BY_ID, { bankId, given, timeZone });
   const found = new Map(byId.map(({ line, ...known }): [number, Known] => [line, known]));
   const named = lines.filter(({ line, reference }) => reference !== null && !found.has(line));
   if (named.length === 0) return found;
   const lineNumbers = named.map(({ line }) => line);
-  const byReference = await rows<KnownRow>(db, BY_REFERENCE, { bankId, given, lineNumbers });
+  const byReference = await rows<KnownRow>(db, BY_REFERENCE, { bankId, given, lineNumbers, timeZone });
   for (const { line, ...known } of byReference) found.set(line, known);
   return found;
 }
+
+const dayOf = (moment: string) => `to_char((${moment}) AT TIME ZONE :timeZone, 'YYYY-MM-DD')`;
+
+/**
+ * Not long before there is a charge or a refund. With a test clock that is moved, its days are
+ * those of the clock and the real ones. A second debit, or what took it back, may come at any time
+ * after; what settles by its own id may not.
+ */
+const BOOKABLE = `
+    ${dayOf(`least(coalesce(r.created_at, b.created_at), coalesce(r.recorded_at, b.recorded_at)) - interval '${BOOKED_WITHIN_DAYS} days'`)} AS "bookableFrom",
+    CASE WHEN (r.id IS NULL AND b.status = 'successful' AND b.bank_transaction_id = l.id) OR (r.status = 'completed' AND r.bank_transaction_id = l.id)
+      THEN ${dayOf(`greatest(coalesce(r.closed_at, b.closed_at), coalesce(r.recorded_at, b.recorded_at)) + interval '${BOOKED_WITHIN_DAYS} days'`)}
+    END AS "bookableTo"`;
 
 const GIVEN = `jsonb_to_recordset(:given::jsonb) AS l (line int, id text, direction text, reference text)`;
 
@@ -53,7 +70,7 @@ const BY_ID = `
          ELSE 'refused' END AS as,
     coalesce(r.status = 'completed', b.status = 'successful', false) AS settled,
     coalesce(r.status, b.status) IS NOT DISTINCT FROM 'pending' AS pending,
-    x.id AS "exceptionId", coalesce(x.state = 'resolved' AND x.resolution <> 'no_money_moved', false) AS accounted
+    x.id AS "exceptionId", coalesce(x.state = 'resolved' AND x.resolution <> 'no_money_moved', false) AS accounted,${BOOKABLE}
   FROM ${GIVEN}
     JOIN bank_transactions t ON t.bank_id = :bankId AND t.bank_transaction_id = l.id
     LEFT JOIN refunds r ON r.id = t.resource_id
@@ -76,7 +93,7 @@ const BY_REFERENCE = `
     CASE WHEN r.id IS NOT NULL OR paid.to_customer THEN 'credit' ELSE 'debit' END AS direction,
     coalesce(r.amount, b.amount)::bigint AS amount, b.currency,
     CASE WHEN r.id IS NULL AND paid.to_customer THEN 'payee' ELSE 'open' END AS as,
-    coalesce(r.status = 'completed', b.status = 'successful') AS settled, coalesce(r.status, b.status) = 'pending' AS pending, NULL AS "exceptionId", false AS accounted
+    coalesce(r.status = 'completed', b.status = 'successful') AS settled, coalesce(r.status, b.status) = 'pending' AS pending, NULL AS "exceptionId", false AS accounted,${BOOKABLE}
   FROM ${GIVEN}
     LEFT JOIN refunds r ON r.reference = l.reference AND r.bank_id = :bankId
     JOIN billing_requests b ON b.id = coalesce(r.billing_request_id, (

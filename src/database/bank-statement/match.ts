@@ -52,7 +52,7 @@ export async function matchNextPage(matching: Matching, statementId: string): Pr
     const page = await takePage(trx, statementId);
     if (!page) return undefined;
     const lines = page.lines.filter((one): one is StatementLine => !isMalformed(one));
-    const known = await knownOf(trx, bankId, lines);
+    const known = await knownOf(trx, timeZone, bankId, lines);
     const judged = new PageJudgement(page.position, known);
     for (const [n, line] of page.lines.entries()) judged.add(n, line);
 
@@ -81,7 +81,7 @@ export async function matchNextPage(matching: Matching, statementId: string): Pr
       before,
     );
     await writeDifferences(trx, statementId, differences);
-    await count(trx, statementId, counts);
+    await count(trx, statementId, counts, judged.days);
     return done + page.lines.length;
   });
 }
@@ -119,6 +119,8 @@ class PageJudgement {
   readonly matched: Pick<StatementLine, 'bankTransactionId' | 'direction'>[] = [];
   /** Once each, with the first line that has it. */
   readonly matches = new Map<string, number>();
+  /** What its lines are booked on. A known one vouches for its day, by its charge. */
+  readonly days = { known: new Set<string>(), unknown: new Set<string>() };
   private readonly judged: Judged[] = [];
 
   constructor(
@@ -134,6 +136,12 @@ class PageJudgement {
     }
     const known = this.known.get(line.line);
     const verdict = judge(line, known);
+    if (verdict.is === 'malformed') {
+      const { problem } = verdict;
+      this.judged.push({ position, line: { line: line.line, problem }, difference: 'malformed' });
+      return;
+    }
+    this.days[known ? 'known' : 'unknown'].add(line.bookingDate);
     switch (verdict.is) {
       case 'matched': {
         const { bankTransactionId, direction } = line;
@@ -299,13 +307,23 @@ async function count(
   trx: Transaction,
   statementId: string,
   counts: ReturnType<PageJudgement['result']>['counts'],
+  days: PageJudgement['days'],
 ): Promise<void> {
+  const known = [...days.known].sort();
   await rows(
     trx,
     `UPDATE bank_statements SET matched = matched + :matched, duplicates = duplicates + :duplicate,
        unknown_here = unknown_here + :unknown_here, amount_differs = amount_differs + :amount_differs,
-       malformed = malformed + :malformed
+       malformed = malformed + :malformed,
+       known_first_day = least(known_first_day, :first::date), known_last_day = greatest(known_last_day, :last::date),
+       unknown_days = ARRAY(SELECT DISTINCT day FROM unnest(unknown_days || :unknown::date[]) AS u (day) ORDER BY day)
      WHERE id = :statementId`,
-    { statementId, ...counts },
+    {
+      statementId,
+      ...counts,
+      first: known.at(0) ?? null,
+      last: known.at(-1) ?? null,
+      unknown: [...days.unknown],
+    },
   );
 }

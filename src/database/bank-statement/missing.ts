@@ -1,4 +1,4 @@
-import type { Direction } from '../../domain/bank-statement';
+import { BOOKED_WITHIN_DAYS, type Direction } from '../../domain/bank-statement';
 import { row, rows, type Transaction } from '../connection';
 import {
   lockCharges,
@@ -98,13 +98,25 @@ export async function findMissing(
   });
 }
 
+/**
+ * The statement `s`, and the days it is about: those of its lines. A line that is unknown here
+ * stands for its day only near those that are known, for its year may be wrong; where none is
+ * known, there is nothing better to go by.
+ */
+const OF_DAYS = `(
+    SELECT *, least(known_first_day, (SELECT min(day) FROM unnest(unknown_days) AS u (day)
+        WHERE known_first_day IS NULL OR day >= known_first_day - ${BOOKED_WITHIN_DAYS})) AS first,
+      greatest(known_last_day, (SELECT max(day) FROM unnest(unknown_days) AS u (day)
+        WHERE known_last_day IS NULL OR day <= known_last_day + ${BOOKED_WITHIN_DAYS})) AS last
+    FROM bank_statements WHERE id = :statementId) AS s`;
+
 /** Where the next page ends. */
 const NEXT_ENTRIES = `
   WITH page AS (
-    SELECT e.settlement_day, e.id FROM bank_statements s JOIN ledger_entries e
-      ON e.settlement_day BETWEEN s.first_day AND s.last_day
+    SELECT e.settlement_day, e.id FROM ${OF_DAYS} JOIN ledger_entries e
+      ON e.settlement_day BETWEEN s.first AND s.last
       AND (e.settlement_day, e.id) > (s.ledger_day, s.ledger_entry_id)
-    WHERE s.id = :statementId ORDER BY e.settlement_day, e.id LIMIT :limit)
+    ORDER BY e.settlement_day, e.id LIMIT :limit)
   SELECT count(*)::int AS looked,
     (SELECT settlement_day::text FROM page ORDER BY settlement_day DESC, id DESC LIMIT 1) AS day,
     (SELECT id FROM page ORDER BY settlement_day DESC, id DESC LIMIT 1) AS "entryId"
@@ -116,12 +128,11 @@ const NEXT_ENTRIES = `
  */
 const MISSING = `
   WITH page AS MATERIALIZED (
-    SELECT e.id, e.kind, e.resource_id, s.currencies FROM bank_statements s JOIN ledger_entries e
-      ON e.settlement_day BETWEEN s.first_day AND s.last_day
+    SELECT e.id, e.kind, e.resource_id, s.currencies FROM ${OF_DAYS} JOIN ledger_entries e
+      ON e.settlement_day BETWEEN s.first AND s.last
       AND (e.settlement_day, e.id) > (s.ledger_day, s.ledger_entry_id)
       AND (e.settlement_day, e.id) <= (:day::date, :entryId)
-      AND e.recorded_at <= s.recorded_at
-    WHERE s.id = :statementId),
+      AND e.recorded_at <= s.recorded_at),
   ours AS (
     SELECT p.id, p.currencies, b.id AS key, b.id AS charge, NULL AS refund, b.reference, b.bank_transaction_id, 'debit' AS direction,
       b.amount::bigint AS amount, b.currency, b.amount::bigint AS held

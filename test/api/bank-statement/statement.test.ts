@@ -294,6 +294,61 @@ test.each([
   },
 );
 
+/** The line, booked so many days from today. */
+const bookedIn = (days: number, line: string) =>
+  line.replace(TODAY, new Date(Date.parse(TODAY) + days * 86_400_000).toISOString().slice(0, 10));
+
+test('a line of ours that is booked a year too early is an error of that line: what settled between is not missing, and stays refundable', async () => {
+  await moveClock(database.db, standing.merchantId, '100 days');
+  const between = await paid('Y0');
+  await moveClock(database.db, standing.merchantId, '100 days');
+  await paid('Y1');
+  await paid('Y2');
+  const open = await charge();
+  const early = (line: string) => bookedIn(200 - 365, line);
+
+  const { summary, differences } = await match(
+    csv(
+      bookedIn(200, debit('Y1')),
+      early(debit('Y2')),
+      early(debit('Y3', 100, open.reference)),
+      early(debit('Y4', 7)),
+    ),
+  );
+
+  // A line that is unknown here has no charge to go by, and is told of as it stands.
+  expect(summary).toEqual({
+    ...NOTHING,
+    lines: 4,
+    matched: 1,
+    malformed: 2,
+    unknownHere: 1,
+    missingAtBank: 1,
+  });
+  const wrong = /^\d,malformed,.*bookingDate is more than 35 days from the day of its charge or refund/;
+  expect(differences).toEqual([
+    expect.stringMatching(wrong),
+    expect.stringMatching(wrong),
+    expect.stringMatching(/^5,unknown_here,Y4,/),
+    expect.stringMatching(/^[^,]*,missing_at_bank,Y2,/),
+  ]);
+  expect(await status(open.id)).toBe('pending');
+  expect(await kinds(tokens.merchant)).toEqual(['missing_at_bank open']);
+  const refund = { reference: between.reference, amount: 100 };
+  expect((await post(tokens.merchant, '/v1/refunds/initiate', refund)).status).toBe(201);
+});
+
+test('a file whose lines are all unknown here, or booked some days apart, is about all of its days', async () => {
+  await moveClock(database.db, standing.merchantId, '20 days');
+  await paid('Z1');
+  await moveClock(database.db, standing.merchantId, '20 days');
+  const unknown = await match(csv(bookedIn(40, debit('Z8', 7)), bookedIn(10, debit('Z9', 7))));
+  expect(unknown.summary).toEqual({ ...NOTHING, lines: 2, unknownHere: 2, missingAtBank: 1 });
+  await paid('Z2');
+  const near = await match(csv(bookedIn(40, debit('Z2')), bookedIn(10, debit('Z9', 7))));
+  expect(near.summary).toEqual({ ...NOTHING, lines: 2, matched: 1, unknownHere: 1, missingAtBank: 1 });
+});
+
 test('by a test clock that is ahead a bank books ahead as well', async () => {
   await moveClock(database.db, standing.merchantId, '400 days');
   await paid('T4');
