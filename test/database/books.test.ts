@@ -2,7 +2,7 @@ import { billingRules, readConfig } from '../../src/config';
 import { row, rows } from '../../src/database/connection';
 import { createIntents } from '../../src/database/intent/intent';
 import { open } from '../../src/database/keys/sealing';
-import { pauseSchedule, resumeSchedule } from '../../src/database/recurring/action';
+import { changeSchedule, pauseSchedule, resumeSchedule } from '../../src/database/recurring/action';
 import { bodyPlace } from '../../src/database/webhook/webhook';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { forgetDeliveries } from '../../src/database/webhook/retention';
@@ -13,7 +13,14 @@ import { bookDifferences } from '../support/books';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { postingsOf } from '../support/ledger';
 import { bill, charge, settleOfEachKind } from '../support/settled';
-import { lookupIdOf, makeSchedule, moveClock, standingApproval, type Standing } from '../support/standing';
+import {
+  announcedTo,
+  lookupIdOf,
+  makeSchedule,
+  moveClock,
+  standingApproval,
+  type Standing,
+} from '../support/standing';
 import { closeExpiredRequests } from '../../src/database/billing-request/outcome';
 
 const keyring = readKeyring(makeKeyring());
@@ -81,6 +88,49 @@ const exceptionOf = async (id: string) =>
 /** What is said of a resource of which somebody was not told. */
 const missing = (id: string | undefined, webhooks: string) =>
   `${id} change_untold it has changed, and these webhooks, which tell of it, are not there: ${webhooks}`;
+
+/** What was told to whom, of what, and by which number. */
+async function told(): Promise<string[]> {
+  const all = await rows<{ id: string; entityId: string; webhookType: string; bodySealed: Buffer }>(
+    database.db,
+    `SELECT id, entity_id AS "entityId", webhook_type AS "webhookType", body_sealed AS "bodySealed" FROM webhook_deliveries`,
+  );
+  return all
+    .flatMap(({ id, entityId, webhookType, bodySealed }) => {
+      const { data } = JSON.parse(open(keyring, bodySealed, bodyPlace(id))) as {
+        data: ({ sequence: number; status?: string } & Record<string, string>)[];
+      };
+      return data.map((item) => {
+        const about =
+          item['refundId'] ??
+          item['intentId'] ??
+          item['scheduleId'] ??
+          item['exceptionId'] ??
+          item['billingRequestId'];
+        return `${webhookType} to ${entityId}: ${about} ${item.sequence}`;
+      });
+    })
+    .toSorted();
+}
+
+/** An intent whose place the merchant's next one has taken, before its bank was told of it. */
+async function supersededIntent(): Promise<string> {
+  const { db } = database;
+  const lookupId = await lookupIdOf(db, standing.customerId);
+  const asked = {
+    lookupIds: [{ phrase: 'p', lookupId }],
+    currency: 'NGN',
+    description: 'x',
+    dueDate: undefined,
+  };
+  for (const _ of ['this one', 'the next, which takes its place']) {
+    await db.transaction((trx) =>
+      createIntents(trx, keyring, rules, standing.merchantId, asked, (id) => `intent/${id}`),
+    );
+  }
+  const intent = await row<{ id: string }>(db, `SELECT id FROM intents WHERE status = 'superseded'`);
+  return intent?.id ?? '';
+}
 
 describe('books that belong together', () => {
   it('show no difference, also once their webhooks are forgotten', async () => {
@@ -255,39 +305,10 @@ describe('books that belong together', () => {
     const scheduleId = await makeSchedule(db, keyring, standing);
     await db.transaction((trx) => pauseSchedule(trx, keyring, caller, scheduleId));
     await db.transaction((trx) => resumeSchedule(trx, keyring, caller, scheduleId));
-    const lookupId = await lookupIdOf(db, standing.customerId);
-    const asked = {
-      lookupIds: [{ phrase: 'p', lookupId }],
-      currency: 'NGN',
-      description: 'x',
-      dueDate: undefined,
-    };
-    for (const _ of ['this one', 'the next, which takes its place']) {
-      await db.transaction((trx) =>
-        createIntents(trx, keyring, rules, merchantId, asked, (id) => `intent/${id}`),
-      );
-    }
-    const intent = await row<{ id: string }>(db, `SELECT id FROM intents WHERE status = 'superseded'`);
+    const intent = await supersededIntent();
     const exceptionId = await exceptionOf(made.reversedId);
     expect(await look(false)).toEqual([]);
 
-    const told = async () => {
-      const all = await rows<{ id: string; entityId: string; webhookType: string; bodySealed: Buffer }>(
-        db,
-        `SELECT id, entity_id AS "entityId", webhook_type AS "webhookType", body_sealed AS "bodySealed" FROM webhook_deliveries`,
-      );
-      return all
-        .flatMap(({ id, entityId, webhookType, bodySealed }) => {
-          const { data } = JSON.parse(open(keyring, bodySealed, bodyPlace(id))) as {
-            data: ({ sequence: number; status?: string } & Record<string, string>)[];
-          };
-          return data.map((item) => {
-            const about = item['refundId'] ?? item['intentId'] ?? item['scheduleId'] ?? item['exceptionId'];
-            return `${webhookType} to ${entityId}: ${about} ${item.sequence}`;
-          });
-        })
-        .toSorted();
-    };
     const before = await told();
     await tamper(`DELETE FROM webhook_deliveries WHERE webhook_type IN
       ('refund.response', 'billing.intent.response', 'billing.intent.closed', 'exception.resolved');
@@ -298,7 +319,7 @@ describe('books that belong together', () => {
       expect.arrayContaining([
         missing(made.refundId, `refund.response to ${merchantId} (refund.completed)`),
         missing(
-          intent?.id,
+          intent,
           `billing.intent.closed to ${bankId} (intent.superseded), billing.intent.response to ${merchantId} (intent.superseded)`,
         ),
         missing(
@@ -324,5 +345,79 @@ describe('books that belong together', () => {
     // As in a database that was restored: the numbers of its transactions are others.
     await tamper(`UPDATE webhook_deliveries SET created_xid = '3'`);
     expect(await look(false)).toEqual([]);
+  });
+
+  it('name a reversal and a close that nobody was told of, and have each told once, by the number it had', async () => {
+    const { db } = database;
+    const { merchantId, bankId } = standing;
+    const { id: unaskedId } = await bill(db, keyring, standing);
+    await moveClock(db, merchantId, '2 days');
+    await db.transaction((trx) => closeExpiredRequests(trx, keyring, [unaskedId]));
+    const before = await told();
+    expect(before).toEqual(
+      expect.arrayContaining([
+        `billing.reversed to ${merchantId}: ${made.reversedId} 2`,
+        `billing.closed to ${bankId}: ${made.expiredId} 2`,
+        `billing.closed to ${bankId}: ${unaskedId} 1`,
+      ]),
+    );
+    const closeLost = `billing.closed to ${bankId} (billing_request.declined)`;
+    await tamper(`DELETE FROM webhook_deliveries WHERE webhook_type IN ('billing.reversed', 'billing.closed');
+      DELETE FROM webhook_deliveries d USING billing_requests b
+        WHERE b.id = '${unaskedId}' AND d.batch_id = b.batch_id AND d.webhook_type = 'billing.response'`);
+    expect((await look(false)).map(({ id, wrong, what }) => `${id} ${wrong} ${what}`)).toEqual(
+      expect.arrayContaining([
+        missing(made.reversedId, `billing.reversed to ${merchantId} (billing_request.reversed)`),
+        missing(made.expiredId, closeLost),
+        missing(unaskedId, closeLost),
+        expect.stringContaining(`${unaskedId} end_unannounced`),
+      ]),
+    );
+    expect((await look(true)).every((one) => one.mended)).toBe(true);
+    expect(await told()).toEqual(before);
+    expect(await look(true)).toEqual([]);
+    expect(await told()).toEqual(before);
+    expect(await bookDifferences(db)).toEqual([]);
+
+    // What was made up for hides no loss of another.
+    await tamper(`DELETE FROM webhook_deliveries d USING billing_requests b
+      WHERE b.id = '${made.reversedId}' AND d.batch_id = b.batch_id AND d.webhook_type = 'billing.response'`);
+    expect(await look(true)).toMatchObject([{ id: made.reversedId, wrong: 'end_unannounced', mended: true }]);
+    expect(await told()).toEqual(before);
+  });
+
+  it('have new terms told again with the amount before and from when they hold', async () => {
+    const { db } = database;
+    const { merchantId, bankId } = standing;
+    const caller = { entityId: merchantId, role: 'merchant' } as const;
+    const scheduleId = await makeSchedule(db, keyring, standing);
+    const newTerms = { amount: 2_000 };
+    await db.transaction((trx) => changeSchedule(trx, keyring, rules, caller, scheduleId, newTerms));
+    const updates = async () =>
+      (await Promise.all([merchantId, bankId].map((id) => announcedTo(db, keyring, id))))
+        .flat()
+        .flatMap(({ type, item }) => (type === 'recurring.updated' ? [item] : []));
+    const before = await updates();
+    const terms = { amount: 2_000, previousAmount: 1_500, effectiveFrom: expect.any(String) as string };
+    expect(before).toMatchObject([terms, terms]);
+    await tamper(`DELETE FROM webhook_deliveries WHERE webhook_type = 'recurring.updated'`);
+    expect(await look(true)).toMatchObject([{ id: scheduleId, wrong: 'change_untold', mended: true }]);
+    expect(await updates()).toEqual(before);
+  });
+
+  it('have the end of what a bank was never asked for told by number 1, whatever it has read since', async () => {
+    const { db } = database;
+    const intentId = await supersededIntent();
+    const questions = () =>
+      rows(
+        db,
+        `SELECT id, status, withdrawn_at, body_sealed FROM webhook_deliveries WHERE webhook_type = 'billing.intent'`,
+      );
+    const before = [await told(), await questions()];
+    expect(before[0]).toContain(`billing.intent.closed to ${standing.bankId}: ${intentId} 1`);
+    await tamper(`DELETE FROM webhook_deliveries WHERE webhook_type = 'billing.intent.closed';
+      UPDATE webhook_endpoints SET feed_read_xid = '9223372036854775807'`);
+    expect(await look(true)).toMatchObject([{ id: intentId, wrong: 'change_untold', mended: true }]);
+    expect([await told(), await questions()]).toEqual(before);
   });
 });

@@ -6,7 +6,7 @@ import type { AuditEvent } from '../event';
 import { expectCredits } from '../customer/payment-credit';
 import type { Keyring } from '../keys/keyring';
 import { makePaymentId } from '../agreement/payment-id';
-import { announce } from '../webhook/webhook';
+import { announce, type Announcement } from '../webhook/webhook';
 
 /** Charges as they ended, and how both sides hear of it. */
 
@@ -100,20 +100,12 @@ export async function announceOutcomes(
   cause: AuditEvent['cause'],
   undelivered: ReadonlySet<string>,
 ): Promise<void> {
-  /** Of what the payer's bank was told by the question. */
-  const question = ({ id }: Outcome) => (undelivered.has(id) ? 0 : 1);
   /**
    * The first that the owner hears of a charge, unless it is the payer's bank, too: then that was
    * the question.
    */
-  const ownersNumber = (request: Outcome) => (request.ownerId === request.bankId ? question(request) : 0) + 1;
-  const perBatch = (requests: Outcome[], side: 'ownerId' | 'bankId') =>
-    [...groupBy(requests, (request) => `${request.batchId} ${request[side]}`).values()].flatMap((group) => {
-      const [first] = group;
-      return first
-        ? [{ group, entityId: first[side], batchId: first.batchId, workflowId: first.workflowId }]
-        : [];
-    });
+  const ownersNumber = (request: Outcome) =>
+    (request.ownerId === request.bankId ? question(request, undelivered) : 0) + 1;
   const credits = closed.filter(
     (request) => request.payeeLookupId !== null && request.status === 'successful',
   );
@@ -151,17 +143,7 @@ export async function announceOutcomes(
   // The bank hears of what ended without its answer, if it was asked at all.
   const unasked =
     cause === 'bank' ? [] : closed.filter((request) => request.declineReason !== 'limit_reached');
-  const toBanks = perBatch(unasked, 'bankId').map(({ group, ...to }) => ({
-    ...to,
-    webhookType: 'billing.closed' as const,
-    items: group.map((request) => ({
-      billingRequestId: request.id,
-      sequence: question(request) + (request.ownerId === request.bankId ? 1 : 0) + 1,
-      reference: request.reference,
-      status: request.status,
-      declineReason: request.declineReason,
-    })),
-  }));
+  const toBanks = closeAnnouncements(unasked, undelivered);
   const deliveryIds = await announce(trx, keyring, [...toPayeeBanks, ...toBillers, ...toBanks]);
   await expectCredits(
     trx,
@@ -172,6 +154,32 @@ export async function announceOutcomes(
     }),
   );
 }
+
+/** What the payer's bank hears of what has ended without its answer. */
+export function closeAnnouncements(closed: Outcome[], undelivered: ReadonlySet<string>): Announcement[] {
+  return perBatch(closed, 'bankId').map(({ group, ...to }) => ({
+    ...to,
+    webhookType: 'billing.closed',
+    items: group.map((request) => ({
+      billingRequestId: request.id,
+      sequence: question(request, undelivered) + (request.ownerId === request.bankId ? 1 : 0) + 1,
+      reference: request.reference,
+      status: request.status,
+      declineReason: request.declineReason,
+    })),
+  }));
+}
+
+/** Of what the payer's bank was told by the question. */
+const question = ({ id }: Outcome, undelivered: ReadonlySet<string>) => (undelivered.has(id) ? 0 : 1);
+
+const perBatch = (requests: Outcome[], side: 'ownerId' | 'bankId') =>
+  [...groupBy(requests, (request) => `${request.batchId} ${request[side]}`).values()].flatMap((group) => {
+    const [first] = group;
+    return first
+      ? [{ group, entityId: first[side], batchId: first.batchId, workflowId: first.workflowId }]
+      : [];
+  });
 
 function payerAsBilled(keyring: Keyring, request: Outcome): { paymentID: string } | { lookupID: string } {
   return request.agreementId !== null && request.paymentIdKey !== null

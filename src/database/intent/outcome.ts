@@ -293,16 +293,23 @@ export async function announceEnds(
       at: intent.closedAt,
     })),
   );
-  await announce(trx, keyring, await endAnnouncements(trx, keyring, ended, cause));
+  // What the bank was not told of yet, it is not asked any more.
+  const unanswered = cause === 'bank' ? [] : ended.map(({ id }) => id);
+  const undelivered = await withdraw(trx, keyring, 'intents', unanswered);
+  await announce(trx, keyring, endAnnouncements(keyring, ended, cause, undelivered));
 }
 
-/** What both sides hear of it; what the bank was not told of yet, it is not asked any more. */
-export async function endAnnouncements(
-  trx: Executor,
+/**
+ * What both sides hear of it.
+ *
+ * @param undelivered those that their bank has not been asked for, nor will be
+ */
+export function endAnnouncements(
   keyring: Keyring,
   ended: EndedIntent[],
   cause: AuditEvent['cause'],
-): Promise<Announcement[]> {
+  undelivered: ReadonlySet<string>,
+): Announcement[] {
   const toMerchant = ended.map((intent) => ({
     entityId: intent.merchantId,
     webhookType: 'billing.intent.response' as const,
@@ -327,12 +334,6 @@ export async function endAnnouncements(
     ],
   }));
   const unanswered = cause === 'bank' ? [] : ended;
-  const undelivered = await withdraw(
-    trx,
-    keyring,
-    'intents',
-    unanswered.map((intent) => intent.id),
-  );
   const toBanks = [...groupBy(unanswered, (intent) => `${intent.batchId} ${intent.bankId}`).values()].flatMap(
     (group) => {
       const [first] = group;

@@ -128,7 +128,8 @@ const MENDED_BY = {
     const ended = await row<{ sequence: number; at: Date }>(
       trx,
       `UPDATE billing_requests b SET sequence = sequence + 1 WHERE id = :id AND status <> 'pending'
-         AND NOT EXISTS (SELECT FROM events e WHERE e.resource_id = b.id AND e.type = 'billing_request.announced')
+         AND NOT EXISTS (SELECT FROM events e WHERE e.resource_id = b.id AND e.type = 'billing_request.announced'
+           AND e.details->>'of' IS NULL)
        RETURNING sequence, business_now(owner_id) AS at`,
       { id },
     );

@@ -1,23 +1,36 @@
-import { row, type Executor, type Transaction } from '../connection';
+import { row, rows, type Executor, type Transaction } from '../connection';
 import { recordEvents } from '../event';
+import { closeAnnouncements, OUTCOME_COLUMNS, type Outcome } from '../billing-request/announce';
 import { endAnnouncements, ENDED_COLUMNS, type EndedIntent } from '../intent/outcome';
 import type { Keyring } from '../keys/keyring';
 import { changeAnnouncements, type ToldSchedule } from '../recurring/announce';
 import { exceptionAnnouncements } from '../reconciliation-exception/announce';
 import { EXCEPTION_COLUMNS, type ExceptionRecord } from '../reconciliation-exception/read';
+import { reversalAnnouncement, type ToldReversal } from '../reconciliation-exception/reversal';
 import { refundAnnouncement } from '../refund/outcome';
 import { REFUND_COLUMNS, type RefundRecord } from '../refund/refund';
 import { announce, type Announcement } from '../webhook/webhook';
+import { wasWithdrawn } from '../webhook/withdrawal';
 import { untoldOf, type Untold } from './books-told';
 
 /**
- * Tells what nobody was told of a refund, an intent, a schedule or an exception, by the number that
+ * Tells what nobody was told of a charge, a refund, an intent, a schedule or an exception, by the number that
  * the webhook would have had and with what is so now. That it was made up for is on record beside
  * the change, once: its row is locked meanwhile.
  */
 
 /** Of each kind of resource: its table, whose clock it goes by, and what was to be announced. */
 const KINDS = new Map<string, Kind>([
+  [
+    'brq_',
+    {
+      table: 'billing_requests',
+      owner: 'owner_id',
+      name: 'billing_request',
+      announcements: (trx, ring, change) =>
+        change.webhookType === 'billing.reversed' ? reversals(trx, change) : closes(trx, ring, change),
+    },
+  ],
   [
     'rfd_',
     {
@@ -47,7 +60,9 @@ const KINDS = new Map<string, Kind>([
           `SELECT ${ENDED_COLUMNS} FROM intents i WHERE i.id = :resourceId`,
           { resourceId },
         );
-        return intent ? endAnnouncements(trx, ring, [intent], cause) : [];
+        if (!intent) return [];
+        const withdrawn = cause !== 'bank' && (await wasWithdrawn(trx, ring, 'intents', resourceId));
+        return endAnnouncements(ring, [intent], cause, new Set(withdrawn ? [resourceId] : []));
       },
     },
   ],
@@ -57,22 +72,31 @@ const KINDS = new Map<string, Kind>([
       table: 'schedules',
       owner: 'merchant_id',
       name: 'schedule',
-      async announcements(trx, _, { resourceId, sequence, details }) {
+      async announcements(trx, _, { resourceId, sequence, type, details }) {
         const schedule = await row<ToldSchedule>(
           trx,
           // Each webhook but those of today's changes was told before: so many, this one is.
-          `SELECT s.id, s.merchant_id AS "merchantId", s.bank_id AS "bankId", s.status, s.next_due_at AS "nextDueAt",
-             s.ran, s.amount, s.currency, s.told - (
+          `SELECT s.id, s.merchant_id AS "merchantId", s.bank_id AS "bankId", s.status,
+             -- New terms hold from the first billing after them on.
+             coalesce((
+               SELECT g.due_at FROM events e JOIN billings g ON g.schedule_id = s.id AND g.n = (e.details->>'n')::int
+               WHERE :type = 'schedule.changed' AND e.resource_id = s.id AND e.sequence > :sequence
+                 AND e.type = 'schedule.billing_charged' AND e.details->>'attempt' = '1'
+               ORDER BY e.sequence LIMIT 1), s.next_due_at) AS "nextDueAt", s.ran, s.amount, s.currency, s.told - (
                SELECT count(*)::int FROM events e WHERE e.resource_id = s.id AND e.sequence > :sequence
                  AND e.type NOT IN ('schedule.created', 'schedule.announced') AND e.type NOT LIKE 'schedule.billing%') AS told
            FROM schedules s WHERE s.id = :resourceId`,
-          { resourceId, sequence },
+          { resourceId, sequence, type },
         );
-        const previous = details['previousStatus'];
+        const { previousStatus: previous, previousAmount } = details;
         if (!schedule) return [];
         return changeAnnouncements({
           ...schedule,
           previousStatus: typeof previous === 'string' ? previous : schedule.status,
+          // Where they left the amount as it was, it is not on record.
+          ...(type === 'schedule.changed' && {
+            previousAmount: typeof previousAmount === 'string' ? BigInt(previousAmount) : schedule.amount,
+          }),
         });
       },
     },
@@ -103,6 +127,34 @@ interface Kind {
   owner: string;
   name: string;
   announcements(trx: Executor, ring: Keyring, change: Untold): Promise<Announcement[]>;
+}
+
+async function reversals(trx: Executor, { resourceId, details }: Untold): Promise<Announcement[]> {
+  const reversed = await rows<ToldReversal>(
+    trx,
+    `SELECT b.id AS "billingRequestId", b.owner_id AS "ownerId", b.bank_id AS "bankId", b.reference,
+       v.reference AS "reversalReference", v.amount, v.currency,
+       (SELECT count(*)::int FROM reversals o WHERE o.billing_request_id = b.id
+          AND (o.created_at, o.transaction_id) < (v.created_at, v.transaction_id)) AS earlier,
+       b.merchant_id IS NULL AND EXISTS (
+         SELECT FROM webhook_deliveries d WHERE d.id = b.credit_delivery_id AND d.withdrawn_at IS NOT NULL) AS untold
+     FROM billing_requests b JOIN reversals v ON v.billing_request_id = b.id
+     WHERE b.id = :resourceId AND v.reference = :reversalReference`,
+    { resourceId, reversalReference: String(details['reversalReference']) },
+  );
+  return reversed.map(reversalAnnouncement);
+}
+
+async function closes(trx: Executor, ring: Keyring, { resourceId }: Untold): Promise<Announcement[]> {
+  const closed = await rows<Outcome>(
+    trx,
+    `SELECT ${OUTCOME_COLUMNS} FROM billing_requests b WHERE b.id = :resourceId`,
+    { resourceId },
+  );
+  const withdrawn =
+    closed.some(({ declineReason }) => declineReason === 'not_delivered') ||
+    (await wasWithdrawn(trx, ring, 'billing_requests', resourceId));
+  return closeAnnouncements(closed, new Set(withdrawn ? [resourceId] : []));
 }
 
 export async function tellUntold(trx: Transaction, ring: Keyring, resourceId: string): Promise<void> {

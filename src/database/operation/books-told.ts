@@ -4,8 +4,9 @@ import { NOW, XID } from './why-events';
 import { idsInBody } from './why-subject';
 
 /**
- * Whether those who are told of a change of a refund, an intent, a schedule or an exception were
- * told of it; and whether what a webhook tells of is there.
+ * Whether those who are told of a change of a charge, a refund, an intent, a schedule or an
+ * exception were told of it; and whether what a webhook tells of is there. Who billed a charge is
+ * looked for with the announcements of its end.
  *
  * The transaction that records a change writes the webhooks that tell of it, so they mostly have
  * one number. A database that was restored has others: there, what is in the bodies decides.
@@ -50,7 +51,14 @@ const SCHEDULE_CHANGES = [
  * found by its row.
  */
 const TOLD_TO = `
-  SELECT merchant_id AS receiver, 'refund.response' AS webhook_type FROM refunds
+  SELECT owner_id AS receiver, 'billing.reversed' AS webhook_type FROM billing_requests
+  WHERE id = page.resource_id AND page.type = 'billing_request.reversed'
+  UNION ALL
+  SELECT bank_id, 'billing.closed' FROM billing_requests
+  WHERE id = page.resource_id AND page.type = 'billing_request.declined' AND page.cause <> 'bank'
+    AND decline_reason IS DISTINCT FROM 'limit_reached'
+  UNION ALL
+  SELECT merchant_id, 'refund.response' FROM refunds
   WHERE id = page.resource_id AND page.type IN ('refund.completed', 'refund.rejected', 'refund.overdue')
   UNION ALL
   SELECT merchant_id, 'billing.intent.response' FROM intents
@@ -81,7 +89,9 @@ const UNTOLD = (page: string) => `
         WHERE d.entity_id = due.receiver AND d.created_xid = due.xid::xid8 AND d.webhook_type = due.webhook_type)
       AND NOT EXISTS (
         SELECT FROM events a WHERE a.resource_id = due.resource_id AND a.type = split_part(due.type, '.', 1) || '.announced'
-          AND a.details @> jsonb_build_object('of', due.sequence, 'to', due.receiver, 'webhookType', due.webhook_type)))
+          AND (a.details @> jsonb_build_object('of', due.sequence, 'to', due.receiver, 'webhookType', due.webhook_type)
+            -- With the end of a charge all that tells of it was announced.
+            OR (due.webhook_type = 'billing.closed' AND a.details->>'of' IS NULL))))
   SELECT (SELECT max(id) FROM page) AS last, (SELECT count(*)::int FROM page) AS "lookedAt",
     coalesce((SELECT jsonb_agg(untold ORDER BY "resourceId", sequence, "receiverId", "webhookType") FROM untold), '[]') AS untold`;
 

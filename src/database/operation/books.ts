@@ -183,7 +183,7 @@ const PARTS = {
     ${found(`
       SELECT id, 'end_unannounced' FROM ended WHERE NOT EXISTS (
         -- What was announced later, for it was missing, is so for good.
-        SELECT FROM events a WHERE a.resource_id = ended.id AND a.type = 'billing_request.announced')
+        SELECT FROM events a WHERE a.resource_id = ended.id AND a.type = 'billing_request.announced' AND a.details->>'of' IS NULL)
       AND NOT EXISTS (
         SELECT FROM told t WHERE t.entity_id = owner_id AND t.batch_id = ended.batch_id
           AND t.at BETWEEN ended.at - ${TOGETHER} AND ended.at + ${TOGETHER})

@@ -5,7 +5,7 @@ import { withdrawCredit } from '../customer/payment-credit';
 import { newId, newReference } from '../ids';
 import type { Keyring } from '../keys/keyring';
 import { borneByNetwork, postReversal, postWriteOff } from '../ledger/settlement';
-import { announce } from '../webhook/webhook';
+import { announce, type Announcement } from '../webhook/webhook';
 
 /**
  * Reversals: of a successful charge whose money did not stay, what neither a refund nor a reversal
@@ -54,7 +54,7 @@ export async function reverseRest(
     { billingRequestId },
   );
   if (!reversed) return;
-  const { amount, currency, reference, sequence, at } = reversed;
+  const { amount, currency, sequence, at } = reversed;
   const transactionId = newId('transaction');
   const reversalReference = newReference();
   await rows(
@@ -83,29 +83,45 @@ export async function reverseRest(
   // The payee's bank would credit its customer for nothing.
   const untold = reversed.merchantId === null && (await withdrawCredit(trx, keyring, billingRequestId));
   await announce(trx, keyring, [
-    {
-      entityId: reversed.ownerId,
-      webhookType: 'billing.reversed',
-      items: [
-        {
-          billingRequestId,
-          sequence: numberOf(reversed) - (untold ? 1 : 0),
-          reference,
-          reversalReference,
-          amount: formatAmount(amount, currency),
-          currency,
-        },
-      ],
-    },
+    reversalAnnouncement({ ...reversed, billingRequestId, reversalReference, untold }),
   ]);
 }
 
+export interface ToldReversal extends Pick<
+  Reversed,
+  'amount' | 'currency' | 'reference' | 'ownerId' | 'bankId' | 'earlier'
+> {
+  billingRequestId: string;
+  reversalReference: string;
+  /** Its owner is the payee's bank and was never told of the money. */
+  untold: boolean;
+}
+
+/** What its owner hears of it. */
+export function reversalAnnouncement(reversed: ToldReversal): Announcement {
+  const { billingRequestId, reference, reversalReference, amount, currency } = reversed;
+  return {
+    entityId: reversed.ownerId,
+    webhookType: 'billing.reversed',
+    items: [
+      {
+        billingRequestId,
+        sequence: numberOf(reversed),
+        reference,
+        reversalReference,
+        amount: formatAmount(amount, currency),
+        currency,
+      },
+    ],
+  };
+}
+
 /**
- * What its owner was told before: how it ended; where the owner is the payer's bank as well, also
- * the question; and what was reversed.
+ * What its owner was told before: how it ended, if it was; where the owner is the payer's bank as
+ * well, also the question; and what was reversed.
  */
-function numberOf({ ownerId, bankId, earlier }: Reversed): number {
-  return (ownerId === bankId ? 1 : 0) + 1 + earlier + 1;
+function numberOf({ ownerId, bankId, earlier, untold }: ToldReversal): number {
+  return (ownerId === bankId ? 1 : 0) + (untold ? 0 : 1) + earlier + 1;
 }
 
 /**

@@ -86,7 +86,34 @@ export async function withdraw(
 }
 
 /**
- * The same for the webhook that tells a payee's bank of money to credit, once that was taken back.
+ * Whether the bank of one that has ended was never asked for it: its delivery was withdrawn, or
+ * lost that item. Nothing is written, and what the bank reads later changes nothing. What can no
+ * longer be read was asked.
+ */
+export async function wasWithdrawn(
+  trx: Executor,
+  keyring: Keyring,
+  asked: keyof typeof ASKED,
+  id: string,
+): Promise<boolean> {
+  const question = await row<{ deliveryId: string; withdrawn: boolean; bodySealed: Buffer }>(
+    trx,
+    `SELECT d.id AS "deliveryId", d.withdrawn_at IS NOT NULL AS withdrawn, d.body_sealed AS "bodySealed"
+     FROM ${asked} a JOIN webhook_deliveries d ON d.id = a.bank_delivery_id WHERE a.id = :id`,
+    { id },
+  );
+  if (!question || question.withdrawn) return question !== undefined;
+  try {
+    const body = open(keyring, question.bodySealed, bodyPlace(question.deliveryId));
+    const { data } = JSON.parse(body) as { data: Record<string, unknown>[] };
+    return data.every((one) => one[ASKED[asked].item] !== id);
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Withdraws the webhook that tells a payee's bank of money to credit, once that was taken back.
  *
  * @returns whether it was withdrawn: nobody was told of it
  */
