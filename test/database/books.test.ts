@@ -1,4 +1,4 @@
-import { billingRules, readConfig } from '../../src/config';
+import { readConfig, recurringRules } from '../../src/config';
 import { row, rows } from '../../src/database/connection';
 import { createIntents } from '../../src/database/intent/intent';
 import { open } from '../../src/database/keys/sealing';
@@ -25,7 +25,7 @@ import { closeExpiredRequests } from '../../src/database/billing-request/outcome
 
 const keyring = readKeyring(makeKeyring());
 const timeZone = 'Africa/Lagos';
-const rules = billingRules(readConfig({}));
+const rules = recurringRules(readConfig({}));
 
 let database: TestDatabase;
 let standing: Standing;

@@ -14,9 +14,9 @@ import { wasWithdrawn } from '../webhook/withdrawal';
 import { untoldOf, type Untold } from './books-told';
 
 /**
- * Tells what nobody was told of a charge, a refund, an intent, a schedule or an exception, by the number that
- * the webhook would have had and with what is so now. That it was made up for is on record beside
- * the change, once: its row is locked meanwhile.
+ * Tells what nobody was told of a charge, a refund, an intent, a schedule or an exception, by the
+ * number that the webhook would have had and with what is so now. That it was made up for is on
+ * record beside the change, once: its row is locked meanwhile.
  */
 
 /** Of each kind of resource: its table, whose clock it goes by, and what was to be announced. */
