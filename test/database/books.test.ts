@@ -3,7 +3,7 @@ import { row, rows } from '../../src/database/connection';
 import { createIntents } from '../../src/database/intent/intent';
 import { open } from '../../src/database/keys/sealing';
 import { changeSchedule, pauseSchedule, resumeSchedule } from '../../src/database/recurring/action';
-import { bodyPlace } from '../../src/database/webhook/webhook';
+import { announce, bodyPlace } from '../../src/database/webhook/webhook';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { forgetDeliveries } from '../../src/database/webhook/retention';
 import { bookCursor, walkBooks, type BookDifference } from '../../src/database/operation/books';
@@ -419,5 +419,49 @@ describe('books that belong together', () => {
       UPDATE webhook_endpoints SET feed_read_xid = '9223372036854775807'`);
     expect(await look(true)).toMatchObject([{ id: intentId, wrong: 'change_untold', mended: true }]);
     expect([await told(), await questions()]).toEqual(before);
+  });
+
+  it('name a change of a schedule that was not told, though its next one was within the minute', async () => {
+    const { db } = database;
+    const { merchantId, bankId } = standing;
+    const caller = { entityId: merchantId, role: 'merchant' } as const;
+    const scheduleId = await makeSchedule(db, keyring, standing);
+    await db.transaction((trx) => pauseSchedule(trx, keyring, caller, scheduleId));
+    await db.transaction((trx) => resumeSchedule(trx, keyring, caller, scheduleId));
+    const before = await told();
+    await tamper(`DELETE FROM webhook_deliveries WHERE id = (
+      SELECT min(id) FROM webhook_deliveries WHERE webhook_type = 'recurring.updated' AND entity_id = '${bankId}')`);
+    expect((await look(true)).map(({ id, wrong, what }) => `${id} ${wrong} ${what}`)).toEqual([
+      missing(scheduleId, `recurring.updated to ${bankId} (schedule.paused)`),
+    ]);
+    expect(await told()).toEqual(before);
+    expect(await look(false)).toEqual([]);
+  });
+
+  it('name an exception that a bank was not told of, though it was told of a hundred others since', async () => {
+    const { db } = database;
+    const { bankId } = standing;
+    const [lost, other] = [await exceptionOf(made.reversedId), await exceptionOf(made.expiredId)];
+    await tamper(`DELETE FROM webhook_deliveries d USING events e
+      WHERE d.webhook_type = 'exception.opened' AND d.entity_id = '${bankId}' AND e.resource_id = '${lost}'
+        AND e.type = 'exception.opened' AND d.created_xid::text = e.xmin::text`);
+    const opened = {
+      entityId: bankId,
+      webhookType: 'exception.opened' as const,
+      items: [{ exceptionId: other, sequence: 1 }],
+    };
+    await db.transaction((trx) =>
+      announce(
+        trx,
+        keyring,
+        Array.from({ length: 100 }, () => opened),
+      ),
+    );
+    const untold = missing(lost, `exception.opened to ${bankId} (exception.opened)`);
+    expect((await look(true)).map(({ id, wrong, what }) => `${id} ${wrong} ${what}`)).toEqual([untold]);
+    expect(await look(false)).toEqual([]);
+    // As in a database that was restored.
+    await tamper(`UPDATE webhook_deliveries SET created_xid = '3'`);
+    expect(await look(false)).toEqual([]);
   });
 });

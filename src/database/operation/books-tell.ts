@@ -11,7 +11,7 @@ import { refundAnnouncement } from '../refund/outcome';
 import { REFUND_COLUMNS, type RefundRecord } from '../refund/refund';
 import { announce, type Announcement } from '../webhook/webhook';
 import { wasWithdrawn } from '../webhook/withdrawal';
-import { untoldOf, type Untold } from './books-told';
+import { TOLD_THEN, untoldOf, type Untold } from './books-told';
 
 /**
  * Tells what nobody was told of a charge, a refund, an intent, a schedule or an exception, by the
@@ -82,9 +82,7 @@ const KINDS = new Map<string, Kind>([
                SELECT g.due_at FROM events e JOIN billings g ON g.schedule_id = s.id AND g.n = (e.details->>'n')::int
                WHERE :type = 'schedule.changed' AND e.resource_id = s.id AND e.sequence > :sequence
                  AND e.type = 'schedule.billing_charged' AND e.details->>'attempt' = '1'
-               ORDER BY e.sequence LIMIT 1), s.next_due_at) AS "nextDueAt", s.ran, s.amount, s.currency, s.told - (
-               SELECT count(*)::int FROM events e WHERE e.resource_id = s.id AND e.sequence > :sequence
-                 AND e.type NOT IN ('schedule.created', 'schedule.announced') AND e.type NOT LIKE 'schedule.billing%') AS told
+               ORDER BY e.sequence LIMIT 1), s.next_due_at) AS "nextDueAt", s.ran, s.amount, s.currency, ${TOLD_THEN(':sequence')} AS told
            FROM schedules s WHERE s.id = :resourceId`,
           { resourceId, sequence, type },
         );

@@ -1,7 +1,7 @@
 import { row, rows, type Executor } from '../connection';
 import type { Keyring } from '../keys/keyring';
 import { NOW, XID } from './why-events';
-import { idsInBody } from './why-subject';
+import { idsInBody, itemsInBody, type ToldItem } from './why-subject';
 
 /**
  * Whether those who are told of a change of a charge, a refund, an intent, a schedule or an
@@ -29,8 +29,15 @@ export interface Untold {
   details: Record<string, unknown>;
   receiverId: string;
   webhookType: string;
+  /** Of the webhook; null where there is one of its type about its resource. */
+  number: number | null;
   at: string;
 }
+
+/** How often both sides of a schedule `s` had been told of it with its change of this number. */
+export const TOLD_THEN = (sequence: string) => `s.told - (
+  SELECT count(*)::int FROM events e WHERE e.resource_id = s.id AND e.sequence > ${sequence}
+    AND e.type NOT IN ('schedule.created', 'schedule.announced') AND e.type NOT LIKE 'schedule.billing%')`;
 
 const SCHEDULE_CHANGES = [
   'active',
@@ -51,26 +58,26 @@ const SCHEDULE_CHANGES = [
  * found by its row.
  */
 const TOLD_TO = `
-  SELECT owner_id AS receiver, 'billing.reversed' AS webhook_type FROM billing_requests
+  SELECT owner_id AS receiver, 'billing.reversed' AS webhook_type, NULL::int AS number FROM billing_requests
   WHERE id = page.resource_id AND page.type = 'billing_request.reversed'
   UNION ALL
-  SELECT bank_id, 'billing.closed' FROM billing_requests
+  SELECT bank_id, 'billing.closed', NULL FROM billing_requests
   WHERE id = page.resource_id AND page.type = 'billing_request.declined' AND page.cause <> 'bank'
     AND decline_reason IS DISTINCT FROM 'limit_reached'
   UNION ALL
-  SELECT merchant_id, 'refund.response' FROM refunds
+  SELECT merchant_id, 'refund.response', CASE WHEN overdue AND page.type <> 'refund.overdue' THEN 2 ELSE 1 END FROM refunds
   WHERE id = page.resource_id AND page.type IN ('refund.completed', 'refund.rejected', 'refund.overdue')
   UNION ALL
-  SELECT merchant_id, 'billing.intent.response' FROM intents
+  SELECT merchant_id, 'billing.intent.response', NULL FROM intents
   WHERE id = page.resource_id AND page.type IN ('intent.approved', 'intent.declined', 'intent.superseded')
   UNION ALL
-  SELECT bank_id, 'billing.intent.closed' FROM intents
+  SELECT bank_id, 'billing.intent.closed', NULL FROM intents
   WHERE id = page.resource_id AND page.type IN ('intent.declined', 'intent.superseded') AND page.cause <> 'bank'
   UNION ALL
-  SELECT side, 'recurring.updated' FROM schedules s, unnest(ARRAY[s.merchant_id, s.bank_id]) AS side
+  SELECT side, 'recurring.updated', ${TOLD_THEN('page.sequence')} FROM schedules s, unnest(ARRAY[s.merchant_id, s.bank_id]) AS side
   WHERE s.id = page.resource_id AND page.type IN (${SCHEDULE_CHANGES})
   UNION ALL
-  SELECT DISTINCT side, page.type FROM reconciliation_exceptions x, unnest(ARRAY[x.bank_id, coalesce(x.merchant_id, x.payee_bank_id)]) AS side
+  SELECT DISTINCT side, page.type, NULL::int FROM reconciliation_exceptions x, unnest(ARRAY[x.bank_id, coalesce(x.merchant_id, x.payee_bank_id)]) AS side
   WHERE x.id = page.resource_id AND page.type IN ('exception.opened', 'exception.resolved') AND x.told > 0 AND side IS NOT NULL`;
 
 /** What no webhook of its own transaction tells, and nobody has announced later. */
@@ -79,10 +86,10 @@ const UNTOLD = (page: string) => `
     SELECT e.id, e.resource_id, e.sequence, e.type, e.cause, e.details, e.recorded_at, ${XID} AS xid
     FROM ${NOW}, events e WHERE ${page}),
   due AS (
-    SELECT page.*, t.receiver, t.webhook_type FROM page, LATERAL (${TOLD_TO}) AS t WHERE page.recorded_at > ${REMEMBERED}),
+    SELECT page.*, t.receiver, t.webhook_type, t.number FROM page, LATERAL (${TOLD_TO}) AS t WHERE page.recorded_at > ${REMEMBERED}),
   untold AS (
     SELECT resource_id AS "resourceId", sequence, type, cause, details, recorded_at AS at, receiver AS "receiverId",
-      webhook_type AS "webhookType"
+      webhook_type AS "webhookType", number
     FROM due
     WHERE NOT EXISTS (
         SELECT FROM webhook_deliveries d
@@ -126,42 +133,53 @@ async function readUntold(
   const page = await row<UntoldPage>(db, UNTOLD(which), bindings, 'anew');
   if (!page) throw new Error('a page is one row');
   const untold: Untold[] = [];
-  const read = new Map<string, ReadonlySet<string>>();
+  const read = new Map<string, ToldItem[]>();
   for (const one of page.untold) if (!(await isInABody(db, ring, read, one))) untold.push(one);
   return { ...page, untold };
 }
 
-/**
- * Webhooks to one receiver that are opened for one change. Where there are more, it counts as told:
- * to tell twice is worse than to miss what somebody has deleted.
- */
-const OPENED_MAX = 100;
+/** Webhooks that are opened at once: the largest have 100 items. */
+const OPENED_AT_ONCE = 100;
 
-/** @param read what the webhooks that were opened already are about, by their ids */
+/**
+ * Looks through all that its receiver was told by that webhook at about that moment. One that says
+ * that an exception is open may have been made up for later: these are looked through up to now,
+ * which ends, for webhooks are forgotten; and each is opened once.
+ *
+ * @param read what the webhooks that were opened already are about, by their ids
+ */
 async function isInABody(
   db: Executor,
   ring: Keyring,
-  read: Map<string, ReadonlySet<string>>,
-  { receiverId, webhookType, resourceId, at }: Untold,
+  read: Map<string, ToldItem[]>,
+  { receiverId, webhookType, resourceId, number, at }: Untold,
 ): Promise<boolean> {
-  const near = await rows<{ id: string }>(
-    db,
-    `SELECT id FROM webhook_deliveries WHERE entity_id = :receiverId AND webhook_type = :webhookType
-       AND created_at >= :at::timestamptz - ${TOGETHER}
-       -- Of an exception there is one of each type, and it may have been made up for later.
-       AND (:webhookType LIKE 'exception.%' OR created_at <= :at::timestamptz + ${TOGETHER})
-     ORDER BY created_at LIMIT ${OPENED_MAX}`,
-    { receiverId, webhookType, at },
-    'anew',
-  );
-  if (near.length === OPENED_MAX) return true;
-  const unread = near.map(({ id }) => id).filter((id) => !read.has(id));
-  for (const one of await readBodies(db, unread)) read.set(one.id, new Set(idsInBody(ring, one)));
-  // Of one whose key is gone nobody can say what it tells.
-  return near.some(({ id }) => {
-    const about = read.get(id);
-    return about === undefined || about.size === 0 || about.has(resourceId);
-  });
+  let last: { id: string; createdAt: string } | undefined;
+  for (;;) {
+    const page: (NonNullable<typeof last> & { near: boolean })[] = await rows(
+      db,
+      `SELECT id, created_at::text AS "createdAt", created_at <= :at::timestamptz + ${TOGETHER} AS near
+       FROM webhook_deliveries
+       WHERE entity_id = :receiverId AND webhook_type = :webhookType
+         AND (created_at, id) > (coalesce(:lastAt::timestamptz, :at::timestamptz - ${TOGETHER}), :lastId)
+         AND (:webhookType = 'exception.opened' OR created_at <= :at::timestamptz + ${TOGETHER})
+       ORDER BY created_at, id LIMIT ${OPENED_AT_ONCE}`,
+      { receiverId, webhookType, at, lastAt: last?.createdAt ?? null, lastId: last?.id ?? '' },
+      'anew',
+    );
+    const unread = page.map(({ id }) => id).filter((id) => !read.has(id));
+    for (const one of await readBodies(db, unread)) read.set(one.id, itemsInBody(ring, one));
+    const isTold = page.some(({ id, near }) => {
+      const items = read.get(id) ?? [];
+      // Of one whose key is gone nobody can say what it tells.
+      if (items.length === 0) return near;
+      return items.some(
+        ({ ids, sequence }) => ids.includes(resourceId) && (number === null || sequence === number),
+      );
+    });
+    if (isTold || page.length < OPENED_AT_ONCE) return isTold;
+    last = page.at(-1);
+  }
 }
 
 const readBodies = (db: Executor, ids: string[]) =>

@@ -153,15 +153,29 @@ const NAMING = ['billingRequestId', 'refundId', 'exceptionId', 'scheduleId', 'in
  * What a webhook is about. None where the ring lacks the key of its body: then it is told by
  * itself.
  */
-export function idsInBody(ring: Keyring, { id, bodySealed }: { id: string; bodySealed: Buffer }): string[] {
+export function idsInBody(ring: Keyring, sealed: { id: string; bodySealed: Buffer }): string[] {
+  return itemsInBody(ring, sealed).flatMap(({ ids }) => ids);
+}
+
+/** What each item of it is about, and its number. */
+export interface ToldItem {
+  ids: string[];
+  sequence: unknown;
+}
+
+export function itemsInBody(
+  ring: Keyring,
+  { id, bodySealed }: { id: string; bodySealed: Buffer },
+): ToldItem[] {
   const body = opened(ring, id, bodySealed);
   if (body === undefined) return [];
   const { data } = JSON.parse(body) as { data: Record<string, unknown>[] };
-  return data.flatMap((item) =>
-    Object.entries(item).flatMap(([name, value]) =>
+  return data.map((item) => ({
+    ids: Object.entries(item).flatMap(([name, value]) =>
       NAMING.includes(name) && typeof value === 'string' ? [value] : [],
     ),
-  );
+    sequence: item['sequence'],
+  }));
 }
 
 function opened(ring: Keyring, id: string, bodySealed: Buffer): string | undefined {
