@@ -7,6 +7,7 @@ import {
   forgetEndedSessions,
   isConsoleSessionEnded,
 } from '../../src/database/entity/console-session';
+import { openDatabase } from '../../src/database/connection';
 import { revokeTokens } from '../../src/database/entity/control';
 import { setEntityStatus } from '../../src/database/entity/entity';
 import { enter, send, serveApi, type Party, type ServedApi } from '../support/api';
@@ -351,6 +352,21 @@ describe('a session ends', () => {
     expect([(await copied(api)).status, (await copied(other)).status]).toEqual([401, 401]);
     expect(await isSignedIn(cookie)).toBe(false);
     await other.close();
+  });
+
+  it('in this browser also by signing out while the database is away, for the next at the desk', async () => {
+    const { cookie, csrf } = await signIn(bank);
+    const away = openDatabase('postgres://nobody@127.0.0.1:1/none', 1);
+    const alone = await serveApi(away, { config: api.deps.config, ring: api.deps.ring });
+    const signOut = (headers: Record<string, string>) =>
+      send(alone.url, 'DELETE', '/console/session', undefined, { cookie, ...OWN_PAGE, ...headers });
+    const forged = await signOut({});
+    expect([forged.status, forged.headers.get('set-cookie')]).toEqual([403, null]);
+    const out = await signOut(csrf);
+    expect(out.status).toBe(503);
+    expect(out.headers.get('set-cookie')).toMatch(/^assent_console=; Path=\/console; Expires=Thu, 01 Jan/);
+    await alone.close();
+    await away.destroy();
   });
 
   it('by signing out in one tab, whatever cookie a renewal of another brings after it', async () => {

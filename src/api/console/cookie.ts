@@ -32,12 +32,19 @@ const IDLE_MS = 30 * 60_000;
 
 /** The session that a request comes with, undefined where it has none that is still good. */
 export async function readSession(deps: Deps, req: Request): Promise<Session | undefined> {
+  const session = openSession(deps, req);
+  if (!session) return undefined;
+  return (await isConsoleSessionEnded(deps.db, session.id)) ? undefined : session;
+}
+
+/** The same, whether or not it was ended before its time: no database is asked. */
+export function openSession(deps: Deps, req: Request): Session | undefined {
   const given = cookieOf(req, cookieFor(deps, req).name);
   if (given === undefined) return undefined;
   const session = opened(deps.ring, given);
   const now = Date.now();
   if (!session || now >= session.endsAt || now >= session.usedAt + IDLE_MS) return undefined;
-  return (await isConsoleSessionEnded(deps.db, session.id)) ? undefined : session;
+  return session;
 }
 
 /** Of two, one is not ours, and nobody knows which: then there is none. */
