@@ -102,7 +102,7 @@ function measureExceptions(registry: Registry, db: Executor): void {
   const unresolved = inTime(() => unresolvedExceptions(db));
   gauge(registry, {
     name: 'assent_exceptions_unresolved',
-    help: 'Reconciliation exceptions that somebody has to look into, counted up to 10000 of all kinds.',
+    help: 'Reconciliation exceptions that somebody has to look into, counted up to 10000 of each kind.',
     label: 'kind',
     readEach: async () => byKind(await unresolved(), ({ count }) => count),
   });

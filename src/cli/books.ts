@@ -187,7 +187,8 @@ function outcome(told: Verified): Outcome {
   return { json: told, text: lines.join('\n') };
 }
 
-const inWords = ({ check, id, what }: Found) => `${named(check)}: ${id}: ${what}`;
+const inWords = ({ check, id, what, todo }: Found) =>
+  `${named(check)}: ${id}: ${what}${todo === undefined ? '' : `; ${todo}`}`;
 
 function shown({ number, day, jws }: { number: bigint; day: string; jws: string }) {
   return { number: Number(number), day, signedAt: readHead(jws)?.signedAt ?? null, jws };

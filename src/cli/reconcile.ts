@@ -3,6 +3,7 @@ import { isGrpcServiceError, ServiceError, type Client } from '@temporalio/clien
 import type { Command } from 'commander';
 import { recordAct, type Actor } from '../database/audit';
 import type { Database } from '../database/connection';
+import { walkDailyTotals, type TotalDifference } from '../database/daily-total-check';
 import { settleUnnoticedCredits } from '../database/customer/payment-credit';
 import type { Keyring } from '../database/keys/keyring';
 import { claimRing } from '../database/keys/sealing-key';
@@ -81,7 +82,7 @@ export function addReconcileCommand(program: Command): void {
   command(
     program,
     'reconcile',
-    'find what is overdue or has no workflow, and what charges, ledger, webhooks or exceptions lack of each other',
+    'find what is overdue or has no workflow, and what charges, ledger, daily totals, webhooks or exceptions lack of each other',
   )
     .option('--fix', 'start it again and write what is missing, and wait until it is; it is on record')
     .addOption(reasonOption())
@@ -162,6 +163,8 @@ async function reconcile(
     fix && wrong > 0 && problems.length === 0 ? await mended(db, client, temporalLost) : wrong;
   const restarting = fix && remaining === 0 ? (await readTemporalState(db)).restartingSince : undefined;
   if (restarting) await endRestart(db, restarting);
+  // Last: one day of a large network may take long, and what was posted above is in it.
+  await compareTotals(db, timeZone, by, books);
   const ok = remaining === 0 && books.differences === books.mended && (fix || !temporalLost);
   if (by) {
     await db.transaction((trx) =>
@@ -240,23 +243,40 @@ interface Books {
   differences: number;
   mended: number;
   /** The first `LISTED_MAX`. */
-  found: BookDifference[];
+  found: (BookDifference | TotalDifference)[];
 }
 
 /** Goes through the books. @param timeZone undefined where nothing is to be mended */
 async function compareBooks(db: Database, ring: Keyring, timeZone: string | undefined): Promise<Books> {
   const books: Books = { compared: {}, differences: 0, mended: 0, found: [] };
   for await (const page of walkBooks(db, ring, timeZone, bookCursor('', ''))) {
-    const { part, lookedAt, differences } = page;
-    const total = (books.compared[part] ?? 0) + lookedAt;
-    books.compared[part] = total;
-    books.differences += differences.length;
-    books.mended += differences.filter((one) => one.mended).length;
-    books.found.push(...differences);
-    books.found.splice(LISTED_MAX);
-    progress.say(`${total} ${part} compared, ${books.differences} differences`);
+    add(books, page.part, page);
   }
   return books;
+}
+
+/** Adds what is found of the daily totals, all of them. @param by as of `walkDailyTotals` */
+async function compareTotals(
+  db: Database,
+  timeZone: string,
+  by: Actor | undefined,
+  books: Books,
+): Promise<void> {
+  for await (const page of walkDailyTotals(db, timeZone, by)) add(books, 'totals', page);
+}
+
+function add(
+  books: Books,
+  part: string,
+  { lookedAt, differences }: { lookedAt: number; differences: Books['found'] },
+): void {
+  const total = (books.compared[part] ?? 0) + lookedAt;
+  books.compared[part] = total;
+  books.differences += differences.length;
+  books.mended += differences.filter((one) => one.mended).length;
+  books.found.push(...differences);
+  books.found.splice(LISTED_MAX);
+  progress.say(`${total} ${named(part)} compared, ${books.differences} differences`);
 }
 
 /** Waits until all is well. @returns how much is still wrong */
@@ -306,12 +326,14 @@ function outcome(told: Report, fix: boolean): Outcome {
   return { json: told, text: lines.join('\n') };
 }
 
+const named = (part: string) => (part === 'totals' ? 'daily totals' : part);
+
 function inWords({ compared, differences, mended: written, found }: Books): string[] {
   const lines = found.map((one) => `${one.id}: ${one.what}; ${one.mended ? 'mended' : one.todo}.`);
-  const counts = Object.entries(compared).map(([part, count]) => `${count} ${part}`);
+  const counts = Object.entries(compared).map(([part, count]) => `${count} ${named(part)}`);
   lines.push(
     differences === 0
-      ? `Charges, ledger, webhooks and exceptions fit together: ${counts.join(', ')}.`
+      ? `Charges, ledger, daily totals, webhooks and exceptions fit together: ${counts.join(', ')}.`
       : `${differences} differences in ${counts.join(', ')}; ${written} mended.`,
   );
   return lines;

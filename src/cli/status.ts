@@ -83,7 +83,10 @@ function inWords(told: Awaited<ReturnType<typeof readStatus>>): string {
             .map((one) => `${counted(one.count, one.kind)}, the first for ${seconds(one.oldestAgeS)}`)
             .join('; '),
     ],
-    ['Exceptions', `${exceptions.open} open, ${exceptions.investigating} investigating`],
+    [
+      'Exceptions',
+      `${atLeast(exceptions, 'open')} open, ${atLeast(exceptions, 'investigating')} investigating`,
+    ],
     ...Object.entries(where).map(([name, value]): [string, string] => [name, String(value)]),
   ];
   const width = Math.max(...facts.map(([name]) => name.length)) + 2;
@@ -97,21 +100,29 @@ function inWords(told: Awaited<ReturnType<typeof readStatus>>): string {
 
 /** What nobody has resolved: what waits for somebody, and what somebody has in hand. */
 function exceptionsOf(unresolved: Awaited<ReturnType<typeof unresolvedExceptions>>) {
-  const kinds = unresolved.map(({ kind, count, investigating, oldestAgeS }) => ({
+  const kinds = unresolved.map(({ kind, count, isMinimum, investigating, oldestAgeS }) => ({
     kind,
     open: count - investigating,
     investigating,
+    isMinimum,
     oldestAgeS,
   }));
   const total = (state: 'open' | 'investigating') => kinds.reduce((sum, one) => sum + one[state], 0);
-  return { open: total('open'), investigating: total('investigating'), kinds };
+  const isMinimum = kinds.some((one) => one.isMinimum);
+  return { open: total('open'), investigating: total('investigating'), isMinimum, kinds };
 }
+
+type Waiting = Record<'open' | 'investigating', number> & { isMinimum: boolean };
+
+/** Not all were counted, so that none of the two numbers is exact. */
+const atLeast = (of: Waiting, state: 'open' | 'investigating') =>
+  `${of.isMinimum ? 'at least ' : ''}${of[state]}`;
 
 function exceptionsTable(kinds: ReturnType<typeof exceptionsOf>['kinds']): string {
   const head = ['exceptions', 'open', 'investigating', 'the oldest for'];
   const table = new Table({ head, style: { head: [], border: [] } });
-  for (const { kind, open, investigating, oldestAgeS } of kinds) {
-    table.push([kind, open, investigating, inDays(oldestAgeS)]);
+  for (const one of kinds) {
+    table.push([one.kind, atLeast(one, 'open'), atLeast(one, 'investigating'), inDays(one.oldestAgeS)]);
   }
   return table.toString();
 }

@@ -6,6 +6,8 @@ export interface Difference {
   id: string;
   /** In words, with amounts in minor units. */
   what: string;
+  /** What an operator does about it, where it does not have to be found out. */
+  todo?: string;
 }
 
 /** What has been compared since the last time that was said. */

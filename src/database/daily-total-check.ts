@@ -1,6 +1,8 @@
 import { KINDS_OF_REASON } from '../domain/charge';
 import { dayOf, type Compared, type Difference, type Range } from './compared';
+import { recordAct, type Actor } from './audit';
 import { row, rows, type Database, type Transaction } from './connection';
+import { mendDailyTotals } from './daily-total';
 
 /**
  * Compares what each party's console shows of a day with what it is made of: the ledger's entries,
@@ -78,15 +80,68 @@ const KEPT = `
     SELECT * FROM daily_totals_changes WHERE day = :day) AS parts
   GROUP BY what, reason, party_id, currency`;
 
+/** What is wrong once all else is right. */
+const TODO = '"reconcile --fix" makes it anew from these';
+
 /** Compares day after day. It only reads, so charges go on. */
 export async function* compareDailyTotals(
   db: Database,
   { from, to, timeZone }: Range,
-): AsyncGenerator<Compared, void, undefined> {
+): AsyncGenerator<Compared & { day: string }, void, undefined> {
   let day = await nextDay(db, from ?? '-infinity', to ?? 'infinity', timeZone);
   while (day !== null) {
-    yield { check: 'totals', ...(await compareDay(db, day, timeZone)) };
+    yield { check: 'totals', day, ...(await compareDay(db, day, timeZone)) };
     day = await nextDay(db, dayAfter(day), to ?? 'infinity', timeZone);
+  }
+}
+
+export interface TotalDifference extends Difference {
+  part: 'totals';
+  wrong: 'total_differs';
+  todo: string;
+  mended: boolean;
+}
+
+/**
+ * Goes through all days, and makes anew the totals of those that differ.
+ *
+ * @param by who has it mended, which is on record; undefined where it is only looked at
+ */
+export async function* walkDailyTotals(
+  db: Database,
+  timeZone: string,
+  by: Actor | undefined,
+): AsyncGenerator<{ lookedAt: number; differences: TotalDifference[] }, void, undefined> {
+  for await (const { day, lookedAt, differences } of compareDailyTotals(db, {
+    from: null,
+    to: null,
+    timeZone,
+  })) {
+    let left = new Set(differences.map(({ id }) => id));
+    if (by && differences.length > 0) {
+      await db.transaction(async (trx) => {
+        const totals = await mendDailyTotals(trx, day);
+        if (totals === 0) return;
+        const act = {
+          action: 'daily_totals.mended',
+          entityId: null,
+          before: null,
+          after: { day, totals },
+        } as const;
+        await recordAct(trx, by, act);
+      });
+      left = new Set((await compareDay(db, day, timeZone)).differences.map(({ id }) => id));
+    }
+    yield {
+      lookedAt,
+      differences: differences.map((one) => ({
+        part: 'totals',
+        wrong: 'total_differs',
+        todo: TODO,
+        ...one,
+        mended: !left.has(one.id),
+      })),
+    };
   }
 }
 
@@ -135,6 +190,7 @@ function compareDay(db: Database, day: string, timeZone: string): Promise<Omit<C
       differences.push({
         id: `${total} on ${day}`,
         what: `the daily total, which summaries show, is ${inWords(shown)}, and ${source(total)} ${inWords(due)}`,
+        todo: TODO,
       });
     }
     return { lookedAt: new Set([...kept.keys(), ...moved.keys()]).size, differences };

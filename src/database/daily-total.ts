@@ -1,5 +1,5 @@
 import type { DailyTotal } from '../domain/summary';
-import { row, rows, type Executor } from './connection';
+import { row, rows, type Executor, type Transaction } from './connection';
 import { POSTED_TO } from './ledger/statement';
 import type { Viewer } from './transaction';
 
@@ -19,6 +19,17 @@ export async function foldDailyTotals(db: Executor): Promise<boolean> {
     atMost: FOLDED_AT_ONCE,
   });
   return done?.folded === FOLDED_AT_ONCE;
+}
+
+/**
+ * Adds what a day's totals lack of the ledger and of the charges that were declined, and takes away
+ * what they have too much. Charges that are being booked meanwhile count once.
+ *
+ * @returns how many totals were wrong
+ */
+export async function mendDailyTotals(trx: Transaction, day: string): Promise<number> {
+  const done = await row<{ mended: number }>(trx, `SELECT mend_daily_totals(:day) AS mended`, { day });
+  return done?.mended ?? 0;
 }
 
 /** Sums of amounts outgrow a bigint of Postgres. */
@@ -46,7 +57,7 @@ export async function readDailyTotals(
     db,
     `SELECT to_char(day, 'YYYY-MM-DD') AS day, currency, what, reason, sum(count)::int AS count, sum(amount)::text AS amount
      FROM daily_totals WHERE party_id = ANY(${POSTED_TO[role]}) AND day BETWEEN :from AND :to
-     GROUP BY 1, 2, 3, 4`,
+     GROUP BY 1, 2, 3, 4 HAVING sum(count) <> 0`,
     { partyId, from, to },
     'anew',
   );

@@ -49,6 +49,15 @@ describe('assent books verify', () => {
       `The first: charges: ${chargeId}: refunded_amount is 0`,
     );
     await asOwner(test.url, `UPDATE billing_requests SET refunded_amount = 40 WHERE id = '${chargeId}'`);
+
+    const extra = `daily_totals_changes VALUES ('${standing.merchantId}', '2020-02-29', 'NGN', 'reversed', '', 2, 7)`;
+    await asOwner(test.url, `INSERT INTO ${extra}`);
+    const total = await cli.run('books', 'verify');
+    expect(total.code).toBe(1);
+    expect(total.out).toContain(
+      'is 2 of together 7, and the ledger has 0 of together 0; "reconcile --fix" makes it anew from these',
+    );
+    await asOwner(test.url, `DELETE FROM daily_totals_changes WHERE day = '2020-02-29'`);
   });
 
   it('takes a range of days, and refuses one that is none', async () => {

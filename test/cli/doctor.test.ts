@@ -122,7 +122,8 @@ describe('assent reconcile', () => {
        DELETE FROM webhook_deliveries WHERE webhook_type = 'refund.response';
        DELETE FROM ledger_postings WHERE entry_id IN (SELECT id FROM ledger_entries WHERE resource_id = '${refundId}');
        DELETE FROM ledger_entries WHERE resource_id = '${refundId}';
-       UPDATE billing_requests SET held_amount = 3 WHERE id = '${id}'`,
+       UPDATE billing_requests SET held_amount = 3 WHERE id = '${id}';
+       INSERT INTO daily_totals_changes VALUES ('${standing.merchantId}', '2020-02-29', 'NGN', 'reversed', '', 2, 7)`,
     );
     const lacking = [
       `${id}: it holds another amount back from refunds than its exceptions do`,
@@ -133,8 +134,13 @@ describe('assent reconcile', () => {
     const looked = await reconcile();
     expect(looked.code).toBe(1);
     for (const line of lacking) expect(looked.out).toContain(`${line}; "reconcile --fix" mends it.`);
+    const total =
+      `reversed of ${standing.merchantId} in NGN on 2020-02-29: ` +
+      'the daily total, which summaries show, is 2 of together 7, and the ledger has 0 of together 0';
+    expect(looked.out).toContain(`${total}; "reconcile --fix" makes it anew from these.`);
     const mended = await reconcile('--fix', '--reason', 'a restore');
     for (const line of lacking) expect(mended.out).toContain(`${line}; mended.`);
+    expect(mended.out).toContain(`${total}; mended.`);
     expect(mended.code).toBe(0);
     const again = await reconcile('--fix', '--reason', 'again', '--json');
     expect(JSON.parse(again.out)).toMatchObject({

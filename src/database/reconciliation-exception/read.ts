@@ -1,6 +1,6 @@
 import { Failure } from '../../domain/failures';
 import type { ExceptionState } from '../../domain/lifecycle';
-import type { ExceptionKind, Resolution } from '../../domain/reconciliation-exception';
+import { EXCEPTION_KINDS, type ExceptionKind, type Resolution } from '../../domain/reconciliation-exception';
 import { row, rows, type Executor } from '../connection';
 import type { AuditEvent } from '../event';
 import { listPage, literal, type Listed, type Page } from '../list';
@@ -161,23 +161,29 @@ export async function eventsOf(db: Executor, exceptionId: string): Promise<Excep
 interface Backlog {
   kind: ExceptionKind;
   count: number;
+  /** There may be more than were counted. */
+  isMinimum: boolean;
   /** Of these, how many somebody has taken. */
   investigating: number;
   /** For how long the oldest of them has been there. */
   oldestAgeS: number;
 }
 
-/**
- * Those that are not resolved, by kind: the oldest 10 000 of all, as more would say nothing more.
- */
+/** Of each kind: a bad statement opens many of one, and hides none of another. */
+const COUNTED_MAX = 10_000;
+
+/** Those that are not resolved, by kind: of each the oldest, as more would say nothing more. */
 export async function unresolvedExceptions(db: Executor): Promise<Backlog[]> {
   return rows<Backlog>(
     db,
-    `SELECT kind, count(*)::int AS count,
-       count(*) FILTER (WHERE state = 'investigating')::int AS investigating,
-       extract(epoch FROM clock_timestamp() - min(recorded_at))::float8 AS "oldestAgeS"
-     FROM (SELECT kind, state, recorded_at FROM reconciliation_exceptions WHERE state <> 'resolved'
-           ORDER BY recorded_at, id LIMIT 10000) AS unresolved
-     GROUP BY kind ORDER BY kind`,
+    `SELECT k.kind, counted.*
+     FROM unnest(:kinds::text[]) AS k (kind) CROSS JOIN LATERAL (
+       SELECT count(*)::int AS count, count(*) = :atMost AS "isMinimum",
+         count(*) FILTER (WHERE state = 'investigating')::int AS investigating,
+         extract(epoch FROM clock_timestamp() - min(recorded_at))::float8 AS "oldestAgeS"
+       FROM (SELECT state, recorded_at FROM reconciliation_exceptions WHERE kind = k.kind AND state <> 'resolved'
+             ORDER BY recorded_at, id LIMIT :atMost) AS oldest) AS counted
+     WHERE counted.count > 0 ORDER BY k.kind`,
+    { kinds: EXCEPTION_KINDS, atMost: COUNTED_MAX },
   );
 }
