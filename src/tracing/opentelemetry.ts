@@ -151,7 +151,11 @@ export function createTracing(
   };
 }
 
-/** Where lost spans are counted, for whoever watches the process. */
+/**
+ * Where lost spans are counted, for whoever watches the process.
+ *
+ * @public open.ts loads it by hand, which no tool follows
+ */
 export function lossesIn(registry: Registry): (spans: number) => void {
   const lost = new Counter({
     name: 'assent_spans_lost_total',
