@@ -6,8 +6,10 @@ import { Caller, type Watch } from '../storm/caller';
 import { expected } from '../storm/cast';
 import type { StormEngine } from '../storm/engine';
 import type { ChargeAnswer, RefundAnswer } from '../storm/plan';
+import { setClock } from './clock';
 import { Ear } from './ear';
 import { inLanes } from './lanes';
+import { onboardAll } from './onboard';
 import type { Told } from './oracle/seen';
 import { answerTo, BANKS, SETTLEMENT_WINDOW_MS, type Limits, type MerchantPlan, type Plan } from './plan';
 import { Tally } from './tally';
@@ -31,8 +33,8 @@ export interface BankParty extends Party {
   told: Tally;
 }
 
-/** What a bank does for the customers of one merchant. */
-interface Desk {
+/** What a bank does for the customers of one merchant, or for those who pay each other. */
+export interface Desk {
   bank: Bank;
   heard: Told[];
   /** Customers by their ids and by what they call themselves, and their charges. */
@@ -183,9 +185,7 @@ async function begin(
   signal: AbortSignal,
 ): Promise<void> {
   const { network } = merchant;
-  const now = expected(200, await network.get('/v1/sandbox/clock'))['now'];
-  const by = `PT${(plan.startAt - Date.parse(String(now))) / 1000}S`;
-  expected(202, await network.post('/v1/sandbox/clock/advance', { by, jump: true }, randomUUID()));
+  await setClock(merchant, plan.startAt);
   for (const [n, { network: bank }] of banks.entries()) await onboard(merchant, bank, n, standing);
   const { customers } = merchant;
   const lookupIDs = [...customers.values()].map(({ lookupID }) => lookupID);
@@ -244,32 +244,23 @@ async function onboard(
   standing: Map<string, Limits>,
 ): Promise<void> {
   const own = plan.customers.filter((one) => one.bank === bank);
-  for (let i = 0; i < own.length; i += AT_ONCE) {
-    const some = own.slice(i, i + AT_ONCE);
-    const body = some.map(({ n }) => ({
-      clientRef: `customer-${n}`,
-      firstname: 'Ngozi',
-      lastname: 'Umeh',
-      accountName: 'Ngozi Umeh',
-      email: `ngozi.${n}@example.com`,
-      country: 'NG',
-      accountNumber: String(1_000_000_000 + n),
-    }));
-    const data = expected(201, await network.post('/v1/bank/customers', { customers: body }, randomUUID()));
-    for (const { clientRef, customerId, lookupID } of data['customers'] as Record<string, string>[]) {
-      const customer = some.find(({ n }) => clientRef === `customer-${n}`);
-      if (!customer || customerId === undefined || lookupID === undefined) throw new Error('no customer');
-      customers.set(customer.n, { customerId, lookupID, paymentID: '' });
-      standing.set(lookupID, customer.limits);
-      desks[bank]?.concerns.add(customerId).add(lookupID);
-    }
+  const found = await onboardAll(network, 'customer', own);
+  for (const customer of own) {
+    const { customerId, lookupID } = found.get(customer.n) ?? unknown(customer);
+    customers.set(customer.n, { customerId, lookupID, paymentID: '' });
+    standing.set(lookupID, customer.limits);
+    desks[bank]?.concerns.add(customerId).add(lookupID);
   }
+}
+
+function unknown({ n }: { n: number }): never {
+  throw new Error(`customer ${n} is not there`);
 }
 
 export const naira = (kobo: bigint | undefined): number | undefined =>
   kobo === undefined ? undefined : Number(kobo) / 100;
 
-const lastWord = (text: unknown) => String(text).split(' ').at(-1);
+export const lastWord = (text: unknown) => String(text).split(' ').at(-1);
 
 /** What banks do is in the plan; they find their place in it by what the network tells them. */
 function scriptOf(plan: Plan, merchant: MerchantPlan, standing: Map<string, Limits>): Script {

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { expected } from '../storm/cast';
+import { advanceTo, readClock } from './clock';
 import { list } from './list';
 import { naira, setTrust, type Cast, type MerchantParty } from './cast';
 import type { Act, Plan } from './plan';
@@ -10,16 +11,8 @@ import type { Act, Plan } from './plan';
 export type Answers = Map<number, number | undefined>;
 
 const LOOK_EVERY_MS = 100;
-/** What takes longer than this is looked at less often: each look is work for an API. */
-const SOON_MS = 1_000;
-const LOOK_LATER_MS = 400;
-/**
- * Without getting on. A worker that is killed is missed after fifteen seconds, and what is stuck is
- * given up by the clock after sixty; where nothing dies, nothing gets stuck.
- */
-const STANDS_STILL_MS = { calm: 45_000, deaths: 180_000 };
 /** A bank answers at once; whoever was killed meanwhile is back in seconds. */
-const ENDS_WITHIN_MS = 60_000;
+export const ENDS_WITHIN_MS = 60_000;
 
 /** @param answers takes how each act was answered, also where it does not come to its end */
 export async function drive(
@@ -29,59 +22,21 @@ export async function drive(
   { calm, answers }: { calm: boolean; answers: Answers },
   signal: AbortSignal,
 ): Promise<void> {
-  const stillMs = STANDS_STILL_MS[calm ? 'calm' : 'deaths'];
   let reached = plan.startAt;
   for (const act of merchant.plan.acts) {
-    if (act.at > reached) await advanceTo(merchant, act.at, stillMs, signal);
+    if (act.at > reached) await advanceTo(merchant, act.at, calm, signal);
     reached = act.at;
     await silence(merchant, signal);
     answers.set(act.n, await perform(act, merchant, cast, signal));
   }
-  await advanceTo(merchant, plan.endAt, stillMs, signal);
+  await advanceTo(merchant, plan.endAt, calm, signal);
 }
 
-/**
- * Until no bank has anything more to say of this merchant's charges. The clock waits for first
- * answers alone.
- */
-async function silence({ desks }: MerchantParty, signal: AbortSignal): Promise<void> {
+/** Until no bank has anything more to say of these charges. The clock waits for first answers alone. */
+export async function silence({ desks }: Pick<MerchantParty, 'desks'>, signal: AbortSignal): Promise<void> {
   const deadline = Date.now() + ENDS_WITHIN_MS;
   const busy = () => desks.some(({ bank }) => bank.answering > bank.tooLate);
   while (busy() && Date.now() < deadline) await wait(LOOK_EVERY_MS / 10, undefined, { signal });
-}
-
-/** @throws Error where the clock does not get on */
-async function advanceTo(
-  merchant: MerchantParty,
-  at: number,
-  stillMs: number,
-  signal: AbortSignal,
-): Promise<void> {
-  const { name, network } = merchant;
-  const { now } = await clockOf(merchant);
-  const key = `advance-${at}`;
-  const body = { by: `PT${Math.max(1, at - now) / 1000}S` };
-  expected(202, await network.post('/v1/sandbox/clock/advance', body, key));
-  const startedAt = Date.now();
-  let reached = now;
-  let stillSince = Date.now();
-  for (;;) {
-    const { now: by, ready } = await clockOf(merchant);
-    if (ready) return;
-    // It ticks by itself: that is no stop.
-    if (by - reached > Date.now() - stillSince + LOOK_EVERY_MS * 10) {
-      reached = by;
-      stillSince = Date.now();
-    } else if (Date.now() - stillSince > stillMs) {
-      throw new Error(`the test clock of ${name} stands still at ${new Date(by).toISOString()}`);
-    }
-    await wait(Date.now() - startedAt < SOON_MS ? LOOK_EVERY_MS : LOOK_LATER_MS, undefined, { signal });
-  }
-}
-
-async function clockOf({ network }: MerchantParty): Promise<{ now: number; ready: boolean }> {
-  const { now, status } = expected(200, await network.get('/v1/sandbox/clock'));
-  return { now: Date.parse(String(now)), ready: status === 'ready' };
 }
 
 async function perform(
@@ -114,7 +69,7 @@ async function perform(
     case 'trust':
       return setTrust(cast.provider, merchant.entityId, act.what === 'trust' ? 'trusted' : 'untrusted');
     case 'jump': {
-      const { now } = await clockOf(merchant);
+      const { now } = await readClock(merchant);
       const by = `PT${(act.to - now) / 1000}S`;
       return (await network.post('/v1/sandbox/clock/advance', { by, jump: true }, key)).status;
     }

@@ -1,5 +1,6 @@
 import { Random } from '../storm/random';
 import { drawActs, type Numbers } from './acts';
+import { drawPayments } from './make-payments';
 import { DAY_MS, isLeapYear, Zone } from './oracle/calendar';
 import {
   ACT_HOUR,
@@ -39,6 +40,8 @@ export function makePlan(seed: number, billings: number, startYear: number): Pla
     startAt: zone.at(startYear, 1, 1, 9),
     endAt: zone.at(startYear + YEARS, 1, 1, ACT_HOUR),
     merchants: [],
+    accounts: [],
+    payments: [],
   };
   const few = Math.min(MERCHANTS_OF_FEW, Math.round(billings / BILLINGS_OF_FEW));
   const merchants = Math.max(1, few, Math.round(billings / BILLINGS_OF_MERCHANT));
@@ -46,7 +49,7 @@ export function makePlan(seed: number, billings: number, startYear: number): Pla
   for (let n = 1; n <= merchants; n++) {
     plan.merchants.push(merchantPlan(random, plan, n, billings / merchants, numbers));
   }
-  return plan;
+  return { ...plan, ...drawPayments(plan, billings) };
 }
 
 /** Where there are few billings, each merchant has few, so that many clocks are moved at once. */

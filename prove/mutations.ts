@@ -22,6 +22,7 @@ const CALENDAR = 'src/domain/calendar.ts';
 const OUTCOME = 'src/database/billing-request/outcome.ts';
 const AGREEMENT = 'src/database/agreement/agreement.ts';
 const REFUND = 'src/database/refund/refund.ts';
+const ANNOUNCE = 'src/database/billing-request/announce.ts';
 
 export const MUTATIONS: readonly Mutation[] = [
   {
@@ -168,7 +169,7 @@ export const MUTATIONS: readonly Mutation[] = [
     seed: 39,
     changes: [
       {
-        file: 'src/database/billing-request/announce.ts',
+        file: ANNOUNCE,
         find: `(request.ownerId === request.bankId ? question(request) : 0) + 1;`,
         replace: `(request.ownerId === request.bankId ? question(request) : 1) + 1;`,
       },
@@ -253,6 +254,35 @@ export const MUTATIONS: readonly Mutation[] = [
         file: 'src/database/ledger/settlement.ts',
         find: `if (status !== 'completed') return;`,
         replace: `if (status !== 'completed' || refund.amount > 0n) return;`,
+      },
+    ],
+  },
+  {
+    name: 'a payee’s bank is told twice to credit a payment between customers',
+    seed: 39,
+    changes: [
+      {
+        file: ANNOUNCE,
+        find: `[...toPayeeBanks, ...toBillers, ...toBanks]`,
+        replace: `[...toPayeeBanks, ...toBillers, ...toBanks, ...toPayeeBanks]`,
+      },
+    ],
+  },
+  {
+    name: 'a payment between customers is credited to whoever has paid it',
+    seed: 39,
+    changes: [
+      { file: ANNOUNCE, find: `lookupID: request.payeeLookupId,`, replace: `lookupID: request.lookupId,` },
+    ],
+  },
+  {
+    name: 'a payment between customers is booked for the bank that paid it',
+    seed: 39,
+    changes: [
+      {
+        file: 'src/domain/ledger.ts',
+        find: `{ party: payee.bankId, account: 'in_transit' }`,
+        replace: `{ party: paid.bankId, account: 'in_transit' }`,
       },
     ],
   },

@@ -102,11 +102,11 @@ async function statementsOf(network: Caller, days: string[]): Promise<Map<string
 }
 
 /**
- * Until the merchant, and its banks about it, have said and heard everything. Others go on
+ * Until the one who bills, and the banks about it, have said and heard everything. Others go on
  * meanwhile: of what the banks are sent it waits for what is under way when it begins.
  */
 export async function untilQuiet(
-  { network, desks }: MerchantParty,
+  { network, desks }: Pick<MerchantParty, 'network' | 'desks'>,
   { banks }: Cast,
   signal: AbortSignal,
 ): Promise<void> {

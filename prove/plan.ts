@@ -36,7 +36,7 @@ export interface Subscription {
   kobo: Amount;
 }
 
-type Resolution = 'no_money_moved' | 'reversed' | 'confirmed';
+export type Resolution = 'no_money_moved' | 'reversed' | 'confirmed';
 
 /** What people do. */
 export type Deed =
@@ -77,6 +77,32 @@ export interface MerchantPlan {
   jumps: boolean;
 }
 
+/** A customer who pays others, and is paid by them; no merchant bills it. */
+export interface Account {
+  n: number;
+  /** Which of the banks. */
+  bank: number;
+}
+
+/**
+ * From one customer to another, as the payee's bank has asked for it: that bank has a test clock of
+ * its own for these.
+ */
+export interface Payment {
+  n: number;
+  at: number;
+  payer: Account;
+  payee: Account;
+  kobo: Amount;
+  /** Of the payer's bank. */
+  answer: ChargeAnswer;
+  /**
+   * What it says later of the exception that came of it, before anything else is paid to the
+   * payee's bank.
+   */
+  response: { at: number; resolution: Resolution } | undefined;
+}
+
 export interface Plan {
   seed: number;
   zone: Zone;
@@ -85,6 +111,9 @@ export interface Plan {
   /** And where they stop. */
   endAt: number;
   merchants: MerchantPlan[];
+  accounts: Account[];
+  /** By the payee's bank, and by time. */
+  payments: Payment[];
 }
 
 export const BANKS = 2;

@@ -16,6 +16,7 @@ export function printed(proof: Proof, asked: number): string {
     ['years', `${iso(plan.startAt)} to ${iso(plan.endAt)}, ${plan.zone.name}`],
     ['merchants', String(plan.merchants.length)],
     ['billings', `${proof.billings}, in ${proof.charges} charges`],
+    ['payments', `${plan.payments.length} between customers`],
     ['killed', deaths.join(', ') || 'nobody'],
     [
       'took',

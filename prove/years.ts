@@ -9,8 +9,11 @@ import { inLanes } from './lanes';
 import { observeBank, observeMerchant, untilQuiet } from './observe';
 import type { Difference } from './oracle/both';
 import { compareBank, compareMerchant, inOrder } from './oracle/compare';
+import { comparePayments } from './oracle/compare-payments';
 import { BankSum, spanOf } from './oracle/compare-statements';
 import { countOf, predict } from './oracle/predict';
+import { predictPayments } from './oracle/predict-payments';
+import { drivePayments, observePayments, openPayments, type PaymentsParty } from './payments';
 import { SETTLEMENT_WINDOW_MS, type MerchantPlan, type Plan } from './plan';
 
 /** One proof: the years of a plan on an engine of their own, and what the oracle says to them. */
@@ -103,9 +106,12 @@ async function play(
 ): Promise<Omit<Proof, 'folder'>> {
   const watch = new Watch(signal);
   const cast = await assemble(engine, watch, stops);
+  const payments = await openPayments(cast, plan);
   // Of each merchant again when it is compared: all of them at once would be too much to keep.
   const { billings, charges } = countOf(plan);
-  say(`Seed ${plan.seed}, ${plan.zone.name}: ${billings} billings, ${charges} charges.`);
+  say(
+    `Seed ${plan.seed}, ${plan.zone.name}: ${billings} billings, ${charges} charges, ${plan.payments.length} payments between customers.`,
+  );
 
   const startedAt = Date.now();
   const cost = watchCost();
@@ -117,16 +123,24 @@ async function play(
   const sums = cast.banks.map(() => new BankSum());
   const differences: Difference[] = [];
   let done = 0;
+  const merchants = inLanes(plan.merchants, MERCHANTS_AT_ONCE, async (one) => {
+    const own = inOrder(await liveThrough(engine, watch, cast, plan, calm, one, sums));
+    differences.push(...own);
+    done += 1;
+    say(
+      `${minutes(Date.now() - startedAt)}: ${done} of ${plan.merchants.length} merchants, ${cast.ended} charges`,
+    );
+    if (own[0]) say(`merchant-${one.n} has ${own.length} differences: ${own[0].what}`);
+  });
+  const between = inLanes(cast.banks.entries(), cast.banks.length, async ([n, { name }]) => {
+    const driven = async () => {
+      await drivePayments(payments, n, cast, plan, calm, signal);
+      return [];
+    };
+    differences.push(...(await foundBy(`payments to ${name}`, driven, plan, signal)));
+  });
   try {
-    await inLanes(plan.merchants, MERCHANTS_AT_ONCE, async (one) => {
-      const own = inOrder(await liveThrough(engine, watch, cast, plan, calm, one, sums));
-      differences.push(...own);
-      done += 1;
-      say(
-        `${minutes(Date.now() - startedAt)}: ${done} of ${plan.merchants.length} merchants, ${cast.ended} charges`,
-      );
-      if (own[0]) say(`merchant-${one.n} has ${own.length} differences: ${own[0].what}`);
-    });
+    await Promise.all([merchants, between]);
   } finally {
     end();
   }
@@ -135,6 +149,8 @@ async function play(
   const used = cost();
   await engine.heal(signal);
   say('Comparing what the banks hold …');
+  const paid = () => comparePaid(payments, cast, plan, sums, signal);
+  differences.push(...(await foundBy('payments', paid, plan, signal)));
   for (const [n, bank] of cast.banks.entries()) {
     const sum = sums[n] ?? new BankSum();
     const compared = async () => compareBank(plan, n, sum, await observeBank(bank, sum));
@@ -144,6 +160,27 @@ async function play(
   differences.push(...met.map((what) => ({ at: plan.endAt, who: 'a caller', what })));
   const books = [await left(engine, 'books', 'verify'), await left(engine, 'reconcile')].flat();
   return { plan, billings, charges, killed, yearsMs, cost: used, differences: inOrder(differences), books };
+}
+
+/** What customers have paid each other, once both banks have heard everything. */
+async function comparePaid(
+  payments: PaymentsParty,
+  cast: Cast,
+  plan: Plan,
+  sums: readonly BankSum[],
+  signal: AbortSignal,
+): Promise<Difference[]> {
+  for (const { network } of cast.banks) await untilQuiet({ network, desks: payments.desks }, cast, signal);
+  const predicted = predictPayments(plan);
+  const seen = await observePayments(payments, cast, plan);
+  const bankIds = seen.banks.map(({ bankId }) => bankId);
+  for (const [n, sum] of sums.entries())
+    sum.addPayments(plan, n, bankIds, predicted, (seen.banks[n]?.exceptions ?? []).map(spanOf));
+  const met = payments.desks.flatMap(({ bank }) => bank.unheard);
+  return [
+    ...comparePayments(plan, predicted, seen),
+    ...met.map((what) => ({ at: plan.endAt, who: 'payments', what })),
+  ];
 }
 
 /** One merchant, from its first day to the comparison. */

@@ -5,7 +5,7 @@ import type { Day } from './ledger';
 import type { SeenPosition } from './seen';
 
 /** What one party owes another, and is owed by it, of what settled on a day. */
-interface Owed {
+export interface Owed {
   toYou: Amount;
   byYou: Amount;
 }
@@ -19,9 +19,14 @@ export class Positions {
     for (const [day, { charges, refunds, reversals }] of booked) {
       const [paid, back] = [charges.amount, refunds.amount + reversals.amount];
       const owed = side === 'merchant' ? { toYou: paid, byYou: back } : { toYou: back, byYou: paid };
-      const all = this.days.get(day) ?? new Map<string, Owed>();
-      this.days.set(day, all.set(counterpartyId, owed));
+      this.owe(day, counterpartyId, owed);
     }
+  }
+
+  /** All of it that settled between the two on that day. */
+  owe(day: string, counterpartyId: string, owed: Owed): void {
+    const all = this.days.get(day) ?? new Map<string, Owed>();
+    this.days.set(day, all.set(counterpartyId, owed));
   }
 
   compare(who: string, seen: ReadonlyMap<string, readonly SeenPosition[]>): Difference[] {

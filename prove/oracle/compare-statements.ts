@@ -1,8 +1,9 @@
-import type { Plan } from '../plan';
+import type { Amount, Plan } from '../plan';
 import { inNaira, type Difference } from './both';
 import { DAY_MS } from './calendar';
 import { Positions } from './compare-positions';
-import { emptyDay, type Day } from './ledger';
+import { dayIn, emptyDay, type Day } from './ledger';
+import { bookedAt, owedAt, type PredictedPayment } from './predict-payments';
 import type { SeenStatement } from './seen';
 
 /**
@@ -16,7 +17,10 @@ interface Span {
   resolvedAt: unknown;
 }
 
-/** What all merchants together come to at one bank; each is added as it has come to its end. */
+/**
+ * What all merchants together come to at one bank, each added as it has come to its end; and what
+ * customers have paid each other.
+ */
 export class BankSum {
   readonly days = new Map<string, Day>();
   readonly exceptions: Span[] = [];
@@ -25,13 +29,31 @@ export class BankSum {
   add(merchantId: string, booked: ReadonlyMap<string, Day>, exceptions: readonly Span[]): void {
     this.exceptions.push(...exceptions);
     this.positions.add('bank', merchantId, booked);
-    for (const [day, { charges, refunds, reversals }] of booked) {
-      const sum = this.days.get(day);
-      this.days.set(day, {
-        charges: plus(sum?.charges, charges),
-        refunds: plus(sum?.refunds, refunds),
-        reversals: plus(sum?.reversals, reversals),
-      });
+    this.book(booked);
+  }
+
+  /** @param bankIds of all banks, by their numbers in the plan */
+  addPayments(
+    { zone }: Plan,
+    bank: number,
+    bankIds: readonly string[],
+    payments: readonly PredictedPayment[],
+    exceptions: readonly Span[],
+  ): void {
+    this.exceptions.push(...exceptions);
+    this.book(bookedAt(bank, payments, zone));
+    for (const [other, bankId] of bankIds.entries())
+      for (const [day, owed] of owedAt(bank, other, payments, zone)) this.positions.owe(day, bankId, owed);
+  }
+
+  private book(booked: ReadonlyMap<string, Day>): void {
+    for (const [day, { inside, ...moved }] of booked) {
+      const sum = dayIn(this.days, day);
+      sum.inside += inside;
+      for (const what of Object.keys(moved) as (keyof typeof moved)[]) {
+        sum[what].count += moved[what].count;
+        sum[what].amount += moved[what].amount;
+      }
     }
   }
 }
@@ -40,32 +62,30 @@ export function spanOf({ openedAt, resolvedAt }: Record<string, unknown>): Span 
   return { openedAt, resolvedAt };
 }
 
-function plus(a: Day['charges'] | undefined, b: Day['charges']): Day['charges'] {
-  return a ? { count: a.count + b.count, amount: a.amount + b.amount } : b;
-}
-
-/** @param sign of what a charge does to the balance */
+/** @param moved what a day does to the balance */
 export function compareDays(
   plan: Plan,
   who: string,
   days: ReadonlyMap<string, Day>,
   exceptions: readonly Span[],
   found: Map<string, SeenStatement>,
-  sign: bigint,
+  moved: (day: Day) => Amount,
 ): Difference[] {
   const differences: Difference[] = [];
   let balance = 0n;
   // A second answer may come when the clock has gone on: the day of an exception is not foreseen.
-  const dayIn = (at: unknown) => (typeof at === 'string' ? plan.zone.dayOf(Date.parse(at)) : undefined);
-  const spans = exceptions.map((one) => ({ from: dayIn(one.openedAt), to: dayIn(one.resolvedAt) }));
+  const dayOf = (at: unknown) => (typeof at === 'string' ? plan.zone.dayOf(Date.parse(at)) : undefined);
+  const spans = exceptions.map((one) => ({ from: dayOf(one.openedAt), to: dayOf(one.resolvedAt) }));
   for (const day of [...found.keys()].toSorted()) {
-    const { charges, refunds, reversals } = days.get(day) ?? emptyDay();
-    const closing = balance + sign * (charges.amount - refunds.amount - reversals.amount);
+    const booked = days.get(day) ?? emptyDay();
+    const closing = balance + moved(booked);
     const should = {
       openingBalance: inNaira(balance),
-      charges: `${charges.count} of ${inNaira(charges.amount)}`,
-      refunds: `${refunds.count} of ${inNaira(refunds.amount)}`,
-      reversals: `${reversals.count} of ${inNaira(reversals.amount)}`,
+      charges: counted(booked.charges),
+      refunds: counted(booked.refunds),
+      reversals: counted(booked.reversals),
+      credits: counted(booked.credits),
+      creditsReversed: counted(booked.creditsReversed),
       closingBalance: inNaira(closing),
       exceptionsOpen: String(
         spans.filter(({ from = day, to }) => from <= day && (to === undefined || to > day)).length,
@@ -80,22 +100,27 @@ export function compareDays(
         differences.push({ at: endOf(day), who, what });
       }
     }
-    if (seen?.file !== undefined) differences.push(...compareFile(who, day, seen.file, seen));
+    if (seen?.file !== undefined) differences.push(...compareFile(who, day, seen.file, seen, booked));
     balance = closing;
   }
   return differences;
 }
+
+const counted = ({ count, amount }: Day['charges']) => `${count} of ${inNaira(amount)}`;
 
 /** After what moved on it, which is what there is to look for. */
 const endOf = (day: string): number => Date.parse(day) + DAY_MS;
 
 function shown(seen: SeenStatement) {
   const moved = ({ count, amount }: SeenStatement['charges']) => `${count} of ${fixed(amount)}`;
+  const { creditsReversed = { count: 0, amount: 0 } } = seen;
   return {
     openingBalance: fixed(seen.openingBalance),
     charges: moved(seen.charges),
     refunds: moved(seen.refunds),
     reversals: moved(seen.reversals),
+    credits: moved(seen.credits),
+    creditsReversed: moved(creditsReversed),
     closingBalance: fixed(seen.closingBalance),
     exceptionsOpen: String(seen.exceptionsOpen),
     timezone: seen.timezone,
@@ -112,6 +137,7 @@ function compareFile(
   day: string,
   { text, sha256 }: { text: string; sha256: string },
   statement: SeenStatement,
+  { inside }: Day,
 ): Difference[] {
   const differences: Difference[] = [];
   const differ = (what: string) =>
@@ -120,8 +146,9 @@ function compareFile(
   const total = lines.at(-1)?.split(',').slice(0, 2).join();
   const should = `total,${lines.length - 2}`;
   if (total !== should) differ(`ends with ${total}, and there should be ${should}`);
-  const { charges, refunds, reversals } = statement;
-  const count = charges.count + refunds.count + reversals.count;
+  const { charges, refunds, reversals, credits, creditsReversed } = statement;
+  const sums = [charges, refunds, reversals, credits, creditsReversed];
+  const count = sums.reduce((all, sum) => all + (sum?.count ?? 0), 0) - inside;
   if (lines.length - 2 !== count) differ(`has ${lines.length - 2} lines, and the statement ${count}`);
   if (sha256 !== statement.sha256) differ(`is ${sha256}, and the statement says ${statement.sha256}`);
   return differences;

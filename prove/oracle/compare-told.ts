@@ -2,7 +2,8 @@ import { SETTLEMENT_WINDOW_MS } from '../plan';
 import { inNaira, iso, koboOf, LATE_MS, nameOf, type Both } from './both';
 import type { Told } from './seen';
 
-const APPROVAL_WINDOW_MS = 15 * 60_000;
+/** A bank has so long where it is to ask its customer. */
+export const APPROVAL_WINDOW_MS = 15 * 60_000;
 
 /** What banks and merchants were told: each of it once, in full, and numbered without a gap. */
 export function compareTold(both: Both): void {

@@ -4,6 +4,7 @@ import { compareBooks } from './compare-books';
 import { Positions } from './compare-positions';
 import { compareDays, spanOf, type BankSum } from './compare-statements';
 import { compareTold } from './compare-told';
+import { movedAtBank, movedAtMerchant } from './ledger';
 import type { Prediction } from './predict';
 import { nextOf, statusOf, type Billing, type Schedule } from './schedule';
 import type { SeenBank, SeenMerchant, SeenSchedule } from './seen';
@@ -32,17 +33,16 @@ export function compareMerchant(
     positions.add('merchant', bankId, predicted.booked.banks.get(n) ?? new Map());
   return [
     ...differences,
-    ...compareDays(plan, who, predicted.booked.merchant, spans, statements, 1n),
+    ...compareDays(plan, who, predicted.booked.merchant, spans, statements, movedAtMerchant),
     ...positions.compare(who, seen.positions),
   ];
 }
 
-/** What a bank holds of all merchants together. */
+/** What a bank holds of all merchants, and all payments, together. */
 export function compareBank(plan: Plan, n: number, sum: BankSum, seen: SeenBank): Difference[] {
   const who = `bank-${n + 1}`;
-  // What a bank's customers have paid, it owes.
   const differences = [
-    ...compareDays(plan, who, sum.days, sum.exceptions, seen.statements, -1n),
+    ...compareDays(plan, who, sum.days, sum.exceptions, seen.statements, movedAtBank),
     ...sum.positions.compare(who, seen.positions),
   ];
   const differ = (what: string) => void differences.push({ at: plan.endAt, who, what });

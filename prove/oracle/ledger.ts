@@ -7,6 +7,11 @@ export interface Day {
   charges: { count: number; amount: Amount };
   refunds: { count: number; amount: Amount };
   reversals: { count: number; amount: Amount };
+  /** Of a bank: what others have paid to its customers, and what of it did not stay. */
+  credits: { count: number; amount: Amount };
+  creditsReversed: { count: number; amount: Amount };
+  /** Of these, those between two customers of it: they count twice, and are one line of its file. */
+  inside: number;
 }
 
 /**
@@ -35,18 +40,36 @@ export class Booked {
     const day = this.zone.dayOf(at);
     const ofBank = this.banks.get(bank) ?? new Map<string, Day>();
     this.banks.set(bank, ofBank);
-    return [this.merchant, ofBank].map((days) => {
-      const one = days.get(day) ?? emptyDay();
-      days.set(day, one);
-      return one;
-    });
+    return [this.merchant, ofBank].map((days) => dayIn(days, day));
   }
 }
 
 const none = () => ({ count: 0, amount: 0n });
-export const emptyDay = (): Day => ({ charges: none(), refunds: none(), reversals: none() });
+export const emptyDay = (): Day => ({
+  charges: none(),
+  refunds: none(),
+  reversals: none(),
+  credits: none(),
+  creditsReversed: none(),
+  inside: 0,
+});
 
-function add(sum: { count: number; amount: Amount }, kobo: Amount): void {
+/** The day as it is in the book, from now on if it was not. */
+export function dayIn(days: Map<string, Day>, day: string): Day {
+  const one = days.get(day) ?? emptyDay();
+  days.set(day, one);
+  return one;
+}
+
+/** What it comes to for the bank's balance: what its customers have paid, it owes. */
+export const movedAtBank = ({ charges, refunds, reversals, credits, creditsReversed }: Day): Amount =>
+  refunds.amount + reversals.amount - charges.amount + credits.amount - creditsReversed.amount;
+
+/** Likewise for the merchant's, which is owed what it is paid. */
+export const movedAtMerchant = ({ charges, refunds, reversals }: Day): Amount =>
+  charges.amount - refunds.amount - reversals.amount;
+
+export function add(sum: { count: number; amount: Amount }, kobo: Amount): void {
   sum.count += 1;
   sum.amount += kobo;
 }

@@ -1,5 +1,6 @@
 import type { ChargeAnswer } from '../../storm/plan';
 import { answerTo, SETTLEMENT_WINDOW_MS, type Act, type Amount, type MerchantPlan, type Plan } from '../plan';
+import { canBe, OUTCOMES, type ExceptionOfCharge } from './answers';
 import { DAY_MS } from './calendar';
 import { Allowance } from './limits';
 import { Booked } from './ledger';
@@ -46,7 +47,7 @@ interface PredictedRefund {
 }
 
 interface PredictedException {
-  kind: 'unanswered' | 'late_answer' | 'conflicting_answer' | 'refund_conflict';
+  kind: ExceptionOfCharge | 'refund_conflict';
   at: number;
   /** The charge that it is about. */
   of: Attempt;
@@ -248,39 +249,16 @@ class Years {
     if (counted && !this.allowance(customer).take(this.now, kobo)) {
       return Object.assign(attempt, { asked: false, status: 'declined', declineReason: 'limit_reached' });
     }
-    const decline = (reason: string) => {
-      if (counted) this.allowance(customer).giveBack(attempt.at, kobo);
-      return Object.assign(attempt, { status: 'declined' as const, declineReason: reason });
-    };
-    const approve = () => {
-      this.seen.booked.charge(this.now, attempt);
-      return Object.assign(attempt, { status: 'successful' as const });
-    };
-    const contradicted = (done: Attempt) => {
-      this.except('conflicting_answer', done);
+    const { status, declineReason, exception } = OUTCOMES[answer];
+    // It stays open until its window has passed.
+    if (declineReason === 'expired') return attempt;
+    Object.assign(attempt, { status, declineReason });
+    if (status === 'successful') this.seen.booked.charge(this.now, attempt);
+    else if (counted) this.allowance(customer).giveBack(attempt.at, kobo);
+    if (exception) {
+      this.except(exception, attempt);
       // Nothing goes back of what the bank has contradicted.
-      if (done.status === 'successful') done.held = kobo;
-      return done;
-    };
-    switch (answer) {
-      case 'pay':
-      case 'paySlowly':
-      case 'payTwice':
-        return approve();
-      case 'payAgain':
-      case 'payThenDecline':
-        return contradicted(approve());
-      case 'declineThenPay':
-        return contradicted(decline('account_closed'));
-      case 'noFunds':
-      case 'noFundsFirst':
-        return decline('insufficient_funds');
-      case 'unavailable':
-        return decline('temporarily_unavailable');
-      case 'closedAccount':
-        return decline('account_closed');
-      case 'payTooLate':
-      case 'silence':
+      if (status === 'successful') attempt.held = kobo;
     }
     return attempt;
   }
@@ -293,11 +271,10 @@ class Years {
   private expire(schedule: Schedule): void {
     const attempt = schedule.open?.billing.attempts.at(-1);
     if (!attempt) throw new Error('nothing is in hand');
-    attempt.status = 'declined';
-    attempt.declineReason = 'expired';
+    const { status, declineReason, exception } = OUTCOMES[attempt.answer];
+    Object.assign(attempt, { status, declineReason });
     this.allowance(attempt.customer).giveBack(attempt.at, attempt.kobo);
-    const kind = attempt.answer === 'payTooLate' ? 'late_answer' : 'unanswered';
-    this.except(kind, attempt);
+    if (exception) this.except(exception, attempt);
     this.fail(schedule, 'expired');
   }
 
@@ -447,8 +424,7 @@ class Years {
     const exception = firstOf(this.seen.exceptions);
     if (!exception) return undefined;
     const { kind, of } = exception;
-    // Of what has no first answer there is none that could stand.
-    if (resolution === 'confirmed' && kind !== 'conflicting_answer') return 409;
+    if (!canBe(resolution, kind)) return 409;
     exception.resolvedAt = this.now;
     of.held = 0n;
     if (of.status === 'successful' && resolution !== 'confirmed') {

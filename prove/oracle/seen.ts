@@ -24,7 +24,7 @@ export interface SeenSchedule {
 }
 
 /** A line of the history. */
-type SeenTransaction = Record<string, string | null>;
+export type SeenTransaction = Record<string, string | null>;
 
 /** One item of a webhook, or of the feed. */
 export interface Told {
@@ -39,6 +39,9 @@ export interface SeenStatement {
   charges: { count: number; amount: number };
   refunds: { count: number; amount: number };
   reversals: { count: number; amount: number };
+  credits: { count: number; amount: number };
+  /** Only if any. */
+  creditsReversed?: { count: number; amount: number };
   exceptionsOpen: number;
   sha256: string | null;
   /** The file of the day, where it was taken, and what its bytes come to. */
@@ -70,6 +73,36 @@ export interface SeenMerchant {
   feed: Told[];
   /** By their numbers in the plan. */
   desks: SeenDesk[];
+}
+
+/** What the banks hold of payments between their customers. */
+export interface SeenPayments {
+  /** By their numbers in the plan. */
+  accounts: Map<number, { customerId: string; lookupID: string }>;
+  /** How each was taken, and under which id. */
+  asked: Map<number, { status: number; billingRequestId: string }>;
+  /** How what a payer's bank said of an exception was answered. */
+  responses: Map<number, number | undefined>;
+  /** By their numbers in the plan. */
+  banks: SeenPaymentsAtBank[];
+}
+
+export interface SeenPaymentsAtBank {
+  bankId: string;
+  /** Debits. */
+  book: SeenDesk['book'];
+  credits: SeenCredit[];
+  heard: Told[];
+  history: SeenTransaction[];
+  exceptions: Record<string, unknown>[];
+}
+
+/** What a bank has given its customer, for it was told to. */
+export interface SeenCredit {
+  billingRequestId: string;
+  lookupID: string;
+  kobo: bigint;
+  state: 'standing' | 'reversed';
 }
 
 /** What a bank holds of one merchant's customers. */

@@ -150,6 +150,7 @@ function statementsOf(plan: Plan, days: Map<string, Day>, exceptions: Exceptions
       charges: { count: charges.count, amount: naira(charges.amount) },
       refunds: { count: refunds.count, amount: naira(refunds.amount) },
       reversals: { count: reversals.count, amount: naira(reversals.amount) },
+      credits: { count: 0, amount: 0 },
       exceptionsOpen: exceptions.filter((one) => before(one.at, day) && !before(one.resolvedAt, day)).length,
       sha256: 'as it should be',
       file: { text: `header\r\n${'line\r\n'.repeat(lines)}total,${lines},0\r\n`, sha256: 'as it should be' },

@@ -1,6 +1,6 @@
 import { Zone } from '../../prove/oracle/calendar';
 import { makePlan } from '../../prove/make-plan';
-import { predict } from '../../prove/oracle/predict';
+import { countOf, predict } from '../../prove/oracle/predict';
 import {
   answerTo,
   type Act,
@@ -41,6 +41,8 @@ function planOf(terms: Partial<Subscription>, acts: Act[] = [], limits = unlimit
     startAt: at(1, 1, 9),
     endAt: zone.at(2029, 1, 1, 9),
     merchants: [merchant],
+    accounts: [],
+    payments: [],
   };
   return { plan, merchant };
 }
@@ -207,6 +209,15 @@ describe('a plan', () => {
   it('is the same for the same seed, and another for another', () => {
     expect(text(7)).toBe(text(7));
     expect(text(8)).not.toBe(text(7));
+  });
+
+  it.each([
+    [4, 500, 611, 663],
+    [285, 30, 27, 27],
+    [155, 30, 65, 65],
+  ])('of seed %d and %d has %d billings in %d charges, as the page of the proof says', (seed, ...counts) => {
+    const [asked, billings, charges] = counts;
+    expect(countOf(makePlan(seed, asked, 2028))).toEqual({ billings, charges });
   });
 
   it('has one act a day for each customer, and due dates apart, so that which comes first is no chance', () => {

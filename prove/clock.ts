@@ -1,0 +1,63 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Caller } from '../storm/caller';
+import { expected } from '../storm/cast';
+
+/** The test clock of a merchant, or of a bank for payments between customers. */
+
+export interface ClockOwner {
+  name: string;
+  network: Caller;
+}
+
+const LOOK_EVERY_MS = 100;
+/** What takes longer than this is looked at less often: each look is work for an API. */
+const SOON_MS = 1_000;
+const LOOK_LATER_MS = 400;
+/**
+ * Without getting on. A worker that is killed is missed after fifteen seconds, and what is stuck is
+ * given up by the clock after sixty; where nothing dies, nothing gets stuck.
+ */
+const STANDS_STILL_MS = { calm: 45_000, deaths: 180_000 };
+
+export async function readClock({ network }: ClockOwner): Promise<{ now: number; ready: boolean }> {
+  const { now, status } = expected(200, await network.get('/v1/sandbox/clock'));
+  return { now: Date.parse(String(now)), ready: status === 'ready' };
+}
+
+/** Nothing of its owner is due yet. */
+export async function setClock(owner: ClockOwner, at: number): Promise<void> {
+  const { now } = await readClock(owner);
+  const by = `PT${(at - now) / 1000}S`;
+  const set = await owner.network.post('/v1/sandbox/clock/advance', { by, jump: true }, randomUUID());
+  expected(202, set);
+}
+
+/** @throws Error where the clock does not get on */
+export async function advanceTo(
+  owner: ClockOwner,
+  at: number,
+  calm: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const stillMs = STANDS_STILL_MS[calm ? 'calm' : 'deaths'];
+  const { now } = await readClock(owner);
+  const key = `advance-${at}`;
+  const body = { by: `PT${Math.max(1, at - now) / 1000}S` };
+  expected(202, await owner.network.post('/v1/sandbox/clock/advance', body, key));
+  const startedAt = Date.now();
+  let reached = now;
+  let stillSince = Date.now();
+  for (;;) {
+    const { now: by, ready } = await readClock(owner);
+    if (ready) return;
+    // It ticks by itself: that is no stop.
+    if (by - reached > Date.now() - stillSince + LOOK_EVERY_MS * 10) {
+      reached = by;
+      stillSince = Date.now();
+    } else if (Date.now() - stillSince > stillMs) {
+      throw new Error(`the test clock of ${owner.name} stands still at ${new Date(by).toISOString()}`);
+    }
+    await wait(Date.now() - startedAt < SOON_MS ? LOOK_EVERY_MS : LOOK_LATER_MS, undefined, { signal });
+  }
+}

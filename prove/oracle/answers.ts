@@ -1,0 +1,37 @@
+import type { ChargeAnswer } from '../../storm/plan';
+import type { Resolution } from '../plan';
+
+/** What comes of a bank's answer to a charge, as the contract has it. */
+
+export type ExceptionOfCharge = 'unanswered' | 'late_answer' | 'conflicting_answer';
+
+interface OutcomeOf {
+  status: 'successful' | 'declined';
+  declineReason: string | null;
+  /** Where money may be in two places. */
+  exception: ExceptionOfCharge | undefined;
+}
+
+const paid = { status: 'successful', declineReason: null, exception: undefined } as const;
+const declined = (declineReason: string) =>
+  ({ status: 'declined', declineReason, exception: undefined }) as const;
+const inDoubt = (outcome: OutcomeOf, exception: ExceptionOfCharge) => ({ ...outcome, exception });
+
+export const OUTCOMES: Record<ChargeAnswer, OutcomeOf> = {
+  pay: paid,
+  paySlowly: paid,
+  payTwice: paid,
+  payAgain: inDoubt(paid, 'conflicting_answer'),
+  payThenDecline: inDoubt(paid, 'conflicting_answer'),
+  declineThenPay: inDoubt(declined('account_closed'), 'conflicting_answer'),
+  noFunds: declined('insufficient_funds'),
+  noFundsFirst: declined('insufficient_funds'),
+  unavailable: declined('temporarily_unavailable'),
+  closedAccount: declined('account_closed'),
+  payTooLate: inDoubt(declined('expired'), 'late_answer'),
+  silence: inDoubt(declined('expired'), 'unanswered'),
+};
+
+/** Of what has no first answer there is none that could stand. */
+export const canBe = (resolution: Resolution, kind: string): boolean =>
+  resolution !== 'confirmed' || kind === 'conflicting_answer';

@@ -1,0 +1,194 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Caller } from '../storm/caller';
+import { expected } from '../storm/cast';
+import type { ChargeAnswer, RefundAnswer } from '../storm/plan';
+import { lastWord, naira, type BankParty, type Cast, type Desk } from './cast';
+import { advanceTo, setClock } from './clock';
+import { ENDS_WITHIN_MS, silence } from './drive';
+import { list } from './list';
+import { onboardAll } from './onboard';
+import { readCsv } from './oracle/csv';
+import type { SeenPayments, SeenPaymentsAtBank, SeenTransaction } from './oracle/seen';
+import { PayeeBank } from './payee-bank';
+import type { Payment, Plan } from './plan';
+
+/**
+ * Payments between customers, as two banks make them beside all that merchants do: each asks for
+ * those to its own customers, on its own test clock, and has a desk for what its customers pay and
+ * are paid.
+ */
+
+interface PaymentDesk extends Desk {
+  bank: PayeeBank;
+}
+
+export interface PaymentsParty extends Pick<SeenPayments, 'accounts' | 'asked' | 'responses'> {
+  /** By the banks' numbers in the plan. */
+  desks: PaymentDesk[];
+}
+
+/** Nobody refunds these, nor is asked for more than one of them. */
+const SCRIPT = {
+  charge: ({ description }: Record<string, unknown>) => lastWord(description) as ChargeAnswer,
+  refund: (): RefundAnswer => 'silence',
+  standing: () => undefined,
+};
+
+/** Brings in who pays and is paid, to the point from which the years begin. */
+export async function openPayments({ banks }: Cast, { accounts, startAt }: Plan): Promise<PaymentsParty> {
+  const party: PaymentsParty = { accounts: new Map(), asked: new Map(), responses: new Map(), desks: [] };
+  for (const [n, bank] of banks.entries()) {
+    const own = accounts.filter((one) => one.bank === n);
+    for (const [account, ids] of await onboardAll(bank.network, 'account', own))
+      party.accounts.set(account, ids);
+    await setClock(bank, startAt);
+  }
+  // What one bank is told of may name the other's customer.
+  const ids = [...party.accounts.values()].flatMap(({ customerId, lookupID }) => [customerId, lookupID]);
+  for (const bank of banks) {
+    const desk = { bank: new PayeeBank(bank.network, SCRIPT), heard: [], concerns: new Set<unknown>(ids) };
+    bank.desks.add(desk);
+    party.desks.push(desk);
+  }
+  return party;
+}
+
+type Deed = { at: number; payment: Payment; what: 'pay' | 'respond' };
+
+/** Moves the clock of the payee's bank through its years, and makes the payments to its customers. */
+export async function drivePayments(
+  party: PaymentsParty,
+  bank: number,
+  { banks }: Cast,
+  { payments, endAt }: Plan,
+  calm: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const own = payments.filter(({ payee }) => payee.bank === bank);
+  const deeds = own.flatMap((payment): Deed[] => {
+    const { at, response } = payment;
+    const paid: Deed = { at, payment, what: 'pay' };
+    return response ? [paid, { at: response.at, payment, what: 'respond' }] : [paid];
+  });
+  const payee = banks[bank] as BankParty;
+  let unanswered: Payment | undefined;
+  for (const { at, payment, what } of deeds) {
+    await advanceTo(payee, at, calm, signal);
+    if (unanswered) await ends(party, payee, unanswered, signal);
+    unanswered = undefined;
+    if (what === 'pay') {
+      await pay(party, payee, payment);
+      // Its window passes with the next advance.
+      if (isSilent(payment)) unanswered = payment;
+      else await ends(party, payee, payment, signal);
+    } else {
+      party.responses.set(payment.n, await respond(party, banks[payment.payer.bank] as BankParty, payment));
+    }
+  }
+  await advanceTo(payee, endAt, calm, signal);
+  if (unanswered) await ends(party, payee, unanswered, signal);
+}
+
+const isSilent = ({ answer }: Payment) => answer === 'silence' || answer === 'payTooLate';
+
+async function pay(
+  { accounts, asked }: PaymentsParty,
+  { network }: BankParty,
+  { n, payer, payee, kobo, answer }: Payment,
+): Promise<void> {
+  const body = {
+    lookupIDs: [accounts.get(payer.n)?.lookupID],
+    payee: { lookupID: accounts.get(payee.n)?.lookupID },
+    amount: naira(kobo),
+    currency: 'NGN',
+    description: `payment ${n} ${answer}`,
+  };
+  const { status, items } = await network.post('/v1/customer/bill', body, `payment-${n}`);
+  asked.set(n, { status, billingRequestId: String(items[0]?.['billingRequestId']) });
+}
+
+const LOOK_EVERY_MS = 100;
+
+/**
+ * Until both banks know how it ended: what the clock does next would otherwise find it overdue.
+ * What has not ended by then, the comparison finds.
+ */
+async function ends(
+  { asked, desks }: PaymentsParty,
+  { network }: BankParty,
+  payment: Payment,
+  signal: AbortSignal,
+): Promise<void> {
+  const { status, billingRequestId: id } = asked.get(payment.n) ?? {};
+  if (status !== 201 || id === undefined) return;
+  const deadline = Date.now() + ENDS_WITHIN_MS;
+  while (!((await isOver(network, id)) && isClosed()) && Date.now() < deadline)
+    await wait(LOOK_EVERY_MS, undefined, { signal });
+  await silence({ desks }, signal);
+
+  /** Where the payer's bank waits for that, to say then what it has to say. */
+  function isClosed(): boolean {
+    const heard = desks[payment.payer.bank]?.heard ?? [];
+    return (
+      !isSilent(payment) ||
+      heard.some(({ type, item }) => type === 'billing.closed' && item['billingRequestId'] === id)
+    );
+  }
+}
+
+async function isOver(network: Caller, id: string): Promise<boolean> {
+  const data = expected(200, await network.get(`/v1/billing/requests/${id}`));
+  const credit = data['credit'] as { status: string } | undefined;
+  return data['status'] !== 'pending' && (credit === undefined || credit.status === 'delivered');
+}
+
+/** What became of the money, of the exception that is open about it. */
+async function respond(
+  { asked, desks }: PaymentsParty,
+  { network }: BankParty,
+  { n, payer, response }: Payment,
+): Promise<number | undefined> {
+  const id = asked.get(n)?.billingRequestId;
+  const open = await list(network, '/v1/reconciliation/exceptions?state=open', 'exceptions');
+  const found = open.find(({ billingRequestId }) => billingRequestId === id);
+  if (!found || !response) return undefined;
+  const { resolution } = response;
+  const path = `/v1/reconciliation/exceptions/${String(found['exceptionId'])}/respond`;
+  const body = {
+    resolution,
+    ...(resolution === 'reversed' && { bankTransactionId: `payment-reversal-${n}` }),
+  };
+  const { status } = await network.post(path, body, `payment-response-${n}`);
+  if (status === 200 && resolution !== 'confirmed') desks[payer.bank]?.bank.takeBack(String(id));
+  return status;
+}
+
+/** What the banks hold of all of them in the end. */
+export async function observePayments(
+  { accounts, asked, responses, desks }: PaymentsParty,
+  { banks }: Cast,
+  plan: Plan,
+): Promise<SeenPayments> {
+  const seen: SeenPaymentsAtBank[] = [];
+  for (const [n, { entityId: bankId, network }] of banks.entries()) {
+    const desk = desks[n] as PaymentDesk;
+    const exceptions = await list(network, '/v1/reconciliation/exceptions', 'exceptions');
+    const history = new Map<unknown, SeenTransaction>();
+    for (const account of plan.accounts.filter((one) => one.bank === n)) {
+      const own = `customerId=${accounts.get(account.n)?.customerId}`;
+      const { text } = await network.get(`/v1/transaction-history?format=csv&${own}`);
+      // What one of them has paid another is in the account of both.
+      for (const line of readCsv(text)) history.set(line['transactionId'], line);
+    }
+    const { book, credits } = desk.bank;
+    seen.push({
+      bankId,
+      book: book.map((one) => ({ ...one })),
+      credits,
+      heard: desk.heard,
+      history: [...history.values()],
+      exceptions: exceptions.filter(({ merchantId }) => merchantId === null),
+    });
+  }
+  return { accounts, asked, responses, banks: seen };
+}

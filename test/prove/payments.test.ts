@@ -1,0 +1,410 @@
+import { inNaira, iso } from '../../prove/oracle/both';
+import { Zone } from '../../prove/oracle/calendar';
+import { compareBank } from '../../prove/oracle/compare';
+import { comparePayments } from '../../prove/oracle/compare-payments';
+import { BankSum } from '../../prove/oracle/compare-statements';
+import { predictPayments, type PredictedPayment } from '../../prove/oracle/predict-payments';
+import type {
+  SeenBank,
+  SeenPayments,
+  SeenPaymentsAtBank,
+  SeenStatement,
+  Told,
+} from '../../prove/oracle/seen';
+import { drawPayments } from '../../prove/make-payments';
+import { PayeeBank } from '../../prove/payee-bank';
+import type { Payment, Plan } from '../../prove/plan';
+import type { Caller } from '../../storm/caller';
+
+const zone = new Zone('Africa/Lagos');
+const [ada, bola, chidi] = [
+  { n: 1, bank: 0 },
+  { n: 2, bank: 1 },
+  { n: 3, bank: 0 },
+];
+const at = (day: number) => zone.at(2028, 1, day, 13);
+
+/** One that stays, one that is taken back, one within a bank, and one that is answered too late. */
+const payments: Payment[] = [
+  { n: 1, at: at(10), payer: bola, payee: ada, kobo: 10_000n, answer: 'pay', response: undefined },
+  {
+    n: 2,
+    at: at(15),
+    payer: ada,
+    payee: bola,
+    kobo: 4_000n,
+    answer: 'payThenDecline',
+    response: { at: at(20), resolution: 'reversed' },
+  },
+  { n: 3, at: at(10), payer: chidi, payee: ada, kobo: 700n, answer: 'payTwice', response: undefined },
+  {
+    n: 4,
+    at: at(25),
+    payer: bola,
+    payee: ada,
+    kobo: 100n,
+    answer: 'payTooLate',
+    response: { at: at(26), resolution: 'confirmed' },
+  },
+];
+const plan: Plan = {
+  seed: 1,
+  zone,
+  startAt: at(1),
+  endAt: at(31),
+  merchants: [],
+  accounts: [ada, bola, chidi],
+  payments,
+};
+const predicted = predictPayments(plan);
+const bankIds = ['bnk_0', 'bnk_1'];
+const naira = (kobo: bigint) => Number(kobo) / 100;
+
+/** As both banks should hold it in the end. */
+function well(): SeenPayments {
+  const banks = bankIds.map((bankId): SeenPaymentsAtBank => {
+    return { bankId, book: [], credits: [], heard: [], history: [], exceptions: [] };
+  });
+  for (const one of predicted) play(banks, one);
+  return {
+    accounts: new Map(plan.accounts.map(({ n }) => [n, { customerId: `cus_${n}`, lookupID: `word-${n}` }])),
+    asked: new Map(payments.map(({ n }) => [n, { status: 201, billingRequestId: `brq_${n}` }])),
+    responses: new Map([
+      [2, 200],
+      [4, 409],
+    ]),
+    banks,
+  };
+}
+
+function play(banks: SeenPaymentsAtBank[], { payment, status, declineReason, ...then }: PredictedPayment) {
+  const { n, payer, payee, kobo, at: paidAt } = payment;
+  const [billingRequestId, amount] = [`brq_${n}`, naira(kobo)];
+  const [payers, payees] = [banks[payer.bank], banks[payee.bank]];
+  if (!payers || !payees) throw new Error('there is no such bank');
+  const tell = (bank: SeenPaymentsAtBank, type: string, item: Told['item']) => {
+    const before = bank.heard.filter((one) => one.item['billingRequestId'] === billingRequestId).length;
+    bank.heard.push({ type, item: { billingRequestId, sequence: before + 1, ...item } });
+  };
+  const isPaid = status === 'successful';
+  const bankTransactionId = isPaid ? `debit-${n}` : null;
+  const state = isPaid && then.reversedAt === undefined ? ('standing' as const) : ('reversed' as const);
+  tell(payers, 'billing.request', {
+    amount,
+    lookupID: `word-${payer.n}`,
+    approvalRequired: true,
+    dueDate: iso(paidAt + 900_500),
+    payee: { bankId: payees.bankId, lookupID: `word-${payee.n}`, name: 'Ngozi Umeh' },
+  });
+  payers.book.push({ bankTransactionId: `debit-${n}`, about: billingRequestId, kobo, state });
+  if (isPaid) {
+    const lookupID = `word-${payee.n}`;
+    tell(payees, 'billing.credit', { amount, lookupID, payerBankId: payers.bankId, bankTransactionId });
+    payees.credits.push({ billingRequestId, lookupID, kobo, state });
+  } else {
+    tell(payees, 'billing.response', { amount, lookupID: `word-${payer.n}`, status, declineReason });
+    tell(payers, 'billing.closed', {});
+  }
+  const line = {
+    billingRequestId,
+    description: `payment ${n}`,
+    amount: inNaira(kobo),
+    merchantId: null,
+    customerId: `cus_${payer.n}`,
+    payeeBankId: payees.bankId,
+    payeeLookupID: `word-${payee.n}`,
+    status,
+    declineReason,
+    reversedAmount: inNaira(then.reversedAt === undefined ? 0n : kobo),
+    bankTransactionId,
+    createdAt: iso(paidAt + 400),
+    settledAt: isPaid ? iso(paidAt + 900) : null,
+  };
+  for (const bank of new Set([payers, payees])) {
+    bank.history.push({ ...line, type: 'charge' });
+    if (then.reversedAt !== undefined)
+      bank.history.push({ ...line, type: 'reversal', settledAt: iso(then.reversedAt + 300) });
+    if (then.exception) bank.exceptions.push({ ...then.exception, billingRequestId, merchantId: null });
+  }
+  if (then.reversedAt !== undefined) tell(payees, 'billing.reversed', { amount });
+}
+
+const found = (seen: SeenPayments) => comparePayments(plan, predicted, seen).map(({ what }) => what);
+
+interface Place {
+  seen: SeenPayments;
+  payers: SeenPaymentsAtBank;
+  payees: SeenPaymentsAtBank;
+}
+
+/** Of the payment that stays. */
+function placeIn(seen: SeenPayments): Place {
+  const [payees, payers] = seen.banks;
+  if (!payers || !payees) throw new Error('there are no banks');
+  return { seen, payers, payees };
+}
+
+const wordTo = ({ heard }: SeenPaymentsAtBank, type: string, id = 'brq_1') =>
+  heard.find((one) => one.type === type && one.item['billingRequestId'] === id) as Told;
+
+const faults: Record<string, [fault: (place: Place) => void, said: RegExp]> = {
+  'a payment that is refused': [
+    ({ seen }) => void seen.asked.set(1, { status: 404, billingRequestId: 'undefined' }),
+    /payment 1 .* is to be taken \(201\), and was answered with 404/,
+  ],
+  'a second debit': [
+    ({ payers }) =>
+      void payers.book.push({ bankTransactionId: 'x', about: 'brq_1', kobo: 10_000n, state: 'standing' }),
+    /is to have 100.00 debited by the payer's bank, and has 100.00 and 100.00/,
+  ],
+  'a second credit': [
+    ({ payees }) =>
+      void payees.credits.push({
+        billingRequestId: 'brq_1',
+        lookupID: 'word-1',
+        kobo: 10_000n,
+        state: 'standing',
+      }),
+    /is to have 100.00 credited by the payee's bank, and has 100.00 and 100.00/,
+  ],
+  'a payee that is never credited': [
+    ({ payees }) => void payees.credits.shift(),
+    /is to have 100.00 credited by the payee's bank, and has nothing/,
+  ],
+  'a credit that stays though it was taken back': [
+    ({ payers }) => {
+      for (const credit of payers.credits) credit.state = 'standing';
+    },
+    /payment 2 .* is to have nothing credited by the payee's bank, and has 40.00/,
+  ],
+  'the wrong customer credited': [
+    ({ payees }) => {
+      for (const credit of payees.credits) credit.lookupID = 'word-3';
+    },
+    /is credited to word-3, and is word-1's/,
+  ],
+  'a payee’s bank that is told twice': [
+    ({ payees }) => void payees.heard.push(wordTo(payees, 'billing.credit')),
+    /is to be told to bnk_0 by billing.credit, and was by billing.credit and billing.credit/,
+  ],
+  'a payer’s bank that is not told of the end of its window': [
+    ({ payers }) => {
+      payers.heard = payers.heard.filter(({ type }) => type !== 'billing.closed');
+    },
+    /payment 4 .* by billing.request and billing.closed, and was by billing.request/,
+  ],
+  'a payee’s bank that is not told what was taken back': [
+    ({ payers }) => {
+      payers.heard = payers.heard.filter(({ type }) => type !== 'billing.reversed');
+    },
+    /payment 2 .* by billing.credit and billing.reversed, and was by billing.credit/,
+  ],
+  'a number that is left out': [
+    ({ payees }) => void (wordTo(payees, 'billing.credit').item['sequence'] = 2),
+    /is told to bnk_0 with the numbers 2/,
+  ],
+  'another payee in what the payer is asked': [
+    ({ payers }) =>
+      void (wordTo(payers, 'billing.request').item['payee'] = { bankId: 'bnk_0', lookupID: 'word-3' }),
+    /is told by billing.request with payee word-1 at bnk_0 by the contract, and word-3 at bnk_0/,
+  ],
+  'a payer that is not asked': [
+    ({ payers }) => void (wordTo(payers, 'billing.request').item['approvalRequired'] = false),
+    /with approvalRequired true by the contract, and false/,
+  ],
+  'a credit of another amount': [
+    ({ payees }) => void (wordTo(payees, 'billing.credit').item['amount'] = 1),
+    /is told by billing.credit with amount 100.00 by the contract, and 1.00/,
+  ],
+  'a credit against a debit that there is not': [
+    ({ payees }) => void (wordTo(payees, 'billing.credit').item['bankTransactionId'] = 'x'),
+    /with a bankTransactionId of the debit true by the contract, and false/,
+  ],
+  'a window that is too long': [
+    ({ payers }) => void (wordTo(payers, 'billing.request').item['dueDate'] = iso(at(11))),
+    /is to be answered by .*, and its bank was told by/,
+  ],
+  'another settlement day': [
+    ({ payees }) => {
+      for (const line of payees.history) line['settledAt'] &&= iso(at(11));
+    },
+    /has, with bnk_0, settlement day 2028-01-10 by the contract, and 2028-01-11/,
+  ],
+  'a payment that one bank has not in its history': [
+    ({ payees }) => void payees.history.shift(),
+    /is 0 times in the history of bnk_0/,
+  ],
+  'a reversal that should not be': [
+    ({ payees }) => {
+      const [line] = payees.history;
+      if (line) payees.history.push({ ...line, type: 'reversal' });
+    },
+    /has, with bnk_0, nothing beside it by the contract, and reversal of 100.00/,
+  ],
+  'an exception too few': [
+    ({ payers }) => void payers.exceptions.shift(),
+    /has, with bnk_1, the exceptions conflicting_answer, resolved by the contract, and nothing/,
+  ],
+  'a word of a bank that is answered otherwise': [
+    ({ seen }) => void seen.responses.set(2, 409),
+    /is to be answered with 200, and was with 409/,
+  ],
+  'a payment that nobody has asked for': [
+    ({ payees }) => {
+      const [line] = payees.history;
+      if (line) payees.history.push({ ...line, billingRequestId: 'brq_9' });
+    },
+    /bank-1 has a charge of 100.00 \(payment 1\), which should not be/,
+  ],
+};
+
+describe('the comparison of payments between customers', () => {
+  it('finds nothing where all is as predicted', () => {
+    expect(found(well())).toEqual([]);
+  });
+
+  it.each(Object.entries(faults))('finds %s', (_, [fault, said]) => {
+    const seen = well();
+    fault(placeIn(seen));
+    expect(found(seen)).toEqual(expect.arrayContaining([expect.stringMatching(said)]));
+  });
+});
+
+const none = { count: 0, amount: 0 };
+const counted = (amount: number, count = 1) => ({ count, amount });
+
+function statement(moved: Partial<SeenStatement>, lines: number): SeenStatement {
+  return {
+    timezone: 'Africa/Lagos',
+    openingBalance: 0,
+    closingBalance: 0,
+    charges: none,
+    refunds: none,
+    reversals: none,
+    credits: none,
+    exceptionsOpen: 0,
+    sha256: 'as it should be',
+    file: { text: `header\r\n${'line\r\n'.repeat(lines)}total,${lines},0\r\n`, sha256: 'as it should be' },
+    ...moved,
+  };
+}
+
+/** Of the first bank: 107 to its customers, 7 of it from one of them, and 40 out and back again. */
+function firstBank(): SeenBank {
+  const with1 = { counterpartyId: 'bnk_1', currency: 'NGN' };
+  return {
+    statements: new Map([
+      ['2028-01-10', statement({ charges: counted(7), credits: counted(107, 2), closingBalance: 100 }, 2)],
+      ['2028-01-11', statement({ openingBalance: 100, closingBalance: 100 }, 0)],
+      ['2028-01-15', statement({ openingBalance: 100, charges: counted(40), closingBalance: 60 }, 1)],
+      ['2028-01-20', statement({ openingBalance: 60, reversals: counted(40), closingBalance: 100 }, 1)],
+    ]),
+    positions: new Map([
+      ['2028-01-10', [{ ...with1, owedToYou: 100, owedByYou: 0, net: 100 }]],
+      ['2028-01-15', [{ ...with1, owedToYou: 0, owedByYou: 40, net: -40 }]],
+      ['2028-01-20', [{ ...with1, owedToYou: 40, owedByYou: 0, net: 40 }]],
+    ]),
+    unheard: 0,
+    unfed: 0,
+  };
+}
+
+/** Of the second: the other side of it. */
+function secondBank(): SeenBank {
+  const creditsReversed = counted(40);
+  return {
+    ...firstBank(),
+    statements: new Map([
+      ['2028-01-10', statement({ charges: counted(100), closingBalance: -100 }, 1)],
+      ['2028-01-15', statement({ openingBalance: -100, credits: counted(40), closingBalance: -60 }, 1)],
+      ['2028-01-20', statement({ openingBalance: -60, creditsReversed, closingBalance: -100 }, 1)],
+    ]),
+    positions: new Map([
+      ['2028-01-10', [{ counterpartyId: 'bnk_0', currency: 'NGN', owedToYou: 0, owedByYou: 100, net: -100 }]],
+    ]),
+  };
+}
+
+function comparedBank(n: number, seen: SeenBank): string[] {
+  const sum = new BankSum();
+  sum.addPayments(plan, n, bankIds, predicted, []);
+  return compareBank(plan, n, sum, seen).map(({ what }) => what);
+}
+
+describe('what a bank is owed', () => {
+  it('has payments to its customers in it, from the day of the debit on, and one within it twice', () => {
+    expect(comparedBank(0, firstBank())).toEqual([]);
+    expect(comparedBank(1, secondBank())).toEqual([]);
+  });
+
+  it('is found wrong where the payer’s bank is credited in place of the payee’s', () => {
+    const seen = firstBank();
+    const first = seen.statements.get('2028-01-10');
+    if (first) Object.assign(first, { credits: counted(7), closingBalance: 0 });
+    expect(comparedBank(0, seen)).toEqual(
+      expect.arrayContaining([
+        'its statement of 2028-01-10: credits is 2 of 107.00 by the contract, and 1 of 7.00',
+      ]),
+    );
+  });
+
+  it('is found wrong where a payment is missing in who owes whom', () => {
+    const seen = firstBank();
+    seen.positions.set('2028-01-10', []);
+    expect(comparedBank(0, seen)).toEqual([
+      'its position of 2028-01-10 lacks: bnk_1 owes it 100.00 and is owed 0.00, net 100.00 NGN',
+    ]);
+  });
+});
+
+describe('a plan of payments between customers', () => {
+  it('has in a small one, too, one that is paid, one that is taken back, and one within a bank', () => {
+    for (let seed = 0; seed < 50; seed++) {
+      const drawn = { ...plan, ...drawPayments({ ...plan, seed }, 30) };
+      for (const bank of [0, 1]) {
+        const own = predictPayments(drawn).filter(({ payment }) => payment.payee.bank === bank);
+        expect(
+          own.some(({ status, reversedAt }) => status === 'successful' && reversedAt === undefined),
+        ).toBe(true);
+        expect(own.some(({ reversedAt }) => reversedAt !== undefined)).toBe(true);
+        expect(own.some(({ payment: { payer, payee } }) => payer.bank === payee.bank)).toBe(true);
+        // Silence is waited for in real time.
+        expect(own.some(({ declineReason }) => declineReason === 'expired')).toBe(false);
+      }
+    }
+  });
+
+  it('has each at a moment of its bank’s clock at which nothing else is done, in order of time', () => {
+    const { payments: drawn } = drawPayments(plan, 5_000);
+    for (const bank of [0, 1]) {
+      const own = drawn.filter(({ payee }) => payee.bank === bank);
+      const times = own.flatMap((one) => [one.at, ...(one.response ? [one.response.at] : [])]);
+      expect(times).toEqual([...new Set(times)].toSorted((a, b) => a - b));
+      expect(own.every(({ payer, payee }) => payer.n !== payee.n)).toBe(true);
+    }
+  });
+
+  it('has some of every answer in a large one', () => {
+    const answers = new Set(drawPayments(plan, 5_000).payments.map(({ answer }) => answer));
+    for (const answer of ['pay', 'noFunds', 'declineThenPay', 'silence', 'payTooLate'] as const)
+      expect(answers).toContain(answer);
+  });
+});
+
+const told = (type: string): Told => ({
+  type,
+  item: { billingRequestId: 'brq_1', lookupID: 'word-1', amount: 100.5 },
+});
+
+describe('a bank whose customers are paid', () => {
+  it('credits as often as it is told, and takes all of it back at once', () => {
+    const bank = new PayeeBank({} as Caller);
+    bank.hear(told('billing.credit'));
+    bank.hear(told('billing.credit'));
+    expect(bank.credits).toEqual(
+      [1, 2].map(() => ({ billingRequestId: 'brq_1', lookupID: 'word-1', kobo: 10_050n, state: 'standing' })),
+    );
+    bank.hear(told('billing.reversed'));
+    expect(bank.credits.map(({ state }) => state)).toEqual(['reversed', 'reversed']);
+  });
+});
