@@ -32,7 +32,9 @@ export async function drive(
   await advanceTo(merchant, plan.endAt, calm, signal);
 }
 
-/** Until no bank has anything more to say of these charges. The clock waits for first answers alone. */
+/**
+ * Until no bank has anything more to say of these charges. The clock waits for first answers alone.
+ */
 export async function silence({ desks }: Pick<MerchantParty, 'desks'>, signal: AbortSignal): Promise<void> {
   const deadline = Date.now() + ENDS_WITHIN_MS;
   const busy = () => desks.some(({ bank }) => bank.answering > bank.tooLate);

@@ -11,7 +11,9 @@ const CHANCE = 0xc2c;
 const ACCOUNTS_OF_BANK = 3;
 /** At each bank: one that is paid, one that is reversed, and one within the bank. */
 const PAYMENTS_MIN = 3;
-/** Each is an advance of a clock of its own; and a payer is asked so often on a real day, at most. */
+/**
+ * Each is an advance of a clock of its own; and a payer is asked so often on a real day, at most.
+ */
 const PAYMENTS_MAX = 60;
 const BILLINGS_OF_PAYMENT = 50;
 /** Near both ends of a settlement day, and in its middle. */

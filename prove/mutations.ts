@@ -170,8 +170,8 @@ export const MUTATIONS: readonly Mutation[] = [
     changes: [
       {
         file: ANNOUNCE,
-        find: `(request.ownerId === request.bankId ? question(request) : 0) + 1;`,
-        replace: `(request.ownerId === request.bankId ? question(request) : 1) + 1;`,
+        find: `(request.ownerId === request.bankId ? question(request, undelivered) : 0) + 1;`,
+        replace: `(request.ownerId === request.bankId ? question(request, undelivered) : 1) + 1;`,
       },
     ],
   },

@@ -55,7 +55,9 @@ export async function openPayments({ banks }: Cast, { accounts, startAt }: Plan)
 
 type Deed = { at: number; payment: Payment; what: 'pay' | 'respond' };
 
-/** Moves the clock of the payee's bank through its years, and makes the payments to its customers. */
+/**
+ * Moves the clock of the payee's bank through its years, and makes the payments to its customers.
+ */
 export async function drivePayments(
   party: PaymentsParty,
   bank: number,

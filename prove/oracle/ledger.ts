@@ -10,7 +10,9 @@ export interface Day {
   /** Of a bank: what others have paid to its customers, and what of it did not stay. */
   credits: { count: number; amount: Amount };
   creditsReversed: { count: number; amount: Amount };
-  /** Of these, those between two customers of it: they count twice, and are one line of its file. */
+  /**
+   * Of these, those between two customers of it: they count twice, and are one line of its file.
+   */
   inside: number;
 }
 

@@ -125,8 +125,8 @@ export function consoleAccess(deps: ApiDeps, { login, authenticate, failures }: 
   async function signOut(req: Request, res: Response): Promise<void> {
     const session = openSession(deps, req);
     if (session) requireCsrfToken(req, session);
-    // Also where the database is away, and the answer a 503: on a shared desk there must be a way out.
-    // A copy of the cookie is good until its end then.
+    // Also where the database is away, and the answer a 503: on a shared desk there must be a way
+    // out. A copy of the cookie is good until its end then.
     forgetSession(deps, req, res);
     if (session) await end(session);
     send(res, 200, 'You are signed out');
