@@ -5,6 +5,7 @@ import { to } from './address';
 import { act } from './api';
 import { useMoment, useSession } from './context';
 import { inWords, Show, useLoaded } from './loaded';
+import { SearchLink } from './search-link';
 import { kindInWords, resolutionInWords, toneOf } from './words';
 
 /** One reconciliation exception, and what its bank can say of it. */
@@ -68,9 +69,7 @@ function Facts({ of: one }: { of: ReconciliationExceptionWithEvents }) {
           <>
             <dt>{one.refundId === null ? 'Charge' : 'Refund'}</dt>
             <dd>
-              <a class="mono" href={to('search', one.reference)}>
-                {one.reference}
-              </a>
+              <SearchLink of={one.reference} />
             </dd>
           </>
         )}

@@ -7,6 +7,7 @@ import { Choice } from './choice';
 import { useMoment } from './context';
 import { ExceptionShown } from './exception';
 import { Show, useLoaded } from './loaded';
+import { SearchLink } from './search-link';
 import { Pages, Table } from './table';
 import { kindInWords, resolutionInWords, toneOf } from './words';
 
@@ -58,14 +59,7 @@ function WorkList() {
                 { name: 'Amount', number: true, cell: (one) => money(one, one.currency) },
                 {
                   name: 'Reference',
-                  cell: ({ reference }) =>
-                    reference === null ? (
-                      '–'
-                    ) : (
-                      <a class="mono" href={to('search', reference)}>
-                        {reference}
-                      </a>
-                    ),
+                  cell: ({ reference }) => (reference === null ? '–' : <SearchLink of={reference} />),
                 },
                 { name: 'Opened', cell: ({ openedAt }) => moment(openedAt) },
                 {

@@ -4,6 +4,7 @@ import { fileAt } from './api';
 import { to } from './address';
 import { useMoment } from './context';
 import { attemptInWords } from './deliveries';
+import { SearchLink } from './search-link';
 import { Timeline } from './timeline';
 import { reasonInWords, toneOf } from './words';
 
@@ -34,15 +35,11 @@ export function IntentFound({ intent }: { intent: Intent }) {
         <dd>{moment(intent.expiresAt)}</dd>
         <dt>Customer</dt>
         <dd>
-          <a class="mono" href={to('search', intent.customerId)}>
-            {intent.customerId}
-          </a>
+          <SearchLink of={intent.customerId} />
         </dd>
         <dt>Merchant</dt>
         <dd>
-          <a class="mono" href={to('search', intent.entityId)}>
-            {intent.entityId}
-          </a>
+          <SearchLink of={intent.entityId} />
         </dd>
         <dt>Id</dt>
         <dd class="mono">{intent.intentId}</dd>

@@ -1,7 +1,7 @@
 import type { ScheduleWithBillings } from '../../../packages/client/src/api.generated';
 import { money } from '../parts/money';
-import { to } from './address';
 import { useMoment } from './context';
+import { SearchLink } from './search-link';
 import { Table } from './table';
 import { reasonInWords, SCHEDULE_STATES, toneOf } from './words';
 
@@ -28,9 +28,7 @@ export function ScheduleFound({ schedule }: { schedule: ScheduleWithBillings }) 
         )}
         <dt>Customer</dt>
         <dd>
-          <a class="mono" href={to('search', schedule.customerId)}>
-            {schedule.customerId}
-          </a>
+          <SearchLink of={schedule.customerId} />
         </dd>
         <dt>Id</dt>
         <dd class="mono">{schedule.scheduleId}</dd>
@@ -58,9 +56,7 @@ export function ScheduleFound({ schedule }: { schedule: ScheduleWithBillings }) 
                 ? '–'
                 : attempts.map(({ reference, declineReason, status: outcome }) => (
                     <div key={reference}>
-                      <a class="mono" href={to('search', reference)}>
-                        {reference}
-                      </a>{' '}
+                      <SearchLink of={reference} />{' '}
                       {declineReason === null ? outcome : reasonInWords(declineReason)}
                     </div>
                   )),

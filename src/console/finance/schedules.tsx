@@ -6,6 +6,7 @@ import { query } from './api';
 import { Choice } from './choice';
 import { useMoment, useSession } from './context';
 import { Show, useLoaded } from './loaded';
+import { SearchLink } from './search-link';
 import { Pages, Table, type Column } from './table';
 import { reasonInWords, SCHEDULE_STATES, toneOf } from './words';
 
@@ -113,10 +114,7 @@ function Why({ of: { status, lastDecline } }: { of: Listed }) {
     <>
       {reasonInWords(lastDecline.reason)}
       <div class="quiet small">
-        {moment(lastDecline.at)},{' '}
-        <a class="mono" href={to('search', lastDecline.reference)}>
-          {lastDecline.reference}
-        </a>
+        {moment(lastDecline.at)}, <SearchLink of={lastDecline.reference} />
       </div>
     </>
   );

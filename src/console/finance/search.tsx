@@ -6,6 +6,7 @@ import { looked, type Found } from './look-up';
 import { Show, useAnswered } from './loaded';
 import { BankStatementFound, DeliveryFound, IntentFound } from './record-found';
 import { ScheduleFound } from './schedule-found';
+import { SearchLink } from './search-link';
 import { Table } from './table';
 import { Timeline } from './timeline';
 import { reasonInWords, toneOf } from './words';
@@ -118,9 +119,7 @@ function Story({ of: one }: { of: TransactionWithEvents }) {
           <dd>{one.settledAt === null ? 'Not settled' : moment(one.settledAt)}</dd>
           <dt>Customer</dt>
           <dd>
-            <a class="mono" href={to('search', one.customerId)}>
-              {one.customerId}
-            </a>
+            <SearchLink of={one.customerId} />
           </dd>
         </dl>
       </section>
@@ -149,11 +148,7 @@ function Several({ found, total }: { found: Transaction[]; total: number }) {
         columns={[
           {
             name: 'Reference',
-            cell: ({ reference }) => (
-              <a class="mono" href={to('search', reference)}>
-                {reference}
-              </a>
-            ),
+            cell: ({ reference }) => <SearchLink of={reference} />,
           },
           { name: 'Type', cell: ({ type }) => type },
           { name: 'Amount', number: true, cell: (one) => money(one, one.currency) },
