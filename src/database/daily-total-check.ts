@@ -1,5 +1,5 @@
 import { KINDS_OF_REASON } from '../domain/charge';
-import { dayOf, type Compared, type Difference, type Range } from './compared';
+import { dayOf, type Difference, type Range } from './compared';
 import { recordAct, type Actor } from './audit';
 import { row, rows, type Database, type Transaction } from './connection';
 import { mendDailyTotals } from './daily-total';
@@ -80,14 +80,14 @@ const KEPT = `
     SELECT * FROM daily_totals_changes WHERE day = :day) AS parts
   GROUP BY what, reason, party_id, currency`;
 
-/** What is wrong once all else is right. */
-const TODO = '"reconcile --fix" makes it anew from these';
+/** Only a total can be wrong once all else is right. */
+const HOW_TO_MEND = '"reconcile --fix" makes it anew from these';
 
 /** Compares day after day. It only reads, so charges go on. */
 export async function* compareDailyTotals(
   db: Database,
   { from, to, timeZone }: Range,
-): AsyncGenerator<Compared & { day: string }, void, undefined> {
+): AsyncGenerator<ComparedDay & { check: string; day: string }, void, undefined> {
   let day = await nextDay(db, from ?? '-infinity', to ?? 'infinity', timeZone);
   while (day !== null) {
     yield { check: 'totals', day, ...(await compareDay(db, day, timeZone)) };
@@ -95,10 +95,18 @@ export async function* compareDailyTotals(
   }
 }
 
-export interface TotalDifference extends Difference {
+interface WrongTotal extends Difference {
+  todo: string;
+}
+
+interface ComparedDay {
+  lookedAt: number;
+  differences: WrongTotal[];
+}
+
+export interface TotalDifference extends WrongTotal {
   part: 'totals';
   wrong: 'total_differs';
-  todo: string;
   mended: boolean;
 }
 
@@ -137,7 +145,6 @@ export async function* walkDailyTotals(
       differences: differences.map((one) => ({
         part: 'totals',
         wrong: 'total_differs',
-        todo: TODO,
         ...one,
         mended: !left.has(one.id),
       })),
@@ -173,7 +180,7 @@ async function nextDay(db: Database, from: string, to: string, timeZone: string)
   return next?.day ?? null;
 }
 
-function compareDay(db: Database, day: string, timeZone: string): Promise<Omit<Compared, 'check'>> {
+function compareDay(db: Database, day: string, timeZone: string): Promise<ComparedDay> {
   return db.transaction(async (trx) => {
     await trx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
     const moved: Totals = new Map();
@@ -182,18 +189,19 @@ function compareDay(db: Database, day: string, timeZone: string): Promise<Omit<C
     await addPages(trx, moved, DECLINED, { day, timeZone, reasons: KINDS_OF_REASON }, '-infinity ');
     const kept: Totals = new Map();
     add(kept, await rows<Stored>(trx, KEPT, { day }, 'anew'));
-    const differences: Difference[] = [];
-    for (const total of new Set([...kept.keys(), ...moved.keys()])) {
+    const totals = new Set([...kept.keys(), ...moved.keys()]);
+    const differences: WrongTotal[] = [];
+    for (const total of totals) {
       const shown = kept.get(total) ?? NONE;
       const due = moved.get(total) ?? NONE;
       if (shown.count === due.count && shown.amount === due.amount) continue;
       differences.push({
         id: `${total} on ${day}`,
         what: `the daily total, which summaries show, is ${inWords(shown)}, and ${source(total)} ${inWords(due)}`,
-        todo: TODO,
+        todo: HOW_TO_MEND,
       });
     }
-    return { lookedAt: new Set([...kept.keys(), ...moved.keys()]).size, differences };
+    return { lookedAt: totals.size, differences };
   });
 }
 

@@ -12,7 +12,7 @@ import type { ApiDeps } from '../deps';
 import { replyOf } from '../http/answer';
 import { readJsonBody } from '../http/body';
 import { endpoint, type Endpoint } from '../http/endpoint';
-import { consolePages } from '../http/own-page';
+import { consolePages, READING } from '../http/own-page';
 import { meter } from '../http/rate-limit';
 import { noteConsoleSession, noteTokenRequest } from '../http/request-log';
 import { check, invalidRequest } from '../http/validation';
@@ -49,8 +49,6 @@ const CSRF_BYTES = 32;
 const ID_BYTES = 9;
 
 const credentials = z.strictObject({ clientId: z.string().trim(), clientSecret: z.string().trim() });
-
-const READING = ['GET', 'HEAD'];
 
 export function consoleAccess(deps: ApiDeps, { login, authenticate, failures }: Access): ConsoleAccess {
   const { config, db } = deps;

@@ -19,7 +19,7 @@ export function ownPagesOnly(isOurs: (path: string) => boolean): RequestHandler 
   };
 }
 
-const READING = ['GET', 'HEAD'];
+export const READING = ['GET', 'HEAD'];
 
 /**
  * What changes something. Browsers leave the header out on plain http; then there is the origin.

@@ -66,15 +66,7 @@ export async function forecast(
   days: number,
   deadline: number,
 ): Promise<ForecastLine[]> {
-  return reckon(
-    db,
-    rules,
-    of,
-    days,
-    deadline,
-    () => ({}),
-    () => undefined,
-  );
+  return reckon(db, rules, of, days, deadline, () => ({}));
 }
 
 /**
@@ -99,7 +91,7 @@ async function reckon<Parties extends object>(
   days: number,
   deadline: number,
   partiesOf: (one: Ahead) => Parties,
-  say: (done: number) => void,
+  say: (done: number) => void = () => undefined,
 ): Promise<(ForecastLine & Parties)[]> {
   const lines = new Map<string, ForecastLine & Parties>();
   const endFor = windowEnds(days, rules.timeZone);
