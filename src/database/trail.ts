@@ -1,5 +1,6 @@
 import { dayOf, found, onDays, type Compared, type FoundPage, type Range } from './compared';
 import { row, type Database } from './connection';
+import { hasNoRow } from './resource';
 
 /**
  * Compares rows of charges, refunds and exceptions with the trail of their transitions: how many
@@ -85,14 +86,7 @@ const PAGES = {
     page AS (SELECT * FROM scope WHERE ${onDays(dayOf('recorded_at'))})
     ${found('max(id)')} (
       SELECT DISTINCT resource_id AS id, 'it has a trail, and is there no more: its row was deleted' AS what FROM page
-      WHERE CASE left(resource_id, 4)
-        WHEN 'brq_' THEN NOT EXISTS (SELECT FROM billing_requests b WHERE b.id = resource_id)
-        WHEN 'rfd_' THEN NOT EXISTS (SELECT FROM refunds r WHERE r.id = resource_id)
-        WHEN 'exc_' THEN NOT EXISTS (SELECT FROM reconciliation_exceptions x WHERE x.id = resource_id)
-        WHEN 'int_' THEN NOT EXISTS (SELECT FROM intents i WHERE i.id = resource_id)
-        WHEN 'sch_' THEN NOT EXISTS (SELECT FROM schedules s WHERE s.id = resource_id)
-        WHEN 'agr_' THEN NOT EXISTS (SELECT FROM agreements a WHERE a.id = resource_id)
-        ELSE false END) AS d (id, what)`,
+      WHERE ${hasNoRow('resource_id', ['brq_', 'rfd_', 'exc_', 'int_', 'sch_', 'agr_'])}) AS d (id, what)`,
 };
 
 /** Compares all there is, or what was written down on some days, page by page. */

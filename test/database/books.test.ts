@@ -113,6 +113,16 @@ async function told(): Promise<string[]> {
     .toSorted();
 }
 
+/** A schedule, by its id. */
+async function pausedAndResumed(): Promise<string> {
+  const { db } = database;
+  const caller = { entityId: standing.merchantId, role: 'merchant' } as const;
+  const scheduleId = await makeSchedule(db, keyring, standing);
+  await db.transaction((trx) => pauseSchedule(trx, keyring, caller, scheduleId));
+  await db.transaction((trx) => resumeSchedule(trx, keyring, caller, scheduleId));
+  return scheduleId;
+}
+
 /** An intent whose place the merchant's next one has taken, before its bank was told of it. */
 async function supersededIntent(): Promise<string> {
   const { db } = database;
@@ -301,10 +311,7 @@ describe('books that belong together', () => {
   it('name each change that somebody was not told of, and have each told once, by the number it had', async () => {
     const { db } = database;
     const { merchantId, bankId } = standing;
-    const caller = { entityId: merchantId, role: 'merchant' } as const;
-    const scheduleId = await makeSchedule(db, keyring, standing);
-    await db.transaction((trx) => pauseSchedule(trx, keyring, caller, scheduleId));
-    await db.transaction((trx) => resumeSchedule(trx, keyring, caller, scheduleId));
+    const scheduleId = await pausedAndResumed();
     const intent = await supersededIntent();
     const exceptionId = await exceptionOf(made.reversedId);
     expect(await look(false)).toEqual([]);
@@ -422,12 +429,8 @@ describe('books that belong together', () => {
   });
 
   it('name a change of a schedule that was not told, though its next one was within the minute', async () => {
-    const { db } = database;
-    const { merchantId, bankId } = standing;
-    const caller = { entityId: merchantId, role: 'merchant' } as const;
-    const scheduleId = await makeSchedule(db, keyring, standing);
-    await db.transaction((trx) => pauseSchedule(trx, keyring, caller, scheduleId));
-    await db.transaction((trx) => resumeSchedule(trx, keyring, caller, scheduleId));
+    const { bankId } = standing;
+    const scheduleId = await pausedAndResumed();
     const before = await told();
     await tamper(`DELETE FROM webhook_deliveries WHERE id = (
       SELECT min(id) FROM webhook_deliveries WHERE webhook_type = 'recurring.updated' AND entity_id = '${bankId}')`);

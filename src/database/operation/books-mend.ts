@@ -8,7 +8,6 @@ import { announceExceptions } from '../reconciliation-exception/announce';
 import { openException } from '../reconciliation-exception/open';
 import { endExceptions } from '../reconciliation-exception/statement';
 import { writeOffRest, WRITTEN_OFF_OF_DIFFERENCE } from '../reconciliation-exception/reversal';
-
 import { tellUntold } from './books-tell';
 
 /**

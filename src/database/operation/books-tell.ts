@@ -38,13 +38,12 @@ const KINDS = new Map<string, Kind>([
       owner: 'merchant_id',
       name: 'refund',
       async announcements(trx, _, { resourceId, type }) {
-        const refund = await row<RefundRecord>(
+        const refunds = await rows<RefundRecord>(
           trx,
           `SELECT ${REFUND_COLUMNS} FROM refunds WHERE id = :resourceId`,
           { resourceId },
         );
-        if (!refund) return [];
-        return [refundAnnouncement(refund, type === 'refund.overdue' ? 1 : undefined)];
+        return refunds.map((one) => refundAnnouncement(one, type === 'refund.overdue' ? 1 : undefined));
       },
     },
   ],
@@ -55,14 +54,13 @@ const KINDS = new Map<string, Kind>([
       owner: 'merchant_id',
       name: 'intent',
       async announcements(trx, ring, { resourceId, cause }) {
-        const intent = await row<EndedIntent>(
+        const intents = await rows<EndedIntent>(
           trx,
           `SELECT ${ENDED_COLUMNS} FROM intents i WHERE i.id = :resourceId`,
           { resourceId },
         );
-        if (!intent) return [];
         const withdrawn = cause !== 'bank' && (await wasWithdrawn(trx, ring, 'intents', resourceId));
-        return endAnnouncements(ring, [intent], cause, new Set(withdrawn ? [resourceId] : []));
+        return endAnnouncements(ring, intents, cause, new Set(withdrawn ? [resourceId] : []));
       },
     },
   ],
@@ -73,7 +71,7 @@ const KINDS = new Map<string, Kind>([
       owner: 'merchant_id',
       name: 'schedule',
       async announcements(trx, _, { resourceId, sequence, type, details }) {
-        const schedule = await row<ToldSchedule>(
+        const schedules = await rows<ToldSchedule>(
           trx,
           // Each webhook but those of today's changes was told before: so many, this one is.
           `SELECT s.id, s.merchant_id AS "merchantId", s.bank_id AS "bankId", s.status,
@@ -87,15 +85,16 @@ const KINDS = new Map<string, Kind>([
           { resourceId, sequence, type },
         );
         const { previousStatus: previous, previousAmount } = details;
-        if (!schedule) return [];
-        return changeAnnouncements({
-          ...schedule,
-          previousStatus: typeof previous === 'string' ? previous : schedule.status,
-          // Where they left the amount as it was, it is not on record.
-          ...(type === 'schedule.changed' && {
-            previousAmount: typeof previousAmount === 'string' ? BigInt(previousAmount) : schedule.amount,
+        return schedules.flatMap((schedule) =>
+          changeAnnouncements({
+            ...schedule,
+            previousStatus: typeof previous === 'string' ? previous : schedule.status,
+            // Where they left the amount as it was, it is not on record.
+            ...(type === 'schedule.changed' && {
+              previousAmount: typeof previousAmount === 'string' ? BigInt(previousAmount) : schedule.amount,
+            }),
           }),
-        });
+        );
       },
     },
   ],
@@ -106,15 +105,14 @@ const KINDS = new Map<string, Kind>([
       owner: 'coalesce(merchant_id, payee_bank_id, bank_id)',
       name: 'exception',
       async announcements(trx, _, { resourceId, type }) {
-        const exception = await row<ExceptionRecord>(
+        const exceptions = await rows<ExceptionRecord>(
           trx,
           `SELECT ${EXCEPTION_COLUMNS} FROM reconciliation_exceptions x WHERE x.id = :resourceId`,
           { resourceId },
         );
-        if (!exception) return [];
-        return type === 'exception.opened'
-          ? exceptionAnnouncements('exception.opened', [{ ...exception, told: 1 }])
-          : exceptionAnnouncements('exception.resolved', [exception]);
+        if (type !== 'exception.opened') return exceptionAnnouncements('exception.resolved', exceptions);
+        const asOpened = exceptions.map((one) => ({ ...one, told: 1 }));
+        return exceptionAnnouncements('exception.opened', asOpened);
       },
     },
   ],

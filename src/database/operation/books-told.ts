@@ -1,5 +1,7 @@
 import { row, rows, type Executor } from '../connection';
 import type { Keyring } from '../keys/keyring';
+import { hasNoRow } from '../resource';
+import { readBodies, type SealedBody } from '../webhook/body';
 import { NOW, XID } from './why-events';
 import { idsInBody, itemsInBody, type ToldItem } from './why-subject';
 
@@ -182,16 +184,6 @@ async function isInABody(
   }
 }
 
-const readBodies = (db: Executor, ids: string[]) =>
-  rows<{ id: string; bodySealed: Buffer }>(
-    db,
-    `SELECT id, body_sealed AS "bodySealed" FROM webhook_deliveries WHERE id = ANY(:ids)`,
-    { ids },
-  );
-
-/** Where things of an id are, of which webhooks tell. Charges are looked for by their question. */
-const ROWS_OF = { rfd_: 'refunds', int_: 'intents', sch_: 'schedules', exc_: 'reconciliation_exceptions' };
-
 const TELLING = `('refund.request', 'refund.response', 'billing.intent', 'billing.intent.response', 'billing.intent.closed',
   'recurring.updated', 'recurring.upcoming', 'exception.opened', 'exception.resolved')`;
 
@@ -202,7 +194,7 @@ export async function toldOfNothing(
   after: string,
   size: number,
 ): Promise<string[]> {
-  const bodies = await rows<{ id: string; bodySealed: Buffer }>(
+  const bodies = await rows<SealedBody>(
     db,
     `SELECT id, body_sealed AS "bodySealed" FROM (
        SELECT id, webhook_type, body_sealed FROM webhook_deliveries WHERE id > :after ORDER BY id LIMIT :size) AS page
@@ -211,13 +203,11 @@ export async function toldOfNothing(
   );
   const named = [...new Set(bodies.flatMap((one) => idsInBody(ring, one)))];
   if (named.length === 0) return [];
-  const gone = Object.entries(ROWS_OF).map(
-    ([prefix, table]) =>
-      `(left(n.id, 4) = '${prefix}' AND NOT EXISTS (SELECT FROM ${table} t WHERE t.id = n.id))`,
-  );
+  // Charges are looked for by their question.
+  const isGone = hasNoRow('n.id', ['rfd_', 'int_', 'sch_', 'exc_']);
   const found = await rows<{ id: string }>(
     db,
-    `SELECT n.id FROM unnest(:named::text[]) AS n (id) WHERE ${gone.join(' OR ')} ORDER BY n.id`,
+    `SELECT n.id FROM unnest(:named::text[]) AS n (id) WHERE ${isGone} ORDER BY n.id`,
     { named },
   );
   return found.map(({ id }) => id);

@@ -3,6 +3,7 @@ import { madeAt } from '../../domain/ids';
 import { row, type Database, type Executor } from '../connection';
 import { firstIdAt } from '../ids';
 import type { Keyring } from '../keys/keyring';
+import { hasNoRow } from '../resource';
 import { WRITES_OFF_ALL, WRITTEN_OFF_OF_DIFFERENCE } from '../reconciliation-exception/reversal';
 import { isMendable, mend, type Mendable } from './books-mend';
 import { readUntoldPage, REMEMBERED, TOGETHER, toldOfNothing } from './books-told';
@@ -73,8 +74,9 @@ const found = (what: string) =>
      coalesce((SELECT jsonb_agg(jsonb_build_object('id', d.id, 'wrong', d.wrong) ORDER BY d.id) FROM (${what}) AS d (id, wrong)), '[]')
        AS found`;
 
-const isUnrecorded = (kind: string) =>
-  `NOT EXISTS (SELECT FROM events e WHERE e.resource_id = page.id AND e.type = '${kind}.' || page.status)`;
+/** @param status the column of the page that has it */
+const isUnrecorded = (kind: string, status = 'status') =>
+  `NOT EXISTS (SELECT FROM events e WHERE e.resource_id = page.id AND e.type = '${kind}.' || page.${status})`;
 
 const hasEntry = (id: string, kind: string) =>
   `EXISTS (SELECT FROM ledger_entries e WHERE e.resource_id = ${id} AND e.kind = '${kind}')`;
@@ -138,11 +140,11 @@ const PARTS = {
     ${found(`SELECT id, 'reversal_unposted' FROM page WHERE NOT ${hasEntry('page.id', 'reversal')}`)}`,
   exceptions: `
     WITH page AS MATERIALIZED (
-      SELECT id, state, state AS status, told, kind, outcome, resolution, billing_request_id, refund_id, bank_id, bank_transaction_id,
+      SELECT id, state, told, kind, outcome, resolution, billing_request_id, refund_id, bank_id, bank_transaction_id,
         direction, amount, currency
       FROM reconciliation_exceptions WHERE id > :after ORDER BY id LIMIT ${PAGE})
     ${found(`
-      SELECT id, 'end_unrecorded' FROM page WHERE state = 'resolved' AND ${isUnrecorded('exception')}
+      SELECT id, 'end_unrecorded' FROM page WHERE state = 'resolved' AND ${isUnrecorded('exception', 'state')}
       UNION ALL
       SELECT id, 'exception_untold' FROM page WHERE state <> 'resolved' AND told = 0 AND billing_request_id IS NOT NULL
       UNION ALL
@@ -189,13 +191,7 @@ const PARTS = {
           AND t.at BETWEEN ended.at - ${TOGETHER} AND ended.at + ${TOGETHER})
       UNION
       SELECT resource_id, 'change_of_nothing' FROM page
-      WHERE CASE left(resource_id, 4)
-        WHEN 'brq_' THEN NOT EXISTS (SELECT FROM billing_requests b WHERE b.id = resource_id)
-        WHEN 'rfd_' THEN NOT EXISTS (SELECT FROM refunds r WHERE r.id = resource_id)
-        WHEN 'exc_' THEN NOT EXISTS (SELECT FROM reconciliation_exceptions x WHERE x.id = resource_id)
-        WHEN 'int_' THEN NOT EXISTS (SELECT FROM intents i WHERE i.id = resource_id)
-        WHEN 'sch_' THEN NOT EXISTS (SELECT FROM schedules s WHERE s.id = resource_id)
-        ELSE false END`)}`,
+      WHERE ${hasNoRow('resource_id', ['brq_', 'rfd_', 'exc_', 'int_', 'sch_'])}`)}`,
   questions: `
     WITH page AS MATERIALIZED (
       SELECT id, webhook_type FROM webhook_deliveries WHERE id > :after ORDER BY id LIMIT ${PAGE}),

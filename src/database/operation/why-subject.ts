@@ -2,8 +2,7 @@ import { isId, madeAt, type IdKind } from '../../domain/ids';
 import { rows, type Executor } from '../connection';
 import { firstIdAt } from '../ids';
 import type { Keyring } from '../keys/keyring';
-import { open } from '../keys/sealing';
-import { bodyPlace } from '../webhook/webhook';
+import { openItems, readBodies, type SealedBody } from '../webhook/body';
 
 /**
  * What a reference or an id leads to: the charges, schedules and intents whose story it belongs to.
@@ -64,11 +63,7 @@ const FOUND_MAX = 1_000;
 export async function findSubject(db: Executor, ring: Keyring, given: string): Promise<Subject | undefined> {
   const first = isId('batch', given) ? await ofBatch(db, given) : await lookUp(db, [given]);
   const deliveryIds = first.get('delivery') ?? [];
-  const bodies = await rows<{ id: string; bodySealed: Buffer }>(
-    db,
-    `SELECT id, body_sealed AS "bodySealed" FROM webhook_deliveries WHERE id = ANY(:deliveryIds)`,
-    { deliveryIds },
-  );
+  const bodies = await readBodies(db, deliveryIds);
   const named = bodies.flatMap((one) => idsInBody(ring, one));
   const more = await lookUp(db, named);
   const both = (kind: string) => [...new Set([...(first.get(kind) ?? []), ...(more.get(kind) ?? [])])];
@@ -153,7 +148,7 @@ const NAMING = ['billingRequestId', 'refundId', 'exceptionId', 'scheduleId', 'in
  * What a webhook is about. None where the ring lacks the key of its body: then it is told by
  * itself.
  */
-export function idsInBody(ring: Keyring, sealed: { id: string; bodySealed: Buffer }): string[] {
+export function idsInBody(ring: Keyring, sealed: SealedBody): string[] {
   return itemsInBody(ring, sealed).flatMap(({ ids }) => ids);
 }
 
@@ -163,25 +158,11 @@ export interface ToldItem {
   sequence: unknown;
 }
 
-export function itemsInBody(
-  ring: Keyring,
-  { id, bodySealed }: { id: string; bodySealed: Buffer },
-): ToldItem[] {
-  const body = opened(ring, id, bodySealed);
-  if (body === undefined) return [];
-  const { data } = JSON.parse(body) as { data: Record<string, unknown>[] };
-  return data.map((item) => ({
+export function itemsInBody(ring: Keyring, sealed: SealedBody): ToldItem[] {
+  return (openItems(ring, sealed) ?? []).map((item) => ({
     ids: Object.entries(item).flatMap(([name, value]) =>
       NAMING.includes(name) && typeof value === 'string' ? [value] : [],
     ),
     sequence: item['sequence'],
   }));
-}
-
-function opened(ring: Keyring, id: string, bodySealed: Buffer): string | undefined {
-  try {
-    return open(ring, bodySealed, bodyPlace(id));
-  } catch {
-    return undefined;
-  }
 }

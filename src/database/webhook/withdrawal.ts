@@ -1,6 +1,7 @@
 import { row, rows, type Executor } from '../connection';
 import type { Keyring } from '../keys/keyring';
 import { open, seal } from '../keys/sealing';
+import { openItems, type SealedBody } from './body';
 import { bodyPlace, bodyWithout } from './webhook';
 
 /**
@@ -96,20 +97,15 @@ export async function wasWithdrawn(
   asked: keyof typeof ASKED,
   id: string,
 ): Promise<boolean> {
-  const question = await row<{ deliveryId: string; withdrawn: boolean; bodySealed: Buffer }>(
+  const question = await row<SealedBody & { withdrawn: boolean }>(
     trx,
-    `SELECT d.id AS "deliveryId", d.withdrawn_at IS NOT NULL AS withdrawn, d.body_sealed AS "bodySealed"
+    `SELECT d.id, d.withdrawn_at IS NOT NULL AS withdrawn, d.body_sealed AS "bodySealed"
      FROM ${asked} a JOIN webhook_deliveries d ON d.id = a.bank_delivery_id WHERE a.id = :id`,
     { id },
   );
   if (!question || question.withdrawn) return question !== undefined;
-  try {
-    const body = open(keyring, question.bodySealed, bodyPlace(question.deliveryId));
-    const { data } = JSON.parse(body) as { data: Record<string, unknown>[] };
-    return data.every((one) => one[ASKED[asked].item] !== id);
-  } catch {
-    return false;
-  }
+  const items = openItems(keyring, question);
+  return items !== undefined && items.every((one) => one[ASKED[asked].item] !== id);
 }
 
 /**
