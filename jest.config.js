@@ -20,8 +20,8 @@ module.exports = {
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   testSequencer: '<rootDir>/test/support/longest-first.cjs',
-  // Two cores: a third worker only makes the servers under test slower.
-  maxWorkers: 2,
+  // For two cores: the tests of two wait for a third of their time, for moments and for starts.
+  maxWorkers: 3,
   // Only what hangs meets it. A start of an engine takes ten seconds, and several times that on a
   // busy machine.
   testTimeout: 240_000,

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { ownEngine, type StoryEngine } from '../demo/engine';
-import { readConfig, SETTING_NAMES, type Rate } from '../src/config';
+import { readConfig, SETTING_NAMES } from '../src/config';
 import { makeKeyring } from '../src/database/keys/keyring';
+import type { BucketRate } from '../src/database/rate-limit';
 import { ownProgram } from '../src/start/own-program';
 import { poll } from '../src/start/poll';
 import { freePorts } from './ports';
@@ -43,7 +44,7 @@ export function settingsInForce(): Record<string, string> {
   };
 }
 
-const rate = ({ perSecond, burst }: Rate) => `${perSecond}/s, burst ${burst}`;
+const rate = ({ perSecond, burst }: BucketRate) => `${perSecond}/s, burst ${burst}`;
 
 /** An engine of the benchmark's own, with as many processes of each kind as were asked for. */
 export interface BenchEngine extends StoryEngine {

@@ -19,6 +19,8 @@ import { inFlight } from './load';
 
 const GROWTH_MAX_MB = 64;
 const BATCHES = 10;
+/** Of one bank a process takes in two batches at a time. */
+const BANKS = BATCHES / 2;
 const CUSTOMERS = 10_000;
 const BODY_MAX_BYTES = 16 * 1024 * 1024;
 const TRANSACTIONS = 1_000_000;
@@ -58,6 +60,11 @@ async function prove(engine: StoryEngine, environment: NodeJS.ProcessEnv): Promi
   const memory = new ApiMemory();
   const operator = new Operator(engine.folder, environment);
   const bank = await Caller.enter(engine.apiUrl, await operator.createEntity('bank', 'Bank'));
+  const banks = [bank];
+  while (banks.length < BANKS) {
+    const identity = await operator.createEntity('bank', `Bank ${banks.length + 1}`);
+    banks.push(await Caller.enter(engine.apiUrl, identity));
+  }
   const merchant = await operator.createEntity('merchant', 'Merchant');
 
   say('Warming up …');
@@ -67,7 +74,7 @@ async function prove(engine: StoryEngine, environment: NodeJS.ProcessEnv): Promi
 
   say(`${BATCHES} batches of ${CUSTOMERS} customers, in ${BODY_MAX_BYTES / 2 ** 20} MiB each …`);
   const bodies = Array.from({ length: BATCHES }, (_, i) => bodyOf(1_000 + i, CUSTOMERS));
-  const migration = await memory.during('ten batches of 10 000 customers', () => migrate(bank, bodies));
+  const migration = await memory.during('ten batches of 10 000 customers', () => migrate(banks, bodies));
 
   say(`${TRANSACTIONS} transactions …`);
   await insertTransactions(engine.ownerUrl, bank.entityId, merchant.entityId);
@@ -89,10 +96,15 @@ async function prove(engine: StoryEngine, environment: NodeJS.ProcessEnv): Promi
 }
 
 /** @returns what is wrong, in words */
-async function migrate(bank: Caller, bodies: Buffer[]): Promise<string[]> {
-  const ids = await Promise.all(bodies.map((body) => bank.migrate(body, 202)));
+async function migrate(banks: Caller[], bodies: Buffer[]): Promise<string[]> {
+  const batches = await Promise.all(
+    bodies.map(async (body, i) => {
+      const bank = banks[i % BANKS] as Caller;
+      return { bank, id: await bank.migrate(body, 202) };
+    }),
+  );
   const wrong = await Promise.all(
-    ids.map(async (id) => {
+    batches.map(async ({ bank, id }) => {
       for (;;) {
         const { data } = await bank.json(`/v1/bank/customers/batches/${id}`);
         const { status, summary } = data as { status: string; summary: { successful: number } };
@@ -103,7 +115,7 @@ async function migrate(bank: Caller, bodies: Buffer[]): Promise<string[]> {
     }),
   );
   const files = await Promise.all(
-    ids.map((id) => linesOf(bank, `/v1/bank/customers/batches/${id}/customers.csv`)),
+    batches.map(({ bank, id }) => linesOf(bank, `/v1/bank/customers/batches/${id}/customers.csv`)),
   );
   return [
     ...wrong.filter((one) => one !== undefined),

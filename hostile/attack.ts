@@ -1,5 +1,13 @@
 import { gzipSync } from 'node:zlib';
-import { BODIES, HEADER_NAMES, HEADER_VALUES, INHERITED, JSON_VALUES, PARAMETERS } from './dictionary';
+import {
+  BODIES,
+  EXTRA_NAMES,
+  HEADER_NAMES,
+  HEADER_VALUES,
+  INHERITED,
+  JSON_VALUES,
+  PARAMETERS,
+} from './dictionary';
 
 /** An operation, and who may call it. */
 export interface Target {
@@ -74,7 +82,9 @@ function* onParameters(target: Target, of: string): Generator<Attack, void, void
   for (const [n, value] of PARAMETERS.entries()) {
     if (target.path.includes('{')) {
       const path = target.path.replaceAll(/\{\w+\}/g, value);
-      yield { name: `${of}: path, parameter ${n}`, bytes: whole(target, path, body) };
+      // With a key the path is kept, too.
+      const key: [string, string] = ['Idempotency-Key', `path-${n}`];
+      yield { name: `${of}: path, parameter ${n}`, bytes: whole(target, path, body, [key]) };
     }
     for (const name of target.query) {
       const path = `${plainPath(target.path)}?${name}=${value}`;
@@ -116,35 +126,46 @@ const HERE = '\u2620';
 
 function* onFields(target: Target, body: object, of: string): Generator<Attack, void, void> {
   const path = plainPath(target.path);
-  for (const { name, holder } of placesIn(body, HERE)) {
+  for (const { name, meant, holder } of placesIn(body, HERE)) {
     const text = JSON.stringify(holder);
+    const withHere = (value: string) =>
+      whole(
+        target,
+        path,
+        text.replace(JSON.stringify(HERE), () => value),
+      );
     for (const [n, value] of JSON_VALUES.entries()) {
+      yield { name: `${of}: field ${name}, value ${n}`, bytes: withHere(value) };
+    }
+    if (typeof meant !== 'object' || meant === null || Array.isArray(meant)) continue;
+    const inner = JSON.stringify(meant).slice(1, -1);
+    for (const extra of EXTRA_NAMES) {
       yield {
-        name: `${of}: field ${name}, value ${n}`,
-        bytes: whole(
-          target,
-          path,
-          text.replace(JSON.stringify(HERE), () => value),
-        ),
+        name: `${of}: extra field ${name && `${name}.`}${extra.slice(0, 20)}`,
+        bytes: withHere(`{${inner}${inner && ','}"${extra}":1}`),
       };
     }
   }
-  for (const extra of [...INHERITED, 'a'.repeat(100_000), '\\ud800', '\\u0000']) {
-    const text = `${JSON.stringify(body).slice(0, -1)},"${extra}":1}`;
-    yield { name: `${of}: extra field ${extra.slice(0, 20)}`, bytes: whole(target, path, text) };
-  }
 }
 
-/** The value once for each place in it, with the mark there. */
-function* placesIn(value: unknown, mark: string): Generator<{ name: string; holder: unknown }, void, void> {
-  yield { name: '', holder: mark };
+interface Place {
+  name: string;
+  /** What is there. */
+  meant: unknown;
+  /** The whole, with the mark in its stead. */
+  holder: unknown;
+}
+
+/** Each place in a value, the value itself being the first. */
+function* placesIn(value: unknown, mark: string): Generator<Place, void, void> {
+  yield { name: '', meant: value, holder: mark };
   if (typeof value !== 'object' || value === null) return;
   for (const [key, inner] of Object.entries(value)) {
-    for (const { name, holder } of placesIn(inner, mark)) {
+    for (const { name, meant, holder } of placesIn(inner, mark)) {
       const copy: unknown = Array.isArray(value)
         ? value.map((one: unknown, n) => (String(n) === key ? holder : one))
         : { ...value, [key]: holder };
-      yield { name: name ? `${key}.${name}` : key, holder: copy };
+      yield { name: name ? `${key}.${name}` : key, meant, holder: copy };
     }
   }
 }

@@ -2,12 +2,18 @@
  * What nobody means, for every place where a caller may put something.
  */
 
+import { createHash } from 'node:crypto';
+
 /** Names that every object has: looked up without care, they are found. */
 export const INHERITED = ['constructor', '__proto__', 'toString', 'hasOwnProperty', '__defineGetter__'];
 
 const LONG = 100_000;
 /** The longest line of headers that the server takes, but for what stands beside it. */
 const HEADER_LONG = 12_000;
+/** Text that nothing makes shorter, as an index would what repeats itself. */
+const INCOMPRESSIBLE = Array.from({ length: LONG / 40 }, (_, n) =>
+  createHash('sha256').update(String(n)).digest('base64url'),
+).join('');
 
 /** Values of a field, as they stand in a JSON text. */
 export const JSON_VALUES: readonly string[] = [
@@ -33,6 +39,7 @@ export const JSON_VALUES: readonly string[] = [
     const text = part.repeat(Math.floor(LONG / part.length));
     return JSON.stringify(`${text}!`);
   }),
+  JSON.stringify(INCOMPRESSIBLE),
   String.raw`"${'\\"'.repeat(LONG)}"`,
   JSON.stringify(`http://${'a.'.repeat(1000)}/${'%41'.repeat(500)}`),
   JSON.stringify(`${'a'.repeat(60)}@${'a.'.repeat(90)}!`),
@@ -59,6 +66,16 @@ export const JSON_VALUES: readonly string[] = [
   `[${'{},'.repeat(60_000)}{}]`,
   `[${'"",'.repeat(60_000)}""]`,
   `{${Array.from({ length: 20_000 }, (_, n) => `"${n}":1`).join(',')}}`,
+];
+
+/** Names of fields that there are not, as they stand in a JSON text. */
+export const EXTRA_NAMES: readonly string[] = [
+  ...INHERITED,
+  'a'.repeat(LONG),
+  // Where it is cut for an answer is the middle of a character.
+  `${'a'.repeat(99)}😀`,
+  String.raw`\ud800`,
+  String.raw`\u0000`,
 ];
 
 /** Whole bodies, beside those that are right but for one field. */
@@ -100,6 +117,7 @@ export const PARAMETERS: readonly string[] = [
   'a'.repeat(HEADER_LONG),
   '%20'.repeat(HEADER_LONG / 3),
   '-'.repeat(HEADER_LONG),
+  INCOMPRESSIBLE.slice(0, HEADER_LONG),
 ];
 
 /** Values of a header; bytes beyond ASCII go as Latin-1. */

@@ -112,8 +112,6 @@ const settings = z.object({
 /** Names of all settings, for whoever must list them. */
 export const SETTING_NAMES: readonly string[] = Object.keys(settings.shape);
 
-export type Rate = { perSecond: number; burst: number };
-
 export type Config = Omit<z.output<typeof settings>, 'ASSENT_MODE' | 'ALLOW_PRIVATE_WEBHOOKS'> & {
   ASSENT_MODE: Mode;
   ALLOW_PRIVATE_WEBHOOKS: boolean;

@@ -4,6 +4,7 @@ import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { metricsPort, type Config } from './config';
 import type { PooledDatabase } from './database/connection';
 import type { Problem } from './domain/failures';
+import { withDeadline } from './deadline';
 import { listening } from './listening';
 
 /**
@@ -124,19 +125,11 @@ export function measureDependencies(registry: Registry, dependencies: Dependenci
  */
 export function inTime<Answer>(ask: () => Promise<Answer>): () => Promise<Answer | undefined> {
   let asking: Promise<Answer | undefined> | undefined;
-  return async () => {
+  return () => {
     asking ??= ask()
       .catch(() => undefined)
       .finally(() => (asking = undefined));
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<undefined>((resolve) => {
-      timer = setTimeout(() => resolve(undefined), ANSWER_WITHIN_MS);
-    });
-    try {
-      return await Promise.race([asking, late]);
-    } finally {
-      clearTimeout(timer);
-    }
+    return withDeadline(asking, ANSWER_WITHIN_MS, () => undefined);
   };
 }
 

@@ -30,9 +30,9 @@ export async function openOwnDatabase(
   let ringFits = false;
   const requireFit = async (connection: ClientBase) => {
     try {
-      await requireDeployment(connection, deployment);
-      if (ringFits) return;
       const first = executorOf(connection);
+      await requireDeployment(first, deployment);
+      if (ringFits) return;
       await claimRing(first, ring);
       await requireSigningKey(first, ring);
       ringFits = true;

@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 import { readChainState } from './database/chain/advance';
 import type { Executor } from './database/connection';
-import { outboxBacklog } from './database/outbox';
+import { outboxBacklog, type OutboxBacklog, type OutboxRank } from './database/outbox';
 import { unresolvedExceptions } from './database/reconciliation-exception/read';
 import { overdueBacklog } from './database/operation/reconcile';
 import { readTemporalState } from './database/operation/temporal-state';
@@ -47,14 +47,24 @@ function measureOutbox(registry: Registry, db: Executor): void {
   const backlog = inTime(() => outboxBacklog(db));
   gauge(registry, {
     name: 'assent_outbox_messages',
-    help: 'Messages to Temporal that wait in the outbox of the whole service, counted up to 10000.',
-    read: async () => (await backlog())?.messages,
+    help: 'Messages to Temporal that wait in the outbox of the whole service, counted up to 10000 of each rank.',
+    label: 'rank',
+    readEach: async () => byRank(await backlog(), ({ messages }) => messages),
   });
   gauge(registry, {
     name: 'assent_outbox_oldest_age_seconds',
     help: 'How long the oldest of these messages has waited, 0 where there is none.',
-    read: async () => (await backlog())?.oldestAgeS,
+    label: 'rank',
+    readEach: async () => byRank(await backlog(), ({ oldestAgeS }) => oldestAgeS),
   });
+}
+
+/** A number of each rank; none while Postgres does not answer. */
+function byRank(
+  backlog: Record<OutboxRank, OutboxBacklog> | undefined,
+  numberOf: (of: OutboxBacklog) => number,
+): Record<string, number> {
+  return backlog ? { call: numberOf(backlog.call), bulk: numberOf(backlog.bulk) } : {};
 }
 
 /** What ends by itself does so within a second of its moment; a busy machine gets some more. */

@@ -36,7 +36,7 @@ async function lookAtPostgres({ ownerUrl }: StormEngine) {
     );
     return {
       outbox: await read<ServersView['outbox'][number]>(
-        `SELECT workflow_id AS "workflowId", kind FROM outbox ORDER BY id LIMIT 100`,
+        `SELECT workflow_id AS "workflowId", kind FROM outbox ORDER BY rank, id LIMIT 100`,
       ),
       exceptions: await read<ServersView['exceptions'][number]>(
         `SELECT coalesce(refund_id, billing_request_id) AS about, bank_transaction_id AS "bankTransactionId"

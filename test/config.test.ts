@@ -57,6 +57,9 @@ describe('readConfig', () => {
     ['DATABASE_OWNER_URL', '/var/run/postgres'],
     ['TEMPORAL_ADDRESS', 'temporal'],
     ['INTENT_WINDOW_S', '0'],
+    // Node 22 and later take offsets; Postgres would read their signs the other way round.
+    ['NETWORK_TIMEZONE', '+01:00'],
+    ['NETWORK_TIMEZONE', '-05:30'],
     ['RECURRING_RETRY_DAYS', '1,soon'],
     ['RECURRING_RETRY_DAYS', '1,0'],
     ['CATCH_UP_PER_DAY', '0'],

@@ -267,10 +267,11 @@ function steps(
     ],
     [
       'reconciliation_exceptions',
-      `INSERT INTO reconciliation_exceptions (id, kind, billing_request_id, amount, currency, opened_at, recorded_at)
-       SELECT 'exc_' || stamp || left(hash, 16), 'unanswered', 'brq_' || stamp || left(hash, 16), amount, 'NGN',
-         at + interval '1 day', at + interval '1 day'
-       FROM growth.charges WHERE reason = 'expired' AND n % 10 = 0`,
+      `INSERT INTO reconciliation_exceptions (id, kind, billing_request_id, reference, merchant_id, customer_id, bank_id, provider_id,
+         amount, currency, opened_at, recorded_at)
+       SELECT 'exc_' || stamp || left(hash, 16), 'unanswered', 'brq_' || stamp || left(hash, 16), upper(left(md5('r' || n), 24)),
+         merchant_id, customer_id, bank_id, provider_id, amount, 'NGN', c.at + interval '1 day', c.at + interval '1 day'
+       FROM growth.charges c JOIN growth.agreements a USING (j) WHERE reason = 'expired' AND n % 10 = 0`,
     ],
     [
       'events',

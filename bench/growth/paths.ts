@@ -18,12 +18,8 @@ import { advanceSchedule } from '../../src/database/recurring/advance';
 import { listSchedules, readBillings, readSchedule } from '../../src/database/recurring/read';
 import { listExceptions, unresolvedExceptions } from '../../src/database/reconciliation-exception/read';
 import { initiateRefund, listRefunds } from '../../src/database/refund/refund';
-import {
-  listTransactions,
-  readTransaction,
-  readTransactions,
-  type Viewer,
-} from '../../src/database/transaction';
+import { listTransactions, readTransaction, readTransactions } from '../../src/database/transaction';
+import type { Viewer } from '../../src/database/viewer';
 import { claimUnattempted, deliveryToAttempt, recordAttempt } from '../../src/database/webhook/attempt';
 import { listDeliveries, readDelivery } from '../../src/database/webhook/delivery';
 import { forgetDeliveries } from '../../src/database/webhook/retention';
@@ -142,14 +138,9 @@ export function paths(s: Subjects, keyring: Keyring): Path[] {
       name: "bank's answer",
       run: (db, n) => {
         const { id, bankId } = of(s.pending, n);
-        return answerBillingRequest(
-          db,
-          keyring,
-          'Africa/Lagos',
-          bankId,
-          id,
-          { outcome: 'approved', bankTransactionId: `bench-${n}`, action: null },
-          {},
+        const answer = { outcome: 'approved', bankTransactionId: `bench-${n}`, action: null } as const;
+        return db.transaction((trx) =>
+          answerBillingRequest(trx, keyring, 'Africa/Lagos', bankId, id, answer, {}),
         );
       },
     },
@@ -157,14 +148,9 @@ export function paths(s: Subjects, keyring: Keyring): Path[] {
       name: "bank's answer, the same again",
       run: (db, n) => {
         const { id, bankId } = of(s.closed, n);
-        return answerBillingRequest(
-          db,
-          keyring,
-          'Africa/Lagos',
-          bankId,
-          id,
-          { outcome: 'declined', declineReason: 'late', action: null },
-          {},
+        const answer = { outcome: 'declined', declineReason: 'late', action: null } as const;
+        return db.transaction((trx) =>
+          answerBillingRequest(trx, keyring, 'Africa/Lagos', bankId, id, answer, {}),
         );
       },
     },
@@ -199,7 +185,7 @@ export function paths(s: Subjects, keyring: Keyring): Path[] {
       name: 'outbox: write and take',
       run: async (db, n) => {
         await enqueueSignals(db, 'bankAnswered', [`billing-request/bench-${n}`]);
-        await takeOutboxRows(db, 100);
+        await takeOutboxRows(db, 100, 25);
       },
     },
     {

@@ -37,8 +37,8 @@ interface Waiter {
 }
 
 /**
- * @param slots for workflow tasks of one task queue. Half of them are left to those that wait for
- *   nothing, and of the others half to those that wait for another bank
+ * @param slots the workflow tasks that one task queue runs at once. Calls that wait for an answer
+ *   may hold half of them, and those that wait for the same bank a quarter
  * @param endedOf those of the charges that have ended
  */
 export function createAnswerPatience(

@@ -9,7 +9,7 @@ import type { Database } from '../database/connection';
 import { noteOverdueCredits } from '../database/customer/payment-credit';
 import type { Keyring } from '../database/keys/keyring';
 import { reasonForAudit } from '../domain/charge';
-import { formatAmount } from '../domain/money';
+import { inMoney } from '../domain/money';
 import type { Moment } from '../domain/moment';
 import type { AnswerPatience } from './answer-patience';
 
@@ -104,7 +104,7 @@ function answersOf(charges: AwaitedCharge[]): Answers {
       .map(({ id, reference, amount, currency, status, declineReason, afterS }) => ({
         billingRequestId: id,
         reference,
-        amount: inWords(amount, currency),
+        amount: inMoney({ amount, currency }),
         status,
         // A bank's own words may speak of a person.
         ...(declineReason !== null && { declineReason: reasonForAudit(declineReason) }),
@@ -113,15 +113,11 @@ function answersOf(charges: AwaitedCharge[]): Answers {
     open: open.map(({ id }) => id),
     onlyOpen:
       first !== undefined && open.length === 1
-        ? { reference: first.reference, amount: inWords(first.amount, first.currency) }
+        ? { reference: first.reference, amount: inMoney(first) }
         : null,
     credits: charges.filter((one) => one.creditWaits).map(({ id }) => id),
     closes: firstOf(open),
   };
-}
-
-function inWords(amount: bigint, currency: string): string {
-  return `${formatAmount(amount, currency)} ${currency}`;
 }
 
 function firstOf(charges: AwaitedCharge[]): Moment | null {

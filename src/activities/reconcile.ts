@@ -82,8 +82,8 @@ const FEW = WORK_KINDS.filter((kind) => kind !== 'schedules');
 const FEW_CHECKED_MAX = CHECKED_MAX / 2;
 const PAGE = 50;
 /**
- * Starts that may wait in the outbox while all that is open is started again: a new charge waits
- * behind them.
+ * Messages of calls that may wait in the outbox while all that is open is started again: a new
+ * charge waits behind them. Bulk ones are passed by both.
  */
 const OUTBOX_MAX = 200;
 const OUTBOX_POLL_MS = 200;
@@ -161,15 +161,19 @@ export function createReconcileActivities(
 
   return {
     async restartOverdue() {
+      const activity = Context.current();
       const settled = await db.transaction((trx) =>
         settleUnnoticedCredits(trx, keyring, timeZone, OVERDUE_MAX),
       );
       if (settled > 0) log.warn({ settled }, 'credits that were delivered, and not noted, are settled');
+      activity.heartbeat();
       const overdue = await overdueWork(db, afterS, OVERDUE_MAX);
+      activity.heartbeat();
       // What runs in vain would take the signal in vain as well.
       await endStuck(
         client,
         overdue.map(({ workflowId }) => workflowId),
+        () => activity.heartbeat(),
       ).catch((error: unknown) => log.warn({ err: error }, 'what runs in vain is left for the next time'));
       return { checked: overdue.length, ...(await restart(overdue, 'overdue work is started again')) };
     },
@@ -227,7 +231,7 @@ async function roomInOutbox(db: Database): Promise<void> {
   const activity = Context.current();
   for (;;) {
     activity.heartbeat();
-    if ((await outboxBacklog(db)).messages < OUTBOX_MAX) return;
+    if ((await outboxBacklog(db)).call.messages < OUTBOX_MAX) return;
     await activity.sleep(OUTBOX_POLL_MS);
   }
 }

@@ -2,7 +2,7 @@ import type { Advanced } from '../database/recurring/advance';
 import type { StepTaken } from '../database/recurring/steps';
 import type { ScheduleRow } from '../database/recurring/schedule';
 import { reasonForAudit } from '../domain/charge';
-import { formatAmount } from '../domain/money';
+import { inMoney } from '../domain/money';
 
 /**
  * A schedule in plain words, for who reads its workflow: references, dates and amounts only. People
@@ -14,8 +14,8 @@ export function stepInWords(step: StepTaken, schedule: ScheduleRow): string {
   switch (step.do) {
     case 'charge':
       return (
-        `${billing(step.n, schedule)}, attempt ${step.attempt}: ${sum(step.amount, schedule)} asked for, ` +
-        `reference ${step.reference}.`
+        `${billing(step.n, schedule)}, attempt ${step.attempt}: ` +
+        `${inMoney({ ...schedule, amount: step.amount })} asked for, reference ${step.reference}.`
       );
     case 'succeed':
       return `${billing(step.n, schedule)} was approved by the bank after ${step.afterS} s.`;
@@ -42,7 +42,7 @@ export function waitingInWords({
   delayMs,
 }: Pick<Advanced, 'schedule' | 'open' | 'delayMs'>): string {
   const ran = ranInWords(schedule);
-  const amount = sum((open ?? schedule).amount, schedule);
+  const amount = inMoney({ ...schedule, amount: (open ?? schedule).amount });
   if (open?.status === 'pending' && open.charge.status === 'pending') {
     const until = open.charge.expiresAt.toISOString();
     return `Billing ${open.n + 1}, attempt ${open.attempts}: asked the bank for ${amount}, which it may confirm until ${until}. ${ran}.`;
@@ -71,8 +71,4 @@ function ranInWords({ ran, maxBillings }: ScheduleRow): string {
 /** Skipped ones do not count towards the most, so the last may have a higher number. */
 function billing(n: number, { maxBillings }: ScheduleRow): string {
   return `Billing ${n + 1}${maxBillings === null || n >= maxBillings ? '' : ` of ${maxBillings}`}`;
-}
-
-function sum(amount: bigint, { currency }: ScheduleRow): string {
-  return `${formatAmount(amount, currency)} ${currency}`;
 }

@@ -2,7 +2,7 @@ import type { Database } from '../database/connection';
 import type { Keyring } from '../database/keys/keyring';
 import { fallAsleep, refundState, remindBank, type RefundState } from '../database/refund/outcome';
 import { reasonForAudit } from '../domain/charge';
-import { formatAmount } from '../domain/money';
+import { inMoney } from '../domain/money';
 import type { Moment } from '../domain/moment';
 
 /** How it stands with a refund, for its workflow and for who reads its history. */
@@ -57,6 +57,6 @@ function inWords({
     return `The bank has not answered yet${reminders === 0 ? '' : reminded}.`;
   }
   const why = rejectReason === null ? '' : ` (${reasonForAudit(rejectReason)})`;
-  const sum = `${formatAmount(amount, currency)} ${currency}`;
+  const sum = inMoney({ amount, currency });
   return `The bank has ${status} the refund${why} after ${afterS} s: ${sum}, reference ${reference}.`;
 }

@@ -157,7 +157,7 @@ export function createSandboxClockActivities(
       if (stop < target) return { now: stop.toISOString(), target: target.toISOString(), startedAgain };
 
       await db.transaction(async (trx) => {
-        await endAdvance(trx, ownerId);
+        await endAdvance(trx, ownerId, target);
         await signalDue(trx, ownerId, 'infinity');
       });
       relay.kick();

@@ -1,6 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
+import { untilAborted, withDeadline } from '../deadline';
 
 /**
  * Looks receivers' names up without holding anybody up.
@@ -148,7 +149,7 @@ async function askServers(resolver: Resolver, hostname: string): Promise<LookupA
   // One that has addresses ends the wait for the other; one that has none does not.
   const first = await Promise.any(both).catch(() => undefined);
   if (!first) throw new LookupFailed((await settled).every(isNoSuchName) ? 'ENOTFOUND' : 'EAI_AGAIN');
-  const outcomes = await Promise.race([settled, after(OTHER_FAMILY_MS)]);
+  const outcomes = await withDeadline(settled, OTHER_FAMILY_MS, () => undefined);
   const found = outcomes?.flatMap((one) => (one.status === 'fulfilled' ? one.value : [])) ?? first;
   return found.slice(0, ADDRESSES_MAX);
 }
@@ -157,19 +158,4 @@ function isNoSuchName(outcome: PromiseSettledResult<unknown>): boolean {
   if (outcome.status === 'fulfilled') return false;
   const { code } = outcome.reason as { code?: unknown };
   return code === 'ENOTFOUND' || code === 'ENODATA';
-}
-
-function after(ms: number): Promise<undefined> {
-  return new Promise((resolve) => {
-    setTimeout(() => resolve(undefined), ms);
-  });
-}
-
-async function untilAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  signal.throwIfAborted();
-  return new Promise((resolve, reject) => {
-    const stop = () => reject(signal.reason as Error);
-    signal.addEventListener('abort', stop, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
-  });
 }

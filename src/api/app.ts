@@ -249,19 +249,14 @@ export function routes(deps: Pick<ApiDeps, 'config'>) {
     route('get', '/v1/transaction-history', { ...ANYONE, query: historyQuery }, listHistory),
     route('get', '/v1/transaction-details', { ...ANYONE, query: detailsQuery }, showTransaction),
 
-    route(
-      'get',
-      '/v1/statements',
-      { ...ANYONE, query: statement.statementQuery(deps.config) },
-      statement.showStatement,
-    ),
+    route('get', '/v1/statements', { ...ANYONE, query: statement.statementQuery }, statement.showStatement),
     route(
       'get',
       '/v1/statements/:date.csv',
       {
         ...ANYONE,
         params: statement.statementFilePath,
-        query: statement.statementFileQuery(deps.config),
+        query: statement.statementFileQuery,
       },
       statement.statementFile,
     ),

@@ -1,6 +1,13 @@
 import { z } from 'zod';
 import { enqueueStarts } from '../database/outbox';
-import { beginAdvance, jump, readClock, signalDue, type Clock } from '../database/entity/sandbox-clock';
+import {
+  beginAdvance,
+  jump,
+  readClock,
+  signalDue,
+  signalJumped,
+  type Clock,
+} from '../database/entity/sandbox-clock';
 import { addDuration, formatInstant } from '../domain/calendar';
 import { Failure } from '../domain/failures';
 import { workflowIds } from '../domain/workflow-id';
@@ -21,12 +28,14 @@ export const advanceBody = z.strictObject({
     .meta({ description: 'Move the clock at once, as if the service had been down meanwhile' }),
 });
 
-/** Answers write years with four digits; a clock moved beyond them could not be told any more. */
-const LAST_YEAR = 9999;
+/**
+ * Answers write years with four digits: what ends within a year of the clock must still be told.
+ */
+const LAST_YEAR = 9998;
 
 export async function advanceClock({ accept, body, caller, deps }: Call<z.output<typeof advanceBody>>) {
   const { entityId, role } = caller;
-  return accept(async (trx) => {
+  const answer = await accept(async (trx) => {
     const { now } = await readClock(trx, entityId);
     const target = targetOf(now, body.by, deps.config.NETWORK_TIMEZONE);
     const moved = body.jump ? await jump(trx, entityId, target) : await beginAdvance(trx, entityId, target);
@@ -40,9 +49,7 @@ export async function advanceClock({ accept, body, caller, deps }: Call<z.output
     }
     await enqueueStarts(trx, [
       {
-        type: 'sandboxClock',
         workflowId: workflowIds.sandboxClock(entityId, formatInstant(target)),
-        args: [entityId],
         attributes: {
           status: 'advancing',
           ...(role === 'bank' ? { bankId: entityId } : { merchantId: entityId }),
@@ -52,6 +59,13 @@ export async function advanceClock({ accept, body, caller, deps }: Call<z.output
     ]);
     return { message: 'The clock is advancing', data: clockData({ now, target }) };
   });
+  // The jump is made, whatever becomes of this.
+  if (body.jump) {
+    await signalJumped(deps.db, entityId).catch((error: unknown) =>
+      deps.log.warn({ err: error }, 'what fell asleep beside a jump of a clock is left to reconcile'),
+    );
+  }
+  return answer;
 }
 
 export async function showClock({ caller, deps }: Call) {

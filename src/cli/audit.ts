@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import Table from 'cli-table3';
 import type { Command } from 'commander';
 import { parseInstant } from '../domain/calendar';
 import { counted } from '../domain/counted';
@@ -7,6 +6,7 @@ import { readActs, type RecordedAct } from '../database/audit';
 import { findEntity } from '../database/entity/entity';
 import { command, CommandError, onEngineWriting, unknownEntity } from './command';
 import { progress } from './progress';
+import { tableOf } from './table';
 
 /**
  * Most rows of a table: it is laid out whole, and nobody reads more of them. `--json` writes each
@@ -71,20 +71,17 @@ async function writeTable(pages: AsyncIterable<RecordedAct[]>): Promise<void> {
     latest = [...latest, ...page].slice(-TABLE_ROWS_MAX);
   }
   const head = ['at', 'actor', 'action', 'entityId', 'before', 'after', 'reason', 'requestId'];
-  const table = new Table({ head, style: { head: [], border: [] } });
-  for (const { at, actor, action, entityId, before, after, reason, requestId } of latest) {
-    table.push([
-      at.toISOString(),
-      actor,
-      action,
-      entityId ?? '',
-      before ? JSON.stringify(before) : '',
-      after ? JSON.stringify(after) : '',
-      reason ?? '',
-      requestId ?? '',
-    ]);
-  }
-  await write(`${table.toString()}\n`);
+  const table = latest.map(({ at, actor, action, entityId, before, after, reason, requestId }) => [
+    at,
+    actor,
+    action,
+    entityId,
+    before && JSON.stringify(before),
+    after && JSON.stringify(after),
+    reason,
+    requestId,
+  ]);
+  await write(`${tableOf(head, table)}\n`);
   if (earlier) {
     process.stderr.write(
       `These are the latest ${TABLE_ROWS_MAX}: narrow it with --since, or have all with --json.\n`,

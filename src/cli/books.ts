@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import Table from 'cli-table3';
 import type { Command } from 'commander';
 import { checkChains, checkKept } from '../database/chain/check';
 import { dailyHeads, publicKeys, readHead, signerOf, type PublicKeys } from '../database/chain/head';
@@ -12,9 +11,11 @@ import type { PublicJwk } from '../database/keys/signing-key';
 import { balancesOf } from '../database/ledger/balance';
 import { compareLedger } from '../database/ledger/check';
 import { compareTrails } from '../database/trail';
+import { parseDay } from '../domain/calendar';
 import { command, CommandError, onEngine, type Outcome } from './command';
 import { anyRing } from './engine';
 import { progress } from './progress';
+import { tableOf } from './table';
 
 /**
  * Most differences that are told one by one, the first ones: whoever has more has one cause to look
@@ -72,12 +73,8 @@ export function addBooksCommands(program: Command): void {
     .action(
       onEngine(async ({ db }, _config, partyId: string, { to }: Pick<Days, 'to'>) => {
         const balances = await balancesOf(db, partyId, rangeOf({ ...(to !== undefined && { to }) }).to);
-        const table = new Table({
-          head: ['account', 'currency', 'balance'],
-          style: { head: [], border: [] },
-        });
-        for (const { account, currency, balance } of balances) table.push([account, currency, balance]);
-        return { json: { balances }, text: table.toString() };
+        const table = balances.map(({ account, currency, balance }) => [account, currency, balance]);
+        return { json: { balances }, text: tableOf(['account', 'currency', 'balance'], table) };
       }, anyRing),
     );
   withDays(command(books, 'heads', 'the last signed head of each day, and the keys to judge them by')).action(
@@ -99,17 +96,11 @@ function withDays(of: Command): Command {
 /** @throws CommandError */
 function rangeOf({ from, to }: Days): Pick<Range, 'from' | 'to'> {
   for (const [name, day] of Object.entries({ from, to })) {
-    if (day !== undefined && !isDay(day))
+    if (day !== undefined && !parseDay(day).ok)
       throw new CommandError(`--${name} is no day: write it as in 2026-11-01`);
   }
   if (from !== undefined && to !== undefined && from > to) throw new CommandError('--from is after --to');
   return { from: from ?? null, to: to ?? null };
-}
-
-function isDay(text: string): boolean {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
-  const at = new Date(`${text}T00:00:00Z`);
-  return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(text);
 }
 
 /** The file is at most some megabytes: a head of each day. */
@@ -196,11 +187,9 @@ function shown({ number, day, jws }: { number: bigint; day: string; jws: string 
 
 function headsTable(heads: { number: bigint; day: string; jws: string }[]): string {
   const head = ['day', 'head', 'signed', 'key', 'ledger', 'events', 'acts'];
-  const table = new Table({ head, style: { head: [], border: [] } });
-  for (const { number, day, jws } of heads) {
-    const said = readHead(jws);
-    const tips = said && [said.tips.ledger.n, said.tips.events.n, said.tips.acts.n];
-    table.push([day, String(number), said?.signedAt ?? '', signerOf(jws) ?? '', ...(tips ?? ['', '', ''])]);
-  }
-  return table.toString();
+  const table = heads.map(({ number, day, jws }) => {
+    const { signedAt, tips } = readHead(jws) ?? {};
+    return [day, String(number), signedAt, signerOf(jws), tips?.ledger.n, tips?.events.n, tips?.acts.n];
+  });
+  return tableOf(head, table);
 }

@@ -6,7 +6,7 @@ import { openDatabase, row, type Database } from '../database/connection';
 import { readKeyring } from '../database/keys/keyring';
 import { ringProblems } from '../database/keys/sealing-key';
 import { schemaDifference } from '../database/migrate';
-import { requireDeployment } from '../database/operation/deployment';
+import { requireDeployment, requireSameCalendar } from '../database/operation/deployment';
 import { overdueBacklog } from '../database/operation/reconcile';
 import { listWorkers, workerProblems } from '../database/operation/worker-heartbeat';
 import { outboxBacklog } from '../database/outbox';
@@ -43,6 +43,8 @@ interface Finding {
 const CLOCKS_APART_MAX_MS = 5_000;
 /** What waits for longer has nobody who takes it. */
 const OUTBOX_WAITS_MAX_S = 60;
+/** Half a million bulk messages take half an hour where calls leave room. */
+const BULK_WAITS_MAX_S = 3_600;
 /** Longest wait for one answer of Temporal. */
 const ANSWER_WITHIN_MS = 5_000;
 
@@ -91,13 +93,15 @@ async function examineDatabase(config: Config): Promise<Finding[]> {
     });
     if (postgres.state !== 'ok') return [postgres];
     const schema = await judge('schema', () => judgeSchema(db));
-    const first = [postgres, await judge('clock', () => judgeClock(db)), schema];
+    const clock = await judge('clock', () => judgeClock(db));
+    const calendar = await judge('calendar', async () => {
+      await requireSameCalendar(db, config.NETWORK_TIMEZONE);
+      return `Postgres and Node read ${config.NETWORK_TIMEZONE} alike for the next two years`;
+    });
+    const first = [postgres, clock, calendar, schema];
     if (schema.state === 'wrong') return [...first, notChecked('deployment, keys, workers', schema)];
     const deployment = await judge('deployment', async () => {
-      await requireDeployment(
-        { query: ({ text, values = [] }) => db.query(text, values) },
-        deploymentOf(config),
-      );
+      await requireDeployment(db, deploymentOf(config));
       return 'mode, zone and login are those of this database';
     });
     const keys = await judge('keys', async () => {
@@ -157,15 +161,22 @@ function examineWorkers(db: Database): Promise<Finding> {
 
 function examineWork(db: Database): Promise<Finding> {
   return judge('work', async () => {
-    const [outbox, overdue] = await Promise.all([outboxBacklog(db), overdueBacklog(db, OVERDUE_AFTER_S)]);
+    const [{ call, bulk }, overdue] = await Promise.all([
+      outboxBacklog(db),
+      overdueBacklog(db, OVERDUE_AFTER_S),
+    ]);
     const late = overdue.filter(({ count }) => count > 0);
     if (late.length > 0)
       throw new Wrong(
         `${late.map(({ count, kind }) => counted(count, kind)).join(', ')} past their moment: see "assent reconcile"`,
       );
-    if (outbox.oldestAgeS > OUTBOX_WAITS_MAX_S)
+    if (call.oldestAgeS > OUTBOX_WAITS_MAX_S)
       throw new Wrong(
-        `what is meant for Temporal waits for ${Math.round(outbox.oldestAgeS)} s: see "assent outbox"`,
+        `what is meant for Temporal waits for ${Math.round(call.oldestAgeS)} s: see "assent outbox"`,
+      );
+    if (bulk.oldestAgeS > BULK_WAITS_MAX_S)
+      throw new Warned(
+        `bulk messages to Temporal wait for ${Math.round(bulk.oldestAgeS)} s: see "assent outbox"`,
       );
     return 'nothing is overdue';
   });

@@ -43,8 +43,9 @@ export function openEngine(config: Config, admitRing: AdmitRing): Engine {
   const url = databaseUrl(config);
   const ring = readKeyring(keysOf(config));
   const db = openDatabase(url, CONNECTIONS, async (connection) => {
-    await requireDeployment(connection, deploymentOf(config));
-    await admitRing(executorOf(connection), ring);
+    const first = executorOf(connection);
+    await requireDeployment(first, deploymentOf(config));
+    await admitRing(first, ring);
   });
   return { ring, db };
 }

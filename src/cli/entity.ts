@@ -1,4 +1,3 @@
-import Table from 'cli-table3';
 import { Argument, Option, type Command } from 'commander';
 import { z } from 'zod';
 import { createAccessTokens } from '../api/access/access-token';
@@ -27,6 +26,7 @@ import { ROLES, TRUST_LEVELS, type TrustLevel } from '../domain/entity';
 import { letAttemptsEnd } from './attempts-under-way';
 import { command, CommandError, onEngine, unknownEntity } from './command';
 import { operator, reasonOption, type Explained } from './operator';
+import { tableOf } from './table';
 
 /** Banks, merchants and providers: who takes part, and how each proves it. */
 export function addEntityCommands(program: Command): void {
@@ -66,12 +66,11 @@ export function addEntityCommands(program: Command): void {
     onEngine(async ({ db }) => {
       const entities = await listEntities(db);
       const head = ['entityId', 'type', 'name', 'status', 'trust', 'provider'];
-      const table = new Table({ head, style: { head: [], border: [] } });
-      for (const one of entities) {
-        const trust = one.type === 'merchant' ? one.trustLevel : '';
-        table.push([one.entityId, one.type, one.name, one.status, trust, one.providerId ?? '']);
-      }
-      return { json: { entities }, text: table.toString() };
+      const table = entities.map((one) => {
+        const trust = one.type === 'merchant' ? one.trustLevel : null;
+        return [one.entityId, one.type, one.name, one.status, trust, one.providerId];
+      });
+      return { json: { entities }, text: tableOf(head, table) };
     }, requireRing),
   );
 
@@ -201,7 +200,6 @@ export function addEntityCommands(program: Command): void {
           recordAct(trx, by, {
             action: 'token.issued',
             entityId,
-            before: null,
             after: { tokenId, expiresInS },
           }),
         );

@@ -1,4 +1,3 @@
-import Table from 'cli-table3';
 import { Option, type Command } from 'commander';
 import type { Config } from '../config';
 import { dismissWithStatement } from '../database/reconciliation-exception/dismiss';
@@ -11,8 +10,8 @@ import {
 } from '../database/reconciliation-exception/operator';
 import { counted } from '../domain/counted';
 import { Failure } from '../domain/failures';
-import { EXCEPTION, type ExceptionState } from '../domain/lifecycle';
-import { formatAmount } from '../domain/money';
+import { EXCEPTION_STATES, type ExceptionState } from '../domain/lifecycle';
+import { formatAmount, inMoney } from '../domain/money';
 import { parseText } from '../domain/plain-text';
 import {
   EXCEPTION_KINDS,
@@ -25,6 +24,7 @@ import { command, CommandError, onEngine, type Outcome } from './command';
 import { anyRing, type Engine } from './engine';
 import { operator, reasonOption, type Explained } from './operator';
 import { progress } from './progress';
+import { tableOf } from './table';
 
 /**
  * `assent exceptions`: where the network's word and a bank's may differ, as the operator works them
@@ -52,7 +52,7 @@ export function addExceptionCommands(program: Command): void {
     .description('where a bank’s word and the network’s may differ: somebody has to look');
 
   command(exceptions, 'list', 'those that are not resolved, oldest first')
-    .addOption(new Option('--state <state>', 'only those in this state').choices(Object.keys(EXCEPTION)))
+    .addOption(new Option('--state <state>', 'only those in this state').choices(EXCEPTION_STATES))
     .addOption(new Option('--kind <kind>', 'only those of this kind').choices(EXCEPTION_KINDS))
     .option('--entity <id>', 'only those of this bank, merchant or provider')
     .action(
@@ -62,7 +62,7 @@ export function addExceptionCommands(program: Command): void {
         if (found.length > LISTED_MAX) {
           process.stderr.write(`These are the oldest ${LISTED_MAX}: narrow it with --kind or --entity.\n`);
         }
-        return { json: { exceptions: shownHere.map(shown) }, text: tableOf(shownHere) };
+        return { json: { exceptions: shownHere.map(shown) }, text: exceptionsTable(shownHere) };
       }, anyRing),
     );
 
@@ -200,24 +200,20 @@ function facts(json: ReturnType<typeof shown>): string[] {
   );
 }
 
-function tableOf(exceptions: OperatorsException[]): string {
+function exceptionsTable(exceptions: OperatorsException[]): string {
   const head = ['exceptionId', 'kind', 'state', 'age', 'amount', 'held', 'reference', 'bank', 'owner'];
-  const table = new Table({ head, style: { head: [], border: [] } });
-  for (const one of exceptions) {
-    const money = (amount: bigint) => `${formatAmount(amount, one.currency)} ${one.currency}`;
-    table.push([
-      one.exceptionId,
-      one.kind,
-      one.state,
-      inDays(one.ageS),
-      money(one.amount),
-      money(one.held),
-      one.reference,
-      one.bankId,
-      one.owner ?? '',
-    ]);
-  }
-  return table.toString();
+  const table = exceptions.map((one) => [
+    one.exceptionId,
+    one.kind,
+    one.state,
+    inDays(one.ageS),
+    inMoney(one),
+    inMoney({ ...one, amount: one.held }),
+    one.reference,
+    one.bankId,
+    one.owner,
+  ]);
+  return tableOf(head, table);
 }
 
 /** An age, as exceptions have it: nobody works them off by the minute. */

@@ -1,4 +1,3 @@
-import Table from 'cli-table3';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { recurringRules } from '../config';
 import { forecastByParties, successRate, type PartiesForecastLine } from '../database/recurring/forecast';
@@ -6,10 +5,11 @@ import type { Executor } from '../database/connection';
 import { counted } from '../domain/counted';
 import { FORECAST_DAYS, FORECAST_DAYS_MAX } from '../domain/forecast';
 import { Failure } from '../domain/failures';
-import { formatSum } from '../domain/money';
+import { shownSum } from '../domain/money';
 import { command, CommandError, onEngine } from './command';
 import { anyRing } from './engine';
 import { progress } from './progress';
+import { tableOf } from './table';
 
 /** `assent forecast`: what schedules will charge, and how much of it may be expected to be paid. */
 
@@ -36,20 +36,16 @@ export function addForecastCommand(program: Command): void {
           ),
         );
         const rates = await ratesOf(db, lines);
-        const told = lines.map(({ date, merchantId: merchant, bankId: bank, count, amount, currency }) => {
-          const { rounded, exact } = formatSum(amount, currency);
-          return {
-            date,
-            merchantId: merchant,
-            bankId: bank,
-            count,
-            amount: rounded,
-            currency,
-            ...(exact !== undefined && { exact }),
-            successRate: rates.get(pairOf({ merchantId: merchant, bankId: bank })) ?? null,
-          };
-        });
-        return { json: { timezone: config.NETWORK_TIMEZONE, days: told }, text: tableOf(told) };
+        const told = lines.map((line) => ({
+          date: line.date,
+          merchantId: line.merchantId,
+          bankId: line.bankId,
+          count: line.count,
+          ...shownSum(line.amount, line.currency),
+          currency: line.currency,
+          successRate: rates.get(pairOf(line)) ?? null,
+        }));
+        return { json: { timezone: config.NETWORK_TIMEZONE, days: told }, text: forecastTable(told) };
       }, anyRing),
     );
 }
@@ -97,19 +93,16 @@ interface Told extends Pair {
   successRate: number | null;
 }
 
-function tableOf(lines: Told[]): string {
+function forecastTable(lines: Told[]): string {
   if (lines.length === 0) return 'No schedule will charge in this time.';
   const head = ['date', 'merchant', 'bank', 'charges', 'amount', 'paid in the last 3 months'];
-  const table = new Table({ head, style: { head: [], border: [] } });
-  for (const one of lines) {
-    table.push([
-      one.date,
-      one.merchantId,
-      one.bankId,
-      one.count,
-      `${one.exact ?? one.amount} ${one.currency}`,
-      one.successRate === null ? 'none ended' : `${Math.floor(one.successRate * 100)} %`,
-    ]);
-  }
-  return table.toString();
+  const table = lines.map((one) => [
+    one.date,
+    one.merchantId,
+    one.bankId,
+    one.count,
+    `${one.exact ?? one.amount} ${one.currency}`,
+    one.successRate === null ? 'none ended' : `${Math.floor(one.successRate * 100)} %`,
+  ]);
+  return tableOf(head, table);
 }

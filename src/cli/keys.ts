@@ -1,4 +1,3 @@
-import Table from 'cli-table3';
 import type { Command } from 'commander';
 import { rotateChainKey } from '../database/chain/key';
 import { keyUse, reseal } from '../database/keys/reseal';
@@ -7,6 +6,7 @@ import { revokeSigningKey, rotateSigningKey } from '../database/keys/signing-key
 import { command, CommandError, onEngine } from './command';
 import { asOwner } from './owner';
 import { operator, reasonOption, type Explained } from './operator';
+import { tableOf } from './table';
 
 /**
  * The keys that sign access tokens or the books, and those of the ring, under which everything is
@@ -50,12 +50,11 @@ export function addKeyCommands(program: Command): void {
       asOwner(config, async (db) => {
         const all = await keyUse(db, ring);
         const head = ['key', 'in the ring', 'seals', 'paymentIDs', 'deviceIds'];
-        const table = new Table({ head, style: { head: [], border: [] } });
-        for (const one of all) {
+        const table = all.map((one) => {
           const seals = Object.entries(one.seals).map(([column, count]) => `${count} ${column}`);
-          table.push([one.kid, one.ring, seals.join('\n'), one.paymentIds, one.deviceIds]);
-        }
-        return { json: { current: ring.current, keys: all }, text: table.toString() };
+          return [one.kid, one.ring, seals.join('\n'), one.paymentIds, one.deviceIds];
+        });
+        return { json: { current: ring.current, keys: all }, text: tableOf(head, table) };
       }),
     ),
   );

@@ -76,14 +76,20 @@ async function close(db: Database, by: Actor, timeZone: string, month: string): 
  * where it was interrupted.
  *
  * @returns how many there are
+ * @throws CommandError where it was reopened meanwhile
  */
 async function freeze(db: Database, timeZone: string, month: string): Promise<number> {
   let done = 0;
   for await (const page of statementsOfMonth(db, month)) {
     for (const of of page) {
-      const { edition } = await readFinality(db, timeZone, of);
-      if ((await readDigest(db, of, edition)) === undefined) {
-        await keepDigest(db, of, edition, await sha256Of(fileOf(db, of)));
+      // Another operator may reopen it meanwhile: the next close makes those files anew.
+      const { final, edition } = await readFinality(db, timeZone, of);
+      if (!final) throw reopenedMeanwhile(month);
+      if (
+        (await readDigest(db, of, edition)) === undefined &&
+        !(await keepDigest(db, of, edition, await sha256Of(fileOf(db, of))))
+      ) {
+        throw reopenedMeanwhile(month);
       }
       done += 1;
       progress.say(`${of.date}: ${counted(done, 'statements')}`);
@@ -91,6 +97,11 @@ async function freeze(db: Database, timeZone: string, month: string): Promise<nu
   }
   return done;
 }
+
+const reopenedMeanwhile = (month: string) =>
+  new CommandError(
+    `${month.slice(0, 7)} was reopened meanwhile: close it again when what was missing is posted`,
+  );
 
 /** @throws CommandError in place of a refusal */
 async function saying<Result>(work: Promise<Result>): Promise<Result> {

@@ -147,7 +147,6 @@ async function reconcile(
       await recordAct(trx, by, {
         action: 'reconcile.begun',
         entityId: null,
-        before: null,
         after: { namespace: client.options.namespace, namespaceId: namespace },
       });
       await settleUnnoticedCredits(trx, ring, timeZone, OVERDUE_MAX);
@@ -171,7 +170,6 @@ async function reconcile(
       recordAct(trx, by, {
         action: 'reconcile.ended',
         entityId: null,
-        before: null,
         after: { ok, ...first, remaining, differences: books.differences, mended: books.mended },
       }),
     );
@@ -229,7 +227,8 @@ async function scan(db: Database, client: Client, fix: boolean, resting: boolean
     result.withoutWorkflow += missing.length;
     result.listed.push(...list(missing, 'without a workflow'));
     result.listed.splice(LISTED_MAX);
-    if (fix) result.restarted += await restartWork(db, missing);
+    // Of a Temporal that was lost, all that is open.
+    if (fix) result.restarted += await restartWork(db, missing, 'bulk');
     progress.say(
       `${kind}: ${counted(result.checked, 'workflows')} looked at, ${result.withoutWorkflow} missing`,
     );

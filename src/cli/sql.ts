@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { text as readAll } from 'node:stream/consumers';
-import Table from 'cli-table3';
 import type { Command } from 'commander';
 import type { QueryConfig, QueryResult } from 'pg';
 import type { Config } from '../config';
@@ -11,6 +10,7 @@ import { onDatabase } from '../start/database';
 import { command, CommandError, reporting } from './command';
 import { databaseUrl, deploymentOf, ownerUrl } from './engine';
 import { operator, reasonOption, type Explained } from './operator';
+import { tableOf } from './table';
 
 /**
  * `assent sql`: asks the database of the engine, where there is no psql, and nobody has its address
@@ -66,7 +66,7 @@ export async function runReadOnly(config: Config, sql: string): Promise<Result> 
   return onDatabase(
     databaseUrl(config),
     async (client) => {
-      await requireDeployment(client, deploymentOf(config));
+      await requireDeployment(executorOf(client), deploymentOf(config));
       await client.query('BEGIN READ ONLY');
       await client.query('SELECT');
       return said(client.query<Record<string, unknown>>({ text: sql, queryMode: 'extended' } as QueryConfig));
@@ -85,7 +85,6 @@ async function write(config: Config, sql: string, by: Actor): Promise<Result[]> 
       await recordAct({ ...executorOf(client), isTransaction: true }, by, {
         action: 'sql.run',
         entityId: null,
-        before: null,
         after: { sha256: createHash('sha256').update(sql).digest('hex') },
       });
       await client.query('COMMIT');
@@ -117,9 +116,9 @@ async function said<Answer>(answer: Promise<Answer>): Promise<Answer> {
 
 function inWords({ command: did, rowCount, rows, fields }: Result): string {
   if (fields.length === 0) return `${did}${rowCount === null ? '' : ` ${rowCount}`}`;
-  const table = new Table({ head: fields.map(({ name }) => name), style: { head: [], border: [] } });
-  for (const one of rows) table.push(fields.map(({ name }) => shown(one[name])));
-  return `${table.toString()}\n${rows.length} rows`;
+  const names = fields.map(({ name }) => name);
+  const table = rows.map((one) => names.map((name) => shown(one[name])));
+  return `${tableOf(names, table)}\n${rows.length} rows`;
 }
 
 /**

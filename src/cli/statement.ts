@@ -77,7 +77,6 @@ async function handIn(
           await recordAct(trx, by, {
             action: 'statement.handed_in',
             entityId: bankId,
-            before: null,
             after: { statementId: statement.statementId, lines: arrived.lines },
           });
         }

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
-import Table from 'cli-table3';
 import type { Config } from '../config';
-import { outboxBacklog } from '../database/outbox';
+import { outboxBacklog, type OutboxBacklog } from '../database/outbox';
 import { overdueBacklog } from '../database/operation/reconcile';
 import { unresolvedExceptions } from '../database/reconciliation-exception/read';
 import { listWorkers, type WorkerState } from '../database/operation/worker-heartbeat';
@@ -13,6 +12,7 @@ import { VERSION } from '../version';
 import { command, onEngine } from './command';
 import { anyRing, embeddedEngine, modeOf, type Engine } from './engine';
 import { inDays } from './exceptions';
+import { tableOf } from './table';
 import { openTemporal } from './temporal';
 
 /** `assent status`: how the service is, on one screen. */
@@ -73,7 +73,10 @@ function inWords(told: Awaited<ReturnType<typeof readStatus>>): string {
     ['Version', `${told.version}, ${told.mode}`],
     [
       'Outbox',
-      `${counted(outbox.messages, 'messages')} ${outbox.messages === 1 ? 'waits' : 'wait'} for Temporal${outbox.messages > 0 ? `, the oldest for ${seconds(outbox.oldestAgeS)}` : ''}`,
+      `${counted(outbox.call.messages, 'messages')} ${outbox.call.messages === 1 ? 'waits' : 'wait'} for Temporal${oldest(outbox.call)}` +
+        (outbox.bulk.messages > 0
+          ? `; behind them ${outbox.bulk.messages} in bulk${oldest(outbox.bulk)}`
+          : ''),
     ],
     [
       'Overdue',
@@ -120,35 +123,35 @@ const atLeast = (of: Waiting, state: 'open' | 'investigating') =>
 
 function exceptionsTable(kinds: ReturnType<typeof exceptionsOf>['kinds']): string {
   const head = ['exceptions', 'open', 'investigating', 'the oldest for'];
-  const table = new Table({ head, style: { head: [], border: [] } });
-  for (const one of kinds) {
-    table.push([one.kind, atLeast(one, 'open'), atLeast(one, 'investigating'), inDays(one.oldestAgeS)]);
-  }
-  return table.toString();
+  const table = kinds.map((one) => [
+    one.kind,
+    atLeast(one, 'open'),
+    atLeast(one, 'investigating'),
+    inDays(one.oldestAgeS),
+  ]);
+  return tableOf(head, table);
 }
 
 function workersTable(workers: WorkerState[]): string {
   const head = ['worker', 'version', 'started', 'last beat', 'Temporal', 'tasks', 'activities'];
-  const table = new Table({ head, style: { head: [], border: [] } });
-  for (const one of workers) {
-    table.push([
-      one.workerId,
-      one.version,
-      one.startedAt.toISOString(),
-      `${seconds(one.beatAgeS)} ago${one.alive ? '' : ', silent'}`,
-      one.temporalAgeS === null ? 'never' : `${seconds(one.temporalAgeS)} ago`,
-      one.workflowTasks,
-      one.activities,
-    ]);
-  }
-  return table.toString();
+  const table = workers.map((one) => [
+    one.workerId,
+    one.version,
+    one.startedAt,
+    `${seconds(one.beatAgeS)} ago${one.alive ? '' : ', silent'}`,
+    one.temporalAgeS === null ? 'never' : `${seconds(one.temporalAgeS)} ago`,
+    one.workflowTasks,
+    one.activities,
+  ]);
+  return tableOf(head, table);
 }
 
 function queuesTable(queues: QueueState[]): string {
   const head = ['task queue', 'tasks that wait', 'the first for'];
-  const table = new Table({ head, style: { head: [], border: [] } });
-  for (const { queue, waiting, oldestAgeS } of queues) table.push([queue, waiting, seconds(oldestAgeS)]);
-  return table.toString();
+  const table = queues.map(({ queue, waiting, oldestAgeS }) => [queue, waiting, seconds(oldestAgeS)]);
+  return tableOf(head, table);
 }
 
+const oldest = ({ messages, oldestAgeS }: OutboxBacklog) =>
+  messages > 0 ? `, the oldest for ${seconds(oldestAgeS)}` : '';
 const seconds = (s: number) => `${Math.round(s)} s`;

@@ -1,10 +1,10 @@
-import Table from 'cli-table3';
 import type { Command } from 'commander';
 import { failBatch, openBatches, stuckMessages, writingTransactions } from '../database/operation/waiting';
 import { command, CommandError, onEngine, type Outcome } from './command';
 import { anyRing } from './engine';
 import { asOwner } from './owner';
 import { operator, reasonOption, type Explained } from './operator';
+import { tableOf, type Cell } from './table';
 
 /** What stands still: messages to Temporal, the events feed, batches of customers. */
 
@@ -47,17 +47,9 @@ export function addBatchCommands(program: Command): void {
     );
 }
 
-type Cell = string | number | boolean | Date | null;
-
 function listed(name: string, found: object[], none: string): Outcome {
   const [first] = found;
   if (!first) return { json: { [name]: found }, text: none };
-  const table = new Table({ head: Object.keys(first), style: { head: [], border: [] } });
-  for (const one of found) table.push(Object.values(one as Record<string, Cell>).map(shown));
-  return { json: { [name]: found }, text: table.toString() };
-}
-
-function shown(value: Cell): string {
-  if (value === null) return '';
-  return value instanceof Date ? value.toISOString() : String(value);
+  const table = found.map((one) => Object.values(one as Record<string, Cell>));
+  return { json: { [name]: found }, text: tableOf(Object.keys(first), table) };
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Config } from '../config';
 import { tellWhy, type About, type Story } from '../database/operation/why';
 import { formatAmount } from '../domain/money';
-import type { Moment } from '../domain/story';
+import type { StoryStep } from '../domain/story';
 import { sentenceOf } from '../domain/story-words';
 import { command, CommandError, onEngine } from './command';
 import { anyRing, embeddedEngine } from './engine';
@@ -47,7 +47,7 @@ function lookAt(config: Config): Look {
 }
 
 /** One line, for programs: what it is, and the same in words. */
-function shown(moment: Moment, look: Look) {
+function shown(moment: StoryStep, look: Look) {
   const text = sentenceOf(moment);
   if (moment.what === 'webhook') return { ...moment, text: `${text}, sent by workflow ${moment.workflowId}` };
   if (moment.what !== 'workflow') return { ...moment, text };

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { rows, type Executor, type Transaction } from './connection';
 import type { AuditEvent } from './event';
+import { pages } from './pages';
 
 /**
  * The record of privileged acts: who made a party, let it in or kept it out, changed what it proves
@@ -24,12 +25,9 @@ export interface Act {
   action: `${string}.${string}`;
   /** Whom it was done to; null for the keys of the whole service. */
   entityId: string | null;
-  /**
-   * What was changed, and to what: never a secret, and nothing personal. Null where there was
-   * nothing.
-   */
-  before: object | null;
-  after: object | null;
+  /** What was changed, and to what, where there was something: no secret, and nothing personal. */
+  before?: object | null;
+  after?: object | null;
 }
 
 export async function recordAct(trx: Transaction, by: Actor, act: Act): Promise<void> {
@@ -43,8 +41,8 @@ export async function recordAct(trx: Transaction, by: Actor, act: Act): Promise<
       reason: by.reason,
       action: act.action,
       entityId: act.entityId,
-      before: act.before && JSON.stringify(act.before),
-      after: act.after && JSON.stringify(act.after),
+      before: act.before ? JSON.stringify(act.before) : null,
+      after: act.after ? JSON.stringify(act.after) : null,
     },
   );
 }
@@ -59,7 +57,7 @@ export function shownUrl(url: string | null): { origin: string; sha256: string }
 }
 
 /** An act, as it is read. */
-export interface RecordedAct extends Pick<Actor, 'actor' | 'requestId' | 'reason'>, Act {
+export interface RecordedAct extends Pick<Actor, 'actor' | 'requestId' | 'reason'>, Required<Act> {
   /** In the order of the acts. */
   id: bigint;
   at: Date;
@@ -76,26 +74,25 @@ const PAGE = 1_000;
  *
  * @param entityId only what this entity did, or what was done to it
  */
-export async function* readActs(
+export function readActs(
   db: Executor,
   { entityId, since }: { entityId: string | undefined; since: Date | undefined },
 ): AsyncGenerator<RecordedAct[], void, undefined> {
-  let after = 0n;
-  for (;;) {
-    const page = await rows<RecordedAct>(
-      db,
-      `SELECT id, recorded_at AS at, actor, action, entity_id AS "entityId", request_id AS "requestId", reason,
-         before, after
-       FROM audit_events
-       WHERE id > :after AND (:entityId::text IS NULL OR entity_id = :entityId OR actor = :entityId)
-         AND recorded_at >= coalesce(:since::timestamptz, '-infinity')
-       ORDER BY id LIMIT ${PAGE}`,
-      { after, entityId: entityId ?? null, since: since ?? null },
-      'anew',
-    );
-    yield page;
-    const last = page[PAGE - 1];
-    if (last === undefined) return;
-    after = last.id;
-  }
+  return pages(
+    PAGE,
+    0n,
+    (act) => act.id,
+    (after) =>
+      rows<RecordedAct>(
+        db,
+        `SELECT id, recorded_at AS at, actor, action, entity_id AS "entityId", request_id AS "requestId", reason,
+           before, after
+         FROM audit_events
+         WHERE id > :after AND (:entityId::text IS NULL OR entity_id = :entityId OR actor = :entityId)
+           AND recorded_at >= coalesce(:since::timestamptz, '-infinity')
+         ORDER BY id LIMIT ${PAGE}`,
+        { after, entityId: entityId ?? null, since: since ?? null },
+        'anew',
+      ),
+  );
 }

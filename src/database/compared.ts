@@ -1,3 +1,5 @@
+import { oneRow, type Executor } from './connection';
+
 /** What comparing the books comes to, page by page. */
 
 /** Something that is not as it must be. */
@@ -44,6 +46,22 @@ export const found = (last: string) =>
   `SELECT (SELECT ${last} FROM scope) AS last, (SELECT count(*)::int FROM page) AS "lookedAt",
      coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'what', d.what) ORDER BY d.id, d.what), '[]') AS differences FROM`;
 
-export interface FoundPage extends Omit<Compared, 'check'> {
+interface FoundPage extends Omit<Compared, 'check'> {
   last: string | null;
+}
+
+/** @param sql a statement of `found`, for the page after `:after` */
+export async function* comparePages(
+  db: Executor,
+  check: string,
+  sql: string,
+  range: Range,
+  first = '',
+): AsyncGenerator<Compared, void, undefined> {
+  let after: string | null = first;
+  while (after !== null) {
+    const { last, ...compared }: FoundPage = await oneRow(db, sql, { ...range, after });
+    yield { check, ...compared };
+    after = last;
+  }
 }

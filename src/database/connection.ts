@@ -231,7 +231,7 @@ export function openDatabase(
  * A connection that was just opened answers at once; one to a server that hangs must not be waited
  * for.
  */
-export const NEW_ANSWERS_WITHIN_MS = 4_000;
+const NEW_ANSWERS_WITHIN_MS = 4_000;
 
 /** For what is asked of a new connection, before it is used. */
 export function executorOf(connection: ClientBase): Executor {
@@ -344,4 +344,16 @@ export async function row<Row>(
   plan?: 'anew',
 ): Promise<Row | undefined> {
   return (await rows<Row>(db, sql, bindings, plan))[0];
+}
+
+/** The row of a statement that always has one. */
+export async function oneRow<Row>(
+  db: Executor,
+  sql: string,
+  bindings: Record<string, unknown> = {},
+  plan?: 'anew',
+): Promise<Row> {
+  const found = await row<Row>(db, sql, bindings, plan);
+  if (found === undefined) throw new Error('a statement that always has a row had none');
+  return found;
 }

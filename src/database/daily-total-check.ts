@@ -1,3 +1,4 @@
+import { addDays } from '../domain/calendar';
 import { KINDS_OF_REASON } from '../domain/charge';
 import { dayOf, type Difference, type Range } from './compared';
 import { recordAct, type Actor } from './audit';
@@ -91,7 +92,7 @@ export async function* compareDailyTotals(
   let day = await nextDay(db, from ?? '-infinity', to ?? 'infinity', timeZone);
   while (day !== null) {
     yield { check: 'totals', day, ...(await compareDay(db, day, timeZone)) };
-    day = await nextDay(db, dayAfter(day), to ?? 'infinity', timeZone);
+    day = await nextDay(db, addDays(day, 1), to ?? 'infinity', timeZone);
   }
 }
 
@@ -130,13 +131,7 @@ export async function* walkDailyTotals(
       await db.transaction(async (trx) => {
         const totals = await mendDailyTotals(trx, day);
         if (totals === 0) return;
-        const act = {
-          action: 'daily_totals.mended',
-          entityId: null,
-          before: null,
-          after: { day, totals },
-        } as const;
-        await recordAct(trx, by, act);
+        await recordAct(trx, by, { action: 'daily_totals.mended', entityId: null, after: { day, totals } });
       });
       left = new Set((await compareDay(db, day, timeZone)).differences.map(({ id }) => id));
     }
@@ -150,13 +145,6 @@ export async function* walkDailyTotals(
       })),
     };
   }
-}
-
-const DAY_MS = 86_400_000;
-
-/** @param day as 2026-11-22 */
-function dayAfter(day: string): string {
-  return new Date(Date.parse(day) + DAY_MS).toISOString().slice(0, 10);
 }
 
 /** The first day from one on that anything has moved on, or that there is a total of. */

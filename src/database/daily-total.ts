@@ -1,7 +1,7 @@
 import type { DailyTotal } from '../domain/summary';
-import { row, rows, type Executor, type Transaction } from './connection';
+import { oneRow, row, rows, type Executor, type Transaction } from './connection';
 import { POSTED_TO } from './ledger/statement';
-import type { Viewer } from './transaction';
+import type { Viewer } from './viewer';
 
 /** What each party has moved per day, kept as it happens. */
 
@@ -22,8 +22,8 @@ export async function foldDailyTotals(db: Executor): Promise<boolean> {
 }
 
 /**
- * Adds what a day's totals lack of the ledger and of the charges that were declined, and takes away
- * what they have too much. Charges that are being booked meanwhile count once.
+ * Recomputes the totals of a day from the ledger and the declined charges, and corrects those that
+ * differ. A charge that is booked meanwhile is counted once.
  *
  * @returns how many totals were wrong
  */
@@ -37,13 +37,12 @@ type Stored = Record<'day' | 'currency' | 'what' | 'reason' | 'amount', string> 
 
 /** The day that it is by the party's clock. */
 export async function todayOf(db: Executor, entityId: string, timeZone: string): Promise<string> {
-  const found = await row<{ today: string }>(
+  const { today } = await oneRow<{ today: string }>(
     db,
     `SELECT to_char(business_now(:entityId) AT TIME ZONE :timeZone, 'YYYY-MM-DD') AS today`,
     { entityId, timeZone },
   );
-  if (!found) throw new Error('a caller has a clock');
-  return found.today;
+  return today;
 }
 
 /** Of a provider, those of its merchants together. */

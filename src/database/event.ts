@@ -1,6 +1,7 @@
 import type { Cause } from '../domain/story';
 import { rows, type Executor } from './connection';
 import { newId } from './ids';
+import { jsonOf } from './json';
 
 /** One transition of one resource, as the audit trail keeps it for good. */
 export interface AuditEvent {
@@ -28,10 +29,7 @@ export async function recordEvents(trx: Executor, events: AuditEvent[]): Promise
      FROM jsonb_array_elements(:events::jsonb) AS e`,
     {
       requestId: trx.requestId ?? null,
-      events: JSON.stringify(
-        events.map((event) => ({ ...event, id: newId('event') })),
-        (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value),
-      ),
+      events: jsonOf(events.map((event) => ({ ...event, id: newId('event') }))),
     },
   );
 }

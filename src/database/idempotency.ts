@@ -1,6 +1,7 @@
 import { row, rows, type Executor, type Transaction } from './connection';
 import type { Indexes, Keyring } from './keys/keyring';
 import { open, seal, type SealedPlace } from './keys/sealing';
+import { SWEEP, sweep } from './sweep';
 
 /**
  * Idempotency keys. The row of a key is written by the transaction that does its work, so there is
@@ -10,7 +11,7 @@ import { open, seal, type SealedPlace } from './keys/sealing';
  */
 export interface KeyedRequest {
   callerId: string;
-  /** Path of the request as it was called. */
+  /** Path of the request, with its ids as they are written; the empty one for what is none. */
   path: string;
   key: string;
   /** Of the body in canonical form; of these the first is stored, and nothing else of it. */
@@ -97,23 +98,17 @@ export async function storeAnswer(
   return stored !== undefined;
 }
 
-/** Most rows that one housekeeping statement touches, so that it never holds locks for long. */
-const SWEEP = 1_000;
-
 /**
  * Deletes keys past their time, and the secrets in answers that no longer show them.
  *
  * @returns whether there may be more of either
  */
 export async function expireKeys(db: Executor): Promise<boolean> {
-  const deleted = await rows(
+  const moreToDelete = await sweep(
     db,
-    // The clock in a query of its own is read once; by itself it is read for each row, and no index
-    // can serve it. The order has the index used also where Postgres takes most keys for expired.
-    `DELETE FROM idempotency_keys WHERE (caller_id, path, key) IN (
-       SELECT caller_id, path, key FROM idempotency_keys WHERE expires_at <= (SELECT clock_timestamp())
-       ORDER BY expires_at LIMIT :sweep FOR UPDATE SKIP LOCKED) RETURNING true`,
-    { sweep: SWEEP },
+    'idempotency_keys',
+    'caller_id, path, key',
+    'expires_at <= (SELECT clock_timestamp()) ORDER BY expires_at',
   );
   const hidden = await rows(
     db,
@@ -121,10 +116,10 @@ export async function expireKeys(db: Executor): Promise<boolean> {
      WHERE (caller_id, path, key) IN (
        SELECT caller_id, path, key FROM idempotency_keys
        WHERE secret_free_sealed IS NOT NULL AND created_at < (SELECT clock_timestamp()) - :shown::interval
-       LIMIT :sweep FOR UPDATE SKIP LOCKED) RETURNING true`,
-    { sweep: SWEEP, shown: SECRETS_SHOWN },
+       LIMIT ${SWEEP} FOR UPDATE SKIP LOCKED) RETURNING true`,
+    { shown: SECRETS_SHOWN },
   );
-  return deleted.length === SWEEP || hidden.length === SWEEP;
+  return moreToDelete || hidden.length === SWEEP;
 }
 
 function identity({ callerId, path, key }: KeyedRequest) {

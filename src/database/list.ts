@@ -105,6 +105,11 @@ export async function countUpTo(
   return { total: Math.min(count, LIST_REACH), more: count > LIST_REACH };
 }
 
+/** The conditions that are asked for, as one. */
+export function allOf(...conditions: (string | false)[]): string {
+  return conditions.filter((one) => one !== false).join(' AND ');
+}
+
 /**
  * A state as a part of a statement's text. Bound to it, the state would be unknown where Postgres
  * plans the statement for all its runs, and a plan that reads all there is, to find few, looks as

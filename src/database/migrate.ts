@@ -1,10 +1,11 @@
 import { readdir } from 'node:fs/promises';
 import { join, parse } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import knex, { type Knex } from 'knex';
 import type { Mode } from '../domain/mode';
 import type { Actor } from './audit';
 import { rows, type Executor } from './connection';
-import { requireMigratable } from './operation/deployment';
+import { DeploymentError, requireMigratable } from './operation/deployment';
 
 const FOLDER = join(__dirname, '../../migrations');
 /** knex prints what it also throws: whoever catches it decides what is told. */
@@ -16,6 +17,16 @@ const SILENT: Knex.Logger = {
 };
 /** Any number that no other advisory lock of the database uses. */
 const LOCK = 7_161_974;
+
+/**
+ * A migration that waits for a table lets nobody else have it, so it waits in short turns: API and
+ * workers give a statement up after four seconds.
+ */
+const LOCK_TURN = '2s';
+const BETWEEN_TURNS_MS = 1_000;
+/** Some five minutes. Who holds a table for longer, as a back-up may, is told to the operator. */
+const TURNS_MAX = 100;
+const LOCK_NOT_AVAILABLE = '55P03';
 
 interface Migration {
   up(knex: Knex): Promise<void>;
@@ -38,8 +49,8 @@ const source: Knex.MigrationSource<string> = {
 };
 
 /**
- * Brings the schema up to date, writes down who did, and returns the names of the migrations that
- * ran.
+ * Brings the schema up to date, each migration in a transaction of its own, writes down who did,
+ * and returns the names of the migrations that ran.
  *
  * Several processes may call it at once: each waits for the one before it. knex's own lock survives
  * a killed migration and then refuses every later one, so a lock that ends with its session stands
@@ -61,26 +72,19 @@ export async function migrateUp(
   begun: (migration: { name: string; number: number; of: number }) => void = () => undefined,
 ): Promise<string[]> {
   return migrating(ownerUrl, { mode, time_zone: timeZone }, async (db) => {
-    await requireMigratable(
-      { query: ({ text }) => db.raw<{ rows: unknown[] }>(text) },
-      {
-        mode,
-        timeZone,
-      },
-    );
+    await requireMigratable(executorOf(db), { mode, timeZone });
     const before = new Set(await applied(db));
     const ran = async () => (await applied(db)).filter((name) => !before.has(name));
     const wanted = (await source.getMigrations([])).filter((name) => !before.has(name));
     try {
-      await db.migrate.latest({
-        beforeEach: (_trx, [name]) => {
-          begun({ name: String(name), number: wanted.indexOf(String(name)) + 1, of: wanted.length });
-          return Promise.resolve();
-        },
-      });
+      // One by one: `latest` would run all of them in one transaction, and whoever needs a table
+      // that the first has changed would wait for the last.
+      for (const [at, name] of wanted.entries()) {
+        begun({ name, number: at + 1, of: wanted.length });
+        await migrateNext(db, name);
+      }
     } catch (error) {
-      // Each migration is a transaction of its own: those before the one that failed stand. It is
-      // told first of all.
+      // Those before the one that failed stand. It is told first of all.
       if (by) await record(db, by, await ran()).catch(() => undefined);
       throw error;
     }
@@ -88,6 +92,30 @@ export async function migrateUp(
     if (by) await record(db, by, names);
     return names;
   });
+}
+
+/** knex has question marks where statements have `$1`, `$2`, …, which come in this order. */
+function executorOf(db: Knex): Executor {
+  return {
+    query: (text, values = []) =>
+      db.raw<{ rows: unknown[] }>(text.replaceAll(/\$\d+/g, '?'), values as Knex.RawBinding[]),
+  };
+}
+
+async function migrateNext(db: Knex, name: string): Promise<void> {
+  for (let turn = 1; ; turn += 1) {
+    try {
+      await db.migrate.up();
+      return;
+    } catch (error) {
+      if ((error as { code?: string }).code !== LOCK_NOT_AVAILABLE) throw error;
+      if (turn === TURNS_MAX)
+        throw new DeploymentError(
+          `${name} needs a table that another session does not let go of: a back-up, or an open transaction, as pg_stat_activity tells. End it, or migrate later.`,
+        );
+      await wait(BETWEEN_TURNS_MS);
+    }
+  }
 }
 
 /** Names of the migrations that have run, in their order. */
@@ -142,9 +170,10 @@ async function migrating<Result>(
       application_name: 'assent migrate',
       connectionTimeoutMillis: 4_000,
       // Migrations that write by them have nobody to ask.
-      options: Object.entries(settings)
-        .map(([name, value]) => `-c assent.${name}=${value}`)
-        .join(' '),
+      options: [
+        `-c lock_timeout=${LOCK_TURN}`,
+        ...Object.entries(settings).map(([name, value]) => `-c assent.${name}=${value}`),
+      ].join(' '),
     },
     // One connection holds the lock, the other migrates.
     pool: { min: 0, max: 2 },
@@ -153,6 +182,8 @@ async function migrating<Result>(
   });
   try {
     return await db.transaction(async (lock) => {
+      // Of another migration the end is waited for, however long it takes.
+      await lock.raw('SET LOCAL lock_timeout = 0');
       await lock.raw('SELECT pg_advisory_xact_lock(?)', [LOCK]);
       await db.migrate.forceFreeMigrationsLock();
       return work(db);

@@ -1,5 +1,5 @@
 import type { Signal } from '../domain/signal';
-import type { WorkflowAttributes } from '../domain/workflow-id';
+import { runOf, type WorkflowAttributes, type WorkflowRun } from '../domain/workflow-id';
 import { row, rows, type Executor } from './connection';
 
 /**
@@ -8,9 +8,7 @@ import { row, rows, type Executor } from './connection';
  * A transaction that commits can therefore not lose its workflow, whatever dies next.
  * `temporal/relay.ts` takes the rows out, in any worker.
  */
-export interface OutboxStart {
-  type: string;
-  args: unknown[];
+export interface OutboxStart extends WorkflowRun {
   attributes: WorkflowAttributes;
   summary: string;
   /**
@@ -22,8 +20,27 @@ export interface OutboxStart {
   traceparent?: string;
 }
 
+/**
+ * What goes first. `call` is what somebody asked for: a charge, an answer, a webhook; some thousand
+ * rows at once at most. `bulk` is what one act writes without a bound: a row for each schedule, or
+ * each webhook that waits, of a party that may have hundreds of thousands. Nobody's charge waits
+ * behind those.
+ *
+ * A workflow's messages of both ranks may overtake each other. That changes nothing, for bulk rows
+ * are signals, and starts that say `again`: all they do is have the database read.
+ */
+export const RANK = { call: 0, bulk: 1 } as const;
+export type OutboxRank = keyof typeof RANK;
+
+/**
+ * Rows that an act without a bound may write as a call's, a batch of the relay's: what a small
+ * party waits for does not stand behind a large one's.
+ */
+export const BULK_AFTER = 100;
+
 export interface OutboxRow {
   id: bigint;
+  rank: number;
   workflowId: string;
   /** Either it is to be started, */
   start: OutboxStart | null;
@@ -33,21 +50,49 @@ export interface OutboxRow {
   createdAt: Date;
 }
 
+/** Its id says what it runs as, and on what where `args` are left out. */
+export interface WorkflowStart extends Omit<OutboxStart, 'type' | 'args' | 'traceparent'> {
+  workflowId: string;
+  args?: unknown[];
+}
+
 /** Workflows to start once this transaction has committed. */
 export async function enqueueStarts(
   trx: Executor,
-  starts: ({ workflowId: string } & OutboxStart)[],
+  starts: WorkflowStart[],
+  rank: OutboxRank = 'call',
 ): Promise<void> {
   if (starts.length === 0) return;
   const traceparent = trx.traceparent?.();
-  const traced = traceparent === undefined ? starts : starts.map((start) => ({ ...start, traceparent }));
-  await rows(
-    trx,
-    `INSERT INTO outbox (kind, workflow_id, start)
-     SELECT 'start', s->>'workflowId', s - 'workflowId' FROM jsonb_array_elements(:starts::jsonb) AS s`,
-    { starts: JSON.stringify(traced) },
-  );
+  const traced = starts.map((start) => ({ ...start, traceparent }));
+  await rows(trx, putStarts(rank), { starts: asRuns(traced) });
 }
+
+/**
+ * Has workflows started once more that ought to be there, but for those whose start waits already.
+ *
+ * @returns how many there are to start
+ */
+export async function enqueueMissingStarts(
+  db: Executor,
+  starts: WorkflowStart[],
+  rank: OutboxRank,
+): Promise<number> {
+  const put = await rows(
+    db,
+    `${putStarts(rank)}
+     WHERE NOT EXISTS (SELECT FROM outbox o WHERE o.kind = 'start' AND o.workflow_id = s->>'workflowId')
+     RETURNING id`,
+    { starts: asRuns(starts) },
+  );
+  return put.length;
+}
+
+const putStarts = (rank: OutboxRank) => `INSERT INTO outbox (kind, workflow_id, start, rank)
+  SELECT 'start', s->>'workflowId', s - 'workflowId', ${RANK[rank]} FROM jsonb_array_elements(:starts::jsonb) AS s`;
+
+const asRuns = (starts: WorkflowStart[]) =>
+  JSON.stringify(starts.map((start) => ({ ...runOf(start.workflowId), ...start })));
 
 /** Workflows that hear of it once this transaction has committed. */
 export async function enqueueSignals(trx: Executor, signal: Signal, workflowIds: string[]): Promise<void> {
@@ -56,6 +101,27 @@ export async function enqueueSignals(trx: Executor, signal: Signal, workflowIds:
     trx,
     `INSERT INTO outbox (kind, workflow_id, signal) SELECT 'signal', unnest(:workflowIds::text[]), :signal`,
     { workflowIds: [...new Set(workflowIds)], signal },
+  );
+}
+
+/**
+ * Signals all that a statement finds, those after the first `BULK_AFTER` behind what calls ask for.
+ *
+ * @param found selects their ids
+ */
+export async function enqueueBulkSignals(
+  trx: Executor,
+  signal: Signal,
+  found: string,
+  bindings: Record<string, unknown>,
+): Promise<void> {
+  await rows(
+    trx,
+    `INSERT INTO outbox (kind, workflow_id, signal, rank)
+     SELECT 'signal', found.workflow_id, :signal,
+       CASE WHEN row_number() OVER () <= ${BULK_AFTER} THEN ${RANK.call} ELSE ${RANK.bulk} END
+     FROM (${found}) AS found (workflow_id)`,
+    { ...bindings, signal },
   );
 }
 
@@ -95,18 +161,18 @@ export async function signalSleepers(
 }
 
 /**
- * Whether anything is to be carried now. It reads in the order of ids, for that index forgets what
- * is gone, and the table does so only when vacuumed.
+ * Whether anything is to be carried now. It reads in the order of the primary key, for that index
+ * forgets what is gone, and the table does so only when vacuumed.
  */
 export async function outboxHasRows(db: Executor): Promise<boolean> {
   const found = await rows(
     db,
-    `SELECT 1 FROM outbox WHERE not_before <= clock_timestamp() ORDER BY id LIMIT 1`,
+    `SELECT 1 FROM outbox WHERE not_before <= clock_timestamp() ORDER BY rank, id LIMIT 1`,
   );
   return found.length > 0;
 }
 
-/** Rows of the backlog that are counted at most. More would say nothing more, and take longer. */
+/** Rows of a rank that are counted at most. More would say nothing more, and take longer. */
 const BACKLOG_MAX = 10_000;
 
 export interface OutboxBacklog {
@@ -116,48 +182,65 @@ export interface OutboxBacklog {
   oldestAgeS: number;
 }
 
-export async function outboxBacklog(db: Executor): Promise<OutboxBacklog> {
+export async function outboxBacklog(db: Executor): Promise<Record<OutboxRank, OutboxBacklog>> {
+  const [call, bulk] = await Promise.all([backlogOf(db, 'call'), backlogOf(db, 'bulk')]);
+  return { call, bulk };
+}
+
+async function backlogOf(db: Executor, rank: OutboxRank): Promise<OutboxBacklog> {
   const backlog = await row<OutboxBacklog>(
     db,
     `SELECT count(*)::int AS messages,
        coalesce(extract(epoch FROM clock_timestamp() - min(created_at)), 0)::float8 AS "oldestAgeS"
-     FROM (SELECT created_at FROM outbox ORDER BY id LIMIT ${BACKLOG_MAX}) AS waiting`,
+     FROM (SELECT created_at FROM outbox WHERE rank = ${RANK[rank]} ORDER BY id LIMIT ${BACKLOG_MAX}) AS waiting`,
   );
   return backlog ?? { messages: 0, oldestAgeS: 0 };
 }
 
 /**
- * Takes up to `limit` messages out, oldest first, passing over those that another process has in
+ * Takes up to `limit` messages of calls out, and of bulk ones what is left of that, but `bulkLeast`
+ * beside any number of calls. Oldest first, and passing over those that another process has in
  * hand. They are gone when the surrounding transaction commits, and back when it does not.
+ *
+ * It is planned anew each time. A plan that was made for some rows sorts all that wait: half a
+ * second for each batch where there are 500 000.
  */
-export async function takeOutboxRows(trx: Executor, limit: number): Promise<OutboxRow[]> {
+export async function takeOutboxRows(trx: Executor, limit: number, bulkLeast: number): Promise<OutboxRow[]> {
   return rows<OutboxRow>(
     trx,
-    `DELETE FROM outbox WHERE id IN (
-       SELECT id FROM outbox
-       WHERE not_before <= clock_timestamp()
-       ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED)
-     RETURNING id, workflow_id AS "workflowId", start, signal, created_at AS "createdAt"`,
-    { limit },
+    `WITH calls AS (
+       SELECT id FROM outbox WHERE rank = ${RANK.call} AND not_before <= clock_timestamp()
+       ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED
+     ), bulk AS (
+       SELECT id FROM outbox WHERE rank = ${RANK.bulk} AND not_before <= clock_timestamp()
+       ORDER BY id LIMIT greatest(:bulkLeast, :limit - (SELECT count(*) FROM calls)) FOR UPDATE SKIP LOCKED
+     )
+     DELETE FROM outbox WHERE rank IN (${RANK.call}, ${RANK.bulk})
+       AND id = ANY(ARRAY(SELECT id FROM calls UNION ALL SELECT id FROM bulk))
+     RETURNING id, rank, workflow_id AS "workflowId", start, signal, created_at AS "createdAt"`,
+    { limit, bulkLeast },
+    'anew',
   );
 }
 
 /**
- * Puts back what Temporal did not take, as old as it is; it is tried again after `delayS` seconds.
+ * Puts back what Temporal did not take, as old and of the rank that it is; it is tried again after
+ * `delayS` seconds.
  */
 export async function returnOutboxRows(trx: Executor, returned: OutboxRow[], delayS: number): Promise<void> {
   if (returned.length === 0) return;
   await rows(
     trx,
-    `INSERT INTO outbox (kind, workflow_id, start, signal, created_at, not_before)
-     SELECT CASE WHEN r->>'signal' IS NULL THEN 'start' ELSE 'signal' END, r->>'workflowId',
-       nullif(r->'start', 'null'), r->>'signal', (r->>'createdAt')::timestamptz,
+    `INSERT INTO outbox (kind, rank, workflow_id, start, signal, created_at, not_before)
+     SELECT CASE WHEN r->>'signal' IS NULL THEN 'start' ELSE 'signal' END, (r->>'rank')::smallint,
+       r->>'workflowId', nullif(r->'start', 'null'), r->>'signal', (r->>'createdAt')::timestamptz,
        clock_timestamp() + :delayS * interval '1 second'
      FROM jsonb_array_elements(:returned::jsonb) AS r`,
     {
       delayS,
       returned: JSON.stringify(
-        returned.map(({ workflowId, start, signal, createdAt }) => ({
+        returned.map(({ rank, workflowId, start, signal, createdAt }) => ({
+          rank,
           workflowId,
           start,
           signal,

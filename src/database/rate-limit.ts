@@ -1,5 +1,6 @@
 import { groupBy } from '../domain/group';
 import { rows, type Executor, type Transaction } from './connection';
+import { sweep } from './sweep';
 
 /**
  * Token buckets shared by every process, as one row each (GCRA): instead of a count the row holds
@@ -151,20 +152,11 @@ function rateOf(wish: TokenWish | undefined): BucketRate {
   return wish.rate;
 }
 
-/** Most rows that one housekeeping statement deletes, so that it never holds locks for long. */
-const SWEEP = 1_000;
-
 /**
  * Forgets buckets that are full: a caller without a row has a full one.
  *
  * @returns whether there may be more
  */
-export async function deleteFullBuckets(db: Executor): Promise<boolean> {
-  const deleted = await rows(
-    db,
-    `DELETE FROM rate_limits WHERE key IN (
-       SELECT key FROM rate_limits WHERE full_at < (SELECT clock_timestamp()) LIMIT :sweep FOR UPDATE SKIP LOCKED) RETURNING true`,
-    { sweep: SWEEP },
-  );
-  return deleted.length === SWEEP;
+export function deleteFullBuckets(db: Executor): Promise<boolean> {
+  return sweep(db, 'rate_limits', 'key', 'full_at < (SELECT clock_timestamp())');
 }

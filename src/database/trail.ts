@@ -1,5 +1,5 @@
-import { dayOf, found, onDays, type Compared, type FoundPage, type Range } from './compared';
-import { row, type Database } from './connection';
+import { comparePages, dayOf, found, onDays, type Compared, type Range } from './compared';
+import type { Database } from './connection';
 import { hasNoRow } from './resource';
 
 /**
@@ -91,14 +91,5 @@ const PAGES = {
 
 /** Compares all there is, or what was written down on some days, page by page. */
 export async function* compareTrails(db: Database, range: Range): AsyncGenerator<Compared, void, undefined> {
-  for (const [check, sql] of Object.entries(PAGES)) {
-    let after: string | null = '';
-    while (after !== null) {
-      const page: FoundPage | undefined = await row(db, sql, { ...range, after });
-      if (!page) throw new Error('a page is one row');
-      const { last, ...compared }: FoundPage = page;
-      yield { check, ...compared };
-      after = last;
-    }
-  }
+  for (const [check, sql] of Object.entries(PAGES)) yield* comparePages(db, check, sql, range);
 }

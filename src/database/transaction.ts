@@ -4,7 +4,8 @@ import { isId } from '../domain/ids';
 import type { ExceptionKind } from '../domain/reconciliation-exception';
 import { row, rows, type Executor } from './connection';
 import type { AuditEvent } from './event';
-import { beyondReach, countUpTo, LIST_REACH, listPage, literal, type Listed, type Page } from './list';
+import { allOf, beyondReach, countUpTo, LIST_REACH, listPage, literal, type Listed, type Page } from './list';
+import { SIDES, type Viewer } from './viewer';
 
 /** The history of money: every charge is a transaction from its acceptance on. */
 
@@ -19,7 +20,7 @@ export interface TransactionFilter {
   merchantId?: string | undefined;
   reference?: string | undefined;
   transactionId?: string | undefined;
-  /** As the payer's bank calls it. */
+  /** As the payer's bank calls it: to the payee's bank that of a debit alone is known. */
   bankTransactionId?: string | undefined;
 }
 
@@ -57,32 +58,6 @@ export interface TransactionRecord {
   settledAt: Date | null;
 }
 
-/**
- * Whose transactions a caller sees: its own, and a provider's those of the merchants that it
- * created.
- */
-export interface Viewer {
-  entityId: string;
-  role: 'bank' | 'merchant' | 'provider';
-}
-
-/** Of charges by merchants, and of refunds. */
-export const OWN: Record<Viewer['role'], string> = {
-  bank: 'bank_id = :entityId',
-  merchant: 'merchant_id = :entityId',
-  provider: 'provider_id = :entityId',
-};
-
-/**
- * On which sides of a transaction a viewer may stand. Of a payment between two of its customers a
- * bank has one.
- */
-const SIDES: Record<Viewer['role'], readonly string[]> = {
-  bank: [OWN.bank, 'payee_bank_id = :entityId AND payee_bank_id <> bank_id'],
-  merchant: [OWN.merchant],
-  provider: [OWN.provider],
-};
-
 const RECORD_COLUMNS = `transaction_id AS "transactionId", reference, type, status, amount, currency, description,
   customer_id AS "customerId", merchant_id AS "merchantId", bank_id AS "bankId",
   billing_request_id AS "billingRequestId", schedule_id AS "scheduleId", bank_transaction_id AS "bankTransactionId",
@@ -108,12 +83,13 @@ function matching({ role }: Viewer, filter: TransactionFilter, more = ''): strin
     filter.reference !== undefined && 'reference = :reference',
     filter.transactionId !== undefined && 'transaction_id = :transactionId',
     filter.bankTransactionId !== undefined &&
-      `id = ANY(ARRAY(${NAMED_BY_BANK})) AND bank_transaction_id = :bankTransactionId`,
+      `id = ANY(ARRAY(${NAMED_BY_BANK})) AND bank_transaction_id = :bankTransactionId
+       AND (bank_id = :entityId OR type = 'charge')`,
     filter.settledFrom !== undefined && 'settled_at >= :settledFrom',
     filter.settledTo !== undefined && 'settled_at < :settledTo',
-  ].filter((one) => one !== false);
+  ];
   const sides = SIDES[role].map((side) => {
-    const found = `SELECT * FROM transactions WHERE ${[side, ...conditions].join(' AND ')}`;
+    const found = `SELECT * FROM transactions WHERE ${allOf(side, ...conditions)}`;
     // Another index has them by when they settled: no more than can be sorted are taken from it.
     return bySettlement(filter)
       ? `(SELECT * FROM (${found} LIMIT ${LIST_REACH + 1}) AS settled WHERE true ${more})`

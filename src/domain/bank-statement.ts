@@ -53,14 +53,19 @@ export interface Known {
   /** Of the refund, or the charge; null where the bank alone knows of it. */
   reference: string | null;
   direction: Direction;
+  /** Of what took a charge back, what there was to take back: 0 or less where that is nothing. */
   amount: bigint;
   currency: string;
   /**
-   * `counted`: by that id. `payee`: it is the credit to the payee of a payment between customers.
-   * `reversal`: of an exception. `open`: its reference is known, its id is not. `refused`: the bank
-   * named the id, and the network did not count it.
+   * What the booking is to what the network has.
+   *
+   * - `counted`: the very booking that settled it.
+   * - `payee`: the credit at the payee's bank, of a payment between customers.
+   * - `reversal`: what took it back, as an exception found.
+   * - `open`: the reference is known, but nothing has this id yet.
+   * - `refused`: the bank has named this id, and the network does not count it.
    */
-  as: 'counted' | 'payee' | 'reversal' | 'open' | 'refused';
+  role: 'counted' | 'payee' | 'reversal' | 'open' | 'refused';
   /** Whether money of it is counted: a charge that is successful, a refund that is completed. */
   settled: boolean;
   /** Whether money of it may yet be counted: its bank's answer is waited for. */
@@ -68,6 +73,8 @@ export interface Known {
   /** Of what was refused: the exception that tells of it, and whether it was found harmless. */
   exceptionId: string | null;
   accounted: boolean;
+  /** Of a charge that is counted: whether its bank does not owe its money any more. */
+  letOff: boolean;
   /** Days between which its booking may be, in the network's zone; null where nothing bounds it. */
   bookableFrom: string | null;
   bookableTo: string | null;
@@ -107,20 +114,23 @@ export function judge(line: StatementLine, known: Known | undefined): Verdict {
   const unknown = { is: 'unknown_here' } as const;
   const differs = { is: 'amount_differs', known } as const;
   const isDirection = line.direction === known.direction;
+  const isTakenBack = isDirection && line.currency === known.currency;
+  // What is unknown here has no charge, and nothing may be left of one.
+  const isOfCharge = known.billingRequestId !== null && known.amount > 0n;
   return {
-    counted: same ? found : differs,
+    // Who was let off it and has it after all, has it beyond what is counted.
+    counted: !same ? differs : known.letOff ? unknown : found,
     // Of another direction it is about something else, which bears the same reference.
     open: same ? ({ is: 'answer', known } as const) : isDirection ? differs : unknown,
     payee: same ? found : unknown,
-    // What was left may have been less than the bank took back.
     reversal:
-      isDirection && line.currency === known.currency && line.amount <= known.amount ? found : unknown,
+      isTakenBack && line.amount <= known.amount ? found : isTakenBack && isOfCharge ? differs : unknown,
     refused: known.accounted
       ? found
       : known.exceptionId === null
         ? unknown
         : ({ is: 'told', exceptionId: known.exceptionId } as const),
-  }[known.as];
+  }[known.role];
 }
 
 /**

@@ -55,9 +55,9 @@ export function calendarDay(moment: Date, timeZone: string): string {
   return zoned(moment, timeZone).toPlainDate().toString();
 }
 
-/** The calendar month in the zone, `2026-11`. */
-export function calendarMonth(moment: Date, timeZone: string): string {
-  return zoned(moment, timeZone).toPlainDate().toPlainYearMonth().toString();
+/** What a clock on the wall of the zone shows, `2026-11-21T09:00:00`. */
+export function wallClock(moment: Date, timeZone: string): string {
+  return zoned(moment, timeZone).toPlainDateTime().toString({ smallestUnit: 'second' });
 }
 
 /**
@@ -66,6 +66,11 @@ export function calendarMonth(moment: Date, timeZone: string): string {
  */
 export function dayStart(moment: Date, days: number, timeZone: string): Date {
   return toDate(zoned(moment, timeZone).toPlainDate().add({ days }).toZonedDateTime(timeZone));
+}
+
+/** A calendar day, `2026-11-21`, moved by whole days. */
+export function addDays(day: string, days: number): string {
+  return Temporal.PlainDate.from(day).add({ days }).toString();
 }
 
 /** The same wall-clock time in the zone, a whole number of calendar days later. */

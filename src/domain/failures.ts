@@ -24,7 +24,7 @@ export type FailureCode =
   | 'unavailable'; // Postgres is out of reach, or a commit's fate is unknown
 
 export interface Problem {
-  /** Where in the input, e.g. `customers[3].email`; `query.page` for the query string. */
+  /** Where in the input, e.g. `merchants[3].email`; `query.page` for the query string. */
   path: string;
   message: string;
 }

@@ -72,7 +72,7 @@ function minorOf(value: number | string, currency: string, digits: number): Pars
   }
   const minor = BigInt(exact.times(`1e${digits}`).toFixed(0));
   if (minor > MAX_AMOUNT_MINOR) {
-    return refuse(`must be at most ${formatAmount(MAX_AMOUNT_MINOR, currency)} ${currency}`);
+    return refuse(`must be at most ${inMoney({ amount: MAX_AMOUNT_MINOR, currency })}`);
   }
   return accept(minor);
 }
@@ -90,11 +90,16 @@ export function formatAmount(minor: bigint, currency: string): number {
   return exact.times(`1e-${digits}`).toNumber();
 }
 
+/** An amount as people read it, `1500.5 NGN`. @throws RangeError as `formatAmount` */
+export function inMoney({ amount, currency }: { amount: bigint; currency: string }): string {
+  return `${formatAmount(amount, currency)} ${currency}`;
+}
+
 /**
  * A sum in major units: as a JSON number, rounded where its digits are too many for one, and then
  * also as it is.
  */
-export interface ShownSum {
+interface ShownSum {
   rounded: number;
   /** The decimal in full; only where rounding lost something. */
   exact?: string;
@@ -111,6 +116,24 @@ export function formatSum(minor: bigint, currency: string): ShownSum {
   const exact = new Big(minor.toString()).times(`1e-${digits}`);
   const rounded = exact.prec(EXACT_DIGITS);
   return { rounded: rounded.toNumber(), ...(!rounded.eq(exact) && { exact: exact.toFixed(digits) }) };
+}
+
+/** A sum as `amount`; where it had to be rounded, it is beside that in full. */
+export function shownSum(minor: bigint, currency: string) {
+  const { rounded, exact } = formatSum(minor, currency);
+  return { amount: rounded, ...(exact !== undefined && { exact }) };
+}
+
+/** Sums by their names; those that had to be rounded are beside them in full. */
+export function shownSums<Name extends string>(sums: Record<Name, bigint>, currency: string) {
+  const amounts = {} as Record<Name, number>;
+  const exact: Partial<Record<Name, string>> = {};
+  for (const name of Object.keys(sums) as Name[]) {
+    const shown = formatSum(sums[name], currency);
+    amounts[name] = shown.rounded;
+    if (shown.exact !== undefined) exact[name] = shown.exact;
+  }
+  return { ...amounts, ...(Object.keys(exact).length > 0 && { exact }) };
 }
 
 /**

@@ -23,6 +23,14 @@ const CONTROL = /\p{Control}/u;
  */
 const BIDIRECTIONAL = /[\u202a-\u202e\u2066-\u2069]/u;
 
+/** What a cut leaves of a character that is two UTF-16 units. */
+const HALF_AT_THE_END = /[\ud800-\udbff]$/;
+
+/** The first `maxUnits` of UTF-16 of a text, or one less, so as to end with a whole character. */
+export function beginningOf(text: string, maxUnits: number): string {
+  return text.length <= maxUnits ? text : text.slice(0, maxUnits).replace(HALF_AT_THE_END, '');
+}
+
 /** The text as it is, refused where it has characters that are not allowed in any field. */
 export function parseShown(text: string): Parsed<string> {
   if (LONE_SURROGATE.test(text)) return refuse('must be valid Unicode, without lone surrogates');

@@ -32,11 +32,14 @@ export const RESOLUTIONS = [...BANK_RESOLUTIONS, 'written_off', 'no_difference']
 export type Resolution = (typeof RESOLUTIONS)[number];
 
 /**
- * What follows of a successful charge: it is reversed where its money did not stay, and written off
- * where its payee keeps it and its bank, which does not have it, is let off.
+ * What a resolution does to a charge that counts as successful.
  *
- * An answer that was refused for its id, and moved nothing, says nothing of the answer that settled
- * the charge.
+ * - `reversal`: the money did not stay with the payee.
+ * - `write_off`: the payee keeps it, though the payer's bank does not have all of it. That bank is
+ *   let off, and the network bears the loss.
+ *
+ * A `duplicate_transaction_id` is about an answer that was refused and moved no money, so it does
+ * not touch a charge that another answer settled.
  *
  * @param outcome what the bank said; null where it said nothing
  */

@@ -51,8 +51,8 @@ export type OpenBilling = {
   firstAttemptAt: Date;
   lastAttemptAt: Date;
   /**
-   * The bank has also called an attempt approved, and was refused: it may have debited, and nobody
-   * has yet found out.
+   * The bank has also called an attempt approved, and was refused, or has booked it with another
+   * amount: it may have debited, and nobody has yet found out.
    */
   maybeDebited: boolean;
 } & ({ status: 'pending'; charge: ChargeOutcome } | { status: 'retrying'; retryAt: Date; reason: string });

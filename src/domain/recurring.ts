@@ -1,9 +1,11 @@
 /** The states of a recurring schedule, and what puts it there. */
 
-export type ScheduleStatus =
-  'active' | 'paused' | 'suspended' | 'past_due' | 'completed' | 'cancelled' | 'failed';
+/** What a schedule ends as, for good. */
+export const SCHEDULE_ENDS = ['completed', 'cancelled', 'failed'] as const;
+export type Ended = (typeof SCHEDULE_ENDS)[number];
 
-export type Ended = Extract<ScheduleStatus, 'completed' | 'cancelled' | 'failed'>;
+export const SCHEDULE_STATUSES = ['active', 'paused', 'suspended', 'past_due', ...SCHEDULE_ENDS] as const;
+export type ScheduleStatus = (typeof SCHEDULE_STATUSES)[number];
 
 /** A schedule's status follows from these facts; what is further up in the order shows. */
 export function statusOf(facts: {
@@ -20,7 +22,7 @@ export function statusOf(facts: {
 }
 
 export function hasEnded(status: ScheduleStatus): status is Ended {
-  return status === 'completed' || status === 'cancelled' || status === 'failed';
+  return (SCHEDULE_ENDS as readonly ScheduleStatus[]).includes(status);
 }
 
 /** What the customer has agreed to, whoever the parties are and however they stand. */

@@ -1,8 +1,8 @@
-import type { Moment, Of } from './story';
+import type { StoryStep, Of } from './story';
 
 /** The steps of a story in words: for operators, and for the parties as far as it is theirs. */
 
-const WORDS: { [What in Moment['what']]: (moment: Of<What>) => string } = {
+const WORDS: { [What in StoryStep['what']]: (moment: Of<What>) => string } = {
   call: ({ callerId, role, resourceId, idempotencyKey, requestId }) =>
     `called by ${callerId ?? `the ${role}`} for ${resourceId}, ${keyWords(idempotencyKey)}` +
     (requestId === null ? '' : `, request ${requestId}`),
@@ -29,7 +29,7 @@ const WORDS: { [What in Moment['what']]: (moment: Of<What>) => string } = {
     `${action} on ${exceptionId ?? entityId}, by ${actor}${requestId === null ? '' : `, request ${requestId}`}`,
 };
 
-export function sentenceOf<What extends Moment['what']>(moment: Of<What> & { what: What }): string {
+export function sentenceOf<What extends StoryStep['what']>(moment: Of<What> & { what: What }): string {
   return WORDS[moment.what](moment);
 }
 

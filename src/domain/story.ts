@@ -6,7 +6,7 @@ import type { Role } from './entity';
 export type Cause = Role | 'operator' | 'network';
 
 /** One step of a story, at its real time. */
-export type Moment = { at: Date } & (
+export type StoryStep = { at: Date } & (
   | {
       what: 'call';
       resourceId: string;
@@ -91,4 +91,4 @@ export interface StoryPosting {
   currency: string;
 }
 
-export type Of<What extends Moment['what']> = Extract<Moment, { what: What }>;
+export type Of<What extends StoryStep['what']> = Extract<StoryStep, { what: What }>;

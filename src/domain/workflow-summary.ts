@@ -1,6 +1,6 @@
 import type { Frequency } from './calendar';
 import { counted } from './counted';
-import { formatAmount } from './money';
+import { inMoney } from './money';
 import type { WebhookType } from './webhook';
 
 /**
@@ -9,10 +9,10 @@ import type { WebhookType } from './webhook';
  */
 export const workflowSummary = {
   charge: ({ reference, ownerId, ...sum }: Sum & { reference: string; ownerId: string }) =>
-    `Charge ${reference} of ${inWords(sum)} by ${ownerId}`,
+    `Charge ${reference} of ${inMoney(sum)} by ${ownerId}`,
 
   charges: ({ count, ownerId, ...sum }: Sum & { count: number; ownerId: string }) =>
-    `${count} charges of one call, each of ${inWords(sum)} by ${ownerId}`,
+    `${count} charges of one call, each of ${inMoney(sum)} by ${ownerId}`,
 
   intent: ({ reference, merchantId }: { reference: string; merchantId: string }) =>
     `Intent ${reference} by ${merchantId}: may it bill the customer?`,
@@ -23,10 +23,10 @@ export const workflowSummary = {
     merchantId,
     ...sum
   }: Sum & { reference: string; originalReference: string; merchantId: string }) =>
-    `Refund ${reference} of ${inWords(sum)}, of charge ${originalReference}, by ${merchantId}`,
+    `Refund ${reference} of ${inMoney(sum)}, of charge ${originalReference}, by ${merchantId}`,
 
   recurring: ({ frequency, merchantId, ...sum }: Sum & { frequency: Frequency; merchantId: string }) =>
-    `Schedule: ${inWords(sum)} ${frequency} by ${merchantId}`,
+    `Schedule: ${inMoney(sum)} ${frequency} by ${merchantId}`,
 
   customerMigration: ({ total, bankId }: { total: number; bankId: string }) =>
     `${total} customers of ${bankId}`,
@@ -55,7 +55,3 @@ export const summaryAgain = {
     `${summary} (started again: it was overdue, or open without its workflow)`,
   resumed: (summary: string) => `${summary} (resumed)`,
 };
-
-function inWords({ amount, currency }: Sum): string {
-  return `${formatAmount(amount, currency)} ${currency}`;
-}

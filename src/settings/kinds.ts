@@ -136,8 +136,10 @@ export function numbers(fallback: string, max: number, unit: string) {
 const currency = z.string().refine((code) => minorUnitDigits(code) !== undefined);
 export const currencies = list(currency, 'ISO 4217 codes, for example NGN,JPY');
 
+/** An offset such as +01:00 is none: Postgres reads its sign the other way round. */
 export const timezone = z.string().refine(
   (zone) => {
+    if (zone.startsWith('+') || zone.startsWith('-')) return false;
     try {
       return Boolean(new Intl.DateTimeFormat('en', { timeZone: zone }));
     } catch {

@@ -1,3 +1,4 @@
+import { untilAborted } from '../deadline';
 import type { Lock } from './lock';
 import { poll } from './poll';
 import { processIdentity } from './process-identity';
@@ -54,18 +55,8 @@ export class Programs {
   }
 
   /** What `work` comes to, or the signal's reason as soon as the engine cannot go on. */
-  async unlessStopped<Result>(work: Promise<Result>): Promise<Result> {
-    let give: (() => void) | undefined;
-    const stopped = new Promise<never>((_, reject) => {
-      give = () => reject(this.signal.reason as Error);
-      if (this.signal.aborted) give();
-      else this.signal.addEventListener('abort', give, { once: true });
-    });
-    try {
-      return await Promise.race([work, stopped]);
-    } finally {
-      if (give) this.signal.removeEventListener('abort', give);
-    }
+  unlessStopped<Result>(work: Promise<Result>): Promise<Result> {
+    return untilAborted(work, this.signal);
   }
 
   /**

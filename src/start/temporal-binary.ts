@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
+import { withDeadline } from '../deadline';
 import { buildWithGo, cacheFolder, inFreshFolder, usable, whyUnusable } from './built-program';
 import { StartError } from './start-error';
 
@@ -83,23 +84,12 @@ async function download(cached: string, say: (line: string) => void): Promise<st
     const started = TestWorkflowEnvironment.createLocal({
       server: { executable: { type: 'cached-download', downloadDir: folder } },
     });
-    const environment = await withDeadline(started, DOWNLOAD_TIMEOUT_MS);
+    const environment = await withDeadline(started, DOWNLOAD_TIMEOUT_MS, () => {
+      throw new Error(`not done within ${DOWNLOAD_TIMEOUT_MS / 1000} s`);
+    });
     await environment.teardown();
     const [file] = (await readdir(folder)).filter((name) => name.startsWith('temporal'));
     if (file === undefined) throw new Error('the download left no command');
     return path.join(folder, file);
   });
-}
-
-async function withDeadline<Result>(work: Promise<Result>, ms: number): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined;
-  const deadline = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`not done within ${ms / 1000} s`)), ms);
-  });
-  try {
-    return await Promise.race([work, deadline]);
-  } finally {
-    clearTimeout(timer);
-    work.catch(() => undefined);
-  }
 }

@@ -18,15 +18,22 @@ const ASKED_AT_ONCE = 20;
 /**
  * Ends those that cannot go on, so that others can begin with what the rows say.
  *
+ * @param gotOn is called whenever Temporal has answered about some of them: about all of them it
+ *   may take minutes
  * @returns the ids of those that it has ended
  * @throws what the connection failed with
  */
-export async function endStuck(client: Client, workflowIds: readonly string[]): Promise<string[]> {
+export async function endStuck(
+  client: Client,
+  workflowIds: readonly string[],
+  gotOn: () => void = () => undefined,
+): Promise<string[]> {
   const ended: string[] = [];
   for (let at = 0; at < workflowIds.length; at += ASKED_AT_ONCE) {
     const some = workflowIds.slice(at, at + ASKED_AT_ONCE);
     const were = await Promise.all(some.map((workflowId) => endIfStuck(client, workflowId)));
     ended.push(...some.filter((_, i) => were[i]));
+    gotOn();
   }
   return ended;
 }

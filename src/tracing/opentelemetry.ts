@@ -29,6 +29,7 @@ import {
 import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
 import type { Config } from '../config';
+import { withDeadline } from '../deadline';
 import type { TraceContext } from '../domain/trace-context';
 import { VERSION } from '../version';
 import { spanAtHand, withinSpan } from './at-hand';
@@ -140,12 +141,8 @@ export function createTracing(
     },
     keeps: (traceId) => keeps(root, traceId),
     async stop() {
-      let timer: NodeJS.Timeout | undefined;
-      const late = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, FLUSH_WITHIN_MS);
-      });
-      await Promise.race([provider.shutdown().catch(() => undefined), late]);
-      clearTimeout(timer);
+      const stopping = provider.shutdown().catch(() => undefined);
+      await withDeadline(stopping, FLUSH_WITHIN_MS, () => undefined);
       losses.close();
     },
   };

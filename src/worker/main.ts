@@ -18,6 +18,7 @@ import { endedOf } from '../database/billing-request/read';
 import { readKeyring } from '../database/keys/keyring';
 import { databaseProblems } from '../database/operation/readiness';
 import { ringProblems } from '../database/keys/sealing-key';
+import { withDeadline } from '../deadline';
 import { holidaysRunningOut } from '../domain/business-day';
 import { createLogger } from '../log';
 import { openOwnDatabase } from '../own-database';
@@ -213,14 +214,10 @@ function endAtOnce({ message }: ForeignNamespaceError, log: Logger): never {
 
 async function connect(config: Parameters<typeof connectionOptions>[0]): Promise<NativeConnection> {
   const options = connectionOptions(config);
-  const timeout = new Promise<never>((_, reject) => {
-    setTimeout(
-      () => reject(new Error(`no answer within ${CONNECT_TIMEOUT_MS / 1000} s`)),
-      CONNECT_TIMEOUT_MS,
-    ).unref();
-  });
   try {
-    return await Promise.race([NativeConnection.connect(options), timeout]);
+    return await withDeadline(NativeConnection.connect(options), CONNECT_TIMEOUT_MS, () => {
+      throw new Error(`no answer within ${CONNECT_TIMEOUT_MS / 1000} s`);
+    });
   } catch (cause) {
     throw new Error(
       `Temporal is not reachable at ${config.TEMPORAL_ADDRESS}. Start it, or correct TEMPORAL_ADDRESS.`,

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { createReconcileActivities, type Reconciled } from '../../src/activities/reconcile';
 import { rows, type Database } from '../../src/database/connection';
 import { beginAdvance } from '../../src/database/entity/sandbox-clock';
+import { enqueueBulkSignals } from '../../src/database/outbox';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { adoptNamespace, readTemporalState } from '../../src/database/operation/temporal-state';
 import { formatInstant } from '../../src/domain/calendar';
@@ -66,6 +67,47 @@ test('after a loss of Temporal’s data the log says when all that was open is s
     { fields: expect.objectContaining({ restarted }), message: 'all that was open is started again' },
   ]);
   expect(await readTemporalState(db)).toMatchObject({ restartingSince: null });
+});
+
+test('after a loss of Temporal’s data nothing waits for what a large party’s change has left', async () => {
+  await makeSchedule(db, keyring, standing);
+  await adoptNamespace(db, 'third');
+  const change = `SELECT 'recurring/sch_' || n FROM generate_series(1, 400) AS n`;
+  await enqueueBulkSignals(db, 'termsChanged', change, {});
+  const { restarted } = await run();
+  expect(restarted).toBeGreaterThan(0);
+  expect(await readTemporalState(db)).toMatchObject({ restartingSince: null });
+});
+
+test('a run says that it lives while Temporal is asked about much that is overdue', async () => {
+  const id = await makeSchedule(db, keyring, standing);
+  await asOwner(
+    database.url,
+    `INSERT INTO schedules SELECT (jsonb_populate_record(s, jsonb_build_object('id', 'sch_late' || lpad(n::text, 4, '0')))).*
+     FROM schedules s, generate_series(1, 100) AS n WHERE s.id = '${id}';
+     UPDATE schedules SET acts_at = now() - interval '1 hour' WHERE id LIKE 'sch_late%'`,
+  );
+  let askedInSilence = 0;
+  let mostInSilence = 0;
+  const asked = {
+    withDeadline: (_: number, call: () => Promise<unknown>) => call(),
+    workflow: {
+      getHandle: () => ({
+        describe() {
+          askedInSilence += 1;
+          mostInSilence = Math.max(mostInSilence, askedInSilence);
+          return Promise.resolve({ runId: 'r', raw: {} });
+        },
+      }),
+    },
+  } as unknown as Client;
+  const environment = new MockActivityEnvironment();
+  environment.on('heartbeat', () => (askedInSilence = 0));
+  const late = createReconcileActivities(db, asked, keyring, 'Africa/Lagos', 60, log, () => undefined);
+  const overdue: Reconciled = await environment.run(() => late.restartOverdue());
+  expect(overdue.found).toEqual({ schedules: 100 });
+  // Temporal has 5 s for each 20, and a worker that says nothing for 30 s counts as dead.
+  expect(mostInSilence).toBeLessThanOrEqual(20);
 });
 
 test('a run is known to have been, and one that cannot start anything again is not', async () => {

@@ -1,3 +1,4 @@
+import { claimBankTransaction } from '../../src/database/billing-request/bank-transaction';
 import { row, rows, type Database } from '../../src/database/connection';
 import { remindBank } from '../../src/database/refund/outcome';
 import { send, serveApi, tokenOf, type Answered, type ServedApi } from '../support/api';
@@ -188,30 +189,52 @@ async function waitedFor({ trx }: OpenTransaction): Promise<void> {
   });
 }
 
-test('a standing approval that comes with a used id is not granted', async () => {
-  const first = await charge();
-  await approve(first.id, 'debit-1');
-  const stranger = await standingApproval(db, api.deps.ring);
-  const lookupId = await lookupIdOf(db, standing.customerId);
-  const { body } = await post(await tokenOf(api, stranger.credentials.merchant), '/v1/customer/bill', {
-    lookupIDs: [lookupId],
-    amount: 1,
-    currency: 'NGN',
-    description: 'Once',
+describe('a standing approval for a merchant without an agreement is not granted, and leaves none,', () => {
+  let stranger: Standing;
+  let billingRequestId: string;
+
+  beforeEach(async () => {
+    stranger = await standingApproval(db, api.deps.ring);
+    const { body } = await post(await tokenOf(api, stranger.credentials.merchant), '/v1/customer/bill', {
+      lookupIDs: [await lookupIdOf(db, standing.customerId)],
+      amount: 1,
+      currency: 'NGN',
+      description: 'Once',
+    });
+    const [item] = body as unknown as { billingRequestId: string }[];
+    billingRequestId = String(item?.billingRequestId);
   });
-  const [item] = body as unknown as { billingRequestId: string }[];
 
-  const answer = await approve(String(item?.billingRequestId), 'debit-1', { action: 'approve_recurring' });
+  const grant = () => approve(billingRequestId, 'debit-1', { action: 'approve_recurring' });
 
-  expect(answer.status).toBe(409);
-  expect(
-    await rows(
-      db,
-      `SELECT id FROM agreements WHERE merchant_id = :merchantId AND customer_id = :customerId`,
-      {
-        merchantId: stranger.merchantId,
-        customerId: standing.customerId,
-      },
-    ),
-  ).toEqual([]);
+  async function decisions(): Promise<unknown> {
+    const path = `/v1/bank/customer-decisions?merchantId=${stranger.merchantId}`;
+    const { body } = await send(api.url, 'GET', path, undefined, { authorization: `Bearer ${bank}` });
+    return body.data?.['decisions'];
+  }
+
+  test('where it comes with a used id', async () => {
+    await approve((await charge()).id, 'debit-1');
+    expect((await grant()).status).toBe(409);
+    expect(await decisions()).toEqual([]);
+  });
+
+  test('where it comes with an id that is being used', async () => {
+    const { bankId } = standing;
+    const claim = { bankId, bankTransactionId: 'debit-1', resourceId: (await charge()).id };
+    const claiming = await openTransaction(db);
+    expect(await claimBankTransaction(claiming.trx, claim)).toBe(true);
+    const granting = grant();
+    await waitedFor(claiming);
+    await claiming.commit();
+
+    expect((await granting).status).toBe(409);
+    expect(await decisions()).toEqual([]);
+  });
+
+  test('where it comes too late', async () => {
+    await moveClock(db, stranger.merchantId, '16 minutes');
+    expect(await grant()).toMatchObject({ status: 409, body: { data: { status: 'declined' } } });
+    expect(await decisions()).toEqual([]);
+  });
 });

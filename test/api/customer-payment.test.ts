@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
+import { MockActivityEnvironment } from '@temporalio/testing';
 import { createBillingRequestActivities } from '../../src/activities/billing-request';
-import { createReconcileActivities } from '../../src/activities/reconcile';
+import { createReconcileActivities, type Reconciled } from '../../src/activities/reconcile';
 import { createWebhookActivities } from '../../src/activities/webhook';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { rows } from '../../src/database/connection';
@@ -12,6 +13,7 @@ import { resolveException } from '../../src/database/reconciliation-exception/re
 import { recordAttempt } from '../../src/database/webhook/attempt';
 import { setWebhookUrl } from '../../src/database/webhook/endpoint';
 import { forgetDeliveries } from '../../src/database/webhook/retention';
+import { calendarDay } from '../../src/domain/calendar';
 import { enter, serveApi, type Answered, type Party, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
@@ -124,6 +126,18 @@ async function pathsRefused(refused: Promise<Answered>): Promise<string[] | unde
   expect(status).toBe(400);
   return body.errors?.map(({ path }) => path);
 }
+
+test('the request id of the payee’s bank is not told to the payer’s', async () => {
+  const asking = await payeeBank.send('POST', '/v1/customer/bill', bodyOf({}), { 'x-request-id': 'rent-7' });
+  const [item] = asking.body as unknown as Item[];
+  const read = `/v1/transaction-details?reference=${item?.reference}`;
+  const [toPayee, toPayer] = await Promise.all(
+    [payeeBank, payerBank].map(async (bank) => JSON.stringify((await bank.send('GET', read)).body.data)),
+  );
+  expect(toPayee).toContain('rent-7');
+  expect(toPayer).toContain('called by the bank');
+  expect(toPayer).not.toContain('rent-7');
+});
 
 describe('a bank that bills for a customer of its own', () => {
   test('has the payer’s bank asked, who is told whom the money is for, and of no merchant', async () => {
@@ -374,6 +388,39 @@ describe('a payment between customers is seen', () => {
     }
   });
 
+  test('with the payer’s bank’s id of the debit, and without that of what it took back', async () => {
+    const { billingRequestId } = await asked();
+    await answer(billingRequestId, { bankTransactionId: 'debit-1' });
+    await answer(billingRequestId, { declineReason: 'insufficient_funds' });
+    const doubted = await payerBank.send('GET', '/v1/reconciliation/exceptions');
+    const [exception] = (doubted.body.data?.['exceptions'] ?? []) as { exceptionId: string }[];
+    const path = `/v1/reconciliation/exceptions/${exception?.exceptionId}/respond`;
+    const resolution = { resolution: 'reversed', bankTransactionId: 'taken-back-1' };
+    expect((await payerBank.send('POST', path, resolution)).status).toBe(200);
+    const { transactions: found } = await transactions(payeeBank, '?type=reversal');
+    const day = calendarDay(new Date(String(found[0]?.['settledAt'])), 'Africa/Lagos');
+
+    for (const [bank, knows] of [
+      [payerBank, true],
+      [payeeBank, false],
+    ] as const) {
+      const named = await transactions(bank, '?bankTransactionId=taken-back-1');
+      expect(named.total).toBe(knows ? 1 : 0);
+      expect(await transactions(bank, '?bankTransactionId=debit-1')).toMatchObject({ total: 1 });
+      for (const read of [
+        '/v1/transaction-history',
+        '/v1/transaction-history?format=csv',
+        `/v1/transaction-details?reference=${String(found[0]?.['reference'])}`,
+        `/v1/statements/${day}.csv`,
+      ]) {
+        const shown = await fetch(api.url + read, { headers: { authorization: `Bearer ${bank.token}` } });
+        const text = await shown.text();
+        expect({ read, text, knows: text.includes('taken-back-1') }).toEqual({ read, text, knows });
+        if (!read.includes('details')) expect(text).toContain('debit-1');
+      }
+    }
+  });
+
   test('by nobody else, and answered by the payer’s bank alone', async () => {
     const { billingRequestId, reference } = await asked();
     const [stranger, merchant] = await Promise.all([enter(api, 'bank'), enter(api, 'merchant')]);
@@ -468,8 +515,8 @@ const taken = (deliveryId: string) =>
   );
 
 /** A run of `reconcile`, on a Temporal that it has nothing to ask of. */
-const reconcile = () =>
-  createReconcileActivities(
+const reconcile = (): Promise<Reconciled> => {
+  const activities = createReconcileActivities(
     database.db,
     new Client({ connection: Connection.lazy({ address: '127.0.0.1:1' }) }),
     api.deps.ring,
@@ -477,7 +524,9 @@ const reconcile = () =>
     300,
     { info: () => undefined, warn: () => undefined },
     () => undefined,
-  ).restartOverdue();
+  );
+  return new MockActivityEnvironment().run(() => activities.restartOverdue());
+};
 
 describe('the credit of a payment', () => {
   test('that the payee’s bank was never told of is overdue after a day, as both banks see', async () => {

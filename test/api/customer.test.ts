@@ -44,6 +44,29 @@ describe('the look-up by e-mail', () => {
     }
   });
 
+  it('finds the bank of a customer, however many another bank has with that address', async () => {
+    const bad = await enter(api, 'bank', { name: 'Bad Bank' });
+    const email = 'victim@example.com';
+    const crowd = Array.from({ length: 100 }, () => person({ email }));
+    expect(await migrate(crowd, bad)).toMatchObject({ body: { data: { summary: { successful: 100 } } } });
+    const [own] = onboardedOf((await migrate([person({ email })])).body.data);
+    const found = (await banksOf(email)) as { bankId: string; customerId: string }[];
+    const of = ({ entityId }: Party) =>
+      found.filter(({ bankId }) => bankId === entityId).map(({ customerId }) => customerId);
+    expect(of(bank)).toEqual([own?.['customerId']]);
+    expect(of(bad)).toHaveLength(10);
+  });
+
+  it('shows a customer of each bank before a second of any', async () => {
+    const email = 'everywhere@example.com';
+    const crowd = Array.from({ length: 10 }, () => person({ email }));
+    const banks = await Promise.all(Array.from({ length: 11 }, () => enter(api, 'bank')));
+    for (const one of banks) await migrate(crowd, one);
+    const found = (await banksOf(email)) as { bankId: string }[];
+    expect(found).toHaveLength(100);
+    expect(new Set(found.map(({ bankId }) => bankId)).size).toBe(11);
+  });
+
   it('answers with an empty list for an address that nobody has', async () => {
     expect(await banksOf('nobody@example.com')).toEqual([]);
     expect(await banksOf("x'--@example.com")).toEqual([]);

@@ -86,13 +86,13 @@ type Sent = { body?: unknown; query?: string; headers?: Record<string, string> }
 
 /** Every route that is meant, called by the first role that may. */
 async function onEvery(
-  which: (options: Route['options']) => unknown,
+  which: (one: Route) => unknown,
   sent: (route: Route, key: string, caller: Party) => Sent,
   as: Record<Role, Party> = callers,
 ): Promise<Record<string, Answered>> {
   const answers: Record<string, Answered> = {};
   for (const one of routes(api.deps)) {
-    if (!which(one.options)) continue;
+    if (!which(one)) continue;
     const [role] = one.options.roles;
     if (role === undefined) throw new Error(`${one.path} is for nobody`);
     const key = `${one.method} ${one.path}`;
@@ -105,9 +105,11 @@ async function onEvery(
 const pathOf = ({ path }: Route) => path.replace(':deliveryId', NOBODYS.deliveryId).replaceAll(/:\w+/g, 'x');
 
 const any = () => true;
-const takesBody = ({ body, receiver }: Route['options']) => body ?? receiver;
 /** What takes a file has its own tests. */
-const keyed = ({ idempotent, upload }: Route['options']) => idempotent && !upload;
+const takesJson = ({ method, options }: Route) => method !== 'get' && !options.upload;
+const needsBody = ({ options: { body, receiver } }: Route) => body ?? receiver;
+const needsNone = (one: Route) => takesJson(one) && !needsBody(one);
+const keyed = ({ options: { idempotent, upload } }: Route) => idempotent && !upload;
 
 /** The endpoints that answered otherwise. */
 const others = (answers: Record<string, Answered>, status: number, said: RegExp) => {
@@ -119,9 +121,9 @@ const others = (answers: Record<string, Answered>, status: number, said: RegExp)
 
 describe('every endpoint', () => {
   it('refuses a field or a parameter that it does not know, by its name', async () => {
-    const answers = await onEvery(any, ({ options }) =>
-      takesBody(options)
-        ? { body: { ...(options.receiver && { customers: [{}] }), surprise: 1 } }
+    const answers = await onEvery(any, (one) =>
+      takesJson(one)
+        ? { body: { ...(one.options.receiver && { customers: [{}] }), surprise: 1 } }
         : { query: '?surprise=1' },
     );
     const unnamed = Object.entries(answers)
@@ -132,23 +134,32 @@ describe('every endpoint', () => {
 
   it('refuses a body that is no object', async () => {
     for (const body of ['null', '[]', '"x"', '1', 'true']) {
-      const answers = await onEvery(takesBody, () => ({ body }));
+      const answers = await onEvery(takesJson, () => ({ body }));
       expect(others(answers, 400, /body must be an object/)).toEqual([]);
     }
   });
 
+  it('that needs no body takes an empty object for none, as the same request under one key', async () => {
+    const headers = { 'idempotency-key': 'empty' };
+    const without = await onEvery(needsNone, () => ({ headers }));
+    const empty = await onEvery(needsNone, () => ({ headers, body: {} }));
+    const told = (answers: typeof empty) => Object.entries(answers).map(([key, { body }]) => [key, body]);
+    expect(told(empty)).toEqual(told(without));
+    expect(told(empty)).not.toEqual([]);
+  });
+
   it('refuses a body that is no JSON by its type, and one that is too large', async () => {
-    const text = await onEvery(takesBody, () => ({ body: '{}', headers: { 'content-type': 'text/plain' } }));
+    const text = await onEvery(takesJson, () => ({ body: '{}', headers: { 'content-type': 'text/plain' } }));
     expect(others(text, 415, /send Content-Type: application\/json/)).toEqual([]);
 
-    const large = await onEvery(takesBody, ({ options }) => ({
+    const large = await onEvery(takesJson, ({ options }) => ({
       body: `{"x":"${'x'.repeat(options.receiver?.limitBytes ?? 256 * 1024)}"}`,
     }));
     expect(others(large, 413, /The body may have at most (256|16384) KiB/)).toEqual([]);
   });
 
   it('tells its caller of a body that stops arriving, and waits for no more of it', async () => {
-    const taking = routes(api.deps).filter(({ options }) => takesBody(options));
+    const taking = routes(api.deps).filter(takesJson);
     const stopped = await Promise.all(
       taking.map(async (one): Promise<[string, Answered]> => {
         const { token } = callers[one.options.roles[0] ?? 'bank'];
@@ -170,13 +181,13 @@ describe('every endpoint', () => {
     const headers = { 'idempotency-key': 'reused' };
     await onEvery(keyed, (_, key) => ({ body: BODIES[key]?.[0], headers }));
     const reused = await onEvery(
-      (options) => keyed(options) && takesBody(options),
+      (one) => keyed(one) && needsBody(one),
       (_, key) => ({ body: { ...BODIES[key]?.[0], ...BODIES[key]?.[1] }, headers }),
     );
     expect(others(reused, 422, /was used with another body/)).toEqual([]);
 
     const first = await openTransaction(database.db);
-    for (const one of routes(api.deps).filter(({ options }) => keyed(options))) {
+    for (const one of routes(api.deps).filter(keyed)) {
       const callerId = callers[one.options.roles[0] ?? 'bank'].entityId;
       const request = { callerId, path: pathOf(one), key: 'running', bodyIndexes: [Buffer.of()] as [Buffer] };
       expect(await claimKey(first.trx, api.deps.ring, request)).toEqual({ outcome: 'new' });

@@ -109,6 +109,18 @@ describe('metadata', () => {
     expect(check(fields.metadata, given, '').problems).toHaveLength(1);
   });
 
+  it('takes blanks for no text', () => {
+    expect(judge(fields.metadata, { a: ' \u00a0', b: ' x ' })).toEqual({ a: '', b: 'x' });
+    expect(judge(fields.metadata, { a: '\n' })).toHaveLength(1);
+  });
+
+  it('refuses names that are the same once they are clean, of which one value would be lost', () => {
+    const same = 'is the same name as an earlier one';
+    expect(judge(fields.metadata, { a: 1, 'a ': 2, b: 3 })).toEqual([`a  ${same}`]);
+    expect(judge(fields.metadata, { '\u00e9': 1, 'e\u0301': 2 })).toEqual([`e\u0301 ${same}`]);
+    expect(judge(z.strictObject({ metadata: fields.metadata.optional() }), {})).toEqual({});
+  });
+
   it('says what is wrong with a name, without repeating all of it', () => {
     expect(judge(fields.metadata, { ['n'.repeat(1000)]: 1 })).toEqual([
       `${'n'.repeat(100)} is a name that must have at most 40 characters`,

@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { failureOf, type Reply } from '../../src/api/http/answer';
 import { acceptOnce, takeAnswer } from '../../src/api/http/idempotency';
 import { row, rows, type Transaction } from '../../src/database/connection';
+import { newId } from '../../src/database/ids';
 import { expireKeys, type KeyedRequest } from '../../src/database/idempotency';
 import { Failure, type FailureCode } from '../../src/domain/failures';
 import { enter, serveApi, type Party, type ServedApi } from '../support/api';
@@ -288,6 +290,15 @@ const merchants = (ref: string) => ({ merchants: [{ name: 'M', email: 'm@example
 const post = (body: unknown, key?: string) =>
   provider.send('POST', '/v1/provider/merchants', body, key === undefined ? {} : { 'idempotency-key': key });
 
+/** The status of a redelivery with one key for all, and whether it is an answer from before. */
+const replayed = async (id: string) => {
+  const path = `/v1/webhooks/deliveries/${id}/redeliver`;
+  const { status, headers } = await provider.send('POST', path, undefined, {
+    'idempotency-key': 'by-name',
+  });
+  return [status, headers.get('idempotent-replayed')];
+};
+
 describe('over HTTP', () => {
   it('a repeat is marked, and the spelling of its JSON does not matter', async () => {
     const first = await post(merchants('http-1'), 'http-1');
@@ -315,6 +326,20 @@ describe('over HTTP', () => {
       status: 400,
       body: { errors: [{ path: 'Idempotency-Key', message: 'must be 1 to 255 visible ASCII characters' }] },
     });
+  });
+
+  it('a key counts for the thing that is named, however it is spelled, and for nothing of any length', async () => {
+    // It is not compressed for the index that it would stand in.
+    expect(await replayed(randomBytes(4_000).toString('base64url'))).toEqual([404, null]);
+    expect(await replayed(randomBytes(4_000).toString('base64url'))).toEqual([404, 'true']);
+    const id = newId('delivery');
+    expect(await replayed(id)).toEqual([404, null]);
+    expect(await replayed(id.replace('d', '%64'))).toEqual([404, 'true']);
+    // As processes of another version look for it.
+    const found = await row(test.db, `SELECT FROM idempotency_keys WHERE path = :path AND key = 'by-name'`, {
+      path: `/v1/webhooks/deliveries/${id}/redeliver`,
+    });
+    expect(found).toBeDefined();
   });
 
   it('a refused request gets its refusal again although the cause is gone', async () => {

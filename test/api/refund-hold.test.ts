@@ -1,4 +1,4 @@
-import { array, assert, asyncProperty, constantFrom, nat, oneof, record } from 'fast-check';
+import { array, assert, asyncProperty, boolean, constantFrom, nat, oneof, record } from 'fast-check';
 import { row, type Database } from '../../src/database/connection';
 import { answerRefund } from '../../src/database/refund/outcome';
 import { send, serveApi, tokenOf, type Answered, type ServedApi } from '../support/api';
@@ -62,6 +62,59 @@ async function refund(reference: string, amount?: number): Promise<string> {
   const { status, body } = await initiate(reference, amount);
   expect(status).toBe(201);
   return String(body.data?.['refundId']);
+}
+
+/** The bank says of what it has named that it moved nothing. */
+async function clear(bankTransactionId: string, refundId?: string): Promise<number> {
+  const named = await row<{ id: string }>(
+    db,
+    `SELECT id FROM reconciliation_exceptions
+     WHERE bank_transaction_id = :bankTransactionId AND refund_id = coalesce(:refundId, refund_id) ORDER BY id DESC LIMIT 1`,
+    { bankTransactionId, refundId: refundId ?? null },
+  );
+  const url = `/v1/reconciliation/exceptions/${named?.id}/respond`;
+  return (await post(bank, url, { resolution: 'no_money_moved' })).status;
+}
+
+/** What the bank has said of a refund, and not taken back. */
+class Asked {
+  private first: 'completed' | 'rejected' | undefined;
+  /** By which ids it may have paid it. */
+  private readonly said = new Set<string>();
+  private readonly inDoubt = { transfer: new Set<string>(), used: new Set<string>() };
+
+  constructor(
+    readonly id: string,
+    readonly kobo: number,
+  ) {}
+
+  answered(action: 'completed' | 'rejected', named: string, used: boolean): void {
+    if (action === 'completed' && !this.said.has(named)) {
+      if (used) this.inDoubt.used.add(named);
+      else if (this.first) this.inDoubt.transfer.add(named);
+      this.said.add(named);
+    }
+    if (action === 'rejected' || !used) this.first ??= action;
+  }
+
+  /** @returns which id is in doubt no more; undefined where none was */
+  clearOne(n: number): string | undefined {
+    const { transfer, used } = this.inDoubt;
+    const named = [...transfer, ...used];
+    const cleared = named[n % named.length];
+    if (cleared !== undefined && !transfer.delete(cleared)) used.delete(cleared);
+    return cleared;
+  }
+
+  /**
+   * Each transfer that the bank names may have moved the money, and a refund that waits may yet. An
+   * id of something else may stand for one that is named beside it, or for the one that counts.
+   */
+  timesGone(): number {
+    const { transfer, used } = this.inDoubt;
+    if (this.first === 'rejected') return Math.max(transfer.size, Math.min(used.size, 1));
+    return 1 + transfer.size;
+  }
 }
 
 test('a refund that the bank rejected and then calls completed is not paid a second time', async () => {
@@ -159,20 +212,63 @@ test.each([
   expect((await initiate(reference)).body.data).toMatchObject({ amount: left });
 });
 
+test.each([
+  ['the used id, and a transfer came after it', ['used', 'own'], 0, 60],
+  ['the used id, and a transfer came before it', ['own', 'used'], 1, 60],
+  ['the transfer, and a used id came before it', ['used', 'own'], 1, 60],
+  ['the transfer, and a used id came after it', ['own', 'used'], 0, 60],
+  ['one of two used ids', ['used', 'used too'], 0, 60],
+  ['one of two transfers beside a used id', ['used', 'own', 'own too'], 1, 60],
+  ['the used id beside two transfers', ['used', 'own', 'own too'], 0, 20],
+  ['the only transfer', ['own'], 0, 100],
+])(
+  'what of a rejected refund is in doubt still, once the bank has cleared %s, is held',
+  async (_, said, cleared, left) => {
+    const used = [await charge(), await charge()].map(({ id }) => `tx-${id}`);
+    const { reference } = await charge();
+    const refundId = await refund(reference, 40);
+    await respond(refundId, 'rejected');
+    const named: Record<string, string | undefined> = { used: used[0], 'used too': used[1] };
+    for (const one of said) await respond(refundId, 'completed', named[one] ?? `${one}-${refundId}`);
+
+    const id = named[said[cleared] ?? ''] ?? `${said[cleared]}-${refundId}`;
+    expect(await clear(id)).toBe(200);
+
+    expect((await initiate(reference)).body.data).toMatchObject({ amount: left });
+  },
+);
+
+test('a wrong id that is cleared before the bank rejects the refund is held for no more', async () => {
+  const other = await charge();
+  const { reference } = await charge();
+  const refundId = await refund(reference, 40);
+  await respond(refundId, 'completed', `tx-${other.id}`);
+  expect(await clear(`tx-${other.id}`)).toBe(200);
+  await respond(refundId, 'rejected');
+
+  expect((await initiate(reference)).body.data).toMatchObject({ amount: 100 });
+});
+
 test('whatever a bank says in whatever order, what it may have sent back and what is asked for never exceed the charge', async () => {
   const step = oneof(
-    record({ refund: constantFrom(2_500, 2_501, 5_000, 7_500, 10_000) }),
-    record({ answer: nat(1), action: constantFrom('completed', 'rejected'), transfer: nat(1) }),
+    { weight: 1, arbitrary: record({ refund: constantFrom(2_500, 2_501, 5_000, 7_500, 10_000) }) },
+    {
+      weight: 3,
+      arbitrary: record({
+        of: nat(1),
+        action: constantFrom('completed', 'rejected'),
+        transfer: nat(1),
+        used: boolean(),
+      }),
+    },
+    { weight: 2, arbitrary: record({ of: nat(1), clear: nat(3) }) },
   );
+  const used = [await charge(), await charge()].map((one) => `tx-${one.id}`);
   await assert(
-    asyncProperty(array(step, { minLength: 8, maxLength: 14 }), async (steps) => {
+    asyncProperty(array(step, { minLength: 10, maxLength: 20 }), async (steps) => {
       const { reference, id } = await charge();
-      const refunds: { id: string; kobo: number; first?: 'completed' | 'rejected'; said: Set<string> }[] = [];
-      /**
-       * Each transfer that the bank names may have moved the money; a refund that waits may yet.
-       */
-      const gone = () =>
-        refunds.reduce((sum, { kobo, first, said }) => sum + kobo * (first ? said.size : 1), 0);
+      const refunds: Asked[] = [];
+      const gone = () => refunds.reduce((sum, one) => sum + one.kobo * one.timesGone(), 0);
       for (const one of steps) {
         if ('refund' in one) {
           const left = 10_000 - gone();
@@ -180,16 +276,18 @@ test('whatever a bank says in whatever order, what it may have sent back and wha
           expect({ status, left, asked: one.refund }).toMatchObject({
             status: one.refund <= left ? 201 : 409,
           });
-          if (status === 201)
-            refunds.push({ id: String(body.data?.['refundId']), kobo: one.refund, said: new Set() });
+          if (status === 201) refunds.push(new Asked(String(body.data?.['refundId']), one.refund));
+          continue;
+        }
+        const asked = refunds[one.of];
+        if (!asked) continue;
+        if ('action' in one) {
+          const named = one.used ? String(used[one.transfer]) : `${asked.id}-${one.transfer}`;
+          await respond(asked.id, one.action, named);
+          asked.answered(one.action, named, one.used);
         } else {
-          const asked = refunds[one.answer];
-          if (!asked) continue;
-          const transfer = `${asked.id}-${one.transfer}`;
-          const { action } = one;
-          await respond(asked.id, action, transfer);
-          asked.first ??= action;
-          if (action === 'completed') asked.said.add(transfer);
+          const cleared = asked.clearOne(one.clear);
+          if (cleared !== undefined) expect(await clear(cleared, asked.id)).toBe(200);
         }
       }
       const kept = await row<{ out: bigint }>(
@@ -199,6 +297,6 @@ test('whatever a bank says in whatever order, what it may have sent back and wha
       );
       expect(kept?.out).toBe(BigInt(gone()));
     }),
-    { numRuns: 30 },
+    { numRuns: 60 },
   );
 });

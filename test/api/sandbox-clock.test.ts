@@ -1,6 +1,9 @@
 import { rows, type Database } from '../../src/database/connection';
-import { enter, serveApi, type Party, type ServedApi } from '../support/api';
+import { enter, send, serveApi, tokenOf, type Party, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
+import { eventually } from '../support/engine';
+import { openTransaction } from '../support/open-transaction';
+import { makeSchedule, standingApproval } from '../support/standing';
 
 const ADVANCE = '/v1/sandbox/clock/advance';
 const CLOCK = '/v1/sandbox/clock';
@@ -69,6 +72,38 @@ test('a jump is there at once', async () => {
   expect(aheadDays).toBeLessThan(31.1);
 });
 
+test('a jump is heard by a schedule that has read the clock before it, and falls asleep after it', async () => {
+  const standing = await standingApproval(db, api.deps.ring);
+  const scheduleId = await makeSchedule(db, api.deps.ring, standing);
+  const token = await tokenOf(api, standing.credentials.merchant);
+  await rows(db, 'DELETE FROM outbox');
+  const step = await openTransaction(db);
+  await rows(step.trx, `UPDATE schedules SET asleep = true WHERE id = :scheduleId`, { scheduleId });
+  const jump = { by: 'P2M', jump: true };
+  const jumped = send(api.url, 'POST', ADVANCE, jump, { authorization: `Bearer ${token}` });
+  await Promise.race([jumped, eventually(isBlocked)]);
+  await step.commit();
+  expect(await jumped).toMatchObject({ status: 202 });
+  expect(await signalled()).toEqual([`recurring/${scheduleId}`]);
+});
+
+/** Whether some session waits for another. */
+async function isBlocked(): Promise<boolean> {
+  const found = await rows(
+    db,
+    `SELECT FROM pg_stat_activity WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0`,
+  );
+  return found.length > 0;
+}
+
+async function signalled(): Promise<string[]> {
+  const found = await rows<{ id: string }>(
+    db,
+    `SELECT workflow_id AS id FROM outbox WHERE signal = 'clockMoved'`,
+  );
+  return found.map(({ id }) => id);
+}
+
 test.each(['P0D', '-P1D', '1 month', 'P11Y', 'P', '', 'PT87673H'])('%p is no way to go', async (by) => {
   expect(await merchant.send('POST', ADVANCE, { by })).toMatchObject({
     status: 400,
@@ -77,13 +112,14 @@ test.each(['P0D', '-P1D', '1 month', 'P11Y', 'P', '', 'PT87673H'])('%p is no way
   expect((await merchant.send('GET', CLOCK)).body.data).toMatchObject({ status: 'ready' });
 });
 
-test('ten years are the most, and nobody gets beyond the year 9999', async () => {
+test('ten years are the most, and nobody gets beyond the year 9998', async () => {
   expect(await merchant.send('POST', ADVANCE, { by: 'P10Y', jump: true })).toMatchObject({ status: 202 });
   await rows(db, `UPDATE entities SET clock_offset = '9995-01-01'::timestamptz - now() WHERE id = :id`, {
     id: merchant.entityId,
   });
   expect(await merchant.send('POST', ADVANCE, { by: 'P10Y' })).toMatchObject({ status: 400 });
-  expect(await merchant.send('POST', ADVANCE, { by: 'P4Y' })).toMatchObject({ status: 202 });
+  expect(await merchant.send('POST', ADVANCE, { by: 'P4Y' })).toMatchObject({ status: 400 });
+  expect(await merchant.send('POST', ADVANCE, { by: 'P3Y' })).toMatchObject({ status: 202 });
 });
 
 test('a bank has a clock too, a provider has none', async () => {

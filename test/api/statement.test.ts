@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
 import { row, type Database } from '../../src/database/connection';
 import { onboardBatch } from '../../src/database/customer/migration';
+import { newId } from '../../src/database/ids';
+import { postEntries } from '../../src/database/ledger/entry';
 import { LIST_REACH } from '../../src/database/list';
 import { answerRefund } from '../../src/database/refund/outcome';
 import { resolveException } from '../../src/database/reconciliation-exception/resolve';
+import { chargeEntry } from '../../src/domain/ledger';
 import { serveApi, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
@@ -295,12 +298,29 @@ describe('a statement', () => {
     ['', 'query.date'],
     ['?date=2026-02-30', 'query.date'],
     ['?date=30.01.2026', 'query.date'],
-    ['?date=2026-01-31&currency=USD', 'query.currency'],
+    ['?date=2026-01-31&currency=ABC', 'query.currency'],
     ['?date=2026-01-31&colour=blue', 'query.colour'],
-  ])('needs a day that there is, and a currency that is accepted: %s gets 400', async (query, path) => {
+  ])('needs a day that there is, and a currency: %s gets 400', async (query, path) => {
     const { status, body } = await (await asking(api, standing, 'merchant')).get(`/v1/statements${query}`);
     expect(status).toBe(400);
     expect(body.errors?.map((problem) => problem.path)).toContain(path);
+  });
+
+  it('of a currency that is no longer accepted can be asked for, as what is owed in it can', async () => {
+    const one = await standingIn();
+    const { bankId, merchantId } = one;
+    const day = await dayOf(db, merchantId);
+    const entry = chargeEntry(
+      { resourceId: newId('billingRequest'), settledAt: new Date() },
+      { amount: 7n, currency: 'USD', bankId, payee: { merchantId } },
+    );
+    await db.transaction((trx) => postEntries(trx, 'Africa/Lagos', [entry]));
+    const bank = await asking(api, one, 'bank');
+    expect(await bank.positions(day)).toMatchObject([{ currency: 'USD', net: -0.07 }]);
+    expect(await bank.statement(day, '&currency=USD')).toMatchObject({
+      closingBalance: -0.07,
+      sha256: sha256(await bank.file(`/v1/statements/${day}.csv?currency=USD`)),
+    });
   });
 
   it('is of the merchants of the provider that asks, and of nobody else’s', async () => {

@@ -91,6 +91,20 @@ describe('the timeline of a transaction', () => {
     expect(timeline.map(({ at }) => at)).toEqual(timeline.map(({ at }) => at).toSorted());
   });
 
+  it('says that an act was the provider’s to a merchant, and by what request to the provider alone', async () => {
+    const reference = await charge();
+    const body = { merchantId: standing.merchantId, trustLevel: 'untrusted' };
+    const headers = { authorization: `Bearer ${tokens.provider}`, 'x-request-id': 'ticket-4711' };
+    await send(api.url, 'PATCH', '/v1/provider/merchant/trust', body, headers);
+
+    expect((await told('merchant', reference)).of('act')).toEqual([
+      expect.stringMatching(/by the provider$/),
+    ]);
+    expect((await told('provider', reference)).of('act')).toEqual([
+      expect.stringMatching(/request ticket-4711$/),
+    ]);
+  });
+
   it.each(ROLES)('tells a %s nothing that is of others alone', async (role) => {
     const reference = await charge('Shoes', { 'x-request-id': 'shop-43' });
     await answerCharges(db, api.deps.ring, standing);
@@ -104,6 +118,26 @@ describe('the timeline of a transaction', () => {
     expect(text.includes(`debit customer_bank of ${standing.bankId}`)).toBe(ofBank);
     expect(text.includes('billing.request')).toBe(ofBank);
     expect(text.includes('workflow')).toBe(false);
+  });
+
+  it('has nothing of another merchant, whose bank has taken the reference for its own id', async () => {
+    const reference = await charge();
+    await answerCharges(db, api.deps.ring, standing);
+    const own = tokens;
+    const answers = () => Promise.all(ROLES.map((role) => details(own[role], `?reference=${reference}`)));
+    const before = await answers();
+
+    standing = await standingApproval(db, api.deps.ring);
+    tokens = await tokensOf(standing);
+    const others = await details(tokens.merchant, `?reference=${await charge('Boots')}`);
+    const { billingRequestId } = others.body.data ?? {};
+    const body = { billingRequestId, bankTransactionId: reference };
+    const authorization = `Bearer ${tokens.bank}`;
+    const answered = await send(api.url, 'POST', '/v1/billing/bank-response', body, { authorization });
+    expect(answered.status).toBe(200);
+
+    const after = await answers();
+    expect(after.map((one) => one.body.data)).toEqual(before.map((one) => one.body.data));
   });
 });
 

@@ -44,7 +44,7 @@ describe('assent doctor', () => {
     const { code, found } = await doctor();
     expect([...found.values()].filter((one) => !one.startsWith('ok: '))).toEqual([]);
     expect([...found.keys()].join(', ')).toBe(
-      'settings, postgres, clock, schema, deployment, keys, workers, work, temporal, search attributes, schedules',
+      'settings, postgres, clock, calendar, schema, deployment, keys, workers, work, temporal, search attributes, schedules',
     );
     expect(code).toBe(0);
   });
@@ -69,11 +69,40 @@ describe('assent doctor', () => {
     expect(code).toBe(1);
   });
 
+  it('finds a zone that was written into the database before anybody saw that Postgres reads it otherwise', async () => {
+    await asOwner(engine.database.url, `UPDATE deployment SET time_zone = 'CET'`);
+    const { code, found } = await doctor({ NETWORK_TIMEZONE: 'CET' });
+    await asOwner(engine.database.url, `UPDATE deployment SET time_zone = 'Africa/Lagos'`);
+    expect(found.get('calendar')).toMatch(
+      /^wrong: NETWORK_TIMEZONE: at 20\d\d-\S+Z the clocks of CET show \S+ by Node .*, but \S+ by Postgres/,
+    );
+    expect(found.get('deployment')).toMatch(/^ok: /);
+    expect(code).toBe(1);
+  });
+
   it('says what it can while Postgres is away', async () => {
     const { code, found } = await doctor({ DATABASE_URL: await nobodyAt(engine.database.url) });
     expect(found.get('postgres')).toMatch(/^wrong: does not answer.*DATABASE_URL/);
     expect(found.get('temporal')).toMatch(/^ok: /);
     expect(code).toBe(1);
+  });
+
+  it.each([
+    ['call', '2 minutes', 'wrong', 0, 1],
+    ['bulk', '30 minutes', 'ok', 1, 0],
+    ['bulk', '2 hours', 'warning', 1, 0],
+  ])('says of a %s message to Temporal that has waited for %s: %s', async (_, age, state, rank, code) => {
+    const { db } = engine.database;
+    await rows(
+      db,
+      `INSERT INTO outbox (kind, workflow_id, signal, rank, created_at, not_before)
+       VALUES ('signal', 'recurring/sch_1', 'termsChanged', :rank, now() - :age::interval, 'infinity')`,
+      { rank, age },
+    );
+    const examined = await doctor();
+    await rows(db, `DELETE FROM outbox`);
+    expect(examined.found.get('work')).toMatch(new RegExp(`^${state}: `));
+    expect(examined.code).toBe(code);
   });
 
   it('misses the workers', async () => {

@@ -1,8 +1,13 @@
+import { Client } from 'pg';
+import { fileOf } from '../../src/api/billing/statement';
+import { sha256Of } from '../../src/api/http/download';
 import { rows } from '../../src/database/connection';
-import { newId } from '../../src/database/ids';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { readDigest, readFinality } from '../../src/database/ledger/statement';
 import { createCli } from '../support/cli';
 import { createTestDatabase, type TestDatabase } from '../support/database';
+import { eventually } from '../support/engine';
+import { postThen } from '../support/ledger';
 import { standingApproval } from '../support/standing';
 
 const keys = makeKeyring();
@@ -22,16 +27,7 @@ const said = (message: string) => ({ code: 1, out: '', err: expect.stringContain
 describe('assent period', () => {
   it('closes a month that is over, keeps its statements, and reopens it with a reason', async () => {
     const { bankId, merchantId } = await standingApproval(test.db, keyring);
-    await rows(
-      test.db,
-      `WITH entry AS (
-         INSERT INTO ledger_entries (kind, resource_id, settled_at, settlement_day)
-         VALUES ('charge', :id, '2026-01-31T12:00:00Z', '2026-01-31') RETURNING id)
-       INSERT INTO ledger_postings (entry_id, n, party_id, account, direction, amount, currency)
-       SELECT entry.id, n, party, account, direction, 1, 'NGN' FROM entry, (VALUES
-         (1, :bankId, 'customer_bank', 'debit'), (2, :merchantId, 'merchant', 'credit')) AS p (n, party, account, direction)`,
-      { id: newId('billingRequest'), bankId, merchantId },
-    );
+    await postThen(test.db, '2026-01-31', { bankId, merchantId });
     // Of the bank, the merchant and its provider.
     const closed = { period: '2026-01', state: 'closed', changed: true, statements: 3 };
     expect(await cli.json('period', 'close', '2026-01')).toEqual(closed);
@@ -55,12 +51,39 @@ describe('assent period', () => {
     ]);
   });
 
+  it('keeps no SHA-256 of a file that is corrected while a close still works them out', async () => {
+    const { bankId, merchantId } = await standingApproval(test.db, keyring);
+    await postThen(test.db, '2025-12-30', { bankId, merchantId });
+    const holder = new Client(test.url);
+    await holder.connect();
+    await holder.query('BEGIN; LOCK statement_digests');
+    const closing = cli.run('period', 'close', '2025-12');
+    await eventually(async () => {
+      const waits = `SELECT FROM pg_locks WHERE relation = 'statement_digests'::regclass AND NOT granted`;
+      return (await rows(test.db, waits)).length > 0;
+    });
+    await cli.json('period', 'reopen', '2025-12', '--reason', 'TICKET-8');
+    await holder.query('COMMIT');
+    await holder.end();
+    expect(await closing).toMatchObject(said('2025-12 was reopened meanwhile'));
+
+    await postThen(test.db, '2025-12-30', { bankId, merchantId });
+    await cli.json('period', 'close', '2025-12');
+    const of = {
+      party: { entityId: merchantId, role: 'merchant' as const },
+      date: '2025-12-30',
+      currency: 'NGN',
+    };
+    const { edition } = await readFinality(test.db, 'Africa/Lagos', of);
+    expect(await readDigest(test.db, of, edition)).toBe(await sha256Of(fileOf(test.db, of)));
+  });
+
   it('refuses a month that is not over, or none', async () => {
     expect(await cli.run('period', 'close', '2999-01')).toMatchObject(said('2999-01 is not over'));
     expect(await cli.run('period', 'close', '2026-13')).toMatchObject(said('2026-13 is no month'));
     expect(await cli.run('period', 'close', 'january')).toMatchObject(said('january is no month'));
-    expect(await cli.run('period', 'reopen', '2025-01', '--reason', 'x')).toMatchObject(
-      said('2025-01 is not closed'),
+    expect(await cli.run('period', 'reopen', '2026-05', '--reason', 'x')).toMatchObject(
+      said('2026-05 is not closed'),
     );
   });
 });

@@ -16,21 +16,37 @@ let cli: ReturnType<typeof createCli>;
 let standing: Standing;
 beforeAll(async () => {
   test = await createTestDatabase();
-  cli = createCli({ url: test.url, keys, more: { DATABASE_OWNER_URL: test.url } });
+  cli = createCli({
+    url: test.url,
+    keys,
+    more: { DATABASE_OWNER_URL: test.url, TEMPORAL_ADDRESS: '127.0.0.1:1' },
+  });
   standing = await standingApproval(test.db, keyring);
 });
 afterAll(() => test.drop());
 
-it('"outbox" shows what has waited for Temporal for a minute', async () => {
+it('"outbox" shows what has waited for Temporal for a minute, of calls before what is bulk', async () => {
   expect(await cli.json('outbox')).toEqual({ messages: [] });
+  await rows(
+    test.db,
+    `INSERT INTO outbox (kind, workflow_id, signal, rank)
+     SELECT 'signal', 'recurring/sch_' || n, 'termsChanged', 1 FROM generate_series(1, 100) AS n`,
+  );
   await rows(
     test.db,
     `INSERT INTO outbox (kind, workflow_id, start) VALUES ('start', 'billing-request/brq_1', '{"type": "billingRequest"}')`,
   );
   await asOwner(test.url, `UPDATE outbox SET created_at = created_at - interval '2 minutes'`);
-  expect(await cli.json('outbox')).toMatchObject({
-    messages: [{ kind: 'start', workflowId: 'billing-request/brq_1', type: 'billingRequest' }],
-  });
+  const { messages } = await cli.json<{ messages: object[] }>('outbox');
+  expect(messages).toHaveLength(20);
+  expect(messages.slice(0, 2)).toMatchObject([
+    { rank: 'call', kind: 'start', workflowId: 'billing-request/brq_1', type: 'billingRequest' },
+    { rank: 'bulk', kind: 'signal', signal: 'termsChanged' },
+  ]);
+  const { out } = await cli.run('status');
+  expect(out).toMatch(
+    /1 message waits for Temporal, the oldest for \d{3} s; behind them 100 in bulk, the oldest for \d{3} s/,
+  );
 });
 
 it('"feed" shows the transaction that keeps the events feed from going on', async () => {

@@ -3,9 +3,10 @@ import { row, rows, type Database } from '../../src/database/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { openStatementExceptions } from '../../src/database/reconciliation-exception/statement';
 import { beginAttempt, deliveryToAttempt, recordAttempt } from '../../src/database/webhook/attempt';
+import { forgetDeliveries } from '../../src/database/webhook/retention';
 import { send, serveApi, tokenOf, type ServedApi } from '../support/api';
 import { createCli } from '../support/cli';
-import { createTestDatabase, type TestDatabase } from '../support/database';
+import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { runSchedule } from '../support/schedule';
 import { answerBill, bill, charge, refund } from '../support/settled';
 import {
@@ -347,4 +348,25 @@ test.each([
   const { code, out, err } = await cli.run('why', id);
   expect({ code, out }).toEqual({ code: 1, out: '' });
   expect(err).toMatch(/^assent: unknown here: nothing has this reference or id\. Accepted are .*brq_.*bat_/);
+});
+
+it('finds a webhook that is forgotten by its event and by its batch, as by its own id', async () => {
+  const { reference } = await charge(db, ring, standing);
+  await refund(db, ring, standing, reference, 0.4, 'completed');
+  await asOwner(
+    database.url,
+    `UPDATE webhook_deliveries SET status = 'delivered', finished_at = now() WHERE entity_id = '${standing.merchantId}'`,
+  );
+  await forgetDeliveries(db, ring, 0);
+  const told = await row<{ deliveryId: string; eventId: string; batchId: string }>(
+    db,
+    `SELECT delivery_id AS "deliveryId", event_id AS "eventId", batch_id AS "batchId" FROM webhook_receipts
+     WHERE webhook_type = 'refund.response' AND entity_id = :merchantId`,
+    { merchantId: standing.merchantId },
+  );
+  const { deliveryId, eventId, batchId } = told ?? { deliveryId: '', eventId: '', batchId: '' };
+  const byId = await why(deliveryId);
+  expect(byId.lines).not.toEqual([]);
+  expect((await why(eventId)).lines).toEqual(byId.lines);
+  expect((await why(batchId)).lines).toEqual(byId.lines);
 });

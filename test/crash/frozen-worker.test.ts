@@ -43,8 +43,8 @@ test('a frozen worker is not ready within 15 s, the API tells what waits, and al
   const told = await metrics.api();
   expect(valueOf(told, HEARTBEAT_AGE)).toBeGreaterThan(10);
   expect(valueOf(told, 'assent_workers{version="0.1.0"}')).toBeUndefined();
-  expect(valueOf(told, 'assent_outbox_messages')).toBe(0);
-  expect(valueOf(told, 'assent_outbox_oldest_age_seconds')).toBe(0);
+  expect(valueOf(told, 'assent_outbox_messages{rank="call"}')).toBe(0);
+  expect(valueOf(told, 'assent_outbox_oldest_age_seconds{rank="call"}')).toBe(0);
   expect(valueOf(told, 'assent_dependency_up{dependency="temporal"}')).toBe(1);
   expect(valueOf(told, 'assent_dependency_up{dependency="worker"}')).toBe(0);
 

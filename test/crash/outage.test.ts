@@ -87,8 +87,8 @@ describe('while Temporal is away', () => {
     });
     expect(await chargesOf(scheduleId)).toEqual([]);
     const told = await metrics.worker();
-    expect(valueOf(told, 'assent_outbox_messages')).toBe(2);
-    expect(valueOf(told, 'assent_outbox_oldest_age_seconds')).toBeGreaterThan(0);
+    expect(valueOf(told, 'assent_outbox_messages{rank="call"}')).toBe(2);
+    expect(valueOf(told, 'assent_outbox_oldest_age_seconds{rank="call"}')).toBeGreaterThan(0);
     expect(away(told)).toEqual(['temporal', 'worker']);
 
     await servers.temporal.start();
@@ -125,7 +125,7 @@ describe('while Postgres is away', () => {
     expect([away(told.api), away(told.worker)]).toEqual([['postgres'], ['postgres']]);
     const refused = 'assent_http_requests_total{method="POST",route="/v1/customer/bill",status="503"}';
     expect(valueOf(told.api, refused)).toBe(2);
-    expect(valueOf(told.worker, 'assent_outbox_messages')).toBeUndefined();
+    expect(valueOf(told.worker, 'assent_outbox_messages{rank="call"}')).toBeUndefined();
 
     await servers.postgres.start();
     await eventually(async () => (await bill()).status === 201);

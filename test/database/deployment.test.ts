@@ -1,7 +1,11 @@
 import { Client } from 'pg';
-import { openDatabase, row, type Database } from '../../src/database/connection';
-import { DeploymentError, requireDeployment } from '../../src/database/operation/deployment';
-import { migrateUp } from '../../src/database/migrate';
+import { executorOf, openDatabase, row, type Database } from '../../src/database/connection';
+import {
+  DeploymentError,
+  requireDeployment,
+  requireSameCalendar,
+} from '../../src/database/operation/deployment';
+import { migrateDown, migrateUp } from '../../src/database/migrate';
 import type { Mode } from '../../src/domain/mode';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { createProductionDatabase, type ProductionDatabase } from '../support/production-database';
@@ -27,7 +31,7 @@ async function admit(url: string, mode: Mode, options = AS_APP, timeZone = 'Afri
   const client = new Client({ connectionString: url, options });
   await client.connect();
   try {
-    await requireDeployment(client, { mode, timeZone });
+    await requireDeployment(executorOf(client), { mode, timeZone });
   } finally {
     await client.end();
   }
@@ -118,6 +122,36 @@ describe('the zone of a network', () => {
     await expect(admit(wrong.url, 'sandbox', AS_APP, 'Europe/Berlin')).resolves.toBeUndefined();
     await expect(admit(wrong.url, 'sandbox')).rejects.toThrow(DeploymentError);
     await wrong.drop();
+  });
+
+  it('is not written where Postgres and Node read it differently: money would count for the wrong day', async () => {
+    const fresh = await createTestDatabase();
+    await migrateDown(fresh.url);
+    await expect(migrateUp(fresh.url, 'sandbox', 'CET')).rejects.toThrow(
+      /^NETWORK_TIMEZONE: at 20\d\d-\S+Z the clocks of CET show \S+ by Node .*, but \S+ by Postgres .* of a city/,
+    );
+    await migrateUp(fresh.url, 'sandbox', 'Europe/Brussels');
+    expect(await row(fresh.db, 'SELECT time_zone FROM deployment')).toEqual({ time_zone: 'Europe/Brussels' });
+    await fresh.drop();
+  });
+
+  it.each(['EET', 'MET', 'WET', '+01:00'])('is none of those either: %s', async (timeZone) => {
+    await expect(requireSameCalendar(sandbox.db, timeZone)).rejects.toThrow(
+      /^NETWORK_TIMEZONE: at .* by Postgres/,
+    );
+  });
+
+  it('is none that Postgres does not know', async () => {
+    await expect(requireSameCalendar(sandbox.db, 'Mars/Olympus')).rejects.toThrow(
+      /^NETWORK_TIMEZONE: Postgres does not know Mars\/Olympus\. Take the IANA name of a city/,
+    );
+  });
+
+  it('that is written already keeps no database from its next migration', async () => {
+    const old = await createTestDatabase();
+    await asOwner(old.url, `UPDATE deployment SET time_zone = 'CET'`);
+    await expect(migrateUp(old.url, 'sandbox', 'CET')).resolves.toEqual([]);
+    await old.drop();
   });
 
   it('of a schema that says none yet keeps nobody out: the next who migrates it says it', async () => {

@@ -8,6 +8,7 @@ import { chargeEntry } from '../../src/domain/ledger';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { openTransaction } from '../support/open-transaction';
 import { eventually } from '../support/engine';
+import { postThen } from '../support/ledger';
 import { OPERATOR } from '../support/operator';
 import { standingApproval, type Standing } from '../support/standing';
 
@@ -42,20 +43,6 @@ async function post(day: string): Promise<string> {
   return entry.resourceId;
 }
 
-/** As it was posted on the day itself. */
-async function postedThen(day: string): Promise<void> {
-  await rows(
-    db,
-    `WITH entry AS (
-       INSERT INTO ledger_entries (kind, resource_id, settled_at, settlement_day)
-       VALUES ('charge', :id, :day::date + interval '12 hours', :day) RETURNING id)
-     INSERT INTO ledger_postings (entry_id, n, party_id, account, direction, amount, currency)
-     SELECT entry.id, n, party, account, direction, 1, 'NGN' FROM entry, (VALUES
-       (1, :bankId, 'customer_bank', 'debit'), (2, :merchantId, 'merchant', 'credit')) AS p (n, party, account, direction)`,
-    { id: newId('billingRequest'), day, bankId: standing.bankId, merchantId: standing.merchantId },
-  );
-}
-
 const bookedTo = async (resourceId: string) =>
   row(
     db,
@@ -80,12 +67,12 @@ const acts = async () =>
 
 describe('a closed month', () => {
   it('takes nothing more: what belongs to it goes to today, and says so', async () => {
-    await postedThen('2026-01-31');
+    await postThen(db, '2026-01-31', standing);
     expect(await close('2026-01-01')).toBe('closed');
     expect(await close('2026-01-01')).toBe('closed before');
     expect(await bookedTo(await post('2026-01-31'))).toEqual({ day: await today(), belongsTo: '2026-01-31' });
     // Nor by any other way.
-    await expect(postedThen('2026-01-31')).rejects.toThrow('the month of 2026-01-31 is closed');
+    await expect(postThen(db, '2026-01-31', standing)).rejects.toThrow('the month of 2026-01-31 is closed');
     expect(await finality('2026-01-31')).toEqual({ final: true, edition: 0 });
     expect(await acts()).toEqual(['period.closed 2026-01']);
   });
@@ -118,7 +105,7 @@ describe('a closed month', () => {
   });
 
   it('follows those before it, and is reopened before them', async () => {
-    await postedThen('2026-01-31');
+    await postThen(db, '2026-01-31', standing);
     await expect(close('2026-03-01')).rejects.toThrow('2026-01 is open: close it before 2026-03.');
     await close('2026-01-01');
     // Nothing was ever posted to February.

@@ -3,6 +3,7 @@ import { Client } from 'pg';
 import { rows } from '../../src/database/connection';
 import { migrateDown, migrateUp } from '../../src/database/migrate';
 import { createTestDatabase } from '../support/database';
+import { eventually } from '../support/engine';
 import { OPERATOR } from '../support/operator';
 
 let test: Awaited<ReturnType<typeof createTestDatabase>>;
@@ -48,6 +49,50 @@ describe('the migrations', () => {
     ).toEqual([
       { actor: OPERATOR.actor, action: 'schema.migrated', entityId: null, after: { migrations: ran } },
     ]);
+  });
+
+  describe('stopped at one of them', () => {
+    const FAILING = '0055_declined_by_end';
+    let owner: Client;
+    /** All of them, in their order. */
+    let all: string[];
+
+    beforeEach(async () => {
+      owner = new Client({ connectionString: test.url });
+      await owner.connect();
+      all = (await migrateDown(test.url)).toReversed();
+      await owner.query('CREATE TABLE billing_requests_declined_by_end ()');
+      await expect(migrateUp(test.url, 'sandbox', 'Africa/Lagos', OPERATOR)).rejects.toThrow(
+        'already exists',
+      );
+      await owner.query('DROP TABLE billing_requests_declined_by_end');
+    });
+    afterEach(() => owner.end());
+
+    it('keep those before it, on record, and go on from there', async () => {
+      const acts = await owner.query<{ after: unknown }>('SELECT after FROM audit_events');
+      expect(acts.rows).toEqual([{ after: { migrations: all.slice(0, all.indexOf(FAILING)) } }]);
+      expect(await migrateUp(test.url, 'sandbox', 'Africa/Lagos')).toEqual(all.slice(all.indexOf(FAILING)));
+    });
+
+    it('let others have a table that the next has to wait for', async () => {
+      const backup = new Client({ connectionString: test.url });
+      await backup.connect();
+      await backup.query('BEGIN; SELECT FROM ledger_entries');
+      const migrated = migrateUp(test.url, 'sandbox', 'Africa/Lagos');
+      await eventually(async () => {
+        const waiting = await owner.query(
+          `SELECT FROM pg_locks WHERE relation = 'ledger_entries'::regclass AND NOT granted`,
+        );
+        return waiting.rowCount === 1;
+      });
+      // Whoever wants a table that a migration waits for stands behind it.
+      await owner.query("SET statement_timeout = '30s'");
+      await owner.query('SELECT FROM ledger_entries');
+      await backup.query('COMMIT');
+      await backup.end();
+      expect(await migrated).toContain('0060_statements');
+    });
   });
 
   it('run once when two processes start at the same time', async () => {

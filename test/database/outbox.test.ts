@@ -1,12 +1,16 @@
-import { rows } from '../../src/database/connection';
+import { openDatabase, row, rows, type Database } from '../../src/database/connection';
 import {
+  BULK_AFTER,
+  enqueueBulkSignals,
   enqueueSignals,
   enqueueStarts,
   outboxBacklog,
+  RANK,
   returnOutboxRows,
   takeOutboxRows,
+  type OutboxRow,
 } from '../../src/database/outbox';
-import { createTestDatabase } from '../support/database';
+import { asOwner, createTestDatabase } from '../support/database';
 
 let test: Awaited<ReturnType<typeof createTestDatabase>>;
 beforeAll(async () => {
@@ -25,7 +29,7 @@ describe('a message that Temporal refuses again and again', () => {
     await rows(test.db, `UPDATE outbox SET created_at = created_at - interval '1 hour'`);
     for (let refusals = 0; refusals < 2; refusals++) {
       await test.db.transaction(async (trx) => {
-        const taken = await takeOutboxRows(trx, 10);
+        const taken = await takeOutboxRows(trx, 10, 1);
         expect(taken.toSorted((a, b) => (a.workflowId < b.workflowId ? -1 : 1))).toMatchObject([
           { workflowId: 'intent/int_1', start, signal: null },
           { workflowId: 'intent/int_2', start: null, signal: 'bankAnswered' },
@@ -33,15 +37,18 @@ describe('a message that Temporal refuses again and again', () => {
         await returnOutboxRows(trx, taken, 0);
       });
     }
-    const { messages, oldestAgeS } = await outboxBacklog(test.db);
+    const { call, bulk } = await outboxBacklog(test.db);
+    const { messages, oldestAgeS } = call;
     expect(messages).toBe(2);
     expect(oldestAgeS).toBeGreaterThanOrEqual(3_600);
     expect(oldestAgeS).toBeLessThan(3_900);
+    expect(bulk).toEqual({ messages: 0, oldestAgeS: 0 });
   });
 
   it('is no more to be seen once it is carried', async () => {
     await rows(test.db, `DELETE FROM outbox`);
-    expect(await outboxBacklog(test.db)).toEqual({ messages: 0, oldestAgeS: 0 });
+    const none = { messages: 0, oldestAgeS: 0 };
+    expect(await outboxBacklog(test.db)).toEqual({ call: none, bulk: none });
   });
 });
 
@@ -57,8 +64,73 @@ describe('a message that starts a workflow', () => {
     await test.db.transaction((trx) =>
       enqueueStarts({ ...trx, traceparent: () => traceparent }, [{ workflowId: 'intent/int_4', ...start }]),
     );
-    await test.db.transaction(async (trx) => returnOutboxRows(trx, await takeOutboxRows(trx, 10), 0));
-    const [taken] = await test.db.transaction((trx) => takeOutboxRows(trx, 10));
+    await test.db.transaction(async (trx) => returnOutboxRows(trx, await takeOutboxRows(trx, 10, 1), 0));
+    const [taken] = await test.db.transaction((trx) => takeOutboxRows(trx, 10, 1));
     expect(taken?.start).toEqual({ ...start, traceparent });
+  });
+});
+
+const signals = (of: string, n: number) => Array.from({ length: n }, (_, i) => `${of}/${i}`);
+const inBulk = (n: number) =>
+  enqueueBulkSignals(
+    test.db,
+    'termsChanged',
+    `SELECT 'recurring/' || n FROM generate_series(1, :n::int) AS n`,
+    {
+      n: n + BULK_AFTER,
+    },
+  );
+const take = (db: Database, limit: number, bulkLeast: number) =>
+  db.transaction((trx) => takeOutboxRows(trx, limit, bulkLeast));
+const bulkAmong = (taken: OutboxRow[]) => taken.filter(({ rank }) => rank === RANK.bulk).length;
+
+describe('bulk messages', () => {
+  beforeEach(() => rows(test.db, `DELETE FROM outbox`));
+
+  it('fill what calls leave of a batch, and have their share beside any number of calls', async () => {
+    await inBulk(300);
+    await take(test.db, BULK_AFTER, 0);
+    await enqueueSignals(test.db, 'bankAnswered', signals('billing-request', 220));
+    const batches = [];
+    for (let i = 0; i < 4; i++) {
+      const taken = await take(test.db, 100, 25);
+      batches.push([taken.length, bulkAmong(taken)]);
+    }
+    expect(batches).toEqual([
+      [125, 25],
+      [125, 25],
+      [100, 80],
+      [100, 100],
+    ]);
+  });
+
+  it('stay behind calls when Temporal has refused them', async () => {
+    await inBulk(3);
+    await take(test.db, BULK_AFTER, 0);
+    await test.db.transaction(async (trx) => returnOutboxRows(trx, await takeOutboxRows(trx, 10, 1), 0));
+    await enqueueSignals(test.db, 'bankAnswered', ['billing-request/brq_1']);
+    const { call, bulk } = await outboxBacklog(test.db);
+    expect([call.messages, bulk.messages]).toEqual([1, 3]);
+    expect(await take(test.db, 1, 0)).toMatchObject([{ workflowId: 'billing-request/brq_1' }]);
+  });
+
+  it('cost a batch no more where 100 000 wait, though its statement ran while none did', async () => {
+    await asOwner(test.url, `TRUNCATE outbox`);
+    const one = openDatabase(test.url, 1);
+    try {
+      for (let i = 0; i < 40; i++) await take(one, 100, 25);
+      await inBulk(100_000);
+      const read = await one.transaction(async (trx) => {
+        await takeOutboxRows(trx, 100, 25);
+        return row<{ rows: number }>(
+          trx,
+          `SELECT (seq_tup_read + idx_tup_fetch)::int AS rows FROM pg_stat_xact_user_tables WHERE relname = 'outbox'`,
+        );
+      });
+      expect(read?.rows).toBeGreaterThanOrEqual(125);
+      expect(read?.rows).toBeLessThan(1_000);
+    } finally {
+      await one.destroy();
+    }
   });
 });

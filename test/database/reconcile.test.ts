@@ -19,6 +19,7 @@ import {
 import { formatInstant } from '../../src/domain/calendar';
 import { workflowIds } from '../../src/domain/workflow-id';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
+import { billIsAmongTheNext } from '../support/outbox';
 import { makeSchedule, standingApproval, type Standing } from '../support/standing';
 
 const keyring = readKeyring(makeKeyring());
@@ -131,8 +132,6 @@ describe('starting again', () => {
       enqueueStarts(trx, [
         {
           workflowId: workflowIds.recurring(scheduleId),
-          type: 'recurring',
-          args: [scheduleId],
           attributes: { status: 'active' },
           summary: '',
         },
@@ -145,6 +144,14 @@ describe('starting again', () => {
       `UPDATE schedules SET status = 'cancelled', next_due_at = NULL, acts_at = NULL WHERE id = '${scheduleId}'`,
     );
     expect(await stillOpen(db, mine)).toEqual([]);
+  });
+
+  it('stands before a new bill where a run does it, and behind where all that is open is', async () => {
+    await restartWork(db, [work()], 'bulk');
+    expect(await billIsAmongTheNext(db, 1)).toBe(true);
+    await rows(db, `DELETE FROM outbox`);
+    await restartWork(db, [work()]);
+    expect(await billIsAmongTheNext(db, 1)).toBe(false);
   });
 
   it('names an advance of a test clock as its start named it', async () => {

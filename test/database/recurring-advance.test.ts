@@ -11,6 +11,7 @@ import { readBillings, readSchedule } from '../../src/database/recurring/read';
 import { recurringRules, readConfig } from '../../src/config';
 import { workflowIds } from '../../src/domain/workflow-id';
 import { createTestDatabase, type TestDatabase } from '../support/database';
+import { billIsAmongTheNext } from '../support/outbox';
 import { runSchedule, type ScheduleAtRest } from '../support/schedule';
 import {
   announcedTo,
@@ -422,9 +423,10 @@ describe('the agreement behind a schedule', () => {
     await rows(
       db,
       `INSERT INTO schedules SELECT (jsonb_populate_record(s, jsonb_build_object('id', 'sch_z' || lpad(n::text, 25, '0')))).*
-       FROM schedules s, generate_series(1, 1001) AS n WHERE s.id = :id`,
+       FROM schedules s, generate_series(1, 1150) AS n WHERE s.id = :id`,
       { id },
     );
+    await rows(db, `DELETE FROM outbox`);
     await decide('suspended');
     const suspended = await rows(
       db,
@@ -437,8 +439,10 @@ describe('the agreement behind a schedule', () => {
       `SELECT DISTINCT workflow_id FROM outbox WHERE kind = 'signal' AND workflow_id LIKE :theirs`,
       { theirs: workflowIds.recurring('sch_z%') },
     );
-    expect(signalled).toHaveLength(1_001);
-    expect(await advance(`sch_z${'1001'.padStart(25, '0')}`)).toMatchObject({ status: 'suspended' });
+    expect(signalled).toHaveLength(1_150);
+    // Those that see for themselves, but for the first hundred, do so after what others ask for.
+    expect(await billIsAmongTheNext(db, 1_101)).toBe(true);
+    expect(await advance(`sch_z${'1150'.padStart(25, '0')}`)).toMatchObject({ status: 'suspended' });
   });
 
   it('denied cancels it for good, and an open charge runs to its end', async () => {

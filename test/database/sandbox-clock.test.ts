@@ -9,9 +9,11 @@ import {
   nextMoment,
   readClock,
   signalDue,
+  signalJumped,
   workInHand,
 } from '../../src/database/entity/sandbox-clock';
 import { createTestDatabase, type TestDatabase } from '../support/database';
+import { billIsAmongTheNext } from '../support/outbox';
 import { runSchedule } from '../support/schedule';
 import { answerCharges, makeSchedule, standingApproval, type Standing } from '../support/standing';
 
@@ -70,8 +72,19 @@ describe('the clock', () => {
     );
     expect(asked.filter(Boolean)).toHaveLength(1);
     expect(await jump(db, owner, after(DAY_MS))).toBe(false);
-    await endAdvance(db, owner);
+    const { target } = await readClock(db, owner);
+    if (!target) throw new Error('none is under way');
+    await endAdvance(db, owner, target);
     expect(await beginAdvance(db, owner, after(DAY_MS))).toBe(true);
+  });
+
+  it('goes on to its target when a worker that was frozen says the end of the advance before', async () => {
+    const [first, second] = [after(DAY_MS), after(40 * DAY_MS)];
+    await beginAdvance(db, owner, first);
+    await endAdvance(db, owner, first);
+    await beginAdvance(db, owner, second);
+    await endAdvance(db, owner, first);
+    expect((await readClock(db, owner)).target).toEqual(second);
   });
 
   it('is not moved by a step that comes too late, when its advance is over', async () => {
@@ -112,6 +125,37 @@ describe('what is due', () => {
     await signalDue(db, owner, (await readClock(db, owner)).now);
     expect(await signalled()).toEqual([]);
     await signalDue(db, owner, 'infinity');
+    expect(await signalled()).toEqual([`recurring/${id}`]);
+  });
+
+  it('is told to many workflows without delaying others’ bills, and to a few at once', async () => {
+    const id = await makeSchedule(db, keyring, standing, { frequency: 'daily' });
+    await runSchedule(db, keyring, rules, id);
+    await rows(
+      db,
+      `INSERT INTO schedules SELECT (jsonb_populate_record(s, jsonb_build_object('id', 'sch_z' || lpad(n::text, 25, '0')))).*
+       FROM schedules s, generate_series(1, 200) AS n WHERE s.id = :id`,
+      { id },
+    );
+    await rows(db, 'DELETE FROM outbox');
+    await signalDue(db, owner, 'infinity');
+    const small = await standingApproval(db, keyring);
+    await runSchedule(db, keyring, rules, await makeSchedule(db, keyring, small, { frequency: 'daily' }));
+    await signalDue(db, small.merchantId, 'infinity');
+    expect(await billIsAmongTheNext(db, 102)).toBe(true);
+    expect(await signalled()).toHaveLength(100);
+  });
+
+  it('is signalled, too, where it falls asleep before a jump is committed', async () => {
+    const id = await makeSchedule(db, keyring, standing, { frequency: 'daily' });
+    await db.transaction(async (trx) => {
+      await jump(trx, owner, after(60 * DAY_MS));
+      await signalDue(trx, owner, 'infinity');
+      // It still goes by the clock of before.
+      expect((await runSchedule(db, keyring, rules, id)).sleepMs).toBeGreaterThan(0);
+    });
+    await signalled();
+    await signalJumped(db, owner);
     expect(await signalled()).toEqual([`recurring/${id}`]);
   });
 

@@ -1,14 +1,15 @@
 import { answerBillingRequest } from '../../src/database/billing-request/outcome';
 import { row, rows, type Database } from '../../src/database/connection';
+import { dayBegin } from '../../src/database/day-begin';
 import { newId } from '../../src/database/ids';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { postEntries } from '../../src/database/ledger/entry';
 import { readFinality, readTotals } from '../../src/database/ledger/statement';
-import { calendarDay } from '../../src/domain/calendar';
+import { calendarDay, dayStart } from '../../src/domain/calendar';
 import { chargeEntry } from '../../src/domain/ledger';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { openTransaction } from '../support/open-transaction';
-import { bill, charge } from '../support/settled';
+import { answerBill, bill, charge } from '../support/settled';
 import { moveClock, standingApproval, type Standing } from '../support/standing';
 
 /** When a settlement day is over for good, and what becomes of what comes too late. */
@@ -38,6 +39,37 @@ const isFinalFor = async (party: ReturnType<typeof merchant> | ReturnType<typeof
   (await readFinality(db, timeZone, { party, date })).final;
 const chargedOn = async (date: string) =>
   (await readTotals(db, timeZone, { party: merchant(), date, currency: 'NGN' })).charges.amount;
+
+describe('a night on which clocks are set back from 01:00 to 00:00', () => {
+  const zone = 'Atlantic/Azores';
+  /** 00:20 of the 31st, for the first time. */
+  const AFTER_MIDNIGHT = '2027-10-31T00:20:00Z';
+  const totalsOf = (date: string) => readTotals(db, zone, { party: merchant(), date, currency: 'NGN' });
+
+  it('ends the day before at the first midnight: what opens after it is not open when that ends', async () => {
+    await rows(db, `UPDATE entities SET clock_offset = :at::timestamptz - clock_timestamp() WHERE id = :id`, {
+      at: AFTER_MIDNIGHT,
+      id: standing.merchantId,
+    });
+    const { id } = await charge(db, keyring, standing);
+    await answerBill(db, keyring, standing, id, null);
+    expect((await totalsOf('2027-10-30')).exceptionsOpen).toBe(0);
+    expect((await totalsOf('2027-10-31')).exceptionsOpen).toBe(1);
+    expect((await readFinality(db, zone, { party: merchant(), date: '2027-10-30' })).final).toBe(true);
+  });
+
+  it.each([
+    ['Atlantic/Azores', '2027-10-31', '2027-10-31T00:00:00.000Z'],
+    ['Atlantic/Azores', '2028-03-26', '2028-03-26T01:00:00.000Z'],
+    ['America/Havana', '2037-11-01', '2037-11-01T04:00:00.000Z'],
+    ['America/Santiago', '2026-09-06', '2026-09-06T04:00:00.000Z'],
+    ['Africa/Lagos', '2026-11-21', '2026-11-20T23:00:00.000Z'],
+  ])('and any other night begin the new day when the calendar does: %s, %s', async (name, day, begins) => {
+    const [found] = await rows<{ at: Date }>(db, `SELECT ${dayBegin(':day')} AS at`, { day, timeZone: name });
+    expect(found?.at.toISOString()).toBe(begins);
+    expect(dayStart(new Date(`${day}T12:00:00Z`), 0, name).toISOString()).toBe(begins);
+  });
+});
 
 describe('a settlement day', () => {
   it('is final for a merchant when its own clock is past it, and for its bank when real time is', async () => {

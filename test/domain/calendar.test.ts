@@ -3,7 +3,6 @@ import {
   addCalendarDays,
   addDuration,
   calendarDay,
-  calendarMonth,
   dueDate,
   formatInstant,
   maxInterval,
@@ -254,12 +253,11 @@ describe('the longest interval', () => {
 
 describe('the calendar of the zone', () => {
   it.each([
-    ['2026-01-31T22:59:59.999Z', '2026-01-31', '2026-01'],
-    ['2026-01-31T23:00:00.000Z', '2026-02-01', '2026-02'],
-    ['2026-12-31T23:00:00.000Z', '2027-01-01', '2027-01'],
-  ])('%s is on %s, in %s, in Lagos', (moment, day, month) => {
+    ['2026-01-31T22:59:59.999Z', '2026-01-31'],
+    ['2026-01-31T23:00:00.000Z', '2026-02-01'],
+    ['2026-12-31T23:00:00.000Z', '2027-01-01'],
+  ])('%s is on %s in Lagos', (moment, day) => {
     expect(calendarDay(new Date(moment), LAGOS)).toBe(day);
-    expect(calendarMonth(new Date(moment), LAGOS)).toBe(month);
   });
 
   it('counts days by the wall clock: one day over the change to summer time is 23 hours', () => {

@@ -162,9 +162,10 @@ describe('an intent that comes to nothing', () => {
 describe("a bank's answer", () => {
   test('that comes again gets 200 again, and the merchant hears of it once', async () => {
     const intentId = await merchant.ask(customer);
+    // As the list of decisions shows it, a limit that there is not is null.
     const answers = await Promise.all(
-      [1, 2, 3].map(() =>
-        bank.respondToIntent(merchant, customer, { ...approve, spendingLimits: { daily: 5 } }),
+      [{ daily: 5 }, { daily: 5, monthly: null }, { daily: 5 }].map((spendingLimits) =>
+        bank.respondToIntent(merchant, customer, { ...approve, spendingLimits }),
       ),
     );
 

@@ -299,8 +299,8 @@ describe('an operator who reads the metrics', () => {
       expect(valueOf(text, 'process_resident_memory_bytes')).toBeGreaterThan(0);
     }
     const worker = await metrics.worker();
-    expect(valueOf(worker, 'assent_outbox_messages')).toBeGreaterThanOrEqual(0);
-    expect(valueOf(worker, 'assent_outbox_oldest_age_seconds')).toBeGreaterThanOrEqual(0);
+    expect(valueOf(worker, 'assent_outbox_messages{rank="call"}')).toBeGreaterThanOrEqual(0);
+    expect(valueOf(worker, 'assent_outbox_oldest_age_seconds{rank="call"}')).toBeGreaterThanOrEqual(0);
     for (const queue of ['assent', 'assent-recurring', 'assent-webhook', 'assent-customer-migration']) {
       const labels = `{namespace="${engine.namespace}",task_queue="${queue}",worker_type="ActivityWorker"}`;
       expect(valueOf(worker, `temporal_worker_task_slots_available${labels}`)).toBeGreaterThan(0);

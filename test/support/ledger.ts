@@ -1,4 +1,5 @@
 import { rows, type Executor } from '../../src/database/connection';
+import { newId } from '../../src/database/ids';
 
 /**
  * What follows a thing in the ledger, each posting in words: `charge: -100 NGN customer_bank of
@@ -37,5 +38,23 @@ export async function unequalBalances(db: Executor): Promise<unknown[]> {
        FROM ledger_postings p JOIN ledger_entries e ON e.id = p.entry_id GROUP BY 1, 2, 3, 4) AS posted
      FULL JOIN ledger_balances b USING (party_id, account, currency, day)
      WHERE posted.debits IS DISTINCT FROM b.debits OR posted.credits IS DISTINCT FROM b.credits`,
+  );
+}
+
+/** Posts one kobo of a charge as it is posted on the day itself, though that may be long over. */
+export async function postThen(
+  db: Executor,
+  day: string,
+  { bankId, merchantId }: { bankId: string; merchantId: string },
+): Promise<void> {
+  await rows(
+    db,
+    `WITH entry AS (
+       INSERT INTO ledger_entries (kind, resource_id, settled_at, settlement_day)
+       VALUES ('charge', :id, :day::date + interval '12 hours', :day) RETURNING id)
+     INSERT INTO ledger_postings (entry_id, n, party_id, account, direction, amount, currency)
+     SELECT entry.id, n, party, account, direction, 1, 'NGN' FROM entry, (VALUES
+       (1, :bankId, 'customer_bank', 'debit'), (2, :merchantId, 'merchant', 'credit')) AS p (n, party, account, direction)`,
+    { id: newId('billingRequest'), day, bankId, merchantId },
   );
 }

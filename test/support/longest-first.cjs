@@ -12,14 +12,14 @@ const { default: Sequencer } = require('@jest/test-sequencer');
 const LONGEST = [
   'crash/charge',
   'operations',
-  'start/main',
   'crash/customer-migration',
-  'browser/console',
+  'start/main',
   'crash/temporal-lost',
-  'browser/sandbox',
-  'readme',
   'journeys/recurring',
   'journeys/billing-request',
+  'crash/race',
+  'crash/outage',
+  'journeys/bank-statement',
 ];
 
 const rank = ({ path }) => {

@@ -4,7 +4,7 @@ import type { ReadLine } from '../../src/domain/bank-statement';
 type Reader = (chunks: AsyncIterable<Buffer>, days: BookableDays) => AsyncIterable<ReadLine>;
 
 /** Whenever the samples are read. */
-const DAYS: BookableDays = { timeZone: 'Africa/Lagos', first: '2021-03-02', last: '2026-12-31' };
+export const DAYS: BookableDays = { timeZone: 'Africa/Lagos', first: '2021-03-02', last: '2026-12-31' };
 
 /** All lines of a file that comes in pieces. */
 export function readFile(reader: Reader, file: string | Buffer, size = 1_000): Promise<ReadLine[]> {
@@ -22,14 +22,19 @@ async function* piecesOf(bytes: Buffer, size: number): AsyncGenerator<Buffer, vo
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
 
-/** A beginning, and then as much of nothing as is read. */
+/** Far more than any reader should want of what goes on without end. */
+const ENDLESS_BYTES = 8 * 1024 * 1024;
+
+/** A beginning, and then the same again and again, for as long as it is read. */
 export async function* endless(
   beginning: string,
   sent: { bytes: number },
+  again = 'x',
 ): AsyncGenerator<Buffer, void, void> {
   await Promise.resolve();
   yield Buffer.from(beginning);
-  for (const chunk = Buffer.alloc(16 * 1024, 'x'); ; sent.bytes += chunk.length) yield chunk;
+  const chunk = Buffer.from(again.repeat(Math.ceil((16 * 1024) / again.length)));
+  for (; sent.bytes < ENDLESS_BYTES; sent.bytes += chunk.length) yield chunk;
 }
 
 /** A line of the samples, in naira unless `more` says otherwise. */

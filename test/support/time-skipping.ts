@@ -6,6 +6,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { TestWorkflowEnvironment, TimeSkippingWorkflowClient } from '@temporalio/testing';
 import type { NativeConnection } from '@temporalio/worker';
+import { withDeadline } from '../../src/deadline';
 import { firstOf, type Source } from '../../src/start/temporal-binary';
 import { SEARCH_ATTRIBUTE } from '../../src/workflows/search-attributes';
 import { registration } from '../../src/temporal/search-attributes';
@@ -115,13 +116,9 @@ async function download(cached: string): Promise<string> {
     const started = TestWorkflowEnvironment.createTimeSkipping({
       server: { executable: { type: 'cached-download', downloadDir: folder } },
     });
-    const deadline = new Promise<never>((_, reject) => {
-      setTimeout(
-        () => reject(new Error(`not done within ${DOWNLOAD_TIMEOUT_MS / 1000} s`)),
-        DOWNLOAD_TIMEOUT_MS,
-      ).unref();
+    const environment = await withDeadline(started, DOWNLOAD_TIMEOUT_MS, () => {
+      throw new Error(`not done within ${DOWNLOAD_TIMEOUT_MS / 1000} s`);
     });
-    const environment = await Promise.race([started, deadline]);
     await environment.teardown();
     const [file] = await readdir(folder);
     if (file === undefined) throw new Error('the download left no server');

@@ -4,7 +4,7 @@ import { Client, type ClientOptions, type WorkflowHandle } from '@temporalio/cli
 import { NativeConnection } from '@temporalio/worker';
 import { pino } from 'pino';
 import { rows } from '../../src/database/connection';
-import { enqueueStarts, enqueueSignals } from '../../src/database/outbox';
+import { BULK_AFTER, enqueueBulkSignals, enqueueSignals, enqueueStarts } from '../../src/database/outbox';
 import { createRelay, type Relay } from '../../src/temporal/relay';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
@@ -45,7 +45,6 @@ async function carry(message: 'start' | 'start again' | 'signal'): Promise<void>
       : enqueueStarts(trx, [
           {
             workflowId,
-            type: 'webhookDelivery',
             args: ['dlv_1'],
             attributes: { status: 'pending' },
             summary: 'billing.response to mch_1',
@@ -117,19 +116,18 @@ test('a schedule queues apart from what somebody waits for', async () => {
   await database.db.transaction((trx) =>
     enqueueStarts(
       trx,
-      (['recurring', 'billingRequest'] as const).map((type) => ({
-        workflowId: `${type}-${workflowId}`,
-        type,
+      ['recurring', 'billing-request'].map((kind) => ({
+        workflowId: `${kind}/${workflowId}`,
         args: [],
         attributes: { status: 'pending' },
-        summary: type,
+        summary: kind,
       })),
     ),
   );
   await carry('signal');
   const queues = [];
-  for (const type of ['recurring', 'billingRequest']) {
-    const started = client.workflow.getHandle(`${type}-${workflowId}`);
+  for (const kind of ['recurring', 'billing-request']) {
+    const started = client.workflow.getHandle(`${kind}/${workflowId}`);
     queues.push((await started.describe()).taskQueue);
     await started.terminate();
   }
@@ -137,26 +135,25 @@ test('a schedule queues apart from what somebody waits for', async () => {
 });
 
 test('a bill goes before what nobody waits for, and parties of one rank are served in turn', async () => {
-  const types = ['billingRequest', 'refund', 'customerMigration', 'sandboxClock'];
+  const kinds = ['billing-request', 'refund', 'customer-migration', 'sandbox-clock'];
   await database.db.transaction((trx) =>
     enqueueStarts(
       trx,
-      types.map((type) => ({
-        workflowId: `${type}-${workflowId}`,
-        type,
+      kinds.map((kind) => ({
+        workflowId: `${kind}/${workflowId}`,
         args: [],
         attributes:
-          type === 'customerMigration'
+          kind === 'customer-migration'
             ? { status: '', bankId: 'bnk_1' }
             : { status: '', merchantId: 'mch_1' },
-        summary: type,
+        summary: kind,
       })),
     ),
   );
   await carry('signal');
   const priorities = [];
-  for (const type of types) {
-    const started = client.workflow.getHandle(`${type}-${workflowId}`);
+  for (const kind of kinds) {
+    const started = client.workflow.getHandle(`${kind}/${workflowId}`);
     const { priority } = await started.describe();
     priorities.push([priority?.priorityKey, priority?.fairnessKey]);
     await started.terminate();
@@ -187,11 +184,89 @@ test('a signal for what has ended, or never began, is no error', async () => {
   expect(await signals()).toBe(1);
 });
 
+/** Ids of this test's own, which no workflow has. */
+const ids = (of: string, n: number) => Array.from({ length: n }, (_, i) => `${workflowId}-${of}-${i}`);
+const change = (n: number) =>
+  enqueueBulkSignals(database.db, 'termsChanged', `SELECT unnest(:ids::text[])`, { ids: ids('bulk', n) });
+
+/** Has all that waits carried. @returns workflows, in the order in which Temporal heard of them */
+async function carryAll(): Promise<string[]> {
+  const order: string[] = [];
+  const watching = new Client({
+    connection,
+    interceptors: {
+      workflow: [
+        {
+          startWithDetails(input, next) {
+            order.push(input.options.workflowId);
+            return next(input);
+          },
+          signal(input, next) {
+            order.push(input.workflowExecution.workflowId);
+            return next(input);
+          },
+        },
+      ],
+    },
+  });
+  const all = createRelay(database.db, watching, pino({ enabled: false }));
+  await eventually(async () => {
+    all.kick();
+    return (await rows(database.db, `SELECT 1 FROM outbox`)).length === 0;
+  });
+  await all.stop();
+  return order;
+}
+
+describe('what one change writes without a bound', () => {
+  test('is carried after a bill that another merchant makes meanwhile', async () => {
+    await change(400);
+    await enqueueStart();
+    const order = await carryAll();
+    expect(order).toHaveLength(401);
+    // The second batch has it: the first hundred of any change go as a call's.
+    expect(order.indexOf(workflowId)).toBeLessThan(225);
+  });
+
+  test('keeps no worker from ending: the relay leaves the rest to others after its batch', async () => {
+    let stopping: Promise<void> | undefined;
+    const watching = new Client({
+      connection,
+      interceptors: {
+        workflow: [
+          {
+            signal(input, next) {
+              stopping ??= ending.stop();
+              return next(input);
+            },
+          },
+        ],
+      },
+    });
+    const ending = createRelay(database.db, watching, pino({ enabled: false }));
+    await change(600);
+    await eventually(() => {
+      ending.kick();
+      return Promise.resolve(stopping !== undefined);
+    });
+    await stopping;
+    const left = await rows(database.db, `DELETE FROM outbox RETURNING id`);
+    expect(left.length).toBeGreaterThanOrEqual(475);
+  });
+
+  test('gets on beside calls that never cease', async () => {
+    await change(BULK_AFTER + 100);
+    await enqueueSignals(database.db, 'bankAnswered', ids('call', 300));
+    const order = await carryAll();
+    expect(order).toHaveLength(500);
+    const bulk = new Set(ids('bulk', BULK_AFTER + 100).slice(BULK_AFTER));
+    expect(order.slice(0, 250).filter((id) => bulk.has(id))).toHaveLength(50);
+  });
+});
+
 const enqueueStart = () =>
   database.db.transaction((trx) =>
-    enqueueStarts(trx, [
-      { workflowId, type: 'webhookDelivery', args: [], attributes: { status: 'pending' }, summary: '' },
-    ]),
+    enqueueStarts(trx, [{ workflowId, args: [], attributes: { status: 'pending' }, summary: '' }]),
   );
 
 describe('what the log says of messages that wait', () => {

@@ -22,7 +22,7 @@ export type Token = {
 
 export type Problem = {
   /**
-   * Which field: for example `customers[3].email`, `query.page` for a query parameter,
+   * Which field: for example `merchants[3].email`, `query.page` for a query parameter,
    * `body` for the whole body, or a header’s name
    */
   path: string;
@@ -616,7 +616,10 @@ export type Transaction = {
   billingRequestId: string;
   /** The recurring schedule that it belongs to; `null` if none */
   scheduleId: string | null;
-  /** The bank’s identifier of the debit or transfer; shown only to banks */
+  /**
+   * The bank’s identifier of the debit or transfer; shown only to banks, to the payee’s
+   * bank only for a charge
+   */
   bankTransactionId?: string | null;
   /** For a payment between customers, the payee’s bank; shown only to banks */
   payeeBankId?: string | null;
@@ -666,7 +669,10 @@ export type TransactionWithEvents = {
   billingRequestId: string;
   /** The recurring schedule that it belongs to; `null` if none */
   scheduleId: string | null;
-  /** The bank’s identifier of the debit or transfer; shown only to banks */
+  /**
+   * The bank’s identifier of the debit or transfer; shown only to banks, to the payee’s
+   * bank only for a charge
+   */
   bankTransactionId?: string | null;
   /** For a payment between customers, the payee’s bank; shown only to banks */
   payeeBankId?: string | null;
@@ -2135,10 +2141,10 @@ export interface Operations {
       customerDecision: 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
       /** The most that the merchant may charge per calendar day and month */
       spendingLimits?: {
-        /** In major units of the intent’s currency; leave it out for no limit */
-        daily?: number | undefined;
-        /** In major units of the intent’s currency; leave it out for no limit */
-        monthly?: number | undefined;
+        /** In major units; `null`, or left out, for no limit */
+        daily?: number | null | undefined;
+        /** In major units; `null`, or left out, for no limit */
+        monthly?: number | null | undefined;
       } | undefined;
       /** Whether the customer blocks the merchant */
       blockMerchant?: boolean | undefined;
@@ -2266,7 +2272,7 @@ export interface Operations {
        * Free-form data of your own: at most 50 names of 40 characters, with text, numbers
        * or booleans
        */
-      metadata?: Record<string, '' | string | number | boolean> | undefined;
+      metadata?: Record<string, string | number | boolean> | undefined;
     };
     answer: {
       /** The HTTP status */
@@ -2333,7 +2339,7 @@ export interface Operations {
        * Free-form data of your own: at most 50 names of 40 characters, with text, numbers
        * or booleans
        */
-      metadata?: Record<string, '' | string | number | boolean> | undefined;
+      metadata?: Record<string, string | number | boolean> | undefined;
     };
     answer: {
       /** The HTTP status */
@@ -2433,7 +2439,7 @@ export interface Operations {
        * Free-form data of your own: at most 50 names of 40 characters, with text, numbers
        * or booleans
        */
-      metadata?: Record<string, '' | string | number | boolean> | undefined;
+      metadata?: Record<string, string | number | boolean> | undefined;
     };
     answer: {
       /** The HTTP status */
@@ -2679,7 +2685,7 @@ export interface Operations {
     query: {
       /** Settlement day, in the network’s time zone */
       date: string;
-      /** ISO 4217 code of a currency that the network accepts */
+      /** ISO 4217 code of a currency that the network accepts, or has accepted */
       currency?: string | undefined;
       /** For a provider, one of its merchants; left out, all of them together */
       merchantId?: string | undefined;
@@ -2700,7 +2706,7 @@ export interface Operations {
       date: string;
     };
     query?: {
-      /** ISO 4217 code of a currency that the network accepts */
+      /** ISO 4217 code of a currency that the network accepts, or has accepted */
       currency?: string | undefined;
       /** For a provider, one of its merchants; left out, all of them together */
       merchantId?: string | undefined;

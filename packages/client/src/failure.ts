@@ -1,6 +1,6 @@
 /** One thing that is wrong with a request. */
 export interface Problem {
-  /** `customers[3].email`, `query.page`, `body`, or a header's name. */
+  /** `merchants[3].email`, `query.page`, `body`, or a header's name. */
   path: string;
   message: string;
 }

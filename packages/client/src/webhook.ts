@@ -36,8 +36,8 @@ export interface VerifyOptions {
   now?: Date;
   /**
    * `standard` (`webhook-signature`) unless given. `service` is the network's own
-   * (`X-Service-Signature`), which a recorded request passes for ever: `toleranceSeconds` means
-   * nothing to it, and only your memory of `deliveryId` notices.
+   * (`X-Service-Signature`), which a recorded request passes for ever, under any `deliveryId`:
+   * neither that nor the time of sending is signed. Remember a hash of each body instead.
    */
   scheme?: 'standard' | 'service';
 }

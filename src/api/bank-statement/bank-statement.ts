@@ -15,7 +15,8 @@ import type { ApiDeps } from '../deps';
 import { bodyChunks, requireType } from '../http/body';
 import type { Download } from '../http/download';
 import { id } from '../http/fields';
-import type { Call, Received, Upload } from '../http/route';
+import { CallerPlaces } from '../http/caller-places';
+import type { Call, PathCall, Received, Upload } from '../http/route';
 import { unhurried } from '../http/server';
 import { FORMATS, stageStatement, startStatement, type StatementType } from './intake';
 
@@ -28,19 +29,15 @@ const PACE = { graceMs: 30_000, leastBytesPerS: 256 * 1024 };
  * Files that one process takes in at a time: each is a tenth of a second of its processor for every
  * megabyte. Of one bank two, so that one which is slow keeps no other's out.
  */
-const UPLOADS_MAX = 8;
-const UPLOADS_OF_BANK_MAX = 2;
+const UPLOADS = { all: 8, ofCaller: 2 };
 const UPLOADS_RETRY_S = 10;
 
 export function statementUpload(): Upload<ArrivedStatement> {
-  const uploads = new Map<string, number>();
+  const uploads = new CallerPlaces(UPLOADS);
 
   async function receive(req: Request, deps: ApiDeps, bankId: string): Promise<Received<ArrivedStatement>> {
     const type = requireType(req, Object.keys(FORMATS) as StatementType[]);
-    const own = uploads.get(bankId) ?? 0;
-    const all = [...uploads.values()].reduce((sum, some) => sum + some, 0);
-    if (own === UPLOADS_OF_BANK_MAX || all === UPLOADS_MAX) throw busy();
-    uploads.set(bankId, own + 1);
+    if (!uploads.enter(bankId)) throw busy();
     try {
       unhurried(req);
       const bytes = bodyChunks(req, GIBIBYTE, PACE);
@@ -48,9 +45,7 @@ export function statementUpload(): Upload<ArrivedStatement> {
       const said = `${type} ${arrived.sha256.toString('hex')}`;
       return { body: arrived, indexes: deps.ring.blindIndexes('idempotency.body', said) };
     } finally {
-      const left = (uploads.get(bankId) ?? 1) - 1;
-      if (left === 0) uploads.delete(bankId);
-      else uploads.set(bankId, left);
+      uploads.leave(bankId);
     }
   }
 
@@ -96,11 +91,7 @@ function messageOf({ status, summary: { lines } }: Statement): string {
 
 export const statementPath = z.strictObject({ statementId: id('statement') });
 
-export async function showStatement({
-  caller,
-  deps,
-  params,
-}: Call<unknown, unknown, z.output<typeof statementPath>>) {
+export async function showStatement({ caller, deps, params }: PathCall<typeof statementPath>) {
   const statement = await readStatement(deps.db, caller.entityId, params.statementId);
   const { statementId, status, summary, createdAt, endedAt } = statement;
   return {
@@ -136,7 +127,7 @@ export async function differencesFile({
   caller,
   deps,
   params,
-}: Call<unknown, unknown, z.output<typeof statementPath>>): Promise<Download> {
+}: PathCall<typeof statementPath>): Promise<Download> {
   const { statementId } = await readStatement(deps.db, caller.entityId, params.statementId);
   return { fileName: 'differences.csv', columns: COLUMNS, pages: shownPages(deps, statementId) };
 }

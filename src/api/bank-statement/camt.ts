@@ -2,7 +2,14 @@ import { SaxesParser, type SaxesTagNS } from 'saxes';
 import type { BookableDays } from '../../database/bank-statement/statement';
 import type { ReadLine } from '../../domain/bank-statement';
 import { invalidRequest } from '../http/validation';
-import { bookingDay, createLineReader, type StatedPeriod, type WrittenLine } from './line';
+import {
+  bookingDay,
+  createLineReader,
+  MALFORMED_MAX,
+  tooManyMalformed,
+  type StatedPeriod,
+  type WrittenLine,
+} from './line';
 import { Utf8Reader } from './utf8';
 
 /**
@@ -30,6 +37,11 @@ const PIECE_MAX_CHARS = 1024 * 1024;
  * The message's own elements have one at most; to compare thousands with each other takes seconds.
  */
 const ATTRIBUTES_MAX = 100;
+/**
+ * Longest that a name is with its attributes: they are kept while their element is open, and looked
+ * at for each that is in it.
+ */
+const TAG_MAX_CHARS = 4 * 1024;
 /** What is longer is no field of ours; one character more than fits says so. */
 const FIELD_MAX_CHARS = 1024;
 
@@ -47,8 +59,8 @@ interface Said {
   reference?: string;
 }
 
-/** Where in the file a field is, and which. Below `Ntry` or `TxDtls`. */
-const FIELDS = new Map<string, keyof Said>([
+/** Where in an entry, or in one of its transactions, a field is, and which. */
+const FIELDS: readonly [path: string, field: keyof Said][] = [
   ['/AcctSvcrRef', 'id'],
   ['/Amt', 'amount'],
   ['/AmtDtls/TxAmt/Amt', 'ownAmount'],
@@ -58,13 +70,24 @@ const FIELDS = new Map<string, keyof Said>([
   ['/BookgDt/DtTm', 'date'],
   ['/Refs/AcctSvcrRef', 'id'],
   ['/Refs/EndToEndId', 'reference'],
-]);
+];
+const FIELD_AT = new Map(
+  [ENTRY, DETAILS].flatMap((of) => FIELDS.map(([path, field]) => [`${of}${path}`, field] as const)),
+);
 
 /** What a statement is of, by its own word: each of a file has its own. */
 const PERIOD = new Map<string, 'from' | 'to'>([
   [`${STATEMENT}/FrToDt/FrDtTm`, 'from'],
   [`${STATEMENT}/FrToDt/ToDtTm`, 'to'],
 ]);
+
+/** Every element that something is read of, and all that it is in. */
+const PATHS = new Set(
+  [...FIELD_AT.keys(), ...PERIOD.keys()].flatMap((path) => {
+    const names = path.split('/');
+    return names.slice(1).map((_, at) => names.slice(0, at + 2).join('/'));
+  }),
+);
 
 const DIRECTIONS = new Map([
   ['DBIT', 'debit'],
@@ -93,8 +116,8 @@ class CamtReader {
   private readonly parser = new SaxesParser({ xmlns: true });
   private readonly readLine: (written: WrittenLine) => ReadLine;
   private lines: ReadLine[] = [];
-  private path = '';
-  private depth = 0;
+  /** Of each element that is open, outermost first; of one that nothing is read of, none. */
+  private readonly paths: (string | undefined)[] = [];
   private isStatement = false;
   /** Characters since something was complete. */
   private pending = 0;
@@ -104,11 +127,14 @@ class CamtReader {
   private detail: Said | undefined;
   /** Its first transaction, where that has no amount: it may be the only one. */
   private first: Said | undefined;
+  /** What its first transaction refers to: the entry does, where that is the only one. */
+  private reference: string | undefined;
   /** Of the entry at hand: how many transactions it has, and how many of them have no id. */
   private details = 0;
   private nameless = 0;
   private count = 0;
   private attributes = 0;
+  private tagChars = 0;
 
   constructor(private readonly days: BookableDays) {
     this.readLine = createLineReader(days);
@@ -119,12 +145,18 @@ class CamtReader {
     this.parser.on('xmldecl', ({ encoding = 'UTF-8' }) => {
       if (encoding.toUpperCase() !== 'UTF-8') fail('must be in UTF-8');
     });
-    this.parser.on('attribute', () => {
+    this.parser.on('opentagstart', ({ name }) => {
+      this.attributes = 0;
+      this.tagChars = 0;
+      this.addToTag(name.length);
+    });
+    this.parser.on('attribute', ({ name, value }) => {
       this.attributes += 1;
       if (this.attributes > ATTRIBUTES_MAX) fail(`has an element of more than ${ATTRIBUTES_MAX} attributes`);
+      this.addToTag(name.length + value.length);
     });
     this.parser.on('opentag', (tag) => this.open(tag));
-    this.parser.on('closetag', (tag) => this.close(tag));
+    this.parser.on('closetag', () => this.close());
     for (const type of ['text', 'cdata'] as const) this.parser.on(type, (text) => this.take(text));
     for (const type of ['comment', 'processinginstruction'] as const) {
       this.parser.on(type, () => void (this.pending = 0));
@@ -150,24 +182,32 @@ class CamtReader {
     return lines;
   }
 
+  private addToTag(chars: number): void {
+    this.tagChars += chars;
+    if (this.tagChars > TAG_MAX_CHARS) fail(`has a tag of more than ${TAG_MAX_CHARS / 1024} KiB`);
+  }
+
   private open({ local, uri, attributes }: SaxesTagNS): void {
     this.pending = 0;
-    this.attributes = 0;
-    this.depth += 1;
-    if (this.depth > DEPTH_MAX) fail(`has elements ${DEPTH_MAX} deep`);
-    if (this.depth === 1 && (local !== 'Document' || uri !== NAMESPACE)) fail(WRONG);
-    this.path += segmentOf(uri, local);
+    const isRoot = this.paths.length === 0;
+    if (isRoot && (local !== 'Document' || uri !== NAMESPACE)) fail(WRONG);
+    const outer = isRoot ? '' : this.paths.at(-1);
+    const named = outer !== undefined && uri === NAMESPACE ? `${outer}/${local}` : '';
+    const path = PATHS.has(named) ? named : undefined;
+    this.paths.push(path);
+    if (this.paths.length > DEPTH_MAX) fail(`has elements ${DEPTH_MAX} deep`);
     this.text = '';
-    if (this.path === '/Document/BkToCstmrStmt') this.isStatement = true;
-    if (this.path === STATEMENT) this.period = {};
-    if (this.path === ENTRY) {
+    if (path === '/Document/BkToCstmrStmt') this.isStatement = true;
+    if (path === STATEMENT) this.period = {};
+    if (path === ENTRY) {
       this.entry = {};
       this.first = undefined;
+      this.reference = undefined;
       this.details = 0;
       this.nameless = 0;
-    } else if (this.path === DETAILS) this.detail = {};
+    } else if (path === DETAILS) this.detail = {};
     const currency = local === 'Amt' ? attributes['Ccy']?.value : undefined;
-    const said = currency === undefined ? undefined : this.fieldAt();
+    const said = currency === undefined ? undefined : this.fieldAt(path);
     if (said && currency !== undefined) {
       said.of[said.field === 'ownAmount' ? 'ownCurrency' : 'currency'] = currency;
     }
@@ -178,26 +218,27 @@ class CamtReader {
     this.text = (this.text + text.slice(0, FIELD_MAX_CHARS)).slice(0, FIELD_MAX_CHARS);
   }
 
-  private close({ local, uri }: SaxesTagNS): void {
+  private close(): void {
     this.pending = 0;
-    const said = this.fieldAt();
-    if (said) said.of[said.field] = this.text.trim();
-    const end = PERIOD.get(this.path);
+    const path = this.paths.pop();
+    const { text } = this;
+    this.text = '';
+    if (path === undefined) return;
+    const said = this.fieldAt(path);
+    if (said) said.of[said.field] = text.trim();
+    const end = PERIOD.get(path);
     if (end) {
-      const day = bookingDay(this.text.trim(), this.days.timeZone);
+      const day = bookingDay(text.trim(), this.days.timeZone);
       if (day.ok) this.period[end] = day.value;
     }
-    if (this.path === DETAILS) this.endDetail();
-    else if (this.path === ENTRY) this.endEntry();
-    this.text = '';
-    this.path = this.path.slice(0, -segmentOf(uri, local).length);
-    this.depth -= 1;
+    if (path === DETAILS) this.endDetail();
+    else if (path === ENTRY) this.endEntry();
   }
 
-  /** The field of an entry, or of its transaction, that the parser is in. */
-  private fieldAt(): { of: Said; field: keyof Said } | undefined {
-    const [of, from] = this.detail ? [this.detail, DETAILS] : [this.entry, ENTRY];
-    const field = of && FIELDS.get(this.path.slice(from.length));
+  /** The field of an entry, or of its transaction, that is there. */
+  private fieldAt(path: string | undefined): { of: Said; field: keyof Said } | undefined {
+    const of = this.detail ?? this.entry;
+    const field = path === undefined ? undefined : FIELD_AT.get(path);
     return of && field && { of, field };
   }
 
@@ -212,7 +253,17 @@ class CamtReader {
     else if (detail.amount !== undefined) this.add(entry, detail);
     else if (this.details === 1) this.first = detail;
     else this.add(entry, oneOfSeveral(detail));
-    if (this.details === 1 && detail.reference !== undefined) entry.reference = detail.reference;
+    if (this.details === 1) this.reference = detail.reference;
+    this.boundNameless(entry);
+  }
+
+  /**
+   * Beside transactions that have ids, each without is a line that cannot be read; but not before
+   * the entry has ended, so nobody else has counted them.
+   */
+  private boundNameless({ status }: Said): void {
+    if (status !== BOOKED || this.nameless === this.details) return;
+    if (this.nameless > MALFORMED_MAX) throw tooManyMalformed();
   }
 
   private endEntry(): void {
@@ -222,10 +273,10 @@ class CamtReader {
     if (this.first) this.add(entry, this.first);
     // One transaction, or several of which none has an id: the entry speaks for them.
     if (this.nameless === this.details) {
-      if (this.details > 1) delete entry.reference;
-      this.add(entry, {});
+      this.add(entry, this.details === 1 ? { reference: this.reference } : {});
       return;
     }
+    this.boundNameless(entry);
     for (; this.nameless > 0; this.nameless -= 1) {
       this.lines.push({ line: ++this.count, problem: 'a transaction of the entry has no AcctSvcrRef' });
     }
@@ -256,9 +307,6 @@ const oneOfSeveral = ({ ownAmount, ownCurrency, ...detail }: Said) => ({
   amount: ownAmount,
   ...(ownCurrency !== undefined && { currency: ownCurrency }),
 });
-
-/** What is not of this message is nowhere that a field is. */
-const segmentOf = (uri: string, local: string) => (uri === NAMESPACE ? `/${local}` : `/:${local}`);
 
 const WRONG = `must be a statement of ISO 20022, ${NAMESPACE.slice(NAMESPACE.lastIndexOf(':') + 1)}`;
 

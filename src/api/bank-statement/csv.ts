@@ -1,8 +1,7 @@
-import { pipeline } from 'node:stream/promises';
-import { parse, type CsvError } from 'csv-parse';
 import type { BookableDays } from '../../database/bank-statement/statement';
-import type { MalformedLine, ReadLine } from '../../domain/bank-statement';
+import type { ReadLine } from '../../domain/bank-statement';
 import { invalidRequest } from '../http/validation';
+import { CsvReader, RECORD_MAX_CHARS, type CsvRecord } from './csv-reader';
 import { createLineReader, type WrittenLine } from './line';
 import { Utf8Reader } from './utf8';
 
@@ -15,17 +14,6 @@ const REQUIRED = ['bankTransactionId', 'bookingDate', 'amount', 'currency', 'dir
 const COLUMNS = [...REQUIRED, 'reference'] as const;
 
 /**
- * A line whose every field is at its longest has a tenth. A longer one is a quote that was never
- * closed: nobody knows how many lines it has swallowed.
- */
-const LINE_MAX_BYTES = 64 * 1024;
-
-interface CsvRecord {
-  record: string[];
-  info: { lines: number };
-}
-
-/**
  * The lines of a statement, as they arrive.
  *
  * @throws Failure invalid_request where the header is not that of a statement, a line is too
@@ -36,57 +24,25 @@ export async function* readCsv(
   days: BookableDays,
 ): AsyncGenerator<ReadLine, void, void> {
   const read = createLineReader(days);
-  const broken: MalformedLine[] = [];
-  function note(error: CsvError): void {
-    const line = Number(error['lines']);
-    if (error.code === 'CSV_MAX_RECORD_SIZE') {
-      const message = `has more than ${LINE_MAX_BYTES / 1024} KiB: is a quote not closed?`;
-      throw invalidRequest([{ path: `line ${line}`, message }]);
-    }
-    // A line may have several such quotes.
-    if (broken.at(-1)?.line !== line) broken.push({ line, problem: 'its quotes do not follow RFC 4180' });
-  }
-  const parser = parse({
-    bom: true,
-    info: true,
-    max_record_size: LINE_MAX_BYTES,
-    // By the first line alone, a file with lines of both kinds would lose one in two.
-    record_delimiter: ['\r\n', '\n', '\r'],
-    relax_column_count: true,
-    skip_empty_lines: true,
-    skip_records_with_error: true,
-    on_skip: (error) => {
-      if (error) note(error);
-    },
-  });
-  // What goes wrong with the body is thrown by the parser, which it destroys.
-  const piped = pipeline(inUtf8(chunks), parser).catch(() => undefined);
+  const text = new Utf8Reader();
+  const reader = new CsvReader(tooLong);
   let places: Places | undefined;
-  try {
-    for await (const { record, info } of parser as AsyncIterable<CsvRecord>) {
-      if (!places) {
-        places = placesIn(record);
-        continue;
-      }
-      // The parser is ahead by what was in hand.
-      while ((broken[0]?.line ?? Infinity) <= info.lines) yield* broken.splice(0, 1);
-      yield read({ line: info.lines, ...fieldsOf(record, places) });
+  function* linesOf(records: CsvRecord[]): Generator<ReadLine, void, void> {
+    for (const { line, fields } of records) {
+      if (!places) places = placesIn(fields ?? []);
+      else if (!fields) yield { line, problem: 'its quotes do not follow RFC 4180' };
+      else yield read({ line, ...fieldsOf(fields, places) });
     }
-    if (!places) throw wrongHeader();
-    yield* broken;
-  } finally {
-    parser.destroy();
-    await piped;
   }
+  for await (const chunk of chunks) yield* linesOf(reader.read(text.read(chunk)));
+  yield* linesOf(reader.read(text.end()));
+  yield* linesOf(reader.end());
+  if (!places) throw wrongHeader();
 }
 
-async function* inUtf8(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, void> {
-  const text = new Utf8Reader();
-  for await (const chunk of chunks) {
-    text.read(chunk);
-    yield chunk;
-  }
-  text.end();
+function tooLong(line: number) {
+  const message = `has more than ${RECORD_MAX_CHARS / 1024} KiB: is a quote not closed?`;
+  return invalidRequest([{ path: `line ${line}`, message }]);
 }
 
 type Places = [name: (typeof COLUMNS)[number], place: number][];

@@ -14,10 +14,9 @@ import { enqueueStarts } from '../../database/outbox';
 import { isMalformed, type ReadLine } from '../../domain/bank-statement';
 import { workflowIds } from '../../domain/workflow-id';
 import { workflowSummary } from '../../domain/workflow-summary';
-import { WORKFLOW_TYPE } from '../../workflows/messages';
-import { invalidRequest } from '../http/validation';
 import { readCamt } from './camt';
 import { readCsv } from './csv';
+import { MALFORMED_MAX, tooMany, tooManyMalformed } from './line';
 
 /**
  * Takes a statement in, while it arrives: a file of any length costs the same memory. Its lines
@@ -33,8 +32,6 @@ export type StatementType = keyof typeof FORMATS;
  * ones, which a compressed file has by the hundred million, it is no statement.
  */
 const LINES_MAX = 20_000_000;
-/** Each is kept with what is wrong about it. Who has more has sent something else. */
-const MALFORMED_MAX = 100_000;
 
 /**
  * Reads a file to its end, and has its lines wait.
@@ -61,7 +58,7 @@ export async function stageStatement(
     for await (const line of FORMATS[type](hashed(bytes, hash), days)) {
       facts.add(line);
       if (facts.lines > LINES_MAX) throw tooMany(LINES_MAX, 'lines');
-      if (facts.malformed > MALFORMED_MAX) throw tooMany(MALFORMED_MAX, 'lines that cannot be read');
+      if (facts.malformed > MALFORMED_MAX) throw tooManyMalformed();
       page.push(line);
       if (page.length === PAGE_LINES) await stage();
     }
@@ -73,10 +70,6 @@ export async function stageStatement(
     await discardPages(db, statementId).catch(() => undefined);
     throw error;
   }
-}
-
-function tooMany(limit: number, what: string) {
-  return invalidRequest([{ path: 'body', message: `has more than ${limit} ${what}` }]);
 }
 
 /** What is told of a file as a whole. */
@@ -125,8 +118,6 @@ export async function startStatement(
     await enqueueStarts(trx, [
       {
         workflowId: workflowIds.bankStatement(statementId),
-        type: WORKFLOW_TYPE.bankStatement,
-        args: [statementId],
         attributes: { status: statement.status, bankId },
         summary: workflowSummary.bankStatement({ lines, bankId }),
       },

@@ -6,6 +6,16 @@ import { parseDecimalAmount } from '../../domain/money';
 import { accept, refuse, type Parsed } from '../../domain/parsed';
 import { parseText } from '../../domain/plain-text';
 import { BANK_TRANSACTION_ID_MAX, NAME_MAX } from '../http/fields';
+import { invalidRequest } from '../http/validation';
+
+/** Each is kept with what is wrong about it. Who has more has sent something else. */
+export const MALFORMED_MAX = 100_000;
+
+export function tooMany(limit: number, what: string) {
+  return invalidRequest([{ path: 'body', message: `has more than ${limit} ${what}` }]);
+}
+
+export const tooManyMalformed = () => tooMany(MALFORMED_MAX, 'lines that cannot be read');
 
 /** A line as it is written, whatever the format; what is not there is empty or left out. */
 export interface WrittenLine {

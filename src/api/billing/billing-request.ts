@@ -15,6 +15,7 @@ import { makePaymentId, openPaymentId } from '../../database/agreement/payment-i
 import { formatInstant } from '../../domain/calendar';
 import { REASON_OF_ACTION, type BankAnswer } from '../../domain/charge';
 import { Failure } from '../../domain/failures';
+import { CUSTOMER_DECISIONS } from '../../domain/lifecycle';
 import { formatAmount } from '../../domain/money';
 import { normalizePhrase } from '../../domain/phrase';
 import { workflowIds } from '../../domain/workflow-id';
@@ -38,7 +39,7 @@ import {
 import { takeAnswer } from '../http/idempotency';
 import { acceptedItem, refusedItem } from '../http/items';
 import { EXAMPLE_PAYMENT_ID, exampleId } from '../openapi/example';
-import type { Call } from '../http/route';
+import type { Call, PathCall } from '../http/route';
 import { acceptItems } from '../http/unknown-identifier';
 
 /**
@@ -169,7 +170,6 @@ async function startWorkflow(
   const sum = { amount: charge.amount, currency: charge.currency };
   await enqueueStarts(trx, [
     {
-      type: 'billingRequest',
       workflowId,
       args: [ids],
       attributes: {
@@ -201,7 +201,7 @@ export const bankResponseBody = z
       exampleId('batch'),
     ).optional(),
     action: z
-      .enum(['approve_once', 'approve_recurring', 'deny', 'suspended'])
+      .enum(CUSTOMER_DECISIONS)
       .meta({
         description:
           'The customer’s decision. `approve_once` and `approve_recurring` approve the charge, `deny` and `suspended` decline it; `suspended` also suspends the agreement',
@@ -329,11 +329,7 @@ export async function respondToBillingRequest({
 
 export const billingRequestPath = z.strictObject({ billingRequestId: id('billingRequest') });
 
-export async function showBillingRequest({
-  caller,
-  params,
-  deps,
-}: Call<unknown, unknown, z.output<typeof billingRequestPath>>) {
+export async function showBillingRequest({ caller, params, deps }: PathCall<typeof billingRequestPath>) {
   const request = await readBillingRequest(deps.db, caller.entityId, params.billingRequestId);
   const credit =
     request.payeeBankId === null ? undefined : await readCredit(deps.db, request.billingRequestId);

@@ -7,24 +7,15 @@ import { enqueueStarts } from '../../database/outbox';
 import { makePaymentId } from '../../database/agreement/payment-id';
 import { formatInstant } from '../../domain/calendar';
 import { Failure } from '../../domain/failures';
+import { CUSTOMER_DECISIONS } from '../../domain/lifecycle';
 import { normalizePhrase } from '../../domain/phrase';
 import { workflowIds } from '../../domain/workflow-id';
 import { workflowSummary } from '../../domain/workflow-summary';
 import { blockMerchant, spendingLimits } from '../customer/decision';
-import {
-  amount,
-  BATCH_MAX,
-  currency,
-  DESCRIPTION_MAX,
-  id,
-  instant,
-  list,
-  phrase,
-  textFor,
-} from '../http/fields';
+import { BATCH_MAX, currency, DESCRIPTION_MAX, id, instant, list, phrase, textFor } from '../http/fields';
 import { takeAnswer } from '../http/idempotency';
 import { acceptedItem, refusedItem } from '../http/items';
-import type { Call } from '../http/route';
+import type { Call, PathCall } from '../http/route';
 import { acceptItems } from '../http/unknown-identifier';
 
 /**
@@ -68,9 +59,7 @@ export async function sendIntents(call: Call<IntentBody>) {
     await enqueueStarts(
       trx,
       intents.map(({ id: intentId, reference, bankId }) => ({
-        type: 'intent',
         workflowId: workflowIds.intent(intentId),
-        args: [intentId],
         attributes: { status: 'pending', merchantId: caller.entityId, bankId },
         summary: workflowSummary.intent({ reference, merchantId: caller.entityId }),
       })),
@@ -90,19 +79,14 @@ export async function sendIntents(call: Call<IntentBody>) {
   });
 }
 
-const limit = (example: number) =>
-  amount
-    .meta({ description: 'In major units of the intent’s currency; leave it out for no limit', example })
-    .optional();
-
 export const intentResponseBody = z.strictObject({
   customerId: id('customer'),
   entityId: id('merchant'),
   lookupID: phrase,
   customerDecision: z
-    .enum(['approve_once', 'approve_recurring', 'deny', 'suspended'])
+    .enum(CUSTOMER_DECISIONS)
     .meta({ description: 'The customer’s decision', example: 'approve_recurring' }),
-  spendingLimits: spendingLimits(limit),
+  spendingLimits,
   blockMerchant,
 });
 
@@ -128,11 +112,7 @@ export async function respondToIntent({ body, caller, deps }: Call<z.output<type
 
 export const intentPath = z.strictObject({ intentId: id('intent') });
 
-export async function showIntent({
-  caller,
-  params,
-  deps,
-}: Call<unknown, unknown, z.output<typeof intentPath>>) {
+export async function showIntent({ caller, params, deps }: PathCall<typeof intentPath>) {
   const intent = await readIntent(deps.db, caller.entityId, params.intentId);
   const paymentID =
     intent.status === 'approved'

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { readPositions, type Position } from '../../database/ledger/position';
 import { readFinality } from '../../database/ledger/statement';
 import { Failure } from '../../domain/failures';
-import { formatSum, sumInFull } from '../../domain/money';
+import { shownSums, sumInFull } from '../../domain/money';
 import { day } from '../http/fields';
-import type { Call } from '../http/route';
+import type { QueryCall } from '../http/route';
 
 /** Net positions: who owes whom of what settled on a day. */
 
@@ -28,7 +28,7 @@ export async function listPositions({
   query: { date, format },
   prefersCsv,
   deps,
-}: Call<unknown, z.output<typeof positionsQuery>>) {
+}: QueryCall<typeof positionsQuery>) {
   if (format === 'csv' || (format === undefined && prefersCsv)) {
     return {
       fileName: `positions-${date}.csv`,
@@ -58,26 +58,9 @@ export async function listPositions({
 
 const sumsOf = ({ owedToYou, owedByYou }: Position) => ({ owedToYou, owedByYou, net: owedToYou - owedByYou });
 
-/** In major units; what had to be rounded is beside it in full. */
 function shown(position: Position) {
   const { counterpartyId, currency } = position;
-  const sums = sumsOf(position);
-  const owedToYou = formatSum(sums.owedToYou, currency);
-  const owedByYou = formatSum(sums.owedByYou, currency);
-  const net = formatSum(sums.net, currency);
-  const exact = {
-    ...(owedToYou.exact !== undefined && { owedToYou: owedToYou.exact }),
-    ...(owedByYou.exact !== undefined && { owedByYou: owedByYou.exact }),
-    ...(net.exact !== undefined && { net: net.exact }),
-  };
-  return {
-    counterpartyId,
-    currency,
-    owedToYou: owedToYou.rounded,
-    owedByYou: owedByYou.rounded,
-    net: net.rounded,
-    ...(Object.keys(exact).length > 0 && { exact }),
-  };
+  return { counterpartyId, currency, ...shownSums(sumsOf(position), currency) };
 }
 
 function inDecimals(position: Position) {

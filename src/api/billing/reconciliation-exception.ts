@@ -8,7 +8,7 @@ import {
 import { takeBanksAnswer } from '../../database/reconciliation-exception/answer';
 import { formatInstant } from '../../domain/calendar';
 import { Failure } from '../../domain/failures';
-import { EXCEPTION, type ExceptionState } from '../../domain/lifecycle';
+import { EXCEPTION_STATES } from '../../domain/lifecycle';
 import { formatAmount } from '../../domain/money';
 import { BANK_RESOLUTIONS, EXCEPTION_KINDS } from '../../domain/reconciliation-exception';
 import type { Caller } from '../access/authentication';
@@ -24,17 +24,14 @@ import {
 import { takeAnswer } from '../http/idempotency';
 import { listAnswer } from '../http/list';
 import { EXAMPLE_REFERENCE } from '../openapi/example';
-import type { Call } from '../http/route';
+import type { Call, PathCall, QueryCall } from '../http/route';
 
 /**
  * Reconciliation exceptions: each party sees its own, and the bank says what became of the money.
  */
 
 export const exceptionsQuery = z.strictObject({
-  state: z
-    .enum(Object.keys(EXCEPTION) as [ExceptionState, ...ExceptionState[]])
-    .meta({ description: 'Only those in this state' })
-    .optional(),
+  state: z.enum(EXCEPTION_STATES).meta({ description: 'Only those in this state' }).optional(),
   kind: z.enum(EXCEPTION_KINDS).meta({ description: 'Only those of this kind' }).optional(),
   from: instant.meta({ description: 'Only those opened at this time or later' }).optional(),
   to: instant
@@ -52,18 +49,14 @@ export async function showExceptions({
   caller,
   query: { state, kind, from, to, reference, ...page },
   deps,
-}: Call<unknown, z.output<typeof exceptionsQuery>>) {
+}: QueryCall<typeof exceptionsQuery>) {
   const found = await listExceptions(deps.db, caller, { state, kind, from, to, reference }, page);
   return listAnswer(['exception', 'exceptions'], found, page, (one) => shown(one, caller));
 }
 
 export const exceptionPath = z.strictObject({ exceptionId: id('exception') });
 
-export async function showException({
-  caller,
-  params,
-  deps,
-}: Call<unknown, unknown, z.output<typeof exceptionPath>>) {
+export async function showException({ caller, params, deps }: PathCall<typeof exceptionPath>) {
   const { exception, events } = await readException(deps.db, caller, params.exceptionId);
   return {
     message: `The exception is ${exception.state}`,

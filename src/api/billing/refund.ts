@@ -12,7 +12,7 @@ import { answerRefund, type RefundAnswer } from '../../database/refund/outcome';
 import { formatInstant } from '../../domain/calendar';
 import type { Role } from '../../domain/entity';
 import { Failure } from '../../domain/failures';
-import { REFUND, type RefundStatus } from '../../domain/lifecycle';
+import { REFUND_STATUSES } from '../../domain/lifecycle';
 import { formatAmount } from '../../domain/money';
 import { workflowIds } from '../../domain/workflow-id';
 import { workflowSummary } from '../../domain/workflow-summary';
@@ -29,7 +29,7 @@ import { DUPLICATE_TRANSACTION } from './billing-request';
 import { takeAnswer } from '../http/idempotency';
 import { listAnswer } from '../http/list';
 import { EXAMPLE_REFERENCE, exampleId } from '../openapi/example';
-import type { Call } from '../http/route';
+import type { Call, PathCall, QueryCall } from '../http/route';
 
 /** Refunds: a merchant sends money back, and the bank says when it has arrived. */
 
@@ -53,9 +53,7 @@ export async function startRefund({ accept, body, caller, deps }: Call<z.output<
     const { refundId, merchantId, bankId } = refund;
     await enqueueStarts(trx, [
       {
-        type: 'refund',
         workflowId: workflowIds.refund(refundId),
-        args: [refundId],
         attributes: { status: 'pending', merchantId, bankId },
         summary: workflowSummary.refund(refund),
       },
@@ -126,20 +124,13 @@ export async function respondToRefund({
 
 export const refundPath = z.strictObject({ refundId: id('refund') });
 
-export async function showRefund({
-  caller,
-  params,
-  deps,
-}: Call<unknown, unknown, z.output<typeof refundPath>>) {
+export async function showRefund({ caller, params, deps }: PathCall<typeof refundPath>) {
   const refund = await readRefund(deps.db, caller, params.refundId);
   return { message: `The refund is ${refund.status}`, data: shown(refund, caller.role) };
 }
 
 export const refundsQuery = z.strictObject({
-  status: z
-    .enum(Object.keys(REFUND) as [RefundStatus, ...RefundStatus[]])
-    .meta({ description: 'Only those with this status' })
-    .optional(),
+  status: z.enum(REFUND_STATUSES).meta({ description: 'Only those with this status' }).optional(),
   ...pagination(Object.keys(REFUND_SORTS) as [keyof typeof REFUND_SORTS]),
 });
 
@@ -147,7 +138,7 @@ export async function showRefunds({
   caller,
   query: { status, ...page },
   deps,
-}: Call<unknown, z.output<typeof refundsQuery>>) {
+}: QueryCall<typeof refundsQuery>) {
   const found = await listRefunds(deps.db, caller, { status }, page);
   return listAnswer(['refund', 'refunds'], found, page, (refund) => shown(refund, caller.role));
 }

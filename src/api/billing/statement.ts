@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { Config } from '../../config';
 import type { Executor } from '../../database/connection';
 import { isMerchantOf } from '../../database/entity/entity';
 import {
@@ -11,34 +10,34 @@ import {
   type StatementOf,
   type StatementTotals,
 } from '../../database/ledger/statement';
-import type { Viewer } from '../../database/transaction';
+import type { Viewer } from '../../database/viewer';
 import { Failure } from '../../domain/failures';
 import { formatSum, sumInFull } from '../../domain/money';
 import { closingBalance, movementCount } from '../../domain/statement';
 import type { ApiDeps } from '../deps';
 import { sha256Of, type Download } from '../http/download';
-import { currency, day, id } from '../http/fields';
-import type { Call } from '../http/route';
+import { day, id, settledCurrency } from '../http/fields';
+import type { Call, QueryCall } from '../http/route';
 import { invalidRequest } from '../http/validation';
-import { columnsFor, written } from './transaction';
+import { bankTransactionIdFor, columnsFor, written } from './transaction';
 
 /**
  * Statements: what a party is owed at the end of a settlement day, and each thing that moved it.
  */
 
-const filters = (config: Config) => ({
-  currency: currency(config).optional(),
+const filters = {
+  currency: settledCurrency.optional(),
   merchantId: id('merchant')
     .meta({ description: 'For a provider, one of its merchants; left out, all of them together' })
     .optional(),
-});
+};
 
-export const statementQuery = (config: Config) => z.strictObject({ date: day, ...filters(config) });
+export const statementQuery = z.strictObject({ date: day, ...filters });
 
-export const statementFileQuery = (config: Config) => z.strictObject(filters(config));
+export const statementFileQuery = z.strictObject(filters);
 export const statementFilePath = z.strictObject({ date: day });
 
-type Filter = z.output<ReturnType<typeof statementFileQuery>>;
+type Filter = z.output<typeof statementFileQuery>;
 
 /**
  * Lines whose SHA-256 is worked out while somebody waits: less than a second. Of a day that has
@@ -50,20 +49,21 @@ export async function showStatement({
   caller,
   query: { date, ...filter },
   deps,
-}: Call<unknown, z.output<ReturnType<typeof statementQuery>>>) {
+}: QueryCall<typeof statementQuery>) {
   const of = await statementOf(deps, caller, date, filter);
   const timeZone = deps.config.NETWORK_TIMEZONE;
   // Asked before anything is read: what is read afterwards is all there will be.
-  const { final, edition } = await readFinality(deps.db, timeZone, of);
+  const { final: wasFinal, edition } = await readFinality(deps.db, timeZone, of);
   const { totals, sha256, isNew } = await deps.db.transaction(async (trx) => {
     await trx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
     const read = await readTotals(trx, timeZone, of);
-    const known = final ? await readDigest(trx, of, edition) : undefined;
+    const known = wasFinal ? await readDigest(trx, of, edition) : undefined;
     if (known !== undefined) return { totals: read, sha256: known, isNew: false };
     const made = movementCount(read) > HASHED_MAX ? null : await sha256Of(fileOf(trx, of));
     return { totals: read, sha256: made, isNew: true };
   });
-  if (final && isNew && sha256 !== null) await keep(deps, of, edition, sha256);
+  // Its month may have been reopened before it was read.
+  const final = wasFinal && isNew && sha256 !== null ? await keep(deps, of, edition, sha256) : wasFinal;
   return {
     message: `The statement of ${date} in ${of.currency} is ${final ? 'final' : 'not final yet'}`,
     data: { date, currency: of.currency, timezone: timeZone, final, ...shown(of, totals), sha256 },
@@ -81,7 +81,11 @@ export async function statementFile({
   return {
     ...fileOf(deps.db, of),
     fileName: `statement-${date}-${of.currency}.csv`,
-    ...(final && { sent: (sha256: string) => keep(deps, of, edition, sha256) }),
+    ...(final && {
+      sent: async (sha256: string) => {
+        await keep(deps, of, edition, sha256);
+      },
+    }),
   } satisfies Download;
 }
 
@@ -108,11 +112,23 @@ async function statementOf(
   return { ...of, party: { entityId: merchantId, role: 'merchant' } };
 }
 
-/** Without it the file is read once more when it is asked for next. */
-async function keep({ db, log }: ApiDeps, of: StatementOf, edition: number, sha256: string): Promise<void> {
-  await keepDigest(db, of, edition, sha256).catch((err: unknown) => {
+/**
+ * Without it the file is read once more when it is asked for next.
+ *
+ * @returns whether the day is still final, as far as is known
+ */
+async function keep(
+  { db, log }: ApiDeps,
+  of: StatementOf,
+  edition: number,
+  sha256: string,
+): Promise<boolean> {
+  try {
+    return await keepDigest(db, of, edition, sha256);
+  } catch (err) {
     log.warn({ err }, 'the digest of a statement was not kept');
-  });
+    return true;
+  }
 }
 
 /** The lines of the statement, and a last one with how many they are and their sum. */
@@ -126,7 +142,11 @@ async function* pagesOf(db: Executor, of: StatementOf): AsyncGenerator<object[],
   for await (const page of readLines(db, of)) {
     count += page.length;
     sum += page.reduce((total, { amount }) => total + amount, 0n);
-    yield page.map((line) => ({ ...line, ...written(line) }));
+    yield page.map((line) => ({
+      ...line,
+      bankTransactionId: bankTransactionIdFor(of.party, line),
+      ...written(line),
+    }));
   }
   // In the first three columns, whatever they are called.
   const [label, counted, summed] = columnsFor(of.party.role);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { readDailyTotals, todayOf } from '../../database/daily-total';
-import { formatSum } from '../../domain/money';
+import { shownSum } from '../../domain/money';
 import type { Movement } from '../../domain/statement';
 import {
   daysBetween,
@@ -11,7 +11,7 @@ import {
   type Activity,
 } from '../../domain/summary';
 import { day } from '../http/fields';
-import type { Call } from '../http/route';
+import type { QueryCall } from '../http/route';
 import { invalidRequest } from '../http/validation';
 
 /** What has been charged, declined and given back, per day: for each party its own. */
@@ -31,11 +31,7 @@ export const summaryQuery = z.strictObject({
     .optional(),
 });
 
-export async function showSummary({
-  caller,
-  query,
-  deps: { db, config },
-}: Call<unknown, z.output<typeof summaryQuery>>) {
+export async function showSummary({ caller, query, deps: { db, config } }: QueryCall<typeof summaryQuery>) {
   const timezone = config.NETWORK_TIMEZONE;
   const today = await todayOf(db, caller.entityId, timezone);
   const to = query.to ?? today;
@@ -76,7 +72,4 @@ function shown(activity: Activity) {
   };
 }
 
-function written({ count, amount }: Movement, currency: string) {
-  const { rounded, exact } = formatSum(amount, currency);
-  return { count, amount: rounded, ...(exact !== undefined && { exact }) };
-}
+const written = ({ count, amount }: Movement, currency: string) => ({ count, ...shownSum(amount, currency) });

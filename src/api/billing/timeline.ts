@@ -1,6 +1,8 @@
 import type { Story } from '../../database/operation/why';
 import { formatInstant } from '../../domain/calendar';
-import type { Moment } from '../../domain/story';
+import type { Role } from '../../domain/entity';
+import { isId } from '../../domain/ids';
+import type { Of, StoryStep } from '../../domain/story';
 import { sentenceOf } from '../../domain/story-words';
 import type { Caller } from '../access/authentication';
 
@@ -8,32 +10,41 @@ import type { Caller } from '../access/authentication';
 
 export interface TimelineEntry {
   at: string;
-  what: Exclude<Moment['what'], 'limits' | 'workflow'>;
+  what: Exclude<StoryStep['what'], 'limits' | 'workflow'>;
   text: string;
 }
 
-export function timelineOf({ about, moments }: Story, caller: Caller): TimelineEntry[] {
+/** @param payeeBankId of a payment between customers: the bank that has asked for it */
+export function timelineOf(
+  { about, moments }: Story,
+  caller: Caller,
+  payeeBankId: string | null,
+): TimelineEntry[] {
   const merchants = about.flatMap(({ merchantId }) => merchantId ?? []);
   const own = new Set([caller.entityId, ...(caller.role === 'provider' ? merchants : [])]);
   // The id of a debit is the payer's bank's own; the payee's learns none.
   const isPayersBank = about.some(({ bankId }) => bankId === caller.entityId);
+  // Without a key a call is known by the role of its caller alone. Of two banks one has called.
+  const callsAs = caller.role === 'bank' && caller.entityId !== payeeBankId ? undefined : caller.role;
   return moments.flatMap((moment) => {
-    const seen = seenBy(caller, own, isPayersBank, moment);
+    const seen = seenBy({ caller, own, isPayersBank, callsAs }, moment);
     return seen ? [{ at: formatInstant(seen.at), what: seen.what, text: sentenceOf(seen) }] : [];
   });
 }
 
-type Seen = Exclude<Moment, { what: 'limits' | 'workflow' }>;
+type Seen = Exclude<StoryStep, { what: 'limits' | 'workflow' }>;
 
-function seenBy(
-  caller: Caller,
-  own: ReadonlySet<string>,
-  isPayersBank: boolean,
-  moment: Moment,
-): Seen | undefined {
+interface View {
+  caller: Caller;
+  own: ReadonlySet<string>;
+  isPayersBank: boolean;
+  callsAs: Role | undefined;
+}
+
+function seenBy({ caller, own, isPayersBank, callsAs }: View, moment: StoryStep): Seen | undefined {
   switch (moment.what) {
     case 'call': {
-      const isOwn = moment.callerId === null ? moment.role === caller.role : own.has(moment.callerId);
+      const isOwn = moment.callerId === null ? moment.role === callsAs : own.has(moment.callerId);
       return isOwn ? moment : { ...moment, callerId: null, requestId: null };
     }
     case 'event': {
@@ -49,11 +60,15 @@ function seenBy(
       return postings.length > 0 ? { ...moment, postings } : undefined;
     }
     case 'act':
-      return own.has(moment.entityId) ? { ...moment, actor: actorFor(own, moment.actor) } : undefined;
+      return own.has(moment.entityId) ? actFor(own, moment) : undefined;
     default:
       return undefined;
   }
 }
 
-/** Who of an operator's people it was is the operator's business. */
-const actorFor = (own: ReadonlySet<string>, actor: string) => (own.has(actor) ? actor : 'the operator');
+/** Who of an operator's people it was is the operator's business; what request, its caller's. */
+function actFor(own: ReadonlySet<string>, act: Of<'act'>): Of<'act'> {
+  if (own.has(act.actor)) return act;
+  const actor = isId('provider', act.actor) ? 'the provider' : 'the operator';
+  return { ...act, actor, requestId: null };
+}

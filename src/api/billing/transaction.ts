@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { readCredit } from '../../database/customer/payment-credit';
-import { tellWhy } from '../../database/operation/why';
+import { tellStoryOfCharge } from '../../database/operation/why';
 import {
   listTransactions,
   readTransaction,
@@ -9,12 +9,13 @@ import {
   type TransactionRecord,
 } from '../../database/transaction';
 import { formatInstant } from '../../domain/calendar';
+import type { Viewer } from '../../database/viewer';
 import type { Role } from '../../domain/entity';
 import { formatAmount } from '../../domain/money';
 import { BANK_TRANSACTION_ID_MAX, idFilter, instant, NAME_MAX, pagination, textFor } from '../http/fields';
 import { listAnswer } from '../http/list';
 import { EXAMPLE_REFERENCE } from '../openapi/example';
-import type { Call } from '../http/route';
+import type { QueryCall } from '../http/route';
 import { invalidRequest } from '../http/validation';
 import { timelineOf } from './timeline';
 
@@ -57,12 +58,7 @@ export const historyQuery = z.strictObject({
   ...pagination(Object.keys(TRANSACTION_SORTS) as ['createdAt', 'amount']),
 });
 
-export async function listHistory({
-  caller,
-  query,
-  prefersCsv,
-  deps,
-}: Call<unknown, z.output<typeof historyQuery>>) {
+export async function listHistory({ caller, query, prefersCsv, deps }: QueryCall<typeof historyQuery>) {
   const { format, page, limit, sortBy, sortOrder, ...filter } = query;
   if (filter.bankTransactionId !== undefined && caller.role !== 'bank') {
     throw invalidRequest([{ path: 'query.bankTransactionId', message: 'is for banks' }]);
@@ -71,11 +67,11 @@ export async function listHistory({
     return {
       fileName: 'transactions.csv',
       columns: columnsFor(caller.role),
-      pages: csvPages(readTransactions(deps.db, caller, filter, { sortBy, sortOrder }), caller.role),
+      pages: csvPages(readTransactions(deps.db, caller, filter, { sortBy, sortOrder }), caller),
     };
   }
   const found = await listTransactions(deps.db, caller, filter, { page, limit, sortBy, sortOrder });
-  return listAnswer(['transaction', 'transactions'], found, query, (record) => shown(record, caller.role));
+  return listAnswer(['transaction', 'transactions'], found, query, (record) => shown(record, caller));
 }
 
 /** Of the file, in this order. */
@@ -104,8 +100,8 @@ const BANK_COLUMNS = ['bankTransactionId', 'payeeBankId', 'payeeLookupID'] as co
 
 export const columnsFor = (role: Role) => (role === 'bank' ? [...COLUMNS, ...BANK_COLUMNS] : COLUMNS);
 
-async function* csvPages(pages: AsyncIterable<TransactionRecord[]>, role: Role) {
-  for await (const page of pages) yield page.map((record) => shown(record, role));
+async function* csvPages(pages: AsyncIterable<TransactionRecord[]>, viewer: Viewer) {
+  for await (const page of pages) yield page.map((record) => shown(record, viewer));
 }
 
 export const detailsQuery = z.strictObject({
@@ -116,16 +112,16 @@ export const detailsQuery = z.strictObject({
   ),
 });
 
-export async function showTransaction({ caller, query, deps }: Call<unknown, z.output<typeof detailsQuery>>) {
+export async function showTransaction({ caller, query, deps }: QueryCall<typeof detailsQuery>) {
   const { transaction, events } = await readTransaction(deps.db, caller, query.reference);
   const { type, billingRequestId, payeeBankId } = transaction;
   const credit =
     type === 'charge' && payeeBankId !== null ? await readCredit(deps.db, billingRequestId) : undefined;
-  const story = await tellWhy(deps.db, deps.ring, transaction.reference);
+  const story = await tellStoryOfCharge(deps.db, deps.ring, billingRequestId);
   return {
     message: `The ${transaction.type} is ${transaction.status}`,
     data: {
-      ...shown(transaction, caller.role),
+      ...shown(transaction, caller),
       ...(credit && { credit: { ...credit, dueBy: formatInstant(credit.dueBy) } }),
       events: events.map(({ at, declineReason, exceptionId, kind, ...event }) => ({
         ...event,
@@ -134,22 +130,37 @@ export async function showTransaction({ caller, query, deps }: Call<unknown, z.o
         ...(exceptionId !== null && { exceptionId }),
         ...(exceptionId !== null && kind !== null && { kind }),
       })),
-      timeline: story ? timelineOf(story, caller) : [],
+      timeline: story ? timelineOf(story, caller, payeeBankId) : [],
     },
   };
 }
 
-/**
- * What no party may know of another stays out: the bank's own id of a debit is the bank's, and,
- * where it pays a customer of another bank, that bank's too, which got it with `billing.credit`.
- */
-function shown({ bankTransactionId, payeeBankId, payeeLookupID, ...record }: TransactionRecord, role: Role) {
+/** What no party may know of another stays out. */
+function shown(transaction: TransactionRecord, viewer: Viewer) {
+  const { bankTransactionId: _, payeeBankId, payeeLookupID, ...record } = transaction;
   return {
     ...record,
-    ...(role === 'bank' && { bankTransactionId, payeeBankId, payeeLookupID }),
+    ...(viewer.role === 'bank' && {
+      bankTransactionId: bankTransactionIdFor(viewer, transaction),
+      payeeBankId,
+      payeeLookupID,
+    }),
     ...written(record),
   };
 }
+
+/**
+ * The id that the payer's bank has given is that bank's. The payee's bank has that of a debit, with
+ * which it got `billing.credit`, and not that of a reversal.
+ */
+export const bankTransactionIdFor = (
+  viewer: Viewer,
+  {
+    type,
+    bankId,
+    bankTransactionId,
+  }: Pick<TransactionRecord, 'bankId' | 'bankTransactionId'> & { type: string },
+): string | null => (bankId === viewer.entityId || type === 'charge' ? bankTransactionId : null);
 
 /** Its amounts and moments, as they are shown. */
 export function written({

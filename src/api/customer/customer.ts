@@ -6,14 +6,14 @@ import { Failure } from '../../domain/failures';
 import { normalizePhrase } from '../../domain/phrase';
 import { DESCRIPTION_MAX, email, EMAIL_MAX, id, NAME_MAX, pagination, phrase, textFor } from '../http/fields';
 import { listAnswer } from '../http/list';
-import type { Call } from '../http/route';
+import type { Call, QueryCall } from '../http/route';
 import { countUnknown } from '../http/unknown-identifier';
 
 /** Customers: kept and listed by their banks, found by merchants. */
 
 export const byEmail = z.strictObject({ email });
 
-export async function banksOfCustomer(call: Call<unknown, z.output<typeof byEmail>>) {
+export async function banksOfCustomer(call: QueryCall<typeof byEmail>) {
   const { deps, query } = call;
   const banks = await banksOfEmail(deps.db, deps.ring, query.email);
   if (banks.length === 0) await countUnknown(call, 'email', 1);
@@ -68,7 +68,7 @@ export const customersQuery = z.strictObject({
   ...pagination(Object.keys(CUSTOMER_SORTS) as [keyof typeof CUSTOMER_SORTS]),
 });
 
-export async function showCustomers({ caller, deps, query }: Call<unknown, z.output<typeof customersQuery>>) {
+export async function showCustomers({ caller, deps, query }: QueryCall<typeof customersQuery>) {
   const { search, ...page } = query;
   const found = await listCustomers(deps.db, deps.ring, caller.entityId, search, page);
   return listAnswer(['customer', 'customers'], found, page, customerData);

@@ -7,32 +7,24 @@ import {
   type DecisionRecord,
 } from '../../database/agreement/decision-read';
 import { formatInstant } from '../../domain/calendar';
-import { formatAmount, formatSum, type ShownSum } from '../../domain/money';
+import { AGREEMENT_DECISIONS, CUSTOMER_DECISIONS } from '../../domain/lifecycle';
+import { formatAmount, shownSums } from '../../domain/money';
 import { amount, id, idFilter, pagination } from '../http/fields';
 import { listAnswer } from '../http/list';
-import type { Call } from '../http/route';
+import type { Call, QueryCall } from '../http/route';
 
 /**
  * What the customers of a bank have decided about merchants, for the bank to show and to change.
  */
 
-const DECISIONS = ['approve_once', 'approve_recurring', 'deny', 'suspended'] as const;
-
 export const decisionsQuery = z.strictObject({
   ...pagination(Object.keys(DECISION_SORTS) as ['createdAt', 'updatedAt']),
   customerId: idFilter('customer').optional(),
   merchantId: idFilter('merchant').optional(),
-  decision: z
-    .enum(['pending', ...DECISIONS])
-    .meta({ description: 'Only those with this decision' })
-    .optional(),
+  decision: z.enum(AGREEMENT_DECISIONS).meta({ description: 'Only those with this decision' }).optional(),
 });
 
-export async function listCustomerDecisions({
-  caller,
-  query,
-  deps,
-}: Call<unknown, z.output<typeof decisionsQuery>>) {
+export async function listCustomerDecisions({ caller, query, deps }: QueryCall<typeof decisionsQuery>) {
   const { page, limit, sortBy, sortOrder, ...filter } = query;
   const found = await listDecisions(deps.db, deps.config.NETWORK_TIMEZONE, caller.entityId, filter, {
     page,
@@ -45,28 +37,26 @@ export async function listCustomerDecisions({
 
 export const decisionPath = z.strictObject({ id: id('agreement') });
 
-/** @param limit of a day or a month, with an example of it */
-export const spendingLimits = <Limit extends z.ZodType>(limit: (example: number) => Limit) =>
-  z
-    .strictObject({ daily: limit(10_000), monthly: limit(50_000) })
-    .meta({ description: 'The most that the merchant may charge per calendar day and month' })
-    .optional();
-
-export const blockMerchant = z
-  .boolean()
-  .meta({ description: 'Whether the customer blocks the merchant' })
-  .optional();
-
-// As the list shows them, so that what was read can be sent back.
+// As the list of decisions shows them, so that what was read can be sent back.
 const limit = (example: number) =>
   amount
     .nullable()
     .meta({ description: 'In major units; `null`, or left out, for no limit', example })
     .optional();
 
+export const spendingLimits = z
+  .strictObject({ daily: limit(10_000), monthly: limit(50_000) })
+  .meta({ description: 'The most that the merchant may charge per calendar day and month' })
+  .optional();
+
+export const blockMerchant = z
+  .boolean()
+  .meta({ description: 'Whether the customer blocks the merchant' })
+  .optional();
+
 export const decisionBody = z.strictObject({
-  customerDecision: z.enum(DECISIONS).meta({ description: 'The customer’s decision' }),
-  spendingLimits: spendingLimits(limit),
+  customerDecision: z.enum(CUSTOMER_DECISIONS).meta({ description: 'The customer’s decision' }),
+  spendingLimits,
   blockMerchant,
 });
 
@@ -103,26 +93,10 @@ function decisionData(decision: DecisionRecord) {
       daily: dailyLimit === null ? null : formatAmount(dailyLimit, currency),
       monthly: monthlyLimit === null ? null : formatAmount(monthlyLimit, currency),
     },
-    spent: shownSums({
-      daily: formatSum(decision.spentToday, currency),
-      monthly: formatSum(decision.spentThisMonth, currency),
-    }),
+    spent: shownSums({ daily: decision.spentToday, monthly: decision.spentThisMonth }, currency),
     blockMerchant: decision.blocked,
     currency,
     createdAt: formatInstant(decision.createdAt),
     updatedAt: formatInstant(decision.updatedAt),
-  };
-}
-
-/** Beside the numbers, in full, those that had to be rounded. */
-function shownSums({ daily, monthly }: { daily: ShownSum; monthly: ShownSum }) {
-  const exact = {
-    ...(daily.exact !== undefined && { daily: daily.exact }),
-    ...(monthly.exact !== undefined && { monthly: monthly.exact }),
-  };
-  return {
-    daily: daily.rounded,
-    monthly: monthly.rounded,
-    ...(Object.keys(exact).length > 0 && { exact }),
   };
 }

@@ -14,7 +14,7 @@ import { normalizePhrase } from '../../domain/phrase';
 import { EMAIL_MAX, id, longText, pagination, phrase, textFor } from '../http/fields';
 import { listAnswer } from '../http/list';
 import { EXAMPLE_DEVICE_ID } from '../openapi/example';
-import type { Call } from '../http/route';
+import type { Call, QueryCall } from '../http/route';
 import { countUnknown } from '../http/unknown-identifier';
 
 /**
@@ -106,7 +106,7 @@ export const devicesQuery = z.strictObject({
   ...pagination(Object.keys(DEVICE_SORTS) as [keyof typeof DEVICE_SORTS]),
 });
 
-export async function showDevices({ caller, deps, query }: Call<unknown, z.output<typeof devicesQuery>>) {
+export async function showDevices({ caller, deps, query }: QueryCall<typeof devicesQuery>) {
   const { search, ...page } = query;
   const found = await listDevices(deps.db, deps.ring, caller.entityId, search, page);
   return listAnswer(['device', 'devices'], found, page, ({ linkedAt, ...device }) => ({

@@ -17,17 +17,18 @@ import type { BatchEntry } from '../../database/customer/onboarding';
 import { newId } from '../../database/ids';
 import { enqueueStarts } from '../../database/outbox';
 import { isCountry } from '../../domain/country';
-import { Failure } from '../../domain/failures';
+import { Failure, type Problem } from '../../domain/failures';
+import { beginningOf } from '../../domain/plain-text';
 import { workflowIds } from '../../domain/workflow-id';
 import { workflowSummary } from '../../domain/workflow-summary';
-import { WORKFLOW_TYPE } from '../../workflows/messages';
 import { bodyChunks, requireJson } from '../http/body';
 import type { ApiDeps } from '../deps';
 import type { Download } from '../http/download';
 import { email, id, NAME_MAX, text, textFor } from '../http/fields';
-import { canonicalJson, parseJson } from '../http/json';
+import { CallerPlaces } from '../http/caller-places';
+import { canonicalJson, checkJson } from '../http/json';
 import { JsonListReader } from '../http/json-list';
-import type { Call, Received, Receiver } from '../http/route';
+import type { Call, PathCall, Received, Receiver } from '../http/route';
 import { check, invalidRequest } from '../http/validation';
 
 /** Customers, brought in by their banks in batches of any size. */
@@ -43,9 +44,10 @@ const ENTRY_MAX_BYTES = 32 * 1024;
 const REASON_MAX = 1_000;
 /**
  * Large batches that one process takes in at a time. Each has about a megabyte in memory and, now
- * and then, a connection to Postgres; charges must not wait for either.
+ * and then, a connection to Postgres; charges must not wait for either. Of one bank two, so that
+ * one which is slow keeps no other's out.
  */
-const LOADS_MAX = 20;
+const LOADS = { all: 20, ofCaller: 2 };
 /** A batch at its largest is read in about two seconds. */
 const LOADS_RETRY_S = 2;
 
@@ -89,9 +91,9 @@ export type ArrivedBatch = { entries: BatchEntry[] } | { batchId: string; total:
  * staged page by page, and an upload costs the same memory however long it is.
  */
 export function batchReceiver(): Receiver<ArrivedBatch> {
-  let loads = 0;
+  const loads = new CallerPlaces(LOADS);
 
-  async function receive(req: Request, deps: ApiDeps): Promise<Received<ArrivedBatch>> {
+  async function receive(req: Request, deps: ApiDeps, bankId: string): Promise<Received<ArrivedBatch>> {
     requireJson(req);
     const list = new JsonListReader(ENTRY_MAX_BYTES);
     const canonical = deps.ring.blindIndexesOfParts('idempotency.body');
@@ -102,8 +104,7 @@ export function batchReceiver(): Receiver<ArrivedBatch> {
 
     async function stage(): Promise<void> {
       if (!loading) {
-        if (loads === LOADS_MAX) throw busy();
-        loads += 1;
+        if (!loads.enter(bankId)) throw busy();
         loading = true;
       }
       const page = entries.slice(0, PAGE_ENTRIES);
@@ -116,10 +117,10 @@ export function batchReceiver(): Receiver<ArrivedBatch> {
       for await (const chunk of bodyChunks(req, BODY_LIMIT_BYTES)) {
         for (const bytes of list.read(chunk)) {
           if (total === ENTRIES_MAX) throw invalidRequest([{ path: 'customers', message: tooMany }]);
-          const given = bytes && (parseJson(bytes) as Record<string, unknown>);
+          const { entry, form } = read(bytes);
           if (total > 0) canonical.add(',');
-          canonical.add(canonicalJson(given ?? null));
-          entries.push(given ? read(given) : TOO_LARGE);
+          canonical.add(form);
+          entries.push(entry);
           total += 1;
           if (total > SMALL_BATCH && entries.length >= PAGE_ENTRIES) await stage();
         }
@@ -134,7 +135,7 @@ export function batchReceiver(): Receiver<ArrivedBatch> {
       if (loading) await discard(deps, batchId);
       throw error;
     } finally {
-      if (loading) loads -= 1;
+      if (loading) loads.leave(bankId);
     }
   }
 
@@ -149,11 +150,24 @@ function busy(): Failure {
   });
 }
 
-function read(given: Record<string, unknown>): BatchEntry {
+/**
+ * One entry, and its canonical form. A JSON that two readers may take differently has none, and
+ * stands as it came.
+ */
+function read(bytes: Buffer | undefined): { entry: BatchEntry; form: string } {
+  if (!bytes) return { entry: TOO_LARGE, form: 'null' };
+  const json = checkJson(bytes);
+  if (json.problems) return { entry: { reason: reasonOf(json.problems) }, form: bytes.toString() };
+  const given = json.value as Record<string, unknown>;
+  const form = canonicalJson(given);
   const checked = check(person, given, '');
-  if (checked.problems === undefined) return { person: checked.value };
-  const reason = checked.problems.map(({ path, message }) => `${path} ${message}`).join('; ');
-  return { ...clientRefOf(given), reason: reason.slice(0, REASON_MAX) };
+  if (!checked.problems) return { entry: { person: checked.value }, form };
+  return { entry: { ...clientRefOf(given), reason: reasonOf(checked.problems) }, form };
+}
+
+function reasonOf(problems: Problem[]): string {
+  const reason = problems.map(({ path, message }) => `${path} ${message}`).join('; ');
+  return beginningOf(reason, REASON_MAX);
 }
 
 /** The bank's own name for a person who is invalid, where at least that can be read. */
@@ -185,8 +199,6 @@ export async function onboardCustomers({ accept, body, caller, deps }: Call<Arri
       await enqueueStarts(trx, [
         {
           workflowId: workflowIds.customerMigration(batchId),
-          type: WORKFLOW_TYPE.customerMigration,
-          args: [batchId],
           attributes: { status: batch.status, bankId },
           summary: workflowSummary.customerMigration({ total, bankId }),
         },
@@ -213,11 +225,7 @@ function filesOf(batchId: string) {
 
 export const batchPath = z.strictObject({ batchId: id('batch') });
 
-export async function showBatch({
-  caller,
-  deps,
-  params,
-}: Call<unknown, unknown, z.output<typeof batchPath>>) {
+export async function showBatch({ caller, deps, params }: PathCall<typeof batchPath>) {
   const batch = await readBatch(deps.db, caller.entityId, params.batchId);
   const { batchId, summary } = batch;
   if (summary.total > SMALL_BATCH) {
@@ -248,11 +256,7 @@ function batchFile(
   columns: Download['columns'],
   pagesOf: (db: Executor, batchId: string) => Download['pages'],
 ) {
-  return async ({
-    caller,
-    deps,
-    params,
-  }: Call<unknown, unknown, z.output<typeof batchPath>>): Promise<Download> => {
+  return async ({ caller, deps, params }: PathCall<typeof batchPath>): Promise<Download> => {
     const { batchId } = await readBatch(deps.db, caller.entityId, params.batchId);
     return { fileName, columns, pages: pagesOf(deps.db, batchId) };
   };

@@ -1,4 +1,5 @@
 import { DatabaseSilent } from '../../database/availability';
+import { withDeadline } from '../../deadline';
 
 /**
  * Longest that a caller waits for the database: for each of its answers, and for all that one
@@ -19,14 +20,8 @@ export const READY_KEPT_MS = 1_000;
  *
  * @throws DatabaseSilent
  */
-export async function answered<Said>(said: Promise<Said>): Promise<Said> {
-  let timer: NodeJS.Timeout | undefined;
-  const silence = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new DatabaseSilent()), ANSWER_WITHIN_MS);
+export function answered<Said>(said: Promise<Said>): Promise<Said> {
+  return withDeadline(said, ANSWER_WITHIN_MS, () => {
+    throw new DatabaseSilent();
   });
-  try {
-    return await Promise.race([said, silence]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Config } from '../../config';
 import { parseDay, parseInstant } from '../../domain/calendar';
 import { isId, type IdKind } from '../../domain/ids';
-import { minorUnitDigits } from '../../domain/currency';
+import { CURRENCIES, minorUnitDigits } from '../../domain/currency';
 import { formatAmount, MAX_AMOUNT_MINOR, parseAmount } from '../../domain/money';
 import { accept, type Parsed } from '../../domain/parsed';
 import { parseShown, parseText } from '../../domain/plain-text';
@@ -129,22 +129,44 @@ export const webUrl = (schemes: readonly ('http' | 'https')[]) => {
     .meta({ format: 'uri', pattern, example: 'https://www.example.com/' });
 };
 
+/** Text that may be empty. */
+const note = read((value) =>
+  value.trim() === '' && parseShown(value).ok ? accept('') : parseText(value, 500),
+).meta({ maxLength: 500, pattern: SHOWN });
+
 /** Free-form notes of the caller: at most 50 names of 40 characters, with simple values. */
-export const metadata = z
-  .record(
-    text(40),
-    z.union(
-      [z.literal(''), text(500), z.number(), z.boolean()],
-      'must be text of at most 500 characters, a number, true or false',
-    ),
-  )
-  .refine((value) => Object.keys(value).length <= 50, 'must have at most 50 names')
-  .meta({
-    maxProperties: 50,
-    description:
-      'Free-form data of your own: at most 50 names of 40 characters, with text, numbers or booleans',
-    example: { branch: 'Ikeja' },
-  });
+export const metadata = z.preprocess(
+  eachNameOnce,
+  z
+    .record(
+      text(40),
+      z.union(
+        [note, z.number(), z.boolean()],
+        'must be text of at most 500 characters, a number, true or false',
+      ),
+    )
+    .refine((value) => Object.keys(value).length <= 50, 'must have at most 50 names')
+    .meta({
+      maxProperties: 50,
+      description:
+        'Free-form data of your own: at most 50 names of 40 characters, with text, numbers or booleans',
+      example: { branch: 'Ikeja' },
+    }),
+);
+
+/** Of names that are the same once they are clean, all but one value would be lost. */
+function eachNameOnce(given: unknown, context: z.core.$RefinementCtx): unknown {
+  const seen = new Set<string>();
+  for (const name of typeof given === 'object' && given !== null ? Object.keys(given) : []) {
+    const clean = parseText(name, Infinity);
+    if (!clean.ok) continue;
+    if (seen.has(clean.value)) {
+      context.addIssue({ code: 'custom', path: [name], message: 'is the same name as an earlier one' });
+    }
+    seen.add(clean.value);
+  }
+  return given;
+}
 
 /**
  * Each entry once, 1 to `max` of them. Repeats are named even where other entries are wrong.
@@ -240,6 +262,11 @@ export const currency = (config: Config) =>
   z
     .enum(config.ACCEPTED_CURRENCIES as [string, ...string[]])
     .meta({ description: 'ISO 4217 code of a currency that the network accepts' });
+
+/** What has settled stays to be asked for, also when its currency is no longer accepted. */
+export const settledCurrency = z
+  .enum(CURRENCIES as [string, ...string[]], { error: 'must be an ISO 4217 code, for example NGN' })
+  .meta({ description: 'ISO 4217 code of a currency that the network accepts, or has accepted' });
 
 /** Major units of a currency; `withAmount` judges how the two go together. */
 export const amount = z

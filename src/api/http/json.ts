@@ -1,5 +1,7 @@
 import { Failure, type Problem } from '../../domain/failures';
 import { isReadExactly } from '../../domain/money';
+import { beginningOf } from '../../domain/plain-text';
+import type { Checked } from './validation';
 
 /**
  * Deepest nesting that any body here has is 4; a little more leaves room for `metadata` gone wrong.
@@ -22,6 +24,17 @@ const MAX_PROBLEMS = 20;
  * @throws Failure invalid_request
  */
 export function parseJson(bytes: Uint8Array): unknown {
+  const checked = checkJson(bytes);
+  if (checked.problems) throw refusal(checked.problems);
+  return checked.value;
+}
+
+/**
+ * The same where a JSON that is not taken is the caller's to judge.
+ *
+ * @throws Failure invalid_request for what is no JSON, or of very many parts
+ */
+export function checkJson(bytes: Uint8Array): Checked<unknown> {
   if (hasTooManyParts(bytes))
     throw refusal([{ path: 'body', message: `has more than ${MAX_PARTS} names and values` }]);
   let text: string;
@@ -36,8 +49,7 @@ export function parseJson(bytes: Uint8Array): unknown {
     });
   }
   const problems = structuralProblems(text);
-  if (problems.length > 0) throw refusal(problems);
-  return value;
+  return problems.length > 0 ? { problems } : { value };
 }
 
 function refusal(problems: Problem[]): Failure {
@@ -100,10 +112,11 @@ function structuralProblems(text: string): Problem[] {
     } else if (isFollowedByColon(text, at)) {
       const key = JSON.parse(text.slice(found.index, at)) as string;
       const keys = open.at(-1);
-      if (keys?.has(key)) problems.push({ path: key.slice(0, 100), message: 'occurs twice in one object' });
+      if (keys?.has(key))
+        problems.push({ path: beginningOf(key, 100), message: 'occurs twice in one object' });
       else if (key === '__proto__') problems.push({ path: key, message: 'is not a known field' });
       keys?.add(key);
-      latestKey = key.slice(0, 100);
+      latestKey = beginningOf(key, 100);
     }
     if (problems.length >= MAX_PROBLEMS) return problems;
   }

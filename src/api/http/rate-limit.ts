@@ -1,9 +1,10 @@
 import type { Response } from 'express';
-import type { Config, Rate } from '../../config';
+import type { Config } from '../../config';
 import type { Database } from '../../database/connection';
 import {
   takeTokens,
   type Bucket as SharedBucket,
+  type BucketRate,
   type BucketState,
   type TokenWish,
 } from '../../database/rate-limit';
@@ -16,7 +17,7 @@ import { gathered } from './gathered';
 export type Bucket =
   'caller' | 'answer' | 'lookup' | 'merchantBatch' | 'token' | 'tokenAddress' | 'tokenGuess';
 
-function rateOf(config: Config, bucket: Bucket): Rate {
+function rateOf(config: Config, bucket: Bucket): BucketRate {
   return {
     caller: config.RATE_LIMIT_CALLER,
     answer: config.RATE_LIMIT_ANSWER,
@@ -49,7 +50,7 @@ export function createTokenBuckets(db: Database): TokenBuckets {
 const PROVIDER_SHARE = 10;
 
 /** The rate that all merchants of a provider share. */
-export function togetherRate({ perSecond, burst }: Rate): Rate {
+export function togetherRate({ perSecond, burst }: BucketRate): BucketRate {
   return { perSecond: perSecond * PROVIDER_SHARE, burst: burst * PROVIDER_SHARE };
 }
 
@@ -106,7 +107,7 @@ export async function meter(
 export function showRateLimit(
   res: Response,
   name: string,
-  rate: Rate,
+  rate: BucketRate,
   { remaining, resetS }: Pick<BucketState, 'remaining' | 'resetS'>,
 ): void {
   const fillS = Math.ceil(rate.burst / rate.perSecond);
@@ -114,7 +115,7 @@ export function showRateLimit(
   res.set('RateLimit', `"${name}";r=${remaining};t=${Math.ceil(resetS)}`);
 }
 
-export function tooManyRequests({ perSecond }: Rate, retryAfterS: number, what = 'requests'): Failure {
+export function tooManyRequests({ perSecond }: BucketRate, retryAfterS: number, what = 'requests'): Failure {
   return new Failure('rate_limited', `Too many ${what}: at most ${perSecond} a second in the long run`, {
     retryAfterS,
   });

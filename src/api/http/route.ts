@@ -7,7 +7,7 @@ import type { Role } from '../../domain/entity';
 import { Failure } from '../../domain/failures';
 import { replyOf, type Answer, type Reply } from './answer';
 import type { Authenticate, Caller } from '../access/authentication';
-import { BODY_LIMIT_BYTES, readJsonBody } from './body';
+import { BODY_LIMIT_BYTES, hasBody, readJsonBody } from './body';
 import { ANSWER_WITHIN_MS } from './deadline';
 import type { ApiDeps } from '../deps';
 import type { DocumentedAnswer, Excess, OperationKey } from './documented-answer';
@@ -48,6 +48,10 @@ export interface Call<Body = unknown, Query = unknown, Params = unknown> {
   ) => Promise<Given | Accepted>;
 }
 
+/** A call of which only the query says more, or only the path. */
+export type QueryCall<Query extends z.ZodType> = Call<unknown, z.output<Query>>;
+export type PathCall<Path extends z.ZodType> = Call<unknown, unknown, z.output<Path>>;
+
 declare const BY_ACCEPT: unique symbol;
 
 /** A `Reply` that `accept` has made. A handler cannot make one, past what is documented. */
@@ -62,7 +66,7 @@ interface RouteOptions<Body, Query, Params> {
   roles: readonly Role[];
   /** Which of the caller's token buckets pays for the request. */
   limit: Bucket;
-  /** Of the JSON body; without it the request has none. */
+  /** Of the JSON body; without it the request has none, or an empty object. */
   body?: z.ZodType<Body>;
   /** In place of `body`, for a role that sends another one. */
   bodyOf?: Partial<Record<Role, z.ZodType<Body>>>;
@@ -88,7 +92,7 @@ export interface Receiver<Body> {
   schema: z.ZodType;
   limitBytes: number;
   /** Reads and checks it. */
-  receive(req: Request, deps: ApiDeps): Promise<Received<Body>>;
+  receive(req: Request, deps: ApiDeps, callerId: string): Promise<Received<Body>>;
 }
 
 export interface Upload<Body> {
@@ -166,14 +170,15 @@ export function serve(deps: ApiDeps, authenticate: Authenticate, one: Route): Re
       throw new Failure('role_not_allowed', `A ${caller.role} may not call this endpoint`);
     }
 
-    const arrived = await options.receiver?.receive(req, deps);
-    const input = options.body && (await readJsonBody(req, BODY_LIMIT_BYTES));
+    const arrived = await options.receiver?.receive(req, deps, caller.entityId);
+    const input = takesJson(one, req) ? await readJsonBody(req, BODY_LIMIT_BYTES) : undefined;
     const key = options.idempotent ? readIdempotencyKey(req) : undefined;
     const { body, query } = checkAll(options, caller.role, input, req.originalUrl);
     // A file is long: what is wrong with the rest of the request is said before.
     const received = arrived ?? (await options.upload?.receive(req, deps, caller.entityId));
     const indexes = () =>
-      received?.indexes ?? deps.ring.blindIndexes('idempotency.body', canonicalJson(input ?? null));
+      received?.indexes ??
+      deps.ring.blindIndexes('idempotency.body', canonicalJson(options.body ? input : null));
     const params = readPath(options.params, req.params);
     const requestId = requestIdOf(res);
     const own = { ...deps, db: deps.db.on(requestId) };
@@ -195,7 +200,7 @@ export function serve(deps: ApiDeps, authenticate: Authenticate, one: Route): Re
           received ? own : { ...own, db: own.db.until(performance.now() + ANSWER_WITHIN_MS) },
           key === undefined
             ? undefined
-            : { callerId: caller.entityId, path: req.path, key, bodyIndexes: indexes() },
+            : { callerId: caller.entityId, path: filled(one.path, params), key, bodyIndexes: indexes() },
           async (trx) => replyOf(await work(trx), status),
           afterRefusal,
         ) as Promise<Accepted>,
@@ -208,7 +213,16 @@ export function serve(deps: ApiDeps, authenticate: Authenticate, one: Route): Re
   };
 }
 
+/** Whether a JSON body is read: one that is asked for, and one that comes unasked. */
+function takesJson({ method, options: { body, receiver, upload } }: Route, req: Request): boolean {
+  if (body) return true;
+  // What comes with a GET means nothing in HTTP.
+  return method !== 'get' && !receiver && !upload && hasBody(req);
+}
+
 const NO_PARAMETERS: z.ZodType = z.strictObject({});
+/** Many clients send an empty object where there is nothing to send. */
+const NO_FIELDS: z.ZodType = z.strictObject({}).optional();
 
 /**
  * Body and query string as their schemas make them.
@@ -221,7 +235,7 @@ function checkAll(
   input: unknown,
   url: string,
 ): { body: unknown; query: unknown } {
-  const body = check(options.bodyOf?.[role] ?? options.body ?? z.undefined(), input, '');
+  const body = check(options.bodyOf?.[role] ?? options.body ?? NO_FIELDS, input, '');
   const parameters = readQuery(url);
   const query = parameters.problems
     ? parameters
@@ -241,4 +255,13 @@ function readPath(schema: Route['options']['params'], given: object): unknown {
   const parsed = (schema ?? NO_PARAMETERS).safeParse(given);
   if (!parsed.success) throw new Failure('not_found', 'There is no such thing, or it is not yours');
   return parsed.data;
+}
+
+/**
+ * A path with its parameters as they were understood: the same however an id was spelled, and no
+ * longer than an id, whatever stood in the place of one.
+ */
+function filled(path: string, params: unknown): string {
+  const values = new Map(Object.entries(params as Record<string, string>));
+  return path.replaceAll(/:(\w+)/g, (_, name: string) => values.get(name) ?? '');
 }

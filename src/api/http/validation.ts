@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { Failure, type Problem } from '../../domain/failures';
+import { beginningOf } from '../../domain/plain-text';
 
 type Issue = z.core.$ZodRawIssue;
 
@@ -48,7 +49,7 @@ function pathOf(path: PropertyKey[], root: string): string {
     (whole, part) =>
       typeof part === 'number'
         ? `${whole}[${part}]`
-        : `${whole}${whole && '.'}${String(part).slice(0, MAX_NAME_SHOWN)}`,
+        : `${whole}${whole && '.'}${beginningOf(String(part), MAX_NAME_SHOWN)}`,
     root,
   );
   return written || 'body';

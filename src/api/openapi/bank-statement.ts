@@ -1,15 +1,13 @@
 import { z } from 'zod';
 import { exampleId } from './example';
 import type { Operation } from './operation';
-import { moment, shownId, words } from './parts';
+import { count, moment, shownId, words } from './parts';
 
 const status = z.enum(['processing', 'completed', 'failed']).meta({
   description:
     '`processing` while it is matched; `failed` where lines of it were lost, by a restored back-up for one: send it again with any change, as an empty line at its end',
   example: 'processing',
 });
-
-const count = (description: string, example: number) => z.int().min(0).meta({ description, example });
 
 const summary = z
   .strictObject({

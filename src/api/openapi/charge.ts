@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { BILLING_REQUEST_STATUSES } from '../../domain/lifecycle';
 import { EXAMPLE_PAYMENT_ID } from './example';
 import type { Operation } from './operation';
 import {
@@ -17,7 +18,7 @@ import {
 } from './parts';
 
 const status = z
-  .enum(['pending', 'successful', 'declined'])
+  .enum(BILLING_REQUEST_STATUSES)
   .meta({ description: 'Status of the charge', example: 'successful' });
 
 const biller = z.union([shownId('merchant'), shownId('bank')]);
@@ -137,7 +138,7 @@ export const CHARGES = {
         description:
           'The charge was already closed with another result (`data.status`), or the `bankTransactionId` belongs to another transaction; a `pending` charge then waits for another answer',
         data: outcome.extend({
-          status: z.enum(['pending', 'successful', 'declined']).meta({
+          status: z.enum(BILLING_REQUEST_STATUSES).meta({
             description:
               'Status of the charge; `pending` if it can still be answered with another `bankTransactionId`',
           }),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { exampleId } from './example';
 import type { Operation } from './operation';
-import { lookupID, moment, pageOf, shownId, words } from './parts';
+import { count, lookupID, moment, pageOf, shownId, words } from './parts';
 
 const optionalWords = (description: string) => z.string().nullable().meta({ description, example: null });
 
@@ -12,8 +12,6 @@ const failure = z.strictObject({
   clientRef: clientRef.optional().meta({ example: 'core-000018' }),
   reason: words('Why the customer was not onboarded', 'email must be an e-mail address'),
 });
-
-const count = (description: string, example: number) => z.int().min(0).meta({ description, example });
 
 const status = z.enum(['processing', 'completed', 'failed']).meta({
   description: '`processing` while a large batch is being onboarded; `failed` where it was abandoned',
@@ -145,7 +143,7 @@ export const CUSTOMERS = {
     tag: 'Customers',
     summary: 'Find a customer’s banks by e-mail address',
     description:
-      'The banks at which a customer with this e-mail address can be billed, each with the customer’s `lookupID` there. The list is empty when no bank has such a customer.',
+      'The banks at which a customer with this e-mail address can be billed, each with the customer’s `lookupID` there. The list is empty when no bank has such a customer. Of one bank it has at most 10 customers, the oldest, and 100 in all.',
     answers: {
       200: {
         description: 'Banks found',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { AGREEMENT_DECISIONS } from '../../domain/lifecycle';
 import type { Operation } from './operation';
-import { currencyCode, lookupID, moment, pageOf, shownId, words } from './parts';
+import { currencyCode, exactSums, lookupID, moment, pageOf, shownId, words } from './parts';
 
 const limit = (span: string, example: number) =>
   z
@@ -26,13 +27,11 @@ const inFull = z
   .regex(/^\d+(\.\d+)?$/)
   .optional();
 
-export const customerDecision = z
-  .enum(['pending', 'approve_once', 'approve_recurring', 'deny', 'suspended'])
-  .meta({
-    description:
-      '`approve_once`: the customer must approve each charge; `approve_recurring`: charges need no further approval; `deny`: no charges; `suspended`: no charges for now; `pending`: the customer has not yet answered',
-    example: 'approve_recurring',
-  });
+export const customerDecision = z.enum(AGREEMENT_DECISIONS).meta({
+  description:
+    '`approve_once`: the customer must approve each charge; `approve_recurring`: charges need no further approval; `deny`: no charges; `suspended`: no charges for now; `pending`: the customer has not yet answered',
+  example: 'approve_recurring',
+});
 
 const decision = z
   .strictObject({
@@ -45,10 +44,7 @@ const decision = z
     spent: z.strictObject({
       daily: spent('day', 1500.5),
       monthly: spent('month', 6001),
-      exact: z.strictObject({ daily: inFull, monthly: inFull }).optional().meta({
-        description: 'Sums of more than 15 digits, in full as decimals; only those that had to be rounded',
-        examples: [],
-      }),
+      exact: exactSums({ daily: inFull, monthly: inFull }),
     }),
     blockMerchant: z.boolean().meta({ description: 'Whether the customer has blocked the merchant' }),
     currency: currencyCode,

@@ -13,7 +13,7 @@ import {
   type RefusalStatus,
 } from './frame';
 import { INTRODUCTION } from './introduction';
-import { TAGS, type Operation, type Refusal, type Success } from './operation';
+import { TAGS, type Refusal, type Success } from './operation';
 import { publicPaths } from './public';
 import {
   Schemas,
@@ -75,7 +75,8 @@ export function openApiDocument(routes: readonly Route[]): OpenApiDocument {
   };
 }
 
-function describe({ options, operation }: Route, schemas: Schemas): OpenApiOperation {
+function describe(one: Route, schemas: Schemas): OpenApiOperation {
+  const { options, operation } = one;
   const { id, tag, summary, description, answers } = operation;
   const body = bodyOf(options);
   const roles = options.roles.length === ROLES.length ? 'all roles' : options.roles.join(', ');
@@ -107,7 +108,7 @@ function describe({ options, operation }: Route, schemas: Schemas): OpenApiOpera
         ]),
       ),
       ...Object.fromEntries(
-        [...reasonsOf(options, operation)].map(([status, reasons]) => [
+        [...reasonsOf(one)].map(([status, reasons]) => [
           status,
           refusalOf(status, reasons, options.idempotent, schemas),
         ]),
@@ -231,10 +232,11 @@ function refusalOf(
  * Why the operation may refuse, by status: what follows from its entry in the table, and what it
  * finds itself.
  */
-function reasonsOf(options: Route['options'], { refusals = {} }: Operation): Map<RefusalStatus, Refusal[]> {
-  const { roles, params, idempotent, namesIdentifiers } = options;
-  const { upload } = options;
+function reasonsOf({ method, options, operation: { refusals = {} } }: Route): Map<RefusalStatus, Refusal[]> {
+  const { roles, params, idempotent, namesIdentifiers, upload } = options;
   const body = upload ?? bodyOf(options);
+  // A body that comes unasked is looked at, too.
+  const reads = method !== 'get';
   const limitBytes = (upload ?? options.receiver)?.limitBytes ?? BODY_LIMIT_BYTES;
   const given: [RefusalStatus, Refusal | undefined | false][] = [
     [400, 'The request is not valid; `errors` lists every problem'],
@@ -244,11 +246,11 @@ function reasonsOf(options: Route['options'], { refusals = {} }: Operation): Map
     [403, refusals[403]],
     [404, params && !refusals[404] && 'Not found, or not yours'],
     [404, refusals[404]],
-    [408, body && 'Nothing of the body arrived for ten seconds; the connection is closed'],
+    [408, reads && 'Nothing of the body arrived for ten seconds; the connection is closed'],
     [409, refusals[409]],
     [409, idempotent && 'An earlier request with this `Idempotency-Key` is still being processed'],
-    [413, body && `The body is larger than ${limitBytes / 1024} KiB`],
-    [415, body && `The body is not ${typesOf(upload)} in UTF-8`],
+    [413, reads && `The body is larger than ${limitBytes / 1024} KiB`],
+    [415, reads && `The body is not ${typesOf(upload)} in UTF-8`],
     [422, idempotent && body && 'The `Idempotency-Key` was used with another body'],
     [429, 'Too many requests; try again after `Retry-After`'],
     [429, refusals[429]],

@@ -1,31 +1,17 @@
 import { z } from 'zod';
 import type { Operation } from './operation';
-import { currencyCode } from './parts';
+import { calendarDay, currencyCode, exact } from './parts';
 
 const day = z
   .strictObject({
-    date: z
-      .string()
-      .regex(/^\d{4}-\d{2}-\d{2}$/)
-      .meta({
-        format: 'date',
-        description: 'The calendar day in the network’s time zone',
-        example: '2026-03-31',
-      }),
+    date: calendarDay('The calendar day in the network’s time zone', '2026-03-31'),
     count: z.int().min(1).meta({ description: 'Number of charges', example: 2 }),
     amount: z.number().positive().meta({
       description: 'Sum of the charges; in major units. Rounded to 15 digits where it has more',
       example: 3001,
     }),
     currency: currencyCode,
-    exact: z
-      .string()
-      .regex(/^\d+(\.\d+)?$/)
-      .optional()
-      .meta({
-        description: 'A sum of more than 15 digits, in full as a decimal; only where it had to be rounded',
-        examples: [],
-      }),
+    exact,
   })
   .meta({ id: 'ForecastDay' });
 

@@ -17,7 +17,7 @@ const problem = z
   .strictObject({
     path: z.string().meta({
       description:
-        'Which field: for example `customers[3].email`, `query.page` for a query parameter, `body` for the whole body, or a header’s name',
+        'Which field: for example `merchants[3].email`, `query.page` for a query parameter, `body` for the whole body, or a header’s name',
       example: 'amount',
     }),
     message: words('What is wrong with it', 'must be more than 0'),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CUSTOMER_DECISIONS, INTENT_STATUSES } from '../../domain/lifecycle';
 import type { Operation } from './operation';
 import {
   currencyCode,
@@ -12,15 +13,13 @@ import {
   words,
 } from './parts';
 
-const INTENT_STATUSES = ['pending', 'approved', 'declined', 'superseded'] as const;
-
 const status = z.enum(INTENT_STATUSES).meta({
   description: '`superseded`: replaced by a newer intent of the same merchant for the same customer',
   example: 'approved',
 });
 
 const customerDecision = z
-  .enum(['approve_once', 'approve_recurring', 'deny', 'suspended'])
+  .enum(CUSTOMER_DECISIONS)
   .nullable()
   .meta({ description: 'The customer’s decision; `null` if there is none', example: 'approve_recurring' });
 

@@ -23,6 +23,14 @@ export const moment = (description: string, example = '2026-03-02T08:00:00.000Z'
     .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/)
     .meta({ format: 'date-time', description: `${description}; UTC`, example });
 
+export const calendarDay = (description: string, example: string) =>
+  z
+    .string()
+    .regex(/^\d{4}-\d{2}-\d{2}$/)
+    .meta({ format: 'date', description, example });
+
+export const count = (description: string, example: number) => z.int().min(0).meta({ description, example });
+
 /** Text of any length, as somebody wrote it. */
 export const words = (description: string, example: string) => z.string().meta({ description, example });
 
@@ -31,6 +39,23 @@ export const money = (description: string) =>
     .number()
     .positive()
     .meta({ description: `${description}; in major units`, example: 1500.5 });
+
+/** Beside a sum. */
+export const exact = z
+  .string()
+  .regex(/^\d+(\.\d+)?$/)
+  .optional()
+  .meta({
+    description: 'A sum of more than 15 digits, in full as a decimal; only where it had to be rounded',
+    examples: [],
+  });
+
+/** Beside several sums, by their names. */
+export const exactSums = <Sums extends z.ZodRawShape>(sums: Sums) =>
+  z.strictObject(sums).optional().meta({
+    description: 'Sums of more than 15 digits, in full as decimals; only those that had to be rounded',
+    examples: [],
+  });
 
 export const currencyCode = z
   .string()

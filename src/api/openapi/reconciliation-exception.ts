@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { EXCEPTION } from '../../domain/lifecycle';
+import { EXCEPTION_STATES } from '../../domain/lifecycle';
 import { EXCEPTION_KINDS, RESOLUTIONS } from '../../domain/reconciliation-exception';
-import type { ExceptionState } from '../../domain/lifecycle';
 import { EXAMPLE_REFERENCE } from './example';
 import type { Operation } from './operation';
 import { currencyCode, moment, money, pageOf, reference, shownId, words } from './parts';
@@ -13,7 +12,7 @@ const exceptionKind = z.enum(EXCEPTION_KINDS).meta({
 });
 
 const exceptionState = z
-  .enum(Object.keys(EXCEPTION) as [ExceptionState, ...ExceptionState[]])
+  .enum(EXCEPTION_STATES)
   .meta({ description: '`investigating` once the operator has taken it', example: 'open' });
 
 const resolution = z.enum(RESOLUTIONS).meta({
@@ -114,7 +113,7 @@ export const EXCEPTIONS = {
     tag: 'Reconciliation',
     summary: 'Say what became of the money',
     description:
-      'The word of the payer’s bank, which resolves the exception: what it held of the charge can be refunded again. Where a charge was `successful` and the money did not stay (`no_money_moved`, `reversed`), what is left of it is reversed: a transaction of type `reversal`, told to the merchant by `billing.reversed`. `no_money_moved` of a `duplicate_transaction_id` reverses nothing, nor does what is said of a refund. Sending the same again changes nothing and is a 200.',
+      'The word of the payer’s bank, which resolves the exception: what it held of the charge can be refunded again, unless another exception of the same refund is about it as well. Where a charge was `successful` and the money did not stay (`no_money_moved`, `reversed`), what is left of it is reversed: a transaction of type `reversal`, told to the merchant by `billing.reversed`. `no_money_moved` of a `duplicate_transaction_id` reverses nothing, nor does what is said of a refund. Sending the same again changes nothing and is a 200.',
     answers: {
       200: {
         description: 'The exception is resolved',

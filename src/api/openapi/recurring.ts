@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { BILLING_REQUEST_STATUSES, BILLING_STATUSES } from '../../domain/lifecycle';
+import { SCHEDULE_STATUSES } from '../../domain/recurring';
 import type { Operation } from './operation';
 import {
   currencyCode,
@@ -12,13 +14,11 @@ import {
   words,
 } from './parts';
 
-export const scheduleStatus = z
-  .enum(['active', 'paused', 'suspended', 'past_due', 'completed', 'cancelled', 'failed'])
-  .meta({
-    description:
-      '`paused`: by the merchant; `suspended`: the customer’s decision or the merchant’s trust level does not allow charges, or merchant or bank is disabled; `past_due`: a declined charge is being retried; `completed`, `cancelled` and `failed` are final',
-    example: 'active',
-  });
+export const scheduleStatus = z.enum(SCHEDULE_STATUSES).meta({
+  description:
+    '`paused`: by the merchant; `suspended`: the customer’s decision or the merchant’s trust level does not allow charges, or merchant or bank is disabled; `past_due`: a declined charge is being retried; `completed`, `cancelled` and `failed` are final',
+  example: 'active',
+});
 
 const terms = {
   amount: money('The amount of each charge'),
@@ -87,7 +87,7 @@ const billing = z
     n: z.int().min(0).meta({ description: 'Number of the due date, from 0', example: 0 }),
     dueDate: moment('Due date'),
     status: z
-      .enum(['scheduled', 'pending', 'retrying', 'successful', 'failed', 'skipped'])
+      .enum(BILLING_STATUSES)
       .meta({ description: '`scheduled`: the next one, not yet due', example: 'successful' }),
     reason: z
       .string()
@@ -100,7 +100,7 @@ const billing = z
           billingRequestId: shownId('billingRequest'),
           reference,
           at: moment('When the charge was made'),
-          status: z.enum(['pending', 'successful', 'declined']).meta({ example: 'successful' }),
+          status: z.enum(BILLING_REQUEST_STATUSES).meta({ example: 'successful' }),
           declineReason,
         }),
       )

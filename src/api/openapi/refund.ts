@@ -1,11 +1,10 @@
 import { z } from 'zod';
+import { BILLING_REQUEST_STATUSES, REFUND_STATUSES } from '../../domain/lifecycle';
 import { EXAMPLE_REFUND_REFERENCE } from './example';
 import type { Operation } from './operation';
 import { currencyCode, moment, money, pageOf, reference, shownId } from './parts';
 
-const status = z
-  .enum(['pending', 'completed', 'rejected'])
-  .meta({ description: 'Status of the refund', example: 'pending' });
+const status = z.enum(REFUND_STATUSES).meta({ description: 'Status of the refund', example: 'pending' });
 
 const refund = z
   .strictObject({
@@ -59,7 +58,7 @@ export const REFUNDS = {
       409: {
         description:
           'The charge is not `successful`, or the amount is more than what is left to refund: what was charged, less pending and completed refunds and what open reconciliation exceptions hold',
-        data: z.strictObject({ status: z.enum(['pending', 'successful', 'declined']) }),
+        data: z.strictObject({ status: z.enum(BILLING_REQUEST_STATUSES) }),
       },
     },
   },

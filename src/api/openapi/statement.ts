@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Operation } from './operation';
-import { currencyCode, shownId, words } from './parts';
+import { calendarDay, count, currencyCode, exactSums, shownId, words } from './parts';
 
 const sum = (description: string, example: number) =>
   z.number().meta({ description: `${description}; in major units`, example });
@@ -10,18 +10,15 @@ const inFull = z
   .regex(/^-?\d+(\.\d+)?$/)
   .optional();
 
-const moved = (what: string, count: number, amount: number) =>
+const moved = (what: string, many: number, amount: number) =>
   z
     .strictObject({
-      count: z.int().min(0).meta({ description: 'How many', example: count }),
+      count: count('How many', many),
       amount: z.number().min(0).meta({ description: 'Their sum; in major units', example: amount }),
     })
     .meta({ description: what });
 
-const settlementDay = z
-  .string()
-  .regex(/^\d{4}-\d{2}-\d{2}$/)
-  .meta({ format: 'date', description: 'The settlement day', example: '2026-03-02' });
+const settlementDay = calendarDay('The settlement day', '2026-03-02');
 
 const timezone = words('The time zone in which days begin', 'Africa/Lagos');
 
@@ -53,26 +50,17 @@ const statement = z
       .optional()
       .meta({ examples: [] }),
     writeOffs: moved('For a bank, what it was let off; only if any', 0, 0).optional().meta({ examples: [] }),
-    exceptionsOpen: z.int().min(0).meta({
-      description: 'Reconciliation exceptions that were not resolved when the day ended',
-      example: 0,
+    exceptionsOpen: count('Reconciliation exceptions that were not resolved when the day ended', 0),
+    exact: exactSums({
+      openingBalance: inFull,
+      closingBalance: inFull,
+      charges: inFull,
+      refunds: inFull,
+      reversals: inFull,
+      credits: inFull,
+      creditsReversed: inFull,
+      writeOffs: inFull,
     }),
-    exact: z
-      .strictObject({
-        openingBalance: inFull,
-        closingBalance: inFull,
-        charges: inFull,
-        refunds: inFull,
-        reversals: inFull,
-        credits: inFull,
-        creditsReversed: inFull,
-        writeOffs: inFull,
-      })
-      .optional()
-      .meta({
-        description: 'Sums of more than 15 digits, in full as decimals; only those that had to be rounded',
-        examples: [],
-      }),
     sha256: z
       .string()
       .regex(/^[0-9a-f]{64}$/)
@@ -95,10 +83,7 @@ const position = z
     owedToYou: z.number().min(0).meta({ description: 'What it owes you; in major units', example: 1500.5 }),
     owedByYou: z.number().min(0).meta({ description: 'What you owe it; in major units', example: 500 }),
     net: sum('`owedToYou` less `owedByYou`', 1000.5),
-    exact: z.strictObject({ owedToYou: inFull, owedByYou: inFull, net: inFull }).optional().meta({
-      description: 'Sums of more than 15 digits, in full as decimals; only those that had to be rounded',
-      examples: [],
-    }),
+    exact: exactSums({ owedToYou: inFull, owedByYou: inFull, net: inFull }),
   })
   .meta({ id: 'Position' });
 

@@ -1,28 +1,15 @@
 import { z } from 'zod';
 import { KINDS_OF_REASON } from '../../domain/charge';
 import type { Operation } from './operation';
-import { currencyCode, words } from './parts';
-
-const calendarDay = (description: string, example: string) =>
-  z
-    .string()
-    .regex(/^\d{4}-\d{2}-\d{2}$/)
-    .meta({ format: 'date', description, example });
+import { calendarDay, count, currencyCode, exact, words } from './parts';
 
 const sum = {
-  count: z.int().min(0).meta({ description: 'How many', example: 2 }),
+  count: count('How many', 2),
   amount: z.number().min(0).meta({
     description: 'Their sum; in major units. Rounded to 15 digits where it has more',
     example: 3001,
   }),
-  exact: z
-    .string()
-    .regex(/^\d+(\.\d+)?$/)
-    .optional()
-    .meta({
-      description: 'A sum of more than 15 digits, in full as a decimal; only where it had to be rounded',
-      examples: [],
-    }),
+  exact,
 };
 
 const moved = (description: string) => z.strictObject(sum).meta({ description });

@@ -39,7 +39,8 @@ const transaction = z
       .nullable()
       .meta({ description: 'The recurring schedule that it belongs to; `null` if none', example: null }),
     bankTransactionId: z.string().nullable().optional().meta({
-      description: 'The bank’s identifier of the debit or transfer; shown only to banks',
+      description:
+        'The bank’s identifier of the debit or transfer; shown only to banks, to the payee’s bank only for a charge',
       example: 'FT26081XK2',
     }),
     payeeBankId: shownId('bank').nullable().optional().meta({
@@ -60,7 +61,10 @@ const transaction = z
       example: 0,
     }),
     createdAt: moment('When it was created'),
-    settledAt: moment('When it got its final status', '2026-03-02T08:05:00.000Z').nullable(),
+    settledAt: moment(
+      'When it settled: money moved, or came back by a reversal; `null` unless `status` is `successful` or `completed`',
+      '2026-03-02T08:05:00.000Z',
+    ).nullable(),
   })
   .meta({ id: 'Transaction' });
 

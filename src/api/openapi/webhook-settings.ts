@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { DELIVERY_STATUSES } from '../../domain/lifecycle';
 import { WEBHOOK_TYPES } from '../../domain/webhook';
 import type { Operation } from './operation';
 import { moment, pageOf, shownId, words } from './parts';
@@ -34,9 +35,7 @@ const delivery = z
     eventId: shownId('event'),
     webhookType,
     batchId: shownId('batch', 'The API request that caused it').nullable(),
-    status: z
-      .enum(['pending', 'delivered', 'failed'])
-      .meta({ description: 'Status of the delivery', example: 'delivered' }),
+    status: z.enum(DELIVERY_STATUSES).meta({ description: 'Status of the delivery', example: 'delivered' }),
     createdAt: moment('When it was created'),
     finishedAt: moment('When it was delivered or given up', '2026-03-02T08:00:01.000Z').nullable(),
     withdrawnAt: moment(

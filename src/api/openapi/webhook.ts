@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ROLES, type Role } from '../../domain/entity';
+import { REFUND_STATUSES } from '../../domain/lifecycle';
 import type { WebhookType } from '../../domain/webhook';
 import { batchOutcome } from './customer';
 import { customerDecision } from './decision';
@@ -269,7 +270,7 @@ export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
       ...refundReferences,
       amount: money('The amount of the refund'),
       currency: currencyCode,
-      status: z.enum(['pending', 'completed', 'rejected']).meta({ example: 'completed' }),
+      status: z.enum(REFUND_STATUSES).meta({ example: 'completed' }),
       overdue: z
         .boolean()
         .meta({ description: 'Whether it is still pending after `expectedBy`', example: false }),
@@ -291,7 +292,7 @@ export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
     to: ['merchant', 'bank'],
     summary: 'A reconciliation exception was resolved',
     description:
-      'The bank, or the operator, has said what became of the money. What the exception held of a charge can be refunded again. Where a charge was reversed, `billing.reversed` says so.',
+      'The bank, or the operator, has said what became of the money. What the exception held of a charge can be refunded again, unless another exception of the same refund is about it as well. Where a charge was reversed, `billing.reversed` says so.',
     item: exceptionItem,
   },
   'recurring.upcoming': {

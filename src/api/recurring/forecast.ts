@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { recurringRules } from '../../config';
 import { forecast } from '../../database/recurring/forecast';
 import { FORECAST_DAYS, FORECAST_DAYS_MAX } from '../../domain/forecast';
-import { formatSum } from '../../domain/money';
+import { shownSum } from '../../domain/money';
 import { idFilter, wholeNumber } from '../http/fields';
-import type { Call } from '../http/route';
+import type { QueryCall } from '../http/route';
 
 /** What schedules will charge, for each party its own. */
 
@@ -23,7 +23,7 @@ export async function showForecast({
   caller: { entityId, role },
   query: { days, merchantId },
   deps,
-}: Call<unknown, z.output<typeof forecastQuery>>) {
+}: QueryCall<typeof forecastQuery>) {
   const own = {
     bank: { bankId: entityId, merchantId },
     provider: { providerId: entityId, merchantId },
@@ -35,10 +35,12 @@ export async function showForecast({
   return {
     message: lines.length === 0 ? 'No schedule will charge in this time' : 'Charges that schedules will make',
     data: {
-      days: lines.map(({ date, count, amount, currency }) => {
-        const { rounded, exact } = formatSum(amount, currency);
-        return { date, count, amount: rounded, currency, ...(exact !== undefined && { exact }) };
-      }),
+      days: lines.map(({ date, count, amount, currency }) => ({
+        date,
+        count,
+        ...shownSum(amount, currency),
+        currency,
+      })),
     },
   };
 }

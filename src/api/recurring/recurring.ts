@@ -13,6 +13,7 @@ import {
 import { enqueueStarts } from '../../database/outbox';
 import { formatInstant, maxInterval, type Frequency } from '../../domain/calendar';
 import { formatAmount } from '../../domain/money';
+import { SCHEDULE_STATUSES } from '../../domain/recurring';
 import { workflowIds } from '../../domain/workflow-id';
 import { workflowSummary } from '../../domain/workflow-summary';
 import {
@@ -29,7 +30,7 @@ import {
   withAmount,
 } from '../http/fields';
 import { listAnswer } from '../http/list';
-import type { Call } from '../http/route';
+import type { Call, QueryCall } from '../http/route';
 import { countUnknown } from '../http/unknown-identifier';
 
 /**
@@ -147,9 +148,7 @@ export async function createRecurring(call: Call<ScheduleBody>) {
     );
     await enqueueStarts(trx, [
       {
-        type: 'recurring',
         workflowId: workflowIds.recurring(scheduleId),
-        args: [scheduleId],
         attributes: { status: 'active', merchantId, bankId, nextBillingDate: formatInstant(startAt) },
         summary: workflowSummary.recurring({ ...body, merchantId }),
       },
@@ -179,14 +178,11 @@ export async function showRecurring({ caller, params, deps }: Call<unknown, unkn
 
 export const schedulesQuery = z.strictObject({
   ...pagination(Object.keys(SCHEDULE_SORTS) as [keyof typeof SCHEDULE_SORTS]),
-  status: z
-    .enum(['active', 'paused', 'suspended', 'past_due', 'completed', 'cancelled', 'failed'])
-    .meta({ description: 'Only those with this status' })
-    .optional(),
+  status: z.enum(SCHEDULE_STATUSES).meta({ description: 'Only those with this status' }).optional(),
   customerId: idFilter('customer').optional(),
 });
 
-type ListCall = Call<unknown, z.output<typeof schedulesQuery>>;
+type ListCall = QueryCall<typeof schedulesQuery>;
 
 export async function listRecurring(call: ListCall) {
   return listAnswer(['schedule', 'schedules'], await listOwn(call), call.query, scheduleData);

@@ -3,7 +3,7 @@ import { settleCredits } from '../../database/customer/payment-credit';
 import { FEED_START, findFeedPosition, isBeforeFeed, readFeed } from '../../database/webhook/event-feed';
 import { counted } from '../../domain/counted';
 import { id, pageSize } from '../http/fields';
-import type { Call } from '../http/route';
+import type { QueryCall } from '../http/route';
 import { invalidRequest } from '../http/validation';
 
 /**
@@ -18,7 +18,7 @@ export const feedQuery = z.strictObject({
   limit: pageSize,
 });
 
-export async function listEvents({ caller, query, deps }: Call<unknown, z.output<typeof feedQuery>>) {
+export async function listEvents({ caller, query, deps }: QueryCall<typeof feedQuery>) {
   const { after, limit } = query;
   const position = after === undefined ? FEED_START : await findFeedPosition(deps.db, caller.entityId, after);
   if (!position) {

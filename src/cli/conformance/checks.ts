@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SendOutcome } from '../../activities/webhook-connector';
-import { AT_ONCE_MS, newId, newReference, type Delivery, type Sender } from './sender';
-import { canonical, type Answer, type Reception, type StandIn } from './stand-in';
+import { canonicalJson } from '../../api/http/json';
+import { newId, newReference } from '../../database/ids';
+import { AT_ONCE_MS, type Delivery, type Sender } from './sender';
+import type { Answer, Reception, StandIn } from './stand-in';
 
 /**
  * What a bank's integration is put through. Each check is played, one after another, and judged
@@ -181,7 +183,7 @@ function oneAnswer({ network }: Kit, id: string): string | undefined {
   if (!first) return 'no answer came to the network';
   const wrong = answers.flatMap(({ problems }) => problems);
   if (wrong.length > 0) return `its answer is not one: ${wrong.join('; ')}`;
-  const others = new Set(answers.map(({ body }) => canonical(body)));
+  const others = new Set(answers.map(({ body }) => canonicalJson(body)));
   return others.size === 1
     ? undefined
     : `it gave ${others.size} different answers: keep one booking for each charge or refund, under its id`;

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CommandError } from '../command';
 import { CHECKS } from './checks';
-import { newId, Sender } from './sender';
+import { newId } from '../../database/ids';
+import { Sender } from './sender';
 import { StandIn } from './stand-in';
 
 export interface ConformanceOptions {

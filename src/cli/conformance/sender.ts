@@ -1,8 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { v7 } from 'uuid';
 import { createWebhookConnector, type SendOutcome } from '../../activities/webhook-connector';
-import { encodeId, type IdKind } from '../../domain/ids';
-import { makeReference, REFERENCE_BYTES } from '../../domain/reference';
+import { newId } from '../../database/ids';
 import {
   bodyWithSignature,
   serviceSignature,
@@ -31,14 +29,6 @@ interface Sending {
 export const AT_ONCE_MS = 2_000;
 /** What it waits at a retry: only where it matters is a slow bank told that it is one. */
 const ANSWER_WITHIN_MS = 10_000;
-
-export function newId(kind: IdKind): string {
-  return encodeId(kind, Buffer.from(v7().replaceAll('-', ''), 'hex'));
-}
-
-export function newReference(): string {
-  return makeReference(randomBytes(REFERENCE_BYTES));
-}
 
 export class Sender {
   private readonly connector;

@@ -6,6 +6,7 @@ import type { z } from 'zod';
 import { bankResponseBody } from '../../api/billing/billing-request';
 import { intentResponseBody } from '../../api/billing/intent';
 import { refundResponseBody } from '../../api/billing/refund';
+import { canonicalJson } from '../../api/http/json';
 import { check } from '../../api/http/validation';
 
 /**
@@ -148,16 +149,11 @@ export class StandIn {
       return;
     }
     const [first] = answers;
-    if (first && canonical(first.body) !== canonical(body)) {
+    if (first && canonicalJson(first.body) !== canonicalJson(body)) {
       return envelope(response, 409, 'It was answered otherwise before', { status: 'answered' });
     }
     envelope(response, 200, 'Taken', { status: 'answered' });
   }
-}
-
-/** The same, whatever the order of its fields. */
-export function canonical(body: Record<string, unknown>): string {
-  return JSON.stringify(Object.entries(body).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 function credentialsOf(

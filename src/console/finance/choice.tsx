@@ -1,3 +1,16 @@
+import { useState } from 'preact/hooks';
+
+/** What is chosen to be shown, and which page of it: another choice begins with the first. */
+export function usePaged<Value>(first: Value) {
+  const [{ chosen, page }, set] = useState({ chosen: first, page: 1 });
+  return {
+    chosen,
+    page,
+    choose: (another: Value) => set({ chosen: another, page: 1 }),
+    go: (to: number) => set({ chosen, page: to }),
+  };
+}
+
 /** Which of a list are shown. */
 export function Choice<Value extends string>({
   value,

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { Delivery } from '../../../packages/client/src/api.generated';
 import { act, query } from './api';
-import { Choice } from './choice';
+import { Choice, usePaged } from './choice';
 import { useMoment } from './context';
 import { inWords, Show, useLoaded } from './loaded';
 import { Pages, Table } from './table';
@@ -11,8 +11,7 @@ const STATES = { '': 'All', failed: 'Failed', pending: 'Being tried', delivered:
 
 /** What was sent to one's webhook URL, how that went, and what is to be sent once more. */
 export function Deliveries() {
-  const [status, setStatus] = useState<keyof typeof STATES>('');
-  const [page, setPage] = useState(1);
+  const { chosen: status, page, choose, go } = usePaged<keyof typeof STATES>('');
   const [told, setTold] = useState<{ text: string; bad: boolean }>();
   const [sending, setSending] = useState<string>();
   const loaded = useLoaded<'listDeliveries'>(`/v1/webhooks/deliveries${query({ status, page })}`);
@@ -33,14 +32,7 @@ export function Deliveries() {
 
   return (
     <section class="card stack">
-      <Choice
-        value={status}
-        names={STATES}
-        choose={(chosen) => {
-          setStatus(chosen);
-          setPage(1);
-        }}
-      />
+      <Choice value={status} names={STATES} choose={choose} />
       <div role="status">{told && <p class={`notice ${told.bad ? 'bad' : ''}`}>{told.text}</p>}</div>
       <Show loaded={loaded} what="The deliveries">
         {(found) => (
@@ -88,7 +80,7 @@ export function Deliveries() {
                 },
               ]}
             />
-            <Pages listed={found} go={setPage} />
+            <Pages listed={found} go={go} />
           </>
         )}
       </Show>

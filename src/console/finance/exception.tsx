@@ -1,12 +1,15 @@
 import { useRef, useState } from 'preact/hooks';
 import type { ReconciliationExceptionWithEvents } from '../../../packages/client/src/api.generated';
 import { money } from '../parts/money';
+import { Alert } from './alert';
 import { to } from './address';
 import { act } from './api';
 import { useMoment, useSession } from './context';
+import { Facts, Id } from './facts';
 import { inWords, Show, useLoaded } from './loaded';
 import { SearchLink } from './search-link';
-import { kindInWords, resolutionInWords, toneOf } from './words';
+import { Timeline } from './timeline';
+import { exceptionEventInWords, kindInWords, resolutionInWords, toneOf } from './words';
 
 /** One reconciliation exception, and what its bank can say of it. */
 export function ExceptionShown({ id }: { id: string }) {
@@ -21,7 +24,7 @@ export function ExceptionShown({ id }: { id: string }) {
       <Show loaded={loaded} what="The exception">
         {(exception) => (
           <>
-            <Facts of={exception} />
+            <Found exception={exception} />
             <Answer
               to={exception}
               done={(message) => {
@@ -36,70 +39,37 @@ export function ExceptionShown({ id }: { id: string }) {
   );
 }
 
-const EVENTS: Record<string, string> = {
-  'exception.opened': 'It was opened',
-  'exception.updated': 'The bank has answered since',
-  'exception.taken': 'The operator looks into it',
-  'exception.resolved': 'It was resolved',
-  'exception.answer_refused': 'An answer of the bank was not taken',
-};
-
-function Facts({ of: one }: { of: ReconciliationExceptionWithEvents }) {
+function Found({ exception: one }: { exception: ReconciliationExceptionWithEvents }) {
   const moment = useMoment();
   return (
     <section class="card stack">
       <h2>{kindInWords(one.kind)}</h2>
-      <dl class="facts">
-        <dt>State</dt>
-        <dd>
-          <span class={`badge ${toneOf(one.state)}`}>{one.state}</span>
-          {one.resolution && ` ${resolutionInWords(one.resolution)}`}
-        </dd>
-        <dt>Amount</dt>
-        <dd>{money(one, one.currency)}</dd>
-        <dt>Opened</dt>
-        <dd>{moment(one.openedAt)}</dd>
-        {one.resolvedAt !== null && (
-          <>
-            <dt>Resolved</dt>
-            <dd>{moment(one.resolvedAt)}</dd>
-          </>
-        )}
-        {one.reference !== null && (
-          <>
-            <dt>{one.refundId === null ? 'Charge' : 'Refund'}</dt>
-            <dd>
-              <SearchLink of={one.reference} />
-            </dd>
-          </>
-        )}
-        {one.bankTransactionId !== undefined && one.bankTransactionId !== null && (
-          <>
-            <dt>Bank’s transaction</dt>
-            <dd class="mono">{one.bankTransactionId}</dd>
-          </>
-        )}
-        {one.note !== null && (
-          <>
-            <dt>Note</dt>
-            <dd>{one.note}</dd>
-          </>
-        )}
-        <dt>Id</dt>
-        <dd class="mono">{one.exceptionId}</dd>
-      </dl>
+      <Facts
+        of={[
+          [
+            'State',
+            <>
+              <span class={`badge ${toneOf(one.state)}`}>{one.state}</span>
+              {one.resolution && ` ${resolutionInWords(one.resolution)}`}
+            </>,
+          ],
+          ['Amount', money(one, one.currency)],
+          ['Opened', moment(one.openedAt)],
+          one.resolvedAt !== null && ['Resolved', moment(one.resolvedAt)],
+          one.reference !== null && [
+            one.refundId === null ? 'Charge' : 'Refund',
+            <SearchLink of={one.reference} />,
+          ],
+          one.bankTransactionId !== undefined &&
+            one.bankTransactionId !== null && ['Bank’s transaction', <Id of={one.bankTransactionId} />],
+          one.note !== null && ['Note', one.note],
+          ['Id', <Id of={one.exceptionId} />],
+        ]}
+      />
       <h3>What has happened</h3>
-      <ol class="timeline">
-        {one.events.map(({ type, at, cause }) => (
-          <li key={`${type} ${at}`}>
-            <span class="quiet">{moment(at)}</span>
-            <span>
-              <span class="badge">{cause}</span>
-            </span>
-            <p>{EVENTS[type] ?? type}</p>
-          </li>
-        ))}
-      </ol>
+      <Timeline
+        of={one.events.map(({ type, at, cause }) => ({ at, what: cause, text: exceptionEventInWords(type) }))}
+      />
     </section>
   );
 }
@@ -217,11 +187,7 @@ function Answer({
           Note for yourselves, without personal data
           <input maxLength={500} value={note} onInput={(event) => setNote(event.currentTarget.value)} />
         </label>
-        {error !== undefined && (
-          <p class="notice bad" role="alert">
-            {error}
-          </p>
-        )}
+        {error !== undefined && <Alert>{error}</Alert>}
         <div>
           <button class="first" type="submit" disabled={busy}>
             {busy ? 'Answering …' : 'Answer …'}

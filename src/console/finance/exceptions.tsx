@@ -1,9 +1,8 @@
-import { useState } from 'preact/hooks';
 import type { ReconciliationException } from '../../../packages/client/src/api.generated';
 import { money } from '../parts/money';
 import { to, type Address } from './address';
 import { query } from './api';
-import { Choice } from './choice';
+import { Choice, usePaged } from './choice';
 import { useMoment } from './context';
 import { ExceptionShown } from './exception';
 import { Show, useLoaded } from './loaded';
@@ -19,8 +18,7 @@ export function Exceptions({ address: { id } }: { address: Address }) {
 }
 
 function WorkList() {
-  const [state, setState] = useState<ReconciliationException['state']>('open');
-  const [page, setPage] = useState(1);
+  const { chosen: state, page, choose, go } = usePaged<ReconciliationException['state']>('open');
   const loaded = useLoaded<'listExceptions'>(
     `/v1/reconciliation/exceptions${query({ state, page, sortBy: 'openedAt', sortOrder: 'asc' })}`,
   );
@@ -30,14 +28,7 @@ function WorkList() {
       <p class="quiet">
         Where the network’s word and a bank’s may differ, money may have moved, and somebody has to look.
       </p>
-      <Choice
-        value={state}
-        names={STATES}
-        choose={(chosen) => {
-          setState(chosen);
-          setPage(1);
-        }}
-      />
+      <Choice value={state} names={STATES} choose={choose} />
       <Show loaded={loaded} what="The exceptions">
         {(found) => (
           <>
@@ -73,7 +64,7 @@ function WorkList() {
                 },
               ]}
             />
-            <Pages listed={found} go={setPage} />
+            <Pages listed={found} go={go} />
           </>
         )}
       </Show>

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { show } from '../parts/show';
+import { Alert } from './alert';
 import { to, useAddress } from './address';
 import { readSession, signOut, whenSessionEnds, type Session } from './api';
 import { Signed } from './context';
@@ -39,9 +40,7 @@ function Console() {
     return (
       <main class="sign-in stack">
         <h1>Assent console</h1>
-        <p class="notice bad" role="alert">
-          {error}
-        </p>
+        <Alert>{error}</Alert>
         <button type="button" onClick={() => location.reload()}>
           Try again
         </button>
@@ -113,11 +112,7 @@ function Frame({ session, leave }: { session: Session; leave: () => void }) {
         <h1 tabIndex={-1} ref={heading}>
           {title}
         </h1>
-        {error !== undefined && (
-          <p class="notice bad" role="alert">
-            You are still signed in. {error}
-          </p>
-        )}
+        {error !== undefined && <Alert>You are still signed in. {error}</Alert>}
         <Content address={address} />
         <p class="quiet small">Days begin, and times are, in the network’s time zone: {session.timezone}.</p>
       </main>

@@ -4,6 +4,7 @@ import { fileAt } from './api';
 import { to } from './address';
 import { useMoment } from './context';
 import { attemptInWords } from './deliveries';
+import { Facts, Id } from './facts';
 import { SearchLink } from './search-link';
 import { Timeline } from './timeline';
 import { reasonInWords, toneOf } from './words';
@@ -28,22 +29,15 @@ export function IntentFound({ intent }: { intent: Intent }) {
   const ended = customerDecision ?? (reason === null ? status : reasonInWords(reason));
   return (
     <Found name={`Intent: ${intent.description}`} state={status}>
-      <dl class="facts">
-        <dt>Currency</dt>
-        <dd>{intent.currency}</dd>
-        <dt>Answer by</dt>
-        <dd>{moment(intent.expiresAt)}</dd>
-        <dt>Customer</dt>
-        <dd>
-          <SearchLink of={intent.customerId} />
-        </dd>
-        <dt>Merchant</dt>
-        <dd>
-          <SearchLink of={intent.entityId} />
-        </dd>
-        <dt>Id</dt>
-        <dd class="mono">{intent.intentId}</dd>
-      </dl>
+      <Facts
+        of={[
+          ['Currency', intent.currency],
+          ['Answer by', moment(intent.expiresAt)],
+          ['Customer', <SearchLink of={intent.customerId} />],
+          ['Merchant', <SearchLink of={intent.entityId} />],
+          ['Id', <Id of={intent.intentId} />],
+        ]}
+      />
       <Timeline
         of={[
           { at: createdAt, what: 'asked', text: 'The merchant asked for permission' },
@@ -59,12 +53,12 @@ export function DeliveryFound({ delivery }: { delivery: Delivery }) {
   const { webhookType, status, createdAt, finishedAt, withdrawnAt, attempts } = delivery;
   return (
     <Found name={`Webhook ${webhookType}`} state={withdrawnAt === undefined ? status : 'withdrawn'}>
-      <dl class="facts">
-        <dt>Id</dt>
-        <dd class="mono">{delivery.deliveryId}</dd>
-        <dt>Event</dt>
-        <dd class="mono">{delivery.eventId}</dd>
-      </dl>
+      <Facts
+        of={[
+          ['Id', <Id of={delivery.deliveryId} />],
+          ['Event', <Id of={delivery.eventId} />],
+        ]}
+      />
       <Timeline
         of={[
           { at: createdAt, what: 'made', text: 'It was announced to you' },
@@ -86,27 +80,20 @@ export function DeliveryFound({ delivery }: { delivery: Delivery }) {
 /** What a bank has sent of what it booked. */
 export function BankStatementFound({ statement }: { statement: BankStatement }) {
   const { status, summary, createdAt, completedAt } = statement;
-  const counted: [string, number][] = [
-    ['Lines', summary.lines],
-    ['Matched', summary.matched],
-    ['Said before', summary.duplicates],
-    ['Unknown here', summary.unknownHere],
-    ['With another amount', summary.amountDiffers],
-    ['Missing at the bank', summary.missingAtBank],
-    ['Cannot be read', summary.malformed],
-  ];
   return (
     <Found name="Statement of yours" state={status}>
-      <dl class="facts">
-        {counted.map(([name, count]) => (
-          <>
-            <dt>{name}</dt>
-            <dd>{count}</dd>
-          </>
-        ))}
-        <dt>Id</dt>
-        <dd class="mono">{statement.statementId}</dd>
-      </dl>
+      <Facts
+        of={[
+          ['Lines', summary.lines],
+          ['Matched', summary.matched],
+          ['Said before', summary.duplicates],
+          ['Unknown here', summary.unknownHere],
+          ['With another amount', summary.amountDiffers],
+          ['Missing at the bank', summary.missingAtBank],
+          ['Cannot be read', summary.malformed],
+          ['Id', <Id of={statement.statementId} />],
+        ]}
+      />
       <Timeline
         of={[
           { at: createdAt, what: 'arrived', text: 'It had arrived' },

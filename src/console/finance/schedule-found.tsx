@@ -1,6 +1,7 @@
 import type { ScheduleWithBillings } from '../../../packages/client/src/api.generated';
 import { money } from '../parts/money';
 import { useMoment } from './context';
+import { Facts, Id } from './facts';
 import { SearchLink } from './search-link';
 import { Table } from './table';
 import { reasonInWords, SCHEDULE_STATES, toneOf } from './words';
@@ -15,24 +16,15 @@ export function ScheduleFound({ schedule }: { schedule: ScheduleWithBillings }) 
         {schedule.description ?? 'Schedule'} of {money(schedule, schedule.currency)}{' '}
         <span class={`badge ${toneOf(status)}`}>{SCHEDULE_STATES[status]}</span>
       </h2>
-      <dl class="facts">
-        <dt>How often</dt>
-        <dd>{interval === 1 ? frequency : `${frequency}, every ${interval}`}</dd>
-        <dt>Next due</dt>
-        <dd>{nextBillingDate === null ? 'Never again' : moment(nextBillingDate)}</dd>
-        {retryAt !== null && (
-          <>
-            <dt>Tried again</dt>
-            <dd>{moment(retryAt)}</dd>
-          </>
-        )}
-        <dt>Customer</dt>
-        <dd>
-          <SearchLink of={schedule.customerId} />
-        </dd>
-        <dt>Id</dt>
-        <dd class="mono">{schedule.scheduleId}</dd>
-      </dl>
+      <Facts
+        of={[
+          ['How often', interval === 1 ? frequency : `${frequency}, every ${interval}`],
+          ['Next due', nextBillingDate === null ? 'Never again' : moment(nextBillingDate)],
+          retryAt !== null && ['Tried again', moment(retryAt)],
+          ['Customer', <SearchLink of={schedule.customerId} />],
+          ['Id', <Id of={schedule.scheduleId} />],
+        ]}
+      />
       <Table
         caption="Billings of the schedule"
         rows={schedule.billings.toReversed()}

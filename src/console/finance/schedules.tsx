@@ -1,13 +1,12 @@
-import { useState } from 'preact/hooks';
 import type { Schedule, Subscription } from '../../../packages/client/src/api.generated';
 import { money } from '../parts/money';
 import { to } from './address';
 import { query } from './api';
-import { Choice } from './choice';
+import { Choice, usePaged } from './choice';
 import { useMoment, useSession } from './context';
 import { Show, useLoaded } from './loaded';
 import { SearchLink } from './search-link';
-import { Pages, Table, type Column } from './table';
+import { Pages, Table, type Column, type Paged } from './table';
 import { reasonInWords, SCHEDULE_STATES, toneOf } from './words';
 
 type Status = Schedule['status'];
@@ -16,41 +15,28 @@ type Listed = Schedule | Subscription;
 /** Schedules that need somebody's eye: those past due first, and why they are. */
 export function Schedules() {
   const { role } = useSession();
-  const [status, setStatus] = useState<Status>('past_due');
-  const [page, setPage] = useState(1);
+  const { chosen: status, page, choose, go } = usePaged<Status>('past_due');
   const asked = query({ status, page });
   const ofBank = useLoaded<'listSubscriptions'>(
     role === 'bank' ? `/v1/bank/customer/subscriptions${asked}` : undefined,
   );
   const own = useLoaded<'listSchedules'>(role === 'bank' ? undefined : `/v1/billing/recurring${asked}`);
-  const table = (found: Listed[]) => <Found found={found} status={status} />;
+  const shown = (all: Listed[], listed: Paged) => (
+    <>
+      <Found found={all} status={status} />
+      <Pages listed={listed} go={go} />
+    </>
+  );
   return (
     <section class="card stack">
-      <Choice
-        value={status}
-        names={SCHEDULE_STATES}
-        choose={(chosen) => {
-          setStatus(chosen);
-          setPage(1);
-        }}
-      />
+      <Choice value={status} names={SCHEDULE_STATES} choose={choose} />
       {role === 'bank' ? (
         <Show loaded={ofBank} what="The schedules">
-          {(found) => (
-            <>
-              {table(found.subscriptions)}
-              <Pages listed={found} go={setPage} />
-            </>
-          )}
+          {(found) => shown(found.subscriptions, found)}
         </Show>
       ) : (
         <Show loaded={own} what="The schedules">
-          {(found) => (
-            <>
-              {table(found.schedules)}
-              <Pages listed={found} go={setPage} />
-            </>
-          )}
+          {(found) => shown(found.schedules, found)}
         </Show>
       )}
     </section>

@@ -2,6 +2,7 @@ import type { Transaction, TransactionWithEvents } from '../../../packages/clien
 import { money } from '../parts/money';
 import { go, to, type Address } from './address';
 import { useMoment, useSession } from './context';
+import { Facts, Id } from './facts';
 import { looked, type Found } from './look-up';
 import { Show, useAnswered } from './loaded';
 import { BankStatementFound, DeliveryFound, IntentFound } from './record-found';
@@ -90,38 +91,21 @@ function Story({ of: one }: { of: TransactionWithEvents }) {
           {one.type === 'charge' ? 'Charge' : one.type === 'refund' ? 'Refund' : 'Reversal'} of{' '}
           {money(one, one.currency)} <span class={`badge ${toneOf(one.status)}`}>{one.status}</span>
         </h2>
-        <dl class="facts">
-          <dt>Reference</dt>
-          <dd class="mono">{one.reference}</dd>
-          <dt>For</dt>
-          <dd>{one.description}</dd>
-          {one.declineReason !== null && (
-            <>
-              <dt>Declined</dt>
-              <dd>{reasonInWords(one.declineReason)}</dd>
-            </>
-          )}
-          {one.refundedAmount > 0 && (
-            <>
-              <dt>Refunded of it</dt>
-              <dd>{money({ amount: one.refundedAmount }, one.currency)}</dd>
-            </>
-          )}
-          {one.reversedAmount > 0 && (
-            <>
-              <dt>Taken back of it</dt>
-              <dd>{money({ amount: one.reversedAmount }, one.currency)}</dd>
-            </>
-          )}
-          <dt>Made</dt>
-          <dd>{moment(one.createdAt)}</dd>
-          <dt>Settled</dt>
-          <dd>{one.settledAt === null ? 'Not settled' : moment(one.settledAt)}</dd>
-          <dt>Customer</dt>
-          <dd>
-            <SearchLink of={one.customerId} />
-          </dd>
-        </dl>
+        <Facts
+          of={[
+            ['Reference', <Id of={one.reference} />],
+            ['For', one.description],
+            one.declineReason !== null && ['Declined', reasonInWords(one.declineReason)],
+            one.refundedAmount > 0 && ['Refunded of it', money({ amount: one.refundedAmount }, one.currency)],
+            one.reversedAmount > 0 && [
+              'Taken back of it',
+              money({ amount: one.reversedAmount }, one.currency),
+            ],
+            ['Made', moment(one.createdAt)],
+            ['Settled', one.settledAt === null ? 'Not settled' : moment(one.settledAt)],
+            ['Customer', <SearchLink of={one.customerId} />],
+          ]}
+        />
       </section>
       <section class="card stack">
         <h2>What has happened</h2>

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { Alert } from './alert';
 import { signIn, type Session } from './api';
 import { inWords } from './loaded';
 
@@ -46,11 +47,7 @@ export function SignIn({ ended, done }: { ended: boolean; done: (session: Sessio
           Client secret
           <input name="clientSecret" type="password" required autocomplete="current-password" />
         </label>
-        {error !== undefined && (
-          <p class="notice bad" role="alert">
-            {error}
-          </p>
-        )}
+        {error !== undefined && <Alert>{error}</Alert>}
         <button class="first" type="submit" disabled={busy}>
           {busy ? 'Signing in …' : 'Sign in'}
         </button>

@@ -55,7 +55,7 @@ export function Table<Row>({
   );
 }
 
-interface Paged {
+export interface Paged {
   total: number;
   totalIsMinimum?: true;
   page: number;

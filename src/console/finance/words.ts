@@ -41,6 +41,17 @@ const RESOLUTIONS: Record<Resolution, string> = {
 
 export const resolutionInWords = (resolution: Resolution) => RESOLUTIONS[resolution] ?? resolution;
 
+const EXCEPTION_EVENTS: Record<string, string> = {
+  'exception.opened': 'It was opened',
+  'exception.updated': 'The bank has answered since',
+  'exception.investigating': 'The operator looks into it',
+  'exception.resolved': 'It was resolved',
+  'exception.answer_refused': 'An answer of the bank was not taken',
+  'exception.announced': 'Those it concerns were told of it late',
+};
+
+export const exceptionEventInWords = (type: string) => EXCEPTION_EVENTS[type] ?? type;
+
 /** How a state looks: what is well, what waits, what is not well. */
 const TONES: Record<string, 'good' | 'wait' | 'bad'> = {
   successful: 'good',

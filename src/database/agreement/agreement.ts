@@ -1,4 +1,5 @@
 import { Failure } from '../../domain/failures';
+import type { Decision } from '../../domain/lifecycle';
 import { MAX_SUM_MINOR } from '../../domain/money';
 import type { BillingRules } from '../../domain/billing-rules';
 import { rows, type Executor } from '../connection';
@@ -11,7 +12,6 @@ import type { Keyring } from '../keys/keyring';
  *
  * Locks are taken in one order everywhere: agreement, schedule, intent or billing request.
  */
-export type Decision = 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
 
 export interface Agreement {
   id: string;

@@ -1,7 +1,7 @@
 import type { Decision } from '../../domain/lifecycle';
 import { SPENT_THIS_MONTH, SPENT_TODAY } from './agreement';
 import { row, type Executor } from '../connection';
-import { listPage, type Listed, type Page } from '../list';
+import { allOf, listPage, type Listed, type Page } from '../list';
 
 /**
  * Customers' decisions, as their bank reads them: with the limits, and what is spent under them.
@@ -66,14 +66,12 @@ export async function listDecisions(
   },
   page: Page<keyof typeof DECISION_SORTS>,
 ): Promise<Listed<DecisionRecord>> {
-  const where = [
+  const where = allOf(
     'a.bank_id = :bankId',
     filter.customerId !== undefined && 'a.customer_id = :customerId',
     filter.merchantId !== undefined && 'a.merchant_id = :merchantId',
     filter.decision !== undefined && 'a.decision = :decision',
-  ]
-    .filter(Boolean)
-    .join(' AND ');
+  );
   return listPage<DecisionRecord>(
     db,
     {

@@ -1,5 +1,5 @@
 import { Failure } from '../../domain/failures';
-import type { Decision } from './agreement';
+import type { Decision } from '../../domain/lifecycle';
 import { row, rows, type Executor } from '../connection';
 import { recordEvents } from '../event';
 import type { Keyring } from '../keys/keyring';
@@ -62,8 +62,10 @@ export async function applyDecision(
   // A standing agreement hardly ever changes its currency, and these read all that the merchant has
   // open.
   if (decided.terms && decided.terms.currency !== changed.before) {
-    // Counted in a sum that is gone: the decline of those that are pending must not be taken out of
-    // the new one, nor what has settled be looked for in it.
+    // These charges were counted in the spending of the old currency, and the spending in the new
+    // one starts at nothing. So they count in no day or month any more: a decline that comes later
+    // must not be subtracted from the new spending, and `books verify` must not expect the settled
+    // ones in it.
     await rows(
       trx,
       `UPDATE billing_requests SET counted_day = NULL, counted_month = NULL

@@ -1,5 +1,7 @@
 import type { Difference, Direction, Known, StatementLine } from '../../domain/bank-statement';
 import { rows, type Executor, type Transaction } from '../connection';
+import { jsonOf } from '../json';
+import { pages } from '../pages';
 
 /** What is different between a statement and the network, line by line. */
 
@@ -30,7 +32,7 @@ export const stated = ({ reference, ...line }: StatementLine) => ({
 /** What the network has of it. */
 export const networks = ({ amount, currency, reference, settled }: Known) => ({
   networkReference: reference ?? undefined,
-  ...(settled && { networkAmount: amount, networkCurrency: currency }),
+  ...(settled && amount > 0n && { networkAmount: amount, networkCurrency: currency }),
 });
 
 /** The same again is there already. */
@@ -52,9 +54,7 @@ export async function writeDifferences(
      ON CONFLICT DO NOTHING`,
     {
       statementId,
-      differences: JSON.stringify(differences, (_, value: unknown) =>
-        typeof value === 'bigint' ? value.toString() : value,
-      ),
+      differences: jsonOf(differences),
     },
   );
 }
@@ -80,29 +80,25 @@ export interface DifferenceRecord {
 /** Rows in memory at once while a file is made. */
 const EXPORT_PAGE = 1_000;
 
-/**
- * The differences found so far, in the order of the file; what is missing comes last. Each page is
- * a statement of its own: however slowly a reader takes it, no connection waits with it.
- */
-export async function* readDifferences(
+/** The differences found so far, in the order of the file; what is missing comes last. */
+export function readDifferences(
   db: Executor,
   statementId: string,
 ): AsyncGenerator<DifferenceRecord[], void, void> {
-  let after = -1;
-  for (;;) {
-    const page = await rows<DifferenceRecord>(
-      db,
-      `SELECT position, line, difference, bank_transaction_id AS "bankTransactionId",
-         booking_date::text AS "bookingDate", direction, amount::bigint, currency, reference,
-         network_reference AS "networkReference", network_amount::bigint AS "networkAmount",
-         network_currency AS "networkCurrency", exception_id AS "exceptionId", problem
-       FROM bank_statement_differences WHERE statement_id = :statementId AND position > :after
-       ORDER BY position LIMIT :limit`,
-      { statementId, after, limit: EXPORT_PAGE },
-    );
-    if (page.length > 0) yield page;
-    const last = page[EXPORT_PAGE - 1];
-    if (last === undefined) return;
-    after = last.position;
-  }
+  return pages(
+    EXPORT_PAGE,
+    -1,
+    (one) => one.position,
+    (after) =>
+      rows<DifferenceRecord>(
+        db,
+        `SELECT position, line, difference, bank_transaction_id AS "bankTransactionId",
+           booking_date::text AS "bookingDate", direction, amount::bigint, currency, reference,
+           network_reference AS "networkReference", network_amount::bigint AS "networkAmount",
+           network_currency AS "networkCurrency", exception_id AS "exceptionId", problem
+         FROM bank_statement_differences WHERE statement_id = :statementId AND position > :after
+         ORDER BY position LIMIT :limit`,
+        { statementId, after, limit: EXPORT_PAGE },
+      ),
+  );
 }

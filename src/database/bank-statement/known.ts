@@ -1,5 +1,6 @@
 import { BOOKED_WITHIN_DAYS, type Known, type StatementLine } from '../../domain/bank-statement';
 import { rows, type Executor } from '../connection';
+import { borneOf } from '../ledger/settlement';
 
 /**
  * What the network has of a page's lines, in one statement. Each line is looked for by its bank's
@@ -49,7 +50,32 @@ const BOOKABLE = `
       THEN ${dayOf(`greatest(coalesce(r.closed_at, b.closed_at), coalesce(r.recorded_at, b.recorded_at)) + interval '${BOOKED_WITHIN_DAYS} days'`)}
     END AS "bookableTo"`;
 
+/**
+ * Whether the bank of a charge was let off it: nobody has moved its money, or the network bears it.
+ * What the bank has taken back since it must have had.
+ */
+export const isLetOff = (charge: string) => `(EXISTS (
+    SELECT FROM reconciliation_exceptions o WHERE o.billing_request_id = ${charge} AND o.refund_id IS NULL
+      AND ((o.resolution = 'no_money_moved' AND o.kind <> 'duplicate_transaction_id')
+        -- Of an amount that differs the difference alone is written off.
+        OR (o.resolution = 'written_off' AND (o.kind = 'missing_at_bank' OR o.outcome = 'declined')
+          AND EXISTS (SELECT FROM (${borneOf(charge)}) AS borne WHERE borne.amount > 0))))
+  AND NOT EXISTS (
+    SELECT FROM reconciliation_exceptions o
+    WHERE o.billing_request_id = ${charge} AND o.refund_id IS NULL AND o.resolution = 'reversed'))`;
+
 const GIVEN = `jsonb_to_recordset(:given::jsonb) AS l (line int, id text, direction text, reference text)`;
+
+/**
+ * The bank takes back what it has booked, and of a charge that is counted what was left of it, with
+ * what it booked beyond it or has not.
+ */
+const AMOUNT = `(CASE
+      WHEN xr.id IS NULL THEN coalesce(r.amount, b.amount)
+      WHEN xr.refund_id IS NOT NULL OR xr.direction = 'credit' OR b.status IS DISTINCT FROM 'successful' OR xr.booked_currency <> b.currency
+        THEN coalesce(xr.booked_amount, xr.amount)
+      ELSE (SELECT coalesce(sum(v.amount), 0) FROM reversals v WHERE v.billing_request_id = b.id)
+        + coalesce(xr.booked_amount, b.amount) - b.amount END)`;
 
 /**
  * By the id: what it settles, or was refused for, or took back. Of what was refused the latest
@@ -62,15 +88,16 @@ const BY_ID = `
     CASE WHEN xr.id IS NOT NULL THEN CASE WHEN xr.refund_id IS NULL AND xr.direction IS DISTINCT FROM 'credit' THEN 'credit' ELSE 'debit' END
          WHEN r.id IS NOT NULL THEN 'credit'
          WHEN l.direction = 'credit' AND b.payee_bank_id = :bankId THEN 'credit' ELSE 'debit' END AS direction,
-    coalesce(xr.amount, r.amount, b.amount)::bigint AS amount, coalesce(xr.currency, r.currency, b.currency) AS currency,
+    ${AMOUNT}::bigint AS amount, coalesce(xr.booked_currency, xr.currency, r.currency, b.currency) AS currency,
     CASE WHEN xr.id IS NOT NULL THEN 'reversal'
          WHEN r.id IS NOT NULL THEN CASE WHEN r.status = 'completed' AND r.bank_transaction_id = l.id THEN 'counted' ELSE 'refused' END
          WHEN b.status = 'successful' AND b.bank_transaction_id = l.id THEN
            CASE WHEN l.direction = 'credit' AND b.payee_bank_id = :bankId THEN 'payee' ELSE 'counted' END
-         ELSE 'refused' END AS as,
+         ELSE 'refused' END AS role,
     coalesce(r.status = 'completed', b.status = 'successful', false) AS settled,
     coalesce(r.status, b.status) IS NOT DISTINCT FROM 'pending' AS pending,
-    x.id AS "exceptionId", coalesce(x.state = 'resolved' AND x.resolution <> 'no_money_moved', false) AS accounted,${BOOKABLE}
+    x.id AS "exceptionId", coalesce(x.state = 'resolved' AND x.resolution <> 'no_money_moved', false) AS accounted,
+    r.id IS NULL AND b.id IS NOT NULL AND ${isLetOff('b.id')} AS "letOff",${BOOKABLE}
   FROM ${GIVEN}
     JOIN bank_transactions t ON t.bank_id = :bankId AND t.bank_transaction_id = l.id
     LEFT JOIN refunds r ON r.id = t.resource_id
@@ -92,8 +119,9 @@ const BY_REFERENCE = `
     coalesce(r.reference, b.reference) AS reference,
     CASE WHEN r.id IS NOT NULL OR paid.to_customer THEN 'credit' ELSE 'debit' END AS direction,
     coalesce(r.amount, b.amount)::bigint AS amount, b.currency,
-    CASE WHEN r.id IS NULL AND paid.to_customer THEN 'payee' ELSE 'open' END AS as,
-    coalesce(r.status = 'completed', b.status = 'successful') AS settled, coalesce(r.status, b.status) = 'pending' AS pending, NULL AS "exceptionId", false AS accounted,${BOOKABLE}
+    CASE WHEN r.id IS NULL AND paid.to_customer THEN 'payee' ELSE 'open' END AS role,
+    coalesce(r.status = 'completed', b.status = 'successful') AS settled, coalesce(r.status, b.status) = 'pending' AS pending, NULL AS "exceptionId", false AS accounted,
+    false AS "letOff",${BOOKABLE}
   FROM ${GIVEN}
     LEFT JOIN refunds r ON r.reference = l.reference AND r.bank_id = :bankId
     JOIN billing_requests b ON b.id = coalesce(r.billing_request_id, (

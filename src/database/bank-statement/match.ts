@@ -57,13 +57,13 @@ export async function matchNextPage(matching: Matching, statementId: string): Pr
     for (const [n, line] of page.lines.entries()) judged.add(n, line);
 
     const ended = await exceptionsEndedBy(trx, bankId, judged.matched);
-    const toLock = [...judged.told, ...ended].map((one) => one.billingRequestId);
+    const toLock = [...judged.toOpen, ...ended].map((one) => one.billingRequestId);
     await lockCharges(
       trx,
       toLock.filter((id) => id !== null),
     );
     const fresh = await noteMatches(trx, statementId, judged.matches);
-    const opened = await openStatementExceptions(trx, keyring, bankId, judged.told, workflowId);
+    const opened = await openStatementExceptions(trx, keyring, bankId, judged.toOpen, workflowId);
     const before = await toldBefore(
       trx,
       statementId,
@@ -104,8 +104,8 @@ interface Judged {
   line: ReadLine;
   difference: Difference | null;
   known?: Known | undefined;
-  /** Which of the exceptions that are told of is this line's. */
-  told?: number;
+  /** Index in `toOpen` of the exception that this line opens. */
+  toOpenIndex?: number;
   /** The exception that there is already. */
   exceptionId?: string;
   /** As it is noted that a statement has it. */
@@ -114,7 +114,8 @@ interface Judged {
 
 /** What the lines of a page come to, before the database has said what was there already. */
 class PageJudgement {
-  readonly told: StatementException[] = [];
+  /** Exceptions that its lines open. */
+  readonly toOpen: StatementException[] = [];
   /** Transactions that are known by now, whose exceptions end. */
   readonly matched: Pick<StatementLine, 'bankTransactionId' | 'direction'>[] = [];
   /** Once each, with the first line that has it. */
@@ -165,16 +166,16 @@ class PageJudgement {
         });
         return;
       case 'amount_differs': {
-        if (verdict.known.as === 'counted') this.match(line, verdict.known);
-        const told = this.told.push(differing(line, verdict.known)) - 1;
-        this.judged.push({ position, line, difference: 'amount_differs', known, told });
+        if (verdict.known.role !== 'open') this.match(line, verdict.known);
+        const toOpenIndex = this.toOpen.push(differing(line, verdict.known)) - 1;
+        this.judged.push({ position, line, difference: 'amount_differs', known, toOpenIndex });
         return;
       }
       // Named by a reference since the answers were taken: the next file of the bank has it again.
       case 'answer':
       case 'unknown_here': {
-        const told = this.told.push(unknown(line)) - 1;
-        this.judged.push({ position, line, difference: 'unknown_here', told });
+        const toOpenIndex = this.toOpen.push(unknown(line)) - 1;
+        this.judged.push({ position, line, difference: 'unknown_here', known, toOpenIndex });
       }
     }
   }
@@ -183,32 +184,33 @@ class PageJudgement {
    * What was refused, and is accounted for, is a booking of its own: it does not stand for the one
    * that is counted.
    */
-  private match({ line, bankTransactionId }: StatementLine, { resourceId, as }: Known): string {
+  private match({ line, bankTransactionId }: StatementLine, { resourceId, role }: Known): string {
     const key = {
       payee: `${resourceId}/credit`,
       refused: `${resourceId}/${bankTransactionId}`,
       counted: resourceId,
       reversal: resourceId,
       open: resourceId,
-    }[as];
+    }[role];
     if (!this.matches.has(key)) this.matches.set(key, line);
     return key;
   }
 
   /**
-   * @param fresh what this file has not said before, of what was matched
-   * @param exceptionIds of those that are told of, in their order
-   * @param before exceptions that earlier pages of this file have told of
+   * @param fresh those of the match keys that no earlier page of this file had
+   * @param exceptionIds the exceptions of `toOpen`, in its order
+   * @param before exceptions that earlier pages of this file have named: another line for one of
+   *   these is a duplicate
    */
   result(fresh: ReadonlySet<string>, exceptionIds: string[], before: ReadonlySet<string>) {
     const counts = { matched: 0, duplicate: 0, unknown_here: 0, amount_differs: 0, malformed: 0 };
     const differences: NewDifference[] = [];
     const said = new Set(before);
     const matched = new Set<string>();
-    for (const { position, line, known, told, matchKey, ...one } of this.judged) {
+    for (const { position, line, known, toOpenIndex, matchKey, ...one } of this.judged) {
       let { difference, exceptionId } = one;
-      if (told !== undefined) {
-        exceptionId = exceptionIds[told] ?? '';
+      if (toOpenIndex !== undefined) {
+        exceptionId = exceptionIds[toOpenIndex] ?? '';
         if (said.has(exceptionId)) difference = 'duplicate';
         said.add(exceptionId);
       } else if (matchKey !== undefined) {

@@ -1,5 +1,5 @@
 import { BOOKED_WITHIN_DAYS, type Direction } from '../../domain/bank-statement';
-import { row, rows, type Transaction } from '../connection';
+import { oneRow, row, rows, type Transaction } from '../connection';
 import {
   lockCharges,
   openStatementExceptions,
@@ -7,6 +7,7 @@ import {
 } from '../reconciliation-exception/statement';
 import type { Matching } from './answer';
 import { writeDifferences } from './difference';
+import { isLetOff } from './known';
 import { lockStatement } from './match';
 
 /**
@@ -50,11 +51,10 @@ export async function findMissing(
       await end(trx, statementId, 'failed');
       return undefined;
     }
-    const page = await row<{ looked: number; day: string; entryId: bigint }>(trx, NEXT_ENTRIES, {
+    const page = await oneRow<{ looked: number; day: string; entryId: bigint }>(trx, NEXT_ENTRIES, {
       statementId,
       limit: PAGE_ENTRIES,
     });
-    if (!page) throw new Error('a page is one row');
     const missing =
       page.looked === 0 ? [] : await rows<Missing>(trx, MISSING, { statementId, bankId, ...page });
     await lockCharges(
@@ -123,8 +123,9 @@ const NEXT_ENTRIES = `
   FROM page`;
 
 /**
- * Of these entries, those of the bank that it would have booked. A charge whose money never moved,
- * as somebody has found out, is nowhere; nor is a reversal of it, for which the bank has no id.
+ * Of these entries, those of the bank that it would have booked. A charge that it was let off, as
+ * its money never moved or the network bears it, is nowhere; nor is a reversal of it, for which the
+ * bank has no id.
  */
 const MISSING = `
   WITH page AS MATERIALIZED (
@@ -137,9 +138,7 @@ const MISSING = `
     SELECT p.id, p.currencies, b.id AS key, b.id AS charge, NULL AS refund, b.reference, b.bank_transaction_id, 'debit' AS direction,
       b.amount::bigint AS amount, b.currency, b.amount::bigint AS held
     FROM page p JOIN billing_requests b ON b.id = p.resource_id AND b.bank_id = :bankId
-    WHERE p.kind = 'charge' AND NOT EXISTS (
-      SELECT FROM reconciliation_exceptions x WHERE x.billing_request_id = b.id AND x.refund_id IS NULL
-        AND x.resolution = 'no_money_moved' AND x.kind <> 'duplicate_transaction_id')
+    WHERE p.kind = 'charge' AND NOT ${isLetOff('b.id')}
     UNION ALL
     SELECT p.id, p.currencies, r.id, r.billing_request_id, r.id, r.reference, r.bank_transaction_id, 'credit', r.amount::bigint,
       r.currency, 0

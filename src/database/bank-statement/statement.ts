@@ -1,6 +1,7 @@
 import { isMalformed, type Direction, type ReadLine } from '../../domain/bank-statement';
 import { Failure } from '../../domain/failures';
-import { row, rows, type Executor, type Transaction } from '../connection';
+import { oneRow, row, rows, type Executor, type Transaction } from '../connection';
+import { SWEEP, sweep } from '../sweep';
 
 /**
  * Statements of banks, as they arrive and as they are read.
@@ -71,18 +72,19 @@ const BOOKABLE_YEARS = 5;
 
 /**
  * A booking is of no day that is yet to come, by whichever clock is furthest; a bank may be a day
- * ahead of the network by its own calendar.
+ * ahead of the network by its own calendar. Days are compared as they are written, so none has a
+ * year of five digits, wherever somebody's clock is.
  */
 export async function bookableDays(db: Executor, timeZone: string): Promise<BookableDays> {
-  const days = await row<Omit<BookableDays, 'timeZone'>>(
+  const days = await oneRow<Omit<BookableDays, 'timeZone'>>(
     db,
     `SELECT to_char((now - interval '${BOOKABLE_YEARS} years') AT TIME ZONE :timeZone, 'YYYY-MM-DD') AS first,
-       to_char((now + ahead + interval '1 day') AT TIME ZONE :timeZone, 'YYYY-MM-DD') AS last
+       to_char(least((now + ahead + interval '1 day') AT TIME ZONE :timeZone, timestamp '9999-12-31'),
+         'YYYY-MM-DD') AS last
      FROM (SELECT clock_timestamp() AS now,
              coalesce((SELECT max(clock_offset) FROM entities WHERE clock_offset > '0'), '0') AS ahead) AS clocks`,
     { timeZone },
   );
-  if (!days) throw new Error('there is always a day');
   return { timeZone, ...days };
 }
 
@@ -200,8 +202,8 @@ export async function discardPages(db: Executor, statementId: string): Promise<v
       db,
       `DELETE FROM bank_statement_pages WHERE (statement_id, position) IN (
          SELECT statement_id, position FROM bank_statement_pages
-         WHERE statement_id = :statementId AND NOT accepted LIMIT :sweep) RETURNING true`,
-      { statementId, sweep: SWEEP },
+         WHERE statement_id = :statementId AND NOT accepted LIMIT ${SWEEP}) RETURNING true`,
+      { statementId },
     );
     if (deleted.length < SWEEP) return;
   }
@@ -209,20 +211,15 @@ export async function discardPages(db: Executor, statementId: string): Promise<v
 
 /** Longer than a file may take to arrive at its slowest. */
 const ABANDONED_AFTER = '6 hours';
-/** Most pages that one statement deletes, so that it never holds locks for long. */
-const SWEEP = 1_000;
 
 /** Deletes what processes that died had staged. @returns whether there may be more */
-export async function deleteAbandonedPages(db: Executor): Promise<boolean> {
-  const deleted = await rows(
+export function deleteAbandonedPages(db: Executor): Promise<boolean> {
+  return sweep(
     db,
-    `DELETE FROM bank_statement_pages WHERE (statement_id, position) IN (
-       SELECT statement_id, position FROM bank_statement_pages
-       WHERE NOT accepted AND staged_at < (SELECT clock_timestamp()) - :after::interval
-       LIMIT :sweep FOR UPDATE SKIP LOCKED) RETURNING true`,
-    { after: ABANDONED_AFTER, sweep: SWEEP },
+    'bank_statement_pages',
+    'statement_id, position',
+    `NOT accepted AND staged_at < (SELECT clock_timestamp()) - interval '${ABANDONED_AFTER}'`,
   );
-  return deleted.length === SWEEP;
 }
 
 /** @throws Failure not_found */

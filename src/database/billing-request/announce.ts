@@ -1,4 +1,3 @@
-import { groupBy } from '../../domain/group';
 import type { BillingRequestStatus } from '../../domain/lifecycle';
 import { formatAmount } from '../../domain/money';
 import { rows, type Executor } from '../connection';
@@ -6,7 +5,7 @@ import type { AuditEvent } from '../event';
 import { expectCredits } from '../customer/payment-credit';
 import type { Keyring } from '../keys/keyring';
 import { makePaymentId } from '../agreement/payment-id';
-import { announce, type Announcement } from '../webhook/webhook';
+import { announce, perBatch, type Announcement } from '../webhook/webhook';
 
 /** Charges as they ended, and how both sides hear of it. */
 
@@ -172,14 +171,6 @@ export function closeAnnouncements(closed: Outcome[], undelivered: ReadonlySet<s
 
 /** Of what the payer's bank was told by the question. */
 const question = ({ id }: Outcome, undelivered: ReadonlySet<string>) => (undelivered.has(id) ? 0 : 1);
-
-const perBatch = (requests: Outcome[], side: 'ownerId' | 'bankId') =>
-  [...groupBy(requests, (request) => `${request.batchId} ${request[side]}`).values()].flatMap((group) => {
-    const [first] = group;
-    return first
-      ? [{ group, entityId: first[side], batchId: first.batchId, workflowId: first.workflowId }]
-      : [];
-  });
 
 function payerAsBilled(keyring: Keyring, request: Outcome): { paymentID: string } | { lookupID: string } {
   return request.agreementId !== null && request.paymentIdKey !== null

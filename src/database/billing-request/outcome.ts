@@ -9,7 +9,7 @@ import {
 } from '../agreement/agreement';
 import { claimBankTransaction } from './bank-transaction';
 import { announceOutcomes, OUTCOME_COLUMNS, type Outcome } from './announce';
-import { row, rows, type Executor } from '../connection';
+import { row, rows, type Executor, type Transaction } from '../connection';
 import { announceDecision, applyDecision } from '../agreement/decision';
 import { recordEvents, type AuditEvent } from '../event';
 import type { Keyring } from '../keys/keyring';
@@ -55,7 +55,7 @@ export type AnswerResult = {
  * @throws Failure not_found; invalid_request (a `batchId` that is not the request's)
  */
 export async function answerBillingRequest(
-  trx: Executor,
+  trx: Transaction,
   keyring: Keyring,
   timeZone: string,
   bankId: string,
@@ -72,7 +72,10 @@ export async function answerBillingRequest(
     });
   }
   const decided = await decide(trx, billingRequestId, answer, more.metadata);
-  if (!decided) return answerRefused(trx, keyring, billingRequestId, answer);
+  if (!decided) {
+    if (asked.grants) await trx.query('ROLLBACK TO SAVEPOINT granting');
+    return answerRefused(trx, keyring, billingRequestId, answer);
+  }
 
   const { scheduleId } = decided;
   await Promise.all([
@@ -89,7 +92,7 @@ export async function answerBillingRequest(
  * the request.
  */
 async function lockForAnswer(
-  trx: Executor,
+  trx: Transaction,
   keyring: Keyring,
   bankId: string,
   billingRequestId: string,
@@ -123,6 +126,9 @@ async function lockForAnswer(
     !asked.duplicate;
   const customer = { id: asked.customerId, bankId };
   if (grants) {
+    // An agreement that is made for an answer which is then refused would be one that nobody asked
+    // for.
+    await trx.query('SAVEPOINT granting');
     const [agreement] = await openAgreements(trx, keyring, merchantId, [customer], asked.currency);
     return { ...asked, agreement, grants };
   }

@@ -23,8 +23,8 @@ import { contentColumns, contentOf, ROWS_OF, type ReadRow } from './stream';
 /** Links of a page: as many rows, with their content. */
 const PAGE = 1_000;
 /**
- * A row that says it was written so long before a head that lacks it, was written later than it
- * says: no transaction lasts a day.
+ * A row that is missing from a signed head, though its `recorded_at` lies more than this before it,
+ * has a false time: no transaction stays open for a day, so an honest row would be in that head.
  */
 const LATE_MS = 86_400_000;
 
@@ -154,8 +154,8 @@ async function* checkUnchained(
   const { table, chain, called, idType, start } = ROWS_OF[stream];
   const check = CHECK_OF[stream];
   let after: string | null = start;
-  // Of a range that begins later there is no telling which rows are of it but by when they were
-  // written.
+  // A row without a link has no place in the chain. Where only a later part is checked,
+  // `recorded_at` alone tells whether the row belongs to it.
   const since = first === null ? null : (readHead(first.jws)?.signedAt ?? null);
   let waiting = 0;
   while (after !== null) {

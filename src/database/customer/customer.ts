@@ -4,10 +4,16 @@ import { seal } from '../keys/sealing';
 
 /** Customers, found by blind index of their e-mail, and what their banks change of them. */
 
-/** Most banks shown for one e-mail address. Nobody banks at more, and an answer must end. */
-const BANKS_MAX = 100;
+/** Most customers shown for one e-mail address. Nobody banks at more places; an answer must end. */
+const FOUND_MAX = 100;
+/** Of one bank: accounts of a person, a family or a firm that share the address. */
+const FOUND_OF_BANK_MAX = 10;
 
-/** Where the owner of an e-mail address, however it is written, is a customer. */
+/**
+ * Where the owner of an e-mail address, however it is written, is a customer. What one bank has
+ * keeps no other's out: its further customers are shown only where there is room, and no more of
+ * them are read than may be.
+ */
 export async function banksOfEmail(
   db: Executor,
   ring: Keyring,
@@ -15,10 +21,23 @@ export async function banksOfEmail(
 ): Promise<{ bankId: string; bankName: string; lookupID: string; customerId: string }[]> {
   return rows(
     db,
-    `SELECT b.id AS "bankId", b.name AS "bankName", c.lookup_id AS "lookupID", c.id AS "customerId"
-     FROM customers c JOIN entities b ON b.id = c.bank_id
-     WHERE c.email_index = ANY(:indexes) ORDER BY c.id LIMIT :max`,
-    { indexes: emailIndexes(ring, email), max: BANKS_MAX },
+    `WITH RECURSIVE banks AS (
+       SELECT email_index, (SELECT min(c.bank_id) FROM customers c WHERE c.email_index = given.email_index) AS id
+       FROM unnest(:indexes::bytea[]) AS given (email_index)
+       UNION ALL
+       SELECT email_index,
+         (SELECT min(c.bank_id) FROM customers c WHERE c.email_index = banks.email_index AND c.bank_id > banks.id)
+       FROM banks WHERE id IS NOT NULL),
+     found AS (
+       SELECT banks.id AS bank_id, c.id, c.lookup_id,
+         row_number() OVER (PARTITION BY banks.id ORDER BY c.id) AS of_bank
+       FROM banks CROSS JOIN LATERAL (
+         SELECT id, lookup_id FROM customers WHERE email_index = banks.email_index AND bank_id = banks.id
+         ORDER BY id LIMIT :ofBank) AS c),
+     shown AS (SELECT * FROM found WHERE of_bank <= :ofBank ORDER BY of_bank, id LIMIT :max)
+     SELECT b.id AS "bankId", b.name AS "bankName", shown.lookup_id AS "lookupID", shown.id AS "customerId"
+     FROM shown JOIN entities b ON b.id = shown.bank_id ORDER BY shown.id`,
+    { indexes: emailIndexes(ring, email), ofBank: FOUND_OF_BANK_MAX, max: FOUND_MAX },
   );
 }
 

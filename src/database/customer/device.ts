@@ -4,7 +4,7 @@ import { bindId, openBoundId } from '../bound-id';
 import { row, rows, type Executor, type Transaction } from '../connection';
 import { newId } from '../ids';
 import type { Keyring } from '../keys/keyring';
-import { listPage, type Listed, type Page } from '../list';
+import { allOf, listPage, type Listed, type Page } from '../list';
 import { seal } from '../keys/sealing';
 
 /**
@@ -153,13 +153,11 @@ export async function listDevices(
   search: string | undefined,
   page: Page<keyof typeof DEVICE_SORTS>,
 ): Promise<Listed<LinkedDevice>> {
-  const where = [
+  const where = allOf(
     'l.bank_id = :bankId AND l.unlinked_at IS NULL',
     search !== undefined &&
       '(l.device_id = :deviceId OR l.customer_id LIKE :beginning OR l.phrase LIKE :beginning)',
-  ]
-    .filter(Boolean)
-    .join(' AND ');
+  );
   const bindings =
     search === undefined
       ? { bankId }

@@ -4,6 +4,8 @@ import { onboardPage, type BatchEntry, type BatchFailure, type OnboardedCustomer
 import { newId } from '../ids';
 import type { Keyring } from '../keys/keyring';
 import { open, seal, type SealedPlace } from '../keys/sealing';
+import { pages } from '../pages';
+import { sweep } from '../sweep';
 import { announce } from '../webhook/webhook';
 
 /**
@@ -102,20 +104,15 @@ export async function discardStaged(db: Executor, batchId: string): Promise<void
 
 /** Far longer than a request may take to arrive. */
 const ABANDONED_AFTER = '1 hour';
-/** Most pages that one statement deletes, so that it never holds locks for long. */
-const SWEEP = 1_000;
 
 /** Deletes what processes that died had staged. @returns whether there may be more */
-export async function deleteAbandoned(db: Executor): Promise<boolean> {
-  const deleted = await rows(
+export function deleteAbandoned(db: Executor): Promise<boolean> {
+  return sweep(
     db,
-    `DELETE FROM staged_customers WHERE (batch_id, first_index) IN (
-       SELECT batch_id, first_index FROM staged_customers
-       WHERE NOT accepted AND staged_at < (SELECT clock_timestamp()) - :after::interval
-       LIMIT :sweep FOR UPDATE SKIP LOCKED) RETURNING true`,
-    { after: ABANDONED_AFTER, sweep: SWEEP },
+    'staged_customers',
+    'batch_id, first_index',
+    `NOT accepted AND staged_at < (SELECT clock_timestamp()) - interval '${ABANDONED_AFTER}'`,
   );
-  return deleted.length === SWEEP;
 }
 
 /**
@@ -223,6 +220,7 @@ export function readBatchCustomers(
   batchId: string,
 ): AsyncGenerator<OnboardedCustomer[], void, void> {
   return pages<OnboardedCustomer, string>(
+    EXPORT_PAGE,
     '',
     ({ customerId }) => customerId,
     (after) =>
@@ -239,6 +237,7 @@ export function readBatchCustomers(
 /** The entries of a batch that were refused so far, in its order. */
 export function readBatchFailures(db: Executor, batchId: string): AsyncGenerator<BatchFailure[], void, void> {
   return pages<BatchFailure, number>(
+    EXPORT_PAGE,
     -1,
     ({ index }) => index,
     async (after) => {
@@ -255,25 +254,6 @@ export function readBatchFailures(db: Executor, batchId: string): AsyncGenerator
       }));
     },
   );
-}
-
-/**
- * Each page is a statement of its own: however slowly a reader takes it, no connection waits with
- * it.
- */
-async function* pages<Row, Place>(
-  start: Place,
-  placeOfRow: (one: Row) => Place,
-  read: (after: Place) => Promise<Row[]>,
-): AsyncGenerator<Row[], void, void> {
-  let after = start;
-  for (;;) {
-    const page = await read(after);
-    if (page.length > 0) yield page;
-    const last = page[EXPORT_PAGE - 1];
-    if (last === undefined) return;
-    after = placeOfRow(last);
-  }
 }
 
 export function entriesPlace(batchId: string, firstIndex: number): SealedPlace {

@@ -82,7 +82,7 @@ export async function onboardPage(
   let open: Candidate[] = [];
   entries.forEach((entry, i) => {
     const index = firstIndex + i;
-    if (!('person' in entry)) invalid.push({ index, ...entry });
+    if (!('person' in entry)) invalid.push({ index, ...entry, reason: kept(entry.reason) });
     else {
       const { person } = entry;
       open.push({
@@ -118,6 +118,14 @@ export async function onboardPage(
     failed: invalid.length,
     duplicates: duplicates.length,
   };
+}
+
+/**
+ * A reason names fields as the bank has them, and Postgres keeps neither NUL nor half a character.
+ * Cleaned here, and not before it is staged, it also frees batches that older versions staged.
+ */
+function kept(reason: string): string {
+  return reason.replaceAll(/[\p{Surrogate}\0]/gu, '\uFFFD');
 }
 
 interface Keys {

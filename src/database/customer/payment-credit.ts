@@ -6,7 +6,7 @@ import { enqueueSignals } from '../outbox';
 import type { Keyring } from '../keys/keyring';
 import { announceExceptions } from '../reconciliation-exception/announce';
 import { openException } from '../reconciliation-exception/open';
-import { withdrawCredit as withdrawDelivery } from '../webhook/withdrawal';
+import { withdrawCreditWebhook } from '../webhook/withdrawal';
 
 /**
  * The second half of a payment between customers: the payee's bank learns that there is money to
@@ -204,7 +204,7 @@ export async function withdrawCredit(
   keyring: Keyring,
   billingRequestId: string,
 ): Promise<boolean> {
-  if (!(await withdrawDelivery(trx, billingRequestId))) return false;
+  if (!(await withdrawCreditWebhook(trx, billingRequestId))) return false;
   const { workflowId } =
     (await row<{ workflowId: string }>(
       trx,

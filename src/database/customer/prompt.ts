@@ -1,6 +1,8 @@
 import type { BillingRules } from '../../domain/billing-rules';
 import { Failure } from '../../domain/failures';
-import { row, rows, type Executor } from '../connection';
+import { oneRow, rows, type Executor } from '../connection';
+import { dayBegin } from '../day-begin';
+import { sweep } from '../sweep';
 
 /**
  * How often customers are asked something on one calendar day of the network, by all merchants
@@ -73,33 +75,26 @@ async function takePrompts(
 }
 
 async function untilTomorrow(trx: Executor, timeZone: string): Promise<number> {
-  const found = await row<{ seconds: number }>(
+  const { seconds } = await oneRow<{ seconds: number }>(
     trx,
-    `SELECT extract(epoch FROM
-       (CAST(now AT TIME ZONE :timeZone AS date) + 1)::timestamp AT TIME ZONE :timeZone - now)::float8 AS seconds
+    `SELECT extract(epoch FROM ${dayBegin('CAST(now AT TIME ZONE :timeZone AS date) + 1')} - now)::float8 AS seconds
      FROM clock_timestamp() AS now`,
     { timeZone },
   );
-  if (!found) throw new Error('the database has no clock');
-  return found.seconds;
+  return seconds;
 }
-
-/** Most rows that one housekeeping statement deletes, so that it never holds locks for long. */
-const SWEEP = 1_000;
 
 /**
  * Forgets the prompts of earlier days.
  *
  * @returns whether there may be more
  */
-export async function forgetPrompts(db: Executor, timeZone: string): Promise<boolean> {
-  const deleted = await rows(
+export function forgetPrompts(db: Executor, timeZone: string): Promise<boolean> {
+  return sweep(
     db,
-    `DELETE FROM customer_prompts WHERE (customer_id, day, kind) IN (
-       SELECT customer_id, day, kind FROM customer_prompts
-       WHERE day < (SELECT CAST(clock_timestamp() AT TIME ZONE :timeZone AS date))
-       ORDER BY day LIMIT :sweep FOR UPDATE SKIP LOCKED) RETURNING true`,
-    { sweep: SWEEP, timeZone },
+    'customer_prompts',
+    'customer_id, day, kind',
+    `day < (SELECT CAST(clock_timestamp() AT TIME ZONE :timeZone AS date)) ORDER BY day`,
+    { timeZone },
   );
-  return deleted.length === SWEEP;
 }

@@ -119,7 +119,6 @@ export async function rotateClientSecret(
   await recordAct(trx, by, {
     action: 'client_secret.rotated',
     entityId,
-    before: null,
     after: { clientId, previousSecretValidUntil: rotated?.until ?? null },
   });
   return { clientId, clientSecret };

@@ -1,4 +1,5 @@
 import { row, rows, type Executor } from '../connection';
+import { sweep } from '../sweep';
 
 /** Sessions of the console that were ended before their time. */
 
@@ -15,20 +16,15 @@ export async function isConsoleSessionEnded(db: Executor, id: string): Promise<b
   return (await row(db, 'SELECT id FROM ended_console_sessions WHERE id = :id', { id })) !== undefined;
 }
 
-/** Deleted at once: a few milliseconds. */
-const SWEEP = 1_000;
 /** What the clocks of processes may differ from the database's. */
 const CLOCKS_DIFFER = '1 hour';
 
 /** @returns whether there may be more */
-export async function forgetEndedSessions(db: Executor): Promise<boolean> {
-  const deleted = await rows(
+export function forgetEndedSessions(db: Executor): Promise<boolean> {
+  return sweep(
     db,
-    `DELETE FROM ended_console_sessions WHERE id IN (
-       SELECT id FROM ended_console_sessions
-       WHERE ends_at < (SELECT clock_timestamp()) - :differ::interval
-       ORDER BY ends_at LIMIT :sweep FOR UPDATE SKIP LOCKED) RETURNING true`,
-    { sweep: SWEEP, differ: CLOCKS_DIFFER },
+    'ended_console_sessions',
+    'id',
+    `ends_at < (SELECT clock_timestamp()) - interval '${CLOCKS_DIFFER}' ORDER BY ends_at`,
   );
-  return deleted.length === SWEEP;
 }

@@ -33,7 +33,6 @@ export async function admitEntity(
   await recordAct(trx, by, {
     action: 'entity.created',
     entityId,
-    before: null,
     after: {
       type: entity.type,
       providerId: entity.providerId ?? null,
@@ -90,7 +89,7 @@ export async function changeTrust(
  */
 export async function revokeTokens(trx: Transaction, by: Actor, entityId: string): Promise<boolean> {
   if (!(await endTokens(trx, entityId))) return false;
-  await recordAct(trx, by, { action: 'entity.tokens_revoked', entityId, before: null, after: null });
+  await recordAct(trx, by, { action: 'entity.tokens_revoked', entityId });
   return true;
 }
 

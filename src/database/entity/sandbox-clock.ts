@@ -1,5 +1,6 @@
 import { workflowIds } from '../../domain/workflow-id';
-import { row, rows, type Executor } from '../connection';
+import { row, rows, type Database, type Executor } from '../connection';
+import { enqueueBulkSignals } from '../outbox';
 import { CREDIT_WAITS } from '../customer/payment-credit';
 
 /**
@@ -63,11 +64,13 @@ export async function moveTo(db: Executor, ownerId: string, moment: Date): Promi
   );
 }
 
-export async function endAdvance(db: Executor, ownerId: string): Promise<void> {
+/** Does nothing where this advance is over, whose end another worker has said: the next may run. */
+export async function endAdvance(db: Executor, ownerId: string, target: Date): Promise<void> {
   await rows(
     db,
-    `UPDATE entities SET clock_target = NULL, clock_moved_at = clock_timestamp() WHERE id = :ownerId`,
-    { ownerId },
+    `UPDATE entities SET clock_target = NULL, clock_moved_at = clock_timestamp()
+     WHERE id = :ownerId AND clock_target = :target`,
+    { ownerId, target },
   );
 }
 
@@ -104,26 +107,42 @@ export async function nextMoment(
  * has been moved.
  */
 export async function signalDue(db: Executor, ownerId: string, until: Date | 'infinity'): Promise<void> {
-  await rows(
+  await enqueueBulkSignals(
     db,
-    `INSERT INTO outbox (kind, workflow_id, signal)
-     SELECT 'signal', workflow_id, 'clockMoved' FROM (
-       SELECT '${workflowIds.recurring('')}' || id AS workflow_id FROM schedules
-       WHERE merchant_id = :ownerId AND asleep AND acts_at <= :until
-       UNION
-       SELECT '${workflowIds.refund('')}' || id FROM refunds
-       WHERE merchant_id = :ownerId AND asleep AND acts_at <= :until
-       UNION
-       SELECT workflow_id FROM billing_requests
-       WHERE owner_id = :ownerId AND status = 'pending' AND asleep AND expires_at <= :until
-       UNION
-       SELECT workflow_id FROM billing_requests b
-       WHERE owner_id = :ownerId AND NOT credit_overdue AND credit_due_at <= :until AND ${CREDIT_WAITS}
-       UNION
-       SELECT workflow_id FROM intents
-       WHERE merchant_id = :ownerId AND status = 'pending' AND asleep AND expires_at <= :until) AS due`,
+    'clockMoved',
+    `SELECT '${workflowIds.recurring('')}' || id AS workflow_id FROM schedules
+     WHERE merchant_id = :ownerId AND asleep AND acts_at <= :until
+     UNION
+     SELECT '${workflowIds.refund('')}' || id FROM refunds
+     WHERE merchant_id = :ownerId AND asleep AND acts_at <= :until
+     UNION
+     SELECT workflow_id FROM billing_requests
+     WHERE owner_id = :ownerId AND status = 'pending' AND asleep AND expires_at <= :until
+     UNION
+     SELECT workflow_id FROM billing_requests b
+     WHERE owner_id = :ownerId AND NOT credit_overdue AND credit_due_at <= :until AND ${CREDIT_WAITS}
+     UNION
+     SELECT workflow_id FROM intents
+     WHERE merchant_id = :ownerId AND status = 'pending' AND asleep AND expires_at <= :until`,
     { ownerId, until },
   );
+}
+
+/**
+ * Signals all that waits, once a jump is committed: until then whoever falls asleep goes by the
+ * clock of before, and was not asleep for a signal in the jump's own transaction. A schedule reads
+ * the clock and falls asleep in one transaction, so those that are at it are waited for.
+ */
+export async function signalJumped(db: Database, ownerId: string): Promise<void> {
+  await db.transaction(async (trx) => {
+    await rows(
+      trx,
+      `SELECT FROM schedules WHERE merchant_id = :ownerId AND NOT asleep AND acts_at IS NOT NULL
+       ORDER BY id FOR SHARE`,
+      { ownerId },
+    );
+    await signalDue(trx, ownerId, 'infinity');
+  });
 }
 
 export interface WorkInHand {

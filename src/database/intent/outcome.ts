@@ -1,5 +1,4 @@
 import { Failure, type Problem } from '../../domain/failures';
-import { groupBy } from '../../domain/group';
 import { parseAmount } from '../../domain/money';
 import { AGREEMENT_COLUMNS, lockAgreements, type Agreement } from '../agreement/agreement';
 import { row, rows, type Executor } from '../connection';
@@ -8,7 +7,7 @@ import { recordEvents, type AuditEvent } from '../event';
 import type { Keyring } from '../keys/keyring';
 import { signalSleepers } from '../outbox';
 import { makePaymentId } from '../agreement/payment-id';
-import { announce, type Announcement } from '../webhook/webhook';
+import { announce, perBatch, type Announcement } from '../webhook/webhook';
 import { withdraw } from '../webhook/withdrawal';
 
 /**
@@ -334,28 +333,18 @@ export function endAnnouncements(
     ],
   }));
   const unanswered = cause === 'bank' ? [] : ended;
-  const toBanks = [...groupBy(unanswered, (intent) => `${intent.batchId} ${intent.bankId}`).values()].flatMap(
-    (group) => {
-      const [first] = group;
-      if (!first) return [];
-      return [
-        {
-          entityId: first.bankId,
-          webhookType: 'billing.intent.closed' as const,
-          batchId: first.batchId,
-          workflowId: first.workflowId,
-          items: group.map((intent) => ({
-            intentId: intent.id,
-            // After `billing.intent`, where that was sent.
-            sequence: undelivered.has(intent.id) ? 1 : 2,
-            reference: intent.reference,
-            lookupID: intent.lookupId,
-            status: intent.status,
-            reason: intent.reason,
-          })),
-        },
-      ];
-    },
-  );
+  const toBanks = perBatch(unanswered, 'bankId').map(({ group, ...to }) => ({
+    ...to,
+    webhookType: 'billing.intent.closed' as const,
+    items: group.map((intent) => ({
+      intentId: intent.id,
+      // After `billing.intent`, where that was sent.
+      sequence: undelivered.has(intent.id) ? 1 : 2,
+      reference: intent.reference,
+      lookupID: intent.lookupId,
+      status: intent.status,
+      reason: intent.reason,
+    })),
+  }));
   return [...toMerchant, ...toBanks];
 }

@@ -166,7 +166,6 @@ export async function reseal(
     await recordAct(trx, by, {
       action: 'keyring.resealed',
       entityId: null,
-      before: null,
       after: { kid: ring.current, changed },
     });
   });

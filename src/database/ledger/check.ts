@@ -1,15 +1,17 @@
+import { addDays } from '../../domain/calendar';
 import {
+  comparePages,
   dayOf,
   found,
   isWhole,
   onDays,
   type Compared,
   type Difference,
-  type FoundPage,
   type Range,
 } from '../compared';
 import { row, rows, type Database, type Transaction } from '../connection';
-import { WRITES_OFF_ALL } from '../reconciliation-exception/reversal';
+import { LET_OFF } from '../reconciliation-exception/reversal';
+import { borneOf } from './settlement';
 
 /**
  * Compares the ledger with itself and with the rows beside it. Each page is one statement, and so
@@ -59,16 +61,14 @@ const PAGES = {
          WHERE e.resource_id = v.transaction_id AND e.kind = 'reversal')), 0) AS known
       FROM page LEFT JOIN reversals v ON v.billing_request_id = page.id
       WHERE page.status = 'successful' GROUP BY page.id, page.reversed_amount),
-    -- All that was left was written off: what is undone later comes on top of it.
+    let_off AS (
+      SELECT b.id, b.amount - b.refunded_amount - b.reversed_amount AS rest, max(${LET_OFF}) AS amount
+      FROM page AS b JOIN reconciliation_exceptions x ON x.billing_request_id = b.id
+      WHERE b.status = 'successful' AND x.resolution = 'written_off'
+      GROUP BY b.id, b.amount, b.refunded_amount, b.reversed_amount),
     written_off AS (
-      SELECT id, amount, refunded_amount + reversed_amount AS undone, (
-        SELECT coalesce(sum(p.amount), 0) FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id AND p.direction = 'debit'
-        WHERE e.kind = 'write_off' AND e.resource_id IN (
-          SELECT x.id FROM reconciliation_exceptions x WHERE x.billing_request_id = page.id
-          UNION ALL SELECT r.id FROM refunds r WHERE r.billing_request_id = page.id)) AS known
-      FROM page WHERE status = 'successful' AND EXISTS (
-        SELECT FROM reconciliation_exceptions x
-        WHERE x.billing_request_id = page.id AND ${WRITES_OFF_ALL}))
+      SELECT id, rest, let_off.amount, coalesce(borne.written_off, 0) AS known
+      FROM let_off LEFT JOIN (${borneOf('SELECT id FROM let_off')}) AS borne ON borne.charge = id)
     ${found('max(id)')} (
       SELECT DISTINCT id, format('its row says that there is a %s, and the ledger has another or none', kind) AS what
       FROM (SELECT * FROM expected EXCEPT ALL SELECT * FROM posted) AS missing
@@ -84,7 +84,8 @@ const PAGES = {
       FROM reversed WHERE amount <> known
       UNION ALL
       SELECT id, format('it is written off, and of %s the ledger has written off %s', amount, known)
-      FROM written_off WHERE known + undone < amount OR known > amount) AS d (id, what)`,
+      -- What is refunded or reversed later comes on top of it.
+      FROM written_off WHERE known < least(amount, rest) OR known > amount) AS d (id, what)`,
   refunds: `
     WITH scope AS MATERIALIZED (
       SELECT id, status, amount::bigint, currency::text, bank_id, merchant_id, date_trunc('milliseconds', closed_at) AS closed_at
@@ -198,28 +199,14 @@ export async function* compareLedger(db: Database, range: Range): AsyncGenerator
   for (const check of Object.keys(PAGES) as (keyof typeof PAGES)[]) {
     // What was spent has no day that is over.
     if (check === 'agreements' && !isWhole(range)) continue;
-    let after: string | null = check === 'entries' ? FIRST_ID : '';
-    while (after !== null) {
-      const page: FoundPage | undefined = await row(db, PAGES[check], { ...range, after });
-      if (!page) throw new Error('a page is one row');
-      const { last, ...compared }: FoundPage = page;
-      yield { check, ...compared };
-      after = last;
-    }
+    yield* comparePages(db, check, PAGES[check], range, check === 'entries' ? FIRST_ID : '');
   }
   const until = to ?? 'infinity';
-  let day = await nextDay(db, from === null ? '-infinity' : dayBefore(from), until);
+  let day = await nextDay(db, from === null ? '-infinity' : addDays(from, -1), until);
   while (day !== null) {
     yield { check: 'balances', ...(await compareDay(db, day)) };
     day = await nextDay(db, day, until);
   }
-}
-
-const DAY_MS = 86_400_000;
-
-/** @param day as 2026-11-22 */
-function dayBefore(day: string): string {
-  return new Date(Date.parse(day) - DAY_MS).toISOString().slice(0, 10);
 }
 
 /** The next day that anything was posted on, or that there is a balance of. */

@@ -1,5 +1,6 @@
 import type { LedgerEntry } from '../../domain/ledger';
 import { rows, type Executor } from '../connection';
+import { jsonOf } from '../json';
 
 /**
  * Writes entries in the transaction of the transitions that they follow; one that is there already
@@ -33,9 +34,7 @@ export async function postEntries(trx: Executor, timeZone: string, entries: Ledg
      FROM made JOIN given USING (kind, resource_id), jsonb_array_elements(given.postings) WITH ORDINALITY AS p (value, n)`,
     {
       timeZone,
-      entries: JSON.stringify(entries, (_, value: unknown) =>
-        typeof value === 'bigint' ? value.toString() : value,
-      ),
+      entries: jsonOf(entries),
     },
   );
 }

@@ -1,7 +1,8 @@
 import { Failure } from '../../domain/failures';
 import { recordAct, type Actor } from '../audit';
 import { row, rows, type Executor, type Transaction } from '../connection';
-import type { Viewer } from '../transaction';
+import { dayBegin } from '../day-begin';
+import type { Viewer } from '../viewer';
 import type { StatementOf } from './statement';
 
 /**
@@ -13,7 +14,7 @@ import type { StatementOf } from './statement';
 /** Two operators at once take turns. */
 const TAKE_TURNS = `SELECT pg_advisory_xact_lock(hashtextextended('ledger_periods', 0))`;
 
-const END_OF_MONTH = `((:month::date + interval '1 month') AT TIME ZONE :timeZone)`;
+const END_OF_MONTH = dayBegin(`:month::date + interval '1 month'`);
 
 /** The first month before it that something was posted to, and that is not closed. */
 const EARLIER_OPEN = `
@@ -51,7 +52,6 @@ export async function closePeriod(
     await recordAct(trx, by, {
       action: 'period.closed',
       entityId: null,
-      before: null,
       after: { month: nameOf(month), reopenings: closed.reopenings },
     });
     return 'closed';
@@ -88,7 +88,6 @@ export async function reopenPeriod(trx: Transaction, by: Actor, month: string): 
     await recordAct(trx, by, {
       action: 'period.reopened',
       entityId: null,
-      before: null,
       after: { month: nameOf(month), reopenings: reopened.reopenings },
     });
     return;

@@ -1,5 +1,5 @@
 import { rows, type Executor } from '../connection';
-import type { Viewer } from '../transaction';
+import type { Viewer } from '../viewer';
 import { OF_THE_DAY, POSTED_TO } from './statement';
 
 /**

@@ -133,18 +133,25 @@ async function undonePayment(trx: Executor, { billingRequestId, amount }: Undone
   return paymentOf({ ...charge, amount });
 }
 
+/**
+ * Of each of some charges, by its id as `charge`: as `written_off` all that ever was, and as
+ * `amount` what of that no reversal has given back.
+ *
+ * @param charges SQL of their ids
+ */
+export const borneOf = (charges: string) => `
+  SELECT of.charge, sum(p.amount) FILTER (WHERE p.direction = 'debit') AS written_off,
+    sum(CASE p.direction WHEN 'debit' THEN p.amount ELSE -p.amount END)::bigint AS amount
+  FROM (SELECT billing_request_id AS charge, id FROM reconciliation_exceptions WHERE billing_request_id IN (${charges})
+        UNION ALL
+        SELECT billing_request_id, id FROM refunds WHERE billing_request_id IN (${charges})
+        UNION ALL
+        SELECT billing_request_id, transaction_id FROM reversals WHERE billing_request_id IN (${charges})) AS of
+    JOIN ledger_entries e ON e.resource_id = of.id JOIN ledger_postings p ON p.entry_id = e.id AND p.account = 'disputed'
+  GROUP BY of.charge`;
+
 /** Of a charge, what was written off and no reversal has given back. */
 export async function borneByNetwork(trx: Executor, billingRequestId: string): Promise<bigint> {
-  const borne = await row<{ amount: string }>(
-    trx,
-    `SELECT coalesce(sum(CASE p.direction WHEN 'debit' THEN p.amount ELSE -p.amount END), 0)::text AS amount
-     FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id AND p.account = 'disputed'
-     WHERE e.resource_id IN (SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :billingRequestId
-                             UNION ALL
-                             SELECT id FROM refunds WHERE billing_request_id = :billingRequestId
-                             UNION ALL
-                             SELECT transaction_id FROM reversals WHERE billing_request_id = :billingRequestId)`,
-    { billingRequestId },
-  );
-  return BigInt(borne?.amount ?? 0);
+  const borne = await row<{ amount: bigint }>(trx, borneOf(':billingRequestId'), { billingRequestId });
+  return borne?.amount ?? 0n;
 }

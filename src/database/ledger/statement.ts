@@ -1,6 +1,8 @@
 import type { Movement, Movements } from '../../domain/statement';
-import { row, rows, type Executor } from '../connection';
-import type { TransactionRecord, Viewer } from '../transaction';
+import { oneRow, row, rows, type Executor } from '../connection';
+import { dayBegin } from '../day-begin';
+import type { TransactionRecord } from '../transaction';
+import type { Viewer } from '../viewer';
 
 /**
  * What a party is owed at the end of a settlement day, and what has moved on it: read from the
@@ -42,7 +44,10 @@ export const OF_THE_DAY = `p.entry_id >= (SELECT min(id) FROM ledger_entries WHE
   AND p.entry_id <= (SELECT max(id) FROM ledger_entries WHERE settlement_day = :date)
   AND e.settlement_day = :date`;
 
-const END_OF_DAY = `((:date::date + 1)::timestamp AT TIME ZONE :timeZone)`;
+const END_OF_DAY = dayBegin(':date::date + 1');
+
+const NONE_REOPENED = `NOT EXISTS (
+  SELECT FROM ledger_periods r WHERE r.month <= of_day.month AND r.state = 'reopened')`;
 
 export interface Finality {
   final: boolean;
@@ -63,15 +68,13 @@ export async function readFinality(
   timeZone: string,
   { party, date }: Pick<StatementOf, 'party' | 'date'>,
 ): Promise<Finality> {
-  const found = await row<Finality>(
+  const found = await oneRow<Finality>(
     db,
-    `SELECT NOT may_settle_before(${END_OF_DAY}, :owner) AND NOT EXISTS (
-         SELECT FROM ledger_periods r WHERE r.month <= of_day.month AND r.state = 'reopened') AS final,
+    `SELECT NOT may_settle_before(${END_OF_DAY}, :owner) AND ${NONE_REOPENED} AS final,
        coalesce(p.reopenings, 0) AS edition
      FROM (SELECT date_trunc('month', :date::date)::date AS month) AS of_day LEFT JOIN ledger_periods p USING (month)`,
     { date, timeZone, owner: party.role === 'merchant' ? party.entityId : null },
   );
-  if (!found) throw new Error('every day has a month');
   return found;
 }
 
@@ -244,18 +247,30 @@ export async function readDigest(
   return found?.sha256;
 }
 
-/** Keeps it, for a day that was over before the file was made. */
+/**
+ * Keeps it, for a day that was final before the file was made, unless its month has been reopened
+ * since: the file may have been read before and after what was corrected.
+ *
+ * @returns whether the day is still final, in that edition
+ */
 export async function keepDigest(
   db: Executor,
   { party, date, currency }: StatementOf,
   edition: number,
   sha256: string,
-): Promise<void> {
-  await rows(
+): Promise<boolean> {
+  const { stands } = await oneRow<{ stands: boolean }>(
     db,
-    `INSERT INTO statement_digests (party_id, day, currency, reopenings, sha256)
-     VALUES (:partyId, :date, :currency, :edition, :sha256)
-     ON CONFLICT DO NOTHING`,
+    `WITH still AS (
+       SELECT FROM (SELECT date_trunc('month', :date::date)::date AS month) AS of_day
+         LEFT JOIN ledger_periods p USING (month)
+       WHERE coalesce(p.reopenings, 0) = :edition AND ${NONE_REOPENED}
+     ), kept AS (
+       INSERT INTO statement_digests (party_id, day, currency, reopenings, sha256)
+       SELECT :partyId, :date, :currency, :edition, :sha256 FROM still
+       ON CONFLICT DO NOTHING)
+     SELECT EXISTS (SELECT FROM still) AS stands`,
     { partyId: party.entityId, date, currency, edition, sha256 },
   );
+  return stands;
 }

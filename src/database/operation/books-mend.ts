@@ -7,13 +7,16 @@ import { postCharge, postCredits, postRefund, postReversal } from '../ledger/set
 import { announceExceptions } from '../reconciliation-exception/announce';
 import { openException } from '../reconciliation-exception/open';
 import { endExceptions } from '../reconciliation-exception/statement';
-import { writeOffRest, WRITTEN_OFF_OF_DIFFERENCE } from '../reconciliation-exception/reversal';
+import { writeOffRest } from '../reconciliation-exception/reversal';
 import { tellUntold } from './books-tell';
 
 /**
  * Writes what a row says and nobody has written beside it. Each does nothing where it is there by
  * now.
  */
+
+const hasWriteOff = (id: string) =>
+  `EXISTS (SELECT FROM ledger_entries e WHERE e.resource_id = ${id} AND e.kind = 'write_off')`;
 
 type Mend = (trx: Transaction, ring: Keyring, timeZone: string, id: string) => Promise<void>;
 
@@ -60,17 +63,17 @@ const MENDED_BY = {
     );
     if (reversal) await postReversal(trx, timeZone, reversal);
   },
+  /** Its own entry, where it has one, stays as it is: the rest is of a refund rejected since. */
   async write_off_unposted(trx, _, timeZone, id) {
-    const writeOff = await row<{
-      exceptionId: string;
-      billingRequestId: string;
-      at: Date;
-      atMost: bigint | null;
-    }>(
+    const writeOff = await row<Parameters<typeof writeOffRest>[2]>(
       trx,
-      `SELECT x.id AS "exceptionId", x.billing_request_id AS "billingRequestId", x.resolved_at AS at,
-         ${WRITTEN_OFF_OF_DIFFERENCE} AS "atMost"
+      `SELECT coalesce(r.id, x.id) AS "resourceId", x.billing_request_id AS "billingRequestId",
+         coalesce(r.closed_at, x.resolved_at) AS at
        FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
+         LEFT JOIN LATERAL (
+           SELECT id, closed_at FROM refunds
+           WHERE billing_request_id = b.id AND status = 'rejected' AND ${hasWriteOff('x.id')} AND NOT ${hasWriteOff('refunds.id')}
+           ORDER BY id LIMIT 1) AS r ON true
        WHERE x.id = :id AND x.resolution = 'written_off' FOR NO KEY UPDATE OF b`,
       { id },
     );

@@ -20,20 +20,16 @@ import { TOLD_THEN, untoldOf, type Untold } from './books-told';
  */
 
 /** Of each kind of resource: its table, whose clock it goes by, and what was to be announced. */
-const KINDS = new Map<string, Kind>([
-  [
-    'brq_',
-    {
+const KINDS = new Map<string, Kind>(
+  Object.entries({
+    brq_: {
       table: 'billing_requests',
       owner: 'owner_id',
       name: 'billing_request',
       announcements: (trx, ring, change) =>
         change.webhookType === 'billing.reversed' ? reversals(trx, change) : closes(trx, ring, change),
     },
-  ],
-  [
-    'rfd_',
-    {
+    rfd_: {
       table: 'refunds',
       owner: 'merchant_id',
       name: 'refund',
@@ -46,10 +42,7 @@ const KINDS = new Map<string, Kind>([
         return refunds.map((one) => refundAnnouncement(one, type === 'refund.overdue' ? 1 : undefined));
       },
     },
-  ],
-  [
-    'int_',
-    {
+    int_: {
       table: 'intents',
       owner: 'merchant_id',
       name: 'intent',
@@ -63,10 +56,7 @@ const KINDS = new Map<string, Kind>([
         return endAnnouncements(ring, intents, cause, new Set(withdrawn ? [resourceId] : []));
       },
     },
-  ],
-  [
-    'sch_',
-    {
+    sch_: {
       table: 'schedules',
       owner: 'merchant_id',
       name: 'schedule',
@@ -97,10 +87,7 @@ const KINDS = new Map<string, Kind>([
         );
       },
     },
-  ],
-  [
-    'exc_',
-    {
+    exc_: {
       table: 'reconciliation_exceptions',
       owner: 'coalesce(merchant_id, payee_bank_id, bank_id)',
       name: 'exception',
@@ -115,8 +102,8 @@ const KINDS = new Map<string, Kind>([
         return exceptionAnnouncements('exception.opened', asOpened);
       },
     },
-  ],
-]);
+  }),
+);
 
 interface Kind {
   table: string;

@@ -1,4 +1,4 @@
-import { row, rows, type Executor } from '../connection';
+import { oneRow, rows, type Executor } from '../connection';
 import type { Keyring } from '../keys/keyring';
 import { hasNoRow } from '../resource';
 import { readBodies, type SealedBody } from '../webhook/body';
@@ -10,8 +10,8 @@ import { idsInBody, itemsInBody, type ToldItem } from './why-subject';
  * exception were told of it; and whether what a webhook tells of is there. Who billed a charge is
  * looked for with the announcements of its end.
  *
- * The transaction that records a change writes the webhooks that tell of it, so they mostly have
- * one number. A database that was restored has others: there, what is in the bodies decides.
+ * The transaction that records a change writes the webhooks that tell of it, so they carry one
+ * transaction id (xid). After a restore they do not: then the ids in the bodies decide.
  */
 
 /** Webhooks of which nothing was forgotten yet are from then on. */
@@ -132,8 +132,7 @@ async function readUntold(
   which: string,
   bindings: Record<string, unknown>,
 ): Promise<UntoldPage> {
-  const page = await row<UntoldPage>(db, UNTOLD(which), bindings, 'anew');
-  if (!page) throw new Error('a page is one row');
+  const page = await oneRow<UntoldPage>(db, UNTOLD(which), bindings, 'anew');
   const untold: Untold[] = [];
   const read = new Map<string, ToldItem[]>();
   for (const one of page.untold) if (!(await isInABody(db, ring, read, one))) untold.push(one);

@@ -1,10 +1,12 @@
 import { groupBy } from '../../domain/group';
 import { madeAt } from '../../domain/ids';
-import { row, type Database, type Executor } from '../connection';
+import { isLetOff } from '../bank-statement/known';
+import { oneRow, row, type Database, type Executor } from '../connection';
 import { firstIdAt } from '../ids';
 import type { Keyring } from '../keys/keyring';
+import { borneOf } from '../ledger/settlement';
 import { hasNoRow } from '../resource';
-import { WRITES_OFF_ALL, WRITTEN_OFF_OF_DIFFERENCE } from '../reconciliation-exception/reversal';
+import { LET_OFF } from '../reconciliation-exception/reversal';
 import { isMendable, mend, type Mendable } from './books-mend';
 import { readUntoldPage, REMEMBERED, TOGETHER, toldOfNothing } from './books-told';
 
@@ -26,7 +28,7 @@ const WRONG = {
     'it was found that the payee’s bank has credited it, and the ledger still has it in transit',
   refund_unposted: 'it is completed, and the ledger has no entry of it',
   reversal_unposted: 'it was made, and the ledger has no entry of it',
-  write_off_unposted: 'it was written off, and the ledger has no entry of it',
+  write_off_unposted: 'it was written off, and the ledger lacks some or all of that',
   silence_unnoted:
     'it expired at a bank that may have the charge, and there is no exception for somebody to look into',
   exception_untold: 'it is open, and neither side was told of it',
@@ -142,7 +144,11 @@ const PARTS = {
     WITH page AS MATERIALIZED (
       SELECT id, state, told, kind, outcome, resolution, billing_request_id, refund_id, bank_id, bank_transaction_id,
         direction, amount, currency
-      FROM reconciliation_exceptions WHERE id > :after ORDER BY id LIMIT ${PAGE})
+      FROM reconciliation_exceptions WHERE id > :after ORDER BY id LIMIT ${PAGE}),
+    let_off AS MATERIALIZED (
+      SELECT x.id, b.id AS charge, least(${LET_OFF}, b.amount - b.refunded_amount - b.reversed_amount) AS amount
+      FROM page AS x JOIN billing_requests b ON b.id = x.billing_request_id
+      WHERE x.resolution = 'written_off' AND b.status = 'successful')
     ${found(`
       SELECT id, 'end_unrecorded' FROM page WHERE state = 'resolved' AND ${isUnrecorded('exception', 'state')}
       UNION ALL
@@ -151,15 +157,14 @@ const PARTS = {
       SELECT id, 'unknown_settled' FROM page WHERE kind = 'unknown_here' AND state <> 'resolved' AND EXISTS (
         SELECT FROM bank_transactions t
           LEFT JOIN billing_requests b ON b.id = t.resource_id AND b.status = 'successful' AND b.bank_transaction_id = t.bank_transaction_id
+            AND NOT ${isLetOff('b.id')}
           LEFT JOIN refunds r ON r.id = t.resource_id AND r.status = 'completed' AND r.bank_transaction_id = t.bank_transaction_id
         WHERE t.bank_id = page.bank_id AND t.bank_transaction_id = page.bank_transaction_id
           AND ((page.direction = 'debit' AND (b.amount, b.currency) = (page.amount, page.currency))
             OR (page.direction = 'credit' AND (r.amount, r.currency) = (page.amount, page.currency))))
       UNION ALL
-      SELECT x.id, 'write_off_unposted' FROM page AS x JOIN billing_requests b ON b.id = x.billing_request_id
-      WHERE (${WRITES_OFF_ALL} OR ${WRITTEN_OFF_OF_DIFFERENCE} > 0) AND b.status = 'successful' AND b.refunded_amount + b.reversed_amount < b.amount
-        AND NOT EXISTS (SELECT FROM reconciliation_exceptions y JOIN ledger_entries e ON e.resource_id = y.id AND e.kind = 'write_off'
-                        WHERE y.billing_request_id = b.id)`)}`,
+      SELECT let_off.id, 'write_off_unposted' FROM let_off LEFT JOIN (${borneOf('SELECT charge FROM let_off')}) AS borne USING (charge)
+      WHERE let_off.amount > coalesce(borne.amount, 0)`)}`,
   entries: `
     WITH page AS MATERIALIZED (
       SELECT id, kind, resource_id FROM ledger_entries WHERE id > coalesce(nullif(:after, ''), '-9223372036854775808')::bigint ORDER BY id LIMIT ${PAGE})
@@ -297,8 +302,7 @@ interface FoundWrong {
 const APART_MS = 60_000;
 
 async function readPage(db: Executor, ring: Keyring, part: BookPart, after: string): Promise<FoundPage> {
-  const page = await row<FoundPage>(db, PARTS[part], { after, ...(await chargesOf(db, part, after)) });
-  if (!page) throw new Error('a page is one row');
+  const page = await oneRow<FoundPage>(db, PARTS[part], { after, ...(await chargesOf(db, part, after)) });
   if (part === 'announcements') page.found.push(...(await untoldIn(db, ring, after)));
   if (part === 'questions') {
     const ids = await toldOfNothing(db, ring, after, PAGE);

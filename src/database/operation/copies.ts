@@ -30,7 +30,6 @@ export async function renumberFeed(
   await recordAct(trx, by, {
     action: 'database.restored',
     entityId: null,
-    before: null,
     after: { webhooks },
   });
   return webhooks;

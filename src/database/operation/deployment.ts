@@ -1,16 +1,12 @@
+import { formatInstant, wallClock } from '../../domain/calendar';
 import type { Mode } from '../../domain/mode';
-import { APP_ROLE, NEW_ANSWERS_WITHIN_MS } from '../connection';
+import { APP_ROLE, row, rows, type Executor } from '../connection';
 
 /**
  * A database, or a login, that this process must not work on. The message says why, and what to do.
  */
 export class DeploymentError extends Error {
   override readonly name = 'DeploymentError';
-}
-
-/** One connection, as pg has it. */
-interface Connection {
-  query(query: { text: string; values?: unknown[]; query_timeout?: number }): Promise<{ rows: unknown[] }>;
 }
 
 /** What a process and its database must agree on; both are said by whoever migrates it first. */
@@ -30,24 +26,20 @@ const OTHER_DATABASE = 'or correct DATABASE_URL';
  *   clock was moved, or the login may do more than it must, or works as another role than it is to;
  *   whatever Postgres fails with, also where it has no schema yet
  */
-export async function requireDeployment(
-  connection: Connection,
-  { mode, timeZone }: Deployment,
-): Promise<void> {
-  const { rows } = await connection.query({
-    text: `SELECT mode, ${TIME_ZONE} AS "timeZone", ${CLOCK_MOVED} AS "clockMoved", session_user AS login, current_user AS role,
-             ARRAY(SELECT power FROM (${POWERS}) AS powers (power, has) WHERE has) AS powers
-           FROM deployment`,
-    query_timeout: NEW_ANSWERS_WITHIN_MS,
-  });
-  const [found] = rows as {
+export async function requireDeployment(connection: Executor, { mode, timeZone }: Deployment): Promise<void> {
+  const found = await row<{
     mode: Mode;
     timeZone: string | null;
     clockMoved: boolean;
     login: string;
     role: string;
     powers: string[];
-  }[];
+  }>(
+    connection,
+    `SELECT mode, ${TIME_ZONE} AS "timeZone", ${CLOCK_MOVED} AS "clockMoved", session_user AS login, current_user AS role,
+       ARRAY(SELECT power FROM (${POWERS}) AS powers (power, has) WHERE has) AS powers
+     FROM deployment`,
+  );
   requireMode(found?.mode, mode);
   requireTimeZone(found?.timeZone, timeZone);
   if (mode === 'sandbox' || found === undefined) return;
@@ -96,29 +88,32 @@ const POWERS = `VALUES
      'pg_read_server_files', 'pg_execute_server_program', 'pg_create_subscription', 'pg_maintain') AND ${isMember('r.oid')}))`;
 
 /**
- * The same for a login that migrates: it may own the schema, which need not be there yet.
+ * The same for a login that migrates: it may own the schema, which need not be there yet. A zone
+ * that is still to be written must be one that Postgres and this process read alike.
  *
  * @throws DeploymentError
  */
-export async function requireMigratable(
-  connection: Connection,
-  { mode, timeZone }: Deployment,
-): Promise<void> {
-  const ask = async <Row>(text: string) => (await connection.query({ text })).rows as Row[];
-  const [tables] = await ask<{ deployment: boolean; entities: boolean }>(
+export async function requireMigratable(connection: Executor, { mode, timeZone }: Deployment): Promise<void> {
+  const tables = await row<{ deployment: boolean; entities: boolean }>(
+    connection,
     `SELECT to_regclass('public.deployment') IS NOT NULL AS deployment,
             to_regclass('public.entities') IS NOT NULL AS entities`,
   );
+  const found = tables?.deployment
+    ? await row<{ mode: Mode; timeZone: string | null }>(
+        connection,
+        `SELECT mode, ${TIME_ZONE} AS "timeZone" FROM deployment`,
+      )
+    : undefined;
   if (tables?.deployment) {
-    const [found] = await ask<{ mode: Mode; timeZone: string | null }>(
-      `SELECT mode, ${TIME_ZONE} AS "timeZone" FROM deployment`,
-    );
     requireMode(found?.mode, mode);
     requireTimeZone(found?.timeZone, timeZone);
   }
+  // Before it is written. A database that has it is not kept from its next migration.
+  if (typeof found?.timeZone !== 'string') await requireSameCalendar(connection, timeZone);
   if (tables?.entities && mode === 'production') {
-    const [found] = await ask<{ clockMoved: boolean }>(`SELECT ${CLOCK_MOVED} AS "clockMoved"`);
-    if (found?.clockMoved) throw clockMoved();
+    const clock = await row<{ clockMoved: boolean }>(connection, `SELECT ${CLOCK_MOVED} AS "clockMoved"`);
+    if (clock?.clockMoved) throw clockMoved();
   }
 }
 
@@ -135,6 +130,43 @@ function requireTimeZone(found: string | null | undefined, wanted: string): void
   throw new DeploymentError(
     `NETWORK_TIMEZONE: is ${wanted}, but the days of this database begin in ${found}. Set NETWORK_TIMEZONE=${found}, ` +
       `${OTHER_DATABASE}. Where it was migrated with the wrong zone, docs/operations.md says how to correct that ("Stop and deploy").`,
+  );
+}
+
+/** One moment a day for two years: a change of the clocks that one side has a day later is seen. */
+const WALL_CLOCKS = `
+  SELECT moment, to_char(moment AT TIME ZONE :timeZone, 'YYYY-MM-DD"T"HH24":"MI":"SS') AS shown,
+    current_setting('server_version') AS version
+  FROM generate_series(clock_timestamp(), clock_timestamp() + interval '2 years', '1 day') AS moment
+  ORDER BY moment`;
+
+/** Postgres' code for a time zone that it does not know. */
+const INVALID_PARAMETER = '22023';
+
+const ANOTHER_ZONE =
+  'Take the IANA name of a city, such as Europe/Brussels; or, where it is one, bring the time zone data of the older of the two up to date.';
+
+/**
+ * Due dates and retries are reckoned here, settlement days and limits by Postgres. Each has time
+ * zone data of its own, and Postgres takes CET, EET, MET and WET for offsets without summer time.
+ *
+ * @throws DeploymentError where they do not read the zone alike, with the first moment
+ */
+export async function requireSameCalendar(connection: Executor, timeZone: string): Promise<void> {
+  const clocks = await rows<{ moment: Date; shown: string; version: string }>(connection, WALL_CLOCKS, {
+    timeZone,
+  }).catch((error: unknown) => {
+    if ((error as { code?: string }).code !== INVALID_PARAMETER) throw error;
+    throw new DeploymentError(`NETWORK_TIMEZONE: Postgres does not know ${timeZone}. ${ANOTHER_ZONE}`, {
+      cause: error,
+    });
+  });
+  const apart = clocks.find(({ moment, shown }) => shown !== wallClock(moment, timeZone));
+  if (!apart) return;
+  throw new DeploymentError(
+    `NETWORK_TIMEZONE: at ${formatInstant(apart.moment)} the clocks of ${timeZone} show ${wallClock(apart.moment, timeZone)} by Node ` +
+      `${process.versions.node} (${process.versions.tz}), but ${apart.shown} by Postgres ${apart.version}: what is charged ` +
+      `around midnight would count for the wrong day. ${ANOTHER_ZONE}`,
   );
 }
 

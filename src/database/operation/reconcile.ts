@@ -1,9 +1,10 @@
 import { formatInstant } from '../../domain/calendar';
 import { groupBy } from '../../domain/group';
-import { runOf, workflowIds } from '../../domain/workflow-id';
+import { workflowIds } from '../../domain/workflow-id';
 import { summaryAgain } from '../../domain/workflow-summary';
 import { row, rows, type Executor } from '../connection';
 import { CREDIT_WAITS } from '../customer/payment-credit';
+import { enqueueMissingStarts, type OutboxRank } from '../outbox';
 import { summariesOf } from './workflow-summary';
 
 /**
@@ -268,34 +269,29 @@ export async function stillOpen(db: Executor, work: OpenWork[]): Promise<OpenWor
  * Has the workflows started again; one that runs only gets a signal. Where a start of it waits in
  * the outbox already, there is no second one.
  *
+ * @param rank `bulk` where nobody bounds how many there are
  * @returns how many there are to start
  */
-export async function restartWork(db: Executor, work: Work[]): Promise<number> {
+export async function restartWork(db: Executor, work: Work[], rank: OutboxRank = 'call'): Promise<number> {
   if (work.length === 0) return 0;
   const ids = [...new Set(work.map(({ workflowId }) => workflowId))];
   const summaries = await summariesOf(db, ids);
   const starts = new Map(
     work.map((one) => [one.workflowId, startOf(one, summaries.get(one.workflowId) ?? one.workflowId)]),
   );
-  const put = await rows(
-    db,
-    `INSERT INTO outbox (kind, workflow_id, start)
-     SELECT 'start', s->>'workflowId', jsonb_strip_nulls(s - 'workflowId')
-     FROM jsonb_array_elements(:starts::jsonb) AS s
-     WHERE NOT EXISTS (SELECT FROM outbox o WHERE o.kind = 'start' AND o.workflow_id = s->>'workflowId')
-     RETURNING id`,
-    { starts: JSON.stringify([...starts.values()]) },
-  );
-  return put.length;
+  return enqueueMissingStarts(db, [...starts.values()], rank);
 }
 
-function startOf({ workflowId: id, status, merchantId, bankId }: Work, summary: string) {
+function startOf({ workflowId, status, merchantId, bankId }: Work, summary: string) {
   return {
-    workflowId: id,
-    ...runOf(id),
+    workflowId,
     again: 'foundOverdue' as const,
     summary: summaryAgain.foundOverdue(summary),
-    attributes: { status, merchantId, bankId },
+    attributes: {
+      status,
+      ...(merchantId !== null && { merchantId }),
+      ...(bankId !== null && { bankId }),
+    },
   };
 }
 

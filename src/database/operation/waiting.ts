@@ -1,5 +1,6 @@
 import { recordAct, type Actor } from '../audit';
 import { row, rows, type Executor, type Transaction } from '../connection';
+import { RANK, type OutboxRank } from '../outbox';
 
 /** What stands still, for an operator who looks for the reason. */
 
@@ -7,6 +8,7 @@ import { row, rows, type Executor, type Transaction } from '../connection';
 const SHOWN_MAX = 20;
 
 export interface WaitingMessage {
+  rank: OutboxRank;
   kind: string;
   workflowId: string;
   type: string | null;
@@ -15,13 +17,14 @@ export interface WaitingMessage {
   notBefore: Date | null;
 }
 
-/** The oldest messages to Temporal that have waited for a minute. */
+/** The oldest messages to Temporal that have waited for a minute: of calls, then bulk ones. */
 export async function stuckMessages(db: Executor): Promise<WaitingMessage[]> {
   return rows<WaitingMessage>(
     db,
-    `SELECT kind, workflow_id AS "workflowId", start->>'type' AS type, signal, created_at AS "createdAt",
+    `SELECT CASE rank WHEN ${RANK.bulk} THEN 'bulk' ELSE 'call' END AS rank, kind,
+       workflow_id AS "workflowId", start->>'type' AS type, signal, created_at AS "createdAt",
        not_before AS "notBefore"
-     FROM outbox WHERE created_at < now() - interval '1 minute' ORDER BY id LIMIT ${SHOWN_MAX}`,
+     FROM outbox WHERE created_at < now() - interval '1 minute' ORDER BY outbox.rank, id LIMIT ${SHOWN_MAX}`,
   );
 }
 

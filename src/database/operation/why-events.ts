@@ -1,6 +1,6 @@
 import { reasonForAudit } from '../../domain/charge';
 import { formatAmount } from '../../domain/money';
-import type { Cause, Moment, Of } from '../../domain/story';
+import type { Cause, StoryStep, Of } from '../../domain/story';
 import { rows, type Executor } from '../connection';
 import { KEPT } from '../idempotency';
 
@@ -88,7 +88,7 @@ export function momentOf({
   details,
   reason,
   requestId,
-}: RecordedEvent): Moment {
+}: RecordedEvent): StoryStep {
   const said = new Map(Object.entries(details));
   const { amount, currency } = details;
   const declined = said.get('declineReason') ?? said.get('reason') ?? (said.get('outcome') ? reason : null);

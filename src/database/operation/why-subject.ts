@@ -52,7 +52,6 @@ const FOUND = `
   UNION SELECT 'intent', id FROM intents WHERE id = ANY(:given)
   UNION SELECT 'intent', id FROM intents WHERE reference = ANY(:given)
   UNION SELECT 'delivery', id FROM webhook_deliveries WHERE id = ANY(:given)
-  UNION SELECT 'delivery', id FROM webhook_deliveries WHERE event_id = ANY(:given)
   UNION SELECT 'delivery', delivery_id FROM webhook_receipts WHERE delivery_id = ANY(:given)
   LIMIT :limit`;
 
@@ -61,7 +60,7 @@ const FOUND_MAX = 1_000;
 
 /** Undefined where nothing has this reference or id. */
 export async function findSubject(db: Executor, ring: Keyring, given: string): Promise<Subject | undefined> {
-  const first = isId('batch', given) ? await ofBatch(db, given) : await lookUp(db, [given]);
+  const first = await foundBy(db, given);
   const deliveryIds = first.get('delivery') ?? [];
   const bodies = await readBodies(db, deliveryIds);
   const named = bodies.flatMap((one) => idsInBody(ring, one));
@@ -88,6 +87,11 @@ export async function findSubject(db: Executor, ring: Keyring, given: string): P
     : undefined;
 }
 
+function foundBy(db: Executor, given: string): Promise<Map<string, string[]>> {
+  if (isId('batch', given)) return ofBatch(db, given);
+  return isId('event', given) ? ofEvent(db, given) : lookUp(db, [given]);
+}
+
 async function lookUp(db: Executor, given: string[]): Promise<Map<string, string[]>> {
   if (given.length === 0) return new Map();
   return byKind(await rows<Found>(db, FOUND, { given, limit: FOUND_MAX }, 'anew'));
@@ -110,6 +114,8 @@ function byKind(found: Found[]): Map<string, string[]> {
  */
 const BATCH_BEFORE_MS = 1_000;
 const BATCH_AFTER_MS = 60_000;
+/** A transaction is over within ten seconds. */
+const EVENT_AFTER_MS = 60_000;
 
 /**
  * Batches have no index: the ids of that minute have one, and what they cost does not grow with the
@@ -128,12 +134,37 @@ async function ofBatch(db: Executor, batchId: string): Promise<Map<string, strin
      UNION ALL SELECT 'intent', id FROM intents WHERE id >= :intentFrom AND id < :intentTo AND batch_id = :batchId
      UNION ALL SELECT 'delivery', id FROM webhook_deliveries
        WHERE id >= :deliveryFrom AND id < :deliveryTo AND batch_id = :batchId
+     UNION ALL SELECT 'delivery', delivery_id FROM webhook_receipts
+       WHERE delivery_id >= :deliveryFrom AND delivery_id < :deliveryTo AND batch_id = :batchId
      LIMIT :limit`,
     {
       ...within('billingRequest'),
       ...within('intent'),
       ...within('delivery'),
       batchId,
+      limit: FOUND_MAX,
+    },
+    'anew',
+  );
+  return byKind(found);
+}
+
+/**
+ * Of an event whose webhook is forgotten there is a receipt, by the id of the delivery, which was
+ * made in the transaction of the event and before it.
+ */
+async function ofEvent(db: Executor, eventId: string): Promise<Map<string, string[]>> {
+  const at = madeAt(eventId).getTime();
+  const found = await rows<Found>(
+    db,
+    `SELECT 'delivery' AS kind, id FROM webhook_deliveries WHERE event_id = :eventId
+     UNION ALL SELECT 'delivery', delivery_id FROM webhook_receipts
+       WHERE delivery_id >= :from AND delivery_id < :to AND event_id = :eventId
+     LIMIT :limit`,
+    {
+      eventId,
+      from: firstIdAt('delivery', new Date(Math.max(at - EVENT_AFTER_MS, 0))),
+      to: firstIdAt('delivery', new Date(at + 1)),
       limit: FOUND_MAX,
     },
     'anew',

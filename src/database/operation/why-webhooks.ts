@@ -1,6 +1,7 @@
 import type { Of } from '../../domain/story';
 import { rows, type Executor } from '../connection';
 import type { Keyring } from '../keys/keyring';
+import { readBodies } from '../webhook/body';
 import { idsInBody } from './why-subject';
 
 /**
@@ -45,11 +46,7 @@ export async function readDeliveries(
   const isSure = ({ deliveryId, batchId }: { deliveryId: string; batchId: string }) =>
     of.batchIds.has(batchId) || certain.includes(deliveryId);
   const unsure = found.filter((one) => !isSure(one)).map(({ deliveryId }) => deliveryId);
-  const bodies = await rows<{ id: string; bodySealed: Buffer }>(
-    db,
-    `SELECT id, body_sealed AS "bodySealed" FROM webhook_deliveries WHERE id = ANY(:unsure)`,
-    { unsure },
-  );
+  const bodies = await readBodies(db, unsure);
   const ours = new Set(
     bodies.filter((one) => idsInBody(ring, one).some((id) => of.ids.has(id))).map(({ id }) => id),
   );

@@ -1,4 +1,4 @@
-import type { Moment } from '../../domain/story';
+import type { StoryStep } from '../../domain/story';
 import { workflowIds } from '../../domain/workflow-id';
 import { rows, type Executor } from '../connection';
 import type { Keyring } from '../keys/keyring';
@@ -35,7 +35,7 @@ export interface About {
 export interface Story {
   about: About[];
   /** Oldest first. */
-  moments: Moment[];
+  moments: StoryStep[];
   /** There are earlier ones. */
   cut: boolean;
 }
@@ -56,10 +56,27 @@ interface Charge extends Resource {
   countedMonth: string | null;
 }
 
-/** Undefined where nothing has this reference or id. */
+/**
+ * For the operator: a reference of one party may be another's id.
+ *
+ * @returns undefined where nothing has this reference or id
+ */
 export async function tellWhy(db: Executor, ring: Keyring, given: string): Promise<Story | undefined> {
   const subject = await findSubject(db, ring, given);
-  if (!subject) return undefined;
+  return subject && tellStory(db, ring, subject);
+}
+
+/** Of one charge alone, with its refunds, reversals and exceptions. */
+export async function tellStoryOfCharge(
+  db: Executor,
+  ring: Keyring,
+  billingRequestId: string,
+): Promise<Story | undefined> {
+  const nothing = { scheduleIds: [], intentIds: [], exceptionIds: [], deliveryIds: [], cut: false };
+  return tellStory(db, ring, { ...nothing, chargeIds: [billingRequestId] });
+}
+
+async function tellStory(db: Executor, ring: Keyring, subject: Subject): Promise<Story | undefined> {
   const charges = await readCharges(db, subject.chargeIds);
   const others = await readOthers(db, subject);
   const resources: Resource[] = [...charges, ...others];
@@ -91,7 +108,7 @@ export async function tellWhy(db: Executor, ring: Keyring, given: string): Promi
   const firstAt = new Map(
     events.filter(({ sequence }) => sequence === 1).map(({ resourceId, at }) => [resourceId, at]),
   );
-  const told: Moment[] = [
+  const told: StoryStep[] = [
     ...calls,
     ...events.map(momentOf),
     ...charges.flatMap((charge) => limitsOf(charge, firstAt.get(charge.id))),
@@ -126,7 +143,7 @@ function momentsOfTransactions(events: RecordedEvent[]): Map<string, Date> {
 }
 
 /** Of one moment, what the rest follows from comes first. */
-const RANK: Record<Moment['what'], number> = {
+const RANK: Record<StoryStep['what'], number> = {
   call: 0,
   event: 1,
   limits: 2,
@@ -138,7 +155,7 @@ const RANK: Record<Moment['what'], number> = {
   act: 8,
 };
 
-function inOrder(moments: Moment[]): Moment[] {
+function inOrder(moments: StoryStep[]): StoryStep[] {
   return moments.toSorted((a, b) => a.at.getTime() - b.at.getTime() || RANK[a.what] - RANK[b.what]);
 }
 
@@ -224,7 +241,7 @@ async function readOthers(
 function limitsOf(
   { id, agreementId, countedDay, countedMonth, status }: Charge,
   at: Date | undefined,
-): Moment[] {
+): StoryStep[] {
   if (at === undefined || agreementId === null || countedDay === null || countedMonth === null) return [];
   const month = countedMonth.slice(0, 7);
   const released = status === 'declined';
@@ -232,8 +249,8 @@ function limitsOf(
 }
 
 /** The workflow takes over with the first event of what it is about. */
-function startsOf(resources: Resource[], firstAt: Map<string, Date>): Moment[] {
-  const started = new Map<string, Moment>();
+function startsOf(resources: Resource[], firstAt: Map<string, Date>): StoryStep[] {
+  const started = new Map<string, StoryStep>();
   for (const { id, workflowId } of resources) {
     const at = firstAt.get(id);
     if (at && workflowId !== null && !started.has(workflowId)) {

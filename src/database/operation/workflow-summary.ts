@@ -1,6 +1,4 @@
-import type { Frequency } from '../../domain/calendar';
 import { groupBy } from '../../domain/group';
-import type { WebhookType } from '../../domain/webhook';
 import { workflowIds } from '../../domain/workflow-id';
 import { workflowSummary } from '../../domain/workflow-summary';
 import { rows, type Executor } from '../connection';
@@ -8,18 +6,65 @@ import { rows, type Executor } from '../connection';
 /** A workflow's id, and what it is about. */
 type Summarized = [workflowId: string, summary: string];
 
+type Summarize = (db: Executor, workflowIds: string[]) => Promise<Summarized[]>;
+
+/**
+ * Those whose id names a row.
+ *
+ * @param query reads the rows' ids and what is said of them; it ends where their ids are compared
+ */
+const byRow =
+  <Said>(idOf: (rowId: string) => string, inWords: (one: Said) => string, query: string): Summarize =>
+  async (db, ids) => {
+    const rowIds = ids.map((id) => id.slice(id.indexOf('/') + 1));
+    const found = await rows<Said & { id: string }>(db, `${query} = ANY(:rowIds)`, { rowIds });
+    return found.map((one) => [idOf(one.id), inWords(one)]);
+  };
+
 /** By how the ids of its workflows begin. Each reads by an index. */
-const SUMMARIES = new Map<string, (db: Executor, workflowIds: string[]) => Promise<Summarized[]>>([
-  ['intent', intents],
-  ['billing-request', charges],
-  ['billing-batch', calls],
-  ['recurring', schedules],
-  ['refund', refunds],
-  ['webhook-delivery', deliveries],
-  ['customer-migration', customerBatches],
-  ['bank-statement', statements],
-  ['sandbox-clock', clocks],
-]);
+const SUMMARIES = new Map<string, Summarize>(
+  Object.entries({
+    intent: byRow(
+      workflowIds.intent,
+      workflowSummary.intent,
+      `SELECT id, reference, merchant_id AS "merchantId" FROM intents WHERE id`,
+    ),
+    'billing-request': byRow(
+      workflowIds.billingRequest,
+      workflowSummary.charge,
+      `SELECT id, reference, amount::bigint, currency, owner_id AS "ownerId" FROM billing_requests WHERE id`,
+    ),
+    'billing-batch': calls,
+    recurring: byRow(
+      workflowIds.recurring,
+      workflowSummary.recurring,
+      `SELECT id, amount::bigint, currency, frequency, merchant_id AS "merchantId" FROM schedules WHERE id`,
+    ),
+    refund: byRow(
+      workflowIds.refund,
+      workflowSummary.refund,
+      `SELECT r.id, r.reference, b.reference AS "originalReference", r.merchant_id AS "merchantId",
+         r.amount::bigint, r.currency
+       FROM refunds r JOIN billing_requests b ON b.id = r.billing_request_id WHERE r.id`,
+    ),
+    'webhook-delivery': byRow(
+      workflowIds.webhookDelivery,
+      workflowSummary.webhookDelivery,
+      `SELECT id, webhook_type AS "webhookType", entity_id AS "entityId" FROM webhook_deliveries WHERE id`,
+    ),
+    'customer-migration': byRow(
+      workflowIds.customerMigration,
+      workflowSummary.customerMigration,
+      `SELECT id, total, bank_id AS "bankId" FROM customer_batches WHERE id`,
+    ),
+    'bank-statement': byRow(
+      workflowIds.bankStatement,
+      workflowSummary.bankStatement,
+      `SELECT id, lines, bank_id AS "bankId" FROM bank_statements WHERE id`,
+    ),
+    'sandbox-clock': clocks,
+  }),
+);
 
 /**
  * What these workflows are about, as it was said when they were first started. A call whose charges
@@ -34,37 +79,16 @@ export async function summariesOf(db: Executor, ids: string[]): Promise<Map<stri
   return new Map(summarized.flat());
 }
 
-/** What a workflow's id is made of. */
-const rowIds = (ids: string[]) => ids.map((id) => id.slice(id.indexOf('/') + 1));
-
-async function intents(db: Executor, ids: string[]): Promise<Summarized[]> {
-  const found = await rows<{ id: string; reference: string; merchantId: string }>(
-    db,
-    `SELECT id, reference, merchant_id AS "merchantId" FROM intents WHERE id = ANY(:ids)`,
-    { ids: rowIds(ids) },
-  );
-  return found.map((one) => [workflowIds.intent(one.id), workflowSummary.intent(one)]);
-}
-
-interface Charge {
-  reference: string;
-  amount: bigint;
-  currency: string;
-  ownerId: string;
-}
-
-async function charges(db: Executor, ids: string[]): Promise<Summarized[]> {
-  const found = await rows<Charge & { id: string }>(
-    db,
-    `SELECT id, reference, amount::bigint, currency, owner_id AS "ownerId" FROM billing_requests WHERE id = ANY(:ids)`,
-    { ids: rowIds(ids) },
-  );
-  return found.map(({ id, ...charge }) => [workflowIds.billingRequest(id), workflowSummary.charge(charge)]);
-}
-
 /** By those of its charges that are open. */
 async function calls(db: Executor, ids: string[]): Promise<Summarized[]> {
-  const found = await rows<Charge & { workflowId: string; count: number }>(
+  const found = await rows<{
+    workflowId: string;
+    count: number;
+    reference: string;
+    amount: bigint;
+    currency: string;
+    ownerId: string;
+  }>(
     db,
     `SELECT workflow_id AS "workflowId", count(*)::int AS count, min(reference) AS reference,
        min(amount)::bigint AS amount, min(currency) AS currency, min(owner_id) AS "ownerId"
@@ -77,66 +101,6 @@ async function calls(db: Executor, ids: string[]): Promise<Summarized[]> {
       ? workflowSummary.charge({ reference, ...rest })
       : workflowSummary.charges({ count, ...rest }),
   ]);
-}
-
-async function schedules(db: Executor, ids: string[]): Promise<Summarized[]> {
-  const found = await rows<{
-    id: string;
-    amount: bigint;
-    currency: string;
-    frequency: Frequency;
-    merchantId: string;
-  }>(
-    db,
-    `SELECT id, amount::bigint, currency, frequency, merchant_id AS "merchantId" FROM schedules WHERE id = ANY(:ids)`,
-    { ids: rowIds(ids) },
-  );
-  return found.map(({ id, ...terms }) => [workflowIds.recurring(id), workflowSummary.recurring(terms)]);
-}
-
-async function refunds(db: Executor, ids: string[]): Promise<Summarized[]> {
-  const found = await rows<{
-    id: string;
-    reference: string;
-    originalReference: string;
-    merchantId: string;
-    amount: bigint;
-    currency: string;
-  }>(
-    db,
-    `SELECT r.id, r.reference, b.reference AS "originalReference", r.merchant_id AS "merchantId",
-       r.amount::bigint, r.currency
-     FROM refunds r JOIN billing_requests b ON b.id = r.billing_request_id WHERE r.id = ANY(:ids)`,
-    { ids: rowIds(ids) },
-  );
-  return found.map(({ id, ...refund }) => [workflowIds.refund(id), workflowSummary.refund(refund)]);
-}
-
-async function deliveries(db: Executor, ids: string[]): Promise<Summarized[]> {
-  const found = await rows<{ id: string; webhookType: WebhookType; entityId: string }>(
-    db,
-    `SELECT id, webhook_type AS "webhookType", entity_id AS "entityId" FROM webhook_deliveries WHERE id = ANY(:ids)`,
-    { ids: rowIds(ids) },
-  );
-  return found.map((one) => [workflowIds.webhookDelivery(one.id), workflowSummary.webhookDelivery(one)]);
-}
-
-async function customerBatches(db: Executor, ids: string[]): Promise<Summarized[]> {
-  const found = await rows<{ id: string; total: number; bankId: string }>(
-    db,
-    `SELECT id, total, bank_id AS "bankId" FROM customer_batches WHERE id = ANY(:ids)`,
-    { ids: rowIds(ids) },
-  );
-  return found.map((one) => [workflowIds.customerMigration(one.id), workflowSummary.customerMigration(one)]);
-}
-
-async function statements(db: Executor, ids: string[]): Promise<Summarized[]> {
-  const found = await rows<{ id: string; lines: number; bankId: string }>(
-    db,
-    `SELECT id, lines, bank_id AS "bankId" FROM bank_statements WHERE id = ANY(:ids)`,
-    { ids: rowIds(ids) },
-  );
-  return found.map((one) => [workflowIds.bankStatement(one.id), workflowSummary.bankStatement(one)]);
 }
 
 /** All that there is to say of it is in its id. */

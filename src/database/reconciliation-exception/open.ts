@@ -48,10 +48,10 @@ const UNRESOLVED_MAX = 100;
  * An open exception holds money, which then cannot be refunded:
  *
  * - of a successful charge all of it, unless the bank names the very debit that is counted;
- * - of a refund its amount, where the bank tells of one transfer more than is counted. Transfers
- *   with different ids count each. An id that was refused, as it belongs to something else, is no
- *   transfer of its own: together with one that the bank names before or after it, it holds the
- *   amount once.
+ * - of a refund its amount, where the bank tells of one transfer more than is counted
+ *   (`holdRefund`). Transfers with different ids count each. An id that was refused, as it belongs
+ *   to something else, is no transfer of its own: together with one that the bank names before or
+ *   after it, it holds the amount once.
  *
  * The caller holds the charge locked, and tells both sides (`announceExceptions`).
  *
@@ -89,15 +89,9 @@ export async function openException(trx: Executor, exception: NewException): Pro
            SELECT :id, :kind, b.id, r.id, coalesce(r.amount, b.amount), b.currency, :outcome, :bankTransactionId, :reason,
              CASE WHEN :kind = 'conflicting_answer' AND b.status = 'successful'
                     AND b.bank_transaction_id IS DISTINCT FROM :bankTransactionId THEN b.amount
-                  WHEN :kind = 'refund_conflict' AND :outcome = 'completed' AND kept.holding <= kept.transfers THEN r.amount
-                  WHEN :kind = 'duplicate_transaction_id' AND r.status = 'rejected' AND kept.holding = 0 THEN r.amount
                   ELSE 0 END,
              settling_now(b.owner_id)
-           FROM billing_requests b LEFT JOIN refunds r ON r.id = :refundId AND r.billing_request_id = b.id,
-             LATERAL (SELECT count(*) FILTER (WHERE held > 0) AS holding,
-                        count(*) FILTER (WHERE kind = 'refund_conflict' AND outcome = 'completed') AS transfers
-                      FROM reconciliation_exceptions
-                      WHERE billing_request_id = b.id AND refund_id = r.id AND state <> 'resolved') AS kept
+           FROM billing_requests b LEFT JOIN refunds r ON r.id = :refundId AND r.billing_request_id = b.id
            WHERE b.id = :billingRequestId AND (:kind <> 'unanswered' OR NOT EXISTS (
              SELECT FROM reconciliation_exceptions l WHERE l.billing_request_id = b.id AND l.kind = 'late_answer'))
              AND NOT EXISTS (
@@ -111,13 +105,16 @@ export async function openException(trx: Executor, exception: NewException): Pro
            ON CONFLICT DO NOTHING RETURNING ${OPENED}, x.opened_at AS at`,
           { ...facts, id: newId('exception'), refundId },
         );
-  for (const { id, held, sequence, at, ...details } of opened) {
+  for (const { id, held: heldOfCharge, sequence, at, ...about } of opened) {
     await rows(
       trx,
       `UPDATE billing_requests SET held_amount = held_amount + :held::bigint
        WHERE id = :billingRequestId AND :held::bigint > 0`,
-      { billingRequestId, held: held.toString() },
+      { billingRequestId, held: heldOfCharge.toString() },
     );
+    const heldOfRefund = refundId === null ? [] : await holdRefund(trx, refundId);
+    const held = heldOfRefund.find((one) => one.id === id)?.held ?? heldOfCharge;
+    const details = { ...about, held };
     const type = sequence === 1 ? 'exception.opened' : 'exception.updated';
     const { outcome, bankTransactionId } = facts;
     await recordEvents(trx, [
@@ -128,20 +125,36 @@ export async function openException(trx: Executor, exception: NewException): Pro
 }
 
 /**
- * A refund that its bank has called completed, if only by an id that was refused, and now rejects
- * may have been paid all the same: its amount stays out of what is left. The caller holds the
- * charge locked.
+ * Keeps out of what is left of a charge what its bank may have sent back with a refund and is not
+ * counted: the amount for each transfer that it tells of in doubt; for an id that was refused, once
+ * and only where there is no such transfer, and the refund is rejected. Whenever one of these is
+ * opened or resolved, and when the refund is rejected, what each holds is set anew, for with a
+ * transfer that never was an id that it stood for is in doubt again, and the other way round. The
+ * caller holds the charge locked.
+ *
+ * @returns the exceptions that hold another amount than before
  */
-export async function holdRejectedRefund(trx: Executor, refundId: string): Promise<void> {
-  await rows(
+export async function holdRefund(trx: Executor, refundId: string): Promise<{ id: string; held: bigint }[]> {
+  return rows(
     trx,
-    `WITH doubtful AS (
-       UPDATE reconciliation_exceptions SET held = amount
-       WHERE id = (SELECT min(id) FROM reconciliation_exceptions
-                   WHERE billing_request_id = (SELECT billing_request_id FROM refunds WHERE id = :refundId)
-                     AND refund_id = :refundId AND kind = 'duplicate_transaction_id' AND state <> 'resolved')
-       RETURNING billing_request_id, held)
-     UPDATE billing_requests b SET held_amount = b.held_amount + d.held FROM doubtful d WHERE b.id = d.billing_request_id`,
+    `WITH doubt AS (
+       SELECT x.id, x.kind, x.amount, x.held, r.status, x.kind = 'refund_conflict' AND x.outcome = 'completed' AS transfer
+       FROM refunds r JOIN reconciliation_exceptions x ON x.billing_request_id = r.billing_request_id AND x.refund_id = r.id
+       WHERE r.id = :refundId AND x.state <> 'resolved' AND x.kind IN ('refund_conflict', 'duplicate_transaction_id')),
+     due AS (
+       SELECT id, held AS before, CASE
+         WHEN transfer THEN amount
+         WHEN status = 'rejected' AND NOT EXISTS (SELECT FROM doubt WHERE transfer)
+           AND id = (SELECT min(id) FROM doubt WHERE kind = 'duplicate_transaction_id') THEN amount
+         ELSE 0 END AS held
+       FROM doubt),
+     changed AS (
+       UPDATE reconciliation_exceptions x SET held = due.held FROM due WHERE x.id = due.id AND due.before <> due.held
+       RETURNING x.id, x.held, x.billing_request_id, x.held - due.before AS more),
+     summed AS (
+       UPDATE billing_requests b SET held_amount = b.held_amount + c.more
+       FROM (SELECT billing_request_id, sum(more) AS more FROM changed GROUP BY 1) AS c WHERE b.id = c.billing_request_id)
+     SELECT id, held FROM changed`,
     { refundId },
   );
 }

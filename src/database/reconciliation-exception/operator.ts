@@ -4,7 +4,7 @@ import type { ExceptionKind, Resolution } from '../../domain/reconciliation-exce
 import { recordAct, type Actor } from '../audit';
 import { row, rows, type Executor, type Transaction } from '../connection';
 import type { Keyring } from '../keys/keyring';
-import { literal } from '../list';
+import { allOf, literal } from '../list';
 import {
   eventsOf,
   EXCEPTION_COLUMNS,
@@ -44,14 +44,14 @@ export async function operatorsExceptions(
   limit: number,
 ): Promise<OperatorsException[]> {
   const { state, kind, entityId } = filter;
-  const conditions = [
+  const asked = allOf(
     state === undefined ? `x.state <> 'resolved'` : `x.state = ${literal(state)}`,
     kind !== undefined && `x.kind = ${literal(kind)}`,
     entityId !== undefined && ':entityId IN (x.bank_id, x.merchant_id, x.provider_id, x.payee_bank_id)',
-  ].filter((one) => one !== false);
+  );
   return rows<OperatorsException>(
     db,
-    `SELECT ${OPERATORS_COLUMNS} FROM reconciliation_exceptions x WHERE ${conditions.join(' AND ')}
+    `SELECT ${OPERATORS_COLUMNS} FROM reconciliation_exceptions x WHERE ${asked}
      ORDER BY x.recorded_at, x.id LIMIT :limit`,
     { entityId, limit },
   );

@@ -3,8 +3,8 @@ import type { ExceptionState } from '../../domain/lifecycle';
 import { EXCEPTION_KINDS, type ExceptionKind, type Resolution } from '../../domain/reconciliation-exception';
 import { row, rows, type Executor } from '../connection';
 import type { AuditEvent } from '../event';
-import { listPage, literal, type Listed, type Page } from '../list';
-import { OWN, type Viewer } from '../transaction';
+import { allOf, listPage, literal, type Listed, type Page } from '../list';
+import { SIDES, type Viewer } from '../viewer';
 
 /** Reconciliation exceptions, as those see them whose money it is, and as the operator does. */
 
@@ -60,16 +60,6 @@ export const EXCEPTION_SORTS = {
 };
 
 /**
- * On which sides a viewer may stand. A payment between two of its customers is one bank's on both,
- * and once in its list.
- */
-const SIDES: Record<Viewer['role'], readonly string[]> = {
-  bank: [OWN.bank, 'payee_bank_id = :entityId AND payee_bank_id <> bank_id'],
-  merchant: [OWN.merchant],
-  provider: [OWN.provider],
-};
-
-/**
  * The viewer's own that the filter lets through. Each side reads its own index, as in the history
  * of transactions.
  */
@@ -82,10 +72,9 @@ function matching({ role }: Viewer, filter: ExceptionFilter, more = ''): string 
     filter.reference !== undefined &&
       `(reference = :reference
         OR billing_request_id = (SELECT id FROM billing_requests WHERE reference = :reference))`,
-  ].filter((one) => one !== false);
+  ];
   const sides = SIDES[role].map(
-    (side) =>
-      `(SELECT * FROM reconciliation_exceptions WHERE ${[side, ...conditions].join(' AND ')} ${more})`,
+    (side) => `(SELECT * FROM reconciliation_exceptions WHERE ${allOf(side, ...conditions)} ${more})`,
   );
   return `(${sides.join(' UNION ALL ')}) AS x`;
 }

@@ -6,6 +6,7 @@ import { settleCreditByWord } from '../customer/payment-credit';
 import { recordEvents, type AuditEvent } from '../event';
 import type { Keyring } from '../keys/keyring';
 import { announceExceptions } from './announce';
+import { holdRefund } from './open';
 import { EXCEPTION_COLUMNS, UNKNOWN_EXCEPTION, type ExceptionRecord } from './read';
 import { reverseRest, writeOffRest } from './reversal';
 
@@ -14,8 +15,8 @@ import { reverseRest, writeOffRest } from './reversal';
  *
  * One UPDATE decides, `WHERE state <> 'resolved'`, so of a bank and an operator who resolve it at
  * the same time one is taken, and the other is told how it ended. What it held can be refunded from
- * then on; where the money of a successful charge did not stay, what is left of the charge is
- * reversed.
+ * then on, unless another exception of the same refund is about it as well; where the money of a
+ * successful charge did not stay, what is left of the charge is reversed.
  */
 
 /** Who resolves it. */
@@ -62,6 +63,7 @@ export async function resolveException(
      WHERE id = :billingRequestId AND :released::bigint > 0`,
     { billingRequestId, released },
   );
+  if (refundId !== null) await holdRefund(trx, refundId);
   await recordEvents(trx, [
     {
       resourceId: exceptionId,
@@ -80,9 +82,7 @@ export async function resolveException(
       const of = { exceptionId, billingRequestId, refundId: null };
       await reverseRest(trx, keyring, timeZone, by.cause, of);
     } else if (consequence === 'write_off') {
-      // Of an amount that differs, the network bears what the bank has not booked, and no more.
-      const atMost = kind === 'amount_differs' ? released : null;
-      await writeOffRest(trx, timeZone, { exceptionId, billingRequestId, atMost, at: resolvedAt });
+      await writeOffRest(trx, timeZone, { resourceId: exceptionId, billingRequestId, at: resolvedAt });
     } else if (kind === 'credit_undelivered' && finding.resolution === 'no_difference') {
       await settleCreditByWord(trx, timeZone, billingRequestId);
     }

@@ -143,71 +143,39 @@ export async function reverseRejectedRefund(
 }
 
 /**
- * Whether all that was left of a charge is written off with an exception `x`, as `consequenceOf`
- * has it. Of an amount that differs it is the difference alone:
- * `WRITTEN_OFF_OF_DIFFERENCE`.
+ * Of a charge `b`, how much its bank is let off with an exception `x`: all that its bank denies, or
+ * what it has not booked of an amount that differs, which `x` held. Its trail tells of that.
  */
-export const WRITES_OFF_ALL = `(x.resolution = 'written_off' AND x.refund_id IS NULL
-  AND (x.kind = 'missing_at_bank' OR (x.kind = 'conflicting_answer' AND x.outcome = 'declined')))`;
+export const LET_OFF = `(CASE
+  WHEN x.resolution IS DISTINCT FROM 'written_off' OR x.refund_id IS NOT NULL THEN 0
+  WHEN x.kind = 'missing_at_bank' OR (x.kind = 'conflicting_answer' AND x.outcome = 'declined') THEN b.amount
+  WHEN x.kind = 'amount_differs' THEN coalesce((
+    SELECT (e.details->>'released')::bigint FROM events e
+    WHERE e.resource_id = x.id AND e.type = 'exception.resolved'), 0)
+  ELSE 0 END)`;
 
 /**
- * What is written off at most with an exception `x` of an amount that differs: what it held, of
- * which its trail tells. Null of all others.
- */
-export const WRITTEN_OFF_OF_DIFFERENCE = `(
-  SELECT (e.details->>'released')::bigint FROM events e
-  WHERE e.resource_id = x.id AND e.type = 'exception.resolved'
-    AND x.kind = 'amount_differs' AND x.resolution = 'written_off' AND x.refund_id IS NULL)`;
-
-/**
- * The network bears what is left of a successful charge, once however many exceptions of it are
- * written off. The caller holds the charge locked.
+ * The network bears of a successful charge what its bank is let off, but no more than is left of
+ * it. Several exceptions tell of the same money, so the largest of them counts, and what the
+ * network bears already is not written off again. The caller holds the charge locked.
  *
- * @param atMost of it, where less than that is in doubt; null for all
+ * @param resourceId of the exception, or of a refund that was rejected: what it had taken is left
+ *   again
  */
 export async function writeOffRest(
   trx: Executor,
   timeZone: string,
-  {
-    exceptionId,
-    billingRequestId,
-    atMost,
-    at,
-  }: { exceptionId: string; billingRequestId: string; atMost: bigint | null; at: Date },
-): Promise<void> {
-  const left = await row<{ amount: bigint }>(
-    trx,
-    `SELECT least(b.amount - b.refunded_amount - b.reversed_amount, :atMost::bigint) AS amount FROM billing_requests b
-     WHERE b.id = :billingRequestId AND b.status = 'successful' AND b.refunded_amount + b.reversed_amount < b.amount
-       AND (:atMost::bigint) IS DISTINCT FROM 0
-       AND NOT EXISTS (SELECT FROM ledger_entries e JOIN reconciliation_exceptions x ON x.id = e.resource_id
-                       WHERE x.billing_request_id = b.id AND e.kind = 'write_off')`,
-    { billingRequestId, atMost },
-  );
-  if (left) await postWriteOff(trx, timeZone, { resourceId: exceptionId, billingRequestId, ...left, at });
-}
-
-/**
- * A refund that is rejected after its charge was written off has left a part that its bank does not
- * have either: the network bears it as well.
- */
-export async function writeOffRejectedRefund(
-  trx: Executor,
-  timeZone: string,
-  { billingRequestId, refundId, at }: { billingRequestId: string; refundId: string; at: Date },
+  { resourceId, billingRequestId, at }: { resourceId: string; billingRequestId: string; at: Date },
 ): Promise<void> {
   const borne = await borneByNetwork(trx, billingRequestId);
   const left = await row<{ amount: bigint }>(
     trx,
-    `SELECT amount FROM (
-       SELECT least(r.amount, b.amount - b.refunded_amount - b.reversed_amount - :borne::bigint) AS amount
-       FROM billing_requests b JOIN refunds r ON r.id = :refundId
-       WHERE b.id = :billingRequestId AND EXISTS (
-         -- Of an amount that differs it bears the difference alone.
-         SELECT FROM reconciliation_exceptions x JOIN ledger_entries e ON e.resource_id = x.id AND e.kind = 'write_off'
-         WHERE x.billing_request_id = b.id AND x.kind <> 'amount_differs')) AS rest
-     WHERE amount > 0`,
-    { billingRequestId, refundId, borne: borne.toString() },
+    `SELECT amount - :borne::bigint AS amount FROM (
+       SELECT least(max(${LET_OFF}), b.amount - b.refunded_amount - b.reversed_amount)::bigint AS amount
+       FROM billing_requests b JOIN reconciliation_exceptions x ON x.billing_request_id = b.id
+       WHERE b.id = :billingRequestId AND b.status = 'successful' GROUP BY b.id) AS let_off
+     WHERE amount > :borne::bigint`,
+    { billingRequestId, borne: borne.toString() },
   );
-  if (left) await postWriteOff(trx, timeZone, { resourceId: refundId, billingRequestId, ...left, at });
+  if (left) await postWriteOff(trx, timeZone, { resourceId, billingRequestId, ...left, at });
 }

@@ -3,6 +3,7 @@ import type { ExceptionKind } from '../../domain/reconciliation-exception';
 import { rows, type Transaction } from '../connection';
 import { recordEvents } from '../event';
 import { newId } from '../ids';
+import { jsonOf } from '../json';
 import type { Keyring } from '../keys/keyring';
 import { announceExceptions } from './announce';
 import { resolveException } from './resolve';
@@ -47,10 +48,7 @@ export async function openStatementExceptions(
   workflowId: string,
 ): Promise<{ exceptionId: string; isNew: boolean }[]> {
   if (told.length === 0) return [];
-  const given = JSON.stringify(
-    told.map((one, n) => ({ ...one, n, id: newId('exception') })),
-    (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value),
-  );
+  const given = jsonOf(told.map((one, n) => ({ ...one, n, id: newId('exception') })));
   const opened = await rows<{
     id: string;
     kind: ExceptionKind;

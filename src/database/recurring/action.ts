@@ -7,9 +7,9 @@ import { hasEnded, statusOf } from '../../domain/recurring';
 import { nextBilling, type RecurringRules } from '../../domain/recurring-step';
 import { row, rows, type Transaction } from '../connection';
 import type { Keyring } from '../keys/keyring';
+import { OWN, type Viewer } from '../viewer';
 import { announceStatus } from './announce';
 import { lockAligned, signalSchedules, transition, type ScheduleRow } from './schedule';
-import { OWN_SCHEDULE, type Viewer } from './read';
 
 /**
  * What people do to a schedule: its merchant, or the merchant's provider, pauses, resumes, changes
@@ -173,7 +173,7 @@ async function lockOwn(
   { entityId, role }: Viewer,
   scheduleId: string,
 ): Promise<ScheduleRow> {
-  const found = await row(trx, `SELECT FROM schedules s WHERE s.id = :scheduleId AND ${OWN_SCHEDULE[role]}`, {
+  const found = await row(trx, `SELECT FROM schedules s WHERE s.id = :scheduleId AND s.${OWN[role]}`, {
     scheduleId,
     entityId,
   });

@@ -53,8 +53,8 @@ const ACTIVITY_OF = {
 const MAX_STEPS = 100;
 
 /**
- * Longest that a workflow wakes after a due moment, however many are due at it: they are charged on
- * the day that was agreed, and where that takes more than `DUE_RATE`, at more.
+ * Longest that a workflow wakes after a due moment, however many are due at it: where `DUE_RATE`
+ * asks for more, it is exceeded. What is due before 18:00 is so charged on its day.
  */
 const DELAY_MAX_MS = 6 * 3_600_000;
 
@@ -209,8 +209,8 @@ async function save(work: Work, { open }: BillingsSeen, plan: Plan | undefined):
 }
 
 /**
- * Who is about to take a place among those of a due moment waits for others that do so until they
- * have committed: two that do not see each other's place would take the same one.
+ * One transaction at a time chooses its delay within a due moment: two that cannot see each other's
+ * `delay_ms` would choose the same.
  */
 async function oneAtATime(trx: Transaction, scheduleId: string, nextDueAt: Date | null): Promise<void> {
   await row(

@@ -83,8 +83,11 @@ export const IN_HAND = `
   coalesce(round(extract(epoch FROM r.closed_at - r.created_at), 1), 0)::float8 AS "afterS",
   EXISTS (SELECT FROM billing_requests a JOIN reconciliation_exceptions x ON x.billing_request_id = a.id
           WHERE a.schedule_id = b.schedule_id AND a.billing_n = b.n
+            AND (x.outcome = 'approved'
+              -- A statement has booked the charge, if with another amount.
+              OR (x.kind = 'amount_differs' AND x.refund_id IS NULL AND x.direction = 'debit'))
             -- Who has written it off has not found that the customer was not debited.
-            AND x.outcome = 'approved' AND (x.state <> 'resolved' OR x.resolution = 'written_off')) AS "maybeDebited"`;
+            AND (x.state <> 'resolved' OR x.resolution = 'written_off')) AS "maybeDebited"`;
 
 /** @param schedule locked, whose `now` becomes that of this reading */
 export async function readBillingsSeen(

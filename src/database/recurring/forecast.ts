@@ -5,7 +5,9 @@ import { chargesAhead, type ScheduleAhead } from '../../domain/forecast';
 import { permitted } from '../../domain/recurring';
 import type { RecurringRules, Schedule } from '../../domain/recurring-step';
 import { row, rows, type Executor } from '../connection';
+import { allOf } from '../list';
 import { FURTHEST } from '../operation/reconcile';
+import { pages } from '../pages';
 import { IN_HAND, JOIN_IN_HAND, openBilling, STARTS, type InHand } from './billings';
 import { AGREEMENT_OF_SCHEDULE } from './schedule';
 
@@ -193,22 +195,22 @@ function aheadOf(one: Ahead, open: ReturnType<typeof openBilling>): ScheduleAhea
  * By id, whatever they are in the meantime: each state has an index in that order, of which a page
  * takes the first. So none is read twice, and those that have ended are not read at all.
  */
-async function* readAhead(
+function readAhead(
   db: Executor,
   rules: RecurringRules,
   of: ForecastOf,
   days: number,
-): AsyncGenerator<Ahead[], void, void> {
-  const whose = [
+): AsyncGenerator<Ahead[], void, undefined> {
+  const whose = allOf(
     of.merchantId !== undefined && 's.merchant_id = :merchantId',
     of.bankId !== undefined && 's.bank_id = :bankId',
     of.providerId !== undefined && 's.provider_id = :providerId',
     's.id > :after',
     // Who has nothing to do until then charges nothing either.
     `s.acts_at < ${FURTHEST} + (:days + 1) * interval '1 day'`,
-  ].filter((one) => one !== false);
+  );
   const inState = (status: string) =>
-    `(SELECT s.id FROM schedules s WHERE ${[...whose, `s.status = '${status}'`].join(' AND ')}
+    `(SELECT s.id FROM schedules s WHERE ${whose} AND s.status = '${status}'
       ORDER BY s.id LIMIT :limit)`;
   const statement = `
     SELECT s.id, s.merchant_id AS "merchantId", s.bank_id AS "bankId", s.amount::bigint AS "nextAmount", s.currency,
@@ -234,20 +236,12 @@ async function* readAhead(
       JOIN agreements a ON a.id = s.agreement_id
       JOIN entities m ON m.id = s.merchant_id ${JOIN_IN_HAND}
     ORDER BY s.id`;
-  let after = '';
-  for (;;) {
-    const page = await rows<Ahead>(db, statement, {
-      ...of,
-      after,
-      days,
-      limit: PAGE,
-      starts: rules.catchUpPerDay,
-    });
-    if (page.length > 0) yield page;
-    const last = page[PAGE - 1];
-    if (!last) return;
-    after = last.id;
-  }
+  return pages(
+    PAGE,
+    '',
+    (one) => one.id,
+    (after) => rows<Ahead>(db, statement, { ...of, after, days, limit: PAGE, starts: rules.catchUpPerDay }),
+  );
 }
 
 /** Charges of the two that a rate looks at, the latest: beyond them it hardly changes. */

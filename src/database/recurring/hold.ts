@@ -1,4 +1,4 @@
-import { agreed, hasEnded } from '../../domain/recurring';
+import { agreed, hasEnded, SCHEDULE_ENDS } from '../../domain/recurring';
 import { rows, type Executor } from '../connection';
 import type { Transition } from './schedule';
 
@@ -10,7 +10,7 @@ import type { Transition } from './schedule';
  */
 
 /** Of a schedule `s`. */
-export const NOT_ENDED = `s.status NOT IN ('completed', 'cancelled', 'failed')`;
+export const NOT_ENDED = `s.status NOT IN (${SCHEDULE_ENDS.map((end) => `'${end}'`).join(', ')})`;
 
 /** Of an entity `e`: what `permitted` asks of this party alone. */
 const MAY_BE_CHARGED_FOR = `(e.status = 'active' AND (e.type <> 'merchant' OR e.trust_level = 'trusted'))`;

@@ -1,26 +1,12 @@
 import type { Frequency } from '../../domain/calendar';
 import { Failure } from '../../domain/failures';
-import type { Role } from '../../domain/entity';
 import type { BillingRequestStatus } from '../../domain/lifecycle';
 import type { ScheduleStatus } from '../../domain/recurring';
 import { row, rows, type Executor } from '../connection';
-import { listPage, type Listed, type Page } from '../list';
+import { allOf, listPage, type Listed, type Page } from '../list';
+import { OWN, type Viewer } from '../viewer';
 
 /** Schedules as they are read: by their merchant, by its provider, and by the customer's bank. */
-
-export interface Viewer {
-  entityId: string;
-  role: Role;
-}
-
-/**
- * Whose schedules a caller sees: its own, and for a provider those of the merchants that it made.
- */
-export const OWN_SCHEDULE: Record<Role, string> = {
-  bank: 's.bank_id = :entityId',
-  merchant: 's.merchant_id = :entityId',
-  provider: 's.provider_id = :entityId',
-};
 
 export interface ScheduleRecord {
   id: string;
@@ -90,7 +76,7 @@ export async function readSchedule(
 ): Promise<ScheduleRecord> {
   const schedule = await row<ScheduleRecord>(
     db,
-    `SELECT ${COLUMNS} FROM schedules s WHERE s.id = :scheduleId AND ${OWN_SCHEDULE[role]}`,
+    `SELECT ${COLUMNS} FROM schedules s WHERE s.id = :scheduleId AND s.${OWN[role]}`,
     { scheduleId, entityId },
   );
   if (!schedule) throw new Failure('not_found', 'There is no such schedule.');
@@ -130,13 +116,11 @@ export async function listSchedules(
   filter: { status?: ScheduleStatus | undefined; customerId?: string | undefined },
   page: Page<keyof typeof SCHEDULE_SORTS>,
 ): Promise<Listed<ScheduleRecord>> {
-  const from = `schedules s WHERE ${[
-    OWN_SCHEDULE[role],
+  const from = `schedules s WHERE ${allOf(
+    `s.${OWN[role]}`,
     filter.status !== undefined && 's.status = :status',
     filter.customerId !== undefined && 's.customer_id = :customerId',
-  ]
-    .filter(Boolean)
-    .join(' AND ')}`;
+  )}`;
   return listPage<ScheduleRecord>(
     db,
     {

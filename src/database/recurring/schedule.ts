@@ -3,13 +3,13 @@ import { groupBy } from '../../domain/group';
 import { isId } from '../../domain/ids';
 import { hasEnded, permitted, statusOf, type ScheduleStatus } from '../../domain/recurring';
 import type { Signal } from '../../domain/signal';
-import { runOf, workflowIds } from '../../domain/workflow-id';
+import { workflowIds } from '../../domain/workflow-id';
 import { summaryAgain, workflowSummary } from '../../domain/workflow-summary';
 import { lockAgreementOfSchedule, type Agreement } from '../agreement/agreement';
 import { row, rows, type Executor } from '../connection';
 import type { AuditEvent } from '../event';
 import type { Keyring } from '../keys/keyring';
-import { enqueueStarts, signalSleepers } from '../outbox';
+import { enqueueBulkSignals, enqueueStarts, signalSleepers } from '../outbox';
 import { announceStatus } from './announce';
 import { holdOrFree, holdOrFreeEntity, NOT_ENDED } from './hold';
 
@@ -173,10 +173,11 @@ async function syncSchedules(
   await align(trx, keyring, await lockSchedules(trx, ids(atOnce)), cause);
   const last = atOnce[SYNC_AT_ONCE - 1];
   if (!last) return;
-  await rows(
+  // Asleep or not: they are not locked, and one that is about to sleep has read how it was before.
+  await enqueueBulkSignals(
     trx,
-    `INSERT INTO outbox (kind, workflow_id, signal)
-     SELECT 'signal', '${workflowIds.recurring('')}' || s.id, 'termsChanged' FROM schedules s
+    'termsChanged',
+    `SELECT '${workflowIds.recurring('')}' || s.id FROM schedules s
      WHERE ${whose} AND ${NOT_ENDED} AND s.id > :last`,
     { of, last: last.id },
   );
@@ -287,12 +288,12 @@ function signalOf(status: ScheduleStatus): Signal {
 async function startResumed(trx: Executor, resumed: Transition[]): Promise<void> {
   await enqueueStarts(
     trx,
-    resumed.map(({ before, status }) => {
-      const id = workflowIds.recurring(before.id);
-      const attributes = { status, merchantId: before.merchantId, bankId: before.bankId };
-      const summary = summaryAgain.resumed(workflowSummary.recurring(before));
-      return { workflowId: id, ...runOf(id), again: 'resumed' as const, attributes, summary };
-    }),
+    resumed.map(({ before, status }) => ({
+      workflowId: workflowIds.recurring(before.id),
+      again: 'resumed' as const,
+      attributes: { status, merchantId: before.merchantId, bankId: before.bankId },
+      summary: summaryAgain.resumed(workflowSummary.recurring(before)),
+    })),
   );
 }
 

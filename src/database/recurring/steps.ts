@@ -1,6 +1,6 @@
 import type { BillingRules } from '../../domain/billing-rules';
 import { reasonForAudit } from '../../domain/charge';
-import { BILLING, statesBefore, type BillingStatus } from '../../domain/lifecycle';
+import type { BillingStatus } from '../../domain/lifecycle';
 import { formatAmount } from '../../domain/money';
 import type { RecurringRules, Step } from '../../domain/recurring-step';
 import { workflowIds } from '../../domain/workflow-id';
@@ -161,6 +161,14 @@ async function closeBilling(
   note(work, `schedule.billing_${status}`, { n, ...(reason !== null && { reason: reasonForAudit(reason) }) });
 }
 
+/** What a billing may be just before it becomes this. What is skipped is made as such. */
+const STATUSES_BEFORE = {
+  pending: ['retrying'],
+  retrying: ['pending'],
+  successful: ['pending'],
+  failed: ['pending', 'retrying'],
+} satisfies Partial<Record<BillingStatus, BillingStatus[]>>;
+
 /**
  * Moves the billing in hand to another state; what `to` does not name is emptied, but for the
  * attempts.
@@ -168,7 +176,7 @@ async function closeBilling(
 async function moveBilling(
   { trx, schedule }: Work,
   n: number,
-  status: Exclude<BillingStatus, 'scheduled' | 'skipped'>,
+  status: keyof typeof STATUSES_BEFORE,
   to: { attempt?: number; retryAt?: Date; reason?: string | null; closedAt?: Date },
 ): Promise<void> {
   const moved = await row(
@@ -180,7 +188,7 @@ async function moveBilling(
       id: schedule.id,
       n,
       status,
-      from: statesBefore(BILLING, status),
+      from: STATUSES_BEFORE[status],
       attempt: to.attempt ?? null,
       retryAt: to.retryAt ?? null,
       reason: to.reason ?? null,

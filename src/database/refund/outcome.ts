@@ -13,8 +13,8 @@ import type { Keyring } from '../keys/keyring';
 import { postRefund } from '../ledger/settlement';
 import { signalSleepers } from '../outbox';
 import { announceExceptions } from '../reconciliation-exception/announce';
-import { holdRejectedRefund, openException } from '../reconciliation-exception/open';
-import { reverseRejectedRefund, writeOffRejectedRefund } from '../reconciliation-exception/reversal';
+import { holdRefund, openException } from '../reconciliation-exception/open';
+import { reverseRejectedRefund, writeOffRest } from '../reconciliation-exception/reversal';
 import { askForRefund, REFUND_COLUMNS, type RefundRecord } from './refund';
 import { announce, type Announcement } from '../webhook/webhook';
 
@@ -67,13 +67,18 @@ export async function answerRefund(
       `UPDATE billing_requests SET refunded_amount = refunded_amount - :amount WHERE id = :billingRequestId`,
       { amount: ended.amount.toString(), billingRequestId: asked.billingRequestId },
     );
-    await holdRejectedRefund(trx, refundId);
+    // It may have been paid all the same, if only by an id that was refused.
+    await holdRefund(trx, refundId);
     await reverseRejectedRefund(trx, keyring, timeZone, {
       billingRequestId: asked.billingRequestId,
       refundId,
     });
     const at = ended.closedAt ?? new Date(Number.NaN);
-    await writeOffRejectedRefund(trx, timeZone, { billingRequestId: asked.billingRequestId, refundId, at });
+    await writeOffRest(trx, timeZone, {
+      resourceId: refundId,
+      billingRequestId: asked.billingRequestId,
+      at,
+    });
   }
   await recordEvents(trx, [
     {

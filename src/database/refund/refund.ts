@@ -7,9 +7,9 @@ import { row, type Executor } from '../connection';
 import { recordEvents } from '../event';
 import { newId, newReference } from '../ids';
 import type { Keyring } from '../keys/keyring';
-import { listPage, literal, type Listed, type Page } from '../list';
+import { allOf, listPage, literal, type Listed, type Page } from '../list';
 import { merchantFace } from '../entity/party';
-import { OWN, type Viewer } from '../transaction';
+import { OWN, type Viewer } from '../viewer';
 import { announce } from '../webhook/webhook';
 
 /** Refunds, as far as making and reading them. */
@@ -224,9 +224,7 @@ export async function listRefunds(
   filter: { status?: RefundStatus | undefined },
   page: Page<keyof typeof REFUND_SORTS>,
 ): Promise<Listed<RefundRecord>> {
-  const where = [OWN[viewer.role], filter.status !== undefined && `status = ${literal(filter.status)}`]
-    .filter(Boolean)
-    .join(' AND ');
+  const where = allOf(OWN[viewer.role], filter.status !== undefined && `status = ${literal(filter.status)}`);
   return listPage<RefundRecord>(
     db,
     {

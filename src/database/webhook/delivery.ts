@@ -4,7 +4,7 @@ import type { DeliveryStatus } from '../../domain/lifecycle';
 import type { WebhookType } from '../../domain/webhook';
 import { workflowIds } from '../../domain/workflow-id';
 import { row, rows, type Executor } from '../connection';
-import { listPage, literal, type Listed, type Page } from '../list';
+import { allOf, listPage, literal, type Listed, type Page } from '../list';
 import { enqueueStarts } from '../outbox';
 import { deliveryStart } from './webhook';
 
@@ -71,13 +71,11 @@ export async function listDeliveries(
   filter: { status?: DeliveryStatus | undefined; webhookType?: WebhookType | undefined },
   page: Page<keyof typeof DELIVERY_SORTS>,
 ): Promise<Listed<DeliveryRecord>> {
-  const from = `webhook_deliveries d WHERE ${[
+  const from = `webhook_deliveries d WHERE ${allOf(
     'd.entity_id = :entityId',
     filter.status !== undefined && `d.status = ${literal(filter.status)}`,
     filter.webhookType !== undefined && 'd.webhook_type = :webhookType',
-  ]
-    .filter(Boolean)
-    .join(' AND ')}`;
+  )}`;
   const listed = await listPage<Delivery>(
     db,
     {

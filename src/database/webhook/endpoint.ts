@@ -140,7 +140,6 @@ export async function rotateWebhookSecret(
   await recordAct(trx, by, {
     action: 'webhook_secret.rotated',
     entityId,
-    before: null,
     after: { previousSecretValidUntil: until },
   });
   return until;
@@ -168,7 +167,6 @@ export async function replaceWebhookSecret(
   await recordAct(trx, by, {
     action: 'webhook_secret.rotated',
     entityId,
-    before: null,
     after: { previousSecretValidUntil: null },
   });
   return null;
@@ -180,7 +178,6 @@ export async function finishSecretRotation(trx: Transaction, by: Actor, entityId
   await recordAct(trx, by, {
     action: 'webhook_secret.rotation_finished',
     entityId,
-    before: null,
     after: { previousSecretValidUntil: null },
   });
 }

@@ -2,7 +2,7 @@ import type { WebhookType } from '../../domain/webhook';
 import { workflowIds } from '../../domain/workflow-id';
 import { rows, type Transaction } from '../connection';
 import type { Keyring } from '../keys/keyring';
-import { enqueueStarts } from '../outbox';
+import { BULK_AFTER, enqueueStarts } from '../outbox';
 import { announce, deliveryStart } from './webhook';
 import { longestKnownSecret } from './endpoint';
 
@@ -37,10 +37,13 @@ export async function releaseDeliveries(trx: Transaction, entityId: string): Pro
        ORDER BY id LIMIT ${AT_ONCE}`,
       { entityId, last },
     );
-    await enqueueStarts(
-      trx,
-      waiting.map((one) => ({ ...deliveryStart([one.id], one), again: 'redeliveryRequested' as const })),
-    );
+    const starts = waiting.map((one) => ({
+      ...deliveryStart([one.id], one),
+      again: 'redeliveryRequested' as const,
+    }));
+    const asCalls = last === '' ? BULK_AFTER : 0;
+    await enqueueStarts(trx, starts.slice(0, asCalls));
+    await enqueueStarts(trx, starts.slice(asCalls), 'bulk');
     const lastOfPage = waiting[AT_ONCE - 1];
     if (!lastOfPage) return;
     last = lastOfPage.id;
@@ -48,12 +51,12 @@ export async function releaseDeliveries(trx: Transaction, entityId: string): Pro
 }
 
 /**
- * Tells the endpoint that an entity has now that webhooks go elsewhere. Called before they do: the
- * delivery keeps the URL of before. Of the new URL nothing is said, for whoever has the old one may
- * be whom it was taken from, or a thief to whom it was set.
+ * Tells the old URL that webhooks will go elsewhere. Call it before the URL is changed: a delivery
+ * keeps the URL that is stored when it is made. It does not name the new URL. Its reader may be a
+ * thief whose URL is being replaced; or the owner, whom a thief is robbing.
  *
- * A thief may have changed the secret first. So it is signed with the one that the endpoint has
- * known for longest, and, where a header has place for several signatures, with all that it may
+ * The thief may have changed the secret first. So the message is signed with the secret that the
+ * endpoint has known longest and, where a header takes several signatures, with all that it may
  * know.
  */
 export async function announceToOldEndpoint(

@@ -1,4 +1,5 @@
 import type { Role } from '../../domain/entity';
+import { groupBy } from '../../domain/group';
 import type { WebhookType } from '../../domain/webhook';
 import { bodyWithSignature } from '../../domain/webhook-signature';
 import { workflowIds } from '../../domain/workflow-id';
@@ -6,7 +7,7 @@ import { workflowSummary } from '../../domain/workflow-summary';
 import { rows, type Executor } from '../connection';
 import { newId } from '../ids';
 import type { Keyring } from '../keys/keyring';
-import { enqueueStarts, type OutboxStart } from '../outbox';
+import { enqueueStarts, type WorkflowStart } from '../outbox';
 import { seal } from '../keys/sealing';
 import { openWebhookSecrets, SEALED_SECRETS, type SealedSecrets } from './endpoint';
 
@@ -38,6 +39,18 @@ export interface Announcement {
   /** As they go out: JSON values only, amounts already in major units, each with its `sequence`. */
   items: object[];
 }
+
+/** Of each request that they came by, those of one receiver together: one webhook tells of them. */
+export const perBatch = <Side extends string, One extends Record<Side | 'batchId' | 'workflowId', string>>(
+  all: One[],
+  side: Side,
+) =>
+  [...groupBy(all, (one) => `${one.batchId} ${one[side]}`).values()].flatMap((group) => {
+    const [first] = group;
+    return first
+      ? [{ group, entityId: first[side], batchId: first.batchId, workflowId: first.workflowId }]
+      : [];
+  });
 
 interface Receiver extends SealedSecrets {
   entityId: string;
@@ -222,10 +235,9 @@ export function bodyPlace(deliveryId: string) {
 export function deliveryStart(
   args: [deliveryId: string, progress?: object],
   { entityId, webhookType }: { entityId: string; webhookType: WebhookType },
-): { workflowId: string } & OutboxStart {
+): WorkflowStart {
   return {
     workflowId: workflowIds.webhookDelivery(args[0]),
-    type: 'webhookDelivery',
     args,
     attributes: {
       status: 'pending',

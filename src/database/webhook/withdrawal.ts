@@ -14,12 +14,12 @@ import { bodyPlace, bodyWithout } from './webhook';
  */
 
 /**
- * What banks are asked, how its items name it, and the column by whose index the open ones beside
- * it are found.
+ * What banks are asked, how its items name it, and the column that is the same for all that one
+ * webhook asked for, and has an index.
  */
 const ASKED = {
-  billing_requests: { item: 'billingRequestId', beside: 'workflow_id' },
-  intents: { item: 'intentId', beside: 'bank_delivery_id' },
+  billing_requests: { item: 'billingRequestId', sharedBy: 'workflow_id' },
+  intents: { item: 'intentId', sharedBy: 'bank_delivery_id' },
 } as const;
 
 interface Asked {
@@ -49,7 +49,7 @@ export async function withdraw(
   ids: string[],
 ): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
-  const { item, beside } = ASKED[asked];
+  const { item, sharedBy } = ASKED[asked];
   // Sent together, run in this order: the last begins when all is locked, so it sees all that was
   // done before.
   const [, , found] = await Promise.all([
@@ -70,7 +70,7 @@ export async function withdraw(
       `SELECT a.id, d.id AS "deliveryId",
          d.sent = 0 AND d.status <> 'delivered' AND (d.created_xid, d.event_id) > (w.feed_read_xid, w.feed_read_event_id) AS undelivered,
          CASE WHEN EXISTS (SELECT FROM ${asked} o
-                           WHERE o.${beside} = a.${beside} AND o.status = 'pending' AND o.bank_delivery_id = d.id
+                           WHERE o.${sharedBy} = a.${sharedBy} AND o.status = 'pending' AND o.bank_delivery_id = d.id
                              AND o.id <> ALL(:ids)) THEN d.body_sealed END AS "bodySealed"
        FROM ${asked} a JOIN webhook_deliveries d ON d.id = a.bank_delivery_id JOIN webhook_endpoints w ON w.entity_id = d.entity_id
        WHERE a.id = ANY(:ids)`,
@@ -113,7 +113,7 @@ export async function wasWithdrawn(
  *
  * @returns whether it was withdrawn: nobody was told of it
  */
-export async function withdrawCredit(trx: Executor, billingRequestId: string): Promise<boolean> {
+export async function withdrawCreditWebhook(trx: Executor, billingRequestId: string): Promise<boolean> {
   const [, , ended] = await Promise.all([
     rows(trx, `SELECT FROM webhook_deliveries WHERE id = (${CREDIT}) FOR NO KEY UPDATE`, {
       billingRequestId,

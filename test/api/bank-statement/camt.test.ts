@@ -54,6 +54,61 @@ test('of several transactions of one entry none is booked with the sum of them a
   ]);
 });
 
+const NAMELESS_MAX = 100_000;
+const STATUS = '<Sts><Cd>BOOK</Cd></Sts>';
+const nameless = (count: number) => '<TxDtls/>'.repeat(count);
+
+test('transactions without ids that go on without end are refused when they are too many, not when their entry ends', async () => {
+  const sent = { bytes: 0 };
+  const beginning = OPEN + withDetails(detail('A')).replace('</NtryDtls></Ntry>', '');
+  await expect(readAll(readCamt, endless(beginning, sent, nameless(1)))).rejects.toThrow(
+    'has more than 100000 lines that cannot be read',
+  );
+  expect(sent.bytes).toBeLessThan((NAMELESS_MAX + 4_000) * nameless(1).length);
+});
+
+test.each([
+  ['before one with an id', withDetails(nameless(NAMELESS_MAX + 1), detail('A'))],
+  [
+    'of an entry that is said to be booked after them',
+    withDetails(detail('A'), nameless(NAMELESS_MAX + 1))
+      .replace(STATUS, '')
+      .replace('</Ntry>', `${STATUS}</Ntry>`),
+  ],
+])('too many transactions without ids are refused %s', async (_, many) => {
+  await expect(read(OPEN + many + CLOSE, 64 * 1024)).rejects.toThrow('lines that cannot be read');
+});
+
+test('as many transactions without ids as there may be are a line each, and of an entry that is not booked, or by themselves, none', async () => {
+  const most = withDetails(nameless(NAMELESS_MAX), detail('A'));
+  expect(await read(OPEN + most + CLOSE, 64 * 1024)).toHaveLength(NAMELESS_MAX + 1);
+  const more = withDetails(nameless(NAMELESS_MAX + 1), detail('A')).replace('BOOK', 'PDNG');
+  const alone = withDetails(nameless(NAMELESS_MAX + 1));
+  expect(await read(OPEN + more + alone + CLOSE, 64 * 1024)).toMatchObject([{ bankTransactionId: 'FT1' }]);
+});
+
+const referenceOf = (own: string) => `<Refs><EndToEndId>${own}</EndToEndId></Refs>`;
+
+test('of several transactions of one entry none has the reference of another', async () => {
+  const reference = '7Q2MXK4TVWYZ23ABCDEFGHJK';
+  const several = withDetails(
+    detail('A', `${referenceOf(reference)}<Amt Ccy="NGN">3.00</Amt>`),
+    detail('B', '<Amt Ccy="NGN">3.00</Amt>'),
+    detail('C', `${referenceOf('NOTPROVIDED')}<Amt Ccy="NGN">4.00</Amt>`),
+  );
+  expect(await read(OPEN + several + CLOSE)).toEqual([
+    line(1, 'A', '2026-03-02', 300n, { reference }),
+    line(2, 'B', '2026-03-02', 300n),
+    line(3, 'C', '2026-03-02', 400n),
+  ]);
+  // The only one of its entry has no id of its own where the entry has it.
+  const only = withDetails(`<TxDtls>${referenceOf(reference)}</TxDtls>`);
+  expect(await read(OPEN + only + entry() + CLOSE)).toEqual([
+    line(1, 'FT1', '2026-03-02', 1_000n, { reference }),
+    line(2, 'FT1', '2026-03-02', 1_000n),
+  ]);
+});
+
 test('what is of another vocabulary is no entry, whatever its name', async () => {
   const foreign = entry().replaceAll(/<(\/?)(\w)/g, '<$1f:$2');
   const file = `${OPEN.replace('<Document', '<Document xmlns:f="urn:f"')}${foreign}${entry()}${CLOSE}`;
@@ -95,6 +150,30 @@ test('another prefix is the same message', async () => {
     .replaceAll(/<(\/?)(\w)/g, '<$1d:$2')
     .replace('xmlns=', 'xmlns:d=');
   expect(await read(prefixed)).toMatchObject([{ bankTransactionId: 'FT1' }]);
+});
+
+const LONG = 'a'.repeat(4_096);
+const inEntry = (tag: string) => `${OPEN}<Ntry>${tag}`;
+
+test.each([
+  ['name', `<${LONG}>`, `<${LONG}a>`],
+  ['attribute', `<a ${LONG.slice(2)}="b">`, `<a ${LONG}="">`],
+  ['namespace', `<a xmlns:p="${LONG.slice(8)}">`, `<a xmlns:p="${LONG}">`],
+])(
+  'a tag with a long %s is refused before each element in it costs as much again',
+  async (_, longest, beyond) => {
+    await expect(read(inEntry(longest))).rejects.toThrow('is not well-formed');
+    const sent = { bytes: 0 };
+    await expect(readAll(readCamt, endless(inEntry(beyond), sent, '<b/>'))).rejects.toThrow(
+      'has a tag of more than 4 KiB',
+    );
+    expect(sent.bytes).toBe(0);
+  },
+);
+
+test('what is of a field is its own text alone, whatever else is in it', async () => {
+  const file = entry().replace('10.00', '10<x xmlns="x">7</x>');
+  expect(await read(OPEN + file + CLOSE)).toEqual([{ line: 1, problem: 'amount is missing' }]);
 });
 
 const BOMB = `<!DOCTYPE a [<!ENTITY b "${'x'.repeat(100)}"><!ENTITY c "&b;&b;&b;">]>`;

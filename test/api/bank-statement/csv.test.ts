@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { readCsv } from '../../../src/api/bank-statement/csv';
-import { endless, readAll, readFile, sampleLine as line } from '../../support/statement-file';
+import type { ReadLine } from '../../../src/domain/bank-statement';
+import { DAYS, endless, readAll, readFile, sampleLine as line } from '../../support/statement-file';
 
 /** A bank's statement as CSV: what is read of it, and what a broken one costs. */
 
@@ -62,6 +63,28 @@ test('a quote that is never closed refuses the file before it fills the memory',
     'line 3 has more than 64 KiB: is a quote not closed?',
   );
   expect(sent.bytes).toBeLessThan(1024 * 1024);
+});
+
+test('lines with stray quotes are told of as they are read, not once a good one comes: so they are counted', async () => {
+  const many = 'a"\n'.repeat(1_000);
+  const lines: ReadLine[] = [];
+  let sent = 0;
+  async function* file() {
+    await Promise.resolve();
+    yield Buffer.from(HEADER);
+    for (; sent < 100_000; sent += 1_000) {
+      expect(lines).toHaveLength(sent);
+      yield Buffer.from(many);
+    }
+  }
+  for await (const one of readCsv(file(), DAYS)) lines.push(one);
+  expect(lines.at(-1)).toEqual({ line: 100_001, problem: 'its quotes do not follow RFC 4180' });
+});
+
+test('separators without end refuse the file before their empty fields fill the memory', async () => {
+  const sent = { bytes: 0 };
+  await expect(readAll(readCsv, endless(HEADER, sent, ','))).rejects.toThrow('line 2 has more than 64 KiB');
+  expect(sent.bytes).toBeLessThan(128 * 1024);
 });
 
 test('a line with several stray quotes counts once, and the next ones are read', async () => {

@@ -2,24 +2,36 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { closeExpiredRequests } from '../../../src/database/billing-request/outcome';
+import { readConfig, recurringRules } from '../../../src/config';
 import { matchNextPage } from '../../../src/database/bank-statement/match';
 import { findMissing } from '../../../src/database/bank-statement/missing';
 import { compareLedger } from '../../../src/database/ledger/check';
 import { bookCursor, walkBooks } from '../../../src/database/operation/books';
 import { compareTrails } from '../../../src/database/trail';
+import { rows as select } from '../../../src/database/connection';
 import { claimKey } from '../../../src/database/idempotency';
 import { resolveException } from '../../../src/database/reconciliation-exception/resolve';
 import { calendarDay } from '../../../src/domain/calendar';
+import type { Resolution } from '../../../src/domain/reconciliation-exception';
 import { send, serveApi, tokenOf, type Answered, type ServedApi } from '../../support/api';
 import { copyOfDatabase, createTestDatabase, type TestDatabase } from '../../support/database';
 import { balancesOf } from '../../support/ledger';
 import { openTransaction } from '../../support/open-transaction';
-import { announcedTo, lookupIdOf, moveClock, standingApproval, type Standing } from '../../support/standing';
+import { runSchedule } from '../../support/schedule';
+import {
+  announcedTo,
+  lookupIdOf,
+  makeSchedule,
+  moveClock,
+  standingApproval,
+  type Standing,
+} from '../../support/standing';
 
 /** A bank sends what it booked: what agrees, what does not, and what follows of it. */
 
 const LAGOS = 'Africa/Lagos';
 const STATEMENTS = '/v1/bank/statements';
+const ADVANCE = '/v1/sandbox/clock/advance';
 const EXCEPTIONS = '/v1/reconciliation/exceptions';
 const HEADER = 'bankTransactionId,bookingDate,amount,currency,direction,reference';
 const TODAY = calendarDay(new Date(), LAGOS);
@@ -80,11 +92,12 @@ async function paid(bankTransactionId: string, amount = 100): Promise<{ referenc
   return made;
 }
 
-async function refunded(reference: string, amount: number, bankTransactionId: string): Promise<void> {
+async function refunded(reference: string, amount: number, bankTransactionId: string): Promise<unknown> {
   const { body } = await post(tokens.merchant, '/v1/refunds/initiate', { reference, amount });
   const refundId = body.data?.['refundId'];
   const answer = { refundId, action: 'completed', bankTransactionId };
   expect((await post(tokens.bank, '/v1/bank/refund-response', answer)).status).toBe(200);
+  return refundId;
 }
 
 const debit = (id: string, amount: number | string = 100, reference = '') =>
@@ -148,6 +161,14 @@ const kinds = async (token = tokens.bank, query = '') =>
 const respond = (exceptionId: unknown, body: object) =>
   post(tokens.bank, `${EXCEPTIONS}/${String(exceptionId)}/respond`, body);
 
+const resolveAsOperator = (exceptionId: unknown, resolution: Resolution) =>
+  database.db.transaction((trx) =>
+    resolveException(trx, api.deps.ring, LAGOS, { cause: 'operator', note: 'Case 1' }, String(exceptionId), {
+      resolution,
+      bankTransactionId: null,
+    }),
+  );
+
 const status = async (id: string, served = api, token = tokens.merchant) =>
   (await get(token, `/v1/billing/requests/${id}`, served)).body.data?.['status'];
 
@@ -156,6 +177,16 @@ async function theBooksAreRight(served = api): Promise<void> {
   for (const compare of [compareLedger, compareTrails]) {
     for await (const { differences } of compare(served.deps.db, all)) expect(differences).toEqual([]);
   }
+}
+
+/** As `reconcile --fix` does with exceptions. */
+async function mendTheBooks(): Promise<string[]> {
+  const { db, ring } = api.deps;
+  const mended: string[] = [];
+  for await (const { differences } of walkBooks(db, ring, LAGOS, bookCursor('exceptions', ''))) {
+    mended.push(...differences.filter((one) => one.mended).map(({ wrong }) => wrong));
+  }
+  return mended;
 }
 
 test('a file that agrees is matched, line by line, and opens nothing', async () => {
@@ -294,6 +325,33 @@ test.each([
   },
 );
 
+test('a merchant whose test clock is as far as it goes can still charge, and no bank books in the future by it', async () => {
+  const clockTo = (moment: string) =>
+    select(database.db, `UPDATE entities SET clock_offset = :moment - clock_timestamp() WHERE id = :id`, {
+      moment,
+      id: standing.merchantId,
+    });
+  await clockTo('9997-12-31');
+  // The longest steps first, each until it leads too far.
+  for (const by of ['P1Y', 'P1D', 'PT12H', 'PT1H']) {
+    const answers = [];
+    do answers.push((await post(tokens.merchant, ADVANCE, { by, jump: true })).status);
+    while (answers.at(-1) === 202);
+    expect(answers.at(-1)).toBe(400);
+  }
+  await paid('Z1');
+  // Where clocks were before they were bounded; they never go back.
+  for (const moment of [null, '9999-12-31']) {
+    if (moment !== null) await clockTo(moment);
+    const other = await standingApproval(database.db, api.deps.ring);
+    const token = await tokenOf(api, other.credentials.bank);
+    expect((await match(csv(debit('Z2')), {}, api, token)).summary).toMatchObject({ unknownHere: 1 });
+  }
+  await select(database.db, `UPDATE entities SET clock_offset = '0' WHERE id = :id`, {
+    id: standing.merchantId,
+  });
+});
+
 /** The line, booked so many days from today. */
 const bookedIn = (days: number, line: string) =>
   line.replace(TODAY, new Date(Date.parse(TODAY) + days * 86_400_000).toISOString().slice(0, 10));
@@ -388,25 +446,93 @@ test('of an amount that differs only what was not booked is held, and written of
   const [one] = await exceptions();
   const refund = (amount: number) => post(tokens.merchant, '/v1/refunds/initiate', { reference, amount });
   expect((await refund(60.51)).status).toBe(409);
-  await database.db.transaction((trx) =>
-    resolveException(
-      trx,
-      api.deps.ring,
-      LAGOS,
-      { cause: 'operator', note: 'Case 1' },
-      String(one?.['exceptionId']),
-      {
-        resolution: 'written_off',
-        bankTransactionId: null,
-      },
-    ),
-  );
+  await resolveAsOperator(one?.['exceptionId'], 'written_off');
   expect(await balancesOf(database.db, standing.bankId)).toMatchObject({
     customer_bank: -6050n,
     disputed: -3950n,
   });
   expect((await refund(100)).status).toBe(201);
   await theBooksAreRight();
+});
+
+test('what a refund was booked too high by is held, and a second transfer for it besides', async () => {
+  const { reference } = await paid('F2');
+  const refundId = await refunded(reference, 30, 'F3');
+  await match(csv(debit('F2'), credit('F3', 50)));
+  const second = { refundId, action: 'completed', bankTransactionId: 'F4' };
+  expect((await post(tokens.bank, '/v1/bank/refund-response', second)).status).toBe(409);
+  const refund = (amount: number) => post(tokens.merchant, '/v1/refunds/initiate', { reference, amount });
+  expect((await refund(20.01)).status).toBe(409);
+  expect((await refund(20)).status).toBe(201);
+  await theBooksAreRight();
+});
+
+/** Ends the one exception that is open. */
+const endOpen = async (resolution: Resolution) => {
+  const [one] = await exceptions(tokens.bank, '&state=open');
+  await resolveAsOperator(one?.['exceptionId'], resolution);
+};
+const contradict = (billingRequestId: string) =>
+  post(tokens.bank, '/v1/billing/bank-response', { billingRequestId, declineReason: 'insufficient_funds' });
+const lackInFile = async () => {
+  await paid('L0');
+  await match(csv(debit('L0')));
+};
+
+describe('a charge that its bank was let off, and has booked after all, is unknown here', () => {
+  test.each([
+    ['where it was missing, and no money had moved', lackInFile, 'no_money_moved'],
+    ['where it was missing, and was written off', lackInFile, 'written_off'],
+    ['where it was contradicted, and no money had moved', contradict, 'no_money_moved'],
+    ['where it was contradicted, and was written off', contradict, 'written_off'],
+  ] as const)('%s', async (_, doubt, resolution) => {
+    const { id, reference } = await paid('L1');
+    await doubt(id);
+    await endOpen(resolution);
+
+    const booked = await match(csv(debit('L1')));
+    expect(booked.summary).toEqual({ ...NOTHING, lines: 1, unknownHere: 1 });
+    const [unknown] = await exceptions(tokens.bank, '&kind=unknown_here');
+    expect(booked.differences).toEqual([
+      `2,unknown_here,L1,${TODAY},debit,100,NGN,,${reference},100,NGN,${String(unknown?.['exceptionId'])},`,
+    ]);
+    expect(await exceptions(tokens.merchant, '&kind=unknown_here')).toEqual([]);
+    // Nobody ends it but the bank or the operator.
+    await mendTheBooks();
+    expect((await match(csv(debit('L1'), debit('L9')))).summary).toMatchObject({ unknownHere: 2 });
+    expect(await exceptions(tokens.bank, '&kind=unknown_here&state=open')).toMatchObject([unknown, {}]);
+    await theBooksAreRight();
+  });
+
+  test('but where the bank says by what it took it back both are accounted for', async () => {
+    const { id } = await paid('L2');
+    await contradict(id);
+    await endOpen('no_money_moved');
+    await match(csv(debit('L2')));
+    const second = { billingRequestId: id, bankTransactionId: 'L3' };
+    expect((await post(tokens.bank, '/v1/billing/bank-response', second)).status).toBe(409);
+    const [conflict] = await exceptions(tokens.bank, '&kind=conflicting_answer&state=open');
+    const answer = { resolution: 'reversed', bankTransactionId: 'L4' };
+    expect((await respond(conflict?.['exceptionId'], answer)).status).toBe(200);
+
+    const { summary } = await match(csv(debit('L2'), credit('L4', 100)));
+    expect(summary).toEqual({ ...NOTHING, lines: 2, matched: 2 });
+    expect(await exceptions(tokens.bank, '&state=open')).toEqual([]);
+    await theBooksAreRight();
+  });
+
+  test('but one of which the difference alone was written off, and one whose second debit never was, are not', async () => {
+    await paid('L5');
+    await match(csv(debit('L5', 90)));
+    await endOpen('written_off');
+    const other = await paid('L6');
+    const used = { billingRequestId: other.id, bankTransactionId: 'L5' };
+    expect((await post(tokens.bank, '/v1/billing/bank-response', used)).status).toBe(409);
+    await endOpen('no_money_moved');
+
+    const { summary } = await match(csv(debit('L5'), debit('L6')));
+    expect(summary).toEqual({ ...NOTHING, lines: 2, matched: 2 });
+  });
 });
 
 test.each([
@@ -438,14 +564,8 @@ test('what was in a file before its answer came is no difference any more once t
   await match(csv(debit('J1'), debit('J2')));
   await paid('J1');
   await paid('J2', 90);
-  const { db, ring } = api.deps;
-  const mended: string[] = [];
-  for (let round = 0; round < 2; round++) {
-    for await (const { differences } of walkBooks(db, ring, LAGOS, bookCursor('exceptions', ''))) {
-      mended.push(...differences.filter((one) => one.mended).map(({ wrong }) => wrong));
-    }
-  }
-  expect(mended).toEqual(['unknown_settled']);
+  expect(await mendTheBooks()).toEqual(['unknown_settled']);
+  expect(await mendTheBooks()).toEqual([]);
   expect(await exceptions()).toMatchObject([
     { kind: 'unknown_here', state: 'resolved', resolution: 'no_difference', bankTransactionId: 'J1' },
     { kind: 'unknown_here', state: 'open', bankTransactionId: 'J2' },
@@ -466,6 +586,53 @@ test('a second debit that went back is no sign of the first, which the bank may 
   const both = await match(csv(debit('G7'), debit('G8'), debit('G8')));
   expect(both.summary).toEqual({ ...NOTHING, lines: 3, matched: 2, duplicates: 1 });
   expect(await kinds()).toEqual(['conflicting_answer resolved', 'missing_at_bank resolved']);
+});
+
+const openOnes = () => exceptions(tokens.bank, '&state=open');
+
+/** The bank took back what the one exception that is open is about. */
+async function answerReversed(bankTransactionId: string): Promise<void> {
+  const [one] = await openOnes();
+  const answer = { resolution: 'reversed', bankTransactionId };
+  expect((await respond(one?.['exceptionId'], answer)).status).toBe(200);
+}
+
+describe('what took a charge back', () => {
+  test('is all that the bank had booked', async () => {
+    await paid('V1');
+    await match(csv(debit('V1', 120)));
+    await answerReversed('V2');
+    const { summary } = await match(csv(debit('V1', 120), credit('V2', 120)));
+    expect(summary).toEqual({ ...NOTHING, lines: 2, matched: 1, amountDiffers: 1 });
+    expect(await openOnes()).toEqual([]);
+  });
+
+  test.each([
+    ['completed', 60, []],
+    ['completed', 60.01, ['amount_differs']],
+    ['pending', 60, []],
+    ['pending', 100, ['amount_differs']],
+  ])('is what a refund that is %s has left: %d', async (state, amount, kindsOpen) => {
+    const { id, reference } = await paid('V3');
+    if (state === 'completed') await refunded(reference, 40, 'V4');
+    else await post(tokens.merchant, '/v1/refunds/initiate', { reference, amount: 40 });
+    await contradict(id);
+    await answerReversed('V5');
+    const { summary } = await match(csv(debit('V3'), credit('V4', 40), credit('V5', amount)));
+    expect(summary).toMatchObject({ amountDiffers: kindsOpen.length, missingAtBank: 0 });
+    const told = (await openOnes()).filter(({ bankTransactionId }) => bankTransactionId === 'V5');
+    expect(told.map(({ kind }) => kind)).toEqual(kindsOpen);
+    await theBooksAreRight();
+  });
+
+  test('is nothing where refunds have taken all of it', async () => {
+    const { id, reference } = await paid('V6');
+    await refunded(reference, 100, 'V7');
+    await contradict(id);
+    await answerReversed('V8');
+    const { summary } = await match(csv(debit('V6'), credit('V7', 100), credit('V8', 100)));
+    expect(summary).toEqual({ ...NOTHING, lines: 3, matched: 2, unknownHere: 1 });
+  });
 });
 
 describe('a line that names the reference of what is open', () => {
@@ -502,6 +669,37 @@ describe('a line that names the reference of what is open', () => {
     await refunded(reference, 60, 'H10');
     await theBooksAreRight();
   });
+
+  test.each([
+    ['is not charged again while nobody has looked', undefined, 1],
+    ['is not charged again where that is written off', 'written_off', 1],
+    ['is charged again once the bank has found that no money moved', 'no_money_moved', 2],
+  ] as const)(
+    'with another amount may have debited it: a declined billing %s',
+    async (_, resolution, charged) => {
+      const { db, ring } = api.deps;
+      const rules = { ...recurringRules(readConfig({})), dueRate: 1_000 };
+      const id = await makeSchedule(db, ring, standing, { amount: 10_000n });
+      const run = () => runSchedule(db, ring, rules, id);
+      const charges = () =>
+        select<{ id: string; reference: string }>(
+          db,
+          `SELECT id, reference FROM billing_requests WHERE schedule_id = :id ORDER BY attempt`,
+          { id },
+        );
+      await run();
+      const [attempt] = await charges();
+      const declined = { billingRequestId: attempt?.id, declineReason: 'insufficient_funds' };
+      expect((await post(tokens.bank, '/v1/billing/bank-response', declined)).status).toBe(200);
+      await run();
+      const { summary } = await match(csv(debit('R8', 99, attempt?.reference)));
+      expect(summary).toEqual({ ...NOTHING, lines: 1, amountDiffers: 1 });
+      if (resolution) await resolveAsOperator((await exceptions())[0]?.['exceptionId'], resolution);
+      await moveClock(db, standing.merchantId, '1 day 1 minute');
+      await run();
+      expect(await charges()).toHaveLength(charged);
+    },
+  );
 
   test('is the late half of what nobody answered, and one exception with it', async () => {
     const { id, reference } = await charge();

@@ -1,0 +1,18 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { exceptionEventInWords } from '../../src/console/finance/words';
+
+const folder = join(__dirname, '../../src/database');
+const code = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts'))
+  .map((file) => readFileSync(join(folder, file), 'utf8'))
+  .join('\n');
+
+it('has words for whatever is recorded of an exception', () => {
+  // An operator's act has a name of its own in the operator's record.
+  const named = [...code.matchAll(/(?<!action: )'(exception\.\w+)'/g)].map(([, type = '']) => type);
+  // `books tell` puts the name of the resource before it.
+  const types = new Set([...named, 'exception.announced']);
+  expect(types.size).toBeGreaterThan(4);
+  expect([...types].filter((type) => exceptionEventInWords(type) === type)).toEqual([]);
+});
