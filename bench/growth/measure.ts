@@ -16,16 +16,11 @@ export interface Measured {
   faults: string[];
 }
 
-/**
- * Before what counts: statements are prepared from the twentieth run on, and planned in general
- * from the sixth of those.
- */
+/** Before what counts: statements are prepared from the twentieth run on. */
 const WARM_UP = 30;
 const RUNS = 200;
 /** What is slow is measured less often. */
 const LONGEST_MS = 4_000;
-/** The last of these has the plan that stays. */
-const EXPLAINED_RUNS = 8;
 
 /**
  * Each path by itself, one run after the other on one connection, with all of it undone after each
@@ -76,7 +71,7 @@ async function measurePath(db: Database, explainer: Explainer, { name, run }: Pa
     times.push(await once());
   }
   times.sort((a, b) => a - b);
-  const plans = await explainer.explained(EXPLAINED_RUNS, async (trx) => void (await run(trx, n++)));
+  const plans = await explainer.explained(async (trx) => void (await run(trx, n++)));
   return {
     name,
     medianMs: times[Math.floor(times.length / 2)] ?? 0,

@@ -111,7 +111,9 @@ export function openDatabase(
     statement_timeout: STATEMENT_TIMEOUT_MS,
     idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
     keepAlive: true,
-    options: `-c role=${role} -c timezone=UTC`,
+    // Left to itself, Postgres plans many a prepared statement anew each time, where that costs more
+    // than running it: a third of its work for a charge.
+    options: `-c role=${role} -c timezone=UTC -c plan_cache_mode=force_generic_plan`,
     max: poolSize,
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
     // Statements of a transaction that do not read each other's effects share a round trip.
@@ -149,9 +151,19 @@ export function openDatabase(
   }
 
   async function run(client: PoolClient, query: QueryConfig<unknown[]>, deadline: number) {
-    const timed = { ...query, query_timeout: timeLeft(deadline, answerWithinMs) };
+    const timed = { ...query, query_timeout: timeLeft(deadline, answerWithinMs) } as QueryConfig<unknown[]>;
+    const { stream } = client.connection;
+    // What is asked in one turn goes out as one packet.
+    stream.cork();
+    process.nextTick(() => stream.uncork());
     try {
-      return await client.query(timed as QueryConfig<unknown[]>);
+      if (query.name !== undefined || !query.values?.length) return await client.query(timed);
+      const [, result] = await Promise.all([
+        client.query('SET plan_cache_mode = force_custom_plan'),
+        client.query(timed),
+        client.query('RESET plan_cache_mode'),
+      ]);
+      return result;
     } catch (error) {
       // pg has closed the connection then: what it would say later is for nobody.
       throw error instanceof Error && error.message === PG_GAVE_UP ? new DatabaseSilent(error) : error;
@@ -189,7 +201,7 @@ export function openDatabase(
           try {
             return await run(client, prepare(text, values, plan), deadline);
           } catch (error) {
-            failed ??= error;
+            if (!isAborted(error)) failed ??= error;
             throw error;
           }
         },
@@ -210,7 +222,7 @@ export function openDatabase(
         );
         // Of statements that were sent together, a later one may be heard first: the earlier one's
         // failure says why.
-        throw isAborted(error) ? failed : error;
+        throw isAborted(error) ? (failed ?? error) : error;
       }
     },
     destroy: () => pool.end(),
@@ -268,8 +280,8 @@ async function commit(committing: Promise<{ command: string }>): Promise<void> {
 }
 
 /**
- * A statement that runs often is parsed and planned once per connection: the work of the hot paths'
- * is half that.
+ * A statement that runs often is parsed and planned once per connection, for all values: the work of
+ * the hot paths' is half that. Others are planned for theirs.
  */
 const PREPARED_AFTER_RUNS = 20;
 /**

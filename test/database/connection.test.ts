@@ -1,5 +1,5 @@
 import { EventEmitter, once } from 'node:events';
-import { row, rows } from '../../src/database/connection';
+import { row, rows, type Executor } from '../../src/database/connection';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 
 let test: TestDatabase;
@@ -12,6 +12,10 @@ const insert = (key: string) =>
   `INSERT INTO rate_limits (key, full_at, asked_at, taken) VALUES ('${key}', now(), now(), 1)`;
 const exists = async (key: string) =>
   (await row(test.db, `SELECT FROM rate_limits WHERE key = :key`, { key })) !== undefined;
+
+/** How Postgres plans this statement. */
+const mode = (db: Executor, plan?: 'anew') =>
+  row(db, `SELECT current_setting('plan_cache_mode') AS mode WHERE :n::int > 0`, { n: 1 }, plan);
 
 describe('a transaction', () => {
   it('is not taken for committed where the work went on after a statement that failed', async () => {
@@ -57,6 +61,19 @@ it('what still runs of work that has failed changes nothing any more', async () 
 });
 
 describe('a statement', () => {
+  it('has one plan for all values where it runs often, and else one for its own, also after a failure', async () => {
+    const { db } = test;
+    for (let n = 0; n < 20; n++) expect(await mode(db)).toEqual({ mode: 'force_custom_plan' });
+    expect(await mode(db)).toEqual({ mode: 'force_generic_plan' });
+    expect(await mode(db, 'anew')).toEqual({ mode: 'force_custom_plan' });
+    await db.transaction(async (trx) => {
+      const failed = db.transaction((other) => row(other, 'SELECT 1 / :n::int', { n: 0 }, 'anew'));
+      await expect(failed).rejects.toMatchObject({ code: '22012' });
+      expect(await mode(trx)).toEqual({ mode: 'force_generic_plan' });
+      expect(await mode(db)).toEqual({ mode: 'force_generic_plan' });
+    });
+  });
+
   it('runs as ever on a connection where preparing it has failed', async () => {
     const { db } = test;
     const often = `SELECT :n::int AS n`;
