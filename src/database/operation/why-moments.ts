@@ -43,12 +43,19 @@ export async function readActsOn(
 ): Promise<Of<'act'>[]> {
   return rows<Of<'act'>>(
     db,
-    `SELECT at, 'act' AS what, actor, action, "entityId", "requestId", "exceptionId"
-     FROM (SELECT id, recorded_at AS at, actor, action, entity_id AS "entityId", request_id AS "requestId",
-             after->>'exceptionId' AS "exceptionId"
-           FROM audit_events WHERE entity_id = ANY(:entityIds) AND recorded_at >= :from
-             AND recorded_at <= coalesce(:until::timestamptz, 'infinity')) AS acts
-     WHERE "exceptionId" IS NULL OR "exceptionId" = ANY(:exceptionIds) ORDER BY id DESC LIMIT :limit`,
+    `WITH acts AS (
+       SELECT a.* FROM unnest(:entityIds::text[]) AS party (id) CROSS JOIN LATERAL (
+         SELECT * FROM audit_events WHERE entity_id = party.id AND (after->>'exceptionId') IS NULL
+           AND recorded_at BETWEEN :from AND coalesce(:until::timestamptz, 'infinity')
+         ORDER BY recorded_at DESC LIMIT :limit) AS a
+       UNION ALL
+       SELECT a.* FROM unnest(:exceptionIds::text[]) AS exception (id) CROSS JOIN LATERAL (
+         SELECT * FROM audit_events WHERE (after->>'exceptionId') = exception.id
+           AND entity_id = ANY(:entityIds) AND recorded_at BETWEEN :from AND coalesce(:until::timestamptz, 'infinity')
+         ORDER BY id DESC LIMIT :limit) AS a)
+     SELECT recorded_at AS at, 'act' AS what, actor, action, entity_id AS "entityId", request_id AS "requestId",
+       after->>'exceptionId' AS "exceptionId"
+     FROM acts ORDER BY id DESC LIMIT :limit`,
     { entityIds, ...span },
     'anew',
   );
