@@ -111,8 +111,8 @@ export function openDatabase(
     statement_timeout: STATEMENT_TIMEOUT_MS,
     idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
     keepAlive: true,
-    // Left to itself, Postgres plans many a prepared statement anew each time, where that costs more
-    // than running it: a third of its work for a charge.
+    // Left to itself, Postgres plans many a prepared statement anew each time. That costs more
+    // than to run it: a third of its work for a charge.
     options: `-c role=${role} -c timezone=UTC -c plan_cache_mode=force_generic_plan`,
     max: poolSize,
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
@@ -280,8 +280,8 @@ async function commit(committing: Promise<{ command: string }>): Promise<void> {
 }
 
 /**
- * A statement that runs often is parsed and planned once per connection, for all values: the work of
- * the hot paths' is half that. Others are planned for theirs.
+ * A statement that runs often is parsed and planned once per connection, for all values: that
+ * halves the work of the hot paths. Others are planned for theirs.
  */
 const PREPARED_AFTER_RUNS = 20;
 /**

@@ -89,6 +89,23 @@ describe('pausing, resuming and cancelling', () => {
     expect(await act('pause')).toMatchObject(refused);
     expect(await act('resume')).toMatchObject(refused);
     expect(await change({ amount: 5 })).toMatchObject(refused);
+    // What is wrong with what was sent comes first, as everywhere.
+    expect(await change({ amount: 10.123 })).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: 'amount' }] },
+    });
+  });
+
+  test('a body that was announced and is empty is none', async () => {
+    const pause = await fetch(`${api.url}${SCHEDULES}/${scheduleId}/pause`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${tokens.merchant}` },
+      // Sent in chunks, of which there are none: how a proxy hands on what may have a body.
+      body: new ReadableStream({ start: (stream) => stream.close() }),
+      duplex: 'half',
+    });
+    expect(pause.status).toBe(200);
+    expect(await shown()).toMatchObject({ status: 'paused' });
   });
 
   test('one that has come to its own end cannot be cancelled, neither by its merchant nor by the bank', async () => {

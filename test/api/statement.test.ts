@@ -298,6 +298,7 @@ describe('a statement', () => {
     ['', 'query.date'],
     ['?date=2026-02-30', 'query.date'],
     ['?date=30.01.2026', 'query.date'],
+    ['?date=2026-01-31&currency=USD', 'query.currency'],
     ['?date=2026-01-31&currency=ABC', 'query.currency'],
     ['?date=2026-01-31&colour=blue', 'query.colour'],
   ])('needs a day that there is, and a currency: %s gets 400', async (query, path) => {
@@ -321,6 +322,12 @@ describe('a statement', () => {
       closingBalance: -0.07,
       sha256: sha256(await bank.file(`/v1/statements/${day}.csv?currency=USD`)),
     });
+    const other = await asking(api, standing, 'bank');
+    for (const path of [`?date=${day}&`, `/${day}.csv?`]) {
+      const { status, body } = await other.get(`/v1/statements${path}currency=USD`);
+      expect(status).toBe(400);
+      expect(body.errors).toEqual([{ path: 'query.currency', message: 'must be one of NGN, JPY' }]);
+    }
   });
 
   it('is of the merchants of the provider that asks, and of nobody else’s', async () => {

@@ -1239,7 +1239,7 @@ export type BillingIntentClosedItem = {
   reference: string;
   /** The customer’s identifier at the bank, also called `phrase` */
   lookupID: string;
-  status: 'declined' | 'superseded' | 'approved';
+  status: 'declined' | 'superseded';
   /** Why it was declined; `null` if it was not */
   reason: string | null;
 };
@@ -2685,7 +2685,10 @@ export interface Operations {
     query: {
       /** Settlement day, in the network’s time zone */
       date: string;
-      /** ISO 4217 code of a currency that the network accepts, or has accepted */
+      /**
+       * ISO 4217 code of a currency that the network accepts, or of another that the party
+       * has settled in
+       */
       currency?: string | undefined;
       /** For a provider, one of its merchants; left out, all of them together */
       merchantId?: string | undefined;
@@ -2706,7 +2709,10 @@ export interface Operations {
       date: string;
     };
     query?: {
-      /** ISO 4217 code of a currency that the network accepts, or has accepted */
+      /**
+       * ISO 4217 code of a currency that the network accepts, or of another that the party
+       * has settled in
+       */
       currency?: string | undefined;
       /** For a provider, one of its merchants; left out, all of them together */
       merchantId?: string | undefined;

@@ -3,6 +3,7 @@ import type { Executor } from '../../database/connection';
 import { isMerchantOf } from '../../database/entity/entity';
 import {
   readFinality,
+  hasSettledIn,
   keepDigest,
   readDigest,
   readLines,
@@ -91,17 +92,26 @@ export async function statementFile({
 
 /**
  * @throws Failure not_found for a merchant that is not the caller's; invalid_request from a bank
- *   that names one
+ *   that names one, and for a currency that is not accepted and that nothing has settled in
  */
 async function statementOf(
-  { db, config }: ApiDeps,
-  { entityId, role }: Viewer,
+  { db, config: { ACCEPTED_CURRENCIES: accepted } }: ApiDeps,
+  caller: Viewer,
   date: string,
   { currency: code, merchantId }: Filter,
 ): Promise<StatementOf> {
-  const [first = ''] = config.ACCEPTED_CURRENCIES;
-  const of = { date, currency: code ?? first };
-  if (merchantId === undefined) return { ...of, party: { entityId, role } };
+  const party = await partyOf(db, caller, merchantId);
+  const [first = ''] = accepted;
+  const currency = code ?? first;
+  if (!accepted.includes(currency) && !(await hasSettledIn(db, party, currency))) {
+    const message = `must be ${accepted.length > 1 ? 'one of ' : ''}${accepted.join(', ')}`;
+    throw invalidRequest([{ path: 'query.currency', message }]);
+  }
+  return { date, currency, party };
+}
+
+async function partyOf(db: Executor, { entityId, role }: Viewer, merchantId?: string): Promise<Viewer> {
+  if (merchantId === undefined) return { entityId, role };
   if (role === 'bank') {
     throw invalidRequest([
       { path: 'query.merchantId', message: 'is for providers: a bank has one statement' },
@@ -109,7 +119,7 @@ async function statementOf(
   }
   const isOwn = role === 'merchant' ? merchantId === entityId : await isMerchantOf(db, entityId, merchantId);
   if (!isOwn) throw new Failure('not_found', 'There is no such merchant.');
-  return { ...of, party: { entityId: merchantId, role: 'merchant' } };
+  return { entityId: merchantId, role: 'merchant' };
 }
 
 /**

@@ -30,6 +30,19 @@ export async function readJsonBody(req: Request, limitBytes: number): Promise<un
 }
 
 /**
+ * Reads the JSON body of a request that needs none. One that was announced may turn out to be
+ * empty: some proxies announce a body with every request.
+ *
+ * @throws Failure as `readJsonBody`
+ */
+export async function readUnneededBody(req: Request, limitBytes: number): Promise<unknown> {
+  const bytes = await readBytes(req, limitBytes);
+  if (bytes.length === 0) return undefined;
+  requireJson(req);
+  return parseJson(bytes);
+}
+
+/**
  * @throws Failure media_type_unsupported or invalid_request, where the body cannot be JSON or is
  *   none at all
  */

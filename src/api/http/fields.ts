@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Config } from '../../config';
 import { parseDay, parseInstant } from '../../domain/calendar';
 import { isId, type IdKind } from '../../domain/ids';
-import { CURRENCIES, minorUnitDigits } from '../../domain/currency';
+import { minorUnitDigits } from '../../domain/currency';
 import { formatAmount, MAX_AMOUNT_MINOR, parseAmount } from '../../domain/money';
 import { accept, type Parsed } from '../../domain/parsed';
 import { parseShown, parseText } from '../../domain/plain-text';
@@ -264,9 +264,11 @@ export const currency = (config: Config) =>
     .meta({ description: 'ISO 4217 code of a currency that the network accepts' });
 
 /** What has settled stays to be asked for, also when its currency is no longer accepted. */
-export const settledCurrency = z
-  .enum(CURRENCIES as [string, ...string[]], { error: 'must be an ISO 4217 code, for example NGN' })
-  .meta({ description: 'ISO 4217 code of a currency that the network accepts, or has accepted' });
+export const settledCurrency = text(3).meta({
+  description:
+    'ISO 4217 code of a currency that the network accepts, or of another that the party has settled in',
+  example: 'NGN',
+});
 
 /** Major units of a currency; `withAmount` judges how the two go together. */
 export const amount = z

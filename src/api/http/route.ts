@@ -7,7 +7,7 @@ import type { Role } from '../../domain/entity';
 import { Failure } from '../../domain/failures';
 import { replyOf, type Answer, type Reply } from './answer';
 import type { Authenticate, Caller } from '../access/authentication';
-import { BODY_LIMIT_BYTES, hasBody, readJsonBody } from './body';
+import { BODY_LIMIT_BYTES, hasBody, readJsonBody, readUnneededBody } from './body';
 import { ANSWER_WITHIN_MS } from './deadline';
 import type { ApiDeps } from '../deps';
 import type { DocumentedAnswer, Excess, OperationKey } from './documented-answer';
@@ -171,7 +171,7 @@ export function serve(deps: ApiDeps, authenticate: Authenticate, one: Route): Re
     }
 
     const arrived = await options.receiver?.receive(req, deps, caller.entityId);
-    const input = takesJson(one, req) ? await readJsonBody(req, BODY_LIMIT_BYTES) : undefined;
+    const input = await readInput(one, req);
     const key = options.idempotent ? readIdempotencyKey(req) : undefined;
     const { body, query } = checkAll(options, caller.role, input, req.originalUrl);
     // A file is long: what is wrong with the rest of the request is said before.
@@ -213,11 +213,15 @@ export function serve(deps: ApiDeps, authenticate: Authenticate, one: Route): Re
   };
 }
 
-/** Whether a JSON body is read: one that is asked for, and one that comes unasked. */
-function takesJson({ method, options: { body, receiver, upload } }: Route, req: Request): boolean {
-  if (body) return true;
+/** The JSON body that is asked for, or that comes unasked. */
+async function readInput(
+  { method, options: { body, receiver, upload } }: Route,
+  req: Request,
+): Promise<unknown> {
+  if (body) return readJsonBody(req, BODY_LIMIT_BYTES);
   // What comes with a GET means nothing in HTTP.
-  return method !== 'get' && !receiver && !upload && hasBody(req);
+  if (method === 'get' || receiver || upload || !hasBody(req)) return undefined;
+  return readUnneededBody(req, BODY_LIMIT_BYTES);
 }
 
 const NO_PARAMETERS: z.ZodType = z.strictObject({});

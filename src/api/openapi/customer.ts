@@ -126,7 +126,7 @@ export const CUSTOMERS = {
     tag: 'Customers',
     summary: 'List your customers',
     description:
-      'Your customers as you have described them. Account numbers are never returned. `search` finds customers whose names contain every given word (a word may be one letter), or whose e-mail address, `clientRef` or `lookupID` is exactly the given text. Upper and lower case do not matter.',
+      'Your customers as you have described them. Account numbers are never returned. `search` finds customers whose names contain every given word (a word may be one letter), or whose e-mail address or `lookupID` is exactly the given text, in upper or lower case, or whose `clientRef` is, as it was given.',
     answers: { 200: { description: '1 customer', data: pageOf('customers', customer) } },
   },
   'PATCH /v1/bank/customer': {

@@ -94,7 +94,7 @@ export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
       sequence,
       reference,
       lookupID,
-      status: z.enum(['declined', 'superseded', 'approved']).meta({ example: 'declined' }),
+      status: z.enum(['declined', 'superseded']).meta({ example: 'declined' }),
       reason: z
         .string()
         .nullable()

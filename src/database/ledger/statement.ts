@@ -78,6 +78,16 @@ export async function readFinality(
   return found;
 }
 
+/** Whether anything of the party's was ever posted in the currency. */
+export async function hasSettledIn(
+  db: Executor,
+  { entityId: partyId, role }: Viewer,
+  currency: string,
+): Promise<boolean> {
+  const posted = `SELECT FROM ledger_balances WHERE party_id = ANY(${POSTED_TO[role]}) AND currency = :currency`;
+  return (await row(db, `SELECT WHERE EXISTS (${posted})`, { partyId, currency }, 'anew')) !== undefined;
+}
+
 const NOTHING: Movement = { count: 0, amount: 0n };
 
 /** As of the moment of the executor's snapshot, where it has one. */

@@ -105,10 +105,12 @@ export async function changeSchedule(
   scheduleId: string,
   change: ScheduleChange,
 ): Promise<void> {
-  const before = await lockLive(trx, keyring, caller, scheduleId);
+  const before = await lockOwn(trx, keyring, caller, scheduleId);
   const { metadata, hasOpen } = await readRest(trx, scheduleId);
   const parsed =
     change.amount === undefined ? accept(before.amount) : parseAmount(change.amount, before.currency);
+  // What is wrong with the amount itself is said before that it is too late for any.
+  if (parsed.ok) refuseEnded(before);
   const amount = parsed.ok ? parsed.value : before.amount;
   const after = {
     ...before,
