@@ -8,6 +8,8 @@ import { createHash } from 'node:crypto';
 export const INHERITED = ['constructor', '__proto__', 'toString', 'hasOwnProperty', '__defineGetter__'];
 
 const LONG = 100_000;
+/** Marks over and under one letter in turn, which a normal form has to sort. */
+const MIXED_MARKS = '\u0301\u0316';
 /** The longest line of headers that the server takes, but for what stands beside it. */
 const HEADER_LONG = 12_000;
 /** Text that nothing makes shorter, as an index would what repeats itself. */
@@ -39,6 +41,7 @@ export const JSON_VALUES: readonly string[] = [
     const text = part.repeat(Math.floor(LONG / part.length));
     return JSON.stringify(`${text}!`);
   }),
+  JSON.stringify(`a${MIXED_MARKS.repeat(60_000)}`),
   JSON.stringify(INCOMPRESSIBLE),
   String.raw`"${'\\"'.repeat(LONG)}"`,
   JSON.stringify(`http://${'a.'.repeat(1000)}/${'%41'.repeat(500)}`),
@@ -72,6 +75,7 @@ export const JSON_VALUES: readonly string[] = [
 export const EXTRA_NAMES: readonly string[] = [
   ...INHERITED,
   'a'.repeat(LONG),
+  `a${MIXED_MARKS.repeat(60_000)}`,
   // Where it is cut for an answer is the middle of a character.
   `${'a'.repeat(99)}😀`,
   String.raw`\ud800`,
@@ -117,6 +121,7 @@ export const PARAMETERS: readonly string[] = [
   'a'.repeat(HEADER_LONG),
   '%20'.repeat(HEADER_LONG / 3),
   '-'.repeat(HEADER_LONG),
+  encodeURIComponent(MIXED_MARKS).repeat(HEADER_LONG / 12),
   INCOMPRESSIBLE.slice(0, HEADER_LONG),
 ];
 

@@ -23,6 +23,9 @@ const CONTROL = /\p{Control}/u;
  */
 const BIDIRECTIONAL = /[\u202a-\u202e\u2066-\u2069]/u;
 
+/** Most code points that one is taken apart to, as U+1F82 is to a letter and three marks. */
+const PARTS_MAX = 4;
+
 /** What a cut leaves of a character that is two UTF-16 units. */
 const HALF_AT_THE_END = /[\ud800-\udbff]$/;
 
@@ -49,8 +52,19 @@ export function parseText(text: string, maxLength: number): Parsed<string> {
   // Looked for before the trim, which would quietly take line breaks off the ends.
   const shown = parseShown(text);
   if (!shown.ok) return shown;
-  const clean = text.trim().normalize('NFC');
-  if (clean === '') return refuse('must not be empty');
-  if (Array.from(clean).length > maxLength) return refuse(`must have at most ${maxLength} characters`);
+  const trimmed = text.trim();
+  if (trimmed === '') return refuse('must not be empty');
+  // Looked for before, too: to order a run of marks takes the square of its length.
+  const clean = isLonger(trimmed, maxLength * PARTS_MAX) ? undefined : trimmed.normalize('NFC');
+  if (clean === undefined || isLonger(clean, maxLength)) {
+    return refuse(`must have at most ${maxLength} characters`);
+  }
   return accept(clean);
+}
+
+/** Looks no further than it must. */
+function isLonger(text: string, maxCharacters: number): boolean {
+  let characters = 0;
+  for (const _ of text) if (++characters > maxCharacters) return true;
+  return false;
 }

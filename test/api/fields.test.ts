@@ -67,6 +67,7 @@ describe('an id', () => {
     expect(judge(fields.paymentId, ` ${'x'.repeat(10_000)} `)).toBe(` ${'x'.repeat(10_000)} `);
     // The sign for kelvin is the letter K in normal form C.
     expect(judge(fields.paymentId, '\u212a')).toBe('\u212a');
+    expect(judge(fields.paymentId, ' ')).toEqual(['body must not be empty']);
   });
 });
 
@@ -119,6 +120,16 @@ describe('metadata', () => {
     expect(judge(fields.metadata, { a: 1, 'a ': 2, b: 3 })).toEqual([`a  ${same}`]);
     expect(judge(fields.metadata, { '\u00e9': 1, 'e\u0301': 2 })).toEqual([`e\u0301 ${same}`]);
     expect(judge(z.strictObject({ metadata: fields.metadata.optional() }), {})).toEqual({});
+  });
+
+  it('brings no name to normal form that is too long, and a payment id not at all', () => {
+    const normalize = jest.spyOn(String.prototype, 'normalize');
+    const marks = `a${'\u0301\u0316'.repeat(65_000)}`;
+    expect(judge(fields.metadata, { [marks]: 1 })).toEqual([
+      `${marks.slice(0, 100)} is a name that must have at most 40 characters`,
+    ]);
+    expect(judge(fields.paymentId, marks)).toBe(marks);
+    for (const text of normalize.mock.contexts) expect(String(text).length).toBeLessThanOrEqual(320);
   });
 
   it('says what is wrong with a name, without repeating all of it', () => {

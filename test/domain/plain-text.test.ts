@@ -72,6 +72,24 @@ describe('text that people wrote', () => {
     expect(outcome('👩👩👩👩👩👩', 5)).toBe('refused: must have at most 5 characters');
   });
 
+  it('may be spelled in as many characters as accents are typed apart, up to four for one', () => {
+    for (const longest of ['\u1f82', '\u0390', '\u{1d160}']) {
+      const apart = longest.normalize('NFD');
+      const max = Array.from(longest.normalize('NFC')).length;
+      expect(outcome(apart.repeat(5), 5 * max)).toBe(longest.normalize('NFC').repeat(5));
+    }
+  });
+
+  it('is not brought to normal form where it is too long: a run of marks costs its square', () => {
+    const normalize = jest.spyOn(String.prototype, 'normalize');
+    for (const marks of ['\u0301\u0316', '\u{1d165}\u{1d16d}']) {
+      expect(outcome(`a${marks.repeat(65_000)}`)).toBe('refused: must have at most 20 characters');
+      expect(outcome(`a${marks.repeat(39)}`)).toBe('refused: must have at most 20 characters');
+    }
+    // Four code points of two units each, at most, for one.
+    for (const text of normalize.mock.contexts) expect(String(text).length).toBeLessThanOrEqual(160);
+  });
+
   it('once taken is taken again unchanged', () => {
     fc.assert(
       fc.property(fc.string({ unit: anyCharacter, maxLength: 30 }), (text) => {

@@ -4,7 +4,7 @@ import { parseDay, parseInstant } from '../../domain/calendar';
 import { isId, type IdKind } from '../../domain/ids';
 import { minorUnitDigits } from '../../domain/currency';
 import { formatAmount, MAX_AMOUNT_MINOR, parseAmount } from '../../domain/money';
-import { accept, type Parsed } from '../../domain/parsed';
+import { accept, refuse, type Parsed } from '../../domain/parsed';
 import { parseShown, parseText } from '../../domain/plain-text';
 import { EXAMPLE_PAYMENT_ID, EXAMPLE_PHRASE, exampleId, ID_NAME, idPattern } from '../openapi/example';
 
@@ -37,7 +37,7 @@ const TEXT = `^[^${REFUSED}]*[^${BLANK}${REFUSED}][^${REFUSED}]*$`;
 export const text = (max: number) =>
   read((value) => parseText(value, max)).meta({
     minLength: 1,
-    ...(Number.isFinite(max) && { maxLength: max }),
+    maxLength: max,
     pattern: TEXT,
   });
 
@@ -134,12 +134,15 @@ const note = read((value) =>
   value.trim() === '' && parseShown(value).ok ? accept('') : parseText(value, 500),
 ).meta({ maxLength: 500, pattern: SHOWN });
 
+/** Longest name in `metadata`. */
+const METADATA_NAME_MAX = 40;
+
 /** Free-form notes of the caller: at most 50 names of 40 characters, with simple values. */
 export const metadata = z.preprocess(
   eachNameOnce,
   z
     .record(
-      text(40),
+      text(METADATA_NAME_MAX),
       z.union(
         [note, z.number(), z.boolean()],
         'must be text of at most 500 characters, a number, true or false',
@@ -158,7 +161,7 @@ export const metadata = z.preprocess(
 function eachNameOnce(given: unknown, context: z.core.$RefinementCtx): unknown {
   const seen = new Set<string>();
   for (const name of typeof given === 'object' && given !== null ? Object.keys(given) : []) {
-    const clean = parseText(name, Infinity);
+    const clean = parseText(name, METADATA_NAME_MAX);
     if (!clean.ok) continue;
     if (seen.has(clean.value)) {
       context.addIssue({ code: 'custom', path: [name], message: 'is the same name as an earlier one' });
@@ -238,8 +241,8 @@ export const BATCH_MAX = 100;
  * be without blanks or in another normal form.
  */
 export const paymentId = read((value) => {
-  const parsed = parseText(value, Infinity);
-  return parsed.ok ? accept(value) : parsed;
+  const shown = parseShown(value);
+  return shown.ok && value.trim() === '' ? refuse('must not be empty') : shown;
 }).meta({
   minLength: 1,
   pattern: TEXT,
