@@ -134,20 +134,17 @@ export function judge(line: StatementLine, known: Known | undefined): Verdict {
 }
 
 /**
- * What may not be refunded of a charge while a line differs: of a charge, what the bank has not
- * booked; of a refund, what it has transferred beyond it. What is pending may be answered for in
- * full while the line still differs, so it is held from now on.
+ * What the bank has not booked of a charge, and so may not be refunded while a line differs. What
+ * is pending may be answered for in full while the line still differs, so it is held from now on.
+ *
+ * @returns 0 for a refund, of which all that its bank tells decides
  */
 export function heldFor(
   line: Pick<StatementLine, 'amount' | 'currency' | 'direction'>,
   known: Known,
 ): bigint {
-  if (!known.settled && !known.pending) return 0n;
+  if (known.refundId !== null || (!known.settled && !known.pending)) return 0n;
   const comparable = line.currency === known.currency && line.direction === known.direction;
-  if (known.refundId !== null) {
-    const beyond = comparable ? line.amount - known.amount : 0n;
-    return beyond <= 0n ? 0n : beyond < known.amount ? beyond : known.amount;
-  }
   if (!comparable) return known.amount;
   return line.amount < known.amount ? known.amount - line.amount : 0n;
 }

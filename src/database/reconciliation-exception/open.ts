@@ -49,7 +49,7 @@ const UNRESOLVED_MAX = 100;
  *
  * - of a successful charge all of it, unless the bank names the very debit that is counted;
  * - of a refund its amount, where the bank tells of one transfer more than is counted
- *   (`holdRefund`). Transfers with different ids count each. An id that was refused, as it belongs
+ *   (`holdRefunds`). Transfers with different ids count each. An id that was refused, as it belongs
  *   to something else, is no transfer of its own: together with one that the bank names before or
  *   after it, it holds the amount once.
  *
@@ -112,7 +112,7 @@ export async function openException(trx: Executor, exception: NewException): Pro
        WHERE id = :billingRequestId AND :held::bigint > 0`,
       { billingRequestId, held: heldOfCharge.toString() },
     );
-    const heldOfRefund = refundId === null ? [] : await holdRefund(trx, refundId);
+    const heldOfRefund = await holdRefunds(trx, refundId === null ? [] : [refundId]);
     const held = heldOfRefund.find((one) => one.id === id)?.held ?? heldOfCharge;
     const details = { ...about, held };
     const type = sequence === 1 ? 'exception.opened' : 'exception.updated';
@@ -125,29 +125,49 @@ export async function openException(trx: Executor, exception: NewException): Pro
 }
 
 /**
- * Keeps out of what is left of a charge what its bank may have sent back with a refund and is not
- * counted: the amount for each transfer that it tells of in doubt; for an id that was refused, once
- * and only where there is no such transfer, and the refund is rejected. Whenever one of these is
- * opened or resolved, and when the refund is rejected, what each holds is set anew, for with a
- * transfer that never was an id that it stood for is in doubt again, and the other way round. The
- * caller holds the charge locked.
+ * Keeps out of what is left of a charge what its bank may have sent back with its refunds and is
+ * not counted:
+ *
+ * - the amount for each transfer that its bank tells of in doubt;
+ * - what a statement has booked with another amount: beyond the refund, where the booking is the
+ *   one that is counted, or may yet be, or a transfer in doubt; else all of it, up to the amount;
+ * - for an id that was refused, once and only where the refund is rejected, what these two leave
+ *   of the amount.
+ *
+ * Whenever one of these is opened or resolved, and when a refund ends, what each holds is set anew,
+ * for with a transfer that never was an id that it stood for is in doubt again, and the other way
+ * round. The caller holds the charges locked.
  *
  * @returns the exceptions that hold another amount than before
  */
-export async function holdRefund(trx: Executor, refundId: string): Promise<{ id: string; held: bigint }[]> {
+export async function holdRefunds(
+  trx: Executor,
+  refundIds: string[],
+): Promise<{ id: string; held: bigint }[]> {
+  if (refundIds.length === 0) return [];
   return rows(
     trx,
-    `WITH doubt AS (
-       SELECT x.id, x.kind, x.amount, x.held, r.status, x.kind = 'refund_conflict' AND x.outcome = 'completed' AS transfer
+    `WITH told AS (
+       SELECT x.*, r.status, x.kind = 'refund_conflict' AND x.outcome = 'completed' AS transfer,
+         x.direction = 'credit' AND x.booked_currency = x.currency AS comparable,
+         r.status = 'pending' OR (r.status = 'completed' AND r.bank_transaction_id = x.bank_transaction_id) AS counted
        FROM refunds r JOIN reconciliation_exceptions x ON x.billing_request_id = r.billing_request_id AND x.refund_id = r.id
-       WHERE r.id = :refundId AND x.state <> 'resolved' AND x.kind IN ('refund_conflict', 'duplicate_transaction_id')),
+       WHERE r.id = ANY(:refundIds) AND x.state <> 'resolved'
+         AND x.kind IN ('refund_conflict', 'duplicate_transaction_id', 'amount_differs')),
+     moved AS (
+       SELECT *, CASE
+         WHEN transfer THEN amount
+         WHEN kind = 'amount_differs' THEN least(amount, greatest(0,
+           CASE WHEN comparable THEN booked_amount ELSE amount END
+           - CASE WHEN counted OR bool_or(transfer) OVER (PARTITION BY refund_id, bank_transaction_id) THEN amount ELSE 0 END))
+         ELSE 0 END AS moved
+       FROM told),
      due AS (
        SELECT id, held AS before, CASE
-         WHEN transfer THEN amount
-         WHEN status = 'rejected' AND NOT EXISTS (SELECT FROM doubt WHERE transfer)
-           AND id = (SELECT min(id) FROM doubt WHERE kind = 'duplicate_transaction_id') THEN amount
-         ELSE 0 END AS held
-       FROM doubt),
+         WHEN status = 'rejected' AND id = min(id) FILTER (WHERE kind = 'duplicate_transaction_id') OVER (PARTITION BY refund_id)
+           THEN greatest(0, amount - sum(moved) OVER (PARTITION BY refund_id))::bigint
+         ELSE moved END AS held
+       FROM moved),
      changed AS (
        UPDATE reconciliation_exceptions x SET held = due.held FROM due WHERE x.id = due.id AND due.before <> due.held
        RETURNING x.id, x.held, x.billing_request_id, x.held - due.before AS more),
@@ -155,6 +175,6 @@ export async function holdRefund(trx: Executor, refundId: string): Promise<{ id:
        UPDATE billing_requests b SET held_amount = b.held_amount + c.more
        FROM (SELECT billing_request_id, sum(more) AS more FROM changed GROUP BY 1) AS c WHERE b.id = c.billing_request_id)
      SELECT id, held FROM changed`,
-    { refundId },
+    { refundIds },
   );
 }

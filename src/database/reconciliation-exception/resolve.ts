@@ -6,7 +6,7 @@ import { settleCreditByWord } from '../customer/payment-credit';
 import { recordEvents, type AuditEvent } from '../event';
 import type { Keyring } from '../keys/keyring';
 import { announceExceptions } from './announce';
-import { holdRefund } from './open';
+import { holdRefunds } from './open';
 import { EXCEPTION_COLUMNS, UNKNOWN_EXCEPTION, type ExceptionRecord } from './read';
 import { reverseRest, writeOffRest } from './reversal';
 
@@ -63,7 +63,7 @@ export async function resolveException(
      WHERE id = :billingRequestId AND :released::bigint > 0`,
     { billingRequestId, released },
   );
-  if (refundId !== null) await holdRefund(trx, refundId);
+  if (refundId !== null) await holdRefunds(trx, [refundId]);
   await recordEvents(trx, [
     {
       resourceId: exceptionId,

@@ -6,6 +6,7 @@ import { newId } from '../ids';
 import { jsonOf } from '../json';
 import type { Keyring } from '../keys/keyring';
 import { announceExceptions } from './announce';
+import { holdRefunds } from './open';
 import { resolveException } from './resolve';
 
 /** Exceptions that statements of banks tell of, and those that they end. */
@@ -25,7 +26,10 @@ export interface StatementException {
   bookedCurrency: string | null;
   /** Of what is unknown here, where it looks like one of ours. */
   reference: string | null;
-  /** Of the charge, what may not be refunded until this is resolved. */
+  /**
+   * Of the charge, what may not be refunded until this is resolved; of a refund it follows from all
+   * that its bank tells of it (`holdRefunds`).
+   */
   held: bigint;
 }
 
@@ -60,6 +64,7 @@ export async function openStatementExceptions(
     bookedAmount: bigint | null;
     bookedCurrency: string | null;
     direction: Direction;
+    held: bigint;
     at: Date;
   }>(
     trx,
@@ -81,6 +86,10 @@ export async function openStatementExceptions(
      SELECT * FROM opened`,
     { bankId, given },
   );
+  const ofRefunds = opened.flatMap(({ kind, refundId }) =>
+    refundId !== null && kind === 'amount_differs' ? [refundId] : [],
+  );
+  const heldOf = new Map((await holdRefunds(trx, ofRefunds)).map(({ id, held }) => [id, held]));
   await recordEvents(
     trx,
     opened.map(({ id, at, ...details }) => ({
@@ -88,7 +97,7 @@ export async function openStatementExceptions(
       sequence: 1,
       type: 'exception.opened',
       cause: 'bank',
-      details,
+      details: { ...details, held: heldOf.get(id) ?? details.held },
       at,
     })),
   );

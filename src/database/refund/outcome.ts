@@ -13,7 +13,7 @@ import type { Keyring } from '../keys/keyring';
 import { postRefund } from '../ledger/settlement';
 import { signalSleepers } from '../outbox';
 import { announceExceptions } from '../reconciliation-exception/announce';
-import { holdRefund, openException } from '../reconciliation-exception/open';
+import { holdRefunds, openException } from '../reconciliation-exception/open';
 import { reverseRejectedRefund, writeOffRest } from '../reconciliation-exception/reversal';
 import { askForRefund, REFUND_COLUMNS, type RefundRecord } from './refund';
 import { announce, type Announcement } from '../webhook/webhook';
@@ -61,14 +61,14 @@ export async function answerRefund(
   if (!asked) throw new Failure('not_found', 'There is no such refund.');
   const ended = await end(trx, refundId, answer);
   if (!ended) return answerRefused(trx, keyring, refundId, answer);
+  // It may have been paid all the same, if only by an id that was refused, or by two transfers.
+  await holdRefunds(trx, [refundId]);
   if (ended.status === 'rejected') {
     await rows(
       trx,
       `UPDATE billing_requests SET refunded_amount = refunded_amount - :amount WHERE id = :billingRequestId`,
       { amount: ended.amount.toString(), billingRequestId: asked.billingRequestId },
     );
-    // It may have been paid all the same, if only by an id that was refused.
-    await holdRefund(trx, refundId);
     await reverseRejectedRefund(trx, keyring, timeZone, {
       billingRequestId: asked.billingRequestId,
       refundId,
