@@ -6,8 +6,7 @@ import { closePeriod, reopenPeriod } from '../../src/database/ledger/period';
 import { readFinality } from '../../src/database/ledger/statement';
 import { chargeEntry } from '../../src/domain/ledger';
 import { createTestDatabase, type TestDatabase } from '../support/database';
-import { openTransaction } from '../support/open-transaction';
-import { eventually } from '../support/engine';
+import { openTransaction, waitsForALock } from '../support/open-transaction';
 import { postThen } from '../support/ledger';
 import { OPERATOR } from '../support/operator';
 import { standingApproval, type Standing } from '../support/standing';
@@ -136,7 +135,7 @@ describe('the close of a month', () => {
     const first = chargeOf('2026-01-31');
     await postEntries(correcting.trx, timeZone, [first]);
     const closing = close('2026-01-01');
-    await waitsForALock();
+    await waitsForALock(db);
     await correcting.commit();
     expect(await closing).toBe('closed');
     expect(await bookedTo(first.resourceId)).toEqual({ day: '2026-01-31', belongsTo: null });
@@ -145,20 +144,8 @@ describe('the close of a month', () => {
     const closer = await openTransaction(db);
     await closePeriod(closer.trx, OPERATOR, timeZone, '2026-01-01');
     const late = post('2026-01-31');
-    await waitsForALock();
+    await waitsForALock(db);
     await closer.commit();
     expect(await bookedTo(await late)).toEqual({ day: await today(), belongsTo: '2026-01-31' });
   });
 });
-
-/** Until one statement of this database waits for another's transaction. */
-async function waitsForALock(): Promise<void> {
-  await eventually(async () => {
-    const waiting = await row(
-      db,
-      `SELECT FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
-       WHERE NOT l.granted AND a.datname = current_database() LIMIT 1`,
-    );
-    return waiting !== undefined;
-  });
-}

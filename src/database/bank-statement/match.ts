@@ -86,8 +86,30 @@ export async function matchNextPage(matching: Matching, statementId: string): Pr
   });
 }
 
-/** @throws Error where there is none */
+/**
+ * One page of a bank at a time, whether lines are judged or what is missing is looked for: of two
+ * statements, what the one has just brought would still be missing for the other, and what that
+ * tells of would not be there yet for the first to end. Whoever takes turns does so before it locks
+ * anything else.
+ */
+async function takeTurns(trx: Transaction, bankId: string): Promise<void> {
+  await rows(trx, `SELECT pg_advisory_xact_lock(hashtextextended('bank_statements ' || :bankId, 0))`, {
+    bankId,
+  });
+}
+
+/**
+ * Takes turns with the bank's other statements, too.
+ *
+ * @throws Error where there is none
+ */
 export async function lockStatement(trx: Transaction, statementId: string): Promise<Processing> {
+  const of = await row<{ bankId: string }>(
+    trx,
+    `SELECT bank_id AS "bankId" FROM bank_statements WHERE id = :statementId`,
+    { statementId },
+  );
+  if (of) await takeTurns(trx, of.bankId);
   const found = await row<Processing>(
     trx,
     `SELECT bank_id AS "bankId", status, lines,

@@ -16,7 +16,7 @@ import type { Resolution } from '../../../src/domain/reconciliation-exception';
 import { send, serveApi, tokenOf, type Answered, type ServedApi } from '../../support/api';
 import { copyOfDatabase, createTestDatabase, type TestDatabase } from '../../support/database';
 import { balancesOf } from '../../support/ledger';
-import { openTransaction } from '../../support/open-transaction';
+import { openTransaction, waitsForALock } from '../../support/open-transaction';
 import { runSchedule } from '../../support/schedule';
 import {
   announcedTo,
@@ -286,6 +286,36 @@ test('files that overlap tell of a difference once, and one that brings what was
   ]);
   expect(await kinds(tokens.merchant)).toEqual(['missing_at_bank resolved']);
   await theBooksAreRight();
+});
+
+test.each([
+  ['while the other looks for what is missing', 'missing'],
+  ['before the other looks for what is missing', 'has'],
+] as const)('of two files at once, what the one has is not missing for the other: %s', async (_, first) => {
+  const { db, ring } = api.deps;
+  await paid('W1');
+  const { reference } = await paid('W2');
+  const files = { missing: csv(debit('W1')), has: csv(debit('W1'), debit('W2')) };
+  const ids = { missing: '', has: '' };
+  for (const file of ['missing', 'has'] as const) {
+    ids[file] = String((await upload(files[file])).body.data?.['statementId']);
+  }
+  const matching = { db, keyring: ring, timeZone: LAGOS, workflowId: 'bank-statement/w' };
+  await matchNextPage(matching, ids.missing);
+  const steps = { missing: findMissing, has: matchNextPage };
+  const second = first === 'missing' ? 'has' : 'missing';
+
+  const open = await openTransaction(db);
+  const uncommitted = { ...matching, db: { ...db, transaction: (run) => run(open.trx) } as typeof db };
+  await steps[first](uncommitted, ids[first]);
+  const other = steps[second](matching, ids[second]);
+  await Promise.race([other, waitsForALock(db)]);
+  await open.commit();
+  await other;
+
+  expect(await exceptions(tokens.bank, '&state=open')).toEqual([]);
+  const refund = { reference, amount: 100 };
+  expect((await post(tokens.merchant, '/v1/refunds/initiate', refund)).status).toBe(201);
 });
 
 test.each([
