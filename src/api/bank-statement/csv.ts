@@ -27,10 +27,15 @@ export async function* readCsv(
   const text = new Utf8Reader();
   const reader = new CsvReader(tooLong);
   let places: Places | undefined;
+  let columns = 0;
   function* linesOf(records: CsvRecord[]): Generator<ReadLine, void, void> {
     for (const { line, fields } of records) {
-      if (!places) places = placesIn(fields ?? []);
-      else if (!fields) yield { line, problem: 'its quotes do not follow RFC 4180' };
+      if (!places) {
+        places = placesIn(fields ?? []);
+        columns = fields?.length ?? 0;
+      } else if (!fields) yield { line, problem: 'its quotes do not follow RFC 4180' };
+      // One of its commas may be of an amount: what stands behind is in another's place.
+      else if (fields.length > columns) yield { line, problem: 'it has more fields than the header' };
       else yield read({ line, ...fieldsOf(fields, places) });
     }
   }

@@ -96,6 +96,19 @@ test('a line with several stray quotes counts once, and the next ones are read',
   ]);
 });
 
+test.each([
+  ['a separator of thousands', 'amount', '1,500.00'],
+  ['a decimal comma', 'amount', '1500,50'],
+  ['a separator of thousands before an empty field', 'amount,reference', '1,500.00,'],
+])('a line with %s has too many fields, and no amount of it is read', async (_, last, amount) => {
+  const header = `bankTransactionId,bookingDate,direction,currency,${last}\n`;
+  const written = `FT1,2026-03-02,debit,NGN,${amount}\n`;
+  expect(await read(`${header}${written}FT2,2026-03-02,debit,NGN,10.00\n`)).toMatchObject([
+    { line: 2, problem: 'it has more fields than the header' },
+    { line: 3, bankTransactionId: 'FT2', amount: 1_000n },
+  ]);
+});
+
 async function* cutOff(): AsyncGenerator<Buffer> {
   await Promise.resolve();
   yield Buffer.from(HEADER + LINE);
