@@ -1,10 +1,11 @@
 import { rows, type Database } from '../../src/database/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { enqueueStarts } from '../../src/database/outbox';
+import { enqueueStarts, takeOutboxRows } from '../../src/database/outbox';
 import {
   openWork,
   overdueBacklog,
   overdueWork,
+  restartsWaiting,
   restartWork,
   stillOpen,
   type Work,
@@ -86,6 +87,28 @@ describe('what is overdue', () => {
     expect(await overdue()).toEqual([]);
   });
 
+  it('is not what waits in the outbox for its turn, beside which the lost one is found', async () => {
+    await actsAt('-10 minutes');
+    const lost = scheduleId;
+    scheduleId = await makeSchedule(db, keyring, standing);
+    await actsAt('-10 minutes');
+    await db.transaction((trx) =>
+      enqueueStarts(
+        trx,
+        [
+          {
+            workflowId: workflowIds.recurring(scheduleId),
+            attributes: { status: 'active' },
+            summary: '',
+            again: 'redeliveryRequested',
+          },
+        ],
+        'bulk',
+      ),
+    );
+    expect(await overdue()).toEqual([workflowIds.recurring(lost)]);
+  });
+
   it('is counted by kind with the age of the first, also where nothing is', async () => {
     await actsAt('-10 minutes');
     const counted = await overdueBacklog(db, 30);
@@ -111,6 +134,18 @@ const work = (): Work => ({
 });
 
 describe('starting again', () => {
+  it('is seen to go on, however many wait for it', async () => {
+    await rows(
+      db,
+      `INSERT INTO outbox (kind, workflow_id, start, rank)
+       SELECT 'start', 'recurring/sch_' || n, '{"again": "foundOverdue"}', 1 FROM generate_series(1, 10300) AS n`,
+    );
+    await db.transaction((trx) => takeOutboxRows(trx, 100, 25));
+    expect(await restartsWaiting(db)).toBe(10_200);
+    await db.transaction((trx) => takeOutboxRows(trx, 100, 25));
+    expect(await restartsWaiting(db)).toBe(10_100);
+  });
+
   it('leaves one message, however often it is asked for', async () => {
     expect(await restartWork(db, [work(), work()])).toBe(1);
     expect(await restartWork(db, [work()])).toBe(0);

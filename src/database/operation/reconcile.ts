@@ -131,8 +131,9 @@ export async function overdueBacklog(db: Executor, afterS: number): Promise<Over
 
 /**
  * Workflows that should have done something more than `afterS` seconds ago, up to `limit` of each
- * kind. Charges of a schedule are their schedule's. In no order, so that a few which cannot go on
- * do not stand before all others.
+ * kind. Charges of a schedule are their schedule's. What a start in the outbox is on its way to
+ * only waits: a party that is enabled has a start there for each of its webhooks. In no order, so
+ * that a few which cannot go on do not stand before all others.
  */
 export async function overdueWork(db: Executor, afterS: number, limit: number): Promise<Work[]> {
   return overdue(db, 'true', { afterS, limit });
@@ -156,9 +157,12 @@ async function overdue(
            SELECT * FROM (${sql}) AS due
            WHERE since <= now() - :afterS * interval '1 second' AND ${whose}
              AND (kind <> 'charges' OR workflow_id NOT LIKE '${workflowIds.recurring('%')}')
+             AND NOT EXISTS (SELECT FROM outbox o WHERE o.kind = 'start' AND o.workflow_id = due.workflow_id)
            ORDER BY random() LIMIT :limit) AS late
          ORDER BY workflow_id, since`,
         bound,
+        // A plan for an empty outbox may read all of a full one for each row that is due.
+        'anew',
       ),
     ),
   );
@@ -296,14 +300,13 @@ function startOf({ workflowId, status, merchantId, bankId }: Work, summary: stri
 }
 
 /**
- * How many workflows that are to be started again wait for it in the outbox, counted up to
- * `COUNTED_MAX`.
+ * How many workflows that are to be started again wait for it in the outbox. All are counted:
+ * whoever waits for them sees by it that they get fewer.
  */
 export async function restartsWaiting(db: Executor): Promise<number> {
   const waiting = await row<{ count: number }>(
     db,
-    `SELECT count(*)::int AS count FROM (
-       SELECT FROM outbox WHERE kind = 'start' AND start->>'again' = 'foundOverdue' LIMIT ${COUNTED_MAX}) AS waiting`,
+    `SELECT count(*)::int AS count FROM outbox WHERE kind = 'start' AND start->>'again' = 'foundOverdue'`,
   );
   return waiting?.count ?? 0;
 }
