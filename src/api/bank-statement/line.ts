@@ -4,7 +4,7 @@ import type { Direction, ReadLine } from '../../domain/bank-statement';
 import { minorUnitDigits } from '../../domain/currency';
 import { parseDecimalAmount } from '../../domain/money';
 import { accept, refuse, type Parsed } from '../../domain/parsed';
-import { parseText } from '../../domain/plain-text';
+import { ownText, parseText } from '../../domain/plain-text';
 import { BANK_TRANSACTION_ID_MAX, NAME_MAX } from '../http/fields';
 import { invalidRequest } from '../http/validation';
 
@@ -57,14 +57,14 @@ export function createLineReader(days: BookableDays): (written: WrittenLine) => 
       problems.push(`${name} ${parsed.reason}`);
       return undefined;
     };
-    const bankTransactionId = field('bankTransactionId', (text) => parseText(text, BANK_TRANSACTION_ID_MAX));
+    const bankTransactionId = field('bankTransactionId', (text) => parseOwn(text, BANK_TRANSACTION_ID_MAX));
     const bookingDate = field('bookingDate', (text) => inPeriod(parseBooking(text), period));
     const currency = field('currency', parseCurrency);
     const amount =
       currency === undefined ? undefined : field('amount', (text) => parseDecimalAmount(text, currency));
     const direction = field('direction', parseDirection);
     const isNamed = (written.reference?.trim() ?? '') !== '';
-    const reference = isNamed ? field('reference', (text) => parseText(text, NAME_MAX)) : null;
+    const reference = isNamed ? field('reference', (text) => parseOwn(text, NAME_MAX)) : null;
     return bankTransactionId === undefined ||
       bookingDate === undefined ||
       currency === undefined ||
@@ -74,6 +74,12 @@ export function createLineReader(days: BookableDays): (written: WrittenLine) => 
       ? { line, problem: problems.join('; ') }
       : { line, bankTransactionId, bookingDate, amount, currency, direction, reference };
   };
+}
+
+/** A text that is kept with its line, and without what else arrived with it. */
+function parseOwn(text: string, maxLength: number): Parsed<string> {
+  const parsed = parseText(text, maxLength);
+  return parsed.ok ? accept(ownText(parsed.value)) : parsed;
 }
 
 /** A time without an offset is the wall clock's where it was booked: its day is the day. */
