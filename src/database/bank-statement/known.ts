@@ -68,13 +68,18 @@ const GIVEN = `jsonb_to_recordset(:given::jsonb) AS l (line int, id text, direct
 
 /**
  * The bank takes back what it has booked, and of a charge that is counted what was left of it, with
- * what it booked beyond it or has not.
+ * what it booked beyond it or has not. What another id took back is not there for this one; what
+ * was reversed without an id is the first one's.
  */
 const AMOUNT = `(CASE
       WHEN xr.id IS NULL THEN coalesce(r.amount, b.amount)
       WHEN xr.refund_id IS NOT NULL OR xr.direction = 'credit' OR b.status IS DISTINCT FROM 'successful' OR xr.booked_currency <> b.currency
         THEN coalesce(xr.booked_amount, xr.amount)
-      ELSE (SELECT coalesce(sum(v.amount), 0) FROM reversals v WHERE v.billing_request_id = b.id)
+      ELSE (SELECT coalesce(sum(v.amount), 0) FROM reversals v
+            WHERE v.billing_request_id = b.id AND (v.exception_id = xr.id OR (v.bank_transaction_id IS NULL AND NOT EXISTS (
+              SELECT FROM reconciliation_exceptions e
+              WHERE e.billing_request_id = b.id AND e.refund_id IS NULL AND e.reversal_bank_transaction_id IS NOT NULL
+                AND (e.resolved_at, e.id) < (xr.resolved_at, xr.id)))))
         + coalesce(xr.booked_amount, b.amount) - b.amount END)`;
 
 /**

@@ -497,45 +497,6 @@ test('what a refund was booked too high by is held, and a second transfer for it
   await theBooksAreRight();
 });
 
-test.each([
-  [['rejected', 39.99], 60.01],
-  [[39.99, 'rejected'], 60.01],
-  [['rejected', 45], 60],
-  [[45, 'rejected'], 60],
-  [['completed by F7', 45], 20],
-  [[45, 'completed by F7'], 20],
-  [[45, 'completed by F6'], 55],
-  // The transfer that the file has, told of twice.
-  [['rejected', 45, 'completed by F6'], 55],
-  // An id of something else, which stands for a transfer.
-  [['completed by F5', 'rejected', 39.99], 60],
-])('of a refund of 40, told of as %j, what its bank may have transferred is held', async (said, left) => {
-  const { reference } = await paid('F5');
-  const refund = (amount: number) => post(tokens.merchant, '/v1/refunds/initiate', { reference, amount });
-  const made = (await refund(40)).body.data as { refundId: string; reference: string };
-  for (const one of said) {
-    if (typeof one === 'number') {
-      const { summary } = await match(csv(debit('F5'), credit('F6', one, made.reference)));
-      expect(summary).toMatchObject({ lines: 2, matched: 1, amountDiffers: 1 });
-      continue;
-    }
-    const [action, bankTransactionId] = one.split(' by ');
-    const answer = { refundId: made.refundId, action, ...(bankTransactionId && { bankTransactionId }) };
-    await post(tokens.bank, '/v1/bank/refund-response', answer);
-  }
-
-  expect((await refund(Number((left + 0.01).toFixed(2)))).status).toBe(409);
-  await theBooksAreRight();
-  for (const { exceptionId } of await exceptions(tokens.bank, '&state=open')) {
-    expect((await respond(exceptionId, { resolution: 'no_money_moved' })).status).toBe(200);
-  }
-  const isCounted = said.some((one) => one === 'completed by F6' || one === 'completed by F7');
-  const free = isCounted && said[0] !== 'rejected' ? 60 : 100;
-  expect((await refund(free + 0.01)).status).toBe(409);
-  expect((await refund(free)).status).toBe(201);
-  await theBooksAreRight();
-});
-
 /** Ends the one exception that is open. */
 const endOpen = async (resolution: Resolution) => {
   const [one] = await exceptions(tokens.bank, '&state=open');
@@ -691,6 +652,20 @@ describe('what took a charge back', () => {
     expect(summary).toMatchObject({ amountDiffers: kindsOpen.length, missingAtBank: 0 });
     const told = (await openOnes()).filter(({ bankTransactionId }) => bankTransactionId === 'V5');
     expect(told.map(({ kind }) => kind)).toEqual(kindsOpen);
+    await theBooksAreRight();
+  });
+
+  test('by one id is not there for another to take back: that one is unknown here', async () => {
+    const { id } = await paid('V9');
+    await lackInFile();
+    await contradict(id);
+    for (const [n, { exceptionId }] of (await openOnes()).entries()) {
+      const answer = { resolution: 'reversed', bankTransactionId: `V1${n}` };
+      expect((await respond(exceptionId, answer)).status).toBe(200);
+    }
+    const { summary } = await match(csv(debit('V9'), credit('V10', 100), credit('V11', 100)));
+    expect(summary).toEqual({ ...NOTHING, lines: 3, matched: 2, unknownHere: 1 });
+    expect(await openOnes()).toMatchObject([{ kind: 'unknown_here', bankTransactionId: 'V11', amount: 100 }]);
     await theBooksAreRight();
   });
 
