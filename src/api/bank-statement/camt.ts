@@ -1,6 +1,7 @@
 import { SaxesParser, type SaxesTagNS } from 'saxes';
 import type { BookableDays } from '../../database/bank-statement/statement';
 import type { ReadLine } from '../../domain/bank-statement';
+import { beginningOf } from '../../domain/plain-text';
 import { invalidRequest } from '../http/validation';
 import {
   bookingDay,
@@ -42,8 +43,10 @@ const ATTRIBUTES_MAX = 100;
  * at for each that is in it.
  */
 const TAG_MAX_CHARS = 4 * 1024;
-/** What is longer is no field of ours; one character more than fits says so. */
+/** Far longer than any field of ours, but for the blanks before it. */
 const FIELD_MAX_CHARS = 1024;
+/** Stands for the rest of a longer one: no field takes what ends so, for it is longer than any. */
+const CUT = '…';
 
 /** What an entry, or one of its transactions, says of itself. */
 interface Said {
@@ -215,7 +218,8 @@ class CamtReader {
 
   private take(text: string): void {
     this.pending = 0;
-    this.text = (this.text + text.slice(0, FIELD_MAX_CHARS)).slice(0, FIELD_MAX_CHARS);
+    const whole = (this.text + text).trimStart();
+    this.text = whole.length > FIELD_MAX_CHARS ? beginningOf(whole, FIELD_MAX_CHARS) + CUT : whole;
   }
 
   private close(): void {

@@ -176,6 +176,22 @@ test('what is of a field is its own text alone, whatever else is in it', async (
   expect(await read(OPEN + file + CLOSE)).toEqual([{ line: 1, problem: 'amount is missing' }]);
 });
 
+test('a field is read whole or not at all, whatever blanks are in it', async () => {
+  const before = entry().replace('10.00', `${' '.repeat(1_022)}1500.00`);
+  const behind = entry().replace('10.00', `15${' '.repeat(1_022)}00.00`);
+  const apart = entry().replace('10.00', `15${' '.repeat(1_021)}<!-- -->${' '.repeat(9)}0`);
+  const long = entry().replace('FT1', 'F'.repeat(2_000));
+  const status = entry().replace('BOOK', `${'\n'.repeat(1_022)}BOOK`);
+  const problem = 'amount must be a decimal number, as in 1500.00';
+  expect(await read(OPEN + before + behind + apart + long + status + CLOSE)).toEqual([
+    line(1, 'FT1', '2026-03-02', 150_000n),
+    { line: 2, problem },
+    { line: 3, problem },
+    { line: 4, problem: 'bankTransactionId must have at most 100 characters' },
+    line(5, 'FT1', '2026-03-02', 1_000n),
+  ]);
+});
+
 const BOMB = `<!DOCTYPE a [<!ENTITY b "${'x'.repeat(100)}"><!ENTITY c "&b;&b;&b;">]>`;
 
 test.each([
