@@ -117,11 +117,13 @@ export function judge(line: StatementLine, known: Known | undefined): Verdict {
   const isTakenBack = isDirection && line.currency === known.currency;
   // What is unknown here has no charge, and nothing may be left of one.
   const isOfCharge = known.billingRequestId !== null && known.amount > 0n;
+  const isPaid = known.refundId === null && known.settled;
   return {
     // Who was let off it and has it after all, has it beyond what is counted.
     counted: !same ? differs : known.letOff ? unknown : found,
-    // Of another direction it is about something else, which bears the same reference.
-    open: same ? ({ is: 'answer', known } as const) : isDirection ? differs : unknown,
+    // Of another direction it is about something else, which bears the same reference. So it is of
+    // another amount, where another id has paid the charge: a fee, say.
+    open: same ? ({ is: 'answer', known } as const) : isDirection && !isPaid ? differs : unknown,
     payee: same ? found : unknown,
     reversal:
       isTakenBack && line.amount <= known.amount ? found : isTakenBack && isOfCharge ? differs : unknown,

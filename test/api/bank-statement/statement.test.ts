@@ -763,6 +763,29 @@ describe('a line that names the reference of what is open', () => {
     expect(await exceptions()).toMatchObject([{ kind: 'conflicting_answer', bankTransactionId: 'H5' }]);
   });
 
+  test.each([
+    ['the bank finds that no money of it moved', { resolution: 'no_money_moved' }],
+    ['the bank takes it back', { resolution: 'reversed', bankTransactionId: 'H13' }],
+    ['the operator writes it off', undefined],
+  ])('of another amount than what is paid by another id is none of it: %s', async (_, answer) => {
+    const { reference } = await paid('H11');
+    const { summary } = await match(csv(debit('H11'), debit('H12', '10.75', reference)));
+    expect(summary).toEqual({ ...NOTHING, lines: 2, matched: 1, unknownHere: 1 });
+    expect(await kinds(tokens.merchant)).toEqual([]);
+
+    const [fee] = await exceptions();
+    expect(fee).toMatchObject({ kind: 'unknown_here', amount: 10.75, reference });
+    if (answer) expect((await respond(fee?.['exceptionId'], answer)).status).toBe(200);
+    else await resolveAsOperator(fee?.['exceptionId'], 'written_off');
+
+    const { body } = await get(tokens.merchant, `/v1/transaction-details?reference=${reference}`);
+    expect(body.data).toMatchObject({ status: 'successful', reversedAmount: 0 });
+    expect(await balancesOf(database.db, standing.bankId)).toMatchObject({ customer_bank: -10_000n });
+    const refund = { reference, amount: 100 };
+    expect((await post(tokens.merchant, '/v1/refunds/initiate', refund)).status).toBe(201);
+    await theBooksAreRight();
+  });
+
   test('completes a refund', async () => {
     const { reference } = await paid('H6');
     const { body } = await post(tokens.merchant, '/v1/refunds/initiate', { reference, amount: 10 });
