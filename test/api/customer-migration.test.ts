@@ -1,5 +1,10 @@
-import { request, type ClientRequest } from 'node:http';
+import { request, type ClientRequest, type IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import type { Request } from 'express';
+import { batchReceiver } from '../../src/api/customer/migration';
 import { row, rows } from '../../src/database/connection';
 import {
   acceptStaged,
@@ -373,6 +378,65 @@ describe('a small batch, looked at later,', () => {
     expect(failures[1]).toMatch(/^6,'=1\+1,"?firstname is required; .*=1\+1\t\r is not a known field"?$/s);
     expect(failures.at(-2)).toMatch(/^12,,"?clientRef is required; .*@x is not a known field"?$/);
   });
+});
+
+describe('small batches that do not end', () => {
+  it('are a few of one bank, and keep out neither single customers nor another bank’s', async () => {
+    const other = await enter(api, 'bank');
+    const sent = Array.from({ length: 11 }, () => {
+      const one = request(`${api.url}/v1/bank/customers`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${bank.token}`, 'content-type': 'application/json' },
+      });
+      one.write(`{"customers":[${'{},'.repeat(20)}`);
+      const answer = new Promise<IncomingMessage>((resolve, reject) => {
+        one.once('response', resolve);
+        one.once('error', reject);
+      });
+      return { one, answer };
+    });
+    const answers = sent.map(({ answer }) => answer);
+    const refused = await Promise.race(answers);
+    expect([refused.statusCode, refused.headers['retry-after']]).toEqual([503, '2']);
+    expect(await migrate(persons(20))).toMatchObject({ status: 503 });
+    const singles = await Promise.all(Array.from({ length: 20 }, () => migrate([person()])));
+    expect(singles.map(({ status }) => status)).toEqual(singles.map(() => 201));
+    expect(await migrate(persons(20), other)).toMatchObject({ status: 201 });
+    sent.forEach(({ one }) => one.destroy());
+    await Promise.allSettled(answers);
+    // Its places are free again.
+    await eventually(async () => (await migrate(persons(20))).status === 201);
+  });
+});
+
+it('a batch keeps of each entry what is told of it, and nothing of what it was cut from', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const inMemory = () => {
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  const names = Array.from({ length: 240 }, (_, n) => `"${`${n}-`.padEnd(100, 'x')}":1`).join(',');
+  const body = (entries: number) =>
+    Readable.from(
+      (function* () {
+        yield Buffer.from(`{"customers":[{${names}}`);
+        for (let n = 1; n < entries; n += 1) yield Buffer.from(`,{${names}}`);
+        yield Buffer.from(']}');
+      })(),
+    );
+  const headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' };
+  const receive = (entries: number) =>
+    batchReceiver().receive(Object.assign(body(entries), { headers }) as unknown as Request, api.deps, 'bnk');
+  // What is compiled and kept for good is there from here on.
+  await receive(2);
+  const before = inMemory();
+  const received = await receive(500);
+  const kept = inMemory() - before;
+  expect(received.body).toHaveProperty('entries.length', 500);
+  expect(received.body).toHaveProperty('entries.499.reason.length', 1_000);
+  // A reason at its longest is a kilobyte; what it was cut from is twelve.
+  expect(kept).toBeLessThan(500 * 8 * 1024);
 });
 
 describe('a large batch', () => {

@@ -50,6 +50,16 @@ const REASON_MAX = 1_000;
 const LOADS = { all: 20, ofCaller: 2 };
 /** A batch at its largest is read in about two seconds. */
 const LOADS_RETRY_S = 2;
+/**
+ * Small batches that are in memory until they have arrived, of some two megabytes at most. Of one
+ * bank more than large ones: they are over sooner, and take no connection meanwhile.
+ */
+const HELD = { all: 50, ofCaller: 10 };
+/**
+ * Of a batch that takes no place, for it is no larger than other requests are: a bank may send each
+ * customer by itself, as many at once as the rate limits let it.
+ */
+const FEW = { entries: 10, bytes: 16 * 1024 };
 
 const tooMany = `must have at most ${ENTRIES_MAX} entries: send more as several batches`;
 
@@ -92,6 +102,7 @@ export type ArrivedBatch = { entries: BatchEntry[] } | { batchId: string; total:
  */
 export function batchReceiver(): Receiver<ArrivedBatch> {
   const loads = new CallerPlaces(LOADS);
+  const held = new CallerPlaces(HELD);
 
   async function receive(req: Request, deps: ApiDeps, bankId: string): Promise<Received<ArrivedBatch>> {
     requireJson(req);
@@ -100,13 +111,19 @@ export function batchReceiver(): Receiver<ArrivedBatch> {
     const batchId = newId('batch');
     let entries: BatchEntry[] = [];
     let total = 0;
-    let loading = false;
+    let bytesRead = 0;
+    let place: CallerPlaces | undefined;
+
+    /** In the place of the one that it has. */
+    function takePlace(next: CallerPlaces): void {
+      if (place === next) return;
+      if (!next.enter(bankId)) throw busy(next === loads ? 'large batches' : 'batches');
+      place?.leave(bankId);
+      place = next;
+    }
 
     async function stage(): Promise<void> {
-      if (!loading) {
-        if (!loads.enter(bankId)) throw busy();
-        loading = true;
-      }
+      takePlace(loads);
       const page = entries.slice(0, PAGE_ENTRIES);
       await stagePage(deps.db, deps.ring, batchId, total - entries.length, page);
       entries = entries.slice(PAGE_ENTRIES);
@@ -115,13 +132,16 @@ export function batchReceiver(): Receiver<ArrivedBatch> {
     try {
       canonical.add('{"customers":[');
       for await (const chunk of bodyChunks(req, BODY_LIMIT_BYTES)) {
+        bytesRead += chunk.length;
+        if (!place && bytesRead > FEW.bytes) takePlace(held);
         for (const bytes of list.read(chunk)) {
           if (total === ENTRIES_MAX) throw invalidRequest([{ path: 'customers', message: tooMany }]);
           const { entry, form } = read(bytes);
           if (total > 0) canonical.add(',');
           canonical.add(form);
-          entries.push(entry);
+          entries.push(own(entry));
           total += 1;
+          if (!place && total > FEW.entries) takePlace(held);
           if (total > SMALL_BATCH && entries.length >= PAGE_ENTRIES) await stage();
         }
       }
@@ -132,10 +152,10 @@ export function batchReceiver(): Receiver<ArrivedBatch> {
       while (entries.length > 0) await stage();
       return { body: { batchId, total }, indexes: canonical.end() };
     } catch (error) {
-      if (loading) await discard(deps, batchId);
+      if (place === loads) await discard(deps, batchId);
       throw error;
     } finally {
-      if (loading) loads.leave(bankId);
+      place?.leave(bankId);
     }
   }
 
@@ -144,11 +164,14 @@ export function batchReceiver(): Receiver<ArrivedBatch> {
 
 const TOO_LARGE: BatchEntry = { reason: `has more than ${ENTRY_MAX_BYTES / 1024} KiB` };
 
-function busy(): Failure {
-  return new Failure('unavailable', 'Too many large batches are being taken in; nothing was accepted', {
+function busy(what: string): Failure {
+  return new Failure('unavailable', `Too many ${what} are being taken in; nothing was accepted`, {
     retryAfterS: LOADS_RETRY_S,
   });
 }
+
+/** A copy: a text that is cut out of another keeps all of that in memory, as a reason its whole. */
+const own = (entry: BatchEntry) => JSON.parse(JSON.stringify(entry)) as BatchEntry;
 
 /**
  * One entry, and its canonical form. A JSON that two readers may take differently has none, and
