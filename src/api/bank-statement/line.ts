@@ -82,8 +82,11 @@ function parseOwn(text: string, maxLength: number): Parsed<string> {
   return parsed.ok ? accept(ownText(parsed.value)) : parsed;
 }
 
-/** A time without an offset is the wall clock's where it was booked: its day is the day. */
-const WITHOUT_OFFSET = /^([\d-]{10})T[\d:.]{8,18}$/;
+/**
+ * A time without an offset is the wall clock's where it was booked: its day is the day. So is a day
+ * with one, as XML has it.
+ */
+const BY_WALL_CLOCK = /^([\d-]{10})(?:T[\d:.]{8,18}|Z|[+-][01]\d:[0-5]\d)$/;
 
 function bookableDay(text: string, { timeZone, first, last }: BookableDays): Parsed<string> {
   const day = bookingDay(text, timeZone);
@@ -102,7 +105,7 @@ function inPeriod(day: Parsed<string>, { from, to }: StatedPeriod = {}): Parsed<
 export function bookingDay(text: string, timeZone: string): Parsed<string> {
   const moment = parseInstant(text);
   if (moment.ok) return accept(calendarDay(moment.value, timeZone));
-  return parseDay(WITHOUT_OFFSET.exec(text)?.[1] ?? text);
+  return parseDay(BY_WALL_CLOCK.exec(text)?.[1] ?? text);
 }
 
 function parseCurrency(text: string): Parsed<string> {

@@ -176,6 +176,22 @@ test('what is of a field is its own text alone, whatever else is in it', async (
   expect(await read(OPEN + file + CLOSE)).toEqual([{ line: 1, problem: 'amount is missing' }]);
 });
 
+test.each(['2026-03-02Z', '2026-03-02+01:00', '2026-03-02-14:00'])(
+  'the day %s is the day that the bank has booked it on, whatever its offset',
+  async (day) => {
+    expect(await read(OPEN + booked(day) + CLOSE)).toEqual([line(1, 'FT1', '2026-03-02', 1_000n)]);
+  },
+);
+
+test.each(['2026-03-02+', '2026-03-02+1', '2026-03-02+01:00Z', '2026-02-30Z'])(
+  '%s is no day',
+  async (day) => {
+    expect(await read(OPEN + booked(day) + CLOSE)).toMatchObject([
+      { line: 1, problem: expect.stringMatching(/^bookingDate must be a day/) },
+    ]);
+  },
+);
+
 test('a field is read whole or not at all, whatever blanks are in it', async () => {
   const before = entry().replace('10.00', `${' '.repeat(1_022)}1500.00`);
   const behind = entry().replace('10.00', `15${' '.repeat(1_022)}00.00`);
