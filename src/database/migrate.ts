@@ -49,8 +49,8 @@ const source: Knex.MigrationSource<string> = {
 };
 
 /**
- * Brings the schema up to date, each migration in a transaction of its own, writes down who did,
- * and returns the names of the migrations that ran.
+ * Brings the schema up to date, each migration in a transaction of its own, which also writes down
+ * who ran it, and returns the names of the migrations that ran.
  *
  * Several processes may call it at once: each waits for the one before it. knex's own lock survives
  * a killed migration and then refuses every later one, so a lock that ends with its session stands
@@ -73,24 +73,17 @@ export async function migrateUp(
 ): Promise<string[]> {
   return migrating(ownerUrl, { mode, time_zone: timeZone }, async (db) => {
     await requireMigratable(executorOf(db), { mode, timeZone });
-    const before = new Set(await applied(db));
-    const ran = async () => (await applied(db)).filter((name) => !before.has(name));
-    const wanted = (await source.getMigrations([])).filter((name) => !before.has(name));
-    try {
-      // One by one: `latest` would run all of them in one transaction, and whoever needs a table
-      // that the first has changed would wait for the last.
-      for (const [at, name] of wanted.entries()) {
-        begun({ name, number: at + 1, of: wanted.length });
-        await migrateNext(db, name);
-      }
-    } catch (error) {
-      // Those before the one that failed stand. It is told first of all.
-      if (by) await record(db, by, await ran()).catch(() => undefined);
-      throw error;
+    const before = await applied(db);
+    const wanted = (await source.getMigrations([])).filter((name) => !before.includes(name));
+    const ran: string[] = [];
+    // One by one: `latest` would run all of them in one transaction, and whoever needs a table
+    // that the first has changed would wait for the last.
+    for (const [at, name] of wanted.entries()) {
+      begun({ name, number: at + 1, of: wanted.length });
+      await migrateNext(db, name, by ? recorded(by) : source);
+      ran.push(name);
     }
-    const names = await ran();
-    if (by) await record(db, by, names);
-    return names;
+    return ran;
   });
 }
 
@@ -102,10 +95,14 @@ function executorOf(db: Knex): Executor {
   };
 }
 
-async function migrateNext(db: Knex, name: string): Promise<void> {
+async function migrateNext(
+  db: Knex,
+  name: string,
+  migrationSource: Knex.MigrationSource<string>,
+): Promise<void> {
   for (let turn = 1; ; turn += 1) {
     try {
-      await db.migrate.up();
+      await db.migrate.up({ migrationSource });
       return;
     } catch (error) {
       if ((error as { code?: string }).code !== LOCK_NOT_AVAILABLE) throw error;
@@ -124,12 +121,29 @@ async function applied(db: Knex): Promise<string[]> {
   return done.map(({ name }) => name);
 }
 
-/**
- * The table of acts is made by one of the migrations, and may not be there yet where an earlier one
- * fails.
- */
+/** Each migration that stands is on record, for its own transaction writes that. */
+function recorded(by: Actor): Knex.MigrationSource<string> {
+  return {
+    ...source,
+    async getMigration(name) {
+      const migration = (await source.getMigration(name)) as Migration;
+      return {
+        ...migration,
+        async up(trx) {
+          const hadTable = await hasActs(trx);
+          await migration.up(trx);
+          // The one that makes the table of acts also writes down those before it.
+          if (hadTable) await record(trx, by, [name]);
+          else if (await hasActs(trx)) await record(trx, by, [...(await applied(trx)), name]);
+        },
+      };
+    },
+  };
+}
+
+const hasActs = (db: Knex) => db.schema.hasTable('audit_events');
+
 async function record(db: Knex, { actor, reason }: Actor, migrations: string[]): Promise<void> {
-  if (migrations.length === 0 || !(await db.schema.hasTable('audit_events'))) return;
   const after = JSON.stringify({ migrations });
   await db('audit_events').insert({ actor, action: 'schema.migrated', reason, after });
 }
