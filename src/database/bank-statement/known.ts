@@ -71,8 +71,7 @@ const GIVEN = `jsonb_to_recordset(:given::jsonb) AS l (line int, id text, direct
  * what it booked beyond it or has not. What another id took back is not there for this one; what
  * was reversed without an id is the first one's.
  */
-const AMOUNT = `(CASE
-      WHEN xr.id IS NULL THEN coalesce(r.amount, b.amount)
+const TAKEN_BACK = `(CASE
       WHEN xr.refund_id IS NOT NULL OR xr.direction = 'credit' OR b.status IS DISTINCT FROM 'successful' OR xr.booked_currency <> b.currency
         THEN coalesce(xr.booked_amount, xr.amount)
       ELSE (SELECT coalesce(sum(v.amount), 0) FROM reversals v
@@ -82,6 +81,38 @@ const AMOUNT = `(CASE
                 AND (e.resolved_at, e.id) < (xr.resolved_at, xr.id)))))
         + coalesce(xr.booked_amount, b.amount) - b.amount END)`;
 
+const TAKEN_BACK_CURRENCY = `coalesce(xr.booked_currency, xr.currency)`;
+const TAKEN_BACK_BY = `(CASE WHEN xr.refund_id IS NULL AND xr.direction IS DISTINCT FROM 'credit' THEN 'credit' ELSE 'debit' END)`;
+
+/** The latest exception that tells of an answer, by this id, that was refused. */
+const toldOfRefused = (charge: string, refund: string, id: string) => `
+      SELECT id, state = 'resolved' AND resolution <> 'no_money_moved' AS accounted FROM reconciliation_exceptions
+      WHERE billing_request_id = ${charge} AND bank_transaction_id = ${id} AND refund_id IS NOT DISTINCT FROM ${refund}
+        AND kind IN ('late_answer', 'conflicting_answer', 'refund_conflict')
+        AND (state <> 'resolved' OR resolution <> 'no_money_moved')
+      ORDER BY opened_at DESC, id DESC LIMIT 1`;
+
+/**
+ * Whether an exception `u` of what was unknown here would match by now, had a file it again: it
+ * settles something, or took something back, or is a refused one that is accounted for.
+ */
+export const IS_KNOWN_BY_NOW = `EXISTS (
+    SELECT FROM bank_transactions t
+      LEFT JOIN reconciliation_exceptions xr ON xr.id = t.resource_id
+      LEFT JOIN refunds r ON r.id = t.resource_id
+      LEFT JOIN billing_requests b ON b.id = coalesce(r.billing_request_id, xr.billing_request_id, t.resource_id)
+      LEFT JOIN LATERAL (SELECT t.bank_transaction_id = CASE WHEN r.id IS NULL THEN b.bank_transaction_id ELSE r.bank_transaction_id END
+        AND coalesce(r.status = 'completed', b.status = 'successful')) AS s (settles) ON true
+      LEFT JOIN LATERAL (${toldOfRefused('b.id', 'r.id', 't.bank_transaction_id')}) AS x ON xr.id IS NULL
+    WHERE t.bank_id = u.bank_id AND t.bank_transaction_id = u.bank_transaction_id
+      AND CASE
+        WHEN xr.id IS NOT NULL
+          THEN (u.direction, u.currency) = (${TAKEN_BACK_BY}, ${TAKEN_BACK_CURRENCY}) AND u.amount <= ${TAKEN_BACK}
+        ELSE u.direction = CASE WHEN r.id IS NULL THEN 'debit' ELSE 'credit' END
+          AND (u.amount, u.currency) = (coalesce(r.amount, b.amount), b.currency)
+          AND CASE WHEN s.settles THEN r.id IS NOT NULL OR NOT ${isLetOff('b.id')} ELSE coalesce(x.accounted, false) END
+      END)`;
+
 /**
  * By the id: what it settles, or was refused for, or took back. Of what was refused the latest
  * exception tells; where the money was found to have gone back, or to be somebody's loss, the
@@ -90,10 +121,11 @@ const AMOUNT = `(CASE
 const BY_ID = `
   SELECT l.line, t.resource_id AS "resourceId", b.id AS "billingRequestId", r.id AS "refundId",
     coalesce(r.reference, b.reference) AS reference,
-    CASE WHEN xr.id IS NOT NULL THEN CASE WHEN xr.refund_id IS NULL AND xr.direction IS DISTINCT FROM 'credit' THEN 'credit' ELSE 'debit' END
+    CASE WHEN xr.id IS NOT NULL THEN ${TAKEN_BACK_BY}
          WHEN r.id IS NOT NULL THEN 'credit'
          WHEN l.direction = 'credit' AND b.payee_bank_id = :bankId THEN 'credit' ELSE 'debit' END AS direction,
-    ${AMOUNT}::bigint AS amount, coalesce(xr.booked_currency, xr.currency, r.currency, b.currency) AS currency,
+    (CASE WHEN xr.id IS NULL THEN coalesce(r.amount, b.amount) ELSE ${TAKEN_BACK} END)::bigint AS amount,
+    coalesce(${TAKEN_BACK_CURRENCY}, r.currency, b.currency) AS currency,
     CASE WHEN xr.id IS NOT NULL THEN 'reversal'
          WHEN r.id IS NOT NULL THEN CASE WHEN r.status = 'completed' AND r.bank_transaction_id = l.id THEN 'counted' ELSE 'refused' END
          WHEN b.status = 'successful' AND b.bank_transaction_id = l.id THEN
@@ -101,19 +133,14 @@ const BY_ID = `
          ELSE 'refused' END AS role,
     coalesce(r.status = 'completed', b.status = 'successful', false) AS settled,
     coalesce(r.status, b.status) IS NOT DISTINCT FROM 'pending' AS pending,
-    x.id AS "exceptionId", coalesce(x.state = 'resolved' AND x.resolution <> 'no_money_moved', false) AS accounted,
+    x.id AS "exceptionId", coalesce(x.accounted, false) AS accounted,
     r.id IS NULL AND b.id IS NOT NULL AND ${isLetOff('b.id')} AS "letOff",${BOOKABLE}
   FROM ${GIVEN}
     JOIN bank_transactions t ON t.bank_id = :bankId AND t.bank_transaction_id = l.id
     LEFT JOIN refunds r ON r.id = t.resource_id
     LEFT JOIN reconciliation_exceptions xr ON xr.id = t.resource_id
     LEFT JOIN billing_requests b ON b.id = coalesce(r.billing_request_id, xr.billing_request_id, t.resource_id)
-    LEFT JOIN LATERAL (
-      SELECT id, state, resolution FROM reconciliation_exceptions
-      WHERE billing_request_id = b.id AND bank_transaction_id = l.id AND refund_id IS NOT DISTINCT FROM r.id
-        AND kind IN ('late_answer', 'conflicting_answer', 'refund_conflict')
-        AND (state <> 'resolved' OR resolution <> 'no_money_moved')
-      ORDER BY opened_at DESC, id DESC LIMIT 1) AS x ON xr.id IS NULL`;
+    LEFT JOIN LATERAL (${toldOfRefused('b.id', 'r.id', 'l.id')}) AS x ON xr.id IS NULL`;
 
 /**
  * By the reference: a charge of this bank's customer, a refund to one, or a payment to one, which

@@ -92,7 +92,7 @@ export async function matchNextPage(matching: Matching, statementId: string): Pr
  * tells of would not be there yet for the first to end. Whoever takes turns does so before it locks
  * anything else.
  */
-async function takeTurns(trx: Transaction, bankId: string): Promise<void> {
+export async function takeTurns(trx: Transaction, bankId: string): Promise<void> {
   await rows(trx, `SELECT pg_advisory_xact_lock(hashtextextended('bank_statements ' || :bankId, 0))`, {
     bankId,
   });

@@ -125,7 +125,8 @@ const NEXT_ENTRIES = `
 /**
  * Of these entries, those of the bank that it would have booked. A charge that it was let off, as
  * its money never moved or the network bears it, is nowhere; nor is a reversal of it, for which the
- * bank has no id.
+ * bank has no id. What a file had before the bank's answer is unknown here until \`reconcile\` has
+ * seen that it is not, and is missing no more than that.
  */
 const MISSING = `
   WITH page AS MATERIALIZED (
@@ -153,6 +154,11 @@ const MISSING = `
   FROM ours
   WHERE bank_transaction_id IS NOT NULL AND currency = ANY(currencies)
     AND NOT EXISTS (SELECT FROM bank_statement_matches m WHERE m.resource_id = ours.key)
+    AND NOT EXISTS (
+      SELECT FROM reconciliation_exceptions u
+      WHERE u.bank_id = :bankId AND u.bank_transaction_id = ours.bank_transaction_id AND u.kind = 'unknown_here'
+        AND u.direction = ours.direction AND u.booked_amount = ours.amount AND u.booked_currency = ours.currency
+        AND u.state <> 'resolved')
   ORDER BY id`;
 
 /** @returns how many were counted before */

@@ -1,3 +1,5 @@
+import type { Direction } from '../../domain/bank-statement';
+import { takeTurns } from '../bank-statement/match';
 import { announceEnds } from '../billing-request/announce';
 import { row, rows, type Transaction } from '../connection';
 import { settleCreditByWord } from '../customer/payment-credit';
@@ -6,7 +8,7 @@ import type { Keyring } from '../keys/keyring';
 import { postCharge, postCredits, postRefund, postReversal } from '../ledger/settlement';
 import { announceExceptions } from '../reconciliation-exception/announce';
 import { openException } from '../reconciliation-exception/open';
-import { endExceptions } from '../reconciliation-exception/statement';
+import { endExceptions, exceptionsEndedBy, lockCharges } from '../reconciliation-exception/statement';
 import { writeOffRest } from '../reconciliation-exception/reversal';
 import { tellUntold } from './books-tell';
 
@@ -100,9 +102,30 @@ const MENDED_BY = {
     );
     await announceExceptions(trx, ring, 'exception.opened', [untold?.id]);
   },
-  /** Its statement has it: it is not looked for as missing. */
+  /**
+   * Its statement has it: it is not looked for as missing, nor missing any more. What was refused
+   * does not stand for what is counted.
+   */
   async unknown_settled(trx, ring, timeZone, id) {
-    await endExceptions(trx, ring, timeZone, [id]);
+    const unknown = await row<{ bankId: string; bankTransactionId: string; direction: Direction }>(
+      trx,
+      `SELECT bank_id AS "bankId", bank_transaction_id AS "bankTransactionId", direction
+       FROM reconciliation_exceptions WHERE id = :id`,
+      { id },
+    );
+    if (!unknown) return;
+    await takeTurns(trx, unknown.bankId);
+    const ended = await exceptionsEndedBy(trx, unknown.bankId, [unknown]);
+    await lockCharges(
+      trx,
+      ended.flatMap(({ billingRequestId }) => billingRequestId ?? []),
+    );
+    await endExceptions(
+      trx,
+      ring,
+      timeZone,
+      ended.map(({ exceptionId }) => exceptionId),
+    );
     await rows(
       trx,
       `INSERT INTO bank_statement_matches (resource_id, statement_id, line)
@@ -110,7 +133,11 @@ const MENDED_BY = {
        FROM reconciliation_exceptions x
          JOIN bank_transactions t ON t.bank_id = x.bank_id AND t.bank_transaction_id = x.bank_transaction_id
          JOIN bank_statement_differences d ON d.exception_id = x.id AND d.difference = 'unknown_here'
-       WHERE x.id = :id ORDER BY d.statement_id, d.position LIMIT 1
+         LEFT JOIN billing_requests b ON b.id = t.resource_id
+         LEFT JOIN refunds r ON r.id = t.resource_id
+       WHERE x.id = :id
+         AND coalesce(b.bank_transaction_id, r.bank_transaction_id, t.bank_transaction_id) = t.bank_transaction_id
+       ORDER BY d.statement_id, d.position LIMIT 1
        ON CONFLICT (resource_id) DO NOTHING`,
       { id },
     );

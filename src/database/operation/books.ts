@@ -1,6 +1,6 @@
 import { groupBy } from '../../domain/group';
 import { madeAt } from '../../domain/ids';
-import { isLetOff } from '../bank-statement/known';
+import { IS_KNOWN_BY_NOW } from '../bank-statement/known';
 import { oneRow, row, type Database, type Executor } from '../connection';
 import { firstIdAt } from '../ids';
 import type { Keyring } from '../keys/keyring';
@@ -33,7 +33,7 @@ const WRONG = {
     'it expired at a bank that may have the charge, and there is no exception for somebody to look into',
   exception_untold: 'it is open, and neither side was told of it',
   unknown_settled:
-    'its bank had booked it before its answer came: by now it settles a charge or a refund of that amount',
+    'its bank had booked it before its answer came: by now it settles a charge or a refund of that amount, or is accounted for',
   held_differs: 'it holds another amount back from refunds than its exceptions do',
   end_unannounced: 'it has ended, and no webhook tells who billed it',
   question_lost: 'it waits for its bank, and the webhook that asks the bank is gone',
@@ -154,14 +154,8 @@ const PARTS = {
       UNION ALL
       SELECT id, 'exception_untold' FROM page WHERE state <> 'resolved' AND told = 0 AND billing_request_id IS NOT NULL
       UNION ALL
-      SELECT id, 'unknown_settled' FROM page WHERE kind = 'unknown_here' AND state <> 'resolved' AND EXISTS (
-        SELECT FROM bank_transactions t
-          LEFT JOIN billing_requests b ON b.id = t.resource_id AND b.status = 'successful' AND b.bank_transaction_id = t.bank_transaction_id
-            AND NOT ${isLetOff('b.id')}
-          LEFT JOIN refunds r ON r.id = t.resource_id AND r.status = 'completed' AND r.bank_transaction_id = t.bank_transaction_id
-        WHERE t.bank_id = page.bank_id AND t.bank_transaction_id = page.bank_transaction_id
-          AND ((page.direction = 'debit' AND (b.amount, b.currency) = (page.amount, page.currency))
-            OR (page.direction = 'credit' AND (r.amount, r.currency) = (page.amount, page.currency))))
+      SELECT u.id, 'unknown_settled' FROM page AS u
+      WHERE u.kind = 'unknown_here' AND u.state <> 'resolved' AND ${IS_KNOWN_BY_NOW}
       UNION ALL
       SELECT let_off.id, 'write_off_unposted' FROM let_off LEFT JOIN (${borneOf('SELECT charge FROM let_off')}) AS borne USING (charge)
       WHERE let_off.amount > coalesce(borne.amount, 0)`)}`,

@@ -605,6 +605,30 @@ test('what was in a file before its answer came is no difference any more once t
   await theBooksAreRight();
 });
 
+test('a second debit that a file had before it was answered for is unknown until it is accounted for', async () => {
+  const { id } = await paid('G4');
+  await match(csv(debit('G5')));
+  const second = { billingRequestId: id, bankTransactionId: 'G5' };
+  expect((await post(tokens.bank, '/v1/billing/bank-response', second)).status).toBe(409);
+  expect(await mendTheBooks()).toEqual([]);
+  const [doubted] = await exceptions(tokens.bank, '&kind=conflicting_answer');
+  expect((await respond(doubted?.['exceptionId'], { resolution: 'confirmed' })).status).toBe(200);
+  expect(await mendTheBooks()).toEqual(['unknown_settled']);
+  expect(await kinds(tokens.bank, '&kind=unknown_here')).toEqual(['unknown_here resolved']);
+  // It does not stand for the first debit.
+  const lacking = await match(csv(debit('G5'), debit('G5')));
+  expect(lacking.summary).toMatchObject({ matched: 1, duplicates: 1, missingAtBank: 1 });
+});
+
+test('what a file had before it was answered for is not missing in the next, which may come before reconcile', async () => {
+  await match(csv(debit('J3')));
+  await paid('J3');
+  await paid('J4');
+  expect((await match(csv(debit('J4')))).summary).toEqual({ ...NOTHING, lines: 1, matched: 1 });
+  expect(await mendTheBooks()).toEqual(['unknown_settled']);
+  expect(await kinds(tokens.bank, '&state=open')).toEqual([]);
+});
+
 test('a second debit that went back is no sign of the first, which the bank may not have booked', async () => {
   const { id } = await paid('G7');
   const second = { billingRequestId: id, bankTransactionId: 'G8' };
@@ -666,6 +690,24 @@ describe('what took a charge back', () => {
     const { summary } = await match(csv(debit('V9'), credit('V10', 100), credit('V11', 100)));
     expect(summary).toEqual({ ...NOTHING, lines: 3, matched: 2, unknownHere: 1 });
     expect(await openOnes()).toMatchObject([{ kind: 'unknown_here', bankTransactionId: 'V11', amount: 100 }]);
+    await theBooksAreRight();
+  });
+
+  test('and was in a file before the bank’s answer is not missing, and unknown no more', async () => {
+    const { id } = await paid('V12');
+    await match(csv(debit('V12'), credit('V13', 100)));
+    await contradict(id);
+    const [conflict] = await exceptions(tokens.bank, '&kind=conflicting_answer');
+    const answer = { resolution: 'reversed', bankTransactionId: 'V13' };
+    expect((await respond(conflict?.['exceptionId'], answer)).status).toBe(200);
+
+    const files = [csv(debit('V12')), csv(debit('V12'), debit('V12'))];
+    for (const [n, file] of files.entries()) {
+      expect((await match(file)).summary).toMatchObject({ matched: 1, missingAtBank: 0 });
+      expect(await mendTheBooks()).toEqual(n === 0 ? ['unknown_settled'] : []);
+      expect(await openOnes()).toEqual([]);
+    }
+    expect(await kinds(tokens.merchant)).toEqual(['conflicting_answer resolved']);
     await theBooksAreRight();
   });
 
