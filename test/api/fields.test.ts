@@ -122,6 +122,20 @@ describe('metadata', () => {
     expect(judge(z.strictObject({ metadata: fields.metadata.optional() }), {})).toEqual({});
   });
 
+  it('loses no value by its name: one is refused however it is spelled, those of other inherited things are kept', () => {
+    for (const name of ['__proto__', ' __proto__ ', '\u00a0__proto__']) {
+      const given = Object.fromEntries([
+        ['a', 1],
+        [name, 'x'],
+      ]);
+      expect(judge(fields.metadata, given)).toEqual([`${name} is not a known field`]);
+    }
+    const kept = { constructor: 'x', toString: 'y', hasOwnProperty: 'z' };
+    expect(judge(fields.metadata, { ' constructor': 'x', 'toString ': 'y', hasOwnProperty: 'z' })).toEqual(
+      kept,
+    );
+  });
+
   it('brings no name to normal form that is too long, and a payment id not at all', () => {
     const normalize = jest.spyOn(String.prototype, 'normalize');
     const marks = `a${'\u0301\u0316'.repeat(65_000)}`;

@@ -157,12 +157,18 @@ export const metadata = z.preprocess(
     }),
 );
 
-/** Of names that are the same once they are clean, all but one value would be lost. */
+/**
+ * Of names that are the same once they are clean, all but one value would be lost; and all of one
+ * that stands for what an object inherits.
+ */
 function eachNameOnce(given: unknown, context: z.core.$RefinementCtx): unknown {
   const seen = new Set<string>();
   for (const name of typeof given === 'object' && given !== null ? Object.keys(given) : []) {
     const clean = parseText(name, METADATA_NAME_MAX);
     if (!clean.ok) continue;
+    if (clean.value === '__proto__') {
+      context.addIssue({ code: 'custom', path: [name], message: 'is not a known field' });
+    }
     if (seen.has(clean.value)) {
       context.addIssue({ code: 'custom', path: [name], message: 'is the same name as an earlier one' });
     }
