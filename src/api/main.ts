@@ -1,6 +1,5 @@
 import type { Server, ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Logger } from 'pino';
 import { ConfigError, readConfig, requireServers, type Config } from '../config';
 import type { Database } from '../database/connection';
 import { deleteAbandonedPages } from '../database/bank-statement/statement';
@@ -36,6 +35,7 @@ import { createTokenBuckets } from './http/rate-limit';
 import { failRequestAtHand } from './http/request-at-hand';
 import { measureRequests, measureUnknownIdentifiers } from './http/request-metrics';
 import { createApiServer } from './http/server';
+import { sweep, type Sweeps } from './sweep';
 
 /**
  * The API process. It starts and accepts work while Temporal is away, and answers 503 while
@@ -55,12 +55,6 @@ const ARRIVAL_MS = 1_000;
 const DRAIN_MS = 8_000;
 /** How often what has expired is swept away. */
 const SWEEP_MS = 60_000;
-/**
- * Rounds of one sweep, of hundreds of rows each: more than a process takes in between two, and an
- * end all the same.
- */
-const SWEEP_ROUNDS = 60;
-
 /**
  * How many of a process's connections to Postgres one caller holds at most. A bank answers for all
  * merchants; of a merchant's calls one may be a hundred charges, and with more than a quarter of
@@ -115,7 +109,7 @@ async function main(): Promise<void> {
   measureRequests(registry, server);
   await listening(server, port, 'PORT');
   log.info({ port, host: config.HOST }, 'API is ready');
-  const sweeper = setInterval(() => void sweep(db, ring, config, log), SWEEP_MS);
+  const sweeper = setInterval(() => void sweep(expired(db, ring, config), log), SWEEP_MS);
 
   await stopped;
   log.info('API stops');
@@ -142,7 +136,8 @@ async function drained(server: Server): Promise<void> {
   clearTimeout(cutOff);
 }
 
-async function sweep(
+/** What has expired, kind by kind. */
+function expired(
   db: Database,
   ring: Keyring,
   {
@@ -150,29 +145,23 @@ async function sweep(
     RECEIPT_KEPT_DAYS,
     WEBHOOK_KEPT_DAYS,
   }: Pick<Config, 'NETWORK_TIMEZONE' | 'RECEIPT_KEPT_DAYS' | 'WEBHOOK_KEPT_DAYS'>,
-  log: Logger,
-): Promise<void> {
-  try {
-    let more = true;
-    for (let round = 0; more && round < SWEEP_ROUNDS; round++) {
-      const swept = await Promise.all([
-        expireKeys(db),
-        deleteFullBuckets(db),
-        forgetPrompts(db, NETWORK_TIMEZONE),
-        deleteAbandoned(db),
-        deleteAbandonedPages(db),
-        forgetEndedSessions(db),
-        forgetDeliveries(db, ring, WEBHOOK_KEPT_DAYS),
-        forgetReceipts(db, RECEIPT_KEPT_DAYS),
-        foldBalances(db),
-        foldDailyTotals(db),
-      ]);
-      more = swept.includes(true);
-    }
-    await forgetRetiredSecrets(db);
-  } catch (error) {
-    log.warn({ err: error }, 'what has expired is left for the next sweep');
-  }
+): Sweeps {
+  return {
+    'idempotency keys': () => expireKeys(db),
+    'token buckets': () => deleteFullBuckets(db),
+    prompts: () => forgetPrompts(db, NETWORK_TIMEZONE),
+    'batches of customers': () => deleteAbandoned(db),
+    statements: () => deleteAbandonedPages(db),
+    'console sessions': () => forgetEndedSessions(db),
+    webhooks: () => forgetDeliveries(db, ring, WEBHOOK_KEPT_DAYS),
+    receipts: () => forgetReceipts(db, RECEIPT_KEPT_DAYS),
+    balances: () => foldBalances(db),
+    'daily totals': () => foldDailyTotals(db),
+    'retired secrets': async () => {
+      await forgetRetiredSecrets(db);
+      return false;
+    },
+  };
 }
 
 main().catch((error: unknown) => {

@@ -184,6 +184,29 @@ describe('a call', () => {
     expect(keys[0]).toMatch(/^[\x21-\x7e]{1,255}$/);
   });
 
+  test('says what it was given, though its caller fills the same object for the next call meanwhile', async () => {
+    const assent = client();
+    replies = [json(503, refused(503))];
+    const body = { ...bill.body };
+    const pending = ['first', 'second'].map((paymentID) => {
+      body.paymentIDs = [paymentID];
+      return assent.call('billCustomers', { body });
+    });
+    await Promise.all(pending);
+    const said = new Map(calls().map((one) => [one.headers['idempotency-key'], one.body]));
+    const billed = [...said.values()].map((one) => (JSON.parse(one) as typeof body).paymentIDs);
+    expect(calls()).toHaveLength(3);
+    expect(billed).toEqual([['first'], ['second']]);
+  });
+
+  test('that cannot be said is refused by what is wrong with it, and never tried', async () => {
+    const impossible = { ...bill.body, metadata: { n: 1n } } as unknown as typeof bill.body;
+    await expect(client().call('billCustomers', { body: impossible })).rejects.toThrow(/BigInt/);
+    const line = { ...bill, idempotencyKey: 'order\n7' };
+    await expect(client().call('billCustomers', line)).rejects.toThrow(TypeError);
+    expect(calls()).toEqual([]);
+  });
+
   test('uses the key that it is given, and sends none where none is taken', async () => {
     await client().call('billCustomers', { ...bill, idempotencyKey: 'order-7' });
     await client().call('getClock');

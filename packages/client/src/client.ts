@@ -118,7 +118,8 @@ export class AssentClient {
 
   /**
    * Every item of a list, page after page as they are asked for. Lists come oldest first unless
-   * `sortOrder` is given, so that what is added meanwhile comes last and moves nothing.
+   * `sortOrder` is given, so that what is added meanwhile comes last and moves nothing. What the
+   * loop takes out of its own filter moves the rest: collect such a list first, and then act.
    *
    * @throws AssentError as `call` does; `list_too_long` where pages do not reach all of it
    */
@@ -175,18 +176,21 @@ export class AssentClient {
     const key = keyed ? (request.idempotencyKey ?? randomUUID()) : undefined;
     const url = `${this.#baseUrl}${filled(path, request.path)}${queryOf(request.query)}`;
     const what = `${method} ${path}`;
+    // As it is now: the caller may fill the same object with what the next call says.
+    const body = request.body === undefined ? undefined : bodyOf(request);
+    const headers = new Headers({
+      accept,
+      ...(body !== undefined && { 'content-type': request.contentType ?? 'application/json' }),
+      ...(key !== undefined && { 'idempotency-key': key }),
+    });
     let renewed = false;
     const attempt = async (signal: AbortSignal): Promise<Reply> => {
       const token = await this.#token.get(signal);
+      headers.set('authorization', `Bearer ${token}`);
       const response = await this.#surroundings.fetch(url, {
         method,
-        headers: {
-          accept,
-          authorization: `Bearer ${token}`,
-          ...(request.body !== undefined && { 'content-type': request.contentType ?? 'application/json' }),
-          ...(key !== undefined && { 'idempotency-key': key }),
-        },
-        ...(request.body !== undefined && { body: bodyOf(request) }),
+        headers,
+        ...(body !== undefined && { body }),
         redirect: 'manual',
         signal,
       });

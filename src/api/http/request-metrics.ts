@@ -41,12 +41,18 @@ export function measureRequests(registry: Registry, server: Server): void {
     buckets: BUCKETS_S,
     registers,
   });
+  const routes = new Set<string>();
   server.prependListener('request', (req: IncomingMessage, res: ServerResponse) => {
     const startedAt = performance.now();
     res.once('close', () => {
       const { route: matched } = req as IncomingMessage & { route?: { path: string } };
       const method = METHODS.has(req.method ?? '') ? (req.method ?? '') : 'other';
       const route = matched?.path ?? 'none';
+      // From the route's first request on, so that its first fault is seen as a rise.
+      if (!routes.has(`${method} ${route}`)) {
+        routes.add(`${method} ${route}`);
+        for (const status of [500, 503]) requests.inc({ method, route, status }, 0);
+      }
       requests.inc({ method, route, status: res.writableFinished ? res.statusCode : 'aborted' });
       durations.observe({ method, route }, (performance.now() - startedAt) / 1000);
     });
