@@ -47,6 +47,7 @@ import {
 import { feedQuery, listEvents } from './webhook/event-feed';
 import { forecastQuery, showForecast } from './recurring/forecast';
 import { createFailedAuthentication } from './access/failed-authentication';
+import { createDownloads } from './http/download';
 import { endpoint, serveEach } from './http/endpoint';
 import { livenessEndpoint, readinessEndpoint } from './health';
 import {
@@ -354,6 +355,7 @@ export function createApp(deps: ApiDeps): Express {
   const failures = createFailedAuthentication(deps.config);
   const authenticate = createAuthenticate(deps, tokens, failures);
   const login = createClientLogin(deps, tokens, failures);
+  const sendDownload = createDownloads();
 
   const app = express();
   app.set('query parser', false);
@@ -378,7 +380,7 @@ export function createApp(deps: ApiDeps): Express {
       async (_req, res: Response<Jwks>) => void res.json({ keys: await tokens.jwks() }),
     ),
     endpoint('post', '/v1/oauth/token', tokenEndpoint(login, failures)),
-    ...table.map((one) => endpoint(one.method, one.path, serve(deps, authenticate, one))),
+    ...table.map((one) => endpoint(one.method, one.path, serve(deps, authenticate, sendDownload, one))),
     ...(forConsole?.endpoints ?? []),
     ...referenceEndpoints(table),
     ...pageEndpoints([

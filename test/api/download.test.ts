@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { createServer, request, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express, { type ErrorRequestHandler } from 'express';
-import { sendDownload, type Download } from '../../src/api/http/download';
+import { createDownloads, sendDownload, type Download } from '../../src/api/http/download';
 
 let failures: unknown[];
 
@@ -104,4 +104,43 @@ test('a receiver that hangs up ends the reading, and is nobody’s fault', async
   });
 
   expect(failures).toEqual([]);
+});
+
+async function* endless(): Download['pages'] {
+  await Promise.resolve();
+  for (let id = 0; ; id++) yield Array.from({ length: 1000 }, () => ({ id, note: 'x'.repeat(100) }));
+}
+
+const refuse: ErrorRequestHandler = (error: { retryAfterS: number }, _req, res, _next) => {
+  res.status(503).set('Retry-After', String(error.retryAfterS)).end();
+};
+
+test('a caller has four files at a time, keeps no other’s out, and may ask again once it hangs up', async () => {
+  const sendFile = createDownloads();
+  const app = express();
+  app.get('/:caller', (req, res) =>
+    sendFile(res, { fileName: 'things.csv', columns: ['id', 'note'], pages: endless() }, req.params.caller),
+  );
+  app.use(refuse);
+  const server = createServer(app).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const ask = async (caller: string) => {
+    const { port } = server.address() as AddressInfo;
+    const asked = request({ port, host: '127.0.0.1', path: `/${caller}`, agent: false }).end();
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+    return answer;
+  };
+  try {
+    const [first] = await Promise.all(['one', 'one', 'one', 'one'].map(ask));
+    expect(first?.statusCode).toBe(200);
+    const fifth = await ask('one');
+    expect([fifth.statusCode, fifth.headers['retry-after']]).toEqual([503, '5']);
+    expect((await ask('two')).statusCode).toBe(200);
+    first?.destroy();
+    // Heard of by the server a moment later.
+    while ((await ask('one')).statusCode !== 200);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
 });

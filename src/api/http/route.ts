@@ -11,7 +11,7 @@ import { BODY_LIMIT_BYTES, hasBody, readJsonBody, readUnneededBody } from './bod
 import { ANSWER_WITHIN_MS } from './deadline';
 import type { ApiDeps } from '../deps';
 import type { DocumentedAnswer, Excess, OperationKey } from './documented-answer';
-import { sendDownload, type Download } from './download';
+import type { Download, SendDownload } from './download';
 import { acceptOnce, readIdempotencyKey } from './idempotency';
 import { canonicalJson } from './json';
 import type { Operation } from '../openapi/operation';
@@ -155,7 +155,12 @@ type NothingBeyond<Paths> = [Paths] extends [never] ? unknown : { 'answers more 
  * Refusals come in one order, whatever the route: 401, 429, 403, 413 and 415, 400, and then the
  * operation's.
  */
-export function serve(deps: ApiDeps, authenticate: Authenticate, one: Route): RequestHandler {
+export function serve(
+  deps: ApiDeps,
+  authenticate: Authenticate,
+  sendDownload: SendDownload,
+  one: Route,
+): RequestHandler {
   const { options } = one;
   // Where there are several, the answer says which.
   const status = Number(Object.keys(one.operation.answers)[0]);
@@ -206,7 +211,7 @@ export function serve(deps: ApiDeps, authenticate: Authenticate, one: Route): Re
         ) as Promise<Accepted>,
     } satisfies Call;
     const outcome = await deps.limiter.take(caller, () => one.handle(call));
-    if ('pages' in outcome) return sendDownload(res, outcome);
+    if ('pages' in outcome) return sendDownload(res, outcome, caller.entityId);
     const reply = 'body' in outcome ? outcome : replyOf(outcome, status);
     if (reply.replayed) res.set('Idempotent-Replayed', 'true');
     res.status(reply.status).json(reply.body);
