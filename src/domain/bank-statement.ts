@@ -127,11 +127,15 @@ export function judge(line: StatementLine, known: Known | undefined): Verdict {
     payee: same ? found : unknown,
     reversal:
       isTakenBack && line.amount <= known.amount ? found : isTakenBack && isOfCharge ? differs : unknown,
-    refused: known.accounted
-      ? found
-      : known.exceptionId === null
+    // Its exception is about what was answered, and accounts for no other amount or direction.
+    refused:
+      known.exceptionId === null || (!same && isPaid)
         ? unknown
-        : ({ is: 'told', exceptionId: known.exceptionId } as const),
+        : !same
+          ? differs
+          : known.accounted
+            ? found
+            : ({ is: 'told', exceptionId: known.exceptionId } as const),
   }[known.role];
 }
 

@@ -52,6 +52,25 @@ test.each([
   );
 });
 
+const REFUSED = { role: 'refused', exceptionId: 'exc_1' } as const;
+
+test.each([
+  ['that is open, of a charge', { ...DECLINED, ...REFUSED }, 'told', 'amount_differs'],
+  ['that is resolved', { ...DECLINED, ...REFUSED, accounted: true }, 'matched', 'amount_differs'],
+  ['of a second debit', { ...CHARGE, ...REFUSED, accounted: true }, 'matched', 'unknown_here'],
+  ['of a second transfer', { ...REFUND, ...REFUSED, accounted: true }, 'matched', 'amount_differs'],
+  ['that is not there', { ...DECLINED, ...REFUSED, exceptionId: null }, 'unknown_here', 'unknown_here'],
+] as const)(
+  'a line with a refused id, whose exception is one %s, is accounted for as it was answered alone',
+  (_, known, asAnswered, otherwise) => {
+    const { direction } = known;
+    expect(verdict({ direction }, known)).toBe(asAnswered);
+    expect(verdict({ direction, amount: 500_000n }, known)).toBe(otherwise);
+    expect(verdict({ direction, currency: 'GHS' }, known)).toBe(otherwise);
+    expect(verdict({ direction: direction === 'debit' ? 'credit' : 'debit' }, known)).toBe(otherwise);
+  },
+);
+
 test.each([
   ['a charge of which it has not booked all', CHARGE, { amount: 6_050n }, 3_950n],
   ['one that waits, as well', PENDING, { amount: 6_050n }, 3_950n],

@@ -497,6 +497,48 @@ test('what a refund was booked too high by is held, and a second transfer for it
   await theBooksAreRight();
 });
 
+test.each([
+  [['rejected', 39.99], 60.01, 100],
+  [[39.99, 'rejected'], 60.01, 100],
+  [['rejected', 45], 60, 100],
+  [[45, 'rejected'], 60, 100],
+  [['completed by F7', 45], 20, 60],
+  [[45, 'completed by F7'], 20, 60],
+  [[45, 'completed by F6'], 55, 60],
+  // The transfer that the file has, told of twice.
+  [['rejected', 45, 'completed by F6'], 55, 100],
+  [['rejected', 'completed by F6', 45], 55, 100],
+  // An id of something else, which stands for a transfer.
+  [['completed by F5', 'rejected', 39.99], 60, 100],
+])(
+  'of a refund of 40, told of as %j, what its bank may have transferred is held: %d is left, and in the end %d',
+  async (said, left, inTheEnd) => {
+    const { reference } = await paid('F5');
+    const refund = (amount: number) =>
+      post(tokens.merchant, '/v1/refunds/initiate', { reference, amount: Number(amount.toFixed(2)) });
+    const made = (await refund(40)).body.data as { refundId: string; reference: string };
+    for (const one of said) {
+      if (typeof one === 'number') {
+        const { summary } = await match(csv(debit('F5'), credit('F6', one, made.reference)));
+        expect(summary).toMatchObject({ lines: 2, matched: 1, amountDiffers: 1 });
+        continue;
+      }
+      const [action, bankTransactionId] = one.split(' by ');
+      const answer = { refundId: made.refundId, action, ...(bankTransactionId && { bankTransactionId }) };
+      await post(tokens.bank, '/v1/bank/refund-response', answer);
+    }
+
+    expect((await refund(left + 0.01)).status).toBe(409);
+    await theBooksAreRight();
+    for (const { exceptionId } of await exceptions(tokens.bank, '&state=open')) {
+      expect((await respond(exceptionId, { resolution: 'no_money_moved' })).status).toBe(200);
+    }
+    expect((await refund(inTheEnd + 0.01)).status).toBe(409);
+    expect((await refund(inTheEnd)).status).toBe(201);
+    await theBooksAreRight();
+  },
+);
+
 /** Ends the one exception that is open. */
 const endOpen = async (resolution: Resolution) => {
   const [one] = await exceptions(tokens.bank, '&state=open');
@@ -796,6 +838,33 @@ describe('a line that names the reference of what is open', () => {
     expect(summary).toMatchObject({ unknownHere: 1 });
     expect(await exceptions()).toMatchObject([{ kind: 'late_answer', bankTransactionId: 'H3', reference }]);
     expect(await status(id)).toBe('declined');
+  });
+
+  test.each([
+    ['as it was answered', 1, debit('H14')],
+    ['with another amount', 0, debit('H14', 5_000)],
+    ['as a credit', 0, credit('H14', 100)],
+  ])('that was answered late and taken back, booked %s, matches %d times', async (_, matches, line) => {
+    const { id } = await charge();
+    await get(tokens.bank, '/v1/events');
+    await moveClock(database.db, standing.merchantId, '2 days');
+    await database.db.transaction((trx) => closeExpiredRequests(trx, api.deps.ring, [id], 'by its bank'));
+    const late = { billingRequestId: id, bankTransactionId: 'H14' };
+    expect((await post(tokens.bank, '/v1/billing/bank-response', late)).status).toBe(409);
+    // Whether the bank has said by then what became of it, or not.
+    if (matches === 0) {
+      const early = await match(csv(line, debit('H16', 7)));
+      expect(early.summary).toMatchObject({ matched: 0, amountDiffers: 1 });
+    }
+    const [lateAnswer] = await exceptions(tokens.bank, '&kind=late_answer');
+    const answer = { resolution: 'reversed', bankTransactionId: 'H15' };
+    expect((await respond(lateAnswer?.['exceptionId'], answer)).status).toBe(200);
+
+    const { summary } = await match(csv(line, credit('H15', 100)));
+    expect(summary).toEqual({ ...NOTHING, lines: 2, matched: 1 + matches, amountDiffers: 1 - matches });
+    const open = await exceptions(tokens.bank, '&kind=amount_differs&state=open');
+    expect(open.map(({ bankTransactionId }) => bankTransactionId)).toEqual(matches === 1 ? [] : ['H14']);
+    await theBooksAreRight();
   });
 
   test('of a second debit for one charge holds it, as another answer does', async () => {
