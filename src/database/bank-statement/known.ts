@@ -57,12 +57,27 @@ const BOOKABLE = `
 export const isLetOff = (charge: string) => `(EXISTS (
     SELECT FROM reconciliation_exceptions o WHERE o.billing_request_id = ${charge} AND o.refund_id IS NULL
       AND ((o.resolution = 'no_money_moved' AND o.kind <> 'duplicate_transaction_id')
-        -- Of an amount that differs the difference alone is written off.
-        OR (o.resolution = 'written_off' AND (o.kind = 'missing_at_bank' OR o.outcome = 'declined')
+        -- Of an amount that differs the difference alone is written off: all, where it cannot be compared.
+        OR (o.resolution = 'written_off' AND (o.kind = 'missing_at_bank' OR o.outcome = 'declined'
+            OR (o.kind = 'amount_differs' AND (o.booked_currency, o.direction) IS DISTINCT FROM (o.currency, 'debit')))
           AND EXISTS (SELECT FROM (${borneOf(charge)}) AS borne WHERE borne.amount > 0))))
   AND NOT EXISTS (
     SELECT FROM reconciliation_exceptions o
     WHERE o.billing_request_id = ${charge} AND o.refund_id IS NULL AND o.resolution = 'reversed'))`;
+
+/**
+ * Whether a file had a charge `b` before its bank was let off it, so that nobody was told. One that
+ * the file had by another amount has an exception of its own.
+ */
+export const IS_BOOKED_UNTOLD = `(b.status = 'successful' AND ${isLetOff('b.id')}
+    AND EXISTS (
+      SELECT FROM bank_statement_matches m WHERE m.resource_id = b.id AND NOT EXISTS (
+        SELECT FROM reconciliation_exceptions a JOIN bank_statement_differences d ON d.exception_id = a.id
+        WHERE a.billing_request_id = b.id AND a.kind = 'amount_differs' AND (d.statement_id, d.line) = (m.statement_id, m.line)))
+    AND NOT EXISTS (
+      SELECT FROM reconciliation_exceptions u
+      WHERE u.bank_id = b.bank_id AND u.bank_transaction_id = b.bank_transaction_id AND u.kind = 'unknown_here'
+        AND (u.direction, u.booked_amount, u.booked_currency) = ('debit', b.amount, b.currency) AND u.dismissed_with IS NULL))`;
 
 const GIVEN = `jsonb_to_recordset(:given::jsonb) AS l (line int, id text, direction text, reference text)`;
 

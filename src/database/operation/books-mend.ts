@@ -1,4 +1,5 @@
 import type { Direction } from '../../domain/bank-statement';
+import { IS_BOOKED_UNTOLD } from '../bank-statement/known';
 import { takeTurns } from '../bank-statement/match';
 import { announceEnds } from '../billing-request/announce';
 import { row, rows, type Transaction } from '../connection';
@@ -8,7 +9,12 @@ import type { Keyring } from '../keys/keyring';
 import { postCharge, postCredits, postRefund, postReversal } from '../ledger/settlement';
 import { announceExceptions } from '../reconciliation-exception/announce';
 import { openException } from '../reconciliation-exception/open';
-import { endExceptions, exceptionsEndedBy, lockCharges } from '../reconciliation-exception/statement';
+import {
+  endExceptions,
+  exceptionsEndedBy,
+  lockCharges,
+  openStatementExceptions,
+} from '../reconciliation-exception/statement';
 import { writeOffRest } from '../reconciliation-exception/reversal';
 import { tellUntold } from './books-tell';
 
@@ -141,6 +147,40 @@ const MENDED_BY = {
        ON CONFLICT (resource_id) DO NOTHING`,
       { id },
     );
+  },
+  /** As a file would that has it now. The customer has paid what nobody counts. */
+  async let_off_booked(trx, ring, _, id) {
+    const found = await row<{ billingRequestId: string | null; bankId: string }>(
+      trx,
+      `SELECT billing_request_id AS "billingRequestId", bank_id AS "bankId" FROM reconciliation_exceptions
+       WHERE id = :id`,
+      { id },
+    );
+    if (!found?.billingRequestId) return;
+    const { billingRequestId, bankId } = found;
+    await lockCharge(trx, billingRequestId);
+    const booked = await rows<{
+      bankTransactionId: string;
+      amount: bigint;
+      currency: string;
+      reference: string;
+    }>(
+      trx,
+      `SELECT b.bank_transaction_id AS "bankTransactionId", b.amount::bigint AS amount, b.currency, b.reference
+       FROM billing_requests b WHERE b.id = :billingRequestId AND ${IS_BOOKED_UNTOLD}`,
+      { billingRequestId },
+    );
+    const opened = booked.map((one) => ({
+      ...one,
+      kind: 'unknown_here' as const,
+      billingRequestId: null,
+      refundId: null,
+      direction: 'debit' as const,
+      bookedAmount: one.amount,
+      bookedCurrency: one.currency,
+      held: 0n,
+    }));
+    await openStatementExceptions(trx, ring, bankId, opened);
   },
   async held_differs(trx, _, __, id) {
     await lockCharge(trx, id);

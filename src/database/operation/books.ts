@@ -1,6 +1,6 @@
 import { groupBy } from '../../domain/group';
 import { madeAt } from '../../domain/ids';
-import { IS_KNOWN_BY_NOW } from '../bank-statement/known';
+import { IS_BOOKED_UNTOLD, IS_KNOWN_BY_NOW } from '../bank-statement/known';
 import { oneRow, row, type Database, type Executor } from '../connection';
 import { firstIdAt } from '../ids';
 import type { Keyring } from '../keys/keyring';
@@ -34,6 +34,8 @@ const WRONG = {
   exception_untold: 'it is open, and neither side was told of it',
   unknown_settled:
     'its bank had booked it before its answer came: by now it settles a charge or a refund of that amount, or is accounted for',
+  let_off_booked:
+    'its bank was let off the charge, and has booked it: there is no exception for somebody to look into',
   held_differs: 'it holds another amount back from refunds than its exceptions do',
   end_unannounced: 'it has ended, and no webhook tells who billed it',
   question_lost: 'it waits for its bank, and the webhook that asks the bank is gone',
@@ -153,6 +155,9 @@ const PARTS = {
       SELECT id, 'end_unrecorded' FROM page WHERE state = 'resolved' AND ${isUnrecorded('exception', 'state')}
       UNION ALL
       SELECT id, 'exception_untold' FROM page WHERE state <> 'resolved' AND told = 0 AND billing_request_id IS NOT NULL
+      UNION ALL
+      SELECT page.id, 'let_off_booked' FROM page JOIN billing_requests b ON b.id = page.billing_request_id
+      WHERE page.resolution IN ('no_money_moved', 'written_off') AND page.refund_id IS NULL AND ${IS_BOOKED_UNTOLD}
       UNION ALL
       SELECT u.id, 'unknown_settled' FROM page AS u
       WHERE u.kind = 'unknown_here' AND u.state <> 'resolved' AND ${IS_KNOWN_BY_NOW}

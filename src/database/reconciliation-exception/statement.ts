@@ -41,7 +41,7 @@ const TOLD_AT_ONCE = 100;
  * locked (`lockCharges`).
  *
  * @param told by which ordinal each is asked for; of two that say the same there is one exception
- * @param workflowId of the workflow that makes the first attempts
+ * @param workflowId of the workflow that makes the first attempts, where one does
  * @returns in the order given: the exception, and whether it was opened now
  */
 export async function openStatementExceptions(
@@ -49,7 +49,7 @@ export async function openStatementExceptions(
   keyring: Keyring,
   bankId: string,
   told: StatementException[],
-  workflowId: string,
+  workflowId?: string,
 ): Promise<{ exceptionId: string; isNew: boolean }[]> {
   if (told.length === 0) return [];
   const given = jsonOf(told.map((one, n) => ({ ...one, n, id: newId('exception') })));

@@ -576,6 +576,61 @@ describe('a charge that its bank was let off, and has booked after all, is unkno
     await theBooksAreRight();
   });
 
+  test.each(['no_money_moved', 'written_off'] as const)(
+    'also where a file had it before: contradicted since, and %s',
+    async (resolution) => {
+      const { id, reference } = await paid('L7');
+      await match(csv(debit('L7')));
+      expect(await mendTheBooks()).toEqual([]);
+      await contradict(id);
+      await endOpen(resolution);
+      expect(await mendTheBooks()).toEqual(['let_off_booked']);
+      expect(await mendTheBooks()).toEqual([]);
+      expect(await openOnes()).toMatchObject([
+        { kind: 'unknown_here', bankTransactionId: 'L7', amount: 100, reference },
+      ]);
+      const told = await announcedTo(database.db, api.deps.ring, standing.bankId);
+      expect(told.at(-1)).toMatchObject({ type: 'exception.opened', item: { kind: 'unknown_here' } });
+      await theBooksAreRight();
+    },
+  );
+
+  test.each([
+    ['rejected', ['let_off_booked'], { disputed: -10_000n }],
+    ['completed', [], {}],
+  ] as const)('also where a refund had taken all of it until it was %s', async (action, mended, borne) => {
+    const { reference } = await paid('L8');
+    const { body } = await post(tokens.merchant, '/v1/refunds/initiate', { reference, amount: 100 });
+    await lackInFile();
+    await endOpen('written_off');
+    expect((await match(csv(debit('L8')))).summary).toMatchObject({ unknownHere: 0 });
+    expect(await mendTheBooks()).toEqual([]);
+    const end = action === 'completed' ? { bankTransactionId: 'L81' } : { reason: 'account_closed' };
+    const answer = { refundId: body.data?.['refundId'], action, ...end };
+    expect((await post(tokens.bank, '/v1/bank/refund-response', answer)).status).toBe(200);
+
+    expect(await mendTheBooks()).toEqual(mended);
+    const open = await openOnes();
+    expect(open.map(({ bankTransactionId }) => bankTransactionId)).toEqual(mended.length > 0 ? ['L8'] : []);
+    // With the other charge, which the bank has booked.
+    const balances = await balancesOf(database.db, standing.bankId);
+    expect(balances).toEqual({ customer_bank: -10_000n, ...borne });
+    await theBooksAreRight();
+  });
+
+  test.each([
+    ['as a credit', (line: string) => line.replace('debit', 'credit')],
+    ['in another currency', (line: string) => line.replace('NGN', 'USD')],
+  ])('also where it was booked %s, and all of it written off', async (_, wrong) => {
+    await paid('L9');
+    await match(csv(wrong(debit('L9'))));
+    await endOpen('written_off');
+    expect(await mendTheBooks()).toEqual([]);
+    expect((await match(csv(debit('L9')))).summary).toEqual({ ...NOTHING, lines: 1, unknownHere: 1 });
+    expect(await openOnes()).toMatchObject([{ kind: 'unknown_here', bankTransactionId: 'L9' }]);
+    await theBooksAreRight();
+  });
+
   test('but where the bank says by what it took it back both are accounted for', async () => {
     const { id } = await paid('L2');
     await contradict(id);
