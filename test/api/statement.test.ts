@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
+import { showStatement } from '../../src/api/billing/statement';
 import { row, type Database } from '../../src/database/connection';
 import { onboardBatch } from '../../src/database/customer/migration';
 import { newId } from '../../src/database/ids';
 import { postEntries } from '../../src/database/ledger/entry';
+import { closePeriod, reopenPeriod } from '../../src/database/ledger/period';
 import { LIST_REACH } from '../../src/database/list';
 import { answerRefund } from '../../src/database/refund/outcome';
 import { resolveException } from '../../src/database/reconciliation-exception/resolve';
@@ -10,6 +12,8 @@ import { chargeEntry } from '../../src/domain/ledger';
 import { serveApi, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
+import { postThen } from '../support/ledger';
+import { OPERATOR } from '../support/operator';
 import { answerBill, charge, payAnother, refund, settleCredit, settleOfEachKind } from '../support/settled';
 import { moveClock, standingApproval, type Standing } from '../support/standing';
 import { asking, dayOf, linesOf, postCharges, settleMany, totalOf } from '../support/statements';
@@ -368,3 +372,30 @@ async function neighbours({ bankId }: Standing): Promise<string[]> {
   );
   return customers.map(({ customerId }) => customerId);
 }
+
+test('a statement whose month is reopened and corrected while it is read is not final', async () => {
+  const standing = await standingIn();
+  const { merchantId } = standing;
+  const [month, date] = ['2026-03-01', '2026-03-10'];
+  await postThen(db, date, standing);
+  await db.transaction((trx) => closePeriod(trx, OPERATOR, 'Africa/Lagos', month));
+  const merchant = await asking(api, standing, 'merchant');
+  const before = await merchant.statement(date);
+  expect(before).toMatchObject({ final: true, charges: { count: 1 } });
+
+  // Between its first question and what is read, an operator has the day corrected.
+  const corrected: Database = {
+    ...db,
+    async transaction(work) {
+      await db.transaction((trx) => reopenPeriod(trx, OPERATOR, month));
+      await postThen(db, date, standing);
+      return db.transaction(work);
+    },
+  };
+  const { data } = await showStatement({
+    caller: { entityId: merchantId, role: 'merchant' },
+    query: { date, currency: 'NGN' },
+    deps: { ...api.deps, db: corrected },
+  } as unknown as Parameters<typeof showStatement>[0]);
+  expect(data).toMatchObject({ final: false, charges: { count: 2 } });
+});

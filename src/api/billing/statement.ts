@@ -54,16 +54,22 @@ export async function showStatement({
   const of = await statementOf(deps, caller, date, filter);
   const timeZone = deps.config.NETWORK_TIMEZONE;
   // Asked before anything is read: what is read afterwards is all there will be.
-  const { final: wasFinal, edition } = await readFinality(deps.db, timeZone, of);
-  const { totals, sha256, isNew } = await deps.db.transaction(async (trx) => {
+  const asked = await readFinality(deps.db, timeZone, of);
+  const { totals, sha256, isNew, edition, wasFinal } = await deps.db.transaction(async (trx) => {
     await trx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
+    // Its month may have been reopened since, and what follows read after a correction.
+    const seen = await readFinality(trx, timeZone, of);
+    const finality = {
+      edition: seen.edition,
+      wasFinal: asked.final && seen.final && seen.edition === asked.edition,
+    };
     const read = await readTotals(trx, timeZone, of);
-    const known = wasFinal ? await readDigest(trx, of, edition) : undefined;
-    if (known !== undefined) return { totals: read, sha256: known, isNew: false };
+    const known = finality.wasFinal ? await readDigest(trx, of, finality.edition) : undefined;
+    if (known !== undefined) return { totals: read, sha256: known, isNew: false, ...finality };
     const made = movementCount(read) > HASHED_MAX ? null : await sha256Of(fileOf(trx, of));
-    return { totals: read, sha256: made, isNew: true };
+    return { totals: read, sha256: made, isNew: true, ...finality };
   });
-  // Its month may have been reopened before it was read.
+  // Or while its digest was worked out.
   const final = wasFinal && isNew && sha256 !== null ? await keep(deps, of, edition, sha256) : wasFinal;
   return {
     message: `The statement of ${date} in ${of.currency} is ${final ? 'final' : 'not final yet'}`,
