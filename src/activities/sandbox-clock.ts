@@ -109,7 +109,7 @@ export function createSandboxClockActivities(
       const quietMs = Date.now() - progressAt;
       const undone = work.undone > 0;
       if (quietMs >= (undone ? STUCK_MS : clockWaitMs)) return { startedAgain, stuck: undone };
-      if (undone && Date.now() - signalledAt >= SIGNAL_AGAIN_MS) {
+      if (undone && quietMs >= SIGNAL_AGAIN_MS && Date.now() - signalledAt >= SIGNAL_AGAIN_MS) {
         await signal(ownerId, work.now);
         if (quietMs >= MISSED_AFTER_MS) startedAgain.push(...(await startMissing(ownerId)));
         signalledAt = Date.now();

@@ -158,8 +158,9 @@ async function reconcile(
   const wrong = first.overdue + first.withoutWorkflow;
   const problems = (await workerProblems(db)).map(({ message }) => message);
   // Without a worker, what is started again waits in the outbox.
-  const remaining =
-    fix && wrong > 0 && problems.length === 0 ? await mended(db, client, temporalLost) : wrong;
+  // Also what an earlier one has started again, of which the scan no longer knows.
+  const open = fix ? wrong + (await restartsWaiting(db)) : wrong;
+  const remaining = fix && open > 0 && problems.length === 0 ? await mended(db, client, temporalLost) : open;
   const restarting = fix && remaining === 0 ? (await readTemporalState(db)).restartingSince : undefined;
   if (restarting) await endRestart(db, restarting);
   // Last: one day of a large network may take long, and what was posted above is in it.
@@ -314,7 +315,7 @@ function outcome(told: Report, fix: boolean): Outcome {
   if (told.temporalLost) lines.push('Temporal has lost its data, or is another one than before.');
   if (overdue + missing === 0) lines.push(`Nothing is wrong with ${counted(checked, 'open workflows')}.`);
   else lines.push(`${overdue} overdue, ${missing} of ${checked} without a workflow.`);
-  if (fix && overdue + missing > 0) {
+  if (fix && overdue + missing + remaining > 0) {
     lines.push(
       `${restarted} started again; ${remaining === 0 ? 'all is well now.' : `${remaining} still wrong.`}`,
     );
