@@ -383,7 +383,7 @@ describe('a small batch, looked at later,', () => {
 describe('small batches that do not end', () => {
   it('are a few of one bank, and keep out neither single customers nor another bank’s', async () => {
     const other = await enter(api, 'bank');
-    const sent = Array.from({ length: 11 }, () => {
+    const sent = Array.from({ length: 21 }, () => {
       const one = request(`${api.url}/v1/bank/customers`, {
         method: 'POST',
         headers: { authorization: `Bearer ${bank.token}`, 'content-type': 'application/json' },

@@ -54,7 +54,7 @@ const LOADS_RETRY_S = 2;
  * Small batches that are in memory until they have arrived, of some two megabytes at most. Of one
  * bank more than large ones: they are over sooner, and take no connection meanwhile.
  */
-const HELD = { all: 50, ofCaller: 10 };
+const HELD = { all: 50, ofCaller: 20 };
 /**
  * Of a batch that takes no place, for it is no larger than other requests are: a bank may send each
  * customer by itself, as many at once as the rate limits let it.
