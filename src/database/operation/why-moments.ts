@@ -29,6 +29,9 @@ export async function readLedger(
   }));
 }
 
+/** While the story went on. */
+const DURING = `recorded_at BETWEEN :from AND coalesce(:until::timestamptz, 'infinity')`;
+
 /**
  * Privileged acts on the parties while the story went on, for one may be why it went so; of those
  * on exceptions only those on its own. An operator's reason is not told: it is in his words.
@@ -46,12 +49,12 @@ export async function readActsOn(
     `WITH acts AS (
        SELECT a.* FROM unnest(:entityIds::text[]) AS party (id) CROSS JOIN LATERAL (
          SELECT * FROM audit_events WHERE entity_id = party.id AND (after->>'exceptionId') IS NULL
-           AND recorded_at BETWEEN :from AND coalesce(:until::timestamptz, 'infinity')
+           AND ${DURING}
          ORDER BY recorded_at DESC LIMIT :limit) AS a
        UNION ALL
        SELECT a.* FROM unnest(:exceptionIds::text[]) AS exception (id) CROSS JOIN LATERAL (
          SELECT * FROM audit_events WHERE (after->>'exceptionId') = exception.id
-           AND entity_id = ANY(:entityIds) AND recorded_at BETWEEN :from AND coalesce(:until::timestamptz, 'infinity')
+           AND entity_id = ANY(:entityIds) AND ${DURING}
          ORDER BY id DESC LIMIT :limit) AS a)
      SELECT recorded_at AS at, 'act' AS what, actor, action, entity_id AS "entityId", request_id AS "requestId",
        after->>'exceptionId' AS "exceptionId"
