@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import { send, serveApi, type ServedApi } from '../support/api';
-import { expectGoodPage, openBrowser, type TestBrowser } from '../support/browser';
+import { expectGoodPage, openBrowser, takeProblems, type TestBrowser } from '../support/browser';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 
 /* What holds of every page, whatever it shows. */
@@ -92,6 +92,23 @@ describe('a page', () => {
     const told = await expectGoodPage(page).then(String, String);
     expect(told).toContain('image-alt');
     expect(told).toContain('policy: img-src http://127.0.0.1:9');
+  });
+
+  it('is watched to the end of its test, whether or not anybody looks at it again', async () => {
+    const page = await browser.open(`${api.url}/console`);
+    await page.getByLabel('Client id').waitFor();
+    await expectGoodPage(page);
+    const refused = page.waitForEvent('console', (message) => message.text().startsWith('policy: '));
+    const thrown = page.waitForEvent('pageerror');
+    await page.evaluate(
+      `document.body.insertAdjacentHTML('beforeend', '<img alt="" src="http://127.0.0.1:9/a.png">');
+       setTimeout(() => { throw new Error('after the last look') })`,
+    );
+    await Promise.all([refused, thrown]);
+    const told = takeProblems(page).join('\n');
+    expect(told).toContain('uncaught: after the last look');
+    expect(told).toContain('policy: img-src http://127.0.0.1:9');
+    expect(takeProblems(page)).toEqual([]);
   });
 
   it('may run and show nothing but our own parts, which a browser keeps for good', async () => {

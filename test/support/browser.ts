@@ -7,14 +7,16 @@ import { oncePerRun } from './once-per-run';
 
 /*
  * Pages in a real browser. Whatever goes wrong on a page that was opened here is kept, from its
- * first byte on, and `expectGoodPage` tells of it:
+ * first byte on: an error in its console, a request to another host, what its policy refused, an
+ * answer of 500. `expectGoodPage` tells of it, and so does the end of each test, of every page:
  *
  *     const browser = await openBrowser();                    // beforeAll; browser.close() in afterAll
  *     const page = await browser.open(`${api.url}/console`);  // a context of its own: no one's cookies
  *     await page.getByRole('button', { name: 'Sign in' }).click();
  *     await expectGoodPage(page);                             // as it stands now, with content in it
  *
- * A second page that shares the cookies: `browser.open(url, page)`.
+ * A second page that shares the cookies: `browser.open(url, page)`. What a test means to go wrong
+ * it takes: `expect(takeProblems(page)).toEqual([…])`.
  */
 
 export interface TestBrowser {
@@ -34,7 +36,21 @@ const RULES = {
   dark: { runOnly: { type: 'rule', values: ['color-contrast'] }, resultTypes: ['violations'] },
 };
 
-const problems = new WeakMap<Page, string[]>();
+/** Of each page that was opened, also of one that is closed by now. */
+const problems = new Map<Page, string[]>();
+
+/** What has gone wrong on a page since it was last asked for. */
+export function takeProblems(page: Page): string[] {
+  return problems.get(page)?.splice(0) ?? ['it was not opened by a test browser'];
+}
+
+function expectNoProblem(): void {
+  expect([...problems.keys()].flatMap(takeProblems)).toEqual([]);
+}
+
+afterEach(expectNoProblem);
+// What a page did after the last test, and those that a hook had opened.
+afterAll(expectNoProblem);
 
 /** @throws StartError where there is no browser and none can be installed */
 export async function openBrowser(): Promise<TestBrowser> {
@@ -138,5 +154,5 @@ export async function expectGoodPage(page: Page): Promise<void> {
   }
   await page.emulateMedia({ colorScheme: null });
   if (before) await page.setViewportSize(before);
-  expect([...(problems.get(page) ?? ['it was not opened by a test browser']), ...found]).toEqual([]);
+  expect([...takeProblems(page), ...found]).toEqual([]);
 }
