@@ -1,10 +1,15 @@
 import { createPublicKey, sign as signBytes, type KeyObject } from 'node:crypto';
+import type { Request, Response } from 'express';
 import { sign } from 'jsonwebtoken';
+import { createAccessTokens } from '../../src/api/access/access-token';
+import { createAuthenticate } from '../../src/api/access/authentication';
+import { createFailedAuthentication } from '../../src/api/access/failed-authentication';
 import type { Database } from '../../src/database/connection';
 import { usableSigningKeys } from '../../src/database/keys/signing-key';
 import { newId } from '../../src/database/ids';
 import { enter, send, serveApi, type Party, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
+import { memoryKept } from '../support/memory';
 
 let test: TestDatabase;
 let statements = 0;
@@ -169,5 +174,30 @@ describe('an access token', () => {
     const pem = createPublicKey(key.privateKey).export({ type: 'spki', format: 'pem' });
     const token = sign(claims(), pem, { algorithm: 'HS256', keyid: key.kid });
     expect(await call(`Bearer ${token}`)).toMatchObject({ status: 401 });
+  });
+
+  it('is remembered without the header that it came in', async () => {
+    const authenticate = createAuthenticate(
+      api.deps,
+      createAccessTokens(api.deps),
+      createFailedAuthentication(api.deps.config),
+    );
+    let made = 0;
+    async function authenticateTokens(count: number) {
+      for (let n = 0; n < count; n += 1) {
+        made += 1;
+        const token = signed(head(), claims({ jti: made }));
+        // One text, as Node makes of what arrives.
+        const authorization = Buffer.from(`Bearer${' '.repeat(15_300)}${token}`).toString('latin1');
+        const req = { headers: { authorization } } as Request;
+        expect(await authenticate(req, {} as Response)).toMatchObject({ entityId: bank.entityId });
+      }
+    }
+    // What is compiled and kept for good is there from here on.
+    await authenticateTokens(10);
+    const before = memoryKept();
+    await authenticateTokens(2_000);
+    // A token is half a kilobyte; what is in between is room for what a process has besides.
+    expect(memoryKept() - before).toBeLessThan(2_000 * 2_000);
   });
 });

@@ -1,7 +1,5 @@
 import { request, type ClientRequest, type IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import type { Request } from 'express';
 import { batchReceiver } from '../../src/api/customer/migration';
@@ -20,6 +18,7 @@ import { enter, serveApi, type Party, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { person } from '../support/person';
 import { eventually } from '../support/engine';
+import { memoryKept } from '../support/memory';
 import { wholeFeed } from '../support/whole-feed';
 
 let test: TestDatabase;
@@ -410,12 +409,6 @@ describe('small batches that do not end', () => {
 });
 
 it('a batch keeps of each entry what is told of it, and nothing of what it was cut from', async () => {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
-  const inMemory = () => {
-    collect();
-    return process.memoryUsage().heapUsed;
-  };
   const names = Array.from({ length: 240 }, (_, n) => `"${`${n}-`.padEnd(100, 'x')}":1`).join(',');
   const body = (entries: number) =>
     Readable.from(
@@ -430,9 +423,9 @@ it('a batch keeps of each entry what is told of it, and nothing of what it was c
     batchReceiver().receive(Object.assign(body(entries), { headers }) as unknown as Request, api.deps, 'bnk');
   // What is compiled and kept for good is there from here on.
   await receive(2);
-  const before = inMemory();
+  const before = memoryKept();
   const received = await receive(500);
-  const kept = inMemory() - before;
+  const kept = memoryKept() - before;
   expect(received.body).toHaveProperty('entries.length', 500);
   expect(received.body).toHaveProperty('entries.499.reason.length', 1_000);
   // A reason at its longest is a kilobyte; what it was cut from is twelve.

@@ -3,6 +3,7 @@ import { sign, verify, type JwtPayload } from 'jsonwebtoken';
 import { usableSigningKeys, type PublicJwk } from '../../database/keys/signing-key';
 import { isId } from '../../domain/ids';
 import { ROLES, type Role } from '../../domain/entity';
+import { ownText } from '../../domain/plain-text';
 import type { ApiDeps } from '../deps';
 
 /** Issues and checks access tokens: JWTs signed with ES256, whose keys the database shares. */
@@ -109,7 +110,8 @@ export function createAccessTokens({
   }
 
   function remember(token: string, found: Verified): void {
-    verified.set(token, found);
+    // Of its own: what is cut out of a header keeps all of that in memory.
+    verified.set(ownText(token), found);
     // A Map keeps the order of insertion, so the first is the oldest.
     const [oldest] = verified.keys();
     if (verified.size > VERIFIED_MAX && oldest !== undefined) verified.delete(oldest);

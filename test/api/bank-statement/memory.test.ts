@@ -1,20 +1,10 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { readCamt } from '../../../src/api/bank-statement/camt';
 import { readCsv } from '../../../src/api/bank-statement/csv';
 import { PAGE_LINES } from '../../../src/database/bank-statement/statement';
+import { memoryKept } from '../../support/memory';
 import { readAll } from '../../support/statement-file';
 
 /** What a page of lines keeps in memory while a statement arrives. */
-
-setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as () => void;
-
-function inMemory(): number {
-  collect();
-  const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
-}
 
 /** Of the size in which a socket is read. */
 const PIECE_BYTES = 64 * 1024;
@@ -53,9 +43,9 @@ test.each([
   }
   // What is compiled and kept for good is there from here on.
   await readAll(read, arriving(10));
-  const before = inMemory();
+  const before = memoryKept();
   const page = await readAll(read, arriving(PAGE_LINES));
-  const kept = inMemory() - before;
+  const kept = memoryKept() - before;
 
   expect(page).toHaveLength(PAGE_LINES);
   expect(page.at(-1)).toMatchObject({ bankTransactionId: idOf(PAGE_LINES - 1), reference: REFERENCE });
