@@ -5,6 +5,7 @@ import { newId } from '../../src/database/ids';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { postEntries } from '../../src/database/ledger/entry';
 import { readFinality, readTotals } from '../../src/database/ledger/statement';
+import { openStatementExceptions } from '../../src/database/reconciliation-exception/statement';
 import { calendarDay, dayStart } from '../../src/domain/calendar';
 import { chargeEntry } from '../../src/domain/ledger';
 import { createTestDatabase, type TestDatabase } from '../support/database';
@@ -39,6 +40,8 @@ const isFinalFor = async (party: ReturnType<typeof merchant> | ReturnType<typeof
   (await readFinality(db, timeZone, { party, date })).final;
 const chargedOn = async (date: string) =>
   (await readTotals(db, timeZone, { party: merchant(), date, currency: 'NGN' })).charges.amount;
+const openAtTheEndOf = async (date: string) =>
+  (await readTotals(db, timeZone, { party: merchant(), date, currency: 'NGN' })).exceptionsOpen;
 
 describe('a night on which clocks are set back from 01:00 to 00:00', () => {
   const zone = 'Atlantic/Azores';
@@ -110,6 +113,36 @@ describe('a settlement day', () => {
     expect(await chargedOn(day)).toBe(100n);
     await elsewhere.rollback();
   });
+
+  it.each(['missing_at_bank', 'amount_differs'] as const)(
+    'is not final while a bank’s file is judged, and counts what that opens as open (%s)',
+    async (kind) => {
+      const { id } = await charge(db, keyring, standing);
+      const day = await today();
+      const judging = await openTransaction(db);
+      await openStatementExceptions(judging.trx, keyring, standing.bankId, [
+        {
+          kind,
+          billingRequestId: id,
+          refundId: null,
+          bankTransactionId: `tx-${id}`,
+          direction: 'debit',
+          amount: 100n,
+          currency: 'NGN',
+          bookedAmount: kind === 'amount_differs' ? 90n : null,
+          bookedCurrency: kind === 'amount_differs' ? 'NGN' : null,
+          reference: null,
+          held: 0n,
+        },
+      ]);
+      await moveClock(db, standing.merchantId, '1 day');
+      expect(await isFinalFor(merchant(), day)).toBe(false);
+      expect(await openAtTheEndOf(day)).toBe(0);
+      await judging.commit();
+      expect(await isFinalFor(merchant(), day)).toBe(true);
+      expect(await openAtTheEndOf(day)).toBe(1);
+    },
+  );
 
   it('is not final while a charge is under way that has read its clock and said nothing yet', async () => {
     const day = await today();

@@ -38,7 +38,7 @@ const TOLD_AT_ONCE = 100;
 
 /**
  * Opens those that are not there yet, and tells both sides of each. The caller holds the charges
- * locked (`lockCharges`).
+ * locked (`lockCharges`), and has a page at most: each owner of one costs a lock of the clock.
  *
  * @param told by which ordinal each is asked for; of two that say the same there is one exception
  * @param workflowId of the workflow that makes the first attempts, where one does
@@ -73,7 +73,7 @@ export async function openStatementExceptions(
          bank_transaction_id, direction, booked_amount, booked_currency, held, opened_at)
        SELECT g.id, g.kind, g."billingRequestId", g."refundId", :bankId, g.reference, g.amount, g.currency,
          g."bankTransactionId", g.direction, g."bookedAmount", g."bookedCurrency", g.held,
-         business_now(coalesce(b.owner_id, :bankId))
+         settling_now(coalesce(b.owner_id, :bankId))
        FROM ${GIVEN} LEFT JOIN billing_requests b ON b.id = g."billingRequestId" ORDER BY g.n
        ON CONFLICT DO NOTHING
        RETURNING x.id, x.kind, x.billing_request_id AS "billingRequestId", x.refund_id AS "refundId",
