@@ -645,6 +645,25 @@ describe('what an exception holds of a charge', () => {
       'billing.reversed 3',
     ]);
   });
+
+  test.each([{ resolution: 'no_money_moved' }, REVERSED])(
+    'of a charge whose refund of everything is rejected after it is reversed is never refunded: %j',
+    async (answer) => {
+      const { reference, id } = await charge();
+      await approve(id);
+      const refundId = await refunded(reference, 100);
+      await decline(id);
+      expect((await respond((await theOne()).exceptionId, answer)).status).toBe(200);
+      expect(await history(tokens.merchant, '?type=reversal')).toEqual([]);
+
+      await answerRefund(refundId, 'rejected');
+
+      expect(await history(tokens.merchant, '?type=reversal')).toMatchObject([{ amount: 100 }]);
+      expect((await initiate(reference, 0.01)).status).toBe(409);
+      expect(await balancesOf(db, standing.merchantId)).toEqual({ merchant: 0n });
+      expect(await bookDifferences(db)).toEqual([]);
+    },
+  );
 });
 
 /** @returns the item of the answer */

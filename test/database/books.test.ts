@@ -8,11 +8,12 @@ import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { forgetDeliveries } from '../../src/database/webhook/retention';
 import { bookCursor, walkBooks, type BookDifference } from '../../src/database/operation/books';
 import { resolveException } from '../../src/database/reconciliation-exception/resolve';
+import { answerRefund } from '../../src/database/refund/outcome';
 import { openStatementExceptions } from '../../src/database/reconciliation-exception/statement';
 import { bookDifferences } from '../support/books';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { postingsOf } from '../support/ledger';
-import { bill, charge, settleOfEachKind } from '../support/settled';
+import { answerBill, bill, charge, refund, settleOfEachKind } from '../support/settled';
 import {
   announcedTo,
   lookupIdOf,
@@ -263,6 +264,40 @@ describe('books that belong together', () => {
     expect(await look(true)).toMatchObject([{ mended: true }]);
     expect(await look(true)).toEqual([]);
     expect(await postingsOf(db, exceptionId)).toEqual(before);
+  });
+
+  it('name a charge that was found reversed, of which something is left, and have it reversed once', async () => {
+    const { db } = database;
+    const { id, reference } = await charge(db, keyring, standing);
+    const refundId = await refund(db, keyring, standing, reference, 1);
+    await answerBill(db, keyring, standing, id, null);
+    const exceptionId = await exceptionOf(id);
+    const by = { cause: 'operator', note: null } as const;
+    const finding = { resolution: 'no_money_moved', bankTransactionId: null } as const;
+    await db.transaction((trx) => resolveException(trx, keyring, timeZone, by, exceptionId, finding));
+    // An older process has taken the bank's word on the refund.
+    await tamper(`UPDATE reconciliation_exceptions SET resolution = 'confirmed' WHERE id = '${exceptionId}'`);
+    await db.transaction((trx) =>
+      answerRefund(trx, keyring, timeZone, standing.bankId, refundId, {
+        action: 'rejected',
+        bankTransactionId: null,
+        reason: 'account_closed',
+      }),
+    );
+    await tamper(
+      `UPDATE reconciliation_exceptions SET resolution = 'no_money_moved' WHERE id = '${exceptionId}'`,
+    );
+
+    expect(await look(false)).toMatchObject([{ id, wrong: 'reversal_lacking', mended: false }]);
+    expect(await look(true)).toMatchObject([{ mended: true }]);
+    expect(await look(true)).toEqual([]);
+    const reversed = await rows(
+      db,
+      `SELECT amount::int, refund_id AS "refundId" FROM reversals WHERE billing_request_id = :id`,
+      { id },
+    );
+    expect(reversed).toEqual([{ amount: 100, refundId }]);
+    expect(await bookDifferences(db)).toEqual([]);
   });
 
   it.each<[string, string[], () => string]>([

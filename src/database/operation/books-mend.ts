@@ -15,7 +15,7 @@ import {
   lockCharges,
   openStatementExceptions,
 } from '../reconciliation-exception/statement';
-import { writeOffRest } from '../reconciliation-exception/reversal';
+import { reverseRejectedRefund, writeOffRest } from '../reconciliation-exception/reversal';
 import { tellUntold } from './books-tell';
 
 /**
@@ -70,6 +70,18 @@ const MENDED_BY = {
       { id },
     );
     if (reversal) await postReversal(trx, timeZone, reversal);
+  },
+  /** What was rejected last has left it. */
+  async reversal_lacking(trx, ring, timeZone, id) {
+    await lockCharge(trx, id);
+    const rejected = await row<{ id: string }>(
+      trx,
+      `SELECT id FROM refunds WHERE billing_request_id = :id AND status = 'rejected'
+       ORDER BY closed_at DESC, id DESC LIMIT 1`,
+      { id },
+    );
+    const of = { billingRequestId: id, refundId: rejected?.id ?? null };
+    await reverseRejectedRefund(trx, ring, timeZone, 'network', of);
   },
   /** Its own entry, where it has one, stays as it is: the rest is of a refund rejected since. */
   async write_off_unposted(trx, _, timeZone, id) {

@@ -6,7 +6,7 @@ import { firstIdAt } from '../ids';
 import type { Keyring } from '../keys/keyring';
 import { borneOf } from '../ledger/settlement';
 import { hasNoRow } from '../resource';
-import { LET_OFF } from '../reconciliation-exception/reversal';
+import { IS_LEFT_UNREVERSED, LET_OFF } from '../reconciliation-exception/reversal';
 import { isMendable, mend, type Mendable } from './books-mend';
 import { readUntoldPage, REMEMBERED, TOGETHER, toldOfNothing } from './books-told';
 
@@ -28,6 +28,8 @@ const WRONG = {
     'it was found that the payee’s bank has credited it, and the ledger still has it in transit',
   refund_unposted: 'it is completed, and the ledger has no entry of it',
   reversal_unposted: 'it was made, and the ledger has no entry of it',
+  reversal_lacking:
+    'it was found that its money did not stay, and something of it is neither refunded nor reversed',
   write_off_unposted: 'it was written off, and the ledger lacks some or all of that',
   silence_unnoted:
     'it expired at a bank that may have the charge, and there is no exception for somebody to look into',
@@ -104,6 +106,8 @@ const PARTS = {
       WHERE NOT b.credit_settled AND b.credit_due_at IS NOT NULL AND b.reversed_amount < b.amount AND EXISTS (
         SELECT FROM reconciliation_exceptions x
         WHERE x.billing_request_id = b.id AND x.kind = 'credit_undelivered' AND x.resolution = 'no_difference')
+      UNION ALL
+      SELECT page.id, 'reversal_lacking' FROM page JOIN billing_requests b ON b.id = page.id WHERE ${IS_LEFT_UNREVERSED}
       UNION ALL
       SELECT id, 'entry_of_unsettled' FROM page WHERE (status <> 'successful' AND ${hasEntry('page.id', 'charge')})
         OR (NOT credit_settled AND ${hasEntry('page.id', 'credit')})

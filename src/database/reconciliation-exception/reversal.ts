@@ -125,21 +125,36 @@ function numberOf({ ownerId, bankId, earlier, untold }: ToldReversal): number {
 }
 
 /**
- * A refund that is rejected after its charge was reversed has left a part that did not stay either.
+ * Whether an exception `x` has found that the money of a charge `b`, which was successful by then,
+ * did not stay (`consequenceOf`).
+ */
+const HAS_REVERSED = `(x.billing_request_id = b.id AND x.refund_id IS NULL AND b.status = 'successful'
+  AND (x.resolution = 'reversed' OR (x.resolution = 'no_money_moved' AND x.kind <> 'duplicate_transaction_id'))
+  AND x.resolved_at >= b.closed_at)`;
+
+/** Whether of a charge `b` something is left, though it was found that its money did not stay. */
+export const IS_LEFT_UNREVERSED = `(b.amount > b.refunded_amount + b.reversed_amount
+  AND EXISTS (SELECT FROM reconciliation_exceptions x WHERE ${HAS_REVERSED}))`;
+
+/**
+ * A refund that is rejected after its charge was found reversed has left a part that did not stay
+ * either. It is the only one there is where refunds had taken all of the charge until then. The
+ * caller holds the charge locked.
  */
 export async function reverseRejectedRefund(
   trx: Executor,
   keyring: Keyring,
   timeZone: string,
-  { billingRequestId, refundId }: { billingRequestId: string; refundId: string },
+  cause: AuditEvent['cause'],
+  { billingRequestId, refundId }: { billingRequestId: string; refundId: string | null },
 ): Promise<void> {
   const first = await row<{ exceptionId: string }>(
     trx,
-    `SELECT exception_id AS "exceptionId" FROM reversals WHERE billing_request_id = :billingRequestId
-     ORDER BY created_at, transaction_id LIMIT 1`,
+    `SELECT x.id AS "exceptionId" FROM billing_requests b JOIN reconciliation_exceptions x ON ${HAS_REVERSED}
+     WHERE b.id = :billingRequestId ORDER BY x.resolved_at, x.id LIMIT 1`,
     { billingRequestId },
   );
-  if (first) await reverseRest(trx, keyring, timeZone, 'bank', { ...first, billingRequestId, refundId });
+  if (first) await reverseRest(trx, keyring, timeZone, cause, { ...first, billingRequestId, refundId });
 }
 
 /**

@@ -69,7 +69,7 @@ export async function answerRefund(
       `UPDATE billing_requests SET refunded_amount = refunded_amount - :amount WHERE id = :billingRequestId`,
       { amount: ended.amount.toString(), billingRequestId: asked.billingRequestId },
     );
-    await reverseRejectedRefund(trx, keyring, timeZone, {
+    await reverseRejectedRefund(trx, keyring, timeZone, 'bank', {
       billingRequestId: asked.billingRequestId,
       refundId,
     });

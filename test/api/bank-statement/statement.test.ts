@@ -776,6 +776,19 @@ describe('what took a charge back', () => {
     await theBooksAreRight();
   });
 
+  test('is all of it where the refund that had all of it is rejected since', async () => {
+    const { id, reference } = await paid('V14');
+    const { body } = await post(tokens.merchant, '/v1/refunds/initiate', { reference, amount: 100 });
+    await contradict(id);
+    await answerReversed('V15');
+    const rejected = { refundId: body.data?.['refundId'], action: 'rejected', reason: 'account_closed' };
+    expect((await post(tokens.bank, '/v1/bank/refund-response', rejected)).status).toBe(200);
+    const { summary } = await match(csv(debit('V14'), credit('V15', 100)));
+    expect(summary).toEqual({ ...NOTHING, lines: 2, matched: 2 });
+    expect(await openOnes()).toEqual([]);
+    await theBooksAreRight();
+  });
+
   test('by one id is not there for another to take back: that one is unknown here', async () => {
     const { id } = await paid('V9');
     await lackInFile();
