@@ -11,9 +11,10 @@ import { overdueBacklog } from '../database/operation/reconcile';
 import { listWorkers, workerProblems } from '../database/operation/worker-heartbeat';
 import { outboxBacklog } from '../database/outbox';
 import { counted } from '../domain/counted';
+import { temporalFault } from '../temporal/fault';
 import { scheduleState } from '../temporal/reconcile';
 import { missingAttributes } from '../temporal/search-attributes';
-import { temporalProblems } from '../temporal/readiness';
+import { namespaceId } from '../temporal/readiness';
 import { OVERDUE_AFTER_S } from '../service-metrics';
 import { VERSION } from '../version';
 import { command, CommandError, explained } from './command';
@@ -189,9 +190,9 @@ async function examineTemporal(config: Config): Promise<Finding[]> {
   try {
     const { namespace } = client.options;
     const temporal = await judge('temporal', async () => {
-      const [problem] = await temporalProblems(client);
-      if (problem)
-        throw new Wrong(`${problem.message}: start it, or correct TEMPORAL_ADDRESS or TEMPORAL_NAMESPACE`);
+      await namespaceId(client).catch((error: unknown) => {
+        throw new Wrong(temporalFault(error, namespace).inWords);
+      });
       return `answers, and has the namespace "${namespace}"`;
     });
     if (temporal.state === 'wrong') return [temporal, notChecked('search attributes, schedules', temporal)];

@@ -18,6 +18,7 @@ import {
 import { adoptNamespace, endRestart, readTemporalState } from '../database/operation/temporal-state';
 import { workerProblems } from '../database/operation/worker-heartbeat';
 import { counted } from '../domain/counted';
+import { temporalFault } from '../temporal/fault';
 import { namespaceId } from '../temporal/readiness';
 import { pagesWithoutWorkflow } from '../temporal/open-work';
 import { ensureSchedules } from '../temporal/reconcile';
@@ -132,9 +133,7 @@ async function reconcile(
 ): Promise<Report> {
   const fix = by !== undefined;
   const namespace = await namespaceId(client).catch((cause: unknown) => {
-    throw new CommandError(`Temporal does not answer, or has no namespace "${client.options.namespace}".`, {
-      cause,
-    });
+    throw new CommandError(`Temporal ${temporalFault(cause, client.options.namespace).inWords}.`, { cause });
   });
   const before = await readTemporalState(db);
   const temporalLost =

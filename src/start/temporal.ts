@@ -1,6 +1,7 @@
 import { Client, Connection, isGrpcServiceError } from '@temporalio/client';
 import { connectionOptions, TlsFileError, type TemporalSettings } from '../temporal/connection';
 import { msToTs } from '@temporalio/common/lib/time';
+import { temporalFault } from '../temporal/fault';
 import { ForeignNamespaceError } from '../temporal/foreign-namespace';
 import { ensureSchedules } from '../temporal/reconcile';
 import { registerSearchAttributes } from '../temporal/search-attributes';
@@ -129,11 +130,10 @@ export async function prepareGivenNamespace(
     if (cause instanceof TlsFileError || cause instanceof ForeignNamespaceError) {
       throw new StartError(cause.message, { cause });
     }
-    const reason = isGrpcServiceError(cause) ? cause.details : cause instanceof Error ? cause.message : '';
+    const { inWords } = temporalFault(cause, settings.TEMPORAL_NAMESPACE);
     throw new StartError(
-      `TEMPORAL_ADDRESS: Temporal at ${settings.TEMPORAL_ADDRESS}, namespace "${settings.TEMPORAL_NAMESPACE}", ` +
-        `cannot be used (${reason}). Start it, or correct TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE; unset, ` +
-        'the engine brings its own.',
+      `TEMPORAL_ADDRESS: Temporal at ${settings.TEMPORAL_ADDRESS}, namespace "${settings.TEMPORAL_NAMESPACE}", ${inWords}; ` +
+        'unset, the engine brings its own.',
       { cause },
     );
   }

@@ -1,6 +1,13 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { Client, Connection, type TLSConfig } from '@temporalio/client';
+import {
+  Client,
+  Connection,
+  defaultGrpcRetryOptions,
+  makeGrpcRetryInterceptor,
+  type TLSConfig,
+} from '@temporalio/client';
+import { isHandshake } from './fault';
 
 /** Where Temporal is and how to speak to it, as `Config` has it. */
 export interface TemporalSettings {
@@ -73,13 +80,25 @@ function pem(
   return content;
 }
 
+const RETRY = defaultGrpcRetryOptions();
+
+/**
+ * As the SDK has it, except that a handshake that failed is not tried again: the call would end as
+ * out of time, and nobody would be told why.
+ */
+const retries = makeGrpcRetryInterceptor({
+  ...RETRY,
+  retryableDecider: (attempt, status) =>
+    !isHandshake(status.details) && RETRY.retryableDecider(attempt, status),
+});
+
 /**
  * A client that connects when it is first used: the API serves, and accepts work, while Temporal is
  * away.
  */
 export function lazyClient(settings: TemporalSettings): Client {
   return new Client({
-    connection: Connection.lazy(connectionOptions(settings)),
+    connection: Connection.lazy({ ...connectionOptions(settings), interceptors: [retries] }),
     namespace: settings.TEMPORAL_NAMESPACE,
   });
 }

@@ -1,4 +1,4 @@
-import { isGrpcServiceError, type Client } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import { CHAIN_SILENT_AFTER_S, readChainState } from '../database/chain/advance';
 import type { Database } from '../database/connection';
 import type { Keyring } from '../database/keys/keyring';
@@ -11,12 +11,11 @@ import {
 } from '../database/operation/temporal-state';
 import { workerProblems } from '../database/operation/worker-heartbeat';
 import type { Problem } from '../domain/failures';
+import { temporalFault } from './fault';
 import { scheduleState } from './reconcile';
 
 /** Longest that a readiness check, or a worker's heartbeat, waits for Temporal. */
 const ANSWER_WITHIN_MS = 1_800;
-/** gRPC's status for what is not there. */
-const NOT_FOUND = 5;
 
 /**
  * The id that Temporal gave the namespace when it was made: another one means other data.
@@ -37,11 +36,7 @@ export async function temporalProblems(client: Client): Promise<Problem[]> {
     await namespaceId(client);
     return [];
   } catch (error) {
-    const message =
-      isGrpcServiceError(error) && (error.code as number) === NOT_FOUND
-        ? `has no namespace "${client.options.namespace}"`
-        : 'does not answer';
-    return [{ path: 'temporal', message }];
+    return [{ path: 'temporal', message: temporalFault(error, client.options.namespace).what }];
   }
 }
 

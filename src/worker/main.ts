@@ -24,6 +24,7 @@ import { createLogger } from '../log';
 import { openOwnDatabase } from '../own-database';
 import { createMetrics, measureDependencies, measurePool, serveMetrics } from '../metrics';
 import { connectionOptions } from '../temporal/connection';
+import { temporalFault } from '../temporal/fault';
 import { workflowProblems } from '../temporal/readiness';
 import { measureService } from '../service-metrics';
 import { ForeignNamespaceError } from '../temporal/foreign-namespace';
@@ -219,10 +220,8 @@ async function connect(config: Parameters<typeof connectionOptions>[0]): Promise
       throw new Error(`no answer within ${CONNECT_TIMEOUT_MS / 1000} s`);
     });
   } catch (cause) {
-    throw new Error(
-      `Temporal is not reachable at ${config.TEMPORAL_ADDRESS}. Start it, or correct TEMPORAL_ADDRESS.`,
-      { cause },
-    );
+    const { inWords } = temporalFault(cause, config.TEMPORAL_NAMESPACE);
+    throw new Error(`Temporal at ${config.TEMPORAL_ADDRESS} ${inWords}.`, { cause });
   }
 }
 
