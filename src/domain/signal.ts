@@ -16,6 +16,8 @@ export type Signal =
   | 'cancelled'
   /** A test clock has been moved. */
   | 'clockMoved'
+  /** A test clock has come to the moment that is waited for. */
+  | 'fellDue'
   /** A webhook is to be sent once more, or may be sent again. */
   | 'redeliveryRequested'
   /** `reconcile` found its row overdue. */

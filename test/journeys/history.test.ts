@@ -196,7 +196,7 @@ test('a schedule tells each billing, each attempt, what it waits for, and a paus
     `billing.request delivered at attempt 1 to ${bank.entityId}`,
     new RegExp(`Billing 1 of 2 was declined \\(temporarily_unavailable\\) ${AFTER}; it is tried again at`),
     /attempt 2 for 40 NGN comes at .*0 of 2 billings have run/,
-    'clockMoved',
+    'fellDue',
     'Billing 1 of 2, attempt 2: 40 NGN asked for, reference',
     new RegExp(`Billing 1 of 2 was approved by the bank ${AFTER}`),
     `billing.response delivered at attempt 1 to ${merchant.entityId}`,

@@ -177,10 +177,29 @@ describe('the workflow of a schedule', () => {
     expect(((plan.ran.at(-1)?.at ?? 0) - start) / DAY_MS).toBeLessThan(1.25);
   });
 
+  it('charges what a test clock has come to, without reading first', async () => {
+    const plan = new Plan(environment, [start + 20 * DAY_MS]);
+    await run(plan, async (handle) => {
+      await environment.sleep(5 * DAY_MS);
+      plan.dues = [start + 5 * DAY_MS];
+      await handle.signal('fellDue');
+    });
+    expect(plan.names()).toEqual(['readSchedule', 'chargeBilling', 'settleBilling']);
+    expect(plan.charged).toHaveLength(1);
+  });
+
   it('takes any number of signals, of any name, for what they are: a reason to read', async () => {
     const plan = new Plan(environment, monthly(3));
     await run(plan, async (handle) => {
-      const names = ['bankAnswered', 'termsChanged', 'paused', 'clockMoved', 'anything', '__proto__'];
+      const names = [
+        'bankAnswered',
+        'termsChanged',
+        'paused',
+        'clockMoved',
+        'fellDue',
+        'anything',
+        '__proto__',
+      ];
       await Promise.all(names.map((name) => handle.signal(name, { paid: true })));
     });
     expect(plan.charged).toHaveLength(3);

@@ -109,7 +109,7 @@ export async function nextMoment(
 export async function signalDue(db: Executor, ownerId: string, until: Date | 'infinity'): Promise<void> {
   await enqueueBulkSignals(
     db,
-    'clockMoved',
+    until === 'infinity' ? 'clockMoved' : 'fellDue',
     `SELECT '${workflowIds.recurring('')}' || id AS workflow_id FROM schedules
      WHERE merchant_id = :ownerId AND asleep AND acts_at <= :until
      UNION
