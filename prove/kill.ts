@@ -16,6 +16,8 @@ const CHARGES_OF_SMALL = 480;
 const DOWN_MS = { least: 200, most: 1_500 };
 /** And as many charges have ended since: each death meets an engine that gets on. */
 const CHARGES_BETWEEN = 40;
+/** A death costs seconds of work: of a long proof they are to be a small part. */
+const DEATHS_MOST = 100;
 const SMALL_CHARGES_BETWEEN = 3;
 /** Who waits longer than this for them sees an engine that stands still, and kills the next. */
 const PROGRESS_WITHIN_MS = 60_000;
@@ -33,7 +35,8 @@ export async function killAll(
   const pause = (span: { least: number; most: number }) =>
     wait(random.between(span.least, span.most), undefined, { signal: enough }).catch(() => undefined);
   const isSmall = charges < CHARGES_OF_SMALL;
-  const [every, apart] = isSmall ? [SMALL_EVERY_MS, SMALL_CHARGES_BETWEEN] : [EVERY_MS, CHARGES_BETWEEN];
+  const between = Math.max(CHARGES_BETWEEN, Math.ceil(charges / DEATHS_MOST));
+  const [every, apart] = isSmall ? [SMALL_EVERY_MS, SMALL_CHARGES_BETWEEN] : [EVERY_MS, between];
   const progress = async () => {
     const [from, deadline] = [ended(), Date.now() + PROGRESS_WITHIN_MS];
     while (!enough.aborted && ended() < from + apart && Date.now() < deadline)

@@ -65,7 +65,7 @@ function settingsOf(plan: Plan, calm: boolean): Record<string, string> {
 }
 
 /** So many clocks keep two cores busy, also while some of them wait for what was killed. */
-const MERCHANTS_AT_ONCE = 12;
+const MERCHANTS_AT_ONCE = 16;
 
 export async function prove(
   plan: Plan,
