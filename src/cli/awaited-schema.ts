@@ -5,6 +5,7 @@ import { schemaDifference } from '../database/migrate';
 import { counted } from '../domain/counted';
 import { onDatabase } from '../start/database';
 import { CommandError } from './command';
+import { databaseFault } from './database-fault';
 
 /**
  * Waits until somebody else has migrated: a process that is rolled out together with its migrations
@@ -56,7 +57,7 @@ async function whatLacks(url: string): Promise<string | undefined> {
       : `the schema lacks ${counted(missing.length, 'migrations')}, ${missing[0]} first`;
   } catch (error) {
     if (refusedLogin(error) !== undefined) throw error;
-    if (isUnavailable(error)) return 'the database does not answer';
+    if (isUnavailable(error)) return databaseFault(error) ?? 'the database does not answer';
     if (!NOT_YET.test(String((error as { code?: unknown }).code))) throw error;
     return 'the database has no schema yet';
   }

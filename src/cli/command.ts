@@ -6,6 +6,7 @@ import { KeyringError } from '../database/keys/keyring';
 import { ForeignNamespaceError } from '../temporal/foreign-namespace';
 import { StartError } from '../start/start-error';
 import { claimRing } from '../database/keys/sealing-key';
+import { databaseFault } from './database-fault';
 import { anyRing, embeddedEngine, openEngine, type AdmitRing, type Engine } from './engine';
 import { progress } from './progress';
 
@@ -88,7 +89,7 @@ async function withEngine<Result>(
   try {
     return await work(engine);
   } catch (cause) {
-    if (isUnavailable(cause)) throw new CommandError(unreachable(config), { cause });
+    if (isUnavailable(cause)) throw new CommandError(databaseFault(cause) ?? unreachable(config), { cause });
     throw cause;
   } finally {
     await engine.db.destroy();
@@ -129,7 +130,10 @@ export function explained(error: unknown): string {
     return error.message;
   }
   if (isUnavailable(error)) {
-    return 'the database does not answer. Start it, or correct DATABASE_OWNER_URL or DATABASE_URL.';
+    return (
+      databaseFault(error) ??
+      'the database does not answer. Start it, or correct DATABASE_OWNER_URL or DATABASE_URL.'
+    );
   }
   const refused = refusedLogin(error);
   if (refused !== undefined) return `DATABASE_URL: ${refused}`;

@@ -18,6 +18,7 @@ import { namespaceId } from '../temporal/readiness';
 import { OVERDUE_AFTER_S } from '../service-metrics';
 import { VERSION } from '../version';
 import { command, CommandError, explained } from './command';
+import { databaseFault } from './database-fault';
 import { databaseUrl, deploymentOf, keysOf } from './engine';
 import { openTemporal } from './temporal';
 
@@ -252,7 +253,8 @@ function attempt<Made>(name: string, make: () => Made): { made: Made } | Finding
 }
 
 function saidOf(error: unknown): string {
-  if (isUnavailable(error)) return 'does not answer: start it, or correct DATABASE_URL';
+  if (isUnavailable(error))
+    return databaseFault(error) ?? 'does not answer: start it, or correct DATABASE_URL';
   return explained(error);
 }
 

@@ -1,0 +1,65 @@
+import { Command } from 'commander';
+import { anyRing } from '../../src/cli/engine';
+import { explained, onEngine } from '../../src/cli/command';
+import { CommitLost } from '../../src/database/availability';
+import { makeKeyring } from '../../src/database/keys/keyring';
+import { createCli } from '../support/cli';
+import { startRefusingPostgres } from '../support/refusing-postgres';
+
+const before = { ...process.env };
+beforeAll(() =>
+  Object.assign(process.env, {
+    ASSENT_MODE: 'sandbox',
+    DATABASE_URL: 'postgresql://assent@127.0.0.1:1/assent',
+    ASSENT_KEYS: makeKeyring(),
+  }),
+);
+afterAll(() => {
+  process.env = before;
+});
+
+/** What is said where the work of a command fails by it, and where anything else does. */
+async function said(error: Error): Promise<string[]> {
+  const command = onEngine(() => Promise.reject(error), anyRing);
+  const failed: unknown = await command(new Command()).catch((one: unknown) => one);
+  return [explained(failed), explained(error)];
+}
+
+/** Whoever starts a Postgres that runs, or looks for another URL, mends nothing. */
+describe('a command whose database answers', () => {
+  it.each([
+    ['53300', 'sorry, too many clients already', 'has no connection left'],
+    ['53100', 'could not extend file', 'has no room left on its disk'],
+    ['53200', 'out of memory', 'lacks memory'],
+    ['57014', 'canceling statement due to statement timeout', 'ended a statement at its limit of time'],
+    ['57P03', 'the database system is starting up', 'is starting or being stopped'],
+    ['40P01', 'deadlock detected', 'had others at work on the same rows: run this again'],
+    ['25006', 'cannot execute INSERT in a read-only transaction', 'only reads'],
+  ])('says what keeps it from its work: %s, %s', async (code, message, words) => {
+    for (const line of await said(Object.assign(new Error(message), { code }))) {
+      expect(line).toContain(`the database ${words}`);
+      expect(line).toContain(`(${code}: ${message})`);
+      expect(line).not.toMatch(/does not answer|start it/i);
+    }
+  });
+
+  it('says of a commit that was lost that the act may stand', async () => {
+    for (const line of await said(new CommitLost(new Error('Connection terminated')))) {
+      expect(line).toContain('may have been done. Look before you repeat it.');
+    }
+  });
+
+  it('says so too where it is let in by none of the connections, as the doctor does', async () => {
+    const postgres = await startRefusingPostgres('53300', 'sorry, too many clients already');
+    const cli = createCli({ url: postgres.url, keys: makeKeyring() });
+    const [migrate, list, doctor] = await Promise.all([
+      cli.run('migrate'),
+      cli.run('entity', 'list'),
+      cli.run('doctor'),
+    ]);
+    postgres.stop();
+    for (const told of [migrate.err, list.err, doctor.out]) {
+      expect(told).toContain('the database has no connection left');
+    }
+  });
+});
