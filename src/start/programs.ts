@@ -75,13 +75,20 @@ export class Programs {
     }
   }
 
+  /** A full disk must not end what runs; the next start or death writes all of it anew. */
   private record(): void {
-    this.lock.record(
-      this.running.flatMap((one) => {
-        const pid = one.pid();
-        const identity = pid === undefined ? undefined : processIdentity(pid);
-        return pid === undefined || identity === undefined ? [] : [{ name: one.name, pid, identity }];
-      }),
-    );
+    const processes = this.running.flatMap((one) => {
+      const pid = one.pid();
+      const identity = pid === undefined ? undefined : processIdentity(pid);
+      return pid === undefined || identity === undefined ? [] : [{ name: one.name, pid, identity }];
+    });
+    try {
+      this.lock.record(processes);
+    } catch (error) {
+      this.say(
+        `Which processes run could not be written down (${error instanceof Error ? error.message : String(error)}). ` +
+          'All goes on; were the engine killed now, the next start would not end what it left behind.',
+      );
+    }
   }
 }
