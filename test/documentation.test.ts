@@ -102,6 +102,16 @@ it('no file of the project has a mark that an unfinished merge left', () => {
   expect(marked).toEqual([]);
 });
 
+/** Lines of an example, which a reader takes in at one sitting: docs/integration.md says so. */
+const EXAMPLE_LINES = 100;
+
+it('no example is longer than the pages say', () => {
+  const examples = files.filter((file) => /^examples\/.*\.ts$/.test(file));
+  expect(examples).toHaveLength(2);
+  const long = examples.filter((file) => read(file).trimEnd().split('\n').length >= EXAMPLE_LINES);
+  expect(long).toEqual([]);
+});
+
 /** Columns of a comment. Pages of Markdown are wrapped by prettier. */
 const COMMENT_WIDTH = 100;
 
