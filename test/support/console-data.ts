@@ -1,9 +1,14 @@
 import { recurringRules } from '../../src/config';
-import { row, type Database } from '../../src/database/connection';
-import type { ServedApi } from './api';
+import { matchNextPage } from '../../src/database/bank-statement/match';
+import { findMissing } from '../../src/database/bank-statement/missing';
+import { row, rows, type Database } from '../../src/database/connection';
+import { recordAttempt } from '../../src/database/webhook/attempt';
+import { announce } from '../../src/database/webhook/webhook';
+import { send, tokenOf, type ServedApi } from './api';
 import { runSchedule } from './schedule';
 import { answerBill, charge, settleOfEachKind } from './settled';
-import { answerCharges, makeSchedule, standingApproval, type Standing } from './standing';
+import { answerCharges, makeSchedule, moveClock, standingApproval, type Standing } from './standing';
+import { dayOf } from './statements';
 
 /** Something of each kind that the console shows, of one merchant, its provider and its bank. */
 export interface ConsoleData extends Standing {
@@ -12,13 +17,16 @@ export interface ConsoleData extends Standing {
   /** Open: the bank approved this charge, and declined it afterwards. */
   exceptionId: string;
   reference: string;
+  /** Of which a part was given back. */
+  chargeId: string;
+  refundId: string;
 }
 
 const DAY_MS = 86_400_000;
 
 export async function consoleData(db: Database, { deps: { ring, config } }: ServedApi): Promise<ConsoleData> {
   const standing = await standingApproval(db, ring);
-  await settleOfEachKind(db, ring, standing);
+  const { chargeId, refundId } = await settleOfEachKind(db, ring, standing);
   const scheduleId = await makeSchedule(db, ring, standing, { description: 'Gold plan' });
   const run = () => runSchedule(db, ring, recurringRules(config), scheduleId);
   await run();
@@ -35,5 +43,103 @@ export async function consoleData(db: Database, { deps: { ring, config } }: Serv
     'SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :id',
     { id },
   );
-  return { ...standing, scheduleId, exceptionId: exception?.id ?? '', reference };
+  return { ...standing, scheduleId, exceptionId: exception?.id ?? '', reference, chargeId, refundId };
+}
+
+/** That, and what comes of it in time: a month of the merchant's has passed since. */
+export interface ConsoleHistory extends ConsoleData {
+  /** On which everything of it settled. */
+  day: string;
+  /** Of the charge, at its bank. */
+  bankTransactionId: string;
+  /** What the bank has sent of that day, and an exception that came of it. */
+  statementId: string;
+  unknownId: string;
+  /** An exception, as is `unknownId`. */
+  resolvedId: string;
+  /** A webhook to the merchant, tried once in vain. */
+  deliveryId: string;
+}
+
+/** More than a page of the list of deliveries has. */
+const FAILED_DELIVERIES = 25;
+const RETRY = { maxAttempts: 3, retryInMs: 5_000 };
+
+export async function consoleHistory(db: Database, api: ServedApi): Promise<ConsoleHistory> {
+  const { ring } = api.deps;
+  const data = await consoleData(db, api);
+  const { merchantId, chargeId } = data;
+  const day = await dayOf(db, merchantId);
+  const bankTransactionId = `tx-${chargeId}`;
+  const statementId = await sendStatement(db, api, data, [
+    `FT-UNKNOWN-1,${day},7.5,NGN,debit,`,
+    `${bankTransactionId},${day},2,NGN,debit,`,
+    'FT-UNREADABLE-1,some day,1,NGN,debit,',
+  ]);
+  const exceptionWhere = async (condition: string) =>
+    (
+      await row<{ id: string }>(
+        db,
+        `SELECT id FROM reconciliation_exceptions WHERE bank_id = :bankId AND ${condition} ORDER BY id LIMIT 1`,
+        { bankId: data.bankId },
+      )
+    )?.id ?? '';
+
+  const tell = (count: number) =>
+    db.transaction((trx) =>
+      announce(
+        trx,
+        ring,
+        Array.from({ length: count }, () => ({
+          entityId: merchantId,
+          webhookType: 'billing.response' as const,
+          items: [{ sequence: 2 }],
+        })),
+      ),
+    );
+  await tell(FAILED_DELIVERIES);
+  await rows(
+    db,
+    `UPDATE webhook_endpoints SET url = 'http://127.0.0.1:9/hook' WHERE entity_id = :merchantId`,
+    {
+      merchantId,
+    },
+  );
+  const [deliveryId = '', arrivedId = ''] = await tell(2);
+  const attempt = { n: 1, begun: false, reached: 'yes', durationMs: 7, responseHead: '' } as const;
+  const refused = { ...attempt, deliveryId, httpStatus: 503, error: 'HTTP 503' };
+  await recordAttempt(db, refused, RETRY);
+  await recordAttempt(db, { ...attempt, deliveryId: arrivedId, httpStatus: 200, error: null }, RETRY);
+  await moveClock(db, merchantId, '1 month');
+  return {
+    ...data,
+    day,
+    bankTransactionId,
+    statementId,
+    unknownId: await exceptionWhere(`kind = 'unknown_here'`),
+    resolvedId: await exceptionWhere(`resolution = 'no_money_moved'`),
+    deliveryId,
+  };
+}
+
+/** Sends what a bank has booked, and compares it. */
+async function sendStatement(
+  db: Database,
+  api: ServedApi,
+  { credentials }: Standing,
+  lines: string[],
+): Promise<string> {
+  const file = ['bankTransactionId,bookingDate,amount,currency,direction,reference', ...lines, ''].join(
+    '\r\n',
+  );
+  const { body } = await send(api.url, 'POST', '/v1/bank/statements', file, {
+    'content-type': 'text/csv',
+    authorization: `Bearer ${await tokenOf(api, credentials.bank)}`,
+  });
+  const statementId = String(body.data?.['statementId']);
+  const { ring, config } = api.deps;
+  const timeZone = config.NETWORK_TIMEZONE;
+  const matching = { db, keyring: ring, timeZone, workflowId: `bank-statement/${statementId}` };
+  for (const step of [matchNextPage, findMissing]) while ((await step(matching, statementId)) !== undefined);
+  return statementId;
 }
