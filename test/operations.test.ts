@@ -142,18 +142,72 @@ describe('beside servers of one’s own', () => {
     expect(written).toMatchObject({ code: 1, output: expect.stringMatching(/read-only transaction/) });
   });
 
-  test('what the page has a superuser do can be done', async () => {
-    const [logins, ...others] = await blocksOf('sql');
+  test('the logins that the page has a superuser make serve a production, and are not written down', async () => {
+    const login = (user: string, database = 'assent_of_page') => {
+      const url = new URL(servers.superuserUrl);
+      url.username = user;
+      // Quoting must not matter.
+      url.password = `${user}'s "secret" $1`;
+      url.pathname = `/${database}`;
+      return url.href;
+    };
+    const settings = {
+      ...engine.environment,
+      PATH,
+      ASSENT_MODE: 'production',
+      ALLOW_PLAINTEXT: 'true',
+      DATABASE_URL: login('login_of_page'),
+      DATABASE_OWNER_URL: login('owner_of_page'),
+    };
+    const printed = await paste('npx assent database logins 2>/dev/null', folder, settings);
+    expect(printed).toMatchObject({ code: 0, output: expect.not.stringContaining('secret') as string });
     const superuser = new Client(servers.superuserUrl);
     await superuser.connect();
-    // This server has the role that all databases share.
-    const statements = (logins?.script ?? '').split(';').map((one) => one.trim());
-    const made = statements.filter((one) => one !== '' && !one.startsWith('CREATE ROLE assent_app'));
-    expect(made).toHaveLength(3);
-    for (const statement of made) {
-      await superuser.query(statement.replaceAll(/assent_(owner|login)|DATABASE assent/g, '$&_of_page'));
-    }
-    for (const { script } of others) await superuser.query(script);
+    for (const line of printed.output.trim().split('\n')) await superuser.query(line);
     await superuser.end();
+    const elsewhere = { ...settings, TEMPORAL_NAMESPACE: 'of-page' };
+    const migrated = await paste('npx assent migrate --create-namespace', folder, elsewhere);
+    expect(migrated).toMatchObject({ code: 0 });
+    const listed = await paste('npx assent entity list --json 2>/dev/null', folder, settings);
+    expect(listed).toEqual({ code: 0, output: '{"entities":[]}\n' });
+  });
+
+  test('nothing that the page has an operator do in the database is SQL', async () => {
+    expect(await blocksOf('sql')).toEqual([]);
+    const page = await readFile(path.join(ROOT, 'docs/operations.md'), 'utf8');
+    expect(page).not.toMatch(
+      /\b(SELECT|INSERT INTO|UPDATE [a-z_]+|DELETE FROM|ALTER [A-Z]+|CREATE (ROLE|DATABASE)|ROLLBACK)\b|pg_(stat|terminate|cancel|prepared|locks)/,
+    );
+  });
+
+  test('a prepared transaction that holds up the events feed is named, and ended on record', async () => {
+    const superuser = new Client(servers.superuserUrl);
+    await superuser.connect();
+    await superuser.query(`ALTER SYSTEM SET max_prepared_transactions = 2`);
+    await superuser.end().catch(() => undefined);
+    await servers.postgres.kill();
+    await servers.postgres.start();
+    const elsewhere = new Client(servers.superuserUrl);
+    await elsewhere.connect();
+    await elsewhere.query(`BEGIN; SELECT pg_current_xact_id(); PREPARE TRANSACTION 'it''s "mine"'`);
+    const { LOG_FILE: _, ...engineEnv } = engine.environment;
+    const env = { ...engineEnv, PATH, DATABASE_OWNER_URL: servers.ownerUrl };
+    const feed = await paste('npx assent feed --json 2>/dev/null', folder, env);
+    expect(JSON.parse(feed.output)).toMatchObject({
+      transactions: [{ id: `it's "mine"`, login: 'postgres', database: 'postgres', prepared: true }],
+    });
+    const end = `npx assent database end "it's \\"mine\\"" --reason 'ticket 12'`;
+    expect(await paste(end, folder, env)).toMatchObject({
+      code: 1,
+      output: expect.stringMatching(
+        /of the login "postgres", which only itself or a superuser may end/,
+      ) as string,
+    });
+    const superuserHere = new URL(servers.superuserUrl);
+    superuserHere.pathname = new URL(servers.ownerUrl).pathname;
+    const ended = await paste(end, folder, { ...env, DATABASE_OWNER_URL: superuserHere.href });
+    expect(ended).toMatchObject({ code: 0 });
+    expect((await elsewhere.query('SELECT FROM pg_prepared_xacts')).rows).toEqual([]);
+    await elsewhere.end();
   });
 });

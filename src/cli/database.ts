@@ -1,15 +1,51 @@
 import type { Command } from 'commander';
 import { giveOwnId, renumberFeed } from '../database/operation/copies';
+import { correctTimeZone } from '../database/operation/time-zone';
 import { counted } from '../domain/counted';
-import { command, onEngine } from './command';
-import { anyRing } from './engine';
+import { timezone } from '../settings/kinds';
+import { onDatabase } from '../start/database';
+import { command, CommandError, onEngine, reporting } from './command';
+import { anyRing, modeOf, ownerUrl } from './engine';
+import { loginStatements } from './logins';
 import { asOwner } from './owner';
 import { operator, reasonOption, type Explained } from './operator';
 import { progress } from './progress';
+import { addTransactionCommands } from './transactions';
 
-/** `assent database`: what has to be done to a copy before anything of it starts. */
+/** `assent database`: what is done to the database itself, from its logins on. */
 export function addDatabaseCommands(program: Command): void {
-  const database = program.command('database').description('a database that was copied');
+  const database = program
+    .command('database')
+    .description('the database itself: its logins, its time zone, open transactions, copies of it');
+
+  command(
+    database,
+    'logins',
+    'the SQL by which a superuser makes the logins of DATABASE_URL and DATABASE_OWNER_URL, and their database',
+  ).action(reporting((config) => Promise.resolve(loginStatements(config))));
+
+  command(database, 'zone', 'correct the zone in which days begin; all processes are stopped meanwhile')
+    .argument('<zone>', 'Europe/Berlin')
+    .addOption(reasonOption().makeOptionMandatory())
+    .action(
+      reporting(async (config, zone: string, options: Explained) => {
+        const by = operator(options);
+        const parsed = timezone.safeParse(zone);
+        if (!parsed.success) throw new CommandError(`${zone} is no IANA time zone, such as Africa/Lagos`);
+        const before = await onDatabase(ownerUrl(config), (client) =>
+          correctTimeZone(client, by, modeOf(config), zone),
+        );
+        return {
+          json: { timeZone: zone, changed: before !== undefined },
+          text:
+            before === undefined
+              ? `Days begin in ${zone} already`
+              : `Days begin in ${zone}, no longer in ${before}: set NETWORK_TIMEZONE=${zone} for every process, then start them`,
+        };
+      }),
+    );
+
+  addTransactionCommands(database);
 
   command(database, 'restored', 'a dump was restored into another server: the events feed goes on from there')
     .addOption(reasonOption())

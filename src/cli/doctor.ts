@@ -7,6 +7,7 @@ import { readKeyring } from '../database/keys/keyring';
 import { ringProblems } from '../database/keys/sealing-key';
 import { schemaDifference } from '../database/migrate';
 import { requireDeployment, requireSameCalendar } from '../database/operation/deployment';
+import { longTransactions } from '../database/operation/open-transactions';
 import { overdueBacklog } from '../database/operation/reconcile';
 import { listWorkers, workerProblems } from '../database/operation/worker-heartbeat';
 import { outboxBacklog } from '../database/outbox';
@@ -111,7 +112,14 @@ async function examineDatabase(config: Config): Promise<Finding[]> {
       if (problems.length > 0) throw new Wrong(problems.map(({ message }) => message).join('\n'));
       return 'all that is sealed can be opened';
     });
-    return [...first, deployment, keys, await examineWorkers(db), await examineWork(db)];
+    return [
+      ...first,
+      deployment,
+      keys,
+      await examineWorkers(db),
+      await examineWork(db),
+      await examineTransactions(db),
+    ];
   } finally {
     await db.destroy();
   }
@@ -181,6 +189,19 @@ function examineWork(db: Database): Promise<Finding> {
         `bulk messages to Temporal wait for ${Math.round(bulk.oldestAgeS)} s: see "assent outbox"`,
       );
     return 'nothing is overdue';
+  });
+}
+
+/** One that writes holds up the events feed, and any may hold a lock that others need. */
+function examineTransactions(db: Database): Promise<Finding> {
+  return judge('transactions', async () => {
+    // Of one that hides since when it is open, it is not known whether it is about to end.
+    const found = (await longTransactions(db)).filter(({ since, waiting }) => since !== null || waiting > 0);
+    if (found.length > 0)
+      throw new Warned(
+        `${counted(found.length, 'transactions')} open for long or in the way, of ${found[0]?.login ?? 'nobody'} first: see "assent database transactions"`,
+      );
+    return 'none is open for long';
   });
 }
 

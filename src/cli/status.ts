@@ -3,6 +3,7 @@ import type { Config } from '../config';
 import { outboxBacklog, type OutboxBacklog } from '../database/outbox';
 import { overdueBacklog } from '../database/operation/reconcile';
 import { unresolvedExceptions } from '../database/reconciliation-exception/read';
+import { longTransactions } from '../database/operation/open-transactions';
 import { listWorkers, type WorkerState } from '../database/operation/worker-heartbeat';
 import { OVERDUE_AFTER_S } from '../service-metrics';
 import { serviceProblems, serviceWarnings } from '../temporal/readiness';
@@ -14,6 +15,7 @@ import { anyRing, embeddedEngine, modeOf, type Engine } from './engine';
 import { inDays } from './exceptions';
 import { tableOf } from './table';
 import { openTemporal } from './temporal';
+import { transactionsTable } from './transactions';
 
 /** `assent status`: how the service is, on one screen. */
 
@@ -29,16 +31,18 @@ export function addStatusCommand(program: Command): void {
 async function readStatus({ db, ring }: Engine, config: Config) {
   const client = openTemporal(config);
   try {
-    const [problems, warnings, workers, outbox, overdue, exceptions, queues] = await Promise.all([
-      serviceProblems(db, ring, client),
-      serviceWarnings(db, client),
-      listWorkers(db),
-      outboxBacklog(db),
-      overdueBacklog(db, OVERDUE_AFTER_S),
-      unresolvedExceptions(db),
-      // That it does not answer is among the problems.
-      taskQueues(client).catch(() => []),
-    ]);
+    const [problems, warnings, workers, outbox, overdue, exceptions, transactions, queues] =
+      await Promise.all([
+        serviceProblems(db, ring, client),
+        serviceWarnings(db, client),
+        listWorkers(db),
+        outboxBacklog(db),
+        overdueBacklog(db, OVERDUE_AFTER_S),
+        unresolvedExceptions(db),
+        longTransactions(db),
+        // That it does not answer is among the problems.
+        taskQueues(client).catch(() => []),
+      ]);
     const { apiUrl, temporalUiUrl, temporalAddress, logFile } = embeddedEngine() ?? {};
     return {
       ready: problems.length === 0,
@@ -51,6 +55,7 @@ async function readStatus({ db, ring }: Engine, config: Config) {
       outbox,
       overdue,
       exceptions: exceptionsOf(exceptions),
+      transactions,
       where: {
         temporalAddress: config.TEMPORAL_ADDRESS ?? temporalAddress,
         temporalNamespace: client.options.namespace,
@@ -97,6 +102,7 @@ function inWords(told: Awaited<ReturnType<typeof readStatus>>): string {
     ...facts.map(([name, fact]) => name.padEnd(width) + fact),
     ...(exceptions.kinds.length > 0 ? [exceptionsTable(exceptions.kinds)] : []),
     workersTable(told.workers),
+    ...(told.transactions.length > 0 ? [transactionsTable(told.transactions)] : []),
     ...(told.queues.length > 0 ? [queuesTable(told.queues)] : []),
   ].join('\n');
 }

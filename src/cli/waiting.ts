@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
-import { failBatch, openBatches, stuckMessages, writingTransactions } from '../database/operation/waiting';
+import { writingTransactions } from '../database/operation/open-transactions';
+import { failBatch, openBatches, stuckMessages } from '../database/operation/waiting';
+import { forgottenUntil } from '../database/webhook/event-feed';
 import { command, CommandError, onEngine, type Outcome } from './command';
 import { anyRing } from './engine';
 import { asOwner } from './owner';
@@ -18,12 +20,20 @@ export function addOutboxCommand(program: Command): void {
 }
 
 export function addFeedCommand(program: Command): void {
-  command(program, 'feed', 'open transactions that write, which the events feed waits for').action(
-    onEngine(
-      async ({ db }) =>
-        listed('transactions', await writingTransactions(db), 'The events feed waits for nobody.'),
-      anyRing,
-    ),
+  command(
+    program,
+    'feed',
+    'open transactions that write, which the events feed waits for, and how far back it goes',
+  ).action(
+    onEngine(async ({ db }) => {
+      const transactions = await writingTransactions(db);
+      const forgotten = await forgottenUntil(db);
+      const { json, text } = listed('transactions', transactions, 'The events feed waits for nobody.');
+      return {
+        json: { ...json, forgottenUntil: forgotten },
+        text: forgotten ? `${text}\nWebhooks up to ${forgotten.toISOString()} are forgotten.` : text,
+      };
+    }, anyRing),
   );
 }
 

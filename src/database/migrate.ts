@@ -108,7 +108,7 @@ async function migrateNext(
       if ((error as { code?: string }).code !== LOCK_NOT_AVAILABLE) throw error;
       if (turn === TURNS_MAX)
         throw new DeploymentError(
-          `${name} needs a table that another session does not let go of: a back-up, or an open transaction, as pg_stat_activity tells. End it, or migrate later.`,
+          `${name} needs a table that another session does not let go of: a back-up, or an open transaction. "assent database transactions" names it, and "assent database end" ends it; or migrate later.`,
         );
       await wait(BETWEEN_TURNS_MS);
     }

@@ -44,7 +44,7 @@ describe('assent doctor', () => {
     const { code, found } = await doctor();
     expect([...found.values()].filter((one) => !one.startsWith('ok: '))).toEqual([]);
     expect([...found.keys()].join(', ')).toBe(
-      'settings, postgres, clock, calendar, schema, deployment, keys, workers, work, temporal, search attributes, schedules',
+      'settings, postgres, clock, calendar, schema, deployment, keys, workers, work, transactions, temporal, search attributes, schedules',
     );
     expect(code).toBe(0);
   });

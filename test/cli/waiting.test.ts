@@ -3,6 +3,7 @@ import { row, rows } from '../../src/database/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { createCli } from '../support/cli';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
+import { eventually } from '../support/engine';
 import { charge } from '../support/settled';
 import { standingApproval, type Standing } from '../support/standing';
 
@@ -58,6 +59,47 @@ it('"feed" shows the transaction that keeps the events feed from going on', asyn
   expect(transactions.find(({ id }) => id === String(pid))).toMatchObject({ prepared: false });
   await writer.query('ROLLBACK');
   await writer.end();
+});
+
+it('"database transactions" names one that holds what all need, and "end" ends it on record', async () => {
+  const [holder, waiter] = [new Client(test.url), new Client(test.url)];
+  holder.on('error', () => undefined);
+  await Promise.all([holder.connect(), waiter.connect()]);
+  await holder.query(`BEGIN; LOCK TABLE entities`);
+  const { pid } = (await holder.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows[0] ?? {};
+  const waits = waiter.query('SELECT count(*) FROM entities');
+  const held = async () => {
+    const { transactions } = await cli.json<{ transactions: { id: string }[] }>('database', 'transactions');
+    return transactions.find(({ id }) => id === String(pid));
+  };
+  await eventually(async () => (await held()) !== undefined);
+  expect(await held()).toMatchObject({ waiting: 1, prepared: false });
+  await cli.json('database', 'end', String(pid), '--reason', 'a forgotten session');
+  await expect(waits).resolves.toMatchObject({ rowCount: 1 });
+  await waiter.end();
+  expect(await lastAct()).toMatchObject({ action: 'transaction.ended', reason: 'a forgotten session' });
+  expect(await cli.run('database', 'end', String(pid), '--reason', 'again')).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/there is no open transaction/) as string,
+  });
+});
+
+it('"status" names the same, where it can be had', async () => {
+  const [holder, waiter] = [new Client(test.url), new Client(test.url)];
+  await Promise.all([holder.connect(), waiter.connect()]);
+  await holder.query(`BEGIN; LOCK TABLE devices`);
+  const waits = waiter.query('SELECT count(*) FROM devices');
+  await eventually(async () => /"assent database end <id>" ends one/.test((await cli.run('status')).out));
+  await holder.query('COMMIT');
+  await waits;
+  expect(await cli.json('status')).toMatchObject({ transactions: [] });
+  await Promise.all([holder.end(), waiter.end()]);
+});
+
+it('"feed" says up to when webhooks are forgotten', async () => {
+  expect(await cli.json('feed')).toMatchObject({ forgottenUntil: null });
+  await asOwner(test.url, `UPDATE feed_horizon SET passed = '2026-10-01T00:00:00Z'`);
+  expect(await cli.json('feed')).toMatchObject({ forgottenUntil: '2026-10-01T00:00:00.000Z' });
 });
 
 it('"batches" shows which are not done, and gives one up on record', async () => {

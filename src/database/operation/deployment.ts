@@ -129,7 +129,7 @@ function requireTimeZone(found: string | null | undefined, wanted: string): void
   if (found === undefined || found === null || found === wanted) return;
   throw new DeploymentError(
     `NETWORK_TIMEZONE: is ${wanted}, but the days of this database begin in ${found}. Set NETWORK_TIMEZONE=${found}, ` +
-      `${OTHER_DATABASE}. Where it was migrated with the wrong zone, docs/operations.md says how to correct that ("Stop and deploy").`,
+      `${OTHER_DATABASE}. Where it was migrated with the wrong zone, "assent database zone ${wanted}" corrects that.`,
   );
 }
 

@@ -28,29 +28,6 @@ export async function stuckMessages(db: Executor): Promise<WaitingMessage[]> {
   );
 }
 
-export interface WritingTransaction {
-  /** Of a prepared one, its name. */
-  id: string;
-  database: string;
-  login: string | null;
-  /** Null where the login that asks may not know. */
-  since: Date | null;
-  prepared: boolean;
-}
-
-/** Transactions of the whole server that write: no reader of a feed goes past the oldest. */
-export async function writingTransactions(db: Executor): Promise<WritingTransaction[]> {
-  return rows<WritingTransaction>(
-    db,
-    `SELECT * FROM (
-       SELECT pid::text AS id, datname::text AS database, usename::text AS login, xact_start AS since, false AS prepared
-       FROM pg_stat_activity WHERE backend_xid IS NOT NULL AND pid <> pg_backend_pid()
-       UNION ALL
-       SELECT gid, database::text, owner::text, prepared, true FROM pg_prepared_xacts) AS writing
-     ORDER BY since NULLS FIRST LIMIT ${SHOWN_MAX}`,
-  );
-}
-
 export interface OpenBatch {
   batchId: string;
   bankId: string;

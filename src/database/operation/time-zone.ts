@@ -1,0 +1,84 @@
+import type { ClientBase } from 'pg';
+import type { Mode } from '../../domain/mode';
+import { recordAct, type Actor } from '../audit';
+import { executorOf, row } from '../connection';
+import { DeploymentError, requireMigratable, requireSameCalendar } from './deployment';
+
+/** The correction of the zone in which days begin: the first migration wrote down a wrong one. */
+
+/** New connections wait meanwhile for a table that each of them reads first. */
+const LOCK_WITHIN = '2s';
+const LOCK_NOT_AVAILABLE = '55P03';
+
+/**
+ * What has settled stays on the day that it was posted to; so no day that is over may begin again,
+ * by anybody's clock: its statement is final.
+ *
+ * @param connection of the owner of the schema, with no transaction begun
+ * @returns the zone before; undefined where it is that already
+ * @throws DeploymentError saying why not, with nothing changed
+ */
+export async function correctTimeZone(
+  connection: ClientBase,
+  by: Actor,
+  mode: Mode,
+  timeZone: string,
+): Promise<string | undefined> {
+  const trx = { ...executorOf(connection), isTransaction: true as const };
+  await connection.query(`BEGIN; SET LOCAL lock_timeout = '${LOCK_WITHIN}'`);
+  try {
+    // Whoever connects reads this table before anything else, and waits: it is refused once the
+    // zone is another. Whoever has connected already goes by the old one until it ends.
+    await connection.query('LOCK TABLE deployment').catch((cause: unknown) => {
+      throw (cause as { code?: string }).code === LOCK_NOT_AVAILABLE ? stillRuns(cause) : cause;
+    });
+    const before = (await row<{ timeZone: string }>(trx, `SELECT time_zone AS "timeZone" FROM deployment`))
+      ?.timeZone;
+    await requireMigratable(trx, { mode, timeZone: before ?? timeZone });
+    await requireSameCalendar(trx, timeZone);
+    if (before === timeZone) {
+      await connection.query('ROLLBACK');
+      return undefined;
+    }
+    if (await row(trx, RUNNING)) throw stillRuns();
+    const again = await row<{ day: string; until: Date }>(trx, BEGUN_AGAIN, { timeZone });
+    if (again) {
+      throw new DeploymentError(
+        `${timeZone}: ${again.day} is over in ${before}, and its statements are final, but it would go on in ${timeZone}. ` +
+          `Try again after ${again.until.toISOString()}.`,
+      );
+    }
+    await row(trx, `UPDATE deployment SET time_zone = :timeZone`, { timeZone });
+    await recordAct(trx, by, {
+      action: 'time_zone.corrected',
+      entityId: null,
+      before: { timeZone: before },
+      after: { timeZone },
+    });
+    await connection.query('COMMIT');
+    return before;
+  } catch (error) {
+    await connection.query('ROLLBACK').catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Connections of API, worker and commands, in any role. */
+const RUNNING = `
+  SELECT pid FROM pg_stat_activity
+  WHERE datname = current_database() AND application_name = 'assent' AND pid <> pg_backend_pid() LIMIT 1`;
+
+/** The last day that has begun by any clock, and would not have, where that is so. */
+const BEGUN_AGAIN = `
+  SELECT (now AT TIME ZONE time_zone)::date::text AS day,
+    (((now AT TIME ZONE time_zone)::date)::timestamp AT TIME ZONE :timeZone) - clock_offset AS until
+  FROM deployment, (SELECT DISTINCT clock_offset, clock_timestamp() + clock_offset AS now FROM entities) AS clocks
+  WHERE (now AT TIME ZONE :timeZone)::date < (now AT TIME ZONE time_zone)::date
+  ORDER BY until DESC LIMIT 1`;
+
+function stillRuns(cause?: unknown): DeploymentError {
+  return new DeploymentError(
+    'a process of this database still runs, and would go on by the old zone: stop every API, worker and command first',
+    { cause },
+  );
+}

@@ -1,0 +1,126 @@
+import { Client } from 'pg';
+import { row, rows } from '../../src/database/connection';
+import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { createCli } from '../support/cli';
+import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
+import { standingApproval } from '../support/standing';
+
+/** What is done to the database itself. */
+
+const keys = makeKeyring();
+
+let test: TestDatabase;
+beforeEach(async () => {
+  test = await createTestDatabase();
+});
+afterEach(() => test.drop());
+
+/** With no connection of ours, as all processes are stopped. */
+async function alone(): Promise<void> {
+  await asOwner(
+    test.url,
+    `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+     WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+  );
+}
+
+const cli = (timeZone = 'Africa/Lagos') =>
+  createCli({ url: test.url, keys, more: { DATABASE_OWNER_URL: test.url, NETWORK_TIMEZONE: timeZone } });
+
+async function zone(): Promise<string | undefined> {
+  const client = new Client(test.url);
+  await client.connect();
+  const found = await client.query<{ zone: string }>('SELECT time_zone AS zone FROM deployment');
+  await client.end();
+  return found.rows[0]?.zone;
+}
+
+const correct = (to: string) => cli().run('database', 'zone', to, '--reason', 'ticket 3');
+
+describe('"database zone"', () => {
+  it('corrects the zone in which days begin, and leaves who, why and from what', async () => {
+    await alone();
+    // By the settings of who has noticed: they are wrong one way or the other.
+    expect(
+      await cli('Europe/Berlin').run('database', 'zone', 'Europe/Berlin', '--reason', 'ticket 3'),
+    ).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/set NETWORK_TIMEZONE=Europe\/Berlin for every process/) as string,
+    });
+    expect((await cli().run('entity', 'list')).err).toMatch(/NETWORK_TIMEZONE: is Africa\/Lagos, but/);
+    expect(
+      await row(
+        test.db,
+        `SELECT action, reason, before->>'timeZone' AS before, after->>'timeZone' AS after FROM audit_events
+         WHERE action = 'time_zone.corrected'`,
+      ),
+    ).toEqual({
+      action: 'time_zone.corrected',
+      reason: 'ticket 3',
+      before: 'Africa/Lagos',
+      after: 'Europe/Berlin',
+    });
+    await alone();
+    expect(await cli('Europe/Berlin').json('database', 'zone', 'Europe/Berlin', '--reason', 'again')).toEqual(
+      {
+        timeZone: 'Europe/Berlin',
+        changed: false,
+      },
+    );
+  });
+
+  it.each([
+    ['Lagos', /no IANA time zone/],
+    ['+01:00', /no IANA time zone/],
+    ['CET', /the clocks of CET show .* but .* by Postgres/],
+  ])('takes no %s', async (to, words) => {
+    await alone();
+    expect(await correct(to)).toMatchObject({ code: 1, err: expect.stringMatching(words) as string });
+    expect(await zone()).toBe('Africa/Lagos');
+  });
+
+  it('is refused while a process goes by the old one', async () => {
+    await row(test.db, 'SELECT 1');
+    expect(await correct('Europe/Berlin')).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/stop every API, worker and command first/) as string,
+    });
+    expect(await zone()).toBe('Africa/Lagos');
+  });
+
+  it('begins no day again whose statements are final, by whichever clock', async () => {
+    const { merchantId } = await standingApproval(test.db, readKeyring(keys));
+    // It is noon in Lagos by that clock, and the day before in Honolulu until eleven.
+    await rows(
+      test.db,
+      `UPDATE entities SET clock_offset =
+         (((clock_timestamp() AT TIME ZONE 'Africa/Lagos')::date + 2)::timestamp + '10 hours') AT TIME ZONE 'Africa/Lagos' - clock_timestamp()
+       WHERE id = :merchantId`,
+      { merchantId },
+    );
+    await alone();
+    expect(await correct('Pacific/Honolulu')).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/is over in Africa\/Lagos|would go on in Pacific\/Honolulu/) as string,
+    });
+    expect(await zone()).toBe('Africa/Lagos');
+  });
+});
+
+/** "database logins" with these settings; nothing has to answer there. */
+const logins = (more: Record<string, string>) =>
+  createCli({ url: 'postgres://a:b@127.0.0.1:1/c', keys, more }).run('database', 'logins');
+
+it('"database logins" wants the two URLs that it makes logins of', async () => {
+  expect((await logins({})).err).toMatch(/DATABASE_OWNER_URL is not set/);
+  expect((await logins({ DATABASE_OWNER_URL: 'postgres://a:b@127.0.0.1:1/c' })).err).toMatch(
+    /wants two logins/,
+  );
+  expect((await logins({ DATABASE_OWNER_URL: 'postgres://o:b@127.0.0.1:1/d' })).err).toMatch(
+    /another database/,
+  );
+  expect((await logins({ DATABASE_OWNER_URL: 'postgres://o@127.0.0.1:1/c' })).err).toMatch(/a password of/);
+  expect((await logins({ DATABASE_OWNER_URL: 'postgres://assent_app:b@127.0.0.1:1/c' })).err).toMatch(
+    /nobody logs in as/,
+  );
+});
