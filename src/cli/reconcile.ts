@@ -24,6 +24,7 @@ import { pagesWithoutWorkflow } from '../temporal/open-work';
 import { ensureSchedules } from '../temporal/reconcile';
 import { registerSearchAttributes } from '../temporal/search-attributes';
 import { endStuck } from '../temporal/stuck-workflow';
+import { endRowless, pagesWithoutRow } from '../temporal/without-row';
 import { command, CommandError, onEngine, type Outcome } from './command';
 import { anyRing } from './engine';
 import { operator, reasonOption, type Explained } from './operator';
@@ -51,9 +52,11 @@ const POLL_MS = 1_000;
 const TAKEN_OVER_WITHIN_MS = 15_000;
 
 interface Wrong {
-  kind: WorkKind;
+  /** Of a workflow without a row, nothing but its id says what it was for. */
+  kind: WorkKind | null;
   workflowId: string;
-  wrong: 'overdue' | 'without a workflow';
+  wrong: 'overdue' | 'without a workflow' | 'without a row';
+  /** Of a workflow without a row, when it was started. */
   since: Date;
 }
 
@@ -72,6 +75,7 @@ interface Report extends Omit<Scan, 'listed'> {
   /** Temporal has lost its data, or is another one than before. */
   temporalLost: boolean;
   found: Wrong[];
+  rowless: Rowless;
   books: Books;
   /** What is still wrong in the end, of workflows. */
   remaining: number;
@@ -83,9 +87,12 @@ export function addReconcileCommand(program: Command): void {
   command(
     program,
     'reconcile',
-    'find what is overdue or has no workflow, and what charges, ledger, daily totals, webhooks or exceptions lack of each other',
+    'find what is overdue or has no workflow, workflows without a row, and what charges, ledger, daily totals, webhooks or exceptions lack of each other',
   )
-    .option('--fix', 'start it again and write what is missing, and wait until it is; it is on record')
+    .option(
+      '--fix',
+      'start it again, end what has no row and write what is missing, and wait until it is; it is on record',
+    )
     .addOption(reasonOption())
     .action(
       onEngine(async ({ db, ring }, config, { fix = false, ...explained }: Explained & { fix?: boolean }) => {
@@ -154,6 +161,9 @@ async function reconcile(
   }
   const books = await compareBooks(db, ring, fix ? timeZone : undefined);
   const { listed: found, ...first } = await scan(db, client, fix, temporalLost);
+  // What runs in another's namespace is none of ours.
+  const rowless =
+    fix || before.namespaceId === namespace ? await scanRowless(db, client, fix, found) : NO_ROWLESS;
   const wrong = first.overdue + first.withoutWorkflow;
   const problems = (await workerProblems(db)).map(({ message }) => message);
   // Without a worker, what is started again waits in the outbox.
@@ -164,17 +174,21 @@ async function reconcile(
   if (restarting) await endRestart(db, restarting);
   // Last: one day of a large network may take long, and what was posted above is in it.
   await compareTotals(db, timeZone, by, books);
-  const ok = remaining === 0 && books.differences === books.mended && (fix || !temporalLost);
+  const ok =
+    remaining === 0 &&
+    rowless.found === rowless.ended &&
+    books.differences === books.mended &&
+    (fix || !temporalLost);
   if (by) {
     await db.transaction((trx) =>
       recordAct(trx, by, {
         action: 'reconcile.ended',
         entityId: null,
-        after: { ok, ...first, remaining, differences: books.differences, mended: books.mended },
+        after: { ok, ...first, rowless, remaining, differences: books.differences, mended: books.mended },
       }),
     );
   }
-  return { ok, temporalLost, found, books, remaining, problems, ...first };
+  return { ok, temporalLost, found, rowless, books, remaining, problems, ...first };
 }
 
 /**
@@ -232,6 +246,34 @@ async function scan(db: Database, client: Client, fix: boolean, resting: boolean
     progress.say(
       `${kind}: ${counted(result.checked, 'workflows')} looked at, ${result.withoutWorkflow} missing`,
     );
+  }
+  return result;
+}
+
+interface Rowless {
+  checked: number;
+  found: number;
+  ended: number;
+}
+
+const NO_ROWLESS: Rowless = { checked: 0, found: 0, ended: 0 };
+
+/**
+ * Goes through all that runs. With `fix` what has no row is ended.
+ *
+ * @param listed takes the first of them, up to `LISTED_MAX`
+ */
+async function scanRowless(db: Database, client: Client, fix: boolean, listed: Wrong[]): Promise<Rowless> {
+  const result = { ...NO_ROWLESS };
+  for await (const { checked, gone } of pagesWithoutRow(db, client)) {
+    if (fix) await endRowless(client, gone);
+    result.checked += checked;
+    result.found += gone.length;
+    if (fix) result.ended += gone.length;
+    for (const { workflowId, startedAt } of gone)
+      listed.push({ kind: null, workflowId, wrong: 'without a row', since: startedAt });
+    listed.splice(LISTED_MAX);
+    progress.say(`${counted(result.checked, 'workflows')} that run looked at, ${result.found} without a row`);
   }
   return result;
 }
@@ -304,16 +346,28 @@ function list(work: Work[], wrong: Wrong['wrong']): Wrong[] {
   return work.slice(0, LISTED_MAX).map(({ kind, workflowId, since }) => ({ kind, workflowId, wrong, since }));
 }
 
+const SINCE: Record<Wrong['wrong'], string> = {
+  overdue: 'since',
+  'without a workflow': 'open since',
+  'without a row': 'started',
+};
+
 function outcome(told: Report, fix: boolean): Outcome {
-  const { checked, overdue, withoutWorkflow: missing, restarted, remaining, problems, found } = told;
+  const { checked, overdue, withoutWorkflow: missing, restarted, remaining, problems, found, rowless } = told;
   const lines = found.map(
     ({ wrong, workflowId, since }) =>
-      `${workflowId.padEnd(60)} ${wrong} (${wrong === 'overdue' ? 'since' : 'open since'} ${since.toISOString()})`,
+      `${workflowId.padEnd(60)} ${wrong} (${SINCE[wrong]} ${since.toISOString()})`,
   );
   lines.push(...inWords(told.books));
   if (told.temporalLost) lines.push('Temporal has lost its data, or is another one than before.');
   if (overdue + missing === 0) lines.push(`Nothing is wrong with ${counted(checked, 'open workflows')}.`);
   else lines.push(`${overdue} overdue, ${missing} of ${checked} without a workflow.`);
+  if (rowless.found > 0) {
+    lines.push(
+      `${rowless.found} of ${counted(rowless.checked, 'workflows')} that run have no row, as after a restore of Postgres: ` +
+        (rowless.ended > 0 ? 'ended.' : '`assent reconcile --fix` ends them.'),
+    );
+  }
   if (fix && overdue + missing + remaining > 0) {
     lines.push(
       `${restarted} started again; ${remaining === 0 ? 'all is well now.' : `${remaining} still wrong.`}`,

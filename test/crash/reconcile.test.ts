@@ -4,9 +4,9 @@ import { promisify } from 'node:util';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { row, rows } from '../../src/database/connection';
-import { workflowIds as idOf } from '../../src/domain/workflow-id';
+import { runOf, workflowIds as idOf } from '../../src/domain/workflow-id';
 import { triggerReconcile } from '../../src/temporal/reconcile';
-import { TASK_QUEUE } from '../../src/workflows/messages';
+import { RECURRING_TASK_QUEUE, TASK_QUEUE } from '../../src/workflows/messages';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
 import { installation } from '../support/installation';
@@ -84,6 +84,23 @@ const status = async () => {
     queues: { queue: string; waiting: number }[];
   };
 };
+
+interface Reconciled {
+  rowless: { found: number; ended: number };
+  found: { workflowId: string; wrong: string }[];
+}
+
+/** What `assent reconcile` finds. */
+async function reconcile(...args: string[]): Promise<{ code: number; told: Reconciled }> {
+  const { assent } = await installation();
+  const { LOG_FILE: _, ...env } = engine.environment;
+  return new Promise((resolve, reject) => {
+    execFile(assent, ['reconcile', ...args, '--json'], { env }, (error, out, err) => {
+      if (out === '') reject(new Error(err));
+      else resolve({ code: Number(error?.code ?? 0), told: JSON.parse(out) as Reconciled });
+    });
+  });
+}
 
 test('a charge whose workflow was terminated is closed after its window, and its limits are free again', async () => {
   const paymentID = await agreement(bank, merchant, customer, { spendingLimits: { daily: 100 } });
@@ -247,6 +264,53 @@ describe('reconcile itself', () => {
     await reconciled(async () => (await status()).warnings.length === 0);
     expect(await temporalSchedule().describe()).toMatchObject({ state: { paused: false } });
   });
+});
+
+test('a workflow whose row is gone, as after a restore, is named, and ended by --fix alone', async () => {
+  const paymentID = await agreement(bank, merchant, customer);
+  const schedule = await merchant.api.post(
+    '/v1/billing/recurring/create',
+    {
+      customerId: customer.customerId,
+      paymentID,
+      amount: 5,
+      currency: 'NGN',
+      frequency: 'daily',
+      startDate: new Date(Date.now() + 86_400_000).toISOString(),
+    },
+    randomUUID(),
+  );
+  const withRow = client.workflow.getHandle(idOf.recurring(String(schedule.body.data['scheduleId'])));
+  await eventually(isRunning(withRow));
+  const { runId } = await withRow.describe();
+  // What it was started for was written after the moment that Postgres is at now.
+  const gone = await Promise.all(
+    [idOf.recurring('sch_gone'), idOf.webhookDelivery('dlv_gone')].map(async (workflowId) => {
+      const { type: workflowType, args } = runOf(workflowId);
+      return client.workflow.start(workflowType, { workflowId, taskQueue: RECURRING_TASK_QUEUE, args });
+    }),
+  );
+  // Temporal lists what runs a moment after it was started.
+  await eventually(async () => {
+    const { code, told } = await reconcile();
+    expect(code).toBe(1);
+    return told.rowless.found === gone.length;
+  });
+  const { told } = await reconcile();
+  expect(told.found.filter(({ wrong }) => wrong === 'without a row').map((one) => one.workflowId)).toEqual(
+    expect.arrayContaining(gone.map(({ workflowId }) => workflowId)),
+  );
+  for (const handle of gone) expect(await isRunning(handle)()).toBe(true);
+
+  const fixed = await reconcile('--fix', '--reason', 'restored, ticket 4');
+  expect(fixed).toMatchObject({ code: 0, told: { rowless: { found: gone.length, ended: gone.length } } });
+  for (const handle of gone) {
+    expect((await handle.describe()).status.name).toBe('TERMINATED');
+    await expect(handle.result()).rejects.toMatchObject({
+      cause: { message: 'reconcile --fix: its row is gone' },
+    });
+  }
+  expect(await withRow.describe()).toMatchObject({ status: { name: 'RUNNING' }, runId });
 });
 
 test('the books are chained by a workflow on a Schedule, and status and metrics say when it does not run', async () => {
