@@ -79,7 +79,7 @@ describe('the timeline of a transaction', () => {
     expect(timeline.map(({ what }) => what)).toEqual(['call', 'event', 'event', 'ledger', 'webhook']);
     expect(of('call')).toEqual([expect.stringMatching(/with an idempotency key, request shop-42$/)]);
     expect(of('event')).toEqual([
-      expect.stringMatching(/^charge accepted: .* 30.5 NGN, by the merchant$/),
+      expect.stringMatching(/^charge accepted: .* 30.5 NGN, request shop-42, by the merchant$/),
       expect.stringMatching(/^charge successful: .*, by the bank$/),
     ]);
     expect(of('ledger')).toEqual([
@@ -103,6 +103,31 @@ describe('the timeline of a transaction', () => {
     expect((await told('provider', reference)).of('act')).toEqual([
       expect.stringMatching(/request ticket-4711$/),
     ]);
+  });
+
+  it('has the request of each answer of a bank, for that bank alone', async () => {
+    const reference = await charge('Shoes', { 'x-request-id': 'shop-44' });
+    const { body } = await details(tokens.merchant, `?reference=${reference}`);
+    const { billingRequestId } = body.data ?? {};
+    const answer = (id: string, requestId: string) =>
+      send(
+        api.url,
+        'POST',
+        '/v1/billing/bank-response',
+        { billingRequestId, bankTransactionId: id },
+        { authorization: `Bearer ${tokens.bank}`, 'x-request-id': requestId },
+      );
+    expect((await answer('FT-1', 'core-1')).status).toBe(200);
+    expect((await answer('FT-2', 'core-2')).status).toBe(409);
+
+    expect((await told('bank', reference)).of('event')).toEqual([
+      expect.stringMatching(/^charge accepted: .* NGN, by the merchant$/),
+      expect.stringMatching(/^charge successful: .*, request core-1, by the bank$/),
+      expect.stringMatching(/^exception opened: .*, request core-2, by the bank$/),
+    ]);
+    for (const role of ['merchant', 'provider'] as const) {
+      expect(JSON.stringify(await told(role, reference))).not.toContain('core-');
+    }
   });
 
   it.each(ROLES)('tells a %s nothing that is of others alone', async (role) => {

@@ -226,6 +226,27 @@ test('an answer that came too late is there though it was refused, with its exce
   await expectNothingPrivate(exceptionId);
 });
 
+test('each answer of a bank has its request, also one that was refused', async () => {
+  const { id, reference } = await billByApi();
+  const token = await tokenOf(api, standing.credentials.bank);
+  const answers = ['FT-first', 'FT-other'].map((bankTransactionId) => ({
+    billingRequestId: id,
+    bankTransactionId,
+  }));
+  for (const answer of answers) {
+    await send(api.url, 'POST', '/v1/billing/bank-response', answer, {
+      authorization: `Bearer ${token}`,
+      'x-request-id': `core-${answer.bankTransactionId}`,
+    });
+  }
+  const { lines } = await why(reference);
+  expect(lines.filter(({ what }) => what === 'event')).toMatchObject([
+    { type: 'billing_request.accepted', details: { requestId: 'shop-42' } },
+    { type: 'billing_request.successful', details: { requestId: 'core-FT-first' } },
+    { type: 'exception.opened', details: { requestId: 'core-FT-other' } },
+  ]);
+});
+
 test('a charge that its bank contradicts ends with the reversal, which leads back to it', async () => {
   const { id, reference } = await charge(db, ring, standing);
   await answerBill(db, ring, standing, id, null);

@@ -6,7 +6,11 @@ import type { Of, StoryStep } from '../../domain/story';
 import { sentenceOf } from '../../domain/story-words';
 import type { Caller } from '../access/authentication';
 
-/** The story of a charge, as far as it is a party's own. */
+/**
+ * The story of a charge, as far as it is a party's own. In which limits of a customer it counted is
+ * between him and his bank, which has them with his decisions; the workflow that carries it is
+ * where nobody but an operator can look.
+ */
 
 export interface TimelineEntry {
   at: string;
@@ -48,8 +52,18 @@ function seenBy({ caller, own, isPayersBank, callsAs }: View, moment: StoryStep)
       return isOwn ? moment : { ...moment, callerId: null, requestId: null };
     }
     case 'event': {
-      const { bankTransactionId: _, requestId: __, ...told } = moment.details;
-      return isPayersBank ? moment : { ...moment, details: told };
+      const { bankTransactionId, requestId, ...told } = moment.details;
+      // A bank that calls is the payer's, but for one that bills for a customer of its own.
+      const isOwnCall =
+        moment.cause === 'bank' && moment.type !== 'billing_request.accepted'
+          ? isPayersBank
+          : moment.cause === callsAs;
+      const details = {
+        ...told,
+        ...(isPayersBank && bankTransactionId !== undefined && { bankTransactionId }),
+        ...(isOwnCall && requestId !== undefined && { requestId }),
+      };
+      return { ...moment, details };
     }
     case 'webhook':
     case 'attempt':

@@ -110,8 +110,7 @@ export function momentOf({
         const value = said.get(name);
         return typeof value === 'string' || typeof value === 'number' ? [[name, value]] : [];
       }),
-      // Of what was done, the call that asked for it is a moment of its own.
-      ...(type === 'exception.answer_refused' && requestId !== null ? [['requestId', requestId]] : []),
+      ...(requestId !== null ? [['requestId', requestId]] : []),
     ]),
   };
 }
