@@ -172,6 +172,7 @@ export function paths(s: Subjects, keyring: Keyring): Path[] {
             deliveryId: of(s.undelivered, n).id,
             n: 1,
             begun: true,
+            nextAttemptAt: null,
             reached: 'yes',
             durationMs: 5,
             httpStatus: 200,

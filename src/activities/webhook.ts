@@ -10,6 +10,7 @@ import {
   claimUnattempted,
   deliveryToAttempt,
   handOver,
+  lastAttempt,
   openDelivery,
   recordAttempt,
   type DeliveryState,
@@ -50,7 +51,10 @@ export interface WebhookActivities {
   askBank(workflowId: string): Promise<FirstAttempts>;
   /** The same, where it is how something has ended. */
   tellMerchant(workflowId: string): Promise<FirstAttempts>;
-  /** Makes one attempt, unless the delivery has ended already. */
+  /**
+   * Makes one attempt, unless the delivery has ended already, or its next one is due later. How
+   * much later is in the answer.
+   */
   attemptDelivery(deliveryId: string): Promise<AttemptResult>;
 }
 
@@ -182,7 +186,7 @@ export function createWebhookActivities({
     if (!outcome) return undefined;
     const state = await recordAttempt(
       db,
-      { deliveryId: delivery.id, n, begun, ...outcome },
+      { deliveryId: delivery.id, n, begun, nextAttemptAt: delivery.nextAttemptAt, ...outcome },
       {
         maxAttempts: delivery.onlyOnce ? 1 : maxAttempts,
         retryInMs: retryInMs({ ...delivery, attempts: n }),
@@ -323,7 +327,11 @@ export function createWebhookActivities({
         await settleIfCredit(delivery, 'retry');
         return { status, attempts };
       }
-      const later = ({ attempts, earlierAttempts }: DeliveryState, why: string, inMs: number) => ({
+      const later = (
+        { attempts, earlierAttempts }: Pick<DeliveryState, 'attempts' | 'earlierAttempts'>,
+        why: string,
+        inMs: number,
+      ) => ({
         status: 'pending' as const,
         webhookType,
         why,
@@ -332,15 +340,19 @@ export function createWebhookActivities({
         retryInMs: inMs,
       });
       if (delivery.disabled) return later(delivery, 'its receiver is disabled', DISABLED_POLL_MS);
-      const { claimedForMs } = delivery;
+      const { claimedForMs, notDueForMs } = delivery;
       if (claimedForMs > 0) return later(delivery, 'another worker attempts it', claimedForMs);
+      if (notDueForMs > 0) {
+        // Whatever woke its workflow, nobody has asked for an attempt.
+        return later(delivery, failureInWords(await lastAttempt(db, deliveryId)), notDueForMs);
+      }
       const state = await attempt(delivery, 'retry', timeoutMs);
       if (!state) {
         const inMs = limiter.comeBackInMs(delivery.url ?? '', timeoutMs);
         return later(delivery, 'no attempt could be begun', inMs);
       }
       const { status, attempts, why } = state;
-      if (status === 'pending') return later(state, why, retryInMs(state));
+      if (status === 'pending') return later(state, why, state.retryInMs);
       return status === 'failed' ? { status, webhookType, attempts, why } : { status, attempts };
     },
   };

@@ -33,7 +33,8 @@ const REFUSAL =
  * One webhook that was not delivered at the first attempt, or got none: it is tried until it is
  * delivered, the table of retries is at its end, or the receiver says that it is gone (410).
  *
- * A signal makes the next attempt come at once. Sent again by hand after its end, a delivery has
+ * A signal has the row read, which says whether the next attempt is due: at once where somebody has
+ * asked for it. Otherwise it sleeps on until then. Sent again by hand after its end, a delivery has
  * another run.
  *
  * @param progress what the attempt in passing left behind; without it, the first attempt of this
@@ -52,6 +53,7 @@ async function run(
   progress?: DeliveryProgress,
 ): Promise<'delivered' | 'failed'> {
   let next = progress;
+  let woken = false;
   for (;;) {
     if (next) {
       const { webhookType, why, attempts, maxAttempts, retryInMs } = next;
@@ -60,14 +62,18 @@ async function run(
       setCurrentDetails(
         `${webhookType} is not delivered yet: ${why}. ${attempts} of ${maxAttempts} attempts made; ${then}.`,
       );
-      await signals.sleep(retryInMs, `${why}; ${then}, in ${inWords(retryInMs)}.`);
+      const heard = await signals.sleep(retryInMs, `${why}; ${then}, in ${inWords(retryInMs)}.`);
+      woken = heard.size > 0;
       if (workflowInfo().continueAsNewSuggested && allHandlersFinished()) {
         await continueAsNew<typeof webhookDelivery>(deliveryId, { ...next, retryInMs: 0 });
       }
     }
     signals.forget();
     const summary = next ? `attempt ${next.attempts + 1} of ${next.maxAttempts}` : 'attempt at once';
-    const result = await attemptDelivery.executeWithOptions({ summary }, [deliveryId]);
+    const result = await attemptDelivery.executeWithOptions(
+      { summary: woken ? `${summary}, if it is due or was asked for` : summary },
+      [deliveryId],
+    );
     if (result.status === 'pending') {
       next = result;
     } else if (signals.heardAny()) {

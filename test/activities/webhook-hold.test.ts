@@ -80,14 +80,14 @@ const connectingAfter = (happens: () => Promise<unknown>): WebhookConnector => (
   },
 });
 
-async function receiver(status = 200) {
+async function receiver(status: () => number = () => 200) {
   const received: { headers: IncomingHttpHeaders; body: string }[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       received.push({ headers: request.headers, body: Buffer.concat(chunks).toString('utf8') });
-      response.writeHead(status, { connection: 'close' }).end();
+      response.writeHead(status(), { connection: 'close' }).end();
     });
   });
   servers.push(server);
@@ -180,6 +180,19 @@ describe('webhooks of a disabled entity', () => {
     expect(received).toHaveLength(3);
   });
 
+  it('that failed before are sent once it is enabled, although their next attempt was not due', async () => {
+    let status = 503;
+    const { url, received } = await receiver(() => status);
+    const bank = await bankAt(url);
+    const id = await announceTo(bank.entityId);
+    expect(await activities().attemptDelivery(id)).toMatchObject({ status: 'pending', attempts: 1 });
+    await set(bank.entityId, 'disabled');
+    await set(bank.entityId, 'active');
+    status = 200;
+    expect(await activities().attemptDelivery(id)).toEqual({ status: 'delivered', attempts: 2 });
+    expect(received).toHaveLength(2);
+  });
+
   it('do not leave once it is disabled, also where a worker has taken them in hand for a first attempt', async () => {
     const { url, received } = await receiver();
     const bank = await bankAt(url);
@@ -220,6 +233,7 @@ describe('webhooks of a disabled entity', () => {
     expect(ended).toBe(false);
     const outcome = {
       begun: true,
+      nextAttemptAt: null,
       reached: 'maybe',
       httpStatus: null,
       error: 'silence',
@@ -425,7 +439,7 @@ describe('the old endpoint', () => {
   });
 
   it('is not tried again where it does not answer well, and that says nothing of the new one', async () => {
-    const [old, moved] = [await receiver(500), await receiver()];
+    const [old, moved] = [await receiver(() => 500), await receiver()];
     const bank = await bankAt(old.url);
     await move(bank.entityId, moved.url);
     const notice = await noticeTo(bank.entityId);

@@ -505,6 +505,7 @@ const taken = (deliveryId: string) =>
       deliveryId,
       n: 1,
       begun: false,
+      nextAttemptAt: null,
       reached: 'yes',
       durationMs: 1,
       httpStatus: 200,

@@ -45,7 +45,17 @@ async function tell(party: Party, webhookType: WebhookType = 'billing.response')
 function attempted(deliveryId: string, n: number, error: string | null, httpStatus: number | null) {
   return recordAttempt(
     database.db,
-    { deliveryId, n, begun: false, reached: 'yes', durationMs: 7, httpStatus, error, responseHead: 'hello' },
+    {
+      deliveryId,
+      n,
+      begun: false,
+      nextAttemptAt: null,
+      reached: 'yes',
+      durationMs: 7,
+      httpStatus,
+      error,
+      responseHead: 'hello',
+    },
     RETRY,
   );
 }

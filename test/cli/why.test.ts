@@ -128,7 +128,7 @@ async function deliverAtSecondAttempt(deliveryId: string): Promise<void> {
   const delivery = await deliveryToAttempt(db, deliveryId);
   if (!delivery) throw new Error('there is no such delivery');
   await beginAttempt(db, delivery, 0);
-  const attempt = { deliveryId, begun: true, responseHead: 'said by the receiver' };
+  const attempt = { deliveryId, begun: true, nextAttemptAt: null, responseHead: 'said by the receiver' };
   const policy = { maxAttempts: 12, retryInMs: 5 };
   const down = { httpStatus: 503, error: 'HTTP 503', reached: 'yes', durationMs: 40 } as const;
   const up = { httpStatus: 200, error: null, reached: 'yes', durationMs: 7 } as const;

@@ -188,7 +188,11 @@ const MAY_HAVE_DEBITED = { reason: 'expired', exceptions: ['unanswered'] };
 /** The first attempt, as a workflow makes it. */
 const claim = ({ workflowId }: Open) => claimUnattempted(db, workflowId, LEASE_MS);
 const record = ({ deliveryId }: Open, n: number, outcome: Partial<Attempt>) =>
-  recordAttempt(db, { deliveryId, n, begun: true, reached: 'maybe', ...silence, ...outcome }, RETRY);
+  recordAttempt(
+    db,
+    { deliveryId, n, begun: true, nextAttemptAt: null, reached: 'maybe', ...silence, ...outcome },
+    RETRY,
+  );
 async function begin({ deliveryId }: Open, n: number): Promise<boolean> {
   const read = await deliveryToAttempt(db, deliveryId);
   if (!read) throw new Error(`there is no ${deliveryId}`);

@@ -46,7 +46,14 @@ async function told(daysAgo: number, webhookType: WebhookType = 'billing.respons
     announce(trx, keyring, [{ entityId, webhookType, items: [{ daysAgo }] }]),
   );
   const policy = { maxAttempts: 12, retryInMs: 5 };
-  const attempt = { deliveryId: id, begun: true, durationMs: 1, httpStatus: null, responseHead: null };
+  const attempt = {
+    deliveryId: id,
+    begun: true,
+    nextAttemptAt: null,
+    durationMs: 1,
+    httpStatus: null,
+    responseHead: null,
+  };
   const delivery = await deliveryToAttempt(db, id);
   if (delivery) await beginAttempt(db, delivery, 0);
   await recordAttempt(db, { ...attempt, n: 1, error: 'no answer', reached: 'maybe' }, policy);
@@ -162,6 +169,7 @@ test('what is to be delivered once more stays until that has ended', async () =>
   const attempt = {
     deliveryId: old.id,
     begun: false,
+    nextAttemptAt: null,
     reached: 'yes',
     durationMs: 1,
     httpStatus: 200,

@@ -60,6 +60,7 @@ const failure = (deliveryId: string, n: number, more: Partial<Attempt> = {}): At
   deliveryId,
   n,
   begun: false,
+  nextAttemptAt: null,
   reached: 'yes',
   durationMs: 7,
   httpStatus: 500,

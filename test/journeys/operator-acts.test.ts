@@ -22,7 +22,12 @@ let customer: Customer;
 let paymentID: string;
 
 beforeAll(async () => {
-  engine = await startEngine({ RECONCILE_AFTER_S: '1', CLOCK_WAIT_S: '1' });
+  engine = await startEngine({
+    RECONCILE_AFTER_S: '1',
+    CLOCK_WAIT_S: '1',
+    // No attempt is due before a test is over.
+    WEBHOOK_RETRY_S: '86400,86400,86400',
+  });
   connection = await Connection.connect({ address: engine.temporalAddress });
   temporal = new Client({ connection, namespace: engine.namespace });
   // By itself it would start again within a minute what a test has just ended.
@@ -121,6 +126,26 @@ async function timerSummaries(handle: WorkflowHandle): Promise<string> {
     .join('\n');
 }
 
+/** A webhook whose first attempt has failed, and whose workflow sleeps until the second. */
+async function failedWebhook() {
+  await merchant.server.misbehave({ kind: 'status', status: 500, times: 1, type: 'webhook.test' });
+  const { body } = await merchant.api.post('/v1/webhooks/endpoint/test', undefined);
+  const deliveryId = String(body.data['deliveryId']);
+  const attempts = async () =>
+    (await merchant.server.attempts()).filter((attempt) => attempt.deliveryId === deliveryId).length;
+  const handle = temporal.workflow.getHandle(idOf.webhookDelivery(deliveryId));
+  await eventually(() => isSleeping(handle));
+  expect(await attempts()).toBe(1);
+  return { deliveryId, handle, attempts };
+}
+
+/** The last that has happened to it is that it began to wait, and it has heard so many signals. */
+async function isSleeping(handle: WorkflowHandle, signals = 0): Promise<boolean> {
+  const { events } = await handle.fetchHistory().catch(() => ({ events: [] }));
+  const heard = (events ?? []).filter((event) => event.workflowExecutionSignaledEventAttributes);
+  return heard.length === signals && Boolean((events ?? []).at(-1)?.timerStartedEventAttributes);
+}
+
 describe('Request Cancellation', () => {
   test('of a schedule cancels it, tells both sides, and is on record as an operator’s act', async () => {
     const { id, handle } = await schedule(86_400_000);
@@ -178,13 +203,7 @@ describe('Request Cancellation', () => {
   });
 
   test('of a webhook is refused in words, and it is tried again until it is delivered', async () => {
-    await merchant.server.misbehave({ kind: 'status', status: 500, times: 1, type: 'webhook.test' });
-    const { body } = await merchant.api.post('/v1/webhooks/endpoint/test', undefined);
-    const deliveryId = String(body.data['deliveryId']);
-    const attempts = async () =>
-      (await merchant.server.attempts()).filter((attempt) => attempt.deliveryId === deliveryId).length;
-    await eventually(async () => (await attempts()) === 1);
-    const handle = temporal.workflow.getHandle(idOf.webhookDelivery(deliveryId));
+    const { deliveryId, handle, attempts } = await failedWebhook();
     await cancelInVain(handle);
     await merchant.api.post(`/v1/webhooks/deliveries/${deliveryId}/redeliver`, undefined);
     expect(await handle.result()).toBe('delivered');
@@ -303,14 +322,26 @@ test('a signal sent by hand, whatever it says, changes nothing', async () => {
     await charge.signal(name, { status: 'successful' });
     await handle.signal(name, { scheduleId: 'another' });
   }
-  await eventually(async () => {
-    const { events } = await handle.fetchHistory();
-    const heard = (events ?? []).filter((event) => event.workflowExecutionSignaledEventAttributes);
-    return heard.length === 4 && Boolean((events ?? []).at(-1)?.timerStartedEventAttributes);
-  });
+  await eventually(() => isSleeping(handle, 4));
   expect(await merchant.retrieve(billingRequestId)).toMatchObject({ status: 'pending' });
   expect(await retrieve(id)).toMatchObject({ status: 'active' });
   expect(await charges()).toEqual(['pending']);
+});
+
+test('signals sent by hand to a webhook use up none of its attempts', async () => {
+  const { deliveryId, handle, attempts } = await failedWebhook();
+  // One after the other: those that come together wake it up once.
+  for (const signals of [1, 2, 3, 4, 5]) {
+    await handle.signal('redeliveryRequested');
+    await eventually(() => isSleeping(handle, signals));
+  }
+  expect(await attempts()).toBe(1);
+  const { body } = await merchant.api.get(`/v1/webhooks/deliveries/${deliveryId}`);
+  expect(body.data).toMatchObject({ status: 'pending', attempts: [{ status: 500 }] });
+
+  await merchant.api.post(`/v1/webhooks/deliveries/${deliveryId}/redeliver`, undefined);
+  expect(await handle.result()).toBe('delivered');
+  expect(await attempts()).toBe(2);
 });
 
 test('a test clock goes on although a workflow was ended by hand, and names it', async () => {

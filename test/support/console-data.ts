@@ -106,7 +106,14 @@ export async function consoleHistory(db: Database, api: ServedApi): Promise<Cons
     },
   );
   const [deliveryId = '', arrivedId = ''] = await tell(2);
-  const attempt = { n: 1, begun: false, reached: 'yes', durationMs: 7, responseHead: '' } as const;
+  const attempt = {
+    n: 1,
+    begun: false,
+    nextAttemptAt: null,
+    reached: 'yes',
+    durationMs: 7,
+    responseHead: '',
+  } as const;
   const refused = { ...attempt, deliveryId, httpStatus: 503, error: 'HTTP 503' };
   await recordAttempt(db, refused, RETRY);
   await recordAttempt(db, { ...attempt, deliveryId: arrivedId, httpStatus: 200, error: null }, RETRY);

@@ -15,6 +15,10 @@ import { KNOWN_SECRETS, openWebhookSecrets, secretPlace, type SealedSecrets } fr
  * nobody else is to send it for now. So the end of a charge's window knows whether its bank may
  * have it, also where the process that sent it has died; and an attempt that is recorded late is
  * not made a second time.
+ *
+ * After a failed attempt the row also says when the next is due (`next_attempt_at`). So a workflow
+ * that is woken before, or started anew, makes none. Whoever wants one at once puts that moment
+ * into the row: who asks for a redelivery, and who enables the receiver.
  */
 
 /** What one attempt needs to know, as stored; `openDelivery` gives the rest. */
@@ -39,6 +43,10 @@ export interface DeliveryToAttempt extends SealedSecrets {
   alsoSealed: Buffer[];
   /** How long another worker still has to record the attempt that it makes; 0 where none does. */
   claimedForMs: number;
+  /** How long no attempt is to be made yet; 0 where one may be. */
+  notDueForMs: number;
+  /** Until when, as Postgres writes it. */
+  nextAttemptAt: string | null;
   bodySealed: Buffer;
 }
 
@@ -68,6 +76,8 @@ export interface Attempt {
   n: number;
   /** It was counted as sent: what a workflow claimed, or what `beginAttempt` let through. */
   begun: boolean;
+  /** As it was read before. Another one by now is that of a wish for one more attempt. */
+  nextAttemptAt: string | null;
   reached: Reached;
   durationMs: number;
   /** Null where no answer came. */
@@ -83,7 +93,13 @@ export interface DeliveryState {
   attempts: number;
   /** Made before it was last asked for again; they do not count for its end. */
   earlierAttempts: number;
+  /** Until the next attempt; 0 where it may come at once. */
+  retryInMs: number;
 }
+
+/** Milliseconds until a moment; 0 where it is over, or none. */
+const msUntil = (moment: string) =>
+  `greatest(coalesce(ceil(extract(epoch FROM ${moment} - clock_timestamp()) * 1000), 0), 0)::float8`;
 
 const TO_ATTEMPT = `d.id, d.entity_id AS "entityId", d.webhook_type AS "webhookType", d.status, d.attempts,
          d.earlier_attempts AS "earlierAttempts", d.body_sealed AS "bodySealed",
@@ -93,7 +109,8 @@ const TO_ATTEMPT = `d.id, d.entity_id AS "entityId", d.webhook_type AS "webhookT
          CASE WHEN d.old_url IS NULL AND w.previous_secret_until > clock_timestamp()
               THEN w.previous_secret_sealed END AS "previousSecretSealed",
          CASE WHEN d.old_url IS NULL THEN '{}' ELSE ${KNOWN_SECRETS} END AS "alsoSealed",
-         greatest(ceil(extract(epoch FROM d.claimed_until - clock_timestamp()) * 1000), 0)::float8 AS "claimedForMs"`;
+         ${msUntil('d.claimed_until')} AS "claimedForMs",
+         ${msUntil('d.next_attempt_at')} AS "notDueForMs", d.next_attempt_at::text AS "nextAttemptAt"`;
 const DELIVERIES = `webhook_deliveries d JOIN webhook_endpoints w ON w.entity_id = d.entity_id
   JOIN entities e ON e.id = d.entity_id`;
 
@@ -142,6 +159,20 @@ export async function deliveryToAttempt(
   return row<DeliveryToAttempt>(db, `SELECT ${TO_ATTEMPT} FROM ${DELIVERIES} WHERE d.id = :deliveryId`, {
     deliveryId,
   });
+}
+
+/** Of a delivery that waits for its next attempt: what became of the last one. */
+export async function lastAttempt(
+  db: Executor,
+  deliveryId: string,
+): Promise<{ httpStatus: number | null; error: string | null }> {
+  const last = await row<{ httpStatus: number | null; error: string | null }>(
+    db,
+    `SELECT http_status AS "httpStatus", error FROM webhook_attempts WHERE delivery_id = :deliveryId
+     ORDER BY n DESC LIMIT 1`,
+    { deliveryId },
+  );
+  return last ?? { httpStatus: null, error: null };
 }
 
 /**
@@ -235,8 +266,9 @@ export function openDelivery(keyring: Keyring, delivery: DeliveryToAttempt): Ope
  * only if no other n-th attempt has been recorded; a success always does, for the receiver has the
  * message. So does that no byte of it left.
  *
- * After a failed first attempt the same transaction starts a workflow for the delivery alone, which
- * waits `retryInMs` before the second.
+ * After a failed attempt the next one is due `retryInMs` later, unless somebody has asked for one
+ * meanwhile. After a failed first attempt the same transaction starts a workflow for the delivery
+ * alone, which waits for the second.
  *
  * @param maxAttempts the failed attempt with this number ends the delivery, as does a 410; counted
  *   from when it was announced or last asked for again
@@ -244,17 +276,17 @@ export function openDelivery(keyring: Keyring, delivery: DeliveryToAttempt): Ope
 export async function recordAttempt(
   db: Database,
   attempt: Attempt,
-  { maxAttempts, retryInMs }: { maxAttempts: number; retryInMs: number },
+  policy: { maxAttempts: number; retryInMs: number },
 ): Promise<DeliveryState> {
   const { deliveryId, n } = attempt;
   // One statement does for a success, without the round trips of a transaction: most deliveries are
   // one.
-  if (attempt.error === null) return insertAttempt(db, attempt, maxAttempts);
+  if (attempt.error === null) return insertAttempt(db, attempt, policy);
   return db.transaction(async (trx) => {
     const { entityId, webhookType, workflowId, counted, ...state } = await insertAttempt(
       trx,
       attempt,
-      maxAttempts,
+      policy,
     );
     if (
       counted &&
@@ -263,7 +295,9 @@ export async function recordAttempt(
       workflowId !== workflowIds.webhookDelivery(deliveryId)
     ) {
       const why = failureInWords(attempt);
-      const progress = { webhookType, why, attempts: state.attempts, maxAttempts, retryInMs };
+      const { maxAttempts } = policy;
+      const { attempts, retryInMs } = state;
+      const progress = { webhookType, why, attempts, maxAttempts, retryInMs };
       await enqueueStarts(trx, [deliveryStart([deliveryId, progress], { entityId, webhookType })]);
     }
     return state;
@@ -277,7 +311,11 @@ interface Recorded extends DeliveryState {
   counted: boolean;
 }
 
-async function insertAttempt(db: Executor, attempt: Attempt, maxAttempts: number): Promise<Recorded> {
+async function insertAttempt(
+  db: Executor,
+  attempt: Attempt,
+  policy: { maxAttempts: number; retryInMs: number },
+): Promise<Recorded> {
   const recorded = await row<Recorded>(
     db,
     `WITH delivery AS MATERIALIZED (
@@ -297,8 +335,11 @@ async function insertAttempt(db: Executor, attempt: Attempt, maxAttempts: number
        UPDATE webhook_deliveries d
        SET attempts = coalesce(o.n, d.attempts), status = coalesce(o.status, d.status), claimed_until = NULL,
            finished_at = CASE WHEN coalesce(o.status, d.status) = d.status THEN d.finished_at ELSE clock_timestamp() END,
-           sent = d.sent - CASE WHEN :begun::boolean AND :reached::text = 'no' THEN 1 ELSE 0 END
+           sent = d.sent - CASE WHEN :begun::boolean AND :reached::text = 'no' THEN 1 ELSE 0 END,
+           next_attempt_at = CASE WHEN o.status = 'pending' AND d.next_attempt_at::text IS NOT DISTINCT FROM :nextAttemptAt::text
+                                  THEN clock_timestamp() + :retryInMs * interval '1 millisecond' ELSE d.next_attempt_at END
        FROM delivery LEFT JOIN outcome o ON true WHERE d.id = delivery.id
+       RETURNING d.next_attempt_at
      ), endpoint AS (
        UPDATE webhook_endpoints w
        SET failing_since = CASE WHEN NOT :delivered::boolean THEN clock_timestamp() END
@@ -309,9 +350,9 @@ async function insertAttempt(db: Executor, attempt: Attempt, maxAttempts: number
      )
      SELECT d.entity_id AS "entityId", d.webhook_type AS "webhookType", d.workflow_id AS "workflowId", o.id IS NOT NULL AS counted,
             coalesce(o.status, d.status) AS status, coalesce(o.n, d.attempts) AS attempts,
-            d.earlier_attempts AS "earlierAttempts"
-     FROM delivery d LEFT JOIN outcome o ON true`,
-    { ...attempt, delivered: attempt.error === null, maxAttempts },
+            d.earlier_attempts AS "earlierAttempts", ${msUntil('a.next_attempt_at')} AS "retryInMs"
+     FROM delivery d CROSS JOIN advanced a LEFT JOIN outcome o ON true`,
+    { ...attempt, ...policy, delivered: attempt.error === null },
   );
   if (!recorded) throw new Error(`there is no delivery ${attempt.deliveryId}`);
   return recorded;

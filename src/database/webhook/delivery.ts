@@ -117,9 +117,9 @@ async function withAttempts(db: Executor, deliveries: Delivery[]): Promise<Deliv
  * all the retries of a new one, and to where webhooks go now. A withdrawn webhook is not sent
  * again: its charge or intent has ended, and the merchant may ask anew.
  *
- * One statement makes it pending and begins a new count. Its workflow is signalled where it runs,
- * and run again where it has ended. The workflow sends the delivery because its row is pending.
- * Several requests at once each signal it; one attempt answers all.
+ * One statement makes it pending and due, and begins a new count. Its workflow is signalled where
+ * it runs, and run again where it has ended. The workflow sends the delivery because its row is
+ * pending. Several requests at once each signal it; one attempt answers all.
  *
  * @throws Failure not_found; conflict (it was withdrawn)
  */
@@ -127,7 +127,7 @@ export async function redeliver(trx: Executor, entityId: string, deliveryId: str
   const again = await row<{ entityId: string; webhookType: WebhookType }>(
     trx,
     `UPDATE webhook_deliveries
-     SET status = 'pending', finished_at = NULL, earlier_attempts = attempts,
+     SET status = 'pending', finished_at = NULL, earlier_attempts = attempts, next_attempt_at = clock_timestamp(),
        old_url = NULL, old_secret_sealed = NULL, workflow_id = '${workflowIds.webhookDelivery('')}' || id
      WHERE id = :deliveryId AND entity_id = :entityId AND withdrawn_at IS NULL
      RETURNING entity_id AS "entityId", webhook_type AS "webhookType"`,

@@ -11,8 +11,8 @@ import { longestKnownSecret } from './endpoint';
  *
  * Whoever is about to make an attempt reads with the delivery whether its receiver is disabled, and
  * then makes none: the delivery has, or gets, a workflow of its own, which sleeps. Nothing is
- * counted, so no retry is lost. What is pending when the receiver is enabled is signalled by the
- * transaction that enables it.
+ * counted, so no retry is lost. What is pending when the receiver is enabled is made due, and
+ * signalled, by the transaction that enables it.
  */
 
 /**
@@ -31,10 +31,16 @@ export async function releaseDeliveries(trx: Transaction, entityId: string): Pro
     const waiting = await rows<{ id: string; entityId: string; webhookType: WebhookType }>(
       trx,
       // The rest is attempted, or handed over, by the workflow that announced it.
-      `SELECT id, entity_id AS "entityId", webhook_type AS "webhookType" FROM webhook_deliveries
-       WHERE entity_id = :entityId AND status = 'pending' AND id > :last
-         AND workflow_id = '${workflowIds.webhookDelivery('')}' || id
-       ORDER BY id LIMIT ${AT_ONCE}`,
+      `WITH waiting AS MATERIALIZED (
+         SELECT id, entity_id, webhook_type, next_attempt_at FROM webhook_deliveries
+         WHERE entity_id = :entityId AND status = 'pending' AND id > :last
+           AND workflow_id = '${workflowIds.webhookDelivery('')}' || id
+         ORDER BY id LIMIT ${AT_ONCE} FOR NO KEY UPDATE
+       ), due AS (
+         UPDATE webhook_deliveries d SET next_attempt_at = clock_timestamp()
+         FROM waiting w WHERE d.id = w.id AND w.next_attempt_at > clock_timestamp()
+       )
+       SELECT id, entity_id AS "entityId", webhook_type AS "webhookType" FROM waiting ORDER BY id`,
       { entityId, last },
     );
     const starts = waiting.map((one) => ({

@@ -1,0 +1,8 @@
+import { rows, type Executor } from '../../src/database/connection';
+
+/** The time until a webhook's next attempt is over. */
+export async function makeDue(db: Executor, deliveryId: string): Promise<void> {
+  await rows(db, `UPDATE webhook_deliveries SET next_attempt_at = clock_timestamp() WHERE id = :deliveryId`, {
+    deliveryId,
+  });
+}
