@@ -180,8 +180,8 @@ export function readConfigUntraced(environment: NodeJS.ProcessEnv): Config {
  * @throws ConfigError where a database is named but not what it is for: a guess would be a sandbox,
  *   with money in it
  */
-function modeOf({ ASSENT_MODE, DATABASE_URL, DATABASE_OWNER_URL }: z.output<typeof settings>): Mode {
-  if (ASSENT_MODE === undefined && (DATABASE_URL ?? DATABASE_OWNER_URL) !== undefined) {
+function modeOf({ ASSENT_MODE, DATABASE_URL }: z.output<typeof settings>): Mode {
+  if (ASSENT_MODE === undefined && DATABASE_URL !== undefined) {
     throw new ConfigError(
       'ASSENT_MODE: is not set, but a database is. Set ASSENT_MODE=production where money moves, or ASSENT_MODE=sandbox ' +
         'for one that has a test clock.',

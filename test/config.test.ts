@@ -254,16 +254,13 @@ describe('readConfig', () => {
     ]);
   });
 
-  it.each(['DATABASE_URL', 'DATABASE_OWNER_URL'])(
-    'guesses no mode for the database of %s, for the guess would be a sandbox with money in it',
-    (name) => {
-      const given = { [name]: 'postgres://db/assent' };
-      expect(refusals(given)).toEqual([
-        expect.stringMatching(/^ASSENT_MODE: is not set.*ASSENT_MODE=production .*ASSENT_MODE=sandbox /),
-      ]);
-      expect(readConfig({ ...given, ASSENT_MODE: 'sandbox' }).ASSENT_MODE).toBe('sandbox');
-    },
-  );
+  it('guesses no mode for a database that is given, for the guess would be a sandbox with money in it', () => {
+    const given = { DATABASE_URL: 'postgres://db/assent' };
+    expect(refusals(given)).toEqual([
+      expect.stringMatching(/^ASSENT_MODE: is not set.*ASSENT_MODE=production .*ASSENT_MODE=sandbox /),
+    ]);
+    expect(readConfig({ ...given, ASSENT_MODE: 'sandbox' }).ASSENT_MODE).toBe('sandbox');
+  });
 
   it('is a sandbox where no database is given, for the embedded one is none of money', () => {
     expect(readConfig({}).ASSENT_MODE).toBe('sandbox');
@@ -378,8 +375,27 @@ describe('readConfig', () => {
     ],
     [{ TEMPORAL_TLS: 'false', TEMPORAL_API_KEY: 'secret' }, /^TEMPORAL_TLS: is false, but .* need TLS$/],
   ])('refuses half of what TLS needs in any mode: %j', (half, words) => {
-    expect(refusals(half)).toEqual([expect.stringMatching(words)]);
+    const { TEMPORAL_ADDRESS } = productionServers;
+    expect(refusals({ TEMPORAL_ADDRESS, ...half })).toEqual([expect.stringMatching(words)]);
     expect(refusals({ ...productionServers, ...half })).toEqual([expect.stringMatching(words)]);
+  });
+
+  it.each([
+    [{ TEMPORAL_API_KEY: 'secret' }, /^TEMPORAL_ADDRESS: is not set, but TEMPORAL_API_KEY is: set it/],
+    [{ TEMPORAL_TLS: 'true' }, /^TEMPORAL_ADDRESS: is not set, but TEMPORAL_TLS is: set it/],
+    [
+      { TEMPORAL_TLS_CA_FILE: '/ca.pem' },
+      /^TEMPORAL_ADDRESS: is not set, but TEMPORAL_TLS_CA_FILE is: set it/,
+    ],
+    [
+      { ASSENT_MODE: 'sandbox', DATABASE_OWNER_URL: 'postgres://owner@db/assent' },
+      /^DATABASE_URL: is not set, but DATABASE_OWNER_URL is: set both/,
+    ],
+  ])('refuses settings of a server of which it is not said where it is: %j', (alone, words) => {
+    expect(refusals(alone)).toEqual([expect.stringMatching(words)]);
+    const { TEMPORAL_ADDRESS } = productionServers;
+    const there = { ASSENT_MODE: 'sandbox', TEMPORAL_ADDRESS, DATABASE_URL: 'postgres://login@db/assent' };
+    expect(refusals({ ...there, ...alone })).toEqual([]);
   });
 
   it.each([0, 255])('refuses a production key of which every byte is %i', (byte) => {

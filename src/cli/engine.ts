@@ -67,9 +67,8 @@ export function keysOf(config: Config): string {
  * that was given.
  */
 export function modeOf(config: Config): Mode {
-  const { ASSENT_MODE, DATABASE_URL, DATABASE_OWNER_URL } = config;
-  const isGiven = (DATABASE_URL ?? DATABASE_OWNER_URL) !== undefined;
-  return isGiven ? ASSENT_MODE : (readEngineFile(FOLDER)?.mode ?? ASSENT_MODE);
+  const { ASSENT_MODE, DATABASE_URL } = config;
+  return DATABASE_URL !== undefined ? ASSENT_MODE : (readEngineFile(FOLDER)?.mode ?? ASSENT_MODE);
 }
 
 export const deploymentOf = (config: Config): Deployment => ({

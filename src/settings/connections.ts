@@ -8,6 +8,7 @@ interface ConnectionSettings {
   ALLOW_PLAINTEXT?: boolean | undefined;
   DATABASE_URL?: string | undefined;
   DATABASE_OWNER_URL?: string | undefined;
+  TEMPORAL_ADDRESS?: string | undefined;
   TEMPORAL_TLS?: boolean | undefined;
   TEMPORAL_API_KEY?: string | undefined;
   TEMPORAL_TLS_CA_FILE?: string | undefined;
@@ -19,10 +20,39 @@ function alone(present: string, missing: string): string {
   return `${missing}: is not set, but ${present} is: mutual TLS needs both, and without it neither must be set`;
 }
 
+/**
+ * Settings of a server of which it is not said where it is. That of `npm start` has no use for
+ * them, and two databases for one command would be one too many.
+ */
+function withoutServer(config: ConnectionSettings): string[] {
+  const { DATABASE_URL, DATABASE_OWNER_URL, TEMPORAL_ADDRESS, TEMPORAL_TLS } = config;
+  const ofTemporal = [
+    ...(['TEMPORAL_API_KEY', 'TEMPORAL_TLS_CA_FILE', 'TEMPORAL_TLS_CERT_FILE'] as const).filter(
+      (name) => config[name] !== undefined,
+    ),
+    ...(TEMPORAL_TLS === true ? ['TEMPORAL_TLS'] : []),
+  ];
+  return [
+    ...(DATABASE_URL === undefined && DATABASE_OWNER_URL !== undefined
+      ? [
+          'DATABASE_URL: is not set, but DATABASE_OWNER_URL is: set both, of the same database, or neither and use that ' +
+            'of "npm start"',
+        ]
+      : []),
+    ...(TEMPORAL_ADDRESS === undefined && ofTemporal.length > 0
+      ? [
+          `TEMPORAL_ADDRESS: is not set, but ${ofTemporal.join(', ')} is: set it, also for a command beside "npm start"; ` +
+            'the Temporal that it brings itself has neither TLS nor keys',
+        ]
+      : []),
+  ];
+}
+
 /** Settings that contradict each other, or of which one half is missing, in any mode. */
 export function halfSettings(config: ConnectionSettings): string[] {
   const { TEMPORAL_TLS_CERT_FILE: cert, TEMPORAL_TLS_KEY_FILE: key, TEMPORAL_TLS: tls } = config;
   return [
+    ...withoutServer(config),
     ...(cert !== undefined && key === undefined
       ? [alone('TEMPORAL_TLS_CERT_FILE', 'TEMPORAL_TLS_KEY_FILE')]
       : []),

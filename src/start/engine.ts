@@ -207,9 +207,7 @@ async function requireGiven(config: Config): Promise<void> {
   if (ASSENT_KEYS !== undefined) readKeyring(ASSENT_KEYS);
   await Promise.all([
     DATABASE_URL !== undefined && requireDatabase('DATABASE_URL', DATABASE_URL),
-    DATABASE_URL !== undefined &&
-      DATABASE_OWNER_URL !== undefined &&
-      requireDatabase('DATABASE_OWNER_URL', DATABASE_OWNER_URL),
+    DATABASE_OWNER_URL !== undefined && requireDatabase('DATABASE_OWNER_URL', DATABASE_OWNER_URL),
     TEMPORAL_ADDRESS !== undefined &&
       prepareGivenNamespace({ ...config, TEMPORAL_ADDRESS }, TEMPORAL_ANSWERS_MS),
   ]);
