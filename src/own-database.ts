@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg';
 import type { Logger } from 'pino';
 import { ConfigError, type ServerConfig } from './config';
-import { refusedLogin } from './database/availability';
+import { refusedAppLogin } from './database/availability';
 import { APP_ROLE, executorOf, openDatabase, type PooledDatabase } from './database/connection';
 import { DeploymentError, requireDeployment } from './database/operation/deployment';
 import { KeyringError, type Keyring } from './database/keys/keyring';
@@ -48,8 +48,8 @@ export async function openOwnDatabase(
   // A Postgres that is away, or not migrated yet, is waited for: requests are answered with 503
   // meanwhile.
   await db.query('SELECT 1').catch((error: unknown) => {
-    const refused = refusedLogin(error);
-    if (refused !== undefined) throw new ConfigError(`DATABASE_URL: ${refused}`);
+    const refused = refusedAppLogin(error);
+    if (refused !== undefined) throw new ConfigError(refused);
   });
   return db;
 }

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { ConfigError, readConfigUntraced, type Config } from '../config';
-import { isUnavailable, refusedLogin } from '../database/availability';
+import { isUnavailable, refusedAppLogin } from '../database/availability';
 import { DeploymentError } from '../database/operation/deployment';
 import { KeyringError } from '../database/keys/keyring';
 import { ForeignNamespaceError } from '../temporal/foreign-namespace';
@@ -135,8 +135,8 @@ export function explained(error: unknown): string {
       'the database does not answer. Start it, or correct DATABASE_OWNER_URL or DATABASE_URL.'
     );
   }
-  const refused = refusedLogin(error);
-  if (refused !== undefined) return `DATABASE_URL: ${refused}`;
+  const refused = refusedAppLogin(error);
+  if (refused !== undefined) return refused;
   if (error instanceof Error && 'code' in error && error.code === UNDEFINED_TABLE) {
     return 'the database has no schema yet: run "assent migrate"';
   }

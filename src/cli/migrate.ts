@@ -7,8 +7,9 @@ import { onDatabase } from '../start/database';
 import { prepareGivenNamespace } from '../start/temporal';
 import { schemaMigrated } from './awaited-schema';
 import { command, reporting } from './command';
-import { databaseUrl, modeOf, ownerUrl } from './engine';
+import { databaseUrl, modeOf } from './engine';
 import { operator, reasonOption, type Explained } from './operator';
+import { withOwnerUrl } from './owner';
 import { progress } from './progress';
 
 /** Longest that `assent migrate` waits for Temporal, which may be starting beside it. */
@@ -30,19 +31,17 @@ export function addMigrateCommand(program: Command): void {
           await schemaMigrated(databaseUrl(config), (line) => process.stderr.write(`${line}; waiting\n`));
           return { json: { migrations: [] }, text: 'The schema is up to date' };
         }
-        const migrations = await migrateUp(
-          ownerUrl(config),
-          modeOf(config),
-          config.NETWORK_TIMEZONE,
-          operator(options),
-          ({ name, number, of }) => progress.say(`${number} of ${counted(of, 'migrations')}: ${name}`),
+        const migrations = await withOwnerUrl(config, (url) =>
+          migrateUp(url, modeOf(config), config.NETWORK_TIMEZONE, operator(options), ({ name, number, of }) =>
+            progress.say(`${number} of ${counted(of, 'migrations')}: ${name}`),
+          ),
         );
         // The embedded Temporal has been prepared by `npm start`; any other one by nobody but this.
         if (config.TEMPORAL_ADDRESS !== undefined) {
           const { TEMPORAL_ADDRESS } = config;
           const settings = { ...config, TEMPORAL_ADDRESS };
-          const { installation } = await onDatabase(ownerUrl(config), (client) =>
-            readTemporalState(executorOf(client)),
+          const { installation } = await withOwnerUrl(config, (url) =>
+            onDatabase(url, (client) => readTemporalState(executorOf(client))),
           );
           await prepareGivenNamespace(settings, NAMESPACE_WITHIN_MS, installation, createNamespace);
         }

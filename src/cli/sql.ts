@@ -8,7 +8,8 @@ import { APP_ROLE, executorOf } from '../database/connection';
 import { requireDeployment, requireMigratable } from '../database/operation/deployment';
 import { onDatabase } from '../start/database';
 import { command, CommandError, reporting } from './command';
-import { databaseUrl, deploymentOf, ownerUrl } from './engine';
+import { databaseUrl, deploymentOf } from './engine';
+import { withOwnerUrl } from './owner';
 import { operator, reasonOption, type Explained } from './operator';
 import { tableOf } from './table';
 
@@ -77,22 +78,24 @@ export async function runReadOnly(config: Config, sql: string): Promise<Result> 
 
 /** @throws CommandError with what Postgres says of a statement */
 async function write(config: Config, sql: string, by: Actor): Promise<Result[]> {
-  return onDatabase(
-    ownerUrl(config),
-    async (client) => {
-      await requireMigratable(client, deploymentOf(config));
-      await client.query('BEGIN');
-      await recordAct({ ...executorOf(client), isTransaction: true }, by, {
-        action: 'sql.run',
-        entityId: null,
-        after: { sha256: createHash('sha256').update(sql).digest('hex') },
-      });
-      await client.query('COMMIT');
-      // Of several statements there are several results, whatever the types say.
-      const found: unknown = await said(client.query<Record<string, unknown>>(sql));
-      return (Array.isArray(found) ? found : [found]) as Result[];
-    },
-    { statement_timeout: TIMEOUT_MS },
+  return withOwnerUrl(config, (url) =>
+    onDatabase(
+      url,
+      async (client) => {
+        await requireMigratable(client, deploymentOf(config));
+        await client.query('BEGIN');
+        await recordAct({ ...executorOf(client), isTransaction: true }, by, {
+          action: 'sql.run',
+          entityId: null,
+          after: { sha256: createHash('sha256').update(sql).digest('hex') },
+        });
+        await client.query('COMMIT');
+        // Of several statements there are several results, whatever the types say.
+        const found: unknown = await said(client.query<Record<string, unknown>>(sql));
+        return (Array.isArray(found) ? found : [found]) as Result[];
+      },
+      { statement_timeout: TIMEOUT_MS },
+    ),
   );
 }
 

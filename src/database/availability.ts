@@ -43,7 +43,15 @@ export function refusedLogin(error: unknown): string | undefined {
   const { code, message } = error as Error & { code?: unknown };
   const mayNotTakeRole = code === '42501' && message.includes('set role');
   if (typeof code !== 'string' || !(WRONG_URL.test(code) || mayNotTakeRole)) return undefined;
-  return `Postgres does not let us in (${message}). The login of DATABASE_URL must be a member of the role assent_app.`;
+  return `Postgres does not let us in (${message}).`;
+}
+
+/** The same of the login that API and worker use, as a setting to correct. */
+export function refusedAppLogin(error: unknown): string | undefined {
+  const refused = refusedLogin(error);
+  return (
+    refused && `DATABASE_URL: ${refused} The login of DATABASE_URL must be a member of the role assent_app.`
+  );
 }
 
 /**
