@@ -16,12 +16,12 @@ export interface Engine {
 }
 
 /** Where `npm start` keeps its data, from the folder that it was started in. */
-export const FOLDER = '.assent';
+const FOLDER = '.assent';
 
 /** A command does one thing after the other, or two at once. */
 const CONNECTIONS = 2;
 
-export const NO_ENGINE = 'Run "npm start" in this folder first, or set';
+const NO_ENGINE = 'Run "npm start" in this folder first, or set';
 
 /**
  * Whether a ring will do for what a command does: `claimRing` where it seals, `requireRing` where
@@ -52,13 +52,33 @@ export function openEngine(config: Config, admitRing: AdmitRing): Engine {
 
 /** The keyring, as `ASSENT_KEYS` takes it. @throws ConfigError saying how to name one */
 export function keysOf(config: Config): string {
-  const keysFile = readEngineFile(FOLDER)?.keysFile;
-  const keys = config.ASSENT_KEYS ?? (keysFile && readFileSync(keysFile, 'utf8'));
+  const engine = engineOf(config);
+  const keys = config.ASSENT_KEYS ?? (engine?.keysFile && readFileSync(engine.keysFile, 'utf8'));
   if (keys !== undefined) return keys;
-  throw new ConfigError(
+  if (engine)
+    throw new ConfigError(
+      'ASSENT_KEYS: the engine that runs here was given it. Set the same for this command.',
+    );
+  throw notGiven('ASSENT_KEYS', 'keyring');
+}
+
+/**
+ * What `npm start` runs in this folder, where a command works on the database of that. Another
+ * database has another keyring, and its workflows are in another Temporal.
+ */
+export function engineOf({ DATABASE_URL }: Pick<Config, 'DATABASE_URL'>): EngineFile | undefined {
+  const engine = embeddedEngine();
+  if (DATABASE_URL === undefined) return engine;
+  return engine && [engine.databaseUrl, engine.ownerUrl].includes(DATABASE_URL) ? engine : undefined;
+}
+
+/** For a setting without which it is not known what goes with the database. */
+export function notGiven(setting: 'ASSENT_KEYS' | 'TEMPORAL_ADDRESS', what: string): ConfigError {
+  return new ConfigError(
     embeddedEngine()
-      ? 'ASSENT_KEYS: the engine that runs here was given it. Set the same for this command.'
-      : `There is no keyring here. ${NO_ENGINE} ASSENT_KEYS.`,
+      ? `${setting}: is not set, and DATABASE_URL is another database than that of "npm start" here. ` +
+          'Set that of the same installation, or unset DATABASE_URL.'
+      : `There is no ${what} here. ${NO_ENGINE} ${setting}.`,
   );
 }
 

@@ -11,7 +11,7 @@ import { taskQueues, type QueueState } from '../temporal/task-queues';
 import { counted } from '../domain/counted';
 import { VERSION } from '../version';
 import { command, onEngine } from './command';
-import { anyRing, embeddedEngine, modeOf, type Engine } from './engine';
+import { anyRing, engineOf, modeOf, type Engine } from './engine';
 import { inDays } from './exceptions';
 import { tableOf } from './table';
 import { openTemporal } from './temporal';
@@ -43,7 +43,7 @@ async function readStatus({ db, ring }: Engine, config: Config) {
         // That it does not answer is among the problems.
         taskQueues(client).catch(() => []),
       ]);
-    const { apiUrl, temporalUiUrl, temporalAddress, logFile } = embeddedEngine() ?? {};
+    const { apiUrl, temporalUiUrl, temporalAddress, logFile } = engineOf(config) ?? {};
     return {
       ready: problems.length === 0,
       problems,

@@ -1,8 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { ConfigError, type Config } from '../config';
-import { readEngineFile } from '../start/engine-file';
 import { lazyClient, TlsFileError } from '../temporal/connection';
-import { FOLDER, NO_ENGINE } from './engine';
+import { engineOf, notGiven } from './engine';
 
 /**
  * The Temporal of the same engine; it is connected to when it is first used.
@@ -11,7 +10,7 @@ import { FOLDER, NO_ENGINE } from './engine';
  */
 export function openTemporal(config: Config): Client {
   const address = temporalAddress(config);
-  const embedded = config.TEMPORAL_ADDRESS === undefined ? readEngineFile(FOLDER) : undefined;
+  const embedded = config.TEMPORAL_ADDRESS === undefined ? engineOf(config) : undefined;
   const namespace = embedded?.namespace ?? config.TEMPORAL_NAMESPACE;
   try {
     return lazyClient({ ...config, TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace });
@@ -22,7 +21,7 @@ export function openTemporal(config: Config): Client {
 
 /** Where that Temporal is. @throws ConfigError saying how to name one */
 export function temporalAddress(config: Config): string {
-  const address = config.TEMPORAL_ADDRESS ?? readEngineFile(FOLDER)?.temporalAddress;
-  if (address === undefined) throw new ConfigError(`There is no engine here. ${NO_ENGINE} TEMPORAL_ADDRESS.`);
+  const address = config.TEMPORAL_ADDRESS ?? engineOf(config)?.temporalAddress;
+  if (address === undefined) throw notGiven('TEMPORAL_ADDRESS', 'engine');
   return address;
 }

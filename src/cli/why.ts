@@ -5,7 +5,7 @@ import { formatAmount } from '../domain/money';
 import type { StoryStep } from '../domain/story';
 import { sentenceOf } from '../domain/story-words';
 import { command, CommandError, onEngine } from './command';
-import { anyRing, embeddedEngine } from './engine';
+import { anyRing, engineOf } from './engine';
 
 /** `assent why`: all that is known of one reference or id, as one line of time, in words. */
 
@@ -38,7 +38,7 @@ type Look = (workflowId: string) => { command: string; ui: string };
 
 /** How to look at a workflow: what to type, and where the Temporal UI has it. */
 function lookAt(config: Config): Look {
-  const embedded = config.TEMPORAL_ADDRESS === undefined ? embeddedEngine() : undefined;
+  const embedded = config.TEMPORAL_ADDRESS === undefined ? engineOf(config) : undefined;
   const namespace = embedded?.namespace ?? config.TEMPORAL_NAMESPACE;
   return (workflowId) => ({
     command: `temporal workflow show --namespace ${namespace} --workflow-id ${workflowId}`,

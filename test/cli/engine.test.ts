@@ -1,10 +1,13 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { Client } from '@temporalio/client';
 import { anyRing, openEngine } from '../../src/cli/engine';
 import { openTemporal } from '../../src/cli/temporal';
 import { ConfigError, readConfig } from '../../src/config';
-import { writeEngineFile } from '../../src/start/engine-file';
+import type { Database } from '../../src/database/connection';
+import { makeKeyring } from '../../src/database/keys/keyring';
+import { writeEngineFile, type EngineFile } from '../../src/start/engine-file';
 
 test('a file of TLS that cannot be used is told by its setting, as a setting to correct', () => {
   const config = readConfig({ TEMPORAL_ADDRESS: 'temporal:7233', TEMPORAL_TLS_CA_FILE: '/nowhere/ca.pem' });
@@ -12,30 +15,67 @@ test('a file of TLS that cannot be used is told by its setting, as a setting to 
   expect(() => openTemporal(config)).toThrow(ConfigError);
 });
 
-test('a command beside an engine that was given its keyring says so, and does not deny that one runs', () => {
+/** A folder in which an engine of these runs, or none. */
+function inFolder(engine: Partial<EngineFile> | undefined, work: () => void): void {
   const folder = mkdtempSync(path.join(tmpdir(), 'assent-engine-'));
   const before = process.cwd();
   process.chdir(folder);
   try {
-    expect(() =>
-      openEngine(readConfig({ DATABASE_URL: 'postgres://there/', ASSENT_MODE: 'sandbox' }), anyRing),
-    ).toThrow('There is no keyring here. Run "npm start" in this folder first, or set ASSENT_KEYS.');
-    mkdirSync('.assent');
-    writeEngineFile('.assent', {
-      pid: process.pid,
-      mode: 'sandbox',
-      apiUrl: 'http://127.0.0.1:3000',
-      temporalAddress: '127.0.0.1:7233',
-      namespace: 'default',
-      databaseUrl: 'postgres://there/',
-      ownerUrl: 'postgres://there/',
-      logFile: 'assent.log',
-    });
-    expect(() => openEngine(readConfig({}), anyRing)).toThrow(
-      'ASSENT_KEYS: the engine that runs here was given it. Set the same for this command.',
-    );
+    if (engine) {
+      mkdirSync('.assent');
+      writeEngineFile('.assent', {
+        pid: process.pid,
+        mode: 'sandbox',
+        apiUrl: 'http://127.0.0.1:3000',
+        temporalAddress: '127.0.0.1:7233',
+        namespace: 'default',
+        databaseUrl: 'postgres://there/',
+        ownerUrl: 'postgres://there/',
+        logFile: 'assent.log',
+        ...engine,
+      });
+    }
+    work();
   } finally {
     process.chdir(before);
     rmSync(folder, { recursive: true });
+  }
+}
+
+const at = (DATABASE_URL: string, more = {}) => readConfig({ DATABASE_URL, ASSENT_MODE: 'sandbox', ...more });
+
+test('a command beside an engine that was given its keyring says so, and does not deny that one runs', () => {
+  inFolder(undefined, () =>
+    expect(() => openEngine(at('postgres://there/'), anyRing)).toThrow(
+      'There is no keyring here. Run "npm start" in this folder first, or set ASSENT_KEYS.',
+    ),
+  );
+  inFolder({}, () =>
+    expect(() => openEngine(readConfig({}), anyRing)).toThrow(
+      'ASSENT_KEYS: the engine that runs here was given it. Set the same for this command.',
+    ),
+  );
+});
+
+/** It would seal with the wrong keys, and start again in one installation what is another's. */
+test('a command on another database than that of the engine here takes neither its keyring nor its Temporal', async () => {
+  const ring = makeKeyring();
+  const opened: { db: Database; client: Client }[] = [];
+  inFolder({ keysFile: '.assent/keys' }, () => {
+    writeFileSync('.assent/keys', ring);
+    const elsewhere = at('postgres://elsewhere/');
+    expect(() => openEngine(elsewhere, anyRing)).toThrow(
+      /^ASSENT_KEYS: is not set, and DATABASE_URL is another/,
+    );
+    expect(() => openTemporal(elsewhere)).toThrow(
+      /^TEMPORAL_ADDRESS: is not set, and DATABASE_URL is another/,
+    );
+    // Given the URL of its own database, it is the same engine.
+    for (const config of [at('postgres://there/'), readConfig({})])
+      opened.push({ db: openEngine(config, anyRing).db, client: openTemporal(config) });
+  });
+  for (const { db, client } of opened) {
+    expect(client.options.namespace).toBe('default');
+    await Promise.all([db.destroy(), client.connection.close()]);
   }
 });
