@@ -1,20 +1,35 @@
 import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { Client, Connection } from '@temporalio/client';
 import { rows } from '../../src/database/connection';
 import { makeKeyring } from '../../src/database/keys/keyring';
+import { deleteHeartbeat, writeHeartbeat } from '../../src/database/operation/worker-heartbeat';
+import { missingAttributes, registration } from '../../src/temporal/search-attributes';
+import { VERSION } from '../../src/version';
+import { SEARCH_ATTRIBUTE } from '../../src/workflows/search-attributes';
 import { asOwner } from '../support/database';
-import { startEngine, type TestEngine } from '../support/engine';
+import { eventually, startEngine, type TestEngine } from '../support/engine';
 import { installation } from '../support/installation';
 import { postingsOf } from '../support/ledger';
+import { createProductionDatabase, PRODUCTION } from '../support/production-database';
 import { charge, refund } from '../support/settled';
 import { standingApproval } from '../support/standing';
 import { freePort } from '../../src/listening';
 
 let engine: TestEngine;
+let connection: Connection;
+let temporal: Client;
 beforeAll(async () => {
   engine = await startEngine();
+  connection = await Connection.connect({ address: engine.temporalAddress });
+  temporal = new Client({ connection, namespace: engine.namespace });
 });
-afterAll(() => engine.stop());
+afterAll(async () => {
+  await connection.close();
+  await engine.stop();
+});
 
 interface Examined {
   code: number;
@@ -31,6 +46,13 @@ async function doctor(settings: Record<string, string> = {}): Promise<Examined> 
   });
   const { checks } = JSON.parse(out) as { checks: { name: string; state: string; message: string }[] };
   return { code, found: new Map(checks.map(({ name, state, message }) => [name, `${state}: ${message}`])) };
+}
+
+/** What is said of a login of production, where nothing answers as Temporal. */
+async function deploymentAt(url: string): Promise<string | undefined> {
+  const { code, found } = await doctor({ ...PRODUCTION, DATABASE_URL: url });
+  expect(code).toBe(1);
+  return found.get('deployment');
 }
 
 const nobodyAt = async (url: string) => {
@@ -103,6 +125,86 @@ describe('assent doctor', () => {
     await rows(db, `DELETE FROM outbox`);
     expect(examined.found.get('work')).toMatch(new RegExp(`^${state}: `));
     expect(examined.code).toBe(code);
+  });
+
+  it.each([
+    ['ahead of', 60_000, 'wrong', 1],
+    ['behind', -60_000, 'wrong', 1],
+    ['ahead of', 2_500, 'ok', 0],
+  ])('says of a clock that is %s that of Postgres by %i ms: %s', async (words, ahead, state, code) => {
+    const examined = await doctor({
+      NODE_OPTIONS: `--require=${path.join(__dirname, '../support/wrong-clock.cjs')}`,
+      CLOCK_AHEAD_MS: String(ahead),
+    });
+    const [said, apart] =
+      /^(\w+): this machine's (?:clock )?is (\d+) ms (.+?) that of Postgres/
+        .exec(examined.found.get('clock') ?? '')
+        ?.slice(1) ?? [];
+    expect([said, examined.found.get('clock')]).toEqual([state, expect.stringContaining(words)]);
+    // What the answer takes is in it as well.
+    expect(Math.abs(Number(apart) - Math.abs(ahead))).toBeLessThan(2_400);
+    expect(examined.code).toBe(code);
+  });
+
+  it.each(['reconcile', 'chain'])('says that the Temporal Schedule %s was paused by hand', async (id) => {
+    const schedule = temporal.schedule.getHandle(id);
+    await schedule.pause();
+    const { code, found } = await doctor();
+    await schedule.unpause();
+    expect(found.get('schedules')).toBe(
+      `warning: ${id} is paused: unpause it in the Temporal UI; a worker makes one that is missing within a minute`,
+    );
+    expect(code).toBe(0);
+  });
+
+  it('names the search attribute that a namespace lacks, and the Schedules', async () => {
+    const namespace = `doctor-${randomUUID()}`;
+    await connection.workflowService.registerNamespace({
+      namespace,
+      workflowExecutionRetentionPeriod: { seconds: 86_400 as never },
+    });
+    const { bankId: _, ...others } = SEARCH_ATTRIBUTE;
+    // A namespace that was just made is not known to all parts of the server at once.
+    await eventually(() =>
+      connection.operatorService.addSearchAttributes(registration(Object.values(others), namespace)).then(
+        () => true,
+        () => false,
+      ),
+    );
+    await eventually(async () => (await missingAttributes(connection, namespace)).length === 1);
+    const { code, found } = await doctor({ TEMPORAL_NAMESPACE: namespace });
+    expect(found.get('search attributes')).toBe('wrong: AssentBank missing: run "assent migrate"');
+    expect(found.get('schedules')).toMatch(/^warning: reconcile is missing, chain is missing: /);
+    expect(code).toBe(1);
+  });
+
+  it('says that a worker of another version lives beside this one', async () => {
+    const { db } = engine.database;
+    await writeHeartbeat(db, {
+      workerId: 'left behind',
+      version: '0.0.1',
+      reachesTemporal: true,
+      workflowTasks: 0,
+      activities: 0,
+    });
+    const { code, found } = await doctor();
+    await deleteHeartbeat(db, 'left behind');
+    expect(found.get('workers')).toBe(
+      `warning: 2 workers, some of version 0.0.1 beside this ${VERSION}: end the deploy`,
+    );
+    expect(code).toBe(0);
+  });
+
+  it('names, in production, what a login may do that it must not', async () => {
+    const production = await createProductionDatabase();
+    expect(await deploymentAt(production.url)).toMatch(/^ok: /);
+    expect(await deploymentAt(production.superuserUrl)).toMatch(
+      /^wrong: DATABASE_URL: the login "\w+" is a superuser/,
+    );
+    expect(await deploymentAt(production.memberUrl)).toMatch(
+      /^wrong: DATABASE_URL: the login "production_\w+" owns the schema, or is a member of the role that does/,
+    );
+    await production.drop();
   });
 
   it('misses the workers', async () => {
