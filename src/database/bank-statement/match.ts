@@ -14,6 +14,7 @@ import {
   exceptionsEndedBy,
   lockCharges,
   openStatementExceptions,
+  type Booked,
   type StatementException,
 } from '../reconciliation-exception/statement';
 import { takeAnswers, type Matching } from './answer';
@@ -139,7 +140,7 @@ class PageJudgement {
   /** Exceptions that its lines open. */
   readonly toOpen: StatementException[] = [];
   /** Transactions that are known by now, whose exceptions end. */
-  readonly matched: Pick<StatementLine, 'bankTransactionId' | 'direction'>[] = [];
+  readonly matched: Booked[] = [];
   /** Once each, with the first line that has it. */
   readonly matches = new Map<string, number>();
   /** What its lines are booked on. A known one vouches for its day, by its charge. */
@@ -167,8 +168,7 @@ class PageJudgement {
     this.days[known ? 'known' : 'unknown'].add(line.bookingDate);
     switch (verdict.is) {
       case 'matched': {
-        const { bankTransactionId, direction } = line;
-        this.matched.push({ bankTransactionId, direction });
+        this.matched.push(line);
         this.judged.push({
           position,
           line,

@@ -1,5 +1,4 @@
-import type { Direction } from '../../domain/bank-statement';
-import { IS_BOOKED_UNTOLD } from '../bank-statement/known';
+import { IS_BOOKED_UNTOLD, IS_KNOWN_BY_NOW } from '../bank-statement/known';
 import { takeTurns } from '../bank-statement/match';
 import { announceEnds } from '../billing-request/announce';
 import { row, rows, type Transaction } from '../connection';
@@ -14,6 +13,7 @@ import {
   exceptionsEndedBy,
   lockCharges,
   openStatementExceptions,
+  type Booked,
 } from '../reconciliation-exception/statement';
 import { reverseRejectedRefund, writeOffRest } from '../reconciliation-exception/reversal';
 import { tellUntold } from './books-tell';
@@ -125,19 +125,29 @@ const MENDED_BY = {
    * does not stand for what is counted.
    */
   async unknown_settled(trx, ring, timeZone, id) {
-    const unknown = await row<{ bankId: string; bankTransactionId: string; direction: Direction }>(
+    const unknown = await row<Booked & { bankId: string; billingRequestId: string }>(
       trx,
-      `SELECT bank_id AS "bankId", bank_transaction_id AS "bankTransactionId", direction
-       FROM reconciliation_exceptions WHERE id = :id`,
+      `SELECT u.bank_id AS "bankId", u.bank_transaction_id AS "bankTransactionId", u.direction, u.amount::bigint, u.currency,
+         coalesce(r.billing_request_id, xr.billing_request_id, t.resource_id) AS "billingRequestId"
+       FROM reconciliation_exceptions u
+         JOIN bank_transactions t ON t.bank_id = u.bank_id AND t.bank_transaction_id = u.bank_transaction_id
+         LEFT JOIN refunds r ON r.id = t.resource_id
+         LEFT JOIN reconciliation_exceptions xr ON xr.id = t.resource_id
+       WHERE u.id = :id`,
       { id },
     );
     if (!unknown) return;
-    await takeTurns(trx, unknown.bankId);
-    const ended = await exceptionsEndedBy(trx, unknown.bankId, [unknown]);
-    await lockCharges(
+    const { bankId, billingRequestId: ofCharge } = unknown;
+    await takeTurns(trx, bankId);
+    const ended = await exceptionsEndedBy(trx, bankId, [unknown]);
+    await lockCharges(trx, [ofCharge, ...ended.flatMap(({ billingRequestId }) => billingRequestId ?? [])]);
+    // Asked again once it is locked: until then its bank may have been let off it.
+    const known = await row(
       trx,
-      ended.flatMap(({ billingRequestId }) => billingRequestId ?? []),
+      `SELECT FROM reconciliation_exceptions u WHERE u.id = :id AND u.state <> 'resolved' AND ${IS_KNOWN_BY_NOW}`,
+      { id },
     );
+    if (!known) return;
     await endExceptions(
       trx,
       ring,

@@ -1,4 +1,4 @@
-import type { Direction } from '../../domain/bank-statement';
+import type { Direction, StatementLine } from '../../domain/bank-statement';
 import type { ExceptionKind } from '../../domain/reconciliation-exception';
 import { rows, type Transaction } from '../connection';
 import { recordEvents } from '../event';
@@ -32,6 +32,9 @@ export interface StatementException {
    */
   held: bigint;
 }
+
+/** What a bank has booked. */
+export type Booked = Pick<StatementLine, 'bankTransactionId' | 'direction' | 'amount' | 'currency'>;
 
 /** Items of one webhook, as everywhere. */
 const TOLD_AT_ONCE = 100;
@@ -137,24 +140,29 @@ export async function lockCharges(trx: Transaction, ids: string[]): Promise<void
 
 /**
  * What a later file has brought: that something is at the bank after all, or that what it had
- * booked has become known here. The charges that these belong to are the caller's to lock.
+ * booked has become known here, by its amount, for a fee may bear the same id. The charges that
+ * these belong to are the caller's to lock.
  */
 export async function exceptionsEndedBy(
   trx: Transaction,
   bankId: string,
-  found: { bankTransactionId: string; direction: Direction }[],
+  found: Booked[],
 ): Promise<{ exceptionId: string; billingRequestId: string | null }[]> {
   return rows(
     trx,
     `SELECT x.id AS "exceptionId", x.billing_request_id AS "billingRequestId"
-     FROM unnest(:ids::text[], :directions::text[]) AS f (id, direction) JOIN reconciliation_exceptions x
-       ON x.bank_id = :bankId AND x.bank_transaction_id = f.id AND x.direction = f.direction
-       AND x.kind IN ('unknown_here', 'missing_at_bank') AND x.state <> 'resolved'
+     FROM unnest(:ids::text[], :directions::text[], :amounts::bigint[], :currencies::text[]) AS f (id, direction, amount, currency)
+       JOIN reconciliation_exceptions x ON x.bank_id = :bankId AND x.bank_transaction_id = f.id AND x.direction = f.direction
+       AND (x.kind = 'missing_at_bank'
+         OR (x.kind = 'unknown_here' AND x.booked_amount = f.amount AND x.booked_currency = f.currency))
+       AND x.state <> 'resolved'
      ORDER BY x.billing_request_id, x.id`,
     {
       bankId,
       ids: found.map((one) => one.bankTransactionId),
       directions: found.map((one) => one.direction),
+      amounts: found.map((one) => one.amount.toString()),
+      currencies: found.map((one) => one.currency),
     },
   );
 }

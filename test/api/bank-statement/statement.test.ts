@@ -702,6 +702,38 @@ test('what was in a file before its answer came is no difference any more once t
   await theBooksAreRight();
 });
 
+test.each(['reconcile', 'the next file'])(
+  'of two bookings by one id, in a file before its answer, only that of its amount is ended by %s',
+  async (by) => {
+    await match(csv(debit('J5'), debit('J5', '10.75')));
+    await paid('J5');
+    if (by === 'reconcile') expect(await mendTheBooks()).toEqual(['unknown_settled']);
+    else expect((await match(csv(debit('J5')))).summary).toMatchObject({ matched: 1 });
+    expect(await openOnes()).toMatchObject([{ kind: 'unknown_here', amount: 10.75 }]);
+    expect(await mendTheBooks()).toEqual([]);
+  },
+);
+
+test('what a file had before its answer stays unknown where its bank is let off while the books are mended', async () => {
+  const { db, ring } = api.deps;
+  await match(csv(debit('J6')));
+  const { id } = await paid('J6');
+  await contradict(id);
+  const [conflict] = await exceptions(tokens.bank, '&kind=conflicting_answer');
+  const open = await openTransaction(db);
+  const by = { cause: 'operator', note: null } as const;
+  const finding = { resolution: 'no_money_moved', bankTransactionId: null } as const;
+  await resolveException(open.trx, ring, LAGOS, by, String(conflict?.['exceptionId']), finding);
+
+  const mending = mendTheBooks();
+  await Promise.race([mending, waitsForALock(db)]);
+  await open.commit();
+  await mending;
+
+  expect(await openOnes()).toMatchObject([{ kind: 'unknown_here', bankTransactionId: 'J6' }]);
+  await theBooksAreRight();
+});
+
 test('a second debit that a file had before it was answered for is unknown until it is accounted for', async () => {
   const { id } = await paid('G4');
   await match(csv(debit('G5')));
