@@ -52,11 +52,14 @@ export function createBankStatementActivities(
   ): Promise<StatementProgress> {
     const activity = Context.current();
     const workflowId = workflowIds.bankStatement(statementId);
+    const beat = () => {
+      activity.heartbeat();
+    };
     let finished = false;
     // A worker that stops ends this early; another goes on.
     for (let page = 0; page < PAGES && !activity.cancellationSignal.aborted; page++) {
-      activity.heartbeat();
-      finished = (await nextPage({ db, keyring, timeZone, workflowId }, statementId)) === undefined;
+      beat();
+      finished = (await nextPage({ db, keyring, timeZone, workflowId, beat }, statementId)) === undefined;
       if (finished) break;
     }
     const { status, done, summary } = await statementProgress(db, statementId);

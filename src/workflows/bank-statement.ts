@@ -14,7 +14,7 @@ import { SEARCH_ATTRIBUTE } from './search-attributes';
 const { matchLines, findMissingAtBank } = proxyActivities<BankStatementActivities>({
   taskQueue: BANK_STATEMENT_TASK_QUEUE,
   // One step takes some seconds, and on a busy machine some minutes. A dead worker is noticed by
-  // its heartbeat, which comes with each page.
+  // its heartbeat, which comes with each page, and each answer that a line is.
   startToCloseTimeout: '30m',
   heartbeatTimeout: '30s',
   // What may fail is Postgres, which comes back, or a key that the ring lacks until somebody puts

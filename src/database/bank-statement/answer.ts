@@ -16,22 +16,29 @@ export interface Matching {
   timeZone: string;
   /** Of the workflow that makes the first attempts at what is announced. */
   workflowId: string;
+  /** Told before each answer that is taken, of which a page may have as many as lines. */
+  beat?: () => void;
 }
 
 /**
  * A charge or a refund that is named by its reference, with its amount, by a transaction that
  * nothing else has: the bank has made it, whether its answer was lost, or the network has lost it.
+ *
+ * @returns where the page is that was looked at; undefined where none is left
  */
-export async function takeAnswers({ db, keyring, timeZone }: Matching, statementId: string): Promise<void> {
+export async function takeAnswers(
+  { db, keyring, timeZone, beat }: Matching,
+  statementId: string,
+): Promise<number | undefined> {
   const statement = await row<{ bankId: string; status: StatementStatus }>(
     db,
     `SELECT bank_id AS "bankId", status FROM bank_statements WHERE id = :statementId`,
     { statementId },
   );
-  if (statement?.status !== 'processing') return;
+  if (statement?.status !== 'processing') return undefined;
   const { bankId } = statement;
   const page = await nextPage(db, statementId);
-  if (!page) return;
+  if (!page) return undefined;
   const lines = page.lines.flatMap((one, n) => (isMalformed(one) ? [] : [{ ...one, n }]));
   const known = await knownOf(
     db,
@@ -44,6 +51,7 @@ export async function takeAnswers({ db, keyring, timeZone }: Matching, statement
     const verdict = judge(line, known.get(line.line));
     if (verdict.is !== 'answer' || taken.has(line.bankTransactionId)) continue;
     taken.add(line.bankTransactionId);
+    beat?.();
     const { billingRequestId, refundId } = verdict.known;
     const { bankTransactionId } = line;
     await db
@@ -75,4 +83,5 @@ export async function takeAnswers({ db, keyring, timeZone }: Matching, statement
         if (!(error instanceof Failure)) throw error;
       });
   }
+  return page.position;
 }

@@ -39,23 +39,35 @@ interface Processing {
 }
 
 /**
- * Judges the next page.
+ * Judges the next page. Another that is at the same statement may have taken the page whose answers
+ * were taken: those of the next one are taken first, or its lines would be unknown.
  *
  * @returns how many lines are judged; undefined where none is left
  */
 export async function matchNextPage(matching: Matching, statementId: string): Promise<number | undefined> {
-  const { db, keyring, workflowId, timeZone } = matching;
-  await takeAnswers(matching, statementId);
+  // Each round more than the first is one that somebody else has judged a page in.
+  for (;;) {
+    const position = await takeAnswers(matching, statementId);
+    if (position === undefined) return undefined;
+    const judged = await matchPage(matching, statementId, position);
+    if (judged !== 'taken') return judged;
+  }
+}
+
+async function matchPage(
+  { db, keyring, workflowId, timeZone }: Matching,
+  statementId: string,
+  position: number,
+): Promise<number | 'taken' | undefined> {
   return db.transaction(async (trx) => {
-    // Of two workers that are at the same statement the second waits here, and takes the next page.
     const { bankId, status, done } = await lockStatement(trx, statementId);
     if (status !== 'processing') return undefined;
-    const page = await takePage(trx, statementId);
-    if (!page) return undefined;
-    const lines = page.lines.filter((one): one is StatementLine => !isMalformed(one));
+    const page = await takePage(trx, statementId, position);
+    if (!page) return 'taken';
+    const lines = page.filter((one): one is StatementLine => !isMalformed(one));
     const known = await knownOf(trx, timeZone, bankId, lines);
-    const judged = new PageJudgement(page.position, known);
-    for (const [n, line] of page.lines.entries()) judged.add(n, line);
+    const judged = new PageJudgement(position, known);
+    for (const [n, line] of page.entries()) judged.add(n, line);
 
     const ended = await exceptionsEndedBy(trx, bankId, judged.matched);
     const toLock = [...judged.toOpen, ...ended].map((one) => one.billingRequestId);
@@ -83,7 +95,7 @@ export async function matchNextPage(matching: Matching, statementId: string): Pr
     );
     await writeDifferences(trx, statementId, differences);
     await count(trx, statementId, counts, judged.days);
-    return done + page.lines.length;
+    return done + page.length;
   });
 }
 

@@ -116,22 +116,21 @@ export async function stagePage(
 }
 
 /**
- * Takes the next page out. The caller holds the statement locked.
+ * Takes a page out. The caller holds the statement locked.
  *
- * @returns undefined where none is left
+ * @returns undefined where somebody else has taken it
  */
 export async function takePage(
   trx: Transaction,
   statementId: string,
-): Promise<{ position: number; lines: ReadLine[] } | undefined> {
-  const page = await row<{ position: number; lines: WaitingLine[] }>(
+  position: number,
+): Promise<ReadLine[] | undefined> {
+  const page = await row<{ lines: WaitingLine[] }>(
     trx,
-    `DELETE FROM bank_statement_pages WHERE statement_id = :statementId AND position =
-       (SELECT min(position) FROM bank_statement_pages WHERE statement_id = :statementId)
-     RETURNING position, lines`,
-    { statementId },
+    `DELETE FROM bank_statement_pages WHERE statement_id = :statementId AND position = :position RETURNING lines`,
+    { statementId, position },
   );
-  return page && { position: page.position, lines: page.lines.map(readWaiting) };
+  return page?.lines.map(readWaiting);
 }
 
 /** The next page as it waits, to look at without taking it. */

@@ -879,6 +879,31 @@ describe('a line that names the reference of what is open', () => {
     await theBooksAreRight();
   });
 
+  test('settles it on each page, also where two are at one file', async () => {
+    const { db, ring } = api.deps;
+    const [one, two] = [await charge(), await charge()];
+    const between = Array<string>(999).fill(',,,,,');
+    const file = csv(debit('H17', 100, one.reference), ...between, debit('H18', 100, two.reference));
+    const id = String((await upload(file)).body.data?.['statementId']);
+    const matching = { db, keyring: ring, timeZone: LAGOS, workflowId: `bank-statement/${id}` };
+    const open = await openTransaction(db);
+    const uncommitted = { ...matching, db: { ...db, transaction: (run) => run(open.trx) } as typeof db };
+    const beat = jest.fn();
+    await matchNextPage({ ...uncommitted, beat }, id);
+    const second = matchNextPage(matching, id);
+    await Promise.race([second, waitsForALock(db)]);
+    await open.commit();
+    await second;
+    await work(id, api);
+
+    for (const made of [one, two]) expect(await status(made.id)).toBe('successful');
+    const { body } = await get(tokens.bank, `${STATEMENTS}/${id}`);
+    expect(body.data).toMatchObject({ summary: { matched: 2, unknownHere: 0 } });
+    expect(await openOnes()).toEqual([]);
+    // A page may take longer than a worker may be silent.
+    expect(beat).toHaveBeenCalledTimes(1);
+  });
+
   test('settles no other amount', async () => {
     const { id, reference } = await charge();
     const { summary } = await match(csv(debit('H2', 99, reference)));
