@@ -128,7 +128,7 @@ const NEXT_ENTRIES = `
  * Of these entries, those of the bank that it would have booked. A charge that it was let off, as
  * its money never moved or the network bears it, is nowhere; nor is a reversal of it, for which the
  * bank has no id. What a file had before the bank's answer is unknown here until \`reconcile\` has
- * seen that it is not, and is missing no more than that.
+ * seen that it is not, or differs in its amount, and is missing no more than that.
  */
 const MISSING = `
   WITH page AS MATERIALIZED (
@@ -158,9 +158,11 @@ const MISSING = `
     AND NOT EXISTS (SELECT FROM bank_statement_matches m WHERE m.resource_id = ours.key)
     AND NOT EXISTS (
       SELECT FROM reconciliation_exceptions u
-      WHERE u.bank_id = :bankId AND u.bank_transaction_id = ours.bank_transaction_id AND u.kind = 'unknown_here'
-        AND u.direction = ours.direction AND u.booked_amount = ours.amount AND u.booked_currency = ours.currency
-        AND u.state <> 'resolved')
+      WHERE u.bank_id = :bankId AND u.bank_transaction_id = ours.bank_transaction_id AND u.direction = ours.direction
+        AND u.kind IN ('unknown_here', 'amount_differs') AND u.dismissed_with IS NULL AND CASE u.kind
+          WHEN 'unknown_here' THEN u.booked_amount = ours.amount AND u.booked_currency = ours.currency AND u.state <> 'resolved'
+          WHEN 'amount_differs' THEN u.billing_request_id = ours.charge AND u.refund_id IS NOT DISTINCT FROM ours.refund
+        END)
   ORDER BY id`;
 
 /** @returns how many were counted before */

@@ -10,6 +10,7 @@ import { bookCursor, walkBooks } from '../../../src/database/operation/books';
 import { compareTrails } from '../../../src/database/trail';
 import { rows as select } from '../../../src/database/connection';
 import { claimKey } from '../../../src/database/idempotency';
+import { dismissWithStatement } from '../../../src/database/reconciliation-exception/dismiss';
 import { resolveException } from '../../../src/database/reconciliation-exception/resolve';
 import { calendarDay } from '../../../src/domain/calendar';
 import type { Resolution } from '../../../src/domain/reconciliation-exception';
@@ -178,6 +179,12 @@ async function theBooksAreRight(served = api): Promise<void> {
     for await (const { differences } of compare(served.deps.db, all)) expect(differences).toEqual([]);
   }
 }
+
+const OPERATOR = { actor: 'operator:ada', cause: 'operator', requestId: null, reason: 'wrong file' } as const;
+
+/** As an operator does with a file that was wrong. */
+const dismiss = (statementId: string) =>
+  dismissWithStatement(database.db, api.deps.ring, LAGOS, OPERATOR, statementId, () => undefined);
 
 /** As `reconcile --fix` does with exceptions. */
 async function mendTheBooks(): Promise<string[]> {
@@ -756,6 +763,27 @@ test('what a file had before it was answered for is not missing in the next, whi
   expect((await match(csv(debit('J4')))).summary).toEqual({ ...NOTHING, lines: 1, matched: 1 });
   expect(await mendTheBooks()).toEqual(['unknown_settled']);
   expect(await kinds(tokens.bank, '&state=open')).toEqual([]);
+});
+
+test.each([
+  ['is told of once', false, 0],
+  ['is missing once that file is dismissed', true, 1],
+])('what a file had by another amount before it was answered for %s', async (_, dismissed, missing) => {
+  const { id, reference } = await charge();
+  const early = await match(csv(debit('J7', 90, reference)));
+  expect(early.summary).toMatchObject({ amountDiffers: 1 });
+  const body = { billingRequestId: id, bankTransactionId: 'J7' };
+  expect((await post(tokens.bank, '/v1/billing/bank-response', body)).status).toBe(200);
+  if (dismissed) await dismiss(early.id);
+  await paid('J8');
+  expect((await match(csv(debit('J8')))).summary).toMatchObject({ matched: 1, missingAtBank: missing });
+  expect((await openOnes()).map(({ kind }) => kind)).toEqual([
+    dismissed ? 'missing_at_bank' : 'amount_differs',
+  ]);
+  // The ten that the bank has not booked, or all.
+  const refund = await post(tokens.merchant, '/v1/refunds/initiate', { reference, amount: 90 });
+  expect(refund.status).toBe(dismissed ? 409 : 201);
+  await theBooksAreRight();
 });
 
 test('a second debit that went back is no sign of the first, which the bank may not have booked', async () => {
