@@ -130,7 +130,8 @@ export async function openException(trx: Executor, exception: NewException): Pro
  *
  * - the amount for each transfer that its bank tells of in doubt;
  * - what a statement has booked with another amount: beyond the refund, where the booking is the
- *   one that is counted, or may yet be, or a transfer in doubt; else all of it, up to the amount;
+ *   one that is counted, or a transfer in doubt; else all of it, up to the amount. Of a pending
+ *   refund one booking may yet be counted: that with which the most is held;
  * - for an id that was refused, once and only where the refund is rejected, what these two leave
  *   of the amount.
  *
@@ -148,20 +149,24 @@ export async function holdRefunds(
   return rows(
     trx,
     `WITH told AS (
-       SELECT x.*, r.status, x.kind = 'refund_conflict' AND x.outcome = 'completed' AS transfer,
-         x.direction = 'credit' AND x.booked_currency = x.currency AS comparable,
-         r.status = 'pending' OR (r.status = 'completed' AND r.bank_transaction_id = x.bank_transaction_id) AS counted
+       SELECT x.*, r.status, r.bank_transaction_id AS settled_by, x.kind = 'refund_conflict' AND x.outcome = 'completed' AS transfer,
+         CASE WHEN x.direction = 'credit' AND x.booked_currency = x.currency THEN x.booked_amount ELSE x.amount END AS booked
        FROM refunds r JOIN reconciliation_exceptions x ON x.billing_request_id = r.billing_request_id AND x.refund_id = r.id
        WHERE r.id = ANY(:refundIds) AND x.state <> 'resolved'
          AND x.kind IN ('refund_conflict', 'duplicate_transaction_id', 'amount_differs')),
+     weighed AS (
+       SELECT *, bool_or(transfer) OVER (PARTITION BY refund_id, bank_transaction_id) OR coalesce(bank_transaction_id = CASE status
+           WHEN 'completed' THEN settled_by
+           WHEN 'pending' THEN first_value(bank_transaction_id) OVER (PARTITION BY refund_id
+             ORDER BY kind <> 'amount_differs', least(amount, booked) - least(amount, greatest(0, booked - amount)), id)
+         END, false) AS counted
+       FROM told),
      moved AS (
        SELECT *, CASE
          WHEN transfer THEN amount
-         WHEN kind = 'amount_differs' THEN least(amount, greatest(0,
-           CASE WHEN comparable THEN booked_amount ELSE amount END
-           - CASE WHEN counted OR bool_or(transfer) OVER (PARTITION BY refund_id, bank_transaction_id) THEN amount ELSE 0 END))
+         WHEN kind = 'amount_differs' THEN least(amount, greatest(0, booked - CASE WHEN counted THEN amount ELSE 0 END))
          ELSE 0 END AS moved
-       FROM told),
+       FROM weighed),
      due AS (
        SELECT id, held AS before, CASE
          WHEN status = 'rejected' AND id = min(id) FILTER (WHERE kind = 'duplicate_transaction_id') OVER (PARTITION BY refund_id)

@@ -515,6 +515,9 @@ test.each([
   // The transfer that the file has, told of twice.
   [['rejected', 45, 'completed by F6'], 55, 100],
   [['rejected', 'completed by F6', 45], 55, 100],
+  // Of two transfers while it is pending one may yet be the refund.
+  [[45, 'booked 45 by F7'], 15, 60],
+  [[39.99, 'booked 45 by F7'], 15.01, 60],
   // An id of something else, which stands for a transfer.
   [['completed by F5', 'rejected', 39.99], 60, 100],
 ])(
@@ -525,12 +528,15 @@ test.each([
       post(tokens.merchant, '/v1/refunds/initiate', { reference, amount: Number(amount.toFixed(2)) });
     const made = (await refund(40)).body.data as { refundId: string; reference: string };
     for (const one of said) {
-      if (typeof one === 'number') {
-        const { summary } = await match(csv(debit('F5'), credit('F6', one, made.reference)));
+      const [action, bankTransactionId] =
+        typeof one === 'number' ? [`booked ${one}`, 'F6'] : one.split(' by ');
+      if (action?.startsWith('booked ')) {
+        const amount = Number(action.slice('booked '.length));
+        const booked = credit(String(bankTransactionId), amount, made.reference);
+        const { summary } = await match(csv(debit('F5'), booked));
         expect(summary).toMatchObject({ lines: 2, matched: 1, amountDiffers: 1 });
         continue;
       }
-      const [action, bankTransactionId] = one.split(' by ');
       const answer = { refundId: made.refundId, action, ...(bankTransactionId && { bankTransactionId }) };
       await post(tokens.bank, '/v1/bank/refund-response', answer);
     }
