@@ -109,7 +109,8 @@ const toldOfRefused = (charge: string, refund: string, id: string) => `
 
 /**
  * Whether an exception `u` of what was unknown here would match by now, had a file it again: it
- * settles something, or took something back, or is a refused one that is accounted for.
+ * settles something, be it at both of two customers of one bank, or took something back, or is a
+ * refused one that is accounted for.
  */
 export const IS_KNOWN_BY_NOW = `EXISTS (
     SELECT FROM bank_transactions t
@@ -123,8 +124,9 @@ export const IS_KNOWN_BY_NOW = `EXISTS (
       AND CASE
         WHEN xr.id IS NOT NULL
           THEN (u.direction, u.currency) = (${TAKEN_BACK_BY}, ${TAKEN_BACK_CURRENCY}) AND u.amount <= ${TAKEN_BACK}
+        WHEN (u.amount, u.currency) IS DISTINCT FROM (coalesce(r.amount, b.amount), b.currency) THEN false
+        WHEN r.id IS NULL AND u.direction = 'credit' THEN s.settles AND b.payee_bank_id = u.bank_id
         ELSE u.direction = CASE WHEN r.id IS NULL THEN 'debit' ELSE 'credit' END
-          AND (u.amount, u.currency) = (coalesce(r.amount, b.amount), b.currency)
           AND CASE WHEN s.settles THEN r.id IS NOT NULL OR NOT ${isLetOff('b.id')} ELSE coalesce(x.accounted, false) END
       END)`;
 

@@ -122,7 +122,7 @@ const MENDED_BY = {
   },
   /**
    * Its statement has it: it is not looked for as missing, nor missing any more. What was refused
-   * does not stand for what is counted.
+   * does not stand for what is counted, nor does the payee's side for the payer's.
    */
   async unknown_settled(trx, ring, timeZone, id) {
     const unknown = await row<Booked & { bankId: string; billingRequestId: string }>(
@@ -157,7 +157,8 @@ const MENDED_BY = {
     await rows(
       trx,
       `INSERT INTO bank_statement_matches (resource_id, statement_id, line)
-       SELECT t.resource_id, d.statement_id, d.line
+       SELECT t.resource_id || CASE WHEN x.direction = 'credit' AND b.payee_bank_id = x.bank_id THEN '/credit' ELSE '' END,
+         d.statement_id, d.line
        FROM reconciliation_exceptions x
          JOIN bank_transactions t ON t.bank_id = x.bank_id AND t.bank_transaction_id = x.bank_transaction_id
          JOIN bank_statement_differences d ON d.exception_id = x.id AND d.difference = 'unknown_here'

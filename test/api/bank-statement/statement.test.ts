@@ -3,6 +3,7 @@ import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { closeExpiredRequests } from '../../../src/database/billing-request/outcome';
 import { readConfig, recurringRules } from '../../../src/config';
+import { onboardBatch } from '../../../src/database/customer/migration';
 import { matchNextPage } from '../../../src/database/bank-statement/match';
 import { findMissing } from '../../../src/database/bank-statement/missing';
 import { compareLedger } from '../../../src/database/ledger/check';
@@ -1098,6 +1099,44 @@ test('a payment between customers is a debit at one bank, and by its reference a
   const MATCHED = { ...NOTHING, lines: 1, matched: 1 };
   expect((await match(csv(debit('P1')), {}, api, token)).summary).toEqual(MATCHED);
   expect((await match(csv(credit('OWN-1', 100, item?.reference)))).summary).toEqual(MATCHED);
+});
+
+test('a payment between two customers of one bank, in a file before the answer, is unknown on neither side after it', async () => {
+  const payee = {
+    clientRef: 'c2',
+    firstname: 'Eze',
+    lastname: 'Chidi',
+    accountName: 'EZE CHIDI',
+    email: 'eze@example.test',
+    country: 'NG',
+    accountNumber: '0123456780',
+  };
+  const { db, ring } = api.deps;
+  const { customers } = await db.transaction((trx) =>
+    onboardBatch(trx, ring, standing.bankId, [{ person: payee }]),
+  );
+  const pay = async (bankTransactionId: string) => {
+    const { body } = await post(tokens.bank, '/v1/customer/bill', {
+      lookupIDs: [await lookupIdOf(db, standing.customerId)],
+      payee: { lookupID: await lookupIdOf(db, String(customers[0]?.customerId)) },
+      amount: 100,
+      currency: 'NGN',
+      description: 'Rent',
+    });
+    const [item] = body as unknown as { billingRequestId: string }[];
+    const answer = { billingRequestId: item?.billingRequestId, bankTransactionId };
+    expect((await post(tokens.bank, '/v1/billing/bank-response', answer)).status).toBe(200);
+  };
+  await match(csv(debit('P2'), credit('P2', 100), credit('P3', 100)));
+  await pay('P2');
+  await pay('P3');
+  expect(await mendTheBooks()).toEqual(['unknown_settled', 'unknown_settled', 'unknown_settled']);
+  expect(await openOnes()).toEqual([]);
+  // What was credited alone has not been debited.
+  const { summary } = await match(csv(debit('P2'), credit('P2', 100)));
+  expect(summary).toEqual({ ...NOTHING, lines: 2, matched: 2, missingAtBank: 1 });
+  expect(await openOnes()).toMatchObject([{ kind: 'missing_at_bank', bankTransactionId: 'P3' }]);
+  await theBooksAreRight();
 });
 
 test('after a restored back-up a statement settles what was open, and tells of what is gone', async () => {
