@@ -235,6 +235,9 @@ test('what a wrong file has opened is resolved at once, each on record, and hide
     toldByOthers: 1,
   });
   expect(await cli.json(...all, '--resolution', 'no_difference')).toMatchObject({ dismissed: 0 });
+  expect(
+    (await actsOn(standing.bankId)).filter(({ action }) => action === 'statement.dismissed'),
+  ).toMatchObject([{ actor: ACTOR, reason: 'ticket 9', after: { statementId: wrong } }]);
   const left = (await list('--entity', standing.bankId)).exceptions;
   expect(left.map((one) => one['exceptionId'])).toEqual(kept);
   expect(left.find(({ kind }) => kind === 'missing_at_bank')).toMatchObject({

@@ -65,15 +65,33 @@ export const isLetOff = (charge: string) => `(EXISTS (
     SELECT FROM reconciliation_exceptions o
     WHERE o.billing_request_id = ${charge} AND o.refund_id IS NULL AND o.resolution = 'reversed'))`;
 
+/** Wrong files, which vouch for nothing. They are few. */
+const DISMISSED = `ARRAY(SELECT id FROM bank_statements WHERE dismissed_at IS NOT NULL)`;
+
+/** Whether a file that was not dismissed has what is noted by this key. */
+export const isNoted = (key: string) => `EXISTS (
+    SELECT FROM bank_statement_matches m
+    WHERE m.resource_id = ${key} AND NOT (m.statement_id || m.earlier_statement_ids) <@ ${DISMISSED})`;
+
+/** Files that one note tells of: a week of wrong ones does not hide the right one before. */
+const NOTED_FILES = 7;
+
+/** What else there is to do for a note `m` where an earlier file has it, but not this one. */
+export const NOTED_BEFORE = `ON CONFLICT (resource_id) DO UPDATE SET statement_id = excluded.statement_id,
+    line = excluded.line, earlier_statement_ids = (m.statement_id || m.earlier_statement_ids)[1:${NOTED_FILES}]
+  WHERE excluded.statement_id <> ALL (m.statement_id || m.earlier_statement_ids)`;
+
 /**
  * Whether a file had a charge `b` before its bank was let off it, so that nobody was told. One that
  * the file had by another amount has an exception of its own.
  */
 export const IS_BOOKED_UNTOLD = `(b.status = 'successful' AND ${isLetOff('b.id')}
     AND EXISTS (
-      SELECT FROM bank_statement_matches m WHERE m.resource_id = b.id AND NOT EXISTS (
+      SELECT FROM bank_statement_matches m, unnest(m.statement_id || m.earlier_statement_ids) AS had (statement_id)
+      WHERE m.resource_id = b.id AND had.statement_id <> ALL (${DISMISSED}) AND NOT EXISTS (
         SELECT FROM reconciliation_exceptions a JOIN bank_statement_differences d ON d.exception_id = a.id
-        WHERE a.billing_request_id = b.id AND a.kind = 'amount_differs' AND (d.statement_id, d.line) = (m.statement_id, m.line)))
+        WHERE a.billing_request_id = b.id AND a.kind = 'amount_differs' AND d.statement_id = had.statement_id
+          AND (d.line = m.line OR had.statement_id <> m.statement_id)))
     AND NOT EXISTS (
       SELECT FROM reconciliation_exceptions u
       WHERE u.bank_id = b.bank_id AND u.bank_transaction_id = b.bank_transaction_id AND u.kind = 'unknown_here'

@@ -19,7 +19,7 @@ import {
 } from '../reconciliation-exception/statement';
 import { takeAnswers, type Matching } from './answer';
 import { networks, stated, writeDifferences, type NewDifference } from './difference';
-import { knownOf } from './known';
+import { knownOf, NOTED_BEFORE } from './known';
 import { takePage, type StatementStatus } from './statement';
 
 /**
@@ -316,8 +316,7 @@ async function noteMatches(
     trx,
     `INSERT INTO bank_statement_matches AS m (resource_id, statement_id, line)
      SELECT id, :statementId, line FROM unnest(:ids::text[], :lines::int[]) AS g (id, line) ORDER BY id
-     ON CONFLICT (resource_id) DO UPDATE SET statement_id = excluded.statement_id, line = excluded.line
-       WHERE m.statement_id <> excluded.statement_id
+     ${NOTED_BEFORE}
      RETURNING resource_id AS id`,
     { statementId, ids: [...matches.keys()], lines: [...matches.values()] },
   );

@@ -7,7 +7,7 @@ import {
 } from '../reconciliation-exception/statement';
 import type { Matching } from './answer';
 import { writeDifferences } from './difference';
-import { isLetOff } from './known';
+import { isLetOff, isNoted } from './known';
 import { lockStatement } from './match';
 
 /**
@@ -155,7 +155,7 @@ const MISSING = `
     direction, amount, currency, held
   FROM ours
   WHERE bank_transaction_id IS NOT NULL AND currency = ANY(currencies)
-    AND NOT EXISTS (SELECT FROM bank_statement_matches m WHERE m.resource_id = ours.key)
+    AND NOT ${isNoted('ours.key')}
     AND NOT EXISTS (
       SELECT FROM reconciliation_exceptions u
       WHERE u.bank_id = :bankId AND u.bank_transaction_id = ours.bank_transaction_id AND u.direction = ours.direction

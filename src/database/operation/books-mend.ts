@@ -1,4 +1,4 @@
-import { IS_BOOKED_UNTOLD, IS_KNOWN_BY_NOW } from '../bank-statement/known';
+import { IS_BOOKED_UNTOLD, IS_KNOWN_BY_NOW, NOTED_BEFORE } from '../bank-statement/known';
 import { takeTurns } from '../bank-statement/match';
 import { announceEnds } from '../billing-request/announce';
 import { row, rows, type Transaction } from '../connection';
@@ -156,18 +156,19 @@ const MENDED_BY = {
     );
     await rows(
       trx,
-      `INSERT INTO bank_statement_matches (resource_id, statement_id, line)
+      `INSERT INTO bank_statement_matches AS m (resource_id, statement_id, line)
        SELECT t.resource_id || CASE WHEN x.direction = 'credit' AND b.payee_bank_id = x.bank_id THEN '/credit' ELSE '' END,
          d.statement_id, d.line
        FROM reconciliation_exceptions x
          JOIN bank_transactions t ON t.bank_id = x.bank_id AND t.bank_transaction_id = x.bank_transaction_id
          JOIN bank_statement_differences d ON d.exception_id = x.id AND d.difference = 'unknown_here'
+         JOIN bank_statements s ON s.id = d.statement_id AND s.dismissed_at IS NULL
          LEFT JOIN billing_requests b ON b.id = t.resource_id
          LEFT JOIN refunds r ON r.id = t.resource_id
        WHERE x.id = :id
          AND coalesce(b.bank_transaction_id, r.bank_transaction_id, t.bank_transaction_id) = t.bank_transaction_id
        ORDER BY d.statement_id, d.position LIMIT 1
-       ON CONFLICT (resource_id) DO NOTHING`,
+       ${NOTED_BEFORE}`,
       { id },
     );
   },

@@ -1,14 +1,15 @@
 import { Failure } from '../../domain/failures';
-import type { Actor } from '../audit';
+import { recordAct, type Actor } from '../audit';
 import type { StatementStatus } from '../bank-statement/statement';
-import { row, rows, type Database, type Executor } from '../connection';
+import { row, rows, type Database, type Executor, type Transaction } from '../connection';
 import type { Keyring } from '../keys/keyring';
 import { resolveAsOperator } from './operator';
 
 /**
  * Ends what a wrong file has opened: that of another account, or of another bank. Each exception is
  * resolved by itself, as an operator would, with its own record. What another statement tells of as
- * well stays: the file was wrong, and the difference is not.
+ * well stays: the file was wrong, and the difference is not. Nor does the file vouch any more that
+ * its bank has booked what is in it.
  */
 
 export interface Dismissed {
@@ -37,14 +38,15 @@ export async function dismissWithStatement(
   beat: (dismissed: number) => void,
 ): Promise<Dismissed> {
   await requireEnded(db, statementId);
+  await db.transaction((trx) => mark(trx, by, statementId));
   const result: Dismissed = { dismissed: 0, toldByOthers: 0 };
   let after = -1;
   for (;;) {
     const page = await rows<{ position: number; exceptionId: string | null; shared: boolean }>(
       db,
       `SELECT d.position, x.id AS "exceptionId", EXISTS (
-         SELECT FROM bank_statement_differences o
-         WHERE o.exception_id = d.exception_id AND o.statement_id <> d.statement_id) AS shared
+         SELECT FROM bank_statement_differences o JOIN bank_statements s ON s.id = o.statement_id
+         WHERE o.exception_id = d.exception_id AND o.statement_id <> d.statement_id AND s.dismissed_at IS NULL) AS shared
        FROM bank_statement_differences d LEFT JOIN reconciliation_exceptions x ON x.id = d.exception_id
          AND x.state <> 'resolved' AND x.kind IN ('unknown_here', 'missing_at_bank', 'amount_differs')
        WHERE d.statement_id = :statementId AND d.position > :after ORDER BY d.position LIMIT ${PAGE}`,
@@ -72,6 +74,21 @@ async function requireEnded(db: Executor, statementId: string): Promise<void> {
   if (statement.status === 'processing') {
     throw new Failure('conflict', 'The statement is still being matched: wait until it is completed.');
   }
+}
+
+async function mark(trx: Transaction, by: Actor, statementId: string): Promise<void> {
+  const marked = await row<{ bankId: string }>(
+    trx,
+    `UPDATE bank_statements SET dismissed_at = clock_timestamp() WHERE id = :statementId AND dismissed_at IS NULL
+     RETURNING bank_id AS "bankId"`,
+    { statementId },
+  );
+  if (!marked) return;
+  await recordAct(trx, by, {
+    action: 'statement.dismissed',
+    entityId: marked.bankId,
+    after: { statementId },
+  });
 }
 
 /** @returns false where somebody else has resolved it otherwise */

@@ -793,6 +793,39 @@ test.each([
   await theBooksAreRight();
 });
 
+test.each([
+  ['is missing in the right one', false, 1],
+  ['is not missing where a right one had it before', true, 0],
+])('what a dismissed file had %s', async (_, before, missing) => {
+  for (const id of ['W3', 'W4', 'W5']) await paid(id);
+  if (before) await match(csv(debit('W3'), debit('W4'), debit('W5')));
+  const wrong = await match(csv(debit('W5'), debit('W4'), debit('W3'), debit('W6', 7)));
+  await dismiss(wrong.id);
+  const right = await match(csv(debit('W4'), debit('W3')));
+  expect(right.summary).toEqual({ ...NOTHING, lines: 2, matched: 2, missingAtBank: missing });
+  const lacking = (await openOnes()).map(({ bankTransactionId }) => bankTransactionId);
+  expect(lacking).toEqual(missing === 1 ? ['W5'] : []);
+  await theBooksAreRight();
+});
+
+test('two wrong files that tell of one difference end it with the second that is dismissed', async () => {
+  const first = await match(csv(debit('W7', 7)));
+  const second = await match(csv(debit('W7', 7), debit('W8', 8)));
+  expect(await dismiss(first.id)).toEqual({ dismissed: 0, toldByOthers: 1 });
+  expect(await dismiss(second.id)).toEqual({ dismissed: 2, toldByOthers: 0 });
+  expect(await openOnes()).toEqual([]);
+});
+
+test('a charge whose bank is let off it was not booked by a file that is dismissed', async () => {
+  const { id } = await paid('W9');
+  const wrong = await match(csv(debit('W9')));
+  await contradict(id);
+  await dismiss(wrong.id);
+  await endOpen('no_money_moved');
+  expect(await mendTheBooks()).toEqual([]);
+  expect(await openOnes()).toEqual([]);
+});
+
 test('a second debit that went back is no sign of the first, which the bank may not have booked', async () => {
   const { id } = await paid('G7');
   const second = { billingRequestId: id, bankTransactionId: 'G8' };
