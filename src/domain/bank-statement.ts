@@ -27,6 +27,8 @@ export interface StatementLine {
 export interface MalformedLine {
   line: number;
   problem: string;
+  /** What it has in the place of the id, where its fields are too many: the bank has that one. */
+  bankTransactionId?: string;
 }
 
 export type ReadLine = StatementLine | MalformedLine;

@@ -76,6 +76,12 @@ export function createLineReader(days: BookableDays): (written: WrittenLine) => 
   };
 }
 
+/** @returns the id alone, of a line that is not read; undefined where it is none */
+export function readId({ bankTransactionId }: WrittenLine): string | undefined {
+  const parsed = parseOwn(bankTransactionId?.trim() ?? '', BANK_TRANSACTION_ID_MAX);
+  return parsed.ok && parsed.value !== '' ? parsed.value : undefined;
+}
+
 /** A text that is kept with its line, and without what else arrived with it. */
 function parseOwn(text: string, maxLength: number): Parsed<string> {
   const parsed = parseText(text, maxLength);

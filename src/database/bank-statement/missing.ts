@@ -128,7 +128,8 @@ const NEXT_ENTRIES = `
  * Of these entries, those of the bank that it would have booked. A charge that it was let off, as
  * its money never moved or the network bears it, is nowhere; nor is a reversal of it, for which the
  * bank has no id. What a file had before the bank's answer is unknown here until \`reconcile\` has
- * seen that it is not, or differs in its amount, and is missing no more than that.
+ * seen that it is not, or differs in its amount, and is missing no more than that. What the file
+ * has in a line of too many fields is not lacked by it, whatever that line says.
  */
 const MISSING = `
   WITH page AS MATERIALIZED (
@@ -156,6 +157,9 @@ const MISSING = `
   FROM ours
   WHERE bank_transaction_id IS NOT NULL AND currency = ANY(currencies)
     AND NOT ${isNoted('ours.key')}
+    AND NOT EXISTS (
+      SELECT FROM bank_statement_differences d
+      WHERE d.statement_id = :statementId AND d.difference = 'malformed' AND d.bank_transaction_id = ours.bank_transaction_id)
     AND NOT EXISTS (
       SELECT FROM reconciliation_exceptions u
       WHERE u.bank_id = :bankId AND u.bank_transaction_id = ours.bank_transaction_id AND u.direction = ours.direction

@@ -50,6 +50,7 @@ export interface ArrivedStatement {
 /** As short as it can be: a million of them wait. */
 type WaitingLine =
   | [line: number, problem: string]
+  | [line: number, problem: string, bankTransactionId: string]
   | [
       line: number,
       bankTransactionId: string,
@@ -97,7 +98,9 @@ export async function stagePage(
 ): Promise<void> {
   const waiting = lines.map((one): WaitingLine =>
     isMalformed(one)
-      ? [one.line, one.problem]
+      ? one.bankTransactionId === undefined
+        ? [one.line, one.problem]
+        : [one.line, one.problem, one.bankTransactionId]
       : [
           one.line,
           one.bankTransactionId,
@@ -148,6 +151,7 @@ export async function nextPage(
 
 function readWaiting(waiting: WaitingLine): ReadLine {
   if (waiting.length === 2) return { line: waiting[0], problem: waiting[1] };
+  if (waiting.length === 3) return { line: waiting[0], problem: waiting[1], bankTransactionId: waiting[2] };
   const [line, bankTransactionId, bookingDate, amount, currency, direction, reference] = waiting;
   return { line, bankTransactionId, bookingDate, amount: BigInt(amount), currency, direction, reference };
 }

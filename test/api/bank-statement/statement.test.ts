@@ -826,6 +826,22 @@ test('a charge whose bank is let off it was not booked by a file that is dismiss
   expect(await openOnes()).toEqual([]);
 });
 
+test('what the file has in a line with a comma too many is not missing, and stays refundable', async () => {
+  await paid('X1');
+  const { reference } = await paid('X2');
+  const lines = [`${debit('X1')}Shoes`, `${debit('X2')}Shoes, red`];
+  const { summary, differences } = await match(
+    [HEADER.replace('reference', 'description'), ...lines, ''].join('\n'),
+  );
+  expect(summary).toEqual({ ...NOTHING, lines: 2, matched: 1, malformed: 1 });
+  expect(differences).toEqual(['3,malformed,X2,,,,,,,,,,it has more fields than the header']);
+  expect(await kinds()).toEqual([]);
+  const refund = { reference, amount: 100 };
+  expect((await post(tokens.merchant, '/v1/refunds/initiate', refund)).status).toBe(201);
+  // The corrected file has it.
+  expect((await match(csv(debit('X1'), debit('X2')))).summary).toEqual({ ...NOTHING, lines: 2, matched: 2 });
+});
+
 test('a second debit that went back is no sign of the first, which the bank may not have booked', async () => {
   const { id } = await paid('G7');
   const second = { billingRequestId: id, bankTransactionId: 'G8' };
