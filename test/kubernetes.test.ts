@@ -11,6 +11,7 @@ import type { PodDisruptionBudget } from 'kubernetes-types/policy/v1';
 import { parse, parseAllDocuments, type Document } from 'yaml';
 import { createProgram } from '../src/cli/program';
 import { readConfig, requireServers, SETTING_NAMES } from '../src/config';
+import { blocksRunBy } from './support/code-blocks';
 
 /**
  * The manifests of deploy/kubernetes, held to what the processes are: their settings, commands,
@@ -22,6 +23,7 @@ const FOLDER = join(ROOT, 'deploy/kubernetes');
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
 
 interface Kustomization {
+  namespace?: string;
   resources: string[];
   images?: { name: string }[];
   configMapGenerator: { name: string; literals: string[] }[];
@@ -148,6 +150,19 @@ describe('the manifests for Kubernetes', () => {
       for (const one of cli.commands) one.exitOverride().action(() => undefined);
       expect(() => cli.parse(words, { from: 'user' })).not.toThrow();
     }
+  });
+
+  it('are put up and replaced by what docs/kubernetes.md has pasted, which names what there is', () => {
+    const [shown] = blocksRunBy('test/kubernetes.test.ts', 'docs/kubernetes.md');
+    const lines = (shown?.text ?? '').trim().split('\n');
+    expect(lines).toHaveLength(3);
+    const names = (words: RegExp) =>
+      lines.flatMap((line) => [...line.matchAll(words)].map(([, name = '']) => name));
+    expect(names(/^kubectl (?:--namespace \S+ )?(\S+)/g)).toEqual(['delete', 'apply', 'rollout']);
+    expect(names(/--namespace (\S+)/g)).toEqual([example.namespace, base.namespace]);
+    expect(names(/\bjob (\S+)/g)).toEqual(allOf('Job').map(({ metadata }) => metadata?.name));
+    // A rollout that nobody waits for would pass for one that works.
+    expect(names(/\bdeployment\/(\S+)/g)).toEqual(deployments.map(({ metadata }) => metadata?.name));
   });
 
   it('let no process begin before the migrations have run', () => {

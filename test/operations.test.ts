@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Client } from 'pg';
+import { blocksRunBy, codeBlocks, type CodeBlock } from './support/code-blocks';
 import { eventually, startEngine, type TestEngine } from './support/engine';
 import { linkProgram } from './support/installation';
 import { freeOffset, makeStartFolder, NpmStart } from './support/npm-start';
@@ -13,26 +14,16 @@ import { startOwnServers, type OwnServers } from './support/own-servers';
  * `npm start` and beside servers of one's own.
  */
 
-const ROOT = path.join(__dirname, '..');
 /** A start takes ten seconds, and several times that while others use the machine. */
 const START_TIMEOUT_MS = 240_000;
 const BLOCK_TIMEOUT_MS = 150_000;
 
-interface Block {
-  heading: string;
-  script: string;
-}
+/** Of a page, all blocks that are for this test. */
+const blocksOf = (name = 'operations') => blocksRunBy('test/operations.test.ts', `docs/${name}.md`);
 
-/** Of a page, all blocks of a language, by the heading above each. */
-async function blocksOf(language: string, name = 'operations'): Promise<Block[]> {
-  const page = await readFile(path.join(ROOT, `docs/${name}.md`), 'utf8');
-  return page.split(/^#+ /m).flatMap((section) => {
-    const heading = section.split('\n')[0] ?? '';
-    return [...section.matchAll(new RegExp(`^ *\`\`\`${language}\\n([\\s\\S]*?)^ *\`\`\`$`, 'gm'))].map(
-      ([, script = '']) => ({ heading, script }),
-    );
-  });
-}
+/** What is done to a copy of a database would hurt its original. */
+const isForCopy = ({ text }: CodeBlock) => /database (copied|zone)/.test(text);
+const withoutCopies = (blocks: CodeBlock[]) => blocks.filter((block) => !isForCopy(block));
 
 /** Pastes a block into a shell. */
 function paste(
@@ -47,9 +38,9 @@ function paste(
   });
 }
 
-async function expectEachRuns(blocks: Block[], folder: string, env: NodeJS.ProcessEnv): Promise<void> {
-  for (const { heading, script } of blocks) {
-    const { code, output } = await paste(script, folder, env);
+async function expectEachRuns(blocks: CodeBlock[], folder: string, env: NodeJS.ProcessEnv): Promise<void> {
+  for (const { heading, text } of blocks) {
+    const { code, output } = await paste(text, folder, env);
     expect({ heading, code, output }).toEqual({
       heading,
       code: 0,
@@ -79,7 +70,7 @@ describe('beside npm start', () => {
   test(
     'each block of the page runs as it stands, without psql or temporal',
     async () => {
-      const blocks = await blocksOf('sh');
+      const blocks = withoutCopies(blocksOf());
       expect(blocks.length).toBeGreaterThan(6);
       await expectEachRuns(blocks, folder, { PATH, HOME: process.env['HOME'] });
     },
@@ -87,7 +78,19 @@ describe('beside npm start', () => {
   );
 });
 
+/** What a database is by itself: its id, and the zone that its days begin in. */
+const identityOf = async (url: string) => {
+  const client = new Client(url);
+  await client.connect();
+  const { rows } = await client.query<{ is: string }>(
+    'SELECT installation || time_zone AS is FROM temporal_state, deployment',
+  );
+  await client.end();
+  return rows[0]?.is;
+};
+
 describe('beside servers of one’s own', () => {
+  const COPIES = ['elsewhere', 'staging', 'drill'];
   let servers: OwnServers;
   let engine: TestEngine;
   let folder: string;
@@ -97,6 +100,12 @@ describe('beside servers of one’s own', () => {
     folder = await mkdtemp(path.join(tmpdir(), 'assent-operations-'));
     PATH = await linkProgram(folder);
     servers = await startOwnServers();
+    // One for each block that is for a copy; nobody may be connected meanwhile.
+    const superuser = new Client(servers.superuserUrl);
+    await superuser.connect();
+    for (const copy of COPIES)
+      await superuser.query(`CREATE DATABASE ${copy} TEMPLATE assent OWNER assent_owner`);
+    await superuser.end();
     engine = await startEngine({}, servers);
     await eventually(async () => (await fetch(`${engine.apiUrl}/readyz`)).status === 200);
   }, START_TIMEOUT_MS);
@@ -110,7 +119,7 @@ describe('beside servers of one’s own', () => {
     'each block of the page runs as it stands',
     async () => {
       const { LOG_FILE: _, ...env } = engine.environment;
-      await expectEachRuns(await blocksOf('sh'), folder, {
+      await expectEachRuns(withoutCopies(blocksOf()), folder, {
         ...env,
         PATH,
         DATABASE_OWNER_URL: servers.ownerUrl,
@@ -123,9 +132,30 @@ describe('beside servers of one’s own', () => {
     'what docs/going-live.md has an operator do on an installation can be done, and finds nothing wrong',
     async () => {
       const { LOG_FILE: _, ...env } = engine.environment;
-      const blocks = await blocksOf('sh', 'going-live');
+      const blocks = withoutCopies(blocksOf('going-live'));
       expect(blocks).toHaveLength(3);
       await expectEachRuns(blocks, folder, env);
+    },
+    BLOCK_TIMEOUT_MS,
+  );
+
+  test(
+    'what the pages have an operator do to a copy of the database can be done, and leaves the original be',
+    async () => {
+      const { LOG_FILE: _, ...env } = engine.environment;
+      const before = await identityOf(servers.ownerUrl);
+      const blocks = [...blocksOf(), ...blocksOf('going-live')].filter(isForCopy);
+      expect(blocks).toHaveLength(COPIES.length);
+      for (const [n, block] of blocks.entries()) {
+        const on = (url: string) => Object.assign(new URL(url), { pathname: `/${COPIES[n]}` }).href;
+        await expectEachRuns([block], folder, {
+          ...env,
+          DATABASE_URL: on(servers.database.url),
+          DATABASE_OWNER_URL: on(servers.ownerUrl),
+        });
+        expect(await identityOf(on(servers.ownerUrl))).not.toBe(before);
+      }
+      expect(await identityOf(servers.ownerUrl)).toBe(before);
     },
     BLOCK_TIMEOUT_MS,
   );
@@ -173,8 +203,8 @@ describe('beside servers of one’s own', () => {
   });
 
   test('nothing that the page has an operator do in the database is SQL', async () => {
-    expect(await blocksOf('sql')).toEqual([]);
-    const page = await readFile(path.join(ROOT, 'docs/operations.md'), 'utf8');
+    expect(codeBlocks('docs/operations.md').filter(({ language }) => language === 'sql')).toEqual([]);
+    const page = await readFile(path.join(__dirname, '../docs/operations.md'), 'utf8');
     expect(page).not.toMatch(
       /\b(SELECT|INSERT INTO|UPDATE [a-z_]+|DELETE FROM|ALTER [A-Z]+|CREATE (ROLE|DATABASE)|ROLLBACK)\b|pg_(stat|terminate|cancel|prepared|locks)/,
     );

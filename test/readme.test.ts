@@ -4,7 +4,10 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { AssentClient } from '@assent/client';
+import { Client, Connection } from '@temporalio/client';
+import { Client as Postgres } from 'pg';
 import { Operator, type Identity } from '../demo/operator';
+import { blocksRunBy } from './support/code-blocks';
 import { eventually } from './support/engine';
 import { freePort } from '../src/listening';
 import { linkProgram } from './support/installation';
@@ -38,16 +41,12 @@ beforeAll(async () => {
   const offset = await freeOffset();
   receiverPort = await freePort();
   assentUrl = `http://localhost:${3000 + offset}`;
-  const readme = await readFile(path.join(ROOT, 'README.md'), 'utf8');
-  const section = /^## Five minutes\n([\s\S]*?)^## /m.exec(readme)?.[1] ?? '';
-  blocks = [...section.matchAll(/^\*\*(.+?)\*\*[\s\S]*?^```sh\n([\s\S]*?)^```$/gm)].map(
-    ([, title = '', script = '']) => ({
-      title,
-      script: script
-        .replaceAll('localhost:3000', `localhost:${3000 + offset}`)
-        .replaceAll(/\b4000\b/g, String(receiverPort)),
-    }),
-  );
+  blocks = blocksRunBy('test/readme.test.ts', 'README.md').map(({ title, text }) => ({
+    title,
+    script: text
+      .replaceAll('localhost:3000', `localhost:${3000 + offset}`)
+      .replaceAll(/\b4000\b/g, String(receiverPort)),
+  }));
   started = new NpmStart(folder, { PORT_OFFSET: String(offset) });
   await started.ready();
   shell = new Shell(folder, PATH);
@@ -157,32 +156,142 @@ test('the merchant’s webhooks come, are found genuine, and a forged one is not
   await eventually(async () => shell.output.includes('WEBHOOK billing.response IS FORGED'));
 });
 
-/** Of a page that goes on in the same shell, its blocks as they stand. */
-async function guide(name: string): Promise<{ heading: string; script: string }[]> {
-  const page = await readFile(path.join(ROOT, `docs/guides/${name}.md`), 'utf8');
-  return page.split(/^## /m).flatMap((section) =>
-    [...section.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, script = '']) => ({
-      heading: section.split('\n')[0] ?? '',
-      script,
-    })),
-  );
+/** Pastes a script in the same shell, which must find nothing wrong. @returns what it printed */
+async function paste(script: string, heading: string): Promise<string> {
+  const { code, output } = await shell.run(script);
+  expect({ heading, code, output }).toEqual({
+    heading,
+    code: 0,
+    output: expect.not.stringMatching(/not found|error:|"success":false|undefined/i) as string,
+  });
+  return output;
 }
 
 test.each(['merchant', 'bank', 'provider', 'finance'])(
   'each block of the guide %s.md can be pasted after them',
   async (name) => {
-    const all = await guide(name);
+    const all = blocksRunBy('test/readme.test.ts', `docs/guides/${name}.md`);
     expect(all.length).toBeGreaterThan(3);
-    for (const { heading, script } of all) {
-      const { code, output } = await shell.run(script);
-      expect({ heading, code, output }).toEqual({
-        heading,
-        code: 0,
-        output: expect.not.stringMatching(/not found|error:|"success":false|undefined/i) as string,
-      });
-    }
+    for (const { heading, text } of all) await paste(text, heading);
   },
 );
+
+/** What `books verify` says where it finds nothing wrong. */
+const RIGHT = 'The books are right';
+
+const page = (name: string) => blocksRunBy('test/readme.test.ts', `docs/${name}.md`);
+
+describe('what other pages show, with what a reader has in its place', () => {
+  /** What stands on the pages for an id, and for the day of their examples, which is today. */
+  const inPlace = (text: string) =>
+    text
+      .replaceAll(/<(\w+)>/g, (_, name: string) => `"$${SHELL_NAMES[name] ?? name}"`)
+      .replaceAll(/2026-(?:03-0[23]|11-21)/g, '"$TODAY"')
+      .replaceAll('2026-10', '"$LAST_MONTH"');
+  const SHELL_NAMES: Record<string, string> = {
+    id: 'BANK_ID',
+    reference: 'REFERENCE',
+    merchantId: 'MERCHANT_ID',
+    bankId: 'BANK_ID',
+    exceptionId: 'EXCEPTION_ID',
+    batchId: 'BATCH_ID',
+  };
+  /** @param before what is set before each of them, from the first on */
+  const run = async (name: string, ...before: string[]) => {
+    const outputs: string[] = [];
+    for (const { heading, language, text } of page(name)) {
+      if (language !== 'sh') continue;
+      await shell.run(before.shift() ?? '');
+      outputs.push(await paste(inPlace(text), heading));
+    }
+    return outputs;
+  };
+
+  test('webhooks.md: a URL is set, and the feed is read on from an event', async () => {
+    const [set, feed] = await run(
+      'webhooks',
+      // There is no such host: the URL is of whom nothing is sent to.
+      'TOKEN=$PROVIDER_TOKEN',
+      'TOKEN=$BANK_TOKEN; LAST_EVENT_ID=$(field ".data.events[0].eventId" < events.json)',
+    );
+
+    expect(JSON.parse(set ?? '')).toMatchObject({ data: { url: 'https://bank.example/assent' } });
+    const { events } = (JSON.parse(feed ?? '') as { data: { events: { eventId: string }[] } }).data;
+    expect(events.length).toBeGreaterThan(1);
+    expect(events.map(({ eventId }) => eventId)).not.toContain(await paste('printf %s "$LAST_EVENT_ID"', ''));
+  });
+
+  test('bank-statements.md: its file is taken from the bank, and from the operator', async () => {
+    const [file] = page('bank-statements').filter(({ language }) => language === 'csv');
+    await paste(`cat > statement.csv << EOF\n${inPlace(file?.text ?? '').replaceAll('"', '')}EOF`, '');
+    const [sent, matched] = await run('bank-statements');
+
+    expect(JSON.parse(sent ?? '')).toMatchObject({ data: { statementId: expect.stringMatching(/^stm_/) } });
+    expect(matched).toMatch(/unknown here/i);
+  });
+
+  test('statements.md: the digest that it takes is the one of the statement', async () => {
+    const [digest] = await run('statements', 'TOKEN=$MERCHANT_TOKEN');
+    const statement = await paste('call GET "/v1/statements?date=$TODAY" "$MERCHANT_TOKEN"', '');
+
+    const { sha256 } = (JSON.parse(statement) as { data: { sha256: string } }).data;
+    expect(digest?.split(' ')[0]).toBe(sha256);
+  });
+
+  test('operations.md: a merchant asks, a batch is given up, an exception is resolved', async () => {
+    const bankId = await paste(`printf '%s' "$BANK_ID"`, '');
+    const owner = new Postgres((await started.ready()).ownerUrl);
+    await owner.connect();
+    await owner.query(
+      `INSERT INTO customer_batches (id, bank_id, total, status) VALUES ('bat_1', $1, 600, 'processing')`,
+      [bankId],
+    );
+    await owner.end();
+    await shell.run('BATCH_ID=bat_1');
+    // Another answer than the first.
+    await shell.run(`call POST /v1/billing/bank-response "$BANK_TOKEN" \\
+      "{\\"billingRequestId\\": \\"$CHARGE_ID\\", \\"bankTransactionId\\": \\"debit-4712\\"}"
+      EXCEPTION_ID=$(npx assent exceptions list --kind conflicting_answer --json | field ".exceptions[0].exceptionId")`);
+    const [why, forecast, given, exceptions] = await run('operations');
+
+    expect(why?.split('\n').length).toBeGreaterThan(5);
+    expect(JSON.parse(forecast ?? '')).toMatchObject({ days: expect.any(Array) });
+    expect(given).toContain('failed');
+    expect(exceptions).toContain('resolved');
+  });
+
+  test('ledger.md: an account of a day, and the books are right', async () => {
+    const [balances, verified] = await run('ledger');
+
+    expect(balances).toContain('NGN');
+    expect(verified).toContain(RIGHT);
+  });
+
+  test('tamper-evidence.md: the heads are of its form, and judge the books later', async () => {
+    const [shown] = page('tamper-evidence').filter(({ language }) => language === 'json');
+    // A head is signed every five minutes.
+    const { temporalAddress: address, namespace } = await started.ready();
+    const connection = await Connection.connect({ address });
+    await new Client({ connection, namespace }).schedule.getHandle('chain').trigger();
+    await eventually(async () => /"jws"/.test((await shell.run('npx assent books heads --json')).output));
+    await connection.close();
+    const [, verified] = await run('tamper-evidence');
+    const kept = JSON.parse(await readFile(path.join(folder, 'heads.json'), 'utf8')) as {
+      heads: { jws: string }[];
+    };
+
+    expect(verified).toContain(RIGHT);
+    const payload = kept.heads.at(-1)?.jws.split('.')[1] ?? '';
+    const head = JSON.parse(Buffer.from(payload, 'base64url').toString()) as object;
+    expect(formOf(head)).toEqual(formOf(JSON.parse(shown?.text ?? '') as object));
+  });
+});
+
+/** The members of an object and theirs. */
+function formOf(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return '';
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, formOf(inner)]));
+}
 
 test('and in the end nothing of it runs on', async () => {
   expect(await shell.run(blocks.at(-1)?.script ?? '')).toMatchObject({ code: 0 });
@@ -251,8 +360,9 @@ describe('beside the five minutes', () => {
   });
 
   test('the program in the README of the client does what is said beside it', async () => {
-    const page = await readFile(path.join(ROOT, 'packages/client/README.md'), 'utf8');
-    const source = [...page.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block).join('\n');
+    const source = blocksRunBy('test/readme.test.ts', 'packages/client/README.md')
+      .map(({ text }) => text)
+      .join('\n');
     const shop = await new Operator(folder, process.env).createEntity('merchant', 'Reader');
     const file = path.join(folder, 'reader.mts');
     // Of a module: it imports where it goes on, and waits where it stands.

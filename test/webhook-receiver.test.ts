@@ -1,6 +1,7 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -9,8 +10,24 @@ import {
   standardWebhookSignature,
 } from '../src/domain/webhook-signature';
 import { freePort } from '../src/listening';
+import { blocksRunBy } from './support/code-blocks';
 
-/** The receiver that docs/webhooks.md prints for Node, run as a reader would run it. */
+/** The receivers that docs/webhooks.md prints, run as a reader would run them. */
+const printedOn = blocksRunBy('test/webhook-receiver.test.ts', 'docs/webhooks.md');
+const sourceOf = (language: string) => printedOn.find((block) => block.language === language)?.text ?? '';
+const RECEIVERS = [
+  { language: 'js', file: 'receiver.mjs', program: process.execPath },
+  { language: 'python', file: 'receiver.py', program: 'python3' },
+];
+/** Nothing of Assent needs Python, so a machine may be without. */
+const hasPython = spawnSync('python3', ['-c', 'pass']).status === 0;
+const PYTHON_AS_RUN = '4991a86fe4bc3840691f1de642b49929b6d181f93378f5f0009a81d3f2493c0e';
+
+it('the receiver in Python is, to the byte, one that the tests below have run', () => {
+  // Change it where there is a python3, so that they run, and then this.
+  expect(createHash('sha256').update(sourceOf('python')).digest('hex')).toBe(PYTHON_AS_RUN);
+});
+
 const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 const older = `whsec_${Buffer.alloc(32, 8).toString('base64')}`;
 const bodyOf = (billingRequestId: string) =>
@@ -41,56 +58,59 @@ function signed(
   };
 }
 
-beforeAll(async () => {
-  const page = readFileSync(join(__dirname, '../docs/webhooks.md'), 'utf8');
-  const source = /^```js\n([\s\S]*?)^```$/m.exec(page)?.[1] ?? '';
-  folder = mkdtempSync(join(tmpdir(), 'assent-receiver-'));
-  writeFileSync(join(folder, 'receiver.mjs'), source);
-  const port = await freePort();
-  url = `http://127.0.0.1:${port}/`;
-  receiver = spawn(process.execPath, ['receiver.mjs'], {
-    cwd: folder,
-    env: { WEBHOOK_SECRET: secret, PORT: String(port) },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  receiver.stdout?.on('data', (chunk: Buffer) => (printed += chunk.toString()));
-  const deadline = Date.now() + 10_000;
-  while (Date.now() < deadline) {
-    const answer = await send({}).catch(() => undefined);
-    if (answer !== undefined) return;
-  }
-  throw new Error('the receiver of docs/webhooks.md does not listen');
-});
+describe.each(RECEIVERS.filter(({ language }) => language !== 'python' || hasPython))(
+  'the receiver in $language printed in docs/webhooks.md',
+  ({ language, file, program }) => {
+    beforeAll(async () => {
+      printed = '';
+      folder = mkdtempSync(join(tmpdir(), 'assent-receiver-'));
+      writeFileSync(join(folder, file), sourceOf(language));
+      const port = await freePort();
+      url = `http://127.0.0.1:${port}/`;
+      receiver = spawn(program, [file], {
+        cwd: folder,
+        env: { PATH: process.env['PATH'], WEBHOOK_SECRET: secret, PORT: String(port) },
+        // A server of Python's writes a line for each request.
+        stdio: ['ignore', 'pipe', 'ignore'],
+      });
+      receiver.stdout?.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+      const deadline = Date.now() + 10_000;
+      while (Date.now() < deadline) {
+        const answer = await send({}).catch(() => undefined);
+        if (answer !== undefined) return;
+      }
+      throw new Error('the receiver of docs/webhooks.md does not listen');
+    });
 
-afterAll(async () => {
-  const gone = once(receiver, 'exit');
-  receiver.kill();
-  await gone;
-  rmSync(folder, { recursive: true });
-});
+    afterAll(async () => {
+      const gone = once(receiver, 'exit');
+      receiver.kill();
+      await gone;
+      rmSync(folder, { recursive: true });
+    });
 
-describe('the receiver printed in docs/webhooks.md', () => {
-  it('accepts what Assent signs, also while a secret is being rotated', async () => {
-    expect(await send(signed())).toBe(200);
-    expect(await send(signed({ secrets: [older, secret] }))).toBe(200);
-  });
+    it('accepts what Assent signs, also while a secret is being rotated', async () => {
+      expect(await send(signed())).toBe(200);
+      expect(await send(signed({ secrets: [older, secret] }))).toBe(200);
+    });
 
-  it('refuses another body, another delivery, another secret and an old recording', async () => {
-    expect(await send(signed(), bodyOf('brq_2'))).toBe(401);
-    expect(await send({ ...signed(), 'webhook-id': 'dlv_2' })).toBe(401);
-    expect(await send(signed({ secrets: [older] }))).toBe(401);
-    expect(await send(signed({ sentAtS: nowS - 301 }))).toBe(401);
-    expect(await send({ ...signed(), 'x-service-signature': serviceSignature(older, body) })).toBe(401);
-    expect(await send({})).toBe(401);
-  });
+    it('refuses another body, another delivery, another secret and an old recording', async () => {
+      expect(await send(signed(), bodyOf('brq_2'))).toBe(401);
+      expect(await send({ ...signed(), 'webhook-id': 'dlv_2' })).toBe(401);
+      expect(await send(signed({ secrets: [older] }))).toBe(401);
+      expect(await send(signed({ sentAtS: nowS - 301 }))).toBe(401);
+      expect(await send({ ...signed(), 'x-service-signature': serviceSignature(older, body) })).toBe(401);
+      expect(await send({})).toBe(401);
+    });
 
-  it('handles a delivery once, however often it arrives', async () => {
-    const [twice, last] = [bodyOf('brq_twice'), bodyOf('brq_last')];
-    await send(signed({ text: twice, delivery: 'dlv_twice' }), twice);
-    await send(signed({ text: twice, delivery: 'dlv_twice' }), twice);
-    await send(signed({ text: last, delivery: 'dlv_last' }), last);
-    const deadline = Date.now() + 10_000;
-    while (!printed.includes(last) && Date.now() < deadline) await new Promise(setImmediate);
-    expect(printed.split('\n').filter((line) => line === twice)).toHaveLength(1);
-  });
-});
+    it('handles a delivery once, however often it arrives', async () => {
+      const [twice, last] = [bodyOf('brq_twice'), bodyOf('brq_last')];
+      await send(signed({ text: twice, delivery: 'dlv_twice' }), twice);
+      await send(signed({ text: twice, delivery: 'dlv_twice' }), twice);
+      await send(signed({ text: last, delivery: 'dlv_last' }), last);
+      const deadline = Date.now() + 10_000;
+      while (!printed.includes(last) && Date.now() < deadline) await new Promise(setImmediate);
+      expect(printed.split('\n').filter((line) => line === twice)).toHaveLength(1);
+    });
+  },
+);

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -10,6 +9,7 @@ import { AssentClient, AssentError, verifyWebhook, type WebhookEvent } from '@as
 import { runConformance } from '../../src/cli/conformance/run';
 import { freePort } from '../../src/listening';
 import { createCli } from '../support/cli';
+import { blocksRunBy } from '../support/code-blocks';
 import { eventually } from '../support/engine';
 
 const ROOT = path.join(__dirname, '../..');
@@ -142,8 +142,8 @@ describe('at the command line', () => {
     const bankPort = await freePort();
     networkPort = await freePort();
     webhookUrl = `http://127.0.0.1:${bankPort}/`;
-    const page = await readFile(path.join(ROOT, 'docs/integration.md'), 'utf8');
-    const block = (/^```sh\n([\s\S]*?)^```$/m.exec(page)?.[1] ?? '')
+    const [shown] = blocksRunBy('test/cli/conformance.test.ts', 'docs/integration.md');
+    const block = (shown?.text ?? '')
       .replace(':3900', `:${networkPort}`)
       .replaceAll('4001', String(bankPort))
       .replace('npx tsx', 'node_modules/.bin/tsx')

@@ -1,10 +1,9 @@
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import { inspect } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import { verifyWebhook, WebhookError, type VerifyOptions } from '@assent/client';
 import { WEBHOOK_TYPES } from '../../src/domain/webhook';
 import { serviceSignature, standardWebhookSignature } from '../../src/domain/webhook-signature';
+import { blocksRunBy } from '../support/code-blocks';
 
 interface Vector {
   secret: string;
@@ -14,10 +13,8 @@ interface Vector {
   duringRotation: Record<string, string>;
 }
 
-const page = readFileSync(path.join(__dirname, '../../docs/webhooks.md'), 'utf8');
-const vector = JSON.parse(
-  /^### Test vectors$[\s\S]*?^```json\n([\s\S]*?)^```$/m.exec(page)?.[1] ?? '',
-) as Vector;
+const [vectors] = blocksRunBy('test/client/webhook.test.ts', 'docs/webhooks.md');
+const vector = JSON.parse(vectors?.text ?? '') as Vector;
 const { secret, previousSecret, body } = vector;
 const rotating = { ...vector.headers, ...vector.duringRotation };
 const sentAtS = Number(vector.headers['webhook-timestamp']);

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { readCamt } from '../../../src/api/bank-statement/camt';
+import { blocksRunBy } from '../../support/code-blocks';
 import { endless, readAll, readFile, sampleLine as line } from '../../support/statement-file';
 
 /** A bank's statement as ISO 20022 has it: what is read of it, and what a hostile one costs. */
@@ -22,6 +23,13 @@ test.each([1, 7, 100_000])('our sample is read alike in pieces of %i bytes', asy
     line(4, 'FT26063C02', '2026-03-04', 2_000n),
     { line: 5, problem: 'a transaction of the entry has no AcctSvcrRef' },
     { line: 6, problem: 'bankTransactionId is missing; currency must be a code of ISO 4217, as NGN' },
+  ]);
+});
+
+test('the entry that docs/bank-statements.md shows is a line', async () => {
+  const [shown] = blocksRunBy('test/api/bank-statement/camt.test.ts', 'docs/bank-statements.md');
+  expect(await read(shown?.text ?? '')).toEqual([
+    line(1, 'FT26061A01', '2026-03-02', 150_000n, { reference: '7Q2MXK4TVWYZ23ABCDEFGHJK' }),
   ]);
 });
 

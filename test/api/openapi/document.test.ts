@@ -7,6 +7,7 @@ import { OPERATIONS } from '../../../src/api/openapi/operations';
 import type { Route } from '../../../src/api/http/route';
 import { check } from '../../../src/api/http/validation';
 import { readConfig, type Config } from '../../../src/config';
+import { blocksRunBy } from '../../support/code-blocks';
 
 const config = readConfig({});
 const document = openApiDocument(routes({ config }));
@@ -104,7 +105,35 @@ const REQUESTS: Record<string, object[]> = {
   }).map((one) => ({ merchants: [{ ...one, name: 'Shop', clientRef: 'a' }] })),
 };
 
+/** What the blocks of the pages are an answer to, in their order. */
+const SHOWN: { method: string; path: string; status: number; dataAlone?: true }[] = [
+  { method: 'get', path: '/v1/webhooks/endpoint', status: 200 },
+  { method: 'get', path: '/v1/transaction-history', status: 400 },
+  { method: 'post', path: '/v1/customer/bill', status: 201 },
+  { method: 'get', path: '/v1/bank/statements/{statementId}', status: 200, dataAlone: true },
+];
+
 describe('the document', () => {
+  it('takes the answers that the pages show', () => {
+    const answers = [
+      ...blocksRunBy('test/api/openapi/document.test.ts', 'docs/api.md'),
+      ...blocksRunBy('test/api/openapi/document.test.ts', 'docs/bank-statements.md'),
+    ];
+    expect(answers).toHaveLength(SHOWN.length);
+    const ajv = addFormats(new Ajv2020({ strict: false, allErrors: true }));
+    ajv.addSchema(document, 'openapi');
+    const problems = SHOWN.map(({ method, path, status, dataAlone }, n) => {
+      const media = document.paths[path]?.[method]?.responses[status]?.content?.['application/json'];
+      if (!media) throw new Error(`the document has no such answer: ${method} ${path} ${status}`);
+      const local = JSON.stringify(media.schema).replaceAll('"$ref":"#/', '"$ref":"openapi#/');
+      const validate = ajv.compile(JSON.parse(local) as object);
+      const shown = JSON.parse(answers[n]?.text ?? '') as object;
+      validate(dataAlone ? { statusCode: status, success: true, message: 'Found', data: shown } : shown);
+      return { path, problems: (validate.errors ?? []).map((one) => `${one.instancePath} ${one.message}`) };
+    });
+    expect(problems).toEqual(SHOWN.map(({ path }) => ({ path, problems: [] })));
+  });
+
   it('has every route of the table, and nothing that is none', () => {
     const table = routes({ config }).map(({ method, path }) => `${method.toUpperCase()} ${path}`);
     expect(Object.keys(OPERATIONS).toSorted()).toEqual(table.toSorted());
