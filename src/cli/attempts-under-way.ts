@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../database/connection';
 import { attemptsUnderWay, stillUnderWay } from '../database/webhook/attempt';
+import { counted } from '../domain/counted';
+import { progress } from './progress';
 
 const POLL_MS = 50;
 
@@ -15,5 +17,12 @@ const POLL_MS = 50;
  */
 export async function letAttemptsEnd(db: Database, entityId: string): Promise<void> {
   const begun = await attemptsUnderWay(db, entityId);
-  while (begun.length > 0 && (await stillUnderWay(db, begun)) > 0) await sleep(POLL_MS);
+  if (begun.length === 0) return;
+  for (;;) {
+    const left = await stillUnderWay(db, begun);
+    if (left === 0) return;
+    const attempts = counted(begun.length, 'webhooks');
+    progress.part(begun.length - left, begun.length, `of ${attempts} on their way to it have left`);
+    await sleep(POLL_MS);
+  }
 }

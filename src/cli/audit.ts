@@ -66,7 +66,10 @@ function shown({ at, actor, action, entityId, requestId, reason, before, after }
 async function writeTable(pages: AsyncIterable<RecordedAct[]>): Promise<void> {
   let latest: RecordedAct[] = [];
   let earlier = false;
+  let read = 0;
   for await (const page of pages) {
+    read += page.length;
+    progress.say(`${counted(read, 'acts')} read`);
     earlier ||= latest.length + page.length > TABLE_ROWS_MAX;
     latest = [...latest, ...page].slice(-TABLE_ROWS_MAX);
   }
@@ -81,6 +84,7 @@ async function writeTable(pages: AsyncIterable<RecordedAct[]>): Promise<void> {
     reason,
     requestId,
   ]);
+  progress.end();
   await write(`${tableOf(head, table)}\n`);
   if (earlier) {
     process.stderr.write(

@@ -72,6 +72,7 @@ export function addBooksCommands(program: Command): void {
     .option('--to <day>', 'at the end of this day, as in 2026-11-01')
     .action(
       onEngine(async ({ db }, _config, partyId: string, { to }: Pick<Days, 'to'>) => {
+        progress.say('the days of its accounts are added up');
         const balances = await balancesOf(db, partyId, rangeOf({ ...(to !== undefined && { to }) }).to);
         const table = balances.map(({ account, currency, balance }) => [account, currency, balance]);
         return { json: { balances }, text: tableOf(['account', 'currency', 'balance'], table) };
@@ -80,6 +81,7 @@ export function addBooksCommands(program: Command): void {
   withDays(command(books, 'heads', 'the last signed head of each day, and the keys to judge them by')).action(
     onEngine(async ({ db, ring }, _config, days: Days) => {
       const { from, to } = rangeOf(days);
+      progress.say('the heads are read');
       const heads = await dailyHeads(db, { from: from ?? '-infinity', to: to ?? 'infinity' });
       const keys = (await chainKeys(db, ring)).map(({ publicJwk }) => publicJwk);
       return { json: { keys, heads: heads.map(shown) }, text: headsTable(heads) };

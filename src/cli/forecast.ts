@@ -79,7 +79,7 @@ async function ratesOf(db: Executor, lines: Pair[]): Promise<Map<string, number 
     const pair = pairOf(line);
     if (rates.has(pair)) continue;
     rates.set(pair, await successRate(db, line));
-    progress.say(`what was paid lately: ${rates.size} of ${of} merchants and banks`);
+    progress.part(rates.size, of, `what was paid lately: ${rates.size} of ${of} merchants and banks`);
   }
   return rates;
 }

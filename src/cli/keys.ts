@@ -3,9 +3,11 @@ import { rotateChainKey } from '../database/chain/key';
 import { keyUse, reseal } from '../database/keys/reseal';
 import { claimRing } from '../database/keys/sealing-key';
 import { revokeSigningKey, rotateSigningKey } from '../database/keys/signing-key';
+import { counted } from '../domain/counted';
 import { command, CommandError, onEngine } from './command';
 import { asOwner } from './owner';
 import { operator, reasonOption, type Explained } from './operator';
+import { progress } from './progress';
 import { tableOf } from './table';
 
 /**
@@ -48,7 +50,9 @@ export function addKeyCommands(program: Command): void {
   command(keys, 'status', 'how much each key of ASSENT_KEYS seals').action(
     onEngine(async ({ ring }, config) =>
       asOwner(config, async (db) => {
-        const all = await keyUse(db, ring);
+        const all = await keyUse(db, ring, ({ place, number, of }) =>
+          progress.part(number - 1, of, `${place} is counted`),
+        );
         const head = ['key', 'in the ring', 'seals', 'paymentIDs', 'deviceIds'];
         const table = all.map((one) => {
           const seals = Object.entries(one.seals).map(([column, count]) => `${count} ${column}`);
@@ -66,9 +70,13 @@ export function addKeyCommands(program: Command): void {
         asOwner(config, async (db) => {
           await claimRing(db, ring);
           const by = operator(options);
-          const changed = await reseal(db, ring, by, ({ table, changed: count }) => {
-            process.stderr.write(`${table}: ${count} rows brought under ${ring.current}\n`);
-          });
+          const changed = await reseal(db, ring, by, ({ table, number, of, changed: count }) =>
+            progress.part(
+              number - 1,
+              of,
+              `${table}: ${counted(count, 'rows')} brought under ${ring.current}`,
+            ),
+          );
           const total = Object.values(changed).reduce((sum, count) => sum + count, 0);
           return {
             json: { kid: ring.current, changed },

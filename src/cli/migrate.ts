@@ -33,7 +33,7 @@ export function addMigrateCommand(program: Command): void {
         }
         const migrations = await withOwnerUrl(config, (url) =>
           migrateUp(url, modeOf(config), config.NETWORK_TIMEZONE, operator(options), ({ name, number, of }) =>
-            progress.say(`${number} of ${counted(of, 'migrations')}: ${name}`),
+            progress.part(number - 1, of, `${number} of ${counted(of, 'migrations')}: ${name}`),
           ),
         );
         // The embedded Temporal has been prepared by `npm start`; any other one by nobody but this.

@@ -7,6 +7,8 @@
  */
 export interface Progress {
   say(line: string): void;
+  /** The same behind a bar, where it is known how much there is. */
+  part(done: number, of: number, line: string): void;
   /** From now on nothing is said: who reads the outcome as JSON reads nothing else. */
   silence(): void;
   /** Leaves nothing of it behind. */
@@ -15,6 +17,15 @@ export interface Progress {
 
 /** Where a terminal does not tell how wide it is. */
 const COLUMNS = 80;
+
+const BAR_COLUMNS = 20;
+
+/** As `[#####               ]  25 %`. */
+function bar(done: number, of: number): string {
+  const part = of > 0 ? Math.min(done / of, 1) : 1;
+  const full = '#'.repeat(Math.floor(part * BAR_COLUMNS)).padEnd(BAR_COLUMNS);
+  return `[${full}] ${String(Math.floor(part * 100)).padStart(3)} %`;
+}
 
 type Terminal = Pick<NodeJS.WriteStream, 'isTTY' | 'write'> & { columns?: number };
 
@@ -30,6 +41,7 @@ export function createProgress(terminal: Terminal): Progress {
   };
   return {
     say: put,
+    part: (done, of, line) => put(`${bar(done, of)} ${line}`),
     silence() {
       silent = true;
     },

@@ -96,7 +96,7 @@ async function* readWith(file: string, size: number): AsyncGenerator<Buffer, voi
   let read = 0;
   for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
     read += chunk.length;
-    progress.say(`${Math.floor((read / Math.max(size, 1)) * 100)} % of the file read`);
+    progress.part(read, size, 'of the file read');
     yield chunk;
   }
 }
@@ -112,7 +112,7 @@ async function followed(db: Database, statementId: string): Promise<Told> {
     const now = JSON.stringify(summary);
     if (now !== before) deadline = performance.now() + STANDS_STILL_MS;
     before = now;
-    progress.say(`${done} of ${counted(summary.lines, 'lines')} matched`);
+    progress.part(done, summary.lines, `${done} of ${counted(summary.lines, 'lines')} matched`);
     if (performance.now() > deadline) {
       const problems = (await workerProblems(db)).map(({ message }) => message);
       throw new CommandError(

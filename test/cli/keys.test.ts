@@ -22,12 +22,11 @@ describe('an operator whose keyring has leaked', () => {
     const cli = createCli({ url: test.url, keys: `${NEW},${OLD}` });
     const kid = readKeyring(NEW).current;
 
-    const { code, out, err } = await cli.run('keys', 'reseal', '--reason', 'leaked', '--json');
+    const { code, out } = await cli.run('keys', 'reseal', '--reason', 'leaked', '--json');
     expect({ code, told: JSON.parse(out) as object }).toMatchObject({
       code: 0,
       told: { kid, changed: { customers: 1, webhook_endpoints: 3, signing_keys: 1 } },
     });
-    expect(err).toContain(`customers: 1 rows brought under ${kid}`);
     const [status, revoked] = await Promise.all([
       cli.json<object>('keys', 'status'),
       cli.json<object>('keys', 'revoke', signer.kid, '--reason', 'leaked'),

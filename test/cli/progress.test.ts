@@ -25,6 +25,19 @@ describe('progress', () => {
     expect(screen(written)).toBe('');
   });
 
+  it.each([
+    [0, 8, '[                    ]   0 % x'],
+    [3, 8, '[#######             ]  37 % x'],
+    [8, 8, '[####################] 100 % x'],
+    // A file may have grown since it was measured, or be empty.
+    [9, 8, '[####################] 100 % x'],
+    [0, 0, '[####################] 100 % x'],
+  ])('of %i of %i is a bar', (done, of, line) => {
+    const { progress, written } = terminal(true);
+    progress.part(done, of, 'x');
+    expect(screen(written)).toBe(line);
+  });
+
   it('has no escape sequence, whatever the terminal is and NO_COLOR says', () => {
     const { progress, written } = terminal(true);
     progress.say('half of it');

@@ -124,7 +124,8 @@ const PAGE = 100;
  */
 const ROUNDS_MAX = 10;
 
-export type Progress = (told: { table: string; changed: number }) => void;
+/** Told before each page of a table, the `number`th of them. */
+export type ResealProgress = (told: { table: string; number: number; of: number; changed: number }) => void;
 
 /**
  * @returns how many rows were changed, by table
@@ -135,14 +136,15 @@ export async function reseal(
   db: Database,
   ring: Keyring,
   by: Actor,
-  report: Progress,
+  report: ResealProgress,
 ): Promise<Record<string, number>> {
   const changed: Record<string, number> = {};
-  for (const sealed of SEALED) {
+  for (const [before, sealed] of SEALED.entries()) {
     let total = 0;
+    const place = { table: sealed.table, number: before + 1, of: SEALED.length };
     for (let round = 1; ; round++) {
       const found = await resealTable(db, ring, sealed, (count) =>
-        report({ table: sealed.table, changed: total + count }),
+        report({ ...place, changed: total + count }),
       );
       total += found;
       if (found === 0) break;
@@ -188,6 +190,7 @@ async function resealTable(
   let last: Row | undefined;
   let changed = 0;
   for (;;) {
+    report(changed);
     const page: Row[] = await rows<Row>(
       db,
       `SELECT ${[...sealed.key, ...(sealed.also ?? []), ...columns, ...indexes].join(', ')} FROM ${sealed.table}
@@ -199,7 +202,6 @@ async function resealTable(
     );
     const found = await Promise.all(page.map((one) => resealRow(db, ring, sealed, one)));
     changed += found.filter(Boolean).length;
-    if (page.length > 0) report(changed);
     last = page[PAGE - 1];
     if (!last) return changed;
   }
@@ -245,8 +247,15 @@ export interface KeyUse {
   deviceIds: number;
 }
 
-/** Counts everything, so it reads every table once. */
-export async function keyUse(db: Executor, ring: Keyring): Promise<KeyUse[]> {
+/** Told before each count, which reads a table. */
+export type CountProgress = (told: { place: string; number: number; of: number }) => void;
+
+/** Counts everything, so it reads every table once for each of its columns. */
+export async function keyUse(
+  db: Executor,
+  ring: Keyring,
+  report: CountProgress = () => undefined,
+): Promise<KeyUse[]> {
   const uses = new Map<string, KeyUse>();
   const useOf = (kid: string): KeyUse => {
     const known = uses.get(kid);
@@ -264,18 +273,23 @@ export async function keyUse(db: Executor, ring: Keyring): Promise<KeyUse[]> {
     return use;
   };
   for (const { kid } of ring.keys) useOf(kid);
-  for (const { table, columns } of SEALED) {
-    for (const column of Object.keys(columns)) {
-      const counts = await countedBy(
-        db,
-        `convert_from(substring(${column} FROM 3 FOR get_byte(${column}, 1)), 'UTF8')`,
-        `${table} WHERE ${column} IS NOT NULL`,
-      );
-      for (const { kid, count } of counts) useOf(kid).seals[`${table}.${column}`] = count;
-    }
+  const sealed = SEALED.flatMap(({ table, columns }) =>
+    Object.keys(columns).map((column) => ({ table, column })),
+  );
+  const of = sealed.length + 2;
+  for (const [before, { table, column }] of sealed.entries()) {
+    report({ place: `${table}.${column}`, number: before + 1, of });
+    const counts = await countedBy(
+      db,
+      `convert_from(substring(${column} FROM 3 FOR get_byte(${column}, 1)), 'UTF8')`,
+      `${table} WHERE ${column} IS NOT NULL`,
+    );
+    for (const { kid, count } of counts) useOf(kid).seals[`${table}.${column}`] = count;
   }
+  report({ place: 'agreements.payment_id_key', number: of - 1, of });
   for (const { kid, count } of await countedBy(db, 'payment_id_key', 'agreements'))
     useOf(kid).paymentIds = count;
+  report({ place: 'devices.token_key', number: of, of });
   for (const { kid, count } of await countedBy(db, 'token_key', 'devices')) useOf(kid).deviceIds = count;
   return [...uses.values()];
 }
