@@ -30,10 +30,19 @@ interface Fault {
   trusting?: true;
   forgetful?: true;
   busy?: true;
+  /** After a 409 it says something else. */
+  stubborn?: true;
+  /** Its answers about approvals have a word that there is not. */
+  misspelling?: true;
+  /** It takes the first charge of its life, and forgets it. */
+  unpractised?: true;
 }
 
+/** Whom a webhook asked about. */
+type Asked = { customerId: string; lookupID: string };
+
 /** @returns where it takes webhooks */
-async function startBank(networkPort: number, fault: Fault): Promise<string> {
+async function startBank(networkPort: number, fault: Fault, asked: Asked[] = []): Promise<string> {
   const assent = new AssentClient({
     baseUrl: `http://127.0.0.1:${networkPort}`,
     clientId: 'cli_1',
@@ -42,6 +51,7 @@ async function startBank(networkPort: number, fault: Fault): Promise<string> {
   });
   const bookings = new Map<string, string>();
   const over = new Set<string>();
+  let practised = false;
   const book = (id: string) => {
     const booked = fault.forgetful ? undefined : bookings.get(id);
     const booking = booked ?? `ft-${randomUUID()}`;
@@ -53,13 +63,22 @@ async function startBank(networkPort: number, fault: Fault): Promise<string> {
       for (const { billingRequestId } of event.data) over.add(billingRequestId);
     } else if (event.type === 'billing.intent') {
       for (const { customerId, lookupID, merchant } of event.data) {
-        const body = { customerId, lookupID, entityId: merchant.id, customerDecision: 'deny' } as const;
+        asked.push({ customerId, lookupID });
+        const customerDecision = fault.misspelling ? ('denied' as 'deny') : 'deny';
+        const body = { customerId, lookupID, entityId: merchant.id, customerDecision } as const;
         await assent.call('answerIntent', { body });
       }
     } else if (event.type === 'billing.request') {
       for (const { billingRequestId } of event.data.filter((one) => !over.has(one.billingRequestId))) {
+        if (fault.unpractised && !practised) {
+          practised = true;
+          continue;
+        }
         const body = { billingRequestId, bankTransactionId: book(billingRequestId) };
-        await assent.call('answerBillingRequest', { body });
+        await assent.call('answerBillingRequest', { body }).catch(async (error: unknown) => {
+          if (!fault.stubborn) throw error;
+          await assent.call('answerBillingRequest', { body: { billingRequestId, action: 'deny' } });
+        });
       }
     } else if (event.type === 'refund.request') {
       for (const { refundId } of event.data) {
@@ -118,17 +137,23 @@ async function foundIn(fault: Fault): Promise<string[]> {
 }
 
 test('a bank without a fault passes, and each fault is found by the checks that are for it', async () => {
-  const [none, trusting, forgetful, busy] = await Promise.all([
+  const [none, trusting, forgetful, busy, stubborn, misspelling, unpractised] = await Promise.all([
     foundIn({}),
     foundIn({ trusting: true }),
     foundIn({ forgetful: true }),
     foundIn({ busy: true }),
+    foundIn({ stubborn: true }),
+    foundIn({ misspelling: true }),
+    foundIn({ unpractised: true }),
   ]);
-  expect({ none, trusting, forgetful, busy }).toEqual({
+  expect({ none, trusting, forgetful, busy, stubborn, misspelling, unpractised }).toEqual({
     none: [],
     trusting: ['bad_signature', 'old_timestamp'],
     forgetful: ['repeat', 'reminder', 'out_of_order'],
     busy: ['unknown_type', 'slow_network', 'outage'],
+    stubborn: ['late_answer'],
+    misspelling: ['intent'],
+    unpractised: ['charge'],
   });
 });
 
@@ -175,6 +200,30 @@ describe('at the command line', () => {
   test('the example of a bank passes all of it, with exit code 0, as the page has it pasted', () => {
     expect(shell).toEqual({ code: 0, output: expect.stringContaining('All 12 pass.') as string });
     expect(shell.output).toContain('passes  debits once, however often the same webhook comes');
+  });
+
+  test('with --json it is one object, and it asks about the customer whom it is given', async () => {
+    const port = await freePort();
+    const asked: Asked[] = [];
+    const bank = await startBank(port, {}, asked);
+    const customer = { customerId: 'cus_of_this_bank', lookupID: 'copper-field-maple-1093' };
+    const told = await cli().json<{ passed: boolean; checks: { name: string; problem: string | null }[] }>(
+      'conformance',
+      '--webhook-url',
+      bank,
+      '--client-id',
+      'cli_1',
+      '--listen',
+      `127.0.0.1:${port}`,
+      '--customer-id',
+      customer.customerId,
+      '--lookup-id',
+      customer.lookupID,
+    );
+
+    expect(told.passed).toBe(true);
+    expect(told.checks.map(({ problem }) => problem)).toEqual(Array.from({ length: 12 }, () => null));
+    expect(asked).toEqual([customer]);
   });
 
   test('a bank that has another webhook secret fails, in words, with exit code 1', async () => {
