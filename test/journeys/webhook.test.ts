@@ -307,31 +307,91 @@ describe('an operator who reads the metrics', () => {
     }
   });
 
-  test('finds every metric and label that the alerts and the dashboard ask for', async () => {
+  test('finds every metric, label and value that the alerts and the dashboard ask for', async () => {
     // The SDK counts a task once there was one.
     const [bank, merchant] = await Promise.all([cast.bank(), cast.merchant()]);
     await agreement(bank, merchant, bank.customers[0]);
     await eventually(async () =>
-      (await metrics.worker()).includes('temporal_workflow_task_schedule_to_start'),
+      /^temporal_workflow_task_schedule_to_start\w+\{[^}]*task_queue="assent"/m.test(await metrics.worker()),
     );
+    await Promise.all(['/healthz', '/readyz'].map((path) => fetch(engine.apiUrl + path)));
     const exported = `${await metrics.api()}\n${await metrics.worker()}`;
     const names = new Set(
       [...exported.matchAll(/^# TYPE (\w+)/gm)].flatMap(([, name = '']) => seriesOf(name)),
     );
-    // Prometheus gives each series the first two.
-    const labels = new Set(['job', 'instance', ...[...exported.matchAll(/(\w+)="/g)].map(([, one]) => one)]);
+    const valuesOf = await labelValues(exported);
     for (const file of ['prometheus/alerts.yml', 'grafana/dashboards/assent.json']) {
-      const asked = (await readFile(join(__dirname, '../../deploy', file), 'utf8')).replaceAll('\\"', '"');
-      const askedNames = asked.match(/\b(?:assent|temporal|process|nodejs)_\w+/g) ?? [];
+      const asked = (await readFile(join(DEPLOY, file), 'utf8')).replaceAll('\\"', '"');
+      const askedNames = asked.match(METRIC) ?? [];
       expect(askedNames.length).toBeGreaterThan(10);
-      expect(askedNames.filter((name) => !names.has(name))).toEqual([]);
-      const matched = [...asked.matchAll(/(\w+)(?:=~|!~|!=|=)"/g)].map(([, one = '']) => one);
-      const grouped = [...asked.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, list = '']) => list.split(', '));
-      expect(grouped.length).toBeGreaterThan(5);
-      expect([...matched, ...grouped].filter((one) => !labels.has(one))).toEqual([]);
+      expect(askedNames.filter((name) => !names.has(name) && name !== 'up')).toEqual([]);
+      const matched = [...asked.matchAll(/\b(\w+)\{(\w+(?:=|!)[^}]*)\}/g)].flatMap(
+        ([, name = '', all = '']) =>
+          [...all.matchAll(/(\w+)(=~|!~|!=|=)"([^"]*)"/g)].map(([, label = '', how = '', wanted = '']) => ({
+            name,
+            label,
+            wanted: how.endsWith('~') ? wanted.split('|') : [wanted],
+          })),
+      );
+      const grouped = [...asked.matchAll(/\bby \(([^)]*)\)/g)].flatMap(({ index, 1: list = '' }) =>
+        list.split(', ').map((label) => ({
+          name: METRIC_FIRST.exec(asked.slice(index + list.length + 5))?.[0] ?? '',
+          label,
+          wanted: [],
+        })),
+      );
+      expect([matched.length > 1, grouped.length > 5]).toEqual([true, true]);
+      const missing = [...matched, ...grouped].filter(({ name, label, wanted }) => {
+        const values = valuesOf(name, label);
+        return values === undefined || !wanted.every((one) => values.some((value) => isLike(value, one)));
+      });
+      expect(missing).toEqual([]);
     }
   });
 });
+
+const DEPLOY = join(__dirname, '../../deploy');
+const METRIC = /\b(?:assent|temporal|process|nodejs)_\w+/g;
+const METRIC_FIRST = /\b(?:(?:assent|temporal|process|nodejs)_\w+|up\b)/;
+
+/** As Prometheus anchors it; of its patterns ours have these two signs alone. */
+const isLike = (value: string, wanted: string) => {
+  if (wanted.endsWith('.*')) return value.startsWith(wanted.slice(0, -2));
+  return (
+    value.length === wanted.length && wanted.split('').every((sign, n) => sign === '.' || sign === value[n])
+  );
+};
+
+/** @returns the values of a label of a metric; undefined where it has no such label */
+async function labelValues(exported: string): Promise<(name: string, label: string) => string[] | undefined> {
+  const prometheus = await readFile(join(DEPLOY, 'prometheus/prometheus.yml'), 'utf8');
+  const jobs = [...prometheus.matchAll(/job_name: (\S+)/g)].map(([, job = '']) => job);
+  const seen = new Map<string, string[]>();
+  for (const [, name = '', all = ''] of exported.matchAll(/^(\w+)\{(.*)\} \S+$/gm)) {
+    for (const [, label = '', value = ''] of all.matchAll(/(\w+)="([^"]*)"/g)) {
+      seen.set(`${name} ${label}`, [...(seen.get(`${name} ${label}`) ?? []), value]);
+    }
+  }
+  // What has not happened here has no series: it is declared with these.
+  for (const file of ['worker/metrics.ts', 'api/http/request-metrics.ts', 'service-metrics.ts']) {
+    const [, ...declarations] = (await readFile(join(__dirname, '../../src', file), 'utf8')).split(
+      /\bname: /,
+    );
+    for (const declaration of declarations) {
+      const name = /\w+/.exec(declaration)?.[0] ?? '';
+      const declared = /\blabel(?:Names)?: (?:\[(.*?)\]|('\w+'))/.exec(declaration);
+      for (const label of (declared?.[1] ?? declared?.[2] ?? '').match(/\w+/g) ?? []) {
+        if (!seen.has(`${name} ${label}`)) seen.set(`${name} ${label}`, []);
+      }
+    }
+  }
+  seen.set('assent_http_requests_total status', [
+    ...(seen.get('assent_http_requests_total status') ?? []),
+    '500',
+  ]);
+  // Prometheus gives these to each series.
+  return (name, label) => (label === 'job' ? jobs : label === 'instance' ? [] : seen.get(`${name} ${label}`));
+}
 
 /** The names under which Prometheus finds a metric: a histogram is three. */
 const seriesOf = (name: string) => [name, ...['bucket', 'sum', 'count'].map((part) => `${name}_${part}`)];
