@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import { request, type ClientRequest, type IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
@@ -14,7 +15,7 @@ import {
 import { newId } from '../../src/database/ids';
 import { open } from '../../src/database/keys/sealing';
 import { workflowIds } from '../../src/domain/workflow-id';
-import { enter, serveApi, type Party, type ServedApi } from '../support/api';
+import { enter, serveApi, type Answered, type Party, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { person } from '../support/person';
 import { eventually } from '../support/engine';
@@ -406,6 +407,38 @@ describe('small batches that do not end', () => {
     // Its places are free again.
     await eventually(async () => (await migrate(persons(20))).status === 201);
   });
+});
+
+it('small batches that have arrived keep their places until they are onboarded', async () => {
+  const gate = new EventEmitter();
+  const opened = once(gate, 'open');
+  let waiting = 0;
+  const slow = await serveApi(test.db, {
+    limiter: {
+      async take(_, migrating) {
+        waiting += 1;
+        await opened;
+        return migrating();
+      },
+    },
+  });
+  const by = await enter(slow, 'bank');
+  const refused: Answered[] = [];
+  const sent = Array.from({ length: 60 }, async () => {
+    const answered = await migrate(persons(20), by);
+    if (answered.status === 503) refused.push(answered);
+    return answered.status;
+  });
+  await eventually(() => Promise.resolve(refused.length + waiting === 60));
+  gate.emit('open');
+  expect(refused.map(({ headers }) => headers.get('retry-after'))).toEqual(Array(40).fill('2'));
+  const statuses = await Promise.all(sent);
+  expect(statuses.filter((status) => status === 201)).toHaveLength(20);
+  // Its places are free again.
+  expect(await Promise.all(Array.from({ length: 20 }, () => migrate(persons(20), by)))).toEqual(
+    Array.from({ length: 20 }, () => expect.objectContaining({ status: 201 }) as object),
+  );
+  await slow.close();
 });
 
 it('a batch keeps of each entry what is told of it, and nothing of what it was cut from', async () => {

@@ -51,8 +51,8 @@ const LOADS = { all: 20, ofCaller: 2 };
 /** A batch at its largest is read in about two seconds. */
 const LOADS_RETRY_S = 2;
 /**
- * Small batches that are in memory until they have arrived, of some two megabytes at most. Of one
- * bank more than large ones: they are over sooner, and take no connection meanwhile.
+ * Small batches that are in memory, until they are onboarded, of some two megabytes at most. Of one
+ * bank more than large ones: they are over sooner, and take no connection while they arrive.
  */
 const HELD = { all: 50, ofCaller: 20 };
 /**
@@ -122,6 +122,8 @@ export function batchReceiver(): Receiver<ArrivedBatch> {
       place = next;
     }
 
+    const release = () => place?.leave(bankId);
+
     async function stage(): Promise<void> {
       takePlace(loads);
       const page = entries.slice(0, PAGE_ENTRIES);
@@ -148,14 +150,13 @@ export function batchReceiver(): Receiver<ArrivedBatch> {
       canonical.add(']}');
       const { problems } = check(onboardingBody, list.frame(), '');
       if (problems) throw invalidRequest(problems);
-      if (total <= SMALL_BATCH) return { body: { entries }, indexes: canonical.end() };
+      if (total <= SMALL_BATCH) return { body: { entries }, indexes: canonical.end(), release };
       while (entries.length > 0) await stage();
-      return { body: { batchId, total }, indexes: canonical.end() };
+      return { body: { batchId, total }, indexes: canonical.end(), release };
     } catch (error) {
       if (place === loads) await discard(deps, batchId);
+      release();
       throw error;
-    } finally {
-      place?.leave(bankId);
     }
   }
 

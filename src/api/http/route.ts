@@ -109,6 +109,8 @@ export interface Upload<Body> {
 export interface Received<Body> {
   body: Body;
   indexes: Indexes;
+  /** Called once the call is over, whatever came of it: gives back the place that the body has. */
+  release?: () => void;
 }
 
 export type Method = 'get' | 'post' | 'put' | 'patch';
@@ -175,25 +177,25 @@ export function serve(
       throw new Failure('role_not_allowed', `A ${caller.role} may not call this endpoint`);
     }
 
-    const arrived = await options.receiver?.receive(req, deps, caller.entityId);
     const input = await readInput(one, req);
     const key = options.idempotent ? readIdempotencyKey(req) : undefined;
     const { body, query } = checkAll(options, caller.role, input, req.originalUrl);
-    // A file is long: what is wrong with the rest of the request is said before.
-    const received = arrived ?? (await options.upload?.receive(req, deps, caller.entityId));
-    const indexes = () =>
-      received?.indexes ??
-      deps.ring.blindIndexes('idempotency.body', canonicalJson(options.body ? input : null));
     const params = readPath(options.params, req.params);
     const requestId = requestIdOf(res);
     const own = { ...deps, db: deps.db.on(requestId) };
+    const prefersCsv = req.accepts(['json', 'csv']) === 'csv';
+    // It is long: what is wrong with the rest of the request is said before.
+    const received = await (options.receiver ?? options.upload)?.receive(req, deps, caller.entityId);
+    const indexes = () =>
+      received?.indexes ??
+      deps.ring.blindIndexes('idempotency.body', canonicalJson(options.body ? input : null));
 
     const call = {
       caller,
       body: received ? received.body : body,
       query,
       params,
-      prefersCsv: req.accepts(['json', 'csv']) === 'csv',
+      prefersCsv,
       deps: own,
       requestId,
       accept: (
@@ -210,7 +212,9 @@ export function serve(
           afterRefusal,
         ) as Promise<Accepted>,
     } satisfies Call;
-    const outcome = await deps.limiter.take(caller, () => one.handle(call));
+    const outcome = await deps.limiter
+      .take(caller, () => one.handle(call))
+      .finally(() => received?.release?.());
     if ('pages' in outcome) return sendDownload(res, outcome, caller.entityId);
     const reply = 'body' in outcome ? outcome : replyOf(outcome, status);
     if (reply.replayed) res.set('Idempotent-Replayed', 'true');
