@@ -43,7 +43,12 @@ export function statementUpload(): Upload<ArrivedStatement> {
       const bytes = bodyChunks(req, GIBIBYTE, PACE);
       const arrived = await stageStatement(deps.db, type, bytes, deps.config.NETWORK_TIMEZONE);
       const said = `${type} ${arrived.sha256.toString('hex')}`;
-      return { body: arrived, indexes: deps.ring.blindIndexes('idempotency.body', said) };
+      return {
+        body: arrived,
+        indexes: deps.ring.blindIndexes('idempotency.body', said),
+        // Nothing where they are the statement's by now. What stays is swept away later.
+        release: () => discardPages(deps.db, arrived.statementId).catch(() => undefined),
+      };
     } finally {
       uploads.leave(bankId);
     }
@@ -71,17 +76,12 @@ const EXAMPLES: Record<StatementType, { description: string; example: string }> 
   },
 };
 
-export async function sendStatement({ accept, body, caller, deps }: Call<ArrivedStatement>) {
-  try {
-    return await accept(async (trx) => {
-      const { isNew: _, ...statement } = await startStatement(trx, caller.entityId, body);
-      const { statementId, status } = statement;
-      return { message: messageOf(statement), data: { statementId, status } };
-    });
-  } finally {
-    // Nothing where they are the statement's by now.
-    await discardPages(deps.db, body.statementId).catch(() => undefined);
-  }
+export function sendStatement({ accept, body, caller }: Call<ArrivedStatement>) {
+  return accept(async (trx) => {
+    const { isNew: _, ...statement } = await startStatement(trx, caller.entityId, body);
+    const { statementId, status } = statement;
+    return { message: messageOf(statement), data: { statementId, status } };
+  });
 }
 
 function messageOf({ status, summary: { lines } }: Statement): string {

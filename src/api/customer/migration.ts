@@ -21,7 +21,7 @@ import { Failure, type Problem } from '../../domain/failures';
 import { beginningOf } from '../../domain/plain-text';
 import { workflowIds } from '../../domain/workflow-id';
 import { workflowSummary } from '../../domain/workflow-summary';
-import { bodyChunks, requireJson } from '../http/body';
+import { bodyChunks } from '../http/body';
 import type { ApiDeps } from '../deps';
 import type { Download } from '../http/download';
 import { email, id, NAME_MAX, text, textFor } from '../http/fields';
@@ -105,7 +105,6 @@ export function batchReceiver(): Receiver<ArrivedBatch> {
   const held = new CallerPlaces(HELD);
 
   async function receive(req: Request, deps: ApiDeps, bankId: string): Promise<Received<ArrivedBatch>> {
-    requireJson(req);
     const list = new JsonListReader(ENTRY_MAX_BYTES);
     const canonical = deps.ring.blindIndexesOfParts('idempotency.body');
     const batchId = newId('batch');
@@ -122,13 +121,16 @@ export function batchReceiver(): Receiver<ArrivedBatch> {
       place = next;
     }
 
-    const release = () => place?.leave(bankId);
-
     async function stage(): Promise<void> {
       takePlace(loads);
       const page = entries.slice(0, PAGE_ENTRIES);
       await stagePage(deps.db, deps.ring, batchId, total - entries.length, page);
       entries = entries.slice(PAGE_ENTRIES);
+    }
+
+    async function release(): Promise<void> {
+      place?.leave(bankId);
+      if (place === loads) await discard(deps, batchId);
     }
 
     try {
@@ -154,8 +156,7 @@ export function batchReceiver(): Receiver<ArrivedBatch> {
       while (entries.length > 0) await stage();
       return { body: { batchId, total }, indexes: canonical.end(), release };
     } catch (error) {
-      if (place === loads) await discard(deps, batchId);
-      release();
+      await release();
       throw error;
     }
   }
@@ -200,7 +201,7 @@ function clientRefOf(given: Record<string, unknown>): { clientRef?: string } {
   return checked.problems ? {} : { clientRef: checked.value };
 }
 
-/** What cannot be discarded now is swept away later. */
+/** Nothing where it is accepted by now. What cannot be discarded now is swept away later. */
 async function discard({ db, log }: ApiDeps, batchId: string): Promise<void> {
   await discardStaged(db, batchId).catch((error: unknown) => {
     log.warn({ err: error, batchId }, 'staged customers are left for the sweep');
@@ -216,24 +217,17 @@ export async function onboardCustomers({ accept, body, caller, deps }: Call<Arri
     });
   }
   const { batchId, total } = body;
-  let accepted = false;
-  try {
-    const reply = await accept(async (trx) => {
-      const batch = await acceptStaged(trx, bankId, batchId, total);
-      await enqueueStarts(trx, [
-        {
-          workflowId: workflowIds.customerMigration(batchId),
-          attributes: { status: batch.status, bankId },
-          summary: workflowSummary.customerMigration({ total, bankId }),
-        },
-      ]);
-      return { status: 202, message: messageOf(batch), data: { ...batch, ...filesOf(batchId) } };
-    });
-    accepted = !('replayed' in reply);
-    return reply;
-  } finally {
-    if (!accepted) await discard(deps, batchId);
-  }
+  return accept(async (trx) => {
+    const batch = await acceptStaged(trx, bankId, batchId, total);
+    await enqueueStarts(trx, [
+      {
+        workflowId: workflowIds.customerMigration(batchId),
+        attributes: { status: batch.status, bankId },
+        summary: workflowSummary.customerMigration({ total, bankId }),
+      },
+    ]);
+    return { status: 202, message: messageOf(batch), data: { ...batch, ...filesOf(batchId) } };
+  });
 }
 
 function messageOf({ status, summary }: Batch): string {

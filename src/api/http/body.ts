@@ -66,6 +66,11 @@ export function requireType<Type extends string>(req: Request, types: readonly T
   throw new Failure('media_type_unsupported', `The body must be ${types.join(' or ')}, in UTF-8`);
 }
 
+/** @throws Failure body_too_large, where the request says that the body is */
+export function requireFit(req: Request, limitBytes: number): void {
+  if (Number(req.headers['content-length'] ?? 0) > limitBytes) throw tooLarge(limitBytes);
+}
+
 function bodyRequired(what: string): Failure {
   return new Failure('invalid_request', `The request needs ${what}`, {
     problems: [{ path: 'body', message: 'is required' }],
@@ -121,7 +126,7 @@ export async function* bodyChunks(
   limitBytes: number,
   pace?: Pace,
 ): AsyncGenerator<Buffer, void, void> {
-  if (Number(req.headers['content-length'] ?? 0) > limitBytes) throw tooLarge(limitBytes);
+  requireFit(req, limitBytes);
   const { bytes, release } = decoded(req);
   // It runs only while something is waited for: whoever takes the bytes may take its time.
   const giveUp = () => bytes.destroy(tooSlow());

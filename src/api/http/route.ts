@@ -7,7 +7,15 @@ import type { Role } from '../../domain/entity';
 import { Failure } from '../../domain/failures';
 import { replyOf, type Answer, type Reply } from './answer';
 import type { Authenticate, Caller } from '../access/authentication';
-import { BODY_LIMIT_BYTES, hasBody, readJsonBody, readUnneededBody } from './body';
+import {
+  BODY_LIMIT_BYTES,
+  hasBody,
+  readJsonBody,
+  readUnneededBody,
+  requireFit,
+  requireJson,
+  requireType,
+} from './body';
 import { ANSWER_WITHIN_MS } from './deadline';
 import type { ApiDeps } from '../deps';
 import type { DocumentedAnswer, Excess, OperationKey } from './documented-answer';
@@ -109,8 +117,11 @@ export interface Upload<Body> {
 export interface Received<Body> {
   body: Body;
   indexes: Indexes;
-  /** Called once the call is over, whatever came of it: gives back the place that the body has. */
-  release?: () => void;
+  /**
+   * Called once the call is over, whatever came of it: gives back the place that the body has, and
+   * deletes what waits of it in the database and was not accepted.
+   */
+  release: () => Promise<void>;
 }
 
 export type Method = 'get' | 'post' | 'put' | 'patch';
@@ -214,7 +225,7 @@ export function serve(
     } satisfies Call;
     const outcome = await deps.limiter
       .take(caller, () => one.handle(call))
-      .finally(() => received?.release?.());
+      .finally(() => received?.release());
     if ('pages' in outcome) return sendDownload(res, outcome, caller.entityId);
     const reply = 'body' in outcome ? outcome : replyOf(outcome, status);
     if (reply.replayed) res.set('Idempotent-Replayed', 'true');
@@ -222,14 +233,21 @@ export function serve(
   };
 }
 
-/** The JSON body that is asked for, or that comes unasked. */
+/**
+ * The JSON body that is asked for, or that comes unasked. Of a long one no more than its headers is
+ * looked at.
+ */
 async function readInput(
   { method, options: { body, receiver, upload } }: Route,
   req: Request,
 ): Promise<unknown> {
   if (body) return readJsonBody(req, BODY_LIMIT_BYTES);
+  if (receiver) requireJson(req);
+  if (upload) requireType(req, Object.keys(upload.types));
+  const long = receiver ?? upload;
+  if (long) requireFit(req, long.limitBytes);
   // What comes with a GET means nothing in HTTP.
-  if (method === 'get' || receiver || upload || !hasBody(req)) return undefined;
+  if (method === 'get' || long || !hasBody(req)) return undefined;
   return readUnneededBody(req, BODY_LIMIT_BYTES);
 }
 
