@@ -289,8 +289,21 @@ const PREPARED_AFTER_RUNS = 20;
  * are many.
  */
 const PREPARED_MAX = 200;
-/** Texts remembered by a process: more than there are, but for those same lists. */
+/**
+ * Texts remembered by a process: more than there are, but for those same lists. Beyond it the one
+ * that ran longest ago is forgotten, or whoever varies the filters of a list could keep all others
+ * from being prepared.
+ */
 const TEXTS_MAX = 1_000;
+
+function remember<Known>(texts: Map<string, Known>, text: string, known: Known): void {
+  // A Map keeps the order of insertion: taken out and put back, the entry is the youngest.
+  texts.delete(text);
+  texts.set(text, known);
+  if (texts.size <= TEXTS_MAX) return;
+  const [oldest] = texts.keys();
+  if (oldest !== undefined) texts.delete(oldest);
+}
 
 /** Names the statements of one pool that are worth preparing. */
 function createPreparation() {
@@ -300,10 +313,10 @@ function createPreparation() {
     if (plan === 'anew') return { text, values };
     const name = names.get(text);
     if (name !== undefined) return { name, text, values };
-    if (values.length > 0 && names.size < PREPARED_MAX && runs.size < TEXTS_MAX) {
+    if (values.length > 0 && names.size < PREPARED_MAX) {
       const run = (runs.get(text) ?? 0) + 1;
-      runs.set(text, run);
-      if (run >= PREPARED_AFTER_RUNS) {
+      if (run < PREPARED_AFTER_RUNS) remember(runs, text, run);
+      else {
         names.set(text, `assent_${names.size}`);
         runs.delete(text);
       }
@@ -339,11 +352,15 @@ export async function rows<Row>(
  */
 function positional(sql: string): { text: string; names: string[] } {
   const known = POSITIONAL.get(sql);
-  if (known) return known;
+  if (known) {
+    remember(POSITIONAL, sql, known);
+    return known;
+  }
   const names: string[] = [];
   const text = sql.replace(/(?<!:):([a-zA-Z]\w*)/g, (_, name: string) => `$${names.push(name)}`);
-  if (POSITIONAL.size < TEXTS_MAX) POSITIONAL.set(sql, { text, names });
-  return { text, names };
+  const read = { text, names };
+  remember(POSITIONAL, sql, read);
+  return read;
 }
 
 const POSITIONAL = new Map<string, { text: string; names: string[] }>();

@@ -74,6 +74,13 @@ describe('a statement', () => {
     });
   });
 
+  it('has its plan also after a thousand others that ran once, as lists whose filters somebody varies', async () => {
+    const often = `SELECT current_setting('plan_cache_mode') AS mode WHERE :often::int > 0`;
+    for (let n = 0; n < 1_000; n++) await row(test.db, `SELECT :n::int AS n${n}`, { n });
+    for (let n = 0; n < 20; n++) await row(test.db, often, { often: 1 });
+    expect(await row(test.db, often, { often: 1 })).toEqual({ mode: 'force_generic_plan' });
+  });
+
   it('runs as ever on a connection where preparing it has failed', async () => {
     const { db } = test;
     const often = `SELECT :n::int AS n`;
