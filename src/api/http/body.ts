@@ -3,6 +3,7 @@ import { PassThrough, type Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { Request } from 'express';
 import { Failure } from '../../domain/failures';
+import { GrowingBuffer } from './growing-buffer';
 import { parseJson } from './json';
 
 /** Largest body of an ordinary request. The largest legitimate one, 100 ids, is far below. */
@@ -102,9 +103,9 @@ function isOfType(mediaType: string, wanted: string, parameters: readonly string
  *   invalid_request
  */
 export async function readBytes(req: Request, limitBytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of bodyChunks(req, limitBytes)) chunks.push(chunk);
-  return Buffer.concat(chunks);
+  const bytes = new GrowingBuffer();
+  for await (const chunk of bodyChunks(req, limitBytes)) bytes.add(chunk);
+  return bytes.take();
 }
 
 /** The slowest that a body may come, of the time that it is waited for, once `graceMs` are over. */

@@ -1,4 +1,5 @@
 import { Failure } from '../../domain/failures';
+import { GrowingBuffer } from './growing-buffer';
 import { parseJson } from './json';
 
 /**
@@ -9,15 +10,16 @@ import { parseJson } from './json';
  * parsed at the end; what is wrong with the body beside its objects is found there.
  */
 export class JsonListReader {
-  private readonly frameBytes: number[] = [];
+  private readonly frameBytes = new GrowingBuffer();
   /** Brackets that are open in the frame. */
   private readonly open: number[] = [];
   private inString = false;
   private escaped = false;
   /** Brackets that are open in the object at hand; 0 between objects. */
   private depth = 0;
-  private held: Buffer[] = [];
-  private heldBytes = 0;
+  /** Of the object at hand; nothing of one that is too large. */
+  private readonly held = new GrowingBuffer();
+  private isTooLarge = false;
 
   /** @param maxBytes of one object; of a larger one nothing is kept */
   constructor(private readonly maxBytes: number) {}
@@ -53,7 +55,7 @@ export class JsonListReader {
   /** The body with each object of its list emptied. @throws Failure invalid_request */
   frame(): unknown {
     // An object that never ended left the list open, and so the frame.
-    return parseJson(Buffer.from(this.frameBytes));
+    return parseJson(this.frameBytes.take());
   }
 
   private readFrame(byte: number): void {
@@ -73,20 +75,20 @@ export class JsonListReader {
         problems: [{ path: 'body', message: 'has too much beside the objects of its list' }],
       });
     }
-    this.frameBytes.push(byte);
+    this.frameBytes.addByte(byte);
   }
 
   private hold(part: Buffer): void {
-    this.heldBytes += part.length;
-    if (this.heldBytes > this.maxBytes) this.held = [];
-    else this.held.push(part);
+    this.isTooLarge ||= this.held.length + part.length > this.maxBytes;
+    if (this.isTooLarge) this.held.take();
+    else this.held.add(part);
   }
 
   private release(): Buffer | undefined {
-    const whole = this.heldBytes > this.maxBytes ? undefined : Buffer.concat(this.held);
-    this.held = [];
-    this.heldBytes = 0;
-    return whole;
+    const whole = this.held.take();
+    const isTooLarge = this.isTooLarge;
+    this.isTooLarge = false;
+    return isTooLarge ? undefined : whole;
   }
 }
 
