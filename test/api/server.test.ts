@@ -119,13 +119,24 @@ describe('what is no request', () => {
       400,
     ],
     ['a header without a name', request('GET', '/healthz', [': x']), 400],
+    ['a target that is no URL', request('GET', 'http://['), 400],
   ])('%s: it is told so in the envelope', async (_, bytes, status) => {
     const one = await connection();
     await one.send(Buffer.from(bytes, 'latin1'));
     expect(await one.answers(1)).toEqual([status]);
     expect(one.received).toContain('"success":false');
+    const [, requestId] = /^X-Request-Id: ([0-9a-f-]{36})\r$/m.exec(one.received) ?? [];
+    expect(api.log).toContainEqual(expect.objectContaining({ requestId, status, msg: 'request' }));
     await one.closed();
   });
+});
+
+it('a request may name what it wants by a whole URL, as one that was meant for a proxy does', async () => {
+  const one = await connection();
+  await one.send(request('GET', 'http://x/healthz'));
+  await one.send(request('GET', 'HTTPS://x/v1/refunds?page=1', [bearer(merchant)]));
+  await one.send(request('GET', 'http://x?y', [bearer(merchant)]));
+  expect(await one.answers(3)).toEqual([200, 200, 404]);
 });
 
 describe('a request that is refused before its body was read', () => {

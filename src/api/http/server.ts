@@ -55,7 +55,11 @@ const REST_CHECK_MS = 100;
 const LINGER_MS = 1_000;
 
 export function createApiServer(app: RequestListener, log: Pick<Logger, 'info'>): Server {
-  const line = new Lines(app);
+  const line = new Lines((req, res) => {
+    const path = pathOf(req.url ?? '');
+    if (path === undefined) refuse(noTarget(), req.socket, log);
+    else app(Object.assign(req, { url: path }), res);
+  });
   const server = createServer(
     {
       maxHeaderSize: HEADER_BYTES_MAX,
@@ -86,6 +90,17 @@ export function createApiServer(app: RequestListener, log: Pick<Logger, 'info'>)
   return server;
 }
 
+/**
+ * The target of a request as a path. It may come as a whole URL, as to a proxy (RFC 9112, 3.2.2);
+ * undefined where that is none.
+ */
+function pathOf(target: string): string | undefined {
+  if (/^[/*]/.test(target)) return target;
+  if (!URL.canParse(target)) return undefined;
+  const { pathname, search } = new URL(target);
+  return `${pathname || '/'}${search}`;
+}
+
 /** @param giveUp on a request that has not arrived whole in its time */
 function hurry(req: IncomingMessage, giveUp: () => void): void {
   const { socket } = req;
@@ -111,6 +126,8 @@ export function unhurried(req: IncomingMessage): void {
 }
 
 const TOO_LONG = 'ERR_HTTP_REQUEST_TIMEOUT';
+const NO_TARGET = 'ERR_INVALID_URL';
+const noTarget = () => Object.assign(new Error('the target is no URL'), { code: NO_TARGET });
 const tooLong = () => Object.assign(new Error('the request took too long to arrive'), { code: TOO_LONG });
 
 /** The requests of each connection, one after the other. */
@@ -232,5 +249,6 @@ const refused = new WeakSet<Duplex>();
 
 const REFUSALS = new Map<string | undefined, [status: number, message: string]>([
   ['HPE_HEADER_OVERFLOW', [431, `Request line and headers may have at most ${HEADER_BYTES_MAX / 1024} KiB`]],
+  [NO_TARGET, [400, 'The target of the request is neither a path nor a URL']],
   [TOO_LONG, [408, 'The request took too long to arrive']],
 ]);
