@@ -47,6 +47,7 @@ import {
 import { feedQuery, listEvents } from './webhook/event-feed';
 import { forecastQuery, showForecast } from './recurring/forecast';
 import { createFailedAuthentication } from './access/failed-authentication';
+import { createBodyPlaces } from './http/body-places';
 import { createDownloads } from './http/download';
 import { endpoint, serveEach } from './http/endpoint';
 import { livenessEndpoint, readinessEndpoint } from './health';
@@ -355,6 +356,7 @@ export function createApp(deps: ApiDeps): Express {
   const failures = createFailedAuthentication(deps.config);
   const authenticate = createAuthenticate(deps, tokens, failures);
   const login = createClientLogin(deps, tokens, failures);
+  const bodyPlaceOf = createBodyPlaces();
   const sendDownload = createDownloads();
 
   const app = express();
@@ -380,7 +382,9 @@ export function createApp(deps: ApiDeps): Express {
       async (_req, res: Response<Jwks>) => void res.json({ keys: await tokens.jwks() }),
     ),
     endpoint('post', '/v1/oauth/token', tokenEndpoint(login, failures)),
-    ...table.map((one) => endpoint(one.method, one.path, serve(deps, authenticate, sendDownload, one))),
+    ...table.map((one) =>
+      endpoint(one.method, one.path, serve(deps, authenticate, bodyPlaceOf, sendDownload, one)),
+    ),
     ...(forConsole?.endpoints ?? []),
     ...referenceEndpoints(table),
     ...pageEndpoints([

@@ -3,6 +3,7 @@ import { PassThrough, type Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { Request } from 'express';
 import { Failure } from '../../domain/failures';
+import type { BodyPlace } from './body-places';
 import { GrowingBuffer } from './growing-buffer';
 import { parseJson } from './json';
 
@@ -23,11 +24,12 @@ const MEDIA_TYPE_MAX = 100;
 /**
  * Reads the JSON body of a request.
  *
+ * @param place as of `readBytes`
  * @throws Failure media_type_unsupported, body_too_large, body_too_slow or invalid_request
  */
-export async function readJsonBody(req: Request, limitBytes: number): Promise<unknown> {
+export async function readJsonBody(req: Request, limitBytes: number, place?: BodyPlace): Promise<unknown> {
   requireJson(req);
-  return parseJson(await readBytes(req, limitBytes));
+  return parseJson(await readBytes(req, limitBytes, place));
 }
 
 /**
@@ -36,8 +38,8 @@ export async function readJsonBody(req: Request, limitBytes: number): Promise<un
  *
  * @throws Failure as `readJsonBody`
  */
-export async function readUnneededBody(req: Request, limitBytes: number): Promise<unknown> {
-  const bytes = await readBytes(req, limitBytes);
+export async function readUnneededBody(req: Request, limitBytes: number, place: BodyPlace): Promise<unknown> {
+  const bytes = await readBytes(req, limitBytes, place);
   if (bytes.length === 0) return undefined;
   requireJson(req);
   return parseJson(bytes);
@@ -99,12 +101,16 @@ function isOfType(mediaType: string, wanted: string, parameters: readonly string
 }
 
 /**
+ * @param place that the body has where it is large; left out where its limit is low
  * @throws Failure body_too_large, body_too_slow, media_type_unsupported for an unknown encoding, or
- *   invalid_request
+ *   invalid_request; and what the place throws
  */
-export async function readBytes(req: Request, limitBytes: number): Promise<Buffer> {
+export async function readBytes(req: Request, limitBytes: number, place?: BodyPlace): Promise<Buffer> {
   const bytes = new GrowingBuffer();
-  for await (const chunk of bodyChunks(req, limitBytes)) bytes.add(chunk);
+  for await (const chunk of bodyChunks(req, limitBytes)) {
+    bytes.add(chunk);
+    place?.has(bytes.length);
+  }
   return bytes.take();
 }
 

@@ -16,6 +16,7 @@ import {
   requireJson,
   requireType,
 } from './body';
+import type { BodyPlace } from './body-places';
 import { ANSWER_WITHIN_MS } from './deadline';
 import type { ApiDeps } from '../deps';
 import type { DocumentedAnswer, Excess, OperationKey } from './documented-answer';
@@ -171,24 +172,16 @@ type NothingBeyond<Paths> = [Paths] extends [never] ? unknown : { 'answers more 
 export function serve(
   deps: ApiDeps,
   authenticate: Authenticate,
+  bodyPlaceOf: (callerId: string) => BodyPlace,
   sendDownload: SendDownload,
   one: Route,
 ): RequestHandler {
   const { options } = one;
   // Where there are several, the answer says which.
   const status = Number(Object.keys(one.operation.answers)[0]);
-  return async (req: Request, res: Response) => {
-    const caller = await authenticate(req, res);
-    // For the request's log line.
-    Object.assign(req, { caller });
-    const unknown = options.namesIdentifiers ? unknownBuckets(deps.config, caller) : [];
-    await meter(deps, res, options.limit, caller.entityId, unknown);
-    if (caller.providerId !== undefined) await meterProvider(deps, res, options.limit, caller.providerId);
-    if (!options.roles.includes(caller.role)) {
-      throw new Failure('role_not_allowed', `A ${caller.role} may not call this endpoint`);
-    }
 
-    const input = await readInput(one, req);
+  async function answer(req: Request, res: Response, caller: Caller, place: BodyPlace): Promise<void> {
+    const input = await readInput(one, req, place);
     const key = options.idempotent ? readIdempotencyKey(req) : undefined;
     const { body, query } = checkAll(options, caller.role, input, req.originalUrl);
     const params = readPath(options.params, req.params);
@@ -230,6 +223,25 @@ export function serve(
     const reply = 'body' in outcome ? outcome : replyOf(outcome, status);
     if (reply.replayed) res.set('Idempotent-Replayed', 'true');
     res.status(reply.status).json(reply.body);
+  }
+
+  return async (req: Request, res: Response) => {
+    const caller = await authenticate(req, res);
+    // For the request's log line.
+    Object.assign(req, { caller });
+    const unknown = options.namesIdentifiers ? unknownBuckets(deps.config, caller) : [];
+    await meter(deps, res, options.limit, caller.entityId, unknown);
+    if (caller.providerId !== undefined) await meterProvider(deps, res, options.limit, caller.providerId);
+    if (!options.roles.includes(caller.role)) {
+      throw new Failure('role_not_allowed', `A ${caller.role} may not call this endpoint`);
+    }
+
+    const place = bodyPlaceOf(caller.entityId);
+    try {
+      await answer(req, res, caller, place);
+    } finally {
+      place.leave();
+    }
   };
 }
 
@@ -240,15 +252,16 @@ export function serve(
 async function readInput(
   { method, options: { body, receiver, upload } }: Route,
   req: Request,
+  place: BodyPlace,
 ): Promise<unknown> {
-  if (body) return readJsonBody(req, BODY_LIMIT_BYTES);
+  if (body) return readJsonBody(req, BODY_LIMIT_BYTES, place);
   if (receiver) requireJson(req);
   if (upload) requireType(req, Object.keys(upload.types));
   const long = receiver ?? upload;
   if (long) requireFit(req, long.limitBytes);
   // What comes with a GET means nothing in HTTP.
   if (method === 'get' || long || !hasBody(req)) return undefined;
-  return readUnneededBody(req, BODY_LIMIT_BYTES);
+  return readUnneededBody(req, BODY_LIMIT_BYTES, place);
 }
 
 const NO_PARAMETERS: z.ZodType = z.strictObject({});
