@@ -22,16 +22,20 @@ const { moveClock } = proxyActivities<SandboxClockActivities>({
  */
 const STOPS_PER_RUN = 300;
 
+/** Enough to see what somebody did; the answers of the stops have all of them. */
+const NAMED_MAX = 10;
+
 /**
  * One advance of a test clock: from moment to moment at which something is due, to its target.
  *
  * @param ownerId whose clock it is; where it goes, and how far it has come, is in the database
  */
 export async function sandboxClock(ownerId: string): Promise<void> {
+  const ended = new Set<string>();
   for (let stops = 0; stops < STOPS_PER_RUN; stops++) {
     const { now, target, startedAgain } = await moveClock(ownerId);
-    const again =
-      startedAgain.length === 0 ? '' : ` Had been ended, and were started again: ${startedAgain.join(', ')}.`;
+    for (const workflowId of startedAgain) ended.add(workflowId);
+    const again = ended.size === 0 ? '' : ` Had been ended, and were started again: ${named([...ended])}.`;
     if (target === null) {
       setCurrentDetails(`The clock has arrived at ${now}.${again}`);
       upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.status, value: 'ready' }]);
@@ -40,4 +44,9 @@ export async function sandboxClock(ownerId: string): Promise<void> {
     setCurrentDetails(`The clock is at ${now}, on its way to ${target}.${again}`);
   }
   await continueAsNew<typeof sandboxClock>(ownerId);
+}
+
+function named(workflowIds: string[]): string {
+  const more = workflowIds.length - NAMED_MAX;
+  return workflowIds.slice(0, NAMED_MAX).join(', ') + (more > 0 ? `, and ${more} more` : '');
 }

@@ -20,8 +20,17 @@ describe('the workflow of an advance', () => {
     environment = newEnvironment();
   });
 
-  /** @param fails whether the n-th call, counted from 1, ends like one whose worker died */
-  async function advance(stops: number, fails: (call: number) => boolean = () => false) {
+  /**
+   * @param fails whether the n-th call, counted from 1, ends like one whose worker died
+   * @param startedAgain what had been ended by hand, and was found at the n-th stop
+   */
+  async function advance(
+    stops: number,
+    {
+      fails = () => false,
+      startedAgain = () => [],
+    }: { fails?: (call: number) => boolean; startedAgain?: (stop: number) => string[] } = {},
+  ) {
     const runs = new Set<string>();
     let calls = 0;
     let moved = 0;
@@ -32,28 +41,46 @@ describe('the workflow of an advance', () => {
         calls += 1;
         if (fails(calls)) return Promise.reject(new Error('the worker died'));
         moved += 1;
-        return Promise.resolve({ now: TARGET, target: moved === stops ? null : TARGET, startedAgain: [] });
+        const target = moved === stops ? null : TARGET;
+        return Promise.resolve({ now: TARGET, target, startedAgain: startedAgain(moved) });
       },
     };
-    await withWorker(environment, activities, () =>
-      environment.client.workflow.execute<typeof sandboxClock>('sandboxClock', {
+    const details = await withWorker(environment, activities, async () => {
+      const handle = await environment.client.workflow.start<typeof sandboxClock>('sandboxClock', {
         workflowId: `sandbox-clock/${OWNER}/${TARGET}`,
         taskQueue: TASK_QUEUE,
         args: [OWNER],
-      }),
-    );
-    return { moved, runs: runs.size };
+      });
+      await handle.result();
+      const metadata = await handle.query<{ currentDetails: string }>('__temporal_workflow_metadata');
+      return metadata.currentDetails;
+    });
+    return { moved, runs: runs.size, details };
   }
 
   it('moves from stop to stop until the clock has arrived', async () => {
-    expect(await advance(5)).toEqual({ moved: 5, runs: 1 });
+    expect(await advance(5)).toMatchObject({
+      moved: 5,
+      runs: 1,
+      details: `The clock has arrived at ${TARGET}.`,
+    });
   });
 
   it('goes on after a failure, however often', async () => {
-    expect(await advance(3, (call) => call % 3 !== 0)).toEqual({ moved: 3, runs: 1 });
+    expect(await advance(3, { fails: (call) => call % 3 !== 0 })).toMatchObject({ moved: 3, runs: 1 });
+  });
+
+  it('names to its end what had been ended by hand, also where it was found on the way; of many the first', async () => {
+    const { details } = await advance(3, {
+      startedAgain: (stop) => (stop === 1 ? Array.from({ length: 12 }, (_, n) => `recurring/sch_${n}`) : []),
+    });
+    expect(details).toBe(
+      `The clock has arrived at ${TARGET}. Had been ended, and were started again: ` +
+        `${Array.from({ length: 10 }, (_, n) => `recurring/sch_${n}`).join(', ')}, and 2 more.`,
+    );
   });
 
   it('goes on in a new run every 300 stops', async () => {
-    expect(await advance(301)).toEqual({ moved: 301, runs: 2 });
+    expect(await advance(301)).toMatchObject({ moved: 301, runs: 2 });
   }, 120_000);
 });
