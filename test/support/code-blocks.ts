@@ -3,7 +3,8 @@ import path from 'node:path';
 
 /*
  * The fenced blocks of the documentation, and which test runs each. A test takes its blocks from
- * here, so what is said to be run is what it gets; `test/code-blocks.test.ts` sees to the rest.
+ * here, so what is said to be run is what it gets. `test/documentation-blocks.test.ts` sees to the
+ * rest.
  */
 
 const ROOT = path.join(__dirname, '../..');
@@ -66,7 +67,7 @@ interface Run {
 
 /** It names something that a reader puts in, as `<reference>`. */
 const asksForMore = ({ text }: CodeBlock) => /<\w+>/.test(text);
-/** It needs a program or a transaction that only some tests have: test/code-blocks.test.ts. */
+/** It needs a program or a transaction that only some tests have. */
 const needsOthers = ({ text }: CodeBlock) => /\| psql |database end /.test(text);
 const sh = (page: string, which?: Run['which']): Run => ({ page, language: 'sh', ...(which && { which }) });
 
