@@ -10,10 +10,12 @@ import type { Keyring } from '../database/keys/keyring';
 import type { PublicJwk } from '../database/keys/signing-key';
 import { balancesOf } from '../database/ledger/balance';
 import { compareLedger } from '../database/ledger/check';
+import { comparePeriods } from '../database/ledger/period-check';
 import { compareTrails } from '../database/trail';
 import { parseDay } from '../domain/calendar';
 import { command, CommandError, onEngine, type Outcome } from './command';
 import { anyRing } from './engine';
+import { compareStatements } from './kept-statement';
 import { progress } from './progress';
 import { tableOf } from './table';
 
@@ -54,7 +56,7 @@ export function addBooksCommands(program: Command): void {
     command(
       books,
       'verify',
-      'compare the ledger with charges, refunds, limits, trails, balances and daily totals, and all of it with its chains',
+      'compare the ledger with charges, refunds, limits, trails, balances, daily totals and statements, and all of it with its chains',
     ),
   )
     .option('--kept <file>', 'heads and keys that "books heads --json" has printed before: by these alone')
@@ -140,6 +142,10 @@ async function* allOf(
   yield* compareLedger(db, range);
   yield* compareDailyTotals(db, range);
   yield* compareTrails(db, range);
+  yield* comparePeriods(db, range);
+  yield* compareStatements(db, range, (lines, { party, date }) =>
+    progress.say(`${lines} lines of the statement of ${party.entityId} on ${date}`),
+  );
 }
 
 async function verify(all: AsyncIterable<Compared>): Promise<Verified> {
@@ -162,8 +168,14 @@ const NAMES = new Map([
   ['totals', 'daily totals'],
   ['chargeTrails', 'trails of charges'],
   ['refundTrails', 'trails of refunds'],
+  ['reversalTrails', 'trails of reversals'],
   ['exceptionTrails', 'trails of exceptions'],
+  ['intentTrails', 'trails of intents'],
+  ['scheduleTrails', 'trails of schedules'],
+  ['agreementTrails', 'trails of agreements'],
   ['trails', 'events'],
+  ['periods', 'months that were closed'],
+  ['statements', 'statements whose SHA-256 is kept'],
 ]);
 
 const named = (check: string) => NAMES.get(check) ?? check;

@@ -1,13 +1,15 @@
 import { Client } from 'pg';
 import { fileOf } from '../../src/api/billing/statement';
 import { sha256Of } from '../../src/api/http/download';
+import { compareStatements } from '../../src/cli/kept-statement';
 import { rows } from '../../src/database/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { readDigest, readFinality } from '../../src/database/ledger/statement';
 import { createCli } from '../support/cli';
-import { createTestDatabase, type TestDatabase } from '../support/database';
+import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
 import { postThen } from '../support/ledger';
+import { charge } from '../support/settled';
 import { standingApproval } from '../support/standing';
 
 const keys = makeKeyring();
@@ -85,5 +87,50 @@ describe('assent period', () => {
     expect(await cli.run('period', 'reopen', '2026-05', '--reason', 'x')).toMatchObject(
       said('2026-05 is not closed'),
     );
+  });
+});
+
+describe('the files of a closed month', () => {
+  let own: TestDatabase;
+  beforeEach(async () => {
+    own = await createTestDatabase();
+  });
+  afterEach(() => own.drop());
+
+  it('are frozen: verify makes them once more, those of each edition until the next', async () => {
+    const operator = createCli({ url: own.url, keys });
+    const standing = await standingApproval(own.db, keyring);
+    const statements = async () => {
+      const found = { lookedAt: 0, differences: 0 };
+      const november = { from: '2025-11-01', to: '2025-11-30', timeZone: 'Africa/Lagos' };
+      for await (const { lookedAt, differences } of compareStatements(own.db, november)) {
+        found.lookedAt += lookedAt;
+        found.differences += differences.length;
+      }
+      return found;
+    };
+    const chargedThen = async () => {
+      const { id } = await charge(own.db, keyring, standing);
+      const then = '2025-11-15T12:00:00Z';
+      await asOwner(
+        own.url,
+        `SET session_replication_role = replica;
+         UPDATE billing_requests SET closed_at = '${then}', created_at = '${then}' WHERE id = '${id}';
+         UPDATE ledger_entries SET settled_at = '${then}', settlement_day = '${then}' WHERE resource_id = '${id}';
+         UPDATE ledger_balance_changes SET day = '${then}' WHERE party_id IN ('${standing.bankId}', '${standing.merchantId}')`,
+      );
+      return id;
+    };
+    const id = await chargedThen();
+    await operator.json('period', 'close', '2025-11');
+    expect(await statements()).toEqual({ lookedAt: 3, differences: 0 });
+    await operator.json('period', 'reopen', '2025-11', '--reason', 'TICKET-9');
+    await chargedThen();
+    expect(await statements()).toEqual({ lookedAt: 0, differences: 0 });
+    await operator.json('period', 'close', '2025-11');
+    expect(await statements()).toEqual({ lookedAt: 3, differences: 0 });
+    await asOwner(own.url, `UPDATE billing_requests SET description = 'Hats' WHERE id = '${id}'`);
+    // Of the bank, the merchant and its provider.
+    expect(await statements()).toEqual({ lookedAt: 3, differences: 3 });
   });
 });

@@ -1,3 +1,4 @@
+import { compareStatements } from '../../src/cli/kept-statement';
 import { chainStream } from '../../src/database/chain/advance';
 import { checkChains, checkKept } from '../../src/database/chain/check';
 import { publicKeys, signHead } from '../../src/database/chain/head';
@@ -7,6 +8,7 @@ import type { Database } from '../../src/database/connection';
 import { compareDailyTotals } from '../../src/database/daily-total-check';
 import type { Keyring } from '../../src/database/keys/keyring';
 import { compareLedger } from '../../src/database/ledger/check';
+import { comparePeriods } from '../../src/database/ledger/period-check';
 import { compareTrails } from '../../src/database/trail';
 import { STREAMS } from '../../src/domain/chain';
 
@@ -46,5 +48,7 @@ export async function bookDifferences(db: Database): Promise<string[]> {
     ...(await differencesIn(compareLedger(db, WHOLE))),
     ...(await differencesIn(compareDailyTotals(db, WHOLE))),
     ...(await differencesIn(compareTrails(db, WHOLE))),
+    ...(await differencesIn(comparePeriods(db, WHOLE))),
+    ...(await differencesIn(compareStatements(db, WHOLE))),
   ];
 }

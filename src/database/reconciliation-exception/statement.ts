@@ -68,6 +68,7 @@ export async function openStatementExceptions(
     bookedCurrency: string | null;
     direction: Direction;
     held: bigint;
+    bankId: string;
     at: Date;
   }>(
     trx,
@@ -81,7 +82,7 @@ export async function openStatementExceptions(
        ON CONFLICT DO NOTHING
        RETURNING x.id, x.kind, x.billing_request_id AS "billingRequestId", x.refund_id AS "refundId",
          x.bank_transaction_id AS "bankTransactionId", x.amount::bigint, x.currency, x.booked_amount::bigint AS "bookedAmount",
-         x.booked_currency AS "bookedCurrency", x.direction, x.held, x.opened_at AS at),
+         x.booked_currency AS "bookedCurrency", x.direction, x.held, x.bank_id AS "bankId", x.opened_at AS at),
      held AS (
        UPDATE billing_requests b SET held_amount = b.held_amount + o.held
        FROM (SELECT "billingRequestId", sum(held) AS held FROM opened WHERE held > 0 GROUP BY 1) AS o

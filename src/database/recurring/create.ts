@@ -124,6 +124,8 @@ export async function createSchedule(
         frequency: terms.frequency,
         interval: terms.interval,
         startAt,
+        endDate: terms.endAt ?? null,
+        maxBillings: terms.maxBillings ?? null,
       },
       at: now,
     },

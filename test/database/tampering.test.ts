@@ -1,0 +1,494 @@
+import { fileOf } from '../../src/api/billing/statement';
+import { sha256Of } from '../../src/api/http/download';
+import { readConfig, recurringRules } from '../../src/config';
+import { row, rows } from '../../src/database/connection';
+import { foldDailyTotals } from '../../src/database/daily-total';
+import { createIntents } from '../../src/database/intent/intent';
+import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { foldBalances } from '../../src/database/ledger/balance';
+import { closePeriod } from '../../src/database/ledger/period';
+import { keepDigest } from '../../src/database/ledger/statement';
+import { takeAsOperator } from '../../src/database/reconciliation-exception/operator';
+import { openStatementExceptions } from '../../src/database/reconciliation-exception/statement';
+import { bookDifferences, chainBooks, chainDifferences } from '../support/books';
+import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
+import { OPERATOR } from '../support/operator';
+import { answerBill, bill, charge, settleOfEachKind } from '../support/settled';
+import { lookupIdOf, makeSchedule, moveClock, standingApproval } from '../support/standing';
+import { dayOf } from '../support/statements';
+
+/**
+ * What whoever owns the schema changes in one table alone, or in one column of it: each is found by
+ * `books verify`, and named by what it is about.
+ */
+
+const keyring = readKeyring(makeKeyring());
+const timeZone = 'Africa/Lagos';
+const rules = recurringRules(readConfig({}));
+
+let database: TestDatabase;
+let books: Record<string, string>;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  books = await writeBooks();
+});
+afterAll(() => database.drop());
+
+/** Books with something of each kind, chained, of a day that is over for a merchant. */
+async function writeBooks(): Promise<Record<string, string>> {
+  const { db } = database;
+  const standing = await standingApproval(db, keyring);
+  const { merchantId, bankId, customerId } = standing;
+  const { payee, ...made } = await settleOfEachKind(db, keyring, standing);
+  const declined = await bill(db, keyring, standing);
+  await answerBill(db, keyring, standing, declined.id, null);
+  const contested = await charge(db, keyring, standing);
+  await answerBill(db, keyring, standing, contested.id, null);
+  const taken = await charge(db, keyring, standing);
+  await answerBill(db, keyring, standing, taken.id, null);
+  const exceptionOf = async (chargeId: string) =>
+    (
+      await row<{ id: string }>(
+        db,
+        `SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :chargeId`,
+        { chargeId },
+      )
+    )?.id ?? '';
+  const takenException = await exceptionOf(taken.id);
+  await db.transaction((trx) => takeAsOperator(trx, OPERATOR, takenException));
+  const stated = { bankTransactionId: 'tx-unknown', direction: 'debit', currency: 'NGN' } as const;
+  const booked = { amount: 500n, bookedAmount: 500n, bookedCurrency: 'NGN', held: 0n };
+  const [unknown] = await db.transaction((trx) =>
+    openStatementExceptions(trx, keyring, bankId, [
+      { ...stated, ...booked, kind: 'unknown_here', billingRequestId: null, refundId: null, reference: null },
+    ]),
+  );
+  const lookupId = await lookupIdOf(db, customerId);
+  const asked = {
+    lookupIds: [{ phrase: 'p', lookupId }],
+    currency: 'NGN',
+    description: 'x',
+    dueDate: undefined,
+  };
+  const askAgain = () =>
+    db.transaction((trx) => createIntents(trx, keyring, rules, merchantId, asked, (id) => `intent/${id}`));
+  const superseded = await askAgain();
+  await askAgain();
+  const scheduleId = await makeSchedule(db, keyring, standing, { maxBillings: 12 });
+  await foldBalances(db);
+  await foldDailyTotals(db);
+  expect(await db.transaction((trx) => closePeriod(trx, OPERATOR, timeZone, '2020-02-01'))).toBe('closed');
+  const date = await dayOf(db, merchantId);
+  await moveClock(db, merchantId, '1 day');
+  const of = { party: { entityId: merchantId, role: 'merchant' as const }, date, currency: 'NGN' };
+  await keepDigest(db, of, 0, await sha256Of(fileOf(db, of)));
+  await chainBooks(db, keyring);
+  const [act] = await rows<{ id: bigint }>(db, 'SELECT max(id) AS id FROM audit_events');
+  const reversal = await row<{ id: string }>(
+    db,
+    `SELECT transaction_id AS id FROM reversals WHERE billing_request_id = :reversedId`,
+    made,
+  );
+  const entry = await row<{ id: bigint }>(
+    db,
+    `SELECT id FROM ledger_entries WHERE kind = 'charge' AND resource_id = :chargeId`,
+    made,
+  );
+  return {
+    ...made,
+    merchantId,
+    bankId,
+    customerId,
+    agreementId: standing.agreementId,
+    otherId: payee.merchantId,
+    otherBankId: payee.bankId,
+    otherAgreementId: payee.agreementId,
+    declinedId: declined.id,
+    openId: await exceptionOf(contested.id),
+    takenId: takenException,
+    resolvedId: await exceptionOf(made.reversedId),
+    unknownId: unknown?.exceptionId ?? '',
+    intentId: superseded.intents[0]?.id ?? '',
+    scheduleId,
+    date,
+    statement: `${merchantId} on ${date} in NGN`,
+    reversalId: reversal?.id ?? '',
+    entryId: String(entry?.id),
+    actId: String(act?.id),
+  };
+}
+
+/** By which name a thing of these books is known. */
+type Named = (of: Record<string, string>) => string;
+const the =
+  (name: string): Named =>
+  (of) =>
+    of[name] ?? name;
+
+/** Of each table: a row of it, the columns that matter with another value, and what is named. */
+const CHANGED: [
+  table: string,
+  where: Named,
+  columns: Record<string, string | [value: string, named: Named]>,
+  named: Named,
+][] = [
+  [
+    'billing_requests',
+    (of) => `id = '${of['chargeId']}'`,
+    {
+      amount: '101',
+      currency: `'USD'`,
+      reference: [`'OTHER'`, the('statement')],
+      description: [`'Hats'`, the('statement')],
+      customer_id: `(SELECT max(id) FROM customers WHERE id <> customer_id)`,
+      merchant_id: `(SELECT max(id) FROM entities WHERE type = 'merchant' AND id <> merchant_id)`,
+      bank_id: `(SELECT max(id) FROM entities WHERE type = 'bank' AND id <> bank_id)`,
+      bank_transaction_id: `'another'`,
+      closed_at: `closed_at + interval '1 ms'`,
+      created_at: [`created_at - interval '1 s'`, the('statement')],
+      refunded_amount: '0',
+      reversed_amount: '1',
+      held_amount: '1',
+      sequence: '7',
+      counted_day: [`counted_day - 1`, the('agreementId')],
+    },
+    the('chargeId'),
+  ],
+  [
+    'billing_requests',
+    (of) => `id = '${of['declinedId']}'`,
+    {
+      amount: '101',
+      decline_reason: `'limit_reached'`,
+      closed_by: `'network'`,
+      closed_at: `closed_at + interval '1 ms'`,
+    },
+    the('declinedId'),
+  ],
+  [
+    'refunds',
+    (of) => `id = '${of['refundId']}'`,
+    {
+      amount: '31',
+      currency: `'USD'`,
+      reference: [`'OTHER'`, the('statement')],
+      reason: [`'Hats'`, the('statement')],
+      billing_request_id: `(SELECT max(id) FROM billing_requests WHERE id <> billing_request_id)`,
+      bank_id: `(SELECT max(id) FROM entities WHERE type = 'bank' AND id <> bank_id)`,
+      bank_transaction_id: `'another'`,
+      closed_at: `closed_at + interval '1 ms'`,
+      sequence: '7',
+    },
+    the('refundId'),
+  ],
+  [
+    'reversals',
+    (of) => `transaction_id = '${of['reversalId']}'`,
+    {
+      amount: '99',
+      currency: `'USD'`,
+      reference: `'OTHER'`,
+      exception_id: `(SELECT max(id) FROM reconciliation_exceptions WHERE id <> exception_id)`,
+      customer_id: `(SELECT max(id) FROM customers WHERE id <> customer_id)`,
+      bank_transaction_id: `'another'`,
+      created_at: `created_at + interval '1 ms'`,
+    },
+    the('reversalId'),
+  ],
+  [
+    'reconciliation_exceptions',
+    (of) => `id = '${of['resolvedId']}'`,
+    {
+      kind: `'late_answer'`,
+      amount: '99',
+      currency: `'USD'`,
+      outcome: `'approved'`,
+      bank_transaction_id: `'another'`,
+      opened_at: `opened_at + interval '1 ms'`,
+      resolved_at: `resolved_at + interval '1 ms'`,
+      resolution: `'written_off'`,
+      reversal_bank_transaction_id: [
+        `'another', resolution = 'reversed'`,
+        (of) => `${of['resolvedId']}: its row says that reversal_bank_transaction_id is another`,
+      ],
+      merchant_id: `(SELECT max(id) FROM entities WHERE type = 'merchant' AND id <> merchant_id)`,
+      bank_id: `(SELECT max(id) FROM entities WHERE type = 'bank' AND id <> bank_id)`,
+      billing_request_id: `(SELECT min(id) FROM billing_requests WHERE status = 'pending')`,
+      sequence: '7',
+    },
+    the('resolvedId'),
+  ],
+  ['reconciliation_exceptions', (of) => `id = '${of['takenId']}'`, { state: `'open'` }, the('takenId')],
+  [
+    'reconciliation_exceptions',
+    (of) => `id = '${of['openId']}'`,
+    { state: `'investigating', owner = 'operator:nobody'`, held: 'held - 1' },
+    (of) => `(${of['openId']}|held_amount is 100, and its exceptions hold 99)`,
+  ],
+  [
+    'reconciliation_exceptions',
+    (of) => `id = '${of['unknownId']}'`,
+    {
+      bank_id: `(SELECT max(id) FROM entities WHERE type = 'bank' AND id <> bank_id)`,
+      booked_amount: '499',
+      booked_currency: `'USD'`,
+      direction: `'credit'`,
+    },
+    the('unknownId'),
+  ],
+  [
+    'intents',
+    (of) => `id = '${of['intentId']}'`,
+    {
+      status: `'approved', customer_decision = 'approve_once'`,
+      currency: `'USD'`,
+      agreement_id: `(SELECT max(id) FROM agreements WHERE id <> agreement_id)`,
+      merchant_id: `(SELECT max(id) FROM entities WHERE type = 'merchant' AND id <> merchant_id)`,
+      closed_at: `closed_at + interval '1 ms'`,
+      sequence: '7',
+    },
+    the('intentId'),
+  ],
+  [
+    'schedules',
+    (of) => `id = '${of['scheduleId']}'`,
+    {
+      amount: '1',
+      currency: `'USD'`,
+      every: '2',
+      frequency: `'yearly'`,
+      start_at: `start_at + interval '1 day'`,
+      end_at: `start_at + interval '9 days'`,
+      max_billings: '13',
+      status: `'cancelled', next_due_at = NULL`,
+      agreement_id: `(SELECT max(id) FROM agreements WHERE id <> agreement_id)`,
+      sequence: '7',
+    },
+    the('scheduleId'),
+  ],
+  [
+    'agreements',
+    (of) => `id = '${of['agreementId']}'`,
+    {
+      decision: `'approve_once'`,
+      blocked: `true, decision = 'deny'`,
+      currency: `'USD'`,
+      daily_limit: '1',
+      monthly_limit: '1',
+      spent_day_total: 'spent_day_total + 1',
+      spent_month_total: 'spent_month_total + 1',
+      sequence: '7',
+    },
+    the('agreementId'),
+  ],
+  [
+    'ledger_entries',
+    (of) => `id = ${of['entryId']}`,
+    {
+      kind: `'credit'`,
+      resource_id: `'brq_other'`,
+      settled_at: `settled_at + interval '1 ms'`,
+      settlement_day: 'settlement_day - 1',
+      belongs_to: 'settlement_day - 1',
+    },
+    the('entryId'),
+  ],
+  [
+    'ledger_postings',
+    (of) => `entry_id = ${of['entryId']} AND n = 1`,
+    {
+      amount: '101',
+      party_id: `(SELECT max(id) FROM entities WHERE type = 'bank' AND id <> party_id)`,
+      currency: `'USD'`,
+    },
+    the('entryId'),
+  ],
+  [
+    'ledger_folded_balances',
+    (of) => `party_id = '${of['merchantId']}'`,
+    { credits: 'credits + 1', debits: 'debits + 1', day: 'day - 1', currency: `'USD'` },
+    the('merchantId'),
+  ],
+  [
+    'daily_totals_folded',
+    (of) => `party_id = '${of['merchantId']}' AND what = 'charged'`,
+    { amount: 'amount + 1', count: 'count + 1', day: 'day - 1', what: `'declined', reason = 'expired'` },
+    the('merchantId'),
+  ],
+  ['statement_digests', () => 'true', { sha256: `repeat('0', 64)`, reopenings: '1' }, the('statement')],
+  ['ledger_periods', () => 'true', { state: `'reopened'`, reopenings: '3' }, the('2020-02')],
+  [
+    'bank_transactions',
+    (of) => `resource_id = '${of['chargeId']}'`,
+    { resource_id: `'brq_other'`, bank_transaction_id: `'another'` },
+    the('chargeId'),
+  ],
+  [
+    'events',
+    (of) => `resource_id = '${of['chargeId']}' AND sequence = 2`,
+    {
+      details: `'{}'`,
+      type: `'billing_request.declined'`,
+      cause: `'network'`,
+      business_at: `business_at + interval '1 ms'`,
+      resource_id: `'brq_other'`,
+      sequence: '3',
+    },
+    the('event evt_'),
+  ],
+  [
+    'audit_events',
+    (of) => `id = ${of['actId']}`,
+    { actor: `'operator:other'`, action: `'entity.other'`, reason: `'other'`, after: `'{}'` },
+    (of) => `act ${of['actId']}`,
+  ],
+  ...['ledger', 'event', 'act'].map((chain): (typeof CHANGED)[number] => [
+    `${chain}_chain`,
+    () => 'n = 1',
+    { hash: 'sha256(hash)', n: '100000' },
+    the(`${chain}Chain`),
+  ]),
+  ['chain_heads', () => 'number = 1', { jws: `jws || 'x'`, day: 'day - 1', number: '2' }, the('head ')],
+  ['chain_keys', () => 'true', { kid: `'other'`, public_jwk: `'{"kid":"other"}'` }, the('head ')],
+];
+
+const DELETED: [table: string, where: Named, named: Named][] = [
+  ...CHANGED.filter(([table]) => table !== 'statement_digests' && table !== 'chain_keys').map(
+    ([table, where, , named]): (typeof DELETED)[number] => [table, where, named],
+  ),
+  ['chain_keys', () => 'true', the('head ')],
+];
+
+/** A row like another, under an id of its own. */
+const ADDED: [table: string, of: Named, own: Record<string, unknown>, named: Named][] = [
+  [
+    'billing_requests',
+    (of) => `id = '${of['chargeId']}'`,
+    { id: 'brq_x', transaction_id: 'txn_x', reference: 'X', bank_transaction_id: 'x' },
+    the('brq_x'),
+  ],
+  [
+    'refunds',
+    (of) => `id = '${of['refundId']}'`,
+    { id: 'rfd_x', transaction_id: 'txn_x', reference: 'X', bank_transaction_id: 'x' },
+    the('rfd_x'),
+  ],
+  [
+    'reversals',
+    (of) => `transaction_id = '${of['reversalId']}'`,
+    { transaction_id: 'txn_x', reference: 'X', refund_id: 'rfd_x' },
+    the('txn_x'),
+  ],
+  [
+    'reconciliation_exceptions',
+    (of) => `id = '${of['resolvedId']}'`,
+    { id: 'exc_x', bank_transaction_id: 'x' },
+    the('exc_x'),
+  ],
+  ['intents', (of) => `id = '${of['intentId']}'`, { id: 'int_x', reference: 'X' }, the('int_x')],
+  ['schedules', (of) => `id = '${of['scheduleId']}'`, { id: 'sch_x' }, the('sch_x')],
+  ['agreements', (of) => `id = '${of['agreementId']}'`, { id: 'agr_x', customer_id: 'cus_x' }, the('agr_x')],
+  ['ledger_entries', (of) => `id = ${of['entryId']}`, { id: 7_000, resource_id: 'brq_x' }, the('7000')],
+  ['ledger_postings', (of) => `entry_id = ${of['entryId']} AND n = 1`, { n: 3 }, the('entryId')],
+  [
+    'ledger_folded_balances',
+    (of) => `party_id = '${of['merchantId']}'`,
+    { day: '2020-01-01' },
+    the('on 2020-01-01'),
+  ],
+  [
+    'ledger_balance_changes',
+    () => 'false',
+    {
+      party_id: 'mch_x',
+      account: 'merchant',
+      currency: 'NGN',
+      day: '2020-01-01',
+      debits: 0,
+      credits: 1,
+    },
+    the('mch_x'),
+  ],
+  [
+    'daily_totals_folded',
+    (of) => `party_id = '${of['merchantId']}' AND what = 'charged'`,
+    { day: '2020-01-01' },
+    the('on 2020-01-01'),
+  ],
+  ['statement_digests', () => 'true', { reopenings: 1 }, the('statement')],
+  ['statement_digests', () => 'true', { day: '2020-01-01' }, the('on 2020-01-01 in NGN')],
+  ['ledger_periods', () => 'true', { month: '2020-03-01' }, the('2020-03')],
+  [
+    'events',
+    (of) => `resource_id = '${of['chargeId']}' AND sequence = 2`,
+    { id: 'evt_x', sequence: 3 },
+    the('chargeId'),
+  ],
+  [
+    'audit_events',
+    (of) => `id = ${of['actId']}`,
+    { id: -1, recorded_at: '2020-01-01T00:00:00Z' },
+    the('act -1'),
+  ],
+  ['act_chain', () => 'n = 1', { n: 100_000, row_id: -1 }, the('act -1')],
+  ['chain_heads', () => 'number = 1', { number: 7 }, the('head 7')],
+];
+
+/** Columns that are written, and not worked out. */
+async function columnsOf(table: string): Promise<string> {
+  const columns = await rows<{ name: string }>(
+    database.db,
+    `SELECT quote_ident(attname) AS name FROM pg_attribute
+     WHERE attrelid = to_regclass(:table) AND attnum > 0 AND NOT attisdropped AND attgenerated = ''`,
+    { table },
+  );
+  return columns.map(({ name }) => name).join(', ');
+}
+
+const differences = async () => [
+  ...(await chainDifferences(database.db, keyring)),
+  ...(await bookDifferences(database.db)),
+];
+
+/** By the owner of the tables, who can take triggers away. */
+const owner = (sql: string) => asOwner(database.url, `SET session_replication_role = replica; ${sql}`);
+
+/** What is told once the owner of the tables has done this to one, which is as before then. */
+async function expectNamed(table: string, change: string, named: Named): Promise<void> {
+  const columns = await columnsOf(table);
+  await owner(`CREATE TABLE saved AS TABLE ${table}`);
+  try {
+    await owner(change);
+    expect(await differences()).toContainEqual(expect.stringMatching(new RegExp(named(books))));
+  } finally {
+    await owner(`DELETE FROM ${table};
+      INSERT INTO ${table} (${columns}) OVERRIDING SYSTEM VALUE SELECT ${columns} FROM saved; DROP TABLE saved`);
+  }
+}
+
+// So that each of these is found in books that are right.
+test('books that nobody has touched are right', async () => {
+  expect(await differences()).toEqual([]);
+});
+
+describe.each(CHANGED)('in %s', (table, where, columns, named) => {
+  test.each(Object.entries(columns))('another %s is found', async (column, change) => {
+    const [value, otherwise = named] = typeof change === 'string' ? [change] : change;
+    await expectNamed(table, `UPDATE ${table} SET ${column} = ${value} WHERE ${where(books)}`, otherwise);
+  });
+});
+
+test.each(DELETED)('a row that is deleted from %s is found', async (table, where, named) => {
+  await expectNamed(table, `DELETE FROM ${table} WHERE ${where(books)}`, named);
+});
+
+test.each(ADDED)('a row that is put into %s is found', async (table, of, own, named) => {
+  const columns = await columnsOf(table);
+  await expectNamed(
+    table,
+    `INSERT INTO ${table} (${columns}) OVERRIDING SYSTEM VALUE
+     SELECT ${columns} FROM jsonb_populate_record(NULL::${table},
+       coalesce((SELECT to_jsonb(o) FROM ${table} o WHERE ${of(books)} LIMIT 1), '{}') || '${JSON.stringify(own)}')`,
+    named,
+  );
+});
