@@ -1222,6 +1222,55 @@ test('after a restored back-up a statement settles what was open, and tells of w
   }
 });
 
+test('after a restored back-up a statement completes a refund, and what a bank had resolved is asked of it again', async () => {
+  const { reference } = await paid('RR1');
+  const begun = await post(tokens.merchant, '/v1/refunds/initiate', { reference, amount: 30 });
+  const refund = begun.body.data as { refundId: string; reference: string };
+  const denied = await paid('RR2', 70);
+  const late = { billingRequestId: denied.id, declineReason: 'insufficient_funds' };
+  expect((await post(tokens.bank, '/v1/billing/bank-response', late)).status).toBe(409);
+  const [opened] = await exceptions();
+  expect(opened).toMatchObject({ kind: 'conflicting_answer', state: 'open' });
+  const restored = await copyOfDatabase(database);
+  await api.close();
+  api = await serveApi(database.db, { settings: SETTINGS });
+  // What comes after the back-up: the refund is completed, and the denied debit was taken back.
+  const completed = { refundId: refund.refundId, action: 'completed', bankTransactionId: 'RR3' };
+  expect((await post(tokens.bank, '/v1/bank/refund-response', completed)).status).toBe(200);
+  const reversed = { resolution: 'reversed', bankTransactionId: 'RR4' };
+  expect((await respond(opened?.['exceptionId'], reversed)).status).toBe(200);
+
+  const after = await serveApi(restored.db, { settings: SETTINGS });
+  try {
+    const token = await tokenOf(after, standing.credentials.bank);
+    const merchant = await tokenOf(after, standing.credentials.merchant);
+    const file = (tail = '') =>
+      csv(debit('RR1'), credit('RR3', 30, refund.reference), debit('RR2', 70), credit('RR4', 70)) + tail;
+    const { summary } = await match(file(), {}, after, token);
+    expect(summary).toEqual({ ...NOTHING, lines: 4, matched: 3, unknownHere: 1 });
+    const shown = await get(merchant, `/v1/refunds/${refund.refundId}`, after);
+    expect(shown.body.data).toMatchObject({ status: 'completed' });
+    expect(await exceptions(token, '', after)).toMatchObject([
+      { kind: 'conflicting_answer', state: 'open', amount: 70 },
+      { kind: 'unknown_here', state: 'open', amount: 70, bankTransactionId: 'RR4' },
+    ]);
+    // The bank says it again, and its next file ends what was unknown.
+    const where = `${EXCEPTIONS}/${String(opened?.['exceptionId'])}/respond`;
+    expect((await post(token, where, reversed, after)).status).toBe(200);
+    expect((await match(file('\r\n'), {}, after, token)).summary).toMatchObject({ matched: 4 });
+    expect(await exceptions(token, '', after)).toMatchObject([
+      { state: 'resolved', resolution: 'reversed' },
+      { state: 'resolved', resolution: 'no_difference' },
+    ]);
+    const details = await get(merchant, `/v1/transaction-details?reference=${denied.reference}`, after);
+    expect(details.body.data).toMatchObject({ status: 'successful', reversedAmount: 70 });
+    await theBooksAreRight(after);
+  } finally {
+    await after.close();
+    await restored.drop();
+  }
+});
+
 test('a camt.053 is a statement like any other', async () => {
   await paid('FT26061A01', 1500);
   const file = readFileSync(path.join(__dirname, '../../samples/statement.camt.053.xml'), 'utf8');
