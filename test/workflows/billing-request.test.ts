@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { activityInfo } from '@temporalio/activity';
+import { temporal } from '@temporalio/proto';
 import type { Answers, BillingRequestActivities } from '../../src/activities/billing-request';
 import type { WebhookActivities } from '../../src/activities/webhook';
 import { TASK_QUEUE } from '../../src/workflows/messages';
@@ -22,7 +24,9 @@ class Call {
   /** What was done, in order. What has been told is not told again, as with the real one. */
   done: string[] = [];
   /** What a bank says while it is waited for. */
-  atOnce: () => void = () => undefined;
+  atOnce: () => void | Promise<void> = () => undefined;
+  /** What happens while the merchant is being told. */
+  meanwhile: () => Promise<void> = () => Promise.resolve();
 
   constructor(
     private readonly environment: TimeSkippingEnvironment,
@@ -41,11 +45,12 @@ class Call {
         const line = `tell ${this.statuses()}`;
         // A task that a signal meets runs again, and so do its activities.
         if (!this.done.includes(line)) note(line);
+        await this.meanwhile();
         return sent;
       },
-      awaitAnswer: (ids) => {
+      awaitAnswer: async (ids) => {
         note(`await ${ids.length}`);
-        this.atOnce();
+        await this.atOnce();
         return this.answers(ids);
       },
       closeWindow: async (ids) => {
@@ -120,7 +125,7 @@ describe('the workflow of a bill', () => {
       const handle = await start();
       await story(handle);
       await handle.result();
-      return (await handle.fetchHistory()).events?.length;
+      return (await handle.fetchHistory()).events ?? [];
     });
   const start = () =>
     environment.client.workflow.start('billingRequest', {
@@ -129,11 +134,43 @@ describe('the workflow of a bill', () => {
       args: [[...call.rows.keys()]],
     });
   const answer = (id: string, status: string) => void call.rows.set(id, { status });
+  /** For an activity: signals its workflow; once, although the task is run again. */
+  function signalOnce(): () => Promise<void> {
+    let sent = false;
+    return async () => {
+      if (sent) return;
+      sent = true;
+      const { workflowId = '' } = activityInfo().workflowExecution ?? {};
+      await environment.client.workflow.getHandle(workflowId).signal('bankAnswered');
+    };
+  }
 
   it('ends in its first task where the bank answers at once', async () => {
     call.atOnce = () => answer('brq_1', 'successful');
-    expect(await run(() => Promise.resolve())).toBe(9);
+    expect(await run(() => Promise.resolve())).toHaveLength(9);
     expect(call.done).toEqual(['ask', 'await 1', 'tell successful']);
+  });
+
+  describe('that a signal meets in the middle of its last task', () => {
+    it.each(['awaitAnswer', 'tellMerchant'] as const)(
+      'during %s, ends all the same: the task runs once more, and finds all of it done',
+      async (step) => {
+        const signal = signalOnce();
+        call.atOnce = async () => {
+          answer('brq_1', 'successful');
+          if (step === 'awaitAnswer') await signal();
+        };
+        if (step === 'tellMerchant') call.meanwhile = signal;
+        const events = await run(() => Promise.resolve());
+        expect(call.done).toEqual(['ask', 'await 1', 'tell successful', 'ask', 'await 1']);
+        // Temporal lets no workflow end beside a signal that it has not seen. Nothing else went
+        // wrong.
+        const failed = events.flatMap((event) => event.workflowTaskFailedEventAttributes ?? []);
+        expect(failed.map(({ cause }) => cause)).toEqual([
+          temporal.api.enums.v1.WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND,
+        ]);
+      },
+    );
   });
 
   it('declines a charge that nobody answered once its window has passed, and tells the merchant', async () => {
@@ -190,7 +227,7 @@ describe('the workflow of a bill', () => {
 
   it('watches over a payment between customers until the payee’s bank has heard of it', async () => {
     const creditDueMs = (await environment.currentTimeMs()) + 48 * HOUR_MS;
-    call.atOnce = () => call.rows.set('brq_1', { status: 'successful', creditDueMs });
+    call.atOnce = () => void call.rows.set('brq_1', { status: 'successful', creditDueMs });
     await run(async (handle) => {
       await environment.sleep(30 * HOUR_MS);
       answer('brq_1', 'successful');
