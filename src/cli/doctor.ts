@@ -9,13 +9,14 @@ import { schemaDifference } from '../database/migrate';
 import { requireDeployment, requireSameCalendar } from '../database/operation/deployment';
 import { longTransactions } from '../database/operation/open-transactions';
 import { overdueBacklog } from '../database/operation/reconcile';
+import { readTemporalState, restartProblems } from '../database/operation/temporal-state';
 import { listWorkers, workerProblems } from '../database/operation/worker-heartbeat';
 import { outboxBacklog } from '../database/outbox';
 import { counted } from '../domain/counted';
 import { temporalFault } from '../temporal/fault';
 import { scheduleState } from '../temporal/reconcile';
 import { missingAttributes } from '../temporal/search-attributes';
-import { namespaceId } from '../temporal/readiness';
+import { namespaceId, serviceWarnings } from '../temporal/readiness';
 import { OVERDUE_AFTER_S } from '../service-metrics';
 import { VERSION } from '../version';
 import { command, CommandError, explained } from './command';
@@ -77,52 +78,54 @@ async function examine(): Promise<Finding[]> {
     state: 'ok',
     message: `${config.ASSENT_MODE}, days begin in ${config.NETWORK_TIMEZONE}, Node ${process.versions.node}`,
   };
-  return [settings, ...(await examineDatabase(config)), ...(await examineTemporal(config))];
-}
-
-/** Postgres, and all that only it can tell. */
-async function examineDatabase(config: Config): Promise<Finding[]> {
   const opened = attempt('postgres', () => openDatabase(databaseUrl(config), 1));
-  if ('state' in opened) return [opened];
+  if ('state' in opened) return [settings, opened, ...(await examineTemporal(config, opened))];
   const db = opened.made;
   try {
-    const postgres = await judge('postgres', async () => {
-      const before = performance.now();
-      const server = await row<{ version: string }>(
-        db,
-        `SELECT current_setting('server_version') AS version`,
-      );
-      return `${server?.version}, answered in ${Math.round(performance.now() - before)} ms`;
-    });
-    if (postgres.state !== 'ok') return [postgres];
-    const schema = await judge('schema', () => judgeSchema(db));
-    const clock = await judge('clock', () => judgeClock(db));
-    const calendar = await judge('calendar', async () => {
-      await requireSameCalendar(db, config.NETWORK_TIMEZONE);
-      return `Postgres and Node read ${config.NETWORK_TIMEZONE} alike for the next two years`;
-    });
-    const first = [postgres, clock, calendar, schema];
-    if (schema.state === 'wrong') return [...first, notChecked('deployment, keys, workers', schema)];
-    const deployment = await judge('deployment', async () => {
-      await requireDeployment(db, deploymentOf(config));
-      return 'mode, zone and login are those of this database';
-    });
-    const keys = await judge('keys', async () => {
-      const problems = await ringProblems(db, readKeyring(keysOf(config)));
-      if (problems.length > 0) throw new Wrong(problems.map(({ message }) => message).join('\n'));
-      return 'all that is sealed can be opened';
-    });
-    return [
-      ...first,
-      deployment,
-      keys,
-      await examineWorkers(db),
-      await examineWork(db),
-      await examineTransactions(db),
-    ];
+    const found = await examineDatabase(config, db);
+    // What it knows of Temporal can be read where the schema fits.
+    const lacking = found.find(
+      ({ name, state }) => ['postgres', 'schema'].includes(name) && state === 'wrong',
+    );
+    return [settings, ...found, ...(await examineTemporal(config, lacking ?? db))];
   } finally {
     await db.destroy();
   }
+}
+
+/** Postgres, and all that only it can tell. */
+async function examineDatabase(config: Config, db: Database): Promise<Finding[]> {
+  const postgres = await judge('postgres', async () => {
+    const before = performance.now();
+    const server = await row<{ version: string }>(db, `SELECT current_setting('server_version') AS version`);
+    return `${server?.version}, answered in ${Math.round(performance.now() - before)} ms`;
+  });
+  if (postgres.state !== 'ok') return [postgres];
+  const schema = await judge('schema', () => judgeSchema(db));
+  const clock = await judge('clock', () => judgeClock(db));
+  const calendar = await judge('calendar', async () => {
+    await requireSameCalendar(db, config.NETWORK_TIMEZONE);
+    return `Postgres and Node read ${config.NETWORK_TIMEZONE} alike for the next two years`;
+  });
+  const first = [postgres, clock, calendar, schema];
+  if (schema.state === 'wrong') return [...first, notChecked('deployment, keys, workers', schema)];
+  const deployment = await judge('deployment', async () => {
+    await requireDeployment(db, deploymentOf(config));
+    return 'mode, zone and login are those of this database';
+  });
+  const keys = await judge('keys', async () => {
+    const problems = await ringProblems(db, readKeyring(keysOf(config)));
+    if (problems.length > 0) throw new Wrong(problems.map(({ message }) => message).join('\n'));
+    return 'all that is sealed can be opened';
+  });
+  return [
+    ...first,
+    deployment,
+    keys,
+    await examineWorkers(db),
+    await examineWork(db),
+    await examineTransactions(db),
+  ];
 }
 
 async function judgeSchema(db: Database): Promise<string> {
@@ -171,6 +174,9 @@ function examineWorkers(db: Database): Promise<Finding> {
 
 function examineWork(db: Database): Promise<Finding> {
   return judge('work', async () => {
+    const [restart] = await restartProblems(db);
+    if (restart)
+      throw new Wrong(`Temporal ${restart.message}: wait, and see "assent status" for how far it is`);
     const [{ call, bulk }, overdue] = await Promise.all([
       outboxBacklog(db),
       overdueBacklog(db, OVERDUE_AFTER_S),
@@ -205,19 +211,26 @@ function examineTransactions(db: Database): Promise<Finding> {
   });
 }
 
-async function examineTemporal(config: Config): Promise<Finding[]> {
+/** @param db or what keeps it from being asked what it knows of Temporal */
+async function examineTemporal(config: Config, db: Database | Finding): Promise<Finding[]> {
   const opened = attempt('temporal', () => openTemporal(config));
   if ('state' in opened) return [opened];
   const client = opened.made;
   try {
     const { namespace } = client.options;
+    let id = '';
     const temporal = await judge('temporal', async () => {
-      await namespaceId(client).catch((error: unknown) => {
+      id = await namespaceId(client).catch((error: unknown) => {
         throw new Wrong(temporalFault(error, namespace).inWords);
       });
       return `answers, and has the namespace "${namespace}"`;
     });
-    if (temporal.state === 'wrong') return [temporal, notChecked('search attributes, schedules', temporal)];
+    if (temporal.state === 'wrong')
+      return [temporal, notChecked('namespace, search attributes, schedules', temporal)];
+    const own =
+      'state' in db
+        ? notChecked('namespace', db)
+        : await judge('namespace', () => judgeNamespace(db, id, namespace));
     const attributes = await judge('search attributes', async () => {
       const missing = await client.withDeadline(Date.now() + ANSWER_WITHIN_MS, () =>
         missingAttributes(client.connection, namespace),
@@ -226,17 +239,34 @@ async function examineTemporal(config: Config): Promise<Finding[]> {
         throw new Wrong(`${missing.map(({ name }) => name).join(', ')} missing: run "assent migrate"`);
       return 'all registered';
     });
-    return [temporal, attributes, await examineSchedules(client)];
+    return [temporal, own, attributes, await examineSchedules(client, db)];
   } finally {
     await client.connection.close();
   }
 }
 
+/** A worker takes a namespace over within seconds, unless it is another installation's. */
+async function judgeNamespace(db: Database, id: string, namespace: string): Promise<string> {
+  const { namespaceId: known } = await readTemporalState(db);
+  if (known !== null && known !== id)
+    throw new Wrong(
+      `"${namespace}" is not the one that the workflows of this database are in: correct TEMPORAL_ADDRESS or ` +
+        'TEMPORAL_NAMESPACE; where Temporal has lost its data, start a worker, which starts all that is open again',
+    );
+  return known === null ? 'no worker has been here yet' : 'is the one of this database';
+}
+
 /**
- * What finds lost work, and what seals the books, run on Temporal Schedules that a hand may stop.
+ * What finds lost work, and what seals the books, run on Temporal Schedules that a hand may stop,
+ * and may fail each time that they run.
+ *
+ * @param db or what keeps it from being asked when they last did
  */
-function examineSchedules(client: Client): Promise<Finding> {
+function examineSchedules(client: Client, db: Database | Finding): Promise<Finding> {
   return judge('schedules', async () => {
+    const silent = 'state' in db ? [] : await serviceWarnings(db, client);
+    if (silent.length > 0)
+      throw new Wrong(silent.map(({ path, message }) => `${path} ${message}`).join('\n'));
     const stopped: string[] = [];
     for (const id of ['reconcile', 'chain'] as const) {
       const state = await scheduleState(client, id);

@@ -66,7 +66,7 @@ describe('assent doctor', () => {
     const { code, found } = await doctor();
     expect([...found.values()].filter((one) => !one.startsWith('ok: '))).toEqual([]);
     expect([...found.keys()].join(', ')).toBe(
-      'settings, postgres, clock, calendar, schema, deployment, keys, workers, work, transactions, temporal, search attributes, schedules',
+      'settings, postgres, clock, calendar, schema, deployment, keys, workers, work, transactions, temporal, namespace, search attributes, schedules',
     );
     expect(code).toBe(0);
   });
@@ -87,7 +87,9 @@ describe('assent doctor', () => {
     expect(found.get('deployment')).toMatch(/^wrong: NETWORK_TIMEZONE: .*Set NETWORK_TIMEZONE=Africa\/Lagos/);
     expect(found.get('keys')).toMatch(/^wrong: ASSENT_KEYS /);
     expect(found.get('temporal')).toMatch(/^wrong: does not answer.*TEMPORAL_ADDRESS/);
-    expect(found.get('search attributes, schedules')).toBe('unknown: not checked: see temporal first');
+    expect(found.get('namespace, search attributes, schedules')).toBe(
+      'unknown: not checked: see temporal first',
+    );
     expect(code).toBe(1);
   });
 
@@ -212,6 +214,32 @@ describe('assent doctor', () => {
     const { code, found } = await doctor();
     expect(found.get('workers')).toMatch(/^wrong: none lives/);
     expect(code).toBe(1);
+  });
+
+  // A worker would run both, and end the restart.
+  it.each([
+    ['reconcile', 'temporal_state SET reconciled_at', '10 minutes'],
+    ['chain', 'chain_progress SET chained_at', '2 hours'],
+  ])('finds that %s stands still, though its Schedule runs', async (name, column, age) => {
+    await asOwner(engine.database.url, `UPDATE ${column} = now() - interval '${age}'`);
+    const { found } = await doctor();
+    await asOwner(engine.database.url, `UPDATE ${column} = now()`);
+    expect(found.get('schedules')).toMatch(
+      new RegExp(`^wrong: ${name} has not run for \\d+ s: look at its last runs`),
+    );
+  });
+
+  it('tells of a restart of all that is open, and of a Temporal that is another installation’s', async () => {
+    const { database } = engine;
+    await asOwner(database.url, `UPDATE temporal_state SET restarting_since = now()`);
+    const restarting = await doctor();
+    await asOwner(database.url, `UPDATE temporal_state SET restarting_since = NULL`);
+    expect(restarting.found.get('work')).toMatch(/^wrong: Temporal has lost what it waited for; .*: wait/);
+    const [own] = await rows<{ id: string }>(database.db, `SELECT namespace_id AS id FROM temporal_state`);
+    await asOwner(database.url, `UPDATE temporal_state SET namespace_id = 'another'`);
+    const { found } = await doctor();
+    await asOwner(database.url, `UPDATE temporal_state SET namespace_id = '${own?.id}'`);
+    expect(found.get('namespace')).toMatch(/^wrong: ".*" is not the one that .* TEMPORAL_ADDRESS/);
   });
 
   it('has the schema migrated before it judges what is in it', async () => {
