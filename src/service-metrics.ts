@@ -4,6 +4,7 @@ import type { Executor } from './database/connection';
 import { outboxBacklog, type OutboxBacklog, type OutboxRank } from './database/outbox';
 import { unresolvedExceptions } from './database/reconciliation-exception/read';
 import { overdueBacklog } from './database/operation/reconcile';
+import { oldestUploads } from './database/operation/waiting';
 import { readTemporalState } from './database/operation/temporal-state';
 import { listWorkers } from './database/operation/worker-heartbeat';
 import { gauge, inTime } from './metrics';
@@ -17,6 +18,7 @@ export function measureService(registry: Registry, db: Executor): void {
   measureWorkers(registry, db);
   measureOutbox(registry, db);
   measureOverdue(registry, db);
+  measureUploads(registry, db);
   measureReconcileAge(registry, db);
   measureChainAge(registry, db);
   measureExceptions(registry, db);
@@ -84,6 +86,38 @@ function measureOverdue(registry: Registry, db: Executor): void {
     help: 'For how long the first of these has been past its moment, 0 where there is none.',
     label: 'kind',
     readEach: async () => byKind(await backlog(), ({ oldestAgeS }) => oldestAgeS),
+  });
+}
+
+/** What a bank uploaded has no moment by which it must be done, but all of it takes minutes. */
+function measureUploads(registry: Registry, db: Executor): void {
+  const uploads = inTime(() => oldestUploads(db));
+  gauge(registry, {
+    name: 'assent_upload_oldest_age_seconds',
+    help: 'For how long the oldest upload of a bank that is not done has been in hand, 0 where there is none.',
+    label: 'kind',
+    readEach: async () => byKind(await uploads(), ({ oldestAgeS }) => oldestAgeS),
+  });
+}
+
+/**
+ * What waits in Temporal for a worker, and would wait there for ever without one that polls: a
+ * retry of a webhook, a page of a batch, a step of a charge. Nothing is said while Temporal does
+ * not answer.
+ *
+ * @param ask of all task queues
+ */
+export function measureTaskQueues(
+  registry: Registry,
+  ask: () => Promise<{ queue: string; oldestAgeS: number }[]>,
+): void {
+  const queues = inTime(ask);
+  gauge(registry, {
+    name: 'assent_task_queue_oldest_age_seconds',
+    help: 'For how long the first task that waits for a worker has, as Temporal reckons, 0 where there is none.',
+    label: 'task_queue',
+    readEach: async () =>
+      Object.fromEntries(((await queues()) ?? []).map(({ queue, oldestAgeS }) => [queue, oldestAgeS])),
   });
 }
 

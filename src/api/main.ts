@@ -19,9 +19,10 @@ import { listening } from '../listening';
 import { createLogger } from '../log';
 import { openOwnDatabase } from '../own-database';
 import { createMetrics, measureDependencies, measurePool, serveMetrics } from '../metrics';
-import { measureService } from '../service-metrics';
+import { measureService, measureTaskQueues } from '../service-metrics';
 import { lazyClient, TlsFileError } from '../temporal/connection';
 import { serviceProblems, workflowProblems } from '../temporal/readiness';
+import { taskQueues } from '../temporal/task-queues';
 import { forgetEndedSessions } from '../database/entity/console-session';
 import { openSandbox } from '../sandbox/open';
 import { sandboxRouter } from '../sandbox/router';
@@ -86,6 +87,7 @@ async function main(): Promise<void> {
     { names: ['temporal', 'worker'], problems: () => workflowProblems(db, temporal) },
   ]);
   measureService(registry, db);
+  measureTaskQueues(registry, () => taskQueues(temporal));
   const sandbox = openSandbox(config, log);
   const app = createApp({
     config,

@@ -26,9 +26,10 @@ import { createMetrics, measureDependencies, measurePool, serveMetrics } from '.
 import { connectionOptions } from '../temporal/connection';
 import { temporalFault } from '../temporal/fault';
 import { workflowProblems } from '../temporal/readiness';
-import { measureService } from '../service-metrics';
+import { measureService, measureTaskQueues } from '../service-metrics';
 import { ForeignNamespaceError } from '../temporal/foreign-namespace';
 import { createRelay } from '../temporal/relay';
+import { taskQueues } from '../temporal/task-queues';
 import { openTracing } from '../tracing/open';
 import { hearUncaught } from '../uncaught';
 import {
@@ -104,6 +105,7 @@ async function main(): Promise<void> {
   });
   measurePool(registry, db);
   measureService(registry, db);
+  measureTaskQueues(registry, () => taskQueues(client));
   measureDependencies(registry, [
     { names: ['postgres'], problems: () => databaseProblems(db) },
     { names: ['keys'], problems: () => ringProblems(db, keyring) },

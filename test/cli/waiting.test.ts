@@ -2,8 +2,11 @@ import { Client } from 'pg';
 import { row, rows } from '../../src/database/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { createCli } from '../support/cli';
+import { createMetrics } from '../../src/metrics';
+import { measureService } from '../../src/service-metrics';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
+import { valueOf } from '../support/metrics';
 import { charge } from '../support/settled';
 import { standingApproval, type Standing } from '../support/standing';
 
@@ -100,6 +103,28 @@ it('"feed" says up to when webhooks are forgotten', async () => {
   expect(await cli.json('feed')).toMatchObject({ forgottenUntil: null });
   await asOwner(test.url, `UPDATE feed_horizon SET passed = '2026-10-01T00:00:00Z'`);
   expect(await cli.json('feed')).toMatchObject({ forgottenUntil: '2026-10-01T00:00:00.000Z' });
+});
+
+it('a batch that is not done is measured by its age, for nobody else may notice that it stands still', async () => {
+  const registry = createMetrics();
+  measureService(registry, test.db);
+  const ageOf = async (kind: string) =>
+    valueOf(await registry.metrics(), `assent_upload_oldest_age_seconds{kind="${kind}"}`);
+  const insert = (id: string, status: string, age: string) =>
+    rows(
+      test.db,
+      `INSERT INTO customer_batches (id, bank_id, total, status, created_at)
+       VALUES (:id, :bankId, 600, :status, now() - :age::interval)`,
+      { id, bankId: standing.bankId, status, age },
+    );
+  await insert('bat_01', 'failed', '9 hours');
+  expect(await ageOf('customer-migrations')).toBe(0);
+  await insert('bat_02', 'processing', '2 hours');
+  await insert('bat_03', 'processing', '1 hour');
+  const seconds = (await ageOf('customer-migrations')) ?? 0;
+  expect(Math.round(seconds / 3600)).toBe(2);
+  expect(await ageOf('bank-statements')).toBe(0);
+  await asOwner(test.url, `DELETE FROM customer_batches WHERE id IN ('bat_01', 'bat_02', 'bat_03')`);
 });
 
 it('"batches" shows which are not done, and gives one up on record', async () => {

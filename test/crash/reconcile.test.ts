@@ -122,6 +122,10 @@ test('a charge whose workflow was terminated is closed after its window, and its
   expect(await engine.log()).toContain(idOf.billingRequest(billingRequestId));
 });
 
+/** Of the first task of a queue, as the API has it. */
+const waitingFor = async (queue: string) =>
+  valueOf(await metrics.api(), `assent_task_queue_oldest_age_seconds{task_queue="${queue}"}`);
+
 test('a charge that another version has begun, and this one cannot go on with, is closed after its window', async () => {
   const paymentID = await agreement(bank, merchant, customer);
   await bank.answerCharges('silence', { times: 1 });
@@ -137,6 +141,9 @@ test('a charge that another version has begun, and this one cannot go on with, i
   await eventually(async () =>
     (await status()).queues.some(({ queue, waiting }) => queue === TASK_QUEUE && waiting > 0),
   );
+  // So does whoever watches over it, of a process that needs no worker.
+  await eventually(async () => ((await waitingFor(TASK_QUEUE)) ?? 0) > 0);
+  expect(await waitingFor('assent-webhook')).toBe(0);
   const native = await NativeConnection.connect({ address: engine.temporalAddress });
   const otherVersion = await Worker.create({
     connection: native,
