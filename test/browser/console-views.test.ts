@@ -3,6 +3,7 @@ import { serveApi, type ServedApi } from '../support/api';
 import { expectGoodPage, openBrowser, type TestBrowser } from '../support/browser';
 import { consoleHistory, type ConsoleHistory } from '../support/console-data';
 import { createTestDatabase, type TestDatabase } from '../support/database';
+import { eventually } from '../support/engine';
 
 /* Whatever the console can show, anybody can use. Each role is signed in once, and looks around. */
 
@@ -229,6 +230,35 @@ it.each(Object.entries(VIEWS))('shows %s, to anybody', async (_, { role, at, act
   }
   await expectGoodPage(page);
 });
+
+it('draws its charts, in the colours of the light and of the dark', async () => {
+  const page = await pageOf('bank', 'overview');
+  const charts = page.locator('.chart canvas');
+  await charts.nth(1).waitFor();
+  expect(await charts.count()).toBe(2);
+  const colours = new Set<string>();
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    colours.add(await page.evaluate<string>(`(${COLOURS_OF_BARS})().join(' ')`));
+    // The axes alone have none of it; the least of these bars has a thousand.
+    for (const n of [0, 1]) await eventually(() => page.evaluate(`(${PAINTED})(${n}) > 500`));
+  }
+  expect(colours.size).toBe(2);
+  await page.emulateMedia({ colorScheme: null });
+});
+
+/** As the style sheet has them now: `#0b57b8`. */
+const COLOURS_OF_BARS = `() => ['--accent', '--bad'].map(
+  (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim(),
+)`;
+/** How many pixels of a chart have one of these. */
+const PAINTED = `(n) => {
+  const canvas = document.querySelectorAll('.chart canvas')[n];
+  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  const colours = (${COLOURS_OF_BARS})().map((hex) => parseInt(hex.slice(1) + 'ff', 16));
+  const pixels = new DataView(data.buffer);
+  return data.filter((_, at) => at % 4 === 0 && colours.includes(pixels.getUint32(at))).length;
+}`;
 
 it('says that a secret is wrong', async () => {
   const page = await browser.open(`${api.url}/console`);

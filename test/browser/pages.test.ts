@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
+import { sandboxRouter } from '../../src/sandbox/router';
+import { Sandbox } from '../../src/sandbox/sandbox';
 import { send, serveApi, type ServedApi } from '../support/api';
 import { expectGoodPage, openBrowser, takeProblems, type TestBrowser } from '../support/browser';
 import { createTestDatabase, type TestDatabase } from '../support/database';
@@ -9,6 +11,29 @@ import { createTestDatabase, type TestDatabase } from '../support/database';
 
 const noParties: RequestHandler = (_req, _res, next) => next();
 const sandbox = { url: 'http://localhost', routes: noParties };
+
+/**
+ * Swagger UI is made by others. Its badges are too pale, links and their copies stand close in the
+ * line of an operation that is a button itself, its one list of servers has no name, and samples
+ * are wider than a phone.
+ */
+const SWAGGER_UI_LACKS = [
+  'color-contrast',
+  'nested-interactive',
+  'target-size',
+  'select-name',
+  'scrollable-region-focusable',
+  'reflow',
+];
+
+/** A party that no network knows. */
+const player = (name: string) => ({
+  name,
+  entityId: name,
+  clientId: 'cli_1',
+  clientSecret: 'sec_1',
+  webhookSecret: `whsec_${Buffer.alloc(32).toString('base64')}`,
+});
 
 let test: TestDatabase;
 let api: ServedApi;
@@ -83,6 +108,39 @@ describe('a page', () => {
     await none.close();
   });
 
+  it('/sandbox says why nothing can be done yet, and lets nobody try', async () => {
+    const parties = { shop: player('Mango Market'), bank: player('Lagoon Bank') };
+    const nowhere = new Sandbox({ apiUrl: 'http://127.0.0.1:9', ...parties }, 'Africa/Lagos', {
+      warn: () => undefined,
+    });
+    const waiting = await serveApi(test.db, { sandbox: { ...sandbox, routes: sandboxRouter(nowhere) } });
+    try {
+      const page = await browser.open(`${waiting.url}/sandbox`);
+      await page.getByText('The shop and the bank are getting ready …').waitFor();
+      expect(await page.getByRole('button', { name: 'Charge once' }).isDisabled()).toBe(true);
+      await expectGoodPage(page);
+      await page.close();
+    } finally {
+      nowhere.close();
+      await waiting.close();
+    }
+  });
+
+  it('/docs shows each operation, and asks nobody else', async () => {
+    const policy = (await fetch(`${api.url}/docs`)).headers.get('content-security-policy');
+    expect(policy).toBe(
+      "default-src 'self';base-uri 'self';font-src 'self' data:;form-action 'self';frame-ancestors 'self';" +
+        "img-src 'self' data:;object-src 'none';script-src 'self';script-src-attr 'none';style-src 'self' 'unsafe-inline'",
+    );
+    const page = await browser.open(`${api.url}/docs`);
+    await page.getByRole('button', { name: 'post /v1/customer/bill', exact: true }).click();
+    await page.getByText('paymentIDs').first().waitFor();
+    const known = (await (await fetch(`${api.url}/openapi.json`)).json()) as Record<string, object>;
+    const shown = [known['paths'], known['webhooks']].flatMap((all) => Object.values(all ?? {}) as object[]);
+    expect(await page.locator('.opblock').count()).toBe(shown.flatMap(Object.keys).length);
+    await expectGoodPage(page, SWAGGER_UI_LACKS);
+  });
+
   it('that anybody could not use, or that wants a part from elsewhere, is told from a good one', async () => {
     const page = await browser.open(`${api.url}/console`);
     await page.evaluate(
@@ -111,26 +169,29 @@ describe('a page', () => {
     expect(takeProblems(page)).toEqual([]);
   });
 
-  it('may run and show nothing but our own parts, which a browser keeps for good', async () => {
-    const page = await fetch(`${api.url}/console`);
-    expect(page.headers.get('content-security-policy')).toBe(
-      "default-src 'none';script-src 'self';style-src 'self';connect-src 'self';img-src 'self' data:;" +
-        "base-uri 'none';form-action 'none';frame-ancestors 'none'",
-    );
-    const html = await page.text();
-    expect(html).not.toMatch(/<script(?! type="module" src=)|<style|\sstyle=|\son\w+=|https?:/);
-    const parts = [...html.matchAll(/(?:src|href)="(\/[^"]*)"/g)].map(([, part]) => part);
-    expect(parts).toHaveLength(2);
-    for (const part of parts) {
-      const answered = await fetch(`${api.url}${part}`);
-      expect([part, answered.status, answered.headers.get('cache-control')]).toEqual([
-        part,
-        200,
-        'public, max-age=31536000, immutable',
-      ]);
-    }
-    expect((await fetch(`${api.url}/pages/none.js`)).status).toBe(404);
-  });
+  it.each(['/sandbox', '/console'])(
+    '%s may run and show nothing but our own parts, which a browser keeps for good',
+    async (path) => {
+      const page = await fetch(api.url + path);
+      expect(page.headers.get('content-security-policy')).toBe(
+        "default-src 'none';script-src 'self';style-src 'self';connect-src 'self';img-src 'self' data:;" +
+          "base-uri 'none';form-action 'none';frame-ancestors 'none'",
+      );
+      const html = await page.text();
+      expect(html).not.toMatch(/<script(?! type="module" src=)|<style|\sstyle=|\son\w+=|https?:/);
+      const parts = [...html.matchAll(/(?:src|href)="(\/[^"]*)"/g)].map(([, part]) => part);
+      expect(parts).toHaveLength(2);
+      for (const part of parts) {
+        const answered = await fetch(`${api.url}${part}`);
+        expect([part, answered.status, answered.headers.get('cache-control')]).toEqual([
+          part,
+          200,
+          'public, max-age=31536000, immutable',
+        ]);
+      }
+      expect((await fetch(`${api.url}/pages/none.js`)).status).toBe(404);
+    },
+  );
 
   it('of a sandbox is nowhere where no parties play', async () => {
     const without = await serveApi(test.db);

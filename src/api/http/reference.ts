@@ -17,7 +17,7 @@ export function referenceEndpoints(table: readonly Route[]): Endpoint[] {
       document ??= openApiDocument(table);
       res.json(document);
     }),
-    endpoint('get', '/docs', overPlainHttpToo, (_req, res) => void res.type('html').send(PAGE)),
+    endpoint('get', '/docs', ownPartsByPlainHttpToo, (_req, res) => void res.type('html').send(PAGE)),
     endpoint('get', '/docs/start.js', (_req, res) => void res.type('js').send(START)),
     ...['swagger-ui.css', 'swagger-ui-bundle.js'].map((file) =>
       endpoint('get', `/docs/${file}`, (_req, res) => {
@@ -32,9 +32,15 @@ const FOLDER = path.dirname(require.resolve('swagger-ui-dist/package.json'));
 
 /**
  * Some browsers would fetch the parts of a page on localhost, or in one's own network, by https.
+ * Styles and fonts from elsewhere, which the defaults allow, are not taken; Swagger UI writes
+ * styles into its own elements.
  */
-const overPlainHttpToo: RequestHandler = contentSecurityPolicy({
-  directives: { upgradeInsecureRequests: null },
+const ownPartsByPlainHttpToo: RequestHandler = contentSecurityPolicy({
+  directives: {
+    upgradeInsecureRequests: null,
+    styleSrc: ["'self'", "'unsafe-inline'"],
+    fontSrc: ["'self'", 'data:'],
+  },
 });
 
 const PAGE = `<!doctype html>
