@@ -260,6 +260,29 @@ const PAINTED = `(n) => {
   return data.filter((_, at) => at % 4 === 0 && colours.includes(pixels.getUint32(at))).length;
 }`;
 
+it('keeps an amount in one line on a phone, where half of it would be another', async () => {
+  const page = await pageOf('provider', 'overview');
+  await page.setViewportSize({ width: 390, height: 740 });
+  await page.route('**/v1/summary*', async (call) => {
+    const response = await call.fetch();
+    const body = (await response.text()).replaceAll(/"amount":[\d.]+/g, '"amount":330803.5');
+    await call.fulfill({ response, body });
+  });
+  await page.reload();
+  await page.getByText('NGN 330,803.50').first().waitFor();
+  const lines = await page.evaluate<number[]>(
+    `[...document.querySelectorAll('.figures dd')].map((figure) => {
+      const amount = document.createRange();
+      amount.selectNode(figure.firstChild);
+      return new Set([...amount.getClientRects()].map(({ top }) => top)).size;
+    })`,
+  );
+  expect(lines.length).toBeGreaterThan(4);
+  expect([...new Set(lines)]).toEqual([1]);
+  await page.unroute('**/v1/summary*');
+  await page.setViewportSize({ width: 1280, height: 900 });
+});
+
 it('says that a secret is wrong', async () => {
   const page = await browser.open(`${api.url}/console`);
   await enter(page, { ...data.credentials.merchant, clientSecret: `sec_${'A'.repeat(43)}` });
