@@ -5,7 +5,7 @@ import {
   type BillingRequestItem,
   type WebhookEvent,
 } from '../../packages/client/src';
-import type { Prompt, Temperament } from '../console/sandbox/state';
+import type { Asked as AskedIntent, Prompt, Temperament } from '../console/sandbox/state';
 import { workflowIds } from '../domain/workflow-id';
 
 /** What somebody says on a customer's phone. */
@@ -33,6 +33,7 @@ export class Phone {
   private readonly asked = new Map<string, Asked>();
   private readonly deliveries = new Set<string>();
   private readonly ofCustomer = new Map<string, string>();
+  private readonly intentIds = new Set<string>();
 
   /**
    * @param temperamentOf a customer, by id
@@ -51,8 +52,14 @@ export class Phone {
     return left.map(({ shown }) => shown).toReversed();
   }
 
+  /** Newest first. */
+  get intents(): AskedIntent[] {
+    const ids = [...this.intentIds].toReversed();
+    return ids.map((intentId) => ({ intentId, workflowId: workflowIds.intent(intentId) }));
+  }
+
   /** Ids of the intents that are not known to be answered. */
-  get intents(): string[] {
+  get openIntents(): string[] {
     return [...this.asked].filter(([, { intent }]) => intent !== undefined).map(([id]) => id);
   }
 
@@ -70,7 +77,7 @@ export class Phone {
   hear(event: WebhookEvent): void {
     // A webhook may come twice, and a customer is asked once.
     if (this.deliveries.has(event.deliveryId)) return;
-    remember(this.deliveries, event.deliveryId);
+    remember(this.deliveries, event.deliveryId, DELIVERIES_MAX);
     this.note(event);
     if (event.type === 'billing.intent') for (const one of event.data) this.react(one.intentId);
     if (event.type === 'billing.request') for (const one of event.data) this.react(one.billingRequestId);
@@ -150,6 +157,7 @@ export class Phone {
   private askPermission(intent: BillingIntentItem): void {
     const { intentId, customerId, description, currency, dueDate } = intent;
     this.ofCustomer.set(customerId, intent.paymentID);
+    remember(this.intentIds, intentId, PROMPTS_MAX);
     // A newer question takes the place of the one before.
     for (const [id, { intent: before }] of this.asked) {
       if (before?.customerId === customerId) this.asked.delete(id);
@@ -272,8 +280,8 @@ export class Phone {
   }
 }
 
-function remember(deliveries: Set<string>, deliveryId: string): void {
-  deliveries.add(deliveryId);
-  const [oldest] = deliveries;
-  if (deliveries.size > DELIVERIES_MAX && oldest !== undefined) deliveries.delete(oldest);
+function remember(ids: Set<string>, id: string, max: number): void {
+  ids.add(id);
+  const [oldest] = ids;
+  if (ids.size > max && oldest !== undefined) ids.delete(oldest);
 }

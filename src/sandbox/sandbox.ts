@@ -72,6 +72,7 @@ export class Sandbox {
       workflowUrl: workflowUrl ?? null,
       timeZone: this.timeZone,
       prompts: this.phone.prompts,
+      intents: this.phone.intents,
     };
   }
 
@@ -186,7 +187,7 @@ export class Sandbox {
         .filter(({ status }) => status === 'pending')
         .map(({ billingRequestId }) => billingRequestId),
     );
-    for (const intentId of this.phone.intents) {
+    for (const intentId of this.phone.openIntents) {
       const { data } = await this.quiet.bank.call('getIntent', { path: { intentId } });
       if (data.status === 'pending') open.add(intentId);
     }

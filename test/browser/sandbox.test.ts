@@ -1,11 +1,15 @@
+import { execFile } from 'node:child_process';
 import { mkdtemp } from 'node:fs/promises';
 import path from 'node:path';
+import { promisify } from 'node:util';
+import { Client, Connection } from '@temporalio/client';
 import type { Locator, Page } from 'playwright-core';
 import { AssentClient } from '../../packages/client/src';
 import { readCast } from '../../src/sandbox/cast';
 import { prepareCast } from '../../src/start/cast';
-import { expectGoodPage, openBrowser, type TestBrowser } from '../support/browser';
+import { expectGoodPage, openBrowser, tabTo, type TestBrowser } from '../support/browser';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
+import { linkProgram } from '../support/installation';
 import { runFolder } from '../support/once-per-run';
 
 /* The sandbox as a newcomer uses it, on the real engine. The tests go on from each other. */
@@ -14,29 +18,38 @@ let engine: TestEngine;
 let browser: TestBrowser;
 let page: Page;
 let shop: AssentClient;
+let bank: AssentClient;
+let temporal: Connection;
+let folder: string;
 let sandboxed: Record<string, string>;
 
 beforeAll(async () => {
   // A silent customer is not waited for as long as a person would want.
   const settings = { CLOCK_WAIT_S: '0.5' };
   [engine, browser] = await Promise.all([startEngine(settings), openBrowser()]);
-  const folder = await mkdtemp(path.join(runFolder(), 'sandbox-'));
+  folder = await mkdtemp(path.join(runFolder(), 'sandbox-'));
   const { apiUrl, keyring, database } = engine;
   const file = await prepareCast(folder, database.url, keyring, {
     apiUrl,
-    workflowUrl: 'http://127.0.0.1:8233/',
+    workflowUrl: WORKFLOW_URL,
   });
   await engine.api.stop();
   sandboxed = { SANDBOX_CAST: file };
   await engine.api.start(sandboxed);
-  shop = new AssentClient({ baseUrl: apiUrl, ...readCast(file).shop });
+  const cast = readCast(file);
+  shop = new AssentClient({ baseUrl: apiUrl, ...cast.shop });
+  bank = new AssentClient({ baseUrl: apiUrl, ...cast.bank });
+  temporal = await Connection.connect({ address: engine.temporalAddress });
   page = await browser.open(`${apiUrl}/sandbox`);
 });
 
 afterAll(async () => {
   await browser.close();
+  await temporal.close();
   await engine.stop();
 });
+
+const WORKFLOW_URL = 'http://127.0.0.1:8233/namespaces/default/workflows/';
 
 const till = () => page.getByRole('region', { name: 'The shop' });
 const phone = () => page.getByRole('region', { name: 'The phone' });
@@ -59,6 +72,25 @@ async function choose(customer: string): Promise<void> {
 
 const charges = async () =>
   (await shop.call('listTransactions', { query: { type: 'charge' } })).data.transactions;
+
+/** @param clientRef of a customer */
+async function decisionOf(clientRef: string) {
+  const { customers } = (await bank.call('listCustomers', { query: { limit: 100 } })).data;
+  const { decisions } = (await bank.call('listDecisions', { query: { limit: 100 } })).data;
+  const customer = customers.find((one) => one.clientRef === clientRef);
+  return decisions.find(({ customerId }) => customerId === customer?.customerId);
+}
+
+/** That it leads to a workflow of this kind, which there is. */
+async function expectWorkflow(link: Locator, kind: string): Promise<void> {
+  const href = (await link.getAttribute('href')) ?? '';
+  expect(href).toMatch(new RegExp(`^${WORKFLOW_URL}${kind}%2F\\w+$`));
+  const client = new Client({ connection: temporal, namespace: engine.namespace });
+  const workflowId = decodeURIComponent(href.slice(WORKFLOW_URL.length));
+  await expect(client.workflow.getHandle(workflowId).describe()).resolves.toMatchObject({ workflowId });
+}
+
+const workflow = (of: Locator) => of.getByRole('link', { name: /^Workflow/ }).first();
 
 it('leads a newcomer to a first approved charge by mouse alone, and shows it on the wire', async () => {
   await expectShown(page.getByText('Press “Charge once” in the shop.'));
@@ -99,6 +131,55 @@ it('lets months pass by the slider, and shows one charge for each', async () => 
   for (let n = 1; n < 4; n++) expect(await months.nth(n).locator('.dot.good').count()).toBe(1);
 });
 
+it('links charges, refunds and schedules, and what was said of them, to their workflows', async () => {
+  await expectWorkflow(workflow(charge('A basket of mangoes')), 'recurring');
+  await expectWorkflow(workflow(charge('A basket of mangoes').last()), 'refund');
+  await expectWorkflow(workflow(charge('a month from Adaeze')), 'recurring');
+  for (const [said, kind] of [
+    ['POST /v1/customer/bill', 'billing-request'],
+    ['POST /v1/billing/intent', 'intent'],
+    ['POST /v1/billing/recurring', 'recurring'],
+    ['POST /v1/refunds/initiate', 'refund'],
+    ['billing.intent', 'intent'],
+    ['refund.request', 'refund'],
+  ] as const) {
+    const told = wire().locator('details').filter({ hasText: said }).last();
+    await told.locator('summary').click();
+    await expectWorkflow(workflow(told), kind);
+  }
+  // Of those in a schedule none has a workflow of its own.
+  const answered = wire().locator('details').filter({ hasText: 'POST /v1/billing/bank-response' });
+  await answered.first().locator('summary').click();
+  await expectWorkflow(workflow(answered.first()), 'recurring');
+  await answered.last().locator('summary').click();
+  await expectWorkflow(workflow(answered.last()), 'billing-request');
+});
+
+it('has curl do the same as a call on the wire, once it is copied as it is', async () => {
+  const { origin } = new URL(page.url());
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin });
+  await page.reload();
+  const billed = wire().locator('details').filter({ hasText: 'POST /v1/customer/bill' }).last();
+  await billed.locator('summary').click();
+  const copied = async (name: string) => {
+    await billed.getByRole('button', { name: `Copy ${name}` }).click();
+    await billed.getByText('Copied.').first().waitFor();
+    return page.evaluate<string>('navigator.clipboard.readText()');
+  };
+  const script = `${await copied('$TOKEN is made by')}\n${await copied('The same by curl')}`;
+  const PATH = await linkProgram(folder);
+  const before = await charges();
+  const run = promisify(execFile);
+  const { stdout } = await run('bash', ['-euc', script], {
+    cwd: folder,
+    env: { ...engine.environment, PATH },
+  });
+  // The same to the last: its key has the network answer as it did, and charge nobody twice.
+  const [answer] = JSON.parse(stdout) as { reference: string }[];
+  expect(before.map(({ reference }) => reference)).toContain(answer?.reference);
+  expect(await charges()).toEqual(before);
+});
+
 it('pauses what it charges each month, goes on with it, and cancels it', async () => {
   const schedule = charge('a month from Adaeze');
   for (const [name, status] of [
@@ -120,6 +201,7 @@ it('shows in words why a charge is declined, and what the network refuses', asyn
   await expectShown(charge('from Chinedu').getByText('the customer said no'));
   await press('Charge each month');
   await expectShown(till().getByText('Ask Chinedu Eze for permission first'));
+  await expectGoodPage(page);
   await choose('Fatima');
   await press('Charge once');
   await expectShown(charge('from Fatima').getByText('has given two answers'));
@@ -132,40 +214,105 @@ it('shows what becomes of silence, and of an answer that comes too late', async 
   await choose('Efe');
   await press('Charge once');
   await expectShown(question('Efe Omoregie'));
+  await expectWorkflow(workflow(question('Efe Omoregie')), 'billing-request');
+  await expectGoodPage(page);
   await page.getByLabel('How far').press('Home');
   await press('Move the clock by 1 day');
   await expectShown(charge('from Efe').getByText('no answer in time'));
   await expectShown(charge('from Efe').getByText('debited too late'));
   await expectShown(charge('from Damilola').getByText('no answer in time'));
+  await expectShown(question('Damilola Ogunleye').getByText('an answer comes too late now'));
+  await expectGoodPage(page);
   await press('Approve, too late');
   await expectShown(charge('from Damilola').getByText('debited too late'));
 });
 
-it('needs no mouse', async () => {
+it('takes the limits that somebody sets on the phone, and so does the network', async () => {
+  await choose('Babatunde');
+  await press('Ask for permission');
+  const asked = question('Babatunde Adeyemi');
+  await asked.getByLabel('At most a day').fill('nothing');
+  await asked.getByRole('button', { name: 'Every time' }).click();
+  await expectShown(asked.getByText('A limit is a number above nothing'));
+  await expectWorkflow(workflow(asked), 'intent');
+  await expectGoodPage(page);
+  await asked.getByLabel('At most a day').fill('1,700.50');
+  await asked.getByLabel('At most a month').fill('');
+  await asked.getByRole('button', { name: 'Every time' }).click();
+  await expectShown(till().getByText('Spent: NGN 0.00 of NGN 1,700.50 today.'));
+  expect(await decisionOf('sandbox-2')).toMatchObject({
+    customerDecision: 'approve_recurring',
+    spendingLimits: { daily: 1700.5, monthly: null },
+  });
+});
+
+it('lets a customer be asked each time, refuse, and let a question lie', async () => {
+  for (const [name, clientRef, button, decision, words] of [
+    ['Damilola Ogunleye', 'sandbox-4', 'Ask me each time', 'approve_once', 'wants to be asked each time'],
+    ['Efe Omoregie', 'sandbox-5', 'Refuse', 'deny', 'has refused'],
+  ] as const) {
+    await choose(name);
+    await press('Ask for permission');
+    await question(name).getByRole('button', { name: button }).click();
+    await expectShown(till().getByText(words));
+    expect(await decisionOf(clientRef)).toMatchObject({ customerDecision: decision });
+  }
+  await choose('Damilola');
+  await press('Charge once');
+  const asked = question('Damilola Ogunleye');
+  await asked.getByRole('button', { name: 'Leave it' }).click();
+  await expectShown(asked.getByText('Left lying.'));
+  expect((await charges())[0]).toMatchObject({ status: 'pending' });
+  await asked.getByRole('button', { name: 'Refuse' }).click();
+  await expectShown(charge('from Damilola').first().getByText('the customer said no'));
+  const [refused] = await charges();
+  expect(refused).toMatchObject({ status: 'declined', declineReason: 'denied' });
+});
+
+it('needs no mouse, from a charge to months of them', async () => {
   await page.reload();
   await expectShown(page.getByRole('button', { name: 'Charge once' }));
   const before = (await charges()).length;
-  await page.getByLabel('Customer').focus();
+  await tabTo(page.getByLabel('Customer'));
   // Who never answers by himself may still be answered for.
   await page.keyboard.type('Damilola');
-  await tabTo('Charge once');
+  await tabTo(page.getByRole('button', { name: 'Charge once', exact: true }));
   await page.keyboard.press('Enter');
   await expectShown(phone().getByRole('button', { name: 'Approve', exact: true }));
-  await tabTo('Approve');
+  await tabTo(page.getByRole('button', { name: 'Approve', exact: true }));
   await page.keyboard.press('Enter');
   await eventually(async () => {
     const [latest, ...others] = await charges();
     return others.length === before && latest?.status === 'successful';
   });
-});
 
-async function tabTo(name: string): Promise<void> {
-  for (let n = 0; n < 60; n++) {
-    await page.keyboard.press('Tab');
-    if ((await page.evaluate<string>('document.activeElement.textContent')) === name) return;
-  }
-  throw new Error(`the keyboard does not reach ${name}`);
-}
+  await page.reload();
+  await tabTo(page.getByLabel('Customer'));
+  await page.keyboard.type('Fatima');
+  await tabTo(page.getByRole('button', { name: 'Ask for permission', exact: true }));
+  await page.keyboard.press('Space');
+  await expectShown(question('Fatima Bello'));
+  await tabTo(page.getByLabel('At most a day'));
+  await page.keyboard.press('Control+A');
+  await page.keyboard.type('4000');
+  await tabTo(page.getByRole('button', { name: 'Every time', exact: true }));
+  await page.keyboard.press('Enter');
+  await expectShown(till().getByText('of NGN 4,000.00 today'));
+  await tabTo(page.getByRole('button', { name: 'Charge each month', exact: true }));
+  await page.keyboard.press('Enter');
+  await expectShown(charge('a month from Fatima').getByText('1 made'));
+  const { now } = (await shop.call('getClock')).data;
+  await tabTo(page.getByLabel('How far'));
+  await page.keyboard.press('Home');
+  await page.keyboard.press('ArrowRight');
+  await tabTo(page.getByRole('button', { name: 'Move the clock by 1 week', exact: true }));
+  await page.keyboard.press('Enter');
+  const week = Date.parse(now) + 7 * 86_400_000;
+  await eventually(async () => {
+    const clock = (await shop.call('getClock')).data;
+    return clock.target === null && Date.parse(clock.now) >= week;
+  });
+});
 
 it('is a good page, whatever is on it', async () => {
   await expectShown(page.getByText('4 made'));

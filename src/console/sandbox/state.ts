@@ -35,6 +35,12 @@ export interface Prompt {
   workflowId: string;
 }
 
+/** A request for permission. */
+export interface Asked {
+  intentId: string;
+  workflowId: string;
+}
+
 export interface Charge {
   billingRequestId: string;
   reference: string;
@@ -86,8 +92,10 @@ export interface SandboxState {
   /** The shop's test clock, RFC 3339. */
   clock: { now: string; target: string | null };
   customers: Customer[];
-  /** Newest first, as the three below. */
+  /** Newest first, as the four below. */
   prompts: Prompt[];
+  /** What customers were asked for lately, also those that are answered. */
+  intents: Asked[];
   charges: Charge[];
   refunds: Refund[];
   schedules: Schedule[];

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { WorkflowLink } from './parts';
 import type { Exchange, SandboxState } from './state';
 
 /** More than a screen holds; older ones come by a button. */
@@ -69,13 +70,19 @@ function statusWords(status: number | null): string {
 }
 
 function Content({ exchange, state }: { exchange: Exchange; state: SandboxState }) {
-  const { kind, party, at, path, headers, body, answer, status, curl, signature } = exchange;
+  const { kind, party, at, method, path, headers, body, answer, status, curl, signature } = exchange;
+  const workflowId = workflowOf(exchange, state);
   return (
     <div class="stack content">
       {signature?.problem && <p class="notice bad small">{signature.problem}</p>}
-      <p class="small quiet">
-        Sent at {at.slice(11, 23)} UTC{kind === 'webhook' && `, to ${path}`}
-      </p>
+      <div class="row apart">
+        <p class="small quiet">
+          Sent at {at.slice(11, 23)} UTC{kind === 'webhook' && `, to ${path}`}
+        </p>
+        {workflowId !== undefined && (
+          <WorkflowLink url={state.workflowUrl} id={workflowId} of={`${method} ${path}`} />
+        )}
+      </div>
       <Block name="Headers" text={headers.map(([name, value]) => `${name}: ${value}`).join('\n')} />
       {body !== '' && <Block name="Body" text={body} />}
       <Block name={`Answer ${statusWords(status)}`} text={answer} />
@@ -89,6 +96,24 @@ function Content({ exchange, state }: { exchange: Exchange; state: SandboxState 
       )}
     </div>
   );
+}
+
+/**
+ * Of what it is about, by the ids in it: of a refund rather than of its charge. What is not genuine
+ * is about nothing.
+ */
+function workflowOf(
+  { path, body, answer, signature }: Exchange,
+  { refunds, schedules, charges, intents }: SandboxState,
+): string | undefined {
+  if (signature?.verified === false) return undefined;
+  const text = path + body + answer;
+  return (
+    refunds.find(({ refundId }) => text.includes(refundId)) ??
+    schedules.find(({ scheduleId }) => text.includes(scheduleId)) ??
+    charges.find(({ billingRequestId }) => text.includes(billingRequestId)) ??
+    intents.find(({ intentId }) => text.includes(intentId))
+  )?.workflowId;
 }
 
 function Block({ name, text, isCopied = false }: { name: string; text: string; isCopied?: boolean }) {
