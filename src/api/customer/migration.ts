@@ -21,7 +21,7 @@ import { Failure, type Problem } from '../../domain/failures';
 import { beginningOf } from '../../domain/plain-text';
 import { workflowIds } from '../../domain/workflow-id';
 import { workflowSummary } from '../../domain/workflow-summary';
-import { bodyChunks } from '../http/body';
+import { bodyChunks, requireJson } from '../http/body';
 import type { ApiDeps } from '../deps';
 import type { Download } from '../http/download';
 import { email, id, NAME_MAX, text, textFor } from '../http/fields';
@@ -105,6 +105,7 @@ export function batchReceiver(): Receiver<ArrivedBatch> {
   const held = new CallerPlaces(HELD);
 
   async function receive(req: Request, deps: ApiDeps, bankId: string): Promise<Received<ArrivedBatch>> {
+    requireJson(req);
     const list = new JsonListReader(ENTRY_MAX_BYTES);
     const canonical = deps.ring.blindIndexesOfParts('idempotency.body');
     const batchId = newId('batch');

@@ -255,10 +255,12 @@ async function readInput(
   place: BodyPlace,
 ): Promise<unknown> {
   if (body) return readJsonBody(req, BODY_LIMIT_BYTES, place);
-  if (receiver) requireJson(req);
-  if (upload) requireType(req, Object.keys(upload.types));
   const long = receiver ?? upload;
-  if (long) requireFit(req, long.limitBytes);
+  if (long && hasBody(req)) {
+    if (upload) requireType(req, Object.keys(upload.types));
+    else requireJson(req);
+    requireFit(req, long.limitBytes);
+  }
   // What comes with a GET means nothing in HTTP.
   if (method === 'get' || long || !hasBody(req)) return undefined;
   return readUnneededBody(req, BODY_LIMIT_BYTES, place);
