@@ -8,8 +8,45 @@ import { holds, type Say } from './narrator';
 
 type Statement = AnswerOf<'getStatement'>['data'];
 
-/** What a charge adds to what a party is owed. */
-const SIGN = { merchant: 1n, bank: -1n };
+type Role = 'merchant' | 'bank';
+
+/** What each field of a statement does to what a party is owed; a bank has more of them. */
+const MOVES = [
+  { field: 'charges', words: 'charged', merchant: 1n, bank: -1n },
+  { field: 'refunds', words: 'refunded', merchant: -1n, bank: 1n },
+  { field: 'reversals', words: 'reversed', merchant: -1n, bank: 1n },
+  { field: 'credits', words: 'credited', merchant: 1n, bank: 1n },
+  { field: 'creditsReversed', words: 'credits reversed', merchant: 0n, bank: -1n },
+  { field: 'writeOffs', words: 'written off', merchant: 0n, bank: 1n },
+] as const;
+
+/** Those that moved anything. */
+function movesOf(role: Role, statement: Moved): { words: string; count: number; amount: bigint }[] {
+  return MOVES.flatMap((move) => {
+    const { count = 0, amount = 0 } = statement[move.field] ?? {};
+    return count === 0 ? [] : [{ words: move.words, count, amount: move[role] * kobo(amount) }];
+  });
+}
+
+type Moved = Pick<Statement, 'date' | 'openingBalance' | 'closingBalance' | 'final' | 'sha256'> &
+  Partial<Pick<Statement, (typeof MOVES)[number]['field']>>;
+
+const signed = (amount: bigint) => `${amount < 0n ? '−' : '+'} ${inNaira(amount < 0n ? -amount : amount)}`;
+
+/**
+ * A statement as somebody with a pencil adds it up: what it opens with, what moved, what it closes
+ * with, and by which digest its file is known. There are no fees: nothing else moves a balance.
+ */
+export function statementLines(role: Role, statement: Moved): string[] {
+  const moved = movesOf(role, statement);
+  const net = moved.reduce((sum, { amount }) => sum + amount, 0n);
+  return [
+    `${statement.date}: opens with ${inNaira(kobo(statement.openingBalance))}`,
+    ...moved.map(({ words, count, amount }) => `  ${signed(amount)} ${words}, in ${count}`),
+    `  = ${inNaira(kobo(statement.closingBalance))}, it closes with; net ${inNaira(net)}${statement.final ? '; final' : ''}`,
+    `  SHA-256 of its file ${statement.sha256}`,
+  ];
+}
 
 /**
  * Prints the statement of each day on which money moved.
@@ -20,7 +57,7 @@ const SIGN = { merchant: 1n, bank: -1n };
  */
 export async function readStatements(
   api: AssentClient,
-  role: keyof typeof SIGN,
+  role: Role,
   counterpartyId: string,
   moments: string[],
   say: Say,
@@ -28,19 +65,17 @@ export async function readStatements(
   let balance = 0n;
   for (const date of await daysOf(api, moments)) {
     const { data: statement } = await api.call('getStatement', { query: { date } });
-    const { charges, refunds, reversals, credits, final } = statement;
-    const moved = SIGN[role] * (kobo(charges.amount) - kobo(refunds.amount) - kobo(reversals.amount));
-    const closing = balance + moved + kobo(credits.amount);
+    const moved = movesOf(role, statement);
+    const closing = moved.reduce((sum, { amount }) => sum + amount, balance);
     const told = `${role}, ${date}: ${JSON.stringify(statement)}`;
     holds(kobo(statement.openingBalance) === balance, `it does not open with what was left: ${told}`);
     holds(kobo(statement.closingBalance) === closing, `it does not add up: ${told}`);
-    await holdsForFile(api, statement, charges.count + refunds.count + reversals.count + credits.count);
+    const lines = moved.reduce((sum, { count }) => sum + count, 0);
+    await holdsForFile(api, statement, lines);
     const { data } = await api.call('listPositions', { query: { date } });
     const net = data.positions.find((one) => one.counterpartyId === counterpartyId)?.net ?? 0;
     holds(kobo(net) === closing - balance, `the position is ${net}: ${told}`);
-    say(
-      `${date}: opens with ${inNaira(balance)}, ${charges.count} charged, closes with ${inNaira(closing)}${final ? ', final' : ''}`,
-    );
+    for (const line of statementLines(role, statement)) say(line);
     balance = closing;
   }
   return balance;
