@@ -139,9 +139,9 @@ export async function tabTo(there: Locator): Promise<void> {
   const focused = <Told>(what: string) => page.evaluate<Told>(`((at) => ${what})(document.activeElement)`);
   for (let n = 0; n < TABS_MAX; n++) {
     await page.keyboard.press('Tab');
-    // From the last the way to the first leads through the browser's own.
+    // From the last the way to the first leads through the browser's own, as it does within a date.
     const isSeen = await focused<boolean>(
-      `at === document.body || getComputedStyle(at).outlineStyle !== 'none'`,
+      `at.matches('body, [type=date]') || getComputedStyle(at).outlineStyle !== 'none'`,
     );
     if (!isSeen)
       throw new Error(`nobody sees that this has the focus: ${await focused<string>('at.outerHTML')}`);
