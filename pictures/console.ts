@@ -1,13 +1,13 @@
-import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Page } from 'playwright-core';
 import { holds } from '../demo/narrator';
 import { launchBrowser } from './find-browser';
 import type { Network } from './network';
-import { withPalette } from './palette';
+import { openPage, PHONE, takePicture, type Screen } from './screen';
 import { approved } from './stories';
 
-const SCREEN = { width: 1280, height: 1180 };
-/** The page is drawn within a second, and in many more on a busy machine. */
-const SHOWN_WITHIN_MS = 60_000;
+const WIDE = { width: 1280, height: 1180 };
+const LIGHT: Screen = { ...WIDE, colorScheme: 'light' };
 /** Of a month: so that the chart shows days of every kind. */
 const DAYS = 23;
 /**
@@ -17,38 +17,60 @@ const DAYS = 23;
 const AMOUNTS = [12_500, 4_200.5, 7_800, 21_000, 3_350];
 
 /**
- * Lets most of a month pass at a shop, and takes a picture of what the console then shows its
+ * Lets most of a month pass at a shop, and takes pictures of what the console then shows its
  * finance team.
  *
  * @param customers who are in no other story
+ * @param folder for the pictures
  */
-export async function takeConsolePicture(
+export async function takeConsolePictures(
   network: Network,
   customers: Network['customers'],
   consoleUrl: string,
-  file: string,
+  folder: string,
 ): Promise<void> {
-  await playMonth(network, customers);
+  const { today, declined } = await playMonth(network, customers);
+  const fileOf = (name: string) => path.join(folder, `${name}.png`);
   const browser = await launchBrowser();
   try {
-    const page = await browser.newPage({ viewport: SCREEN, locale: 'en-GB', timezoneId: 'UTC' });
-    page.setDefaultTimeout(SHOWN_WITHIN_MS);
-    await page.goto(consoleUrl);
+    const page = await openPage(browser, consoleUrl, LIGHT);
     await page.getByLabel('Client id').fill(network.merchant.clientId);
     await page.getByLabel('Client secret').fill(network.merchant.clientSecret);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByText('Due charges as a table').waitFor();
     await page.getByText('Why charges were declined').waitFor();
-    await writeFile(file, withPalette(await page.screenshot()));
+    await takePicture(page, fileOf('console'), LIGHT);
+    await takePicture(page, fileOf('console-dark'), { ...WIDE, colorScheme: 'dark' });
+    await takePicture(page, fileOf('console-narrow'), { ...PHONE, colorScheme: 'light' });
+    await searchFor(page, declined);
+    await takePicture(page, fileOf('console-search'), { ...WIDE, height: 760, colorScheme: 'dark' });
+    await showStatement(page, today.slice(0, 10));
+    await takePicture(page, fileOf('console-statement-narrow'), { ...PHONE, colorScheme: 'dark' });
   } finally {
     await browser.close();
   }
 }
 
+async function searchFor(page: Page, reference: string): Promise<void> {
+  await page.getByRole('link', { name: 'Search' }).click();
+  await page.getByLabel('Reference or id').fill(reference);
+  await page.keyboard.press('Enter');
+  await page.getByText('What has happened').waitFor();
+}
+
+async function showStatement(page: Page, day: string): Promise<void> {
+  await page.getByRole('link', { name: 'Statements' }).click();
+  await page.getByLabel('Settlement day').fill(day);
+  await page.getByText('Closing balance').waitFor();
+  await page.getByText('You owe it').first().waitFor();
+}
+
+/** @returns the shop's time then, and the reference of the last charge that was declined */
 async function playMonth(
   { bank, shop, ...network }: Network,
   customers: Network['customers'],
-): Promise<void> {
+): Promise<{ today: string; declined: string }> {
+  let declined = '';
   const now = new Date(await shop.advanceClock('PT1S'));
   const firstOfNext = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1, 9);
   await shop.advanceClock(`PT${Math.ceil((firstOfNext - now.getTime()) / 60_000)}M`);
@@ -62,14 +84,16 @@ async function playMonth(
       const answer = day % 8 === 6 ? 'temporarily_unavailable' : 'insufficient_funds';
       if (isDeclined) await bank.rule({ on: 'billing.request', lookupID, answer, times: 1 });
       const amount = AMOUNTS[(day + n) % AMOUNTS.length] ?? 0;
-      await shop.outcomeOf(await shop.charge({ lookupIDs: [lookupID] }, amount, 'Vegetable box'));
+      const charge = await shop.charge({ lookupIDs: [lookupID] }, amount, 'Vegetable box');
+      await shop.outcomeOf(charge);
+      if (isDeclined) declined = charge.reference;
     }
     if (day < DAYS - 1) await shop.advanceClock('P1D');
   }
-  const today = Date.parse(await shop.advanceClock('PT1S'));
+  const today = await shop.advanceClock('PT1S');
   for (const [n, customer] of customers.entries()) {
     const { customerId, paymentID } = await approved({ bank, shop, ...network }, customer);
-    const startDate = new Date(today + (2 + 5 * n) * 86_400_000).toISOString();
+    const startDate = new Date(Date.parse(today) + (2 + 5 * n) * 86_400_000).toISOString();
     await shop.api.call('createSchedule', {
       body: {
         customerId,
@@ -82,4 +106,5 @@ async function playMonth(
       },
     });
   }
+  return { today, declined };
 }

@@ -6,15 +6,16 @@ import { StoryError } from '../demo/narrator';
 import { ConfigError } from '../src/config';
 import { StartError } from '../src/start/start-error';
 import { openBrowser } from './browser';
-import { takeConsolePicture } from './console';
+import { takeConsolePictures } from './console';
 import { openNetwork } from './network';
-import { takeSandboxPicture } from './sandbox';
+import { takeSandboxPictures } from './sandbox';
 import { approved, STORIES } from './stories';
 
 /*
  * `npm run pictures`: plays what a payment can live through, on an engine of its own, and keeps a
- * picture of each workflow as the Temporal UI shows it, and one of the sandbox and
- * of the console each, for the documentation. `npm run pictures -- refund` makes one of them.
+ * picture of each workflow as the Temporal UI shows it, and some of the sandbox and of the console,
+ * wide and narrow, light and dark, for the documentation. `npm run pictures -- refund` makes those
+ * of one.
  */
 
 /** The names of the pictures that are of no workflow. */
@@ -54,14 +55,13 @@ async function run(only: string[], stops: (() => Promise<void>)[], signal: Abort
   await mkdir(FOLDER, { recursive: true });
   for (const [n, name] of names.entries()) {
     if (name === SANDBOX) {
-      await takeSandboxPicture(`${engine.apiUrl}/sandbox`, path.join(FOLDER, 'sandbox.png'));
+      await takeSandboxPictures(`${engine.apiUrl}/sandbox`, FOLDER);
       continue;
     }
     if (name === CONSOLE) {
       say(name);
       const customers = network.customers.slice(-CONSOLE_CUSTOMERS);
-      const file = path.join(FOLDER, 'console.png');
-      await takeConsolePicture(network, customers, `${engine.apiUrl}/console`, file);
+      await takeConsolePictures(network, customers, `${engine.apiUrl}/console`, FOLDER);
       continue;
     }
     const story = STORIES[name];

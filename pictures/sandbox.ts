@@ -1,18 +1,20 @@
-import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { launchBrowser } from './find-browser';
-import { withPalette } from './palette';
+import { openPage, PHONE, takePicture, type Screen } from './screen';
 
-const SCREEN = { width: 1400, height: 950 };
-/** Months of charges take seconds, and more on a busy machine. */
-const SHOWN_WITHIN_MS = 60_000;
+const WIDE = { width: 1400, height: 950 };
+const LIGHT: Screen = { ...WIDE, colorScheme: 'light' };
 
-/** Plays a quarter of a year in the sandbox, by its buttons, and takes a picture of the page. */
-export async function takeSandboxPicture(sandboxUrl: string, file: string): Promise<void> {
+/**
+ * Plays a quarter of a year in the sandbox, by its buttons, and takes pictures of the page.
+ *
+ * @param folder for the pictures
+ */
+export async function takeSandboxPictures(sandboxUrl: string, folder: string): Promise<void> {
+  const fileOf = (name: string) => path.join(folder, `${name}.png`);
   const browser = await launchBrowser();
   try {
-    const page = await browser.newPage({ viewport: SCREEN, locale: 'en-GB', timezoneId: 'UTC' });
-    page.setDefaultTimeout(SHOWN_WITHIN_MS);
-    await page.goto(sandboxUrl);
+    const page = await openPage(browser, sandboxUrl, LIGHT);
     const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
     await press('Charge once');
     await press('Approve');
@@ -34,8 +36,9 @@ export async function takeSandboxPicture(sandboxUrl: string, file: string): Prom
     await press('Charge once');
     await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
     await page.locator('.exchanges summary').filter({ hasText: 'billing.response' }).first().click();
-    await page.mouse.move(0, 0);
-    await writeFile(file, withPalette(await page.screenshot()));
+    await takePicture(page, fileOf('sandbox'), LIGHT);
+    await takePicture(page, fileOf('sandbox-dark'), { ...WIDE, colorScheme: 'dark' });
+    await takePicture(page, fileOf('sandbox-narrow'), { ...PHONE, colorScheme: 'light' });
   } finally {
     await browser.close();
   }
