@@ -99,6 +99,9 @@ const ofOthers = (of: string, id: string, columns: string[]) => `
       FROM page JOIN ${of} o ON o.id = page.${id}
       WHERE (${columns.map((one) => `page.${one}`).join(', ')}) IS DISTINCT FROM (${columns.map((one) => `o.${one}`).join(', ')})`;
 
+/** What was agreed on, which the first versions wrote down by another name. */
+const TERMS = `coalesce(e.details->'terms', e.details->'approved')`;
+
 const OPENED = ['exception.opened', 'exception.updated'];
 const toldWith = fieldOf('told');
 
@@ -283,7 +286,11 @@ const PAGES = {
         begunWith('frequency', 'frequency'),
         begunWith('every', 'interval'),
         moment('start_at', `(trail.begun->>'startAt')::timestamptz`),
-        fieldOf('"of_amount"')('amount', 'amount'),
+        // The first versions wrote it in major units, as a number.
+        {
+          ...fieldOf('"of_amount"')('amount', 'amount'),
+          known: `jsonb_typeof(trail."of_amount"->'amount') = 'string'`,
+        },
         fieldOf('"of_maxBillings"')('max_billings', 'maxBillings'),
         {
           ...moment('end_at', `(trail."of_endDate"->>'endDate')::timestamptz`),
@@ -301,7 +308,7 @@ const PAGES = {
     trail AS (
       SELECT page.id, count(e.id)::int + 1 AS transitions, coalesce(max(e.sequence), 1) AS latest,
         ${lastOf(['agreement.decided'])} AS decided,
-        (array_agg(e.details->'terms' ORDER BY e.sequence DESC) FILTER (WHERE e.details ? 'terms'))[1] AS terms
+        (array_agg(${TERMS} ORDER BY e.sequence DESC) FILTER (WHERE ${TERMS} IS NOT NULL))[1] AS terms
       FROM page LEFT JOIN events e ON e.resource_id = page.id GROUP BY page.id)
     ${found('max(id)')} (
       ${COUNTED}
