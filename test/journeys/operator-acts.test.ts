@@ -1,9 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import { rows } from '../../src/database/connection';
+import { calendarDay, formatInstant } from '../../src/domain/calendar';
 import { workflowIds as idOf } from '../../src/domain/workflow-id';
 import { triggerReconcile } from '../../src/temporal/reconcile';
-import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
+import { send } from '../support/api';
+import {
+  accepted,
+  agreement,
+  Cast,
+  type Bank,
+  type Customer,
+  type Item,
+  type Merchant,
+} from '../support/cast';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
 import { holdAt } from '../support/held-step';
 
@@ -139,11 +149,59 @@ async function failedWebhook() {
   return { deliveryId, handle, attempts };
 }
 
-/** The last that has happened to it is that it began to wait, and it has heard so many signals. */
-async function isSleeping(handle: WorkflowHandle, signals = 0): Promise<boolean> {
+/** How many requests of this type, about this thing, a party's receiver has had. */
+async function sent(side: Bank | Merchant, type: string, about = ''): Promise<number> {
+  const attempts = await side.server.attempts();
+  return attempts.filter((attempt) => attempt.type === type && attempt.body.includes(about)).length;
+}
+
+/** Resets its run to each point at which it can be, one by one; each new run must get so far. */
+async function resetAtEachPoint(
+  handle: WorkflowHandle,
+  getsSoFar: (run: WorkflowHandle) => Promise<unknown>,
+): Promise<void> {
+  const { runId } = await handle.describe();
+  const { events } = await handle.fetchHistory();
+  const points = (events ?? []).filter((event) => event.workflowTaskCompletedEventAttributes);
+  expect(points.length).toBeGreaterThan(0);
+  for (const { eventId } of points) {
+    const reset = await temporal.workflowService.resetWorkflowExecution({
+      namespace: engine.namespace,
+      workflowExecution: { workflowId: handle.workflowId, runId },
+      workflowTaskFinishEventId: eventId ?? null,
+      requestId: randomUUID(),
+      reason: 'by hand',
+    });
+    await getsSoFar(temporal.workflow.getHandle(handle.workflowId, reset.runId));
+  }
+}
+
+/** The workflow that moves the merchant's test clock. */
+async function advanceUnderWay(): Promise<WorkflowHandle> {
+  const [clock] = await rows<{ target: Date }>(
+    engine.database.db,
+    `SELECT clock_target AS target FROM entities WHERE id = :id`,
+    { id: merchant.entityId },
+  );
+  if (!clock) throw new Error('the merchant has a clock');
+  const handle = temporal.workflow.getHandle(
+    idOf.sandboxClock(merchant.entityId, formatInstant(clock.target)),
+  );
+  await eventually(async () => (await handle.describe().catch(() => undefined)) !== undefined);
+  return handle;
+}
+
+/** What a workflow says of itself, in the UI and to `temporal workflow describe`. */
+async function detailsOf(handle: WorkflowHandle): Promise<string> {
+  const { currentDetails } = await handle.query<{ currentDetails: string }>('__temporal_workflow_metadata');
+  return currentDetails;
+}
+
+/** The last that it did is to begin to wait. With `signals`, it has heard so many. */
+async function isSleeping(handle: WorkflowHandle, signals?: number): Promise<boolean> {
   const { events } = await handle.fetchHistory().catch(() => ({ events: [] }));
-  const heard = (events ?? []).filter((event) => event.workflowExecutionSignaledEventAttributes);
-  return heard.length === signals && Boolean((events ?? []).at(-1)?.timerStartedEventAttributes);
+  const heard = (events ?? []).filter((event) => event.workflowExecutionSignaledEventAttributes).length;
+  return heard === (signals ?? heard) && Boolean((events ?? []).at(-1)?.timerStartedEventAttributes);
 }
 
 describe('Request Cancellation', () => {
@@ -232,6 +290,48 @@ describe('Terminate', () => {
     expect(await questions()).toBe(1);
   });
 
+  test('of a webhook loses none of its attempts: it is started again, and waits for the next', async () => {
+    const { deliveryId, handle, attempts } = await failedWebhook();
+    await handle.terminate('by hand');
+    await reconciled(() => isRunning(handle));
+    await eventually(() => isSleeping(handle));
+    expect(await attempts()).toBe(1);
+    await merchant.api.post(`/v1/webhooks/deliveries/${deliveryId}/redeliver`, undefined);
+    expect(await handle.result()).toBe('delivered');
+    expect(await attempts()).toBe(2);
+  });
+
+  test('of a payment between customers whose payee’s bank has not heard yet: it is started again, and sees that it has', async () => {
+    const payeeBank = await cast.bank();
+    await payeeBank.server.misbehave({ kind: 'status', status: 500, times: 1, type: 'billing.credit' });
+    const { billingRequestId } = accepted(
+      await payeeBank.api.post<Item[]>(
+        '/v1/customer/bill',
+        {
+          lookupIDs: [customer.lookupID],
+          payee: { lookupID: payeeBank.customers[0].lookupID },
+          amount: 10,
+          currency: 'NGN',
+          description: 'Rent',
+        },
+        randomUUID(),
+      ),
+    );
+    await eventually(async () => (await sent(payeeBank, 'billing.credit')) === 1);
+    const handle = temporal.workflow.getHandle(idOf.billingRequest(billingRequestId));
+    await eventually(() => isSleeping(handle));
+    await handle.terminate('by hand');
+    await reconciled(() => isRunning(handle));
+
+    const listed = await payeeBank.api.get('/v1/webhooks/deliveries', { webhookType: 'billing.credit' });
+    const [credit] = listed.body.data['deliveries'] as { deliveryId: string }[];
+    await payeeBank.api.post(`/v1/webhooks/deliveries/${credit?.deliveryId}/redeliver`, undefined);
+    await handle.result();
+    expect(await payeeBank.hears('billing.credit', billingRequestId)).toMatchObject({ amount: 10 });
+    expect(await questions()).toBe(1);
+    expect(await sent(payeeBank, 'billing.credit')).toBe(2);
+  });
+
   test('leaves a paused schedule alone until it is resumed', async () => {
     const { id, handle } = await schedule(86_400_000);
     await merchant.api.post(`/v1/billing/recurring/${id}/pause`, {});
@@ -251,37 +351,107 @@ describe('Terminate', () => {
   });
 });
 
-test.each([
-  ['Request cancellation', async (handle: WorkflowHandle) => void (await handle.cancel())],
-  ['Terminate', async (handle: WorkflowHandle) => void (await handle.terminate('by hand'))],
-])('%s stops a batch of customers until it is started again, and each is a customer once', async (_, act) => {
-  const secondPage = { on: 'DELETE', table: 'staged_customers', when: 'OLD.first_index = 250' } as const;
-  const held = await holdAt(engine.database.url, { ...secondPage, at: 'row' });
-  const customers = Array.from({ length: 600 }, (__, i) => ({
-    clientRef: `batch-${i}`,
-    firstname: 'Ife',
-    lastname: 'Ade',
-    accountName: 'ADE IFE',
-    email: `ife${i}@example.com`,
-    country: 'NG',
-    accountNumber: `BATCH${1_000_000 + i}`,
-  }));
-  const { status, body } = await bank.api.post('/v1/bank/customers', { customers }, randomUUID());
-  expect(status).toBe(202);
-  const batchId = String(body.data['batchId']);
-  const handle = temporal.workflow.getHandle(idOf.customerMigration(batchId));
-  await held.reached();
-  await act(handle);
-  await eventually(async () => !(await isRunning(handle)));
-  await held.release('undone');
+const ENDS: [string, (handle: WorkflowHandle) => Promise<unknown>][] = [
+  ['Request cancellation', (handle) => handle.cancel()],
+  ['Terminate', (handle) => handle.terminate('by hand')],
+];
 
-  const batch = async () => (await bank.api.get(`/v1/bank/customers/batches/${batchId}`)).body.data;
-  expect(await batch()).toMatchObject({ status: 'processing' });
-  await reconciled(async () => (await batch())['status'] === 'completed');
-  const summary = { total: 600, successful: 600, failed: 0, duplicates: 0 };
-  expect(await batch()).toMatchObject({ summary });
-  expect(await bank.hears('migration.completed', batchId)).toMatchObject({ summary });
-});
+test.each(ENDS)(
+  '%s stops a batch of customers until it is started again, and each is a customer once',
+  async (_, act) => {
+    const secondPage = { on: 'DELETE', table: 'staged_customers', when: 'OLD.first_index = 250' } as const;
+    const held = await holdAt(engine.database.url, { ...secondPage, at: 'row' });
+    const customers = Array.from({ length: 600 }, (__, i) => ({
+      clientRef: `batch-${i}`,
+      firstname: 'Ife',
+      lastname: 'Ade',
+      accountName: 'ADE IFE',
+      email: `ife${i}@example.com`,
+      country: 'NG',
+      accountNumber: `BATCH${1_000_000 + i}`,
+    }));
+    const { status, body } = await bank.api.post('/v1/bank/customers', { customers }, randomUUID());
+    expect(status).toBe(202);
+    const batchId = String(body.data['batchId']);
+    const handle = temporal.workflow.getHandle(idOf.customerMigration(batchId));
+    await held.reached();
+    await act(handle);
+    await eventually(async () => !(await isRunning(handle)));
+    await held.release('undone');
+
+    const batch = async () => (await bank.api.get(`/v1/bank/customers/batches/${batchId}`)).body.data;
+    expect(await batch()).toMatchObject({ status: 'processing' });
+    await reconciled(async () => (await batch())['status'] === 'completed');
+    const summary = { total: 600, successful: 600, failed: 0, duplicates: 0 };
+    expect(await batch()).toMatchObject({ summary });
+    expect(await bank.hears('migration.completed', batchId)).toMatchObject({ summary });
+  },
+);
+
+test.each(ENDS)(
+  '%s stops a statement of a bank until it is started again, and each line is matched once',
+  async (_, act) => {
+    const { billingRequestId, reference } = await merchant.charge({ paymentIDs: [paymentID] }, 10);
+    await merchant.hears('billing.response', billingRequestId);
+    const [debit] = await bank.server.ledger();
+    const day = calendarDay(new Date(), 'Africa/Lagos');
+    const file = [
+      'bankTransactionId,bookingDate,amount,currency,direction,reference',
+      `${debit?.bankTransactionId},${day},10,NGN,debit,${reference}`,
+      `FT-${randomUUID()},${day},7,NGN,debit,`,
+    ].join('\n');
+    const held = await holdAt(engine.database.url, {
+      on: 'DELETE',
+      table: 'bank_statement_pages',
+      at: 'row',
+    });
+    const { status, body } = await send(engine.apiUrl, 'POST', '/v1/bank/statements', file, {
+      authorization: `Bearer ${await bank.api.accessToken()}`,
+      'content-type': 'text/csv',
+    });
+    expect(status).toBe(202);
+    const { statementId } = body.data as { statementId: string };
+    const handle = temporal.workflow.getHandle(idOf.bankStatement(statementId));
+    await held.reached();
+    await act(handle);
+    await eventually(async () => !(await isRunning(handle)));
+    await held.release('undone');
+
+    const statement = async () => (await bank.api.get(`/v1/bank/statements/${statementId}`)).body.data;
+    expect(await statement()).toMatchObject({ status: 'processing' });
+    await reconciled(async () => (await statement())['status'] === 'completed');
+    expect(await statement()).toMatchObject({
+      summary: { lines: 2, matched: 1, unknownHere: 1, duplicates: 0 },
+    });
+  },
+);
+
+test.each(ENDS)(
+  '%s stops an advance of a test clock until it is started again, and it arrives',
+  async (_, act) => {
+    await schedule(86_400_000, { maxBillings: 1 });
+    const held = await holdAt(engine.database.url, {
+      on: 'UPDATE',
+      table: 'entities',
+      when: `NEW.id = '${merchant.entityId}' AND NEW.clock_offset <> OLD.clock_offset`,
+      at: 'row',
+    });
+    expect(await merchant.api.post('/v1/sandbox/clock/advance', { by: 'P3D' })).toMatchObject({
+      status: 202,
+    });
+    await held.reached();
+    const handle = await advanceUnderWay();
+    await act(handle);
+    await eventually(async () => !(await isRunning(handle)));
+    await held.release('undone');
+
+    const clock = async () => (await merchant.api.get('/v1/sandbox/clock')).body.data['status'];
+    expect(await clock()).toBe('advancing');
+    await reconciled(async () => (await clock()) === 'ready');
+    expect(await charges()).toEqual(['successful']);
+    expect(await questions()).toBe(1);
+  },
+);
 
 test('Reset is safe at every point: a schedule and a charge that ran move no money again', async () => {
   const { id, handle } = await schedule(1_000, { maxBillings: 1 });
@@ -292,25 +462,87 @@ test('Reset is safe at every point: a schedule and a charge that ran move no mon
   const before = { charges: await charges(), questions: await questions(), schedule: await retrieve(id) };
   expect(before.charges).toEqual(['successful', 'successful']);
 
-  for (const ended of [handle, charge]) {
-    const { runId } = await ended.describe();
-    const { events } = await ended.fetchHistory();
-    const points = (events ?? []).filter((event) => event.workflowTaskCompletedEventAttributes);
-    expect(points.length).toBeGreaterThan(0);
-    for (const { eventId } of points) {
-      const reset = await temporal.workflowService.resetWorkflowExecution({
-        namespace: engine.namespace,
-        workflowExecution: { workflowId: ended.workflowId, runId },
-        workflowTaskFinishEventId: eventId ?? null,
-        requestId: randomUUID(),
-        reason: 'by hand',
-      });
-      await temporal.workflow.getHandle(ended.workflowId, reset.runId).result();
-    }
-  }
+  for (const ended of [handle, charge]) await resetAtEachPoint(ended, (run) => run.result());
   const after = { charges: await charges(), questions: await questions(), schedule: await retrieve(id) };
   expect(after).toEqual(before);
 });
+
+/** What waits, having asked once and told nobody yet. */
+interface Waiting {
+  handle: WorkflowHandle;
+  asked: () => Promise<number>;
+  told: () => Promise<number>;
+  /** What it waits for happens. */
+  end: () => Promise<unknown>;
+}
+
+const WAITING: Record<string, () => Promise<Waiting>> = {
+  'a charge that waits for its bank': async () => {
+    await bank.answerCharges('silence', { times: 1 });
+    const { billingRequestId: id } = await merchant.charge({ paymentIDs: [paymentID] }, 10);
+    return {
+      handle: temporal.workflow.getHandle(idOf.billingRequest(id)),
+      asked: () => sent(bank, 'billing.request', id),
+      told: () => sent(merchant, 'billing.response', id),
+      end: () => bank.respondToCharge(id, { bankTransactionId: `tx-${randomUUID()}` }),
+    };
+  },
+  'a schedule between two billings': async () => {
+    const { id, handle } = await schedule(1_000, { maxBillings: 2 });
+    await eventually(async () => (await charges())[0] === 'successful' && (await asleep(id)));
+    return {
+      handle,
+      asked: questions,
+      told: () => sent(merchant, 'recurring.updated', id),
+      end: () => merchant.api.post(`/v1/billing/recurring/${id}/cancel`, {}),
+    };
+  },
+  'an intent that waits for its customer': async () => {
+    await bank.answerIntents('silence', { times: 1 });
+    const id = await merchant.ask(customer);
+    return {
+      handle: temporal.workflow.getHandle(idOf.intent(id)),
+      asked: () => sent(bank, 'billing.intent', id),
+      told: () => sent(merchant, 'billing.intent.response', id),
+      end: () => bank.respondToIntent(merchant, customer, { customerDecision: 'approve_once' }),
+    };
+  },
+  'a refund that waits for its bank': async () => {
+    const { billingRequestId, reference } = await merchant.charge({ paymentIDs: [paymentID] }, 10);
+    await merchant.hears('billing.response', billingRequestId);
+    const { body } = await merchant.api.post('/v1/refunds/initiate', { reference }, randomUUID());
+    const refundId = String(body.data['refundId']);
+    const answer = { refundId, action: 'completed', bankTransactionId: `back-${randomUUID()}` };
+    return {
+      handle: temporal.workflow.getHandle(idOf.refund(refundId)),
+      asked: () => sent(bank, 'refund.request', refundId),
+      told: () => sent(merchant, 'refund.response', refundId),
+      end: () => bank.api.answer('/v1/bank/refund-response', answer),
+    };
+  },
+  'a webhook that waits for its next attempt': async () => {
+    const { deliveryId, handle, attempts } = await failedWebhook();
+    return {
+      handle,
+      asked: async () => Math.min(await attempts(), 1),
+      told: async () => (await attempts()) - 1,
+      end: () => merchant.api.post(`/v1/webhooks/deliveries/${deliveryId}/redeliver`, undefined),
+    };
+  },
+};
+
+test.each(Object.entries(WAITING))(
+  'Reset, at every point, of %s asks nobody twice and tells nobody twice',
+  async (_, make) => {
+    const { handle, asked, told, end } = await make();
+    await eventually(() => isSleeping(handle));
+    await resetAtEachPoint(handle, (run) => eventually(() => isSleeping(run)));
+    expect([await asked(), await told()]).toEqual([1, 0]);
+    await end();
+    await handle.result();
+    expect([await asked(), await told()]).toEqual([1, 1]);
+  },
+);
 
 test('a signal sent by hand, whatever it says, changes nothing', async () => {
   await bank.answerCharges('silence', { times: 1 });
@@ -326,6 +558,24 @@ test('a signal sent by hand, whatever it says, changes nothing', async () => {
   expect(await merchant.retrieve(billingRequestId)).toMatchObject({ status: 'pending' });
   expect(await retrieve(id)).toMatchObject({ status: 'active' });
   expect(await charges()).toEqual(['pending']);
+});
+
+test('signals sent by hand at any moment of a charge that its bank answers at once do no harm', async () => {
+  const { billingRequestId } = await merchant.charge({ paymentIDs: [paymentID] }, 10);
+  const handle = temporal.workflow.getHandle(idOf.billingRequest(billingRequestId));
+  const received = () =>
+    handle.signal('bankAnswered').then(
+      () => true,
+      () => false,
+    );
+  // The first reaches it in its only task. As many as a hand sends: each that a task meets at its
+  // end has it run again.
+  await eventually(received);
+  for (let more = 1; more < 10; more++) await received();
+  await handle.result();
+  expect(await merchant.retrieve(billingRequestId)).toMatchObject({ status: 'successful' });
+  expect(await sent(bank, 'billing.request', billingRequestId)).toBe(1);
+  expect(await sent(merchant, 'billing.response', billingRequestId)).toBe(1);
 });
 
 test('signals sent by hand to a webhook use up none of its attempts', async () => {
@@ -344,20 +594,23 @@ test('signals sent by hand to a webhook use up none of its attempts', async () =
   expect(await attempts()).toBe(2);
 });
 
-test('a test clock goes on although a workflow was ended by hand, and names it', async () => {
-  const { id, handle } = await schedule(86_400_000);
+test('a test clock goes on although a workflow was ended by hand, and names it to the end', async () => {
+  const { id, handle } = await schedule(86_400_000, { maxBillings: 2 });
   await handle.terminate('by hand');
   const { body } = await merchant.api.post('/v1/sandbox/clock/advance', { by: 'P40D' });
   expect(body).toMatchObject({ data: { status: 'advancing' } });
-  await eventually(async () => {
-    const clock = await merchant.api.get('/v1/sandbox/clock');
-    return clock.body.data['status'] === 'ready';
-  });
+  const advance = await advanceUnderWay();
+  await advance.result();
+  expect((await merchant.api.get('/v1/sandbox/clock')).body.data).toMatchObject({ status: 'ready' });
   const { billings } = (await retrieve(id)) as { billings: { n: number; status: string }[] };
-  expect(billings.slice(0, 2)).toMatchObject([
+  expect(billings).toMatchObject([
     { n: 0, status: 'successful' },
     { n: 1, status: 'successful' },
   ]);
-  expect(await engine.log()).toContain('due, but without a workflow: started again');
   expect(await charges()).toEqual(['successful', 'successful']);
+  expect(await detailsOf(advance)).toContain(`Had been ended, and were started again: ${handle.workflowId}.`);
+  const logged = (await engine.log())
+    .split('\n')
+    .find((line) => line.includes('due, but without a workflow: started again') && line.includes(id));
+  expect(JSON.parse(logged ?? '{}')).toMatchObject({ workflowIds: [handle.workflowId] });
 });
