@@ -1,11 +1,14 @@
 import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
 import { row } from '../../src/database/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { installation } from '../support/installation';
+import { servers } from '../support/servers';
 import { announcedTo, makeSchedule, standingApproval } from '../support/standing';
 
 const root = join(__dirname, '../..');
@@ -146,6 +149,32 @@ describe('npx assent', () => {
   it('brings the schema up to date, and says when it is', async () => {
     expect(await json('migrate')).toEqual({ migrations: [] });
     expect((await run(['migrate'])).out).toBe('The schema is up to date\n');
+  });
+
+  it('has Temporal start reconcile each minute, and chain every five', async () => {
+    const { temporalAddress: TEMPORAL_ADDRESS } = await servers();
+    const TEMPORAL_NAMESPACE = `migrate-${randomUUID()}`;
+    const env = {
+      ASSENT_MODE: 'sandbox',
+      DATABASE_URL: test.url,
+      ASSENT_KEYS,
+      TEMPORAL_ADDRESS,
+      TEMPORAL_NAMESPACE,
+    };
+    expect(await run(['migrate', '--create-namespace'], { env })).toMatchObject({ code: 0 });
+    const connection = await Connection.connect({ address: TEMPORAL_ADDRESS });
+    const { schedule } = new Client({ connection, namespace: TEMPORAL_NAMESPACE });
+    for (const [id, minutes] of [
+      ['reconcile', 1],
+      ['chain', 5],
+    ] as const) {
+      expect(await schedule.getHandle(id).describe()).toMatchObject({
+        spec: { intervals: [{ every: minutes * 60_000 }] },
+        action: { type: 'startWorkflow', workflowType: id },
+        state: { paused: false },
+      });
+    }
+    await connection.close();
   });
 
   it.each([

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Client, Connection } from '@temporalio/client';
+import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import { workflowIds } from '../../src/domain/workflow-id';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
@@ -35,6 +35,8 @@ beforeEach(async () => {
 });
 
 type Payload = { data?: Uint8Array | null } | null | undefined;
+
+type History = NonNullable<Awaited<ReturnType<WorkflowHandle['fetchHistory']>>['events']>;
 
 const text = (payload: Payload) => Buffer.from(payload?.data ?? []).toString();
 
@@ -126,6 +128,32 @@ test('a charge that is paid tells its reference, amount, answer, seconds and who
   ]);
 });
 
+test('a charge that its bank answers at once is one task that Temporal hands over with the start, and no signal', async () => {
+  const FIRST_TO_LAST = [
+    'workflowExecutionStartedEventAttributes',
+    'workflowTaskScheduledEventAttributes',
+    'workflowTaskStartedEventAttributes',
+    'workflowTaskCompletedEventAttributes',
+    'markerRecordedEventAttributes',
+    'markerRecordedEventAttributes',
+    'markerRecordedEventAttributes',
+    'upsertWorkflowSearchAttributesEventAttributes',
+    'workflowExecutionCompletedEventAttributes',
+  ];
+  // On a busy machine a bank may need more than the moment that is waited for it: one that does not
+  // shows what is so.
+  await eventually(async () => {
+    const { billingRequestId } = await merchant.charge({ paymentIDs: [paymentID] }, 1);
+    const id = workflowIds.billingRequest(billingRequestId);
+    await historyOf(id);
+    await expectNoTaskFailed(id);
+    const { events } = await temporal.workflow.getHandle(id).fetchHistory();
+    if (events?.length !== FIRST_TO_LAST.length) return false;
+    expect(events.map((event) => event.attributes)).toEqual(FIRST_TO_LAST);
+    return events[0]?.workflowExecutionStartedEventAttributes?.eagerExecutionAccepted === true;
+  });
+});
+
 test('a charge that its bank declines tells why', async () => {
   await bank.answerCharges('insufficient_funds');
   const { billingRequestId, reference } = await bill();
@@ -208,6 +236,30 @@ test('a schedule tells each billing, each attempt, what it waits for, and a paus
     'Ended as completed.',
     `recurring.updated delivered at attempt 1 to ${merchant.entityId}`,
   ]);
+});
+
+test('a billing that its bank answers at once wakes its schedule once, on its day', async () => {
+  // As above: a bank that needs longer costs another task, and shows nothing.
+  await eventually(async () => {
+    const startDate = new Date(Date.now() + 2_000).toISOString();
+    const scheduleId = await scheduled({ frequency: 'monthly', maxBillings: 2, startDate, amount: 1 });
+    const id = workflowIds.recurring(scheduleId);
+    await firstBillingIs(scheduleId, 'successful');
+    const handle = temporal.workflow.getHandle(id);
+    const count = (events: History, of: keyof History[number]) => events.filter((one) => one[of]).length;
+    let events: History = [];
+    // It sleeps until its second billing.
+    await eventually(async () => {
+      events = (await handle.fetchHistory()).events ?? [];
+      return (
+        count(events, 'timerStartedEventAttributes') >= 2 &&
+        Boolean(events.at(-1)?.timerStartedEventAttributes)
+      );
+    });
+    expect(count(events, 'workflowExecutionSignaledEventAttributes')).toBe(0);
+    await expectNoTaskFailed(id);
+    return count(events, 'workflowTaskCompletedEventAttributes') === 2;
+  });
 });
 
 test('a refund and an intent tell what was asked, what came of it and after how long', async () => {
