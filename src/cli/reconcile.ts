@@ -24,11 +24,12 @@ import { pagesWithoutWorkflow } from '../temporal/open-work';
 import { ensureSchedules } from '../temporal/reconcile';
 import { registerSearchAttributes } from '../temporal/search-attributes';
 import { endStuck } from '../temporal/stuck-workflow';
-import { endRowless, pagesWithoutRow } from '../temporal/without-row';
+import type { RowlessWorkflow } from '../temporal/without-row';
 import { command, CommandError, onEngine, type Outcome } from './command';
 import { anyRing } from './engine';
 import { operator, reasonOption, type Explained } from './operator';
 import { progress } from './progress';
+import { endRowlessOption, NO_ROWLESS, rowlessInWords, scanRowless, type Rowless } from './rowless';
 import { openTemporal, temporalAddress } from './temporal';
 
 /**
@@ -83,19 +84,23 @@ interface Report extends Omit<Scan, 'listed'> {
   problems: string[];
 }
 
+interface Options extends Explained {
+  fix?: boolean;
+  endRowless?: number;
+}
+
 export function addReconcileCommand(program: Command): void {
   command(
     program,
     'reconcile',
     'find what is overdue or has no workflow, workflows without a row, and what charges, ledger, daily totals, webhooks or exceptions lack of each other',
   )
-    .option(
-      '--fix',
-      'start it again, end what has no row and write what is missing, and wait until it is; it is on record',
-    )
+    .option('--fix', 'start it again and write what is missing, and wait until it is; it is on record')
+    .addOption(endRowlessOption())
     .addOption(reasonOption())
     .action(
-      onEngine(async ({ db, ring }, config, { fix = false, ...explained }: Explained & { fix?: boolean }) => {
+      onEngine(async ({ db, ring }, config, { fix = false, endRowless, ...explained }: Options) => {
+        if (endRowless !== undefined && !fix) throw new CommandError('--end-rowless goes with --fix');
         // What is mended may announce something, which is sealed.
         if (fix) await claimRing(db, ring);
         const client = openTemporal(config);
@@ -107,9 +112,10 @@ export function addReconcileCommand(program: Command): void {
             temporalAddress(config),
             config.NETWORK_TIMEZONE,
             fix ? operator(explained) : undefined,
+            endRowless,
           );
           if (!told.ok) process.exitCode = 1;
-          return outcome(told, fix);
+          return outcome(told, fix, endRowless);
         } catch (error) {
           throw temporalFailed(error) ?? error;
         } finally {
@@ -129,7 +135,10 @@ function temporalFailed(error: unknown): CommandError | undefined {
   );
 }
 
-/** @param by who has it mended; undefined where it is only looked at */
+/**
+ * @param by who has it mended; undefined where it is only looked at
+ * @param endRowless as of `scanRowless`
+ */
 async function reconcile(
   db: Database,
   ring: Keyring,
@@ -137,6 +146,7 @@ async function reconcile(
   address: string,
   timeZone: string,
   by: Actor | undefined,
+  endRowless: number | undefined,
 ): Promise<Report> {
   const fix = by !== undefined;
   const namespace = await namespaceId(client).catch((cause: unknown) => {
@@ -163,7 +173,9 @@ async function reconcile(
   const { listed: found, ...first } = await scan(db, client, fix, temporalLost);
   // What runs in another's namespace is none of ours.
   const rowless =
-    fix || before.namespaceId === namespace ? await scanRowless(db, client, fix, found) : NO_ROWLESS;
+    fix || before.namespaceId === namespace
+      ? await scanRowless(db, client, endRowless, (gone) => listRowless(found, gone))
+      : NO_ROWLESS;
   const wrong = first.overdue + first.withoutWorkflow;
   const problems = (await workerProblems(db)).map(({ message }) => message);
   // Without a worker, what is started again waits in the outbox.
@@ -175,10 +187,7 @@ async function reconcile(
   // Last: one day of a large network may take long, and what was posted above is in it.
   await compareTotals(db, timeZone, by, books);
   const ok =
-    remaining === 0 &&
-    rowless.found === rowless.ended &&
-    books.differences === books.mended &&
-    (fix || !temporalLost);
+    remaining === 0 && rowless.left === 0 && books.differences === books.mended && (fix || !temporalLost);
   if (by) {
     await db.transaction((trx) =>
       recordAct(trx, by, {
@@ -250,32 +259,10 @@ async function scan(db: Database, client: Client, fix: boolean, resting: boolean
   return result;
 }
 
-interface Rowless {
-  checked: number;
-  found: number;
-  ended: number;
-}
-
-const NO_ROWLESS: Rowless = { checked: 0, found: 0, ended: 0 };
-
-/**
- * Goes through all that runs. With `fix` what has no row is ended.
- *
- * @param listed takes the first of them, up to `LISTED_MAX`
- */
-async function scanRowless(db: Database, client: Client, fix: boolean, listed: Wrong[]): Promise<Rowless> {
-  const result = { ...NO_ROWLESS };
-  for await (const { checked, gone } of pagesWithoutRow(db, client)) {
-    if (fix) await endRowless(client, gone);
-    result.checked += checked;
-    result.found += gone.length;
-    if (fix) result.ended += gone.length;
-    for (const { workflowId, startedAt } of gone)
-      listed.push({ kind: null, workflowId, wrong: 'without a row', since: startedAt });
-    listed.splice(LISTED_MAX);
-    progress.say(`${counted(result.checked, 'workflows')} that run looked at, ${result.found} without a row`);
-  }
-  return result;
+function listRowless(listed: Wrong[], gone: RowlessWorkflow[]): void {
+  for (const { workflowId, startedAt } of gone)
+    listed.push({ kind: null, workflowId, wrong: 'without a row', since: startedAt });
+  listed.splice(LISTED_MAX);
 }
 
 interface Books {
@@ -352,7 +339,7 @@ const SINCE: Record<Wrong['wrong'], string> = {
   'without a row': 'started',
 };
 
-function outcome(told: Report, fix: boolean): Outcome {
+function outcome(told: Report, fix: boolean, endRowless: number | undefined): Outcome {
   const { checked, overdue, withoutWorkflow: missing, restarted, remaining, problems, found, rowless } = told;
   const lines = found.map(
     ({ wrong, workflowId, since }) =>
@@ -362,12 +349,7 @@ function outcome(told: Report, fix: boolean): Outcome {
   if (told.temporalLost) lines.push('Temporal has lost its data, or is another one than before.');
   if (overdue + missing === 0) lines.push(`Nothing is wrong with ${counted(checked, 'open workflows')}.`);
   else lines.push(`${overdue} overdue, ${missing} of ${checked} without a workflow.`);
-  if (rowless.found > 0) {
-    lines.push(
-      `${rowless.found} of ${counted(rowless.checked, 'workflows')} that run have no row, as after a restore of Postgres: ` +
-        (rowless.ended > 0 ? 'ended.' : '`assent reconcile --fix` ends them.'),
-    );
-  }
+  lines.push(...rowlessInWords(rowless, endRowless));
   if (fix && overdue + missing + remaining > 0) {
     lines.push(
       `${restarted} started again; ${remaining === 0 ? 'all is well now.' : `${remaining} still wrong.`}`,

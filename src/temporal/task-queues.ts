@@ -9,7 +9,7 @@ import {
 
 /** What waits in Temporal for a worker. */
 
-const QUEUES = [
+export const TASK_QUEUES = [
   TASK_QUEUE,
   RECURRING_TASK_QUEUE,
   WEBHOOK_TASK_QUEUE,
@@ -34,7 +34,7 @@ export interface QueueState {
 /** @throws what the connection failed with */
 export async function taskQueues(client: Client): Promise<QueueState[]> {
   return client.withDeadline(Date.now() + ANSWER_WITHIN_MS, () =>
-    allToTheirEnd(QUEUES.map((queue) => queueState(client, queue))),
+    allToTheirEnd(TASK_QUEUES.map((queue) => queueState(client, queue))),
   );
 }
 

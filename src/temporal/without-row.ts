@@ -1,6 +1,7 @@
 import { WorkflowNotFoundError, type Client } from '@temporalio/client';
 import type { Database } from '../database/connection';
 import { withoutRow } from '../database/operation/workflow-rows';
+import { TASK_QUEUES } from './task-queues';
 
 /**
  * Workflows whose row is gone, as after Postgres was restored to an earlier moment. They read it,
@@ -13,6 +14,8 @@ const PAGE = 200;
 const ANSWER_WITHIN_MS = 10_000;
 /** Those that are ended at once. */
 const ENDED_AT_ONCE = 10;
+/** A namespace may hold workflows of others, whose workers poll elsewhere. */
+const OUR_QUEUES = new Set<string>(TASK_QUEUES);
 
 export interface RowlessWorkflow {
   workflowId: string;
@@ -21,8 +24,8 @@ export interface RowlessWorkflow {
 }
 
 /**
- * Each page of what runs in the namespace, and which of it has no row. Temporal's list may lag: of
- * what has ended meanwhile nothing is left to end.
+ * Each page of what runs of ours in the namespace, and which of it has no row. Temporal's list may
+ * lag: of what has ended meanwhile nothing is left to end.
  */
 export async function* pagesWithoutRow(
   db: Database,
@@ -38,15 +41,15 @@ export async function* pagesWithoutRow(
         ...(nextPageToken && { nextPageToken }),
       }),
     );
-    const running = page.executions.map(({ execution, startTime }) => ({
-      workflowId: execution?.workflowId ?? '',
-      runId: execution?.runId ?? '',
-      startedAt: new Date(Number(startTime?.seconds ?? 0) * 1_000),
-    }));
-    const gone = await withoutRow(
-      db,
-      running.map(({ workflowId }) => workflowId),
-    );
+    const running = page.executions
+      .filter(({ taskQueue }) => OUR_QUEUES.has(taskQueue ?? ''))
+      .map(({ execution, type, startTime }) => ({
+        workflowId: execution?.workflowId ?? '',
+        runId: execution?.runId ?? '',
+        type: type?.name ?? '',
+        startedAt: new Date(Number(startTime?.seconds ?? 0) * 1_000),
+      }));
+    const gone = await withoutRow(db, running);
     yield { checked: running.length, gone: running.filter(({ workflowId }) => gone.has(workflowId)) };
     nextPageToken = page.nextPageToken;
   } while (nextPageToken?.length);
@@ -65,7 +68,7 @@ export async function endRowless(client: Client, workflows: RowlessWorkflow[]): 
 async function end(client: Client, { workflowId, runId }: RowlessWorkflow): Promise<void> {
   try {
     await client.withDeadline(Date.now() + ANSWER_WITHIN_MS, () =>
-      client.workflow.getHandle(workflowId, runId).terminate('reconcile --fix: its row is gone'),
+      client.workflow.getHandle(workflowId, runId).terminate('reconcile --end-rowless: its row is gone'),
     );
   } catch (error) {
     if (!(error instanceof WorkflowNotFoundError)) throw error;

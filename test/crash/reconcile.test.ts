@@ -4,10 +4,12 @@ import { promisify } from 'node:util';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { row, rows } from '../../src/database/connection';
+import { newId } from '../../src/database/ids';
 import { runOf, workflowIds as idOf } from '../../src/domain/workflow-id';
 import { triggerReconcile } from '../../src/temporal/reconcile';
 import { RECURRING_TASK_QUEUE, TASK_QUEUE } from '../../src/workflows/messages';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
+import { copyOfDatabase } from '../support/database';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
 import { installation } from '../support/installation';
 import { metricsOnFreePorts, valueOf, type Metrics } from '../support/metrics';
@@ -86,14 +88,19 @@ const status = async () => {
 };
 
 interface Reconciled {
-  rowless: { found: number; ended: number };
+  rowless: { found: number; ended: number; left: number };
   found: { workflowId: string; wrong: string }[];
 }
 
 /** What `assent reconcile` finds. */
 async function reconcile(...args: string[]): Promise<{ code: number; told: Reconciled }> {
+  return reconcileOn(engine.database.url, ...args);
+}
+
+async function reconcileOn(url: string, ...args: string[]): Promise<{ code: number; told: Reconciled }> {
   const { assent } = await installation();
-  const { LOG_FILE: _, ...env } = engine.environment;
+  const { LOG_FILE: _, ...more } = engine.environment;
+  const env = { ...more, DATABASE_URL: url };
   return new Promise((resolve, reject) => {
     execFile(assent, ['reconcile', ...args, '--json'], { env }, (error, out, err) => {
       if (out === '') reject(new Error(err));
@@ -273,7 +280,16 @@ describe('reconcile itself', () => {
   });
 });
 
-test('a workflow whose row is gone, as after a restore, is named, and ended by --fix alone', async () => {
+/** Starts a workflow for a row that is not there, as ours would be unless said otherwise. */
+function startRowless(workflowId: string, workflowType: string, taskQueue = RECURRING_TASK_QUEUE) {
+  return client.workflow.start(workflowType, { workflowId, taskQueue, args: runOf(workflowId).args });
+}
+
+const rowlessOf = (told: Reconciled) =>
+  told.found.filter(({ wrong }) => wrong === 'without a row').map(({ workflowId }) => workflowId);
+
+/** A schedule that is not due before tomorrow, and its workflow that sleeps. */
+async function sleepingSchedule(): Promise<WorkflowHandle> {
   const paymentID = await agreement(bank, merchant, customer);
   const schedule = await merchant.api.post(
     '/v1/billing/recurring/create',
@@ -287,36 +303,50 @@ test('a workflow whose row is gone, as after a restore, is named, and ended by -
     },
     randomUUID(),
   );
-  const withRow = client.workflow.getHandle(idOf.recurring(String(schedule.body.data['scheduleId'])));
-  await eventually(isRunning(withRow));
+  const handle = client.workflow.getHandle(idOf.recurring(String(schedule.body.data['scheduleId'])));
+  await eventually(isRunning(handle));
+  return handle;
+}
+
+test('workflows whose row is gone, as after a restore, are named, and ended where somebody says how many they are', async () => {
+  const withRow = await sleepingSchedule();
   const { runId } = await withRow.describe();
   // What it was started for was written after the moment that Postgres is at now.
-  const gone = await Promise.all(
-    [idOf.recurring('sch_gone'), idOf.webhookDelivery('dlv_gone')].map(async (workflowId) => {
-      const { type: workflowType, args } = runOf(workflowId);
-      return client.workflow.start(workflowType, { workflowId, taskQueue: RECURRING_TASK_QUEUE, args });
-    }),
-  );
+  const gone = await Promise.all([
+    startRowless(idOf.recurring(newId('schedule')), 'recurring'),
+    startRowless(idOf.webhookDelivery(newId('delivery')), 'webhookDelivery'),
+  ]);
+  const foreign = await Promise.all([
+    startRowless('refund/x', 'refund'),
+    startRowless(idOf.refund(newId('refund')), 'repay'),
+    startRowless(idOf.refund(newId('refund')), 'refund', 'accounting'),
+  ]);
+  const goneIds = gone.map(({ workflowId }) => workflowId);
   // Temporal lists what runs a moment after it was started.
   await eventually(async () => {
     const { code, told } = await reconcile();
-    expect(code).toBe(1);
-    return told.rowless.found === gone.length;
+    return code === 1 && goneIds.every((one) => rowlessOf(told).includes(one));
   });
-  const { told } = await reconcile();
-  expect(told.found.filter(({ wrong }) => wrong === 'without a row').map((one) => one.workflowId)).toEqual(
-    expect.arrayContaining(gone.map(({ workflowId }) => workflowId)),
-  );
+  // Of more than there are, as of fewer, nobody has looked at all that would be ended.
+  for (const more of [[], ['--end-rowless', '3'], ['--end-rowless', '1']]) {
+    const { code, told } = await reconcile('--fix', ...more);
+    expect({ code, rowless: told.rowless }).toMatchObject({
+      code: 1,
+      rowless: { found: 2, ended: 0, left: 2 },
+    });
+    expect(rowlessOf(told).toSorted()).toEqual(goneIds.toSorted());
+  }
   for (const handle of gone) expect(await isRunning(handle)()).toBe(true);
 
-  const fixed = await reconcile('--fix', '--reason', 'restored, ticket 4');
-  expect(fixed).toMatchObject({ code: 0, told: { rowless: { found: gone.length, ended: gone.length } } });
+  const fixed = await reconcile('--fix', '--end-rowless', '2', '--reason', 'restored, ticket 4');
+  expect(fixed).toMatchObject({ code: 0, told: { rowless: { found: 2, ended: 2, left: 0 } } });
   for (const handle of gone) {
     expect((await handle.describe()).status.name).toBe('TERMINATED');
     await expect(handle.result()).rejects.toMatchObject({
-      cause: { message: 'reconcile --fix: its row is gone' },
+      cause: { message: 'reconcile --end-rowless: its row is gone' },
     });
   }
+  for (const handle of foreign) expect(await isRunning(handle)()).toBe(true);
   expect(await withRow.describe()).toMatchObject({ status: { name: 'RUNNING' }, runId });
 });
 
@@ -347,4 +377,18 @@ test('the books are chained by a workflow on a Schedule, and status and metrics 
   ]);
   expect(valueOf(await metrics.api(), 'assent_chain_age_seconds')).toBeGreaterThan(3_500);
   await schedule.unpause();
+});
+
+test('what a database has begun since a copy of it was made goes on, whatever --fix does by that copy', async () => {
+  await Promise.all([engine.api.stop(), engine.worker.stop()]);
+  const copy = await copyOfDatabase(engine.database);
+  await Promise.all([engine.api.start(), engine.worker.start()]);
+  const begun = await sleepingSchedule();
+  // The copy passes for the original, whose namespace it names.
+  await eventually(async () => {
+    const { code, told } = await reconcileOn(copy.url, '--fix');
+    return code === 1 && rowlessOf(told).includes(begun.workflowId);
+  });
+  expect(await isRunning(begun)()).toBe(true);
+  await copy.drop();
 });

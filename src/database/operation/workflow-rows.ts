@@ -1,37 +1,41 @@
 import { groupBy } from '../../domain/group';
+import { isId, type IdKind } from '../../domain/ids';
+import { runOf } from '../../domain/workflow-id';
 import { rows, type Executor } from '../connection';
 
 /**
  * The table that has the row of each kind of workflow, by the first part of the workflow's id; the
- * second is the row's. A `billing-batch` has no row of its own: with none of its charges left, it
- * ends when the window of these has passed.
+ * second is the row's, of one of these kinds. A `billing-batch` has no row of its own: with none of
+ * its charges left, it ends when the window of these has passed.
  */
-const TABLES = new Map([
-  ['intent', 'intents'],
-  ['billing-request', 'billing_requests'],
-  ['recurring', 'schedules'],
-  ['refund', 'refunds'],
-  ['webhook-delivery', 'webhook_deliveries'],
-  ['sandbox-clock', 'entities'],
-  ['customer-migration', 'customer_batches'],
-  ['bank-statement', 'bank_statements'],
+const TABLES = new Map<string, { table: string; ids: IdKind[] }>([
+  ['intent', { table: 'intents', ids: ['intent'] }],
+  ['billing-request', { table: 'billing_requests', ids: ['billingRequest'] }],
+  ['recurring', { table: 'schedules', ids: ['schedule'] }],
+  ['refund', { table: 'refunds', ids: ['refund'] }],
+  ['webhook-delivery', { table: 'webhook_deliveries', ids: ['delivery'] }],
+  ['sandbox-clock', { table: 'entities', ids: ['merchant', 'bank', 'provider'] }],
+  ['customer-migration', { table: 'customer_batches', ids: ['batch'] }],
+  ['bank-statement', { table: 'bank_statements', ids: ['statement'] }],
 ]);
 
+/** A workflow by its id, and the name of its type. */
+export interface TypedWorkflow {
+  workflowId: string;
+  type: string;
+}
+
 /**
- * Of these ids, those whose row is not there, though their kind has one.
+ * Of these, the ids of those whose row is not there, though their kind has one. What only looks
+ * like a workflow of ours, by the first part of its id, is somebody else's.
  *
  * Whoever has found the workflows running asks afterwards: a start leaves the outbox once the
  * transaction that also wrote the row has committed. So a workflow without a row is never one that
  * is just beginning.
  */
-export async function withoutRow(db: Executor, workflowIds: readonly string[]): Promise<Set<string>> {
-  const known = workflowIds.map((workflowId) => {
-    const [kind = '', id = ''] = workflowId.split('/');
-    return { workflowId, table: TABLES.get(kind), id };
-  });
+export async function withoutRow(db: Executor, workflows: readonly TypedWorkflow[]): Promise<Set<string>> {
   const gone = await Promise.all(
-    [...groupBy(known, ({ table }) => table ?? '')].map(async ([table, some]) => {
-      if (table === '') return [];
+    [...groupBy(workflows.flatMap(ours), ({ table }) => table)].map(async ([table, some]) => {
       const found = await rows<{ id: string }>(db, `SELECT id FROM ${table} WHERE id = ANY(:ids)`, {
         ids: some.map(({ id }) => id),
       });
@@ -40,4 +44,11 @@ export async function withoutRow(db: Executor, workflowIds: readonly string[]): 
     }),
   );
   return new Set(gone.flat());
+}
+
+function ours({ workflowId, type }: TypedWorkflow): { workflowId: string; table: string; id: string }[] {
+  const [kind = '', id = ''] = workflowId.split('/');
+  const known = TABLES.get(kind);
+  if (!known?.ids.some((idKind) => isId(idKind, id)) || runOf(workflowId).type !== type) return [];
+  return [{ workflowId, table: known.table, id }];
 }
