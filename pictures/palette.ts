@@ -1,7 +1,7 @@
 import { crc32, deflateSync, inflateSync } from 'node:zlib';
 
 /**
- * A screenshot as a PNG of 128 colours, half the size: a page has few, and the edges of its
+ * A screenshot as a PNG of 256 colours, half the size: a page has few, and the edges of its
  * letters make the others.
  *
  * @param png as Chromium writes it: 8 bits a channel, not interlaced
@@ -34,7 +34,7 @@ export function withPalette(png: Buffer): Buffer {
   ]);
 }
 
-const COLOURS_MAX = 128;
+const COLOURS_MAX = 256;
 
 function read(png: Buffer): { header: Buffer; data: Buffer } {
   const parts: Buffer[] = [];
