@@ -11,7 +11,7 @@ const all = require('./jest.config.js');
  * What starts something. `eventually` alone is no reason to be slow: it stands in a file that does.
  */
 const STARTS =
-  /'(node:child_process|@temporalio\/testing|.*\/support\/(database|servers|installation|own-servers|npm-start|time-skipping|workflow-worker|browser|production-database|dead-server))'|\bstart(Engine|\w+Process)\b|\bexecFile\b|\bspawn\b/;
+  /'(node:child_process|@temporalio\/testing|.*\/support\/(cli|database|servers|installation|own-servers|npm-start|time-skipping|workflow-worker|browser|production-database|dead-server))'|\bstart(Engine|\w+Process)\b|\bexecFile\b|\bspawn\b/;
 
 const isFast = (file) => !STARTS.test(readFileSync(file, 'utf8'));
 
