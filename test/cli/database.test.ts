@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { row, rows } from '../../src/database/connection';
+import { openDatabase, row, rows } from '../../src/database/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { createCli } from '../support/cli';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
@@ -79,13 +79,33 @@ describe('"database zone"', () => {
     expect(await zone()).toBe('Africa/Lagos');
   });
 
-  it('is refused while a process goes by the old one', async () => {
-    await row(test.db, 'SELECT 1');
-    expect(await correct('Europe/Berlin')).toMatchObject({
-      code: 1,
-      err: expect.stringMatching(/stop every API, worker and command first/) as string,
-    });
-    expect(await zone()).toBe('Africa/Lagos');
+  it.each(['', '?application_name=api'])(
+    'is refused while a process goes by the old one, of a URL with "%s"',
+    async (parameters) => {
+      await alone();
+      const running = openDatabase(`${test.url}${parameters}`, 1);
+      await row(running, 'SELECT 1');
+      expect(await correct('Europe/Berlin')).toMatchObject({
+        code: 1,
+        err: expect.stringMatching(
+          /\(sessions: 1, of \w+ first\).* stop every API, worker and command first/,
+        ) as string,
+      });
+      expect(await zone()).toBe('Africa/Lagos');
+      await running.destroy();
+    },
+  );
+
+  it('is not refused for who only watches over the database', async () => {
+    await alone();
+    const { pathname } = new URL(test.url);
+    await asOwner(test.url, `CREATE ROLE "watch_${pathname.slice(1)}" LOGIN PASSWORD 'w' IN ROLE pg_monitor`);
+    const url = Object.assign(new URL(test.url), { username: `watch_${pathname.slice(1)}`, password: 'w' });
+    const watch = new Client(url.href);
+    await watch.connect();
+    expect(await correct('Europe/Berlin')).toMatchObject({ code: 0 });
+    await watch.end();
+    await asOwner(test.url, `DROP ROLE "watch_${pathname.slice(1)}"`);
   });
 
   it('begins no day again whose statements are final, by whichever clock', async () => {

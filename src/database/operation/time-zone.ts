@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg';
 import type { Mode } from '../../domain/mode';
 import { recordAct, type Actor } from '../audit';
-import { executorOf, row } from '../connection';
+import { APP_ROLE, executorOf, row } from '../connection';
 import { DeploymentError, requireMigratable, requireSameCalendar } from './deployment';
 
 /** The correction of the zone in which days begin: the first migration wrote down a wrong one. */
@@ -40,7 +40,8 @@ export async function correctTimeZone(
       await connection.query('ROLLBACK');
       return undefined;
     }
-    if (await row(trx, RUNNING)) throw stillRuns();
+    const running = await row<{ count: number; login: string }>(trx, RUNNING);
+    if (running) throw stillRuns(undefined, ` (sessions: ${running.count}, of ${running.login} first)`);
     const again = await row<{ day: string; until: Date }>(trx, BEGUN_AGAIN, { timeZone });
     if (again) {
       throw new DeploymentError(
@@ -63,10 +64,16 @@ export async function correctTimeZone(
   }
 }
 
-/** Connections of API, worker and commands, in any role. */
+/**
+ * Sessions that may be of API, worker or a command: whatever name the URL gives them, their login
+ * takes on one of these roles. What only watches over the database has neither.
+ */
 const RUNNING = `
-  SELECT pid FROM pg_stat_activity
-  WHERE datname = current_database() AND application_name = 'assent' AND pid <> pg_backend_pid() LIMIT 1`;
+  SELECT count(*)::int AS count, min(usename::text) AS login
+  FROM pg_stat_activity, pg_class
+  WHERE datname = current_database() AND pid <> pg_backend_pid() AND pg_class.oid = 'deployment'::regclass
+    AND (pg_has_role(usesysid, '${APP_ROLE}', 'MEMBER') OR pg_has_role(usesysid, relowner, 'MEMBER'))
+  HAVING count(*) > 0`;
 
 /** The last day that has begun by any clock, and would not have, where that is so. */
 const BEGUN_AGAIN = `
@@ -76,9 +83,9 @@ const BEGUN_AGAIN = `
   WHERE (now AT TIME ZONE :timeZone)::date < (now AT TIME ZONE time_zone)::date
   ORDER BY until DESC LIMIT 1`;
 
-function stillRuns(cause?: unknown): DeploymentError {
+function stillRuns(cause?: unknown, which = ''): DeploymentError {
   return new DeploymentError(
-    'a process of this database still runs, and would go on by the old zone: stop every API, worker and command first',
+    `a process of this database still runs${which}, and would go on by the old zone: stop every API, worker and command first`,
     { cause },
   );
 }
