@@ -140,6 +140,8 @@ test('a charge that its bank answers at once is one task that Temporal hands ove
     'upsertWorkflowSearchAttributesEventAttributes',
     'workflowExecutionCompletedEventAttributes',
   ];
+  // Longer than the message takes that says that it was asked.
+  await bank.server.rule({ on: 'billing.request', afterMs: 300 });
   // On a busy machine a bank may need more than the moment that is waited for it: one that does not
   // shows what is so.
   await eventually(async () => {
@@ -240,6 +242,7 @@ test('a schedule tells each billing, each attempt, what it waits for, and a paus
 
 test('a billing that its bank answers at once wakes its schedule once, on its day', async () => {
   // As above: a bank that needs longer costs another task, and shows nothing.
+  await bank.server.rule({ on: 'billing.request', afterMs: 300 });
   await eventually(async () => {
     const startDate = new Date(Date.now() + 2_000).toISOString();
     const scheduleId = await scheduled({ frequency: 'monthly', maxBillings: 2, startDate, amount: 1 });
