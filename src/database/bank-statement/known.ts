@@ -73,6 +73,13 @@ export const isNoted = (key: string) => `EXISTS (
     SELECT FROM bank_statement_matches m
     WHERE m.resource_id = ${key} AND NOT (m.statement_id || m.earlier_statement_ids) <@ ${DISMISSED})`;
 
+/** Whether a file that was not dismissed tells of this exception, or no file does. */
+export const isToldStill = (exception: string) => `(
+    NOT EXISTS (SELECT FROM bank_statement_differences t WHERE t.exception_id = ${exception})
+    OR EXISTS (
+      SELECT FROM bank_statement_differences t
+      WHERE t.exception_id = ${exception} AND t.statement_id <> ALL (${DISMISSED})))`;
+
 /** Files that one note tells of: a week of wrong ones does not hide the right one before. */
 const NOTED_FILES = 7;
 

@@ -7,7 +7,7 @@ import {
 } from '../reconciliation-exception/statement';
 import type { Matching } from './answer';
 import { writeDifferences } from './difference';
-import { isLetOff, isNoted } from './known';
+import { isLetOff, isNoted, isToldStill } from './known';
 import { lockStatement } from './match';
 
 /**
@@ -128,8 +128,9 @@ const NEXT_ENTRIES = `
  * Of these entries, those of the bank that it would have booked. A charge that it was let off, as
  * its money never moved or the network bears it, is nowhere; nor is a reversal of it, for which the
  * bank has no id. What a file had before the bank's answer is unknown here until \`reconcile\` has
- * seen that it is not, or differs in its amount, and is missing no more than that. What the file
- * has in a line of too many fields is not lacked by it, whatever that line says.
+ * seen that it is not, or differs in its amount, and is missing no more than that; by the word of
+ * files that were not dismissed, be it that the difference was resolved before one was. What the
+ * file has in a line of too many fields is not lacked by it, whatever that line says.
  */
 const MISSING = `
   WITH page AS MATERIALIZED (
@@ -163,7 +164,7 @@ const MISSING = `
     AND NOT EXISTS (
       SELECT FROM reconciliation_exceptions u
       WHERE u.bank_id = :bankId AND u.bank_transaction_id = ours.bank_transaction_id AND u.direction = ours.direction
-        AND u.kind IN ('unknown_here', 'amount_differs') AND u.dismissed_with IS NULL AND CASE u.kind
+        AND u.kind IN ('unknown_here', 'amount_differs') AND ${isToldStill('u.id')} AND CASE u.kind
           WHEN 'unknown_here' THEN u.booked_amount = ours.amount AND u.booked_currency = ours.currency AND u.state <> 'resolved'
           WHEN 'amount_differs' THEN u.billing_request_id = ours.charge AND u.refund_id IS NOT DISTINCT FROM ours.refund
         END)

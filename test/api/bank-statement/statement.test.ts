@@ -793,6 +793,17 @@ test.each([
   await theBooksAreRight();
 });
 
+test('what a dismissed file had by another amount is missing, though that was resolved before', async () => {
+  await paid('W1');
+  await paid('W2');
+  const wrong = await match(csv(debit('W1', 90), debit('W2')));
+  await endOpen('no_difference');
+  expect(await dismiss(wrong.id)).toEqual({ dismissed: 0, toldByOthers: 0 });
+  expect((await match(csv(debit('W2')))).summary).toMatchObject({ matched: 1, missingAtBank: 1 });
+  expect(await openOnes()).toMatchObject([{ kind: 'missing_at_bank', bankTransactionId: 'W1' }]);
+  await theBooksAreRight();
+});
+
 test.each([
   ['is missing in the right one', false, 1],
   ['is not missing where a right one had it before', true, 0],
