@@ -429,7 +429,8 @@ describe('a trace', () => {
     const paymentID = await agreement(bank, merchant, customer);
     const { url, received } = await listen();
     await merchant.api.put('/v1/webhooks/endpoint', { url });
-    const bill = { paymentIDs: [paymentID], amount: 1500, currency: 'NGN', description: 'Shoes' };
+    // With a dot: ids of spans and of time have any four figures.
+    const bill = { paymentIDs: [paymentID], amount: 1500.75, currency: 'NGN', description: 'Shoes' };
     const [item] = await call(merchant.api, '/v1/customer/bill', bill, `00-${TRACE}-${CALLER}-01`);
     await eventually(async () => received.length === 1);
 
@@ -461,7 +462,7 @@ describe('a trace', () => {
     expect(ofTheTrace.filter(({ parentSpanId }) => !known.has(parentSpanId))).toEqual([]);
     const text = JSON.stringify(collector.spans());
     const { lookupID, email } = customer;
-    const secret = [lookupID, email, paymentID, url, await merchant.api.accessToken(), '1500', 'Shoes'];
+    const secret = [lookupID, email, paymentID, url, await merchant.api.accessToken(), '1500.75', 'Shoes'];
     for (const one of secret) expect(text).not.toContain(one);
     const lines = (await engine.log()).split('\n').filter((line) => line.includes(TRACE));
     const saying = (message: string) => lines.some((line) => line.includes(`"msg":"${message}"`));
