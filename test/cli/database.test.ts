@@ -3,7 +3,7 @@ import { openDatabase, row, rows } from '../../src/database/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { createCli } from '../support/cli';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
-import { standingApproval } from '../support/standing';
+import { makeSchedule, standingApproval } from '../support/standing';
 
 /** What is done to the database itself. */
 
@@ -106,6 +106,36 @@ describe('"database zone"', () => {
     expect(await correct('Europe/Berlin')).toMatchObject({ code: 0 });
     await watch.end();
     await asOwner(test.url, `DROP ROLE "watch_${pathname.slice(1)}"`);
+  });
+
+  it('moves no due date that merchant and bank have been told', async () => {
+    const standing = await standingApproval(test.db, readKeyring(keys));
+    // Ten in the morning of Lagos, which is an hour earlier in a summer of Berlin.
+    const [first, second, yearly] = await Promise.all(
+      Array.from({ length: 3 }, () => makeSchedule(test.db, readKeyring(keys), standing)),
+    );
+    await asOwner(
+      test.url,
+      `UPDATE schedules SET start_at = '2026-01-15T09:00:00Z', every = 6, next_n = 3, next_due_at = '2027-07-15T09:00:00Z';
+       UPDATE schedules SET every = 12, next_n = 1, next_due_at = '2027-01-15T09:00:00Z' WHERE id = '${yearly}'`,
+    );
+    await alone();
+    const { code, err } = await correct('Europe/Berlin');
+    expect({ code, err }).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(
+        /2 live schedules would fall due at another moment .* at 2027-07-15T08:00:00.000Z, and was to at 2027-07-15T09:00:00.000Z.* cancel them/,
+      ) as string,
+    });
+    expect([first, second].some((id) => err.includes(`first ${id} at`))).toBe(true);
+    expect(await zone()).toBe('Africa/Lagos');
+
+    // Told by the clocks of Berlin, by processes that had this zone while the record has another.
+    await rows(test.db, `UPDATE schedules SET next_due_at = '2027-07-15T08:00:00Z' WHERE id = ANY(:told)`, {
+      told: [first, second],
+    });
+    await alone();
+    expect(await correct('Europe/Berlin')).toMatchObject({ code: 0 });
   });
 
   it('begins no day again whose statements are final, by whichever clock', async () => {

@@ -1,7 +1,9 @@
 import type { ClientBase } from 'pg';
+import { dueDate, formatInstant, type Frequency } from '../../domain/calendar';
+import { counted } from '../../domain/counted';
 import type { Mode } from '../../domain/mode';
 import { recordAct, type Actor } from '../audit';
-import { APP_ROLE, executorOf, row } from '../connection';
+import { APP_ROLE, executorOf, row, rows, type Executor } from '../connection';
 import { DeploymentError, requireMigratable, requireSameCalendar } from './deployment';
 
 /** The correction of the zone in which days begin: the first migration wrote down a wrong one. */
@@ -49,6 +51,7 @@ export async function correctTimeZone(
           `Try again after ${again.until.toISOString()}.`,
       );
     }
+    await requireSameDueDates(trx, timeZone);
     await row(trx, `UPDATE deployment SET time_zone = :timeZone`, { timeZone });
     await recordAct(trx, by, {
       action: 'time_zone.corrected',
@@ -82,6 +85,52 @@ const BEGUN_AGAIN = `
   FROM deployment, (SELECT DISTINCT clock_offset, clock_timestamp() + clock_offset AS now FROM entities) AS clocks
   WHERE (now AT TIME ZONE :timeZone)::date < (now AT TIME ZONE time_zone)::date
   ORDER BY until DESC LIMIT 1`;
+
+/** Schedules that are read at once: a second or so of them. */
+const PAGE = 1_000;
+
+/**
+ * Due dates are counted from the start by the clocks of the zone, and the next one has been told to
+ * merchant and bank. What they were told counts, not the zone of before: processes older than the
+ * record of the zone have reckoned by their own setting.
+ *
+ * @throws DeploymentError where schedules would fall due at another moment than was told
+ */
+async function requireSameDueDates(trx: Executor, timeZone: string): Promise<void> {
+  let [moved, after, first] = [0, '', ''];
+  for (;;) {
+    const page = await rows<NextDue>(trx, NEXT_DUE, { after, limit: PAGE });
+    for (const { id, nextN, nextDueAt, ...terms } of page) {
+      const then = dueDate({ ...terms, timeZone }, nextN);
+      if (then.getTime() === nextDueAt.getTime()) continue;
+      first ||= `${id} at ${formatInstant(then)}, and was to at ${formatInstant(nextDueAt)}`;
+      moved += 1;
+    }
+    after = page.at(-1)?.id ?? '';
+    if (page.length < PAGE) break;
+  }
+  if (moved === 0) return;
+  throw new DeploymentError(
+    `${timeZone}: ${counted(moved, 'live schedules')} would fall due at another moment than merchant and bank have been told: ` +
+      `first ${first}. Have their merchants cancel them, and make them anew once the zone is another.`,
+  );
+}
+
+interface NextDue {
+  id: string;
+  startAt: Date;
+  frequency: Frequency;
+  interval: number;
+  nextN: number;
+  nextDueAt: Date;
+}
+
+/** One that has ended has none. */
+const NEXT_DUE = `
+  SELECT s.id, s.start_at AS "startAt", s.frequency, s.every AS "interval", s.next_n AS "nextN",
+    s.next_due_at AS "nextDueAt"
+  FROM schedules s WHERE s.next_due_at IS NOT NULL AND s.id > :after
+  ORDER BY s.id LIMIT :limit`;
 
 function stillRuns(cause?: unknown, which = ''): DeploymentError {
   return new DeploymentError(
