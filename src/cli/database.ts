@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { Config } from '../config';
 import { giveOwnId, renumberFeed } from '../database/operation/copies';
 import { correctTimeZone } from '../database/operation/time-zone';
 import { counted } from '../domain/counted';
@@ -32,6 +33,7 @@ export function addDatabaseCommands(program: Command): void {
         const by = operator(options);
         const parsed = timezone.safeParse(zone);
         if (!parsed.success) throw new CommandError(`${zone} is no IANA time zone, such as Africa/Lagos`);
+        requireGiven(config);
         const before = await onDatabase(ownerUrl(config), (client) =>
           correctTimeZone(client, by, modeOf(config), zone),
         );
@@ -76,4 +78,18 @@ export function addDatabaseCommands(program: Command): void {
         };
       }, anyRing),
     );
+}
+
+/**
+ * The Postgres of `npm start` runs no longer than API and worker do.
+ *
+ * @throws CommandError where no other is given
+ */
+function requireGiven({ DATABASE_OWNER_URL, DATABASE_URL }: Config): void {
+  if ((DATABASE_OWNER_URL ?? DATABASE_URL) !== undefined) return;
+  throw new CommandError(
+    'DATABASE_OWNER_URL is not set, and the database of "npm start" keeps the zone that it was made with: start with ' +
+      'that, which the start names where NETWORK_TIMEZONE is another; or, where all of it may be lost, remove the ' +
+      'folder .assent and start afresh',
+  );
 }

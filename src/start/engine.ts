@@ -5,6 +5,7 @@ import { executorOf } from '../database/connection';
 import { readKeyring } from '../database/keys/keyring';
 import { migrateUp } from '../database/migrate';
 import { requireRing } from '../database/keys/sealing-key';
+import { OtherTimeZoneError } from '../database/operation/deployment';
 import { deleteAllHeartbeats } from '../database/operation/worker-heartbeat';
 import { readTemporalState } from '../database/operation/temporal-state';
 import { operatorActor } from '../operator';
@@ -121,9 +122,7 @@ async function boot(common: Boot): Promise<EngineFile> {
   const { ownerUrl, databaseUrl } = await bootDatabase(common);
   const temporalAddress = await bootTemporal(common);
 
-  const migrations = await programs.unlessStopped(
-    migrateUp(ownerUrl, config.ASSENT_MODE, config.NETWORK_TIMEZONE, operatorActor('npm start')),
-  );
+  const migrations = await programs.unlessStopped(migrate(common, ownerUrl));
   if (migrations.length > 0) say(`Applied ${migrations.length} migrations.`);
   await claimNamespace({ ...config, TEMPORAL_ADDRESS: temporalAddress }, ownerUrl, programs);
 
@@ -180,6 +179,22 @@ async function boot(common: Boot): Promise<EngineFile> {
   };
   writeEngineFile(folder, file);
   return file;
+}
+
+/** @throws StartError where the Postgres of this folder was made with another zone */
+async function migrate({ config, folder }: Boot, ownerUrl: string): Promise<string[]> {
+  try {
+    const by = operatorActor('npm start');
+    return await migrateUp(ownerUrl, config.ASSENT_MODE, config.NETWORK_TIMEZONE, by);
+  } catch (cause) {
+    if (config.DATABASE_URL !== undefined || !(cause instanceof OtherTimeZoneError)) throw cause;
+    // It runs no longer than the engine: nobody can correct its zone while nothing else runs.
+    throw new StartError(
+      `NETWORK_TIMEZONE: is ${cause.wanted}, but the days of the data in ${folder} begin in ${cause.found}. ` +
+        `Start with NETWORK_TIMEZONE=${cause.found}; or, where all of it may be lost, remove that folder and start afresh.`,
+      { cause },
+    );
+  }
 }
 
 /** What a workflow's id is put behind. */

@@ -6,7 +6,22 @@ import { APP_ROLE, row, rows, type Executor } from '../connection';
  * A database, or a login, that this process must not work on. The message says why, and what to do.
  */
 export class DeploymentError extends Error {
-  override readonly name = 'DeploymentError';
+  override readonly name: string = 'DeploymentError';
+}
+
+/** A database whose days begin in another zone than this process' do. */
+export class OtherTimeZoneError extends DeploymentError {
+  override readonly name = 'OtherTimeZoneError';
+
+  constructor(
+    readonly found: string,
+    readonly wanted: string,
+  ) {
+    super(
+      `NETWORK_TIMEZONE: is ${wanted}, but the days of this database begin in ${found}. Set NETWORK_TIMEZONE=${found}, ` +
+        `${OTHER_DATABASE}. Where it was migrated with the wrong zone, "assent database zone ${wanted}" corrects that.`,
+    );
+  }
 }
 
 /** What a process and its database must agree on; both are said by whoever migrates it first. */
@@ -127,10 +142,7 @@ function requireMode(found: Mode | undefined, wanted: Mode): void {
 
 function requireTimeZone(found: string | null | undefined, wanted: string): void {
   if (found === undefined || found === null || found === wanted) return;
-  throw new DeploymentError(
-    `NETWORK_TIMEZONE: is ${wanted}, but the days of this database begin in ${found}. Set NETWORK_TIMEZONE=${found}, ` +
-      `${OTHER_DATABASE}. Where it was migrated with the wrong zone, "assent database zone ${wanted}" corrects that.`,
-  );
+  throw new OtherTimeZoneError(found, wanted);
 }
 
 /** One moment a day for two years: a change of the clocks that one side has a day later is seen. */
