@@ -101,7 +101,7 @@ async function endAsWhoMay(urls: string[], found: OpenTransaction): Promise<void
     }
   }
   throw new CommandError(
-    `it is of the login "${found.login}", which only itself or a superuser may end: run this as one of them, by DATABASE_OWNER_URL`,
+    `it is of the login "${found.login}", which only itself or a superuser may end: run this as one of them, by both DATABASE_URL and DATABASE_OWNER_URL`,
   );
 }
 

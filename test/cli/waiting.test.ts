@@ -87,6 +87,36 @@ it('"database transactions" names one that holds what all need, and "end" ends i
   });
 });
 
+/** A session with a transaction that writes, and the id by which that is listed. */
+async function listedSession() {
+  const session = new Client(test.url);
+  session.on('error', () => undefined);
+  await session.connect();
+  await session.query('BEGIN; SELECT pg_current_xact_id()');
+  const { pid } = (await session.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows[0] ?? {};
+  const { transactions } = await cli.json<{ transactions: { id: string }[] }>('feed');
+  const id = transactions.find((one) => one.id.startsWith(String(pid)))?.id ?? '';
+  return { session, pid, id };
+}
+
+it('"end" says by which URLs a login is given that may end what another has begun', async () => {
+  const login = `clerk_${new URL(test.url).pathname.slice(1)}`;
+  await asOwner(test.url, `CREATE ROLE "${login}" LOGIN PASSWORD 'w'`);
+  const clerk = Object.assign(new URL(test.url), { username: login, password: 'w' }).href;
+  const endAs = (more: Record<string, string>, id: string) =>
+    createCli({ url: clerk, keys, more }).run('database', 'end', id, '--reason', 'ticket 12');
+  const { session, id } = await listedSession();
+  const refused = await endAs({ DATABASE_OWNER_URL: clerk }, id);
+  expect(refused.code).toBe(1);
+  // Those that it names, set to a superuser's, do it.
+  const named = refused.err.match(/DATABASE_(OWNER_)?URL/g) ?? [];
+  const given = Object.fromEntries(named.map((name) => [name, test.url]));
+  const beside = createCli({ url: '', keys, more: { DATABASE_URL: '', ...given } });
+  expect(await beside.run('database', 'end', id, '--reason', 'ticket 12')).toMatchObject({ code: 0 });
+  await session.end().catch(() => undefined);
+  await asOwner(test.url, `DROP ROLE "${login}"`);
+});
+
 it('"status" names the same, where it can be had', async () => {
   const [holder, waiter] = [new Client(test.url), new Client(test.url)];
   await Promise.all([holder.connect(), waiter.connect()]);
