@@ -59,7 +59,7 @@ it('"feed" shows the transaction that keeps the events feed from going on', asyn
   await writer.query('BEGIN; SELECT pg_current_xact_id()');
   const { pid } = (await writer.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows[0] ?? {};
   const { transactions } = await cli.json<{ transactions: { id: string; since: string }[] }>('feed');
-  expect(transactions.find(({ id }) => id === String(pid))).toMatchObject({ prepared: false });
+  expect(transactions.find(({ id }) => id.startsWith(`${pid}-`))).toMatchObject({ prepared: false });
   await writer.query('ROLLBACK');
   await writer.end();
 });
@@ -73,15 +73,16 @@ it('"database transactions" names one that holds what all need, and "end" ends i
   const waits = waiter.query('SELECT count(*) FROM entities');
   const held = async () => {
     const { transactions } = await cli.json<{ transactions: { id: string }[] }>('database', 'transactions');
-    return transactions.find(({ id }) => id === String(pid));
+    return transactions.find(({ id }) => id.startsWith(`${pid}-`));
   };
   await eventually(async () => (await held()) !== undefined);
   expect(await held()).toMatchObject({ waiting: 1, prepared: false });
-  await cli.json('database', 'end', String(pid), '--reason', 'a forgotten session');
+  const id = (await held())?.id ?? '';
+  await cli.json('database', 'end', id, '--reason', 'a forgotten session');
   await expect(waits).resolves.toMatchObject({ rowCount: 1 });
   await waiter.end();
   expect(await lastAct()).toMatchObject({ action: 'transaction.ended', reason: 'a forgotten session' });
-  expect(await cli.run('database', 'end', String(pid), '--reason', 'again')).toMatchObject({
+  expect(await cli.run('database', 'end', id, '--reason', 'again')).toMatchObject({
     code: 1,
     err: expect.stringMatching(/there is no open transaction/) as string,
   });
@@ -115,6 +116,37 @@ it('"end" says by which URLs a login is given that may end what another has begu
   expect(await beside.run('database', 'end', id, '--reason', 'ticket 12')).toMatchObject({ code: 0 });
   await session.end().catch(() => undefined);
   await asOwner(test.url, `DROP ROLE "${login}"`);
+});
+
+it('"end" leaves what the session of a listed transaction does after it', async () => {
+  const { session, pid, id } = await listedSession();
+  await session.query('COMMIT; BEGIN; SELECT pg_current_xact_id()');
+  for (const listed of [id, String(pid)]) {
+    expect(await cli.run('database', 'end', listed, '--reason', 'a forgotten session')).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/there is no open transaction/) as string,
+    });
+  }
+  await expect(session.query('COMMIT')).resolves.toMatchObject({ command: 'COMMIT' });
+  await session.end();
+});
+
+it('"end" ends a session that is in no transaction, where others wait for what it holds itself', async () => {
+  const [holder, waiter] = [new Client(test.url), new Client(test.url)];
+  holder.on('error', () => undefined);
+  await Promise.all([holder.connect(), waiter.connect()]);
+  await holder.query('SELECT pg_advisory_lock(7)');
+  const { pid } = (await holder.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows[0] ?? {};
+  const waits = waiter.query('SELECT pg_advisory_lock(7)');
+  const listed = async () =>
+    (
+      await cli.json<{ transactions: { id: string; waiting: number }[] }>('database', 'transactions')
+    ).transactions.find(({ id }) => id === `${pid}-0`);
+  await eventually(async () => (await listed()) !== undefined);
+  expect(await listed()).toMatchObject({ waiting: 1 });
+  await cli.json('database', 'end', `${pid}-0`, '--reason', 'a dead migration');
+  await expect(waits).resolves.toMatchObject({ rowCount: 1 });
+  await waiter.end();
 });
 
 it('"status" names the same, where it can be had', async () => {

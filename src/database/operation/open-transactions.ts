@@ -7,7 +7,7 @@ import { rows, type Executor } from '../connection';
 const SHOWN_MAX = 20;
 
 export interface OpenTransaction {
-  /** The number of its session; of a prepared one, its name. */
+  /** The numbers of its session and of itself within it; of a prepared one, its name. */
   id: string;
   database: string;
   login: string | null;
@@ -16,11 +16,21 @@ export interface OpenTransaction {
   prepared: boolean;
 }
 
+/**
+ * Of each session the number of its transaction, counted within the session: for as long as it is
+ * open it holds a lock on that, which any login sees. A session's next transaction has another; one
+ * that is in none, and may hold a lock for itself, has 0, which no transaction has.
+ */
+const NUMBERS = `
+  SELECT pid, split_part(virtualxid, '/', 2) AS number FROM pg_locks
+  WHERE locktype = 'virtualxid' AND virtualxid = virtualtransaction AND granted`;
+
 /** All that are open, but for that which asks. */
 const OPEN = `
-  SELECT pid, pid::text AS id, datname::text AS database, usename::text AS login, xact_start AS since,
-    false AS prepared, backend_xid IS NOT NULL AS writes
-  FROM pg_stat_activity WHERE usename IS NOT NULL AND pid <> pg_backend_pid()
+  SELECT pid, pid || '-' || coalesce(number, '0') AS id, datname::text AS database, usename::text AS login,
+    xact_start AS since, false AS prepared, backend_xid IS NOT NULL AS writes
+  FROM pg_stat_activity LEFT JOIN (${NUMBERS}) AS numbers USING (pid)
+  WHERE usename IS NOT NULL AND pid <> pg_backend_pid()
   UNION ALL
   SELECT 0, gid, database::text, owner::text, prepared, true, true FROM pg_prepared_xacts`;
 
@@ -81,7 +91,7 @@ export async function findTransaction(db: Executor, id: string): Promise<OpenTra
 const GONE_WITHIN_MS = 5_000;
 
 /**
- * Ends it: what it wrote is undone.
+ * Ends it: what it wrote is undone. A session that has gone on to another transaction is left.
  *
  * @param connection for a prepared one, of its own database
  * @returns false where it was over already, or does not end
@@ -96,8 +106,9 @@ export async function endTransaction(
     return true;
   }
   const { rows: ended } = await connection.query<{ ended: boolean }>(
-    `SELECT pg_terminate_backend($1::int, ${GONE_WITHIN_MS}) AS ended`,
-    [Number(id)],
+    `SELECT pg_terminate_backend(pid, ${GONE_WITHIN_MS}) AS ended FROM (${OPEN}) AS open
+     WHERE id = $1 AND NOT prepared`,
+    [id],
   );
   return ended[0]?.ended ?? false;
 }
