@@ -10,16 +10,16 @@ const { default: Sequencer } = require('@jest/test-sequencer');
 
 /** The table of CONTRIBUTING.md, in its order. */
 const LONGEST = [
-  'crash/charge',
   'operations',
+  'crash/charge',
   'crash/customer-migration',
-  'start/main',
+  'crash/reconcile',
   'crash/temporal-lost',
+  'readme',
+  'start/main',
   'journeys/recurring',
-  'journeys/billing-request',
-  'crash/race',
-  'crash/outage',
-  'journeys/bank-statement',
+  'journeys/operator-acts',
+  'database/chain',
 ];
 
 const rank = ({ path }) => {
