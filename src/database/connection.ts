@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Pool, types, type ClientBase, type PoolClient, type QueryConfig } from 'pg';
+import { remember } from '../domain/remember';
 import { CommitLost, DatabaseSilent, isUnavailable } from './availability';
 
 // Money is int8: as bigint it is exact. count(*) is int8 as well, so queries cast counts to int.
@@ -296,15 +297,6 @@ const PREPARED_MAX = 200;
  */
 const TEXTS_MAX = 1_000;
 
-function remember<Known>(texts: Map<string, Known>, text: string, known: Known): void {
-  // A Map keeps the order of insertion: taken out and put back, the entry is the youngest.
-  texts.delete(text);
-  texts.set(text, known);
-  if (texts.size <= TEXTS_MAX) return;
-  const [oldest] = texts.keys();
-  if (oldest !== undefined) texts.delete(oldest);
-}
-
 /** Names the statements of one pool that are worth preparing. */
 function createPreparation() {
   const runs = new Map<string, number>();
@@ -315,7 +307,7 @@ function createPreparation() {
     if (name !== undefined) return { name, text, values };
     if (values.length > 0 && names.size < PREPARED_MAX) {
       const run = (runs.get(text) ?? 0) + 1;
-      if (run < PREPARED_AFTER_RUNS) remember(runs, text, run);
+      if (run < PREPARED_AFTER_RUNS) remember(runs, TEXTS_MAX, text, run);
       else {
         names.set(text, `assent_${names.size}`);
         runs.delete(text);
@@ -353,13 +345,13 @@ export async function rows<Row>(
 function positional(sql: string): { text: string; names: string[] } {
   const known = POSITIONAL.get(sql);
   if (known) {
-    remember(POSITIONAL, sql, known);
+    remember(POSITIONAL, TEXTS_MAX, sql, known);
     return known;
   }
   const names: string[] = [];
   const text = sql.replace(/(?<!:):([a-zA-Z]\w*)/g, (_, name: string) => `$${names.push(name)}`);
   const read = { text, names };
-  remember(POSITIONAL, sql, read);
+  remember(POSITIONAL, TEXTS_MAX, sql, read);
   return read;
 }
 

@@ -4,6 +4,7 @@ import { usableSigningKeys, type PublicJwk } from '../../database/keys/signing-k
 import { isId } from '../../domain/ids';
 import { ROLES, type Role } from '../../domain/entity';
 import { ownText } from '../../domain/plain-text';
+import { remember } from '../../domain/remember';
 import type { ApiDeps } from '../deps';
 
 /** Issues and checks access tokens: JWTs signed with ES256, whose keys the database shares. */
@@ -109,14 +110,6 @@ export function createAccessTokens({
     return Date.now() / 1000 < exp + LEEWAY_S;
   }
 
-  function remember(token: string, found: Verified): void {
-    // Of its own: what is cut out of a header keeps all of that in memory.
-    verified.set(ownText(token), found);
-    // A Map keeps the order of insertion, so the first is the oldest.
-    const [oldest] = verified.keys();
-    if (verified.size > VERIFIED_MAX && oldest !== undefined) verified.delete(oldest);
-  }
-
   return {
     async issue({ entityId, role, tokenGeneration }) {
       const { signer } = await keys(KEYS_TTL_MS);
@@ -142,7 +135,8 @@ export function createAccessTokens({
         verified.delete(token);
         return undefined;
       }
-      if (known === undefined) remember(token, found);
+      // Of its own: what is cut out of a header keeps all of that in memory.
+      if (known === undefined) remember(verified, VERIFIED_MAX, ownText(token), found);
       return found.claims;
     },
 

@@ -2,6 +2,7 @@ import type { Request, Response } from 'express';
 import { readStanding, type Standing } from '../../database/entity/entity';
 import type { Role } from '../../domain/entity';
 import { Failure } from '../../domain/failures';
+import { remember } from '../../domain/remember';
 import type { AccessTokens, Claims } from './access-token';
 import type { ApiDeps } from '../deps';
 import type { FailedAuthentication } from './failed-authentication';
@@ -41,11 +42,7 @@ export function createAuthenticate(
     if (isFresh && tokenGeneration <= (known.standing?.tokenGeneration ?? 0)) return known.standing;
     const readAt = performance.now();
     const standing = await readStanding(deps.db, entityId);
-    // A Map keeps the order of insertion: taken out and put back, the entry is the youngest.
-    standings.delete(entityId);
-    standings.set(entityId, { standing, readAt });
-    const [oldest] = standings.keys();
-    if (standings.size > STANDING_MAX && oldest !== undefined) standings.delete(oldest);
+    remember(standings, STANDING_MAX, entityId, { standing, readAt });
     return standing;
   }
 

@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express';
 import type { Config } from '../../config';
 import { bucketState } from '../../database/rate-limit';
+import { remember } from '../../domain/remember';
 import { countedAddress } from '../http/client-address';
 import { showRateLimit, tooManyRequests } from '../http/rate-limit';
 
@@ -41,12 +42,7 @@ export function createFailedAuthentication({
       const address = countedAddress(req);
       const before = bucketState(rate, fullIn(address));
       const fullInS = before.admitted ? before.resetS + costS : before.resetS;
-      // A Map keeps the order of insertion: taken out and put back, the entry is the youngest.
-      fullAt.delete(address);
-      fullAt.set(address, nowS() + fullInS);
-      const [oldest] = fullAt.keys();
-      if (fullAt.size > ADDRESSES_MAX && oldest !== undefined) fullAt.delete(oldest);
-
+      remember(fullAt, ADDRESSES_MAX, address, nowS() + fullInS);
       showLeft(res, fullInS);
       if (!before.admitted) throw tooManyRequests(rate, before.retryAfterS);
     },
