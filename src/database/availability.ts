@@ -28,6 +28,9 @@ const NETWORK = new Set([
  */
 const PASSING = /^(08...|57P0[1-5]|53...|57014|55P03|40001|40P01|25006)$/;
 
+/** SQLSTATE of a statement that has not got its lock within `lock_timeout`. */
+export const LOCK_NOT_AVAILABLE = '55P03';
+
 /** What pg says without a code when the connection is gone or none was to be had in time. */
 const WORDS =
   /connection terminated|timeout expired|timeout exceeded when trying to connect|connection ended|not queryable|Query read timeout/i;

@@ -4,6 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import knex, { type Knex } from 'knex';
 import type { Mode } from '../domain/mode';
 import type { Actor } from './audit';
+import { LOCK_NOT_AVAILABLE } from './availability';
 import { rows, type Executor } from './connection';
 import { DeploymentError, requireMigratable } from './operation/deployment';
 
@@ -26,7 +27,6 @@ const LOCK_TURN = '2s';
 const BETWEEN_TURNS_MS = 1_000;
 /** Some five minutes. Who holds a table for longer, as a back-up may, is told to the operator. */
 const TURNS_MAX = 100;
-const LOCK_NOT_AVAILABLE = '55P03';
 
 interface Migration {
   up(knex: Knex): Promise<void>;

@@ -3,14 +3,15 @@ import { dueDate, formatInstant, type Frequency } from '../../domain/calendar';
 import { counted } from '../../domain/counted';
 import type { Mode } from '../../domain/mode';
 import { recordAct, type Actor } from '../audit';
+import { LOCK_NOT_AVAILABLE } from '../availability';
 import { APP_ROLE, executorOf, row, rows, type Executor } from '../connection';
+import { pages } from '../pages';
 import { DeploymentError, requireMigratable, requireSameCalendar } from './deployment';
 
 /** The correction of the zone in which days begin: the first migration wrote down a wrong one. */
 
 /** New connections wait meanwhile for a table that each of them reads first. */
 const LOCK_WITHIN = '2s';
-const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
  * What has settled stays on the day that it was posted to; so no day that is over may begin again,
@@ -97,17 +98,15 @@ const PAGE = 1_000;
  * @throws DeploymentError where schedules would fall due at another moment than was told
  */
 async function requireSameDueDates(trx: Executor, timeZone: string): Promise<void> {
-  let [moved, after, first] = [0, '', ''];
-  for (;;) {
-    const page = await rows<NextDue>(trx, NEXT_DUE, { after, limit: PAGE });
+  let [moved, first] = [0, ''];
+  const read = (after: string) => rows<NextDue>(trx, NEXT_DUE, { after });
+  for await (const page of pages(PAGE, '', ({ id }: NextDue) => id, read)) {
     for (const { id, nextN, nextDueAt, ...terms } of page) {
       const then = dueDate({ ...terms, timeZone }, nextN);
       if (then.getTime() === nextDueAt.getTime()) continue;
       first ||= `${id} at ${formatInstant(then)}, and was to at ${formatInstant(nextDueAt)}`;
       moved += 1;
     }
-    after = page.at(-1)?.id ?? '';
-    if (page.length < PAGE) break;
   }
   if (moved === 0) return;
   throw new DeploymentError(
@@ -130,7 +129,7 @@ const NEXT_DUE = `
   SELECT s.id, s.start_at AS "startAt", s.frequency, s.every AS "interval", s.next_n AS "nextN",
     s.next_due_at AS "nextDueAt"
   FROM schedules s WHERE s.next_due_at IS NOT NULL AND s.id > :after
-  ORDER BY s.id LIMIT :limit`;
+  ORDER BY s.id LIMIT ${PAGE}`;
 
 function stillRuns(cause?: unknown, which = ''): DeploymentError {
   return new DeploymentError(
