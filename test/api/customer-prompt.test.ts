@@ -3,6 +3,7 @@ import { row, rows } from '../../src/database/connection';
 import { enter, serveApi, type Answered, type Party, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { person } from '../support/person';
+import { wholeFeed } from '../support/whole-feed';
 
 let test: TestDatabase;
 let api: ServedApi;
@@ -180,6 +181,7 @@ describe('charges by lookupID', () => {
       entityId: merchant.entityId,
       customerDecision: 'approve_once',
     });
+    await wholeFeed(test.db);
     const events = await merchant.send('GET', '/v1/events');
     const [told] = (events.body.data ?? {})['events'] as [{ data: { paymentID: string }[] }];
     const paymentIDs = [told.data[0]?.paymentID];

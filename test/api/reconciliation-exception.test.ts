@@ -91,6 +91,7 @@ const decline = (id: string, declineReason = 'insufficient_funds') =>
 async function unanswered(): Promise<{ reference: string; id: string }> {
   const made = await charge();
   // Whoever read the feed may have debited.
+  await wholeFeed(db);
   await get(tokens.bank, '/v1/events');
   await moveClock(db, standing.merchantId, '2 days');
   await db.transaction((trx) => closeExpiredRequests(trx, api.deps.ring, [made.id], 'by its bank'));

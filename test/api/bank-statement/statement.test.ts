@@ -30,6 +30,7 @@ import {
   standingApproval,
   type Standing,
 } from '../../support/standing';
+import { wholeFeed } from '../../support/whole-feed';
 
 /** A bank sends what it booked: what agrees, what does not, and what follows of it. */
 
@@ -1053,6 +1054,7 @@ describe('a line that names the reference of what is open', () => {
 
   test('is the late half of what nobody answered, and one exception with it', async () => {
     const { id, reference } = await charge();
+    await wholeFeed(database.db);
     await get(tokens.bank, '/v1/events');
     await moveClock(database.db, standing.merchantId, '2 days');
     await database.db.transaction((trx) => closeExpiredRequests(trx, api.deps.ring, [id], 'by its bank'));
@@ -1068,6 +1070,7 @@ describe('a line that names the reference of what is open', () => {
     ['as a credit', 0, credit('H14', 100)],
   ])('that was answered late and taken back, booked %s, matches %d times', async (_, matches, line) => {
     const { id } = await charge();
+    await wholeFeed(database.db);
     await get(tokens.bank, '/v1/events');
     await moveClock(database.db, standing.merchantId, '2 days');
     await database.db.transaction((trx) => closeExpiredRequests(trx, api.deps.ring, [id], 'by its bank'));
