@@ -20,15 +20,15 @@ const SETTINGS = {
   APPROVALS_PER_CUSTOMER_DAY: '1000000',
 };
 
-/**
- * Nothing of the operator's own settings, which may name servers that hold real data.
- *
- * @param more settings of this run
- */
-export function benchEnvironment(more: Record<string, string> = {}): NodeJS.ProcessEnv {
+/** Nothing of the operator's own settings, which may name servers that hold real data. */
+export function withoutSettings(): NodeJS.ProcessEnv {
   const own = new Set(SETTING_NAMES.filter((name) => name !== 'TEMPORAL_CLI_PATH'));
-  const inherited = Object.entries(process.env).filter(([name]) => !own.has(name));
-  return { ...Object.fromEntries(inherited), ASSENT_KEYS: makeKeyring(), ...SETTINGS, ...more };
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !own.has(name)));
+}
+
+/** @param more settings of this run, beside those of a benchmark */
+export function benchEnvironment(more: Record<string, string> = {}): NodeJS.ProcessEnv {
+  return { ...withoutSettings(), ASSENT_KEYS: makeKeyring(), ...SETTINGS, ...more };
 }
 
 /** What decides how fast it may go and how long it waits, as it runs. */

@@ -12,6 +12,8 @@ export async function launchBrowser(): Promise<Browser> {
     executablePath: await findBrowser(),
     // It sees no page but those of our own servers, and root has no sandbox.
     args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
+    // Its own would end this process before it has stopped the engine that it has started.
+    handleSIGINT: false,
   });
 }
 

@@ -12,6 +12,7 @@ import { eventually } from './support/engine';
 import { freePort } from '../src/listening';
 import { linkProgram } from './support/installation';
 import { freeOffset, makeStartFolder, NpmStart } from './support/npm-start';
+import { answersIn, onOtherPorts, Shell } from './support/shell';
 
 /**
  * The five minutes of the README, as a newcomer spends them: the engine in one terminal, and each
@@ -41,15 +42,13 @@ beforeAll(async () => {
   const offset = await freeOffset();
   receiverPort = await freePort();
   assentUrl = `http://localhost:${3000 + offset}`;
-  blocks = blocksRunBy('test/readme.test.ts', 'README.md').map(({ title, text }) => ({
-    title,
-    script: text
-      .replaceAll('localhost:3000', `localhost:${3000 + offset}`)
-      .replaceAll(/\b4000\b/g, String(receiverPort)),
+  blocks = blocksRunBy('test/readme.test.ts', 'README.md').map((block) => ({
+    title: block.title,
+    script: onOtherPorts(block, { offset, receiver: receiverPort }),
   }));
   started = new NpmStart(folder, { PORT_OFFSET: String(offset) });
   await started.ready();
-  shell = new Shell(folder, PATH);
+  shell = new Shell(folder, { ...process.env, PATH });
 }, START_TIMEOUT_MS);
 
 afterAll(async () => {
@@ -58,51 +57,8 @@ afterAll(async () => {
   await removeFolder?.();
 });
 
-/** A shell that lives from block to block, with all that the blocks before have set. */
-class Shell {
-  output = '';
-  private readonly child: ChildProcess;
-  private count = 0;
-
-  constructor(
-    private readonly cwd: string,
-    PATH: string,
-  ) {
-    const env = { ...process.env, PATH };
-    this.child = spawn('bash', ['--norc', '--noprofile'], { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] });
-    for (const stream of [this.child.stdout, this.child.stderr]) {
-      stream?.on('data', (chunk: Buffer) => (this.output += chunk.toString()));
-    }
-  }
-
-  /** Runs a block to its end. @returns its exit code, and what came on the terminal meanwhile */
-  async run(script: string): Promise<{ code: number; output: string }> {
-    this.count += 1;
-    const file = path.join(this.cwd, `block-${this.count}.sh`);
-    await writeFile(file, script);
-    const from = this.output.length;
-    const end = new RegExp(`\\nEND-${this.count} (\\d+)\\n`);
-    // What a block starts must not read the blocks after it from the shell's own input.
-    this.child.stdin?.write(`. ${file} </dev/null; printf '\\nEND-${this.count} %s\\n' $?\n`);
-    await eventually(async () => end.test(this.output.slice(from)));
-    const output = this.output.slice(from);
-    return { code: Number(end.exec(output)?.[1]), output: output.replace(end, '') };
-  }
-
-  async close(): Promise<void> {
-    this.child.stdin?.end();
-    if (this.child.exitCode === null) await once(this.child, 'close');
-  }
-}
-
 /** The answers that a block printed. */
-function answersOf(title: string): Record<string, unknown>[] {
-  return (printed.get(title) ?? '')
-    .split('\n')
-    .filter((line) => /^[[{]/.test(line))
-    .map((line) => JSON.parse(line) as Record<string, unknown> | Record<string, unknown>[])
-    .flat();
-}
+const answersOf = (title: string) => answersIn(printed.get(title) ?? '');
 
 const REFUSED = 'Try to take too much.';
 const LAST = 'Put the receiver away.';

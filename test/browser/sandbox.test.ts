@@ -4,6 +4,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import type { Locator, Page } from 'playwright-core';
+import { chargeByMouse } from '../../bench/first-charge/by-mouse';
 import { AssentClient } from '../../packages/client/src';
 import { readCast } from '../../src/sandbox/cast';
 import { prepareCast } from '../../src/start/cast';
@@ -93,10 +94,7 @@ async function expectWorkflow(link: Locator, kind: string): Promise<void> {
 const workflow = (of: Locator) => of.getByRole('link', { name: /^Workflow/ }).first();
 
 it('leads a newcomer to a first approved charge by mouse alone, and shows it on the wire', async () => {
-  await expectShown(page.getByText('Press “Charge once” in the shop.'));
-  await press('Charge once');
-  await expectShown(page.getByText('press “Approve”'));
-  await press('Approve');
+  expect(await chargeByMouse(page)).toBe(2);
   await expectShown(charge('NGN 1,500.00').getByText('paid'));
 
   expect(await charges()).toMatchObject([{ status: 'successful', amount: 1500 }]);

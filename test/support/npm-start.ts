@@ -10,6 +10,13 @@ import { whyNotFree } from '../../src/start/ports';
 import { processIdentity } from '../../src/start/process-identity';
 
 const ROOT = path.join(__dirname, '../..');
+/** What `npm start` runs, in a folder where npm would find nothing to run. */
+const WITHOUT_NPM = [
+  process.execPath,
+  '--import',
+  pathToFileURL(require.resolve('tsx')).href,
+  path.join(ROOT, 'src/start/main.ts'),
+] as const;
 /** What `npm start` says when all is up. */
 const READY = 'Assent is ready.';
 
@@ -21,14 +28,19 @@ export class NpmStart {
   private readonly child: ChildProcess;
   private readonly ended: Promise<number | NodeJS.Signals>;
 
+  /** @param run what is run, and what it inherits; npm itself needs a checkout as its folder */
   constructor(
     private readonly folder: string,
     settings: Record<string, string>,
+    run: { command: readonly [string, ...string[]]; inherited: NodeJS.ProcessEnv } = {
+      command: WITHOUT_NPM,
+      inherited: process.env,
+    },
   ) {
-    const compiler = pathToFileURL(require.resolve('tsx')).href;
-    this.child = spawn(process.execPath, ['--import', compiler, path.join(ROOT, 'src/start/main.ts')], {
+    const [command, ...args] = run.command;
+    this.child = spawn(command, args, {
       cwd: folder,
-      env: { ...process.env, ...settings },
+      env: { ...run.inherited, ...settings },
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
