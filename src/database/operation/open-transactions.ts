@@ -25,10 +25,15 @@ const NUMBERS = `
   SELECT pid, split_part(virtualxid, '/', 2) AS number FROM pg_locks
   WHERE locktype = 'virtualxid' AND virtualxid = virtualtransaction AND granted`;
 
-/** All that are open, but for that which asks. */
+/**
+ * All that are open, but for that which asks. Postgres reads what a session does before it reads its
+ * xid. One that has an xid, and by its own word no beginning, began in between: it is not what holds
+ * anybody up. Of a session whose word is hidden, or not kept, nobody knows.
+ */
 const OPEN = `
   SELECT pid, pid || '-' || coalesce(number, '0') AS id, datname::text AS database, usename::text AS login,
-    xact_start AS since, false AS prepared, backend_xid IS NOT NULL AS writes
+    xact_start AS since, false AS prepared,
+    backend_xid IS NOT NULL AND (xact_start IS NOT NULL OR coalesce(state, 'disabled') = 'disabled') AS writes
   FROM pg_stat_activity LEFT JOIN (${NUMBERS}) AS numbers USING (pid)
   WHERE usename IS NOT NULL AND pid <> pg_backend_pid()
   UNION ALL
