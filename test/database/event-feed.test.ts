@@ -110,8 +110,9 @@ test('a writer that never ends is ended by Postgres, and then the feed goes on',
   expect(set).toEqual({ pause: '10s', statement: '10s' });
 
   const stuck = await openTransaction(db);
-  await stuck.trx.query(`SET LOCAL idle_in_transaction_session_timeout = '200ms'`);
   await tell(stuck.trx, 'never');
+  // Last: a slow machine may pause between two statements.
+  await stuck.trx.query(`SET LOCAL idle_in_transaction_session_timeout = '200ms'`);
   await db.transaction((trx) => tell(trx, 'kept'));
   const reader = new Reader();
   await reader.readUntil(1);

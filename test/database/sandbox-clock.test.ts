@@ -55,7 +55,7 @@ describe('the clock', () => {
     const target = after(10 * DAY_MS);
     expect(await jump(db, owner, target)).toBe(true);
     const { now } = await readClock(db, owner);
-    expect(now.getTime() - target.getTime()).toBeLessThan(5_000);
+    expect(now.getTime() - target.getTime()).toBeLessThan(60_000);
     expect(now >= target).toBe(true);
     await jump(db, owner, after(DAY_MS));
     expect((await readClock(db, owner)).now >= now).toBe(true);
