@@ -4,12 +4,11 @@ import { matchNextPage } from '../../src/database/bank-statement/match';
 import { findMissing } from '../../src/database/bank-statement/missing';
 import { rows, type Database } from '../../src/database/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { calendarDay } from '../../src/domain/calendar';
 import { serveApi, send, tokenOf, type ServedApi } from '../support/api';
 import { createCli } from '../support/cli';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { charge } from '../support/settled';
-import { standingApproval, type Standing } from '../support/standing';
+import { standingApproval, toNoon, type Standing } from '../support/standing';
 
 /** How an operator works off what a bank contradicts itself about. */
 
@@ -214,7 +213,7 @@ async function matched(file: string): Promise<string> {
 }
 
 test('what a wrong file has opened is resolved at once, each on record, and hides nothing from the right one', async () => {
-  const today = calendarDay(new Date(), 'Africa/Lagos');
+  const today = await toNoon(db, standing.merchantId);
   const debit = (id: string, amount = 100) => `${id},${today},${amount},NGN,debit\n`;
   const settled = await charge(db, ring, standing);
   await matched(debit('OWN-1', 5));

@@ -3,7 +3,7 @@ import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { createCli } from '../support/cli';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { runSchedule } from '../support/schedule';
-import { answerCharges, makeSchedule, standingApproval } from '../support/standing';
+import { answerCharges, makeSchedule, standingApproval, toNoon } from '../support/standing';
 
 const keys = makeKeyring();
 const keyring = readKeyring(keys);
@@ -20,6 +20,7 @@ describe('assent forecast', () => {
   it('tells what each merchant and bank may expect, and how much of it was paid lately', async () => {
     const standing = await standingApproval(test.db, keyring);
     const { merchantId, bankId } = standing;
+    await toNoon(test.db, merchantId);
     const unproven = await standingApproval(test.db, keyring);
     const daily = { frequency: 'daily', amount: 10_050n } as const;
     // One bank pays, and the other time says no for good.

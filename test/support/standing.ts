@@ -108,6 +108,24 @@ export async function moveClock(db: Database, ownerId: string, by: string): Prom
 }
 
 /**
+ * Lets it be noon of tomorrow by an owner's clock, so that no midnight of the network comes before
+ * a test is over.
+ *
+ * @returns the day that it is then
+ */
+export async function toNoon(db: Database, ownerId: string): Promise<string> {
+  const moved = await row<{ day: string }>(
+    db,
+    `UPDATE entities SET clock_offset =
+       (noon.at AT TIME ZONE 'Africa/Lagos') - clock_timestamp()
+     FROM (SELECT date_trunc('day', clock_timestamp() AT TIME ZONE 'Africa/Lagos') + interval '36 hours' AS at) AS noon
+     WHERE id = :ownerId RETURNING noon.at::date::text AS day`,
+    { ownerId },
+  );
+  return moved?.day ?? '';
+}
+
+/**
  * A schedule of 1 500 naira a month from now on, unless the terms say otherwise; its workflow is
  * not started.
  */
