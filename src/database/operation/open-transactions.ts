@@ -26,9 +26,9 @@ const NUMBERS = `
   WHERE locktype = 'virtualxid' AND virtualxid = virtualtransaction AND granted`;
 
 /**
- * All that are open, but for that which asks. Postgres reads what a session does before it reads its
- * xid. One that has an xid, and by its own word no beginning, began in between: it is not what holds
- * anybody up. Of a session whose word is hidden, or not kept, nobody knows.
+ * All that are open, but for that which asks. Postgres reads what a session does before it reads
+ * its xid. One that has an xid, and by its own word no beginning, began in between: it is not what
+ * holds anybody up. Of a session whose word is hidden, or not kept, nobody knows.
  */
 const OPEN = `
   SELECT pid, pid || '-' || coalesce(number, '0') AS id, datname::text AS database, usename::text AS login,
