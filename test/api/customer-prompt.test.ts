@@ -5,6 +5,10 @@ import { createTestDatabase, type TestDatabase } from '../support/database';
 import { person } from '../support/person';
 import { wholeFeed } from '../support/whole-feed';
 
+/** A zone whose day does not end while the tests run. */
+const hoursPastNoon = new Date().getUTCHours() - 12;
+const ABOUT_NOON = `Etc/GMT${hoursPastNoon < 0 ? '' : '+'}${hoursPastNoon}`;
+
 let test: TestDatabase;
 let api: ServedApi;
 let bank: Party;
@@ -16,6 +20,7 @@ beforeAll(async () => {
       APPROVALS_PER_CUSTOMER_DAY: '2',
       RATE_LIMIT_CALLER: '5000/5000',
       RATE_LIMIT_TOKEN_ADDRESS: '5000/5000',
+      NETWORK_TIMEZONE: ABOUT_NOON,
     },
   });
   bank = await enter(api, 'bank');

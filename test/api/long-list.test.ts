@@ -1,4 +1,4 @@
-import { rows, type Database } from '../../src/database/connection';
+import { row, rows, type Database } from '../../src/database/connection';
 import { LIST_REACH } from '../../src/database/list';
 import { serveApi, send, tokenOf, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
@@ -108,7 +108,12 @@ describe('a longer list', () => {
     expect(refused.errors).toMatchObject([
       { path: 'query.sortBy', message: expect.stringContaining('from and to') as string },
     ]);
-    const from = new Date(Date.now() - 10.5 * 60_000).toISOString();
+    const tenth = await row<{ createdAt: Date }>(
+      db,
+      `SELECT created_at AS "createdAt" FROM billing_requests WHERE reference = :reference`,
+      { reference: referenceOf(10) },
+    );
+    const from = new Date((tenth?.createdAt.getTime() ?? 0) - 30_000).toISOString();
     const narrowed = await history(`?sortBy=amount&limit=1&from=${from}`);
     expect(narrowed.data).toMatchObject({ total: 10, transactions: [{ reference: referenceOf(10) }] });
   });
@@ -171,10 +176,15 @@ describe('a search that finds more devices than are counted', () => {
   it('tells that there are more, and shows the latest of them first', async () => {
     const first = await allDevices('limit=2');
     expect(first).toMatchObject({ total: LIST_REACH, totalIsMinimum: true });
-    const ages = first.devices.map(({ linkedAt }) =>
-      Math.round((Date.now() - Date.parse(linkedAt)) / 60_000),
+    const latest = await row<{ linkedAt: Date }>(
+      db,
+      `SELECT linked_at AS "linkedAt" FROM device_links WHERE device_id = :id`,
+      { id: `dev_${'1'.padStart(26, '0')}` },
     );
-    expect(ages).toEqual([1, 2]);
+    const minutesOlder = first.devices.map(({ linkedAt }) =>
+      Math.round(((latest?.linkedAt.getTime() ?? 0) - Date.parse(linkedAt)) / 60_000),
+    );
+    expect(minutesOlder).toEqual([0, 1]);
     expect((await allDevices(`limit=100&page=${LIST_REACH / 100}`)).devices).toHaveLength(100);
   });
 });
