@@ -18,6 +18,10 @@ class Banks {
 
 let banks: Banks;
 let patience: AnswerPatience;
+/** No time passes for those who wait, however slow the machine is. */
+const holdTime = () => jest.spyOn(performance, 'now').mockReturnValue(performance.now());
+afterEach(() => jest.restoreAllMocks());
+
 beforeEach(() => {
   banks = new Banks();
   patience = createAnswerPatience(80, banks.endedOf, silent);
@@ -39,6 +43,7 @@ const askedAgain = async () => {
 };
 
 test('ends as soon as the last of the charges has ended', async () => {
+  holdTime();
   const waiter = waiting(['brq_1', 'brq_2']);
   banks.ended.add('brq_1');
   await askedAgain();
@@ -53,6 +58,7 @@ test('has an end where the bank says nothing', async () => {
 });
 
 test('asks for all that anybody waits for in one statement, and not at all when nobody does', async () => {
+  holdTime();
   const waiters = [waiting(['brq_1']), waiting(['brq_2']), waiting(['brq_3', 'brq_4'])];
   await askedAgain();
   expect(banks.asked.at(-1)).toEqual(['brq_1', 'brq_2', 'brq_3', 'brq_4']);
@@ -64,6 +70,7 @@ test('asks for all that anybody waits for in one statement, and not at all when 
 });
 
 test('a bank that answers nothing leaves patience to the others', async () => {
+  holdTime();
   const slow = Array.from({ length: 25 }, (_, i) => waiting([`brq_slow_${i}`], 'bnk_slow'));
   await askedAgain();
   expect(slow.filter(({ ended }) => ended)).toHaveLength(5);
@@ -76,12 +83,14 @@ test('a bank that answers nothing leaves patience to the others', async () => {
 });
 
 test('who comes when as many wait as there is room for does not wait', async () => {
+  holdTime();
   const many = Array.from({ length: 40 }, (_, i) => waiting([`brq_${i}`], `bnk_${i % 4}`));
   await waiting(['brq_late'], 'bnk_late').end;
   expect(many.some(({ ended }) => ended)).toBe(false);
 });
 
 test('nobody waits while answers cannot be read, and whoever comes later does again', async () => {
+  holdTime();
   banks.away = true;
   await waiting(['brq_1']).end;
   banks.away = false;
@@ -91,6 +100,7 @@ test('nobody waits while answers cannot be read, and whoever comes later does ag
 });
 
 test('a stop ends all waiting at once, for good', async () => {
+  holdTime();
   const waiter = waiting(['brq_1']);
   await askedAgain();
   expect(waiter.ended).toBe(false);

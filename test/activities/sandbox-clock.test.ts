@@ -92,10 +92,11 @@ async function position(activities: SandboxClockActivities): Promise<ClockPositi
   return reached as ClockPosition;
 }
 
-async function advanceTo(days: number, bankAnswers = true): Promise<ClockPosition[]> {
+/** @param waitS for whoever does not get on; a bank that answers is not waited for so long */
+async function advanceTo(days: number, waitS: number, bankAnswers = true): Promise<ClockPosition[]> {
   await beginAdvance(db, owner, after(days * DAY_MS));
   const { kick, idle } = engine(bankAnswers);
-  const activities = createSandboxClockActivities(db, client, { kick }, 0.2, log);
+  const activities = createSandboxClockActivities(db, client, { kick }, waitS, log);
   const positions: ClockPosition[] = [];
   do {
     positions.push(await position(activities));
@@ -107,7 +108,7 @@ async function advanceTo(days: number, bankAnswers = true): Promise<ClockPositio
 describe('an advance', () => {
   it('stops at each moment at which something is due, in order, and then at its target', async () => {
     const id = await sleepingSchedule({ frequency: 'weekly' });
-    const positions = await advanceTo(15);
+    const positions = await advanceTo(15, 60);
     const moments = positions.map(({ now }) => Math.round((Date.parse(now) - Date.now()) / DAY_MS));
     // A week after the start, with its notice a day before; the same a week later; the target.
     expect(moments).toEqual([6, 7, 13, 14, 15]);
@@ -120,7 +121,7 @@ describe('an advance', () => {
 
   it('does not wait for ever for a bank that says nothing', async () => {
     const id = await sleepingSchedule({ frequency: 'daily' });
-    await advanceTo(3, false);
+    await advanceTo(3, 0.2, false);
     const ended = await rows<{ status: string; reason: string }>(
       db,
       `SELECT status, reason FROM billings WHERE schedule_id = :id AND status = 'failed'`,
@@ -134,7 +135,7 @@ describe('an advance', () => {
     await beginAdvance(db, owner, after(8 * DAY_MS));
     // The worker before died when it had moved the clock and signalled nobody.
     await moveTo(db, owner, after(7 * DAY_MS));
-    await advanceTo(8);
+    await advanceTo(8, 2);
     const [first] = await rows(db, `SELECT n, status FROM billings WHERE schedule_id = :id ORDER BY n`, {
       id,
     });
