@@ -74,7 +74,7 @@ describe.each(RECEIVERS.filter(({ language }) => language !== 'python' || hasPyt
         stdio: ['ignore', 'pipe', 'ignore'],
       });
       receiver.stdout?.on('data', (chunk: Buffer) => (printed += chunk.toString()));
-      const deadline = Date.now() + 10_000;
+      const deadline = Date.now() + 60_000;
       while (Date.now() < deadline) {
         const answer = await send({}).catch(() => undefined);
         if (answer !== undefined) return;
@@ -108,7 +108,7 @@ describe.each(RECEIVERS.filter(({ language }) => language !== 'python' || hasPyt
       await send(signed({ text: twice, delivery: 'dlv_twice' }), twice);
       await send(signed({ text: twice, delivery: 'dlv_twice' }), twice);
       await send(signed({ text: last, delivery: 'dlv_last' }), last);
-      const deadline = Date.now() + 10_000;
+      const deadline = Date.now() + 60_000;
       while (!printed.includes(last) && Date.now() < deadline) await new Promise(setImmediate);
       expect(printed.split('\n').filter((line) => line === twice)).toHaveLength(1);
     });

@@ -2,12 +2,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Client, Connection } from '@temporalio/client';
-import { calendarDay } from '../../src/domain/calendar';
 import { send as post } from '../support/api';
 import { agreement, Cast, type Bank, type Merchant } from '../support/cast';
 import { createCli } from '../support/cli';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
 import { holdAt } from '../support/held-step';
+import { toNoon } from '../support/standing';
 
 /** A bank's statement on the real engine: sent, matched by its workflow, and told of. */
 
@@ -17,11 +17,13 @@ let bank: Bank;
 let merchant: Merchant;
 let temporal: Client;
 let folder: string;
+let today: string;
 
 beforeAll(async () => {
   engine = await startEngine();
   cast = new Cast(engine);
   [bank, merchant] = await Promise.all([cast.bank(), cast.merchant()]);
+  today = await toNoon(engine.database.db, merchant.entityId);
   const connection = await Connection.connect({ address: engine.temporalAddress });
   temporal = new Client({ connection, namespace: engine.namespace });
   folder = await mkdtemp(path.join(tmpdir(), 'assent-statement-'));
@@ -34,10 +36,9 @@ afterAll(async () => {
   await engine.stop();
 });
 
-const TODAY = calendarDay(new Date(), 'Africa/Lagos');
 const HEADER = 'bankTransactionId,bookingDate,amount,currency,direction,reference';
 const line = (id: string, amount: number, reference = '') =>
-  `${id},${TODAY},${amount},NGN,debit,${reference}`;
+  `${id},${today},${amount},NGN,debit,${reference}`;
 
 interface Shown {
   statementId: string;

@@ -7,7 +7,7 @@ import { announce } from '../../src/database/webhook/webhook';
 import { send, tokenOf, type ServedApi } from './api';
 import { runSchedule } from './schedule';
 import { answerBill, charge, settleOfEachKind } from './settled';
-import { answerCharges, makeSchedule, moveClock, standingApproval, type Standing } from './standing';
+import { answerCharges, makeSchedule, standingApproval, type Standing } from './standing';
 import { dayOf } from './statements';
 
 /** Something of each kind that the console shows, of one merchant, its provider and its bank. */
@@ -117,7 +117,14 @@ export async function consoleHistory(db: Database, api: ServedApi): Promise<Cons
   const refused = { ...attempt, deliveryId, httpStatus: 503, error: 'HTTP 503' };
   await recordAttempt(db, refused, RETRY);
   await recordAttempt(db, { ...attempt, deliveryId: arrivedId, httpStatus: 200, error: null }, RETRY);
-  await moveClock(db, merchantId, '1 month');
+  // A month by the clocks of the network: by UTC it may be two, for an hour of the night.
+  await rows(
+    db,
+    `UPDATE entities SET clock_offset =
+       ((clock_timestamp() AT TIME ZONE :timeZone) + interval '1 month') AT TIME ZONE :timeZone - clock_timestamp()
+     WHERE id = :merchantId`,
+    { merchantId, timeZone: api.deps.config.NETWORK_TIMEZONE },
+  );
   return {
     ...data,
     day,
