@@ -5,7 +5,7 @@ import type { Database } from '../database/connection';
 import { settleUnnoticedCredits } from '../database/customer/payment-credit';
 import type { Keyring } from '../database/keys/keyring';
 import { outboxBacklog } from '../database/outbox';
-import { bookCursor, walkBooks, type Wrong } from '../database/operation/books';
+import { bookCursor, walkBooks } from '../database/operation/books';
 import {
   overdueWork,
   restartWork,
@@ -20,6 +20,7 @@ import {
   readTemporalState,
   type TemporalState,
 } from '../database/operation/temporal-state';
+import { bookWords, type Wrong } from '../domain/books-words';
 import { groupBy } from '../domain/group';
 import { openPages, pagesWithoutWorkflow, workCursor, type WorkCursor } from '../temporal/open-work';
 import { endStuck } from '../temporal/stuck-workflow';
@@ -212,8 +213,8 @@ export function createReconcileActivities(
         for (const [wrong, ofKind] of groupBy(differences, (one) => one.wrong)) {
           const mended = ofKind.filter((one) => one.mended).length;
           const ids = ofKind.slice(0, LOGGED_MAX).map(({ id }) => id);
-          const [{ what, todo }] = ofKind as [(typeof ofKind)[number]];
-          log.warn({ wrong, found: ofKind.length, mended, ids, what, todo }, 'the books differ');
+          const [first] = ofKind as [(typeof ofKind)[number]];
+          log.warn({ wrong, found: ofKind.length, mended, ids, ...bookWords(first) }, 'the books differ');
           count(wrong, ofKind.length, mended);
           total.found[wrong] = (total.found[wrong] ?? 0) + ofKind.length;
           total.mended += mended;

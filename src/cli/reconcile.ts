@@ -17,6 +17,7 @@ import {
 } from '../database/operation/reconcile';
 import { adoptNamespace, endRestart, readTemporalState } from '../database/operation/temporal-state';
 import { workerProblems } from '../database/operation/worker-heartbeat';
+import { bookWords } from '../domain/books-words';
 import { counted } from '../domain/counted';
 import { temporalFault } from '../temporal/fault';
 import { namespaceId } from '../temporal/readiness';
@@ -271,14 +272,24 @@ interface Books {
   differences: number;
   mended: number;
   /** The first `LISTED_MAX`. */
-  found: (BookDifference | TotalDifference)[];
+  found: ((Omit<BookDifference, 'missing'> & ReturnType<typeof bookWords>) | TotalDifference)[];
 }
 
 /** Goes through the books. @param timeZone undefined where nothing is to be mended */
 async function compareBooks(db: Database, ring: Keyring, timeZone: string | undefined): Promise<Books> {
   const books: Books = { compared: {}, differences: 0, mended: 0, found: [] };
   for await (const page of walkBooks(db, ring, timeZone, bookCursor('', ''))) {
-    add(books, page.part, page);
+    const { lookedAt, differences } = page;
+    add(books, page.part, {
+      lookedAt,
+      differences: differences.map(({ part, id, mended, ...fault }) => ({
+        part,
+        id,
+        wrong: fault.wrong,
+        ...bookWords(fault),
+        mended,
+      })),
+    });
   }
   return books;
 }

@@ -6,7 +6,8 @@ import { changeSchedule, pauseSchedule, resumeSchedule } from '../../src/databas
 import { announce, bodyPlace } from '../../src/database/webhook/webhook';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { forgetDeliveries } from '../../src/database/webhook/retention';
-import { bookCursor, walkBooks, type BookDifference } from '../../src/database/operation/books';
+import { bookCursor, walkBooks } from '../../src/database/operation/books';
+import { bookWords } from '../../src/domain/books-words';
 import { resolveException } from '../../src/database/reconciliation-exception/resolve';
 import { answerRefund } from '../../src/database/refund/outcome';
 import { openStatementExceptions } from '../../src/database/reconciliation-exception/statement';
@@ -48,15 +49,15 @@ beforeEach(async () => {
 });
 afterEach(() => database.drop());
 
-async function look(fix: boolean): Promise<BookDifference[]> {
-  const all: BookDifference[] = [];
+async function look(fix: boolean) {
+  const all = [];
   for await (const { differences } of walkBooks(
     database.db,
     keyring,
     fix ? timeZone : undefined,
     bookCursor('', ''),
   )) {
-    all.push(...differences);
+    all.push(...differences.map((one) => ({ ...one, ...bookWords(one) })));
   }
   return all;
 }

@@ -1,3 +1,4 @@
+import type { Mendable, Wrong } from '../../domain/books-words';
 import { IS_BOOKED_UNTOLD, IS_KNOWN_BY_NOW, NOTED_BEFORE } from '../bank-statement/known';
 import { takeTurns } from '../bank-statement/match';
 import { announceEnds } from '../billing-request/announce';
@@ -28,7 +29,7 @@ const hasWriteOff = (id: string) =>
 
 type Mend = (trx: Transaction, ring: Keyring, timeZone: string, id: string) => Promise<void>;
 
-const MENDED_BY = {
+const MENDED_BY: Record<Mendable, Mend> = {
   async charge_unposted(trx, _, timeZone, id) {
     const charge = await settled(trx, id);
     if (charge) await postCharge(trx, timeZone, charge);
@@ -233,11 +234,9 @@ const MENDED_BY = {
     await announceEnds(trx, ring, [id]);
   },
   change_untold: (trx, ring, _, id) => tellUntold(trx, ring, id),
-} satisfies Record<string, Mend>;
+};
 
-export type Mendable = keyof typeof MENDED_BY;
-
-export function isMendable(wrong: string): wrong is Mendable {
+export function isMendable(wrong: Wrong): wrong is Mendable {
   return Object.hasOwn(MENDED_BY, wrong);
 }
 

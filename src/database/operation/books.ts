@@ -1,3 +1,4 @@
+import type { BookFault, Mendable, MissingWebhook } from '../../domain/books-words';
 import { groupBy } from '../../domain/group';
 import { madeAt } from '../../domain/ids';
 import { IS_BOOKED_UNTOLD, IS_KNOWN_BY_NOW } from '../bank-statement/known';
@@ -7,7 +8,7 @@ import type { Keyring } from '../keys/keyring';
 import { borneOf } from '../ledger/settlement';
 import { hasNoRow } from '../resource';
 import { IS_LEFT_UNREVERSED, LET_OFF } from '../reconciliation-exception/reversal';
-import { isMendable, mend, type Mendable } from './books-mend';
+import { isMendable, mend } from './books-mend';
 import { readUntoldPage, REMEMBERED, TOGETHER, toldOfNothing } from './books-told';
 
 /**
@@ -19,55 +20,6 @@ import { readUntoldPage, REMEMBERED, TOGETHER, toldOfNothing } from './books-tol
  * Where it follows from what is there it can be written now, and as often as one likes. Whether
  * amounts agree is `books verify`'s to say.
  */
-
-/** What may be wrong, and what to do about what nothing here can mend. */
-const WRONG = {
-  charge_unposted: 'it succeeded, and the ledger has no entry of it',
-  credit_unposted: 'the payee’s bank knows of it, and the ledger has no credit of it',
-  credit_in_transit:
-    'it was found that the payee’s bank has credited it, and the ledger still has it in transit',
-  refund_unposted: 'it is completed, and the ledger has no entry of it',
-  reversal_unposted: 'it was made, and the ledger has no entry of it',
-  reversal_lacking:
-    'it was found that its money did not stay, and something of it is neither refunded nor reversed',
-  write_off_unposted: 'it was written off, and the ledger lacks some or all of that',
-  silence_unnoted:
-    'it expired at a bank that may have the charge, and there is no exception for somebody to look into',
-  exception_untold: 'it is open, and neither side was told of it',
-  unknown_settled:
-    'its bank had booked it before its answer came: by now it settles a charge or a refund of that amount, or is accounted for',
-  let_off_booked:
-    'its bank was let off the charge, and has booked it: there is no exception for somebody to look into',
-  held_differs: 'it holds another amount back from refunds than its exceptions do',
-  end_unannounced: 'it has ended, and no webhook tells who billed it',
-  question_lost: 'it waits for its bank, and the webhook that asks the bank is gone',
-  change_untold: 'it has changed, and these webhooks, which tell of it, are not there',
-  end_unrecorded: 'it has ended, and its trail does not say so',
-  refund_question_lost: 'it waits for its bank, and the webhook that last asked the bank is gone',
-  change_of_nothing: 'there is a trail of it, and it is not there',
-  telling_of_nothing: 'webhooks tell of it, and it is not there',
-  question_of_nothing: 'it asks a bank for a charge that is not there',
-  entry_of_unsettled: 'the ledger has an entry of it, and its row does not say that money moved',
-  entry_of_nothing: 'it is an entry of something that is not there',
-} as const;
-
-export type Wrong = keyof typeof WRONG;
-
-/** What an operator does where it cannot be mended from what is there. */
-const TO_DO: Record<Exclude<Wrong, Mendable>, string> = {
-  question_lost:
-    'nothing: it closes with its window, unless the bank answers; ask the bank whether it has it',
-  end_unrecorded:
-    'its trail was cut, or its row changed: see "books verify", and restore what it names from a backup',
-  refund_question_lost: 'nothing: its bank is reminded on business days; ask the bank whether it has it',
-  change_of_nothing: 'a row was deleted: see "books verify", and restore it from a backup',
-  telling_of_nothing: 'a row was deleted: see "books verify", and restore it from a backup',
-  question_of_nothing:
-    'a row was deleted: ask the bank whether it has moved the money, and see "books verify"',
-  entry_of_unsettled:
-    'a row or an entry was changed: see "books verify", and restore what it names from a backup',
-  entry_of_nothing: 'a row was deleted: see "books verify", and restore it from a backup',
-};
 
 /** Rows of a page: some ten milliseconds of Postgres. */
 const PAGE = 500;
@@ -216,14 +168,9 @@ export type BookPart = keyof typeof PARTS;
 
 const BOOK_PARTS = Object.keys(PARTS) as BookPart[];
 
-/** One thing that is not as it must be, in words. */
-export interface BookDifference {
+/** One thing that is not as it must be. */
+export interface BookDifference extends FoundWrong {
   part: BookPart;
-  id: string;
-  wrong: Wrong;
-  what: string;
-  /** What an operator does about it; of what is mended, and of what can be, that it is. */
-  todo: string;
   mended: boolean;
 }
 
@@ -266,13 +213,7 @@ async function lookAtBooks(
   return {
     last: page.last,
     lookedAt: page.lookedAt,
-    differences: page.found.map(({ lacking, ...one }) => ({
-      part,
-      ...one,
-      what: lacking === undefined ? WRONG[one.wrong] : `${WRONG[one.wrong]}: ${lacking}`,
-      todo: isMendable(one.wrong) ? '"reconcile --fix" mends it' : TO_DO[one.wrong],
-      mended: mended.has(nameOf(one)),
-    })),
+    differences: page.found.map((one) => ({ part, ...one, mended: mended.has(nameOf(one)) })),
   };
 }
 
@@ -286,7 +227,7 @@ async function mendEach(
   for (const id of ids) await db.transaction((trx) => mend(trx, ring, timeZone, wrong, id));
 }
 
-const nameOf = ({ id, wrong }: { id: string; wrong: Wrong }) => `${wrong} ${id}`;
+const nameOf = ({ id, wrong }: FoundWrong) => `${wrong} ${id}`;
 
 interface FoundPage {
   last: string | null;
@@ -294,11 +235,8 @@ interface FoundPage {
   found: FoundWrong[];
 }
 
-interface FoundWrong {
+interface FoundWrong extends BookFault {
   id: string;
-  wrong: Wrong;
-  /** What is not there, where that needs to be said. */
-  lacking?: string;
 }
 
 /** Of a webhook and its charges, by how much the moments in their ids may differ. */
@@ -320,9 +258,11 @@ async function untoldIn(db: Executor, ring: Keyring, after: string): Promise<Fou
   return [...groupBy(untold, ({ resourceId }) => resourceId)].map(([id, changes]) => ({
     id,
     wrong: 'change_untold',
-    lacking: changes
-      .map(({ webhookType, receiverId, type }) => `${webhookType} to ${receiverId} (${type})`)
-      .join(', '),
+    missing: changes.map(({ webhookType, receiverId, type }): MissingWebhook => ({
+      webhookType,
+      receiverId,
+      type,
+    })),
   }));
 }
 
