@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { checkChains, checkKept } from '../database/chain/check';
 import { dailyHeads, publicKeys, readHead, signerOf, type PublicKeys } from '../database/chain/head';
 import { chainKeys } from '../database/chain/key';
-import type { Compared, Difference, Range } from '../database/compared';
+import type { Compared, Range } from '../database/compared';
 import type { Database } from '../database/connection';
 import { compareDailyTotals } from '../database/daily-total-check';
 import type { Keyring } from '../database/keys/keyring';
@@ -13,6 +13,7 @@ import { compareLedger } from '../database/ledger/check';
 import { comparePeriods } from '../database/ledger/period-check';
 import { compareTrails } from '../database/trail';
 import { parseDay } from '../domain/calendar';
+import { faultWords, type FaultWords } from '../domain/verify-words';
 import { command, CommandError, onEngine, type Outcome } from './command';
 import { anyRing } from './engine';
 import { compareStatements } from './kept-statement';
@@ -25,7 +26,7 @@ import { tableOf } from './table';
  */
 const LISTED_MAX = 100;
 
-type Found = { check: string } & Difference;
+type Found = { check: string; id: string } & FaultWords;
 
 interface Verified {
   ok: boolean;
@@ -154,7 +155,7 @@ async function verify(all: AsyncIterable<Compared>): Promise<Verified> {
     const total = (told.compared[check] ?? 0) + lookedAt;
     told.compared[check] = total;
     told.differences += differences.length;
-    told.found.push(...differences.map((one) => ({ check, ...one })));
+    told.found.push(...differences.map((one) => ({ check, id: one.id, ...faultWords(one) })));
     told.found.splice(LISTED_MAX);
     progress.say(`${total} ${named(check)} compared, ${told.differences} differences`);
   }

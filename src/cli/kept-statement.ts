@@ -34,8 +34,7 @@ async function differencesOf(
 ): Promise<Difference[]> {
   const id = `${kept.party.entityId} on ${kept.date} in ${kept.currency}`;
   if (kept.edition > kept.current) {
-    const what = `the SHA-256 of its statement is of edition ${kept.edition}, and its month was reopened ${kept.current} times`;
-    return [{ id, what }];
+    return [{ id, wrong: 'digest_of_unknown_edition', edition: kept.edition, current: kept.current }];
   }
   const { columns, pages } = fileOf(db, kept);
   const made = await sha256Of({ columns, pages: counted(pages, (lines) => beat(lines, kept)) });
@@ -43,9 +42,7 @@ async function differencesOf(
   // Its month may have been reopened meanwhile, and something posted to it.
   const { edition } = await readFinality(db, timeZone, kept);
   if (edition > kept.edition) return [];
-  return [
-    { id, what: `the SHA-256 of its statement was kept as ${kept.sha256}, and that of its file is ${made}` },
-  ];
+  return [{ id, wrong: 'digest_differs', kept: kept.sha256, made }];
 }
 
 async function* counted(

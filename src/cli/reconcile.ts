@@ -3,11 +3,11 @@ import { isGrpcServiceError, ServiceError, type Client } from '@temporalio/clien
 import type { Command } from 'commander';
 import { recordAct, type Actor } from '../database/audit';
 import type { Database } from '../database/connection';
-import { walkDailyTotals, type TotalDifference } from '../database/daily-total-check';
+import { walkDailyTotals } from '../database/daily-total-check';
 import { settleUnnoticedCredits } from '../database/customer/payment-credit';
 import type { Keyring } from '../database/keys/keyring';
 import { claimRing } from '../database/keys/sealing-key';
-import { bookCursor, walkBooks, type BookDifference } from '../database/operation/books';
+import { bookCursor, walkBooks } from '../database/operation/books';
 import {
   overdueWork,
   restartsWaiting,
@@ -19,6 +19,7 @@ import { adoptNamespace, endRestart, readTemporalState } from '../database/opera
 import { workerProblems } from '../database/operation/worker-heartbeat';
 import { bookWords } from '../domain/books-words';
 import { counted } from '../domain/counted';
+import { faultWords } from '../domain/verify-words';
 import { temporalFault } from '../temporal/fault';
 import { namespaceId } from '../temporal/readiness';
 import { pagesWithoutWorkflow } from '../temporal/open-work';
@@ -266,30 +267,29 @@ function listRowless(listed: Wrong[], gone: RowlessWorkflow[]): void {
   listed.splice(LISTED_MAX);
 }
 
+type Found = { part: string; id: string; wrong: string; what: string; todo?: string; mended: boolean };
+
 interface Books {
   /** How many rows of each part were looked at. */
   compared: Record<string, number>;
   differences: number;
   mended: number;
   /** The first `LISTED_MAX`. */
-  found: ((Omit<BookDifference, 'missing'> & ReturnType<typeof bookWords>) | TotalDifference)[];
+  found: Found[];
 }
 
 /** Goes through the books. @param timeZone undefined where nothing is to be mended */
 async function compareBooks(db: Database, ring: Keyring, timeZone: string | undefined): Promise<Books> {
   const books: Books = { compared: {}, differences: 0, mended: 0, found: [] };
-  for await (const page of walkBooks(db, ring, timeZone, bookCursor('', ''))) {
-    const { lookedAt, differences } = page;
-    add(books, page.part, {
-      lookedAt,
-      differences: differences.map(({ part, id, mended, ...fault }) => ({
-        part,
-        id,
-        wrong: fault.wrong,
-        ...bookWords(fault),
-        mended,
-      })),
-    });
+  for await (const { part, lookedAt, differences } of walkBooks(db, ring, timeZone, bookCursor('', ''))) {
+    const found = differences.map((one) => ({
+      part,
+      id: one.id,
+      wrong: one.wrong,
+      ...bookWords(one),
+      mended: one.mended,
+    }));
+    add(books, part, lookedAt, found);
   }
   return books;
 }
@@ -301,19 +301,25 @@ async function compareTotals(
   by: Actor | undefined,
   books: Books,
 ): Promise<void> {
-  for await (const page of walkDailyTotals(db, timeZone, by)) add(books, 'totals', page);
+  for await (const { lookedAt, differences } of walkDailyTotals(db, timeZone, by)) {
+    const part = 'totals';
+    const found = differences.map((one) => ({
+      part,
+      wrong: one.wrong,
+      id: one.id,
+      ...faultWords(one),
+      mended: one.mended,
+    }));
+    add(books, part, lookedAt, found);
+  }
 }
 
-function add(
-  books: Books,
-  part: string,
-  { lookedAt, differences }: { lookedAt: number; differences: Books['found'] },
-): void {
+function add(books: Books, part: string, lookedAt: number, found: Found[]): void {
   const total = (books.compared[part] ?? 0) + lookedAt;
   books.compared[part] = total;
-  books.differences += differences.length;
-  books.mended += differences.filter((one) => one.mended).length;
-  books.found.push(...differences);
+  books.differences += found.length;
+  books.mended += found.filter((one) => one.mended).length;
+  books.found.push(...found);
   books.found.splice(LISTED_MAX);
   progress.say(`${total} ${named(part)} compared, ${books.differences} differences`);
 }

@@ -1,16 +1,13 @@
+import type { FactsOf, Fault, FaultCode } from '../domain/verify-words';
 import { oneRow, type Executor } from './connection';
 
 /** What comparing the books comes to, page by page. */
 
-/** Something that is not as it must be. */
-export interface Difference {
-  /** Of the charge, refund, agreement or entry; of a balance, its account and day. */
-  id: string;
-  /** In words, with amounts in minor units. */
-  what: string;
-  /** What an operator does about it, where it does not have to be found out. */
-  todo?: string;
-}
+/**
+ * Something that is not as it must be; the id is of the charge, refund, agreement or entry, and of
+ * a balance its account and day.
+ */
+export type Difference = { id: string } & Fault;
 
 /** What has been compared since the last time that was said. */
 export interface Compared {
@@ -40,11 +37,27 @@ export const dayOf = (moment: string) => `(${moment} AT TIME ZONE :timeZone)::da
 
 /**
  * One row of a statement that compares a page: where the page ends, null where it is empty, how
- * long it is, and what is wrong in it, by `d (id, what)`.
+ * long it is, and what is wrong in it, by `d (id, wrong, facts)`.
  */
 export const found = (last: string) =>
   `SELECT (SELECT ${last} FROM scope) AS last, (SELECT count(*)::int FROM page) AS "lookedAt",
-     coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'what', d.what) ORDER BY d.id, d.what), '[]') AS differences FROM`;
+     coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'wrong', d.wrong) || d.facts ORDER BY d.id, d.wrong, d.facts), '[]')
+       AS differences FROM`;
+
+/**
+ * The columns `wrong` and `facts` of it.
+ *
+ * @param facts each by its expression; as text, for a number may have more digits than JSON keeps
+ */
+export const fault = <Code extends FaultCode>(
+  code: Code,
+  ...[facts]: keyof FactsOf<Code> extends never ? [] : [Record<keyof FactsOf<Code>, string>]
+): string => {
+  const pairs = Object.entries<string>(facts ?? {}).map(
+    ([name, expression]) => `'${name}', (${expression})::text`,
+  );
+  return `'${code}' AS wrong, jsonb_build_object(${pairs.join(', ')}) AS facts`;
+};
 
 interface FoundPage extends Omit<Compared, 'check'> {
   last: string | null;

@@ -81,9 +81,6 @@ const KEPT = `
     SELECT * FROM daily_totals_changes WHERE day = :day) AS parts
   GROUP BY what, reason, party_id, currency`;
 
-/** Only a total can be wrong once all else is right. */
-const HOW_TO_MEND = '"reconcile --fix" makes it anew from these';
-
 /** Compares day after day. It only reads, so charges go on. */
 export async function* compareDailyTotals(
   db: Database,
@@ -96,20 +93,14 @@ export async function* compareDailyTotals(
   }
 }
 
-interface WrongTotal extends Difference {
-  todo: string;
-}
+type WrongTotal = Extract<Difference, { wrong: 'total_differs' }>;
 
 interface ComparedDay {
   lookedAt: number;
   differences: WrongTotal[];
 }
 
-export interface TotalDifference extends WrongTotal {
-  part: 'totals';
-  wrong: 'total_differs';
-  mended: boolean;
-}
+type TotalDifference = WrongTotal & { mended: boolean };
 
 /**
  * Goes through all days, and makes anew the totals of those that differ.
@@ -137,12 +128,7 @@ export async function* walkDailyTotals(
     }
     yield {
       lookedAt,
-      differences: differences.map((one) => ({
-        part: 'totals',
-        wrong: 'total_differs',
-        ...one,
-        mended: !left.has(one.id),
-      })),
+      differences: differences.map((one) => ({ ...one, mended: !left.has(one.id) })),
     };
   }
 }
@@ -185,17 +171,15 @@ function compareDay(db: Database, day: string, timeZone: string): Promise<Compar
       if (shown.count === due.count && shown.amount === due.amount) continue;
       differences.push({
         id: `${total} on ${day}`,
-        what: `the daily total, which summaries show, is ${inWords(shown)}, and ${source(total)} ${inWords(due)}`,
-        todo: HOW_TO_MEND,
+        wrong: 'total_differs',
+        declined: total.startsWith('declined '),
+        shown,
+        due,
       });
     }
     return { lookedAt: totals.size, differences };
   });
 }
-
-const inWords = ({ count, amount }: Total) => `${count} of together ${amount}`;
-const source = (total: string) =>
-  total.startsWith('declined ') ? 'the charges that were declined are' : 'the ledger has';
 
 async function addPages(
   trx: Transaction,

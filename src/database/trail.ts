@@ -1,4 +1,4 @@
-import { comparePages, dayOf, found, isWhole, onDays, type Compared, type Range } from './compared';
+import { comparePages, dayOf, fault, found, isWhole, onDays, type Compared, type Range } from './compared';
 import type { Database } from './connection';
 import { hasNoRow } from './resource';
 
@@ -34,12 +34,11 @@ const trailOf = (ends: string[], more = '') => `
       FROM page LEFT JOIN events e ON e.resource_id = page.id GROUP BY page.id)`;
 
 const COUNTED = `
-      SELECT page.id, format('its row counts %s transitions, and its trail has %s, numbered up to %s', page.sequence,
-        trail.transitions, trail.latest) AS what
+      SELECT page.id, ${fault('count_differs', { sequence: 'page.sequence', transitions: 'trail.transitions', latest: 'trail.latest' })}
       FROM page JOIN trail USING (id) WHERE (page.sequence, page.sequence) <> (trail.transitions, trail.latest)`;
 
 const ended = (status: string, open: string) => `
-      SELECT page.id, format('its row says that it is %s, and its trail that it ended by: %s', ${status}, coalesce(nullif(trail.ended, ''), 'nothing'))
+      SELECT page.id, ${fault('other_end', { status, ended: 'trail.ended' })}
       FROM page JOIN trail USING (id) WHERE trail.ended <> ${open}`;
 
 /** A column, as the row has it and as the trail has it, where that has it. */
@@ -51,8 +50,7 @@ interface Said {
 }
 
 const differing = (columns: Said[]) => `
-      SELECT page.id, format('its row says that %s is %s, and its trail %s', said.of, coalesce(said.stands, 'nothing'),
-        coalesce(said.said, 'nothing'))
+      SELECT page.id, ${fault('other_value', { of: 'said.of', said: 'said.said', stands: 'said.stands' })}
       FROM page JOIN trail USING (id), LATERAL (VALUES ${columns
         .map(
           ({ column, stands = `page.${column}`, said, known }) =>
@@ -88,14 +86,14 @@ const reason = (column: string): Said => ({
 });
 
 const UNCLAIMED = `
-      SELECT id, format('its row has the bank''s transaction %s, which is not noted as its own', bank_transaction_id)
+      SELECT id, ${fault('not_claimed', { bankTransactionId: 'bank_transaction_id' })}
       FROM page WHERE bank_transaction_id IS NOT NULL AND NOT EXISTS (
         SELECT FROM bank_transactions t
         WHERE (t.bank_id, t.bank_transaction_id, t.resource_id) = (page.bank_id, page.bank_transaction_id, page.id))`;
 
 /** Whose it is, and that of which it is. */
 const ofOthers = (of: string, id: string, columns: string[]) => `
-      SELECT page.id, format('its row says that it is of others than its ${id} %s', o.id)
+      SELECT page.id, ${fault('other_parties', { column: `'${id}'`, value: 'o.id' })}
       FROM page JOIN ${of} o ON o.id = page.${id}
       WHERE (${columns.map((one) => `page.${one}`).join(', ')}) IS DISTINCT FROM (${columns.map((one) => `o.${one}`).join(', ')})`;
 
@@ -138,13 +136,13 @@ const PAGES = {
       UNION ALL
       ${UNCLAIMED}
       UNION ALL
-      SELECT id, format('its bank has ended it at %s, after its window, which ended at %s', closed_at, expires_at)
+      SELECT id, ${fault('closed_late', { closedAt: 'closed_at', expiresAt: 'expires_at' })}
       FROM page WHERE closed_by = 'bank' AND closed_at >= expires_at
       UNION ALL
-      SELECT id, format('it was closed for its window at %s, which ended at %s', closed_at, expires_at)
+      SELECT id, ${fault('closed_early', { closedAt: 'closed_at', expiresAt: 'expires_at' })}
       FROM page WHERE decline_reason IN ('expired', 'not_delivered') AND closed_by = 'network' AND closed_at < expires_at
       UNION ALL
-      SELECT id, format('held_amount is %s, and its exceptions hold %s', amount, known) FROM held WHERE amount <> known) AS d (id, what)`,
+      SELECT id, ${fault('amount_held_differs', { amount: 'amount', known: 'known' })} FROM held WHERE amount <> known) AS d (id, wrong, facts)`,
   refundTrails: `
     WITH scope AS MATERIALIZED (
       SELECT id, status, sequence, recorded_at, closed_at, amount, currency, billing_request_id, bank_id, bank_transaction_id,
@@ -168,7 +166,7 @@ const PAGES = {
       UNION ALL
       ${UNCLAIMED}
       UNION ALL
-      ${ofOthers('billing_requests', 'billing_request_id', ['merchant_id', 'bank_id', 'customer_id'])}) AS d (id, what)`,
+      ${ofOthers('billing_requests', 'billing_request_id', ['merchant_id', 'bank_id', 'customer_id'])}) AS d (id, wrong, facts)`,
   // What took the money back is said by the end of the exception that each follows.
   reversalTrails: `
     WITH scope AS MATERIALIZED (
@@ -196,7 +194,7 @@ const PAGES = {
         fieldOf('of_exception')('bank_transaction_id', 'bankTransactionId'),
       ])}
       UNION ALL
-      ${ofOthers('billing_requests', 'billing_request_id', ['merchant_id', 'bank_id', 'customer_id', 'payee_customer_id', 'payee_bank_id'])}) AS d (id, what)`,
+      ${ofOthers('billing_requests', 'billing_request_id', ['merchant_id', 'bank_id', 'customer_id', 'payee_customer_id', 'payee_bank_id'])}) AS d (id, wrong, facts)`,
   exceptionTrails: `
     WITH scope AS MATERIALIZED (
       SELECT id, state AS status, kind, resolution, amount, currency, sequence, recorded_at, opened_at, resolved_at,
@@ -237,7 +235,7 @@ const PAGES = {
         toldWith('booked_currency', 'bookedCurrency'),
       ])}
       UNION ALL
-      ${ofOthers('billing_requests', 'billing_request_id', ['merchant_id', 'bank_id', 'customer_id', 'provider_id', 'payee_bank_id'])}) AS d (id, what)`,
+      ${ofOthers('billing_requests', 'billing_request_id', ['merchant_id', 'bank_id', 'customer_id', 'provider_id', 'payee_bank_id'])}) AS d (id, wrong, facts)`,
   intentTrails: `
     WITH scope AS MATERIALIZED (
       SELECT id, status, reason, customer_decision, agreement_id, currency, closed_at, sequence, recorded_at, merchant_id, bank_id,
@@ -258,7 +256,7 @@ const PAGES = {
         ENDED_AT,
       ])}
       UNION ALL
-      ${ofOthers('agreements', 'agreement_id', ['merchant_id', 'bank_id', 'customer_id'])}) AS d (id, what)`,
+      ${ofOthers('agreements', 'agreement_id', ['merchant_id', 'bank_id', 'customer_id'])}) AS d (id, wrong, facts)`,
   scheduleTrails: `
     WITH scope AS MATERIALIZED (
       SELECT id, status, sequence, recorded_at, agreement_id, amount, currency, frequency, every, start_at, end_at, max_billings,
@@ -298,7 +296,7 @@ const PAGES = {
         },
       ])}
       UNION ALL
-      ${ofOthers('agreements', 'agreement_id', ['merchant_id', 'bank_id', 'customer_id'])}) AS d (id, what)`,
+      ${ofOthers('agreements', 'agreement_id', ['merchant_id', 'bank_id', 'customer_id'])}) AS d (id, wrong, facts)`,
   // One begins without an event, and with no decision and no limits.
   agreementTrails: `
     WITH scope AS MATERIALIZED (
@@ -319,15 +317,15 @@ const PAGES = {
         fieldOf('terms')('currency', 'currency'),
         { column: 'daily_limit', said: `trail.terms->>'dailyLimit'`, known: 'true' },
         { column: 'monthly_limit', said: `trail.terms->>'monthlyLimit'`, known: 'true' },
-      ])}) AS d (id, what)`,
+      ])}) AS d (id, wrong, facts)`,
   // What was taken away with all that it was compared by.
   trails: `
     WITH scope AS MATERIALIZED (
       SELECT id, resource_id, recorded_at FROM events WHERE id > :after ORDER BY id LIMIT ${PAGE}),
     page AS (SELECT * FROM scope WHERE ${onDays(dayOf('recorded_at'))})
     ${found('max(id)')} (
-      SELECT DISTINCT resource_id AS id, 'it has a trail, and is there no more: its row was deleted' AS what FROM page
-      WHERE ${hasNoRow('resource_id', ['brq_', 'rfd_', 'exc_', 'int_', 'sch_', 'agr_'])}) AS d (id, what)`,
+      SELECT DISTINCT resource_id AS id, ${fault('trail_of_nothing')} FROM page
+      WHERE ${hasNoRow('resource_id', ['brq_', 'rfd_', 'exc_', 'int_', 'sch_', 'agr_'])}) AS d (id, wrong, facts)`,
 };
 
 /** Compares all there is, or what was written down on some days, page by page. */

@@ -2,6 +2,7 @@ import { applyDecision } from '../../src/database/agreement/decision';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { foldBalances } from '../../src/database/ledger/balance';
 import { compareLedger } from '../../src/database/ledger/check';
+import { faultWords } from '../../src/domain/verify-words';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { settleOfEachKind } from '../support/settled';
 import { standingApproval, type Standing } from '../support/standing';
@@ -26,7 +27,7 @@ async function differences(): Promise<string[]> {
     to: null,
     timeZone: 'Africa/Lagos',
   })) {
-    found.push(...compared.differences.map(({ id, what }) => `${compared.check}: ${id}: ${what}`));
+    found.push(...compared.differences.map((one) => `${compared.check}: ${one.id}: ${faultWords(one).what}`));
   }
   return found;
 }

@@ -11,6 +11,7 @@ import { compareLedger } from '../../src/database/ledger/check';
 import { comparePeriods } from '../../src/database/ledger/period-check';
 import { compareTrails } from '../../src/database/trail';
 import { STREAMS } from '../../src/domain/chain';
+import { faultWords } from '../../src/domain/verify-words';
 
 /** What the workflow `chain` does, and what `assent books verify` finds. */
 
@@ -30,7 +31,7 @@ const WHOLE = { from: null, to: null, timeZone };
 async function differencesIn(pages: AsyncIterable<Compared>): Promise<string[]> {
   const found: string[] = [];
   for await (const { check, differences } of pages) {
-    found.push(...differences.map(({ id, what }) => `${check}: ${id}: ${what}`));
+    found.push(...differences.map((one) => `${check}: ${one.id}: ${faultWords(one).what}`));
   }
   return found;
 }

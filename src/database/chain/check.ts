@@ -1,4 +1,5 @@
 import { GENESIS, headHash, linkHash, STREAMS, type Head, type Stream } from '../../domain/chain';
+import type { Fault } from '../../domain/verify-words';
 import { row, rows, type Database } from '../connection';
 import type { Compared, Difference } from '../compared';
 import { CHAIN_SILENT_AFTER_S, lastLink } from './advance';
@@ -91,23 +92,18 @@ async function* checkLinks(
     );
     const differences: Difference[] = [];
     for (const link of page) {
-      const differ = (what: string) => differences.push({ id: `${source.called} ${link.rowId}`, what });
+      const differ = (fault: Fault) => differences.push({ id: `${source.called} ${link.rowId}`, ...fault });
       if (link.n !== n + 1n) {
-        differ(`before its link ${link.n} of the chain ${links(link.n - n - 1n)} taken away`);
+        differ({ wrong: 'links_missing', n: link.n, count: link.n - n - 1n });
       } else if (link.id === null) {
-        differ(`it is in the chain, as link ${link.n}, and is there no more: it was deleted`);
+        differ({ wrong: 'row_deleted', n: link.n });
       } else if (!linkHash(hash, stream, contentOf(link)).equals(link.hash)) {
-        differ(
-          `it, or its link ${link.n} of the chain, was changed since it was chained: the link is not the hash of what ` +
-            'it says and of the link before it',
-        );
+        differ({ wrong: 'row_changed', n: link.n });
       } else {
         const head = await signedBefore(link.n);
         if (head && link.recordedAt.getTime() < Date.parse(head.signedAt) - LATE_MS) {
-          differ(
-            `it says that it was written at ${link.recordedAt.toISOString()}, and the head that was signed at ` +
-              `${head.signedAt} does not have it: it was put there later`,
-          );
+          const recordedAt = link.recordedAt.toISOString();
+          differ({ wrong: 'row_after_head', recordedAt, signedAt: head.signedAt });
         }
       }
       ({ n, hash } = link);
@@ -143,8 +139,6 @@ function headsInTurn(db: Database, stream: Stream, first: StoredHead | undefined
   };
 }
 
-const links = (count: bigint) => (count === 1n ? 'a link was' : `${count} links were`);
-
 /** What is in no chain though it should be by now. */
 async function* checkUnchained(
   db: Database,
@@ -174,20 +168,14 @@ async function* checkUnchained(
     const found = page?.found ?? [];
     const differences = found
       .filter(({ missed }) => missed)
-      .map(({ id, at }) => ({
-        id: `${called} ${id}`,
-        what: `it says that it was written at ${at}, and all of that time was chained without it: it was put there later`,
-      }));
+      .map(({ id, at }): Difference => ({ id: `${called} ${id}`, wrong: 'row_after_chain', recordedAt: at }));
     waiting += found.length - differences.length;
     yield { check, lookedAt: 0, differences };
     after = page?.last ?? null;
   }
   const differences: Difference[] = [];
   if (waiting > 0) {
-    differences.push({
-      id: stream,
-      what: `${waiting} of its rows have waited for more than half an hour to be chained: the workflow chain does not run`,
-    });
+    differences.push({ id: stream, wrong: 'unchained', count: waiting });
   }
   yield { check, lookedAt: 0, differences };
 }
@@ -208,8 +196,7 @@ async function* checkHeads(
   let before = first;
   // What a range begins with is believed: it is judged as the others are, but for its own past.
   if (first && !isSigned(first.jws, keys)) {
-    const what = 'it is before all that is looked at, and none of the known keys has signed it';
-    yield { check: 'heads', lookedAt: 0, differences: [{ id: nameOf(first), what }] };
+    yield { check: 'heads', lookedAt: 0, differences: [{ id: nameOf(first), wrong: 'first_head_unsigned' }] };
   }
   for (;;) {
     const page: StoredHead[] = (await readHeads(db, before?.number ?? 0n, PAGE)).filter(
@@ -223,7 +210,7 @@ async function* checkHeads(
     );
     for (const head of page) {
       const wrong = wrongWithHead(head, said.get(head.number), before, keys, linked);
-      differences.push(...wrong.map((what) => ({ id: nameOf(head), what })));
+      differences.push(...wrong.map((fault) => ({ id: nameOf(head), ...fault })));
       before = head;
     }
     yield { check: 'heads', lookedAt: page.length, differences };
@@ -241,8 +228,7 @@ async function* checkThatThereAreHeads(
   for (const stream of STREAMS) {
     const { n } = await lastLink(db, stream);
     if (n === 0n) continue;
-    const what = `its chain has ${n} links, and there is no head that says so: the heads were taken away`;
-    yield { check: 'heads', lookedAt: 0, differences: [{ id: stream, what }] };
+    yield { check: 'heads', lookedAt: 0, differences: [{ id: stream, wrong: 'no_heads', n }] };
   }
 }
 
@@ -271,37 +257,27 @@ function wrongWithHead(
   before: StoredHead | undefined,
   keys: PublicKeys,
   linked: LinksAt,
-): string[] {
+): Fault[] {
   const expected = (before?.number ?? 0n) + 1n;
-  const wrong: string[] = [];
-  if (number !== expected) {
-    wrong.push(`the one before it has the number ${expected - 1n}: what was between was taken away`);
-  }
+  const wrong: Fault[] = [];
+  if (number !== expected) wrong.push({ wrong: 'heads_missing', before: expected - 1n });
   if (!isSigned(jws, keys)) {
     const kid = signerOf(jws);
     const known = kid !== undefined && keys.has(kid);
-    wrong.push(
-      known
-        ? `it was changed: the key ${kid} has not signed what it says`
-        : `it is signed with ${kid ?? 'no key'}, which is none of the network's that are known here`,
-    );
+    wrong.push(known ? { wrong: 'head_changed', kid } : { wrong: 'head_of_unknown_key', kid });
   }
   if (!said) return wrong;
   if (BigInt(said.number) !== number || said.day !== day) {
-    wrong.push(`it says that it is head ${said.number} of ${said.day}`);
+    wrong.push({ wrong: 'head_misplaced', number: said.number, day: said.day });
   }
   if (number === expected && said.previous !== (before ? headHash(before.jws) : null)) {
-    wrong.push('it follows another head than the one before it');
+    wrong.push({ wrong: 'head_follows_another' });
   }
   for (const stream of STREAMS) {
     const { n, hash } = said.tips[stream];
     const stands = linked[stream].get(n);
     if (stands === hash) continue;
-    wrong.push(
-      stands === undefined
-        ? `it says that the chain of ${stream} has ${n} links, which it has no more: its end was taken away`
-        : `it says another hash of link ${n} of ${stream} than the chain has: the chain was made anew`,
-    );
+    wrong.push({ wrong: stands === undefined ? 'chain_cut' : 'chain_made_anew', stream, n });
   }
   return wrong;
 }
@@ -322,9 +298,7 @@ export async function* checkKept(db: Database, kept: string[]): AsyncGenerator<C
     if (said && stands?.jws === jws) continue;
     differences.push({
       id: said ? nameOf(said) : 'a head that was kept',
-      what: stands
-        ? 'it was kept, and the database has another of its number: the chains were made anew'
-        : 'it was kept, and the database has it no more: what was chained by then may be gone',
+      wrong: stands ? 'kept_head_differs' : 'kept_head_missing',
     });
   }
   yield { check: 'heads', lookedAt: kept.length, differences };

@@ -2,6 +2,7 @@ import { addDays } from '../../domain/calendar';
 import {
   comparePages,
   dayOf,
+  fault,
   found,
   isWhole,
   onDays,
@@ -70,22 +71,20 @@ const PAGES = {
       SELECT id, rest, let_off.amount, coalesce(borne.written_off, 0) AS known
       FROM let_off LEFT JOIN (${borneOf('SELECT id FROM let_off')}) AS borne ON borne.charge = id)
     ${found('max(id)')} (
-      SELECT DISTINCT id, format('its row says that there is a %s, and the ledger has another or none', kind) AS what
+      SELECT DISTINCT id, ${fault('entry_missing', { kind: 'kind' })}
       FROM (SELECT * FROM expected EXCEPT ALL SELECT * FROM posted) AS missing
       UNION ALL
-      SELECT DISTINCT id, format('the ledger has a %s that its row does not say', kind)
+      SELECT DISTINCT id, ${fault('unexpected_entry', { kind: 'kind' })}
       FROM (SELECT * FROM posted EXCEPT ALL SELECT * FROM expected) AS unexpected
       WHERE NOT EXISTS (SELECT FROM expected x WHERE x.id = unexpected.id AND x.kind = unexpected.kind)
       UNION ALL
-      SELECT id, format('refunded_amount is %s, and its refunds in the ledger with the pending ones are %s', amount, known)
-      FROM refunded WHERE amount <> known
+      SELECT id, ${fault('refunded_differs', { amount: 'amount', known: 'known' })} FROM refunded WHERE amount <> known
       UNION ALL
-      SELECT id, format('reversed_amount is %s, and its reversals in the ledger are %s', amount, known)
-      FROM reversed WHERE amount <> known
+      SELECT id, ${fault('reversed_differs', { amount: 'amount', known: 'known' })} FROM reversed WHERE amount <> known
       UNION ALL
-      SELECT id, format('it is written off, and of %s the ledger has written off %s', amount, known)
+      SELECT id, ${fault('borne_differs', { amount: 'amount', known: 'known' })}
       -- What is refunded or reversed later comes on top of it.
-      FROM written_off WHERE known < least(amount, rest) OR known > amount) AS d (id, what)`,
+      FROM written_off WHERE known < least(amount, rest) OR known > amount) AS d (id, wrong, facts)`,
   refunds: `
     WITH scope AS MATERIALIZED (
       SELECT id, status, amount::bigint, currency::text, bank_id, merchant_id, date_trunc('milliseconds', closed_at) AS closed_at
@@ -101,12 +100,12 @@ const PAGES = {
       FROM page JOIN ledger_entries e ON e.resource_id = page.id AND e.kind = 'refund'
         JOIN ledger_postings p ON p.entry_id = e.id)
     ${found('max(id)')} (
-      SELECT DISTINCT id, 'it is completed, and the ledger has another refund or none' AS what
+      SELECT DISTINCT id, ${fault('refund_missing')}
       FROM (SELECT * FROM expected EXCEPT ALL SELECT * FROM posted) AS missing
       UNION ALL
-      SELECT DISTINCT id, 'the ledger has a refund that is not completed'
+      SELECT DISTINCT id, ${fault('unexpected_refund')}
       FROM (SELECT * FROM posted EXCEPT ALL SELECT * FROM expected) AS unexpected
-      WHERE NOT EXISTS (SELECT FROM expected x WHERE x.id = unexpected.id)) AS d (id, what)`,
+      WHERE NOT EXISTS (SELECT FROM expected x WHERE x.id = unexpected.id)) AS d (id, wrong, facts)`,
   reversals: `
     WITH scope AS MATERIALIZED (
       SELECT transaction_id AS id, billing_request_id, amount::bigint, currency::text, bank_id, coalesce(merchant_id, payee_bank_id) AS payee_id,
@@ -132,11 +131,11 @@ const PAGES = {
         JOIN ledger_postings p ON p.entry_id = e.id AND p.account = 'disputed'
       GROUP BY page.id)
     ${found('max(id)')} (
-      SELECT DISTINCT id, 'the ledger has another reversal or none'
+      SELECT DISTINCT id, ${fault('reversal_differs')}
       FROM ((SELECT * FROM expected EXCEPT ALL SELECT * FROM posted)
             UNION ALL (SELECT * FROM posted EXCEPT ALL SELECT * FROM expected)) AS differing
       UNION ALL
-      SELECT id, 'the reversals of its charge give back more than was written off' FROM borne WHERE rest < 0) AS d (id, what)`,
+      SELECT id, ${fault('reversed_too_much')} FROM borne WHERE rest < 0) AS d (id, wrong, facts)`,
   // What is pending counts as well, and has no entry yet.
   agreements: `
     WITH scope AS MATERIALIZED (
@@ -154,11 +153,9 @@ const PAGES = {
               WHERE b.customer_id = page.customer_id AND b.agreement_id = page.id AND b.status <> 'declined'
                 AND (b.counted_day = page.spent_day OR b.counted_month = page.spent_month)) AS c) AS known)
     ${found('max(id)')} (
-      SELECT id, format('spent_day_total of %s is %s, and its charges in the ledger with the pending ones are %s', spent_day,
-        spent_day_total, of_day) AS what FROM counted WHERE spent_day_total <> of_day
+      SELECT id, ${fault('spent_day_differs', { of: 'spent_day', total: 'spent_day_total', known: 'of_day' })} FROM counted WHERE spent_day_total <> of_day
       UNION ALL
-      SELECT id, format('spent_month_total of %s is %s, and its charges in the ledger with the pending ones are %s', spent_month,
-        spent_month_total, of_month) FROM counted WHERE spent_month_total <> of_month) AS d (id, what)`,
+      SELECT id, ${fault('spent_month_differs', { of: 'spent_month', total: 'spent_month_total', known: 'of_month' })} FROM counted WHERE spent_month_total <> of_month) AS d (id, wrong, facts)`,
   // The database refuses all of it, but for its owner.
   entries: `
     WITH scope AS MATERIALIZED (
@@ -168,11 +165,11 @@ const PAGES = {
       SELECT page.id, p.currency, sum(CASE p.direction WHEN 'debit' THEN -p.amount ELSE p.amount END) AS rest, count(p.n) AS n
       FROM page LEFT JOIN ledger_postings p ON p.entry_id = page.id GROUP BY page.id, p.currency)
     ${found('max(id)::text')} (
-      SELECT id::text, CASE n WHEN 0 THEN 'the entry has no postings'
-                        ELSE format('the entry does not balance: %s %s are left over', rest, currency) END AS what
-      FROM sums WHERE n = 0 OR rest <> 0
+      SELECT id::text, ${fault('no_postings')} FROM sums WHERE n = 0
       UNION ALL
-      SELECT id::text, format('the entry is a %s of %s, which there is not', kind, resource_id) FROM page
+      SELECT id::text, ${fault('imbalance', { rest: 'rest', currency: 'currency' })} FROM sums WHERE n <> 0 AND rest <> 0
+      UNION ALL
+      SELECT id::text, ${fault('of_nothing', { kind: 'kind', resourceId: 'resource_id' })} FROM page
       WHERE CASE WHEN kind IN ('charge', 'credit') THEN NOT EXISTS (SELECT FROM billing_requests b WHERE b.id = resource_id)
                  WHEN kind = 'refund' THEN NOT EXISTS (SELECT FROM refunds r WHERE r.id = resource_id)
                  WHEN kind = 'reversal' THEN NOT EXISTS (SELECT FROM reversals v WHERE v.transaction_id = resource_id)
@@ -181,13 +178,13 @@ const PAGES = {
                    AND NOT EXISTS (SELECT FROM refunds r WHERE r.id = resource_id AND r.status = 'rejected') END
       UNION ALL
       -- Its bank is let off by the network, of a charge that it was to pay.
-      SELECT page.id::text, format('the entry is no write-off of %s', resource_id) FROM page
+      SELECT page.id::text, ${fault('other_write_off', { resourceId: 'resource_id' })} FROM page
       WHERE kind = 'write_off' AND (SELECT array_agg(ROW(p.direction, p.account, p.party_id, p.currency)::text ORDER BY p.direction)
           FROM ledger_postings p WHERE p.entry_id = page.id) IS DISTINCT FROM (
         SELECT ARRAY[ROW('credit', 'customer_bank', b.bank_id, b.currency)::text, ROW('debit', 'disputed', b.bank_id, b.currency)::text]
         FROM billing_requests b WHERE b.status = 'successful' AND b.id = coalesce(
           (SELECT x.billing_request_id FROM reconciliation_exceptions x WHERE x.id = resource_id),
-          (SELECT r.billing_request_id FROM refunds r WHERE r.id = resource_id)))) AS d (id, what)`,
+          (SELECT r.billing_request_id FROM refunds r WHERE r.id = resource_id)))) AS d (id, wrong, facts)`,
 };
 
 /** Nobody but its owner can give an entry a number below 1; who does is found, too. */
@@ -252,7 +249,9 @@ function compareDay(db: Database, day: string): Promise<Omit<Compared, 'check'>>
       if (debits === balance[0] && credits === balance[1]) return;
       differences.push({
         id: `${account} on ${day}`,
-        what: `the balance has debits of ${balance[0]} and credits of ${balance[1]}, and the postings ${debits} and ${credits}`,
+        wrong: 'balance_differs',
+        balance: { debits: balance[0], credits: balance[1] },
+        posted: { debits, credits },
       });
     };
     for (const { account, debits, credits } of kept) {

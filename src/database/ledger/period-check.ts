@@ -1,3 +1,4 @@
+import type { FactsOf } from '../../domain/verify-words';
 import type { Compared, Difference, Range } from '../compared';
 import { rows, type Database } from '../connection';
 
@@ -9,25 +10,22 @@ export async function* comparePeriods(
   db: Database,
   { from, to }: Range,
 ): AsyncGenerator<Compared, void, undefined> {
-  const found = await rows<{ month: string; stands: string | null; said: string | null }>(
+  const found = await rows<{ month: string; differs: boolean } & FactsOf<'period_differs'>>(
     db,
     `WITH acts AS (
        SELECT DISTINCT ON (after->>'month') after->>'month' AS month, substr(action, 8) AS state, after->>'reopenings' AS reopenings
        FROM audit_events WHERE action IN ('period.closed', 'period.reopened') ORDER BY after->>'month', id DESC),
      months AS (
        SELECT to_char(month, 'YYYY-MM') AS month, state, reopenings::text AS reopenings FROM ledger_periods)
-     SELECT month, m.state || ', after ' || m.reopenings || ' times' AS stands,
-       a.state || ', after ' || a.reopenings || ' times' AS said
+     SELECT month, to_jsonb(m) - 'month' AS row, to_jsonb(a) - 'month' AS acts,
+       (m.state, m.reopenings) IS DISTINCT FROM (a.state, a.reopenings) AS differs
      FROM months m FULL JOIN acts a USING (month)
      WHERE month BETWEEN coalesce(left(:from::text, 7), '') AND coalesce(left(:to::text, 7), 'infinity')
      ORDER BY month`,
     { from, to },
   );
   const differences = found
-    .filter(({ stands, said }) => stands !== said)
-    .map(({ month, stands, said }): Difference => {
-      const [now, acts] = [stands ?? 'that it was never closed', said ?? 'that it was never closed'];
-      return { id: month, what: `its row says ${now}, and the acts that were done to it ${acts}` };
-    });
+    .filter(({ differs }) => differs)
+    .map(({ month, row, acts }): Difference => ({ id: month, wrong: 'period_differs', row, acts }));
   yield { check: 'periods', lookedAt: found.length, differences };
 }

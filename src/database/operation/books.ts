@@ -169,8 +169,7 @@ export type BookPart = keyof typeof PARTS;
 const BOOK_PARTS = Object.keys(PARTS) as BookPart[];
 
 /** One thing that is not as it must be. */
-export interface BookDifference extends FoundWrong {
-  part: BookPart;
+interface BookDifference extends FoundWrong {
   mended: boolean;
 }
 
@@ -213,7 +212,7 @@ async function lookAtBooks(
   return {
     last: page.last,
     lookedAt: page.lookedAt,
-    differences: page.found.map((one) => ({ part, ...one, mended: mended.has(nameOf(one)) })),
+    differences: page.found.map((one) => ({ ...one, mended: mended.has(nameOf(one)) })),
   };
 }
 
