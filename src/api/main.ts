@@ -11,8 +11,6 @@ import { KeyringError, readKeyring, type Keyring } from '../database/keys/keyrin
 import { foldBalances } from '../database/ledger/balance';
 import type { Role } from '../domain/entity';
 import { deleteFullBuckets } from '../database/rate-limit';
-import { databaseProblems } from '../database/operation/readiness';
-import { ringProblems } from '../database/keys/sealing-key';
 import { forgetRetiredSecrets } from '../database/webhook/endpoint';
 import { forgetDeliveries, forgetReceipts } from '../database/webhook/retention';
 import { listening } from '../listening';
@@ -21,7 +19,7 @@ import { openOwnDatabase } from '../own-database';
 import { createMetrics, measureDependencies, measurePool, serveMetrics } from '../metrics';
 import { measureService, measureTaskQueues } from '../service-metrics';
 import { lazyClient, TlsFileError } from '../temporal/connection';
-import { serviceProblems, workflowProblems } from '../temporal/readiness';
+import { databaseProblems, ringProblems, serviceProblems, workflowProblems } from '../temporal/readiness';
 import { taskQueues } from '../temporal/task-queues';
 import { forgetEndedSessions } from '../database/entity/console-session';
 import { openSandbox } from '../sandbox/open';

@@ -4,19 +4,24 @@ import { ConfigError, readConfig, type Config } from '../config';
 import { isUnavailable } from '../database/availability';
 import { openDatabase, row, type Database } from '../database/connection';
 import { readKeyring } from '../database/keys/keyring';
-import { ringProblems } from '../database/keys/sealing-key';
 import { schemaDifference } from '../database/migrate';
 import { requireDeployment, requireSameCalendar } from '../database/operation/deployment';
 import { longTransactions } from '../database/operation/open-transactions';
 import { overdueBacklog } from '../database/operation/reconcile';
-import { readTemporalState, restartProblems } from '../database/operation/temporal-state';
-import { listWorkers, workerProblems } from '../database/operation/worker-heartbeat';
+import { readTemporalState } from '../database/operation/temporal-state';
+import { listWorkers } from '../database/operation/worker-heartbeat';
 import { outboxBacklog } from '../database/outbox';
 import { counted } from '../domain/counted';
 import { temporalFault } from '../temporal/fault';
 import { scheduleState } from '../temporal/reconcile';
 import { missingAttributes } from '../temporal/search-attributes';
-import { namespaceId, serviceWarnings } from '../temporal/readiness';
+import {
+  namespaceId,
+  restartProblems,
+  ringProblems,
+  serviceWarnings,
+  workerProblems,
+} from '../temporal/readiness';
 import { OVERDUE_AFTER_S } from '../service-metrics';
 import { VERSION } from '../version';
 import { command, CommandError, explained } from './command';

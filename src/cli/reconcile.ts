@@ -16,12 +16,11 @@ import {
   type WorkKind,
 } from '../database/operation/reconcile';
 import { adoptNamespace, endRestart, readTemporalState } from '../database/operation/temporal-state';
-import { workerProblems } from '../database/operation/worker-heartbeat';
 import { bookWords } from '../domain/books-words';
 import { counted } from '../domain/counted';
 import { faultWords } from '../domain/verify-words';
 import { temporalFault } from '../temporal/fault';
-import { namespaceId } from '../temporal/readiness';
+import { namespaceId, workerProblems } from '../temporal/readiness';
 import { pagesWithoutWorkflow } from '../temporal/open-work';
 import { ensureSchedules } from '../temporal/reconcile';
 import { registerSearchAttributes } from '../temporal/search-attributes';

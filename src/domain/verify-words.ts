@@ -1,4 +1,5 @@
 import type { Stream } from './chain';
+import { sentenceOf, type FactsOf as FactsOfSentence, type FaultOf } from './sentence';
 
 /**
  * What `books verify` finds, in words for operators: a sentence for each code, of the facts that go
@@ -136,15 +137,12 @@ const closing = (of: Closing | null) =>
 
 const together = ({ count, amount }: Total) => `${count} of together ${amount}`;
 
-type Sentences = typeof SENTENCES;
-
-export type FaultCode = keyof Sentences;
+export type FaultCode = keyof typeof SENTENCES;
 
 /** What the sentence of a code takes. */
-export type FactsOf<Code extends FaultCode> =
-  Parameters<Sentences[Code]> extends [infer Facts] ? Facts : object;
+export type FactsOf<Code extends FaultCode> = FactsOfSentence<(typeof SENTENCES)[Code]>;
 
-export type Fault = { [Code in FaultCode]: { wrong: Code } & FactsOf<Code> }[FaultCode];
+export type Fault = FaultOf<typeof SENTENCES>;
 
 export interface FaultWords {
   what: string;
@@ -153,7 +151,7 @@ export interface FaultWords {
 }
 
 export function faultWords(fault: Fault): FaultWords {
-  const what = (SENTENCES[fault.wrong] as (facts: Fault) => string)(fault);
+  const what = sentenceOf(SENTENCES, fault);
   // Only a total can be wrong once all else is right.
   return fault.wrong === 'total_differs'
     ? { what, todo: '"reconcile --fix" makes it anew from these' }

@@ -2,15 +2,12 @@ import type { Client } from '@temporalio/client';
 import { CHAIN_SILENT_AFTER_S, readChainState } from '../database/chain/advance';
 import type { Database } from '../database/connection';
 import type { Keyring } from '../database/keys/keyring';
-import { databaseProblems } from '../database/operation/readiness';
-import { ringProblems } from '../database/keys/sealing-key';
-import {
-  readTemporalState,
-  RECONCILE_SILENT_AFTER_S,
-  restartProblems,
-} from '../database/operation/temporal-state';
-import { workerProblems } from '../database/operation/worker-heartbeat';
+import { ringFaults } from '../database/keys/sealing-key';
+import { isReady } from '../database/operation/readiness';
+import { readTemporalState, RECONCILE_SILENT_AFTER_S } from '../database/operation/temporal-state';
+import { workerFault } from '../database/operation/worker-heartbeat';
 import type { Problem } from '../domain/failures';
+import { POSTGRES_AWAY, ringProblem, TEMPORAL_LOST, workerProblem } from '../domain/service-words';
 import { temporalFault } from './fault';
 import { scheduleState } from './reconcile';
 
@@ -28,6 +25,27 @@ export async function namespaceId(client: Client): Promise<string> {
     client.workflowService.describeNamespace({ namespace }),
   );
   return namespaceInfo?.id ?? '';
+}
+
+/** What keeps Postgres from serving, the schema included. */
+export async function databaseProblems(db: Database): Promise<Problem[]> {
+  return (await isReady(db)) ? [] : [POSTGRES_AWAY];
+}
+
+/** What keeps a process that runs from opening what there is. */
+export async function ringProblems(db: Database, ring: Keyring): Promise<Problem[]> {
+  return (await ringFaults(db, ring)).map(ringProblem);
+}
+
+/** What keeps workers from their work: none lives, or none of those that live reaches Temporal. */
+export async function workerProblems(db: Database): Promise<Problem[]> {
+  const fault = await workerFault(db);
+  return fault ? [workerProblem(fault)] : [];
+}
+
+/** A problem until all that is open has been started again. */
+export async function restartProblems(db: Database): Promise<Problem[]> {
+  return (await readTemporalState(db)).restartingSince ? [TEMPORAL_LOST] : [];
 }
 
 /** What keeps this process from Temporal. */

@@ -11,14 +11,10 @@ import {
   type Work,
 } from '../../src/database/operation/reconcile';
 import { beginAdvance, jump, moveTo, readClock } from '../../src/database/entity/sandbox-clock';
-import {
-  adoptNamespace,
-  endRestart,
-  readTemporalState,
-  restartProblems,
-} from '../../src/database/operation/temporal-state';
+import { adoptNamespace, endRestart, readTemporalState } from '../../src/database/operation/temporal-state';
 import { formatInstant } from '../../src/domain/calendar';
 import { workflowIds } from '../../src/domain/workflow-id';
+import { restartProblems } from '../../src/temporal/readiness';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { billIsAmongTheNext } from '../support/outbox';
 import { makeSchedule, standingApproval, type Standing } from '../support/standing';

@@ -1,10 +1,6 @@
 import { rows } from '../../src/database/connection';
-import {
-  deleteHeartbeat,
-  listWorkers,
-  workerProblems,
-  writeHeartbeat,
-} from '../../src/database/operation/worker-heartbeat';
+import { deleteHeartbeat, listWorkers, writeHeartbeat } from '../../src/database/operation/worker-heartbeat';
+import { workerProblems } from '../../src/temporal/readiness';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 
 let test: TestDatabase;

@@ -1,4 +1,4 @@
-import type { Problem } from '../../domain/failures';
+import { ringRefusal, type RingFault } from '../../domain/service-words';
 import { row, rows, type Executor, type Transaction } from '../connection';
 import { KeyringError, type Keyring } from './keyring';
 import { open, type SealedPlace } from './sealing';
@@ -19,8 +19,6 @@ interface SealingKey {
   /** False once all is sealed by another, and only pinned ids need it. */
   seals: boolean;
 }
-
-const WHOLE_RING = 'Every process needs the same ring (docs/operations.md, "Keys").';
 
 /**
  * For who only opens what there is. A database that holds nothing sealed takes any ring.
@@ -71,18 +69,18 @@ export async function requireSigningKey(db: Executor, ring: Keyring): Promise<vo
  * What keeps a process that runs from opening what there is: others may have put a key in front
  * that it lacks.
  */
-export async function ringProblems(db: Executor, ring: Keyring): Promise<Problem[]> {
+export async function ringFaults(db: Executor, ring: Keyring): Promise<RingFault[]> {
   const keys = await readKeys(db);
   const wrong = keys.flatMap((key) => wrongWith(ring, key));
   if (keys.some(({ kid, seals }) => kid === ring.current && !seals)) {
-    wrong.push(`has the key "${ring.current}" in front, which "keys reseal" has retired. ${WHOLE_RING}`);
+    wrong.push({ wrong: 'key_retired', kid: ring.current });
   }
   if (wrong.length === 0) wrong.push(...(await wrongWithSigning(db, ring)));
-  return wrong.map((message) => ({ path: 'keys', message: `ASSENT_KEYS ${message}` }));
+  return wrong;
 }
 
-function refuse(wrong: string[]): void {
-  if (wrong.length > 0) throw new KeyringError(wrong.map((one) => `ASSENT_KEYS: ${one}`).join('\n'));
+function refuse(faults: RingFault[]): void {
+  if (faults.length > 0) throw new KeyringError(ringRefusal(faults));
 }
 
 /**
@@ -114,26 +112,11 @@ async function readKeys(db: Executor): Promise<SealingKey[]> {
   );
 }
 
-function wrongWith(ring: Keyring, { kid, seals, ...proof }: SealingKey): string[] {
+function wrongWith(ring: Keyring, { kid, seals, ...proof }: SealingKey): RingFault[] {
   const held = ring.keys.find((one) => one.kid === kid);
-  if (held === undefined) {
-    const what = seals ? 'seals values' : 'made paymentIDs or deviceIds';
-    return [
-      `lacks the key "${kid}", which ${what} in this database. Give this process the ring that the others have. ` +
-        `Where none has the key any more, add it behind the first one${seals ? '' : ', with ":ids" after it'}. ${WHOLE_RING}`,
-    ];
-  }
-  if (seals && !held.full) {
-    return [
-      `has the key "${kid}" for ids alone, but it seals values in this database. Take ":ids" away until ` +
-        `"assent keys reseal" has brought them under the first key. ${WHOLE_RING}`,
-    ];
-  }
-  if (isTheSame(ring, kid, proof)) return [];
-  return [
-    `has another key under the id "${kid}" than the one that this database's values hang on, and opens none of them. ` +
-      `Put the right one back. ${WHOLE_RING}`,
-  ];
+  if (held === undefined) return [{ wrong: 'key_missing', kid, seals }];
+  if (seals && !held.full) return [{ wrong: 'key_for_ids_alone', kid }];
+  return isTheSame(ring, kid, proof) ? [] : [{ wrong: 'key_differs', kid }];
 }
 
 function isTheSame(
@@ -147,16 +130,13 @@ function isTheSame(
   return opens(() => open(ring, sample, place));
 }
 
-async function wrongWithSigning(db: Executor, ring: Keyring): Promise<string[]> {
+async function wrongWithSigning(db: Executor, ring: Keyring): Promise<RingFault[]> {
   const key = await row<{ kid: string; sealed: Buffer }>(
     db,
     `SELECT kid, private_key_sealed AS sealed FROM signing_keys WHERE retired_at IS NULL`,
   );
   if (!key || opens(() => openSigningKey(ring, key))) return [];
-  return [
-    `does not open the key "${key.kid}" that signs access tokens, so that nobody would get one. Put the right ring back; ` +
-      `where the stored key is damaged, end it by "assent keys revoke ${key.kid}".`,
-  ];
+  return [{ wrong: 'signing_key_shut', kid: key.kid }];
 }
 
 function opens(attempt: () => unknown): boolean {

@@ -1,12 +1,11 @@
-import type { Problem } from '../../domain/failures';
 import type { Database } from '../connection';
 
-/** What keeps Postgres from serving, the schema included. */
-export async function databaseProblems(db: Database): Promise<Problem[]> {
+/** Whether Postgres answers, and has the schema. */
+export async function isReady(db: Database): Promise<boolean> {
   try {
     await db.query('SELECT business_now(NULL)');
-    return [];
+    return true;
   } catch {
-    return [{ path: 'postgres', message: 'does not answer, or is not migrated' }];
+    return false;
   }
 }

@@ -1,4 +1,3 @@
-import type { Problem } from '../../domain/failures';
 import { row, rows, type Executor } from '../connection';
 
 /**
@@ -100,13 +99,4 @@ export async function endRestart(db: Executor, since: Date): Promise<boolean> {
     { since },
   );
   return ended !== undefined;
-}
-
-/** A problem until all that is open has been started again. */
-export async function restartProblems(db: Executor): Promise<Problem[]> {
-  const state = await readTemporalState(db);
-  if (!state.restartingSince) return [];
-  return [
-    { path: 'temporal', message: 'has lost what it waited for; all that is open is being started again' },
-  ];
 }

@@ -1,4 +1,4 @@
-import type { Problem } from '../../domain/failures';
+import type { WorkerFault } from '../../domain/service-words';
 import { row, rows, type Executor } from '../connection';
 
 /**
@@ -84,7 +84,7 @@ export async function listWorkers(db: Executor): Promise<WorkerState[]> {
 }
 
 /** What keeps workers from their work: none lives, or none of those that live reaches Temporal. */
-export async function workerProblems(db: Executor): Promise<Problem[]> {
+export async function workerFault(db: Executor): Promise<WorkerFault | undefined> {
   const newest = await row<{ beatAgeS: number | null; temporalAgeS: number | null }>(
     db,
     `SELECT extract(epoch FROM clock_timestamp() - max(beat_at))::float8 AS "beatAgeS",
@@ -92,13 +92,9 @@ export async function workerProblems(db: Executor): Promise<Problem[]> {
      FROM worker_heartbeats`,
   );
   const { beatAgeS = null, temporalAgeS = null } = newest ?? {};
-  if (beatAgeS === null) return [{ path: 'worker', message: 'no worker has beaten yet' }];
-  if (beatAgeS > SILENT_AFTER_S) {
-    return [{ path: 'worker', message: `no worker has beaten for ${Math.floor(beatAgeS)} s` }];
-  }
-  if (temporalAgeS === null) return [{ path: 'worker', message: 'no worker has reached Temporal yet' }];
-  if (temporalAgeS > SILENT_AFTER_S) {
-    return [{ path: 'worker', message: `no worker has reached Temporal for ${Math.floor(temporalAgeS)} s` }];
-  }
-  return [];
+  if (beatAgeS === null) return { wrong: 'none_yet' };
+  if (beatAgeS > SILENT_AFTER_S) return { wrong: 'silent', ageS: beatAgeS };
+  if (temporalAgeS === null) return { wrong: 'temporal_never_reached' };
+  if (temporalAgeS > SILENT_AFTER_S) return { wrong: 'temporal_not_reached', ageS: temporalAgeS };
+  return undefined;
 }
