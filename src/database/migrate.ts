@@ -106,10 +106,7 @@ async function migrateNext(
       return;
     } catch (error) {
       if ((error as { code?: string }).code !== LOCK_NOT_AVAILABLE) throw error;
-      if (turn === TURNS_MAX)
-        throw new DeploymentError(
-          `${name} needs a table that another session does not let go of: a back-up, or an open transaction. "assent database transactions" names it, and "assent database end" ends it; or migrate later.`,
-        );
+      if (turn === TURNS_MAX) throw new DeploymentError({ wrong: 'table_in_use', migration: name });
       await wait(BETWEEN_TURNS_MS);
     }
   }

@@ -5,7 +5,7 @@ import { executorOf } from '../database/connection';
 import { readKeyring } from '../database/keys/keyring';
 import { migrateUp } from '../database/migrate';
 import { requireRing } from '../database/keys/sealing-key';
-import { OtherTimeZoneError } from '../database/operation/deployment';
+import { DeploymentError } from '../database/operation/deployment';
 import { deleteAllHeartbeats } from '../database/operation/worker-heartbeat';
 import { readTemporalState } from '../database/operation/temporal-state';
 import { operatorActor } from '../operator';
@@ -187,11 +187,12 @@ async function migrate({ config, folder }: Boot, ownerUrl: string): Promise<stri
     const by = operatorActor('npm start');
     return await migrateUp(ownerUrl, config.ASSENT_MODE, config.NETWORK_TIMEZONE, by);
   } catch (cause) {
-    if (config.DATABASE_URL !== undefined || !(cause instanceof OtherTimeZoneError)) throw cause;
+    const fault = cause instanceof DeploymentError ? cause.fault : undefined;
+    if (config.DATABASE_URL !== undefined || fault?.wrong !== 'other_time_zone') throw cause;
     // It runs no longer than the engine: nobody can correct its zone while nothing else runs.
     throw new StartError(
-      `NETWORK_TIMEZONE: is ${cause.wanted}, but the days of the data in ${folder} begin in ${cause.found}. ` +
-        `Start with NETWORK_TIMEZONE=${cause.found}; or, where all of it may be lost, remove that folder and start afresh.`,
+      `NETWORK_TIMEZONE: is ${fault.wanted}, but the days of the data in ${folder} begin in ${fault.found}. ` +
+        `Start with NETWORK_TIMEZONE=${fault.found}; or, where all of it may be lost, remove that folder and start afresh.`,
       { cause },
     );
   }

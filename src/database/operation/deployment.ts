@@ -1,4 +1,5 @@
-import { formatInstant, wallClock } from '../../domain/calendar';
+import { wallClock } from '../../domain/calendar';
+import { deploymentWords, type DeploymentFault, type LoginPower } from '../../domain/deployment-words';
 import type { Mode } from '../../domain/mode';
 import { APP_ROLE, row, rows, type Executor } from '../connection';
 
@@ -6,21 +7,13 @@ import { APP_ROLE, row, rows, type Executor } from '../connection';
  * A database, or a login, that this process must not work on. The message says why, and what to do.
  */
 export class DeploymentError extends Error {
-  override readonly name: string = 'DeploymentError';
-}
-
-/** A database whose days begin in another zone than this process' do. */
-export class OtherTimeZoneError extends DeploymentError {
-  override readonly name = 'OtherTimeZoneError';
+  override readonly name = 'DeploymentError';
 
   constructor(
-    readonly found: string,
-    readonly wanted: string,
+    readonly fault: DeploymentFault,
+    options?: ErrorOptions,
   ) {
-    super(
-      `NETWORK_TIMEZONE: is ${wanted}, but the days of this database begin in ${found}. Set NETWORK_TIMEZONE=${found}, ` +
-        `${OTHER_DATABASE}. Where it was migrated with the wrong zone, "assent database zone ${wanted}" corrects that.`,
-    );
+    super(deploymentWords(fault), options);
   }
 }
 
@@ -30,8 +23,6 @@ export interface Deployment {
   /** Of the network, in which days begin. */
   timeZone: string;
 }
-
-const OTHER_DATABASE = 'or correct DATABASE_URL';
 
 /**
  * Asked of every new connection, before anything else is: after a failover, or with another address
@@ -48,7 +39,7 @@ export async function requireDeployment(connection: Executor, { mode, timeZone }
     clockMoved: boolean;
     login: string;
     role: string;
-    powers: string[];
+    powers: LoginPower[];
   }>(
     connection,
     `SELECT mode, ${TIME_ZONE} AS "timeZone", ${CLOCK_MOVED} AS "clockMoved", session_user AS login, current_user AS role,
@@ -58,20 +49,13 @@ export async function requireDeployment(connection: Executor, { mode, timeZone }
   requireMode(found?.mode, mode);
   requireTimeZone(found?.timeZone, timeZone);
   if (mode === 'sandbox' || found === undefined) return;
-  if (found.clockMoved) throw clockMoved();
+  if (found.clockMoved) throw new DeploymentError({ wrong: 'clock_moved' });
   const [power] = found.powers;
   if (power !== undefined) {
-    throw new DeploymentError(
-      `DATABASE_URL: the login "${found.login}" ${power}, and could change the record of the money. In production log in ` +
-        'as one that is a member of the role assent_app and nothing else (docs/operations.md, "Make the logins"); ' +
-        'DATABASE_OWNER_URL is for migrate alone.',
-    );
+    throw new DeploymentError({ wrong: 'login_of_power', login: found.login, power });
   }
   if (found.role !== APP_ROLE) {
-    throw new DeploymentError(
-      `DATABASE_URL: connections work as "${found.role}" and not as ${APP_ROLE}, the role that may not change the record of ` +
-        'the money. Something between here and Postgres sets another: take that away.',
-    );
+    throw new DeploymentError({ wrong: 'other_role', found: found.role, wanted: APP_ROLE });
   }
 }
 
@@ -84,21 +68,18 @@ const CLOCK_MOVED = `EXISTS (SELECT FROM entities WHERE clock_offset <> '0' OR c
 const isMember = (oid: string) => `pg_has_role(session_user, ${oid}, 'MEMBER')`;
 const SCHEMA = `'public'::regnamespace`;
 
-/**
- * What lets a login get round the grants of `assent_app`, in words that follow its name; the
- * gravest first.
- */
+/** What lets a login get round the grants of `assent_app`; the gravest first. */
 const POWERS = `VALUES
-  ('is a superuser', EXISTS (SELECT FROM pg_roles r WHERE r.rolsuper AND ${isMember('r.oid')})),
-  ('owns the schema, or is a member of the role that does',
+  ('superuser', EXISTS (SELECT FROM pg_roles r WHERE r.rolsuper AND ${isMember('r.oid')})),
+  ('schema_owner',
    EXISTS (SELECT FROM pg_class WHERE relnamespace = ${SCHEMA} AND ${isMember('relowner')})
    OR EXISTS (SELECT FROM pg_proc WHERE pronamespace = ${SCHEMA} AND ${isMember('proowner')})
    OR EXISTS (SELECT FROM pg_namespace WHERE oid = ${SCHEMA} AND ${isMember('nspowner')})),
-  ('owns the database, or is a member of the role that does',
+  ('database_owner',
    EXISTS (SELECT FROM pg_database WHERE datname = current_database() AND ${isMember('datdba')})),
-  ('may make roles', EXISTS (SELECT FROM pg_roles r WHERE r.rolcreaterole AND ${isMember('r.oid')})),
-  ('may replicate the server', EXISTS (SELECT FROM pg_roles r WHERE r.rolreplication AND ${isMember('r.oid')})),
-  ('may write all tables, or the files and programs of the server',
+  ('create_role', EXISTS (SELECT FROM pg_roles r WHERE r.rolcreaterole AND ${isMember('r.oid')})),
+  ('replication', EXISTS (SELECT FROM pg_roles r WHERE r.rolreplication AND ${isMember('r.oid')})),
+  ('write_all',
    EXISTS (SELECT FROM pg_roles r WHERE r.rolname IN ('pg_write_all_data', 'pg_write_server_files',
      'pg_read_server_files', 'pg_execute_server_program', 'pg_create_subscription', 'pg_maintain') AND ${isMember('r.oid')}))`;
 
@@ -128,21 +109,18 @@ export async function requireMigratable(connection: Executor, { mode, timeZone }
   if (typeof found?.timeZone !== 'string') await requireSameCalendar(connection, timeZone);
   if (tables?.entities && mode === 'production') {
     const clock = await row<{ clockMoved: boolean }>(connection, `SELECT ${CLOCK_MOVED} AS "clockMoved"`);
-    if (clock?.clockMoved) throw clockMoved();
+    if (clock?.clockMoved) throw new DeploymentError({ wrong: 'clock_moved' });
   }
 }
 
 function requireMode(found: Mode | undefined, wanted: Mode): void {
   if (found === wanted) return;
-  throw new DeploymentError(
-    `ASSENT_MODE: is ${wanted}, but the database was made for ${found ?? 'none'}. Set ASSENT_MODE=${found ?? 'sandbox'}, ` +
-      `${OTHER_DATABASE}: the mode of a database is never changed.`,
-  );
+  throw new DeploymentError({ wrong: 'other_mode', found, wanted });
 }
 
 function requireTimeZone(found: string | null | undefined, wanted: string): void {
   if (found === undefined || found === null || found === wanted) return;
-  throw new OtherTimeZoneError(found, wanted);
+  throw new DeploymentError({ wrong: 'other_time_zone', found, wanted });
 }
 
 /** One moment a day for two years: a change of the clocks that one side has a day later is seen. */
@@ -155,9 +133,6 @@ const WALL_CLOCKS = `
 /** Postgres' code for a time zone that it does not know. */
 const INVALID_PARAMETER = '22023';
 
-const ANOTHER_ZONE =
-  'Take the IANA name of a city, such as Europe/Brussels; or, where it is one, bring the time zone data of the older of the two up to date.';
-
 /**
  * Due dates and retries are reckoned here, settlement days and limits by Postgres. Each has time
  * zone data of its own, and Postgres takes CET, EET, MET and WET for offsets without summer time.
@@ -169,22 +144,13 @@ export async function requireSameCalendar(connection: Executor, timeZone: string
     timeZone,
   }).catch((error: unknown) => {
     if ((error as { code?: string }).code !== INVALID_PARAMETER) throw error;
-    throw new DeploymentError(`NETWORK_TIMEZONE: Postgres does not know ${timeZone}. ${ANOTHER_ZONE}`, {
-      cause: error,
-    });
+    throw new DeploymentError({ wrong: 'time_zone_unknown', timeZone }, { cause: error });
   });
   const apart = clocks.find(({ moment, shown }) => shown !== wallClock(moment, timeZone));
   if (!apart) return;
-  throw new DeploymentError(
-    `NETWORK_TIMEZONE: at ${formatInstant(apart.moment)} the clocks of ${timeZone} show ${wallClock(apart.moment, timeZone)} by Node ` +
-      `${process.versions.node} (${process.versions.tz}), but ${apart.shown} by Postgres ${apart.version}: what is charged ` +
-      `around midnight would count for the wrong day. ${ANOTHER_ZONE}`,
-  );
-}
-
-function clockMoved(): DeploymentError {
-  return new DeploymentError(
-    'DATABASE_URL: a test clock has been moved in this database, and production judges windows and limits by it. ' +
-      'Production begins with a database of its own: correct DATABASE_URL.',
-  );
+  const { moment: at, shown: there, version } = apart;
+  const here = wallClock(at, timeZone);
+  const { node, tz } = process.versions;
+  const versions = { node, tz, postgres: version };
+  throw new DeploymentError({ wrong: 'clocks_differ', timeZone, at, here, there, versions });
 }

@@ -1,6 +1,5 @@
 import type { ClientBase } from 'pg';
-import { dueDate, formatInstant, type Frequency } from '../../domain/calendar';
-import { counted } from '../../domain/counted';
+import { dueDate, type Frequency } from '../../domain/calendar';
 import type { Mode } from '../../domain/mode';
 import { recordAct, type Actor } from '../audit';
 import { LOCK_NOT_AVAILABLE } from '../availability';
@@ -33,7 +32,7 @@ export async function correctTimeZone(
     // Whoever connects reads this table before anything else, and waits: it is refused once the
     // zone is another. Whoever has connected already goes by the old one until it ends.
     await connection.query('LOCK TABLE deployment').catch((cause: unknown) => {
-      throw (cause as { code?: string }).code === LOCK_NOT_AVAILABLE ? stillRuns(cause) : cause;
+      throw (cause as { code?: string }).code === LOCK_NOT_AVAILABLE ? stillInUse(undefined, cause) : cause;
     });
     const before = (await row<{ timeZone: string }>(trx, `SELECT time_zone AS "timeZone" FROM deployment`))
       ?.timeZone;
@@ -43,15 +42,10 @@ export async function correctTimeZone(
       await connection.query('ROLLBACK');
       return undefined;
     }
-    const running = await row<{ count: number; login: string }>(trx, RUNNING);
-    if (running) throw stillRuns(undefined, ` (sessions: ${running.count}, of ${running.login} first)`);
+    const sessions = await row<Sessions>(trx, RUNNING);
+    if (sessions) throw stillInUse(sessions);
     const again = await row<{ day: string; until: Date }>(trx, BEGUN_AGAIN, { timeZone });
-    if (again) {
-      throw new DeploymentError(
-        `${timeZone}: ${again.day} is over in ${before}, and its statements are final, but it would go on in ${timeZone}. ` +
-          `Try again after ${again.until.toISOString()}.`,
-      );
-    }
+    if (again) throw new DeploymentError({ wrong: 'day_is_over', timeZone, before, ...again });
     await requireSameDueDates(trx, timeZone);
     await row(trx, `UPDATE deployment SET time_zone = :timeZone`, { timeZone });
     await recordAct(trx, by, {
@@ -98,21 +92,18 @@ const PAGE = 1_000;
  * @throws DeploymentError where schedules would fall due at another moment than was told
  */
 async function requireSameDueDates(trx: Executor, timeZone: string): Promise<void> {
-  let [moved, first] = [0, ''];
+  let count = 0;
+  let first: { id: string; dueAt: Date; announced: Date } | undefined;
   const read = (after: string) => rows<NextDue>(trx, NEXT_DUE, { after });
   for await (const page of pages(PAGE, '', ({ id }: NextDue) => id, read)) {
     for (const { id, nextN, nextDueAt, ...terms } of page) {
-      const then = dueDate({ ...terms, timeZone }, nextN);
-      if (then.getTime() === nextDueAt.getTime()) continue;
-      first ||= `${id} at ${formatInstant(then)}, and was to at ${formatInstant(nextDueAt)}`;
-      moved += 1;
+      const dueAt = dueDate({ ...terms, timeZone }, nextN);
+      if (dueAt.getTime() === nextDueAt.getTime()) continue;
+      first ??= { id, dueAt, announced: nextDueAt };
+      count += 1;
     }
   }
-  if (moved === 0) return;
-  throw new DeploymentError(
-    `${timeZone}: ${counted(moved, 'live schedules')} would fall due at another moment than merchant and bank have been told: ` +
-      `first ${first}. Have their merchants cancel them, and make them anew once the zone is another.`,
-  );
+  if (first) throw new DeploymentError({ wrong: 'due_dates_move', timeZone, count, first });
 }
 
 interface NextDue {
@@ -131,9 +122,10 @@ const NEXT_DUE = `
   FROM schedules s WHERE s.next_due_at IS NOT NULL AND s.id > :after
   ORDER BY s.id LIMIT ${PAGE}`;
 
-function stillRuns(cause?: unknown, which = ''): DeploymentError {
-  return new DeploymentError(
-    `a process of this database still runs${which}, and would go on by the old zone: stop every API, worker and command first`,
-    { cause },
-  );
+interface Sessions {
+  count: number;
+  login: string;
 }
+
+const stillInUse = (sessions: Sessions | undefined, cause?: unknown) =>
+  new DeploymentError({ wrong: 'still_in_use', sessions }, { cause });
