@@ -1,7 +1,7 @@
 import { formatInstant } from './calendar';
 import { counted } from './counted';
 import type { Mode } from './mode';
-import { sentenceOf, type FaultOf } from './sentence';
+import { worded, type FaultOf } from './sentence';
 
 /** Why a process must not work on a database, in words for operators: what to do is in each. */
 
@@ -89,4 +89,4 @@ interface DueDatesMove {
 
 export type DeploymentFault = FaultOf<typeof SENTENCES>;
 
-export const deploymentWords = (fault: DeploymentFault): string => sentenceOf(SENTENCES, fault);
+export const deploymentWords = (fault: DeploymentFault): string => worded(SENTENCES, fault);

@@ -13,6 +13,6 @@ export type FaultOf<Table extends Sentences> = {
   [Code in keyof Table]: { wrong: Code } & FactsOf<Table[Code]>;
 }[keyof Table];
 
-export function sentenceOf<Table extends Sentences>(table: Table, fault: FaultOf<Table>): string {
+export function worded<Table extends Sentences>(table: Table, fault: FaultOf<Table>): string {
   return (table[fault.wrong] as (facts: FaultOf<Table>) => string)(fault);
 }

@@ -1,5 +1,5 @@
 import type { Problem } from './failures';
-import { sentenceOf, type FaultOf } from './sentence';
+import { worded, type FaultOf } from './sentence';
 
 /** What keeps the service from its work, in words for operators. */
 
@@ -31,12 +31,12 @@ export type RingFault = FaultOf<typeof RING>;
 
 /** For a process that must not start. */
 export const ringRefusal = (faults: RingFault[]): string =>
-  faults.map((fault) => `ASSENT_KEYS: ${sentenceOf(RING, fault)}`).join('\n');
+  faults.map((fault) => `ASSENT_KEYS: ${worded(RING, fault)}`).join('\n');
 
 /** For one that runs. */
 export const ringProblem = (fault: RingFault): Problem => ({
   path: 'keys',
-  message: `ASSENT_KEYS ${sentenceOf(RING, fault)}`,
+  message: `ASSENT_KEYS ${worded(RING, fault)}`,
 });
 
 interface Silence {
@@ -55,7 +55,7 @@ export type WorkerFault = FaultOf<typeof WORKERS>;
 
 export const workerProblem = (fault: WorkerFault): Problem => ({
   path: 'worker',
-  message: sentenceOf(WORKERS, fault),
+  message: worded(WORKERS, fault),
 });
 
 export const POSTGRES_AWAY: Problem = { path: 'postgres', message: 'does not answer, or is not migrated' };

@@ -1,5 +1,5 @@
 import type { Stream } from './chain';
-import { sentenceOf, type FactsOf as FactsOfSentence, type FaultOf } from './sentence';
+import { worded, type FactsOf as FactsOfSentence, type FaultOf } from './sentence';
 
 /**
  * What `books verify` finds, in words for operators: a sentence for each code, of the facts that go
@@ -151,7 +151,7 @@ export interface FaultWords {
 }
 
 export function faultWords(fault: Fault): FaultWords {
-  const what = sentenceOf(SENTENCES, fault);
+  const what = worded(SENTENCES, fault);
   // Only a total can be wrong once all else is right.
   return fault.wrong === 'total_differs'
     ? { what, todo: '"reconcile --fix" makes it anew from these' }
