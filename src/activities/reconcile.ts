@@ -207,9 +207,9 @@ export function createReconcileActivities(
       const total: MendedBooks = { checked: 0, found: {}, mended: 0 };
       let pages = 0;
       const from = bookCursor(state.booksPart, state.booksAfter);
-      for await (const { lookedAt, differences, at } of walkBooks(db, keyring, timeZone, from)) {
+      for await (const { checked, differences, at } of walkBooks(db, keyring, timeZone, from)) {
         Context.current().heartbeat();
-        total.checked += lookedAt;
+        total.checked += checked;
         for (const [wrong, ofKind] of groupBy(differences, (one) => one.wrong)) {
           const mended = ofKind.filter((one) => one.mended).length;
           const ids = ofKind.slice(0, LOGGED_MAX).map(({ id }) => id);

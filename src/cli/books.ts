@@ -151,8 +151,8 @@ async function* allOf(
 
 async function verify(all: AsyncIterable<Compared>): Promise<Verified> {
   const told: Omit<Verified, 'ok' | 'first'> = { compared: {}, differences: 0, found: [] };
-  for await (const { check, lookedAt, differences } of all) {
-    const total = (told.compared[check] ?? 0) + lookedAt;
+  for await (const { check, checked, differences } of all) {
+    const total = (told.compared[check] ?? 0) + checked;
     told.compared[check] = total;
     told.differences += differences.length;
     told.found.push(...differences.map((one) => ({ check, id: one.id, ...faultWords(one) })));

@@ -21,7 +21,7 @@ export async function* compareStatements(
 ): AsyncGenerator<Compared, void, undefined> {
   for await (const page of keptDigests(db, range)) {
     for (const kept of page) {
-      yield { check: 'statements', lookedAt: 1, differences: await differencesOf(db, range, kept, beat) };
+      yield { check: 'statements', checked: 1, differences: await differencesOf(db, range, kept, beat) };
     }
   }
 }

@@ -280,7 +280,7 @@ interface Books {
 /** Goes through the books. @param timeZone undefined where nothing is to be mended */
 async function compareBooks(db: Database, ring: Keyring, timeZone: string | undefined): Promise<Books> {
   const books: Books = { compared: {}, differences: 0, mended: 0, found: [] };
-  for await (const { part, lookedAt, differences } of walkBooks(db, ring, timeZone, bookCursor('', ''))) {
+  for await (const { part, checked, differences } of walkBooks(db, ring, timeZone, bookCursor('', ''))) {
     const found = differences.map((one) => ({
       part,
       id: one.id,
@@ -288,7 +288,7 @@ async function compareBooks(db: Database, ring: Keyring, timeZone: string | unde
       ...bookWords(one),
       mended: one.mended,
     }));
-    add(books, part, lookedAt, found);
+    add(books, part, checked, found);
   }
   return books;
 }
@@ -300,7 +300,7 @@ async function compareTotals(
   by: Actor | undefined,
   books: Books,
 ): Promise<void> {
-  for await (const { lookedAt, differences } of walkDailyTotals(db, timeZone, by)) {
+  for await (const { checked, differences } of walkDailyTotals(db, timeZone, by)) {
     const part = 'totals';
     const found = differences.map((one) => ({
       part,
@@ -309,12 +309,12 @@ async function compareTotals(
       ...faultWords(one),
       mended: one.mended,
     }));
-    add(books, part, lookedAt, found);
+    add(books, part, checked, found);
   }
 }
 
-function add(books: Books, part: string, lookedAt: number, found: Found[]): void {
-  const total = (books.compared[part] ?? 0) + lookedAt;
+function add(books: Books, part: string, checked: number, found: Found[]): void {
+  const total = (books.compared[part] ?? 0) + checked;
   books.compared[part] = total;
   books.differences += found.length;
   books.mended += found.filter((one) => one.mended).length;

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Config } from '../config';
-import { tellWhy, type About, type Story } from '../database/operation/why';
+import { findStory, type About, type Story } from '../database/operation/why';
 import { formatAmount } from '../domain/money';
 import type { StoryStep } from '../domain/story';
 import { sentenceOf } from '../domain/story-words';
@@ -22,9 +22,9 @@ export function addWhyCommand(program: Command): void {
     .argument('<id>', 'a reference, or any id of it')
     .action(
       onEngine(async ({ db, ring }, config, id: string) => {
-        const story = id.length > GIVEN_MAX ? undefined : await tellWhy(db, ring, id);
+        const story = id.length > GIVEN_MAX ? undefined : await findStory(db, ring, id);
         if (!story) throw new CommandError(UNKNOWN);
-        const look = lookAt(config);
+        const look = workflowLinks(config);
         const lines = story.moments.map((moment) => shown(moment, look));
         return {
           json: { about: story.about.map(inMajorUnits), lines, cut: story.cut },
@@ -34,10 +34,10 @@ export function addWhyCommand(program: Command): void {
     );
 }
 
-type Look = (workflowId: string) => { command: string; ui: string };
+type WorkflowLinks = (workflowId: string) => { command: string; ui: string };
 
 /** How to look at a workflow: what to type, and where the Temporal UI has it. */
-function lookAt(config: Config): Look {
+function workflowLinks(config: Config): WorkflowLinks {
   const embedded = config.TEMPORAL_ADDRESS === undefined ? engineOf(config) : undefined;
   const namespace = embedded?.namespace ?? config.TEMPORAL_NAMESPACE;
   return (workflowId) => ({
@@ -47,7 +47,7 @@ function lookAt(config: Config): Look {
 }
 
 /** One line, for programs: what it is, and the same in words. */
-function shown(moment: StoryStep, look: Look) {
+function shown(moment: StoryStep, look: WorkflowLinks) {
   const text = sentenceOf(moment);
   if (moment.what === 'webhook') return { ...moment, text: `${text}, sent by workflow ${moment.workflowId}` };
   if (moment.what !== 'workflow') return { ...moment, text };

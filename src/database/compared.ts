@@ -13,7 +13,7 @@ export type Difference = { id: string } & Fault;
 export interface Compared {
   /** What kind of things. */
   check: string;
-  lookedAt: number;
+  checked: number;
   differences: Difference[];
 }
 
@@ -40,7 +40,7 @@ export const dayOf = (moment: string) => `(${moment} AT TIME ZONE :timeZone)::da
  * long it is, and what is wrong in it, by `d (id, wrong, facts)`.
  */
 export const found = (last: string) =>
-  `SELECT (SELECT ${last} FROM scope) AS last, (SELECT count(*)::int FROM page) AS "lookedAt",
+  `SELECT (SELECT ${last} FROM scope) AS last, (SELECT count(*)::int FROM page) AS checked,
      coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'wrong', d.wrong) || d.facts ORDER BY d.id, d.wrong, d.facts), '[]')
        AS differences FROM`;
 

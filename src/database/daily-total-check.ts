@@ -32,7 +32,7 @@ type Totals = Map<string, Total>;
 
 const NONE: Total = { count: 0, amount: 0n };
 
-/** What a total is of, as it is told. */
+/** What a total is of, as it is shown. */
 const named = (what: string, reason: string, partyId: string, currency: string) =>
   `${what} || CASE ${reason} WHEN '' THEN '' ELSE ' (' || ${reason} || ')' END || ' of ' || ${partyId} || ' in ' || ${currency}`;
 
@@ -44,10 +44,10 @@ const ENTRIES = `
     FROM page JOIN ledger_postings p ON p.entry_id = page.id
     WHERE page.kind IN ('charge', 'refund', 'reversal') AND p.account IN ('merchant', 'customer_bank')
     GROUP BY 1, 2, 3),
-  told AS (
+  totals AS (
     SELECT ${named(`CASE kind WHEN 'charge' THEN 'charged' WHEN 'refund' THEN 'refunded' ELSE 'reversed' END`, `''`, 'party_id', 'currency')}
       AS total, count, amount FROM sums)
-  SELECT (SELECT max(id)::text FROM page) AS last, coalesce((SELECT jsonb_agg(told) FROM told), '[]') AS sums`;
+  SELECT (SELECT max(id)::text FROM page) AS last, coalesce((SELECT jsonb_agg(totals) FROM totals), '[]') AS sums`;
 
 /** Longest that a zone sets its clocks back: around midnight, a day has such an hour twice. */
 const SET_BACK = `interval '3 hours'`;
@@ -66,10 +66,10 @@ const DECLINED = `
     FROM page, unnest(ARRAY[merchant_id, bank_id]) AS party
     WHERE party IS NOT NULL AND ${dayOf('closed_at')} = :day::date
     GROUP BY 1, 2, 3),
-  told AS (SELECT ${named(`'declined'`, 'reason', 'party', 'currency')} AS total, count, amount FROM sums)
+  totals AS (SELECT ${named(`'declined'`, 'reason', 'party', 'currency')} AS total, count, amount FROM sums)
   SELECT (SELECT replace(closed_at::text, ' ', 'T') || ' ' || id FROM page ORDER BY closed_at DESC, id DESC LIMIT 1)
       AS last,
-    coalesce((SELECT jsonb_agg(told) FROM told), '[]') AS sums`;
+    coalesce((SELECT jsonb_agg(totals) FROM totals), '[]') AS sums`;
 
 /** Of each party by its own index: the days of one are few among those of all. */
 const KEPT = `
@@ -96,7 +96,7 @@ export async function* compareDailyTotals(
 type WrongTotal = Extract<Difference, { wrong: 'total_differs' }>;
 
 interface ComparedDay {
-  lookedAt: number;
+  checked: number;
   differences: WrongTotal[];
 }
 
@@ -111,8 +111,8 @@ export async function* walkDailyTotals(
   db: Database,
   timeZone: string,
   by: Actor | undefined,
-): AsyncGenerator<{ lookedAt: number; differences: TotalDifference[] }, void, undefined> {
-  for await (const { day, lookedAt, differences } of compareDailyTotals(db, {
+): AsyncGenerator<{ checked: number; differences: TotalDifference[] }, void, undefined> {
+  for await (const { day, checked, differences } of compareDailyTotals(db, {
     from: null,
     to: null,
     timeZone,
@@ -127,7 +127,7 @@ export async function* walkDailyTotals(
       left = new Set((await compareDay(db, day, timeZone)).differences.map(({ id }) => id));
     }
     yield {
-      lookedAt,
+      checked,
       differences: differences.map((one) => ({ ...one, mended: !left.has(one.id) })),
     };
   }
@@ -177,7 +177,7 @@ function compareDay(db: Database, day: string, timeZone: string): Promise<Compar
         due,
       });
     }
-    return { lookedAt: totals.size, differences };
+    return { checked: totals.size, differences };
   });
 }
 

@@ -23,10 +23,10 @@ const LOCK = 7_161_974;
  * A migration that waits for a table lets nobody else have it, so it waits in short turns: API and
  * workers give a statement up after four seconds.
  */
-const LOCK_TURN = '2s';
-const BETWEEN_TURNS_MS = 1_000;
+const LOCK_TIMEOUT = '2s';
+const RETRY_AFTER_MS = 1_000;
 /** Some five minutes. Who holds a table for longer, as a back-up may, is told to the operator. */
-const TURNS_MAX = 100;
+const ATTEMPTS_MAX = 100;
 
 interface Migration {
   up(knex: Knex): Promise<void>;
@@ -100,14 +100,14 @@ async function migrateNext(
   name: string,
   migrationSource: Knex.MigrationSource<string>,
 ): Promise<void> {
-  for (let turn = 1; ; turn += 1) {
+  for (let attempt = 1; ; attempt += 1) {
     try {
       await db.migrate.up({ migrationSource });
       return;
     } catch (error) {
       if ((error as { code?: string }).code !== LOCK_NOT_AVAILABLE) throw error;
-      if (turn === TURNS_MAX) throw new DeploymentError({ wrong: 'table_in_use', migration: name });
-      await wait(BETWEEN_TURNS_MS);
+      if (attempt === ATTEMPTS_MAX) throw new DeploymentError({ wrong: 'table_in_use', migration: name });
+      await wait(RETRY_AFTER_MS);
     }
   }
 }
@@ -182,7 +182,7 @@ async function migrating<Result>(
       connectionTimeoutMillis: 4_000,
       // Migrations that write by them have nobody to ask.
       options: [
-        `-c lock_timeout=${LOCK_TURN}`,
+        `-c lock_timeout=${LOCK_TIMEOUT}`,
         ...Object.entries(settings).map(([name, value]) => `-c assent.${name}=${value}`),
       ].join(' '),
     },

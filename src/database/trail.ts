@@ -101,7 +101,7 @@ const ofOthers = (of: string, id: string, columns: string[]) => `
 const TERMS = `coalesce(e.details->'terms', e.details->'approved')`;
 
 const OPENED = ['exception.opened', 'exception.updated'];
-const toldWith = fieldOf('told');
+const openedWith = fieldOf('opened');
 
 const PAGES = {
   chargeTrails: `
@@ -204,7 +204,7 @@ const PAGES = {
     page AS (SELECT * FROM scope WHERE ${onDays(dayOf('recorded_at'))}),
     ${trailOf(
       ['exception.resolved'],
-      `, ${lastOf(OPENED)} AS told, coalesce(bool_or(e.type = 'exception.investigating'), false) AS taken`,
+      `, ${lastOf(OPENED)} AS opened, coalesce(bool_or(e.type = 'exception.investigating'), false) AS taken`,
     )}
     ${found('max(id)')} (
       ${COUNTED}
@@ -222,17 +222,17 @@ const PAGES = {
         moment('resolved_at', 'trail.finished_at'),
         endedWith('resolution', 'resolution'),
         endedWith('reversal_bank_transaction_id', 'bankTransactionId'),
-        toldWith('kind', 'kind'),
-        toldWith('amount', 'amount'),
-        toldWith('currency', 'currency'),
-        toldWith('bank_id', 'bankId'),
-        toldWith('billing_request_id', 'billingRequestId'),
-        toldWith('refund_id', 'refundId'),
-        toldWith('outcome', 'outcome'),
-        toldWith('bank_transaction_id', 'bankTransactionId'),
-        toldWith('direction', 'direction'),
-        toldWith('booked_amount', 'bookedAmount'),
-        toldWith('booked_currency', 'bookedCurrency'),
+        openedWith('kind', 'kind'),
+        openedWith('amount', 'amount'),
+        openedWith('currency', 'currency'),
+        openedWith('bank_id', 'bankId'),
+        openedWith('billing_request_id', 'billingRequestId'),
+        openedWith('refund_id', 'refundId'),
+        openedWith('outcome', 'outcome'),
+        openedWith('bank_transaction_id', 'bankTransactionId'),
+        openedWith('direction', 'direction'),
+        openedWith('booked_amount', 'bookedAmount'),
+        openedWith('booked_currency', 'bookedCurrency'),
       ])}
       UNION ALL
       ${ofOthers('billing_requests', 'billing_request_id', ['merchant_id', 'bank_id', 'customer_id', 'provider_id', 'payee_bank_id'])}) AS d (id, wrong, facts)`,

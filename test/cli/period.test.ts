@@ -101,10 +101,10 @@ describe('the files of a closed month', () => {
     const operator = createCli({ url: own.url, keys });
     const standing = await standingApproval(own.db, keyring);
     const statements = async () => {
-      const found = { lookedAt: 0, differences: 0 };
+      const found = { checked: 0, differences: 0 };
       const november = { from: '2025-11-01', to: '2025-11-30', timeZone: 'Africa/Lagos' };
-      for await (const { lookedAt, differences } of compareStatements(own.db, november)) {
-        found.lookedAt += lookedAt;
+      for await (const { checked, differences } of compareStatements(own.db, november)) {
+        found.checked += checked;
         found.differences += differences.length;
       }
       return found;
@@ -123,14 +123,14 @@ describe('the files of a closed month', () => {
     };
     const id = await chargedThen();
     await operator.json('period', 'close', '2025-11');
-    expect(await statements()).toEqual({ lookedAt: 3, differences: 0 });
+    expect(await statements()).toEqual({ checked: 3, differences: 0 });
     await operator.json('period', 'reopen', '2025-11', '--reason', 'TICKET-9');
     await chargedThen();
-    expect(await statements()).toEqual({ lookedAt: 0, differences: 0 });
+    expect(await statements()).toEqual({ checked: 0, differences: 0 });
     await operator.json('period', 'close', '2025-11');
-    expect(await statements()).toEqual({ lookedAt: 3, differences: 0 });
+    expect(await statements()).toEqual({ checked: 3, differences: 0 });
     await asOwner(own.url, `UPDATE billing_requests SET description = 'Hats' WHERE id = '${id}'`);
     // Of the bank, the merchant and its provider.
-    expect(await statements()).toEqual({ lookedAt: 3, differences: 3 });
+    expect(await statements()).toEqual({ checked: 3, differences: 3 });
   });
 });

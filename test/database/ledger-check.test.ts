@@ -44,12 +44,12 @@ describe('the ledger', () => {
     await foldBalances(database.db);
     expect(await differences()).toEqual([]);
     const counts = new Map<string, number>();
-    for await (const { check, lookedAt } of compareLedger(database.db, {
+    for await (const { check, checked } of compareLedger(database.db, {
       from: null,
       to: null,
       timeZone: 'Africa/Lagos',
     })) {
-      counts.set(check, (counts.get(check) ?? 0) + lookedAt);
+      counts.set(check, (counts.get(check) ?? 0) + checked);
     }
     expect(Object.fromEntries(counts)).toMatchObject({
       charges: 8,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { readCredit } from '../../database/customer/payment-credit';
-import { tellStoryOfCharge } from '../../database/operation/why';
+import { readStoryOfCharge } from '../../database/operation/why';
 import {
   listTransactions,
   readTransaction,
@@ -117,7 +117,7 @@ export async function showTransaction({ caller, query, deps }: QueryCall<typeof 
   const { type, billingRequestId, payeeBankId } = transaction;
   const credit =
     type === 'charge' && payeeBankId !== null ? await readCredit(deps.db, billingRequestId) : undefined;
-  const story = await tellStoryOfCharge(deps.db, deps.ring, billingRequestId);
+  const story = await readStoryOfCharge(deps.db, deps.ring, billingRequestId);
   return {
     message: `The ${transaction.type} is ${transaction.status}`,
     data: {

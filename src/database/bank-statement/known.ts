@@ -74,7 +74,7 @@ export const isNoted = (key: string) => `EXISTS (
     WHERE m.resource_id = ${key} AND NOT (m.statement_id || m.earlier_statement_ids) <@ ${DISMISSED})`;
 
 /** Whether a file that was not dismissed tells of this exception, or no file does. */
-export const isToldStill = (exception: string) => `(
+export const isListedStill = (exception: string) => `(
     NOT EXISTS (SELECT FROM bank_statement_differences t WHERE t.exception_id = ${exception})
     OR EXISTS (
       SELECT FROM bank_statement_differences t
@@ -92,7 +92,7 @@ export const NOTED_BEFORE = `ON CONFLICT (resource_id) DO UPDATE SET statement_i
  * Whether a file had a charge `b` before its bank was let off it, so that nobody was told. One that
  * the file had by another amount has an exception of its own.
  */
-export const IS_BOOKED_UNTOLD = `(b.status = 'successful' AND ${isLetOff('b.id')}
+export const IS_LET_OFF_BOOKED = `(b.status = 'successful' AND ${isLetOff('b.id')}
     AND EXISTS (
       SELECT FROM bank_statement_matches m, unnest(m.statement_id || m.earlier_statement_ids) AS had (statement_id)
         -- Where nobody knows which it was, it is in no table (migration 0087).
@@ -127,7 +127,7 @@ const TAKEN_BACK_CURRENCY = `coalesce(xr.booked_currency, xr.currency)`;
 const TAKEN_BACK_BY = `(CASE WHEN xr.refund_id IS NULL AND xr.direction IS DISTINCT FROM 'credit' THEN 'credit' ELSE 'debit' END)`;
 
 /** The latest exception that tells of an answer, by this id, that was refused. */
-const toldOfRefused = (charge: string, refund: string, id: string) => `
+const exceptionOfRefused = (charge: string, refund: string, id: string) => `
       SELECT id, state = 'resolved' AND resolution <> 'no_money_moved' AS accounted FROM reconciliation_exceptions
       WHERE billing_request_id = ${charge} AND bank_transaction_id = ${id} AND refund_id IS NOT DISTINCT FROM ${refund}
         AND kind IN ('late_answer', 'conflicting_answer', 'refund_conflict')
@@ -146,7 +146,7 @@ export const IS_KNOWN_BY_NOW = `EXISTS (
       LEFT JOIN billing_requests b ON b.id = coalesce(r.billing_request_id, xr.billing_request_id, t.resource_id)
       LEFT JOIN LATERAL (SELECT t.bank_transaction_id = CASE WHEN r.id IS NULL THEN b.bank_transaction_id ELSE r.bank_transaction_id END
         AND coalesce(r.status = 'completed', b.status = 'successful')) AS s (settles) ON true
-      LEFT JOIN LATERAL (${toldOfRefused('b.id', 'r.id', 't.bank_transaction_id')}) AS x ON xr.id IS NULL
+      LEFT JOIN LATERAL (${exceptionOfRefused('b.id', 'r.id', 't.bank_transaction_id')}) AS x ON xr.id IS NULL
     WHERE t.bank_id = u.bank_id AND t.bank_transaction_id = u.bank_transaction_id
       AND CASE
         WHEN xr.id IS NOT NULL
@@ -184,7 +184,7 @@ const BY_ID = `
     LEFT JOIN refunds r ON r.id = t.resource_id
     LEFT JOIN reconciliation_exceptions xr ON xr.id = t.resource_id
     LEFT JOIN billing_requests b ON b.id = coalesce(r.billing_request_id, xr.billing_request_id, t.resource_id)
-    LEFT JOIN LATERAL (${toldOfRefused('b.id', 'r.id', 'l.id')}) AS x ON xr.id IS NULL`;
+    LEFT JOIN LATERAL (${exceptionOfRefused('b.id', 'r.id', 'l.id')}) AS x ON xr.id IS NULL`;
 
 /**
  * By the reference: a charge of this bank's customer, a refund to one, or a payment to one, which

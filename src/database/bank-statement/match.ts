@@ -77,7 +77,7 @@ async function matchPage(
     );
     const fresh = await noteMatches(trx, statementId, judged.matches);
     const opened = await openStatementExceptions(trx, keyring, bankId, judged.toOpen, workflowId);
-    const before = await toldBefore(
+    const before = await listedBefore(
       trx,
       statementId,
       opened.flatMap((one) => (one.isNew ? [] : [one.exceptionId])),
@@ -105,7 +105,7 @@ async function matchPage(
  * tells of would not be there yet for the first to end. Whoever takes turns does so before it locks
  * anything else.
  */
-export async function takeTurns(trx: Transaction, bankId: string): Promise<void> {
+export async function lockBankStatements(trx: Transaction, bankId: string): Promise<void> {
   await rows(trx, `SELECT pg_advisory_xact_lock(hashtextextended('bank_statements ' || :bankId, 0))`, {
     bankId,
   });
@@ -122,7 +122,7 @@ export async function lockStatement(trx: Transaction, statementId: string): Prom
     `SELECT bank_id AS "bankId" FROM bank_statements WHERE id = :statementId`,
     { statementId },
   );
-  if (of) await takeTurns(trx, of.bankId);
+  if (of) await lockBankStatements(trx, of.bankId);
   const found = await row<Processing>(
     trx,
     `SELECT bank_id AS "bankId", status, lines,
@@ -323,19 +323,19 @@ async function noteMatches(
   return new Set(noted.map(({ id }) => id));
 }
 
-async function toldBefore(
+async function listedBefore(
   trx: Transaction,
   statementId: string,
   exceptionIds: string[],
 ): Promise<Set<string>> {
   if (exceptionIds.length === 0) return new Set();
-  const told = await rows<{ id: string }>(
+  const listed = await rows<{ id: string }>(
     trx,
     `SELECT DISTINCT exception_id AS id FROM bank_statement_differences
      WHERE exception_id = ANY(:exceptionIds) AND statement_id = :statementId`,
     { statementId, exceptionIds },
   );
-  return new Set(told.map(({ id }) => id));
+  return new Set(listed.map(({ id }) => id));
 }
 
 async function count(

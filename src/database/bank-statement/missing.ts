@@ -7,7 +7,7 @@ import {
 } from '../reconciliation-exception/statement';
 import type { Matching } from './answer';
 import { writeDifferences } from './difference';
-import { isLetOff, isNoted, isToldStill } from './known';
+import { isLetOff, isNoted, isListedStill } from './known';
 import { lockStatement } from './match';
 
 /**
@@ -53,12 +53,12 @@ export async function findMissing(
       await end(trx, statementId, 'failed');
       return undefined;
     }
-    const page = await oneRow<{ looked: number; day: string; entryId: bigint }>(trx, NEXT_ENTRIES, {
+    const page = await oneRow<{ checked: number; day: string; entryId: bigint }>(trx, NEXT_ENTRIES, {
       statementId,
       limit: PAGE_ENTRIES,
     });
     const missing =
-      page.looked === 0 ? [] : await rows<Missing>(trx, MISSING, { statementId, bankId, ...page });
+      page.checked === 0 ? [] : await rows<Missing>(trx, MISSING, { statementId, bankId, ...page });
     await lockCharges(
       trx,
       missing.map((one) => one.billingRequestId),
@@ -92,11 +92,11 @@ export async function findMissing(
         exceptionId: opened[n]?.exceptionId,
       })),
     );
-    if (page.looked < PAGE_ENTRIES) {
+    if (page.checked < PAGE_ENTRIES) {
       await end(trx, statementId, 'completed');
       return undefined;
     }
-    return page.looked;
+    return page.checked;
   });
 }
 
@@ -119,7 +119,7 @@ const NEXT_ENTRIES = `
       ON e.settlement_day BETWEEN s.first AND s.last
       AND (e.settlement_day, e.id) > (s.ledger_day, s.ledger_entry_id)
     ORDER BY e.settlement_day, e.id LIMIT :limit)
-  SELECT count(*)::int AS looked,
+  SELECT count(*)::int AS checked,
     (SELECT settlement_day::text FROM page ORDER BY settlement_day DESC, id DESC LIMIT 1) AS day,
     (SELECT id FROM page ORDER BY settlement_day DESC, id DESC LIMIT 1) AS "entryId"
   FROM page`;
@@ -164,7 +164,7 @@ const MISSING = `
     AND NOT EXISTS (
       SELECT FROM reconciliation_exceptions u
       WHERE u.bank_id = :bankId AND u.bank_transaction_id = ours.bank_transaction_id AND u.direction = ours.direction
-        AND u.kind IN ('unknown_here', 'amount_differs') AND ${isToldStill('u.id')} AND CASE u.kind
+        AND u.kind IN ('unknown_here', 'amount_differs') AND ${isListedStill('u.id')} AND CASE u.kind
           WHEN 'unknown_here' THEN u.booked_amount = ours.amount AND u.booked_currency = ours.currency AND u.state <> 'resolved'
           WHEN 'amount_differs' THEN u.billing_request_id = ours.charge AND u.refund_id IS NOT DISTINCT FROM ours.refund
         END)
@@ -175,15 +175,15 @@ async function counted(
   trx: Transaction,
   statementId: string,
   more: number,
-  { looked, day, entryId }: { looked: number; day: string; entryId: bigint },
+  { checked, day, entryId }: { checked: number; day: string; entryId: bigint },
 ): Promise<number> {
   const after = await row<{ missing: number }>(
     trx,
     `UPDATE bank_statements SET missing_at_bank = missing_at_bank + :more,
-       ledger_day = CASE WHEN :looked = 0 THEN ledger_day ELSE :day::date END,
-       ledger_entry_id = CASE WHEN :looked = 0 THEN ledger_entry_id ELSE :entryId END
+       ledger_day = CASE WHEN :checked = 0 THEN ledger_day ELSE :day::date END,
+       ledger_entry_id = CASE WHEN :checked = 0 THEN ledger_entry_id ELSE :entryId END
      WHERE id = :statementId RETURNING missing_at_bank AS missing`,
-    { statementId, more, looked, day, entryId },
+    { statementId, more, checked, day, entryId },
   );
   if (!after) throw new Error(`there is no ${statementId}`);
   return after.missing - more;

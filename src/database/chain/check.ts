@@ -77,7 +77,7 @@ async function* checkLinks(
   const source = ROWS_OF[stream];
   const begin = tipOf(first, stream);
   const end = tipOf(last, stream)?.n ?? null;
-  const signedBefore = headsInTurn(db, stream, first);
+  const signedBefore = headsInOrder(db, stream, first);
   let n = BigInt(begin?.n ?? 0);
   let hash: Buffer = begin ? Buffer.from(begin.hash, 'hex') : GENESIS;
   for (;;) {
@@ -108,7 +108,7 @@ async function* checkLinks(
       }
       ({ n, hash } = link);
     }
-    yield { check: CHECK_OF[stream], lookedAt: page.length, differences };
+    yield { check: CHECK_OF[stream], checked: page.length, differences };
     if (page.length < PAGE) return;
   }
 }
@@ -116,7 +116,7 @@ async function* checkLinks(
 /**
  * Asked of one link after the other: the last head that was signed before it, where there is one.
  */
-function headsInTurn(db: Database, stream: Stream, first: StoredHead | undefined) {
+function headsInOrder(db: Database, stream: Stream, first: StoredHead | undefined) {
   let before = first && readHead(first.jws);
   let number = first?.number ?? 0n;
   let ahead: Head[] = [];
@@ -170,14 +170,14 @@ async function* checkUnchained(
       .filter(({ missed }) => missed)
       .map(({ id, at }): Difference => ({ id: `${called} ${id}`, wrong: 'row_after_chain', recordedAt: at }));
     waiting += found.length - differences.length;
-    yield { check, lookedAt: 0, differences };
+    yield { check, checked: 0, differences };
     after = page?.last ?? null;
   }
   const differences: Difference[] = [];
   if (waiting > 0) {
     differences.push({ id: stream, wrong: 'unchained', count: waiting });
   }
-  yield { check, lookedAt: 0, differences };
+  yield { check, checked: 0, differences };
 }
 
 interface Unchained {
@@ -196,7 +196,7 @@ async function* checkHeads(
   let before = first;
   // What a range begins with is believed: it is judged as the others are, but for its own past.
   if (first && !isSigned(first.jws, keys)) {
-    yield { check: 'heads', lookedAt: 0, differences: [{ id: nameOf(first), wrong: 'first_head_unsigned' }] };
+    yield { check: 'heads', checked: 0, differences: [{ id: nameOf(first), wrong: 'first_head_unsigned' }] };
   }
   for (;;) {
     const page: StoredHead[] = (await readHeads(db, before?.number ?? 0n, PAGE)).filter(
@@ -213,7 +213,7 @@ async function* checkHeads(
       differences.push(...wrong.map((fault) => ({ id: nameOf(head), ...fault })));
       before = head;
     }
-    yield { check: 'heads', lookedAt: page.length, differences };
+    yield { check: 'heads', checked: page.length, differences };
     if (page.length < PAGE) break;
   }
   yield* checkThatThereAreHeads(db, before);
@@ -228,7 +228,7 @@ async function* checkThatThereAreHeads(
   for (const stream of STREAMS) {
     const { n } = await lastLink(db, stream);
     if (n === 0n) continue;
-    yield { check: 'heads', lookedAt: 0, differences: [{ id: stream, wrong: 'no_heads', n }] };
+    yield { check: 'heads', checked: 0, differences: [{ id: stream, wrong: 'no_heads', n }] };
   }
 }
 
@@ -301,5 +301,5 @@ export async function* checkKept(db: Database, kept: string[]): AsyncGenerator<C
       wrong: stands ? 'kept_head_differs' : 'kept_head_missing',
     });
   }
-  yield { check: 'heads', lookedAt: kept.length, differences };
+  yield { check: 'heads', checked: kept.length, differences };
 }

@@ -125,7 +125,7 @@ const PAGE = 100;
 const ROUNDS_MAX = 10;
 
 /** Told before each page of a table, the `number`th of them. */
-export type ResealProgress = (told: { table: string; number: number; of: number; changed: number }) => void;
+export type ResealProgress = (step: { table: string; number: number; of: number; changed: number }) => void;
 
 /**
  * @returns how many rows were changed, by table
@@ -248,7 +248,7 @@ export interface KeyUse {
 }
 
 /** Told before each count, which reads a table. */
-export type CountProgress = (told: { place: string; number: number; of: number }) => void;
+export type CountProgress = (step: { place: string; number: number; of: number }) => void;
 
 /** Counts everything, so it reads every table once for each of its columns. */
 export async function keyUse(

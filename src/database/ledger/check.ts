@@ -258,9 +258,9 @@ function compareDay(db: Database, day: string): Promise<Omit<Compared, 'check'>>
       differ(account, posted.get(account) ?? [0n, 0n], [BigInt(debits), BigInt(credits)]);
       posted.delete(account);
     }
-    const lookedAt = kept.length + posted.size;
+    const checked = kept.length + posted.size;
     for (const [account, sums] of posted) differ(account, sums, [0n, 0n]);
-    return { lookedAt, differences };
+    return { checked, differences };
   });
 }
 

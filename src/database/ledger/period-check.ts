@@ -27,5 +27,5 @@ export async function* comparePeriods(
   const differences = found
     .filter(({ differs }) => differs)
     .map(({ month, row, acts }): Difference => ({ id: month, wrong: 'period_differs', row, acts }));
-  yield { check: 'periods', lookedAt: found.length, differences };
+  yield { check: 'periods', checked: found.length, differences };
 }

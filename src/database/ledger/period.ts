@@ -12,7 +12,7 @@ import type { StatementOf } from './statement';
  */
 
 /** Two operators at once take turns. */
-const TAKE_TURNS = `SELECT pg_advisory_xact_lock(hashtextextended('ledger_periods', 0))`;
+const LOCK_PERIODS = `SELECT pg_advisory_xact_lock(hashtextextended('ledger_periods', 0))`;
 
 const END_OF_MONTH = dayBegin(`:month::date + interval '1 month'`);
 
@@ -40,7 +40,7 @@ export async function closePeriod(
   timeZone: string,
   month: string,
 ): Promise<Closing> {
-  await rows(trx, TAKE_TURNS);
+  await rows(trx, LOCK_PERIODS);
   const closed = await row<{ reopenings: number }>(
     trx,
     `INSERT INTO ledger_periods AS p (month)
@@ -76,7 +76,7 @@ async function whyNotClosed(trx: Transaction, timeZone: string, month: string): 
 
 /** @throws Failure conflict (it is not closed, or one after it is) */
 export async function reopenPeriod(trx: Transaction, by: Actor, month: string): Promise<void> {
-  await rows(trx, TAKE_TURNS);
+  await rows(trx, LOCK_PERIODS);
   const reopened = await row<{ reopenings: number }>(
     trx,
     `UPDATE ledger_periods SET state = 'reopened', reopenings = reopenings + 1

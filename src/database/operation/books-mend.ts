@@ -1,6 +1,6 @@
 import type { Mendable, Wrong } from '../../domain/books-words';
-import { IS_BOOKED_UNTOLD, IS_KNOWN_BY_NOW, NOTED_BEFORE } from '../bank-statement/known';
-import { takeTurns } from '../bank-statement/match';
+import { IS_LET_OFF_BOOKED, IS_KNOWN_BY_NOW, NOTED_BEFORE } from '../bank-statement/known';
+import { lockBankStatements } from '../bank-statement/match';
 import { announceEnds } from '../billing-request/announce';
 import { row, rows, type Transaction } from '../connection';
 import { settleCreditByWord } from '../customer/payment-credit';
@@ -17,7 +17,7 @@ import {
   type Booked,
 } from '../reconciliation-exception/statement';
 import { reverseRejectedRefund, writeOffRest } from '../reconciliation-exception/reversal';
-import { tellUntold } from './books-tell';
+import { announceMissing } from './books-announce';
 
 /**
  * Writes what a row says and nobody has written beside it. Each does nothing where it is there by
@@ -39,7 +39,7 @@ const MENDED_BY: Record<Mendable, Mend> = {
    */
   async credit_unposted(trx, _, timeZone, id) {
     const charge = await settled(trx, id);
-    const told = await row<{ at: Date }>(
+    const announced = await row<{ at: Date }>(
       trx,
       `SELECT greatest(b.closed_at, coalesce(
          (SELECT min(a.at) FROM webhook_attempts a WHERE a.delivery_id = b.credit_delivery_id AND a.error IS NULL),
@@ -47,7 +47,7 @@ const MENDED_BY: Record<Mendable, Mend> = {
        FROM billing_requests b WHERE b.id = :id`,
       { id },
     );
-    if (charge && told) await postCredits(trx, timeZone, [{ ...charge, at: told.at }]);
+    if (charge && announced) await postCredits(trx, timeZone, [{ ...charge, at: announced.at }]);
   },
   async credit_in_transit(trx, _, timeZone, id) {
     await lockCharge(trx, id);
@@ -114,12 +114,12 @@ const MENDED_BY: Record<Mendable, Mend> = {
     await announceExceptions(trx, ring, 'exception.opened', [opened]);
   },
   async exception_untold(trx, ring, _, id) {
-    const untold = await row<{ id: string }>(
+    const unannounced = await row<{ id: string }>(
       trx,
       `SELECT id FROM reconciliation_exceptions WHERE id = :id AND state <> 'resolved' AND told = 0 FOR UPDATE`,
       { id },
     );
-    await announceExceptions(trx, ring, 'exception.opened', [untold?.id]);
+    await announceExceptions(trx, ring, 'exception.opened', [unannounced?.id]);
   },
   /**
    * Its statement has it: it is not looked for as missing, nor missing any more. What was refused
@@ -139,7 +139,7 @@ const MENDED_BY: Record<Mendable, Mend> = {
     );
     if (!unknown) return;
     const { bankId, billingRequestId: ofCharge } = unknown;
-    await takeTurns(trx, bankId);
+    await lockBankStatements(trx, bankId);
     const ended = await exceptionsEndedBy(trx, bankId, [unknown]);
     await lockCharges(trx, [ofCharge, ...ended.flatMap(({ billingRequestId }) => billingRequestId ?? [])]);
     // Asked again once it is locked: until then its bank may have been let off it.
@@ -192,7 +192,7 @@ const MENDED_BY: Record<Mendable, Mend> = {
     }>(
       trx,
       `SELECT b.bank_transaction_id AS "bankTransactionId", b.amount::bigint AS amount, b.currency, b.reference
-       FROM billing_requests b WHERE b.id = :billingRequestId AND ${IS_BOOKED_UNTOLD}`,
+       FROM billing_requests b WHERE b.id = :billingRequestId AND ${IS_LET_OFF_BOOKED}`,
       { billingRequestId },
     );
     const opened = booked.map((one) => ({
@@ -233,7 +233,7 @@ const MENDED_BY: Record<Mendable, Mend> = {
     ]);
     await announceEnds(trx, ring, [id]);
   },
-  change_untold: (trx, ring, _, id) => tellUntold(trx, ring, id),
+  change_untold: (trx, ring, _, id) => announceMissing(trx, ring, id),
 };
 
 export function isMendable(wrong: Wrong): wrong is Mendable {

@@ -1,7 +1,7 @@
 import type { BookFault, Mendable, MissingWebhook } from '../../domain/books-words';
 import { groupBy } from '../../domain/group';
 import { madeAt } from '../../domain/ids';
-import { IS_BOOKED_UNTOLD, IS_KNOWN_BY_NOW } from '../bank-statement/known';
+import { IS_LET_OFF_BOOKED, IS_KNOWN_BY_NOW } from '../bank-statement/known';
 import { oneRow, row, type Database, type Executor } from '../connection';
 import { firstIdAt } from '../ids';
 import type { Keyring } from '../keys/keyring';
@@ -9,7 +9,7 @@ import { borneOf } from '../ledger/settlement';
 import { hasNoRow } from '../resource';
 import { IS_LEFT_UNREVERSED, LET_OFF } from '../reconciliation-exception/reversal';
 import { isMendable, mend } from './books-mend';
-import { readUntoldPage, REMEMBERED, TOGETHER, toldOfNothing } from './books-told';
+import { readUnannouncedPage, REMEMBERED, TOGETHER, announcedOfNothing } from './books-unannounced';
 
 /**
  * Whether what one transaction writes together is there together: a charge, its entry in the
@@ -28,7 +28,7 @@ const PAGE = 500;
  * One row: where the page ends, null where it is empty, how long it is, and what is wrong in it.
  */
 const found = (what: string) =>
-  `SELECT (SELECT max(id)::text FROM page) AS last, (SELECT count(*)::int FROM page) AS "lookedAt",
+  `SELECT (SELECT max(id)::text FROM page) AS last, (SELECT count(*)::int FROM page) AS checked,
      coalesce((SELECT jsonb_agg(jsonb_build_object('id', d.id, 'wrong', d.wrong) ORDER BY d.id) FROM (${what}) AS d (id, wrong)), '[]')
        AS found`;
 
@@ -113,7 +113,7 @@ const PARTS = {
       SELECT id, 'exception_untold' FROM page WHERE state <> 'resolved' AND told = 0 AND billing_request_id IS NOT NULL
       UNION ALL
       SELECT page.id, 'let_off_booked' FROM page JOIN billing_requests b ON b.id = page.billing_request_id
-      WHERE page.resolution IN ('no_money_moved', 'written_off') AND page.refund_id IS NULL AND ${IS_BOOKED_UNTOLD}
+      WHERE page.resolution IN ('no_money_moved', 'written_off') AND page.refund_id IS NULL AND ${IS_LET_OFF_BOOKED}
       UNION ALL
       SELECT u.id, 'unknown_settled' FROM page AS u
       WHERE u.kind = 'unknown_here' AND u.state <> 'resolved' AND ${IS_KNOWN_BY_NOW}
@@ -138,7 +138,7 @@ const PARTS = {
       SELECT b.id, b.owner_id, b.batch_id, page.recorded_at AS at FROM page JOIN billing_requests b ON b.id = page.resource_id
       WHERE page.type IN ('billing_request.successful', 'billing_request.declined') AND page.recorded_at > ${REMEMBERED}
         AND NOT b.credit_settled),
-    told AS MATERIALIZED (
+    announced AS MATERIALIZED (
       SELECT d.entity_id, d.batch_id, d.created_at AS at FROM webhook_deliveries d
       WHERE d.entity_id IN (SELECT owner_id FROM ended) AND d.webhook_type IN ('billing.response', 'billing.credit')
         AND d.created_at BETWEEN (SELECT min(at) FROM ended) - ${TOGETHER} AND (SELECT max(at) FROM ended) + ${TOGETHER})
@@ -147,7 +147,7 @@ const PARTS = {
         -- What was announced later, for it was missing, is so for good.
         SELECT FROM events a WHERE a.resource_id = ended.id AND a.type = 'billing_request.announced' AND a.details->>'of' IS NULL)
       AND NOT EXISTS (
-        SELECT FROM told t WHERE t.entity_id = owner_id AND t.batch_id = ended.batch_id
+        SELECT FROM announced t WHERE t.entity_id = owner_id AND t.batch_id = ended.batch_id
           AND t.at BETWEEN ended.at - ${TOGETHER} AND ended.at + ${TOGETHER})
       UNION
       SELECT resource_id, 'change_of_nothing' FROM page
@@ -176,16 +176,16 @@ interface BookDifference extends FoundWrong {
 interface BookPage {
   /** Where the next page begins; null after the last. */
   last: string | null;
-  lookedAt: number;
+  checked: number;
   differences: BookDifference[];
 }
 
 /**
- * Looks at a page of the books.
+ * Checks a page of the books.
  *
  * @param timeZone of the network, for the ledger's day; undefined where nothing is to be mended
  */
-async function lookAtBooks(
+async function checkBooks(
   db: Database,
   ring: Keyring,
   timeZone: string | undefined,
@@ -211,7 +211,7 @@ async function lookAtBooks(
   }
   return {
     last: page.last,
-    lookedAt: page.lookedAt,
+    checked: page.checked,
     differences: page.found.map((one) => ({ ...one, mended: mended.has(nameOf(one)) })),
   };
 }
@@ -230,7 +230,7 @@ const nameOf = ({ id, wrong }: FoundWrong) => `${wrong} ${id}`;
 
 interface FoundPage {
   last: string | null;
-  lookedAt: number;
+  checked: number;
   found: FoundWrong[];
 }
 
@@ -243,18 +243,18 @@ const APART_MS = 60_000;
 
 async function readPage(db: Executor, ring: Keyring, part: BookPart, after: string): Promise<FoundPage> {
   const page = await oneRow<FoundPage>(db, PARTS[part], { after, ...(await chargesOf(db, part, after)) });
-  if (part === 'announcements') page.found.push(...(await untoldIn(db, ring, after)));
+  if (part === 'announcements') page.found.push(...(await unannouncedIn(db, ring, after)));
   if (part === 'questions') {
-    const ids = await toldOfNothing(db, ring, after, PAGE);
+    const ids = await announcedOfNothing(db, ring, after, PAGE);
     page.found.push(...ids.map((id): FoundWrong => ({ id, wrong: 'telling_of_nothing' })));
   }
   return page;
 }
 
 /** Of each resource whose changes are in the page, all that is missing at once. */
-async function untoldIn(db: Executor, ring: Keyring, after: string): Promise<FoundWrong[]> {
-  const { untold } = await readUntoldPage(db, ring, after, PAGE);
-  return [...groupBy(untold, ({ resourceId }) => resourceId)].map(([id, changes]) => ({
+async function unannouncedIn(db: Executor, ring: Keyring, after: string): Promise<FoundWrong[]> {
+  const { unannounced } = await readUnannouncedPage(db, ring, after, PAGE);
+  return [...groupBy(unannounced, ({ resourceId }) => resourceId)].map(([id, changes]) => ({
     id,
     wrong: 'change_untold',
     missing: changes.map(({ webhookType, receiverId, type }): MissingWebhook => ({
@@ -297,7 +297,7 @@ export function bookCursor(part: string, after: string): BookCursor {
 /**
  * Goes through the books to their end.
  *
- * @param timeZone as of `lookAtBooks`
+ * @param timeZone as of `checkBooks`
  * @returns after each page, where it goes on; null at the end
  */
 export async function* walkBooks(
@@ -309,7 +309,7 @@ export async function* walkBooks(
   let at: BookCursor | null = from;
   while (at !== null) {
     const { part, after }: BookCursor = at;
-    const page = await lookAtBooks(db, ring, timeZone, part, after);
+    const page = await checkBooks(db, ring, timeZone, part, after);
     const later: BookPart | undefined = BOOK_PARTS[BOOK_PARTS.indexOf(part) + 1];
     if (page.last !== null) at = { part, after: page.last };
     else at = later === undefined ? null : { part: later, after: '' };

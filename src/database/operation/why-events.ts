@@ -61,7 +61,7 @@ export async function readEvents(
  * What of an event's details is told, as it stands. Whatever else is written there one day stays
  * untold.
  */
-const TOLD = [
+const SHOWN = [
   'kind',
   'outcome',
   'resolution',
@@ -106,7 +106,7 @@ export function momentOf({
       }),
     ...(typeof declined === 'string' && { reason: ownReason(type, declined) }),
     details: Object.fromEntries([
-      ...TOLD.flatMap((name) => {
+      ...SHOWN.flatMap((name) => {
         const value = said.get(name);
         return typeof value === 'string' || typeof value === 'number' ? [[name, value]] : [];
       }),

@@ -184,12 +184,12 @@ export function idsInBody(ring: Keyring, sealed: SealedBody): string[] {
 }
 
 /** What each item of it is about, and its number. */
-export interface ToldItem {
+export interface AnnouncedItem {
   ids: string[];
   sequence: unknown;
 }
 
-export function itemsInBody(ring: Keyring, sealed: SealedBody): ToldItem[] {
+export function itemsInBody(ring: Keyring, sealed: SealedBody): AnnouncedItem[] {
   return (openItems(ring, sealed) ?? []).map((item) => ({
     ids: Object.entries(item).flatMap(([name, value]) =>
       NAMING.includes(name) && typeof value === 'string' ? [value] : [],

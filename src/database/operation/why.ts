@@ -61,22 +61,22 @@ interface Charge extends Resource {
  *
  * @returns undefined where nothing has this reference or id
  */
-export async function tellWhy(db: Executor, ring: Keyring, given: string): Promise<Story | undefined> {
+export async function findStory(db: Executor, ring: Keyring, given: string): Promise<Story | undefined> {
   const subject = await findSubject(db, ring, given);
-  return subject && tellStory(db, ring, subject);
+  return subject && readStory(db, ring, subject);
 }
 
 /** Of one charge alone, with its refunds, reversals and exceptions. */
-export async function tellStoryOfCharge(
+export async function readStoryOfCharge(
   db: Executor,
   ring: Keyring,
   billingRequestId: string,
 ): Promise<Story | undefined> {
   const nothing = { scheduleIds: [], intentIds: [], exceptionIds: [], deliveryIds: [], cut: false };
-  return tellStory(db, ring, { ...nothing, chargeIds: [billingRequestId] });
+  return readStory(db, ring, { ...nothing, chargeIds: [billingRequestId] });
 }
 
-async function tellStory(db: Executor, ring: Keyring, subject: Subject): Promise<Story | undefined> {
+async function readStory(db: Executor, ring: Keyring, subject: Subject): Promise<Story | undefined> {
   const charges = await readCharges(db, subject.chargeIds);
   const others = await readOthers(db, subject);
   const resources: Resource[] = [...charges, ...others];
@@ -108,7 +108,7 @@ async function tellStory(db: Executor, ring: Keyring, subject: Subject): Promise
   const firstAt = new Map(
     events.filter(({ sequence }) => sequence === 1).map(({ resourceId, at }) => [resourceId, at]),
   );
-  const told: StoryStep[] = [
+  const steps: StoryStep[] = [
     ...calls,
     ...events.map(momentOf),
     ...charges.flatMap((charge) => limitsOf(charge, firstAt.get(charge.id))),
@@ -117,14 +117,14 @@ async function tellStory(db: Executor, ring: Keyring, subject: Subject): Promise
     ...attempts,
     ...receipts,
   ];
-  const times = told.map(({ at }) => at.getTime());
+  const times = steps.map(({ at }) => at.getTime());
   const acts = await readActsOn(db, parties, {
     from: new Date(Math.min(...times)),
     until: resources.some(({ isOpen }) => isOpen) ? null : new Date(Math.max(...times) + ACT_WITHIN_MS),
     exceptionIds: ids,
     limit: MOMENTS_MAX + 1,
   });
-  const moments = inOrder([...told, ...acts]);
+  const moments = inOrder([...steps, ...acts]);
   return {
     about: about(resources, subject.deliveryIds),
     moments: moments.slice(-MOMENTS_MAX),

@@ -22,12 +22,12 @@ export async function announceExceptions(
 ): Promise<void> {
   const ids = exceptionIds.filter((id) => id !== undefined);
   if (ids.length === 0) return;
-  const told = await rows<ExceptionRecord>(
+  const announced = await rows<ExceptionRecord>(
     trx,
     `UPDATE reconciliation_exceptions x SET told = x.told + 1 WHERE x.id = ANY(:ids) RETURNING ${EXCEPTION_COLUMNS}`,
     { ids },
   );
-  await announce(trx, keyring, exceptionAnnouncements(webhookType, told, workflowId));
+  await announce(trx, keyring, exceptionAnnouncements(webhookType, announced, workflowId));
 }
 
 /** What each side of them hears. */

@@ -148,7 +148,7 @@ export async function holdRefunds(
   if (refundIds.length === 0) return [];
   return rows(
     trx,
-    `WITH told AS (
+    `WITH open AS (
        SELECT x.*, r.status, r.bank_transaction_id AS settled_by, x.kind = 'refund_conflict' AND x.outcome = 'completed' AS transfer,
          CASE WHEN x.direction = 'credit' AND x.booked_currency = x.currency THEN x.booked_amount ELSE x.amount END AS booked
        FROM refunds r JOIN reconciliation_exceptions x ON x.billing_request_id = r.billing_request_id AND x.refund_id = r.id
@@ -160,7 +160,7 @@ export async function holdRefunds(
            WHEN 'pending' THEN first_value(bank_transaction_id) OVER (PARTITION BY refund_id
              ORDER BY kind <> 'amount_differs', least(amount, booked) - least(amount, greatest(0, booked - amount)), id)
          END, false) AS counted
-       FROM told),
+       FROM open),
      moved AS (
        SELECT *, CASE
          WHEN transfer THEN amount

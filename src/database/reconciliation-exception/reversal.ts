@@ -81,24 +81,25 @@ export async function reverseRest(
     { resourceId: transactionId, sequence: 1, type: 'reversal.completed', cause, details, at },
   ]);
   // The payee's bank would credit its customer for nothing.
-  const untold = reversed.merchantId === null && (await withdrawCredit(trx, keyring, billingRequestId));
+  const creditWithdrawn =
+    reversed.merchantId === null && (await withdrawCredit(trx, keyring, billingRequestId));
   await announce(trx, keyring, [
-    reversalAnnouncement({ ...reversed, billingRequestId, reversalReference, untold }),
+    reversalAnnouncement({ ...reversed, billingRequestId, reversalReference, creditWithdrawn }),
   ]);
 }
 
-export interface ToldReversal extends Pick<
+export interface AnnouncedReversal extends Pick<
   Reversed,
   'amount' | 'currency' | 'reference' | 'ownerId' | 'bankId' | 'earlier'
 > {
   billingRequestId: string;
   reversalReference: string;
   /** Its owner is the payee's bank and was never told of the money. */
-  untold: boolean;
+  creditWithdrawn: boolean;
 }
 
 /** What its owner hears of it. */
-export function reversalAnnouncement(reversed: ToldReversal): Announcement {
+export function reversalAnnouncement(reversed: AnnouncedReversal): Announcement {
   const { billingRequestId, reference, reversalReference, amount, currency } = reversed;
   return {
     entityId: reversed.ownerId,
@@ -120,8 +121,8 @@ export function reversalAnnouncement(reversed: ToldReversal): Announcement {
  * What its owner was told before: how it ended, if it was; where the owner is the payer's bank as
  * well, also the question; and what was reversed.
  */
-function numberOf({ ownerId, bankId, earlier, untold }: ToldReversal): number {
-  return (ownerId === bankId ? 1 : 0) + (untold ? 0 : 1) + earlier + 1;
+function numberOf({ ownerId, bankId, earlier, creditWithdrawn }: AnnouncedReversal): number {
+  return (ownerId === bankId ? 1 : 0) + (creditWithdrawn ? 0 : 1) + earlier + 1;
 }
 
 /**

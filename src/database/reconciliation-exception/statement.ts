@@ -51,11 +51,11 @@ export async function openStatementExceptions(
   trx: Transaction,
   keyring: Keyring,
   bankId: string,
-  told: StatementException[],
+  found: StatementException[],
   workflowId?: string,
 ): Promise<{ exceptionId: string; isNew: boolean }[]> {
-  if (told.length === 0) return [];
-  const given = jsonOf(told.map((one, n) => ({ ...one, n, id: newId('exception') })));
+  if (found.length === 0) return [];
+  const given = jsonOf(found.map((one, n) => ({ ...one, n, id: newId('exception') })));
   const opened = await rows<{
     id: string;
     kind: ExceptionKind;
@@ -120,7 +120,7 @@ export async function openStatementExceptions(
      ORDER BY g.n`,
     { bankId, given },
   );
-  if (all.length !== told.length) throw new Error('each that a statement tells of has one exception');
+  if (all.length !== found.length) throw new Error('each that a statement tells of has one exception');
   const isNew = new Set(ids);
   const seen = new Set<string>();
   return all.map(({ id }) => {

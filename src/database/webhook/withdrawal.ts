@@ -126,7 +126,7 @@ export async function withdrawCreditWebhook(trx: Executor, billingRequestId: str
     ),
     row<{ withdrawn: boolean }>(
       trx,
-      `WITH told AS (
+      `WITH credit AS (
          SELECT d.id, d.sent = 0 AND d.status <> 'delivered'
              AND (d.created_xid, d.event_id) > (w.feed_read_xid, w.feed_read_event_id)
              -- Of one that also tells of another, nothing is taken away.
@@ -134,8 +134,8 @@ export async function withdrawCreditWebhook(trx: Executor, billingRequestId: str
                              WHERE o.credit_delivery_id = d.id AND o.id <> :billingRequestId) AS undelivered
          FROM webhook_deliveries d JOIN webhook_endpoints w ON w.entity_id = d.entity_id WHERE d.id = (${CREDIT}))
        UPDATE webhook_deliveries d SET status = 'failed', finished_at = coalesce(d.finished_at, clock_timestamp()),
-         withdrawn_at = CASE WHEN told.undelivered THEN clock_timestamp() END
-       FROM told WHERE d.id = told.id AND (told.undelivered OR (d.status = 'pending' AND d.sent > 0))
+         withdrawn_at = CASE WHEN credit.undelivered THEN clock_timestamp() END
+       FROM credit WHERE d.id = credit.id AND (credit.undelivered OR (d.status = 'pending' AND d.sent > 0))
        RETURNING d.withdrawn_at IS NOT NULL AS withdrawn`,
       { billingRequestId },
     ),

@@ -3,7 +3,7 @@ import type { Keyring } from '../keys/keyring';
 import { hasNoRow } from '../resource';
 import { readBodies, type SealedBody } from '../webhook/body';
 import { NOW, XID } from './why-events';
-import { idsInBody, itemsInBody, type ToldItem } from './why-subject';
+import { idsInBody, itemsInBody, type AnnouncedItem } from './why-subject';
 
 /**
  * Whether those who are told of a change of a charge, a refund, an intent, a schedule or an
@@ -21,7 +21,7 @@ export const REMEMBERED = `(SELECT passed + interval '1 minute' FROM feed_horizo
 export const TOGETHER = `interval '1 minute'`;
 
 /** A change that somebody was to be told of, and by what. */
-export interface Untold {
+export interface Unannounced {
   resourceId: string;
   /** Of the change, among those of its resource. */
   sequence: number;
@@ -37,7 +37,7 @@ export interface Untold {
 }
 
 /** How often both sides of a schedule `s` had been told of it with its change of this number. */
-export const TOLD_THEN = (sequence: string) => `s.told - (
+export const ANNOUNCED_THEN = (sequence: string) => `s.told - (
   SELECT count(*)::int FROM events e WHERE e.resource_id = s.id AND e.sequence > ${sequence}
     AND e.type NOT IN ('schedule.created', 'schedule.announced') AND e.type NOT LIKE 'schedule.billing%')`;
 
@@ -59,7 +59,7 @@ const SCHEDULE_CHANGES = [
  * Whom each change is told to, and by which webhook. An exception that neither side was told of is
  * found by its row.
  */
-const TOLD_TO = `
+const ANNOUNCED_TO = `
   SELECT owner_id AS receiver, 'billing.reversed' AS webhook_type, NULL::int AS number FROM billing_requests
   WHERE id = page.resource_id AND page.type = 'billing_request.reversed'
   UNION ALL
@@ -76,20 +76,20 @@ const TOLD_TO = `
   SELECT bank_id, 'billing.intent.closed', NULL FROM intents
   WHERE id = page.resource_id AND page.type IN ('intent.declined', 'intent.superseded') AND page.cause <> 'bank'
   UNION ALL
-  SELECT side, 'recurring.updated', ${TOLD_THEN('page.sequence')} FROM schedules s, unnest(ARRAY[s.merchant_id, s.bank_id]) AS side
+  SELECT side, 'recurring.updated', ${ANNOUNCED_THEN('page.sequence')} FROM schedules s, unnest(ARRAY[s.merchant_id, s.bank_id]) AS side
   WHERE s.id = page.resource_id AND page.type IN (${SCHEDULE_CHANGES})
   UNION ALL
   SELECT DISTINCT side, page.type, NULL::int FROM reconciliation_exceptions x, unnest(ARRAY[x.bank_id, coalesce(x.merchant_id, x.payee_bank_id)]) AS side
   WHERE x.id = page.resource_id AND page.type IN ('exception.opened', 'exception.resolved') AND x.told > 0 AND side IS NOT NULL`;
 
 /** What no webhook of its own transaction tells, and nobody has announced later. */
-const UNTOLD = (page: string) => `
+const UNANNOUNCED = (page: string) => `
   WITH page AS MATERIALIZED (
     SELECT e.id, e.resource_id, e.sequence, e.type, e.cause, e.details, e.recorded_at, ${XID} AS xid
     FROM ${NOW}, events e WHERE ${page}),
   due AS (
-    SELECT page.*, t.receiver, t.webhook_type, t.number FROM page, LATERAL (${TOLD_TO}) AS t WHERE page.recorded_at > ${REMEMBERED}),
-  untold AS (
+    SELECT page.*, t.receiver, t.webhook_type, t.number FROM page, LATERAL (${ANNOUNCED_TO}) AS t WHERE page.recorded_at > ${REMEMBERED}),
+  unannounced AS (
     SELECT resource_id AS "resourceId", sequence, type, cause, details, recorded_at AS at, receiver AS "receiverId",
       webhook_type AS "webhookType", number
     FROM due
@@ -101,42 +101,42 @@ const UNTOLD = (page: string) => `
           AND (a.details @> jsonb_build_object('of', due.sequence, 'to', due.receiver, 'webhookType', due.webhook_type)
             -- With the end of a charge all that tells of it was announced.
             OR (due.webhook_type = 'billing.closed' AND a.details->>'of' IS NULL))))
-  SELECT (SELECT max(id) FROM page) AS last, (SELECT count(*)::int FROM page) AS "lookedAt",
-    coalesce((SELECT jsonb_agg(untold ORDER BY "resourceId", sequence, "receiverId", "webhookType") FROM untold), '[]') AS untold`;
+  SELECT (SELECT max(id) FROM page) AS last, (SELECT count(*)::int FROM page) AS checked,
+    coalesce((SELECT jsonb_agg(unannounced ORDER BY "resourceId", sequence, "receiverId", "webhookType") FROM unannounced), '[]') AS unannounced`;
 
-interface UntoldPage {
+interface UnannouncedPage {
   /** Where the page ends; null where it is empty. */
   last: string | null;
-  lookedAt: number;
-  untold: Untold[];
+  checked: number;
+  unannounced: Unannounced[];
 }
 
 /** A page of all changes, in the order of their ids. */
-export async function readUntoldPage(
+export async function readUnannouncedPage(
   db: Executor,
   ring: Keyring,
   after: string,
   size: number,
-): Promise<UntoldPage> {
-  return readUntold(db, ring, 'e.id > :after ORDER BY e.id LIMIT :size', { after, size });
+): Promise<UnannouncedPage> {
+  return readUnannounced(db, ring, 'e.id > :after ORDER BY e.id LIMIT :size', { after, size });
 }
 
 /** Of one resource, in the order of its changes. */
-export async function untoldOf(db: Executor, ring: Keyring, resourceId: string): Promise<Untold[]> {
-  return (await readUntold(db, ring, 'e.resource_id = :resourceId', { resourceId })).untold;
+export async function unannouncedOf(db: Executor, ring: Keyring, resourceId: string): Promise<Unannounced[]> {
+  return (await readUnannounced(db, ring, 'e.resource_id = :resourceId', { resourceId })).unannounced;
 }
 
-async function readUntold(
+async function readUnannounced(
   db: Executor,
   ring: Keyring,
   which: string,
   bindings: Record<string, unknown>,
-): Promise<UntoldPage> {
-  const page = await oneRow<UntoldPage>(db, UNTOLD(which), bindings, 'anew');
-  const untold: Untold[] = [];
-  const read = new Map<string, ToldItem[]>();
-  for (const one of page.untold) if (!(await isInABody(db, ring, read, one))) untold.push(one);
-  return { ...page, untold };
+): Promise<UnannouncedPage> {
+  const page = await oneRow<UnannouncedPage>(db, UNANNOUNCED(which), bindings, 'anew');
+  const unannounced: Unannounced[] = [];
+  const read = new Map<string, AnnouncedItem[]>();
+  for (const one of page.unannounced) if (!(await isInABody(db, ring, read, one))) unannounced.push(one);
+  return { ...page, unannounced };
 }
 
 /** Webhooks that are opened at once: the largest have 100 items. */
@@ -152,8 +152,8 @@ const OPENED_AT_ONCE = 100;
 async function isInABody(
   db: Executor,
   ring: Keyring,
-  read: Map<string, ToldItem[]>,
-  { receiverId, webhookType, resourceId, number, at }: Untold,
+  read: Map<string, AnnouncedItem[]>,
+  { receiverId, webhookType, resourceId, number, at }: Unannounced,
 ): Promise<boolean> {
   let last: { id: string; createdAt: string } | undefined;
   for (;;) {
@@ -170,7 +170,7 @@ async function isInABody(
     );
     const unread = page.map(({ id }) => id).filter((id) => !read.has(id));
     for (const one of await readBodies(db, unread)) read.set(one.id, itemsInBody(ring, one));
-    const isTold = page.some(({ id, near }) => {
+    const isAnnounced = page.some(({ id, near }) => {
       const items = read.get(id) ?? [];
       // Of one whose key is gone nobody can say what it tells.
       if (items.length === 0) return near;
@@ -178,16 +178,16 @@ async function isInABody(
         ({ ids, sequence }) => ids.includes(resourceId) && (number === null || sequence === number),
       );
     });
-    if (isTold || page.length < OPENED_AT_ONCE) return isTold;
+    if (isAnnounced || page.length < OPENED_AT_ONCE) return isAnnounced;
     last = page.at(-1);
   }
 }
 
-const TELLING = `('refund.request', 'refund.response', 'billing.intent', 'billing.intent.response', 'billing.intent.closed',
+const ANNOUNCING = `('refund.request', 'refund.response', 'billing.intent', 'billing.intent.response', 'billing.intent.closed',
   'recurring.updated', 'recurring.upcoming', 'exception.opened', 'exception.resolved')`;
 
 /** Of these webhooks, those that tell of something that is not there; by the id of that. */
-export async function toldOfNothing(
+export async function announcedOfNothing(
   db: Executor,
   ring: Keyring,
   after: string,
@@ -197,7 +197,7 @@ export async function toldOfNothing(
     db,
     `SELECT id, body_sealed AS "bodySealed" FROM (
        SELECT id, webhook_type, body_sealed FROM webhook_deliveries WHERE id > :after ORDER BY id LIMIT :size) AS page
-     WHERE webhook_type IN ${TELLING}`,
+     WHERE webhook_type IN ${ANNOUNCING}`,
     { after, size },
   );
   const named = [...new Set(bodies.flatMap((one) => idsInBody(ring, one)))];

@@ -3,18 +3,18 @@ import { recordEvents } from '../event';
 import { closeAnnouncements, OUTCOME_COLUMNS, type Outcome } from '../billing-request/announce';
 import { endAnnouncements, ENDED_COLUMNS, type EndedIntent } from '../intent/outcome';
 import type { Keyring } from '../keys/keyring';
-import { changeAnnouncements, type ToldSchedule } from '../recurring/announce';
+import { changeAnnouncements, type AnnouncedSchedule } from '../recurring/announce';
 import { exceptionAnnouncements } from '../reconciliation-exception/announce';
 import { EXCEPTION_COLUMNS, type ExceptionRecord } from '../reconciliation-exception/read';
-import { reversalAnnouncement, type ToldReversal } from '../reconciliation-exception/reversal';
+import { reversalAnnouncement, type AnnouncedReversal } from '../reconciliation-exception/reversal';
 import { refundAnnouncement } from '../refund/outcome';
 import { REFUND_COLUMNS, type RefundRecord } from '../refund/refund';
 import { announce, type Announcement } from '../webhook/webhook';
 import { wasWithdrawn } from '../webhook/withdrawal';
-import { TOLD_THEN, untoldOf, type Untold } from './books-told';
+import { ANNOUNCED_THEN, unannouncedOf, type Unannounced } from './books-unannounced';
 
 /**
- * Tells what nobody was told of a charge, a refund, an intent, a schedule or an exception, by the
+ * Announces what nobody was told of a charge, a refund, an intent, a schedule or an exception, by the
  * number that the webhook would have had and with what is so now. That it was made up for is on
  * record beside the change, once: its row is locked meanwhile.
  */
@@ -61,7 +61,7 @@ const KINDS = new Map<string, Kind>(
       owner: 'merchant_id',
       name: 'schedule',
       async announcements(trx, _, { resourceId, sequence, type, details }) {
-        const schedules = await rows<ToldSchedule>(
+        const schedules = await rows<AnnouncedSchedule>(
           trx,
           // Each webhook but those of today's changes was told before: so many, this one is.
           `SELECT s.id, s.merchant_id AS "merchantId", s.bank_id AS "bankId", s.status,
@@ -70,7 +70,7 @@ const KINDS = new Map<string, Kind>(
                SELECT g.due_at FROM events e JOIN billings g ON g.schedule_id = s.id AND g.n = (e.details->>'n')::int
                WHERE :type = 'schedule.changed' AND e.resource_id = s.id AND e.sequence > :sequence
                  AND e.type = 'schedule.billing_charged' AND e.details->>'attempt' = '1'
-               ORDER BY e.sequence LIMIT 1), s.next_due_at) AS "nextDueAt", s.ran, s.amount, s.currency, ${TOLD_THEN(':sequence')} AS told
+               ORDER BY e.sequence LIMIT 1), s.next_due_at) AS "nextDueAt", s.ran, s.amount, s.currency, ${ANNOUNCED_THEN(':sequence')} AS told
            FROM schedules s WHERE s.id = :resourceId`,
           { resourceId, sequence, type },
         );
@@ -109,18 +109,18 @@ interface Kind {
   table: string;
   owner: string;
   name: string;
-  announcements(trx: Executor, ring: Keyring, change: Untold): Promise<Announcement[]>;
+  announcements(trx: Executor, ring: Keyring, change: Unannounced): Promise<Announcement[]>;
 }
 
-async function reversals(trx: Executor, { resourceId, details }: Untold): Promise<Announcement[]> {
-  const reversed = await rows<ToldReversal>(
+async function reversals(trx: Executor, { resourceId, details }: Unannounced): Promise<Announcement[]> {
+  const reversed = await rows<AnnouncedReversal>(
     trx,
     `SELECT b.id AS "billingRequestId", b.owner_id AS "ownerId", b.bank_id AS "bankId", b.reference,
        v.reference AS "reversalReference", v.amount, v.currency,
        (SELECT count(*)::int FROM reversals o WHERE o.billing_request_id = b.id
           AND (o.created_at, o.transaction_id) < (v.created_at, v.transaction_id)) AS earlier,
        b.merchant_id IS NULL AND EXISTS (
-         SELECT FROM webhook_deliveries d WHERE d.id = b.credit_delivery_id AND d.withdrawn_at IS NOT NULL) AS untold
+         SELECT FROM webhook_deliveries d WHERE d.id = b.credit_delivery_id AND d.withdrawn_at IS NOT NULL) AS "creditWithdrawn"
      FROM billing_requests b JOIN reversals v ON v.billing_request_id = b.id
      WHERE b.id = :resourceId AND v.reference = :reversalReference`,
     { resourceId, reversalReference: String(details['reversalReference']) },
@@ -128,7 +128,7 @@ async function reversals(trx: Executor, { resourceId, details }: Untold): Promis
   return reversed.map(reversalAnnouncement);
 }
 
-async function closes(trx: Executor, ring: Keyring, { resourceId }: Untold): Promise<Announcement[]> {
+async function closes(trx: Executor, ring: Keyring, { resourceId }: Unannounced): Promise<Announcement[]> {
   const closed = await rows<Outcome>(
     trx,
     `SELECT ${OUTCOME_COLUMNS} FROM billing_requests b WHERE b.id = :resourceId`,
@@ -140,12 +140,12 @@ async function closes(trx: Executor, ring: Keyring, { resourceId }: Untold): Pro
   return closeAnnouncements(closed, new Set(withdrawn ? [resourceId] : []));
 }
 
-export async function tellUntold(trx: Transaction, ring: Keyring, resourceId: string): Promise<void> {
+export async function announceMissing(trx: Transaction, ring: Keyring, resourceId: string): Promise<void> {
   const kind = KINDS.get(resourceId.slice(0, 4));
   if (!kind) return;
   const { table, owner, name } = kind;
   await row(trx, `SELECT FROM ${table} WHERE id = :resourceId FOR NO KEY UPDATE`, { resourceId });
-  for (const change of await untoldOf(trx, ring, resourceId)) {
+  for (const change of await unannouncedOf(trx, ring, resourceId)) {
     const { receiverId, webhookType } = change;
     const [lacking] = (await kind.announcements(trx, ring, change)).filter(
       (one) => one.entityId === receiverId && one.webhookType === webhookType,
