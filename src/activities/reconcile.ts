@@ -147,17 +147,17 @@ export function createReconcileActivities(
    * `max` and the rest of a page.
    */
   async function missingFrom(from: WorkCursor, kinds: readonly WorkKind[], max: number) {
-    const looked = { missing: [] as Work[], checked: 0, at: from };
+    const result = { missing: [] as Work[], checked: 0, at: from };
     const walk = { kinds, from, pageSize: PAGE, resting: false, afterS };
-    if (max <= 0) return looked;
+    if (max <= 0) return result;
     for await (const { checked, missing, at } of pagesWithoutWorkflow(db, client, walk)) {
       Context.current().heartbeat();
-      looked.missing.push(...missing);
-      looked.checked += checked;
-      looked.at = at;
-      if (looked.checked >= max) break;
+      result.missing.push(...missing);
+      result.checked += checked;
+      result.at = at;
+      if (result.checked >= max) break;
     }
-    return looked;
+    return result;
   }
 
   return {

@@ -254,7 +254,7 @@ export function createWebhookActivities({
     const withinMs = Math.min(FIRST_ATTEMPT_MS, timeoutMs);
     const leaseMs = FIRST_ATTEMPTS_MS + withinMs + RECORD_MS;
     const counts: FirstAttempts = { delivered: 0, failed: 0, handedOver: 0, told: [] };
-    const tell = (line: string) => counts.told.length < TOLD_MAX && counts.told.push(line);
+    const note = (line: string) => counts.told.length < TOLD_MAX && counts.told.push(line);
     const left = new Set<string>();
     const unsent = new Set<string>();
 
@@ -276,10 +276,10 @@ export function createWebhookActivities({
           const { webhookType, entityId } = delivery;
           if (state.status === 'delivered') {
             counts.delivered++;
-            tell(`${webhookType} delivered at attempt ${state.attempts} to ${entityId}.`);
+            note(`${webhookType} delivered at attempt ${state.attempts} to ${entityId}.`);
           } else {
             counts.failed++;
-            tell(
+            note(
               `${webhookType} failed at attempt ${state.attempts} (${state.why}) to ${entityId}: see ${workflowIds.webhookDelivery(delivery.id)}.`,
             );
           }
@@ -302,7 +302,7 @@ export function createWebhookActivities({
     }
     if (left.size + unsent.size > 0) {
       for (const id of [...left, ...unsent])
-        tell(`Not attempted yet: see ${workflowIds.webhookDelivery(id)}.`);
+        note(`Not attempted yet: see ${workflowIds.webhookDelivery(id)}.`);
       counts.handedOver = await db.transaction((trx) =>
         handOver(trx, [...left, ...unsent], [...unsent], workflowId),
       );

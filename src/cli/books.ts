@@ -65,9 +65,9 @@ export function addBooksCommands(program: Command): void {
       onEngine(async ({ db, ring }, config, { kept: file, ...days }: Days & { kept?: string }) => {
         const range = { ...rangeOf(days), timeZone: config.NETWORK_TIMEZONE };
         const kept = file === undefined ? undefined : await readKept(file);
-        const told = await verify(allOf(db, await trusted(db, ring, kept), kept, range));
-        if (!told.ok) process.exitCode = 1;
-        return outcome(told);
+        const report = await verify(allOf(db, await trusted(db, ring, kept), kept, range));
+        if (!report.ok) process.exitCode = 1;
+        return outcome(report);
       }, anyRing),
     );
   command(books, 'balances', 'what the accounts of a bank or merchant hold')
@@ -150,16 +150,16 @@ async function* allOf(
 }
 
 async function verify(all: AsyncIterable<Compared>): Promise<Verified> {
-  const told: Omit<Verified, 'ok' | 'first'> = { compared: {}, differences: 0, found: [] };
+  const report: Omit<Verified, 'ok' | 'first'> = { compared: {}, differences: 0, found: [] };
   for await (const { check, checked, differences } of all) {
-    const total = (told.compared[check] ?? 0) + checked;
-    told.compared[check] = total;
-    told.differences += differences.length;
-    told.found.push(...differences.map((one) => ({ check, id: one.id, ...faultWords(one) })));
-    told.found.splice(LISTED_MAX);
-    progress.say(`${total} ${named(check)} compared, ${told.differences} differences`);
+    const total = (report.compared[check] ?? 0) + checked;
+    report.compared[check] = total;
+    report.differences += differences.length;
+    report.found.push(...differences.map((one) => ({ check, id: one.id, ...faultWords(one) })));
+    report.found.splice(LISTED_MAX);
+    progress.say(`${total} ${named(check)} compared, ${report.differences} differences`);
   }
-  return { ok: told.differences === 0, first: told.found[0] ?? null, ...told };
+  return { ok: report.differences === 0, first: report.found[0] ?? null, ...report };
 }
 
 const NAMES = new Map([
@@ -181,8 +181,8 @@ const NAMES = new Map([
 
 const named = (check: string) => NAMES.get(check) ?? check;
 
-function outcome(told: Verified): Outcome {
-  const { compared, differences, first, found } = told;
+function outcome(report: Verified): Outcome {
+  const { compared, differences, first, found } = report;
   const counts = Object.entries(compared).map(([check, count]) => `${count} ${named(check)}`);
   const lines = found.map(inWords);
   lines.push(
@@ -190,7 +190,7 @@ function outcome(told: Verified): Outcome {
       ? `The books are right: ${counts.join(', ')}.`
       : `${differences} differences in ${counts.join(', ')}. The first: ${inWords(first)}.`,
   );
-  return { json: told, text: lines.join('\n') };
+  return { json: report, text: lines.join('\n') };
 }
 
 const inWords = ({ check, id, what, todo }: Found) =>

@@ -28,8 +28,8 @@ export function addCompletionCommand(program: Command, whole: () => Command): vo
   command(program, 'completion', 'have a shell complete these commands: eval "$(assent completion bash)"')
     .addArgument(new Argument('<shell>').choices(SHELLS))
     .action((shell: Shell, { json = false }: { json?: boolean }) => {
-      const { json: told, text } = completion(whole(), shell);
-      process.stdout.write(json ? `${JSON.stringify(told)}\n` : text);
+      const { json: words, text } = completion(whole(), shell);
+      process.stdout.write(json ? `${JSON.stringify(words)}\n` : text);
     });
 }
 

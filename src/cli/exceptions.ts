@@ -193,9 +193,9 @@ function shown(exception: OperatorsException) {
 }
 
 function facts(json: ReturnType<typeof shown>): string[] {
-  const told = Object.entries(json).filter(([, value]) => value !== null);
-  const width = Math.max(...told.map(([name]) => name.length)) + 2;
-  return told.map(
+  const known = Object.entries(json).filter(([, value]) => value !== null);
+  const width = Math.max(...known.map(([name]) => name.length)) + 2;
+  return known.map(
     ([name, value]) => `${name.padEnd(width)}${value instanceof Date ? value.toISOString() : String(value)}`,
   );
 }

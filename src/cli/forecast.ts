@@ -36,7 +36,7 @@ export function addForecastCommand(program: Command): void {
           ),
         );
         const rates = await ratesOf(db, lines);
-        const told = lines.map((line) => ({
+        const forecast = lines.map((line) => ({
           date: line.date,
           merchantId: line.merchantId,
           bankId: line.bankId,
@@ -45,7 +45,7 @@ export function addForecastCommand(program: Command): void {
           currency: line.currency,
           successRate: rates.get(pairOf(line)) ?? null,
         }));
-        return { json: { timezone: config.NETWORK_TIMEZONE, days: told }, text: forecastTable(told) };
+        return { json: { timezone: config.NETWORK_TIMEZONE, days: forecast }, text: forecastTable(forecast) };
       }, anyRing),
     );
 }
@@ -84,7 +84,7 @@ async function ratesOf(db: Executor, lines: Pair[]): Promise<Map<string, number 
   return rates;
 }
 
-interface Told extends Pair {
+interface ForecastLine extends Pair {
   date: string;
   count: number;
   amount: number;
@@ -93,7 +93,7 @@ interface Told extends Pair {
   successRate: number | null;
 }
 
-function forecastTable(lines: Told[]): string {
+function forecastTable(lines: ForecastLine[]): string {
   if (lines.length === 0) return 'No schedule will charge in this time.';
   const head = ['date', 'merchant', 'bank', 'charges', 'amount', 'paid in the last 3 months'];
   const table = lines.map((one) => [

@@ -106,7 +106,7 @@ export function addReconcileCommand(program: Command): void {
         if (fix) await claimRing(db, ring);
         const client = openTemporal(config);
         try {
-          const told = await reconcile(
+          const report = await reconcile(
             db,
             ring,
             client,
@@ -115,8 +115,8 @@ export function addReconcileCommand(program: Command): void {
             fix ? operator(explained) : undefined,
             endRowless,
           );
-          if (!told.ok) process.exitCode = 1;
-          return outcome(told, fix, endRowless);
+          if (!report.ok) process.exitCode = 1;
+          return outcome(report, fix, endRowless);
         } catch (error) {
           throw temporalFailed(error) ?? error;
         } finally {
@@ -355,14 +355,23 @@ const SINCE: Record<Wrong['wrong'], string> = {
   'without a row': 'started',
 };
 
-function outcome(told: Report, fix: boolean, endRowless: number | undefined): Outcome {
-  const { checked, overdue, withoutWorkflow: missing, restarted, remaining, problems, found, rowless } = told;
+function outcome(report: Report, fix: boolean, endRowless: number | undefined): Outcome {
+  const {
+    checked,
+    overdue,
+    withoutWorkflow: missing,
+    restarted,
+    remaining,
+    problems,
+    found,
+    rowless,
+  } = report;
   const lines = found.map(
     ({ wrong, workflowId, since }) =>
       `${workflowId.padEnd(60)} ${wrong} (${SINCE[wrong]} ${since.toISOString()})`,
   );
-  lines.push(...inWords(told.books));
-  if (told.temporalLost) lines.push('Temporal has lost its data, or is another one than before.');
+  lines.push(...inWords(report.books));
+  if (report.temporalLost) lines.push('Temporal has lost its data, or is another one than before.');
   if (overdue + missing === 0) lines.push(`Nothing is wrong with ${counted(checked, 'open workflows')}.`);
   else lines.push(`${overdue} overdue, ${missing} of ${checked} without a workflow.`);
   lines.push(...rowlessInWords(rowless, endRowless));
@@ -371,10 +380,10 @@ function outcome(told: Report, fix: boolean, endRowless: number | undefined): Ou
       `${restarted} started again; ${remaining === 0 ? 'all is well now.' : `${remaining} still wrong.`}`,
     );
     if (remaining > 0) lines.push(...problems.map((problem) => `What is started again waits: ${problem}.`));
-  } else if (overdue + missing > 0 || told.temporalLost) {
+  } else if (overdue + missing > 0 || report.temporalLost) {
     lines.push('`assent reconcile --fix` starts it again.');
   }
-  return { json: told, text: lines.join('\n') };
+  return { json: report, text: lines.join('\n') };
 }
 
 const named = (part: string) => (part === 'totals' ? 'daily totals' : part);

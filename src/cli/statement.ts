@@ -30,7 +30,7 @@ interface Given extends Explained {
 }
 
 /** What is told of it, with the differences where the API serves them. */
-type Told = Pick<Statement, 'status' | 'summary'> & { statementId: string; differencesUrl: string };
+type Result = Pick<Statement, 'status' | 'summary'> & { statementId: string; differencesUrl: string };
 
 export function addStatementCommands(program: Command): void {
   const statements = program.command('statement').description('what banks say that they booked');
@@ -46,9 +46,9 @@ export function addStatementCommands(program: Command): void {
           throw new CommandError(`${bank} is no bank. See "assent entity list".`);
         }
         const statementId = await handIn(db, file, type ?? typeOf(file), bank, config.NETWORK_TIMEZONE, by);
-        const told = await followed(db, statementId);
-        if (told.status === 'failed') process.exitCode = 1;
-        return outcome(told);
+        const result = await followed(db, statementId);
+        if (result.status === 'failed') process.exitCode = 1;
+        return outcome(result);
       }, anyRing),
     );
 }
@@ -102,7 +102,7 @@ async function* readWith(file: string, size: number): AsyncGenerator<Buffer, voi
 }
 
 /** Waits until the workflow has done it. @throws CommandError where it does not go on */
-async function followed(db: Database, statementId: string): Promise<Told> {
+async function followed(db: Database, statementId: string): Promise<Result> {
   let before = '';
   let deadline = performance.now() + STANDS_STILL_MS;
   for (;;) {
@@ -126,12 +126,12 @@ async function followed(db: Database, statementId: string): Promise<Told> {
   }
 }
 
-function outcome(told: Told): Outcome {
-  const { statementId, status, summary, differencesUrl } = told;
+function outcome(result: Result): Outcome {
+  const { statementId, status, summary, differencesUrl } = result;
   const { lines, matched, duplicates, unknownHere, missingAtBank, amountDiffers, malformed } = summary;
   const text = [
     `${statementId} is ${status}: ${counted(lines, 'lines')}, ${matched} matched, ${counted(duplicates, 'duplicates')}, ${unknownHere} unknown here, ${amountDiffers} with another amount, ${malformed} malformed; ${missingAtBank} missing at the bank.`,
     `Differences: GET ${differencesUrl}, as the bank; what is to be done about them: assent exceptions list.`,
   ];
-  return { json: told, text: text.join('\n') };
+  return { json: result, text: text.join('\n') };
 }

@@ -22,8 +22,8 @@ import { transactionsTable } from './transactions';
 export function addStatusCommand(program: Command): void {
   command(program, 'status', 'workers, what waits, what is overdue, and where everything is').action(
     onEngine(async (engine, config) => {
-      const told = await readStatus(engine, config);
-      return { json: told, text: inWords(told) };
+      const report = await readStatus(engine, config);
+      return { json: report, text: inWords(report) };
     }, anyRing),
   );
 }
@@ -69,13 +69,16 @@ async function readStatus({ db, ring }: Engine, config: Config) {
   }
 }
 
-function inWords(told: Awaited<ReturnType<typeof readStatus>>): string {
-  const { problems, warnings, outbox, overdue, exceptions, where } = told;
+function inWords(report: Awaited<ReturnType<typeof readStatus>>): string {
+  const { problems, warnings, outbox, overdue, exceptions, where } = report;
   const late = overdue.filter(({ count }) => count > 0);
   const facts: [string, string][] = [
-    ['Service', told.ready ? 'ready' : problems.map(({ path, message }) => `${path}: ${message}`).join('; ')],
+    [
+      'Service',
+      report.ready ? 'ready' : problems.map(({ path, message }) => `${path}: ${message}`).join('; '),
+    ],
     ...warnings.map(({ path, message }): [string, string] => ['Warning', `${path} ${message}`]),
-    ['Version', `${told.version}, ${told.mode}`],
+    ['Version', `${report.version}, ${report.mode}`],
     [
       'Outbox',
       `${counted(outbox.call.messages, 'messages')} ${outbox.call.messages === 1 ? 'waits' : 'wait'} for Temporal${oldest(outbox.call)}` +
@@ -101,9 +104,9 @@ function inWords(told: Awaited<ReturnType<typeof readStatus>>): string {
   return [
     ...facts.map(([name, fact]) => name.padEnd(width) + fact),
     ...(exceptions.kinds.length > 0 ? [exceptionsTable(exceptions.kinds)] : []),
-    workersTable(told.workers),
-    ...(told.transactions.length > 0 ? [transactionsTable(told.transactions)] : []),
-    ...(told.queues.length > 0 ? [queuesTable(told.queues)] : []),
+    workersTable(report.workers),
+    ...(report.transactions.length > 0 ? [transactionsTable(report.transactions)] : []),
+    ...(report.queues.length > 0 ? [queuesTable(report.queues)] : []),
   ].join('\n');
 }
 

@@ -85,8 +85,8 @@ function eventWords(moment: Of<'event'>): string {
   const facts = DETAIL_WORDS.flatMap(([key, word]) => {
     const value = known.get(key);
     if (value === undefined) return [];
-    const told = key === 'n' ? Number(value) + 1 : String(value);
-    return [word === '' ? String(told) : `${word} ${told}`];
+    const shown = key === 'n' ? Number(value) + 1 : String(value);
+    return [word === '' ? String(shown) : `${word} ${shown}`];
   });
   const clock =
     Math.abs(at.getTime() - businessAt.getTime()) > SAME_CLOCK_MS

@@ -26,7 +26,7 @@ const PAST_EVENTS_MAX = 20_000;
 
 export class Sandbox {
   readonly stream = new Stream();
-  readonly wire = new Wire((exchange) => this.stream.tell('exchange', exchange));
+  readonly wire = new Wire((exchange) => this.stream.publish('exchange', exchange));
   readonly shop: Shop;
   readonly phone: Phone;
   /** The page's own calls, which are no part of the story. */
@@ -114,7 +114,7 @@ export class Sandbox {
         this.trouble = `The network cannot be asked: ${inWords(error)}`;
         this.isStale = true;
       }
-      this.stream.tell('state', this.state);
+      this.stream.publish('state', this.state);
       const isMoving = this.picture.clock.target !== null;
       await wait(this.trouble !== null ? RETRY_MS : isMoving ? CLOCK_EVERY_MS : PICTURE_EVERY_MS, undefined, {
         ref: false,
@@ -134,7 +134,7 @@ export class Sandbox {
       } catch (error) {
         this.hear(error);
         this.trouble = `The shop and the bank cannot get ready: ${inWords(error)}`;
-        this.stream.tell('state', this.state);
+        this.stream.publish('state', this.state);
         await wait(RETRY_MS, undefined, { ref: false });
       }
     }

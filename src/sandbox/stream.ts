@@ -41,7 +41,7 @@ export class Stream {
     return true;
   }
 
-  tell(name: 'state' | 'exchange', data: object): void {
+  publish(name: 'state' | 'exchange', data: object): void {
     if (this.readers.size > 0) this.write(eventOf(name, data));
   }
 

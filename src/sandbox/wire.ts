@@ -17,8 +17,8 @@ export class Wire {
   private count = 0;
   private text = 0;
 
-  /** @param told is called with each exchange when it begins, and when it is answered */
-  constructor(private readonly told: (exchange: Exchange) => void) {}
+  /** @param listener is called with each exchange when it begins, and when it is answered */
+  constructor(private readonly listener: (exchange: Exchange) => void) {}
 
   /** Oldest first. */
   get all(): readonly Exchange[] {
@@ -72,13 +72,13 @@ export class Wire {
     this.exchanges.push(exchange);
     this.text += lengthOf(exchange);
     this.forget();
-    this.told(exchange);
+    this.listener(exchange);
     return (status, answer) => {
       exchange.status = status;
       if (this.exchanges.includes(exchange)) this.text += answer.length;
       exchange.answer = answer;
       exchange.ms = Math.round(performance.now() - startedAt);
-      this.told(exchange);
+      this.listener(exchange);
     };
   }
 

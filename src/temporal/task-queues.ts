@@ -49,7 +49,7 @@ async function allToTheirEnd<T>(calls: Promise<T>[]): Promise<T[]> {
 
 async function queueState(client: Client, queue: string): Promise<QueueState> {
   const { namespace } = client.options;
-  const told = await allToTheirEnd(
+  const answers = await allToTheirEnd(
     TYPES.map((taskQueueType) =>
       client.workflowService.describeTaskQueue({
         namespace,
@@ -59,7 +59,7 @@ async function queueState(client: Client, queue: string): Promise<QueueState> {
       }),
     ),
   );
-  const stats = told.flatMap((one) => one.stats ?? []);
+  const stats = answers.flatMap((one) => one.stats ?? []);
   return {
     queue,
     waiting: stats.reduce((sum, one) => sum + Number(one.approximateBacklogCount ?? 0), 0),

@@ -32,7 +32,7 @@ export interface BankQuestion {
    */
   sleep: (until: Moment, waitsFor: string) => Promise<ReadonlySet<string>>;
   /** Sends the merchant, or whoever else is to know it, how something has ended. */
-  tell: (how: string[], summary: string) => Promise<void>;
+  deliver: (how: string[], summary: string) => Promise<void>;
 }
 
 /**
@@ -74,7 +74,7 @@ export async function bankQuestion(
         signals.forget();
         return heard;
       },
-      async tell(how, summary) {
+      async deliver(how, summary) {
         done = how;
         const { told } = await tellMerchant.executeWithOptions(step(summary), [workflowId]);
         done = told;

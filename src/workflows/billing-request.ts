@@ -7,7 +7,7 @@ import { local } from './local';
 const ASK = 'Ask the bank: billing.request';
 const WAIT = 'Wait a moment for the bank’s answer.';
 const CLOSE = 'Decline what the bank has not answered in time.';
-const TELL = 'Tell the merchant: billing.response; and the bank that has not answered: billing.closed.';
+const DELIVER = 'Tell the merchant: billing.response; and the bank that has not answered: billing.closed.';
 const SEE = 'See whether the payee’s bank has heard of the money.';
 const REFUSAL =
   'Cancellation refused: the bank has been asked, and only its answer or the end of its window ends a charge.';
@@ -25,14 +25,14 @@ const { awaitAnswer, closeWindow, awaitCredit } = proxyLocalActivities<BillingRe
  * @returns how each charge ended, and who was told, in words
  */
 export async function billingRequest(billingRequestIds: string[]): Promise<string[]> {
-  return bankQuestion(REFUSAL, async ({ workflowId, ask, step, sleep, tell }) => {
+  return bankQuestion(REFUSAL, async ({ workflowId, ask, step, sleep, deliver }) => {
     await ask(ASK);
     let answers = await awaitAnswer.executeWithOptions(step(WAIT), [billingRequestIds, workflowId]);
     const ends: EndedCharge[] = [];
     let credits: string[] = [];
     for (;;) {
       const { ended, open, closes } = answers;
-      if (ended.length > 0) await tell(ended.map(inWords), TELL);
+      if (ended.length > 0) await deliver(ended.map(inWords), DELIVER);
       ends.push(...ended);
       credits.push(...answers.credits);
       const { waiting, overdue } =

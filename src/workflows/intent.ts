@@ -5,7 +5,7 @@ import { local } from './local';
 
 const ASK = 'Ask the bank: billing.intent';
 const READ = 'See whether the customer has decided; decline the intent once its window has passed.';
-const TELL =
+const DELIVER =
   'Tell the merchant: billing.intent.response; and the bank that has not answered: billing.intent.closed.';
 const REFUSAL =
   'Cancellation refused: the customer has been asked, and only the answer or the end of the window ends an intent.';
@@ -20,12 +20,12 @@ const { readDecision } = proxyLocalActivities<IntentActivities>(local(READ));
  * @returns how it ended, and who was told, in words
  */
 export async function intent(intentId: string): Promise<string[]> {
-  return bankQuestion(REFUSAL, async ({ ask, step, sleep, tell }) => {
+  return bankQuestion(REFUSAL, async ({ ask, step, sleep, deliver }) => {
     await ask(ASK);
     for (;;) {
       const { did, status, closes } = await readDecision.executeWithOptions(step(READ), [intentId]);
       if (closes === null) {
-        await tell([did], TELL);
+        await deliver([did], DELIVER);
         return status;
       }
       await sleep(closes, `${did} The bank may answer until ${closes.at}.`);

@@ -5,7 +5,7 @@ import { after, local } from './local';
 
 const ASK = 'Ask the bank: refund.request';
 const READ = 'See whether the bank has answered.';
-const TELL = 'Tell the merchant: refund.response';
+const DELIVER = 'Tell the merchant: refund.response';
 const REMIND = 'The bank is late: note that it is reminded.';
 const SEND_REMINDER = 'Remind the bank: refund.request; the first time, tell the merchant: refund.response';
 const REFUSAL =
@@ -21,12 +21,12 @@ const { readRefund, remindBank } = proxyLocalActivities<RefundActivities>(local(
  * @returns how it ended, and who was told, in words
  */
 export async function refund(refundId: string): Promise<string[]> {
-  return bankQuestion(REFUSAL, async ({ ask, step, sleep, tell }) => {
+  return bankQuestion(REFUSAL, async ({ ask, step, sleep, deliver }) => {
     await ask(ASK);
     for (;;) {
       const { did, status, reminders, next } = await readRefund.executeWithOptions(step(READ), [refundId]);
       if (next === null) {
-        await tell([did], TELL);
+        await deliver([did], DELIVER);
         return status;
       }
       const heard = await sleep(next, `${did} ${reminders === 0 ? 'First' : 'Next'} reminder at ${next.at}.`);

@@ -52,14 +52,14 @@ function seenBy({ caller, own, isPayersBank, callsAs }: View, moment: StoryStep)
       return isOwn ? moment : { ...moment, callerId: null, requestId: null };
     }
     case 'event': {
-      const { bankTransactionId, requestId, ...told } = moment.details;
+      const { bankTransactionId, requestId, ...rest } = moment.details;
       // A bank that calls is the payer's, but for one that bills for a customer of its own.
       const isOwnCall =
         moment.cause === 'bank' && moment.type !== 'billing_request.accepted'
           ? isPayersBank
           : moment.cause === callsAs;
       const details = {
-        ...told,
+        ...rest,
         ...(isPayersBank && bankTransactionId !== undefined && { bankTransactionId }),
         ...(isOwnCall && requestId !== undefined && { requestId }),
       };

@@ -11,15 +11,15 @@ export function acceptedItem<Status extends number, More>(statusCode: Status, me
 
 /** @throws Failure the same one, where it is not about this identifier but about the whole call */
 export function refusedItem<More>(failure: Failure, more: More) {
-  const statusCode = MOST_TELLING[rank(failure)];
+  const statusCode = BY_RELEVANCE[rank(failure)];
   if (statusCode === undefined) throw failure;
   return { statusCode, success: false as const, message: failure.message, ...more };
 }
 
 /** Statuses of one refused identifier. The first tells a caller most when none was accepted. */
-const MOST_TELLING = [403, 409, 400, 429, 404] as const;
+const BY_RELEVANCE = [403, 409, 400, 429, 404] as const;
 const rank = (failure: Failure) =>
-  MOST_TELLING.findIndex((status) => status === FAILURE_STATUS[failure.code]);
+  BY_RELEVANCE.findIndex((status) => status === FAILURE_STATUS[failure.code]);
 
 /**
  * The answer to several identifiers: the items, in request order, when at least one was accepted.

@@ -51,8 +51,8 @@ const RENEWED_EVERY_MS = 60_000;
 const END_LOOKED_FOR_MS = 5_000;
 
 /** @param told once the session is over: its time is up, or a call has found it so */
-export function whenSessionEnds(told: () => void): void {
-  onEnd = told;
+export function whenSessionEnds(listener: () => void): void {
+  onEnd = listener;
   setInterval(() => void (Date.now() >= endsAt && end()), END_LOOKED_FOR_MS);
 }
 

@@ -12,7 +12,7 @@ const STATES = { '': 'All', failed: 'Failed', pending: 'Being tried', delivered:
 /** What was sent to one's webhook URL, how that went, and what is to be sent once more. */
 export function Deliveries() {
   const { chosen: status, page, choose, go } = usePaged<keyof typeof STATES>('');
-  const [told, setTold] = useState<{ text: string; bad: boolean }>();
+  const [notice, setNotice] = useState<{ text: string; bad: boolean }>();
   const [sending, setSending] = useState<string>();
   const loaded = useLoaded<'listDeliveries'>(`/v1/webhooks/deliveries${query({ status, page })}`);
   const moment = useMoment();
@@ -21,10 +21,10 @@ export function Deliveries() {
     setSending(deliveryId);
     try {
       await act(`/v1/webhooks/deliveries/${deliveryId}/redeliver`);
-      setTold({ text: `${webhookType} ${deliveryId} is sent once more.`, bad: false });
+      setNotice({ text: `${webhookType} ${deliveryId} is sent once more.`, bad: false });
       loaded.reload();
     } catch (refused) {
-      setTold({ text: `It was not sent. ${inWords(refused)}`, bad: true });
+      setNotice({ text: `It was not sent. ${inWords(refused)}`, bad: true });
     } finally {
       setSending(undefined);
     }
@@ -33,7 +33,7 @@ export function Deliveries() {
   return (
     <section class="card stack">
       <Choice value={status} names={STATES} choose={choose} />
-      <div role="status">{told && <p class={`notice ${told.bad ? 'bad' : ''}`}>{told.text}</p>}</div>
+      <div role="status">{notice && <p class={`notice ${notice.bad ? 'bad' : ''}`}>{notice.text}</p>}</div>
       <Show loaded={loaded} what="The deliveries">
         {(found) => (
           <>

@@ -14,13 +14,13 @@ import { exceptionEventInWords, kindInWords, resolutionInWords, toneOf } from '.
 /** One reconciliation exception, and what its bank can say of it. */
 export function ExceptionShown({ id }: { id: string }) {
   const loaded = useLoaded<'getException'>(`/v1/reconciliation/exceptions/${encodeURIComponent(id)}`);
-  const [told, setTold] = useState<string>();
+  const [notice, setNotice] = useState<string>();
   return (
     <>
       <p>
         <a href={to('exceptions')}>All exceptions</a>
       </p>
-      <div role="status">{told !== undefined && <p class="notice">{told}</p>}</div>
+      <div role="status">{notice !== undefined && <p class="notice">{notice}</p>}</div>
       <Show loaded={loaded} what="The exception">
         {(exception) => (
           <>
@@ -28,7 +28,7 @@ export function ExceptionShown({ id }: { id: string }) {
             <Answer
               to={exception}
               done={(message) => {
-                setTold(message);
+                setNotice(message);
                 loaded.reload();
               }}
             />

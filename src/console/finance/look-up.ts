@@ -21,7 +21,7 @@ export type Found =
 const NOTHING: Found = { is: 'nothing' };
 
 /** Finds what goes by this reference or id, of what is the caller's own. */
-export async function looked(what: string, role: Session['role']): Promise<Found> {
+export async function search(what: string, role: Session['role']): Promise<Found> {
   try {
     return await lookUp(what, role);
   } catch (error) {

@@ -3,7 +3,7 @@ import { money } from '../parts/money';
 import { go, to, type Address } from './address';
 import { useMoment, useSession } from './context';
 import { Facts, Id } from './facts';
-import { looked, type Found } from './look-up';
+import { search, type Found } from './look-up';
 import { Show, useAnswered } from './loaded';
 import { BankStatementFound, DeliveryFound, IntentFound } from './record-found';
 import { ScheduleFound } from './schedule-found';
@@ -50,7 +50,7 @@ export function Search({ address: { id } }: { address: Address }) {
           <OfBanks />.
         </p>
       </form>
-      {id !== undefined && <Looked what={id} key={id} />}
+      {id !== undefined && <SearchResult what={id} key={id} />}
     </>
   );
 }
@@ -58,9 +58,9 @@ export function Search({ address: { id } }: { address: Address }) {
 const OfBanks = () =>
   useSession().role === 'bank' ? <>, of a statement (stm_…); or your own id of a transaction</> : null;
 
-function Looked({ what }: { what: string }) {
+function SearchResult({ what }: { what: string }) {
   const { role } = useSession();
-  const loaded = useAnswered(what, (one) => looked(one, role));
+  const loaded = useAnswered(what, (one) => search(one, role));
   return (
     <Show loaded={loaded} what="What was found">
       {(found) => <Result found={found} what={what} />}

@@ -3,13 +3,13 @@ import { Charged } from './charged';
 import { Clock } from './clock';
 import { Guide, nextStep } from './guide';
 import { Phone } from './phone';
-import { useTold } from './server';
+import { useStream } from './server';
 import { Shop } from './shop';
 import { Wire } from './wire';
 import './sandbox.css';
 
 function Sandbox() {
-  const { state, wire, isConnected } = useTold();
+  const { state, wire, isConnected } = useStream();
   const trouble = state?.trouble ?? null;
   const next = state && nextStep(state);
   const isPermissionAsked =

@@ -2,7 +2,7 @@ import { useEffect, useReducer, useState } from 'preact/hooks';
 import type { Exchange, SandboxState } from './state';
 
 /** What the server has told so far; it tells all of it anew whenever the connection begins. */
-export interface Told {
+export interface Snapshot {
   state: SandboxState | undefined;
   /** Oldest first. */
   wire: readonly Exchange[];
@@ -13,20 +13,20 @@ export interface Told {
 const KEPT = 500;
 const AGAIN_MS = 2_000;
 
-type News =
+type StreamEvent =
   | { kind: 'all'; state: SandboxState; wire: Exchange[] }
   | { kind: 'state'; state: SandboxState }
   | { kind: 'exchange'; exchange: Exchange }
   | { kind: 'lost' };
 
-function told(before: Told, news: News): Told {
-  switch (news.kind) {
+function reduce(before: Snapshot, event: StreamEvent): Snapshot {
+  switch (event.kind) {
     case 'all':
-      return { state: news.state, wire: news.wire, isConnected: true };
+      return { state: event.state, wire: event.wire, isConnected: true };
     case 'state':
-      return { ...before, state: news.state };
+      return { ...before, state: event.state };
     case 'exchange':
-      return { ...before, wire: withExchange(before.wire, news.exchange) };
+      return { ...before, wire: withExchange(before.wire, event.exchange) };
     default:
       return { ...before, isConnected: false };
   }
@@ -38,8 +38,8 @@ function withExchange(wire: readonly Exchange[], exchange: Exchange): readonly E
   return at < 0 ? [...wire, exchange].slice(-KEPT) : wire.with(at, exchange);
 }
 
-export function useTold(): Told {
-  const [all, tell] = useReducer(told, { state: undefined, wire: [], isConnected: false });
+export function useStream(): Snapshot {
+  const [all, dispatch] = useReducer(reduce, { state: undefined, wire: [], isConnected: false });
   useEffect(() => {
     let events: EventSource;
     let again: number | undefined;
@@ -47,16 +47,16 @@ export function useTold(): Told {
     const open = () => {
       events = new EventSource('/sandbox/events');
       events.addEventListener('all', (event) =>
-        tell({ kind: 'all', ...(read(event) as { state: SandboxState; wire: Exchange[] }) }),
+        dispatch({ kind: 'all', ...(read(event) as { state: SandboxState; wire: Exchange[] }) }),
       );
       events.addEventListener('state', (event) =>
-        tell({ kind: 'state', state: read(event) as SandboxState }),
+        dispatch({ kind: 'state', state: read(event) as SandboxState }),
       );
       events.addEventListener('exchange', (event) =>
-        tell({ kind: 'exchange', exchange: read(event) as Exchange }),
+        dispatch({ kind: 'exchange', exchange: read(event) as Exchange }),
       );
       events.addEventListener('error', () => {
-        tell({ kind: 'lost' });
+        dispatch({ kind: 'lost' });
         // The browser connects anew by itself, but not after an answer that it did not expect.
         if (events.readyState === EventSource.CLOSED) again = setTimeout(open, AGAIN_MS);
       });
