@@ -75,7 +75,7 @@ interface FirstAttempts {
 }
 
 /** Enough for the banks of a call; of more the numbers say enough. */
-const TOLD_MAX = 10;
+const LINES_MAX = 10;
 
 /** An attempt, as it is counted: of whom and to whom it was is nobody's concern there. */
 export interface MeasuredAttempt extends Pick<SendOutcome, 'durationMs' | 'httpStatus' | 'error'> {
@@ -254,7 +254,7 @@ export function createWebhookActivities({
     const withinMs = Math.min(FIRST_ATTEMPT_MS, timeoutMs);
     const leaseMs = FIRST_ATTEMPTS_MS + withinMs + RECORD_MS;
     const counts: FirstAttempts = { delivered: 0, failed: 0, handedOver: 0, told: [] };
-    const note = (line: string) => counts.told.length < TOLD_MAX && counts.told.push(line);
+    const note = (line: string) => counts.told.length < LINES_MAX && counts.told.push(line);
     const left = new Set<string>();
     const unsent = new Set<string>();
 

@@ -48,12 +48,12 @@ let renewal = new AbortController();
 
 const RENEWED_EVERY_MS = 60_000;
 /** Looked at again and again, for a timer stands still while a machine sleeps. */
-const END_LOOKED_FOR_MS = 5_000;
+const CHECK_EVERY_MS = 5_000;
 
 /** @param told once the session is over: its time is up, or a call has found it so */
 export function whenSessionEnds(listener: () => void): void {
   onEnd = listener;
-  setInterval(() => void (Date.now() >= endsAt && end()), END_LOOKED_FOR_MS);
+  setInterval(() => void (Date.now() >= endsAt && end()), CHECK_EVERY_MS);
 }
 
 function end(): void {

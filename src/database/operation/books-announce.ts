@@ -14,8 +14,8 @@ import { wasWithdrawn } from '../webhook/withdrawal';
 import { ANNOUNCED_THEN, unannouncedOf, type Unannounced } from './books-unannounced';
 
 /**
- * Announces what nobody was told of a charge, a refund, an intent, a schedule or an exception, by the
- * number that the webhook would have had and with what is so now. That it was made up for is on
+ * Announces what nobody was told of a charge, a refund, an intent, a schedule or an exception, by
+ * the number that the webhook would have had and with what is so now. That it was made up for is on
  * record beside the change, once: its row is locked meanwhile.
  */
 

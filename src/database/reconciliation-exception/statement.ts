@@ -37,7 +37,7 @@ export interface StatementException {
 export type Booked = Pick<StatementLine, 'bankTransactionId' | 'direction' | 'amount' | 'currency'>;
 
 /** Items of one webhook, as everywhere. */
-const TOLD_AT_ONCE = 100;
+const ANNOUNCED_AT_ONCE = 100;
 
 /**
  * Opens those that are not there yet, and tells both sides of each. The caller holds the charges
@@ -106,8 +106,8 @@ export async function openStatementExceptions(
     })),
   );
   const ids = opened.map(({ id }) => id);
-  for (let from = 0; from < ids.length; from += TOLD_AT_ONCE) {
-    const some = ids.slice(from, from + TOLD_AT_ONCE);
+  for (let from = 0; from < ids.length; from += ANNOUNCED_AT_ONCE) {
+    const some = ids.slice(from, from + ANNOUNCED_AT_ONCE);
     await announceExceptions(trx, keyring, 'exception.opened', some, workflowId);
   }
   const all = await rows<{ n: number; id: string }>(
