@@ -273,15 +273,17 @@ function examineSchedules(client: Client, db: Database | Finding): Promise<Findi
     if (silent.length > 0)
       throw new Wrong(silent.map(({ path, message }) => `${path} ${message}`).join('\n'));
     const stopped: string[] = [];
+    const next: string[] = [];
     for (const id of ['reconcile', 'chain'] as const) {
-      const state = await scheduleState(client, id);
-      if (state !== 'running') stopped.push(`${id} is ${state}`);
+      const schedule = await scheduleState(client, id);
+      if (schedule.is !== 'running') stopped.push(`${id} is ${schedule.is}`);
+      else if (schedule.nextAt) next.push(`${id} at ${schedule.nextAt.toISOString()}`);
     }
     if (stopped.length > 0)
       throw new Warned(
         `${stopped.join(', ')}: unpause it in the Temporal UI; a worker makes one that is missing within a minute`,
       );
-    return 'reconcile and chain run';
+    return `both run, next ${next.join(', ')}`;
   });
 }
 

@@ -9,7 +9,7 @@ import { workerFault } from '../database/operation/worker-heartbeat';
 import type { Problem } from '../domain/failures';
 import { POSTGRES_AWAY, ringProblem, TEMPORAL_LOST, workerProblem } from '../domain/service-words';
 import { temporalFault } from './fault';
-import { scheduleState } from './reconcile';
+import { scheduleState, type ScheduleState } from './reconcile';
 
 /** Longest that a readiness check, or a worker's heartbeat, waits for Temporal. */
 const ANSWER_WITHIN_MS = 1_800;
@@ -91,7 +91,8 @@ const DO_ABOUT = {
 
 /**
  * What keeps nobody from work now, but would be missed when something goes wrong: nothing finds
- * what has lost its workflow, or what was changed by hand.
+ * what has lost its workflow, or what was changed by hand. One that is only about to run for the
+ * first time since all of the service was down is none.
  */
 export async function serviceWarnings(db: Database, client: Client): Promise<Problem[]> {
   const [{ reconcileAgeS }, chain] = await Promise.all([readTemporalState(db), readChainState(db)]);
@@ -99,12 +100,25 @@ export async function serviceWarnings(db: Database, client: Client): Promise<Pro
     { path: 'reconcile', ageS: reconcileAgeS, afterS: RECONCILE_SILENT_AFTER_S },
     { path: 'chain', ageS: chain.ageS, afterS: CHAIN_SILENT_AFTER_S },
   ] as const;
-  return Promise.all(
+  const problems = await Promise.all(
     silent
       .filter(({ ageS, afterS }) => ageS > afterS)
       .map(async ({ path, ageS }) => {
-        const state = await scheduleState(client, path).catch(() => 'unknown' as const);
-        return { path, message: `has not run for ${Math.floor(ageS)} s: ${DO_ABOUT[state]}` };
+        const schedule = await scheduleState(client, path).catch(() => ({ is: 'unknown' as const }));
+        if (isYetToRun(schedule, ageS)) return [];
+        return [{ path, message: `has not run for ${Math.floor(ageS)} s: ${DO_ABOUT[schedule.is]}` }];
       }),
   );
+  return problems.flat();
+}
+
+/** Temporal may be this late with a run, or its clock be ahead of ours. */
+const LATE_MAX_MS = 10_000;
+
+/** It has been due at no moment since it last ran: all of the service was down, until just now. */
+function isYetToRun(schedule: ScheduleState | { is: 'unknown' }, ageS: number): boolean {
+  if (schedule.is !== 'running' || !schedule.nextAt) return false;
+  const now = Date.now();
+  const hasStarted = schedule.startedAt && schedule.startedAt.getTime() > now - ageS * 1000;
+  return !hasStarted && schedule.nextAt.getTime() > now - LATE_MAX_MS;
 }

@@ -99,17 +99,27 @@ async function ensure(
 }
 
 /** What a Temporal Schedule is: it may have been paused, or deleted, by hand. */
+export type ScheduleState =
+  | { is: 'paused' | 'missing' }
+  | {
+      is: 'running';
+      /** When it last started a run; absent before its first. */
+      startedAt: Date | undefined;
+      nextAt: Date | undefined;
+    };
+
 export async function scheduleState(
   client: Pick<Client, 'schedule' | 'withDeadline'>,
   id: 'reconcile' | 'chain',
-): Promise<'running' | 'paused' | 'missing'> {
+): Promise<ScheduleState> {
   try {
-    const { state } = await client.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
+    const { state, info } = await client.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
       client.schedule.getHandle(id).describe(),
     );
-    return state.paused ? 'paused' : 'running';
+    if (state.paused) return { is: 'paused' };
+    return { is: 'running', startedAt: info.recentActions.at(-1)?.takenAt, nextAt: info.nextActionTimes[0] };
   } catch (error) {
-    if (error instanceof ScheduleNotFoundError) return 'missing';
+    if (error instanceof ScheduleNotFoundError) return { is: 'missing' };
     throw error;
   }
 }

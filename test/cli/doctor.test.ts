@@ -223,10 +223,25 @@ describe('assent doctor', () => {
   it.each([
     ['reconcile', 'temporal_state SET reconciled_at', '10 minutes'],
     ['chain', 'chain_progress SET chained_at', '2 hours'],
-  ])('finds that %s stands still, though its Schedule runs', async (name, column, age) => {
+  ])('finds that %s stands still once it was due, though its Schedule runs', async (name, column, age) => {
+    const schedule = temporal.schedule.getHandle(name);
+    const { action } = await schedule.describe();
+    // As after a late first start: it was never due, and is not soon.
+    await schedule.delete();
+    await temporal.schedule.create({
+      scheduleId: name,
+      spec: { intervals: [{ every: '300d' }] },
+      action: { type: 'startWorkflow', workflowType: action.workflowType, taskQueue: 'nobodys' },
+    });
     await asOwner(engine.database.url, `UPDATE ${column} = now() - interval '${age}'`);
+    const yetToRun = await doctor();
+    await schedule.trigger();
+    await eventually(async () => (await schedule.describe()).info.numActionsTaken > 0);
     const { found } = await doctor();
     await asOwner(engine.database.url, `UPDATE ${column} = now()`);
+    expect(yetToRun.found.get('schedules')).toMatch(
+      new RegExp(`^ok: both run, next .*${name} at \\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z`),
+    );
     expect(found.get('schedules')).toMatch(
       new RegExp(`^wrong: ${name} has not run for \\d+ s: look at its last runs`),
     );
