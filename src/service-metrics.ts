@@ -4,7 +4,7 @@ import type { Executor } from './database/connection';
 import { outboxBacklog, type OutboxBacklog, type OutboxRank } from './database/outbox';
 import { unresolvedExceptions } from './database/reconciliation-exception/read';
 import { overdueBacklog } from './database/operation/reconcile';
-import { oldestUploads } from './database/operation/waiting';
+import { oldestUploads, retryBacklog } from './database/operation/waiting';
 import { readTemporalState } from './database/operation/temporal-state';
 import { listWorkers } from './database/operation/worker-heartbeat';
 import { gauge, inTime } from './metrics';
@@ -19,6 +19,7 @@ export function measureService(registry: Registry, db: Executor): void {
   measureOutbox(registry, db);
   measureOverdue(registry, db);
   measureUploads(registry, db);
+  measureRetries(registry, db);
   measureReconcileAge(registry, db);
   measureChainAge(registry, db);
   measureExceptions(registry, db);
@@ -97,6 +98,21 @@ function measureUploads(registry: Registry, db: Executor): void {
     help: 'For how long the oldest upload of a bank that is not done has been in hand, 0 where there is none.',
     label: 'kind',
     readEach: async () => byKind(await uploads(), ({ oldestAgeS }) => oldestAgeS),
+  });
+}
+
+/** A retry sleeps in Temporal for up to a day; that it was not woken, its row alone tells. */
+function measureRetries(registry: Registry, db: Executor): void {
+  const backlog = inTime(() => retryBacklog(db));
+  gauge(registry, {
+    name: 'assent_webhook_retries_waiting',
+    help: 'Webhooks that have failed and are to be attempted again, of the 10000 oldest; none of a disabled receiver.',
+    read: async () => (await backlog())?.deliveries,
+  });
+  gauge(registry, {
+    name: 'assent_webhook_retries_overdue_seconds',
+    help: 'For how long the next attempt at one of these has been due and not been made, 0 where none is.',
+    read: async () => (await backlog())?.overdueS,
   });
 }
 

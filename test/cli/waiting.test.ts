@@ -192,6 +192,37 @@ it('a batch that is not done is measured by its age, for nobody else may notice 
   await asOwner(test.url, `DELETE FROM customer_batches WHERE id IN ('bat_01', 'bat_02', 'bat_03')`);
 });
 
+it('webhooks that wait for a retry are counted, and measured once the retry was due and is not made', async () => {
+  const registry = createMetrics();
+  measureService(registry, test.db);
+  const measured = async () => {
+    const text = await registry.metrics();
+    const overdue = valueOf(text, 'assent_webhook_retries_overdue_seconds') ?? Number.NaN;
+    return [valueOf(text, 'assent_webhook_retries_waiting'), Math.round(overdue / 3600)];
+  };
+  const insert = (id: string, entityId: string, attempts: number, due: string) =>
+    rows(
+      test.db,
+      `INSERT INTO webhook_deliveries (id, event_id, entity_id, webhook_type, body_sealed, workflow_id, attempts,
+         next_attempt_at)
+       VALUES ('dlv_' || :id, 'evt_' || :id, :entityId, 'webhook.test', '', 'webhook-delivery/dlv_' || :id, :attempts,
+         now() + :due::interval)`,
+      { id, entityId, attempts, due },
+    );
+  const { bankId, merchantId } = standing;
+  await insert('r1', merchantId, 0, '-9 hours');
+  expect(await measured()).toEqual([0, 0]);
+  await insert('r2', merchantId, 11, '20 hours');
+  expect(await measured()).toEqual([1, 0]);
+  await insert('r3', merchantId, 2, '-3 hours');
+  await insert('r4', bankId, 2, '-5 hours');
+  expect(await measured()).toEqual([3, 5]);
+  await asOwner(test.url, `UPDATE entities SET status = 'disabled' WHERE id = '${bankId}'`);
+  expect(await measured()).toEqual([2, 3]);
+  await asOwner(test.url, `UPDATE entities SET status = 'active' WHERE id = '${bankId}'`);
+  await asOwner(test.url, `DELETE FROM webhook_deliveries WHERE id LIKE 'dlv_r_'`);
+});
+
 it('"batches" shows which are not done, and gives one up on record', async () => {
   await rows(
     test.db,

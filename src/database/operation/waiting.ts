@@ -69,6 +69,31 @@ export async function oldestUploads(db: Executor): Promise<OldestUpload[]> {
   );
 }
 
+/** More say nothing more, and take longer to read. */
+const RETRIES_MAX = 10_000;
+
+export interface RetryBacklog {
+  /** Webhooks that have failed and are to be attempted again, up to `RETRIES_MAX`. */
+  deliveries: number;
+  /** For how long the first of them has been due; 0 where none is. */
+  overdueS: number;
+}
+
+/**
+ * The oldest `RETRIES_MAX` that wait, by an index. Those of a disabled receiver wait until it is
+ * enabled, and are left out: bounded before that, as it may have any number.
+ */
+export async function retryBacklog(db: Executor): Promise<RetryBacklog | undefined> {
+  return row<RetryBacklog>(
+    db,
+    `SELECT count(*)::int AS deliveries,
+       greatest(coalesce(extract(epoch FROM clock_timestamp() - min(d.next_attempt_at)), 0), 0)::float8 AS "overdueS"
+     FROM (SELECT entity_id, next_attempt_at FROM webhook_deliveries WHERE status = 'pending' AND attempts > 0
+           ORDER BY id LIMIT ${RETRIES_MAX}) AS d
+       JOIN entities e ON e.id = d.entity_id AND e.status = 'active'`,
+  );
+}
+
 /**
  * Gives a batch up: what was onboarded stays, and its bank sees `failed`.
  *
