@@ -6,11 +6,12 @@ import {
   lockAgreements,
   openAgreements,
   releaseSpending,
+  type Agreement,
 } from '../agreement/agreement';
 import { claimBankTransaction } from './bank-transaction';
 import { announceOutcomes, OUTCOME_COLUMNS, type Outcome } from './announce';
 import { row, rows, type Executor, type Transaction } from '../connection';
-import { announceDecision, applyDecision } from '../agreement/decision';
+import { announceDecision, applyDecision, type NewDecision } from '../agreement/decision';
 import { recordEvents, type AuditEvent } from '../event';
 import type { Keyring } from '../keys/keyring';
 import { postCharge } from '../ledger/settlement';
@@ -340,16 +341,23 @@ async function applyToAgreement(
   if (answer.action === 'suspended' && agreement.decision !== 'suspended') {
     await applyDecision(trx, keyring, agreement.id, { decision: 'suspended', blocked: false }, 'bank');
   } else if (grants) {
-    // The bank says nothing of limits or currency here: those that stand, stay.
-    await applyDecision(
-      trx,
-      keyring,
-      agreement.id,
-      { decision: 'approve_recurring', blocked: false },
-      'bank',
-    );
+    const terms = termsOfGrant(agreement, asked.currency);
+    const granted = { decision: 'approve_recurring', blocked: false, ...(terms && { terms }) } as const;
+    await applyDecision(trx, keyring, agreement.id, granted, 'bank');
   } else {
     return;
   }
   await announceDecision(trx, keyring, agreement.id);
+}
+
+/**
+ * The customer has approved the currency of the charge. That of the agreement may only have been
+ * asked for, or was refused since. A standing approval in it holds, with its limits.
+ *
+ * @returns undefined where the terms stay
+ */
+function termsOfGrant({ decision, currency }: Agreement, charged: string): NewDecision['terms'] {
+  if (decision === 'approve_recurring' || currency === charged) return undefined;
+  // Limits are sums of the old currency, and the bank says nothing of others.
+  return { currency: charged, dailyLimit: null, monthlyLimit: null };
 }

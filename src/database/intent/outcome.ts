@@ -2,7 +2,7 @@ import { Failure, type Problem } from '../../domain/failures';
 import { parseAmount } from '../../domain/money';
 import { AGREEMENT_COLUMNS, lockAgreements, type Agreement } from '../agreement/agreement';
 import { row, rows, type Executor } from '../connection';
-import { applyDecision } from '../agreement/decision';
+import { announceDecision, applyDecision } from '../agreement/decision';
 import { recordEvents, type AuditEvent } from '../event';
 import type { Keyring } from '../keys/keyring';
 import { signalSleepers } from '../outbox';
@@ -103,7 +103,7 @@ export async function answerIntent(
   const ended = open ? await closeByAnswer(trx, intent.id, answer, approved, limits) : undefined;
   if (!ended) return answerTooLate(trx, keyring, intent.id, answer, limits);
 
-  await applyAnswer(trx, keyring, agreement, answer, approved, { currency: intent.currency, ...limits });
+  await applyAnswer(trx, keyring, agreement, intent, answer, { approved, ...limits });
   await announceEnds(trx, keyring, [ended], 'bank');
   await signalSleepers(trx, 'bankAnswered', [ended]);
   return {
@@ -162,11 +162,19 @@ async function lockAgreementOfPair(
   );
 }
 
+type Asked = EndedIntent & {
+  inTime: boolean;
+  /** The customer had decided nothing before it was made: there are no old terms. */
+  first: boolean;
+};
+
 /** The open intent of the pair, or else the last one that there was. */
 async function latestIntent(trx: Executor, agreementId: string) {
-  return row<EndedIntent & { inTime: boolean }>(
+  return row<Asked>(
     trx,
-    `SELECT ${ENDED_COLUMNS}, business_now(i.merchant_id) < i.expires_at AS "inTime"
+    `SELECT ${ENDED_COLUMNS}, business_now(i.merchant_id) < i.expires_at AS "inTime",
+       NOT EXISTS (SELECT FROM events e WHERE e.resource_id = i.agreement_id AND e.type = 'agreement.decided'
+                   AND e.business_at < i.created_at) AS "first"
      FROM intents i WHERE i.agreement_id = :agreementId ORDER BY i.status = 'pending' DESC, i.id DESC LIMIT 1`,
     { agreementId },
   );
@@ -229,14 +237,18 @@ async function answerTooLate(
 
 /**
  * What the answer does to the agreement. A refusal of new terms leaves the old ones as they are.
+ *
+ * While a first intent was open, a one-time bill may have brought a standing approval. What the
+ * customer said last holds: a denial of the same currency ends it, too. The merchant was told of
+ * that approval, and hears of its end.
  */
 async function applyAnswer(
   trx: Executor,
   keyring: Keyring,
   agreement: Agreement,
+  { currency, first }: Asked,
   answer: IntentAnswer,
-  approved: boolean,
-  { currency, daily, monthly }: Limits & { currency: string },
+  { approved, daily, monthly }: Limits & { approved: boolean },
 ): Promise<void> {
   const decision = answer.customerDecision;
   if (answer.blockMerchant) {
@@ -246,6 +258,9 @@ async function applyAnswer(
     await applyDecision(trx, keyring, agreement.id, { decision, blocked: false, terms }, 'bank');
   } else if (decision === 'suspended' || agreement.decision === 'pending') {
     await applyDecision(trx, keyring, agreement.id, { decision, blocked: false }, 'bank');
+  } else if (first && agreement.decision !== 'deny' && agreement.currency === currency) {
+    await applyDecision(trx, keyring, agreement.id, { decision, blocked: false }, 'bank');
+    await announceDecision(trx, keyring, agreement.id);
   }
 }
 

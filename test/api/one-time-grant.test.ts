@@ -1,0 +1,158 @@
+import { setEntityTrust } from '../../src/database/entity/entity';
+import { enter, send, serveApi, tokenOf, type Answered, type Party, type ServedApi } from '../support/api';
+import { createTestDatabase, type TestDatabase } from '../support/database';
+import { announcedTo, lookupIdOf, makeSchedule, standingApproval, type Standing } from '../support/standing';
+
+/** `approve_recurring` in the answer to a one-time bill: what the customer has then approved. */
+
+let database: TestDatabase;
+let api: ServedApi;
+let standing: Standing;
+/** Of the customer's bank. */
+let bank: string;
+let lookupID: string;
+/** Trusted, and the customer does not know it yet. */
+let stranger: Party;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  api = await serveApi(database.db, { settings: { ACCEPTED_CURRENCIES: 'NGN,USD' } });
+});
+afterAll(async () => {
+  await api.close();
+  await database.drop();
+});
+
+beforeEach(async () => {
+  standing = await standingApproval(database.db, api.deps.ring, { currency: 'USD', dailyLimit: 500n });
+  bank = await tokenOf(api, standing.credentials.bank);
+  lookupID = await lookupIdOf(database.db, standing.customerId);
+  stranger = await enter(api, 'merchant');
+  await database.db.transaction((trx) => setEntityTrust(trx, stranger.entityId, 'trusted'));
+});
+
+const asBank = (method: string, path: string, body?: object): Promise<Answered> =>
+  send(api.url, method, path, body, { authorization: `Bearer ${bank}` });
+
+const ask = (merchant: Party, currency: string): Promise<Answered> =>
+  merchant.send('POST', '/v1/billing/intent', { lookupIDs: [lookupID], currency, description: 'Gold plan' });
+
+const bill = (merchant: Party, currency: string, payer: object): Promise<Answered> =>
+  merchant.send('POST', '/v1/customer/bill', { ...payer, amount: 100, currency, description: 'Shoes' });
+
+/** A bill by lookupID, whose answer is a standing approval. */
+async function grant(merchant: Party, currency: string): Promise<void> {
+  const { body } = await bill(merchant, currency, { lookupIDs: [lookupID] });
+  const [item] = body as unknown as { billingRequestId: string }[];
+  const billingRequestId = String(item?.billingRequestId);
+  expect(
+    await asBank('POST', '/v1/billing/bank-response', {
+      billingRequestId,
+      action: 'approve_recurring',
+      bankTransactionId: billingRequestId,
+    }),
+  ).toMatchObject({ status: 200, body: { data: { status: 'successful' } } });
+}
+
+const refuse = (merchant: Party): Promise<Answered> =>
+  asBank('POST', '/v1/billing/intent-response', {
+    customerId: standing.customerId,
+    entityId: merchant.entityId,
+    lookupID,
+    customerDecision: 'deny',
+  });
+
+async function decisionsTold(merchant: Party): Promise<Record<string, unknown>[]> {
+  const announced = await announcedTo(database.db, api.deps.ring, merchant.entityId);
+  return announced.filter(({ type }) => type === 'decision.updated').map(({ item }) => item);
+}
+
+async function decisionOn(merchant: { entityId: string }): Promise<unknown> {
+  const { body } = await asBank('GET', `/v1/bank/customer-decisions?merchantId=${merchant.entityId}`);
+  const { decisions } = body.data as { decisions: unknown[] };
+  return decisions[0];
+}
+
+/** The merchant of `standing`, which has an agreement in dollars. */
+async function known(): Promise<Party> {
+  const made = standing.credentials.merchant;
+  const token = await tokenOf(api, made);
+  return {
+    ...made,
+    token,
+    send: (method, path, body, headers) =>
+      send(api.url, method, path, body, { authorization: `Bearer ${token}`, ...headers }),
+  };
+}
+
+describe('while the merchant’s first intent asks for another currency', () => {
+  test('it approves what was billed, and the denial of the intent leaves nothing of what that asked', async () => {
+    await ask(stranger, 'USD');
+    await grant(stranger, 'NGN');
+    const [told] = await decisionsTold(stranger);
+    expect(told).toMatchObject({ customerDecision: 'approve_recurring', currency: 'NGN' });
+    const payer = { paymentIDs: [told?.['paymentID']] };
+
+    expect(await refuse(stranger)).toMatchObject({ status: 200, body: { data: { status: 'declined' } } });
+    expect(await bill(stranger, 'USD', payer)).toMatchObject({ status: 400 });
+    expect(await bill(stranger, 'NGN', payer)).toMatchObject({ status: 201 });
+    expect(await decisionsTold(stranger)).toHaveLength(1);
+  });
+});
+
+describe('while the merchant’s first intent asks for the same currency', () => {
+  test('the denial of the intent, said last, ends it too, and the merchant hears of that', async () => {
+    await ask(stranger, 'NGN');
+    await grant(stranger, 'NGN');
+
+    expect(await refuse(stranger)).toMatchObject({ status: 200 });
+    const told = await decisionsTold(stranger);
+    expect(told).toMatchObject([{ customerDecision: 'approve_recurring' }, { customerDecision: 'deny' }]);
+    const payer = { paymentIDs: [told[0]?.['paymentID']] };
+    expect(await bill(stranger, 'NGN', payer)).toMatchObject({ status: 403 });
+  });
+});
+
+test('an intent for new terms that is denied later leaves it as it is', async () => {
+  await grant(stranger, 'NGN');
+  await ask(stranger, 'NGN');
+
+  expect(await refuse(stranger)).toMatchObject({ status: 200 });
+  const [told] = await decisionsTold(stranger);
+  const payer = { paymentIDs: [told?.['paymentID']] };
+  expect(await bill(stranger, 'NGN', payer)).toMatchObject({ status: 201 });
+});
+
+test.each(['suspended', 'approve_once', 'deny'])(
+  'it does not bring back terms in another currency that are %s, nor their schedules',
+  async (customerDecision) => {
+    const merchant = await known();
+    const scheduleId = await makeSchedule(database.db, api.deps.ring, standing, { currency: 'USD' });
+    await asBank('PUT', `/v1/bank/customer-decisions/${standing.agreementId}`, { customerDecision });
+    const schedule = () => merchant.send('GET', `/v1/billing/recurring/${scheduleId}`);
+    const status = customerDecision === 'deny' ? 'cancelled' : 'suspended';
+    expect((await schedule()).body.data).toMatchObject({ status });
+
+    await grant(merchant, 'NGN');
+    expect((await schedule()).body.data).toMatchObject({ status });
+    expect(await decisionOn(merchant)).toMatchObject({
+      customerDecision: 'approve_recurring',
+      currency: 'NGN',
+      // It was one of dollars.
+      spendingLimits: { daily: null, monthly: null },
+    });
+    const payer = { paymentIDs: [standing.paymentId] };
+    expect(await bill(merchant, 'USD', payer)).toMatchObject({ status: 400 });
+    expect(await bill(merchant, 'NGN', payer)).toMatchObject({ status: 201 });
+  },
+);
+
+test('it leaves a standing approval in another currency and its limits as they are', async () => {
+  const merchant = await known();
+  await grant(merchant, 'NGN');
+  expect(await decisionOn(merchant)).toMatchObject({
+    customerDecision: 'approve_recurring',
+    currency: 'USD',
+    spendingLimits: { daily: 5, monthly: null },
+  });
+});
