@@ -315,6 +315,35 @@ describe('changing a decision', () => {
     expect((await listed())[0]).toMatchObject({ customerDecision: 'deny', blockMerchant: true });
   });
 
+  test.each([
+    [{ customerDecision: 'deny' }, 'deny'],
+    [{ customerDecision: 'suspended' }, 'suspended'],
+    [{ customerDecision: 'approve_once' }, 'suspended'],
+  ] as const)('to %j is followed by a charge that its bank answers by suspended: %s', async (body, after) => {
+    const { body: billed } = await bill(10);
+    const [item] = billed as unknown as { billingRequestId: string }[];
+    await put(body);
+    const answer = { billingRequestId: item?.billingRequestId, action: 'suspended' };
+    expect(await as('bank', 'POST', '/v1/billing/bank-response', answer)).toMatchObject({
+      status: 200,
+      body: { data: { status: 'declined' } },
+    });
+    expect((await listed())[0]).toMatchObject({ customerDecision: after });
+    expect((await webhooksOf('decision.updated')).map((told) => told['customerDecision'])).toEqual([
+      ...new Set([body.customerDecision, after]),
+    ]);
+  });
+
+  test('of a customer who has decided nothing is not made by a charge answered with suspended', async () => {
+    await undecided();
+    const { body } = await bill(10, { lookupIDs: [await lookupId()] });
+    const [item] = body as unknown as { billingRequestId: string }[];
+    const answer = { billingRequestId: item?.billingRequestId, action: 'suspended' };
+    expect(await as('bank', 'POST', '/v1/billing/bank-response', answer)).toMatchObject({ status: 200 });
+    expect((await listed())[0]).toMatchObject({ customerDecision: 'pending' });
+    expect(await webhooksOf('decision.updated')).toEqual([]);
+  });
+
   test('to approve_recurring is 403 for a merchant that is not trusted, and nothing changes', async () => {
     await put({ customerDecision: 'suspended' });
     const trust = { merchantId: standing.merchantId, trustLevel: 'untrusted' };

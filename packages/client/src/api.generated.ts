@@ -2258,7 +2258,8 @@ export interface Operations {
       batchId?: string | undefined;
       /**
        * The customer’s decision. `approve_once` and `approve_recurring` approve the
-       * charge, `deny` and `suspended` decline it; `suspended` also suspends the agreement
+       * charge, `deny` and `suspended` decline it; `suspended` also suspends an agreement
+       * that was approved
        */
       action?: 'approve_once' | 'approve_recurring' | 'deny' | 'suspended' | undefined;
       /** Your identifier of the debit, a different one for each transaction */

@@ -204,7 +204,7 @@ export const bankResponseBody = z
       .enum(CUSTOMER_DECISIONS)
       .meta({
         description:
-          'The customer’s decision. `approve_once` and `approve_recurring` approve the charge, `deny` and `suspended` decline it; `suspended` also suspends the agreement',
+          'The customer’s decision. `approve_once` and `approve_recurring` approve the charge, `deny` and `suspended` decline it; `suspended` also suspends an agreement that was approved',
       })
       .optional(),
     bankTransactionId: textFor(

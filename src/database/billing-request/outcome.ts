@@ -327,8 +327,8 @@ async function close(
 }
 
 /**
- * An answer may also speak of the agreement: suspend it, or grant a standing approval to a one-time
- * payee.
+ * An answer may also speak of the agreement: suspend what was approved, or grant a standing
+ * approval to a one-time payee.
  */
 async function applyToAgreement(
   trx: Executor,
@@ -338,7 +338,8 @@ async function applyToAgreement(
 ): Promise<void> {
   const { agreement, grants } = asked;
   if (!agreement || agreement.blocked) return;
-  if (answer.action === 'suspended' && agreement.decision !== 'suspended') {
+  const approved = agreement.decision === 'approve_once' || agreement.decision === 'approve_recurring';
+  if (answer.action === 'suspended' && approved) {
     await applyDecision(trx, keyring, agreement.id, { decision: 'suspended', blocked: false }, 'bank');
   } else if (grants) {
     const terms = termsOfGrant(agreement, asked.currency);
