@@ -95,8 +95,8 @@ const STORIES = {
   },
   'the bank confirms the debit after a while': {
     async begin(stage: Stage, description: string) {
-      // Nobody waits for it that long.
-      await stage.bank.server.rule({ on: 'billing.request', description, afterMs: 3_000 });
+      // Nobody waits for it that long, on a slow machine neither.
+      await stage.bank.server.rule({ on: 'billing.request', description, afterMs: 6_000 });
       return bill(stage, { paymentIDs: [stage.standingApproval], description });
     },
     outcome: 'successful',

@@ -26,7 +26,7 @@ let metrics: Metrics;
 /**
  * Of charges that the customer must approve; those under the standing approval stay open for a day.
  */
-const WINDOW_S = 5;
+const WINDOW_S = 8;
 
 beforeAll(async () => {
   servers = await startOwnServers();
@@ -68,7 +68,7 @@ async function askedCharge(payer: { paymentIDs: [string] } | { lookupIDs: [strin
 describe('while Temporal is away', () => {
   test('bills and answers are taken, and what was asked for or fell due meanwhile is done when Temporal is back', async () => {
     const asked = await askedCharge({ paymentIDs: [paymentID] });
-    const scheduleId = await schedule({ startDate: new Date(Date.now() + 4_000).toISOString() });
+    const scheduleId = await schedule({ startDate: new Date(Date.now() + 10_000).toISOString() });
     await eventually(() => asleep(scheduleId));
     await servers.temporal.kill();
 

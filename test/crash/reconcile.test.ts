@@ -28,7 +28,8 @@ let bank: Bank;
 let merchant: Merchant;
 let customer: Customer;
 
-const WINDOW_S = 3;
+/** Long enough for a workflow to be ended by hand before it ends by itself. */
+const WINDOW_S = 6;
 
 beforeAll(async () => {
   metrics = await metricsOnFreePorts();
