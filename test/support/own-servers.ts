@@ -4,6 +4,7 @@ import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Connection } from '@temporalio/client';
+import { freePorts } from '../../bench/ports';
 import { openDatabase } from '../../src/database/connection';
 import { migrateUp } from '../../src/database/migrate';
 import { preparePostgres } from '../../src/start/postgres';
@@ -11,7 +12,6 @@ import type { Program } from '../../src/start/supervised-process';
 import { findTemporal } from '../../src/start/temporal-binary';
 import type { TestDatabase } from './database';
 import { eventually } from './engine';
-import { freePort } from '../../src/listening';
 
 /** A Postgres and a Temporal of one test file's own, which keep their data when they are killed. */
 export interface OwnServers {
@@ -40,13 +40,13 @@ export async function startOwnServers(): Promise<OwnServers> {
   const folder = await mkdtemp(path.join(tmpdir(), 'assent-servers-'));
   // As root, Postgres runs as a user of its own, who must get through to its data.
   await chmod(folder, 0o711);
-  const embedded = await preparePostgres(folder, await freePort(), silent);
+  const [postgresPort = 0, port = 0] = await freePorts(2);
+  const embedded = await preparePostgres(folder, postgresPort, silent);
   const postgres = serverProcess(embedded.program, () => embedded.setUp());
   await postgres.start();
   await migrateUp(embedded.ownerUrl, 'sandbox', 'Africa/Lagos');
   const db = openDatabase(embedded.databaseUrl, 8);
 
-  const port = await freePort();
   const address = `127.0.0.1:${port}`;
   const command = await findTemporal({ cliPath: process.env['TEMPORAL_CLI_PATH'], say: silent });
   const data = `--db-filename=${path.join(folder, 'temporal.db')}`;
