@@ -2,7 +2,7 @@ import { addDays } from '../domain/calendar';
 import { KINDS_OF_REASON } from '../domain/charge';
 import { dayOf, type Difference, type Range } from './compared';
 import { recordAct, type Actor } from './audit';
-import { row, rows, type Database, type Transaction } from './connection';
+import { oneRow, rows, type Database, type Transaction } from './connection';
 import { mendDailyTotals } from './daily-total';
 
 /**
@@ -135,7 +135,7 @@ export async function* walkDailyTotals(
 
 /** The first day from one on that anything has moved on, or that there is a total of. */
 async function nextDay(db: Database, from: string, to: string, timeZone: string): Promise<string | null> {
-  const next = await row<{ day: string | null }>(
+  const next = await oneRow<{ day: string | null }>(
     db,
     `SELECT min(day)::text AS day FROM (
        SELECT min(settlement_day) AS day FROM ledger_entries WHERE settlement_day BETWEEN :from AND :to
@@ -151,7 +151,7 @@ async function nextDay(db: Database, from: string, to: string, timeZone: string)
      WHERE day <= :to`,
     { from, to, timeZone },
   );
-  return next?.day ?? null;
+  return next.day;
 }
 
 function compareDay(db: Database, day: string, timeZone: string): Promise<ComparedDay> {
@@ -190,14 +190,9 @@ async function addPages(
 ): Promise<void> {
   let after: string | null = first;
   while (after !== null) {
-    const read: { last: string | null; sums: Stored[] } | undefined = await row(
-      trx,
-      page,
-      { ...of, after },
-      'anew',
-    );
-    add(to, read?.sums ?? []);
-    after = read?.last ?? null;
+    const read: { last: string | null; sums: Stored[] } = await oneRow(trx, page, { ...of, after }, 'anew');
+    add(to, read.sums);
+    after = read.last;
   }
 }
 

@@ -1,5 +1,5 @@
 import { GENESIS, linkHash, STREAMS, type Stream } from '../../domain/chain';
-import { row, rows, type Database, type Executor, type Transaction } from '../connection';
+import { oneRow, row, rows, type Database, type Executor, type Transaction } from '../connection';
 import { firstIdAt } from '../ids';
 import { contentColumns, contentOf, ROWS_OF, type ReadRow } from './stream';
 
@@ -174,12 +174,10 @@ export interface ChainState {
 }
 
 export async function readChainState(db: Executor): Promise<ChainState> {
-  const state = await row<ChainState>(
+  return oneRow<ChainState>(
     db,
     `SELECT greatest(extract(epoch FROM clock_timestamp() - min(chained_at)), 0)::float8 AS "ageS" FROM chain_progress`,
   );
-  if (!state) throw new Error('chain_progress is empty');
-  return state;
 }
 
 /** It runs every five minutes. */

@@ -1,6 +1,6 @@
 import { GENESIS, headHash, linkHash, STREAMS, type Head, type Stream } from '../../domain/chain';
 import type { Fault } from '../../domain/verify-words';
-import { row, rows, type Database } from '../connection';
+import { oneRow, row, rows, type Database } from '../connection';
 import type { Compared, Difference } from '../compared';
 import { CHAIN_SILENT_AFTER_S, lastLink } from './advance';
 import {
@@ -153,7 +153,7 @@ async function* checkUnchained(
   const since = first === null ? null : (readHead(first.jws)?.signedAt ?? null);
   let waiting = 0;
   while (after !== null) {
-    const page: { last: string | null; found: Unchained[] } | undefined = await row(
+    const { last, found }: { last: string | null; found: Unchained[] } = await oneRow(
       db,
       `WITH page AS MATERIALIZED (SELECT id, recorded_at FROM ${table} WHERE id > :after::${idType} ORDER BY id LIMIT ${PAGE})
        SELECT (SELECT max(id)::text FROM page) AS last, coalesce((
@@ -165,13 +165,12 @@ async function* checkUnchained(
            AND page.recorded_at > coalesce(:since::timestamptz, '-infinity')), '[]') AS found`,
       { after, stream, since },
     );
-    const found = page?.found ?? [];
     const differences = found
       .filter(({ missed }) => missed)
       .map(({ id, at }): Difference => ({ id: `${called} ${id}`, wrong: 'row_after_chain', recordedAt: at }));
     waiting += found.length - differences.length;
     yield { check, checked: 0, differences };
-    after = page?.last ?? null;
+    after = last;
   }
   const differences: Difference[] = [];
   if (waiting > 0) {

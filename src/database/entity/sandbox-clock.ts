@@ -1,5 +1,5 @@
 import { workflowIds } from '../../domain/workflow-id';
-import { row, rows, type Database, type Executor } from '../connection';
+import { oneRow, row, rows, type Database, type Executor } from '../connection';
 import { enqueueBulkSignals } from '../outbox';
 import { CREDIT_WAITS } from '../customer/payment-credit';
 
@@ -161,7 +161,7 @@ export interface WorkInHand {
 
 /** @param askedSince real time; what a bank was asked before it is not counted */
 export async function workInHand(db: Executor, ownerId: string, askedSince: Date): Promise<WorkInHand> {
-  const found = await row<WorkInHand>(
+  return oneRow<WorkInHand>(
     db,
     `WITH clock AS MATERIALIZED (SELECT business_now(:ownerId) AS now), open AS (
        SELECT id, expires_at, recorded_at FROM billing_requests WHERE owner_id = :ownerId AND status = 'pending'
@@ -182,6 +182,4 @@ export async function workInHand(db: Executor, ownerId: string, askedSince: Date
        (SELECT max(id) FROM open WHERE recorded_at >= :askedSince) AS "lastAsked"`,
     { ownerId, askedSince },
   );
-  if (!found) throw new Error('one row is always there');
-  return found;
 }

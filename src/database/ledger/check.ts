@@ -10,7 +10,7 @@ import {
   type Difference,
   type Range,
 } from '../compared';
-import { row, rows, type Database, type Transaction } from '../connection';
+import { oneRow, rows, type Database, type Transaction } from '../connection';
 import { LET_OFF } from '../reconciliation-exception/reversal';
 import { borneOf } from './settlement';
 
@@ -208,14 +208,14 @@ export async function* compareLedger(db: Database, range: Range): AsyncGenerator
 
 /** The next day that anything was posted on, or that there is a balance of. */
 async function nextDay(db: Database, after: string, until: string): Promise<string | null> {
-  const next = await row<{ day: string | null }>(
+  const next = await oneRow<{ day: string | null }>(
     db,
     `SELECT least((SELECT min(settlement_day) FROM ledger_entries WHERE settlement_day > :after AND settlement_day <= :until),
        (SELECT min(day) FROM ledger_folded_balances WHERE day > :after AND day <= :until),
        (SELECT min(day) FROM ledger_balance_changes WHERE day > :after AND day <= :until))::text AS day`,
     { after, until },
   );
-  return next?.day ?? null;
+  return next.day;
 }
 
 interface Sums {
@@ -268,7 +268,7 @@ async function sumsOfDay(trx: Transaction, day: string): Promise<Map<string, Tot
   const sums = new Map<string, Totals>();
   let after: string | null = FIRST_ID;
   while (after !== null) {
-    const page: { last: string | null; sums: Sums[] } | undefined = await row(
+    const page: { last: string | null; sums: Sums[] } = await oneRow(
       trx,
       `WITH page AS MATERIALIZED (
          SELECT id FROM ledger_entries WHERE settlement_day = :day AND id > :after::bigint ORDER BY id
@@ -281,11 +281,11 @@ async function sumsOfDay(trx: Transaction, day: string): Promise<Map<string, Tot
        SELECT (SELECT max(id)::text FROM page) AS last, coalesce((SELECT jsonb_agg(sums) FROM sums), '[]') AS sums`,
       { day, after },
     );
-    for (const { account, debits, credits } of page?.sums ?? []) {
+    for (const { account, debits, credits } of page.sums) {
       const [earlierDebits, earlierCredits] = sums.get(account) ?? [0n, 0n];
       sums.set(account, [earlierDebits + BigInt(debits), earlierCredits + BigInt(credits)]);
     }
-    after = page?.last ?? null;
+    after = page.last;
   }
   return sums;
 }

@@ -2,7 +2,7 @@ import { formatInstant } from '../../domain/calendar';
 import { groupBy } from '../../domain/group';
 import { workflowIds } from '../../domain/workflow-id';
 import { summaryAgain } from '../../domain/workflow-summary';
-import { row, rows, type Executor } from '../connection';
+import { oneRow, row, rows, type Executor } from '../connection';
 import { CREDIT_WAITS } from '../customer/payment-credit';
 import { enqueueMissingStarts, type OutboxRank } from '../outbox';
 import { summariesOf } from './workflow-summary';
@@ -304,9 +304,9 @@ function startOf({ workflowId, status, merchantId, bankId }: Work, summary: stri
  * whoever waits for them sees by it that they get fewer.
  */
 export async function restartsWaiting(db: Executor): Promise<number> {
-  const waiting = await row<{ count: number }>(
+  const waiting = await oneRow<{ count: number }>(
     db,
     `SELECT count(*)::int AS count FROM outbox WHERE kind = 'start' AND start->>'again' = 'foundOverdue'`,
   );
-  return waiting?.count ?? 0;
+  return waiting.count;
 }

@@ -1,5 +1,5 @@
 import type { WorkerFault } from '../../domain/service-words';
-import { row, rows, type Executor } from '../connection';
+import { oneRow, rows, type Executor } from '../connection';
 
 /**
  * Which workers live, by what they write down themselves.
@@ -85,13 +85,12 @@ export async function listWorkers(db: Executor): Promise<WorkerState[]> {
 
 /** What keeps workers from their work: none lives, or none of those that live reaches Temporal. */
 export async function workerFault(db: Executor): Promise<WorkerFault | undefined> {
-  const newest = await row<{ beatAgeS: number | null; temporalAgeS: number | null }>(
+  const { beatAgeS, temporalAgeS } = await oneRow<{ beatAgeS: number | null; temporalAgeS: number | null }>(
     db,
     `SELECT extract(epoch FROM clock_timestamp() - max(beat_at))::float8 AS "beatAgeS",
        extract(epoch FROM clock_timestamp() - max(temporal_at))::float8 AS "temporalAgeS"
      FROM worker_heartbeats`,
   );
-  const { beatAgeS = null, temporalAgeS = null } = newest ?? {};
   if (beatAgeS === null) return { wrong: 'none_yet' };
   if (beatAgeS > SILENT_AFTER_S) return { wrong: 'silent', ageS: beatAgeS };
   if (temporalAgeS === null) return { wrong: 'temporal_never_reached' };
