@@ -1,8 +1,9 @@
 import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
+import { escapeIdentifier } from 'pg';
 import { ConfigError, readConfig, type Config } from '../config';
 import { isUnavailable } from '../database/availability';
-import { openDatabase, row, type Database } from '../database/connection';
+import { oneRow, openDatabase, row, type Database } from '../database/connection';
 import { readKeyring } from '../database/keys/keyring';
 import { schemaDifference } from '../database/migrate';
 import { requireDeployment, requireSameCalendar } from '../database/operation/deployment';
@@ -26,7 +27,8 @@ import { OVERDUE_AFTER_S } from '../service-metrics';
 import { VERSION } from '../version';
 import { command, CommandError, explained } from './command';
 import { databaseFault } from './database-fault';
-import { databaseUrl, deploymentOf, keysOf } from './engine';
+import { databaseUrl, deploymentOf, keysOf, modeOf } from './engine';
+import { closing } from './logins';
 import { openTemporal } from './temporal';
 
 /**
@@ -113,11 +115,12 @@ async function examineDatabase(config: Config, db: Database): Promise<Finding[]>
     return `Postgres and Node read ${config.NETWORK_TIMEZONE} alike for the next two years`;
   });
   const first = [postgres, clock, calendar, schema];
-  if (schema.state === 'wrong') return [...first, notChecked('deployment, keys, workers', schema)];
+  if (schema.state === 'wrong') return [...first, notChecked('deployment, logins, keys, workers', schema)];
   const deployment = await judge('deployment', async () => {
     await requireDeployment(db, deploymentOf(config));
     return 'mode, zone and login are those of this database';
   });
+  const logins = await judge('logins', () => judgeLogins(config, db));
   const keys = await judge('keys', async () => {
     const problems = await ringProblems(db, readKeyring(keysOf(config)));
     if (problems.length > 0) throw new Wrong(problems.map(({ message }) => message).join('\n'));
@@ -126,6 +129,7 @@ async function examineDatabase(config: Config, db: Database): Promise<Finding[]>
   return [
     ...first,
     deployment,
+    logins,
     keys,
     await examineWorkers(db),
     await examineWork(db),
@@ -144,6 +148,26 @@ async function judgeSchema(db: Database): Promise<string> {
       `of a later version than this ${VERSION}, which has no ${unknown.at(-1)}: deploy that version here`,
     );
   return 'as this version has it';
+}
+
+/**
+ * Whoever may connect, and is a member of `assent_app` for another database of the server, reads
+ * and writes this one. Of a sandbox no money is at stake.
+ */
+async function judgeLogins(config: Config, db: Database): Promise<string> {
+  if (modeOf(config) === 'sandbox') return 'a sandbox may be open to all logins of its server';
+  const { open, database, login } = await oneRow<{ open: boolean; database: string; login: string }>(
+    db,
+    `SELECT has_database_privilege('public', current_database(), 'CONNECT') AS open,
+       current_database()::text AS database, session_user::text AS login`,
+  );
+  const statements = closing(escapeIdentifier(database), [escapeIdentifier(login)]).join('; ');
+  if (open)
+    throw new Warned(
+      `every login of this server may connect to "${database}", and that of another installation could write it. ` +
+        `Give this to "assent sql --owner", with every other login that works in it beside this one: ${statements}`,
+    );
+  return `only those that are named may connect to "${database}"`;
 }
 
 async function judgeClock(db: Database): Promise<string> {

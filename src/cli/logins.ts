@@ -30,14 +30,29 @@ export function loginStatements({ DATABASE_URL, DATABASE_OWNER_URL }: Config): O
   if (login.database !== owner.database || login.server !== owner.server)
     throw new CommandError('DATABASE_OWNER_URL: names another database than DATABASE_URL');
   const [ownerName, appRole] = [escapeIdentifier(owner.user), escapeIdentifier(APP_ROLE)];
+  const [loginName, database] = [escapeIdentifier(login.user), escapeIdentifier(owner.database)];
   const statements = [
     // All databases of a server share it, and another may have it already.
     `DO $$ BEGIN CREATE ROLE ${appRole} NOLOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$`,
     `CREATE ROLE ${ownerName} LOGIN PASSWORD ${verifierOf(owner.password)}`,
-    `CREATE ROLE ${escapeIdentifier(login.user)} LOGIN PASSWORD ${verifierOf(login.password)} IN ROLE ${appRole}`,
-    `CREATE DATABASE ${escapeIdentifier(owner.database)} OWNER ${ownerName}`,
+    `CREATE ROLE ${loginName} LOGIN PASSWORD ${verifierOf(login.password)} IN ROLE ${appRole}`,
+    `CREATE DATABASE ${database} OWNER ${ownerName}`,
+    ...closing(database, [ownerName, loginName]),
   ];
   return { json: { statements }, text: statements.map((one) => `${one};`).join('\n') };
+}
+
+/**
+ * Lets nobody but these logins into a database. The role has its grants in each database of the
+ * server, and Postgres lets every login into each: that of a sandbox could write a production.
+ *
+ * @param database quoted, as the logins are
+ */
+export function closing(database: string, logins: string[]): string[] {
+  return [
+    `GRANT CONNECT ON DATABASE ${database} TO ${logins.join(', ')}`,
+    `REVOKE CONNECT, TEMPORARY ON DATABASE ${database} FROM PUBLIC`,
+  ];
 }
 
 /** Postgres would bring others into a form of its own first (RFC 4013). */

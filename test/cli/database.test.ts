@@ -1,5 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { openDatabase, row, rows } from '../../src/database/connection';
+import { migrateUp } from '../../src/database/migrate';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { createCli } from '../support/cli';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
@@ -173,4 +175,38 @@ it('"database logins" wants the two URLs that it makes logins of', async () => {
   expect((await logins({ DATABASE_OWNER_URL: 'postgres://assent_app:b@127.0.0.1:1/c' })).err).toMatch(
     /nobody logs in as/,
   );
+});
+
+const lookAt = (url: string) => asOwner(url, 'SELECT FROM entities');
+
+it('"database logins" makes logins that no other database of the server lets in', async () => {
+  const superuserUrl = Object.assign(new URL(test.url), { pathname: '/postgres' }).href;
+  const names = ['a', 'b'].map((one) => `logins_${randomBytes(4).toString('hex')}_${one}`);
+  const at = (database: string, of: string, login: 'owner' | 'login') =>
+    Object.assign(new URL(test.url), {
+      username: `${of}_${login}`,
+      password: login,
+      pathname: `/${database}`,
+    }).href;
+  try {
+    for (const name of names) {
+      const [url, ownerUrl] = [at(name, name, 'login'), at(name, name, 'owner')];
+      const printed = await createCli({ url, keys, more: { DATABASE_OWNER_URL: ownerUrl } }).run(
+        'database',
+        'logins',
+      );
+      // CREATE DATABASE goes alone.
+      for (const line of printed.out.trim().split('\n')) await asOwner(superuserUrl, line);
+      await migrateUp(ownerUrl, 'production', 'Africa/Lagos');
+      await lookAt(url);
+    }
+    const [one = '', other = ''] = names;
+    for (const login of ['login', 'owner'] as const)
+      await expect(lookAt(at(one, other, login))).rejects.toThrow(/permission denied for database/);
+  } finally {
+    for (const name of names) {
+      await asOwner(superuserUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+      await asOwner(superuserUrl, `DROP ROLE IF EXISTS ${name}_owner, ${name}_login`);
+    }
+  }
 });

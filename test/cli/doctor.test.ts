@@ -52,10 +52,10 @@ async function doctor(settings: Record<string, string> = {}): Promise<Examined> 
 }
 
 /** What is said of a login of production, where nothing answers as Temporal. */
-async function deploymentAt(url: string): Promise<string | undefined> {
+async function inProduction(url: string, check = 'deployment'): Promise<string | undefined> {
   const { code, found } = await doctor({ ...PRODUCTION, DATABASE_URL: url });
   expect(code).toBe(1);
-  return found.get('deployment');
+  return found.get(check);
 }
 
 const nobodyAt = async (url: string) => {
@@ -69,7 +69,7 @@ describe('assent doctor', () => {
     const { code, found } = await doctor();
     expect([...found.values()].filter((one) => !one.startsWith('ok: '))).toEqual([]);
     expect([...found.keys()].join(', ')).toBe(
-      'settings, postgres, clock, calendar, schema, deployment, keys, workers, work, transactions, temporal, namespace, search attributes, schedules',
+      'settings, postgres, clock, calendar, schema, deployment, logins, keys, workers, work, transactions, temporal, namespace, search attributes, schedules',
     );
     expect(code).toBe(0);
   });
@@ -202,13 +202,24 @@ describe('assent doctor', () => {
 
   it('names, in production, what a login may do that it must not', async () => {
     const production = await createProductionDatabase();
-    expect(await deploymentAt(production.url)).toMatch(/^ok: /);
-    expect(await deploymentAt(production.superuserUrl)).toMatch(
+    expect(await inProduction(production.url)).toMatch(/^ok: /);
+    expect(await inProduction(production.superuserUrl)).toMatch(
       /^wrong: DATABASE_URL: the login "\w+" is a superuser/,
     );
-    expect(await deploymentAt(production.memberUrl)).toMatch(
+    expect(await inProduction(production.memberUrl)).toMatch(
       /^wrong: DATABASE_URL: the login "production_\w+" owns the schema, or is a member of the role that does/,
     );
+    await production.drop();
+  });
+
+  it('says by what a production is closed to the logins of other databases, which closes it', async () => {
+    const production = await createProductionDatabase();
+    const { pathname } = new URL(production.url);
+    await asOwner(production.superuserUrl, `GRANT CONNECT ON DATABASE ${pathname.slice(1)} TO PUBLIC`);
+    const warned = (await inProduction(production.url, 'logins')) ?? '';
+    expect(warned).toMatch(/^warning: every login of this server may connect to .*"assent sql --owner"/);
+    await asOwner(production.ownerUrl, warned.slice(warned.indexOf('GRANT ')));
+    expect(await inProduction(production.url, 'logins')).toMatch(/^ok: /);
     await production.drop();
   });
 
@@ -268,7 +279,7 @@ describe('assent doctor', () => {
     );
     const { code, found } = await doctor();
     expect(found.get('schema')).toMatch(/^wrong: 1 migration missing, \d{4}_\w+ first: run "assent migrate"/);
-    expect(found.get('deployment, keys, workers')).toBe('unknown: not checked: see schema first');
+    expect(found.get('deployment, logins, keys, workers')).toBe('unknown: not checked: see schema first');
     expect(code).toBe(1);
     await asOwner(
       engine.database.url,

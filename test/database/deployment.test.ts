@@ -214,7 +214,12 @@ describe('a login of production', () => {
     ],
     [`ALTER ROLE ${LOGIN} CREATEROLE`, `ALTER ROLE ${LOGIN} NOCREATEROLE`, 'may make roles'],
     [`ALTER ROLE ${LOGIN} REPLICATION`, `ALTER ROLE ${LOGIN} NOREPLICATION`, 'may replicate the server'],
-    [`ALTER DATABASE {name} OWNER TO ${LOGIN}`, `ALTER DATABASE {name} OWNER TO {owner}`, 'owns the'],
+    [
+      `ALTER DATABASE {name} OWNER TO ${LOGIN}`,
+      // An owner hands on its own right to connect as well.
+      `ALTER DATABASE {name} OWNER TO {owner}; GRANT CONNECT ON DATABASE {name} TO ${LOGIN}`,
+      'owns the',
+    ],
     [
       `ALTER SCHEMA public OWNER TO ${LOGIN}`,
       `ALTER SCHEMA public OWNER TO pg_database_owner`,
@@ -230,7 +235,7 @@ describe('a login of production', () => {
       sql
         .replace(LOGIN, new URL(production.url).username)
         .replace('{owner}', new URL(production.ownerUrl).username)
-        .replace('{name}', new URL(production.url).pathname.slice(1));
+        .replaceAll('{name}', new URL(production.url).pathname.slice(1));
     await asOwner(production.superuserUrl, made(grant));
     await expect(admit(production.url, 'production')).rejects.toThrow(words);
     await asOwner(production.superuserUrl, made(revoke));

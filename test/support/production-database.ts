@@ -31,6 +31,10 @@ export async function createProductionDatabase(): Promise<ProductionDatabase> {
   for (const one of logins) await asOwner(admin, `CREATE ROLE ${one} LOGIN PASSWORD '${one}'`);
   await asOwner(admin, `GRANT assent_app TO ${login}; GRANT ${owner}, assent_app TO ${member}`);
   await asOwner(admin, `CREATE DATABASE ${name} OWNER ${owner}`);
+  await asOwner(
+    admin,
+    `REVOKE CONNECT ON DATABASE ${name} FROM PUBLIC; GRANT CONNECT ON DATABASE ${name} TO ${login}`,
+  );
   const url = (role = '') => {
     const made = new URL(`${postgres}/${name}`);
     made.username = role;
