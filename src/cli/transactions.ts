@@ -1,7 +1,9 @@
 import type { Command } from 'commander';
 import type { Config } from '../config';
 import { recordAct, type Actor } from '../database/audit';
-import { executorOf, type Executor } from '../database/connection';
+import { LOCK_NOT_AVAILABLE } from '../database/availability';
+import { executorOf, oneRow, type Executor } from '../database/connection';
+import { requireMigratable } from '../database/operation/deployment';
 import {
   endTransaction,
   findTransaction,
@@ -10,10 +12,10 @@ import {
   type OpenTransaction,
 } from '../database/operation/open-transactions';
 import { onDatabase } from '../start/database';
-import { command, CommandError, reporting } from './command';
-import { databaseUrl, ownerUrl } from './engine';
+import { command, CommandError, explained, reporting } from './command';
+import { databaseUrl, deploymentOf, ownerUrl } from './engine';
 import { operator, reasonOption, type Explained } from './operator';
-import { asOwner } from './owner';
+import { asOwner, withOwnerUrl } from './owner';
 import { tableOf } from './table';
 
 /**
@@ -76,14 +78,65 @@ async function endById(config: Config, by: Actor, id: string): Promise<OpenTrans
   if (!found) {
     throw new CommandError(`there is no open transaction ${id}: see "assent database transactions"`);
   }
+  await withOwnerUrl(config, (url) => requireRecordable(config, url));
   await endAsWhoMay(urls, found);
   // Not before, for it may hold what the record needs.
   await asOwner(config, (owner) =>
     owner.transaction((trx) =>
       recordAct(trx, by, { action: 'transaction.ended', entityId: null, before: found }),
     ),
-  );
+  ).catch((cause: unknown) => {
+    throw new CommandError(
+      `${id}, of the login "${found.login}" in "${found.database}", has ended, and is not on record: ${explained(cause)}`,
+      { cause },
+    );
+  });
   return found;
+}
+
+/** Longest wait for what somebody has locked. */
+const LOCKED_FOR_MS = 1_000;
+
+/**
+ * What has ended is not undone: so that it can be recorded is known before.
+ *
+ * @throws CommandError, DeploymentError
+ */
+async function requireRecordable(config: Config, url: string): Promise<void> {
+  await onDatabase(
+    url,
+    async (client) => {
+      const owner = executorOf(client);
+      const { database, login, hasRecord, mayWrite } = await oneRow<{
+        database: string;
+        login: string;
+        hasRecord: boolean;
+        mayWrite: boolean;
+      }>(
+        owner,
+        `SELECT current_database()::text AS database, session_user::text AS login, record IS NOT NULL AS "hasRecord",
+           coalesce(has_table_privilege(record, 'INSERT'), false) AS "mayWrite"
+         FROM to_regclass('public.audit_events') AS record`,
+      );
+      if (!hasRecord) {
+        throw new CommandError(
+          `the database "${database}" is none of an installation, and the end could not be recorded in it: correct ` +
+            'DATABASE_OWNER_URL, or DATABASE_URL where that is not set',
+        );
+      }
+      if (!mayWrite) {
+        throw new CommandError(
+          `the login "${login}" may not record the end: name the owner of the schema in DATABASE_OWNER_URL, and in ` +
+            'DATABASE_URL a login that may end the transaction',
+        );
+      }
+      await requireMigratable(owner, deploymentOf(config)).catch((error: unknown) => {
+        // That lock may be the very reason.
+        if ((error as { code?: string }).code !== LOCK_NOT_AVAILABLE) throw error;
+      });
+    },
+    { lock_timeout: LOCKED_FOR_MS },
+  );
 }
 
 /** What Postgres says to a login that may not end what another one has begun. */
@@ -101,7 +154,7 @@ async function endAsWhoMay(urls: string[], found: OpenTransaction): Promise<void
     }
   }
   throw new CommandError(
-    `it is of the login "${found.login}", which only itself or a superuser may end: run this as one of them, by both DATABASE_URL and DATABASE_OWNER_URL`,
+    `it is of the login "${found.login}", which only itself or a superuser may end: name one of them in DATABASE_URL, and leave DATABASE_OWNER_URL to the owner of the schema`,
   );
 }
 

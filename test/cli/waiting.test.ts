@@ -7,6 +7,7 @@ import { measureService } from '../../src/service-metrics';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
 import { valueOf } from '../support/metrics';
+import { PRODUCTION } from '../support/production-database';
 import { charge } from '../support/settled';
 import { standingApproval, type Standing } from '../support/standing';
 
@@ -116,6 +117,48 @@ it('"end" says by which URLs a login is given that may end what another has begu
   expect(await beside.run('database', 'end', id, '--reason', 'ticket 12')).toMatchObject({ code: 0 });
   await session.end().catch(() => undefined);
   await asOwner(test.url, `DROP ROLE "${login}"`);
+});
+
+it.each<[string, RegExp, () => Record<string, string>]>([
+  ['another zone', /NETWORK_TIMEZONE: is Europe\/Berlin/, () => ({ NETWORK_TIMEZONE: 'Europe/Berlin' })],
+  ['another mode', /ASSENT_MODE: is production/, () => PRODUCTION],
+  [
+    'a database without a record',
+    /"postgres" is none of an installation.* correct DATABASE_OWNER_URL/,
+    () => ({ DATABASE_OWNER_URL: Object.assign(new URL(test.url), { pathname: '/postgres' }).href }),
+  ],
+])('"end" ends nothing that %s keeps it from recording', async (_, words, more) => {
+  const { session, id } = await listedSession();
+  const wrong = createCli({ url: test.url, keys, more: { DATABASE_OWNER_URL: test.url, ...more() } });
+  expect(await wrong.run('database', 'end', id, '--reason', 'ticket 12')).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(words) as string,
+  });
+  await expect(session.query('COMMIT')).resolves.toMatchObject({ command: 'COMMIT' });
+  await session.end();
+});
+
+it('"end" ends one that locks what is asked first, and has it on record', async () => {
+  const { session, id } = await listedSession();
+  await session.query('LOCK TABLE deployment');
+  await cli.json('database', 'end', id, '--reason', 'it stood in the way of all');
+  expect(await lastAct()).toMatchObject({ reason: 'it stood in the way of all' });
+  await expect(session.query('COMMIT')).rejects.toThrow(/not queryable|terminat/);
+});
+
+it('"end" says that what it has ended is not on record, where that fails', async () => {
+  const { session, id } = await listedSession();
+  await asOwner(
+    test.url,
+    `CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE ''no room is left''; END';
+     CREATE TRIGGER fails BEFORE INSERT ON audit_events EXECUTE FUNCTION fail()`,
+  );
+  expect(await cli.run('database', 'end', id, '--reason', 'ticket 12')).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/has ended, and is not on record: .*no room is left/) as string,
+  });
+  await asOwner(test.url, 'DROP TRIGGER fails ON audit_events; DROP FUNCTION fail()');
+  await expect(session.query('COMMIT')).rejects.toThrow(/not queryable|terminat/);
 });
 
 it('"end" leaves what the session of a listed transaction does after it', async () => {
