@@ -79,8 +79,8 @@ async function writeTable(pages: AsyncIterable<RecordedAct[]>): Promise<void> {
     actor,
     action,
     entityId,
-    before && JSON.stringify(before),
-    after && JSON.stringify(after),
+    cell(before),
+    cell(after),
     reason,
     requestId,
   ]);
@@ -91,6 +91,15 @@ async function writeTable(pages: AsyncIterable<RecordedAct[]>): Promise<void> {
       `These are the latest ${TABLE_ROWS_MAX}: narrow it with --since, or have all with --json.\n`,
     );
   }
+}
+
+/** One act may name two hundred workflows; all rows of a table are as wide as its widest. */
+const CELL_MAX = 500;
+
+function cell(value: object | null | undefined): string | null {
+  if (!value) return null;
+  const text = JSON.stringify(value);
+  return text.length > CELL_MAX ? `${text.slice(0, CELL_MAX)}…` : text;
 }
 
 /** Waits for a reader that is slower. */

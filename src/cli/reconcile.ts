@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { isGrpcServiceError, ServiceError, type Client } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
 import { recordAct, type Actor } from '../database/audit';
 import type { Database } from '../database/connection';
@@ -31,7 +31,7 @@ import { anyRing } from './engine';
 import { operator, reasonOption, type Explained } from './operator';
 import { progress } from './progress';
 import { endRowlessOption, NO_ROWLESS, rowlessInWords, scanRowless, type Rowless } from './rowless';
-import { openTemporal, temporalAddress } from './temporal';
+import { openTemporal, temporalAddress, temporalFailed } from './temporal';
 
 /**
  * `assent reconcile`: what the workflow of that name does a little of each minute, all of it and
@@ -118,7 +118,7 @@ export function addReconcileCommand(program: Command): void {
           if (!report.ok) process.exitCode = 1;
           return outcome(report, fix, endRowless);
         } catch (error) {
-          throw temporalFailed(error) ?? error;
+          throw temporalFailed(error, 'What was started again stays so: run this again.') ?? error;
         } finally {
           await client.connection.close();
         }
@@ -126,19 +126,9 @@ export function addReconcileCommand(program: Command): void {
     );
 }
 
-/** The words for a call that Temporal failed, or did not answer in time. */
-function temporalFailed(error: unknown): CommandError | undefined {
-  const cause = error instanceof ServiceError ? error.cause : error;
-  if (!isGrpcServiceError(cause)) return undefined;
-  return new CommandError(
-    `Temporal failed in the middle of it (${cause.details}). What was started again stays so: run this again.`,
-    { cause: error },
-  );
-}
-
 /**
  * @param by who has it mended; undefined where it is only looked at
- * @param endRowless as of `scanRowless`
+ * @param endRowless how many workflows without a row are to be ended
  */
 async function reconcile(
   db: Database,
@@ -164,7 +154,11 @@ async function reconcile(
       await recordAct(trx, by, {
         action: 'reconcile.begun',
         entityId: null,
-        after: { namespace: client.options.namespace, namespaceId: namespace },
+        after: {
+          namespace: client.options.namespace,
+          namespaceId: namespace,
+          ...(endRowless !== undefined && { endRowless }),
+        },
       });
       await settleUnnoticedCredits(trx, ring, timeZone, OVERDUE_MAX);
     });
@@ -173,9 +167,10 @@ async function reconcile(
   const books = await compareBooks(db, ring, fix ? timeZone : undefined);
   const { listed: found, ...first } = await scan(db, client, fix, temporalLost);
   // What runs in another's namespace is none of ours.
+  const end = by && endRowless !== undefined ? { expected: endRowless, by } : undefined;
   const rowless =
     fix || before.namespaceId === namespace
-      ? await scanRowless(db, client, endRowless, (gone) => listRowless(found, gone))
+      ? await scanRowless(db, client, end, (gone) => listRowless(found, gone))
       : NO_ROWLESS;
   const wrong = first.overdue + first.withoutWorkflow;
   const problems = (await workerProblems(db)).map(({ message }) => message);

@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { Client } from '@temporalio/client';
+import { recordAct, type Actor } from '../database/audit';
 import type { Database } from '../database/connection';
 import { counted } from '../domain/counted';
 import { endRowless, pagesWithoutRow, type RowlessWorkflow } from '../temporal/without-row';
@@ -32,41 +33,66 @@ export function endRowlessOption(): Option {
   ).argParser(readCount);
 }
 
+/** What is to be ended is kept in memory meanwhile: some 100 bytes for each. */
+const ENDED_MAX = 1_000_000;
+
 function readCount(text: string): number {
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It must be the number that "assent reconcile" has found.');
+  if (/^[1-9]\d{0,6}$/.test(text) && Number(text) <= ENDED_MAX) return Number(text);
+  throw new InvalidArgumentError(
+    `It must be the number that "assent reconcile" has found, and at most ${ENDED_MAX}.`,
+  );
+}
+
+export interface RowlessEnd {
+  /** How many there are to be. */
+  expected: number;
+  by: Actor;
 }
 
 /**
- * Goes through all that runs, and ends what has no row where there is as much as expected.
+ * Goes through all that runs, and ends what has no row where there is as much as expected. What
+ * begins meanwhile nobody has decided about: it is left.
  *
- * @param expected undefined where nothing is to be ended
+ * @param end undefined where nothing is to be ended
  * @param list told of each
  */
 export async function scanRowless(
   db: Database,
   client: Client,
-  expected: number | undefined,
+  end: RowlessEnd | undefined,
   list: (gone: RowlessWorkflow[]) => void,
 ): Promise<Rowless> {
   const result = { ...NO_ROWLESS };
+  const decided = new Set<string>();
   for await (const { checked, gone } of pagesWithoutRow(db, client)) {
     result.checked += checked;
     result.found += gone.length;
     list(gone);
+    if (end && result.found <= end.expected) for (const { runId } of gone) decided.add(runId);
     progress.say(`${counted(result.checked, 'workflows')} that run looked at, ${result.found} without a row`);
   }
   result.left = result.found;
-  if (expected !== result.found) return result;
+  if (end?.expected !== result.found) return result;
   result.left = 0;
   for await (const { gone } of pagesWithoutRow(db, client)) {
-    const some = gone.slice(0, expected - result.ended);
-    await endRowless(client, some);
+    const some = gone.filter(({ runId }) => decided.delete(runId));
+    if (some.length > 0) await endOnRecord(db, client, end.by, some);
     result.ended += some.length;
     result.left += gone.length - some.length;
-    progress.say(`${result.ended} of ${counted(expected, 'workflows')} without a row ended`);
+    progress.say(`${result.ended} of ${counted(end.expected, 'workflows')} without a row ended`);
   }
   return result;
+}
+
+/**
+ * Records a page of them first, for it may be over in the middle: none ends that nobody could name.
+ */
+async function endOnRecord(db: Database, client: Client, by: Actor, page: RowlessWorkflow[]): Promise<void> {
+  const workflowIds = page.map(({ workflowId }) => workflowId);
+  await db.transaction((trx) =>
+    recordAct(trx, by, { action: 'reconcile.rowless_ended', entityId: null, after: { workflowIds } }),
+  );
+  await endRowless(client, page);
 }
 
 /** @param expected undefined where nothing was to be ended */

@@ -1,6 +1,7 @@
-import type { Client } from '@temporalio/client';
+import { isGrpcServiceError, ServiceError, type Client } from '@temporalio/client';
 import { ConfigError, type Config } from '../config';
 import { lazyClient, TlsFileError } from '../temporal/connection';
+import { CommandError } from './command';
 import { engineOf, notGiven } from './engine';
 
 /**
@@ -24,4 +25,17 @@ export function temporalAddress(config: Config): string {
   const address = config.TEMPORAL_ADDRESS ?? engineOf(config)?.temporalAddress;
   if (address === undefined) throw notGiven('TEMPORAL_ADDRESS', 'engine');
   return address;
+}
+
+/**
+ * The words for a call that Temporal failed, or did not answer in time.
+ *
+ * @param advice what stands now, and what to do
+ */
+export function temporalFailed(error: unknown, advice: string): CommandError | undefined {
+  const cause = error instanceof ServiceError ? error.cause : error;
+  if (!isGrpcServiceError(cause)) return undefined;
+  return new CommandError(`Temporal failed in the middle of it (${cause.details}). ${advice}`, {
+    cause: error,
+  });
 }

@@ -64,8 +64,8 @@ export interface RecordedAct extends Pick<Actor, 'actor' | 'requestId' | 'reason
 }
 
 /**
- * Acts read at once: some 500 bytes each, so that however long the record is, a reader needs half a
- * megabyte.
+ * Acts read at once: some 500 bytes each, and 10 kB where one names a page of workflows, so that
+ * however long the record is, a reader needs half a megabyte, and 10 MB at most.
  */
 const PAGE = 1_000;
 

@@ -347,6 +347,18 @@ test('workflows whose row is gone, as after a restore, are named, and ended wher
       cause: { message: 'reconcile --end-rowless: its row is gone' },
     });
   }
+  const acts = await rows<{ action: string; after: Record<string, unknown> }>(
+    engine.database.db,
+    `SELECT action, after FROM audit_events WHERE reason = 'restored, ticket 4' ORDER BY id`,
+  );
+  expect(acts).toMatchObject([
+    { action: 'reconcile.begun', after: { endRowless: 2 } },
+    {
+      action: 'reconcile.rowless_ended',
+      after: { workflowIds: expect.arrayContaining(goneIds) as string[] },
+    },
+    { action: 'reconcile.ended', after: { rowless: { ended: 2 } } },
+  ]);
   for (const handle of foreign) expect(await isRunning(handle)()).toBe(true);
   expect(await withRow.describe()).toMatchObject({ status: { name: 'RUNNING' }, runId });
 });
