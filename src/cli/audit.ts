@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
-import { parseInstant } from '../domain/calendar';
 import { counted } from '../domain/counted';
 import { readActs, type RecordedAct } from '../database/audit';
 import { findEntity } from '../database/entity/entity';
-import { command, CommandError, onEngineWriting, unknownEntity } from './command';
+import { command, onEngineWriting, unknownEntity } from './command';
+import { moment } from './moment';
 import { progress } from './progress';
 import { tableOf } from './table';
 
@@ -30,18 +30,11 @@ export function addAuditCommand(program: Command): void {
         if (entity !== undefined && !(await findEntity(db, entity))) throw unknownEntity();
         const acts = readActs(db, {
           entityId: entity,
-          since: since === undefined ? undefined : moment(since),
+          since: since === undefined ? undefined : moment('--since', since),
         });
         await (json ? writeJson(acts) : writeTable(acts));
       }),
     );
-}
-
-/** @throws CommandError */
-function moment(text: string): Date {
-  const parsed = parseInstant(text);
-  if (!parsed.ok) throw new CommandError(`--since ${parsed.reason}`);
-  return parsed.value;
 }
 
 async function writeJson(pages: AsyncIterable<RecordedAct[]>): Promise<void> {

@@ -6,6 +6,7 @@ import { check } from '../api/http/validation';
 import { webhookUrl } from '../api/webhook/endpoint';
 import type { Config } from '../config';
 import { recordAct } from '../database/audit';
+import type { Database } from '../database/connection';
 import { rotateClientSecret } from '../database/entity/client-credential';
 import { findEntity, listEntities, readStanding } from '../database/entity/entity';
 import {
@@ -13,6 +14,7 @@ import {
   changeEndpoint,
   changeStatus,
   changeTrust,
+  disableMerchantsMadeSince,
   revokeTokens,
 } from '../database/entity/control';
 import {
@@ -22,10 +24,13 @@ import {
   rotateWebhookSecret,
 } from '../database/webhook/endpoint';
 import { requireRing } from '../database/keys/sealing-key';
+import { counted } from '../domain/counted';
 import { ROLES, TRUST_LEVELS, type TrustLevel } from '../domain/entity';
 import { letAttemptsEnd } from './attempts-under-way';
 import { command, CommandError, onEngine, unknownEntity } from './command';
+import { moment } from './moment';
 import { operator, reasonOption, type Explained } from './operator';
+import { progress } from './progress';
 import { tableOf } from './table';
 
 /** Banks, merchants and providers: who takes part, and how each proves it. */
@@ -74,27 +79,52 @@ export function addEntityCommands(program: Command): void {
     }, requireRing),
   );
 
-  for (const [name, status, description] of [
-    [
-      'disable',
-      'disabled',
-      'keep it out: tokens die within a minute, webhooks wait, schedules are suspended',
-    ],
-    ['enable', 'active', 'let it in again: it gets new tokens, its webhooks are sent, schedules go on'],
-  ] as const) {
-    command(entity, name, description)
-      .argument('<entityId>')
-      .addOption(reasonOption())
-      .action(
-        onEngine(async ({ db, ring }, _config, entityId: string, options: Explained) => {
-          const by = operator(options);
-          const set = await db.transaction((trx) => changeStatus(trx, ring, by, entityId, status));
-          if (!set) throw unknownEntity();
-          if (status === 'disabled') await letAttemptsEnd(db, entityId);
-          return { json: { entityId, status }, text: `${entityId} is ${status} now` };
-        }),
-      );
-  }
+  command(
+    entity,
+    'disable',
+    'keep it out: tokens die within a minute, webhooks wait, schedules are suspended',
+  )
+    .argument('<entityId>')
+    .option(
+      '--merchants-made-since <time>',
+      'a provider, and the merchants that it has made from then on, as in 2026-01-31T09:00:00Z',
+    )
+    .addOption(reasonOption())
+    .action(
+      onEngine(async ({ db, ring }, _config, entityId: string, options: DisableOptions) => {
+        const by = operator(options);
+        const since = await madeSince(db, entityId, options);
+        const set = await db.transaction((trx) => changeStatus(trx, ring, by, entityId, 'disabled'));
+        if (!set) throw unknownEntity();
+        const status = 'disabled';
+        if (since === undefined) {
+          await letAttemptsEnd(db, entityId);
+          return { json: { entityId, status }, text: `${entityId} is disabled now` };
+        }
+        const merchants: string[] = [];
+        for await (const merchantId of disableMerchantsMadeSince(db, ring, by, entityId, since)) {
+          merchants.push(merchantId);
+          progress.say(`${counted(merchants.length, 'merchants')} disabled`);
+        }
+        for (const one of [entityId, ...merchants]) await letAttemptsEnd(db, one);
+        return {
+          json: { entityId, status, merchants },
+          text: `${entityId} is disabled now, and so are ${counted(merchants.length, 'merchants')} that it made`,
+        };
+      }),
+    );
+
+  command(entity, 'enable', 'let it in again: it gets new tokens, its webhooks are sent, schedules go on')
+    .argument('<entityId>')
+    .addOption(reasonOption())
+    .action(
+      onEngine(async ({ db, ring }, _config, entityId: string, options: Explained) => {
+        const by = operator(options);
+        const set = await db.transaction((trx) => changeStatus(trx, ring, by, entityId, 'active'));
+        if (!set) throw unknownEntity();
+        return { json: { entityId, status: 'active' }, text: `${entityId} is active now` };
+      }),
+    );
 
   command(entity, 'trust', 'set whether customers may give a merchant standing approvals')
     .argument('<merchantId>')
@@ -210,6 +240,25 @@ export function addEntityCommands(program: Command): void {
 }
 
 const SHOWN_ONCE = 'Keep what is secret now: it is not shown again.';
+
+interface DisableOptions extends Explained {
+  merchantsMadeSince?: string;
+}
+
+/** @throws CommandError for what is no moment, and for who makes no merchants */
+async function madeSince(
+  db: Database,
+  entityId: string,
+  { merchantsMadeSince: given }: DisableOptions,
+): Promise<Date | undefined> {
+  if (given === undefined) return undefined;
+  const since = moment('--merchants-made-since', given);
+  const found = await findEntity(db, entityId);
+  if (found === undefined) throw unknownEntity();
+  if (found.type !== 'provider')
+    throw new CommandError('--merchants-made-since: only a provider makes merchants');
+  return since;
+}
 
 interface AtOnce extends Explained {
   now?: boolean;

@@ -1,11 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { row } from '../../src/database/connection';
 import { authenticateClients } from '../../src/database/entity/client-credential';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { announce } from '../../src/database/webhook/webhook';
 import { attemptsUnderWay, claimUnattempted } from '../../src/database/webhook/attempt';
-import { enter, serveApi, type ServedApi } from '../support/api';
+import { enter, send, serveApi, tokenOf, type ServedApi } from '../support/api';
 import { createCli } from '../support/cli';
-import { createTestDatabase, type TestDatabase } from '../support/database';
+import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 
 const keys = makeKeyring();
 let test: TestDatabase;
@@ -87,6 +88,61 @@ describe('an operator', () => {
     expect(await attemptsUnderWay(test.db, entityId)).toHaveLength(1);
     await cli.json('entity', 'disable', entityId);
     expect(await attemptsUnderWay(test.db, entityId)).toEqual([]);
+  });
+
+  it('keeps out with a provider what its thief has made, and nobody whom it had made before', async () => {
+    const provider = await enter(api, 'provider');
+    const make = (clientRef: string) =>
+      provider.send(
+        'POST',
+        '/v1/provider/merchants',
+        { merchants: [{ name: clientRef, email: 'm@shop.example', clientRef }] },
+        { 'idempotency-key': randomUUID() },
+      );
+    const made = async (clientRef: string) => {
+      const { body } = await make(clientRef);
+      const [merchant] = (body.data ?? {})['merchants'] as {
+        merchantId: string;
+        clientId: string;
+        clientSecret: string;
+      }[];
+      if (!merchant) throw new Error(body.message);
+      const client = { ...merchant, entityId: merchant.merchantId, webhookSecret: '' };
+      return { ...client, token: await tokenOf(api, client) };
+    };
+    const [honest, thief] = [await made('honest'), await made('thief')];
+    await asOwner(
+      test.url,
+      `SET session_replication_role = replica;
+       UPDATE entities SET created_at = now() - interval '2 hours' WHERE id = '${honest.entityId}'`,
+    );
+    const since = new Date(Date.now() - 3_600_000).toISOString();
+    const disable = (...of: string[]) =>
+      cli.json('entity', 'disable', ...of, '--merchants-made-since', since, '--reason', 'ticket 9');
+    expect(await disable(provider.entityId)).toEqual({
+      entityId: provider.entityId,
+      status: 'disabled',
+      merchants: [thief.entityId],
+    });
+    const ask = async ({ token }: { token: string }) =>
+      (await send(api.url, 'GET', '/v1/webhooks/endpoint', undefined, { authorization: `Bearer ${token}` }))
+        .status;
+    expect([await ask(honest), await ask(thief)]).toEqual([200, 401]);
+    await expect(tokenOf(api, thief)).rejects.toThrow('no token: 401');
+    expect(await tokenOf(api, honest)).toEqual(expect.any(String));
+    // Though this process has yet to hear of it.
+    expect((await make('another')).status).toBe(401);
+    const { events } = await cli.json<{ events: object[] }>('audit', '--entity', thief.entityId);
+    expect(events.at(-1)).toMatchObject({ action: 'entity.disabled', reason: 'ticket 9' });
+
+    expect(await disable(provider.entityId)).toMatchObject({ merchants: [] });
+    await expect(disable(honest.entityId)).rejects.toThrow(/only a provider makes merchants/);
+    expect(
+      await cli.run('entity', 'disable', provider.entityId, '--merchants-made-since', 'yesterday'),
+    ).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/--merchants-made-since must be a date/) as string,
+    });
   });
 
   it('sees, sets and clears where webhooks go', async () => {

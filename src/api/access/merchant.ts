@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Config } from '../../config';
 import type { Transaction } from '../../database/connection';
 import { admitEntity, changeTrust } from '../../database/entity/control';
+import { holdActive } from '../../database/entity/entity';
 import { TRUST_LEVELS } from '../../domain/entity';
 import { Failure } from '../../domain/failures';
 import { email, id, NAME_MAX, textFor, webUrl } from '../http/fields';
@@ -58,6 +59,10 @@ type MerchantsBody = z.output<ReturnType<typeof merchantsBody>>;
 
 export async function createMerchants(call: Call<MerchantsBody>) {
   return call.accept(async (trx) => {
+    // Its standing is remembered for a while. Whoever disables it also looks for what it made.
+    if (!(await holdActive(trx, call.caller.entityId))) {
+      throw new Failure('unauthenticated', 'You are disabled: ask the operator of the network');
+    }
     const items = [];
     for (const merchant of call.body.merchants) items.push(await createOne(trx, call, merchant));
     const created = items.filter(({ success }) => success).length;

@@ -1,9 +1,10 @@
 import type { TrustLevel } from '../../domain/entity';
 import { recordAct, shownUrl, type Actor } from '../audit';
-import type { Transaction } from '../connection';
+import type { Database, Transaction } from '../connection';
 import {
   createEntity,
   endTokens,
+  merchantsMadeSince,
   setEntityStatus,
   setEntityTrust,
   type Entity,
@@ -58,6 +59,28 @@ export async function changeStatus(
   const action = status === 'disabled' ? 'entity.disabled' : 'entity.enabled';
   await recordAct(trx, by, { action, entityId, before: { status: before }, after: { status } });
   return true;
+}
+
+/**
+ * Disables the merchants that a provider has made from a moment on, and that are active: each in a
+ * transaction with its record, for the schedules of all of them are too much for one. Whoever is
+ * stopped in the middle does it again, for the rest.
+ *
+ * @param providerId of one that is disabled already, and so makes no more
+ */
+export async function* disableMerchantsMadeSince(
+  db: Database,
+  ring: Keyring,
+  by: Actor,
+  providerId: string,
+  since: Date,
+): AsyncGenerator<string, void, undefined> {
+  for await (const page of merchantsMadeSince(db, providerId, since)) {
+    for (const { id } of page) {
+      await db.transaction((trx) => changeStatus(trx, ring, by, id, 'disabled'));
+      yield id;
+    }
+  }
 }
 
 /**

@@ -2,6 +2,7 @@ import type { Role, TrustLevel } from '../../domain/entity';
 import { insertClient, newClientSecret } from './client-credential';
 import { row, rows, type Executor, type Transaction } from '../connection';
 import { newId } from '../ids';
+import { pages } from '../pages';
 import type { Keyring } from '../keys/keyring';
 import { insertWebhookEndpoint, newWebhookSecret } from '../webhook/endpoint';
 
@@ -141,6 +142,43 @@ export async function endTokens(db: Executor, entityId: string): Promise<boolean
     { entityId },
   );
   return ended !== undefined;
+}
+
+/**
+ * Whether an entity may still do something, which it then has done before it is disabled: whoever
+ * disables it waits for this transaction.
+ */
+export async function holdActive(trx: Transaction, entityId: string): Promise<boolean> {
+  const active = await row(
+    trx,
+    `SELECT id FROM entities WHERE id = :entityId AND status = 'active' FOR SHARE`,
+    { entityId },
+  );
+  return active !== undefined;
+}
+
+/** Merchants that are looked for at once. */
+const PAGE = 100;
+
+/** The active merchants that a provider has made from a moment on, page by page. */
+export function merchantsMadeSince(
+  db: Executor,
+  providerId: string,
+  since: Date,
+): AsyncGenerator<{ id: string }[], void, undefined> {
+  return pages(
+    PAGE,
+    '',
+    ({ id }) => id,
+    (after) =>
+      rows<{ id: string }>(
+        db,
+        `SELECT id FROM entities
+         WHERE provider_id = :providerId AND created_at >= :since AND status = 'active' AND id > :after
+         ORDER BY id LIMIT ${PAGE}`,
+        { providerId, since, after },
+      ),
+  );
 }
 
 export async function isMerchantOf(db: Executor, providerId: string, merchantId: string): Promise<boolean> {
