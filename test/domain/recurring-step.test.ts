@@ -237,10 +237,17 @@ describe('a billing that waits for a retry', () => {
     });
   });
 
-  it('fails when the next due date comes first', () => {
-    const dueAt = new Date('2026-02-28T08:00:00.000Z');
-    expect(step({ nextN: 1 }, { open }, dueAt)).toEqual({ do: 'fail', n: 0, reason: 'insufficient_funds' });
-  });
+  it.each(['past_due', 'paused', 'suspended'] as const)(
+    'fails when the next due date comes first: %s',
+    (status) => {
+      const dueAt = new Date('2026-02-28T08:00:00.000Z');
+      expect(step({ status, nextN: 1 }, { open }, dueAt)).toEqual({
+        do: 'fail',
+        n: 0,
+        reason: 'insufficient_funds',
+      });
+    },
+  );
 
   it.each(['paused', 'suspended'] as const)(
     'is not tried while the schedule is %s, and tried after that',
@@ -328,6 +335,14 @@ describe('due dates that were missed', () => {
 });
 
 describe('the end of a schedule', () => {
+  it.each(['paused', 'suspended'] as const)(
+    'is failed after three failed billings in a row also while it is %s, which resuming does not mend',
+    (status) => {
+      const end = { do: 'end', as: 'failed' };
+      expect(step({ status, nextN: 3, ran: 3, failedInARow: 3 }, { heldFor: status }, after(1))).toEqual(end);
+    },
+  );
+
   it('is failed after three failed billings in a row, even if they were the last', () => {
     expect(step({ nextN: 3, ran: 3, failedInARow: 3, maxBillings: 3 }, {}, after(1))).toEqual({
       do: 'end',
