@@ -321,6 +321,27 @@ describe('changing', () => {
     expect(notices.map(({ item }) => item['amount'])).toEqual([1500, 2000]);
   });
 
+  it('of the amount of what is due and not charged yet is told by the change, with its due date', async () => {
+    const id = await running();
+    await later((await advance(id)).sleepMs ?? 0);
+    const { nextBillingDate } = await advance(id);
+    // Nobody looks in the meantime, as in an outage.
+    await later(2 * DAY);
+    await change(id, { amount: 2000 });
+    await advance(id);
+    expect(await charged(id)).toEqual([150_000n, 200_000n]);
+    const told = (await announcedTo(db, keyring, standing.bankId)).filter(({ type }) =>
+      type.startsWith('recurring.'),
+    );
+    expect(told).toMatchObject([
+      { type: 'recurring.upcoming', item: { amount: 1500, dueDate: nextBillingDate } },
+      {
+        type: 'recurring.updated',
+        item: { amount: 2000, previousAmount: 1500, effectiveFrom: nextBillingDate },
+      },
+    ]);
+  });
+
   it('is told to both sides, signalled, and on record without what people wrote', async () => {
     const id = await running();
     await signals(id);
