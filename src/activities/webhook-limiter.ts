@@ -1,26 +1,36 @@
 /**
- * How much of a worker one receiver may take up.
+ * How much of a worker one receiver, and one owner of receivers, may take up.
  *
  * A dead receiver holds every request sent to it until the time-out, so without a bound it would
  * come to hold them all. A receiver here is an origin (scheme, host and port), for one server may
- * stand behind hundreds of merchants. The counts are of one process: their purpose is to share its
- * slots, not to spare the receiver.
+ * stand behind hundreds of merchants. An owner is a provider with all its merchants, else the
+ * entity itself: a provider makes merchants freely, each with an origin of its own. The counts are
+ * of one process: their purpose is to share its slots, not to spare the receiver.
  */
 export interface WebhookLimiter {
-  /** Takes a place for one request; undefined where the receiver's places are all taken. */
-  enter(kind: AttemptKind, url: string): { leave(): void } | undefined;
+  /**
+   * Takes a place for one request; undefined where those of its receiver or owner are all taken.
+   */
+  enter(kind: AttemptKind, to: Addressee): { leave(): void } | undefined;
   /** For whom no place was left: in how many milliseconds to come again. */
-  comeBackInMs(url: string, timeoutMs: number): number;
+  comeBackInMs(to: Addressee, timeoutMs: number): number;
 }
 
 export type AttemptKind = 'first' | 'retry';
 
-const PLACES: Record<AttemptKind, number> = {
+interface Addressee {
+  url: string;
+  /** The provider of a provider's merchant, else the entity itself. */
+  ownerId: string;
+}
+
+type Places = Record<AttemptKind, number>;
+
+const RECEIVER_PLACES: Places = {
   /**
-   * First attempts are short, and a healthy receiver may get a burst of them: schedules that fall
-   * due together, all of one bank. 64 at 20 ms each are 3 000 a second, more than a worker makes. A
-   * receiver that has just died holds at most so many of a worker's 100 local activities, once, for
-   * the 2 s until it counts as failing.
+   * First attempts are short, and a healthy receiver may get a burst of them: what falls due
+   * together, of many owners behind one server. 64 at 20 ms each are 3 000 a second, more than a
+   * worker makes.
    */
   first: 64,
   /**
@@ -31,6 +41,21 @@ const PLACES: Record<AttemptKind, number> = {
   retry: 8,
 };
 
+const OWNER_PLACES: Places = {
+  /**
+   * All of one bank that falls due together is of one owner, too: 40 at 20 ms each are 2 000 a
+   * second. Silent receivers, however many, hold at most so many of the 50 local activities of
+   * schedules or the 100 of calls. What finds no place is left to a retry, so no charge waits for
+   * it.
+   */
+  first: 40,
+  /**
+   * A quarter of a worker's 100: three owners whose receivers are all silent leave the rest to all
+   * others. At 0.2 s each it is 125 requests a second to a large provider's merchants.
+   */
+  retry: 25,
+};
+
 const SHORTEST_WAIT_MS = 1_000;
 /**
  * A backlog is spread over no more than this, so that a receiver that is back soon gets the rest of
@@ -38,8 +63,8 @@ const SHORTEST_WAIT_MS = 1_000;
  */
 const LONGEST_WAIT_MS = 10 * 60_000;
 
-interface Receiver {
-  taken: Record<AttemptKind, number>;
+interface Holder {
+  taken: Places;
   /**
    * When the last of those sent away will find a place, if each attempt before it takes its full
    * time.
@@ -49,37 +74,61 @@ interface Receiver {
 
 /** @param nowMs any clock that does not jump */
 export function createWebhookLimiter(nowMs: () => number): WebhookLimiter {
-  const receivers = new Map<string, Receiver>();
+  const receivers = createHolders(RECEIVER_PLACES);
+  const owners = createHolders(OWNER_PLACES);
 
-  function receiverOf(url: string): [origin: string, receiver: Receiver] {
+  const bothOf = ({ url, ownerId }: Addressee) => {
     const origin = URL.canParse(url) ? new URL(url).origin : url;
-    const receiver = receivers.get(origin) ?? { taken: { first: 0, retry: 0 }, queueEndsAt: 0 };
-    return [origin, receiver];
-  }
+    return [receivers.of(origin), owners.of(ownerId)] as const;
+  };
 
   return {
-    enter(kind, url) {
-      const [origin, receiver] = receiverOf(url);
-      if (receiver.taken[kind] >= PLACES[kind]) return undefined;
-      receiver.taken[kind]++;
-      receivers.set(origin, receiver);
+    enter(kind, to) {
+      const both = bothOf(to);
+      if (both.some((one) => one.isFull(kind))) return undefined;
+      for (const one of both) one.take(kind);
       return {
         leave() {
-          receiver.taken[kind]--;
-          // Nobody is here: it is forgotten, so the map holds no more receivers than there are
-          // requests.
-          if (receiver.taken.first + receiver.taken.retry === 0) receivers.delete(origin);
+          for (const one of both) one.leave(kind);
         },
       };
     },
 
-    comeBackInMs(url, timeoutMs) {
-      const [, receiver] = receiverOf(url);
+    comeBackInMs(to, timeoutMs) {
       const now = nowMs();
-      // Each who is sent away is told a later time than the one before, so that they do not all
-      // come at once.
-      receiver.queueEndsAt = Math.max(receiver.queueEndsAt, now) + timeoutMs / PLACES.retry;
-      return Math.round(Math.min(LONGEST_WAIT_MS, Math.max(SHORTEST_WAIT_MS, receiver.queueEndsAt - now)));
+      const [receiver, owner] = bothOf(to);
+      const queue = owner.isFull('retry') && !receiver.isFull('retry') ? owner : receiver;
+      const wait = queue.wait(now, timeoutMs);
+      return Math.round(Math.min(LONGEST_WAIT_MS, Math.max(SHORTEST_WAIT_MS, wait)));
+    },
+  };
+}
+
+function createHolders(places: Places) {
+  const holders = new Map<string, Holder>();
+  return {
+    of(key: string) {
+      const holder = holders.get(key) ?? { taken: { first: 0, retry: 0 }, queueEndsAt: 0 };
+      return {
+        isFull: (kind: AttemptKind) => holder.taken[kind] >= places[kind],
+        take(kind: AttemptKind) {
+          holder.taken[kind]++;
+          holders.set(key, holder);
+        },
+        leave(kind: AttemptKind) {
+          holder.taken[kind]--;
+          // Nobody is here: it is forgotten, so there are no more of them than there are requests.
+          if (holder.taken.first + holder.taken.retry === 0) holders.delete(key);
+        },
+        /**
+         * Each who is sent away is told a later time than the one before, so that they do not all
+         * come at once.
+         */
+        wait(now: number, timeoutMs: number) {
+          holder.queueEndsAt = Math.max(holder.queueEndsAt, now) + timeoutMs / places.retry;
+          return holder.queueEndsAt - now;
+        },
+      };
     },
   };
 }

@@ -66,8 +66,8 @@ interface FirstAttempts {
   /** Tried in vain, and gone on in a workflow of their own. */
   failed: number;
   /**
-   * Not tried: too many, or their receiver is failing or has no place left. They have a workflow of
-   * their own.
+   * Not tried: too many, or their receiver is failing, or it or its owner has no place left. They
+   * have a workflow of their own.
    */
   handedOver: number;
   /** The first of them: what went to whom, and at which attempt. */
@@ -163,8 +163,8 @@ export function createWebhookActivities({
   }
 
   /**
-   * One request and its record; undefined where none was made: the receiver has no place left, or
-   * it was not begun.
+   * One request and its record; undefined where none was made: the receiver or its owner has no
+   * place left, or it was not begun.
    */
   async function attempt(
     delivery: DeliveryToAttempt,
@@ -234,12 +234,12 @@ export function createWebhookActivities({
     if (delivery.url === null) {
       return { durationMs: 0, reached: 'no', httpStatus: null, error: 'no URL is set', responseHead: null };
     }
-    const place = limiter.enter(kind, delivery.url);
+    const { url, entityId, ownerId } = delivery;
+    const place = limiter.enter(kind, { url, ownerId });
     if (!place) return undefined;
     try {
       const opened = openDelivery(keyring, delivery);
       const headers = webhookHeaders(delivery, opened, Math.floor(Date.now() / 1000));
-      const { url, entityId } = delivery;
       return await trace(delivery, (traced) =>
         connector.send(url, { ...headers, ...traced }, opened.body, { ...options, entityId }),
       );
@@ -348,7 +348,7 @@ export function createWebhookActivities({
       }
       const state = await attempt(delivery, 'retry', timeoutMs);
       if (!state) {
-        const inMs = limiter.comeBackInMs(delivery.url ?? '', timeoutMs);
+        const inMs = limiter.comeBackInMs({ url: delivery.url ?? '', ownerId: delivery.ownerId }, timeoutMs);
         return later(delivery, 'no attempt could be begun', inMs);
       }
       const { status, attempts, why } = state;

@@ -1,5 +1,5 @@
 import type { Signal } from '../domain/signal';
-import { runOf, type WorkflowAttributes, type WorkflowRun } from '../domain/workflow-id';
+import { runOf, workflowIds, type WorkflowAttributes, type WorkflowRun } from '../domain/workflow-id';
 import { row, rows, type Executor } from './connection';
 
 /**
@@ -46,6 +46,11 @@ export interface OutboxRow {
   start: OutboxStart | null;
   /** or it is to get a signal. */
   signal: Signal | null;
+  /**
+   * Of a webhook's workflow: the provider of its receiver, else the receiver. Null where the
+   * delivery is gone, and for all others.
+   */
+  ownerId: string | null;
   /** When the work was committed that it tells of, however often it has been tried since. */
   createdAt: Date;
 }
@@ -95,12 +100,12 @@ const asRuns = (starts: WorkflowStart[]) =>
   JSON.stringify(starts.map((start) => ({ ...runOf(start.workflowId), ...start })));
 
 /** Workflows that hear of it once this transaction has committed. */
-export async function enqueueSignals(trx: Executor, signal: Signal, workflowIds: string[]): Promise<void> {
-  if (workflowIds.length === 0) return;
+export async function enqueueSignals(trx: Executor, signal: Signal, ids: string[]): Promise<void> {
+  if (ids.length === 0) return;
   await rows(
     trx,
-    `INSERT INTO outbox (kind, workflow_id, signal) SELECT 'signal', unnest(:workflowIds::text[]), :signal`,
-    { workflowIds: [...new Set(workflowIds)], signal },
+    `INSERT INTO outbox (kind, workflow_id, signal) SELECT 'signal', unnest(:ids::text[]), :signal`,
+    { ids: [...new Set(ids)], signal },
   );
 }
 
@@ -217,7 +222,10 @@ export async function takeOutboxRows(trx: Executor, limit: number, bulkLeast: nu
      )
      DELETE FROM outbox WHERE rank IN (${RANK.call}, ${RANK.bulk})
        AND id = ANY(ARRAY(SELECT id FROM calls UNION ALL SELECT id FROM bulk))
-     RETURNING id, rank, workflow_id AS "workflowId", start, signal, created_at AS "createdAt"`,
+     RETURNING id, rank, workflow_id AS "workflowId", start, signal, created_at AS "createdAt",
+       CASE WHEN workflow_id LIKE '${workflowIds.webhookDelivery('%')}' THEN
+         (SELECT coalesce(e.provider_id, e.id) FROM webhook_deliveries d JOIN entities e ON e.id = d.entity_id
+          WHERE d.id = replace(outbox.workflow_id, '${workflowIds.webhookDelivery('')}', '')) END AS "ownerId"`,
     { limit, bulkLeast },
     'anew',
   );

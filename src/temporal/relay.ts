@@ -183,18 +183,21 @@ function isUnanswered(error: unknown): boolean {
   return false;
 }
 
-async function carry(client: Client, { workflowId, start: options, signal: name }: OutboxRow): Promise<void> {
+async function carry(client: Client, message: OutboxRow): Promise<void> {
+  const { workflowId, start: run, signal: name } = message;
   await client.withDeadline(Date.now() + CALL_TIMEOUT_MS, async () => {
     if (name !== null) await signal(client, workflowId, name);
-    else if (options?.again) await startAgain(client, workflowId, options, options.again);
-    else if (options) await start(client, workflowId, options);
+    else if (run?.again) await startAgain(client, run.type, startOptions(message, run), run.again);
+    else if (run) await start(client, run.type, startOptions(message, run));
   });
 }
 
-async function start(client: Client, workflowId: string, options: OutboxStart): Promise<void> {
+type StartOptions = ReturnType<typeof startOptions>;
+
+async function start(client: Client, type: string, options: StartOptions): Promise<void> {
   try {
-    await client.workflow.start(options.type, {
-      ...startOptions(workflowId, options),
+    await client.workflow.start(type, {
+      ...options,
       requestEagerStart: true,
       workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
       workflowIdConflictPolicy: WorkflowIdConflictPolicy.USE_EXISTING,
@@ -213,20 +216,20 @@ async function start(client: Client, workflowId: string, options: OutboxStart): 
  */
 async function startAgain(
   client: Client,
-  workflowId: string,
-  options: OutboxStart,
+  type: string,
+  options: StartOptions,
   instead: Signal,
 ): Promise<void> {
   try {
-    await client.workflow.start(options.type, {
-      ...startOptions(workflowId, options),
+    await client.workflow.start(type, {
+      ...options,
       workflowIdReusePolicy: WorkflowIdReusePolicy.ALLOW_DUPLICATE,
       workflowIdConflictPolicy: WorkflowIdConflictPolicy.FAIL,
     });
   } catch (error) {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
     // Should it end before the signal comes, this throws, and the row comes back to start it.
-    await client.workflow.getHandle(workflowId).signal(instead);
+    await client.workflow.getHandle(options.workflowId).signal(instead);
   }
 }
 
@@ -238,7 +241,8 @@ const QUEUE_OF: Partial<Record<string, string>> = {
 /**
  * What of one queue goes first where tasks wait, from 1 to 5: what somebody waits for, then what
  * has a day. Of one priority, parties are served in turn, so that a large merchant's thousand do
- * not stand before a small one's bill.
+ * not stand before a small one's bill. Webhooks of a provider's merchants have one turn together:
+ * it makes merchants freely, and each that is silent would have one of its own.
  */
 const PRIORITY_OF: Partial<Record<string, number>> = {
   [WORKFLOW_TYPE.billingRequest]: 1,
@@ -249,12 +253,12 @@ const PRIORITY_OF: Partial<Record<string, number>> = {
 };
 const USUAL_PRIORITY = 3;
 
-function startOptions(workflowId: string, options: OutboxStart) {
+function startOptions({ workflowId, ownerId }: OutboxRow, options: OutboxStart) {
   const { merchantId, bankId } = options.attributes;
   return {
     priority: {
       priorityKey: PRIORITY_OF[options.type] ?? USUAL_PRIORITY,
-      fairnessKey: merchantId ?? bankId ?? options.type,
+      fairnessKey: ownerId ?? merchantId ?? bankId ?? options.type,
     },
     workflowId,
     taskQueue: QUEUE_OF[options.type] ?? TASK_QUEUE,

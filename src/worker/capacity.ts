@@ -29,13 +29,13 @@ export const SCHEDULES = {
  * Attempts at webhooks wait for receivers, up to ten seconds each; a slot that waits costs a
  * socket.
  */
-export const WEBHOOKS: Partial<WorkerOptions> = {
+export const WEBHOOKS = {
   maxConcurrentWorkflowTaskExecutions: 20,
   maxConcurrentWorkflowTaskPolls: 10,
   maxConcurrentActivityTaskExecutions: 100,
   maxConcurrentActivityTaskPolls: 20,
   maxCachedWorkflows: 200,
-};
+} satisfies Partial<WorkerOptions>;
 
 /**
  * Pages of customers, each a transaction of some ten milliseconds that is nobody's to wait for: two

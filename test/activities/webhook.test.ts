@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
@@ -32,17 +33,7 @@ beforeEach(() => {
   kicks = 0;
   logged = [];
 });
-afterEach(async () => {
-  await Promise.all(
-    servers.splice(0).map(
-      (server) =>
-        new Promise((resolve) => {
-          server.close(resolve);
-          server.closeAllConnections();
-        }),
-    ),
-  );
-});
+afterEach(closeServers);
 afterAll(async () => {
   await connector.close();
   await database.drop();
@@ -72,6 +63,18 @@ interface Received {
   body: string;
 }
 const servers: Server[] = [];
+
+async function closeServers() {
+  await Promise.all(
+    servers.splice(0).map(
+      (server) =>
+        new Promise((resolve) => {
+          server.close(resolve);
+          server.closeAllConnections();
+        }),
+    ),
+  );
+}
 
 /** A receiver that answers as told, after it has read the body. */
 async function receiver(answer: (response: ServerResponse, received: Received) => void) {
@@ -376,6 +379,52 @@ describe('first attempts', () => {
         ids: ids.map((id) => `webhook-delivery/${id}`),
       }),
     ).toHaveLength(40);
+  });
+});
+
+describe('a provider whose merchants’ receivers are silent', () => {
+  it('holds its own places alone: what a bank waits for goes out', async () => {
+    const provider = await db.transaction((trx) =>
+      createEntity(trx, keyring, { type: 'provider', name: 'provider' }),
+    );
+    let heard = 0;
+    const full = new EventEmitter();
+    const silent = await Promise.all(
+      Array.from({ length: 4 }, () =>
+        receiver(() => {
+          if (++heard === 25) full.emit('full');
+        }),
+      ),
+    );
+    const merchants = await db.transaction(async (trx) => {
+      const made: string[] = [];
+      // Seven on each of four origins, where an origin alone has eight places.
+      for (let n = 0; n < 28; n++) {
+        const webhookUrl = silent[n % 4]?.url;
+        const one = {
+          type: 'merchant',
+          name: `shop ${n}`,
+          providerId: provider?.entityId,
+          webhookUrl,
+        } as const;
+        made.push((await createEntity(trx, keyring, one))?.entityId ?? '');
+      }
+      return made;
+    });
+    const worker = activities();
+    const isFull = once(full, 'full');
+    const ids = await announceTo(merchants);
+    const attempts = ids.map((id) => worker.attemptDelivery(id));
+    await isFull;
+    const sentAway = await Promise.race(attempts);
+    expect(sentAway).toMatchObject({ status: 'pending', why: 'no attempt could be begun', attempts: 0 });
+
+    const { url } = await receiver(taken);
+    const [asked = ''] = await announceTo([(await bankAt(url)).entityId]);
+    expect(await worker.attemptDelivery(asked)).toMatchObject({ status: 'delivered' });
+    expect(heard).toBe(25);
+    await closeServers();
+    await Promise.all(attempts);
   });
 });
 

@@ -4,6 +4,10 @@ import { Client, type ClientOptions, type WorkflowHandle } from '@temporalio/cli
 import { NativeConnection } from '@temporalio/worker';
 import { pino } from 'pino';
 import { rows } from '../../src/database/connection';
+import { createEntity, type NewEntity } from '../../src/database/entity/entity';
+import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { announce } from '../../src/database/webhook/webhook';
+import { workflowIds } from '../../src/domain/workflow-id';
 import { BULK_AFTER, enqueueBulkSignals, enqueueSignals, enqueueStarts } from '../../src/database/outbox';
 import { createRelay, type Relay } from '../../src/temporal/relay';
 import { createTestDatabase, type TestDatabase } from '../support/database';
@@ -12,6 +16,7 @@ import { servers } from '../support/servers';
 
 /** On the real server, with no worker: a workflow runs from its start until it is terminated. */
 
+const ring = readKeyring(makeKeyring());
 let database: TestDatabase;
 let connection: NativeConnection;
 let client: Client;
@@ -164,6 +169,38 @@ test('a bill goes before what nobody waits for, and parties of one rank are serv
     [5, 'bnk_1'],
     [3, 'mch_1'],
   ]);
+});
+
+test('webhooks of a provider and of all its merchants have one turn, and a bank has its own', async () => {
+  const { db } = database;
+  const webhookUrl = 'http://127.0.0.1:9/';
+  const turns = await db.transaction(async (trx) => {
+    const enter = async (entity: NewEntity) => (await createEntity(trx, ring, entity))?.entityId ?? '';
+    const providerId = await enter({ type: 'provider', name: 'Provider', webhookUrl });
+    const merchants = ['Shop', 'Bar'].map((name) => ({
+      type: 'merchant' as const,
+      name,
+      providerId,
+      webhookUrl,
+    }));
+    const receivers = [providerId];
+    for (const merchant of merchants) receivers.push(await enter(merchant));
+    const bankId = await enter({ type: 'bank', name: 'Bank', webhookUrl });
+    const deliveryIds = await announce(
+      trx,
+      ring,
+      [...receivers, bankId].map((entityId) => ({ entityId, webhookType: 'webhook.test', items: [{}] })),
+    );
+    return { deliveryIds, expected: [providerId, providerId, providerId, bankId] };
+  });
+  await carry('signal');
+  const keys = [];
+  for (const deliveryId of turns.deliveryIds) {
+    const started = client.workflow.getHandle(workflowIds.webhookDelivery(deliveryId));
+    keys.push((await started.describe()).priority?.fairnessKey);
+    await started.terminate();
+  }
+  expect(keys).toEqual(turns.expected);
 });
 
 test('several signals in one poll are one', async () => {

@@ -25,6 +25,8 @@ import { KNOWN_SECRETS, openWebhookSecrets, secretPlace, type SealedSecrets } fr
 export interface DeliveryToAttempt extends SealedSecrets {
   id: string;
   entityId: string;
+  /** The provider of a provider's merchant, else the entity itself. */
+  ownerId: string;
   webhookType: WebhookType;
   status: DeliveryStatus;
   /** How many attempts are behind it. */
@@ -101,7 +103,8 @@ export interface DeliveryState {
 const msUntil = (moment: string) =>
   `greatest(coalesce(ceil(extract(epoch FROM ${moment} - clock_timestamp()) * 1000), 0), 0)::float8`;
 
-const TO_ATTEMPT = `d.id, d.entity_id AS "entityId", d.webhook_type AS "webhookType", d.status, d.attempts,
+const TO_ATTEMPT = `d.id, d.entity_id AS "entityId", coalesce(e.provider_id, e.id) AS "ownerId", d.webhook_type AS "webhookType",
+         d.status, d.attempts,
          d.earlier_attempts AS "earlierAttempts", d.body_sealed AS "bodySealed",
          coalesce(d.old_url, w.url) AS url, d.old_url IS NOT NULL AS "onlyOnce",
          w.failing_since IS NOT NULL OR e.status = 'disabled' AS failing, e.status = 'disabled' AS disabled,
