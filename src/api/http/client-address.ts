@@ -5,8 +5,9 @@ type Connected = Pick<Request, 'ip' | 'socket'>;
 
 /**
  * Who connects, or whom a trusted proxy names in `X-Forwarded-For`: what a client writes there
- * itself stands left of what the proxy adds, and is not looked at. A proxy that names no address is
- * the client.
+ * itself stands left of what the proxy adds, and is not looked at, as long as the client's own
+ * address is none that is trusted. So balancers alone may be trusted, and no network that others
+ * share with them. A proxy that names no address is the client.
  */
 export function clientAddress(req: Connected): string {
   return parsed(req).toString();
