@@ -168,6 +168,7 @@ export function paths(s: Subjects, keyring: Keyring): Path[] {
       run: (db, n) =>
         recordAttempt(
           db,
+          keyring,
           {
             deliveryId: of(s.undelivered, n).id,
             n: 1,

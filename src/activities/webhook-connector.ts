@@ -203,8 +203,7 @@ export async function readHead(body: AsyncIterable<Buffer>): Promise<string> {
   } catch {
     // The status has decided already; what came so far is kept.
   }
-  // Postgres stores no NUL.
-  return Buffer.concat(kept).toString('utf8').replaceAll('\0', '\uFFFD');
+  return Buffer.concat(kept).toString('utf8');
 }
 
 /** What Node and undici call what happens often, in words; anything else shows its code. */

@@ -186,6 +186,7 @@ export function createWebhookActivities({
     if (!outcome) return undefined;
     const state = await recordAttempt(
       db,
+      keyring,
       { deliveryId: delivery.id, n, begun, nextAttemptAt: delivery.nextAttemptAt, ...outcome },
       {
         maxAttempts: delivery.onlyOnce ? 1 : maxAttempts,

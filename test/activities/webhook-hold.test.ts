@@ -241,6 +241,7 @@ describe('webhooks of a disabled entity', () => {
     } as const;
     await recordAttempt(
       db,
+      keyring,
       { deliveryId: id, n: 1, durationMs: 1, ...outcome },
       { maxAttempts: 3, retryInMs: 5_000 },
     );

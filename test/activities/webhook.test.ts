@@ -122,13 +122,40 @@ const announceTo = (entityIds: string[], workflowId?: string) =>
     ),
   );
 
-const attemptsOf = (deliveryId: string) =>
-  rows<{ n: number; httpStatus: number | null; error: string | null; head: string | null }>(
+async function attemptsOf(deliveryId: string) {
+  const attempts = await rows<{
+    n: number;
+    httpStatus: number | null;
+    error: string | null;
+    head: Buffer | null;
+  }>(
     db,
-    `SELECT n, http_status AS "httpStatus", error, response_head AS head FROM webhook_attempts
+    `SELECT n, http_status AS "httpStatus", error, response_head_sealed AS head FROM webhook_attempts
      WHERE delivery_id = :deliveryId ORDER BY n`,
     { deliveryId },
   );
+  return attempts.map(({ head, ...one }) => ({
+    ...one,
+    head: head && open(keyring, head, `webhook_attempts.response_head_sealed:${deliveryId}/${one.n}`),
+  }));
+}
+
+/** All that is in any table, as a dump has it. */
+async function dump(): Promise<string> {
+  const tables = await rows<{ name: string }>(
+    db,
+    `SELECT format('%I.%I', table_schema, table_name) AS name FROM information_schema.tables
+     WHERE table_schema = 'public' AND table_type = 'BASE TABLE'
+       AND has_table_privilege(format('%I.%I', table_schema, table_name), 'SELECT')`,
+  );
+  const lines = await Promise.all(
+    tables.map(({ name }) => rows<{ line: string }>(db, `SELECT one::text AS line FROM ${name} AS one`)),
+  );
+  return lines
+    .flat()
+    .map(({ line }) => line)
+    .join('\n');
+}
 
 const hmac = (secret: string, text: string) => createHmac('sha256', secret).update(text).digest('hex');
 
@@ -600,6 +627,23 @@ describe('a delivery that is asked for again', () => {
       expect(await activities().attemptDelivery(id)).toEqual({ status: 'delivered', attempts: 2 });
     }
     expect(received).toHaveLength(2);
+  });
+});
+
+describe('a receiver that answers what it was told', () => {
+  it('leaves nothing of it in clear in the database', async () => {
+    const { url } = await receiver((response, { body }) => response.writeHead(500).end(body));
+    const bank = await bankAt(url);
+    const [first = ''] = await announceTo([bank.entityId], 'billing-request/echo');
+    await activities().deliverFirstAttempts('billing-request/echo');
+    await attemptInTime(first);
+
+    const told = await attemptsOf(first);
+    expect(told.map(({ head }) => head?.includes('ada@example.com'))).toEqual([true, true]);
+    const stored = await dump();
+    expect(stored).toContain(first);
+    expect(stored).not.toContain('ada@example.com');
+    expect(stored).not.toContain(Buffer.from('ada@example.com').toString('hex'));
   });
 });
 

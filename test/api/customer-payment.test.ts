@@ -501,6 +501,7 @@ async function deliveryOf({ billingRequestId }: { billingRequestId: string }): P
 const taken = (deliveryId: string) =>
   recordAttempt(
     database.db,
+    api.deps.ring,
     {
       deliveryId,
       n: 1,

@@ -45,6 +45,7 @@ async function tell(party: Party, webhookType: WebhookType = 'billing.response')
 function attempted(deliveryId: string, n: number, error: string | null, httpStatus: number | null) {
   return recordAttempt(
     database.db,
+    api.deps.ring,
     {
       deliveryId,
       n,

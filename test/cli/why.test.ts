@@ -132,8 +132,8 @@ async function deliverAtSecondAttempt(deliveryId: string): Promise<void> {
   const policy = { maxAttempts: 12, retryInMs: 5 };
   const down = { httpStatus: 503, error: 'HTTP 503', reached: 'yes', durationMs: 40 } as const;
   const up = { httpStatus: 200, error: null, reached: 'yes', durationMs: 7 } as const;
-  await recordAttempt(db, { ...attempt, ...down, n: 1 }, policy);
-  await recordAttempt(db, { ...attempt, ...up, n: 2, begun: false }, policy);
+  await recordAttempt(db, ring, { ...attempt, ...down, n: 1 }, policy);
+  await recordAttempt(db, ring, { ...attempt, ...up, n: 2, begun: false }, policy);
 }
 
 const exceptionOf = async (chargeId: string) =>

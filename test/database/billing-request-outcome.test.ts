@@ -190,6 +190,7 @@ const claim = ({ workflowId }: Open) => claimUnattempted(db, workflowId, LEASE_M
 const record = ({ deliveryId }: Open, n: number, outcome: Partial<Attempt>) =>
   recordAttempt(
     db,
+    keyring,
     { deliveryId, n, begun: true, nextAttemptAt: null, reached: 'maybe', ...silence, ...outcome },
     RETRY,
   );

@@ -8,8 +8,9 @@ import { openDatabase } from '../../src/database/connection';
 import { openPaymentId } from '../../src/database/agreement/payment-id';
 import { keyUse, reseal, SEALED } from '../../src/database/keys/reseal';
 import { revokeSigningKey, rotateSigningKey, usableSigningKeys } from '../../src/database/keys/signing-key';
-import { announce } from '../../src/database/webhook/webhook';
-import { deliveryToAttempt, openDelivery } from '../../src/database/webhook/attempt';
+import { open } from '../../src/database/keys/sealing';
+import { announce, responseHeadPlace } from '../../src/database/webhook/webhook';
+import { deliveryToAttempt, openDelivery, recordAttempt } from '../../src/database/webhook/attempt';
 import { newWebhookSecret, rotateWebhookSecret } from '../../src/database/webhook/endpoint';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { OPERATOR } from '../support/operator';
@@ -70,6 +71,15 @@ describe('reseal', () => {
       ]);
     });
     await usableSigningKeys(db, old, 3600);
+    const answer = {
+      reached: 'yes',
+      durationMs: 7,
+      httpStatus: 200,
+      error: null,
+      responseHead: 'echo',
+    } as const;
+    const attempt = { deliveryId, n: 1, begun: false, nextAttemptAt: null, ...answer };
+    await recordAttempt(db, old, attempt, { maxAttempts: 12, retryInMs: 5 });
 
     // Meanwhile, with both keys in the ring, what the old one indexed is found, and held to be
     // there already.
@@ -88,11 +98,12 @@ describe('reseal', () => {
       'signing_keys.private_key_sealed': 1,
       'idempotency_keys.secret_free_sealed': 1,
       'webhook_deliveries.body_sealed': 1,
+      'webhook_attempts.response_head_sealed': 1,
     });
 
     const told: string[] = [];
     const changed = await reseal(owner, both, OPERATOR, ({ table }) => told.push(table));
-    expect(changed).toMatchObject({ customers: 1, devices: 1, webhook_deliveries: 1, signing_keys: 1 });
+    expect(changed).toMatchObject({ customers: 1, devices: 1, webhook_deliveries: 1, webhook_attempts: 1 });
     expect(told).toContain('customers');
     // Run again, as after it was killed, it finds nothing left to do.
     expect(Object.values(await reseal(owner, both, OPERATOR, () => undefined))).toEqual(SEALED.map(() => 0));
@@ -116,6 +127,12 @@ describe('reseal', () => {
       body: expect.stringContaining('"text":"x"') as string,
       secrets: [expect.stringMatching(/^whsec_/), expect.stringMatching(/^whsec_/)] as string[],
     });
+    const [head] = await rows<{ sealed: Buffer }>(
+      db,
+      `SELECT response_head_sealed AS sealed FROM webhook_attempts WHERE delivery_id = :deliveryId`,
+      { deliveryId },
+    );
+    expect(open(retired, head?.sealed ?? Buffer.alloc(0), responseHeadPlace(deliveryId, 1))).toBe('echo');
     await expect(usableSigningKeys(db, retired, 3600)).resolves.toHaveLength(1);
     const answers = await rows<{ kid: string }>(
       db,

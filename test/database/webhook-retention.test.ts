@@ -56,9 +56,10 @@ async function told(daysAgo: number, webhookType: WebhookType = 'billing.respons
   };
   const delivery = await deliveryToAttempt(db, id);
   if (delivery) await beginAttempt(db, delivery, 0);
-  await recordAttempt(db, { ...attempt, n: 1, error: 'no answer', reached: 'maybe' }, policy);
+  await recordAttempt(db, keyring, { ...attempt, n: 1, error: 'no answer', reached: 'maybe' }, policy);
   await recordAttempt(
     db,
+    keyring,
     { ...attempt, n: 2, begun: false, error: null, httpStatus: 200, reached: 'yes' },
     policy,
   );
@@ -176,7 +177,7 @@ test('what is to be delivered once more stays until that has ended', async () =>
     responseHead: null,
     error: null,
   } as const;
-  await recordAttempt(db, { ...attempt, n: 3 }, { maxAttempts: 12, retryInMs: 5 });
+  await recordAttempt(db, keyring, { ...attempt, n: 3 }, { maxAttempts: 12, retryInMs: 5 });
   await forgetDeliveries(db, keyring, 30);
   expect(await left()).toEqual([]);
 });

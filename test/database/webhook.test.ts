@@ -2,6 +2,7 @@ import { rows, type Database } from '../../src/database/connection';
 import { createEntity } from '../../src/database/entity/entity';
 import { newId } from '../../src/database/ids';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { open } from '../../src/database/keys/sealing';
 import { announce, type Announcement } from '../../src/database/webhook/webhook';
 import {
   beginAttempt,
@@ -189,7 +190,7 @@ describe('an announcement', () => {
 
   it('to a receiver known to be failing is not left to its workflowId, which would only wait', async () => {
     const { id: failed, bank, workflowId } = await pending();
-    await recordAttempt(db, failure(failed, 1), RETRY);
+    await recordAttempt(db, keyring, failure(failed, 1), RETRY);
     const [id = ''] = await tell({
       entityId: bank.entityId,
       webhookType: 'billing.closed',
@@ -209,7 +210,7 @@ describe('an announcement', () => {
 describe('an attempt', () => {
   it('that succeeds ends the delivery', async () => {
     const { id, workflowId } = await pending();
-    expect(await recordAttempt(db, success(id, 1), RETRY)).toMatchObject({
+    expect(await recordAttempt(db, keyring, success(id, 1), RETRY)).toMatchObject({
       status: 'delivered',
       attempts: 1,
     });
@@ -220,7 +221,10 @@ describe('an attempt', () => {
 
   it('that is the first and fails moves the delivery to a workflow of its own, which waits', async () => {
     const { id, bank } = await pending();
-    expect(await recordAttempt(db, failure(id, 1), RETRY)).toMatchObject({ status: 'pending', attempts: 1 });
+    expect(await recordAttempt(db, keyring, failure(id, 1), RETRY)).toMatchObject({
+      status: 'pending',
+      attempts: 1,
+    });
     expect(await starts(id)).toEqual([
       {
         start: expect.objectContaining({
@@ -242,69 +246,94 @@ describe('an attempt', () => {
 
   it('that fails later starts no second workflow', async () => {
     const { id } = await pending();
-    await recordAttempt(db, failure(id, 1), RETRY);
-    await recordAttempt(db, failure(id, 2), RETRY);
+    await recordAttempt(db, keyring, failure(id, 1), RETRY);
+    await recordAttempt(db, keyring, failure(id, 2), RETRY);
     expect(await starts(id)).toHaveLength(1);
   });
 
   it('that is the last and fails ends the delivery as failed', async () => {
     const { id } = await pending();
-    await recordAttempt(db, failure(id, 1), RETRY);
-    expect(await recordAttempt(db, failure(id, 2), RETRY)).toMatchObject({ status: 'pending', attempts: 2 });
-    expect(await recordAttempt(db, failure(id, 3), RETRY)).toMatchObject({ status: 'failed', attempts: 3 });
+    await recordAttempt(db, keyring, failure(id, 1), RETRY);
+    expect(await recordAttempt(db, keyring, failure(id, 2), RETRY)).toMatchObject({
+      status: 'pending',
+      attempts: 2,
+    });
+    expect(await recordAttempt(db, keyring, failure(id, 3), RETRY)).toMatchObject({
+      status: 'failed',
+      attempts: 3,
+    });
     expect(await deliveryToAttempt(db, id)).toMatchObject({ status: 'failed' });
   });
 
   it('answered with 410 ends the delivery at once, also the first', async () => {
     const { id } = await pending();
     const gone = failure(id, 1, { httpStatus: 410, error: 'HTTP 410' });
-    expect(await recordAttempt(db, gone, RETRY)).toMatchObject({ status: 'failed', attempts: 1 });
+    expect(await recordAttempt(db, keyring, gone, RETRY)).toMatchObject({ status: 'failed', attempts: 1 });
     expect(await starts(id)).toEqual([]);
   });
 
   it('sets and clears the mark of a failing receiver, and keeps the time it began', async () => {
     const { id, bank } = await pending();
     expect(await failingSince(bank.entityId)).toBeNull();
-    await recordAttempt(db, failure(id, 1), RETRY);
+    await recordAttempt(db, keyring, failure(id, 1), RETRY);
     const since = await failingSince(bank.entityId);
     expect(since).toBeInstanceOf(Object);
-    await recordAttempt(db, failure(id, 2), RETRY);
+    await recordAttempt(db, keyring, failure(id, 2), RETRY);
     expect(await failingSince(bank.entityId)).toEqual(since);
-    await recordAttempt(db, success(id, 3), RETRY);
+    await recordAttempt(db, keyring, success(id, 3), RETRY);
     expect(await failingSince(bank.entityId)).toBeNull();
   });
 
   it('made by several workers at once is one attempt per number, however they race', async () => {
     const { id } = await pending();
-    await Promise.all(Array.from({ length: 6 }, () => recordAttempt(db, failure(id, 1), RETRY)));
+    await Promise.all(Array.from({ length: 6 }, () => recordAttempt(db, keyring, failure(id, 1), RETRY)));
     expect(await attemptsOf(id)).toEqual([{ n: 1, error: 'HTTP 500' }]);
     expect(await starts(id)).toHaveLength(1);
-    await Promise.all(Array.from({ length: 6 }, () => recordAttempt(db, failure(id, 2), RETRY)));
+    await Promise.all(Array.from({ length: 6 }, () => recordAttempt(db, keyring, failure(id, 2), RETRY)));
     expect(await attemptsOf(id)).toHaveLength(2);
   });
 
   it('that succeeded is kept although another worker recorded its failure first', async () => {
     const { id } = await pending();
     await Promise.all([
-      recordAttempt(db, failure(id, 1), RETRY),
-      recordAttempt(db, success(id, 1), RETRY),
-      recordAttempt(db, failure(id, 1), RETRY),
+      recordAttempt(db, keyring, failure(id, 1), RETRY),
+      recordAttempt(db, keyring, success(id, 1), RETRY),
+      recordAttempt(db, keyring, failure(id, 1), RETRY),
     ]);
     expect(await deliveryToAttempt(db, id)).toMatchObject({ status: 'delivered' });
     expect((await attemptsOf(id)).filter((one) => one.error === null)).toHaveLength(1);
   });
 
+  it('that succeeded has no answer kept where its number was taken: it would not open under the next', async () => {
+    const { id } = await pending();
+    await recordAttempt(db, keyring, failure(id, 1), RETRY);
+    await recordAttempt(db, keyring, success(id, 1), RETRY);
+    const heads = await rows<{ n: number; head: Buffer | null }>(
+      db,
+      `SELECT n, response_head_sealed AS head FROM webhook_attempts WHERE delivery_id = :id ORDER BY n`,
+      { id },
+    );
+    expect(heads).toEqual([
+      { n: 1, head: expect.any(Buffer) as Buffer },
+      { n: 2, head: null },
+    ]);
+    const head = heads[0]?.head ?? Buffer.alloc(0);
+    expect(open(keyring, head, `webhook_attempts.response_head_sealed:${id}/1`)).toBe('oh no');
+  });
+
   it('that comes after the end changes nothing, unless it succeeds', async () => {
     const { id } = await pending();
-    await recordAttempt(db, success(id, 1), RETRY);
-    expect(await recordAttempt(db, failure(id, 2), RETRY)).toMatchObject({
+    await recordAttempt(db, keyring, success(id, 1), RETRY);
+    expect(await recordAttempt(db, keyring, failure(id, 2), RETRY)).toMatchObject({
       status: 'delivered',
       attempts: 1,
     });
 
     const other = await pending();
-    await recordAttempt(db, failure(other.id, 1), { ...RETRY, maxAttempts: 1 });
-    expect(await recordAttempt(db, success(other.id, 1), RETRY)).toMatchObject({ status: 'delivered' });
+    await recordAttempt(db, keyring, failure(other.id, 1), { ...RETRY, maxAttempts: 1 });
+    expect(await recordAttempt(db, keyring, success(other.id, 1), RETRY)).toMatchObject({
+      status: 'delivered',
+    });
   });
 });
 
@@ -348,7 +377,7 @@ describe('what a workflow does not attempt', () => {
 
   it('is left alone once it has been attempted', async () => {
     const { id, workflowId } = await pending();
-    await recordAttempt(db, success(id, 1), RETRY);
+    await recordAttempt(db, keyring, success(id, 1), RETRY);
     expect(await db.transaction((trx) => handOver(trx, [id], [], workflowId))).toBe(0);
   });
 });
@@ -356,7 +385,7 @@ describe('what a workflow does not attempt', () => {
 describe('what an attempt needs', () => {
   it('has the URL and the standing of the receiver as they are now', async () => {
     const { id, bank } = await pending();
-    await recordAttempt(db, failure(id, 1), RETRY);
+    await recordAttempt(db, keyring, failure(id, 1), RETRY);
     expect(await deliveryToAttempt(db, id)).toMatchObject({
       url: 'http://bank.test/',
       failing: true,

@@ -115,8 +115,8 @@ export async function consoleHistory(db: Database, api: ServedApi): Promise<Cons
     responseHead: '',
   } as const;
   const refused = { ...attempt, deliveryId, httpStatus: 503, error: 'HTTP 503' };
-  await recordAttempt(db, refused, RETRY);
-  await recordAttempt(db, { ...attempt, deliveryId: arrivedId, httpStatus: 200, error: null }, RETRY);
+  await recordAttempt(db, ring, refused, RETRY);
+  await recordAttempt(db, ring, { ...attempt, deliveryId: arrivedId, httpStatus: 200, error: null }, RETRY);
   // A month by the clocks of the network: by UTC it may be two, for an hour of the night.
   await rows(
     db,

@@ -7,7 +7,7 @@ import { currentPrefix, open, seal, type SealedPlace } from './sealing';
 import { retireOtherKeys } from './sealing-key';
 import { signingKeyPlace } from './signing-key';
 import { chainKeyPlace } from '../chain/key';
-import { bodyPlace } from '../webhook/webhook';
+import { bodyPlace, responseHeadPlace } from '../webhook/webhook';
 import { secretPlace } from '../webhook/endpoint';
 
 /**
@@ -113,6 +113,13 @@ export const SEALED: readonly Sealed[] = [
     key: ['id'],
     also: ['entity_id'],
     columns: { body_sealed: (one) => bodyPlace(id(one)), old_secret_sealed: secretOf },
+  },
+  {
+    table: 'webhook_attempts',
+    key: ['delivery_id', 'n'],
+    columns: {
+      response_head_sealed: (one) => responseHeadPlace(id(one, 'delivery_id'), Number(one['n'])),
+    },
   },
 ];
 

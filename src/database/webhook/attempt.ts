@@ -4,8 +4,8 @@ import { workflowIds } from '../../domain/workflow-id';
 import { row, rows, type Database, type Executor } from '../connection';
 import type { Keyring } from '../keys/keyring';
 import { enqueueStarts } from '../outbox';
-import { open } from '../keys/sealing';
-import { bodyPlace, deliveryStart } from './webhook';
+import { open, seal } from '../keys/sealing';
+import { bodyPlace, deliveryStart, responseHeadPlace } from './webhook';
 import { KNOWN_SECRETS, openWebhookSecrets, secretPlace, type SealedSecrets } from './endpoint';
 
 /**
@@ -278,16 +278,18 @@ export function openDelivery(keyring: Keyring, delivery: DeliveryToAttempt): Ope
  */
 export async function recordAttempt(
   db: Database,
+  keyring: Keyring,
   attempt: Attempt,
   policy: { maxAttempts: number; retryInMs: number },
 ): Promise<DeliveryState> {
   const { deliveryId, n } = attempt;
   // One statement does for a success, without the round trips of a transaction: most deliveries are
   // one.
-  if (attempt.error === null) return insertAttempt(db, attempt, policy);
+  if (attempt.error === null) return insertAttempt(db, keyring, attempt, policy);
   return db.transaction(async (trx) => {
     const { entityId, webhookType, workflowId, counted, ...state } = await insertAttempt(
       trx,
+      keyring,
       attempt,
       policy,
     );
@@ -316,16 +318,21 @@ interface Recorded extends DeliveryState {
 
 async function insertAttempt(
   db: Executor,
-  attempt: Attempt,
+  keyring: Keyring,
+  { responseHead, ...attempt }: Attempt,
   policy: { maxAttempts: number; retryInMs: number },
 ): Promise<Recorded> {
+  const place = responseHeadPlace(attempt.deliveryId, attempt.n);
+  const headSealed = responseHead === null ? null : seal(keyring, responseHead, place);
   const recorded = await row<Recorded>(
     db,
     `WITH delivery AS MATERIALIZED (
        SELECT * FROM webhook_deliveries WHERE id = :deliveryId FOR UPDATE
      ), attempt AS (
-       INSERT INTO webhook_attempts (delivery_id, n, duration_ms, http_status, error, response_head, reached)
-       SELECT id, attempts + 1, :durationMs, :httpStatus, :error, :responseHead, :reached FROM delivery
+       INSERT INTO webhook_attempts (delivery_id, n, duration_ms, http_status, error, response_head_sealed, reached)
+       SELECT id, attempts + 1, :durationMs, :httpStatus, :error,
+         -- Under another number it would not open.
+         CASE WHEN attempts = :n::int - 1 THEN :headSealed::bytea END, :reached FROM delivery
        WHERE :delivered::boolean OR (status = 'pending' AND attempts = :n::int - 1)
        RETURNING delivery_id, n
      ), outcome AS (
@@ -355,7 +362,7 @@ async function insertAttempt(
             coalesce(o.status, d.status) AS status, coalesce(o.n, d.attempts) AS attempts,
             d.earlier_attempts AS "earlierAttempts", ${msUntil('a.next_attempt_at')} AS "retryInMs"
      FROM delivery d CROSS JOIN advanced a LEFT JOIN outcome o ON true`,
-    { ...attempt, ...policy, delivered: attempt.error === null },
+    { ...attempt, ...policy, headSealed, delivered: attempt.error === null },
   );
   if (!recorded) throw new Error(`there is no delivery ${attempt.deliveryId}`);
   return recorded;

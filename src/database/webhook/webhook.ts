@@ -228,6 +228,11 @@ export function bodyPlace(deliveryId: string) {
   return `webhook_deliveries.body_sealed:${deliveryId}` as const;
 }
 
+/** What the beginning of the answer to its `n`th attempt is sealed for. */
+export function responseHeadPlace(deliveryId: string, n: number) {
+  return `webhook_attempts.response_head_sealed:${deliveryId}/${n}` as const;
+}
+
 /**
  * @param args those of the workflow `webhookDelivery`: the delivery, and its progress where there
  *   is any
