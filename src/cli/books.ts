@@ -13,7 +13,7 @@ import { compareLedger } from '../database/ledger/check';
 import { comparePeriods } from '../database/ledger/period-check';
 import { compareTrails } from '../database/trail';
 import { parseDay } from '../domain/calendar';
-import { faultWords, type FaultWords } from '../domain/verify-words';
+import { faultWords, NOT_COMPARED, type FaultWords } from '../domain/verify-words';
 import { command, CommandError, onEngine, type Outcome } from './command';
 import { anyRing } from './engine';
 import { compareStatements } from './kept-statement';
@@ -32,6 +32,8 @@ interface Verified {
   ok: boolean;
   /** How many of each were looked at. */
   compared: Record<string, number>;
+  /** How many of each could not be, and why. */
+  notCompared: Record<string, { count: number; why: string }>;
   differences: number;
   /** The first thing that is wrong. */
   first: Found | null;
@@ -150,10 +152,14 @@ async function* allOf(
 }
 
 async function verify(all: AsyncIterable<Compared>): Promise<Verified> {
-  const report: Omit<Verified, 'ok' | 'first'> = { compared: {}, differences: 0, found: [] };
-  for await (const { check, checked, differences } of all) {
+  const report: Omit<Verified, 'ok' | 'first'> = { compared: {}, notCompared: {}, differences: 0, found: [] };
+  for await (const { check, checked, differences, notCompared } of all) {
     const total = (report.compared[check] ?? 0) + checked;
     report.compared[check] = total;
+    if (notCompared) {
+      const count = (report.notCompared[check]?.count ?? 0) + notCompared.count;
+      report.notCompared[check] = { count, why: NOT_COMPARED[notCompared.why] };
+    }
     report.differences += differences.length;
     report.found.push(...differences.map((one) => ({ check, id: one.id, ...faultWords(one) })));
     report.found.splice(LISTED_MAX);
@@ -182,9 +188,12 @@ const NAMES = new Map([
 const named = (check: string) => NAMES.get(check) ?? check;
 
 function outcome(report: Verified): Outcome {
-  const { compared, differences, first, found } = report;
+  const { compared, notCompared, differences, first, found } = report;
   const counts = Object.entries(compared).map(([check, count]) => `${count} ${named(check)}`);
   const lines = found.map(inWords);
+  for (const [check, { count, why }] of Object.entries(notCompared)) {
+    lines.push(`Not compared: ${count} ${named(check)}: ${why}.`);
+  }
   lines.push(
     first === null
       ? `The books are right: ${counts.join(', ')}.`

@@ -9,6 +9,7 @@ import { readFinality } from '../database/ledger/statement';
  * Makes the file of each statement whose SHA-256 is kept once more, and compares: those of final
  * days that somebody has asked for, and all of closed months. A file is made of rows of charges,
  * refunds and reversals as much as of the ledger, so what of them it shows was not changed since.
+ * One that was kept of the file in another form says nothing of that, and is told as not compared.
  *
  * A file costs what it costs to download it. In memory is a page of it.
  *
@@ -21,9 +22,27 @@ export async function* compareStatements(
 ): AsyncGenerator<Compared, void, undefined> {
   for await (const page of keptDigests(db, range)) {
     for (const kept of page) {
-      yield { check: 'statements', checked: 1, differences: await differencesOf(db, range, kept, beat) };
+      if (kept.edition > kept.current) yield { ...ONE, differences: [ofNoEdition(kept)] };
+      else if (!kept.isOfThisForm) yield OF_ANOTHER_FORM;
+      else yield { ...ONE, differences: await differencesOf(db, range, kept, beat) };
     }
   }
+}
+
+const check = 'statements';
+const ONE = { check, checked: 1 };
+const OF_ANOTHER_FORM: Compared = {
+  check,
+  checked: 0,
+  differences: [],
+  notCompared: { count: 1, why: 'kept_of_another_form' },
+};
+
+const nameOf = ({ party, date, currency }: KeptDigest) => `${party.entityId} on ${date} in ${currency}`;
+
+function ofNoEdition(kept: KeptDigest): Difference {
+  const { edition, current } = kept;
+  return { id: nameOf(kept), wrong: 'digest_of_unknown_edition', edition, current };
 }
 
 async function differencesOf(
@@ -32,17 +51,13 @@ async function differencesOf(
   kept: KeptDigest,
   beat: (lines: number, kept: KeptDigest) => void,
 ): Promise<Difference[]> {
-  const id = `${kept.party.entityId} on ${kept.date} in ${kept.currency}`;
-  if (kept.edition > kept.current) {
-    return [{ id, wrong: 'digest_of_unknown_edition', edition: kept.edition, current: kept.current }];
-  }
   const { columns, pages } = fileOf(db, kept);
   const made = await sha256Of({ columns, pages: counted(pages, (lines) => beat(lines, kept)) });
   if (made === kept.sha256) return [];
   // Its month may have been reopened meanwhile, and something posted to it.
   const { edition } = await readFinality(db, timeZone, kept);
   if (edition > kept.edition) return [];
-  return [{ id, wrong: 'digest_differs', kept: kept.sha256, made }];
+  return [{ id: nameOf(kept), wrong: 'digest_differs', kept: kept.sha256, made }];
 }
 
 async function* counted(

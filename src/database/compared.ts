@@ -1,4 +1,4 @@
-import type { FactsOf, Fault, FaultCode } from '../domain/verify-words';
+import type { FactsOf, Fault, FaultCode, NotComparedCode } from '../domain/verify-words';
 import { oneRow, type Executor } from './connection';
 
 /** What comparing the books comes to, page by page. */
@@ -15,6 +15,8 @@ export interface Compared {
   check: string;
   checked: number;
   differences: Difference[];
+  /** How many more there are that could not be. */
+  notCompared?: { count: number; why: NotComparedCode };
 }
 
 /** Days in the network's zone, both included; null where there is no bound. */

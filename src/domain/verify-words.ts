@@ -137,6 +137,13 @@ const closing = (of: Closing | null) =>
 
 const together = ({ count, amount }: Total) => `${count} of together ${amount}`;
 
+/** Why something could not be compared, which is nothing wrong. */
+export const NOT_COMPARED = {
+  kept_of_another_form: 'it was kept of the file in a form that this version does not make',
+} as const;
+
+export type NotComparedCode = keyof typeof NOT_COMPARED;
+
 export type FaultCode = keyof typeof SENTENCES;
 
 /** What the sentence of a code takes. */

@@ -9,13 +9,14 @@ import { LIST_REACH } from '../../src/database/list';
 import { answerRefund } from '../../src/database/refund/outcome';
 import { resolveException } from '../../src/database/reconciliation-exception/resolve';
 import { chargeEntry } from '../../src/domain/ledger';
+import { STATEMENT_FORM } from '../../src/domain/statement';
 import { serveApi, type ServedApi } from '../support/api';
-import { createTestDatabase, type TestDatabase } from '../support/database';
+import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
 import { postThen } from '../support/ledger';
 import { OPERATOR } from '../support/operator';
 import { answerBill, charge, payAnother, refund, settleCredit, settleOfEachKind } from '../support/settled';
-import { moveClock, standingApproval, type Standing } from '../support/standing';
+import { lookupIdOf, moveClock, standingApproval, type Standing } from '../support/standing';
 import { asking, dayOf, linesOf, postCharges, settleMany, totalOf } from '../support/statements';
 
 /** What a finance team asks for: who is owed what, day by day, and that it stays so. */
@@ -35,6 +36,24 @@ afterAll(async () => {
 
 const standingIn = () => standingApproval(db, api.deps.ring);
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+
+/** As an operator resolves what is in doubt of a charge. */
+async function resolveOf(
+  chargeId: string,
+  resolution: 'no_money_moved' | 'reversed' | 'written_off',
+  bankTransactionId: string | null = null,
+): Promise<void> {
+  const doubted = await row<{ id: string }>(
+    db,
+    `SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :chargeId`,
+    { chargeId },
+  );
+  const by = { cause: 'operator', note: null } as const;
+  const finding = { resolution, bankTransactionId };
+  await db.transaction((trx) =>
+    resolveException(trx, api.deps.ring, 'Africa/Lagos', by, doubted?.id ?? '', finding),
+  );
+}
 
 describe('a statement', () => {
   let standing: Standing;
@@ -134,27 +153,12 @@ describe('a statement', () => {
     const { id, deliveryId } = await payAnother(db, api.deps.ring, payer, paid);
     await settleCredit(db, api.deps.ring, deliveryId);
     await answerBill(db, api.deps.ring, payer, id, null);
-    const doubted = await row<{ id: string }>(
-      db,
-      `SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :id`,
-      { id },
-    );
     const day = await dayOf(db, paid.bankId);
     expect(await (await asking(api, paid, 'bank')).statement(day)).toMatchObject({
       exceptionsOpen: 1,
       closingBalance: 2.5,
     });
-    const finding = { resolution: 'no_money_moved', bankTransactionId: null } as const;
-    await db.transaction((trx) =>
-      resolveException(
-        trx,
-        api.deps.ring,
-        'Africa/Lagos',
-        { cause: 'operator', note: null },
-        doubted?.id ?? '',
-        finding,
-      ),
-    );
+    await resolveOf(id, 'no_money_moved');
     expect(await (await asking(api, paid, 'bank')).statement(day)).toMatchObject({
       credits: { count: 1, amount: 2.5 },
       creditsReversed: { count: 1, amount: 2.5 },
@@ -173,21 +177,7 @@ describe('a statement', () => {
     const { id, reference } = await charge(db, api.deps.ring, one);
     const refundId = await refund(db, api.deps.ring, one, reference, 0.4);
     await answerBill(db, api.deps.ring, one, id, null);
-    const doubted = await row<{ id: string }>(
-      db,
-      `SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :id`,
-      { id },
-    );
-    await db.transaction((trx) =>
-      resolveException(
-        trx,
-        api.deps.ring,
-        'Africa/Lagos',
-        { cause: 'operator', note: null },
-        doubted?.id ?? '',
-        { resolution: 'written_off', bankTransactionId: null },
-      ),
-    );
+    await resolveOf(id, 'written_off');
     await db.transaction((trx) =>
       answerRefund(trx, api.deps.ring, 'Africa/Lagos', one.bankId, refundId, {
         action: 'rejected',
@@ -351,6 +341,120 @@ describe('a statement', () => {
       status: 404,
     });
   });
+});
+
+/** By the form: what a file of each kind is, with names in place of what is new each time. */
+const FILES: Record<number, Record<string, string[]>> = {
+  2: {
+    merchant: [
+      'transactionId,reference,type,status,amount,currency,description,customerId,merchantId,bankId,billingRequestId,scheduleId,declineReason,refundedAmount,reversedAmount,createdAt,settledAt',
+      `txn-1,REF-13,charge,successful,1,NGN,"'=1+1, ""two""\n pairs",cus-2,mch-3,bnk-4,brq-5,sch-6,,0.3,0,TIME,TIME`,
+      `txn-7,REF-14,refund,completed,0.3,NGN,"'=1+1, ""two""\n pairs",cus-2,mch-3,bnk-4,brq-5,sch-6,,0,0,TIME,TIME`,
+      'txn-8,REF-15,charge,successful,1,NGN,Shoes,cus-2,mch-3,bnk-4,brq-9,,,0,1,TIME,TIME',
+      'txn-10,REF-16,reversal,completed,1,NGN,Shoes,cus-2,mch-3,bnk-4,brq-9,,,0,0,TIME,TIME',
+      'txn-11,REF-17,charge,successful,1,NGN,Shoes,cus-2,mch-3,bnk-4,brq-12,,,0,0,TIME,TIME',
+      'total,5,4.3,,,,,,,,,,,,,,',
+      '',
+    ],
+    provider: [
+      'transactionId,reference,type,status,amount,currency,description,customerId,merchantId,bankId,billingRequestId,scheduleId,declineReason,refundedAmount,reversedAmount,createdAt,settledAt',
+      `txn-1,REF-20,charge,successful,1,NGN,"'=1+1, ""two""\n pairs",cus-2,mch-3,bnk-4,brq-5,sch-6,,0.3,0,TIME,TIME`,
+      `txn-7,REF-21,refund,completed,0.3,NGN,"'=1+1, ""two""\n pairs",cus-2,mch-3,bnk-4,brq-5,sch-6,,0,0,TIME,TIME`,
+      'txn-8,REF-22,charge,successful,1,NGN,Shoes,cus-2,mch-3,bnk-4,brq-9,,,0,1,TIME,TIME',
+      'txn-10,REF-23,reversal,completed,1,NGN,Shoes,cus-2,mch-3,bnk-4,brq-9,,,0,0,TIME,TIME',
+      'txn-11,REF-24,charge,successful,1,NGN,Shoes,cus-2,mch-3,bnk-4,brq-12,,,0,0,TIME,TIME',
+      'txn-13,REF-25,charge,successful,1,NGN,Shoes,cus-14,mch-15,bnk-16,brq-17,,,0,0,TIME,TIME',
+      'txn-18,REF-26,charge,successful,1,NGN,Shoes,cus-14,mch-15,bnk-16,brq-19,,,0,0,TIME,TIME',
+      'total,7,6.3,,,,,,,,,,,,,,',
+      '',
+    ],
+    payersBank: [
+      'transactionId,reference,type,status,amount,currency,description,customerId,merchantId,bankId,billingRequestId,scheduleId,declineReason,refundedAmount,reversedAmount,createdAt,settledAt,bankTransactionId,payeeBankId,payeeLookupID',
+      `txn-1,REF-18,charge,successful,1,NGN,"'=1+1, ""two""\n pairs",cus-2,mch-3,bnk-4,brq-5,sch-6,,0.3,0,TIME,TIME,tx-brq-5,,`,
+      `txn-7,REF-19,refund,completed,0.3,NGN,"'=1+1, ""two""\n pairs",cus-2,mch-3,bnk-4,brq-5,sch-6,,0,0,TIME,TIME,tx-rfd-8,,`,
+      'txn-9,REF-20,charge,successful,1,NGN,Shoes,cus-2,mch-3,bnk-4,brq-10,,,0,1,TIME,TIME,tx-brq-10,,',
+      'txn-11,REF-21,reversal,completed,1,NGN,Shoes,cus-2,mch-3,bnk-4,brq-10,,,0,0,TIME,TIME,,,',
+      'txn-12,REF-22,charge,successful,1,NGN,Shoes,cus-2,mch-3,bnk-4,brq-13,,,0,0,TIME,TIME,tx-brq-13,,',
+      ',REF-22,write_off,completed,0.6,NGN,Shoes,cus-2,mch-3,bnk-4,brq-13,,,0,0,TIME,TIME,,,',
+      ',REF-22,write_off,completed,0.4,NGN,Shoes,cus-2,mch-3,bnk-4,brq-13,,,0,0,TIME,TIME,,,',
+      'txn-14,REF-23,charge,successful,2.5,NGN,Rent,cus-2,,bnk-4,brq-15,,,0,2.5,TIME,TIME,tx-brq-15,bnk-16,LOOKUP',
+      'txn-17,REF-24,reversal,completed,2.5,NGN,Rent,cus-2,,bnk-4,brq-15,,,0,0,TIME,TIME,tx-back,bnk-16,LOOKUP',
+      'total,9,10.3,,,,,,,,,,,,,,,,,',
+      '',
+    ],
+    payeesBank: [
+      'transactionId,reference,type,status,amount,currency,description,customerId,merchantId,bankId,billingRequestId,scheduleId,declineReason,refundedAmount,reversedAmount,createdAt,settledAt,bankTransactionId,payeeBankId,payeeLookupID',
+      'txn-1,REF-13,charge,successful,1,NGN,Shoes,cus-2,mch-3,bnk-4,brq-5,,,0,0,TIME,TIME,tx-brq-5,,',
+      'txn-6,REF-14,charge,successful,1,NGN,Shoes,cus-2,mch-3,bnk-4,brq-7,,,0,0,TIME,TIME,tx-brq-7,,',
+      'txn-8,REF-15,charge,successful,2.5,NGN,Rent,cus-9,,bnk-10,brq-11,,,0,2.5,TIME,TIME,tx-brq-11,bnk-4,LOOKUP',
+      'txn-12,REF-16,reversal,completed,2.5,NGN,Rent,cus-9,,bnk-10,brq-11,,,0,0,TIME,TIME,,bnk-4,LOOKUP',
+      'total,4,7,,,,,,,,,,,,,,,,,',
+      '',
+    ],
+  },
+};
+
+/** The lines of a file: each id and reference by a name of its own, each moment by its shape. */
+function namedLines(file: string, lookupId: string): string[] {
+  const names = new Map<string, string>();
+  const name = (found: string, kind: string) => {
+    if (!names.has(found)) names.set(found, `${kind}-${names.size + 1}`);
+    return names.get(found) ?? '';
+  };
+  return file
+    .replaceAll(lookupId, 'LOOKUP')
+    .replaceAll(/\b([a-z]{3})_[0-9a-z]+/g, (found, kind: string) => name(found, kind))
+    .replaceAll(/(?<=,)[0-9A-Z]{24}(?=,)/g, (found) => name(found, 'REF'))
+    .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, 'TIME')
+    .split('\r\n');
+}
+
+// Whoever makes another file of the same ledger raises `STATEMENT_FORM`, and puts what files are
+// then in place of these: a SHA-256 that was kept is of the form that it was kept by.
+test('the file of each kind has the bytes of its form', async () => {
+  const { ring } = api.deps;
+  const [one, other] = [await standingIn(), await standingIn()];
+  await asOwner(
+    database.url,
+    `UPDATE entities SET provider_id = '${one.providerId}' WHERE id = '${other.merchantId}'`,
+  );
+  // Of the merchant that comes second in the file, before and between what the first has.
+  await charge(db, ring, other);
+  const { id, reference } = await charge(db, ring, one);
+  await refund(db, ring, one, reference, 0.3, 'completed');
+  const reversed = await charge(db, ring, one);
+  await charge(db, ring, other);
+  await answerBill(db, ring, one, reversed.id, null);
+  await resolveOf(reversed.id, 'no_money_moved');
+  const writtenOff = await charge(db, ring, one);
+  const refundId = await refund(db, ring, one, writtenOff.reference, 0.4);
+  await answerBill(db, ring, one, writtenOff.id, null);
+  await resolveOf(writtenOff.id, 'written_off');
+  await answerRefund(db, ring, 'Africa/Lagos', one.bankId, refundId, {
+    action: 'rejected',
+    bankTransactionId: null,
+    reason: 'account_closed',
+  });
+  const payment = await payAnother(db, ring, one, other);
+  await settleCredit(db, ring, payment.deliveryId);
+  await answerBill(db, ring, one, payment.id, null);
+  await resolveOf(payment.id, 'reversed', 'tx-back');
+  await asOwner(
+    database.url,
+    `SET session_replication_role = replica;
+     UPDATE billing_requests SET schedule_id = 'sch_1', billing_n = 1, attempt = 1, description = E'=1+1, "two"\n pairs' WHERE id = '${id}'`,
+  );
+
+  const day = await dayOf(db, one.merchantId);
+  const lookupId = await lookupIdOf(db, other.customerId);
+  const fileOf = async (of: Standing, role: 'bank' | 'merchant' | 'provider') =>
+    namedLines(await (await asking(api, of, role)).file(`/v1/statements/${day}.csv`), lookupId);
+  expect({
+    merchant: await fileOf(one, 'merchant'),
+    provider: await fileOf(one, 'provider'),
+    payersBank: await fileOf(one, 'bank'),
+    payeesBank: await fileOf(other, 'bank'),
+  }).toEqual(FILES[STATEMENT_FORM]);
 });
 
 /** Other customers of the same bank. */

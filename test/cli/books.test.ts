@@ -2,11 +2,14 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { keepDigest } from '../../src/database/ledger/statement';
+import { STATEMENT_FORM } from '../../src/domain/statement';
 import { chainBooks } from '../support/books';
 import { createCli } from '../support/cli';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
-import { settleOfEachKind } from '../support/settled';
-import { standingApproval } from '../support/standing';
+import { charge, settleOfEachKind } from '../support/settled';
+import { moveClock, standingApproval } from '../support/standing';
+import { dayOf } from '../support/statements';
 
 const keys = makeKeyring();
 const keyring = readKeyring(keys);
@@ -100,6 +103,35 @@ describe('assent books verify', () => {
     expect(await auditor.run('books', 'verify', '--kept', file)).toMatchObject({
       code: 1,
       err: expect.stringContaining('is not what "assent books heads --json" prints') as string,
+    });
+  });
+
+  it('says of how many statements a SHA-256 is kept that it cannot compare, and why', async () => {
+    const standing = await standingApproval(test.db, keyring);
+    await charge(test.db, keyring, standing);
+    const { merchantId } = standing;
+    const date = await dayOf(test.db, merchantId);
+    await moveClock(test.db, merchantId, '1 day');
+    const statement = { party: { entityId: merchantId, role: 'merchant' as const }, date, currency: 'NGN' };
+    await keepDigest(test.db, statement, 0, '0'.repeat(64));
+    // The file has other bytes: of this form that is wrong.
+    expect((await of('--json')).code).toBe(1);
+    await asOwner(
+      test.url,
+      `SET session_replication_role = replica; UPDATE statement_digests SET form = ${STATEMENT_FORM - 1}`,
+    );
+    const why = 'it was kept of the file in a form that this version does not make';
+    expect(await cli.json('books', 'verify')).toMatchObject({
+      ok: true,
+      compared: { statements: 0 },
+      notCompared: { statements: { count: 1, why } },
+      differences: 0,
+    });
+    expect(await of()).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(
+        `^Not compared: 1 statements whose SHA-256 is kept: ${why}\\.\nThe books are right: `,
+      ) as string,
     });
   });
 });

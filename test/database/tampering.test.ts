@@ -1,6 +1,8 @@
 import { fileOf } from '../../src/api/billing/statement';
 import { sha256Of } from '../../src/api/http/download';
+import { compareStatements } from '../../src/cli/kept-statement';
 import { readConfig, recurringRules } from '../../src/config';
+import type { Compared } from '../../src/database/compared';
 import { row, rows } from '../../src/database/connection';
 import { foldDailyTotals } from '../../src/database/daily-total';
 import { createIntents } from '../../src/database/intent/intent';
@@ -10,6 +12,7 @@ import { closePeriod } from '../../src/database/ledger/period';
 import { keepDigest } from '../../src/database/ledger/statement';
 import { takeAsOperator } from '../../src/database/reconciliation-exception/operator';
 import { openStatementExceptions } from '../../src/database/reconciliation-exception/statement';
+import { STATEMENT_FORM } from '../../src/domain/statement';
 import { bookDifferences, chainBooks, chainDifferences } from '../support/books';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { OPERATOR } from '../support/operator';
@@ -416,6 +419,7 @@ const ADDED: [table: string, of: Named, own: Record<string, unknown>, named: Nam
     the('on 2020-01-01'),
   ],
   ['statement_digests', () => 'true', { reopenings: 1 }, the('statement')],
+  ['statement_digests', () => 'true', { reopenings: 1, form: STATEMENT_FORM - 1 }, the('statement')],
   ['statement_digests', () => 'true', { day: '2020-01-01' }, the('on 2020-01-01 in NGN')],
   ['ledger_periods', () => 'true', { month: '2020-03-01' }, the('2020-03')],
   [
@@ -487,6 +491,19 @@ describe.each(CHANGED)('in %s', (table, where, columns, named) => {
     const [value, otherwise = named] = typeof change === 'string' ? [change] : change;
     await expectNamed(table, `UPDATE ${table} SET ${column} = ${value} WHERE ${where(books)}`, otherwise);
   });
+});
+
+/** What the file shows, and the form that its SHA-256 is said to be kept of. */
+const setFile = (description: string, form: number) =>
+  owner(`UPDATE billing_requests SET description = '${description}' WHERE id = '${books['chargeId']}';
+    UPDATE statement_digests SET form = ${form}`);
+
+test('a kept SHA-256 that is put under another form proves nothing any more, and that is told', async () => {
+  await setFile('Hats', STATEMENT_FORM - 1);
+  const told: Compared[] = [];
+  for await (const one of compareStatements(database.db, { from: null, to: null, timeZone })) told.push(one);
+  await setFile('Shoes', STATEMENT_FORM);
+  expect(told).toMatchObject([{ checked: 0, differences: [], notCompared: { count: 1 } }]);
 });
 
 test.each(DELETED)('a row that is deleted from %s is found', async (table, where, named) => {

@@ -1,4 +1,4 @@
-import type { Movement, Movements } from '../../domain/statement';
+import { STATEMENT_FORM, type Movement, type Movements } from '../../domain/statement';
 import { oneRow, row, rows, type Executor } from '../connection';
 import { dayBegin } from '../day-begin';
 import type { TransactionRecord } from '../transaction';
@@ -242,7 +242,7 @@ const LINES = `
       (SELECT r.billing_request_id FROM refunds r WHERE r.id = e.resource_id))) AS t
   ORDER BY e.id`;
 
-/** The SHA-256 of the file of a day that is over, where it has been made. */
+/** The SHA-256 of the file of a day that is over, where it has been made in the form of now. */
 export async function readDigest(
   db: Executor,
   { party, date, currency }: StatementOf,
@@ -251,8 +251,8 @@ export async function readDigest(
   const found = await row<{ sha256: string }>(
     db,
     `SELECT sha256 FROM statement_digests WHERE party_id = :partyId AND day = :date AND currency = :currency
-       AND reopenings = :edition`,
-    { partyId: party.entityId, date, currency, edition },
+       AND reopenings = :edition AND form = :form`,
+    { partyId: party.entityId, date, currency, edition, form: STATEMENT_FORM },
   );
   return found?.sha256;
 }
@@ -276,11 +276,11 @@ export async function keepDigest(
          LEFT JOIN ledger_periods p USING (month)
        WHERE coalesce(p.reopenings, 0) = :edition AND ${NONE_REOPENED}
      ), kept AS (
-       INSERT INTO statement_digests (party_id, day, currency, reopenings, sha256)
-       SELECT :partyId, :date, :currency, :edition, :sha256 FROM still
+       INSERT INTO statement_digests (party_id, day, currency, reopenings, form, sha256)
+       SELECT :partyId, :date, :currency, :edition, :form, :sha256 FROM still
        ON CONFLICT DO NOTHING)
      SELECT EXISTS (SELECT FROM still) AS stands`,
-    { partyId: party.entityId, date, currency, edition, sha256 },
+    { partyId: party.entityId, date, currency, edition, form: STATEMENT_FORM, sha256 },
   );
   return stands;
 }
