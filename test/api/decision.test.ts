@@ -126,6 +126,7 @@ async function onTheTenth(hour: number): Promise<void> {
 
 describe('the list of decisions', () => {
   test('shows what is allowed, and what is spent of it', async () => {
+    await onTheTenth(11);
     await bill(1200.5);
     const { status, body } = await list();
     expect(status).toBe(200);

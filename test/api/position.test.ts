@@ -3,6 +3,7 @@ import { readPositions, type Position } from '../../src/database/ledger/position
 import { resolveException } from '../../src/database/reconciliation-exception/resolve';
 import { serveApi, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
+import { letMidnightPass } from '../support/midnight';
 import { answerBill, charge, payAnother, settleOfEachKind } from '../support/settled';
 import { standingApproval } from '../support/standing';
 import { asking, dayOf, type ToldPosition } from '../support/statements';
@@ -19,6 +20,7 @@ afterAll(async () => {
   await api.close();
   await database.drop();
 });
+beforeEach(letMidnightPass);
 
 const standingIn = () => standingApproval(db, api.deps.ring);
 const kobo = (naira: number) => Math.round(naira * 100);

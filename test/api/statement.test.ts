@@ -14,6 +14,7 @@ import { serveApi, type ServedApi } from '../support/api';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
 import { postThen } from '../support/ledger';
+import { letMidnightPass } from '../support/midnight';
 import { OPERATOR } from '../support/operator';
 import { answerBill, charge, payAnother, refund, settleCredit, settleOfEachKind } from '../support/settled';
 import { lookupIdOf, moveClock, standingApproval, type Standing } from '../support/standing';
@@ -60,6 +61,7 @@ describe('a statement', () => {
   let payee: Standing;
   let today: string;
   beforeAll(async () => {
+    await letMidnightPass();
     standing = await standingIn();
     ({ payee } = await settleOfEachKind(db, api.deps.ring, standing));
     today = await dayOf(db, standing.merchantId);

@@ -7,6 +7,7 @@ import { KINDS_OF_REASON } from '../../src/domain/charge';
 import type { Role } from '../../src/domain/entity';
 import { serveApi, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
+import { letMidnightPass } from '../support/midnight';
 import { runSchedule } from '../support/schedule';
 import { answerBill, bill, charge, refund, settleOfEachKind } from '../support/settled';
 import { answerCharges, makeSchedule, moveClock, standingApproval, type Standing } from '../support/standing';
@@ -67,6 +68,8 @@ async function moveTo(moment: string, { merchantId }: Standing): Promise<void> {
 }
 
 describe('a summary', () => {
+  beforeEach(letMidnightPass);
+
   it('is what was charged, declined, refunded and reversed, and moves as much as the statement says', async () => {
     const standing = await standingIn();
     await settleOfEachKind(db, ring(), standing);

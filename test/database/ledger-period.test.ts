@@ -6,6 +6,7 @@ import { closePeriod, reopenPeriod } from '../../src/database/ledger/period';
 import { readFinality } from '../../src/database/ledger/statement';
 import { chargeEntry } from '../../src/domain/ledger';
 import { createTestDatabase, type TestDatabase } from '../support/database';
+import { letMidnightPass } from '../support/midnight';
 import { openTransaction, waitsForALock } from '../support/open-transaction';
 import { postThen } from '../support/ledger';
 import { OPERATOR } from '../support/operator';
@@ -20,6 +21,7 @@ let database: TestDatabase;
 let db: Database;
 let standing: Standing;
 beforeEach(async () => {
+  await letMidnightPass();
   database = await createTestDatabase();
   db = database.db;
   standing = await standingApproval(db, keyring);

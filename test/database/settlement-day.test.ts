@@ -9,6 +9,7 @@ import { openStatementExceptions } from '../../src/database/reconciliation-excep
 import { calendarDay, dayStart } from '../../src/domain/calendar';
 import { chargeEntry } from '../../src/domain/ledger';
 import { createTestDatabase, type TestDatabase } from '../support/database';
+import { letMidnightPass } from '../support/midnight';
 import { openTransaction } from '../support/open-transaction';
 import { answerBill, bill, charge } from '../support/settled';
 import { moveClock, standingApproval, type Standing } from '../support/standing';
@@ -27,6 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 beforeEach(async () => {
+  await letMidnightPass();
   standing = await standingApproval(db, keyring);
 });
 

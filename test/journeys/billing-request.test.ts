@@ -11,6 +11,7 @@ import {
   type Merchant,
 } from '../support/cast';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
+import { letMidnightPass } from '../support/midnight';
 
 /** Bills, the limits they must keep to, and the bank's answers, on time, twice and too late. */
 
@@ -201,6 +202,8 @@ describe('a bill is answered line by line', () => {
 });
 
 describe('a spending limit', () => {
+  beforeEach(letMidnightPass);
+
   test.each([
     ['daily', 99.99, 201],
     ['daily', 100, 201],
