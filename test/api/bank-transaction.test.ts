@@ -62,6 +62,18 @@ async function timeLine(reference: string): Promise<string[]> {
   return events.map(({ type, kind }) => (kind === undefined ? type : `${type} ${kind}`));
 }
 
+test('a debit settles its charge by an identifier as long as a name, and by no longer one', async () => {
+  const { id } = await charge();
+  expect(await approve(id, 'F'.repeat(201))).toMatchObject({
+    status: 400,
+    body: { errors: [{ path: 'bankTransactionId', message: 'must have at most 200 characters' }] },
+  });
+  expect(await approve(id, 'F'.repeat(200))).toMatchObject({
+    status: 200,
+    body: { data: { status: 'successful' } },
+  });
+});
+
 test('a debit that came too late for its charge cannot prove another one', async () => {
   const late = await charge();
   await moveClock(db, standing.merchantId, '2 days');

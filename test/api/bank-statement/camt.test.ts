@@ -211,7 +211,7 @@ test('a field is read whole or not at all, whatever blanks are in it', async () 
     line(1, 'FT1', '2026-03-02', 150_000n),
     { line: 2, problem },
     { line: 3, problem },
-    { line: 4, problem: 'bankTransactionId must have at most 100 characters' },
+    { line: 4, problem: 'bankTransactionId must have at most 200 characters' },
     line(5, 'FT1', '2026-03-02', 1_000n),
   ]);
 });
