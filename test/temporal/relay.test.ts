@@ -256,6 +256,9 @@ async function carryAll(): Promise<string[]> {
 }
 
 describe('what one change writes without a bound', () => {
+  // The relay of the tests before polls once more after what it was asked for.
+  beforeAll(() => relay.stop());
+
   test('is carried after a bill that another merchant makes meanwhile', async () => {
     await change(400);
     await enqueueStart();
