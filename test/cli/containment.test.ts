@@ -14,7 +14,10 @@ let api: ServedApi;
 let cli: ReturnType<typeof createCli>;
 beforeAll(async () => {
   test = await createTestDatabase();
-  api = await serveApi(test.db, { ring: readKeyring(keys) });
+  api = await serveApi(test.db, {
+    ring: readKeyring(keys),
+    settings: { RATE_LIMIT_MERCHANT_BATCH: '1000/1000' },
+  });
   cli = createCli({ url: test.url, keys });
 });
 afterAll(async () => {
