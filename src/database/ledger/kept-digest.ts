@@ -33,7 +33,8 @@ export function keptDigests(
     async (after) => {
       const found = await rows<Omit<KeptDigest, 'party'> & { partyId: string; role: Viewer['role'] }>(
         db,
-        `SELECT DISTINCT ON (d.party_id, d.day, d.currency, d.reopenings) d.party_id AS "partyId", e.type AS role, d.day::text AS date, d.currency, d.sha256,
+        `SELECT DISTINCT ON (d.party_id, d.day, d.currency, d.reopenings)
+           d.party_id AS "partyId", e.type AS role, d.day::text AS date, d.currency, d.sha256,
            d.form = :form AS "isOfThisForm", d.reopenings AS edition, coalesce(p.reopenings, 0) AS current
          FROM statement_digests d JOIN entities e ON e.id = d.party_id
            LEFT JOIN ledger_periods p ON p.month = date_trunc('month', d.day)::date
@@ -42,6 +43,8 @@ export function keptDigests(
            AND d.day BETWEEN coalesce(:from::date, '-infinity') AND coalesce(:to::date, 'infinity')
          ORDER BY d.party_id, d.day, d.currency, d.reopenings, d.form = :form DESC LIMIT ${PAGE}`,
         { ...after, from, to, form: STATEMENT_FORM },
+        // A plan for any page takes it for a small one, and sorts all that follows.
+        'anew',
       );
       return found.map(({ partyId, role, ...kept }) => ({ ...kept, party: { entityId: partyId, role } }));
     },
