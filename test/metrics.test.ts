@@ -9,7 +9,7 @@ import {
   type MetricsServer,
 } from '../src/metrics';
 import type { Problem } from '../src/domain/failures';
-import { freePort } from '../src/listening';
+import { freePort } from './support/free-port';
 import { readMetrics, valueOf } from './support/metrics';
 
 const serve = (port: number, registry = createMetrics(), isReady?: () => boolean) =>

@@ -2,12 +2,12 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { randomBytes } from 'node:crypto';
-import { freePorts } from '../bench/ports';
 import { makeKeyring, readKeyring } from '../src/database/keys/keyring';
 import { claimRing } from '../src/database/keys/sealing-key';
 import type { Problem } from '../src/domain/failures';
 import { createTestDatabase, type TestDatabase } from './support/database';
 import { eventually } from './support/engine';
+import { freePort } from './support/free-port';
 import { programOf } from './support/installation';
 import { createProductionDatabase, type ProductionDatabase } from './support/production-database';
 
@@ -60,7 +60,7 @@ describe('a process', () => {
   ] as [Program, string[]][])(
     'of another mode than its database ends with a sentence: %s %j',
     async (program, args) => {
-      const port = String((await freePorts(1))[0]);
+      const port = String(await freePort());
       const { code, out, err } = await run(
         program,
         environment(args[0] === 'migrate' ? production.ownerUrl : production.url, 'sandbox', { PORT: port }),
@@ -107,7 +107,7 @@ describe('a process', () => {
     'whose ring does not open what is stored ends with a sentence, where every call would be a 500: %s %j %s',
     async (program, args, what) => {
       const keys = what.startsWith('lacks') ? makeKeyring() : `${kid}:${OTHER_BYTES}`;
-      const port = String((await freePorts(1))[0]);
+      const port = String(await freePort());
       const { code, err } = await run(
         program,
         environment(sandbox.url, 'sandbox', { PORT: port, ASSENT_KEYS: keys }),
@@ -157,7 +157,7 @@ describe('a process', () => {
     'that started while Postgres was away ends once it turns out to be %s',
     async (_what, given, words) => {
       const [url = '', keys = ''] = given();
-      const [postgresPort = 0] = await freePorts(1);
+      const postgresPort = await freePort();
       const away = new URL(url);
       const there = { host: away.hostname, port: Number(away.port) };
       away.port = String(postgresPort);
@@ -224,7 +224,7 @@ describe('a process', () => {
 
 /** An API that lives; whether it can do anything is another matter. */
 async function startApi(env: NodeJS.ProcessEnv) {
-  const [port] = await freePorts(1);
+  const port = await freePort();
   const api = spawn(process.execPath, [await programOf('api')], {
     env: { ...env, PORT: String(port) },
     stdio: ['ignore', 'ignore', 'pipe'],

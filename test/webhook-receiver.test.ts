@@ -9,8 +9,8 @@ import {
   serviceSignature,
   standardWebhookSignature,
 } from '../src/domain/webhook-signature';
-import { freePort } from '../src/listening';
 import { blocksRunBy } from './support/code-blocks';
+import { freePort } from './support/free-port';
 
 /** The receivers that docs/webhooks.md prints, run as a reader would run them. */
 const printedOn = blocksRunBy('test/webhook-receiver.test.ts', 'docs/webhooks.md');

@@ -5,8 +5,8 @@ import { createInterface } from 'node:readline';
 import { makeKeyring } from '../../src/database/keys/keyring';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
+import { freePort } from '../support/free-port';
 import { programOf } from '../support/installation';
-import { freePort } from '../../src/listening';
 
 let test: TestDatabase;
 let main: string;
@@ -58,8 +58,7 @@ describe('the API process', () => {
   );
 
   it('serves while Temporal is away, says so when asked, and ends on SIGTERM', async () => {
-    const { port, release } = await takePort();
-    release();
+    const port = await freePort();
     const api = spawn(process.execPath, [main], { env: environment(port), stdio: 'ignore' });
     const ended = once(api, 'exit');
     const url = `http://127.0.0.1:${port}`;

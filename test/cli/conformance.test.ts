@@ -7,10 +7,10 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { AssentClient, AssentError, verifyWebhook, type WebhookEvent } from '@assent/client';
 import { runConformance } from '../../src/cli/conformance/run';
-import { freePort } from '../../src/listening';
 import { createCli } from '../support/cli';
 import { blocksRunBy } from '../support/code-blocks';
 import { eventually } from '../support/engine';
+import { freePort } from '../support/free-port';
 
 const ROOT = path.join(__dirname, '../..');
 const clientSecret = 'a-secret-that-no-page-shows';

@@ -11,12 +11,12 @@ import { VERSION } from '../../src/version';
 import { SEARCH_ATTRIBUTE } from '../../src/workflows/search-attributes';
 import { asOwner } from '../support/database';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
+import { freePort } from '../support/free-port';
 import { installation } from '../support/installation';
 import { postingsOf } from '../support/ledger';
 import { createProductionDatabase, PRODUCTION } from '../support/production-database';
 import { charge, refund } from '../support/settled';
 import { standingApproval } from '../support/standing';
-import { freePort } from '../../src/listening';
 
 let engine: TestEngine;
 let connection: Connection;

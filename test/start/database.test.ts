@@ -1,6 +1,6 @@
 import { requireDatabase } from '../../src/start/database';
 import { startSilentServer } from '../support/dead-server';
-import { freePort } from '../../src/listening';
+import { freePort } from '../support/free-port';
 
 describe('the Postgres that a setting names', () => {
   test('is an error that names the setting and the address where nothing listens', async () => {

@@ -1,6 +1,6 @@
 import { prepareGivenNamespace } from '../../src/start/temporal';
 import { startSilentServer } from '../support/dead-server';
-import { freePort } from '../../src/listening';
+import { freePort } from '../support/free-port';
 import { servers } from '../support/servers';
 
 const WITHIN_MS = 3_000;

