@@ -256,8 +256,8 @@ function planAfter(
   if (then.do === 'wait' || then.do === 'nothing') {
     return { activity: 'readSchedule', at, atOnce: false, spread: false };
   }
-  // A retry comes so long after the first attempt, which had its place already.
-  const spread = then.do === 'notify' || (then.do === 'charge' && then.attempt === 1);
+  // A retry too: after an outage of the workers the first attempts were made all at once.
+  const spread = then.do === 'charge' || then.do === 'notify';
   return { activity: ACTIVITY_OF[then.do], at, atOnce: false, spread };
 }
 
