@@ -54,12 +54,12 @@ async function grant(merchant: Party, currency: string): Promise<void> {
   ).toMatchObject({ status: 200, body: { data: { status: 'successful' } } });
 }
 
-const refuse = (merchant: Party): Promise<Answered> =>
+const refuse = (merchant: Party, customerDecision = 'deny'): Promise<Answered> =>
   asBank('POST', '/v1/billing/intent-response', {
     customerId: standing.customerId,
     entityId: merchant.entityId,
     lookupID,
-    customerDecision: 'deny',
+    customerDecision,
   });
 
 async function decisionsTold(merchant: Party): Promise<Record<string, unknown>[]> {
@@ -112,6 +112,22 @@ describe('while the merchant’s first intent asks for the same currency', () =>
     expect(await bill(stranger, 'NGN', payer)).toMatchObject({ status: 403 });
   });
 });
+
+test.each(['deny', 'suspended'])(
+  'the denial of an intent that was sent after %s ends it, as that of a first one does',
+  async (before) => {
+    await ask(stranger, 'NGN');
+    expect(await refuse(stranger, before)).toMatchObject({ status: 200 });
+    await ask(stranger, 'NGN');
+    await grant(stranger, 'NGN');
+
+    expect(await refuse(stranger)).toMatchObject({ status: 200 });
+    const told = await decisionsTold(stranger);
+    expect(told).toMatchObject([{ customerDecision: 'approve_recurring' }, { customerDecision: 'deny' }]);
+    const payer = { paymentIDs: [told[0]?.['paymentID']] };
+    expect(await bill(stranger, 'NGN', payer)).toMatchObject({ status: 403 });
+  },
+);
 
 test('an intent for new terms that is denied later leaves it as it is', async () => {
   await grant(stranger, 'NGN');

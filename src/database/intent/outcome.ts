@@ -164,8 +164,8 @@ async function lockAgreementOfPair(
 
 type Asked = EndedIntent & {
   inTime: boolean;
-  /** The customer had decided nothing before it was made: there are no old terms. */
-  first: boolean;
+  /** What the customer had last decided before it was made was an approval: there are old terms. */
+  approvedBefore: boolean;
 };
 
 /** The open intent of the pair, or else the last one that there was. */
@@ -173,8 +173,10 @@ async function latestIntent(trx: Executor, agreementId: string) {
   return row<Asked>(
     trx,
     `SELECT ${ENDED_COLUMNS}, business_now(i.merchant_id) < i.expires_at AS "inTime",
-       NOT EXISTS (SELECT FROM events e WHERE e.resource_id = i.agreement_id AND e.type = 'agreement.decided'
-                   AND e.business_at < i.created_at) AS "first"
+       coalesce((SELECT e.details->>'decision' IN ('approve_once', 'approve_recurring') FROM events e
+                 WHERE e.resource_id = i.agreement_id AND e.type = 'agreement.decided'
+                   AND e.business_at < i.created_at
+                 ORDER BY e.sequence DESC LIMIT 1), false) AS "approvedBefore"
      FROM intents i WHERE i.agreement_id = :agreementId ORDER BY i.status = 'pending' DESC, i.id DESC LIMIT 1`,
     { agreementId },
   );
@@ -238,15 +240,15 @@ async function answerTooLate(
 /**
  * What the answer does to the agreement. A refusal of new terms leaves the old ones as they are.
  *
- * While a first intent was open, a one-time bill may have brought a standing approval. What the
- * customer said last holds: a denial of the same currency ends it, too. The merchant was told of
- * that approval, and hears of its end.
+ * Where there were none when the intent was made, a one-time bill or the bank may have brought an
+ * approval since. What the customer said last holds: a denial of the same currency ends it, too.
+ * The merchant was told of that approval, and hears of its end.
  */
 async function applyAnswer(
   trx: Executor,
   keyring: Keyring,
   agreement: Agreement,
-  { currency, first }: Asked,
+  { currency, approvedBefore }: Asked,
   answer: IntentAnswer,
   { approved, daily, monthly }: Limits & { approved: boolean },
 ): Promise<void> {
@@ -258,7 +260,7 @@ async function applyAnswer(
     await applyDecision(trx, keyring, agreement.id, { decision, blocked: false, terms }, 'bank');
   } else if (decision === 'suspended' || agreement.decision === 'pending') {
     await applyDecision(trx, keyring, agreement.id, { decision, blocked: false }, 'bank');
-  } else if (first && agreement.decision !== 'deny' && agreement.currency === currency) {
+  } else if (!approvedBefore && agreement.decision.startsWith('approve') && agreement.currency === currency) {
     await applyDecision(trx, keyring, agreement.id, { decision, blocked: false }, 'bank');
     await announceDecision(trx, keyring, agreement.id);
   }
