@@ -163,12 +163,16 @@ test.each(['suspended', 'approve_once', 'deny'])(
   },
 );
 
-test('it leaves a standing approval in another currency and its limits as they are', async () => {
-  const merchant = await known();
-  await grant(merchant, 'NGN');
-  expect(await decisionOn(merchant)).toMatchObject({
-    customerDecision: 'approve_recurring',
-    currency: 'USD',
-    spendingLimits: { daily: 5, monthly: null },
-  });
-});
+test.each(['USD', 'NGN'])(
+  'billed in %s, it leaves a standing approval in dollars as it is, and the merchant hears of nothing',
+  async (currency) => {
+    const merchant = await known();
+    await grant(merchant, currency);
+    expect(await decisionOn(merchant)).toMatchObject({
+      customerDecision: 'approve_recurring',
+      currency: 'USD',
+      spendingLimits: { daily: 5, monthly: null },
+    });
+    expect(await decisionsTold(merchant)).toEqual([]);
+  },
+);

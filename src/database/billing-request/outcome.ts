@@ -341,7 +341,7 @@ async function applyToAgreement(
   const approved = agreement.decision === 'approve_once' || agreement.decision === 'approve_recurring';
   if (answer.action === 'suspended' && approved) {
     await applyDecision(trx, keyring, agreement.id, { decision: 'suspended', blocked: false }, 'bank');
-  } else if (grants) {
+  } else if (grants && agreement.decision !== 'approve_recurring') {
     const terms = termsOfGrant(agreement, asked.currency);
     const granted = { decision: 'approve_recurring', blocked: false, ...(terms && { terms }) } as const;
     await applyDecision(trx, keyring, agreement.id, granted, 'bank');
@@ -353,12 +353,12 @@ async function applyToAgreement(
 
 /**
  * The customer has approved the currency of the charge. That of the agreement may only have been
- * asked for, or was refused since. A standing approval in it holds, with its limits.
+ * asked for, or was refused since.
  *
  * @returns undefined where the terms stay
  */
-function termsOfGrant({ decision, currency }: Agreement, charged: string): NewDecision['terms'] {
-  if (decision === 'approve_recurring' || currency === charged) return undefined;
+function termsOfGrant({ currency }: Agreement, charged: string): NewDecision['terms'] {
+  if (currency === charged) return undefined;
   // Limits are sums of the old currency, and the bank says nothing of others.
   return { currency: charged, dailyLimit: null, monthlyLimit: null };
 }
