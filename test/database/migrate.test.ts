@@ -197,6 +197,22 @@ describe('business_now', () => {
   });
 });
 
+describe('the sealed beginning of an answer', () => {
+  it('is bounded without a look at the attempts that there were before it', async () => {
+    const { rows: found } = await test.db.query(
+      `SELECT convalidated AS scanned FROM pg_constraint
+       WHERE conrelid = 'webhook_attempts'::regclass AND pg_get_constraintdef(oid) LIKE '%response_head_sealed%'`,
+    );
+    expect(found).toEqual([{ scanned: false }]);
+    await expect(
+      test.db.query(
+        `INSERT INTO webhook_attempts (delivery_id, n, duration_ms, response_head_sealed)
+         VALUES ('dlv_1', 1, 0, decode(repeat('00', 4097), 'hex'))`,
+      ),
+    ).rejects.toMatchObject({ code: '23514' });
+  });
+});
+
 describe('the entities table', () => {
   it.each([
     ['an id of another type', `('mch_1', 'bank', 'B', null, 'untrusted')`],
