@@ -38,7 +38,7 @@ const ask = (merchant: Party, currency: string): Promise<Answered> =>
   merchant.send('POST', '/v1/billing/intent', { lookupIDs: [lookupID], currency, description: 'Gold plan' });
 
 const bill = (merchant: Party, currency: string, payer: object): Promise<Answered> =>
-  merchant.send('POST', '/v1/customer/bill', { ...payer, amount: 100, currency, description: 'Shoes' });
+  merchant.send('POST', '/v1/customer/bill', { amount: 100, ...payer, currency, description: 'Shoes' });
 
 /** A bill by lookupID, whose answer is a standing approval. */
 async function grant(merchant: Party, currency: string): Promise<void> {
@@ -54,13 +54,20 @@ async function grant(merchant: Party, currency: string): Promise<void> {
   ).toMatchObject({ status: 200, body: { data: { status: 'successful' } } });
 }
 
-const refuse = (merchant: Party, customerDecision = 'deny'): Promise<Answered> =>
+const answer = (merchant: Party, customerDecision: string): Promise<Answered> =>
   asBank('POST', '/v1/billing/intent-response', {
     customerId: standing.customerId,
     entityId: merchant.entityId,
     lookupID,
     customerDecision,
   });
+const refuse = (merchant: Party): Promise<Answered> => answer(merchant, 'deny');
+
+/** On the agreement of `standing`, without being asked. */
+async function decide(customerDecision: string): Promise<void> {
+  const path = `/v1/bank/customer-decisions/${standing.agreementId}`;
+  expect(await asBank('PUT', path, { customerDecision })).toMatchObject({ status: 200 });
+}
 
 async function decisionsTold(merchant: Party): Promise<Record<string, unknown>[]> {
   const announced = await announcedTo(database.db, api.deps.ring, merchant.entityId);
@@ -117,7 +124,7 @@ test.each(['deny', 'suspended'])(
   'the denial of an intent that was sent after %s ends it, as that of a first one does',
   async (before) => {
     await ask(stranger, 'NGN');
-    expect(await refuse(stranger, before)).toMatchObject({ status: 200 });
+    expect(await answer(stranger, before)).toMatchObject({ status: 200 });
     await ask(stranger, 'NGN');
     await grant(stranger, 'NGN');
 
@@ -139,12 +146,12 @@ test('an intent for new terms that is denied later leaves it as it is', async ()
   expect(await bill(stranger, 'NGN', payer)).toMatchObject({ status: 201 });
 });
 
-test.each(['suspended', 'approve_once', 'deny'])(
+test.each(['suspended', 'deny'])(
   'it does not bring back terms in another currency that are %s, nor their schedules',
   async (customerDecision) => {
     const merchant = await known();
     const scheduleId = await makeSchedule(database.db, api.deps.ring, standing, { currency: 'USD' });
-    await asBank('PUT', `/v1/bank/customer-decisions/${standing.agreementId}`, { customerDecision });
+    await decide(customerDecision);
     const schedule = () => merchant.send('GET', `/v1/billing/recurring/${scheduleId}`);
     const status = customerDecision === 'deny' ? 'cancelled' : 'suspended';
     expect((await schedule()).body.data).toMatchObject({ status });
@@ -162,6 +169,51 @@ test.each(['suspended', 'approve_once', 'deny'])(
     expect(await bill(merchant, 'NGN', payer)).toMatchObject({ status: 201 });
   },
 );
+
+test('it starts suspended schedules in the currency of the bill again', async () => {
+  const merchant = await known();
+  const scheduleId = await makeSchedule(database.db, api.deps.ring, standing, { currency: 'USD' });
+  const schedule = () => merchant.send('GET', `/v1/billing/recurring/${scheduleId}`);
+  await ask(merchant, 'NGN');
+  expect(await answer(merchant, 'approve_recurring')).toMatchObject({ status: 200 });
+  await decide('suspended');
+  expect((await schedule()).body.data).toMatchObject({ status: 'suspended' });
+
+  await grant(merchant, 'USD');
+  expect((await schedule()).body.data).toMatchObject({ status: 'active' });
+});
+
+test('it leaves what is approved once at a time in another currency as it is', async () => {
+  const merchant = await known();
+  const scheduleId = await makeSchedule(database.db, api.deps.ring, standing, { currency: 'USD' });
+  await decide('approve_once');
+  const before = await decisionOn(merchant);
+  expect(before).toMatchObject({ customerDecision: 'approve_once', currency: 'USD' });
+  expect(before).toMatchObject({ spendingLimits: { daily: 5, monthly: null } });
+  const told = await decisionsTold(merchant);
+
+  await grant(merchant, 'NGN');
+  expect(await decisionOn(merchant)).toEqual(before);
+  expect(await decisionsTold(merchant)).toEqual(told);
+  expect((await merchant.send('GET', `/v1/billing/recurring/${scheduleId}`)).body.data).toMatchObject({
+    status: 'suspended',
+  });
+  const payer = { paymentIDs: [standing.paymentId] };
+  expect(await bill(merchant, 'NGN', payer)).toMatchObject({ status: 400 });
+  expect(await bill(merchant, 'USD', { ...payer, amount: 1 })).toMatchObject({ status: 201 });
+});
+
+test('it makes what is approved once at a time in the same currency standing, within its limits', async () => {
+  const merchant = await known();
+  await decide('approve_once');
+
+  await grant(merchant, 'USD');
+  expect(await decisionOn(merchant)).toMatchObject({
+    customerDecision: 'approve_recurring',
+    currency: 'USD',
+    spendingLimits: { daily: 5, monthly: null },
+  });
+});
 
 test.each(['USD', 'NGN'])(
   'billed in %s, it leaves a standing approval in dollars as it is, and the merchant hears of nothing',

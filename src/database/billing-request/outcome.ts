@@ -338,27 +338,27 @@ async function applyToAgreement(
 ): Promise<void> {
   const { agreement, grants } = asked;
   if (!agreement || agreement.blocked) return;
-  const approved = agreement.decision === 'approve_once' || agreement.decision === 'approve_recurring';
-  if (answer.action === 'suspended' && approved) {
-    await applyDecision(trx, keyring, agreement.id, { decision: 'suspended', blocked: false }, 'bank');
-  } else if (grants && agreement.decision !== 'approve_recurring') {
-    const terms = termsOfGrant(agreement, asked.currency);
-    const granted = { decision: 'approve_recurring', blocked: false, ...(terms && { terms }) } as const;
-    await applyDecision(trx, keyring, agreement.id, granted, 'bank');
-  } else {
-    return;
-  }
+  const suspends = answer.action === 'suspended' && agreement.decision.startsWith('approve');
+  const granted = grants ? grantOf(agreement, asked.currency) : undefined;
+  const decided = suspends ? ({ decision: 'suspended', blocked: false } as const) : granted;
+  if (!decided) return;
+  await applyDecision(trx, keyring, agreement.id, decided, 'bank');
   await announceDecision(trx, keyring, agreement.id);
 }
 
 /**
- * The customer has approved the currency of the charge. That of the agreement may only have been
- * asked for, or was refused since.
+ * What a standing approval that comes with a charge makes of the agreement.
  *
- * @returns undefined where the terms stay
+ * The customer has approved the currency of the charge. Another one of the agreement may only have
+ * been asked for, or was refused since. Where it is approved, it stays with all its terms: the
+ * customer was not asked to give them up.
+ *
+ * @returns undefined where nothing changes
  */
-function termsOfGrant({ currency }: Agreement, charged: string): NewDecision['terms'] {
-  if (currency === charged) return undefined;
+function grantOf({ decision, currency }: Agreement, charged: string): NewDecision | undefined {
+  const granted = { decision: 'approve_recurring', blocked: false } as const;
+  if (currency === charged) return decision === 'approve_recurring' ? undefined : granted;
+  if (decision.startsWith('approve')) return undefined;
   // Limits are sums of the old currency, and the bank says nothing of others.
-  return { currency: charged, dailyLimit: null, monthlyLimit: null };
+  return { ...granted, terms: { currency: charged, dailyLimit: null, monthlyLimit: null } };
 }
