@@ -4,8 +4,10 @@
  * A dead receiver holds every request sent to it until the time-out, so without a bound it would
  * come to hold them all. A receiver here is an origin (scheme, host and port), for one server may
  * stand behind hundreds of merchants. An owner is a provider with all its merchants, else the
- * entity itself: a provider makes merchants freely, each with an origin of its own. The counts are
- * of one process: their purpose is to share its slots, not to spare the receiver.
+ * entity itself: a provider makes merchants freely, each with an origin of its own. Where an owner
+ * has few places left, its origins with no retry under way come first: a healthy one does not wait
+ * behind its silent siblings. The counts are of one process: their purpose is to share its slots,
+ * not to spare the receiver.
  */
 export interface WebhookLimiter {
   /**
@@ -56,79 +58,124 @@ const OWNER_PLACES: Places = {
   retry: 25,
 };
 
+/**
+ * Of an owner's retries, so many go only to origins that have none of them under way. Three silent
+ * origins, at eight places each, hold the other 20; it takes eight to hold all 25, and even then
+ * the next that is free is for none of them.
+ */
+const KEPT_FOR_IDLE_ORIGINS = 5;
+
 const SHORTEST_WAIT_MS = 1_000;
 /**
  * A backlog is spread over no more than this, so that a receiver that is back soon gets the rest of
  * it.
  */
 const LONGEST_WAIT_MS = 10 * 60_000;
+/**
+ * Of so many origins or owners it is known when the last of those sent away is to come: a few MB at
+ * the most. Whose line is forgotten, the longest unchanged, is told a short wait once more.
+ */
+const LINES_MAX = 10_000;
 
-interface Holder {
-  taken: Places;
-  /**
-   * When the last of those sent away will find a place, if each attempt before it takes its full
-   * time.
-   */
-  queueEndsAt: number;
-}
+const originOf = ({ url }: Addressee) => (URL.canParse(url) ? new URL(url).origin : url);
 
 /** @param nowMs any clock that does not jump */
 export function createWebhookLimiter(nowMs: () => number): WebhookLimiter {
-  const receivers = createHolders(RECEIVER_PLACES);
-  const owners = createHolders(OWNER_PLACES);
+  const receivers = createHolders();
+  const owners = createHolders();
+  const originLines = createLines();
+  const ownerLines = createLines();
 
-  const bothOf = ({ url, ownerId }: Addressee) => {
-    const origin = URL.canParse(url) ? new URL(url).origin : url;
-    return [receivers.of(origin), owners.of(ownerId)] as const;
-  };
+  function ownerIsFull(kind: AttemptKind, ownerId: string, origin: string): boolean {
+    const { taken, retriesOf } = owners.of(ownerId);
+    const kept = kind === 'retry' && retriesOf.has(origin) ? KEPT_FOR_IDLE_ORIGINS : 0;
+    return taken[kind] >= OWNER_PLACES[kind] - kept;
+  }
 
   return {
     enter(kind, to) {
-      const both = bothOf(to);
-      if (both.some((one) => one.isFull(kind))) return undefined;
-      for (const one of both) one.take(kind);
+      const origin = originOf(to);
+      const receiverIsFull = receivers.of(origin).taken[kind] >= RECEIVER_PLACES[kind];
+      if (receiverIsFull || ownerIsFull(kind, to.ownerId, origin)) return undefined;
+      const leaveBoth = [receivers.take(kind, origin, origin), owners.take(kind, to.ownerId, origin)];
       return {
         leave() {
-          for (const one of both) one.leave(kind);
+          for (const leave of leaveBoth) leave();
         },
       };
     },
 
     comeBackInMs(to, timeoutMs) {
       const now = nowMs();
-      const [receiver, owner] = bothOf(to);
-      const queue = owner.isFull('retry') && !receiver.isFull('retry') ? owner : receiver;
-      const wait = queue.wait(now, timeoutMs);
-      return Math.round(Math.min(LONGEST_WAIT_MS, Math.max(SHORTEST_WAIT_MS, wait)));
+      const origin = originOf(to);
+      const before = originLines.waitMs(origin, now);
+      const pace = timeoutMs / RECEIVER_PLACES.retry;
+      if (!ownerIsFull('retry', to.ownerId, origin)) return originLines.join(origin, now, before + pace);
+      // The owner's places are shared by as many origins as have some now, and no more are to come
+      // than find one.
+      const { retriesOf } = owners.of(to.ownerId);
+      const sharedPace = Math.max(pace, (timeoutMs * retriesOf.size) / OWNER_PLACES.retry);
+      if (retriesOf.has(origin)) return originLines.join(origin, now, before + sharedPace);
+      // The next place is for the idle origins. Of each, one stands in the owner's line, and what
+      // else it has comes no faster than that line is long, however many origins wait.
+      const turn = ownerLines.waitMs(to.ownerId, now);
+      if (before > 0) return originLines.join(origin, now, before + Math.max(sharedPace, turn));
+      const next = ownerLines.join(to.ownerId, now, turn + timeoutMs / OWNER_PLACES.retry);
+      return originLines.join(origin, now, next);
     },
   };
 }
 
-function createHolders(places: Places) {
+interface Holder {
+  taken: Places;
+  /** Of which origin how many of the retries are; those with none are not in it. */
+  retriesOf: Map<string, number>;
+}
+
+function createHolders() {
   const holders = new Map<string, Holder>();
+  const of = (key: string): Holder =>
+    holders.get(key) ?? { taken: { first: 0, retry: 0 }, retriesOf: new Map<string, number>() };
   return {
-    of(key: string) {
-      const holder = holders.get(key) ?? { taken: { first: 0, retry: 0 }, queueEndsAt: 0 };
-      return {
-        isFull: (kind: AttemptKind) => holder.taken[kind] >= places[kind],
-        take(kind: AttemptKind) {
-          holder.taken[kind]++;
-          holders.set(key, holder);
-        },
-        leave(kind: AttemptKind) {
-          holder.taken[kind]--;
-          // Nobody is here: it is forgotten, so there are no more of them than there are requests.
-          if (holder.taken.first + holder.taken.retry === 0) holders.delete(key);
-        },
-        /**
-         * Each who is sent away is told a later time than the one before, so that they do not all
-         * come at once.
-         */
-        wait(now: number, timeoutMs: number) {
-          holder.queueEndsAt = Math.max(holder.queueEndsAt, now) + timeoutMs / places.retry;
-          return holder.queueEndsAt - now;
-        },
+    of,
+    /** Gives back what was taken when it is called. */
+    take(kind: AttemptKind, key: string, origin: string): () => void {
+      const holder = of(key);
+      const { taken, retriesOf } = holder;
+      const add = (n: 1 | -1) => {
+        taken[kind] += n;
+        if (kind === 'first') return;
+        const retries = (retriesOf.get(origin) ?? 0) + n;
+        if (retries > 0) retriesOf.set(origin, retries);
+        else retriesOf.delete(origin);
       };
+      add(1);
+      holders.set(key, holder);
+      return () => {
+        add(-1);
+        // Nobody is here: it is forgotten, so there are no more of them than there are requests.
+        if (taken.first + taken.retry === 0) holders.delete(key);
+      };
+    },
+  };
+}
+
+/**
+ * When the last of those sent away will find a place, if each attempt before it takes its full
+ * time. Each is told a later time than the one before, so that they do not all come at once.
+ */
+function createLines() {
+  const endsAt = new Map<string, number>();
+  return {
+    waitMs: (key: string, now: number) => Math.max(0, (endsAt.get(key) ?? 0) - now),
+    /** What the one who joins is told: `wishMs`, within the bounds of a wait. */
+    join(key: string, now: number, wishMs: number) {
+      const wait = Math.round(Math.min(LONGEST_WAIT_MS, Math.max(SHORTEST_WAIT_MS, wishMs)));
+      endsAt.delete(key);
+      const [oldest] = endsAt.keys();
+      if (endsAt.size >= LINES_MAX && oldest !== undefined) endsAt.delete(oldest);
+      endsAt.set(key, now + wait);
+      return wait;
     },
   };
 }

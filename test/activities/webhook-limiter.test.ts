@@ -54,6 +54,13 @@ describe('the places of an owner', () => {
     expect(limiter.enter('retry', shop(30))).toBeDefined();
     expect(limiter.enter('retry', shop(31))).toBeUndefined();
   });
+
+  it('are not all for a few silent origins: one that holds none gets in beside them', () => {
+    const limiter = createWebhookLimiter(() => 0);
+    for (let i = 0; i < 40; i++) limiter.enter('retry', shop(i % 4));
+    expect(limiter.enter('retry', shop(0))).toBeUndefined();
+    expect(limiter.enter('retry', shop(4))).toBeDefined();
+  });
 });
 
 describe('whoever finds no place', () => {
@@ -72,6 +79,60 @@ describe('whoever finds no place', () => {
     for (let i = 0; i < 25; i++) limiter.enter('retry', shop(i));
     // 25 places, 100 s each: one is free every 4 s, whichever merchant's it was.
     expect([30, 31, 32].map((n) => limiter.comeBackInMs(shop(n), 100_000))).toEqual([4_000, 8_000, 12_000]);
+  });
+
+  it.each([4, 28])('among %i silent origins of its owner is not told to wait in their line', (silent) => {
+    let now = 0;
+    const limiter = createWebhookLimiter(() => now);
+    // Retries of silent origins, each of which holds its place for 10 s and comes again later.
+    const due = Array.from({ length: 2_000 }, (_, i) => ({ at: (i * 79) % 10_000, to: shop(i % silent) }));
+    const held: { until: number; leave: () => void }[] = [];
+    const passUntil = (until: number) => {
+      for (; now <= until; now += 100) {
+        for (const one of held.filter((each) => each.until === now)) one.leave();
+        for (const one of due.filter(({ at }) => at <= now)) {
+          const place = limiter.enter('retry', one.to);
+          if (place) held.push({ until: now + 10_000, leave: () => place.leave() });
+          one.at = now + (place ? 600_000 : limiter.comeBackInMs(one.to, 10_000));
+        }
+      }
+    };
+    for (let round = 1; round <= 20; round++) {
+      passUntil(round * 30_000);
+      const arrivedAt = now;
+      let place = limiter.enter('retry', shop(100));
+      for (let returns = 0; !place && returns < 5; returns++) {
+        passUntil(now + limiter.comeBackInMs(shop(100), 10_000));
+        place = limiter.enter('retry', shop(100));
+      }
+      expect(place).toBeDefined();
+      expect(now - arrivedAt).toBeLessThan(5_000);
+      place?.leave();
+    }
+  });
+
+  it('gets in at its return, were all places taken by siblings with 2 000 more behind them', () => {
+    let now = 0;
+    const limiter = createWebhookLimiter(() => now);
+    const places = Array.from({ length: 25 }, (_, i) => limiter.enter('retry', shop(i)));
+    expect(limiter.enter('retry', shop(30))).toBeUndefined();
+    for (let i = 0; i < 2_000; i++) limiter.comeBackInMs(shop(i % 25), 10_000);
+    now += limiter.comeBackInMs(shop(30), 10_000);
+    expect(now).toBeLessThanOrEqual(2_000);
+    places[0]?.leave();
+    // One that has some already does not take it away.
+    expect(limiter.enter('retry', shop(1))).toBeUndefined();
+    expect(limiter.enter('retry', shop(30))).toBeDefined();
+  });
+
+  it('is one of no more than there are places, however many origins have none', () => {
+    const limiter = createWebhookLimiter(() => 0);
+    for (let i = 0; i < 25; i++) limiter.enter('retry', shop(i));
+    const waits = Array.from({ length: 3_000 }, (_, i) =>
+      limiter.comeBackInMs(shop(100 + (i % 200)), 10_000),
+    );
+    // 25 places of 10 s: 75 are free in half a minute.
+    expect(waits.filter((wait) => wait <= 30_000).length).toBeLessThanOrEqual(76);
   });
 
   it('waits a second at least and ten minutes at most', () => {

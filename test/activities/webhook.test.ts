@@ -410,24 +410,24 @@ describe('first attempts', () => {
 });
 
 describe('a provider whose merchants’ receivers are silent', () => {
-  it('holds its own places alone: what a bank waits for goes out', async () => {
+  it('holds its own places alone: what a bank or a merchant beside them waits for goes out', async () => {
     const provider = await db.transaction((trx) =>
       createEntity(trx, keyring, { type: 'provider', name: 'provider' }),
     );
     let heard = 0;
     const full = new EventEmitter();
     const silent = await Promise.all(
-      Array.from({ length: 4 }, () =>
+      Array.from({ length: 3 }, () =>
         receiver(() => {
-          if (++heard === 25) full.emit('full');
+          if (++heard === 20) full.emit('full');
         }),
       ),
     );
     const merchants = await db.transaction(async (trx) => {
       const made: string[] = [];
-      // Seven on each of four origins, where an origin alone has eight places.
-      for (let n = 0; n < 28; n++) {
-        const webhookUrl = silent[n % 4]?.url;
+      // Seven on each of three origins, where an origin alone has eight places.
+      for (let n = 0; n < 21; n++) {
+        const webhookUrl = silent[n % 3]?.url;
         const one = {
           type: 'merchant',
           name: `shop ${n}`,
@@ -446,10 +446,19 @@ describe('a provider whose merchants’ receivers are silent', () => {
     const sentAway = await Promise.race(attempts);
     expect(sentAway).toMatchObject({ status: 'pending', why: 'no attempt could be begun', attempts: 0 });
 
-    const { url } = await receiver(taken);
-    const [asked = ''] = await announceTo([(await bankAt(url)).entityId]);
-    expect(await worker.attemptDelivery(asked)).toMatchObject({ status: 'delivered' });
-    expect(heard).toBe(25);
+    const [bankUp, shopUp] = [await receiver(taken), await receiver(taken)];
+    const shop = await db.transaction((trx) =>
+      createEntity(trx, keyring, {
+        type: 'merchant',
+        name: 'shop that answers',
+        providerId: provider?.entityId,
+        webhookUrl: shopUp.url,
+      }),
+    );
+    for (const id of await announceTo([(await bankAt(bankUp.url)).entityId, shop?.entityId ?? ''])) {
+      expect(await worker.attemptDelivery(id)).toMatchObject({ status: 'delivered' });
+    }
+    expect(heard).toBe(20);
     await closeServers();
     await Promise.all(attempts);
   });
