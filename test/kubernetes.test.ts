@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { isIPv6 } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Deployment } from 'kubernetes-types/apps/v1';
@@ -131,6 +132,18 @@ describe('the manifests for Kubernetes', () => {
       new Set(['assent']),
     ]);
     expect(refs(specOf(named('Job', 'assent-migrate')))).toContain('assent-owner');
+  });
+
+  it('take nobody’s word on who calls but that of a few addresses, as many as an ingress has', () => {
+    const { TRUSTED_PROXIES = '' } = Object.fromEntries(literals);
+    const trusted = readConfig({ TRUSTED_PROXIES }).TRUSTED_PROXIES;
+    expect(trusted).not.toEqual([]);
+    const wide = trusted.filter((one) => {
+      const [address = '', bits] = one.split('/');
+      const length = isIPv6(address) ? 128 : 32;
+      return length - Number(bits ?? length) > 4;
+    });
+    expect(wide).toEqual([]);
   });
 
   it('run the one image by the commands that it is made for', () => {
