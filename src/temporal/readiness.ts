@@ -5,7 +5,7 @@ import type { Keyring } from '../database/keys/keyring';
 import { ringFaults } from '../database/keys/sealing-key';
 import { isReady } from '../database/operation/readiness';
 import { readTemporalState, RECONCILE_SILENT_AFTER_S } from '../database/operation/temporal-state';
-import { workerFault } from '../database/operation/worker-heartbeat';
+import { oldestWorkerAgeS, workerFault } from '../database/operation/worker-heartbeat';
 import type { Problem } from '../domain/failures';
 import { POSTGRES_AWAY, ringProblem, TEMPORAL_LOST, workerProblem } from '../domain/service-words';
 import { temporalFault } from './fault';
@@ -105,7 +105,7 @@ export async function serviceWarnings(db: Database, client: Client): Promise<Pro
       .filter(({ ageS, afterS }) => ageS > afterS)
       .map(async ({ path, ageS }) => {
         const schedule = await scheduleState(client, path).catch(() => ({ is: 'unknown' as const }));
-        if (isYetToRun(schedule, ageS)) return [];
+        if (isYetToRun(schedule, ageS) && (await areWorkersNew(db))) return [];
         return [{ path, message: `has not run for ${Math.floor(ageS)} s: ${DO_ABOUT[schedule.is]}` }];
       }),
   );
@@ -115,10 +115,25 @@ export async function serviceWarnings(db: Database, client: Client): Promise<Pro
 /** Temporal may be this late with a run, or its clock be ahead of ours. */
 const LATE_MAX_MS = 10_000;
 
-/** It has been due at no moment since it last ran: all of the service was down, until just now. */
+/** The rarer of the two runs every five minutes. */
+const FIRST_RUN_WITHIN_S = 360;
+
+/**
+ * It has been due at no moment since it last ran: all of the service was down, until just now. One
+ * that hangs midway has written that it ran after it was started, and lets no other start.
+ */
 function isYetToRun(schedule: ScheduleState | { is: 'unknown' }, ageS: number): boolean {
-  if (schedule.is !== 'running' || !schedule.nextAt) return false;
+  if (schedule.is !== 'running' || schedule.hasOpenRun || !schedule.nextAt) return false;
   const now = Date.now();
   const hasStarted = schedule.startedAt && schedule.startedAt.getTime() > now - ageS * 1000;
   return !hasStarted && schedule.nextAt.getTime() > now - LATE_MAX_MS;
+}
+
+/**
+ * Starts that Temporal refuses leave no trace in a Schedule, which looks for ever as if it were yet
+ * to run. Where no worker lives, that is what is wrong.
+ */
+async function areWorkersNew(db: Database): Promise<boolean> {
+  const ageS = await oldestWorkerAgeS(db);
+  return ageS === null || ageS < FIRST_RUN_WITHIN_S;
 }

@@ -106,6 +106,8 @@ export type ScheduleState =
       /** When it last started a run; absent before its first. */
       startedAt: Date | undefined;
       nextAt: Date | undefined;
+      /** Whether one that it has started is still open. */
+      hasOpenRun: boolean;
     };
 
 export async function scheduleState(
@@ -117,7 +119,12 @@ export async function scheduleState(
       client.schedule.getHandle(id).describe(),
     );
     if (state.paused) return { is: 'paused' };
-    return { is: 'running', startedAt: info.recentActions.at(-1)?.takenAt, nextAt: info.nextActionTimes[0] };
+    return {
+      is: 'running',
+      startedAt: info.recentActions.at(-1)?.takenAt,
+      nextAt: info.nextActionTimes[0],
+      hasOpenRun: info.runningActions.length > 0,
+    };
   } catch (error) {
     if (error instanceof ScheduleNotFoundError) return { is: 'missing' };
     throw error;
