@@ -262,8 +262,20 @@ it('webhooks that wait for a retry are counted, and measured once the retry was 
   expect(await measured()).toEqual([3, 5]);
   await asOwner(test.url, `UPDATE entities SET status = 'disabled' WHERE id = '${bankId}'`);
   expect(await measured()).toEqual([2, 3]);
+  // More than are read, and older than those of a receiver that is let in.
+  await rows(
+    test.db,
+    `INSERT INTO webhook_deliveries (id, event_id, entity_id, webhook_type, body_sealed, workflow_id, attempts,
+       next_attempt_at)
+     SELECT 'dlv_q' || n, 'evt_q' || n, :bankId, 'webhook.test', '', 'webhook-delivery/dlv_q' || n, 2, now()
+     FROM generate_series(1, 10001) AS n`,
+    { bankId },
+  );
+  expect(await measured()).toEqual([2, 3]);
   await asOwner(test.url, `UPDATE entities SET status = 'active' WHERE id = '${bankId}'`);
-  await asOwner(test.url, `DELETE FROM webhook_deliveries WHERE id LIKE 'dlv_r_'`);
+  // Nor does one hide another that is let in as it is.
+  expect(await measured()).toEqual([102, 3]);
+  await asOwner(test.url, `DELETE FROM webhook_deliveries WHERE id ~ '^dlv_[qr]'`);
 });
 
 it('"batches" shows which are not done, and gives one up on record', async () => {

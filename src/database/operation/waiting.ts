@@ -69,28 +69,43 @@ export async function oldestUploads(db: Executor): Promise<OldestUpload[]> {
   );
 }
 
-/** More say nothing more, and take longer to read. */
+/** Read in all; more say nothing more, and take longer to read. */
 const RETRIES_MAX = 10_000;
+/** The oldest of each receiver, so that one of which thousands wait hides no other. */
+const RETRIES_OF_RECEIVER_MAX = 100;
 
 export interface RetryBacklog {
-  /** Webhooks that have failed and are to be attempted again, up to `RETRIES_MAX`. */
+  /** Webhooks that have failed and are to be attempted again, up to these bounds. */
   deliveries: number;
   /** For how long the first of them has been due; 0 where none is. */
   overdueS: number;
 }
 
+/** By the index of what waits. */
+const nextWaiting = (after: string) => `
+  SELECT d.entity_id, d.id, d.attempts, d.next_attempt_at,
+    (SELECT e.status = 'active' FROM entities e WHERE e.id = d.entity_id) AS active
+  FROM webhook_deliveries d WHERE d.status = 'pending' ${after} ORDER BY d.entity_id, d.id LIMIT 1`;
+
 /**
- * The oldest `RETRIES_MAX` that wait, by an index. Those of a disabled receiver wait until it is
- * enabled, and are left out: bounded before that, as it may have any number.
+ * Goes by the index of what waits from row to row, and from a receiver of which enough was read to
+ * the next: so it reads one row of a disabled one, for which any number may wait until it is
+ * enabled. (No id of a delivery, `dlv_…`, comes after `e`.)
  */
 export async function retryBacklog(db: Executor): Promise<RetryBacklog | undefined> {
   return row<RetryBacklog>(
     db,
-    `SELECT count(*)::int AS deliveries,
-       greatest(coalesce(extract(epoch FROM clock_timestamp() - min(d.next_attempt_at)), 0), 0)::float8 AS "overdueS"
-     FROM (SELECT entity_id, next_attempt_at FROM webhook_deliveries WHERE status = 'pending' AND attempts > 0
-           ORDER BY id LIMIT ${RETRIES_MAX}) AS d
-       JOIN entities e ON e.id = d.entity_id AND e.status = 'active'`,
+    `WITH RECURSIVE waiting AS (
+       SELECT first.*, 1 AS n, 1 AS of_receiver FROM (${nextWaiting('')}) AS first
+       UNION ALL
+       SELECT next.*, w.n + 1, CASE WHEN next.entity_id = w.entity_id THEN w.of_receiver + 1 ELSE 1 END
+       FROM waiting w CROSS JOIN LATERAL (${nextWaiting(`AND (d.entity_id, d.id) >
+         (w.entity_id, CASE WHEN w.active AND w.of_receiver < ${RETRIES_OF_RECEIVER_MAX} THEN w.id ELSE 'e' END)`)}) AS next
+       WHERE w.n < ${RETRIES_MAX}
+     )
+     SELECT count(*)::int AS deliveries,
+       greatest(coalesce(extract(epoch FROM clock_timestamp() - min(next_attempt_at)), 0), 0)::float8 AS "overdueS"
+     FROM waiting WHERE active AND attempts > 0`,
   );
 }
 
