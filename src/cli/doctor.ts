@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { escapeIdentifier } from 'pg';
 import { ConfigError, readConfig, type Config } from '../config';
 import { isUnavailable } from '../database/availability';
-import { oneRow, openDatabase, row, type Database } from '../database/connection';
+import { APP_ROLE, oneRow, openDatabase, row, type Database } from '../database/connection';
 import { readKeyring } from '../database/keys/keyring';
 import { schemaDifference } from '../database/migrate';
 import { requireDeployment, requireSameCalendar } from '../database/operation/deployment';
@@ -156,16 +156,34 @@ async function judgeSchema(db: Database): Promise<string> {
  */
 async function judgeLogins(config: Config, db: Database): Promise<string> {
   if (modeOf(config) === 'sandbox') return 'a sandbox may be open to all logins of its server';
-  const { open, database, login } = await oneRow<{ open: boolean; database: string; login: string }>(
+  const found = await oneRow<{
+    /** Who may connect without being named. */
+    open: string | null;
+    database: string;
+    login: string;
+    schemaOwner: string;
+    /** Set where the owner of the schema may not grant and revoke on the database. */
+    otherOwner: string | null;
+  }>(
     db,
-    `SELECT has_database_privilege('public', current_database(), 'CONNECT') AS open,
-       current_database()::text AS database, session_user::text AS login`,
+    `SELECT CASE WHEN has_database_privilege('public', d.oid, 'CONNECT') THEN 'every login of this server'
+         WHEN has_database_privilege('${APP_ROLE}', d.oid, 'CONNECT') THEN 'every login that is a member of ${APP_ROLE}'
+       END AS open, d.datname::text AS database, session_user::text AS login,
+       pg_get_userbyid(c.relowner)::text AS "schemaOwner",
+       CASE WHEN NOT pg_has_role(c.relowner, d.datdba, 'USAGE') THEN pg_get_userbyid(d.datdba)::text END AS "otherOwner"
+     FROM pg_database d, pg_class c WHERE d.datname = current_database() AND c.oid = 'entities'::regclass`,
   );
-  const statements = closing(escapeIdentifier(database), [escapeIdentifier(login)]).join('; ');
-  if (open)
+  const { open, database, login, schemaOwner, otherOwner } = found;
+  const named = [...new Set([schemaOwner, login])].map((one) => escapeIdentifier(one));
+  const statements = closing(escapeIdentifier(database), named).join('; ');
+  const by =
+    otherOwner === null
+      ? 'Give this to "assent sql --owner"'
+      : `Run this as the owner of the database, "${otherOwner}"`;
+  if (open !== null)
     throw new Warned(
-      `every login of this server may connect to "${database}", and that of another installation could write it. ` +
-        `Give this to "assent sql --owner", with every other login that works in it beside this one: ${statements}`,
+      `${open} may connect to "${database}", and that of another installation could write it. ` +
+        `${by}, with every other login that works in it beside these: ${statements}`,
     );
   return `only those that are named may connect to "${database}"`;
 }

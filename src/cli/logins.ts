@@ -44,14 +44,15 @@ export function loginStatements({ DATABASE_URL, DATABASE_OWNER_URL }: Config): O
 
 /**
  * Lets nobody but these logins into a database. The role has its grants in each database of the
- * server, and Postgres lets every login into each: that of a sandbox could write a production.
+ * server, and Postgres lets every login into each: that of a sandbox could write a production. So
+ * it could by what the role itself is granted, which all logins have.
  *
  * @param database quoted, as the logins are
  */
 export function closing(database: string, logins: string[]): string[] {
   return [
     `GRANT CONNECT ON DATABASE ${database} TO ${logins.join(', ')}`,
-    `REVOKE CONNECT, TEMPORARY ON DATABASE ${database} FROM PUBLIC`,
+    `REVOKE CONNECT, TEMPORARY ON DATABASE ${database} FROM PUBLIC, ${escapeIdentifier(APP_ROLE)}`,
   ];
 }
 

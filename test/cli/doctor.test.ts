@@ -226,14 +226,35 @@ describe('assent doctor', () => {
     await production.drop();
   });
 
-  it('says by what a production is closed to the logins of other databases, which closes it', async () => {
+  it.each([
+    ['PUBLIC', 'every login of this server'],
+    ['assent_app', 'every login that is a member of assent_app'],
+  ])(
+    'says by what a production that %s may connect to is closed to the logins of other databases, which closes it',
+    async (role, words) => {
+      const production = await createProductionDatabase();
+      const name = new URL(production.url).pathname.slice(1);
+      await asOwner(production.superuserUrl, `GRANT CONNECT ON DATABASE ${name} TO ${role}`);
+      const warned = (await inProduction(production.url, 'logins')) ?? '';
+      expect(warned).toMatch(new RegExp(`^warning: ${words} may connect to .*"assent sql --owner"`));
+      await asOwner(production.ownerUrl, warned.slice(warned.indexOf('GRANT ')));
+      expect(await inProduction(production.url, 'logins')).toMatch(/^ok: /);
+      await production.drop();
+    },
+  );
+
+  it('has a database of another owner closed by that one, and the owner of the schema still let in', async () => {
     const production = await createProductionDatabase();
-    const { pathname } = new URL(production.url);
-    await asOwner(production.superuserUrl, `GRANT CONNECT ON DATABASE ${pathname.slice(1)} TO PUBLIC`);
+    const name = new URL(production.url).pathname.slice(1);
+    await asOwner(
+      production.superuserUrl,
+      `ALTER DATABASE ${name} OWNER TO CURRENT_USER; GRANT CONNECT ON DATABASE ${name} TO PUBLIC`,
+    );
     const warned = (await inProduction(production.url, 'logins')) ?? '';
-    expect(warned).toMatch(/^warning: every login of this server may connect to .*"assent sql --owner"/);
-    await asOwner(production.ownerUrl, warned.slice(warned.indexOf('GRANT ')));
+    expect(warned).toMatch(/Run this as the owner of the database, "\w+", with/);
+    await asOwner(production.superuserUrl, warned.slice(warned.indexOf('GRANT ')));
     expect(await inProduction(production.url, 'logins')).toMatch(/^ok: /);
+    await asOwner(production.ownerUrl, 'SELECT FROM entities');
     await production.drop();
   });
 
