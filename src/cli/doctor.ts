@@ -267,9 +267,7 @@ async function examineTemporal(config: Config, db: Database | Finding): Promise<
     const { namespace } = client.options;
     let id = '';
     const temporal = await judge('temporal', async () => {
-      id = await namespaceId(client).catch((error: unknown) => {
-        throw new Wrong(temporalFault(error, namespace).inWords);
-      });
+      id = await answerOf(client, namespaceId(client));
       return `answers, and has the namespace "${namespace}"`;
     });
     if (temporal.state === 'wrong')
@@ -279,8 +277,11 @@ async function examineTemporal(config: Config, db: Database | Finding): Promise<
         ? notChecked('namespace', db)
         : await judge('namespace', () => judgeNamespace(db, id, namespace));
     const attributes = await judge('search attributes', async () => {
-      const missing = await client.withDeadline(Date.now() + ANSWER_WITHIN_MS, () =>
-        missingAttributes(client.connection, namespace),
+      const missing = await answerOf(
+        client,
+        client.withDeadline(Date.now() + ANSWER_WITHIN_MS, () =>
+          missingAttributes(client.connection, namespace),
+        ),
       );
       if (missing.length > 0)
         throw new Wrong(`${missing.map(({ name }) => name).join(', ')} missing: run "assent migrate"`);
@@ -290,6 +291,13 @@ async function examineTemporal(config: Config, db: Database | Finding): Promise<
   } finally {
     await client.connection.close();
   }
+}
+
+/** @throws Wrong in words where Temporal gives none */
+function answerOf<Answer>(client: Client, asked: Promise<Answer>): Promise<Answer> {
+  return asked.catch((error: unknown) => {
+    throw new Wrong(temporalFault(error, client.options.namespace).inWords);
+  });
 }
 
 /** A worker takes a namespace over within seconds, unless it is another installation's. */
@@ -317,7 +325,7 @@ function examineSchedules(client: Client, db: Database | Finding): Promise<Findi
     const stopped: string[] = [];
     const next: string[] = [];
     for (const id of ['reconcile', 'chain'] as const) {
-      const schedule = await scheduleState(client, id);
+      const schedule = await answerOf(client, scheduleState(client, id));
       if (schedule.is !== 'running') stopped.push(`${id} is ${schedule.is}`);
       else if (schedule.nextAt) next.push(`${id} at ${schedule.nextAt.toISOString()}`);
     }
