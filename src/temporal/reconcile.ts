@@ -115,7 +115,7 @@ export async function scheduleState(
   id: 'reconcile' | 'chain',
 ): Promise<ScheduleState> {
   try {
-    const { state, info } = await client.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
+    const { state, info } = await client.withDeadline(Date.now() + SCHEDULE_TIMEOUT_MS, () =>
       client.schedule.getHandle(id).describe(),
     );
     if (state.paused) return { is: 'paused' };
