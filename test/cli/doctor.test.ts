@@ -9,7 +9,7 @@ import { deleteHeartbeat, writeHeartbeat } from '../../src/database/operation/wo
 import { missingAttributes, registration } from '../../src/temporal/search-attributes';
 import { VERSION } from '../../src/version';
 import { SEARCH_ATTRIBUTE } from '../../src/workflows/search-attributes';
-import { asOwner } from '../support/database';
+import { asOwner, createTestDatabase } from '../support/database';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
 import { freePort } from '../support/free-port';
 import { installation } from '../support/installation';
@@ -120,14 +120,15 @@ describe('assent doctor', () => {
   });
 
   it('finds a zone that was written into the database before anybody saw that Postgres reads it otherwise', async () => {
-    await asOwner(engine.database.url, `UPDATE deployment SET time_zone = 'CET'`);
-    const { code, found } = await doctor({ NETWORK_TIMEZONE: 'CET' });
-    await asOwner(engine.database.url, `UPDATE deployment SET time_zone = 'Africa/Lagos'`);
+    // Of its own: a process of the engine ends where it meets another zone than it was given.
+    const { url, drop } = await createTestDatabase();
+    await asOwner(url, `UPDATE deployment SET time_zone = 'CET'`);
+    const { found } = await doctor({ DATABASE_URL: url, NETWORK_TIMEZONE: 'CET' });
+    await drop();
     expect(found.get('calendar')).toMatch(
       /^wrong: NETWORK_TIMEZONE: at 20\d\d-\S+Z the clocks of CET show \S+ by Node .*, but \S+ by Postgres/,
     );
     expect(found.get('deployment')).toMatch(/^ok: /);
-    expect(code).toBe(1);
   });
 
   it('says what it can while Postgres is away', async () => {
