@@ -121,7 +121,7 @@ describe('while the merchant’s first intent asks for the same currency', () =>
 });
 
 test.each(['deny', 'suspended'])(
-  'the denial of an intent that was sent after %s ends it, as that of a first one does',
+  'the denial of an intent that was sent after %s ends it, and it is so again',
   async (before) => {
     await ask(stranger, 'NGN');
     expect(await answer(stranger, before)).toMatchObject({ status: 200 });
@@ -130,11 +130,24 @@ test.each(['deny', 'suspended'])(
 
     expect(await refuse(stranger)).toMatchObject({ status: 200 });
     const told = await decisionsTold(stranger);
-    expect(told).toMatchObject([{ customerDecision: 'approve_recurring' }, { customerDecision: 'deny' }]);
+    expect(told).toMatchObject([{ customerDecision: 'approve_recurring' }, { customerDecision: before }]);
     const payer = { paymentIDs: [told[0]?.['paymentID']] };
     expect(await bill(stranger, 'NGN', payer)).toMatchObject({ status: 403 });
   },
 );
+
+test('the denial of new terms leaves what the customer gave again without being asked, and its schedules', async () => {
+  const merchant = await known();
+  const scheduleId = await makeSchedule(database.db, api.deps.ring, standing, { currency: 'USD' });
+  await decide('suspended');
+  await ask(merchant, 'USD');
+  await decide('approve_recurring');
+
+  expect(await refuse(merchant)).toMatchObject({ status: 200 });
+  expect(await decisionOn(merchant)).toMatchObject({ customerDecision: 'approve_recurring' });
+  const { body } = await merchant.send('GET', `/v1/billing/recurring/${scheduleId}`);
+  expect(body.data).toMatchObject({ status: 'active' });
+});
 
 test('an intent for new terms that is denied later leaves it as it is', async () => {
   await grant(stranger, 'NGN');

@@ -14,6 +14,8 @@ export interface NewDecision {
   blocked: boolean;
   /** What replaces the terms that stand, if anything does; limits that are null are none. */
   terms?: { currency: string; dailyLimit: bigint | null; monthlyLimit: bigint | null };
+  /** It came with the answer to a charge, and was no answer to what the merchant asks for. */
+  withCharge?: true;
 }
 
 /**

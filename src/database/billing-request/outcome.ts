@@ -356,7 +356,7 @@ async function applyToAgreement(
  * @returns undefined where nothing changes
  */
 function grantOf({ decision, currency }: Agreement, charged: string): NewDecision | undefined {
-  const granted = { decision: 'approve_recurring', blocked: false } as const;
+  const granted = { decision: 'approve_recurring', blocked: false, withCharge: true } as const;
   if (currency === charged) return decision === 'approve_recurring' ? undefined : granted;
   if (decision.startsWith('approve')) return undefined;
   // Limits are sums of the old currency, and the bank says nothing of others.

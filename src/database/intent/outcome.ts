@@ -164,8 +164,10 @@ async function lockAgreementOfPair(
 
 type Asked = EndedIntent & {
   inTime: boolean;
-  /** What the customer had last decided before it was made was an approval: there are old terms. */
-  approvedBefore: boolean;
+  /** What the customer had last decided before it was made, if anything. */
+  decidedBefore: CustomerDecision | null;
+  /** What the customer has last decided was granted with a charge, since it was made. */
+  grantedSince: boolean;
 };
 
 /** The open intent of the pair, or else the last one that there was. */
@@ -173,10 +175,12 @@ async function latestIntent(trx: Executor, agreementId: string) {
   return row<Asked>(
     trx,
     `SELECT ${ENDED_COLUMNS}, business_now(i.merchant_id) < i.expires_at AS "inTime",
-       coalesce((SELECT e.details->>'decision' IN ('approve_once', 'approve_recurring') FROM events e
+       (SELECT e.details->>'decision' FROM events e
+        WHERE e.resource_id = i.agreement_id AND e.type = 'agreement.decided' AND e.business_at < i.created_at
+        ORDER BY e.sequence DESC LIMIT 1) AS "decidedBefore",
+       coalesce((SELECT e.details->>'withCharge' = 'true' AND e.business_at >= i.created_at FROM events e
                  WHERE e.resource_id = i.agreement_id AND e.type = 'agreement.decided'
-                   AND e.business_at < i.created_at
-                 ORDER BY e.sequence DESC LIMIT 1), false) AS "approvedBefore"
+                 ORDER BY e.sequence DESC LIMIT 1), false) AS "grantedSince"
      FROM intents i WHERE i.agreement_id = :agreementId ORDER BY i.status = 'pending' DESC, i.id DESC LIMIT 1`,
     { agreementId },
   );
@@ -240,15 +244,16 @@ async function answerTooLate(
 /**
  * What the answer does to the agreement. A refusal of new terms leaves the old ones as they are.
  *
- * Where there were none when the intent was made, a one-time bill or the bank may have brought an
- * approval since. What the customer said last holds: a denial of the same currency ends it, too.
- * The merchant was told of that approval, and hears of its end.
+ * Where there were none when the intent was made, a one-time bill may have brought an approval.
+ * What the customer said last holds: a denial of the same currency ends it, too, and what was
+ * suspended before it is so again. The merchant was told of it, and hears of its end. An approval
+ * that the customer gave without being asked stays.
  */
 async function applyAnswer(
   trx: Executor,
   keyring: Keyring,
   agreement: Agreement,
-  { currency, approvedBefore }: Asked,
+  { currency, decidedBefore, grantedSince }: Asked,
   answer: IntentAnswer,
   { approved, daily, monthly }: Limits & { approved: boolean },
 ): Promise<void> {
@@ -260,8 +265,9 @@ async function applyAnswer(
     await applyDecision(trx, keyring, agreement.id, { decision, blocked: false, terms }, 'bank');
   } else if (decision === 'suspended' || agreement.decision === 'pending') {
     await applyDecision(trx, keyring, agreement.id, { decision, blocked: false }, 'bank');
-  } else if (!approvedBefore && agreement.decision.startsWith('approve') && agreement.currency === currency) {
-    await applyDecision(trx, keyring, agreement.id, { decision, blocked: false }, 'bank');
+  } else if (grantedSince && !decidedBefore?.startsWith('approve') && agreement.currency === currency) {
+    const before = decidedBefore === 'suspended' ? decidedBefore : decision;
+    await applyDecision(trx, keyring, agreement.id, { decision: before, blocked: false }, 'bank');
     await announceDecision(trx, keyring, agreement.id);
   }
 }
