@@ -110,6 +110,24 @@ it('spreads retries as well: the first attempts may have been made at once, afte
     expect(await run(id)).toMatchObject({ next: 'chargeBilling', delayMs: at * 100 });
 });
 
+it('makes a retry before the next due date, whatever its place', async () => {
+  const id = await makeSchedule(db, keyring, standing, { startAt: new Date() });
+  await run(id);
+  await answerCharges(db, keyring, standing, 'insufficient_funds');
+  await run(id);
+  await rows(db, `UPDATE schedules SET delay_ms = :delayMs, noticed_n = next_n WHERE id = :id`, {
+    id,
+    delayMs: 6 * HOUR_MS,
+  });
+  await rows(
+    db,
+    `UPDATE billings b SET retry_at = s.next_due_at - interval '1 hour' FROM schedules s
+     WHERE s.id = :id AND b.schedule_id = s.id`,
+    { id },
+  );
+  expect(await run(id)).toMatchObject({ next: 'chargeBilling', delayMs: HOUR_MS / 2 });
+});
+
 it('leaves the day of a crowd that is too large for the rate as it was agreed', async () => {
   const startAt = moment();
   const ids = await crowd(startAt, 2);

@@ -197,7 +197,10 @@ async function save(work: Work, { open }: BillingsSeen, plan: Plan | undefined):
     await announceStatus(trx, keyring, [change], 'network');
   }
   // A test clock shows every charge at its very moment.
-  const delayMs = asleep && plan.spread && schedule.inRealTime ? (written?.delayMs ?? 0) : 0;
+  const delayMs =
+    asleep && plan.spread && schedule.inRealTime
+      ? Math.min(written?.delayMs ?? 0, delayMaxMs(plan, open, nextDueAt))
+      : 0;
   return {
     schedule: { ...schedule, status, nextDueAt },
     open,
@@ -206,6 +209,12 @@ async function save(work: Work, { open }: BillingsSeen, plan: Plan | undefined):
     inMs: asleep ? untilMs + delayMs : 0,
     delayMs,
   };
+}
+
+/** A retry that has not come by the next due date is not made at all. */
+function delayMaxMs(plan: Plan, open: BillingsSeen['open'], nextDueAt: Date | null): number {
+  if (!open || !nextDueAt) return DELAY_MAX_MS;
+  return Math.max(0, Math.floor((nextDueAt.getTime() - plan.at.getTime()) / 2));
 }
 
 /**
