@@ -106,7 +106,7 @@ function measureRetries(registry: Registry, db: Executor): void {
   const backlog = inTime(() => retryBacklog(db));
   gauge(registry, {
     name: 'assent_webhook_retries_waiting',
-    help: 'Webhooks that have failed and are to be attempted again, of the 100 oldest of each receiver and of 10000 in all; none of a disabled receiver.',
+    help: 'Webhooks that have failed and are to be attempted again, of the 10 oldest of each receiver and of 10000 in all; none of a disabled receiver.',
     read: async () => (await backlog())?.deliveries,
   });
   gauge(registry, {

@@ -71,8 +71,11 @@ export async function oldestUploads(db: Executor): Promise<OldestUpload[]> {
 
 /** Read in all; more say nothing more, and take longer to read. */
 const RETRIES_MAX = 10_000;
-/** The oldest of each receiver, so that one of which thousands wait hides no other. */
-const RETRIES_OF_RECEIVER_MAX = 100;
+/**
+ * The oldest of each receiver, so that one of which thousands wait hides no other: a thousand
+ * receivers have their turn, however many wait for each.
+ */
+const RETRIES_OF_RECEIVER_MAX = 10;
 
 export interface RetryBacklog {
   /** Webhooks that have failed and are to be attempted again, up to these bounds. */
