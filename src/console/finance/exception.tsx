@@ -177,7 +177,6 @@ function Answer({
             Your transaction that took it back
             <input
               required
-              maxLength={100}
               value={bankTransactionId}
               onInput={(event) => setBankTransactionId(event.currentTarget.value)}
             />
