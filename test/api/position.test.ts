@@ -20,7 +20,7 @@ afterAll(async () => {
   await api.close();
   await database.drop();
 });
-beforeEach(letMidnightPass);
+beforeEach(() => letMidnightPass());
 
 const standingIn = () => standingApproval(db, api.deps.ring);
 const kobo = (naira: number) => Math.round(naira * 100);

@@ -68,7 +68,7 @@ async function moveTo(moment: string, { merchantId }: Standing): Promise<void> {
 }
 
 describe('a summary', () => {
-  beforeEach(letMidnightPass);
+  beforeEach(() => letMidnightPass());
 
   it('is what was charged, declined, refunded and reversed, and moves as much as the statement says', async () => {
     const standing = await standingIn();

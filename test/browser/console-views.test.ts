@@ -4,6 +4,7 @@ import { expectGoodPage, openBrowser, type TestBrowser } from '../support/browse
 import { consoleHistory, type ConsoleHistory } from '../support/console-data';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
+import { letMidnightPass } from '../support/midnight';
 
 /* Whatever the console can show, anybody can use. Each role is signed in once, and looks around. */
 
@@ -14,6 +15,8 @@ let api: ServedApi;
 let browser: TestBrowser;
 let data: ConsoleHistory;
 beforeAll(async () => {
+  // A day that is not over is one of the views.
+  await letMidnightPass(2);
   test = await createTestDatabase();
   api = await serveApi(test.db, { settings: { ACCEPTED_CURRENCIES: 'NGN,USD' } });
   [browser, data] = await Promise.all([openBrowser(), consoleHistory(test.db, api)]);

@@ -202,7 +202,7 @@ describe('a bill is answered line by line', () => {
 });
 
 describe('a spending limit', () => {
-  beforeEach(letMidnightPass);
+  beforeEach(() => letMidnightPass());
 
   test.each([
     ['daily', 99.99, 201],

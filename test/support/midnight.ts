@@ -7,11 +7,13 @@ const MINUTE_MS = 60_000;
 const LAGOS_AHEAD_MS = 3_600_000;
 
 /**
- * Lets the network's midnight pass if it is less than a minute away: for a test of the real day,
- * which settles something, and then asks what has settled today.
+ * Lets the network's midnight pass if it is less than some minutes away: for a test of the real
+ * day, which settles something, and then asks what has settled today.
+ *
+ * @param minutes that the test may take
  */
-export async function letMidnightPass(): Promise<void> {
+export async function letMidnightPass(minutes = 1): Promise<void> {
   const leftMs = DAY_MS - ((Date.now() + LAGOS_AHEAD_MS) % DAY_MS);
   // A timer may fire a moment early.
-  if (leftMs < MINUTE_MS) await wait(leftMs + 100);
+  if (leftMs < minutes * MINUTE_MS) await wait(leftMs + 100);
 }
