@@ -19,7 +19,7 @@ import {
   type ExceptionKind,
   type Resolution,
 } from '../domain/reconciliation-exception';
-import { BANK_TRANSACTION_ID_MAX } from '../api/http/fields';
+import { NAME_MAX } from '../api/http/fields';
 import { command, CommandError, onEngine, type Outcome } from './command';
 import { anyRing, type Engine } from './engine';
 import { operator, reasonOption, type Explained } from './operator';
@@ -165,7 +165,7 @@ function reversalOf({ resolution, bankTransactionId }: Finding): string | null {
   if (resolution !== 'reversed') {
     throw new CommandError('--bank-transaction-id: only what is reversed has one');
   }
-  const parsed = parseText(bankTransactionId, BANK_TRANSACTION_ID_MAX);
+  const parsed = parseText(bankTransactionId, NAME_MAX);
   if (!parsed.ok) throw new CommandError(`--bank-transaction-id ${parsed.reason}`);
   return parsed.value;
 }

@@ -121,10 +121,10 @@ describe('assent doctor', () => {
 
   it('finds a zone that was written into the database before anybody saw that Postgres reads it otherwise', async () => {
     // Of its own: a process of the engine ends where it meets another zone than it was given.
-    const { url, drop } = await createTestDatabase();
-    await asOwner(url, `UPDATE deployment SET time_zone = 'CET'`);
-    const { found } = await doctor({ DATABASE_URL: url, NETWORK_TIMEZONE: 'CET' });
-    await drop();
+    const own = await createTestDatabase();
+    await asOwner(own.url, `UPDATE deployment SET time_zone = 'CET'`);
+    const { found } = await doctor({ DATABASE_URL: own.url, NETWORK_TIMEZONE: 'CET' });
+    await own.drop();
     expect(found.get('calendar')).toMatch(
       /^wrong: NETWORK_TIMEZONE: at 20\d\d-\S+Z the clocks of CET show \S+ by Node .*, but \S+ by Postgres/,
     );

@@ -5,7 +5,7 @@ import { minorUnitDigits } from '../../domain/currency';
 import { parseDecimalAmount } from '../../domain/money';
 import { accept, refuse, type Parsed } from '../../domain/parsed';
 import { ownText, parseText } from '../../domain/plain-text';
-import { BANK_TRANSACTION_ID_MAX, NAME_MAX } from '../http/fields';
+import { NAME_MAX } from '../http/fields';
 import { invalidRequest } from '../http/validation';
 
 /** Each is kept with what is wrong about it. Who has more has sent something else. */
@@ -57,7 +57,7 @@ export function createLineReader(days: BookableDays): (written: WrittenLine) => 
       problems.push(`${name} ${parsed.reason}`);
       return undefined;
     };
-    const bankTransactionId = field('bankTransactionId', (text) => parseOwn(text, BANK_TRANSACTION_ID_MAX));
+    const bankTransactionId = field('bankTransactionId', (text) => parseOwn(text, NAME_MAX));
     const bookingDate = field('bookingDate', (text) => inPeriod(parseBooking(text), period));
     const currency = field('currency', parseCurrency);
     const amount =
@@ -78,7 +78,7 @@ export function createLineReader(days: BookableDays): (written: WrittenLine) => 
 
 /** @returns the id alone, of a line that is not read; undefined where it is none */
 export function readId({ bankTransactionId }: WrittenLine): string | undefined {
-  const parsed = parseOwn(bankTransactionId?.trim() ?? '', BANK_TRANSACTION_ID_MAX);
+  const parsed = parseOwn(bankTransactionId?.trim() ?? '', NAME_MAX);
   return parsed.ok && parsed.value !== '' ? parsed.value : undefined;
 }
 

@@ -23,7 +23,6 @@ import { workflowSummary } from '../../domain/workflow-summary';
 import type { Caller } from '../access/authentication';
 import {
   amountIn,
-  BANK_TRANSACTION_ID_MAX,
   BATCH_MAX,
   currency,
   DESCRIPTION_MAX,
@@ -209,7 +208,7 @@ export const bankResponseBody = z
       .optional(),
     bankTransactionId: textFor(
       'Your identifier of the debit, a different one for each transaction',
-      BANK_TRANSACTION_ID_MAX,
+      NAME_MAX,
       'FT26081XK2',
     ).optional(),
     declineReason: textFor(

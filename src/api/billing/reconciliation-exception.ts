@@ -12,15 +12,7 @@ import { EXCEPTION_STATES } from '../../domain/lifecycle';
 import { formatAmount } from '../../domain/money';
 import { BANK_RESOLUTIONS, EXCEPTION_KINDS } from '../../domain/reconciliation-exception';
 import type { Caller } from '../access/authentication';
-import {
-  BANK_TRANSACTION_ID_MAX,
-  DESCRIPTION_MAX,
-  id,
-  instant,
-  NAME_MAX,
-  pagination,
-  textFor,
-} from '../http/fields';
+import { DESCRIPTION_MAX, id, instant, NAME_MAX, pagination, textFor } from '../http/fields';
 import { takeAnswer } from '../http/idempotency';
 import { listAnswer } from '../http/list';
 import { EXAMPLE_REFERENCE } from '../openapi/example';
@@ -79,7 +71,7 @@ export const respondBody = z
     }),
     bankTransactionId: textFor(
       'Your identifier of the reversal, a different one for each transaction; required where it is `reversed`, and not kept otherwise',
-      BANK_TRANSACTION_ID_MAX,
+      NAME_MAX,
       'FT26081XR3',
     ).optional(),
     note: textFor(

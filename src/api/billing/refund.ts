@@ -16,15 +16,7 @@ import { REFUND_STATUSES } from '../../domain/lifecycle';
 import { formatAmount } from '../../domain/money';
 import { workflowIds } from '../../domain/workflow-id';
 import { workflowSummary } from '../../domain/workflow-summary';
-import {
-  amount,
-  BANK_TRANSACTION_ID_MAX,
-  DESCRIPTION_MAX,
-  id,
-  NAME_MAX,
-  pagination,
-  textFor,
-} from '../http/fields';
+import { amount, DESCRIPTION_MAX, id, NAME_MAX, pagination, textFor } from '../http/fields';
 import { DUPLICATE_TRANSACTION } from './billing-request';
 import { takeAnswer } from '../http/idempotency';
 import { listAnswer } from '../http/list';
@@ -74,7 +66,7 @@ export const refundResponseBody = z
       .meta({ description: '`completed` if the customer has received the money' }),
     bankTransactionId: textFor(
       'Your identifier of the transfer, a different one for each transaction',
-      BANK_TRANSACTION_ID_MAX,
+      NAME_MAX,
       'FT26081XK9',
     ).optional(),
     reason: textFor('Why the refund is rejected', NAME_MAX, 'account closed').optional(),

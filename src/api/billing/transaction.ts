@@ -12,7 +12,7 @@ import { formatInstant } from '../../domain/calendar';
 import type { Viewer } from '../../database/viewer';
 import type { Role } from '../../domain/entity';
 import { formatAmount } from '../../domain/money';
-import { BANK_TRANSACTION_ID_MAX, idFilter, instant, NAME_MAX, pagination, textFor } from '../http/fields';
+import { idFilter, instant, NAME_MAX, pagination, textFor } from '../http/fields';
 import { listAnswer } from '../http/list';
 import { EXAMPLE_REFERENCE } from '../openapi/example';
 import type { QueryCall } from '../http/route';
@@ -48,7 +48,7 @@ export const historyQuery = z.strictObject({
   reference: textFor('Only the transaction with this reference', NAME_MAX, EXAMPLE_REFERENCE).optional(),
   bankTransactionId: textFor(
     'For banks: only the transaction that the payer’s bank has given this id',
-    BANK_TRANSACTION_ID_MAX,
+    NAME_MAX,
     'FT26081XK2',
   ).optional(),
   format: z

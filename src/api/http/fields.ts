@@ -257,9 +257,6 @@ export const paymentId = read((value) => {
   example: EXAMPLE_PAYMENT_ID,
 });
 
-/** Longest transaction id of a bank: that of a name, as not every bank keeps to 35 characters. */
-export const BANK_TRANSACTION_ID_MAX = NAME_MAX;
-
 /** A lookupID as somebody typed it; how it is read is the domain's business. */
 export const phrase = text(NAME_MAX).meta({
   description:
