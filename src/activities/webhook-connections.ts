@@ -2,6 +2,7 @@ import { isIP, connect as connectTcp, type LookupFunction, type Socket } from 'n
 import { connect as connectTls } from 'node:tls';
 import * as ipaddr from 'ipaddr.js';
 import { Client, type buildConnector } from 'undici';
+import { remember } from '../domain/remember';
 import type { Asker, Resolve } from './webhook-lookup';
 
 /**
@@ -115,12 +116,7 @@ export function createConnections(resolve: Resolve, allowed: (address: string) =
       ALPNProtocols: ['http/1.1'],
       ...(session && { session }),
     });
-    socket.on('session', (latest) => {
-      sessions.delete(host);
-      sessions.set(host, latest);
-      const [oldest] = sessions.keys();
-      if (sessions.size > TLS_SESSIONS_MAX && oldest !== undefined) sessions.delete(oldest);
-    });
+    socket.on('session', (latest) => remember(sessions, TLS_SESSIONS_MAX, host, latest));
     return socket;
   }
 

@@ -1,3 +1,5 @@
+import { remember } from '../domain/remember';
+
 /**
  * How much of a worker one receiver, and one owner of receivers, may take up.
  *
@@ -171,10 +173,7 @@ function createLines() {
     /** What the one who joins is told: `wishMs`, within the bounds of a wait. */
     join(key: string, now: number, wishMs: number) {
       const wait = Math.round(Math.min(LONGEST_WAIT_MS, Math.max(SHORTEST_WAIT_MS, wishMs)));
-      endsAt.delete(key);
-      const [oldest] = endsAt.keys();
-      if (endsAt.size >= LINES_MAX && oldest !== undefined) endsAt.delete(oldest);
-      endsAt.set(key, now + wait);
+      remember(endsAt, LINES_MAX, key, now + wait);
       return wait;
     },
   };
