@@ -276,14 +276,7 @@ interface Books {
 async function compareBooks(db: Database, ring: Keyring, timeZone: string | undefined): Promise<Books> {
   const books: Books = { compared: {}, differences: 0, mended: 0, found: [] };
   for await (const { part, checked, differences } of walkBooks(db, ring, timeZone, bookCursor('', ''))) {
-    const found = differences.map((one) => ({
-      part,
-      id: one.id,
-      wrong: one.wrong,
-      ...bookWords(one),
-      mended: one.mended,
-    }));
-    add(books, part, checked, found);
+    add(books, part, checked, differences, bookWords);
   }
   return books;
 }
@@ -296,19 +289,24 @@ async function compareTotals(
   books: Books,
 ): Promise<void> {
   for await (const { checked, differences } of walkDailyTotals(db, timeZone, by)) {
-    const part = 'totals';
-    const found = differences.map((one) => ({
-      part,
-      wrong: one.wrong,
-      id: one.id,
-      ...faultWords(one),
-      mended: one.mended,
-    }));
-    add(books, part, checked, found);
+    add(books, 'totals', checked, differences, faultWords);
   }
 }
 
-function add(books: Books, part: string, checked: number, found: Found[]): void {
+function add<Difference extends Pick<Found, 'id' | 'wrong' | 'mended'>>(
+  books: Books,
+  part: string,
+  checked: number,
+  differences: Difference[],
+  wordsOf: (one: Difference) => Pick<Found, 'what' | 'todo'>,
+): void {
+  const found = differences.map((one) => ({
+    part,
+    id: one.id,
+    wrong: one.wrong,
+    ...wordsOf(one),
+    mended: one.mended,
+  }));
   const total = (books.compared[part] ?? 0) + checked;
   books.compared[part] = total;
   books.differences += found.length;
