@@ -1,5 +1,14 @@
 import { setEntityTrust } from '../../src/database/entity/entity';
-import { enter, send, serveApi, tokenOf, type Answered, type Party, type ServedApi } from '../support/api';
+import {
+  enter,
+  send,
+  serveApi,
+  signIn,
+  tokenOf,
+  type Answered,
+  type Party,
+  type ServedApi,
+} from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { announcedTo, lookupIdOf, makeSchedule, standingApproval, type Standing } from '../support/standing';
 
@@ -81,16 +90,7 @@ async function decisionOn(merchant: { entityId: string }): Promise<unknown> {
 }
 
 /** The merchant of `standing`, which has an agreement in dollars. */
-async function known(): Promise<Party> {
-  const made = standing.credentials.merchant;
-  const token = await tokenOf(api, made);
-  return {
-    ...made,
-    token,
-    send: (method, path, body, headers) =>
-      send(api.url, method, path, body, { authorization: `Bearer ${token}`, ...headers }),
-  };
-}
+const known = (): Promise<Party> => signIn(api, standing.credentials.merchant);
 
 describe('while the merchant’s first intent asks for another currency', () => {
   test('it approves what was billed, and the denial of the intent leaves nothing of what that asked', async () => {

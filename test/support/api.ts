@@ -87,6 +87,11 @@ export async function enter(api: ServedApi, type: Role, more: Partial<NewEntity>
   const { db, ring } = api.deps;
   const made = await db.transaction((trx) => createEntity(trx, ring, { type, name: `A ${type}`, ...more }));
   if (made === undefined) throw new Error('the clientRef is taken');
+  return signIn(api, made);
+}
+
+/** Gets an entity that is there already a token over HTTP. */
+export async function signIn(api: ServedApi, made: EntityCredentials): Promise<Party> {
   const token = await tokenOf(api, made);
   return {
     ...made,
