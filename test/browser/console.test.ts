@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { row } from '../../src/database/connection';
 import { send, serveApi, tokenOf, type ServedApi } from '../support/api';
 import { expectGoodPage, openBrowser, type TestBrowser } from '../support/browser';
@@ -265,10 +265,19 @@ describe('the console', () => {
     await page.reload();
     await enter(page, data.credentials.merchant);
     await page.getByLabel('Reference or id').waitFor();
+    const forecastAsked = new Promise<Route>((hold, fail) => {
+      page.route('**/v1/forecast**', hold, { times: 1 }).catch(fail);
+    });
     await page.getByRole('link', { name: 'Overview' }).click();
     await shows(page, 'NGN 5.00');
     await page.clock.fastForward('29:00');
     expect(await page.getByText('NGN 5.00').count()).toBeGreaterThan(0);
+    // What was asked half an hour ago is no sign that somebody sits there now.
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    await (await forecastAsked).continue();
+    await page.getByText('Loading the forecast …').waitFor({ state: 'hidden' });
+    expect(asked).not.toContain('/console/session');
     await page.clock.fastForward('01:01');
     await shows(page, 'Your session has ended. Sign in again to go on where you were.');
     expect(await page.getByText('NGN 5.00').count()).toBe(0);

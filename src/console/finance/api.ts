@@ -72,13 +72,13 @@ function forget(): void {
  * given up when this page signs out; where another page has, the service knows the session as over.
  */
 async function renew(): Promise<void> {
-  if (Date.now() < renewedAt + RENEWED_EVERY_MS) return;
-  renewedAt = Date.now();
+  const askedAt = Date.now();
+  renewedAt = askedAt;
   renewal = new AbortController();
   const { signal } = renewal;
   try {
     const answer = await send('GET', '/console/session', undefined, signal);
-    if (!signal.aborted && keep(answer) === undefined) end();
+    if (!signal.aborted && keep(answer, askedAt) === undefined) end();
   } catch (error) {
     // What it was refused for, the next call of the page will say.
     if (!(error instanceof Refusal)) throw error;
@@ -87,12 +87,14 @@ async function renew(): Promise<void> {
 
 /** Who is signed in, if anybody is. */
 export async function readSession(): Promise<Session | undefined> {
-  return keep(await send('GET', '/console/session'));
+  const askedAt = Date.now();
+  return keep(await send('GET', '/console/session'), askedAt);
 }
 
 export async function signIn(clientId: string, clientSecret: string): Promise<Session> {
   forget();
-  const session = keep(await send('POST', '/console/session', { clientId, clientSecret }));
+  const askedAt = Date.now();
+  const session = keep(await send('POST', '/console/session', { clientId, clientSecret }), askedAt);
   if (session === undefined) throw new Refusal(500, 'The service made no session: try again');
   return session;
 }
@@ -103,12 +105,13 @@ export async function signOut(): Promise<void> {
   forget();
 }
 
-function keep({ data }: Answer): Session | undefined {
+/** @param askedAt from when its time counts: an answer may be long on its way */
+function keep({ data }: Answer, askedAt: number): Session | undefined {
   const { session } = data as { session: Session | null };
   csrfToken = session?.csrfToken ?? '';
   sessionId = session?.sessionId ?? '';
-  renewedAt = Date.now();
-  endsAt = session ? renewedAt + session.endsInS * 1000 : Infinity;
+  renewedAt = askedAt;
+  endsAt = session ? askedAt + session.endsInS * 1000 : Infinity;
   return session ?? undefined;
 }
 
@@ -128,9 +131,11 @@ export async function act(path: string, body?: object): Promise<string> {
 export const fileAt = (path: string) => `/console/api/as/${sessionId}${path}`;
 
 async function asSession(method: 'GET' | 'POST', path: string, body?: object): Promise<Answer> {
+  const askedAt = Date.now();
   try {
     const answer = await send(method, `/console/api${path}`, body);
-    void renew();
+    // Whoever asked was here then, and may have left before the answer came.
+    if (askedAt >= renewedAt + RENEWED_EVERY_MS) void renew();
     return answer;
   } catch (error) {
     if (error instanceof Refusal && error.status === 401) end();
