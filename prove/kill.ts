@@ -14,10 +14,13 @@ const EVERY_MS = { least: 20_000, most: 40_000 };
 const SMALL_EVERY_MS = { least: 8_000, most: 14_000 };
 const CHARGES_OF_SMALL = 480;
 const DOWN_MS = { least: 200, most: 1_500 };
-/** And as many charges have ended since: each death meets an engine that gets on. */
-const CHARGES_BETWEEN = 40;
-/** A death costs seconds of work: of a long proof they are to be a small part. */
-const DEATHS_MOST = 100;
+/**
+ * And as many charges have ended since: each death meets an engine that gets on. A death costs
+ * seconds of work, so of a long proof they are to be a small part: each process dies three times,
+ * and then one of them every thousand charges.
+ */
+const CHARGES_BETWEEN = { least: 40, most: 1_000 };
+const ROUNDS = 3;
 const SMALL_CHARGES_BETWEEN = 3;
 /** Who waits longer than this for them sees an engine that stands still, and kills the next. */
 const PROGRESS_WITHIN_MS = 60_000;
@@ -35,7 +38,8 @@ export async function killAll(
   const pause = (span: { least: number; most: number }) =>
     wait(random.between(span.least, span.most), undefined, { signal: enough }).catch(() => undefined);
   const isSmall = charges < CHARGES_OF_SMALL;
-  const between = Math.max(CHARGES_BETWEEN, Math.ceil(charges / DEATHS_MOST));
+  const spread = Math.ceil(charges / (ROUNDS * PROCESSES.length));
+  const between = Math.max(CHARGES_BETWEEN.least, Math.min(CHARGES_BETWEEN.most, spread));
   const [every, apart] = isSmall ? [SMALL_EVERY_MS, SMALL_CHARGES_BETWEEN] : [EVERY_MS, between];
   const progress = async () => {
     const [from, deadline] = [ended(), Date.now() + PROGRESS_WITHIN_MS];
