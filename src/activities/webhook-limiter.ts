@@ -7,9 +7,9 @@ import { remember } from '../domain/remember';
  * come to hold them all. A receiver here is an origin (scheme, host and port), for one server may
  * stand behind hundreds of merchants. An owner is a provider with all its merchants, else the
  * entity itself: a provider makes merchants freely, each with an origin of its own. Where an owner
- * has few places left, its origins with no retry under way come first: a healthy one does not wait
- * behind its silent siblings. The counts are of one process: their purpose is to share its slots,
- * not to spare the receiver.
+ * has few places left, its origins with the fewest retries under way come first: a healthy one does
+ * not wait behind its silent siblings. The counts are of one process: their purpose is to share its
+ * slots, not to spare the receiver.
  */
 export interface WebhookLimiter {
   /**
@@ -61,11 +61,11 @@ const OWNER_PLACES: Places = {
 };
 
 /**
- * Of an owner's retries, so many go only to origins that have none of them under way. Three silent
- * origins, at eight places each, hold the other 20; it takes eight to hold all 25, and even then
- * the next that is free is for none of them.
+ * Of an owner's retries, so many go only to origins that have fewer under way than their equal
+ * share, or none. Three silent origins hold the other 20. A healthy one beside them has five at
+ * once; where silent ones hold all 25, the next place that is free is for none of them.
  */
-const KEPT_FOR_IDLE_ORIGINS = 5;
+const KEPT_FOR_OTHERS = 5;
 
 const SHORTEST_WAIT_MS = 1_000;
 /**
@@ -90,8 +90,10 @@ export function createWebhookLimiter(nowMs: () => number): WebhookLimiter {
 
   function ownerIsFull(kind: AttemptKind, ownerId: string, origin: string): boolean {
     const { taken, retriesOf } = owners.of(ownerId);
-    const kept = kind === 'retry' && retriesOf.has(origin) ? KEPT_FOR_IDLE_ORIGINS : 0;
-    return taken[kind] >= OWNER_PLACES[kind] - kept;
+    // One more is counted in: who comes next finds a place, too.
+    const share = Math.max(1, Math.floor(OWNER_PLACES.retry / (retriesOf.size + 1)));
+    const hasShare = kind === 'retry' && (retriesOf.get(origin) ?? 0) >= share;
+    return taken[kind] >= OWNER_PLACES[kind] - (hasShare ? KEPT_FOR_OTHERS : 0);
   }
 
   return {

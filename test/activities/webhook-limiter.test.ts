@@ -61,6 +61,13 @@ describe('the places of an owner', () => {
     expect(limiter.enter('retry', shop(0))).toBeUndefined();
     expect(limiter.enter('retry', shop(4))).toBeDefined();
   });
+
+  it('are several for a healthy origin beside silent ones that take all they can', () => {
+    const limiter = createWebhookLimiter(() => 0);
+    for (let i = 0; i < 60; i++) limiter.enter('retry', shop(i % 3));
+    const healthy = Array.from({ length: 8 }, () => limiter.enter('retry', shop(3)));
+    expect(healthy.filter(Boolean)).toHaveLength(5);
+  });
 });
 
 describe('whoever finds no place', () => {
