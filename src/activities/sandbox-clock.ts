@@ -88,8 +88,9 @@ export function createSandboxClockActivities(
   }
 
   /**
-   * Waits until what is due is done and what banks were asked since is answered, or has been waited
-   * for long enough.
+   * Waits until what is due is done and told, and what banks were asked since is answered, or has
+   * been waited for long enough. A bank is told of its merchants' charges all the time, so webhooks
+   * are waited for that had been written when the work was last seen to get on, and no later ones.
    *
    * @param askedSince real time
    */
@@ -97,17 +98,23 @@ export function createSandboxClockActivities(
     const activity = Context.current();
     const startedAt = Date.now();
     let before: WorkInHand | undefined;
+    let untoldBefore = 0;
     let progressAt = startedAt;
     let signalledAt = startedAt;
+    let gotOnAt = 'infinity';
     const startedAgain: string[] = [];
     for (;;) {
       activity.heartbeat();
-      const work = await workInHand(db, ownerId, askedSince);
-      if (work.undone === 0 && work.asked === 0) return { startedAgain, stuck: false };
-      if (gotOn(before, work)) progressAt = Date.now();
+      const work = await workInHand(db, ownerId, askedSince, gotOnAt);
+      const hasGotOn = gotOn(before, work);
+      const untold = hasGotOn ? work.untold : work.untoldOfMoment;
+      const undone = work.undone > 0 || untold > 0;
+      if (!undone && work.asked === 0) return { startedAgain, stuck: false };
+      if (hasGotOn) gotOnAt = work.at;
+      if (hasGotOn || work.untoldOfMoment < untoldBefore) progressAt = Date.now();
       before = work;
+      untoldBefore = untold;
       const quietMs = Date.now() - progressAt;
-      const undone = work.undone > 0;
       if (quietMs >= (undone ? STUCK_MS : clockWaitMs)) return { startedAgain, stuck: undone };
       if (undone && quietMs >= SIGNAL_AGAIN_MS && Date.now() - signalledAt >= SIGNAL_AGAIN_MS) {
         await signal(ownerId, work.now);

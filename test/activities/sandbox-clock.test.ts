@@ -8,6 +8,7 @@ import {
 import { readConfig, recurringRules } from '../../src/config';
 import { rows, type Database } from '../../src/database/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { newId } from '../../src/database/ids';
 import { beginAdvance, moveTo, readClock } from '../../src/database/entity/sandbox-clock';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { runSchedule } from '../support/schedule';
@@ -160,6 +161,39 @@ describe('an advance', () => {
     await idle();
     const charged = await rows(db, `SELECT n, status FROM billings WHERE schedule_id = :id`, { id });
     expect(charged).toEqual([{ n: 0, status: 'successful' }]);
+  });
+
+  it('of a bank comes to its end while the bank is told of its merchants’ charges all the time', async () => {
+    owner = standing.bankId;
+    await beginAdvance(db, owner, after(DAY_MS));
+    const activities = createSandboxClockActivities(db, client, { kick: () => undefined }, 1, log);
+    const environment = new MockActivityEnvironment();
+    const most = 50;
+    let told = 0;
+    let telling = tellBank();
+    environment.on('heartbeat', () => {
+      if (told < most) telling = telling.then(() => tellBank());
+    });
+    /** With one on its way at each moment; only the last one leaves none behind. */
+    async function tellBank(): Promise<void> {
+      const [id, eventId] = [newId('delivery'), newId('event')];
+      told += 1;
+      await rows(
+        db,
+        `INSERT INTO webhook_deliveries (id, event_id, entity_id, webhook_type, body_sealed, workflow_id)
+         VALUES (:id, :eventId, :owner, 'billing.request', '', 'billing-request/of-a-merchant')`,
+        { id, eventId, owner },
+      );
+      await rows(
+        db,
+        `UPDATE webhook_deliveries SET attempts = 1 WHERE entity_id = :owner AND (id <> :id OR :isLast)`,
+        { owner, id, isLast: told === most },
+      );
+    }
+    await environment.run((ownerId: string) => activities.moveClock(ownerId), owner);
+    await telling;
+    expect(told).toBeLessThan(most);
+    expect(await readClock(db, owner)).toMatchObject({ target: null });
   });
 
   it('that is over already is left alone', async () => {

@@ -161,7 +161,7 @@ describe('what is due', () => {
 
   it('counts as undone until the schedule has acted on it, and again when the bank has answered', async () => {
     const since = (await readClock(db, owner)).realNow;
-    const inHand = () => workInHand(db, owner, since);
+    const inHand = () => workInHand(db, owner, since, 'infinity');
     await beginAdvance(db, owner, new Date(Date.now() + 86_400_000));
     const id = await makeSchedule(db, keyring, standing, { frequency: 'daily' });
     expect(await inHand()).toMatchObject({ undone: 1, asked: 0 });
@@ -180,18 +180,21 @@ describe('what is due', () => {
     const id = await makeSchedule(db, keyring, standing, { frequency: 'daily' });
     await runSchedule(db, keyring, rules, id);
     const { now } = await readClock(db, owner);
-    expect(await workInHand(db, owner, now)).toMatchObject({ undone: 1 });
+    const { at } = await workInHand(db, owner, now, 'infinity');
+    expect(await workInHand(db, owner, now, at)).toMatchObject({ untold: 1, untoldOfMoment: 1 });
+    const before = '2026-01-01T00:00:00Z';
+    expect(await workInHand(db, owner, now, before)).toMatchObject({ untold: 1, untoldOfMoment: 0 });
     await rows(db, `UPDATE webhook_deliveries SET attempts = 1 WHERE entity_id = :id`, {
       id: standing.bankId,
     });
-    expect(await workInHand(db, owner, now)).toMatchObject({ undone: 0 });
+    expect(await workInHand(db, owner, now, at)).toMatchObject({ untold: 0, untoldOfMoment: 0 });
   });
 
   it('does not include what the bank was asked for earlier', async () => {
     const id = await makeSchedule(db, keyring, standing, { frequency: 'daily' });
     await runSchedule(db, keyring, rules, id);
     const { realNow } = await readClock(db, owner);
-    expect(await workInHand(db, owner, after(-60_000, realNow))).toMatchObject({ asked: 1 });
-    expect(await workInHand(db, owner, after(1, realNow))).toMatchObject({ asked: 0 });
+    expect(await workInHand(db, owner, after(-60_000, realNow), 'infinity')).toMatchObject({ asked: 1 });
+    expect(await workInHand(db, owner, after(1, realNow), 'infinity')).toMatchObject({ asked: 0 });
   });
 });

@@ -148,19 +148,30 @@ export async function signalJumped(db: Database, ownerId: string): Promise<void>
 export interface WorkInHand {
   /** Business time, by which things are due. */
   now: Date;
-  /**
-   * What the engine still has to do: things due and not done, answers not taken note of, webhooks
-   * not sent.
-   */
+  /** What the engine still has to do: things due and not done, answers not taken note of. */
   undone: number;
+  /** Webhooks of which no attempt has been made. */
+  untold: number;
+  /** Of these, the ones that had been written by the moment asked about. */
+  untoldOfMoment: number;
   /** Charges and intents that a bank has been asked of late, and has not answered. */
   asked: number;
   /** The latest of these: another one shows that something is going on. */
   lastAsked: string | null;
+  /** Real time, to the microsecond. */
+  at: string;
 }
 
-/** @param askedSince real time; what a bank was asked before it is not counted */
-export async function workInHand(db: Executor, ownerId: string, askedSince: Date): Promise<WorkInHand> {
+/**
+ * @param askedSince real time; what a bank was asked before it is not counted
+ * @param moment real time, or `infinity`: of which webhooks `untoldOfMoment` is
+ */
+export async function workInHand(
+  db: Executor,
+  ownerId: string,
+  askedSince: Date,
+  moment: string,
+): Promise<WorkInHand> {
   return oneRow<WorkInHand>(
     db,
     `WITH clock AS MATERIALIZED (SELECT business_now(:ownerId) AS now), open AS (
@@ -172,14 +183,18 @@ export async function workInHand(db: Executor, ownerId: string, askedSince: Date
            + (SELECT count(*) FROM refunds WHERE merchant_id = :ownerId AND acts_at <= (SELECT now FROM clock))
            + (SELECT count(*) FROM open WHERE expires_at <= (SELECT now FROM clock))
            + (SELECT count(*) FROM billing_requests b
-              WHERE owner_id = :ownerId AND NOT credit_overdue AND credit_due_at <= (SELECT now FROM clock) AND ${CREDIT_WAITS})
-           + (SELECT count(*) FROM webhook_deliveries d
-              WHERE d.status = 'pending' AND d.attempts = 0 AND d.workflow_id NOT LIKE '${workflowIds.webhookDelivery('%')}'
-                AND (d.entity_id = :ownerId
-                  OR d.workflow_id IN (SELECT '${workflowIds.recurring('')}' || id FROM schedules WHERE merchant_id = :ownerId))))::int
-         AS undone,
+              WHERE owner_id = :ownerId AND NOT credit_overdue AND credit_due_at <= (SELECT now FROM clock) AND ${CREDIT_WAITS}))::int AS undone,
+       told.untold, told.of_moment AS "untoldOfMoment", clock_timestamp()::text AS at,
        (SELECT count(*) FROM open WHERE recorded_at >= :askedSince)::int AS asked,
-       (SELECT max(id) FROM open WHERE recorded_at >= :askedSince) AS "lastAsked"`,
-    { ownerId, askedSince },
+       (SELECT max(id) FROM open WHERE recorded_at >= :askedSince) AS "lastAsked"
+     FROM (
+       SELECT count(*)::int AS untold,
+              (count(*) FILTER (WHERE d.created_at <= :moment::timestamptz))::int AS of_moment
+       FROM webhook_deliveries d
+       WHERE d.status = 'pending' AND d.attempts = 0 AND d.workflow_id NOT LIKE '${workflowIds.webhookDelivery('%')}'
+         AND (d.entity_id = :ownerId
+           OR d.workflow_id IN (SELECT '${workflowIds.recurring('')}' || id FROM schedules WHERE merchant_id = :ownerId))
+     ) AS told`,
+    { ownerId, askedSince, moment },
   );
 }
