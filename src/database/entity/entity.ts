@@ -146,12 +146,13 @@ export async function endTokens(db: Executor, entityId: string): Promise<boolean
 
 /**
  * Whether an entity may still do something, which it then has done before it is disabled: whoever
- * disables it waits for this transaction.
+ * disables it waits for this transaction, and for none that comes after it. A shared lock would let
+ * those that come later pass.
  */
 export async function holdActive(trx: Transaction, entityId: string): Promise<boolean> {
   const active = await row(
     trx,
-    `SELECT id FROM entities WHERE id = :entityId AND status = 'active' FOR SHARE`,
+    `SELECT id FROM entities WHERE id = :entityId AND status = 'active' FOR NO KEY UPDATE`,
     { entityId },
   );
   return active !== undefined;
