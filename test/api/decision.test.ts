@@ -358,6 +358,16 @@ describe('changing a decision', () => {
     expect(await put({ customerDecision: 'approve_once' })).toMatchObject({ status: 200 });
   });
 
+  test('to approve_recurring is 403, and no conflict, also where that merchant’s first intent is open', async () => {
+    await undecided();
+    const intents = { lookupIDs: [await lookupId()], currency: 'NGN', description: 'Gold plan' };
+    expect(await as('merchant', 'POST', '/v1/billing/intent', intents)).toMatchObject({ status: 200 });
+    const trust = { merchantId: standing.merchantId, trustLevel: 'untrusted' };
+    await as('provider', 'PATCH', '/v1/provider/merchant/trust', trust);
+    expect(await put({ customerDecision: 'approve_recurring' })).toMatchObject({ status: 403 });
+    expect(await put({ customerDecision: 'approve_once' })).toMatchObject({ status: 409 });
+  });
+
   test('may block the merchant: that is a denial, and no more intents or bills of any kind', async () => {
     const lookupIDs = [await lookupId()];
     const blocked = await put({ customerDecision: 'approve_once', blockMerchant: true });

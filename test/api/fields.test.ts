@@ -48,6 +48,16 @@ describe('text', () => {
   });
 });
 
+describe('one of several words', () => {
+  it.each([
+    [undefined, 'is required: one of a, b'],
+    ['c', 'must be one of a, b'],
+    [null, 'must be one of a, b'],
+  ])('%j is refused: it %s', (given, complaint) => {
+    expect(judge(z.enum(['a', 'b']), given)).toEqual([`body ${complaint}`]);
+  });
+});
+
 describe('an id', () => {
   it('that is malformed becomes one that nothing has, so that it is unknown and not invalid', () => {
     const known = 'cus_01m7ygk0qjezfapa59qk2wf3wm';
@@ -186,7 +196,7 @@ describe('an amount', () => {
     ],
     [{ amount: 1.5, currency: 'JPY' }, ['amount must have no decimals in JPY']],
     [{ amount: -1.5, currency: 'JPY' }, ['amount must be more than 0']],
-    [{ amount: 0 }, ['amount must be more than 0', 'currency must be one of NGN, JPY']],
+    [{ amount: 0 }, ['amount must be more than 0', 'currency is required: one of NGN, JPY']],
     [
       { amount: 1.001, currency: 'USD' },
       ['currency must be one of NGN, JPY', 'amount must have at most 2 decimals in USD'],

@@ -146,6 +146,11 @@ describe('the rate limits', () => {
       expect(await refused?.json()).toMatchObject({ error: 'temporarily_unavailable' });
     }
     expect((await ask(api, { ...merchant, clientSecret: newClientSecret() })).status).toBe(401);
+    // What can be nobody's id is no client, whose guesses would count together.
+    const nobody = await Promise.all(
+      Array.from({ length: 30 }, (_, n) => ask(api, { clientId: `nobody-${n}`, clientSecret: 'sec_guess' })),
+    );
+    expect(new Set(nobody.map(({ status }) => status))).toEqual(new Set([401]));
     await api.close();
   });
 

@@ -49,9 +49,9 @@ export function createClientLogin(
     const client = isPossible ? await lookUp(claim) : undefined;
     if (client) return client;
     failures.count(req, res);
-    // Ids that cannot exist are one unknown client, with one bucket: made-up ones must not fill the
-    // table.
-    await meter(deps, res, 'tokenGuess', `${clientId ?? 'malformed'}:${addressKey(deps, req)}`);
+    // Ids that cannot exist have no bucket: made-up ones must not fill the table. They are bounded
+    // by what one address may fail at.
+    if (clientId !== undefined) await meter(deps, res, 'tokenGuess', `${clientId}:${addressKey(deps, req)}`);
     throw new Failure('unauthenticated', 'Client id and secret do not belong together');
   }
 

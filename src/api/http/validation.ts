@@ -79,8 +79,10 @@ function explain(issue: Issue): string | undefined {
       if (issue.origin === 'string') return `must have at most ${issue.maximum} characters`;
       if (issue.origin === 'array') return `must have at most ${entries(issue.maximum)}`;
       return `must be ${issue.inclusive ? 'at most' : 'less than'} ${issue.maximum}`;
-    case 'invalid_value':
-      return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.map(String).join(', ')}`;
+    case 'invalid_value': {
+      const values = `${issue.values.length > 1 ? 'one of ' : ''}${issue.values.map(String).join(', ')}`;
+      return issue.input === undefined ? `is required: ${values}` : `must be ${values}`;
+    }
     case 'invalid_key':
       return `is a name that ${issue.issues[0]?.message}`;
     default:

@@ -47,13 +47,13 @@ export async function changeDecision(
   const decision = change.blockMerchant ? 'deny' : change.customerDecision;
   const blocked = change.blockMerchant ?? (decision === 'deny' && before.blocked);
   if (decision === 'approve_once' || decision === 'approve_recurring') {
-    await refuseEarlyApproval(trx, before);
     if (decision === 'approve_recurring' && !before.trusted) {
       throw new Failure(
         'not_approved',
         'This merchant is not trusted, so it cannot have a standing approval. Use approve_once.',
       );
     }
+    await refuseEarlyApproval(trx, before);
   } else {
     await refuseOpenIntent(trx, keyring, agreementId, { decision, blocked });
   }
