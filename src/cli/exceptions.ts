@@ -171,7 +171,7 @@ function reversalOf({ resolution, bankTransactionId }: Finding): string | null {
 }
 
 /** @throws CommandError in place of a refusal */
-async function saying<Result>(work: Promise<Result>): Promise<Result> {
+export async function saying<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work;
   } catch (error) {

@@ -8,9 +8,9 @@ import { closePeriod, reopenPeriod, statementsOfMonth, type Closing } from '../d
 import { keepDigest, readDigest, readFinality } from '../database/ledger/statement';
 import { parseDay } from '../domain/calendar';
 import { counted } from '../domain/counted';
-import { Failure } from '../domain/failures';
 import { command, CommandError, onEngine } from './command';
 import { anyRing } from './engine';
+import { saying } from './exceptions';
 import { operator, reasonOption, type Explained } from './operator';
 import { progress } from './progress';
 
@@ -102,13 +102,3 @@ const reopenedMeanwhile = (month: string) =>
   new CommandError(
     `${month.slice(0, 7)} was reopened meanwhile: close it again when what was missing is posted`,
   );
-
-/** @throws CommandError in place of a refusal */
-async function saying<Result>(work: Promise<Result>): Promise<Result> {
-  try {
-    return await work;
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error;
-    throw new CommandError(error.message, { cause: error });
-  }
-}

@@ -1,5 +1,6 @@
 import { addDays } from '../domain/calendar';
 import { KINDS_OF_REASON } from '../domain/charge';
+import type { Movement } from '../domain/statement';
 import { dayOf, type Difference, type Range } from './compared';
 import { recordAct, type Actor } from './audit';
 import { oneRow, rows, type Database, type Transaction } from './connection';
@@ -22,15 +23,10 @@ interface Stored {
   amount: string;
 }
 
-interface Total {
-  count: number;
-  amount: bigint;
-}
-
 /** By `total`. */
-type Totals = Map<string, Total>;
+type Totals = Map<string, Movement>;
 
-const NONE: Total = { count: 0, amount: 0n };
+const NONE: Movement = { count: 0, amount: 0n };
 
 /** What a total is of, as it is shown. */
 const named = (what: string, reason: string, partyId: string, currency: string) =>

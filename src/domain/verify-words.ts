@@ -1,5 +1,6 @@
 import type { Stream } from './chain';
 import { worded, type FactsOf as FactsOfSentence, type FaultOf } from './sentence';
+import type { Movement } from './statement';
 
 /**
  * What `books verify` finds, in words for operators: a sentence for each code, of the facts that go
@@ -38,7 +39,7 @@ const SENTENCES = {
     `the SHA-256 of its statement is of edition ${edition}, and its month was reopened ${current} times`,
   digest_differs: ({ kept, made }: { kept: string; made: string }) =>
     `the SHA-256 of its statement was kept as ${kept}, and that of its file is ${made}`,
-  total_differs: ({ declined, shown, due }: { declined: boolean; shown: Total; due: Total }) =>
+  total_differs: ({ declined, shown, due }: { declined: boolean; shown: Movement; due: Movement }) =>
     `the daily total, which summaries show, is ${together(shown)}, ` +
     `and ${declined ? 'the charges that were declined are' : 'the ledger has'} ${together(due)}`,
   // A row, and the trail of its transitions.
@@ -112,11 +113,6 @@ interface Closing {
   reopenings: string;
 }
 
-interface Total {
-  count: number;
-  amount: bigint;
-}
-
 interface Window {
   closedAt: string;
   expiresAt: string;
@@ -135,7 +131,7 @@ function spent(column: string) {
 const closing = (of: Closing | null) =>
   of === null ? 'that it was never closed' : `${of.state}, after ${of.reopenings} times`;
 
-const together = ({ count, amount }: Total) => `${count} of together ${amount}`;
+const together = ({ count, amount }: Movement) => `${count} of together ${amount}`;
 
 /** Why something could not be compared, which is nothing wrong. */
 export const NOT_COMPARED = {

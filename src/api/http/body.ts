@@ -7,7 +7,7 @@ import type { BodyPlace } from './body-places';
 import { GrowingBuffer } from './growing-buffer';
 import { parseJson } from './json';
 
-/** Largest body of an ordinary request. The largest legitimate one, 100 ids, is far below. */
+/** Largest body of an ordinary request. 100 merchants with the longest URLs have more. */
 export const BODY_LIMIT_BYTES = 256 * 1024;
 
 /**

@@ -1,4 +1,5 @@
 import { isSilence } from '../../database/availability';
+import type { Viewer } from '../../database/viewer';
 import type { Role } from '../../domain/entity';
 import { Failure } from '../../domain/failures';
 
@@ -16,13 +17,7 @@ export interface CallerLimiter {
    *
    * @throws Failure unavailable where none comes free in time
    */
-  take<Result>(caller: Caller, work: () => Promise<Result>): Promise<Result>;
-}
-
-/** Who calls, as the token says. */
-interface Caller {
-  entityId: string;
-  role: Role;
+  take<Result>(caller: Viewer, work: () => Promise<Result>): Promise<Result>;
 }
 
 /**
@@ -47,7 +42,7 @@ interface Waiter {
 export function createCallerLimiter(places: Record<Role, number>): CallerLimiter {
   const callers = new Map<string, Places>();
 
-  async function enter({ entityId, role }: Caller): Promise<Places> {
+  async function enter({ entityId, role }: Viewer): Promise<Places> {
     const caller = callers.get(entityId) ?? { taken: 0, waiting: new Set() };
     callers.set(entityId, caller);
     if (caller.taken < places[role]) caller.taken += 1;

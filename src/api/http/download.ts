@@ -46,7 +46,7 @@ export interface Download {
    * written.
    */
   columns: readonly string[];
-  /** False where nobody has typed any of it: of ids and numbers a negative one is no formula. */
+  /** False if the file has only ids and numbers: a leading minus is then not escaped. */
   typed?: boolean;
   /**
    * Read only as fast as the receiver takes it, so what is in memory stays the same however long

@@ -158,8 +158,8 @@ export const metadata = z.preprocess(
 );
 
 /**
- * Of names that are the same once they are clean, all but one value would be lost; and all of one
- * that stands for what an object inherits.
+ * Refuses names that are equal once cleaned, for only one value would be kept. Also refuses
+ * `__proto__`, whose value would be lost.
  */
 function eachNameOnce(given: unknown, context: z.core.$RefinementCtx): unknown {
   const seen = new Set<string>();

@@ -42,8 +42,8 @@ export function noteConsoleSession(req: Request & LoggedRequest, sessionId: stri
  * One line per request, with its id, which every other line about it carries too. It names what is
  * allowed and no more: method, the route's pattern, caller, the client's address, status and time;
  * of a request for a token also the client and the outcome, of one by the console the session's
- * id. Query strings and bodies hold e-mail
- * addresses, headers hold tokens, and what matches no route may hold anything.
+ * id. Query strings and bodies hold e-mail addresses, headers hold tokens, and what matches no
+ * route may hold anything.
  */
 export function requestLog(logger: Logger): RequestHandler {
   return pinoHttp({

@@ -3,10 +3,7 @@ import { performance } from 'node:perf_hooks';
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { MeasureUnknown } from './unknown-identifier';
 
-/**
- * What routes are asked with; any other method is one word, for whoever makes methods up is not to
- * make series up.
- */
+/** Methods with a series of their own. Others share `other`: callers must not create series. */
 export const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 /** A read takes some milliseconds, and a database that is away a few seconds. */
 const BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];

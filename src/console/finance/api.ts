@@ -50,7 +50,7 @@ const RENEWED_EVERY_MS = 60_000;
 /** Looked at again and again, for a timer stands still while a machine sleeps. */
 const CHECK_EVERY_MS = 5_000;
 
-/** @param told once the session is over: its time is up, or a call has found it so */
+/** @param listener called when the session ends: its time is up, or a call found it ended */
 export function whenSessionEnds(listener: () => void): void {
   onEnd = listener;
   setInterval(() => void (Date.now() >= endsAt && end()), CHECK_EVERY_MS);

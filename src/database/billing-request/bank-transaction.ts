@@ -1,9 +1,9 @@
 import { row, type Executor } from '../connection';
 
 /**
- * The ids that banks give their transactions. Each belongs to the charge or the refund that its
- * bank named it for first, so that one debit never proves two charges. The statement that settles
- * something claims the id itself.
+ * The ids that banks give their transactions. Each belongs to the charge, the refund or, for a
+ * reversal, the exception that its bank first named it for: one debit never proves two charges.
+ * The statement that settles or resolves something claims the id itself.
  */
 
 /**

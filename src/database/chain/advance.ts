@@ -100,7 +100,7 @@ async function readProgress(db: Executor, stream: Stream): Promise<Progress> {
   };
 }
 
-/** Rows of a page have been looked at, so whatever was settled before that is behind. */
+/** Notes that all rows were looked at, and where the next run may begin. */
 async function noteProgress(db: Executor, stream: Stream, { settled, next }: Progress): Promise<void> {
   await rows(
     db,

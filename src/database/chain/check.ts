@@ -44,16 +44,16 @@ export async function* checkChains(
   { from, to }: ChainRange,
 ): AsyncGenerator<Compared, void, undefined> {
   const first = from === null ? undefined : await headBefore(db, from);
-  const after = to === null ? undefined : await firstHeadAfter(db, to);
+  const last = to === null ? undefined : await lastHeadUpTo(db, to);
   for (const stream of STREAMS) {
-    yield* checkLinks(db, stream, first, after);
+    yield* checkLinks(db, stream, first, last);
     if (to === null) yield* checkUnchained(db, stream, from === null ? null : (first ?? null));
   }
-  yield* checkHeads(db, keys, first, after);
+  yield* checkHeads(db, keys, first, last);
 }
 
-/** The last head of a day, which ends what is looked at; undefined where nothing came after it. */
-async function firstHeadAfter(db: Database, day: string): Promise<StoredHead | undefined> {
+/** The last head up to a day: the range ends there. Undefined if no later day has a head. */
+async function lastHeadUpTo(db: Database, day: string): Promise<StoredHead | undefined> {
   const later = await row(db, `SELECT FROM chain_heads WHERE day > :day LIMIT 1`, { day });
   if (!later) return undefined;
   return row<StoredHead>(

@@ -93,7 +93,7 @@ export async function answerIntent(
   const limits = limitsOf(answer.spendingLimits, intent.currency);
   const approved = answer.customerDecision.startsWith('approve');
   const open = intent.status === 'pending' && intent.inTime;
-  if (open && approved && answer.customerDecision === 'approve_recurring' && !agreement.trusted) {
+  if (open && answer.customerDecision === 'approve_recurring' && !agreement.trusted) {
     throw new Failure(
       'not_approved',
       'This merchant is not trusted, so it cannot have a standing approval. Ask the customer for approve_once.',

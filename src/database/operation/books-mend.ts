@@ -29,7 +29,7 @@ const hasWriteOff = (id: string) =>
 
 type Mend = (trx: Transaction, ring: Keyring, timeZone: string, id: string) => Promise<void>;
 
-const MENDED_BY: Record<Mendable, Mend> = {
+export const MENDED_BY: Record<Mendable, Mend> = {
   async charge_unposted(trx, _, timeZone, id) {
     const charge = await settled(trx, id);
     if (charge) await postCharge(trx, timeZone, charge);
@@ -238,16 +238,6 @@ const MENDED_BY: Record<Mendable, Mend> = {
 
 export function isMendable(wrong: Wrong): wrong is Mendable {
   return Object.hasOwn(MENDED_BY, wrong);
-}
-
-export async function mend(
-  trx: Transaction,
-  ring: Keyring,
-  timeZone: string,
-  wrong: Mendable,
-  id: string,
-): Promise<void> {
-  await MENDED_BY[wrong](trx, ring, timeZone, id);
 }
 
 async function lockCharge(trx: Transaction, id: string): Promise<void> {

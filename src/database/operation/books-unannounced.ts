@@ -14,7 +14,7 @@ import { idsInBody, itemsInBody, type AnnouncedItem } from './why-subject';
  * transaction id (xid). After a restore they do not: then the ids in the bodies decide.
  */
 
-/** Webhooks of which nothing was forgotten yet are from then on. */
+/** From this moment on, no webhook has been forgotten yet. */
 export const REMEMBERED = `(SELECT passed + interval '1 minute' FROM feed_horizon)`;
 
 /** Longest that a transaction takes between two of its rows; and twice what clocks differ by. */

@@ -1,4 +1,4 @@
-import type { BookFault, Mendable, MissingWebhook } from '../../domain/books-words';
+import type { BookFault, MissingWebhook } from '../../domain/books-words';
 import { groupBy } from '../../domain/group';
 import { madeAt } from '../../domain/ids';
 import { IS_LET_OFF_BOOKED, IS_KNOWN_BY_NOW } from '../bank-statement/known';
@@ -8,7 +8,7 @@ import type { Keyring } from '../keys/keyring';
 import { borneOf } from '../ledger/settlement';
 import { hasNoRow } from '../resource';
 import { IS_LEFT_UNREVERSED, LET_OFF } from '../reconciliation-exception/reversal';
-import { isMendable, mend } from './books-mend';
+import { isMendable, MENDED_BY } from './books-mend';
 import { readUnannouncedPage, REMEMBERED, TOGETHER, announcedOfNothing } from './books-unannounced';
 
 /**
@@ -196,14 +196,8 @@ async function checkBooks(
   const mended = new Set<string>();
   if (timeZone !== undefined && page.found.some(({ wrong }) => isMendable(wrong))) {
     for (const [wrong, ofKind] of groupBy(page.found, (one) => one.wrong)) {
-      if (isMendable(wrong))
-        await mendEach(
-          db,
-          ring,
-          timeZone,
-          wrong,
-          ofKind.map(({ id }) => id),
-        );
+      if (!isMendable(wrong)) continue;
+      for (const { id } of ofKind) await db.transaction((trx) => MENDED_BY[wrong](trx, ring, timeZone, id));
     }
     // What is not there any more is mended, by whomever.
     const left = new Set((await readPage(db, ring, part, after)).found.map(nameOf));
@@ -214,16 +208,6 @@ async function checkBooks(
     checked: page.checked,
     differences: page.found.map((one) => ({ ...one, mended: mended.has(nameOf(one)) })),
   };
-}
-
-async function mendEach(
-  db: Database,
-  ring: Keyring,
-  timeZone: string,
-  wrong: Mendable,
-  ids: string[],
-): Promise<void> {
-  for (const id of ids) await db.transaction((trx) => mend(trx, ring, timeZone, wrong, id));
 }
 
 const nameOf = ({ id, wrong }: FoundWrong) => `${wrong} ${id}`;

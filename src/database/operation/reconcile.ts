@@ -130,10 +130,10 @@ export async function overdueBacklog(db: Executor, afterS: number): Promise<Over
 }
 
 /**
- * Workflows that should have done something more than `afterS` seconds ago, up to `limit` of each
- * kind. Charges of a schedule are their schedule's. What a start in the outbox is on its way to
- * only waits: a party that is enabled has a start there for each of its webhooks. In no order, so
- * that a few which cannot go on do not stand before all others.
+ * Workflows that should have acted more than `afterS` seconds ago: up to `limit` of each kind. A
+ * schedule's charges count as the schedule. Workflows with a start in the outbox are left out: an
+ * enabled party has a start there for each webhook. The order is random, so a few workflows that
+ * cannot go on do not hide the others.
  */
 export async function overdueWork(db: Executor, afterS: number, limit: number): Promise<Work[]> {
   return overdue(db, 'true', { afterS, limit });

@@ -73,7 +73,7 @@ const RUNNING = `
     AND (pg_has_role(usesysid, '${APP_ROLE}', 'MEMBER') OR pg_has_role(usesysid, relowner, 'MEMBER'))
   HAVING count(*) > 0`;
 
-/** The last day that has begun by any clock, and would not have, where that is so. */
+/** Days that some clock has begun and the new zone has not: the one that waits longest. */
 const BEGUN_AGAIN = `
   SELECT (now AT TIME ZONE time_zone)::date::text AS day,
     (((now AT TIME ZONE time_zone)::date)::timestamp AT TIME ZONE :timeZone) - clock_offset AS until

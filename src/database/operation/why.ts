@@ -204,7 +204,7 @@ async function readCharges(db: Executor, chargeIds: string[]): Promise<Charge[]>
   );
 }
 
-/** Of one charge as many refunds, reversals or exceptions as it may have at most are fewer. */
+/** Refunds, reversals, exceptions, schedules and intents that are read at most. */
 const OTHERS_MAX = 1_000;
 
 async function readOthers(

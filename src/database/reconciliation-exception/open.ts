@@ -135,9 +135,9 @@ export async function openException(trx: Executor, exception: NewException): Pro
  * - for an id that was refused, once and only where the refund is rejected, what these two leave
  *   of the amount.
  *
- * Whenever one of these is opened or resolved, and when a refund ends, what each holds is set anew,
- * for with a transfer that never was an id that it stood for is in doubt again, and the other way
- * round. The caller holds the charges locked.
+ * All amounts held are set anew whenever one of these is opened or resolved, and when a refund
+ * ends: they depend on each other. If a transfer turns out never to have happened, the refused id
+ * that it accounted for is in doubt again. The caller holds the charges locked.
  *
  * @returns the exceptions that hold another amount than before
  */

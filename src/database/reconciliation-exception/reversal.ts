@@ -118,8 +118,8 @@ export function reversalAnnouncement(reversed: AnnouncedReversal): Announcement 
 }
 
 /**
- * What its owner was told before: how it ended, if it was; where the owner is the payer's bank as
- * well, also the question; and what was reversed.
+ * The webhook's number. Before it, the owner was sent: the question, if the owner is also the
+ * payer's bank; the end, unless its credit was withdrawn; and one webhook per earlier reversal.
  */
 function numberOf({ ownerId, bankId, earlier, creditWithdrawn }: AnnouncedReversal): number {
   return (ownerId === bankId ? 1 : 0) + (creditWithdrawn ? 0 : 1) + earlier + 1;

@@ -43,7 +43,7 @@ const ANNOUNCED_AT_ONCE = 100;
  * Opens those that are not there yet, and tells both sides of each. The caller holds the charges
  * locked (`lockCharges`), and has a page at most: each owner of one costs a lock of the clock.
  *
- * @param told by which ordinal each is asked for; of two that say the same there is one exception
+ * @param found two that say the same share one exception
  * @param workflowId of the workflow that makes the first attempts, where one does
  * @returns in the order given: the exception, and whether it was opened now
  */
