@@ -76,8 +76,9 @@ const SHORTEST_WAIT_MS = 1_000;
  */
 const LONGEST_WAIT_MS = 10 * 60_000;
 /**
- * Of so many origins, entities or owners it is known when the last of those sent away is to come: a few MB at
- * the most. Whose line is forgotten, the longest unchanged, is told a short wait once more.
+ * Of so many origins, entities or owners it is known when the last of those sent away is to come:
+ * a few MB at the most. Whose line is forgotten, the longest unchanged, is told a short wait once
+ * more.
  */
 const LINES_MAX = 10_000;
 
