@@ -136,6 +136,22 @@ test.each(['deny', 'suspended'])(
   },
 );
 
+test('the denial of what was granted in another currency brings back the terms that were suspended', async () => {
+  const merchant = await known();
+  const scheduleId = await makeSchedule(database.db, api.deps.ring, standing, { currency: 'USD' });
+  await decide('suspended');
+  await ask(merchant, 'NGN');
+  await grant(merchant, 'NGN');
+
+  expect(await refuse(merchant)).toMatchObject({ status: 200 });
+  const terms = { currency: 'USD', spendingLimits: { daily: 5 } };
+  expect(await decisionOn(merchant)).toMatchObject({ customerDecision: 'suspended', ...terms });
+  await decide('approve_recurring');
+  expect(await decisionOn(merchant)).toMatchObject({ customerDecision: 'approve_recurring', ...terms });
+  const { body } = await merchant.send('GET', `/v1/billing/recurring/${scheduleId}`);
+  expect(body.data).toMatchObject({ status: 'active' });
+});
+
 test('the denial of new terms leaves what the customer gave again without being asked, and its schedules', async () => {
   const merchant = await known();
   const scheduleId = await makeSchedule(database.db, api.deps.ring, standing, { currency: 'USD' });

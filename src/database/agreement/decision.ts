@@ -9,13 +9,21 @@ import { announce } from '../webhook/webhook';
 
 /** The customer's decision on an agreement, and all that follows from it. */
 
+interface Terms {
+  currency: string;
+  dailyLimit: bigint | null;
+  monthlyLimit: bigint | null;
+}
+
 export interface NewDecision {
   decision: Decision;
   blocked: boolean;
   /** What replaces the terms that stand, if anything does; limits that are null are none. */
-  terms?: { currency: string; dailyLimit: bigint | null; monthlyLimit: bigint | null };
+  terms?: Terms;
   /** It came with the answer to a charge, and was no answer to what the merchant asks for. */
   withCharge?: true;
+  /** Those that `terms` replaces, where a later denial may bring them back. */
+  termsBefore?: Terms;
 }
 
 /**

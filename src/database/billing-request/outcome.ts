@@ -355,10 +355,12 @@ async function applyToAgreement(
  *
  * @returns undefined where nothing changes
  */
-function grantOf({ decision, currency }: Agreement, charged: string): NewDecision | undefined {
+function grantOf(agreement: Agreement, charged: string): NewDecision | undefined {
+  const { decision, currency, dailyLimit, monthlyLimit } = agreement;
   const granted = { decision: 'approve_recurring', blocked: false, withCharge: true } as const;
   if (currency === charged) return decision === 'approve_recurring' ? undefined : granted;
   if (decision.startsWith('approve')) return undefined;
   // Limits are sums of the old currency, and the bank says nothing of others.
-  return { ...granted, terms: { currency: charged, dailyLimit: null, monthlyLimit: null } };
+  const terms = { currency: charged, dailyLimit: null, monthlyLimit: null };
+  return { ...granted, terms, termsBefore: { currency, dailyLimit, monthlyLimit } };
 }

@@ -168,6 +168,8 @@ type Asked = EndedIntent & {
   decidedBefore: CustomerDecision | null;
   /** What the customer has last decided was granted with a charge, since it was made. */
   grantedSince: boolean;
+  /** The terms that the last decision has replaced, where it was so granted: limits as text. */
+  termsBefore: Record<'currency' | 'dailyLimit' | 'monthlyLimit', string | null> | null;
 };
 
 /** The open intent of the pair, or else the last one that there was. */
@@ -180,7 +182,10 @@ async function latestIntent(trx: Executor, agreementId: string) {
         ORDER BY e.sequence DESC LIMIT 1) AS "decidedBefore",
        coalesce((SELECT e.details->>'withCharge' = 'true' AND e.business_at >= i.created_at FROM events e
                  WHERE e.resource_id = i.agreement_id AND e.type = 'agreement.decided'
-                 ORDER BY e.sequence DESC LIMIT 1), false) AS "grantedSince"
+                 ORDER BY e.sequence DESC LIMIT 1), false) AS "grantedSince",
+       (SELECT e.details->'termsBefore' FROM events e
+        WHERE e.resource_id = i.agreement_id AND e.type = 'agreement.decided'
+        ORDER BY e.sequence DESC LIMIT 1) AS "termsBefore"
      FROM intents i WHERE i.agreement_id = :agreementId ORDER BY i.status = 'pending' DESC, i.id DESC LIMIT 1`,
     { agreementId },
   );
@@ -246,14 +251,14 @@ async function answerTooLate(
  *
  * Where there were none when the intent was made, a one-time bill may have brought an approval.
  * What the customer said last holds: a denial of the same currency ends it, too, and what was
- * suspended before it is so again. The merchant was told of it, and hears of its end. An approval
- * that the customer gave without being asked stays.
+ * suspended before it is so again, in the terms of then. The merchant was told of it, and hears of
+ * its end. An approval that the customer gave without being asked stays.
  */
 async function applyAnswer(
   trx: Executor,
   keyring: Keyring,
   agreement: Agreement,
-  { currency, decidedBefore, grantedSince }: Asked,
+  { currency, decidedBefore, grantedSince, termsBefore }: Asked,
   answer: IntentAnswer,
   { approved, daily, monthly }: Limits & { approved: boolean },
 ): Promise<void> {
@@ -267,10 +272,18 @@ async function applyAnswer(
     await applyDecision(trx, keyring, agreement.id, { decision, blocked: false }, 'bank');
   } else if (grantedSince && !decidedBefore?.startsWith('approve') && agreement.currency === currency) {
     const before = decidedBefore === 'suspended' ? decidedBefore : decision;
-    await applyDecision(trx, keyring, agreement.id, { decision: before, blocked: false }, 'bank');
+    const terms = termsBefore && {
+      currency: String(termsBefore.currency),
+      dailyLimit: amountOrNull(termsBefore.dailyLimit),
+      monthlyLimit: amountOrNull(termsBefore.monthlyLimit),
+    };
+    const restored = { decision: before, blocked: false, ...(terms && { terms }) };
+    await applyDecision(trx, keyring, agreement.id, restored, 'bank');
     await announceDecision(trx, keyring, agreement.id);
   }
 }
+
+const amountOrNull = (text: string | null) => (text === null ? null : BigInt(text));
 
 /** Declines an intent whose window has passed. Whoever comes second finds nothing to do. */
 export async function closeExpiredIntent(trx: Executor, keyring: Keyring, intentId: string): Promise<void> {
