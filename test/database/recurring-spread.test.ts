@@ -25,9 +25,9 @@ beforeEach(async () => {
   standing = await standingApproval(db, keyring);
 });
 
-/** A due moment that no other test has. */
+/** A due moment that no other test has, nor has the day after it. */
 let moments = 0;
-const moment = () => new Date(Math.floor(Date.now() / 1000) * 1000 + (10 + moments++) * DAY_MS);
+const moment = () => new Date(Math.floor(Date.now() / 1000) * 1000 + (10 + 2 * moments++) * DAY_MS);
 
 async function crowd(startAt: Date, count: number): Promise<string[]> {
   const ids: string[] = [];
@@ -98,6 +98,19 @@ it('keeps the place of one that is read again, and gives new ones for the next m
   expect(await placesOf(ids)).toEqual([0, 100, 200]);
   // Places are taken in the order of the charges, so that it stays what it was.
   for (const [at, id] of ids.entries()) expect(await placesOf([id])).toEqual([at * 100]);
+});
+
+it('gives none to what is paused, so that others do not wait behind it', async () => {
+  const startAt = moment();
+  const ids = await crowd(startAt, 3);
+  const [paused, , charged] = ids;
+  await run(paused ?? '');
+  await rows(db, `UPDATE schedules SET paused = true, status = 'paused' WHERE id = :paused`, { paused });
+  await run(paused ?? '');
+  expect((await run(charged ?? '')).delayMs).toBe(0);
+
+  await rows(db, `UPDATE schedules SET paused = false, status = 'active' WHERE id = :paused`, { paused });
+  expect((await run(paused ?? '')).delayMs).toBe(100);
 });
 
 it('spreads retries as well: the first attempts may have been made at once, after an outage', async () => {

@@ -163,15 +163,18 @@ async function save(work: Work, { open }: BillingsSeen, plan: Plan | undefined):
   const nextDueAt = nextBilling({ ...schedule, status }, open !== undefined, rules)?.dueAt ?? null;
   const untilMs = plan === undefined ? 0 : Math.max(0, plan.at.getTime() - schedule.now.getTime());
   const asleep = plan !== undefined && !plan.atOnce && untilMs > 0;
+  // Nothing of it is charged then, and others need not wait for its place.
+  const held = status === 'paused' || status === 'suspended';
   const [, written] = await Promise.all([
-    oneAtATime(trx, schedule.id, nextDueAt),
-    row<{ delayMs: number }>(
+    held ? undefined : oneAtATime(trx, schedule.id, nextDueAt),
+    row<{ delayMs: number | null }>(
       trx,
       `UPDATE schedules SET status = :status, next_n = :nextN, next_due_at = :nextDueAt, noticed_n = :noticedN,
          ran = :ran, failed_in_a_row = :failedInARow, acts_at = :actsAt, asleep = :asleep, sequence = :sequence,
          told = :told, updated_at = CASE WHEN sequence = :sequence THEN updated_at ELSE :now END,
          -- Kept for as long as it waits for this moment; behind all that wait for it already.
          delay_ms = CASE
+           WHEN :held THEN NULL
            WHEN delay_ms IS NOT NULL AND next_due_at IS NOT DISTINCT FROM :nextDueAt THEN delay_ms
            ELSE (SELECT CASE WHEN behind < ${DELAY_MAX_MS} THEN behind ELSE floor(random() * ${DELAY_MAX_MS}) END
                  FROM (SELECT coalesce(max(o.delay_ms) + :apartMs, 0) AS behind FROM schedules o
@@ -180,6 +183,7 @@ async function save(work: Work, { open }: BillingsSeen, plan: Plan | undefined):
       {
         ...fieldsOf(schedule),
         status,
+        held,
         nextDueAt,
         actsAt: plan?.at ?? null,
         asleep,
