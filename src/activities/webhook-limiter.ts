@@ -6,11 +6,10 @@ import { remember } from '../domain/remember';
  * A dead receiver holds every request sent to it until the time-out, so without a bound it would
  * come to hold them all. A receiver here is an origin (scheme, host and port), for one server may
  * stand behind hundreds of merchants. An owner is a provider with all its merchants, else the
- * entity itself: a provider makes merchants freely. Where an owner has few places left, its
- * entities with the fewest retries under way come first: a healthy one does not wait behind its
- * silent siblings. They are told by their ids, for an entity may give itself a new origin at each
- * call. The counts are of one process: their purpose is to share its slots, not to spare the
- * receiver.
+ * entity itself: a provider makes merchants freely, each with an origin of its own. Where an owner
+ * has few places left, its origins with the fewest retries under way come first: a healthy one does
+ * not wait behind its silent siblings. The counts are of one process: their purpose is to share its
+ * slots, not to spare the receiver.
  */
 export interface WebhookLimiter {
   /**
@@ -25,7 +24,6 @@ export type AttemptKind = 'first' | 'retry';
 
 interface Addressee {
   url: string;
-  entityId: string;
   /** The provider of a provider's merchant, else the entity itself. */
   ownerId: string;
 }
@@ -63,9 +61,9 @@ const OWNER_PLACES: Places = {
 };
 
 /**
- * Of an owner's retries, so many go only to entities that have fewer under way than their equal
- * share, or none. Three silent ones hold the other 20. A healthy one beside them has five at once;
- * where silent ones hold all 25, the next place that is free is for none of them.
+ * Of an owner's retries, so many go only to origins that have fewer under way than their equal
+ * share, or none. Three silent origins hold the other 20. A healthy one beside them has five at
+ * once; where silent ones hold all 25, the next place that is free is for none of them.
  */
 const KEPT_FOR_OTHERS = 5;
 
@@ -76,9 +74,8 @@ const SHORTEST_WAIT_MS = 1_000;
  */
 const LONGEST_WAIT_MS = 10 * 60_000;
 /**
- * Of so many origins, entities or owners it is known when the last of those sent away is to come:
- * a few MB at the most. Whose line is forgotten, the longest unchanged, is told a short wait once
- * more.
+ * Of so many origins or owners it is known when the last of those sent away is to come: a few MB at
+ * the most. Whose line is forgotten, the longest unchanged, is told a short wait once more.
  */
 const LINES_MAX = 10_000;
 
@@ -89,14 +86,13 @@ export function createWebhookLimiter(nowMs: () => number): WebhookLimiter {
   const receivers = createHolders();
   const owners = createHolders();
   const originLines = createLines();
-  const entityLines = createLines();
   const ownerLines = createLines();
 
-  function ownerIsFull(kind: AttemptKind, { ownerId, entityId }: Addressee): boolean {
+  function ownerIsFull(kind: AttemptKind, ownerId: string, origin: string): boolean {
     const { taken, retriesOf } = owners.of(ownerId);
     // One more is counted in: who comes next finds a place, too.
     const share = Math.max(1, Math.floor(OWNER_PLACES.retry / (retriesOf.size + 1)));
-    const hasShare = kind === 'retry' && (retriesOf.get(entityId) ?? 0) >= share;
+    const hasShare = kind === 'retry' && (retriesOf.get(origin) ?? 0) >= share;
     return taken[kind] >= OWNER_PLACES[kind] - (hasShare ? KEPT_FOR_OTHERS : 0);
   }
 
@@ -104,11 +100,8 @@ export function createWebhookLimiter(nowMs: () => number): WebhookLimiter {
     enter(kind, to) {
       const origin = originOf(to);
       const receiverIsFull = receivers.of(origin).taken[kind] >= RECEIVER_PLACES[kind];
-      if (receiverIsFull || ownerIsFull(kind, to)) return undefined;
-      const leaveBoth = [
-        receivers.take(kind, origin, to.entityId),
-        owners.take(kind, to.ownerId, to.entityId),
-      ];
+      if (receiverIsFull || ownerIsFull(kind, to.ownerId, origin)) return undefined;
+      const leaveBoth = [receivers.take(kind, origin, origin), owners.take(kind, to.ownerId, origin)];
       return {
         leave() {
           for (const leave of leaveBoth) leave();
@@ -118,32 +111,28 @@ export function createWebhookLimiter(nowMs: () => number): WebhookLimiter {
 
     comeBackInMs(to, timeoutMs) {
       const now = nowMs();
-      const { entityId, ownerId } = to;
+      const origin = originOf(to);
+      const before = originLines.waitMs(origin, now);
       const pace = timeoutMs / RECEIVER_PLACES.retry;
-      if (!ownerIsFull('retry', to)) {
-        const origin = originOf(to);
-        return originLines.join(origin, now, originLines.waitMs(origin, now) + pace);
-      }
-      // The owner's places are shared by as many entities as have some now, and no more are to come
-      // than find one. The receiver's line is for those whom it has no place for: an owner of
-      // others may name their origin.
-      const before = entityLines.waitMs(entityId, now);
-      const { retriesOf } = owners.of(ownerId);
+      if (!ownerIsFull('retry', to.ownerId, origin)) return originLines.join(origin, now, before + pace);
+      // The owner's places are shared by as many origins as have some now, and no more are to come
+      // than find one.
+      const { retriesOf } = owners.of(to.ownerId);
       const sharedPace = Math.max(pace, (timeoutMs * retriesOf.size) / OWNER_PLACES.retry);
-      if (retriesOf.has(entityId)) return entityLines.join(entityId, now, before + sharedPace);
-      // The next place is for the idle entities. Of each, one stands in the owner's line, and what
-      // else it has comes no faster than that line is long, however many entities wait.
-      const turn = ownerLines.waitMs(ownerId, now);
-      if (before > 0) return entityLines.join(entityId, now, before + Math.max(sharedPace, turn));
-      const next = ownerLines.join(ownerId, now, turn + timeoutMs / OWNER_PLACES.retry);
-      return entityLines.join(entityId, now, next);
+      if (retriesOf.has(origin)) return originLines.join(origin, now, before + sharedPace);
+      // The next place is for the idle origins. Of each, one stands in the owner's line, and what
+      // else it has comes no faster than that line is long, however many origins wait.
+      const turn = ownerLines.waitMs(to.ownerId, now);
+      if (before > 0) return originLines.join(origin, now, before + Math.max(sharedPace, turn));
+      const next = ownerLines.join(to.ownerId, now, turn + timeoutMs / OWNER_PLACES.retry);
+      return originLines.join(origin, now, next);
     },
   };
 }
 
 interface Holder {
   taken: Places;
-  /** Of which entity how many of the retries are; those with none are not in it. */
+  /** Of which origin how many of the retries are; those with none are not in it. */
   retriesOf: Map<string, number>;
 }
 
@@ -154,15 +143,15 @@ function createHolders() {
   return {
     of,
     /** Gives back what was taken when it is called. */
-    take(kind: AttemptKind, key: string, entityId: string): () => void {
+    take(kind: AttemptKind, key: string, origin: string): () => void {
       const holder = of(key);
       const { taken, retriesOf } = holder;
       const add = (n: 1 | -1) => {
         taken[kind] += n;
         if (kind === 'first') return;
-        const retries = (retriesOf.get(entityId) ?? 0) + n;
-        if (retries > 0) retriesOf.set(entityId, retries);
-        else retriesOf.delete(entityId);
+        const retries = (retriesOf.get(origin) ?? 0) + n;
+        if (retries > 0) retriesOf.set(origin, retries);
+        else retriesOf.delete(origin);
       };
       add(1);
       holders.set(key, holder);
