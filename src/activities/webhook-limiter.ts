@@ -7,9 +7,10 @@ import { remember } from '../domain/remember';
  * come to hold them all. A receiver here is an origin (scheme, host and port), for one server may
  * stand behind hundreds of merchants. An owner is a provider with all its merchants, else the
  * entity itself: a provider makes merchants freely, each with an origin of its own. Where an owner
- * has few places left, its origins with the fewest retries under way come first: a healthy one does
- * not wait behind its silent siblings. The counts are of one process: their purpose is to share its
- * slots, not to spare the receiver.
+ * has few places left, those come first whose origin and entity both have few retries under way: a
+ * healthy one does not wait behind its silent siblings. Origins alone would not do, for an entity
+ * may give itself a new one at each call; nor would entities, for many may share a silent server.
+ * The counts are of one process: their purpose is to share its slots, not to spare the receiver.
  */
 export interface WebhookLimiter {
   /**
@@ -24,6 +25,7 @@ export type AttemptKind = 'first' | 'retry';
 
 interface Addressee {
   url: string;
+  entityId: string;
   /** The provider of a provider's merchant, else the entity itself. */
   ownerId: string;
 }
@@ -61,9 +63,9 @@ const OWNER_PLACES: Places = {
 };
 
 /**
- * Of an owner's retries, so many go only to origins that have fewer under way than their equal
- * share, or none. Three silent origins hold the other 20. A healthy one beside them has five at
- * once; where silent ones hold all 25, the next place that is free is for none of them.
+ * Of an owner's retries, so many go only to origins and entities that have fewer under way than
+ * their equal share, or none. Three silent origins hold the other 20. A healthy one beside them has
+ * five at once; where silent ones hold all 25, the next place that is free is for none of them.
  */
 const KEPT_FOR_OTHERS = 5;
 
@@ -74,8 +76,9 @@ const SHORTEST_WAIT_MS = 1_000;
  */
 const LONGEST_WAIT_MS = 10 * 60_000;
 /**
- * Of so many origins or owners it is known when the last of those sent away is to come: a few MB at
- * the most. Whose line is forgotten, the longest unchanged, is told a short wait once more.
+ * Of so many origins, owners, and origins and entities of owners it is known when the last of those
+ * sent away is to come: a few MB each. Whose line is forgotten, the longest unchanged, is told a
+ * short wait once more.
  */
 const LINES_MAX = 10_000;
 
@@ -83,28 +86,34 @@ const originOf = ({ url }: Addressee) => (URL.canParse(url) ? new URL(url).origi
 
 /** @param nowMs any clock that does not jump */
 export function createWebhookLimiter(nowMs: () => number): WebhookLimiter {
-  const receivers = createHolders();
-  const owners = createHolders();
-  const originLines = createLines();
+  const receivers = createPlaces();
+  const owners = createPlaces();
+  const siblings = createSiblings();
+  const receiverLines = createLines();
   const ownerLines = createLines();
+  /** Of an owner's origins and entities. */
+  const siblingLines = createLines();
 
-  function ownerIsFull(kind: AttemptKind, ownerId: string, origin: string): boolean {
-    const { taken, retriesOf } = owners.of(ownerId);
-    // One more is counted in: who comes next finds a place, too.
-    const share = Math.max(1, Math.floor(OWNER_PLACES.retry / (retriesOf.size + 1)));
-    const hasShare = kind === 'retry' && (retriesOf.get(origin) ?? 0) >= share;
-    return taken[kind] >= OWNER_PLACES[kind] - (hasShare ? KEPT_FOR_OTHERS : 0);
+  function ownerIsFull(kind: AttemptKind, { ownerId, entityId }: Addressee, origin: string): boolean {
+    const { origins, entities } = siblings.of(ownerId);
+    // Many entities may be behind one silent server, and many origins of one entity: the fewer are
+    // those that share. One more is counted in: who comes next finds a place, too.
+    const share = Math.max(1, Math.floor(OWNER_PLACES.retry / (Math.min(origins.size, entities.size) + 1)));
+    const most = Math.max(origins.get(origin) ?? 0, entities.get(entityId) ?? 0);
+    const hasShare = kind === 'retry' && most >= share;
+    return owners.taken(kind, ownerId) >= OWNER_PLACES[kind] - (hasShare ? KEPT_FOR_OTHERS : 0);
   }
 
   return {
     enter(kind, to) {
       const origin = originOf(to);
-      const receiverIsFull = receivers.of(origin).taken[kind] >= RECEIVER_PLACES[kind];
-      if (receiverIsFull || ownerIsFull(kind, to.ownerId, origin)) return undefined;
-      const leaveBoth = [receivers.take(kind, origin, origin), owners.take(kind, to.ownerId, origin)];
+      const receiverIsFull = receivers.taken(kind, origin) >= RECEIVER_PLACES[kind];
+      if (receiverIsFull || ownerIsFull(kind, to, origin)) return undefined;
+      const leaveAll = [receivers.take(kind, origin), owners.take(kind, to.ownerId)];
+      if (kind === 'retry') leaveAll.push(siblings.add(to, origin));
       return {
         leave() {
-          for (const leave of leaveBoth) leave();
+          for (const leave of leaveAll) leave();
         },
       };
     },
@@ -112,53 +121,79 @@ export function createWebhookLimiter(nowMs: () => number): WebhookLimiter {
     comeBackInMs(to, timeoutMs) {
       const now = nowMs();
       const origin = originOf(to);
-      const before = originLines.waitMs(origin, now);
+      const { entityId, ownerId } = to;
       const pace = timeoutMs / RECEIVER_PLACES.retry;
-      if (!ownerIsFull('retry', to.ownerId, origin)) return originLines.join(origin, now, before + pace);
-      // The owner's places are shared by as many origins as have some now, and no more are to come
+      // Only those whom a receiver has no place for lengthen its line: any owner may name it.
+      if (!ownerIsFull('retry', to, origin))
+        return receiverLines.join([origin], now, receiverLines.waitMs(origin, now) + pace);
+
+      // The owner's places are shared by as many siblings as have some now, and no more are to come
       // than find one.
-      const { retriesOf } = owners.of(to.ownerId);
-      const sharedPace = Math.max(pace, (timeoutMs * retriesOf.size) / OWNER_PLACES.retry);
-      if (retriesOf.has(origin)) return originLines.join(origin, now, before + sharedPace);
-      // The next place is for the idle origins. Of each, one stands in the owner's line, and what
-      // else it has comes no faster than that line is long, however many origins wait.
-      const turn = ownerLines.waitMs(to.ownerId, now);
-      if (before > 0) return originLines.join(origin, now, before + Math.max(sharedPace, turn));
-      const next = ownerLines.join(to.ownerId, now, turn + timeoutMs / OWNER_PLACES.retry);
-      return originLines.join(origin, now, next);
+      const { origins, entities } = siblings.of(ownerId);
+      const siblingOrigin = `${ownerId} ${origin}`;
+      const [ofOrigin, ofEntity] = [origins.get(origin) ?? 0, entities.get(entityId) ?? 0];
+      const [sharers, busier] = ofOrigin >= ofEntity ? [origins, siblingOrigin] : [entities, entityId];
+      const sharedPace = Math.max(pace, (timeoutMs * sharers.size) / OWNER_PLACES.retry);
+      if (ofOrigin + ofEntity > 0)
+        return siblingLines.join([busier], now, siblingLines.waitMs(busier, now) + sharedPace);
+
+      // The next place is for the idle. Of each entity and of each origin, one stands in the owner's
+      // line, and what else it has comes no faster than that line is long, however many wait. An
+      // entity that waits already lengthens no origin's line: that may be its sibling's.
+      const turn = ownerLines.waitMs(ownerId, now);
+      const own = siblingLines.waitMs(entityId, now);
+      if (own > 0) return siblingLines.join([entityId], now, own + Math.max(sharedPace, turn));
+      const shared = siblingLines.waitMs(siblingOrigin, now);
+      const inMs =
+        shared > 0
+          ? shared + Math.max(sharedPace, turn)
+          : ownerLines.join([ownerId], now, turn + timeoutMs / OWNER_PLACES.retry);
+      return siblingLines.join([entityId, siblingOrigin], now, inMs);
     },
   };
 }
 
-interface Holder {
-  taken: Places;
-  /** Of which origin how many of the retries are; those with none are not in it. */
-  retriesOf: Map<string, number>;
+/** How many requests are under way, of each. Who has none is forgotten. */
+type Counts = Map<string, number>;
+
+/** @returns what takes it back */
+function count(counts: Counts, key: string): () => void {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
+  return () => {
+    const left = (counts.get(key) ?? 0) - 1;
+    if (left > 0) counts.set(key, left);
+    else counts.delete(key);
+  };
 }
 
-function createHolders() {
-  const holders = new Map<string, Holder>();
-  const of = (key: string): Holder =>
-    holders.get(key) ?? { taken: { first: 0, retry: 0 }, retriesOf: new Map<string, number>() };
+function createPlaces() {
+  const counts: Record<AttemptKind, Counts> = { first: new Map(), retry: new Map() };
+  return {
+    taken: (kind: AttemptKind, key: string) => counts[kind].get(key) ?? 0,
+    take: (kind: AttemptKind, key: string) => count(counts[kind], key),
+  };
+}
+
+/** An owner's retries under way, by what they share a place with. */
+interface Siblings {
+  origins: Counts;
+  entities: Counts;
+}
+
+function createSiblings() {
+  const byOwner = new Map<string, Siblings>();
+  const of = (ownerId: string): Siblings =>
+    byOwner.get(ownerId) ?? { origins: new Map(), entities: new Map() };
   return {
     of,
-    /** Gives back what was taken when it is called. */
-    take(kind: AttemptKind, key: string, origin: string): () => void {
-      const holder = of(key);
-      const { taken, retriesOf } = holder;
-      const add = (n: 1 | -1) => {
-        taken[kind] += n;
-        if (kind === 'first') return;
-        const retries = (retriesOf.get(origin) ?? 0) + n;
-        if (retries > 0) retriesOf.set(origin, retries);
-        else retriesOf.delete(origin);
-      };
-      add(1);
-      holders.set(key, holder);
+    /** @returns what takes it back */
+    add({ ownerId, entityId }: Addressee, origin: string): () => void {
+      const counts = of(ownerId);
+      byOwner.set(ownerId, counts);
+      const takeBack = [count(counts.origins, origin), count(counts.entities, entityId)];
       return () => {
-        add(-1);
-        // Nobody is here: it is forgotten, so there are no more of them than there are requests.
-        if (taken.first + taken.retry === 0) holders.delete(key);
+        for (const one of takeBack) one();
+        if (counts.entities.size === 0) byOwner.delete(ownerId);
       };
     },
   };
@@ -172,10 +207,10 @@ function createLines() {
   const endsAt = new Map<string, number>();
   return {
     waitMs: (key: string, now: number) => Math.max(0, (endsAt.get(key) ?? 0) - now),
-    /** What the one who joins is told: `wishMs`, within the bounds of a wait. */
-    join(key: string, now: number, wishMs: number) {
+    /** What the one who joins these is told: `wishMs`, within the bounds of a wait. */
+    join(keys: readonly string[], now: number, wishMs: number) {
       const wait = Math.round(Math.min(LONGEST_WAIT_MS, Math.max(SHORTEST_WAIT_MS, wishMs)));
-      remember(endsAt, LINES_MAX, key, now + wait);
+      for (const key of keys) remember(endsAt, LINES_MAX, key, now + wait);
       return wait;
     },
   };

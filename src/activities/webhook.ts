@@ -236,7 +236,7 @@ export function createWebhookActivities({
       return { durationMs: 0, reached: 'no', httpStatus: null, error: 'no URL is set', responseHead: null };
     }
     const { url, entityId, ownerId } = delivery;
-    const place = limiter.enter(kind, { url, ownerId });
+    const place = limiter.enter(kind, { url, entityId, ownerId });
     if (!place) return undefined;
     try {
       const opened = openDelivery(keyring, delivery);
@@ -349,7 +349,8 @@ export function createWebhookActivities({
       }
       const state = await attempt(delivery, 'retry', timeoutMs);
       if (!state) {
-        const inMs = limiter.comeBackInMs({ url: delivery.url ?? '', ownerId: delivery.ownerId }, timeoutMs);
+        const { url, entityId, ownerId } = delivery;
+        const inMs = limiter.comeBackInMs({ url: url ?? '', entityId, ownerId }, timeoutMs);
         return later(delivery, 'no attempt could be begun', inMs);
       }
       const { status, attempts, why } = state;

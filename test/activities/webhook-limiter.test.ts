@@ -1,10 +1,14 @@
 import { createWebhookLimiter } from '../../src/activities/webhook-limiter';
 import { SCHEDULES, WEBHOOKS } from '../../src/worker/capacity';
 
-const DEAD = { url: 'https://dead.example/hooks?token=1', ownerId: 'bnk_dead' };
+const DEAD = { url: 'https://dead.example/hooks?token=1', entityId: 'bnk_dead', ownerId: 'bnk_dead' };
 /** Of one provider, each with an origin of its own. */
-const shop = (n: number) => ({ url: `https://shop-${n}.example/`, ownerId: 'prv_1' });
-const merchantAt = (url: string, n: number) => ({ url, ownerId: `mch_${n}` });
+const shop = (n: number) => ({
+  url: `https://shop-${n}.example/`,
+  entityId: `mch_of_${n}`,
+  ownerId: 'prv_1',
+});
+const merchantAt = (url: string, n: number) => ({ url, entityId: `mch_${n}`, ownerId: `mch_${n}` });
 
 describe('the places of a receiver', () => {
   it('are few for retries and free again after each of them', () => {
@@ -43,7 +47,9 @@ describe('the places of an owner', () => {
       for (let n = 0; n < 20; n++) if (limiter.enter(kind, shop(n))) taken++;
     }
     expect(slots - taken).toBeGreaterThanOrEqual(10);
-    expect(limiter.enter(kind, { url: 'https://bank.example/', ownerId: 'bnk_1' })).toBeDefined();
+    expect(
+      limiter.enter(kind, { url: 'https://bank.example/', entityId: 'bnk_1', ownerId: 'bnk_1' }),
+    ).toBeDefined();
   });
 
   it('are a quarter of the retries, and free again after each of them', () => {
@@ -130,6 +136,36 @@ describe('whoever finds no place', () => {
     // One that has some already does not take it away.
     expect(limiter.enter('retry', shop(1))).toBeUndefined();
     expect(limiter.enter('retry', shop(30))).toBeDefined();
+  });
+
+  it('gets in beside a sibling that gives itself a new origin for each of its retries', () => {
+    const limiter = createWebhookLimiter(() => 0);
+    let port = 0;
+    const hostile = () => ({ ...shop(0), url: `https://silent.example:${(port += 1)}/` });
+    for (let i = 0; i < 60; i++) limiter.enter('retry', hostile());
+    expect(limiter.enter('retry', shop(1))).toBeDefined();
+  });
+
+  it('gets several places beside many siblings that share a few silent origins', () => {
+    const limiter = createWebhookLimiter(() => 0);
+    for (let i = 0; i < 60; i++) limiter.enter('retry', { ...shop(i), url: shop(i % 3).url });
+    const healthy = Array.from({ length: 8 }, () => limiter.enter('retry', shop(100)));
+    expect(healthy.filter(Boolean)).toHaveLength(5);
+  });
+
+  it('is not kept waiting by a sibling that names its origin, and has much to deliver', () => {
+    const limiter = createWebhookLimiter(() => 0);
+    for (let i = 0; i < 25; i++) limiter.enter('retry', shop(i));
+    for (let i = 0; i < 200; i++) limiter.comeBackInMs({ ...shop(30), url: shop(31).url }, 10_000);
+    expect(limiter.comeBackInMs(shop(31), 10_000)).toBeLessThan(20_000);
+  });
+
+  it('is not kept waiting by another owner that has no place left, and names its origin', () => {
+    const limiter = createWebhookLimiter(() => 0);
+    for (let i = 0; i < 25; i++) limiter.enter('retry', shop(i));
+    for (let i = 0; i < 200; i++) limiter.comeBackInMs({ ...shop(0), url: DEAD.url }, 10_000);
+    for (let i = 0; i < 8; i++) limiter.enter('retry', DEAD);
+    expect(limiter.comeBackInMs(DEAD, 10_000)).toBe(1_250);
   });
 
   it('is one of no more than there are places, however many origins have none', () => {
