@@ -104,7 +104,10 @@ export async function serviceWarnings(db: Database, client: Client): Promise<Pro
     silent
       .filter(({ ageS, afterS }) => ageS > afterS)
       .map(async ({ path, ageS }) => {
-        const schedule = await scheduleState(client, path).catch(() => ({ is: 'unknown' as const }));
+        // A Schedule is waited for much longer than it takes to see that Temporal is away.
+        const schedule = await namespaceId(client)
+          .then(() => scheduleState(client, path))
+          .catch(() => ({ is: 'unknown' as const }));
         if (isYetToRun(schedule, ageS) && (await areWorkersNew(db))) return [];
         return [{ path, message: `has not run for ${Math.floor(ageS)} s: ${DO_ABOUT[schedule.is]}` }];
       }),
