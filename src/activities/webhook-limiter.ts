@@ -137,9 +137,9 @@ export function createWebhookLimiter(nowMs: () => number): WebhookLimiter {
       if (ofOrigin + ofEntity > 0)
         return siblingLines.join([busier], now, siblingLines.waitMs(busier, now) + sharedPace);
 
-      // The next place is for the idle. Of each entity and of each origin, one stands in the owner's
-      // line, and what else it has comes no faster than that line is long, however many wait. An
-      // entity that waits already lengthens no origin's line: that may be its sibling's.
+      // The next place is for the idle. Of each entity and each origin, one stands in the line of
+      // the owner, and what else it has comes no faster than that line is long, however many wait.
+      // An entity that waits already lengthens no origin's line: that may be its sibling's.
       const turn = ownerLines.waitMs(ownerId, now);
       const own = siblingLines.waitMs(entityId, now);
       if (own > 0) return siblingLines.join([entityId], now, own + Math.max(sharedPace, turn));
