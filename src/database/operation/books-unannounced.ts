@@ -2,6 +2,7 @@ import { oneRow, rows, type Executor } from '../connection';
 import type { Keyring } from '../keys/keyring';
 import { hasNoRow } from '../resource';
 import { readBodies, type SealedBody } from '../webhook/body';
+import { FEED_HORIZON } from '../webhook/event-feed';
 import { NOW, XID } from './why-events';
 import { idsInBody, itemsInBody, type AnnouncedItem } from './why-subject';
 
@@ -13,9 +14,6 @@ import { idsInBody, itemsInBody, type AnnouncedItem } from './why-subject';
  * The transaction that records a change writes the webhooks that tell of it, so they carry one
  * transaction id (xid). After a restore they do not: then the ids in the bodies decide.
  */
-
-/** From this moment on, no webhook has been forgotten yet. */
-export const REMEMBERED = `(SELECT passed + interval '1 minute' FROM feed_horizon)`;
 
 /** Longest that a transaction takes between two of its rows; and twice what clocks differ by. */
 export const TOGETHER = `interval '1 minute'`;
@@ -88,7 +86,7 @@ const UNANNOUNCED = (page: string) => `
     SELECT e.id, e.resource_id, e.sequence, e.type, e.cause, e.details, e.recorded_at, ${XID} AS xid
     FROM ${NOW}, events e WHERE ${page}),
   due AS (
-    SELECT page.*, t.receiver, t.webhook_type, t.number FROM page, LATERAL (${ANNOUNCED_TO}) AS t WHERE page.recorded_at > ${REMEMBERED}),
+    SELECT page.*, t.receiver, t.webhook_type, t.number FROM page, LATERAL (${ANNOUNCED_TO}) AS t WHERE page.recorded_at > ${FEED_HORIZON}),
   unannounced AS (
     SELECT resource_id AS "resourceId", sequence, type, cause, details, recorded_at AS at, receiver AS "receiverId",
       webhook_type AS "webhookType", number

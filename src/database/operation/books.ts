@@ -8,8 +8,9 @@ import type { Keyring } from '../keys/keyring';
 import { borneOf } from '../ledger/settlement';
 import { hasNoRow } from '../resource';
 import { IS_LEFT_UNREVERSED, LET_OFF } from '../reconciliation-exception/reversal';
+import { FEED_HORIZON } from '../webhook/event-feed';
 import { isMendable, MENDED_BY } from './books-mend';
-import { readUnannouncedPage, REMEMBERED, TOGETHER, announcedOfNothing } from './books-unannounced';
+import { readUnannouncedPage, TOGETHER, announcedOfNothing } from './books-unannounced';
 
 /**
  * Whether what one transaction writes together is there together: a charge, its entry in the
@@ -136,7 +137,7 @@ const PARTS = {
       SELECT id, resource_id, type, recorded_at FROM events WHERE id > :after ORDER BY id LIMIT ${PAGE}),
     ended AS MATERIALIZED (
       SELECT b.id, b.owner_id, b.batch_id, page.recorded_at AS at FROM page JOIN billing_requests b ON b.id = page.resource_id
-      WHERE page.type IN ('billing_request.successful', 'billing_request.declined') AND page.recorded_at > ${REMEMBERED}
+      WHERE page.type IN ('billing_request.successful', 'billing_request.declined') AND page.recorded_at > ${FEED_HORIZON}
         AND NOT b.credit_settled),
     announced AS MATERIALIZED (
       SELECT d.entity_id, d.batch_id, d.created_at AS at FROM webhook_deliveries d

@@ -41,11 +41,11 @@ export interface FeedPosition {
 export const FEED_START: FeedPosition = { xid: '0', eventId: '' };
 
 /**
- * Of what comes after an event from before this moment, some may be forgotten. What is forgotten
- * goes in order of time, and the feed's order may differ from that by as long as a transaction
- * lasts: less than this minute.
+ * From this moment on, no webhook has been forgotten yet. Of what comes after an event from before
+ * it, some may be. What is forgotten goes in order of time, and the feed's order may differ from
+ * that by as long as a transaction lasts: less than this minute.
  */
-const HORIZON = `(SELECT passed + interval '1 minute' FROM feed_horizon)`;
+export const FEED_HORIZON = `(SELECT passed + interval '1 minute' FROM feed_horizon)`;
 
 /** Undefined where the entity has no such event, or what came after it is no longer all there. */
 export async function findFeedPosition(
@@ -56,7 +56,7 @@ export async function findFeedPosition(
   return row<FeedPosition>(
     db,
     `SELECT created_xid::text AS xid, event_id AS "eventId" FROM webhook_deliveries
-     WHERE event_id = :eventId AND entity_id = :entityId AND created_at > ${HORIZON}`,
+     WHERE event_id = :eventId AND entity_id = :entityId AND created_at > ${FEED_HORIZON}`,
     { eventId, entityId },
   );
 }
@@ -72,7 +72,7 @@ export async function forgottenUntil(db: Executor): Promise<Date | null> {
 
 /** Whether an event of this id, whosever, is from before what is kept of all feeds. */
 export async function isBeforeFeed(db: Executor, eventId: string): Promise<boolean> {
-  const horizon = await row<{ at: Date | number }>(db, `SELECT ${HORIZON} AS at`);
+  const horizon = await row<{ at: Date | number }>(db, `SELECT ${FEED_HORIZON} AS at`);
   // Nothing has been forgotten yet: Postgres' -infinity, which is no Date.
   return horizon?.at instanceof Date && eventId < firstIdAt('event', horizon.at);
 }
@@ -113,7 +113,7 @@ async function readPage(trx: Executor, entityId: string, after: FeedPosition, li
     `WITH page AS MATERIALIZED (
        SELECT id, created_xid, event_id, body_sealed FROM webhook_deliveries
        WHERE entity_id = :entityId AND (created_xid, event_id) > (:xid::xid8, :eventId)
-         ${after === FEED_START ? `AND created_at > ${HORIZON}` : ''}
+         ${after === FEED_START ? `AND created_at > ${FEED_HORIZON}` : ''}
          AND created_xid < pg_snapshot_xmin(pg_current_snapshot()) AND withdrawn_at IS NULL
        ORDER BY created_xid, event_id LIMIT :limit
      ), progress AS (
