@@ -9,7 +9,6 @@ import {
   readClock,
   signalDue,
   workInHand,
-  type Clock,
   type WorkInHand,
 } from '../database/entity/sandbox-clock';
 import { dueWorkOf, restartWork } from '../database/operation/reconcile';
@@ -33,8 +32,8 @@ export interface ClockPosition {
 
 export interface SandboxClockActivities {
   /**
-   * Moves the clock to the next moment at which something of its owner is due, at most to its
-   * target, and waits until what was due there is at rest.
+   * Moves the clock from moment to moment at which something of its owner is due, for some seconds
+   * and at most to its target, and waits at each until what was due there is at rest.
    */
   moveClock(ownerId: string): Promise<ClockPosition>;
 }
@@ -45,6 +44,11 @@ interface Rest {
   stuck: boolean;
 }
 
+/**
+ * For so long one call goes from moment to moment, and to one at least: a year of daily charges is
+ * then some dozen calls in the clock's history, and each says where it has come.
+ */
+const MOVES_FOR_MS = 5_000;
 /**
  * How soon the database is asked again whether work is at rest: a year of daily charges has 365
  * such waits. What takes long is asked for less often, for many clocks may be on their way at once.
@@ -139,28 +143,35 @@ export function createSandboxClockActivities(
 
   return {
     async moveClock(ownerId) {
-      const before = await readClock(db, ownerId);
-      const { target } = before;
-      if (target === null) return { now: before.now.toISOString(), target: null, startedAgain: [] };
-      // First what is due already, or was asked a moment ago: the next stop may be the end of its
-      // window. This is also where another worker takes up what one that died has left.
-      await signal(ownerId, before.now);
-      const askedSince = new Date(before.realNow.getTime() - clockWaitMs);
+      const startedAt = Date.now();
+      const { now, realNow, target } = await readClock(db, ownerId);
+      if (target === null) return { now: now.toISOString(), target: null, startedAgain: [] };
       const startedAgain: string[] = [];
-      let position: Clock;
-      let moment: Date | null;
-      do {
+      const restSince = async (askedSince: Date) => {
         const rested = await rest(ownerId, askedSince);
         startedAgain.push(...rested.startedAgain);
-        position = await readClock(db, ownerId);
-        moment = await nextMoment(db, ownerId, rested.stuck ? position.now : '-infinity');
+        return rested;
+      };
+      // First what is due already, or was asked a moment ago: the next stop may be the end of its
+      // window. This is also where another worker takes up what one that died has left.
+      await signal(ownerId, now);
+      let askedSince = new Date(realNow.getTime() - clockWaitMs);
+      let rested = await restSince(askedSince);
+      let stop = now;
+      do {
+        const position = await readClock(db, ownerId);
+        const moment = await nextMoment(db, ownerId, rested.stuck ? position.now : '-infinity');
         // A bank may have answered just after it was waited for: what that makes due comes before
         // time goes on.
-      } while (moment !== null && moment <= position.now);
-      const stop = moment !== null && moment < target ? moment : target;
-      await moveTo(db, ownerId, stop);
-      await signal(ownerId, stop);
-      startedAgain.push(...(await rest(ownerId, position.realNow)).startedAgain);
+        if (moment === null || moment > position.now) {
+          stop = moment !== null && moment < target ? moment : target;
+          askedSince = position.realNow;
+          await moveTo(db, ownerId, stop);
+          await signal(ownerId, stop);
+        }
+        rested = await restSince(askedSince);
+        // What had been ended by hand is named at once.
+      } while (stop < target && startedAgain.length === 0 && Date.now() - startedAt < MOVES_FOR_MS);
       if (stop < target) return { now: stop.toISOString(), target: target.toISOString(), startedAgain };
 
       await db.transaction(async (trx) => {

@@ -8,7 +8,7 @@ import type { SandboxClockActivities } from '../activities/sandbox-clock';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
 
 const { moveClock } = proxyActivities<SandboxClockActivities>({
-  summary: 'Move to the next moment at which something is due; wait until it is done',
+  summary: 'Move from moment to moment at which something is due; wait at each until it is done',
   // Thousands of charges may be due at one moment. A worker that died is noticed by its missing
   // heartbeat.
   startToCloseTimeout: '1h',
@@ -17,12 +17,12 @@ const { moveClock } = proxyActivities<SandboxClockActivities>({
 });
 
 /**
- * Stops in one run; then the workflow continues as new. Each leaves six events, so that a year of
- * daily charges is two readable histories, and ten years, the longest advance, are a dozen.
+ * Calls in one run; then the workflow continues as new. Each leaves six events and takes some
+ * seconds, so that ten years of daily charges, the longest advance, are a readable history.
  */
-const STOPS_PER_RUN = 300;
+const CALLS_PER_RUN = 300;
 
-/** Enough to see what somebody did; the answers of the stops have all of them. */
+/** Enough to see what somebody did; the answers of the calls have all of them. */
 const NAMED_MAX = 10;
 
 /**
@@ -32,7 +32,7 @@ const NAMED_MAX = 10;
  */
 export async function sandboxClock(ownerId: string): Promise<void> {
   const ended = new Set<string>();
-  for (let stops = 0; stops < STOPS_PER_RUN; stops++) {
+  for (let calls = 0; calls < CALLS_PER_RUN; calls++) {
     const { now, target, startedAgain } = await moveClock(ownerId);
     for (const workflowId of startedAgain) ended.add(workflowId);
     const again = ended.size === 0 ? '' : ` Had been ended, and were started again: ${named([...ended])}.`;

@@ -22,14 +22,14 @@ describe('the workflow of an advance', () => {
 
   /**
    * @param fails whether the n-th call, counted from 1, ends like one whose worker died
-   * @param startedAgain what had been ended by hand, and was found at the n-th stop
+   * @param startedAgain what had been ended by hand, and was found in the n-th call that did not fail
    */
   async function advance(
-    stops: number,
+    moves: number,
     {
       fails = () => false,
       startedAgain = () => [],
-    }: { fails?: (call: number) => boolean; startedAgain?: (stop: number) => string[] } = {},
+    }: { fails?: (call: number) => boolean; startedAgain?: (move: number) => string[] } = {},
   ) {
     const runs = new Set<string>();
     let calls = 0;
@@ -41,7 +41,7 @@ describe('the workflow of an advance', () => {
         calls += 1;
         if (fails(calls)) return Promise.reject(new Error('the worker died'));
         moved += 1;
-        const target = moved === stops ? null : TARGET;
+        const target = moved === moves ? null : TARGET;
         return Promise.resolve({ now: TARGET, target, startedAgain: startedAgain(moved) });
       },
     };
@@ -58,7 +58,7 @@ describe('the workflow of an advance', () => {
     return { moved, runs: runs.size, details };
   }
 
-  it('moves from stop to stop until the clock has arrived', async () => {
+  it('goes on from call to call until the clock has arrived', async () => {
     expect(await advance(5)).toMatchObject({
       moved: 5,
       runs: 1,
@@ -72,7 +72,7 @@ describe('the workflow of an advance', () => {
 
   it('names to its end what had been ended by hand, also where it was found on the way; of many the first', async () => {
     const { details } = await advance(3, {
-      startedAgain: (stop) => (stop === 1 ? Array.from({ length: 12 }, (_, n) => `recurring/sch_${n}`) : []),
+      startedAgain: (move) => (move === 1 ? Array.from({ length: 12 }, (_, n) => `recurring/sch_${n}`) : []),
     });
     expect(details).toBe(
       `The clock has arrived at ${TARGET}. Had been ended, and were started again: ` +
@@ -80,7 +80,7 @@ describe('the workflow of an advance', () => {
     );
   });
 
-  it('goes on in a new run every 300 stops', async () => {
+  it('goes on in a new run every 300 calls', async () => {
     expect(await advance(301)).toMatchObject({ moved: 301, runs: 2 });
   }, 120_000);
 });
