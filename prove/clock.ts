@@ -13,7 +13,7 @@ export interface ClockOwner {
 const LOOK_EVERY_MS = 100;
 /** What takes longer than this is looked at less often: each look is work for an API. */
 const SOON_MS = 1_000;
-const LOOK_LATER_MS = 400;
+const LOOK_LATER_MS = 1_000;
 /**
  * Without getting on. A worker that is killed is missed after fifteen seconds, and what is stuck is
  * given up by the clock after sixty; where nothing dies, nothing gets stuck.
