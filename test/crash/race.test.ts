@@ -18,8 +18,8 @@ let merchantAt: [ApiClient, ApiClient];
 
 const WINDOW_S = 2;
 /** Charges run side by side in lanes, each with a customer of its own, one after another. */
-const LANES = 10;
-const CHARGES_PER_LANE = 20;
+const LANES = 20;
+const CHARGES_PER_LANE = 10;
 
 let elsewhere: string;
 
