@@ -22,7 +22,7 @@ describe('the workflow of an advance', () => {
 
   /**
    * @param fails whether the n-th call, counted from 1, ends like one whose worker died
-   * @param startedAgain what had been ended by hand, and was found in the n-th call that did not fail
+   * @param startedAgain what had been ended by hand, and the n-th call that went well has found
    */
   async function advance(
     moves: number,
