@@ -68,6 +68,11 @@ export function dayStart(moment: Date, days: number, timeZone: string): Date {
   return toDate(zoned(moment, timeZone).toPlainDate().add({ days }).toZonedDateTime(timeZone));
 }
 
+/** When a calendar day, `2026-11-21`, begins in the zone. */
+export function startOfDay(day: string, timeZone: string): Date {
+  return toDate(Temporal.PlainDate.from(day).toZonedDateTime(timeZone));
+}
+
 /** A calendar day, `2026-11-21`, moved by whole days. */
 export function addDays(day: string, days: number): string {
   return Temporal.PlainDate.from(day).add({ days }).toString();

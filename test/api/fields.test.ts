@@ -67,6 +67,11 @@ describe('an id', () => {
     expect(judge(fields.id('customer'), 7)).toEqual(['body must be a string']);
   });
 
+  it('that is empty is missing, and not unknown; a list that it filters has nothing', () => {
+    expect(judge(fields.id('customer'), '')).toEqual(['body must not be empty']);
+    expect(judge(fields.idFilter('customer'), '')).toBe('');
+  });
+
   it('with a character that no field may have is invalid all the same', () => {
     expect(judge(fields.id('customer'), 'cus_\u0000')).toEqual([
       'body must not have control characters or line breaks',

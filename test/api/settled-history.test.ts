@@ -1,9 +1,11 @@
 import type { Database } from '../../src/database/connection';
+import { addDays, calendarDay } from '../../src/domain/calendar';
 import { LIST_REACH } from '../../src/database/list';
 import { serveApi, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { answerBill, bill, charge, payAnother, refund } from '../support/settled';
 import { moveClock, standingApproval, type Standing } from '../support/standing';
+import { letMidnightPass } from '../support/midnight';
 import { asking, linesOf, settleMany } from '../support/statements';
 
 /** The history as a bank's books ask for it: by when money moved, and by the bank's own ids. */
@@ -53,6 +55,30 @@ describe('the history', () => {
         linesOf(`${await party.file(`/v1/transaction-history?format=csv&settledFrom=${before}`)}\r\n`),
       ).toHaveLength(3);
     }
+  });
+
+  it('is asked for by settlement days of the network’s zone, both included', async () => {
+    await letMidnightPass();
+    const one = await standingIn();
+    const today = await charge(db, api.deps.ring, one);
+    await moveClock(db, one.merchantId, '24 hours');
+    const tomorrow = await charge(db, api.deps.ring, one);
+    const merchant = await asking(api, one, 'merchant');
+    const found = async (query: string) =>
+      (await merchant.transactions(`sortOrder=asc&${query}`)).map(({ reference }) => reference);
+    const first = calendarDay(new Date(), 'Africa/Lagos');
+    const second = addDays(first, 1);
+    expect(await found(`settledFrom=${first}&settledTo=${first}`)).toEqual([today.reference]);
+    expect(await found(`settledFrom=${first}&settledTo=${second}`)).toHaveLength(2);
+    expect(await found(`settledFrom=${second}`)).toEqual([tomorrow.reference]);
+    expect(await merchant.get(`/v1/transaction-history?settledTo=yesterday`)).toMatchObject({
+      status: 400,
+      body: {
+        errors: [
+          { path: 'query.settledTo', message: expect.stringMatching(/^must be a day, as in/) as string },
+        ],
+      },
+    });
   });
 
   it('of too many that moved then is taken from statements', async () => {

@@ -2620,9 +2620,12 @@ export interface Operations {
       from?: string | undefined;
       /** Only transactions created before this time */
       to?: string | undefined;
-      /** Only transactions that settled at this time or later */
+      /** Only transactions that settled on this settlement day, or at this time, or later */
       settledFrom?: string | undefined;
-      /** Only transactions that settled before this time */
+      /**
+       * Only transactions that settled on this settlement day or before, or before this
+       * time
+       */
       settledTo?: string | undefined;
       /** Only transactions with this status */
       status?: 'pending' | 'successful' | 'declined' | 'completed' | 'rejected' | undefined;

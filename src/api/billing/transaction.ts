@@ -8,11 +8,11 @@ import {
   TRANSACTION_SORTS,
   type TransactionRecord,
 } from '../../database/transaction';
-import { formatInstant } from '../../domain/calendar';
+import { addDays, formatInstant, startOfDay } from '../../domain/calendar';
 import type { Viewer } from '../../database/viewer';
 import type { Role } from '../../domain/entity';
 import { formatAmount } from '../../domain/money';
-import { idFilter, instant, NAME_MAX, pagination, textFor } from '../http/fields';
+import { dayOrInstant, idFilter, instant, NAME_MAX, pagination, textFor } from '../http/fields';
 import { listAnswer } from '../http/list';
 import { EXAMPLE_REFERENCE } from '../openapi/example';
 import type { QueryCall } from '../http/route';
@@ -26,13 +26,12 @@ export const historyQuery = z.strictObject({
   to: instant
     .meta({ description: 'Only transactions created before this time', example: '2026-04-01T00:00:00+01:00' })
     .optional(),
-  settledFrom: instant
-    .meta({ description: 'Only transactions that settled at this time or later' })
+  settledFrom: dayOrInstant
+    .meta({ description: 'Only transactions that settled on this settlement day, or at this time, or later' })
     .optional(),
-  settledTo: instant
+  settledTo: dayOrInstant
     .meta({
-      description: 'Only transactions that settled before this time',
-      example: '2026-04-01T00:00:00+01:00',
+      description: 'Only transactions that settled on this settlement day or before, or before this time',
     })
     .optional(),
   status: z
@@ -59,7 +58,13 @@ export const historyQuery = z.strictObject({
 });
 
 export async function listHistory({ caller, query, prefersCsv, deps }: QueryCall<typeof historyQuery>) {
-  const { format, page, limit, sortBy, sortOrder, ...filter } = query;
+  const { format, page, limit, sortBy, sortOrder, settledFrom, settledTo, ...others } = query;
+  const dayBegins = (day: string) => startOfDay(day, deps.config.NETWORK_TIMEZONE);
+  const filter = {
+    ...others,
+    settledFrom: typeof settledFrom === 'string' ? dayBegins(settledFrom) : settledFrom,
+    settledTo: typeof settledTo === 'string' ? dayBegins(addDays(settledTo, 1)) : settledTo,
+  };
   if (filter.bankTransactionId !== undefined && caller.role !== 'bank') {
     throw invalidRequest([{ path: 'query.bankTransactionId', message: 'is for banks' }]);
   }

@@ -54,19 +54,15 @@ export const longText = (min: number, max: number) =>
 export const textFor = (description: string, max: number, example: string) =>
   text(max).meta({ description, example });
 
-/**
- * An identifier of ours. A malformed one becomes the empty one, which nothing has: it is unknown
- * like any other.
- */
-const identifier = (isWellFormed: (value: string) => boolean) =>
-  read((value) => {
-    const shown = parseShown(value);
-    return !shown.ok || isWellFormed(value) ? shown : accept('');
-  });
+/** A malformed one becomes the empty one, which nothing has: it is unknown like any other. */
+function identify(kind: IdKind, given: string): Parsed<string> {
+  const shown = parseShown(given);
+  return !shown.ok || isId(kind, given) ? shown : accept('');
+}
 
 /** An id of ours, or the empty one for whatever is none. */
 export const id = (kind: IdKind) =>
-  identifier((value) => isId(kind, value)).meta({
+  read((given) => (given === '' ? refuse('must not be empty') : identify(kind, given))).meta({
     pattern: idPattern(kind),
     description: `Id of ${ID_NAME[kind]}. One that is malformed counts as unknown.`,
     example: exampleId(kind),
@@ -74,7 +70,11 @@ export const id = (kind: IdKind) =>
 
 /** The same where a list is filtered by it: of what does not exist there is nothing to list. */
 export const idFilter = (kind: IdKind) =>
-  id(kind).meta({ pattern: SHOWN, description: `Only those of ${ID_NAME[kind]} with this id` });
+  read((given) => identify(kind, given)).meta({
+    pattern: SHOWN,
+    description: `Only those of ${ID_NAME[kind]} with this id`,
+    example: exampleId(kind),
+  });
 
 /** RFC 3339 with an offset, e.g. `2026-03-01T09:00:00+01:00`. */
 export const instant = read(parseInstant).meta({
@@ -89,6 +89,16 @@ export const day = read(parseDay).meta({
   format: 'date',
   pattern: String.raw`^(19[7-9]\d|[2-9]\d{3})-\d\d-\d\d$`,
   description: 'Settlement day, in the network’s time zone',
+  example: '2026-03-02',
+});
+
+/** A moment, or one of those days as text: what a period of settlement begins or ends with. */
+export const dayOrInstant = read((given): Parsed<string | Date> => {
+  if (given.includes(':')) return parseInstant(given);
+  const parsed = parseDay(given);
+  return parsed.ok ? parsed : refuse(`${parsed.reason}, or a date and time of RFC 3339`);
+}).meta({
+  pattern: String.raw`^(19[7-9]\d|[2-9]\d{3})-\d\d-(\d\d|.*:[0-5]\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d))$`,
   example: '2026-03-02',
 });
 
