@@ -20,8 +20,8 @@ module.exports = {
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   testSequencer: '<rootDir>/test/support/longest-first.cjs',
-  // For two cores: the tests of two wait for a third of their time, for moments and for starts.
-  maxWorkers: 3,
+  // For two cores: with three, a third of them was idle while tests waited for moments and starts.
+  maxWorkers: 4,
   // Only what hangs meets it. A start of an engine takes ten seconds, and several times that on a
   // busy machine.
   testTimeout: 240_000,

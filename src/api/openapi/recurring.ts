@@ -40,7 +40,10 @@ const terms = {
 
 const progress = {
   status: scheduleStatus,
-  nextBillingDate: moment('Next regular due date', '2026-06-02T08:00:00.000Z').nullable(),
+  nextBillingDate: moment(
+    'Next regular due date; the oldest of those that are made up for after an outage',
+    '2026-06-02T08:00:00.000Z',
+  ).nullable(),
   retryAt: moment('When a declined charge is retried next').nullable().meta({ example: null }),
   lastDecline: z
     .strictObject({

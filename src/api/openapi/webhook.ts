@@ -322,7 +322,10 @@ export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
       sequence,
       status: scheduleStatus,
       previousStatus: scheduleStatus,
-      nextBillingDate: moment('Next regular due date', '2026-06-02T08:00:00.000Z').nullable(),
+      nextBillingDate: moment(
+        'Next regular due date; the oldest of those that are made up for after an outage',
+        '2026-06-02T08:00:00.000Z',
+      ).nullable(),
       billingsCompleted: z
         .int()
         .min(0)
