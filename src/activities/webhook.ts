@@ -152,6 +152,7 @@ export function createWebhookActivities({
 }): WebhookActivities {
   const limiter = createWebhookLimiter(() => performance.now());
   const timeoutMs = config.WEBHOOK_TIMEOUT_S * 1000;
+  const firstAttemptMs = Math.min(FIRST_ATTEMPT_MS, timeoutMs);
   const maxAttempts = config.WEBHOOK_RETRY_S.length + 1;
 
   /** The table of retries begins anew with each wish to have the delivery once more. */
@@ -252,8 +253,7 @@ export function createWebhookActivities({
   async function deliverFirstAttempts(workflowId: string): Promise<FirstAttempts> {
     const startedAt = performance.now();
     const late = () => performance.now() - startedAt >= FIRST_ATTEMPTS_MS;
-    const withinMs = Math.min(FIRST_ATTEMPT_MS, timeoutMs);
-    const leaseMs = FIRST_ATTEMPTS_MS + withinMs + RECORD_MS;
+    const leaseMs = FIRST_ATTEMPTS_MS + firstAttemptMs + RECORD_MS;
     const counts: FirstAttempts = { delivered: 0, failed: 0, handedOver: 0, told: [] };
     const note = (line: string) => counts.told.length < LINES_MAX && counts.told.push(line);
     const left = new Set<string>();
@@ -269,7 +269,7 @@ export function createWebhookActivities({
       await eachOf(deliveries, AT_ONCE, async (delivery) => {
         if (!delivery.claimed || delivery.disabled) return;
         try {
-          const state = late() ? undefined : await attempt(delivery, 'first', withinMs);
+          const state = late() ? undefined : await attempt(delivery, 'first', firstAttemptMs);
           if (!state) {
             unsent.add(delivery.id);
             return;
@@ -347,7 +347,9 @@ export function createWebhookActivities({
         // Whatever woke its workflow, nobody has asked for an attempt.
         return later(delivery, failureInWords(await lastAttempt(db, deliveryId)), notDueForMs);
       }
-      const state = await attempt(delivery, 'retry', timeoutMs);
+      // A first one that no workflow has made before is as quick; to an old URL there is no second.
+      const isQuick = delivery.attempts === 0 && !delivery.failing && !delivery.onlyOnce;
+      const state = await attempt(delivery, 'retry', isQuick ? firstAttemptMs : timeoutMs);
       if (!state) {
         const { url, entityId, ownerId } = delivery;
         const inMs = limiter.comeBackInMs({ url: url ?? '', entityId, ownerId }, timeoutMs);

@@ -438,6 +438,10 @@ describe('a provider whose merchants’ receivers are silent', () => {
       }
       return made;
     });
+    // A first attempt would be cut off while the others are looked at.
+    await rows(db, `UPDATE webhook_endpoints SET failing_since = now() WHERE entity_id = ANY(:merchants)`, {
+      merchants,
+    });
     const worker = activities();
     const isFull = once(full, 'full');
     const ids = await announceTo(merchants);
@@ -467,6 +471,18 @@ describe('a provider whose merchants’ receivers are silent', () => {
 const askAgain = (entityId: string, id: string) => db.transaction((trx) => redeliver(trx, entityId, id));
 
 describe('an attempt of a delivery workflow', () => {
+  it('that is the first is cut off as soon as others, and the next ones have their full time', async () => {
+    const { url } = await receiver(() => undefined);
+    const bank = await bankAt(url);
+    const made = activities({ WEBHOOK_TIMEOUT_S: 2.5 });
+    const [first = ''] = await announceTo([bank.entityId]);
+    expect(await made.attemptDelivery(first)).toMatchObject({ why: 'no answer within 2 s', attempts: 1 });
+    expect(await attemptInTime(first, made)).toMatchObject({ why: 'no answer within 2.5 s', attempts: 2 });
+    // Its receiver fails by now.
+    const [second = ''] = await announceTo([bank.entityId]);
+    expect(await made.attemptDelivery(second)).toMatchObject({ why: 'no answer within 2.5 s', attempts: 1 });
+  });
+
   it('is followed by the next after the time in the table, give or take a fifth', async () => {
     const { url } = await receiver(broken);
     const bank = await bankAt(url);
