@@ -156,7 +156,7 @@ export async function* bodyChunks(
       timer = setTimeout(pollOnce, SILENCE_MS);
     }
   } catch (error) {
-    throw error instanceof Failure ? error : notWhole();
+    throw error instanceof Failure ? error : unreadable();
   } finally {
     clearTimeout(timer);
     release();
@@ -210,6 +210,7 @@ function unknownEncoding(): Failure {
   );
 }
 
-function notWhole(): Failure {
-  return new Failure('invalid_request', 'The body did not arrive whole');
+function unreadable(): Failure {
+  const message = 'is not whole, or not compressed as its Content-Encoding says';
+  return new Failure('invalid_request', `The body ${message}`, { problems: [{ path: 'body', message }] });
 }
