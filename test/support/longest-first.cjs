@@ -12,14 +12,14 @@ const { default: Sequencer } = require('@jest/test-sequencer');
 const LONGEST = [
   'operations',
   'crash/charge',
-  'crash/customer-migration',
+  'cli/doctor',
   'crash/reconcile',
+  'crash/customer-migration',
   'crash/temporal-lost',
-  'readme',
   'start/main',
   'journeys/recurring',
-  'journeys/operator-acts',
-  'database/chain',
+  'readme',
+  'crash/outage',
 ];
 
 const rank = ({ path }) => {
