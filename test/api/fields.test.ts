@@ -207,6 +207,7 @@ describe('an amount', () => {
       ['currency must be one of NGN, JPY', 'amount must have at most 2 decimals in USD'],
     ],
     [{ amount: '1', currency: 'NGN' }, ['amount must be a number']],
+    [{ amount: Infinity, currency: 'NGN' }, ['amount must be a number']],
   ])('%j comes to %p', (given, expected) => {
     expect(judge(price, given)).toEqual(expected);
   });

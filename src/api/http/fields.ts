@@ -328,7 +328,7 @@ export const withAmount = <Body extends { amount: number; currency: string }>(sc
  */
 function isMoney(value: unknown): value is { amount: number; currency: string } {
   const { amount: given, currency: code } = (value ?? {}) as Record<string, unknown>;
-  return (
-    typeof given === 'number' && given > 0 && typeof code === 'string' && minorUnitDigits(code) !== undefined
-  );
+  if (typeof given !== 'number' || typeof code !== 'string') return false;
+  // JSON has `1e400`, which no number is.
+  return given > 0 && Number.isFinite(given) && minorUnitDigits(code) !== undefined;
 }
