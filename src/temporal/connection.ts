@@ -83,14 +83,17 @@ function pem(
 const RETRY = defaultGrpcRetryOptions();
 
 /**
- * As the SDK has it, except that a handshake that failed is not tried again: the call would end as
- * out of time, and nobody would be told why.
+ * As the SDK has it, except for what is not tried again, because the call would end as out of time
+ * and nobody be told why: a handshake that failed, and what would come when the call's time is up.
  */
-const retries = makeGrpcRetryInterceptor({
-  ...RETRY,
-  retryableDecider: (attempt, status) =>
-    !isHandshake(status.details) && RETRY.retryableDecider(attempt, status),
-});
+const retries: ReturnType<typeof makeGrpcRetryInterceptor> = (options, nextCall) =>
+  makeGrpcRetryInterceptor({
+    ...RETRY,
+    retryableDecider: (attempt, status) =>
+      !isHandshake(status.details) &&
+      RETRY.retryableDecider(attempt, status) &&
+      Date.now() + RETRY.delayFunction(attempt, status) < Number(options.deadline ?? Infinity),
+  })(options, nextCall);
 
 /**
  * A client that connects when it is first used: the API serves, and accepts work, while Temporal is

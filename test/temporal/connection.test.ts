@@ -2,7 +2,8 @@ import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { connectionOptions } from '../../src/temporal/connection';
+import { connectionOptions, lazyClient } from '../../src/temporal/connection';
+import { freePort } from '../support/free-port';
 
 /** Of no server: its key was thrown away. */
 const CERTIFICATE = `-----BEGIN CERTIFICATE-----
@@ -63,5 +64,17 @@ describe('the connection to Temporal', () => {
     expect(options({ TEMPORAL_TLS_CERT_FILE: crt, TEMPORAL_TLS_KEY_FILE: key })).toThrow(
       'TEMPORAL_TLS_KEY_FILE: is the key of another certificate than TEMPORAL_TLS_CERT_FILE',
     );
+  });
+});
+
+describe('a call of a Temporal that is away', () => {
+  it('fails for what keeps it from there, and not because its time is up', async () => {
+    const client = lazyClient({
+      TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}`,
+      TEMPORAL_NAMESPACE: 'default',
+    });
+    const call = client.withDeadline(Date.now() + 3_000, () => client.workflowService.getSystemInfo({}));
+    await expect(call).rejects.toThrow('ECONNREFUSED');
+    await client.connection.close();
   });
 });
