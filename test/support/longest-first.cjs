@@ -10,16 +10,16 @@ const { default: Sequencer } = require('@jest/test-sequencer');
 
 /** The table of CONTRIBUTING.md, in its order. */
 const LONGEST = [
+  'cli/doctor',
   'operations',
   'crash/charge',
-  'cli/doctor',
   'crash/reconcile',
   'crash/customer-migration',
-  'crash/temporal-lost',
-  'start/main',
-  'journeys/recurring',
-  'readme',
   'crash/outage',
+  'crash/temporal-lost',
+  'journeys/recurring',
+  'journeys/operator-acts',
+  'start/main',
 ];
 
 const rank = ({ path }) => {
