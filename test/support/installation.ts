@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmod, cp, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, symlink, unlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { oncePerRun } from './once-per-run';
@@ -76,6 +76,8 @@ async function install(folder: string): Promise<Installation> {
       run(process.execPath, [path.join(programs, file)]),
     ),
   );
+  // With it, `bin/assent.js` would take this for a checkout, and run from source.
+  await unlink(path.join(folder, 'src'));
   return {
     programs,
     assent: path.join(folder, 'bin/assent.js'),
