@@ -32,8 +32,8 @@ class Contract {
   private readonly validators = new Map<object, ValidateFunction>();
   private readonly compiled = new Map<string, ValidateFunction>();
   private readonly ajv = addFormats(
-    // A test file has few answers for each schema: what counts is the time that a validator takes
-    // to be made.
+    // A process of jest has few answers for each schema: what counts is the time that a validator
+    // takes to be made.
     new Ajv2020({ strict: false, allErrors: true, code: { optimize: false } }),
   );
 
@@ -147,7 +147,9 @@ export function knowApi(url: string, config: Config): void {
   settings.set(url, config);
 }
 
-const contracts = new Map<string, Contract>();
+/** All files of a process have the same ones: to compile their schemas takes long. */
+const shared = globalThis as { assentContracts?: Map<string, Contract> };
+const contracts = (shared.assentContracts ??= new Map<string, Contract>());
 
 export function contractAt(origin: string): Contract {
   const config = settings.get(origin);
