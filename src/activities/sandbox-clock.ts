@@ -102,7 +102,7 @@ export function createSandboxClockActivities(
     const activity = Context.current();
     const startedAt = Date.now();
     let before: WorkInHand | undefined;
-    let untoldBefore = 0;
+    let unattemptedBefore = 0;
     let progressAt = startedAt;
     let signalledAt = startedAt;
     let gotOnAt = 'infinity';
@@ -111,13 +111,13 @@ export function createSandboxClockActivities(
       activity.heartbeat();
       const work = await workInHand(db, ownerId, askedSince, gotOnAt);
       const hasGotOn = gotOn(before, work);
-      const untold = hasGotOn ? work.untold : work.untoldOfMoment;
-      const undone = work.undone > 0 || untold > 0;
+      const unattempted = hasGotOn ? work.unattempted : work.unattemptedOfMoment;
+      const undone = work.undone > 0 || unattempted > 0;
       if (!undone && work.asked === 0) return { startedAgain, stuck: false };
       if (hasGotOn) gotOnAt = work.at;
-      if (hasGotOn || work.untoldOfMoment < untoldBefore) progressAt = Date.now();
+      if (hasGotOn || work.unattemptedOfMoment < unattemptedBefore) progressAt = Date.now();
       before = work;
-      untoldBefore = untold;
+      unattemptedBefore = unattempted;
       const quietMs = Date.now() - progressAt;
       if (quietMs >= (undone ? STUCK_MS : clockWaitMs)) return { startedAgain, stuck: undone };
       if (undone && quietMs >= SIGNAL_AGAIN_MS && Date.now() - signalledAt >= SIGNAL_AGAIN_MS) {

@@ -55,7 +55,7 @@ export interface OutboxRow {
   createdAt: Date;
 }
 
-/** Its id says what it runs as, and on what where `args` are left out. */
+/** The id names the workflow's type. Where `args` are left out, it names what it runs on, too. */
 export interface WorkflowStart extends Omit<OutboxStart, 'type' | 'args' | 'traceparent'> {
   workflowId: string;
   args?: unknown[];

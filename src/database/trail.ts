@@ -41,7 +41,7 @@ const ended = (status: string, open: string) => `
       SELECT page.id, ${fault('other_end', { status, ended: 'trail.ended' })}
       FROM page JOIN trail USING (id) WHERE trail.ended <> ${open}`;
 
-/** A column, as the row has it and as the trail has it, where that has it. */
+/** A column of the row, and the same value in the trail; a trail may lack it. */
 interface Said {
   column: string;
   stands?: string;
@@ -91,7 +91,7 @@ const UNCLAIMED = `
         SELECT FROM bank_transactions t
         WHERE (t.bank_id, t.bank_transaction_id, t.resource_id) = (page.bank_id, page.bank_transaction_id, page.id))`;
 
-/** Whose it is, and that of which it is. */
+/** The row names the same parties as the row that it belongs to. */
 const ofOthers = (of: string, id: string, columns: string[]) => `
       SELECT page.id, ${fault('other_parties', { column: `'${id}'`, value: 'o.id' })}
       FROM page JOIN ${of} o ON o.id = page.${id}

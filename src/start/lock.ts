@@ -111,7 +111,7 @@ function removeStale(file: string): void {
 }
 
 /**
- * In the order in which they were recorded, backwards: those that came last need those before them.
+ * Ends the last one first: each needs those that were recorded before it.
  */
 async function endAll(processes: Recorded[], say: (line: string) => void): Promise<void> {
   for (const left of processes.toReversed().filter(lives)) {

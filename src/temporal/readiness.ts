@@ -122,8 +122,8 @@ const LATE_MAX_MS = 10_000;
 const FIRST_RUN_WITHIN_S = 360;
 
 /**
- * It has been due at no moment since it last ran: all of the service was down, until just now. One
- * that hangs midway has written that it ran after it was started, and lets no other start.
+ * No run has been due since the last one: the whole service was down until just now. A run that
+ * hangs is open, and lets no other start.
  */
 function isYetToRun(schedule: ScheduleState | { is: 'unknown' }, ageS: number): boolean {
   if (schedule.is !== 'running' || schedule.hasOpenRun || !schedule.nextAt) return false;

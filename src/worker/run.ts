@@ -3,8 +3,8 @@ import type { Worker } from '@temporalio/worker';
 type Runnable = Pick<Worker, 'run' | 'shutdown' | 'getState'>;
 
 /**
- * Runs the workers until all have ended. Where one fails the others stop as well: a process that
- * does half of its work would look alive, and keep what it holds from those that do all of it.
+ * Runs the workers until all have ended. Where one fails the others stop as well. A process that
+ * does half of its work would look alive, and keep its share of tasks from healthy processes.
  *
  * @throws what the first of them failed with
  */

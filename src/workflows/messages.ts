@@ -19,7 +19,7 @@ export const RECURRING_TASK_QUEUE = 'assent-recurring';
  */
 export const WEBHOOK_TASK_QUEUE = 'assent-webhook';
 /**
- * Activities of the import of customers, few at a time, so that the charges keep the connections to
+ * Pages of a customer migration, few at a time, so that the charges keep the connections to
  * Postgres.
  */
 export const CUSTOMER_MIGRATION_TASK_QUEUE = 'assent-customer-migration';

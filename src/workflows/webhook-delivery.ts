@@ -53,7 +53,7 @@ async function run(
   progress?: DeliveryProgress,
 ): Promise<'delivered' | 'failed'> {
   let next = progress;
-  let woken = false;
+  let signalled = false;
   for (;;) {
     if (next) {
       const { webhookType, why, attempts, maxAttempts, retryInMs } = next;
@@ -63,7 +63,7 @@ async function run(
         `${webhookType} is not delivered yet: ${why}. ${attempts} of ${maxAttempts} attempts made; ${then}.`,
       );
       const heard = await signals.sleep(retryInMs, `${why}; ${then}, in ${inWords(retryInMs)}.`);
-      woken = heard.size > 0;
+      signalled = heard.size > 0;
       if (workflowInfo().continueAsNewSuggested && allHandlersFinished()) {
         await continueAsNew<typeof webhookDelivery>(deliveryId, { ...next, retryInMs: 0 });
       }
@@ -71,7 +71,7 @@ async function run(
     signals.forget();
     const summary = next ? `attempt ${next.attempts + 1} of ${next.maxAttempts}` : 'attempt at once';
     const result = await attemptDelivery.executeWithOptions(
-      { summary: woken ? `${summary}, if it is due or was asked for` : summary },
+      { summary: signalled ? `${summary}, if it is due or was asked for` : summary },
       [deliveryId],
     );
     if (result.status === 'pending') {

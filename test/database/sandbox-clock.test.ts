@@ -181,13 +181,16 @@ describe('what is due', () => {
     await runSchedule(db, keyring, rules, id);
     const { now } = await readClock(db, owner);
     const { at } = await workInHand(db, owner, now, 'infinity');
-    expect(await workInHand(db, owner, now, at)).toMatchObject({ untold: 1, untoldOfMoment: 1 });
+    expect(await workInHand(db, owner, now, at)).toMatchObject({ unattempted: 1, unattemptedOfMoment: 1 });
     const before = '2026-01-01T00:00:00Z';
-    expect(await workInHand(db, owner, now, before)).toMatchObject({ untold: 1, untoldOfMoment: 0 });
+    expect(await workInHand(db, owner, now, before)).toMatchObject({
+      unattempted: 1,
+      unattemptedOfMoment: 0,
+    });
     await rows(db, `UPDATE webhook_deliveries SET attempts = 1 WHERE entity_id = :id`, {
       id: standing.bankId,
     });
-    expect(await workInHand(db, owner, now, at)).toMatchObject({ untold: 0, untoldOfMoment: 0 });
+    expect(await workInHand(db, owner, now, at)).toMatchObject({ unattempted: 0, unattemptedOfMoment: 0 });
   });
 
   it('does not include what the bank was asked for earlier', async () => {

@@ -16,8 +16,8 @@ export function endpoint(method: EndpointMethod, path: string, ...handlers: Requ
 }
 
 /**
- * Serves each endpoint, and tells whoever asks a path with a method that it has not which it has:
- * before anybody is asked who they are, for it says nothing that the document does not.
+ * Serves each endpoint. A path that is asked with another method answers with the methods that it
+ * has, also to a caller without a token: the document says as much.
  */
 export function serveEach(app: Express, endpoints: readonly Endpoint[]): void {
   const paths = new Set(endpoints.map(({ path }) => path));

@@ -151,9 +151,9 @@ export interface WorkInHand {
   /** What the engine still has to do: things due and not done, answers not taken note of. */
   undone: number;
   /** Webhooks of which no attempt has been made. */
-  untold: number;
+  unattempted: number;
   /** Of these, the ones that had been written by the moment asked about. */
-  untoldOfMoment: number;
+  unattemptedOfMoment: number;
   /** Charges and intents that a bank has been asked of late, and has not answered. */
   asked: number;
   /** The latest of these: another one shows that something is going on. */
@@ -164,7 +164,7 @@ export interface WorkInHand {
 
 /**
  * @param askedSince real time; what a bank was asked before it is not counted
- * @param moment real time, or `infinity`: of which webhooks `untoldOfMoment` is
+ * @param moment real time, or `infinity`: of which webhooks `unattemptedOfMoment` is
  */
 export async function workInHand(
   db: Executor,
@@ -184,17 +184,17 @@ export async function workInHand(
            + (SELECT count(*) FROM open WHERE expires_at <= (SELECT now FROM clock))
            + (SELECT count(*) FROM billing_requests b
               WHERE owner_id = :ownerId AND NOT credit_overdue AND credit_due_at <= (SELECT now FROM clock) AND ${CREDIT_WAITS}))::int AS undone,
-       told.untold, told.of_moment AS "untoldOfMoment", clock_timestamp()::text AS at,
+       webhooks.unattempted, webhooks.of_moment AS "unattemptedOfMoment", clock_timestamp()::text AS at,
        (SELECT count(*) FROM open WHERE recorded_at >= :askedSince)::int AS asked,
        (SELECT max(id) FROM open WHERE recorded_at >= :askedSince) AS "lastAsked"
      FROM (
-       SELECT count(*)::int AS untold,
+       SELECT count(*)::int AS unattempted,
               (count(*) FILTER (WHERE d.created_at <= :moment::timestamptz))::int AS of_moment
        FROM webhook_deliveries d
        WHERE d.status = 'pending' AND d.attempts = 0 AND d.workflow_id NOT LIKE '${workflowIds.webhookDelivery('%')}'
          AND (d.entity_id = :ownerId
            OR d.workflow_id IN (SELECT '${workflowIds.recurring('')}' || id FROM schedules WHERE merchant_id = :ownerId))
-     ) AS told`,
+     ) AS webhooks`,
     { ownerId, askedSince, moment },
   );
 }

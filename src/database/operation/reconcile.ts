@@ -300,8 +300,8 @@ function startOf({ workflowId, status, merchantId, bankId }: Work, summary: stri
 }
 
 /**
- * How many workflows that are to be started again wait for it in the outbox. All are counted:
- * whoever waits for them sees by it that they get fewer.
+ * How many restarts of workflows wait in the outbox. All are counted: whoever waits for them sees
+ * that they get fewer.
  */
 export async function restartsWaiting(db: Executor): Promise<number> {
   const waiting = await oneRow<{ count: number }>(
