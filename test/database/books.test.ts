@@ -1,6 +1,7 @@
 import { readConfig, recurringRules } from '../../src/config';
 import { row, rows } from '../../src/database/connection';
 import { createIntents } from '../../src/database/intent/intent';
+import { closeExpiredIntent } from '../../src/database/intent/outcome';
 import { open } from '../../src/database/keys/sealing';
 import { changeSchedule, pauseSchedule, resumeSchedule } from '../../src/database/recurring/action';
 import { announce, bodyPlace } from '../../src/database/webhook/webhook';
@@ -125,8 +126,7 @@ async function pausedAndResumed(): Promise<string> {
   return scheduleId;
 }
 
-/** An intent whose place the merchant's next one has taken, before its bank was told of it. */
-async function supersededIntent(): Promise<string> {
+async function askIntent(): Promise<string> {
   const { db } = database;
   const lookupId = await lookupIdOf(db, standing.customerId);
   const asked = {
@@ -135,13 +135,26 @@ async function supersededIntent(): Promise<string> {
     description: 'x',
     dueDate: undefined,
   };
-  for (const _ of ['this one', 'the next, which takes its place']) {
-    await db.transaction((trx) =>
-      createIntents(trx, keyring, rules, standing.merchantId, asked, (id) => `intent/${id}`),
-    );
-  }
-  const intent = await row<{ id: string }>(db, `SELECT id FROM intents WHERE status = 'superseded'`);
-  return intent?.id ?? '';
+  const { intents } = await db.transaction((trx) =>
+    createIntents(trx, keyring, rules, standing.merchantId, asked, (id) => `intent/${id}`),
+  );
+  return intents[0]?.id ?? '';
+}
+
+/** An intent whose place the merchant's next one has taken. */
+async function supersededIntent(): Promise<string> {
+  const intentId = await askIntent();
+  await askIntent();
+  return intentId;
+}
+
+/** An intent whose window has passed before its bank was asked. */
+async function unaskedIntent(): Promise<string> {
+  const { db } = database;
+  const intentId = await askIntent();
+  await moveClock(db, standing.merchantId, '25 hours');
+  await db.transaction((trx) => closeExpiredIntent(trx, keyring, intentId));
+  return intentId;
 }
 
 describe('books that belong together', () => {
@@ -450,7 +463,7 @@ describe('books that belong together', () => {
 
   it('have the end of what a bank was never asked for told by number 1, whatever it has read since', async () => {
     const { db } = database;
-    const intentId = await supersededIntent();
+    const intentId = await unaskedIntent();
     const questions = () =>
       rows(
         db,

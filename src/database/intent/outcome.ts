@@ -328,9 +328,15 @@ export async function announceEnds(
       at: intent.closedAt,
     })),
   );
-  // What the bank was not told of yet, it is not asked any more.
-  const unanswered = cause === 'bank' ? [] : ended.map(({ id }) => id);
-  const undelivered = await withdraw(trx, keyring, 'intents', unanswered);
+  // What the bank was not told of yet, it is not asked any more. An intent that a newer one replaced
+  // is announced all the same: the merchant has called, and the numbers say which came first.
+  const over = cause === 'bank' ? [] : ended.filter(({ status }) => status !== 'superseded');
+  const undelivered = await withdraw(
+    trx,
+    keyring,
+    'intents',
+    over.map(({ id }) => id),
+  );
   await announce(trx, keyring, endAnnouncements(keyring, ended, cause, undelivered));
 }
 
