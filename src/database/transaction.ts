@@ -224,7 +224,12 @@ export async function readTransaction(
   const { id, ...transaction } = found;
   const events = await rows<TransactionEvent>(
     db,
-    `SELECT type, business_at AS at, cause, details->>'declineReason' AS "declineReason",
+    // A bank's own words are not in the audit trail: they stand in the row.
+    `SELECT type, business_at AS at, cause,
+       CASE details->>'declineReason' WHEN 'other' THEN coalesce(
+         (SELECT decline_reason FROM billing_requests WHERE id = resource_id),
+         (SELECT reject_reason FROM refunds WHERE id = resource_id), 'other')
+       ELSE details->>'declineReason' END AS "declineReason",
        CASE WHEN starts_with(type, 'exception.') THEN resource_id END AS "exceptionId", details->>'kind' AS kind
      FROM events
      -- As one array: with OR, all events there are would be read.

@@ -201,17 +201,21 @@ describe('the details of a transaction', () => {
     }
   });
 
-  test('say why a charge was declined', async () => {
-    const reference = await charge();
-    await answerCharges(db, api.deps.ring, standing, 'insufficient_funds');
+  test.each(['insufficient_funds', 'The card in her drawer has expired'])(
+    'say why a charge was declined, also in the bank’s own words: %s',
+    async (reason) => {
+      const reference = await charge();
+      await answerCharges(db, api.deps.ring, standing, reason);
 
-    const { body } = await details(tokens.merchant, `?reference=${reference}`);
+      const { body } = await details(tokens.merchant, `?reference=${reference}`);
 
-    expect(body.data?.['events']).toEqual([
-      expect.objectContaining({ type: 'billing_request.accepted' }),
-      expect.objectContaining({ type: 'billing_request.declined', declineReason: 'insufficient_funds' }),
-    ]);
-  });
+      expect(body.data).toMatchObject({ declineReason: reason });
+      expect(body.data?.['events']).toEqual([
+        expect.objectContaining({ type: 'billing_request.accepted' }),
+        expect.objectContaining({ type: 'billing_request.declined', declineReason: reason }),
+      ]);
+    },
+  );
 
   test.each(ROLES)('of someone else are to a %s what those of nobody are', async (role) => {
     const reference = await charge();
