@@ -6,11 +6,14 @@ import { remember } from '../domain/remember';
  * A dead receiver holds every request sent to it until the time-out, so without a bound it would
  * come to hold them all. A receiver here is an origin (scheme, host and port), for one server may
  * stand behind hundreds of merchants. An owner is a provider with all its merchants, else the
- * entity itself: a provider makes merchants freely, each with an origin of its own. Where an owner
- * has few places left, those come first whose origin and entity both have few retries under way: a
- * healthy one does not wait behind its silent siblings. Origins alone would not do, for an entity
- * may give itself a new one at each call; nor would entities, for many may share a silent server.
- * The counts are of one process: their purpose is to share its slots, not to spare the receiver.
+ * entity itself: a provider makes merchants freely, each with an origin of its own.
+ *
+ * Anybody may name any origin, a bank's too, and have much sent there. So some of an origin's
+ * places are for owners that have few retries under way there. Where an owner has few places left,
+ * those come first whose origin and entity both have few under way: a healthy one does not wait
+ * behind its silent siblings. Origins alone would not do, for an entity may give itself a new one
+ * at each call; nor would entities, for many may share a silent server. The counts are of one
+ * process: their purpose is to share its slots, not to spare the receiver.
  */
 export interface WebhookLimiter {
   /**
@@ -47,6 +50,13 @@ const RECEIVER_PLACES: Places = {
   retry: 8,
 };
 
+/**
+ * Beside its 8, an origin has so many for owners that have fewer retries under way there than their
+ * equal share, or none. Three for one beside another that asks for all it can: at 0.2 s each they
+ * are 15 requests a second, and a free one takes the next of those 11.
+ */
+const RECEIVER_KEPT = 3;
+
 const OWNER_PLACES: Places = {
   /**
    * All of one bank that falls due together is of one owner, too: 40 at 20 ms each are 2 000 a
@@ -77,10 +87,13 @@ const SHORTEST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 10 * 60_000;
 /**
  * Of so many origins, owners, and origins and entities of owners it is known when the last of those
- * sent away is to come: a few MB each. Whose line is forgotten, the longest unchanged, is told a
- * short wait once more.
+ * sent away is to come: a few MB for each kind. Whose line is forgotten, the longest unchanged, is
+ * told a short wait once more.
  */
 const LINES_MAX = 10_000;
+
+/** One more is counted in: who comes next finds a place, too. */
+const shareOf = (places: number, sharers: number) => Math.max(1, Math.floor(places / (sharers + 1)));
 
 const originOf = ({ url }: Addressee) => (URL.canParse(url) ? new URL(url).origin : url);
 
@@ -88,17 +101,28 @@ const originOf = ({ url }: Addressee) => (URL.canParse(url) ? new URL(url).origi
 export function createWebhookLimiter(nowMs: () => number): WebhookLimiter {
   const receivers = createPlaces();
   const owners = createPlaces();
-  const siblings = createSiblings();
+  /** Retries under way: of an origin by owner, of an owner by origin and by entity. */
+  const ownersAt = createTallies();
+  const originsOf = createTallies();
+  const entitiesOf = createTallies();
+  /** Of origins, in which one of each owner stands, and of what else an owner has for one. */
   const receiverLines = createLines();
   const ownerLines = createLines();
   /** Of an owner's origins and entities. */
   const siblingLines = createLines();
 
+  function receiverIsFull(kind: AttemptKind, { ownerId }: Addressee, origin: string): boolean {
+    const atOrigin = ownersAt.of(origin);
+    const share = shareOf(RECEIVER_PLACES.retry + RECEIVER_KEPT, atOrigin.size);
+    const maySpare = kind === 'retry' && (atOrigin.get(ownerId) ?? 0) < share;
+    return receivers.taken(kind, origin) >= RECEIVER_PLACES[kind] + (maySpare ? RECEIVER_KEPT : 0);
+  }
+
   function ownerIsFull(kind: AttemptKind, { ownerId, entityId }: Addressee, origin: string): boolean {
-    const { origins, entities } = siblings.of(ownerId);
+    const [origins, entities] = [originsOf.of(ownerId), entitiesOf.of(ownerId)];
     // Many entities may be behind one silent server, and many origins of one entity: the fewer are
-    // those that share. One more is counted in: who comes next finds a place, too.
-    const share = Math.max(1, Math.floor(OWNER_PLACES.retry / (Math.min(origins.size, entities.size) + 1)));
+    // those that share.
+    const share = shareOf(OWNER_PLACES.retry, Math.min(origins.size, entities.size));
     const most = Math.max(origins.get(origin) ?? 0, entities.get(entityId) ?? 0);
     const hasShare = kind === 'retry' && most >= share;
     return owners.taken(kind, ownerId) >= OWNER_PLACES[kind] - (hasShare ? KEPT_FOR_OTHERS : 0);
@@ -107,10 +131,16 @@ export function createWebhookLimiter(nowMs: () => number): WebhookLimiter {
   return {
     enter(kind, to) {
       const origin = originOf(to);
-      const receiverIsFull = receivers.taken(kind, origin) >= RECEIVER_PLACES[kind];
-      if (receiverIsFull || ownerIsFull(kind, to, origin)) return undefined;
-      const leaveAll = [receivers.take(kind, origin), owners.take(kind, to.ownerId)];
-      if (kind === 'retry') leaveAll.push(siblings.add(to, origin));
+      const { entityId, ownerId } = to;
+      if (receiverIsFull(kind, to, origin) || ownerIsFull(kind, to, origin)) return undefined;
+      const leaveAll = [receivers.take(kind, origin), owners.take(kind, ownerId)];
+      if (kind === 'retry') {
+        leaveAll.push(
+          ownersAt.add(origin, ownerId),
+          originsOf.add(ownerId, origin),
+          entitiesOf.add(ownerId, entityId),
+        );
+      }
       return {
         leave() {
           for (const leave of leaveAll) leave();
@@ -123,16 +153,22 @@ export function createWebhookLimiter(nowMs: () => number): WebhookLimiter {
       const origin = originOf(to);
       const { entityId, ownerId } = to;
       const pace = timeoutMs / RECEIVER_PLACES.retry;
-      // Only those whom a receiver has no place for lengthen its line: any owner may name it.
-      if (!ownerIsFull('retry', to, origin))
-        return receiverLines.join([origin], now, receiverLines.waitMs(origin, now) + pace);
+      const ownOrigin = `${ownerId} ${origin}`;
+      // Only those whom a receiver has no place for lengthen its line, and one of each owner: any
+      // may name it. What else an owner has comes no faster than that line is long.
+      if (!ownerIsFull('retry', to, origin)) {
+        const turn = receiverLines.waitMs(origin, now);
+        const own = receiverLines.waitMs(ownOrigin, now);
+        return own > 0
+          ? receiverLines.join([ownOrigin], now, own + Math.max(pace, turn))
+          : receiverLines.join([ownOrigin, origin], now, turn + pace);
+      }
 
       // The owner's places are shared by as many siblings as have some now, and no more are to come
       // than find one.
-      const { origins, entities } = siblings.of(ownerId);
-      const siblingOrigin = `${ownerId} ${origin}`;
+      const [origins, entities] = [originsOf.of(ownerId), entitiesOf.of(ownerId)];
       const [ofOrigin, ofEntity] = [origins.get(origin) ?? 0, entities.get(entityId) ?? 0];
-      const [sharers, busier] = ofOrigin >= ofEntity ? [origins, siblingOrigin] : [entities, entityId];
+      const [sharers, busier] = ofOrigin >= ofEntity ? [origins, ownOrigin] : [entities, entityId];
       const sharedPace = Math.max(pace, (timeoutMs * sharers.size) / OWNER_PLACES.retry);
       if (ofOrigin + ofEntity > 0)
         return siblingLines.join([busier], now, siblingLines.waitMs(busier, now) + sharedPace);
@@ -143,12 +179,12 @@ export function createWebhookLimiter(nowMs: () => number): WebhookLimiter {
       const turn = ownerLines.waitMs(ownerId, now);
       const own = siblingLines.waitMs(entityId, now);
       if (own > 0) return siblingLines.join([entityId], now, own + Math.max(sharedPace, turn));
-      const shared = siblingLines.waitMs(siblingOrigin, now);
+      const shared = siblingLines.waitMs(ownOrigin, now);
       const inMs =
         shared > 0
           ? shared + Math.max(sharedPace, turn)
           : ownerLines.join([ownerId], now, turn + timeoutMs / OWNER_PLACES.retry);
-      return siblingLines.join([entityId, siblingOrigin], now, inMs);
+      return siblingLines.join([entityId, ownOrigin], now, inMs);
     },
   };
 }
@@ -174,26 +210,21 @@ function createPlaces() {
   };
 }
 
-/** An owner's retries under way, by what they share a place with. */
-interface Siblings {
-  origins: Counts;
-  entities: Counts;
-}
+const NONE: ReadonlyMap<string, number> = new Map();
 
-function createSiblings() {
-  const byOwner = new Map<string, Siblings>();
-  const of = (ownerId: string): Siblings =>
-    byOwner.get(ownerId) ?? { origins: new Map(), entities: new Map() };
+/** Counts of several, each forgotten with the last that it has. */
+function createTallies() {
+  const tallies = new Map<string, Counts>();
   return {
-    of,
+    of: (key: string) => tallies.get(key) ?? NONE,
     /** @returns what takes it back */
-    add({ ownerId, entityId }: Addressee, origin: string): () => void {
-      const counts = of(ownerId);
-      byOwner.set(ownerId, counts);
-      const takeBack = [count(counts.origins, origin), count(counts.entities, entityId)];
+    add(key: string, member: string): () => void {
+      const counts = tallies.get(key) ?? new Map<string, number>();
+      tallies.set(key, counts);
+      const takeBack = count(counts, member);
       return () => {
-        for (const one of takeBack) one();
-        if (counts.entities.size === 0) byOwner.delete(ownerId);
+        takeBack();
+        if (counts.size === 0) tallies.delete(key);
       };
     },
   };

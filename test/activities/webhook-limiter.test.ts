@@ -22,10 +22,25 @@ describe('the places of a receiver', () => {
 
   it('are shared by all paths of its origin, and by no other origin', () => {
     const limiter = createWebhookLimiter(() => 0);
-    for (let i = 0; i < 8; i++) limiter.enter('retry', merchantAt(`https://dead.example/${i}`, i));
-    expect(limiter.enter('retry', merchantAt('https://dead.example/one-more', 8))).toBeUndefined();
-    expect(limiter.enter('retry', merchantAt('https://dead.example:8443/', 8))).toBeDefined();
-    expect(limiter.enter('retry', merchantAt('https://alive.example/', 9))).toBeDefined();
+    for (let i = 0; i < 11; i++) limiter.enter('retry', merchantAt(`https://dead.example/${i}`, i));
+    expect(limiter.enter('retry', merchantAt('https://dead.example/one-more', 11))).toBeUndefined();
+    expect(limiter.enter('retry', merchantAt('https://dead.example:8443/', 11))).toBeDefined();
+    expect(limiter.enter('retry', merchantAt('https://alive.example/', 12))).toBeDefined();
+  });
+
+  it('are not all for an owner that asks for many: another has several, and the first none of them', () => {
+    const limiter = createWebhookLimiter(() => 0);
+    const other = merchantAt(DEAD.url, 1);
+    const taken = Array.from({ length: 40 }, () => limiter.enter('retry', other));
+    expect(taken.filter(Boolean)).toHaveLength(8);
+    const own = Array.from({ length: 8 }, () => limiter.enter('retry', DEAD));
+    expect(own.filter(Boolean)).toHaveLength(3);
+    own[0]?.leave();
+    expect(limiter.enter('retry', other)).toBeUndefined();
+    expect(limiter.enter('retry', DEAD)).toBeDefined();
+    // A third takes the next that is free.
+    taken[0]?.leave();
+    expect(limiter.enter('retry', merchantAt(DEAD.url, 2))).toBeDefined();
   });
 
   it('for first attempts are not taken up by its retries', () => {
@@ -166,6 +181,58 @@ describe('whoever finds no place', () => {
     for (let i = 0; i < 200; i++) limiter.comeBackInMs({ ...shop(0), url: DEAD.url }, 10_000);
     for (let i = 0; i < 8; i++) limiter.enter('retry', DEAD);
     expect(limiter.comeBackInMs(DEAD, 10_000)).toBe(1_250);
+  });
+
+  it('gets in at once, were its origin named by another that has 50 webhooks a second sent there', () => {
+    let now = 0;
+    const limiter = createWebhookLimiter(() => now);
+    const turns = new Map<number, (() => void)[]>();
+    const at = (ms: number, act: () => void) => {
+      const turn = Math.ceil(ms / 100) * 100;
+      const acts = turns.get(turn);
+      if (acts) acts.push(act);
+      else turns.set(turn, [act]);
+    };
+    const waitsMs: number[] = [];
+    const send = (to: typeof DEAD, done: () => void) => {
+      const place = limiter.enter('retry', to);
+      if (!place) return at(now + limiter.comeBackInMs(to, 10_000), () => send(to, done));
+      done();
+      at(now + 200, () => place.leave());
+    };
+    const other = merchantAt('https://dead.example/nothing', 1);
+    for (; now < 15 * 60_000; now += 100) {
+      const startedAt = now;
+      for (let i = 0; i < 5; i++) {
+        send(other, () => {
+          for (const againInMs of [5_000, 35_000, 155_000])
+            at(startedAt + againInMs, () => send(other, () => {}));
+        });
+      }
+      if (now % 1_000 === 0) send(DEAD, () => waitsMs.push(now - startedAt));
+      for (const act of turns.get(now) ?? []) act();
+      turns.delete(now);
+    }
+    expect(waitsMs).toHaveLength(900);
+    expect(Math.max(...waitsMs)).toBe(0);
+  });
+
+  it('is not kept waiting by another that waits for many at its origin', () => {
+    const limiter = createWebhookLimiter(() => 0);
+    const other = merchantAt(DEAD.url, 1);
+    for (let i = 0; i < 200; i++) limiter.comeBackInMs(other, 10_000);
+    expect(limiter.comeBackInMs(DEAD, 10_000)).toBe(2_500);
+    // What else it has comes as the places do, however many it has.
+    expect(limiter.comeBackInMs(DEAD, 10_000)).toBe(5_000);
+  });
+
+  it('is one of no more than an origin has places, however many owners name it', () => {
+    const limiter = createWebhookLimiter(() => 0);
+    const waits = Array.from({ length: 3_000 }, (_, i) =>
+      limiter.comeBackInMs(merchantAt(DEAD.url, i % 200), 10_000),
+    );
+    // 8 places of 10 s: 24 are free in half a minute.
+    expect(waits.filter((wait) => wait <= 30_000).length).toBeLessThanOrEqual(24);
   });
 
   it('is one of no more than there are places, however many origins have none', () => {
