@@ -101,17 +101,20 @@ function measureUploads(registry: Registry, db: Executor): void {
   });
 }
 
-/** A retry sleeps in Temporal for up to a day; that it was not woken, its row alone tells. */
+/**
+ * What is to be attempted later sleeps in Temporal, a retry for up to a day; that it was not woken,
+ * its row alone tells.
+ */
 function measureRetries(registry: Registry, db: Executor): void {
   const backlog = inTime(() => retryBacklog(db));
   gauge(registry, {
     name: 'assent_webhook_retries_waiting',
-    help: 'Webhooks that have failed and are to be attempted again, of the 10 oldest of each receiver and of 10000 in all; none of a disabled receiver.',
+    help: 'Webhooks that wait to be attempted again, or for a place at a receiver that fails, of the 10 oldest of each receiver and of 10000 in all; none of a disabled receiver.',
     read: async () => (await backlog())?.deliveries,
   });
   gauge(registry, {
     name: 'assent_webhook_retries_overdue_seconds',
-    help: 'For how long the next attempt at one of these has been due and not been made, 0 where none is.',
+    help: 'For how long the next attempt at one of these has been due and not been made, a first one since it was announced; 0 where none is.',
     read: async () => (await backlog())?.overdueS,
   });
 }

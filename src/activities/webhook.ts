@@ -10,13 +10,13 @@ import {
   claimUnattempted,
   deliveryToAttempt,
   handOver,
-  lastAttempt,
   openDelivery,
   recordAttempt,
   type DeliveryState,
   type DeliveryToAttempt,
   type OpenDelivery,
 } from '../database/webhook/attempt';
+import { awaitPlace, lastAttempt } from '../database/webhook/waiting';
 import type { DeliveryStatus } from '../domain/lifecycle';
 import { webhookRetryMs } from '../domain/retry';
 import { workflowIds } from '../domain/workflow-id';
@@ -102,6 +102,15 @@ export type TraceAttempt = (
   send: (headers: Record<string, string>) => Promise<SendOutcome | undefined>,
 ) => Promise<SendOutcome | undefined>;
 
+/**
+ * Why no attempt was made: its receiver or owner has no place left, or the delivery is to be looked
+ * at anew.
+ */
+type Unmade = 'no place' | 'not begun';
+
+/** The same for whoever reads of its workflow. */
+const UNMADE_WHY = 'no attempt could be begun';
+
 /** A delivery after an attempt. */
 interface Attempted extends DeliveryState {
   /** Why the attempt has failed; says nothing where it has not. */
@@ -163,15 +172,12 @@ export function createWebhookActivities({
     return webhookRetryMs(config.WEBHOOK_RETRY_S, attempts - earlierAttempts, Math.random()) ?? 0;
   }
 
-  /**
-   * One request and its record; undefined where none was made: the receiver or its owner has no
-   * place left, or it was not begun.
-   */
+  /** One request and its record. */
   async function attempt(
     delivery: DeliveryToAttempt,
     kind: AttemptKind,
     withinMs: number,
-  ): Promise<Attempted | undefined> {
+  ): Promise<Attempted | Unmade> {
     const n = delivery.attempts + 1;
     // What a workflow sends was counted as sent when it was claimed.
     let begun = kind === 'first';
@@ -184,7 +190,7 @@ export function createWebhookActivities({
         },
       }),
     });
-    if (!outcome) return undefined;
+    if (typeof outcome === 'string') return outcome;
     const state = await recordAttempt(
       db,
       keyring,
@@ -232,19 +238,20 @@ export function createWebhookActivities({
     delivery: DeliveryToAttempt,
     kind: AttemptKind,
     options: { timeoutMs: number; begin?: () => Promise<boolean> },
-  ): Promise<SendOutcome | undefined> {
+  ): Promise<SendOutcome | Unmade> {
     if (delivery.url === null) {
       return { durationMs: 0, reached: 'no', httpStatus: null, error: 'no URL is set', responseHead: null };
     }
     const { url, entityId, ownerId } = delivery;
     const place = limiter.enter(kind, { url, entityId, ownerId });
-    if (!place) return undefined;
+    if (!place) return 'no place';
     try {
       const opened = openDelivery(keyring, delivery);
       const headers = webhookHeaders(delivery, opened, Math.floor(Date.now() / 1000));
-      return await trace(delivery, (traced) =>
+      const outcome = await trace(delivery, (traced) =>
         connector.send(url, { ...headers, ...traced }, opened.body, { ...options, entityId }),
       );
+      return outcome ?? 'not begun';
     } finally {
       place.leave();
     }
@@ -269,8 +276,8 @@ export function createWebhookActivities({
       await eachOf(deliveries, AT_ONCE, async (delivery) => {
         if (!delivery.claimed || delivery.disabled) return;
         try {
-          const state = late() ? undefined : await attempt(delivery, 'first', firstAttemptMs);
-          if (!state) {
+          const state = late() ? 'not begun' : await attempt(delivery, 'first', firstAttemptMs);
+          if (typeof state === 'string') {
             unsent.add(delivery.id);
             return;
           }
@@ -345,15 +352,17 @@ export function createWebhookActivities({
       if (claimedForMs > 0) return later(delivery, 'another worker attempts it', claimedForMs);
       if (notDueForMs > 0) {
         // Whatever woke its workflow, nobody has asked for an attempt.
-        return later(delivery, failureInWords(await lastAttempt(db, deliveryId)), notDueForMs);
+        const why = delivery.attempts === 0 ? UNMADE_WHY : failureInWords(await lastAttempt(db, deliveryId));
+        return later(delivery, why, notDueForMs);
       }
       // A first one that no workflow has made before is as quick; to an old URL there is no second.
       const isQuick = delivery.attempts === 0 && !delivery.failing && !delivery.onlyOnce;
       const state = await attempt(delivery, 'retry', isQuick ? firstAttemptMs : timeoutMs);
-      if (!state) {
+      if (typeof state === 'string') {
         const { url, entityId, ownerId } = delivery;
         const inMs = limiter.comeBackInMs({ url: url ?? '', entityId, ownerId }, timeoutMs);
-        return later(delivery, 'no attempt could be begun', inMs);
+        if (state === 'no place' && delivery.attempts === 0) await awaitPlace(db, delivery, inMs);
+        return later(delivery, UNMADE_WHY, inMs);
       }
       const { status, attempts, why } = state;
       if (status === 'pending') return later(state, why, state.retryInMs);

@@ -6,6 +6,7 @@ import { Webhook } from 'standardwebhooks';
 import { createWebhookActivities } from '../../src/activities/webhook';
 import { createWebhookConnector } from '../../src/activities/webhook-connector';
 import { rows, type Database } from '../../src/database/connection';
+import { changeStatus } from '../../src/database/entity/control';
 import { createEntity } from '../../src/database/entity/entity';
 import { newId } from '../../src/database/ids';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
@@ -17,6 +18,7 @@ import { newWebhookSecret, setWebhookUrl } from '../../src/database/webhook/endp
 import type { DeliveryProgress } from '../../src/workflows/messages';
 import { createTestDatabase } from '../support/database';
 import { makeDue } from '../support/due-delivery';
+import { OPERATOR } from '../support/operator';
 
 const keyring = readKeyring(makeKeyring());
 const connector = createWebhookConnector({ allowPrivate: true });
@@ -583,7 +585,51 @@ describe('an attempt of a delivery workflow', () => {
     back = true;
     for (const response of held) taken(response);
     await Promise.all(inFlight);
-    expect(await made.attemptDelivery(ninth)).toEqual({ status: 'delivered', attempts: 1 });
+    expect(await attemptInTime(ninth, made)).toEqual({ status: 'delivered', attempts: 1 });
+  });
+
+  it('that found no place keeps its turn however often it is woken, and comes at once when asked for', async () => {
+    const held: ServerResponse[] = [];
+    const { url } = await receiver((response) => held.push(response));
+    const bank = await bankAt(url);
+    // Its attempts have their full time.
+    await rows(db, 'UPDATE webhook_endpoints SET failing_since = now() WHERE entity_id = :entityId', {
+      entityId: bank.entityId,
+    });
+    const made = activities({ WEBHOOK_TIMEOUT_S: 60 });
+    const ids = await announceTo(Array.from({ length: 10 }, () => bank.entityId));
+    const inFlight = ids.slice(0, 8).map((id) => made.attemptDelivery(id));
+    while (held.length < 8) await new Promise((resolve) => setImmediate(resolve));
+    const [asked = '', released = ''] = ids.slice(8);
+    const waitMs = async (id: string) => ((await made.attemptDelivery(id)) as DeliveryProgress).retryInMs;
+    for (const [id, turnMs] of [
+      [asked, 7_500],
+      [released, 15_000],
+    ] as const) {
+      for (let i = 0; i < 6; i++) expect(await waitMs(id)).toBeLessThanOrEqual(turnMs);
+    }
+    const later = `UPDATE webhook_deliveries SET next_attempt_at = next_attempt_at + interval '1 hour' WHERE id = ANY(:ids)`;
+    await rows(db, later, { ids });
+    expect(await made.attemptDelivery(asked)).toMatchObject({
+      status: 'pending',
+      why: 'no attempt could be begun',
+      attempts: 0,
+    });
+
+    for (const response of held.splice(0)) taken(response);
+    await Promise.all(inFlight);
+    await askAgain(bank.entityId, asked);
+    const again = made.attemptDelivery(asked);
+    while (held.length < 1) await new Promise((resolve) => setImmediate(resolve));
+    for (const response of held.splice(0)) taken(response);
+    expect(await again).toEqual({ status: 'delivered', attempts: 1 });
+
+    for (const status of ['disabled', 'active'] as const)
+      await db.transaction((trx) => changeStatus(trx, keyring, OPERATOR, bank.entityId, status));
+    const freed = made.attemptDelivery(released);
+    while (held.length < 1) await new Promise((resolve) => setImmediate(resolve));
+    for (const response of held.splice(0)) taken(response);
+    expect(await freed).toEqual({ status: 'delivered', attempts: 1 });
   });
 });
 

@@ -235,7 +235,7 @@ it('a batch that is not done is measured by its age, for nobody else may notice 
   await asOwner(test.url, `DELETE FROM customer_batches WHERE id IN ('bat_01', 'bat_02', 'bat_03')`);
 });
 
-it('webhooks that wait for a retry are counted, and measured once the retry was due and is not made', async () => {
+it('webhooks that wait for an attempt are counted, and measured once it was due and is not made', async () => {
   const registry = createMetrics();
   measureService(registry, test.db);
   const measured = async () => {
@@ -253,7 +253,17 @@ it('webhooks that wait for a retry are counted, and measured once the retry was 
       { id, entityId, attempts, due },
     );
   const { bankId, merchantId } = standing;
-  await insert('r1', merchantId, 0, '-9 hours');
+  // That it comes again in a while does not make it any younger.
+  await insert('r0', merchantId, 0, '5 minutes');
+  expect(await measured()).toEqual([1, 0]);
+  await asOwner(
+    test.url,
+    `SET session_replication_role = replica;
+     UPDATE webhook_deliveries SET created_at = now() - interval '9 hours' WHERE id = 'dlv_r0'`,
+  );
+  expect(await measured()).toEqual([1, 9]);
+  // Its first attempt belongs to the workflow that announced it.
+  await asOwner(test.url, `UPDATE webhook_deliveries SET workflow_id = 'recurring/s' WHERE id = 'dlv_r0'`);
   expect(await measured()).toEqual([0, 0]);
   await insert('r2', merchantId, 11, '20 hours');
   expect(await measured()).toEqual([1, 0]);

@@ -8,6 +8,7 @@ import {
   restartsWaiting,
   restartWork,
   stillOpen,
+  type OpenWork,
   type Work,
 } from '../../src/database/operation/reconcile';
 import { beginAdvance, jump, moveTo, readClock } from '../../src/database/entity/sandbox-clock';
@@ -36,6 +37,7 @@ afterAll(() => database.drop());
 beforeEach(async () => {
   await rows(db, `UPDATE schedules SET acts_at = 'infinity' WHERE acts_at IS NOT NULL`);
   await rows(db, `DELETE FROM outbox`);
+  await asOwner(database.url, `DELETE FROM webhook_deliveries WHERE id ~ '^dlv_.$'`);
   await rows(db, `UPDATE entities SET clock_offset = '0', clock_target = NULL, clock_moved_at = NULL`);
   standing = await standingApproval(db, keyring);
   scheduleId = await makeSchedule(db, keyring, standing);
@@ -63,6 +65,23 @@ describe('what is overdue', () => {
   ])('is what should have acted at now %s: %j', async (beside, late) => {
     await actsAt(beside);
     expect(await overdue()).toEqual(late ? [workflowIds.recurring(scheduleId)] : []);
+  });
+
+  it.each([
+    ['has said nothing since', 'NULL', 'NULL', true],
+    ['waits for a place', `'1 minute'`, 'NULL', false],
+    ['was to come again a while ago', `'-200 seconds'`, 'NULL', false],
+    ['was to come again long ago', `'-302 seconds'`, 'NULL', true],
+    ['is being attempted', `'-302 seconds'`, `'10 seconds'`, false],
+    ['was being attempted when its worker died', `'-400 seconds'`, `'-302 seconds'`, true],
+  ])('is a webhook of ten minutes ago, never attempted, that %s', async (_, comesIn, claimedFor, late) => {
+    const workflowId = await unattempted('dlv_1');
+    await rows(
+      db,
+      `UPDATE webhook_deliveries SET next_attempt_at = clock_timestamp() + ${comesIn}::interval,
+         claimed_until = clock_timestamp() + ${claimedFor}::interval WHERE id = 'dlv_1'`,
+    );
+    expect(await overdue()).toEqual(late ? [workflowId] : []);
   });
 
   it('is not what a jump of the test clock has just made due, but what is still open minutes later', async () => {
@@ -117,6 +136,44 @@ describe('what is overdue', () => {
     ]);
     expect(counted[4]?.oldestAgeS).toBeGreaterThanOrEqual(600);
     expect(counted[0]?.oldestAgeS).toBe(0);
+  });
+});
+
+/** A webhook of ten minutes ago; returns its workflow. */
+async function unattempted(id: string): Promise<string> {
+  const workflowId = workflowIds.webhookDelivery(id);
+  await asOwner(
+    database.url,
+    `SET session_replication_role = replica;
+     INSERT INTO webhook_deliveries (id, event_id, entity_id, webhook_type, body_sealed, workflow_id, created_at)
+     VALUES ('${id}', 'evt_${id}', '${standing.bankId}', 'webhook.test', '', '${workflowId}',
+       clock_timestamp() - interval '10 minutes')`,
+  );
+  return workflowId;
+}
+
+describe('what is open', () => {
+  it('is also a webhook that was never attempted and waits for a place, page by page with retried ones', async () => {
+    for (const id of ['dlv_1', 'dlv_2', 'dlv_3', 'dlv_4']) await unattempted(id);
+    await rows(
+      db,
+      `UPDATE webhook_deliveries SET next_attempt_at = clock_timestamp() + interval '1 minute',
+         attempts = CASE WHEN id = 'dlv_3' THEN 1 ELSE 0 END WHERE id <> 'dlv_1'`,
+    );
+    const found: OpenWork[] = [];
+    for (let after = ''; ; after = found.at(-1)?.key ?? '') {
+      const page = await openWork(db, 'webhooks', after, 1, false);
+      found.push(...page);
+      if (page.length === 0) break;
+    }
+    const expected = ['dlv_3', 'dlv_2', 'dlv_4'].map(workflowIds.webhookDelivery);
+    expect(found.map((one) => one.workflowId)).toEqual(expected);
+    expect(await stillOpen(db, found)).toEqual(found);
+    await rows(
+      db,
+      `UPDATE webhook_deliveries SET status = 'delivered', finished_at = now() WHERE id <> 'dlv_4'`,
+    );
+    expect((await stillOpen(db, found)).map((one) => one.workflowId)).toEqual(expected.slice(2));
   });
 });
 

@@ -13,7 +13,9 @@ import {
   recordAttempt,
   type Attempt,
 } from '../../src/database/webhook/attempt';
+import { redeliver } from '../../src/database/webhook/delivery';
 import { setWebhookUrl } from '../../src/database/webhook/endpoint';
+import { awaitPlace } from '../../src/database/webhook/waiting';
 import { serviceSignature } from '../../src/domain/webhook-signature';
 import { workflowIds } from '../../src/domain/workflow-id';
 import { createTestDatabase } from '../support/database';
@@ -361,6 +363,36 @@ describe('a first attempt', () => {
     expect(await claimUnattempted(db, workflowId, LEASE_MS)).toMatchObject([
       { claimed: false, failing: true },
     ]);
+  });
+});
+
+describe('when a first attempt comes that found no place', () => {
+  it('is written once, and over no wish, no attempt and no retry that came meanwhile', async () => {
+    const { id, bank } = await pending();
+    const read = async () => {
+      const found = await deliveryToAttempt(db, id);
+      if (!found) throw new Error('it is gone');
+      return found;
+    };
+    const before = await read();
+    await awaitPlace(db, before, 60_000);
+    const waits = await read();
+    expect(waits.notDueForMs).toBeGreaterThan(30_000);
+    await awaitPlace(db, before, 600_000);
+    expect(await read()).toMatchObject({ nextAttemptAt: waits.nextAttemptAt });
+
+    await db.transaction((trx) => redeliver(trx, bank.entityId, id));
+    await awaitPlace(db, waits, 60_000);
+    const asked = await read();
+    expect(asked.notDueForMs).toBe(0);
+
+    expect(await beginAttempt(db, asked, 60_000)).toBe(true);
+    await awaitPlace(db, asked, 60_000);
+    expect(await read()).toMatchObject({ nextAttemptAt: asked.nextAttemptAt });
+
+    await rows(db, `UPDATE webhook_deliveries SET attempts = 1, claimed_until = NULL WHERE id = :id`, { id });
+    await awaitPlace(db, asked, 60_000);
+    expect(await read()).toMatchObject({ nextAttemptAt: asked.nextAttemptAt });
   });
 });
 

@@ -92,13 +92,15 @@ type DueKind = keyof typeof DUE;
 const DUE_KINDS = Object.keys(DUE) as DueKind[];
 
 /**
- * First attempts belong to the workflow that announced, and come within seconds. A disabled
- * receiver's wait until it is enabled.
+ * First attempts belong to the workflow that announced, and come within seconds. Where a receiver
+ * fails, one waits in a workflow of its own until there is a place for it (`next_attempt_at`), and
+ * is made by a worker until its claim ends. A disabled receiver's wait until it is enabled.
  */
 const UNATTEMPTED = `
   SELECT 'webhooks' AS kind, d.workflow_id, d.status,
     CASE WHEN d.entity_id LIKE 'mch%' THEN d.entity_id END AS merchant_id,
-    CASE WHEN d.entity_id LIKE 'bnk%' THEN d.entity_id END AS bank_id, d.created_at AS since
+    CASE WHEN d.entity_id LIKE 'bnk%' THEN d.entity_id END AS bank_id,
+    greatest(d.created_at, d.next_attempt_at, d.claimed_until) AS since
   FROM webhook_deliveries d JOIN entities e ON e.id = d.entity_id
   WHERE d.status = 'pending' AND d.attempts = 0 AND e.status = 'active'`;
 
@@ -169,6 +171,13 @@ async function overdue(
   return found.flat();
 }
 
+const openWebhooks = (key: string, workflowId: string) => `
+    SELECT 'webhooks' AS kind, ${key} AS key, ${workflowId} AS workflow_id, d.status,
+      CASE WHEN d.entity_id LIKE 'mch%' THEN d.entity_id END AS merchant_id,
+      CASE WHEN d.entity_id LIKE 'bnk%' THEN d.entity_id END AS bank_id, d.created_at AS since
+    FROM webhook_deliveries d JOIN entities e ON e.id = d.entity_id AND e.status = 'active'
+    WHERE d.status = 'pending'`;
+
 /**
  * All that is open, by kind, each with its key to go through it in order. A workflow may be there
  * for several rows. Schedules, of which there are most, come last.
@@ -196,12 +205,13 @@ const OPEN: Record<WorkKind, string> = {
     SELECT 'bank-statements' AS kind, id AS key, '${workflowIds.bankStatement('')}' || id AS workflow_id, status,
       NULL AS merchant_id, bank_id, recorded_at AS since
     FROM bank_statements WHERE status = 'processing'`,
+  // Those that wait for a retry, then those that wait for a place, each by an index of its own: the
+  // keys of the second, ids of workflows, come after all of the first.
   webhooks: `
-    SELECT 'webhooks' AS kind, d.id AS key, '${workflowIds.webhookDelivery('')}' || d.id AS workflow_id, d.status,
-      CASE WHEN d.entity_id LIKE 'mch%' THEN d.entity_id END AS merchant_id,
-      CASE WHEN d.entity_id LIKE 'bnk%' THEN d.entity_id END AS bank_id, d.created_at AS since
-    FROM webhook_deliveries d JOIN entities e ON e.id = d.entity_id AND e.status = 'active'
-    WHERE d.status = 'pending' AND d.attempts > 0`,
+    (${openWebhooks('d.id', `'${workflowIds.webhookDelivery('')}' || d.id`)} AND d.attempts > 0 ORDER BY key)
+    UNION ALL
+    (${openWebhooks('d.workflow_id', 'd.workflow_id')} AND d.attempts = 0 AND d.next_attempt_at > clock_timestamp()
+     ORDER BY key)`,
   clocks: `
     SELECT 'clocks' AS kind, id AS key, id AS workflow_id, 'advancing' AS status,
       CASE WHEN type = 'merchant' THEN id END AS merchant_id, CASE WHEN type = 'bank' THEN id END AS bank_id,

@@ -1,3 +1,4 @@
+import { workflowIds } from '../../domain/workflow-id';
 import { recordAct, type Actor } from '../audit';
 import { row, rows, type Executor, type Transaction } from '../connection';
 import { RANK, type OutboxRank } from '../outbox';
@@ -78,15 +79,23 @@ const RETRIES_MAX = 10_000;
 const RETRIES_OF_RECEIVER_MAX = 10;
 
 export interface RetryBacklog {
-  /** Webhooks that have failed and are to be attempted again, up to these bounds. */
+  /**
+   * Webhooks that wait in a workflow of their own to be attempted, for the first time or again, up
+   * to these bounds.
+   */
   deliveries: number;
-  /** For how long the first of them has been due; 0 where none is. */
+  /**
+   * For how long the first of them has been due; 0 where none is. A first attempt is due when it is
+   * announced, however often it finds no place.
+   */
   overdueS: number;
 }
 
 /** By the index of what waits. */
 const nextWaiting = (after: string) => `
-  SELECT d.entity_id, d.id, d.attempts, d.next_attempt_at,
+  SELECT d.entity_id, d.id,
+    d.attempts > 0 OR d.workflow_id = '${workflowIds.webhookDelivery('')}' || d.id AS own_workflow,
+    CASE WHEN d.attempts > 0 THEN d.next_attempt_at ELSE d.created_at END AS due_at,
     (SELECT e.status = 'active' FROM entities e WHERE e.id = d.entity_id) AS active
   FROM webhook_deliveries d WHERE d.status = 'pending' ${after} ORDER BY d.entity_id, d.id LIMIT 1`;
 
@@ -107,8 +116,8 @@ export async function retryBacklog(db: Executor): Promise<RetryBacklog | undefin
        WHERE w.n < ${RETRIES_MAX}
      )
      SELECT count(*)::int AS deliveries,
-       greatest(coalesce(extract(epoch FROM clock_timestamp() - min(next_attempt_at)), 0), 0)::float8 AS "overdueS"
-     FROM waiting WHERE active AND attempts > 0`,
+       greatest(coalesce(extract(epoch FROM clock_timestamp() - min(due_at)), 0), 0)::float8 AS "overdueS"
+     FROM waiting WHERE active AND own_workflow`,
   );
 }
 

@@ -16,9 +16,10 @@ import { KNOWN_SECRETS, openWebhookSecrets, secretPlace, type SealedSecrets } fr
  * have it, also where the process that sent it has died; and an attempt that is recorded late is
  * not made a second time.
  *
- * After a failed attempt the row also says when the next is due (`next_attempt_at`). So a workflow
- * that is woken before, or started anew, makes none. Whoever wants one at once puts that moment
- * into the row: who asks for a redelivery, and who enables the receiver.
+ * After a failed attempt the row also says when the next is due (`next_attempt_at`); where a first
+ * one found no place, when that comes again. So a workflow that is woken before, or started anew,
+ * makes none. Whoever wants one at once puts that moment into the row: who asks for a redelivery,
+ * and who enables the receiver.
  */
 
 /** What one attempt needs to know, as stored; `openDelivery` gives the rest. */
@@ -162,20 +163,6 @@ export async function deliveryToAttempt(
   return row<DeliveryToAttempt>(db, `SELECT ${TO_ATTEMPT} FROM ${DELIVERIES} WHERE d.id = :deliveryId`, {
     deliveryId,
   });
-}
-
-/** Of a delivery that waits for its next attempt: what became of the last one. */
-export async function lastAttempt(
-  db: Executor,
-  deliveryId: string,
-): Promise<{ httpStatus: number | null; error: string | null }> {
-  const last = await row<{ httpStatus: number | null; error: string | null }>(
-    db,
-    `SELECT http_status AS "httpStatus", error FROM webhook_attempts WHERE delivery_id = :deliveryId
-     ORDER BY n DESC LIMIT 1`,
-    { deliveryId },
-  );
-  return last ?? { httpStatus: null, error: null };
 }
 
 /**
