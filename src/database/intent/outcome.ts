@@ -328,8 +328,8 @@ export async function announceEnds(
       at: intent.closedAt,
     })),
   );
-  // What the bank was not told of yet, it is not asked any more. An intent that a newer one replaced
-  // is announced all the same: the merchant has called, and the numbers say which came first.
+  // What the bank was not told of yet, it is not asked any more. An intent whose place a newer one
+  // has taken is announced all the same: the merchant has called, and the numbers give the order.
   const over = cause === 'bank' ? [] : ended.filter(({ status }) => status !== 'superseded');
   const undelivered = await withdraw(
     trx,
