@@ -612,6 +612,7 @@ describe('the credit of a payment', () => {
     await moveClock(database.db, payeeBank.entityId, '25 hours');
     await settle(payment.billingRequestId);
     const deliveryId = await deliveryOf(payment);
+    await payeeBank.send('PUT', '/v1/webhooks/endpoint', { url: 'http://127.0.0.1:9/hook' });
     await payeeBank.send('POST', `/v1/webhooks/deliveries/${deliveryId}/redeliver`);
     expect(await seenBy(payerBank, payment)).toMatchObject({ credit: { status: 'pending', overdue: true } });
     await taken(deliveryId);

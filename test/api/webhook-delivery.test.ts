@@ -23,6 +23,7 @@ afterAll(async () => {
 });
 
 const DELIVERIES = '/v1/webhooks/deliveries';
+const ENDPOINT = '/v1/webhooks/endpoint';
 const ROLES: Role[] = ['bank', 'merchant', 'provider'];
 const WEBHOOK_URL = 'http://127.0.0.1:9/hook';
 const RETRY = { maxAttempts: 3, retryInMs: 5_000 };
@@ -240,13 +241,35 @@ describe('a redelivery', () => {
     expect(await attempted(id, 6, 'HTTP 503', 503)).toMatchObject({ status: 'failed', attempts: 6 });
   });
 
-  it('of one that never had a URL to go to is accepted too', async () => {
+  it('without a URL to go to is refused, and is accepted once there is one', async () => {
     const party = await enter(api, 'merchant');
     const id = await tell(party);
+    expect(await redeliver(party, id)).toMatchObject({
+      status: 409,
+      body: {
+        message: expect.stringContaining('no webhook URL') as string,
+        data: { deliveryId: id, status: 'failed' },
+      },
+    });
     expect(await starts(id)).toEqual([]);
+    expect((await list(party)).deliveries).toMatchObject([{ deliveryId: id, status: 'failed' }]);
+
+    await party.send('PUT', ENDPOINT, { url: WEBHOOK_URL });
     expect(await redeliver(party, id)).toMatchObject({ status: 202 });
     expect(await starts(id)).toHaveLength(1);
     expect((await list(party)).deliveries).toMatchObject([{ deliveryId: id, status: 'pending' }]);
+  });
+
+  it('while no URL is set leaves a delivered one delivered', async () => {
+    const party = await enter(api, 'merchant', { webhookUrl: WEBHOOK_URL });
+    const id = await tell(party);
+    await attempted(id, 1, null, 200);
+    await party.send('PUT', ENDPOINT, { url: null });
+    expect(await redeliver(party, id)).toMatchObject({
+      status: 409,
+      body: { data: { deliveryId: id, status: 'delivered' } },
+    });
+    expect((await party.send('GET', `${DELIVERIES}/${id}`)).body.data).toMatchObject({ status: 'delivered' });
   });
 
   it('of one whose first attempt has not been made takes it off the workflow that would make it', async () => {
@@ -261,7 +284,7 @@ describe('a redelivery', () => {
   });
 
   it('asked for twice with one key is one redelivery', async () => {
-    const party = await enter(api, 'merchant');
+    const party = await enter(api, 'merchant', { webhookUrl: WEBHOOK_URL });
     const id = await tell(party);
     const once = () => redeliver(party, id, { 'Idempotency-Key': 'once' });
     expect((await once()).body).toEqual((await once()).body);

@@ -119,15 +119,17 @@ export const WEBHOOK_SETTINGS = {
     tag: 'Webhook settings',
     summary: 'Redeliver a webhook',
     description:
-      'Sends the same webhook again, with the same `deliveryId` and body, whether it was delivered before or not. What asks for a charge or an intent that ended before it was sent (`withdrawnAt`) is not sent any more: the merchant may have billed anew.',
+      'Sends the same webhook again, with the same `deliveryId` and body, whether it was delivered before or not. What asks for a charge or an intent that ended before it was sent (`withdrawnAt`) is not sent any more: the merchant may have billed anew. While you have no webhook URL, nothing is sent again either: set one first.',
     answers: { 202: { description: 'The delivery is sent once more', data: sent } },
     refusals: {
       409: {
         description:
-          'What this webhook asks for ended before it was sent, so it is not sent any more. How it ended is in your events.',
+          'What this webhook asks for ended before it was sent, so it is not sent any more; how it ended is in your events. Or you have no webhook URL: set one first.',
         data: z.strictObject({
           deliveryId: shownId('delivery', 'As in `X-Service-Delivery`'),
-          status: z.literal('failed').meta({ description: 'Status of the delivery' }),
+          status: z
+            .enum(DELIVERY_STATUSES)
+            .meta({ description: 'Status of the delivery, which stays', example: 'failed' }),
         }),
       },
     },

@@ -115,21 +115,23 @@ async function withAttempts(db: Executor, deliveries: Delivery[]): Promise<Deliv
 /**
  * Has a delivery sent once more, whatever has become of it: the same bytes under the same id, with
  * all the retries of a new one, and to where webhooks go now. A withdrawn webhook is not sent
- * again: its charge or intent has ended, and the merchant may ask anew.
+ * again: its charge or intent has ended, and the merchant may ask anew. While its receiver has no
+ * URL, each attempt would fail, and a delivery that has arrived would end as failed.
  *
  * One statement makes it pending and due, and begins a new count. Its workflow is signalled where
  * it runs, and run again where it has ended. The workflow sends the delivery because its row is
  * pending. Several requests at once each signal it; one attempt answers all.
  *
- * @throws Failure not_found; conflict (it was withdrawn)
+ * @throws Failure not_found; conflict (it was withdrawn; no URL is set)
  */
 export async function redeliver(trx: Executor, entityId: string, deliveryId: string): Promise<void> {
   const again = await row<{ entityId: string; webhookType: WebhookType }>(
     trx,
-    `UPDATE webhook_deliveries
+    `UPDATE webhook_deliveries d
      SET status = 'pending', finished_at = NULL, earlier_attempts = attempts, next_attempt_at = clock_timestamp(),
        old_url = NULL, old_secret_sealed = NULL, workflow_id = '${workflowIds.webhookDelivery('')}' || id
      WHERE id = :deliveryId AND entity_id = :entityId AND withdrawn_at IS NULL
+       AND EXISTS (SELECT FROM webhook_endpoints w WHERE w.entity_id = d.entity_id AND w.url IS NOT NULL)
      RETURNING entity_id AS "entityId", webhook_type AS "webhookType"`,
     { deliveryId, entityId },
   );
@@ -137,17 +139,23 @@ export async function redeliver(trx: Executor, entityId: string, deliveryId: str
   await enqueueStarts(trx, [{ ...deliveryStart([deliveryId], again), again: 'redeliveryRequested' }]);
 }
 
-/** Nothing withdrawn ever comes back, so why it was not found pending is no race. */
+/**
+ * Nothing withdrawn ever comes back. What is there and not withdrawn had no URL to go to, also
+ * where it has one by now.
+ */
 async function notAgain(trx: Executor, entityId: string, deliveryId: string): Promise<Failure> {
-  const withdrawn = await row<{ status: DeliveryStatus }>(
+  const found = await row<{ status: DeliveryStatus; withdrawn: boolean }>(
     trx,
-    `SELECT status FROM webhook_deliveries WHERE id = :deliveryId AND entity_id = :entityId AND withdrawn_at IS NOT NULL`,
+    `SELECT status, withdrawn_at IS NOT NULL AS withdrawn FROM webhook_deliveries
+     WHERE id = :deliveryId AND entity_id = :entityId`,
     { deliveryId, entityId },
   );
-  if (!withdrawn) return new Failure('not_found', 'You have no such delivery');
+  if (!found) return new Failure('not_found', 'You have no such delivery');
   return new Failure(
     'conflict',
-    'What this webhook asks for ended before it was sent, so it is not sent any more. How it ended is in your events.',
-    { data: { deliveryId, status: withdrawn.status } },
+    found.withdrawn
+      ? 'What this webhook asks for ended before it was sent, so it is not sent any more. How it ended is in your events.'
+      : 'You have no webhook URL: set one first. What the webhook says is in your events feed.',
+    { data: { deliveryId, status: found.status } },
   );
 }
