@@ -139,6 +139,24 @@ describe('the migration of customers', () => {
     expect(failuresOf(body.data)[2]).not.toHaveProperty('clientRef');
   });
 
+  it('takes a country and an account number with blanks around them as without', async () => {
+    const spaced = person({ country: ' NG ', accountNumber: ' 0123456777 ' });
+    const { body } = await migrate([
+      spaced,
+      person({ accountNumber: '0123456777' }),
+      person({ country: ' ng ' }),
+    ]);
+    const [onboarded] = onboardedOf(body.data);
+    expect(onboarded).toMatchObject({ clientRef: spaced.clientRef });
+    expect(reasons(body.data)).toEqual([
+      [1, duplicate('accountNumber')],
+      [2, 'country must be an ISO 3166 alpha-2 code, as NG'],
+    ]);
+    expect(
+      await row(test.db, `SELECT country FROM customers WHERE id = :id`, { id: onboarded?.['customerId'] }),
+    ).toEqual({ country: 'NG' });
+  });
+
   it.each([
     ['a NUL', '\0', '\uFFFD'],
     ['half a character', 'a\ud800', 'a\uFFFD'],

@@ -75,9 +75,8 @@ const person = z.strictObject({
   lastname: textFor('Last name', NAME_MAX, 'Obi'),
   accountName: textFor('Name of the account', NAME_MAX, 'OBI ADA'),
   email,
-  country: z
-    .string()
-    .refine(isCountry, 'must be an ISO 3166 alpha-2 code, as NG')
+  country: text(NAME_MAX)
+    .pipe(z.string().refine(isCountry, 'must be an ISO 3166 alpha-2 code, as NG'))
     .meta({ pattern: '^[A-Z]{2}$', description: 'ISO 3166 alpha-2 code', example: 'NG' }),
   accountNumber: text(NAME_MAX)
     .pipe(z.string().regex(ACCOUNT_NUMBER, 'must be 6 to 34 of A-Z and 0-9'))
