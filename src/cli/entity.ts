@@ -102,14 +102,18 @@ export function addEntityCommands(program: Command): void {
           return { json: { entityId, status }, text: `${entityId} is disabled now` };
         }
         const merchants: string[] = [];
-        for await (const merchantId of disableMerchantsMadeSince(db, ring, by, entityId, since)) {
-          merchants.push(merchantId);
+        const failed: Failed[] = [];
+        for await (const { merchantId, error } of disableMerchantsMadeSince(db, ring, by, entityId, since)) {
+          if (error === undefined) merchants.push(merchantId);
+          else failed.push({ merchantId, why: error.message });
           progress.say(`${counted(merchants.length, 'merchants')} disabled`);
         }
         for (const one of [entityId, ...merchants]) await letAttemptsEnd(db, one);
+        if (failed.length > 0) process.exitCode = 1;
+        const done = `${entityId} is disabled now, and so are ${counted(merchants.length, 'merchants')} that it made`;
         return {
-          json: { entityId, status, merchants },
-          text: `${entityId} is disabled now, and so are ${counted(merchants.length, 'merchants')} that it made`,
+          json: { entityId, status, merchants, failed },
+          text: [done, ...leftIn(failed)].join('\n'),
         };
       }),
     );
@@ -243,6 +247,20 @@ const SHOWN_ONCE = 'Keep what is secret now: it is not shown again.';
 
 interface DisableOptions extends Explained {
   merchantsMadeSince?: string;
+}
+
+/** A merchant that was to be disabled, and still is active. */
+interface Failed {
+  merchantId: string;
+  why: string;
+}
+
+function leftIn(failed: Failed[]): string[] {
+  if (failed.length === 0) return [];
+  return [
+    `NOT disabled: ${counted(failed.length, 'merchants')}. Give the command again, for these alone.`,
+    ...failed.map(({ merchantId, why }) => `${merchantId}  ${why}`),
+  ];
 }
 
 /** @throws CommandError for what is no moment, and for who makes no merchants */

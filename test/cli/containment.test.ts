@@ -37,6 +37,16 @@ const hasOldWebhookSecret = async (entityId: string) =>
     )
   )?.has;
 
+/** Which entities cannot be changed, and with which SQLSTATE each fails. */
+const failing = (codes: Record<string, string>) =>
+  asOwner(
+    test.url,
+    `CREATE OR REPLACE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$
+     DECLARE code text := '${JSON.stringify(codes)}'::jsonb->>NEW.id;
+     BEGIN IF code IS NOT NULL THEN RAISE EXCEPTION 'not now' USING ERRCODE = code; END IF; RETURN NEW; END $$;
+     CREATE OR REPLACE TRIGGER fail BEFORE UPDATE ON entities FOR EACH ROW EXECUTE FUNCTION fail()`,
+  );
+
 // Each command is a process of its own, and a test runs a dozen.
 jest.setTimeout(180_000);
 
@@ -126,6 +136,7 @@ describe('an operator', () => {
       entityId: provider.entityId,
       status: 'disabled',
       merchants: [thief.entityId],
+      failed: [],
     });
     const ask = async ({ token }: { token: string }) =>
       (await send(api.url, 'GET', '/v1/webhooks/endpoint', undefined, { authorization: `Bearer ${token}` }))
@@ -145,6 +156,49 @@ describe('an operator', () => {
     ).toMatchObject({
       code: 1,
       err: expect.stringMatching(/--merchants-made-since must be a date/) as string,
+    });
+  });
+
+  it('keeps out all merchants but those that fail, says which, and ends where Postgres is away', async () => {
+    const provider = await enter(api, 'provider');
+    const merchants = [];
+    for (let n = 0; n < 4; n++) {
+      merchants.push((await enter(api, 'merchant', { providerId: provider.entityId })).entityId);
+    }
+    const [locked = '', first, broken = '', second] = merchants.toSorted();
+    const disable = (...more: string[]) =>
+      cli.run(
+        'entity',
+        'disable',
+        provider.entityId,
+        '--merchants-made-since',
+        '2020-01-01T00:00:00Z',
+        ...more,
+      );
+
+    await failing({ [locked]: '57P03' });
+    expect(await disable()).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('57P03: not now') as string,
+    });
+    await failing({ [locked]: '55P03', [broken]: 'P0001' });
+    const { code, out } = await disable('--json');
+    expect(code).toBe(1);
+    expect(JSON.parse(out)).toEqual({
+      entityId: provider.entityId,
+      status: 'disabled',
+      merchants: [first, second],
+      failed: [
+        { merchantId: locked, why: 'not now' },
+        { merchantId: broken, why: 'not now' },
+      ],
+    });
+    const again = await disable();
+    expect(again).toMatchObject({ code: 1, out: expect.stringContaining(`${broken}  not now`) as string });
+    await failing({});
+    expect(await disable('--json')).toMatchObject({
+      code: 0,
+      out: expect.stringContaining(`"merchants":["${locked}","${broken}"],"failed":[]`) as string,
     });
   });
 

@@ -1,5 +1,6 @@
 import type { TrustLevel } from '../../domain/entity';
 import { recordAct, shownUrl, type Actor } from '../audit';
+import { isAway } from '../availability';
 import type { Database, Transaction } from '../connection';
 import {
   createEntity,
@@ -63,10 +64,12 @@ export async function changeStatus(
 
 /**
  * Disables the merchants that a provider has made from a moment on, and that are active: each in a
- * transaction with its record, for the schedules of all of them are too much for one. Whoever is
- * stopped in the middle does it again, for the rest.
+ * transaction with its record, for the schedules of all of them are too much for one. One that
+ * fails, as where its row is locked, keeps none that comes after it in. Whoever is stopped in the
+ * middle, or is told of such a one, does it again, for the rest.
  *
  * @param providerId of one that is disabled already, and so makes no more
+ * @throws what it failed with where Postgres is away
  */
 export async function* disableMerchantsMadeSince(
   db: Database,
@@ -74,11 +77,17 @@ export async function* disableMerchantsMadeSince(
   by: Actor,
   providerId: string,
   since: Date,
-): AsyncGenerator<string, void, undefined> {
+): AsyncGenerator<{ merchantId: string; error?: Error }, void, undefined> {
   for await (const page of merchantsMadeSince(db, providerId, since)) {
     for (const { id } of page) {
-      await db.transaction((trx) => changeStatus(trx, ring, by, id, 'disabled'));
-      yield id;
+      try {
+        await db.transaction((trx) => changeStatus(trx, ring, by, id, 'disabled'));
+      } catch (error) {
+        if (!(error instanceof Error) || isAway(error)) throw error;
+        yield { merchantId: id, error };
+        continue;
+      }
+      yield { merchantId: id };
     }
   }
 }
