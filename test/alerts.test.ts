@@ -1,0 +1,23 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+
+/** What the alerts of deploy/prometheus say of each other. */
+
+const { groups } = parse(readFileSync(join(__dirname, '..', 'deploy/prometheus/alerts.yml'), 'utf8')) as {
+  groups: { rules: { alert: string; expr: string }[] }[];
+};
+const rules = groups.flatMap((group) => group.rules);
+
+/** Of these there is a number only where something waits. */
+const ONLY_WHERE_THERE_IS_ONE = ['assent_exceptions_oldest_age_seconds'];
+
+test('a number that an alert goes by does not vanish untold, where Postgres or Temporal cannot say it', () => {
+  const goneBy = rules
+    .filter(({ expr }) => /^max\b[^>]*\bassent_\w+_seconds/.test(expr))
+    .flatMap(({ expr }) => expr.match(/assent_\w+_seconds/) ?? []);
+  expect(goneBy.length).toBeGreaterThan(5);
+  const missed = rules.find(({ alert }) => alert === 'AssentIsNotMeasured')?.expr ?? '';
+  const told = [...missed.matchAll(/absent\((\w+)\)/g)].map(([, name]) => name);
+  expect(new Set([...told, ...ONLY_WHERE_THERE_IS_ONE])).toEqual(new Set(goneBy));
+});
