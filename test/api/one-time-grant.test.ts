@@ -1,4 +1,5 @@
 import { setEntityTrust } from '../../src/database/entity/entity';
+import { compareLedger } from '../../src/database/ledger/check';
 import {
   enter,
   send,
@@ -10,7 +11,15 @@ import {
   type ServedApi,
 } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
-import { announcedTo, lookupIdOf, makeSchedule, standingApproval, type Standing } from '../support/standing';
+import {
+  announcedTo,
+  lookupIdOf,
+  makeSchedule,
+  moveClock,
+  standingApproval,
+  toNoon,
+  type Standing,
+} from '../support/standing';
 
 /** `approve_recurring` in the answer to a one-time bill: what the customer has then approved. */
 
@@ -63,6 +72,10 @@ async function grant(merchant: Party, currency: string): Promise<void> {
   ).toMatchObject({ status: 200, body: { data: { status: 'successful' } } });
 }
 
+/** To a charge. */
+const answerCharge = (billingRequestId: string | undefined, how: object) =>
+  asBank('POST', '/v1/billing/bank-response', { billingRequestId, ...how });
+
 const answer = (merchant: Party, customerDecision: string): Promise<Answered> =>
   asBank('POST', '/v1/billing/intent-response', {
     customerId: standing.customerId,
@@ -87,6 +100,14 @@ async function decisionOn(merchant: { entityId: string }): Promise<unknown> {
   const { body } = await asBank('GET', `/v1/bank/customer-decisions?merchantId=${merchant.entityId}`);
   const { decisions } = body.data as { decisions: unknown[] };
   return decisions[0];
+}
+
+/** What `books verify` finds to differ. */
+async function notInTheBooks(): Promise<object[]> {
+  const found: object[] = [];
+  const all = { from: null, to: null, timeZone: 'Africa/Lagos' };
+  for await (const { differences } of compareLedger(database.db, all)) found.push(...differences);
+  return found;
 }
 
 /** The merchant of `standing`, which has an agreement in dollars. */
@@ -150,6 +171,62 @@ test('the denial of what was granted in another currency brings back the terms t
   expect(await decisionOn(merchant)).toMatchObject({ customerDecision: 'approve_recurring', ...terms });
   const { body } = await merchant.send('GET', `/v1/billing/recurring/${scheduleId}`);
   expect(body.data).toMatchObject({ status: 'active' });
+});
+
+test('the terms that come back have counted in their limits what was charged under them', async () => {
+  const merchant = await known();
+  await toNoon(database.db, standing.merchantId);
+  const payer = { paymentIDs: [standing.paymentId] };
+  const billed = async (amount: number) => {
+    const { status, body } = await bill(merchant, 'USD', { ...payer, amount });
+    const items = status === 201 ? (body as unknown as { billingRequestId: string }[]) : [];
+    return { status, id: items[0]?.billingRequestId };
+  };
+  const settled = await billed(2);
+  await answerCharge(settled.id, { action: 'approve_once', bankTransactionId: settled.id });
+  const declined = await billed(1);
+  await answerCharge(declined.id, { declineReason: 'insufficient_funds' });
+  const pending = await billed(2);
+  const spent = async () => ({ spent: ((await decisionOn(merchant)) as { spent: object }).spent });
+  expect(await spent()).toEqual({ spent: { daily: 4, monthly: 4 } });
+
+  await decide('suspended');
+  await ask(merchant, 'NGN');
+  await grant(merchant, 'NGN');
+  expect(await spent()).toEqual({ spent: { daily: 0, monthly: 0 } });
+  expect(await bill(merchant, 'NGN', payer)).toMatchObject({ status: 201 });
+  expect(await refuse(merchant)).toMatchObject({ status: 200 });
+  await decide('approve_recurring');
+
+  expect(await spent()).toEqual({ spent: { daily: 4, monthly: 4 } });
+  expect(await notInTheBooks()).toEqual([]);
+  expect((await billed(2)).status).toBe(403);
+  // What was pending all the while is released as ever.
+  await answerCharge(pending.id, { declineReason: 'insufficient_funds' });
+  expect(await spent()).toEqual({ spent: { daily: 2, monthly: 2 } });
+  expect((await billed(3)).status).toBe(201);
+  expect(await notInTheBooks()).toEqual([]);
+});
+
+test('what comes back counts a charge of an earlier day in the month alone, and one of an earlier month nowhere', async () => {
+  const merchant = await known();
+  const day = await toNoon(database.db, standing.merchantId);
+  const payer = { paymentIDs: [standing.paymentId] };
+  expect(await bill(merchant, 'USD', { ...payer, amount: 1 })).toMatchObject({ status: 201 });
+  // Into the first days of the month after.
+  await moveClock(database.db, standing.merchantId, `${32 - Number(day.slice(8))} days`);
+  expect(await bill(merchant, 'USD', { ...payer, amount: 4 })).toMatchObject({ status: 201 });
+  await moveClock(database.db, standing.merchantId, '1 day');
+  await decide('suspended');
+  await ask(merchant, 'NGN');
+  await grant(merchant, 'NGN');
+  expect(await bill(merchant, 'NGN', payer)).toMatchObject({ status: 201 });
+  expect(await refuse(merchant)).toMatchObject({ status: 200 });
+  expect(await decisionOn(merchant)).toMatchObject({ currency: 'USD', spent: { daily: 0, monthly: 4 } });
+  await decide('approve_recurring');
+  expect(await bill(merchant, 'USD', { ...payer, amount: 5 })).toMatchObject({ status: 201 });
+  expect(await decisionOn(merchant)).toMatchObject({ spent: { daily: 5, monthly: 9 } });
+  expect(await notInTheBooks()).toEqual([]);
 });
 
 test('the denial of new terms leaves what the customer gave again without being asked, and its schedules', async () => {

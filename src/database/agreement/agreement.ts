@@ -216,3 +216,43 @@ export async function releaseSpending(
     },
   );
 }
+
+/**
+ * Counts anew what an agreement whose currency has changed has spent in the new one. Terms that
+ * come back had charges before: those of this month that are pending or successful count again, in
+ * the day and month that they were made in.
+ *
+ * The caller holds the agreement locked, has begun its sums at nothing, and has taken the charges
+ * in the currency of before out of them. So what is closed meanwhile is either not counted here, or
+ * released after.
+ */
+export async function recountSpending(
+  trx: Executor,
+  agreement: { id: string; customerId: string },
+): Promise<void> {
+  await rows(
+    trx,
+    `WITH period AS (
+       SELECT a.currency, d.time_zone, local::date AS today, greatest(a.spent_day, local::date) AS day,
+         date_trunc('month', local) AS month_began,
+         greatest(a.spent_month, date_trunc('month', local)::date) AS month
+       FROM agreements a CROSS JOIN deployment d,
+         LATERAL (SELECT business_now(a.merchant_id) AT TIME ZONE d.time_zone AS local) AS clock
+       WHERE a.id = :id
+     ), recounted AS (
+       UPDATE billing_requests b SET
+         counted_day = CASE WHEN (b.created_at AT TIME ZONE p.time_zone)::date >= p.today THEN p.day
+                            ELSE (b.created_at AT TIME ZONE p.time_zone)::date END,
+         counted_month = p.month
+       FROM period p
+       WHERE b.customer_id = :customerId AND b.agreement_id = :id AND b.currency = p.currency
+         AND b.status IN ('pending', 'successful') AND b.created_at >= p.month_began AT TIME ZONE p.time_zone
+       RETURNING b.amount, b.counted_day
+     )
+     UPDATE agreements a SET spent_day = p.day, spent_month = p.month,
+       spent_day_total = (SELECT coalesce(sum(amount) FILTER (WHERE counted_day = p.day), 0) FROM recounted),
+       spent_month_total = (SELECT coalesce(sum(amount), 0) FROM recounted)
+     FROM period p WHERE a.id = :id`,
+    agreement,
+  );
+}

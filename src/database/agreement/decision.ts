@@ -3,6 +3,7 @@ import type { Decision } from '../../domain/lifecycle';
 import { row, rows, type Executor } from '../connection';
 import { recordEvents } from '../event';
 import type { Keyring } from '../keys/keyring';
+import { recountSpending } from './agreement';
 import { makePaymentId } from './payment-id';
 import { syncSchedulesWithAgreement } from '../recurring/schedule';
 import { announce } from '../webhook/webhook';
@@ -28,7 +29,7 @@ export interface NewDecision {
 
 /**
  * Writes the customer's decision on a locked agreement, and lets its schedules follow. A change of
- * currency starts the spent sums anew, for they were counted in the other one.
+ * currency counts what is spent anew, for the sums were of the other one.
  */
 export async function applyDecision(
   trx: Executor,
@@ -72,10 +73,9 @@ export async function applyDecision(
   // A standing agreement hardly ever changes its currency, and these read all that the merchant has
   // open.
   if (decided.terms && decided.terms.currency !== changed.before) {
-    // These charges were counted in the spending of the old currency, and the spending in the new
-    // one starts at nothing. So they count in no day or month any more: a decline that comes later
-    // must not be subtracted from the new spending, and `books verify` must not expect the settled
-    // ones in it.
+    // These charges were counted in the spending of the old currency, and no sum has them now. So
+    // they count in no day or month any more: a decline that comes later must not be subtracted
+    // from the spending in the new one, and `books verify` must not expect the settled ones in it.
     await rows(
       trx,
       `UPDATE billing_requests SET counted_day = NULL, counted_month = NULL
@@ -89,6 +89,7 @@ export async function applyDecision(
         customerId: changed.customerId,
       },
     );
+    await recountSpending(trx, { id: agreementId, customerId: changed.customerId });
   }
   await recordEvents(trx, [
     {
