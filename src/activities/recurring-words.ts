@@ -25,7 +25,10 @@ export function stepInWords(step: StepTaken, schedule: ScheduleRow): string {
         `it is tried again at ${step.retryAt.toISOString()}.`
       );
     case 'fail':
-      return `${billing(step.n, schedule)} was declined (${reasonForAudit(step.reason)}), and is not tried again.`;
+      return (
+        `${billing(step.n, schedule)} was declined (${reasonForAudit(step.reason)}) after ${step.afterS} s, ` +
+        `and is not tried again.`
+      );
     case 'skip':
       return `${billing(step.n, schedule)}, due at ${step.dueAt.toISOString()}, was skipped (${step.reason}).`;
     case 'notify':

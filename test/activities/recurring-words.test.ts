@@ -40,7 +40,7 @@ describe('what a step did, in words', () => {
     ],
     [
       { do: 'fail', n: 0, reason: 'Mrs Ade has moved', afterS: 2 },
-      'Billing 1 of 3 was declined (other), and is not tried again.',
+      'Billing 1 of 3 was declined (other) after 2 s, and is not tried again.',
     ],
     [
       { do: 'skip', n: 2, dueAt: at, reason: 'paused' },
