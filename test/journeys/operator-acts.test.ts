@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
+import { Client, Connection, ScheduleOverlapPolicy, type WorkflowHandle } from '@temporalio/client';
 import { rows } from '../../src/database/connection';
 import { calendarDay, formatInstant } from '../../src/domain/calendar';
 import { workflowIds as idOf } from '../../src/domain/workflow-id';
-import { triggerReconcile } from '../../src/temporal/reconcile';
 import { send } from '../support/api';
 import {
   accepted,
@@ -15,7 +14,7 @@ import {
   type Merchant,
 } from '../support/cast';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
-import { holdAt } from '../support/held-step';
+import { holdAt, type DatabaseStep, type HeldStep } from '../support/held-step';
 
 /**
  * What an operator does to workflows in the Temporal UI means what it says, and never moves money
@@ -41,7 +40,7 @@ beforeAll(async () => {
   connection = await Connection.connect({ address: engine.temporalAddress });
   temporal = new Client({ connection, namespace: engine.namespace });
   // By itself it would start again within a minute what a test has just ended.
-  await temporal.schedule.getHandle('reconcile').pause();
+  for (const id of ['reconcile', 'chain']) await temporal.schedule.getHandle(id).pause();
   cast = new Cast(engine);
 });
 
@@ -52,7 +51,7 @@ afterAll(async () => {
 });
 
 beforeEach(async () => {
-  [bank, merchant] = await Promise.all([cast.bank(), cast.merchant()]);
+  [bank, merchant] = await Promise.all([cast.bank(2), cast.merchant()]);
   customer = bank.customers[0];
   paymentID = await agreement(bank, merchant, customer);
 });
@@ -116,14 +115,16 @@ async function questions(): Promise<number> {
 const isRunning = async (handle: WorkflowHandle) =>
   (await handle.describe().catch(() => undefined))?.status.name === 'RUNNING';
 
-/** Runs `reconcile` as often as it takes. */
-async function reconciled(holds: () => Promise<boolean>): Promise<void> {
+/** Runs it as often as it takes. */
+async function triggered(id: 'reconcile' | 'chain', holds: () => Promise<boolean>): Promise<void> {
   await eventually(async () => {
     if (await holds()) return true;
-    await triggerReconcile(temporal);
+    await temporal.schedule.getHandle(id).trigger(ScheduleOverlapPolicy.SKIP);
     return false;
   });
 }
+
+const reconciled = (holds: () => Promise<boolean>) => triggered('reconcile', holds);
 
 /**
  * Requests its cancellation, and reads on its timeline what it waits for still, and that it is
@@ -142,6 +143,23 @@ async function timerSummaries(handle: WorkflowHandle): Promise<string> {
   return (events ?? [])
     .map(({ userMetadata }) => Buffer.from(userMetadata?.summary?.data ?? []).toString())
     .join('\n');
+}
+
+/** One whose customer, the other one, has suspended the merchant since. */
+async function suspendedSchedule() {
+  const other = bank.customers[1] ?? customer;
+  const terms = { customerId: other.customerId, paymentID: await agreement(bank, merchant, other) };
+  const made = await schedule(86_400_000, terms);
+  const { body } = await bank.api.get('/v1/bank/customer-decisions', { merchantId: merchant.entityId });
+  const decisions = body.data['decisions'] as { id: string; customerId: string }[];
+  const agreed = decisions.find(({ customerId }) => customerId === other.customerId);
+  const { status } = await bank.api.put(`/v1/bank/customer-decisions/${agreed?.id}`, {
+    customerDecision: 'suspended',
+  });
+  expect(status).toBe(200);
+  await bank.hears('recurring.updated', made.id);
+  await eventually(() => asleep(made.id));
+  return made;
 }
 
 /** A webhook whose first attempt has failed, and whose workflow sleeps until the second. */
@@ -340,7 +358,7 @@ describe('Terminate', () => {
     expect(await sent(payeeBank, 'billing.credit')).toBe(2);
   });
 
-  test('leaves a paused schedule alone until it is resumed', async () => {
+  test('leaves a paused schedule alone until it is resumed, and a suspended one is started again and charges nothing', async () => {
     const { id, handle } = await schedule(86_400_000);
     await merchant.api.post(`/v1/billing/recurring/${id}/pause`, {});
     await merchant.hears('recurring.updated', id);
@@ -348,14 +366,22 @@ describe('Terminate', () => {
     await eventually(() => asleep(id));
     await handle.terminate('by hand');
     // Another one of the same merchant comes back, so that the paused one had its turn.
-    const other = await schedule(86_400_000);
-    await other.handle.terminate('by hand');
-    await reconciled(() => isRunning(other.handle));
+    const suspended = await suspendedSchedule();
+    await suspended.handle.terminate('by hand');
+    await reconciled(() => isRunning(suspended.handle));
+    await eventually(() => isSleeping(suspended.handle));
+    expect(await retrieve(suspended.id)).toMatchObject({ status: 'suspended' });
     expect(await isRunning(handle)).toBe(false);
 
     await merchant.api.post(`/v1/billing/recurring/${id}/resume`, {});
     await eventually(() => isRunning(handle));
     expect(await retrieve(id)).toMatchObject({ status: 'active' });
+    await merchant.advanceClock('P2D');
+    expect(await retrieve(suspended.id)).toMatchObject({
+      status: 'suspended',
+      billings: expect.arrayContaining([expect.objectContaining({ n: 0, status: 'skipped' })]) as unknown,
+    });
+    expect(await charges()).toEqual(['successful']);
   });
 });
 
@@ -364,9 +390,22 @@ const ENDS: [string, (handle: WorkflowHandle) => Promise<unknown>][] = [
   ['Terminate', (handle) => handle.terminate('by hand')],
 ];
 
-test.each(ENDS)(
-  '%s stops a batch of customers until it is started again, and each is a customer once',
-  async (_, act) => {
+/** What is held in the middle of its work. */
+interface UnderWay {
+  handle: WorkflowHandle;
+  held: HeldStep;
+  /** As its owner sees it. */
+  status: () => Promise<unknown>;
+  /** Its last status. */
+  end: string;
+  /** What has come of it, once it has ended. */
+  outcome: () => Promise<unknown>;
+  /** The same where each thing was done once. */
+  once: unknown;
+}
+
+const UNDER_WAY: Record<string, () => Promise<UnderWay>> = {
+  'a batch of customers': async () => {
     const secondPage = { on: 'DELETE', table: 'staged_customers', when: 'OLD.first_index = 250' } as const;
     const held = await holdAt(engine.database.url, { ...secondPage, at: 'row' });
     const customers = Array.from({ length: 600 }, (__, i) => ({
@@ -381,24 +420,22 @@ test.each(ENDS)(
     const { status, body } = await bank.api.post('/v1/bank/customers', { customers }, randomUUID());
     expect(status).toBe(202);
     const batchId = String(body.data['batchId']);
-    const handle = temporal.workflow.getHandle(idOf.customerMigration(batchId));
-    await held.reached();
-    await act(handle);
-    await eventually(async () => !(await isRunning(handle)));
-    await held.release('undone');
-
     const batch = async () => (await bank.api.get(`/v1/bank/customers/batches/${batchId}`)).body.data;
-    expect(await batch()).toMatchObject({ status: 'processing' });
-    await reconciled(async () => (await batch())['status'] === 'completed');
     const summary = { total: 600, successful: 600, failed: 0, duplicates: 0 };
-    expect(await batch()).toMatchObject({ summary });
-    expect(await bank.hears('migration.completed', batchId)).toMatchObject({ summary });
+    return {
+      handle: temporal.workflow.getHandle(idOf.customerMigration(batchId)),
+      held,
+      status: async () => (await batch())['status'],
+      end: 'completed',
+      outcome: async () => {
+        const told = await bank.hears('migration.completed', batchId);
+        const times = await sent(bank, 'migration.completed', batchId);
+        return [(await batch())['summary'], told['summary'], times];
+      },
+      once: [summary, summary, 1],
+    };
   },
-);
-
-test.each(ENDS)(
-  '%s stops a statement of a bank until it is started again, and each line is matched once',
-  async (_, act) => {
+  'a statement of a bank': async () => {
     const { billingRequestId, reference } = await merchant.charge({ paymentIDs: [paymentID] }, 10);
     await merchant.hears('billing.response', billingRequestId);
     const [debit] = await bank.server.ledger();
@@ -419,24 +456,27 @@ test.each(ENDS)(
     });
     expect(status).toBe(202);
     const { statementId } = body.data as { statementId: string };
-    const handle = temporal.workflow.getHandle(idOf.bankStatement(statementId));
-    await held.reached();
-    await act(handle);
-    await eventually(async () => !(await isRunning(handle)));
-    await held.release('undone');
-
     const statement = async () => (await bank.api.get(`/v1/bank/statements/${statementId}`)).body.data;
-    expect(await statement()).toMatchObject({ status: 'processing' });
-    await reconciled(async () => (await statement())['status'] === 'completed');
-    expect(await statement()).toMatchObject({
-      summary: { lines: 2, matched: 1, unknownHere: 1, duplicates: 0 },
-    });
+    return {
+      handle: temporal.workflow.getHandle(idOf.bankStatement(statementId)),
+      held,
+      status: async () => (await statement())['status'],
+      end: 'completed',
+      outcome: async () => {
+        const exceptions = await rows(
+          engine.database.db,
+          `SELECT kind FROM reconciliation_exceptions WHERE bank_id = :id`,
+          { id: bank.entityId },
+        );
+        return [(await statement())['summary'], exceptions];
+      },
+      once: [
+        expect.objectContaining({ lines: 2, matched: 1, unknownHere: 1, duplicates: 0 }),
+        [{ kind: 'unknown_here' }],
+      ],
+    };
   },
-);
-
-test.each(ENDS)(
-  '%s stops an advance of a test clock until it is started again, and it arrives',
-  async (_, act) => {
+  'an advance of a test clock': async () => {
     await schedule(86_400_000, { maxBillings: 1 });
     const held = await holdAt(engine.database.url, {
       on: 'UPDATE',
@@ -444,22 +484,124 @@ test.each(ENDS)(
       when: `NEW.id = '${merchant.entityId}' AND NEW.clock_offset <> OLD.clock_offset`,
       at: 'row',
     });
-    expect(await merchant.api.post('/v1/sandbox/clock/advance', { by: 'P3D' })).toMatchObject({
-      status: 202,
-    });
-    await held.reached();
-    const handle = await advanceUnderWay();
-    await act(handle);
-    await eventually(async () => !(await isRunning(handle)));
-    await held.release('undone');
+    const { status } = await merchant.api.post('/v1/sandbox/clock/advance', { by: 'P3D' });
+    expect(status).toBe(202);
+    return {
+      handle: await advanceUnderWay(),
+      held,
+      status: async () => (await merchant.api.get('/v1/sandbox/clock')).body.data['status'],
+      end: 'ready',
+      outcome: async () => [await charges(), await questions()],
+      once: [['successful'], 1],
+    };
+  },
+};
 
-    const clock = async () => (await merchant.api.get('/v1/sandbox/clock')).body.data['status'];
-    expect(await clock()).toBe('advancing');
-    await reconciled(async () => (await clock()) === 'ready');
-    expect(await charges()).toEqual(['successful']);
-    expect(await questions()).toBe(1);
+test.each(
+  ENDS.flatMap(([name, act]) => Object.entries(UNDER_WAY).map((one) => [name, ...one, act] as const)),
+)('%s stops %s until it is started again, and each thing is done once', async (_, __, make, act) => {
+  const { handle, held, status, end, outcome, once } = await make();
+  await held.reached();
+  await act(handle);
+  await eventually(async () => !(await isRunning(handle)));
+  await held.release('undone');
+
+  expect(await status()).toMatch(/^(processing|advancing)$/);
+  await reconciled(async () => (await status()) === end);
+  expect(await outcome()).toEqual(once);
+});
+
+test.each(Object.entries(UNDER_WAY))(
+  'Reset of %s, at every point and while it works: each thing is done once',
+  async (_, make) => {
+    const { handle, held, status, end, outcome, once } = await make();
+    await held.reached();
+    await resetAtEachPoint(handle, (run) => eventually(() => isRunning(run)));
+    // What the first run was at comes through, although another has taken its place.
+    await held.release('committed');
+    await eventually(async () => (await status()) === end);
+    await handle.result();
+    expect(await outcome()).toEqual(once);
+
+    await resetAtEachPoint(handle, (run) => run.result());
+    expect(await outcome()).toEqual(once);
   },
 );
+
+/** A run of `reconcile` or `chain`, of which something is left to the next. */
+interface Run {
+  /** Where it is held, with that undone. */
+  step: DatabaseStep;
+  isDone: () => Promise<boolean>;
+}
+
+const RUNS: Record<'reconcile' | 'chain', () => Promise<Run>> = {
+  reconcile: async () => {
+    const { handle } = await schedule(86_400_000);
+    await handle.terminate('by hand');
+    return {
+      step: { on: 'INSERT', table: 'outbox', when: `NEW.workflow_id = '${handle.workflowId}'`, at: 'row' },
+      isDone: () => isRunning(handle),
+    };
+  },
+  chain: async () => {
+    const { id } = await schedule(86_400_000);
+    return {
+      step: { on: 'INSERT', table: 'event_chain', at: 'row' },
+      isDone: async () => {
+        const unchained = await rows(
+          engine.database.db,
+          `SELECT FROM events e WHERE resource_id = :id AND NOT EXISTS (SELECT FROM event_chain WHERE row_id = e.id)`,
+          { id },
+        );
+        return unchained.length === 0;
+      },
+    };
+  },
+};
+
+/** The run that this Temporal Schedule has started last, once it is the one that is asked for. */
+async function latestRun(
+  id: 'reconcile' | 'chain',
+  isIt: (run: WorkflowHandle) => Promise<boolean>,
+): Promise<WorkflowHandle> {
+  const found: WorkflowHandle[] = [];
+  await eventually(async () => {
+    const { info } = await temporal.schedule.getHandle(id).describe();
+    const { workflow } = info.recentActions.at(-1)?.action ?? {};
+    if (!workflow) return false;
+    const run = temporal.workflow.getHandle(workflow.workflowId, workflow.firstExecutionRunId);
+    found.unshift(run);
+    return isIt(run);
+  });
+  const [run] = found;
+  if (!run) throw new Error(`${id} has started nothing`);
+  return run;
+}
+
+test.each(
+  ENDS.flatMap(([name, act]) => (['reconcile', 'chain'] as const).map((id) => [name, id, act] as const)),
+)('%s of a run of `%s` leaves what it was at to the next, which Reset does no harm', async (_, id, act) => {
+  const { step, isDone } = await RUNS[id]();
+  const held = await holdAt(engine.database.url, step);
+  let reached = false;
+  await Promise.all([
+    held.reached().then(() => (reached = true)),
+    triggered(id, () => Promise.resolve(reached)),
+  ]);
+  const run = await latestRun(id, isRunning);
+  const { runId } = await run.describe();
+  await act(run);
+  await eventually(async () => !(await isRunning(run)));
+  await held.release('undone');
+  expect(await isDone()).toBe(false);
+
+  await triggered(id, isDone);
+  const next = await latestRun(id, async (one) => (await one.describe()).runId !== runId);
+  await next.result();
+  await resetAtEachPoint(next, (again) => again.result());
+  expect(await isDone()).toBe(true);
+});
 
 test('Reset is safe at every point: a schedule and a charge that ran move no money again', async () => {
   const { id, handle } = await schedule(1_000, { maxBillings: 1 });

@@ -26,7 +26,7 @@ export interface HeldStep {
    */
   reached(): Promise<'api' | 'worker'>;
   /**
-   * Ends what that process, which is dead by now, left in Postgres: as if its last word had not
+   * Ends what that process, which may be dead by now, left in Postgres: as if its last word had not
    * come through, or as if it had.
    */
   release(fate: 'undone' | 'committed'): Promise<void>;
@@ -60,8 +60,12 @@ export async function holdAt(url: string, { on, table, when, at }: DatabaseStep)
     );
     return rows;
   };
-  const gone = async (pids: number[]) => {
-    const { rows } = await holder.query(`SELECT FROM pg_stat_activity WHERE pid = ANY($1)`, [pids]);
+  // A process that lives keeps its connection.
+  const over = async (pids: number[]) => {
+    const { rows } = await holder.query(
+      `SELECT FROM pg_stat_activity WHERE pid = ANY($1) AND state <> 'idle'`,
+      [pids],
+    );
     return rows.length === 0;
   };
 
@@ -78,7 +82,7 @@ export async function holdAt(url: string, { on, table, when, at }: DatabaseStep)
       if (fate === 'undone')
         await holder.query(`SELECT pg_terminate_backend(pid) FROM unnest($1::int[]) AS pid`, [pids]);
       await holder.query(`SELECT pg_advisory_unlock(${LOCK})`);
-      await eventually(() => gone(pids), REACHED_WITHIN_MS);
+      await eventually(() => over(pids), REACHED_WITHIN_MS);
       await holder.query(`DROP TRIGGER held_step ON ${table}; DROP FUNCTION wait_here()`);
       await holder.end();
     },
