@@ -23,6 +23,7 @@ export async function bundledWorkflows(traced: boolean): Promise<WorkflowBundleO
 function bundle(traced: boolean, logger?: Runtime['logger']) {
   return bundleWorkflowCode({
     workflowsPath: require.resolve('../workflows'),
+    payloadConverterPath: require.resolve('../workflows/payload-converter'),
     workflowInterceptorModules: traced ? [require.resolve('../workflows/tracing')] : [],
     ...(logger && { logger }),
   });

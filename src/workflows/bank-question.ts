@@ -9,7 +9,7 @@ import type { WebhookActivities } from '../activities/webhook';
 import type { Moment } from '../domain/moment';
 import { after, local } from './local';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
-import { hearingSignals } from './signals';
+import { hearingSignals, type Heard } from './signals';
 
 const { askBank, tellMerchant } = proxyLocalActivities<WebhookActivities>(local(''));
 
@@ -30,7 +30,7 @@ export interface BankQuestion {
    *
    * @returns the signals that came; none where the time is over
    */
-  sleep: (until: Moment, waitsFor: string) => Promise<ReadonlySet<string>>;
+  sleep: (until: Moment, waitsFor: string) => Promise<Heard>;
   /** Sends the merchant, or whoever else is to know it, how something has ended. */
   deliver: (how: string[], summary: string) => Promise<void>;
 }

@@ -12,7 +12,7 @@ import {
 import type { RecurringActivities, ScheduleState } from '../activities/recurring';
 import { after, local } from './local';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
-import { CANCELLATION, hearingSignals, type Signals } from './signals';
+import { CANCELLATION, hearingSignals, type Heard, type Signals } from './signals';
 
 const SUMMARIES: Record<keyof RecurringActivities, string> = {
   readSchedule: 'See how the schedule stands; tell both sides what has changed.',
@@ -94,7 +94,7 @@ async function run(scheduleId: string, signals: Signals): Promise<string[]> {
  * A test clock has come to what is waited for: it is done as if the timer had run to its end. A run
  * that began with an older version reads first.
  */
-function onlyFellDue(heard: ReadonlySet<string>): boolean {
+function onlyFellDue(heard: Heard): boolean {
   return heard.size === 1 && heard.has('fellDue') && patched('fell-due');
 }
 

@@ -18,19 +18,23 @@ export interface Signals {
    *
    * @returns the names of those that came, `CANCELLATION` among them; none where the time is over
    */
-  sleep(ms: number, waitsFor: string, done?: readonly string[]): Promise<ReadonlySet<string>>;
+  sleep(ms: number, waitsFor: string, done?: readonly string[]): Promise<Heard>;
 }
 
+/** Names of signals, and `CANCELLATION`. */
+export type Heard = ReadonlySet<string | typeof CANCELLATION>;
+
 /**
- * Heard once, where a cancellation of the workflow was requested and not refused. No signal has
- * such a name.
+ * Heard once, where a cancellation of the workflow was requested and not refused. It is no name,
+ * for whoever sends a signal by hand chooses that.
  */
-export const CANCELLATION = 'cancellation requested';
+export const CANCELLATION = Symbol('cancellation requested');
 
 /**
  * Runs a workflow that listens to every signal, whatever its name: all of them say that something
  * has happened, and none what is so (see `Signal` in the domain). So one that is sent by hand does
- * no harm. One that arrives while the database is being read ends the next sleep at once, so none
+ * no harm, unless its name is one of Temporal's own (`__temporal_…`), which the SDK fails the task
+ * for. One that arrives while the database is being read ends the next sleep at once, so none
  * is lost in between.
  *
  * A request to cancel the workflow interrupts nothing.
@@ -52,11 +56,7 @@ export async function hearingSignals<Result>(
   });
   const isOver = () => heard.size > 0 || cancellation === 'requested';
 
-  async function sleep(
-    ms: number,
-    waitsFor: string,
-    done: readonly string[] = [],
-  ): Promise<ReadonlySet<string>> {
+  async function sleep(ms: number, waitsFor: string, done: readonly string[] = []): Promise<Heard> {
     const until = Date.now() + ms;
     if (ms > 0) await condition(isOver, ms, { summary: after(done, waitsFor) });
     if (cancellation !== 'requested') return heard;

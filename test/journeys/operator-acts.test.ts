@@ -226,9 +226,16 @@ async function detailsOf(handle: WorkflowHandle): Promise<string> {
 /** The last that it did is to begin to wait. With `signals`, it has heard so many. */
 async function isSleeping(handle: WorkflowHandle, signals?: number): Promise<boolean> {
   const { events } = await handle.fetchHistory().catch(() => ({ events: [] }));
-  const heard = (events ?? []).filter((event) => event.workflowExecutionSignaledEventAttributes).length;
+  const heard = signalsIn(events);
   return heard === (signals ?? heard) && Boolean((events ?? []).at(-1)?.timerStartedEventAttributes);
 }
+
+type Events = Awaited<ReturnType<WorkflowHandle['fetchHistory']>>['events'];
+
+const signalsIn = (events: Events) =>
+  (events ?? []).filter((event) => event.workflowExecutionSignaledEventAttributes).length;
+
+const signalsOf = async (handle: WorkflowHandle) => signalsIn((await handle.fetchHistory()).events);
 
 describe('Request Cancellation', () => {
   test('of a schedule cancels it, tells both sides, and is on record as an operator’s act', async () => {
@@ -512,10 +519,11 @@ test.each(
 });
 
 test.each(Object.entries(UNDER_WAY))(
-  'Reset of %s, at every point and while it works: each thing is done once',
+  'Reset of %s, at every point and while it works, and signals sent to it by hand: each thing is done once',
   async (_, make) => {
     const { handle, held, status, end, outcome, once } = await make();
     await held.reached();
+    for (const stray of STRAY) await signalByHand(handle, stray);
     await resetAtEachPoint(handle, (run) => eventually(() => isRunning(run)));
     // What the first run was at comes through, although another has taken its place.
     await held.release('committed');
@@ -581,27 +589,31 @@ async function latestRun(
 
 test.each(
   ENDS.flatMap(([name, act]) => (['reconcile', 'chain'] as const).map((id) => [name, id, act] as const)),
-)('%s of a run of `%s` leaves what it was at to the next, which Reset does no harm', async (_, id, act) => {
-  const { step, isDone } = await RUNS[id]();
-  const held = await holdAt(engine.database.url, step);
-  let reached = false;
-  await Promise.all([
-    held.reached().then(() => (reached = true)),
-    triggered(id, () => Promise.resolve(reached)),
-  ]);
-  const run = await latestRun(id, isRunning);
-  const { runId } = await run.describe();
-  await act(run);
-  await eventually(async () => !(await isRunning(run)));
-  await held.release('undone');
-  expect(await isDone()).toBe(false);
+)(
+  '%s of a run of `%s` leaves what it was at to the next, which signals and Reset do no harm',
+  async (_, id, act) => {
+    const { step, isDone } = await RUNS[id]();
+    const held = await holdAt(engine.database.url, step);
+    let reached = false;
+    await Promise.all([
+      held.reached().then(() => (reached = true)),
+      triggered(id, () => Promise.resolve(reached)),
+    ]);
+    const run = await latestRun(id, isRunning);
+    const { runId } = await run.describe();
+    await act(run);
+    await eventually(async () => !(await isRunning(run)));
+    await held.release('undone');
+    expect(await isDone()).toBe(false);
 
-  await triggered(id, isDone);
-  const next = await latestRun(id, async (one) => (await one.describe()).runId !== runId);
-  await next.result();
-  await resetAtEachPoint(next, (again) => again.result());
-  expect(await isDone()).toBe(true);
-});
+    await triggered(id, isDone);
+    const next = await latestRun(id, async (one) => (await one.describe()).runId !== runId);
+    for (const stray of STRAY) await signalByHand(next, stray).catch(() => undefined);
+    await next.result();
+    await resetAtEachPoint(next, (again) => again.result());
+    expect(await isDone()).toBe(true);
+  },
+);
 
 test('Reset is safe at every point: a schedule and a charge that ran move no money again', async () => {
   const { id, handle } = await schedule(1_000, { maxBillings: 1 });
@@ -681,34 +693,47 @@ const WAITING: Record<string, () => Promise<Waiting>> = {
   },
 };
 
+type Payload = { metadata: Record<string, Uint8Array>; data: Uint8Array };
+
+const payload = (encoding: string, data: string): Payload => ({
+  metadata: { encoding: Buffer.from(encoding) },
+  data: Buffer.from(data),
+});
+
+/** What somebody may send by hand: a name, and a payload of which nothing is so. */
+const STRAY: [name: string, input: Payload][] = [
+  ['bankAnswered', payload('json/plain', '{"status":"successful"}')],
+  ['foundOverdue', payload('json/plain', '"2020-01-01T00:00:00Z"')],
+  ['fellDue', payload('json/plain', 'no JSON')],
+  ['cancellation requested', payload('json/protobuf', '{}')],
+  ['__proto__', payload('binary/encrypted', 'no key')],
+];
+
+async function signalByHand(handle: WorkflowHandle, [signalName, input]: (typeof STRAY)[number]) {
+  await temporal.workflowService.signalWorkflowExecution({
+    namespace: engine.namespace,
+    workflowExecution: { workflowId: handle.workflowId },
+    signalName,
+    input: { payloads: [input] },
+  });
+}
+
 test.each(Object.entries(WAITING))(
-  'Reset, at every point, of %s asks nobody twice and tells nobody twice',
+  'Reset, at every point, of %s, and signals sent to it by hand, ask nobody twice and tell nobody twice',
   async (_, make) => {
     const { handle, asked, told, end } = await make();
     await eventually(() => isSleeping(handle));
     await resetAtEachPoint(handle, (run) => eventually(() => isSleeping(run)));
+    expect([await asked(), await told()]).toEqual([1, 0]);
+    const before = await signalsOf(handle);
+    for (const stray of STRAY) await signalByHand(handle, stray);
+    await eventually(() => isSleeping(handle, before + STRAY.length));
     expect([await asked(), await told()]).toEqual([1, 0]);
     await end();
     await handle.result();
     expect([await asked(), await told()]).toEqual([1, 1]);
   },
 );
-
-test('a signal sent by hand, whatever it says, changes nothing', async () => {
-  await bank.answerCharges('silence', { times: 1 });
-  const { billingRequestId } = await merchant.charge({ paymentIDs: [paymentID] }, 10);
-  await bank.hears('billing.request', billingRequestId);
-  const { id, handle } = await schedule(86_400_000);
-  const charge = temporal.workflow.getHandle(idOf.billingRequest(billingRequestId));
-  for (const name of ['bankAnswered', 'cancelled', 'chargeBilling', '__proto__']) {
-    await charge.signal(name, { status: 'successful' });
-    await handle.signal(name, { scheduleId: 'another' });
-  }
-  await eventually(() => isSleeping(handle, 4));
-  expect(await merchant.retrieve(billingRequestId)).toMatchObject({ status: 'pending' });
-  expect(await retrieve(id)).toMatchObject({ status: 'active' });
-  expect(await charges()).toEqual(['pending']);
-});
 
 test('signals sent by hand at any moment of a charge that its bank answers at once do no harm', async () => {
   const { billingRequestId } = await merchant.charge({ paymentIDs: [paymentID] }, 10);
@@ -726,22 +751,6 @@ test('signals sent by hand at any moment of a charge that its bank answers at on
   expect(await merchant.retrieve(billingRequestId)).toMatchObject({ status: 'successful' });
   expect(await sent(bank, 'billing.request', billingRequestId)).toBe(1);
   expect(await sent(merchant, 'billing.response', billingRequestId)).toBe(1);
-});
-
-test('signals sent by hand to a webhook use up none of its attempts', async () => {
-  const { deliveryId, handle, attempts } = await failedWebhook();
-  // One after the other: those that come together wake it up once.
-  for (const signals of [1, 2, 3, 4, 5]) {
-    await handle.signal('redeliveryRequested');
-    await eventually(() => isSleeping(handle, signals));
-  }
-  expect(await attempts()).toBe(1);
-  const { body } = await merchant.api.get(`/v1/webhooks/deliveries/${deliveryId}`);
-  expect(body.data).toMatchObject({ status: 'pending', attempts: [{ status: 500 }] });
-
-  await merchant.api.post(`/v1/webhooks/deliveries/${deliveryId}/redeliver`, undefined);
-  expect(await handle.result()).toBe('delivered');
-  expect(await attempts()).toBe(2);
 });
 
 test('a test clock goes on although a workflow was ended by hand, and names it to the end', async () => {
