@@ -16,7 +16,8 @@ let customer: Customer;
 let paymentID: string;
 
 beforeAll(async () => {
-  engine = await startEngine({ CLOCK_WAIT_S: '1' });
+  // Some bills come at once from one caller, faster than a caller may by default.
+  engine = await startEngine({ CLOCK_WAIT_S: '1', RATE_LIMIT_CALLER: '500/1000' });
   connection = await Connection.connect({ address: engine.temporalAddress });
   temporal = new Client({ connection, namespace: engine.namespace });
   cast = new Cast(engine);
@@ -153,6 +154,35 @@ test('a charge that its bank answers at once is one task that Temporal hands ove
     if (events?.length !== FIRST_TO_LAST.length) return false;
     expect(events.map((event) => event.attributes)).toEqual(FIRST_TO_LAST);
     return events[0]?.workflowExecutionStartedEventAttributes?.eagerExecutionAccepted === true;
+  });
+});
+
+/** More than the 20 of one bank that have a place: two such banks take all 40. */
+const SILENT = 22;
+
+test('a charge that comes while as many wait for their banks as may sleeps at once, and is paid all the same', async () => {
+  const [slow, quick] = await Promise.all([cast.bank(), cast.bank()]);
+  const [slowID, quickID] = await Promise.all(
+    [slow, quick].map((one) => agreement(one, merchant, one.customers[0])),
+  );
+  for (const one of [bank, slow]) await one.answerCharges('silence');
+  await quick.server.rule({ on: 'billing.request', afterMs: 300 });
+  // As above: on a busy machine the first may have been waited for long enough before the last
+  // comes, and then nothing is shown.
+  await eventually(async () => {
+    // They come in one burst, and the one that is answered comes last.
+    engine.worker.freeze();
+    let last = '';
+    try {
+      const silent = Array.from({ length: SILENT }, () => [paymentID, String(slowID)]).flat();
+      await Promise.all(silent.map((one) => merchant.charge({ paymentIDs: [one] }, 0.01)));
+      last = (await merchant.charge({ paymentIDs: [String(quickID)] }, 1)).billingRequestId;
+    } finally {
+      engine.worker.thaw();
+    }
+    const history = await historyOf(workflowIds.billingRequest(last));
+    expect(await merchant.hears('billing.response', last)).toMatchObject({ status: 'successful' });
+    return history.includes('bankAnswered');
   });
 });
 
