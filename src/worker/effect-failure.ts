@@ -1,11 +1,15 @@
+import { isNativeError } from 'node:util/types';
+import { isGrpcServiceError, ServiceError } from '@temporalio/client';
 import { ApplicationFailure, TemporalFailure } from '@temporalio/common';
 import type { ActivityExecuteInput, ActivityInboundCallsInterceptor, Next } from '@temporalio/worker';
+import { isUnavailable } from '../database/availability';
+import { KeyringError } from '../database/keys/keyring';
 import { describeError } from '../log';
 
 /**
- * What an effect's failure leaves in a workflow's history: its kind and code, as the log has them.
- * The error itself stays here, for Postgres quotes statements and values in its messages, and
- * histories are read by many.
+ * What an effect's failure leaves in a workflow's history: what it means in words, and its kind and
+ * code, as the log has them. The error itself stays here, for Postgres quotes statements and values
+ * in its messages, and histories are read by many.
  */
 export const effectFailures: ActivityInboundCallsInterceptor = {
   async execute(
@@ -17,10 +21,18 @@ export const effectFailures: ActivityInboundCallsInterceptor = {
     } catch (error) {
       // Cancellation, and failures made for the history, are the SDK's own language.
       if (error instanceof TemporalFailure) throw error;
-      const { type, code, message, stack } = describeError(error) as Record<string, string | undefined>;
+      const described = describeError(error) as Record<string, string | undefined>;
+      const { type, code, constraint, column, message, stack } = described;
+      const said = quotesWhatItRead(error) ? type : (message ?? type);
+      // The names are those of the schema.
+      const what = [
+        said,
+        constraint ?? column,
+        code !== undefined && said?.includes(code) ? undefined : code,
+      ];
       const failure = ApplicationFailure.create({
         ...(type !== undefined && { type }),
-        message: [message ?? type, code].filter((part) => part !== undefined).join(' '),
+        message: `${inWords(error)} (${what.filter((part) => part !== undefined).join(' ')})`,
       });
       // Where it happened, without what was said there.
       failure.stack = `${failure.name}: ${failure.message}\n${stack ?? ''}`;
@@ -28,3 +40,31 @@ export const effectFailures: ActivityInboundCallsInterceptor = {
     }
   },
 };
+
+/**
+ * What Postgres has answered, by SQLSTATE. Its other codes that pass by themselves say that it is
+ * away.
+ */
+const ANSWERS: [codes: RegExp, words: string][] = [
+  [/^57014$/, 'A statement took too long, and Postgres ended it'],
+  [/^(55P03|40001|40P01)$/, 'Another transaction holds the row, or has changed it meanwhile'],
+  [/^53/, 'Postgres has no connection, memory or disk left'],
+  [/^25006$/, 'Postgres only reads, as one does that a failover has left behind'],
+  [/^(23|P0001)/, 'A rule of the database refused it'],
+];
+
+function inWords(error: unknown): string {
+  const code = isNativeError(error) && 'code' in error ? String(error.code) : '';
+  const answer = ANSWERS.find(([codes]) => codes.test(code));
+  if (answer) return answer[1];
+  if (isUnavailable(error)) return 'Postgres cannot be reached, or does not answer';
+  if (error instanceof KeyringError) return 'The key ring does not open what is stored';
+  if (error instanceof ServiceError || isGrpcServiceError(error))
+    return 'Temporal does not answer, or refuses what it is asked for';
+  return 'Something unexpected: the worker’s log says where';
+}
+
+/** Such errors show some of the text that could not be read. */
+function quotesWhatItRead(error: unknown): boolean {
+  return isNativeError(error) && (error.name === 'SyntaxError' || error.name === 'RangeError');
+}

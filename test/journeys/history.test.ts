@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
+import { Client, Connection, type ScheduleHandle, type WorkflowHandle } from '@temporalio/client';
 import { workflowIds } from '../../src/domain/workflow-id';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
+import { holdAt } from '../support/held-step';
 
 /** What somebody who never saw the code reads in a workflow's history, from top to bottom. */
 
@@ -325,4 +326,33 @@ test('a refund and an intent tell what was asked, what came of it and after how 
     `billing.intent.response delivered at attempt 1 to ${merchant.entityId}`,
   ]);
   await expectNoTaskFailed(workflowIds.intent(intentId));
+});
+
+/** The workflow that it has started last. */
+async function startedBy(schedule: ScheduleHandle): Promise<string> {
+  let workflowId = '';
+  await eventually(async () => {
+    const { info } = await schedule.describe();
+    workflowId = info.recentActions.at(-1)?.action.workflow?.workflowId ?? '';
+    return workflowId !== '';
+  });
+  return workflowId;
+}
+
+test('an effect that Postgres cut off tells so in words, and is made at the next attempt', async () => {
+  const chain = temporal.schedule.getHandle('chain');
+  // Its own time is every five minutes.
+  await chain.pause();
+  const held = await holdAt(engine.database.url, { on: 'INSERT', table: 'event_chain', at: 'row' });
+  await chain.trigger();
+  await held.reached();
+  const workflowId = await startedBy(chain);
+  await held.release('undone');
+  const run = temporal.workflow.getHandle(workflowId);
+  expect(await run.result()).toMatch(/^Chained \d+ of the ledger/);
+  const { events } = await run.fetchHistory();
+  const begun = events?.find((one) => one.activityTaskStartedEventAttributes);
+  expect(begun?.activityTaskStartedEventAttributes?.lastFailure?.message).toBe(
+    'Postgres cannot be reached, or does not answer (error 57P01)',
+  );
 });
