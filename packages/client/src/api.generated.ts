@@ -1001,8 +1001,9 @@ export type ReconciliationException = {
    * refused. `refund_conflict`: it gave another answer to a refund than its first.
    * `credit_undelivered`: the payee’s bank was never reached. From statements of the bank:
    * `unknown_here`, it booked what the network does not count; `missing_at_bank`, it has
-   * not booked what settled here; `amount_differs`, it booked another amount, currency or
-   * direction
+   * not booked what settled here, or the payee’s bank has not booked the credit of a
+   * payment between customers, which has no `bankTransactionId`; `amount_differs`, it
+   * booked another amount, currency or direction
    */
   kind: 'unanswered' | 'late_answer' | 'conflicting_answer' | 'duplicate_transaction_id' | 'refund_conflict' | 'credit_undelivered' | 'unknown_here' | 'missing_at_bank' | 'amount_differs';
   /** `investigating` once the operator has taken it */
@@ -1055,8 +1056,9 @@ export type ReconciliationExceptionWithEvents = {
    * refused. `refund_conflict`: it gave another answer to a refund than its first.
    * `credit_undelivered`: the payee’s bank was never reached. From statements of the bank:
    * `unknown_here`, it booked what the network does not count; `missing_at_bank`, it has
-   * not booked what settled here; `amount_differs`, it booked another amount, currency or
-   * direction
+   * not booked what settled here, or the payee’s bank has not booked the credit of a
+   * payment between customers, which has no `bankTransactionId`; `amount_differs`, it
+   * booked another amount, currency or direction
    */
   kind: 'unanswered' | 'late_answer' | 'conflicting_answer' | 'duplicate_transaction_id' | 'refund_conflict' | 'credit_undelivered' | 'unknown_here' | 'missing_at_bank' | 'amount_differs';
   /** `investigating` once the operator has taken it */
@@ -1112,8 +1114,9 @@ export type ReconciliationExceptionWithEvents = {
      * was refused. `refund_conflict`: it gave another answer to a refund than its first.
      * `credit_undelivered`: the payee’s bank was never reached. From statements of the
      * bank: `unknown_here`, it booked what the network does not count; `missing_at_bank`,
-     * it has not booked what settled here; `amount_differs`, it booked another amount,
-     * currency or direction
+     * it has not booked what settled here, or the payee’s bank has not booked the credit
+     * of a payment between customers, which has no `bankTransactionId`; `amount_differs`,
+     * it booked another amount, currency or direction
      */
     kind?: 'unanswered' | 'late_answer' | 'conflicting_answer' | 'duplicate_transaction_id' | 'refund_conflict' | 'credit_undelivered' | 'unknown_here' | 'missing_at_bank' | 'amount_differs';
   }>;
@@ -1492,8 +1495,9 @@ export type ExceptionOpenedItem = {
    * refused. `refund_conflict`: it gave another answer to a refund than its first.
    * `credit_undelivered`: the payee’s bank was never reached. From statements of the bank:
    * `unknown_here`, it booked what the network does not count; `missing_at_bank`, it has
-   * not booked what settled here; `amount_differs`, it booked another amount, currency or
-   * direction
+   * not booked what settled here, or the payee’s bank has not booked the credit of a
+   * payment between customers, which has no `bankTransactionId`; `amount_differs`, it
+   * booked another amount, currency or direction
    */
   kind: 'unanswered' | 'late_answer' | 'conflicting_answer' | 'duplicate_transaction_id' | 'refund_conflict' | 'credit_undelivered' | 'unknown_here' | 'missing_at_bank' | 'amount_differs';
   /** `investigating` once the operator has taken it */
@@ -1547,8 +1551,9 @@ export type ExceptionResolvedItem = {
    * refused. `refund_conflict`: it gave another answer to a refund than its first.
    * `credit_undelivered`: the payee’s bank was never reached. From statements of the bank:
    * `unknown_here`, it booked what the network does not count; `missing_at_bank`, it has
-   * not booked what settled here; `amount_differs`, it booked another amount, currency or
-   * direction
+   * not booked what settled here, or the payee’s bank has not booked the credit of a
+   * payment between customers, which has no `bankTransactionId`; `amount_differs`, it
+   * booked another amount, currency or direction
    */
   kind: 'unanswered' | 'late_answer' | 'conflicting_answer' | 'duplicate_transaction_id' | 'refund_conflict' | 'credit_undelivered' | 'unknown_here' | 'missing_at_bank' | 'amount_differs';
   /** `investigating` once the operator has taken it */

@@ -10,7 +10,7 @@ export interface NewDifference {
   position: number;
   difference: Difference;
   line?: number;
-  bankTransactionId?: string;
+  bankTransactionId?: string | null;
   bookingDate?: string;
   direction?: Direction;
   amount?: bigint;

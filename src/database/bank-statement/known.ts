@@ -1,6 +1,7 @@
 import { BOOKED_WITHIN_DAYS, type Known, type StatementLine } from '../../domain/bank-statement';
 import { rows, type Executor } from '../connection';
 import { borneOf } from '../ledger/settlement';
+import { IS_CREDIT_MISSING } from '../reconciliation-exception/credit';
 
 /**
  * What the network has of a page's lines, in one statement. Each line is looked for by its bank's
@@ -58,7 +59,7 @@ export const isLetOff = (charge: string) => `(EXISTS (
     SELECT FROM reconciliation_exceptions o WHERE o.billing_request_id = ${charge} AND o.refund_id IS NULL
       AND ((o.resolution = 'no_money_moved' AND o.kind <> 'duplicate_transaction_id')
         -- Of an amount that differs the difference alone is written off: all, where it cannot be compared.
-        OR (o.resolution = 'written_off' AND (o.kind = 'missing_at_bank' OR o.outcome = 'declined'
+        OR (o.resolution = 'written_off' AND ((o.kind = 'missing_at_bank' AND NOT ${IS_CREDIT_MISSING('o')}) OR o.outcome = 'declined'
             OR (o.kind = 'amount_differs' AND (o.booked_currency, o.direction) IS DISTINCT FROM (o.currency, 'debit')))
           AND EXISTS (SELECT FROM (${borneOf(charge)}) AS borne WHERE borne.amount > 0))))
   AND NOT EXISTS (
@@ -108,13 +109,16 @@ export const IS_LET_OFF_BOOKED = `(b.status = 'successful' AND ${isLetOff('b.id'
 
 const GIVEN = `jsonb_to_recordset(:given::jsonb) AS l (line int, id text, direction text, reference text)`;
 
+/** Not of a credit that the payee's bank lacks: what took that payment back is of its debit. */
+const IS_OF_CREDIT = `(xr.direction IS NOT DISTINCT FROM 'credit' AND NOT ${IS_CREDIT_MISSING('xr')})`;
+
 /**
  * The bank takes back what it has booked, and of a charge that is counted what was left of it, with
  * what it booked beyond it or has not. What another id took back is not there for this one; what
  * was reversed without an id is the first one's.
  */
 const TAKEN_BACK = `(CASE
-      WHEN xr.refund_id IS NOT NULL OR xr.direction = 'credit' OR b.status IS DISTINCT FROM 'successful' OR xr.booked_currency <> b.currency
+      WHEN xr.refund_id IS NOT NULL OR ${IS_OF_CREDIT} OR b.status IS DISTINCT FROM 'successful' OR xr.booked_currency <> b.currency
         THEN coalesce(xr.booked_amount, xr.amount)
       ELSE (SELECT coalesce(sum(v.amount), 0) FROM reversals v
             WHERE v.billing_request_id = b.id AND (v.exception_id = xr.id OR (v.bank_transaction_id IS NULL AND NOT EXISTS (
@@ -124,7 +128,7 @@ const TAKEN_BACK = `(CASE
         + coalesce(xr.booked_amount, b.amount) - b.amount END)`;
 
 const TAKEN_BACK_CURRENCY = `coalesce(xr.booked_currency, xr.currency)`;
-const TAKEN_BACK_BY = `(CASE WHEN xr.refund_id IS NULL AND xr.direction IS DISTINCT FROM 'credit' THEN 'credit' ELSE 'debit' END)`;
+const TAKEN_BACK_BY = `(CASE WHEN xr.refund_id IS NULL AND NOT ${IS_OF_CREDIT} THEN 'credit' ELSE 'debit' END)`;
 
 /** The latest exception that tells of an answer, by this id, that was refused. */
 const exceptionOfRefused = (charge: string, refund: string, id: string) => `

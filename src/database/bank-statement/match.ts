@@ -180,7 +180,8 @@ class PageJudgement {
     this.days[known ? 'known' : 'unknown'].add(line.bookingDate);
     switch (verdict.is) {
       case 'matched': {
-        this.matched.push(line);
+        const { role, billingRequestId } = verdict.known;
+        this.matched.push({ ...line, creditOf: role === 'payee' ? billingRequestId : null });
         this.judged.push({
           position,
           line,

@@ -29,7 +29,8 @@ interface Missing {
   billingRequestId: string;
   refundId: string | null;
   reference: string;
-  bankTransactionId: string;
+  /** Null of a credit at the payee's bank, which has an id of its own for it. */
+  bankTransactionId: string | null;
   direction: Direction;
   amount: bigint;
   currency: string;
@@ -131,6 +132,9 @@ const NEXT_ENTRIES = `
  * seen that it is not, or differs in its amount, and is missing no more than that; by the word of
  * files that were not dismissed, be it that the difference was resolved before one was. What the
  * file has in a line of too many fields is not lacked by it, whatever that line says.
+ *
+ * Of a payment between customers the payee's bank has the credit, from the day that it was told of
+ * the money. It is known by its reference alone. What was reversed since need not be credited.
  */
 const MISSING = `
   WITH page AS MATERIALIZED (
@@ -141,22 +145,26 @@ const MISSING = `
       AND e.recorded_at <= s.recorded_at),
   ours AS (
     SELECT p.id, p.currencies, b.id AS key, b.id AS charge, NULL AS refund, b.reference, b.bank_transaction_id, 'debit' AS direction,
-      b.amount::bigint AS amount, b.currency, b.amount::bigint AS held
+      b.amount::bigint AS amount, b.currency, b.amount::bigint AS held, false AS to_customer
     FROM page p JOIN billing_requests b ON b.id = p.resource_id AND b.bank_id = :bankId
     WHERE p.kind = 'charge' AND NOT ${isLetOff('b.id')}
     UNION ALL
     SELECT p.id, p.currencies, r.id, r.billing_request_id, r.id, r.reference, r.bank_transaction_id, 'credit', r.amount::bigint,
-      r.currency, 0
+      r.currency, 0, false
     FROM page p JOIN refunds r ON r.id = p.resource_id AND r.bank_id = :bankId WHERE p.kind = 'refund'
     UNION ALL
     SELECT p.id, p.currencies, v.exception_id, v.billing_request_id, NULL, v.reference, v.bank_transaction_id, 'credit',
-      v.amount::bigint, v.currency, 0
+      v.amount::bigint, v.currency, 0, false
     FROM page p JOIN reversals v ON v.transaction_id = p.resource_id AND v.bank_id = :bankId
-    WHERE p.kind = 'reversal' AND v.refund_id IS NULL)
+    WHERE p.kind = 'reversal' AND v.refund_id IS NULL
+    UNION ALL
+    SELECT p.id, p.currencies, b.id || '/credit', b.id, NULL, b.reference, NULL, 'credit', b.amount::bigint, b.currency, 0, true
+    FROM page p JOIN billing_requests b ON b.id = p.resource_id AND b.payee_bank_id = :bankId
+    WHERE p.kind = 'credit' AND b.reversed_amount = 0)
   SELECT charge AS "billingRequestId", refund AS "refundId", reference, bank_transaction_id AS "bankTransactionId",
     direction, amount, currency, held
   FROM ours
-  WHERE bank_transaction_id IS NOT NULL AND currency = ANY(currencies)
+  WHERE (bank_transaction_id IS NOT NULL OR to_customer) AND currency = ANY(currencies)
     AND NOT ${isNoted('ours.key')}
     AND NOT EXISTS (
       SELECT FROM bank_statement_differences d

@@ -129,11 +129,13 @@ export const MENDED_BY: Record<Mendable, Mend> = {
     const unknown = await row<Booked & { bankId: string; billingRequestId: string }>(
       trx,
       `SELECT u.bank_id AS "bankId", u.bank_transaction_id AS "bankTransactionId", u.direction, u.amount::bigint, u.currency,
-         coalesce(r.billing_request_id, xr.billing_request_id, t.resource_id) AS "billingRequestId"
+         coalesce(r.billing_request_id, xr.billing_request_id, t.resource_id) AS "billingRequestId",
+         CASE WHEN u.direction = 'credit' AND b.payee_bank_id = u.bank_id THEN b.id END AS "creditOf"
        FROM reconciliation_exceptions u
          JOIN bank_transactions t ON t.bank_id = u.bank_id AND t.bank_transaction_id = u.bank_transaction_id
          LEFT JOIN refunds r ON r.id = t.resource_id
          LEFT JOIN reconciliation_exceptions xr ON xr.id = t.resource_id
+         LEFT JOIN billing_requests b ON b.id = t.resource_id
        WHERE u.id = :id`,
       { id },
     );

@@ -6,6 +6,7 @@ import { newId } from '../ids';
 import { jsonOf } from '../json';
 import type { Keyring } from '../keys/keyring';
 import { announceExceptions } from './announce';
+import { IS_CREDIT_MISSING } from './credit';
 import { holdRefunds } from './open';
 import { resolveException } from './resolve';
 
@@ -16,7 +17,8 @@ export interface StatementException {
   /** Null of what is unknown here. */
   billingRequestId: string | null;
   refundId: string | null;
-  bankTransactionId: string;
+  /** Null of a credit that the payee's bank lacks: it has an id of its own for it. */
+  bankTransactionId: string | null;
   direction: Direction;
   /** The network's, where it has any; else the bank's. */
   amount: bigint;
@@ -34,7 +36,10 @@ export interface StatementException {
 }
 
 /** What a bank has booked. */
-export type Booked = Pick<StatementLine, 'bankTransactionId' | 'direction' | 'amount' | 'currency'>;
+export type Booked = Pick<StatementLine, 'bankTransactionId' | 'direction' | 'amount' | 'currency'> & {
+  /** The payment between customers that this is the payee's bank's credit of. */
+  creditOf: string | null;
+};
 
 /** Items of one webhook, as everywhere. */
 const ANNOUNCED_AT_ONCE = 100;
@@ -61,7 +66,7 @@ export async function openStatementExceptions(
     kind: ExceptionKind;
     billingRequestId: string | null;
     refundId: string | null;
-    bankTransactionId: string;
+    bankTransactionId: string | null;
     amount: bigint;
     currency: string;
     bookedAmount: bigint | null;
@@ -112,12 +117,15 @@ export async function openStatementExceptions(
   }
   const all = await rows<{ n: number; id: string }>(
     trx,
-    `SELECT g.n, x.id FROM ${GIVEN} JOIN reconciliation_exceptions x
+    `SELECT g.n, x.id FROM ${GIVEN} JOIN reconciliation_exceptions x ON g."bankTransactionId" IS NULL
+       AND x.billing_request_id = g."billingRequestId" AND ${IS_CREDIT_MISSING('x')} AND x.dismissed_with IS NULL
+     UNION ALL
+     SELECT g.n, x.id FROM ${GIVEN} JOIN reconciliation_exceptions x
        ON x.bank_id = :bankId AND x.bank_transaction_id = g."bankTransactionId" AND x.kind = g.kind
        AND x.kind IN ('unknown_here', 'missing_at_bank', 'amount_differs') AND x.dismissed_with IS NULL AND x.direction = g.direction
        AND x.booked_amount IS NOT DISTINCT FROM g."bookedAmount" AND x.booked_currency IS NOT DISTINCT FROM g."bookedCurrency"
        AND x.billing_request_id IS NOT DISTINCT FROM g."billingRequestId" AND x.refund_id IS NOT DISTINCT FROM g."refundId"
-     ORDER BY g.n`,
+     ORDER BY n`,
     { bankId, given },
   );
   if (all.length !== found.length) throw new Error('each that a statement tells of has one exception');
@@ -141,8 +149,8 @@ export async function lockCharges(trx: Transaction, ids: string[]): Promise<void
 
 /**
  * What a later file has brought: that something is at the bank after all, or that what it had
- * booked has become known here, by its amount, for a fee may bear the same id. The charges that
- * these belong to are the caller's to lock.
+ * booked has become known here, by its amount, for a fee may bear the same id. A credit at the
+ * payee's bank is known by its payment. The charges that these belong to are the caller's to lock.
  */
 export async function exceptionsEndedBy(
   trx: Transaction,
@@ -157,13 +165,17 @@ export async function exceptionsEndedBy(
        AND (x.kind = 'missing_at_bank'
          OR (x.kind = 'unknown_here' AND x.booked_amount = f.amount AND x.booked_currency = f.currency))
        AND x.state <> 'resolved'
-     ORDER BY x.billing_request_id, x.id`,
+     UNION
+     SELECT x.id, x.billing_request_id FROM reconciliation_exceptions x
+     WHERE x.billing_request_id = ANY(:credited) AND ${IS_CREDIT_MISSING('x')} AND x.state <> 'resolved'
+     ORDER BY "billingRequestId", "exceptionId"`,
     {
       bankId,
       ids: found.map((one) => one.bankTransactionId),
       directions: found.map((one) => one.direction),
       amounts: found.map((one) => one.amount.toString()),
       currencies: found.map((one) => one.currency),
+      credited: found.flatMap((one) => one.creditOf ?? []),
     },
   );
 }

@@ -22,6 +22,7 @@ import { copyOfDatabase, createTestDatabase, type TestDatabase } from '../../sup
 import { balancesOf } from '../../support/ledger';
 import { openTransaction, waitsForALock } from '../../support/open-transaction';
 import { runSchedule } from '../../support/schedule';
+import { payAnother, settleCredit } from '../../support/settled';
 import {
   announcedTo,
   lookupIdOf,
@@ -1168,6 +1169,104 @@ test('a payment between customers is a debit at one bank, and by its reference a
   const MATCHED = { ...NOTHING, lines: 1, matched: 1 };
   expect((await match(csv(debit('P1')), {}, api, token)).summary).toEqual(MATCHED);
   expect((await match(csv(credit('OWN-1', 100, item?.reference)))).summary).toEqual(MATCHED);
+});
+
+describe('a payment between customers that the payee’s bank was told of, and has not credited', () => {
+  let payer: Standing;
+  let payersToken: string;
+  let payment: { reference: string; id: string };
+
+  beforeEach(async () => {
+    payer = await standingApproval(database.db, api.deps.ring);
+    payersToken = await tokenOf(api, payer.credentials.bank);
+    const { id, deliveryId } = await payAnother(database.db, api.deps.ring, payer, standing);
+    await settleCredit(database.db, api.deps.ring, deliveryId);
+    const shown = await get(payersToken, `/v1/billing/requests/${id}`);
+    payment = { id, reference: String(shown.body.data?.['reference']) };
+    await paid(`C-${id}`);
+  });
+  const other = () => debit(`C-${payment.id}`);
+  const credited = () => credit(`OWN-${payment.id}`, 2.5, payment.reference);
+
+  test('is missing in its file, and both banks are told by the payment’s reference', async () => {
+    const { summary, differences } = await match(csv(other()));
+    expect(summary).toEqual({ ...NOTHING, lines: 1, matched: 1, missingAtBank: 1 });
+    const [exception, ...more] = await exceptions();
+    expect(more).toEqual([]);
+    expect(exception).toMatchObject({
+      kind: 'missing_at_bank',
+      state: 'open',
+      reference: payment.reference,
+      billingRequestId: payment.id,
+      refundId: null,
+      bankId: payer.bankId,
+      amount: 2.5,
+      currency: 'NGN',
+      bankTransactionId: null,
+    });
+    expect(await exceptions(payersToken)).toEqual([exception]);
+    expect(differences).toEqual([
+      `,missing_at_bank,,,credit,,,,${payment.reference},2.5,NGN,${String(exception?.['exceptionId'])},`,
+    ]);
+    const id = exception?.['exceptionId'];
+    for (const bankId of [standing.bankId, payer.bankId]) {
+      const announced = await announcedTo(database.db, api.deps.ring, bankId);
+      expect(announced.filter(({ type }) => type === 'exception.opened')).toMatchObject([
+        { item: { exceptionId: id, reference: payment.reference, bankTransactionId: null } },
+      ]);
+    }
+    // The next file without it tells of the same difference.
+    expect((await match(`${csv(other())},,`)).summary).toMatchObject({ missingAtBank: 1 });
+    expect(await exceptions()).toHaveLength(1);
+    expect(await status(payment.id, api, payersToken)).toBe('successful');
+    await theBooksAreRight();
+  });
+
+  test('is missing no more with the file that has it', async () => {
+    await match(csv(other()));
+    expect((await match(csv(credited()))).summary).toEqual({ ...NOTHING, lines: 1, matched: 1 });
+    expect(await exceptions()).toMatchObject([{ state: 'resolved', resolution: 'no_difference' }]);
+    expect((await match(csv(other(), credit('X-1', 9)))).summary).toMatchObject({ missingAtBank: 0 });
+    await theBooksAreRight();
+  });
+
+  test('is missing where its file has been dismissed', async () => {
+    const { id } = await match(csv(credited()));
+    await dismiss(id);
+    expect((await match(csv(other()))).summary).toMatchObject({ missingAtBank: 1 });
+    await match(csv(credited(), other()));
+    const query = `&reference=${payment.reference}`;
+    expect(await kinds(tokens.bank, query)).toEqual(['missing_at_bank resolved']);
+  });
+
+  test('is not missing for the payer’s bank, which has the debit', async () => {
+    const file = csv(debit(`tx-${payment.id}`, 2.5));
+    expect((await match(file, {}, api, payersToken)).summary).toEqual({ ...NOTHING, lines: 1, matched: 1 });
+  });
+
+  test('lets the payer’s bank off nothing where it is written off', async () => {
+    await match(csv(other()));
+    const [exception] = await exceptions();
+    await resolveAsOperator(exception?.['exceptionId'], 'written_off');
+    expect(await balancesOf(database.db, payer.bankId)).toEqual({ customer_bank: -250n });
+    const file = csv(debit(`tx-${payment.id}`, 2.5));
+    expect((await match(file, {}, api, payersToken)).summary).toMatchObject({ matched: 1 });
+    expect(await mendTheBooks()).toEqual([]);
+    await theBooksAreRight();
+  });
+
+  test('is reversed where the payer’s bank has taken it back, and is missing no more', async () => {
+    await match(csv(other()));
+    const [exception] = await exceptions();
+    const url = `${EXCEPTIONS}/${String(exception?.['exceptionId'])}/respond`;
+    const answer = { resolution: 'reversed', bankTransactionId: `back-${payment.id}` };
+    expect((await post(tokens.bank, url, answer)).status).toBe(404);
+    expect((await post(payersToken, url, answer)).status).toBe(200);
+    expect((await match(csv(other(), credit('X-2', 9)))).summary).toMatchObject({ missingAtBank: 0 });
+    const file = csv(debit(`tx-${payment.id}`, 2.5), credit(`back-${payment.id}`, 2.5));
+    expect((await match(file, {}, api, payersToken)).summary).toEqual({ ...NOTHING, lines: 2, matched: 2 });
+    await theBooksAreRight();
+  });
 });
 
 test('a payment between two customers of one bank, in a file before the answer, is unknown on neither side after it', async () => {
