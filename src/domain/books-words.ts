@@ -12,7 +12,7 @@ const WRONG = {
   write_off_unposted: 'it was written off, and the ledger lacks some or all of that',
   silence_unnoted:
     'it expired at a bank that may have the charge, and there is no exception for somebody to look into',
-  exception_untold: 'it is open, and neither side was told of it',
+  exception_untold: 'it is open, and nobody whose it is was told of it',
   unknown_settled:
     'its bank had booked it before its answer came: by now it settles a charge or a refund of that amount, or is accounted for',
   let_off_booked:
@@ -20,6 +20,7 @@ const WRONG = {
   held_differs: 'it holds another amount back from refunds than its exceptions do',
   end_unannounced: 'it has ended, and no webhook tells who billed it',
   question_lost: 'it waits for its bank, and the webhook that asks the bank is gone',
+  intent_question_lost: 'it waits for its customer, and the webhook that asks the customer’s bank is gone',
   change_untold: 'it has changed, and these webhooks, which tell of it, are not there',
   end_unrecorded: 'it has ended, and its trail does not say so',
   refund_question_lost: 'it waits for its bank, and the webhook that last asked the bank is gone',

@@ -222,6 +222,30 @@ describe('books that belong together', () => {
       () => exceptionOf(made.expiredId),
     ],
     [
+      'an exception of no charge that its bank was not told of',
+      'exception_untold',
+      () => `UPDATE reconciliation_exceptions SET told = 0 WHERE kind = 'unknown_here'`,
+      async () => {
+        const unknown = {
+          kind: 'unknown_here',
+          billingRequestId: null,
+          refundId: null,
+          bankTransactionId: 'FEE-1',
+          direction: 'debit',
+          amount: 7n,
+          currency: 'NGN',
+          bookedAmount: 7n,
+          bookedCurrency: 'NGN',
+          reference: null,
+          held: 0n,
+        } as const;
+        const [opened] = await database.db.transaction((trx) =>
+          openStatementExceptions(trx, keyring, standing.bankId, [unknown]),
+        );
+        return opened?.exceptionId ?? '';
+      },
+    ],
+    [
       'an amount that is held for nothing',
       'held_differs',
       () => `UPDATE billing_requests SET held_amount = 7 WHERE id = '${made.chargeId}'`,
@@ -355,6 +379,44 @@ describe('books that belong together', () => {
     const found = await look(true);
     expect([...new Set(found.map((one) => one.wrong))].toSorted()).toEqual(wrong);
     expect(found.every((one) => !one.mended && one.todo.length > 20)).toBe(true);
+  });
+
+  it('name each open intent whose question to its bank is gone, and have the bank asked once, by the same webhook', async () => {
+    const { db } = database;
+    const question = () =>
+      rows<{ id: string; batchId: string; status: string; body: string }>(
+        db,
+        `SELECT id, batch_id AS "batchId", status, body_sealed AS body FROM webhook_deliveries WHERE webhook_type = 'billing.intent'`,
+      );
+    const asked = async () =>
+      (await announcedTo(db, keyring, standing.bankId)).filter(({ type }) => type === 'billing.intent');
+    const intentId = await askIntent();
+    const [before] = await question();
+    const [itemBefore] = await asked();
+    await tamper(`DELETE FROM webhook_deliveries WHERE webhook_type = 'billing.intent'`);
+
+    const lost = { id: intentId, wrong: 'intent_question_lost' };
+    expect(await look(false)).toMatchObject([{ ...lost, mended: false }]);
+    expect(await look(true)).toMatchObject([{ ...lost, mended: true }]);
+    expect(await look(true)).toEqual([]);
+    const after = await question();
+    expect(after.map(({ id, batchId }) => ({ id, batchId }))).toEqual([
+      { id: before?.id, batchId: before?.batchId },
+    ]);
+    expect((await asked()).map(({ item }) => item)).toEqual([itemBefore?.item]);
+    const { details } = (await row<{ details: object }>(
+      db,
+      `SELECT details FROM events WHERE resource_id = :intentId AND type = 'intent.announced'`,
+      { intentId },
+    )) ?? { details: {} };
+    expect(details).toEqual({ of: 1, to: standing.bankId, webhookType: 'billing.intent' });
+    expect(await bookDifferences(db)).toEqual([]);
+
+    // Whose window has passed is asked for no more.
+    await tamper(`DELETE FROM webhook_deliveries WHERE webhook_type = 'billing.intent'`);
+    await moveClock(db, standing.merchantId, '25 hours');
+    expect((await look(true)).filter(({ id }) => id === intentId)).toEqual([]);
+    expect(await question()).toEqual([]);
   });
 
   it('name each change that somebody was not told of, and have each told once, by the number it had', async () => {

@@ -2,7 +2,7 @@ import type { BillingRules } from '../../domain/billing-rules';
 import { Failure } from '../../domain/failures';
 import { groupBy } from '../../domain/group';
 import { blockersOf, openAgreements, type Agreement } from '../agreement/agreement';
-import { rows, type Executor } from '../connection';
+import { row, rows, type Executor } from '../connection';
 import { takeIntents } from '../customer/prompt';
 import { recordEvents } from '../event';
 import { newId, newReference } from '../ids';
@@ -152,19 +152,18 @@ async function insertIntents(
       batchId,
       // One webhook for all of a bank's intents: the first one's workflow carries it.
       workflowId: workflowIdOf(ofBank[0]?.id ?? ''),
-      items: ofBank.map(({ id, reference, payer, agreement }) => ({
-        intentId: id,
-        sequence: 1,
-        customerId: payer.customerId,
-        customerEmail: payer.email,
-        lookupID: payer.lookupId,
-        paymentID: makePaymentId(keyring, agreement.paymentIdKey, agreement.id, agreement.merchantId),
-        currency: request.currency,
-        merchant: merchant.shown,
-        description: request.description,
-        reference,
-        dueDate: (request.dueDate ?? expiresAt).toISOString(),
-      })),
+      items: ofBank.map(({ id, reference, payer, agreement }) =>
+        questionFor(keyring, merchant, {
+          id,
+          reference,
+          payer,
+          agreementId: agreement.id,
+          paymentIdKey: agreement.paymentIdKey,
+          currency: request.currency,
+          description: request.description,
+          dueDate: request.dueDate ?? expiresAt,
+        }),
+      ),
     })),
   );
   const deliveryOf = new Map([...byBank.keys()].map((bankId, i) => [bankId, deliveryIds[i]]));
@@ -208,5 +207,92 @@ async function insertIntents(
       details: { agreementId: agreement.id, currency: request.currency },
       at,
     })),
+  );
+}
+
+interface Question {
+  id: string;
+  reference: string;
+  payer: Payer;
+  agreementId: string;
+  paymentIdKey: string;
+  currency: string;
+  description: string;
+  dueDate: Date;
+}
+
+/** What the customer's bank is asked. */
+const questionFor = (keyring: Keyring, merchant: MerchantFace, asked: Question): object => ({
+  intentId: asked.id,
+  sequence: 1,
+  customerId: asked.payer.customerId,
+  customerEmail: asked.payer.email,
+  lookupID: asked.payer.lookupId,
+  paymentID: makePaymentId(keyring, asked.paymentIdKey, asked.agreementId, merchant.id),
+  currency: asked.currency,
+  merchant: merchant.shown,
+  description: asked.description,
+  reference: asked.reference,
+  dueDate: asked.dueDate.toISOString(),
+});
+
+/** Of an intent `i`, that its customer may still answer. */
+export const IS_OPEN_INTENT = `(i.status = 'pending' AND i.expires_at > business_now(i.merchant_id))`;
+
+/**
+ * Makes the webhook anew that asked for an intent, where it is gone, with all that it asked for and
+ * is still open. It has its id again, so a bank that has had it knows it. That it was made up for is
+ * on record beside each intent.
+ */
+export async function askAnew(trx: Executor, keyring: Keyring, intentId: string): Promise<void> {
+  const asked = await rows<
+    Omit<Question, 'payer'> & {
+      payer: string;
+      merchantId: string;
+      bankId: string;
+      batchId: string;
+      deliveryId: string;
+    }
+  >(
+    trx,
+    `SELECT i.id, i.reference, i.lookup_id AS payer, i.agreement_id AS "agreementId",
+       (SELECT payment_id_key FROM agreements WHERE id = i.agreement_id) AS "paymentIdKey", i.currency, i.description,
+       coalesce(i.due_date, i.expires_at) AS "dueDate", i.merchant_id AS "merchantId", i.bank_id AS "bankId",
+       i.batch_id AS "batchId", i.bank_delivery_id AS "deliveryId"
+     FROM intents i
+     WHERE i.bank_delivery_id = (SELECT bank_delivery_id FROM intents WHERE id = :intentId) AND ${IS_OPEN_INTENT}
+     ORDER BY i.id FOR NO KEY UPDATE`,
+    { intentId },
+  );
+  const [first] = asked;
+  if (!first) return;
+  const { merchantId, bankId, batchId, deliveryId } = first;
+  // Asked once the intents are locked: another process may have made it.
+  const isThere = await row(trx, `SELECT FROM webhook_deliveries WHERE id = :deliveryId`, { deliveryId });
+  if (isThere) return;
+  const merchant = await merchantFace(trx, merchantId);
+  const payers = await payersByLookupId(
+    trx,
+    keyring,
+    asked.map(({ payer }) => payer),
+  );
+  const items = asked.flatMap((one) => {
+    const payer = payers.find(({ lookupId }) => lookupId === one.payer);
+    return payer ? [questionFor(keyring, merchant, { ...one, payer })] : [];
+  });
+  // Without a workflow: those of the intents have asked, and wait for the answers.
+  await announce(trx, keyring, [
+    { entityId: bankId, webhookType: 'billing.intent', batchId, deliveryId, items },
+  ]);
+  const noted = await rows<{ resourceId: string; sequence: number; at: Date }>(
+    trx,
+    `UPDATE intents SET sequence = sequence + 1 WHERE id = ANY(:ids)
+     RETURNING id AS "resourceId", sequence, business_now(merchant_id) AS at`,
+    { ids: asked.map(({ id }) => id) },
+  );
+  const details = { of: 1, to: bankId, webhookType: 'billing.intent' };
+  await recordEvents(
+    trx,
+    noted.map((one) => ({ ...one, type: 'intent.announced', cause: 'network' as const, details })),
   );
 }

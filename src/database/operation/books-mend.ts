@@ -5,6 +5,7 @@ import { announceEnds } from '../billing-request/announce';
 import { row, rows, type Transaction } from '../connection';
 import { settleCreditByWord } from '../customer/payment-credit';
 import { recordEvents } from '../event';
+import { askAnew } from '../intent/intent';
 import type { Keyring } from '../keys/keyring';
 import { postCharge, postCredits, postRefund, postReversal } from '../ledger/settlement';
 import { announceExceptions } from '../reconciliation-exception/announce';
@@ -209,6 +210,7 @@ export const MENDED_BY: Record<Mendable, Mend> = {
     }));
     await openStatementExceptions(trx, ring, bankId, opened);
   },
+  intent_question_lost: (trx, ring, _, id) => askAnew(trx, ring, id),
   async held_differs(trx, _, __, id) {
     await lockCharge(trx, id);
     await rows(

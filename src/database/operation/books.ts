@@ -6,6 +6,7 @@ import { oneRow, row, type Database, type Executor } from '../connection';
 import { firstIdAt } from '../ids';
 import type { Keyring } from '../keys/keyring';
 import { borneOf } from '../ledger/settlement';
+import { IS_OPEN_INTENT } from '../intent/intent';
 import { hasNoRow } from '../resource';
 import { IS_LEFT_UNREVERSED, LET_OFF } from '../reconciliation-exception/reversal';
 import { FEED_HORIZON } from '../webhook/event-feed';
@@ -89,8 +90,13 @@ const PARTS = {
       UNION ALL
       SELECT id, 'entry_of_unsettled' FROM page WHERE status <> 'completed' AND ${hasEntry('page.id', 'refund')}`)}`,
   intents: `
-    WITH page AS MATERIALIZED (SELECT id, status FROM intents WHERE id > :after ORDER BY id LIMIT ${PAGE})
-    ${found(`SELECT id, 'end_unrecorded' FROM page WHERE status <> 'pending' AND ${isUnrecorded('intent')}`)}`,
+    WITH page AS MATERIALIZED (
+      SELECT id, status, bank_delivery_id, merchant_id, expires_at FROM intents WHERE id > :after ORDER BY id LIMIT ${PAGE})
+    ${found(`
+      SELECT id, 'end_unrecorded' FROM page WHERE status <> 'pending' AND ${isUnrecorded('intent')}
+      UNION ALL
+      SELECT id, 'intent_question_lost' FROM page AS i
+      WHERE ${IS_OPEN_INTENT} AND bank_delivery_id IS NOT NULL AND NOT ${isThere('i.bank_delivery_id')}`)}`,
   schedules: `
     WITH page AS MATERIALIZED (SELECT id, status FROM schedules WHERE id > :after ORDER BY id LIMIT ${PAGE})
     ${found(`
@@ -111,7 +117,7 @@ const PARTS = {
     ${found(`
       SELECT id, 'end_unrecorded' FROM page WHERE state = 'resolved' AND ${isUnrecorded('exception', 'state')}
       UNION ALL
-      SELECT id, 'exception_untold' FROM page WHERE state <> 'resolved' AND told = 0 AND billing_request_id IS NOT NULL
+      SELECT id, 'exception_untold' FROM page WHERE state <> 'resolved' AND told = 0
       UNION ALL
       SELECT page.id, 'let_off_booked' FROM page JOIN billing_requests b ON b.id = page.billing_request_id
       WHERE page.resolution IN ('no_money_moved', 'written_off') AND page.refund_id IS NULL AND ${IS_LET_OFF_BOOKED}

@@ -27,6 +27,8 @@ export interface Announcement {
   /** The receiver. */
   entityId: string;
   webhookType: WebhookType;
+  /** Of a webhook that is made anew, for its row is gone: a receiver that had it knows it by this. */
+  deliveryId?: string;
   /** The batch of the request behind it; where there is none, the webhook is a batch of its own. */
   batchId?: string;
   /**
@@ -102,7 +104,7 @@ export async function prepareDeliveries(
   return announcements.map((announcement): NewDelivery => {
     const receiver = receivers.get(announcement.entityId);
     if (!receiver) throw new Error(`${announcement.entityId} has no webhook endpoint row`);
-    const id = newId('delivery');
+    const id = announcement.deliveryId ?? newId('delivery');
     const batchId = announcement.batchId ?? newId('batch');
     const body = makeBody(keyring, receiver, announcement, batchId);
     return {
