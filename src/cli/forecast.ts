@@ -78,7 +78,7 @@ async function ratesOf(db: Executor, lines: Pair[]): Promise<Map<string, number 
   for (const line of lines) {
     const pair = pairOf(line);
     if (rates.has(pair)) continue;
-    rates.set(pair, await successRate(db, line));
+    rates.set(pair, await successRate(db, { merchantId: line.merchantId, bankId: line.bankId }));
     progress.part(rates.size, of, `what was paid lately: ${rates.size} of ${of} merchants and banks`);
   }
   return rates;

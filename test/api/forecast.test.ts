@@ -1,7 +1,7 @@
 import { recurringRules } from '../../src/config';
 import { changeTrust } from '../../src/database/entity/control';
 import { row, rows, type Database } from '../../src/database/connection';
-import { forecast } from '../../src/database/recurring/forecast';
+import { forecast, successRate } from '../../src/database/recurring/forecast';
 import { Failure } from '../../src/domain/failures';
 import { send, serveApi, tokenOf, type Answered, type ServedApi } from '../support/api';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
@@ -75,6 +75,18 @@ const told = async (...given: Parameters<typeof ask>) =>
   (await days(...given)).map(({ date, count, amount }) => `${date} ${count}×${amount}`);
 
 const dates = async (...given: Parameters<typeof ask>) => (await days(...given)).map(({ date }) => date);
+
+const rate = async (query = '', role: Role = 'merchant', of = standing) =>
+  (await ask(query, role, of)).body.data?.['successRate'];
+
+/** One billing that ended on 20 January, or at the moment given. */
+async function billed(reason?: string, at = '2031-01-20T10:30:00Z'): Promise<void> {
+  const scheduleId = await make(at, { maxBillings: 1 });
+  await moveTo(at.replace(':00Z', ':01Z'));
+  await run(scheduleId);
+  await answerCharges(db, api.deps.ring, standing, reason);
+  await run(scheduleId);
+}
 
 describe('what is to come', () => {
   it('is summed up per day of the network’s zone, across a month that is too short for its day', async () => {
@@ -213,6 +225,35 @@ describe('what is to come', () => {
     const late = forecast(db, rules, { merchantId: standing.merchantId }, 30, performance.now() - 1);
     await expect(late).rejects.toThrow(Failure);
     await expect(late).rejects.toMatchObject({ code: 'invalid_request', problems: [{ path: 'query.days' }] });
+  });
+});
+
+describe('how much of it may be expected to be paid', () => {
+  it('is the part of the billings that was paid, the same to all whose they are', async () => {
+    for (const role of ['merchant', 'provider', 'bank'] as const) expect(await rate('', role)).toBeNull();
+    await billed();
+    await billed('account_closed', '2031-01-20T11:30:00Z');
+    await billed(undefined, '2031-01-20T12:30:00Z');
+    await make('2031-01-31T09:00:00Z');
+    for (const role of ['merchant', 'provider', 'bank'] as const) {
+      expect(await rate('', role)).toBe(2 / 3);
+      expect(await rate(`?merchantId=${standing.merchantId}`, role)).toBe(2 / 3);
+      expect(await rate('?merchantId=none', role)).toBeNull();
+    }
+    const { merchantId, bankId } = standing;
+    expect(await successRate(db, { merchantId, bankId })).toBe(2 / 3);
+    const stranger = await standingApproval(db, api.deps.ring);
+    expect(await rate('', 'merchant', stranger)).toBeNull();
+  });
+
+  it('is of three months, by the merchant’s clock', async () => {
+    await billed('account_closed');
+    await moveTo('2031-04-20T10:00:00Z');
+    expect(await rate()).toBe(0);
+    await moveTo('2031-04-20T10:31:00Z');
+    expect(await rate('', 'bank')).toBeNull();
+    await billed(undefined, '2031-04-20T11:30:00Z');
+    expect(await rate()).toBe(1);
   });
 });
 

@@ -2409,6 +2409,13 @@ export interface Operations {
       data: {
         /** In order of date and currency; a day without charges is left out */
         days: Array<ForecastDay>;
+        /**
+         * What of it may be expected to be paid: of the billings of schedules that ended
+         * in the last three months, the part that was successful, at whatever attempt. Of
+         * the same schedules as the days, by their latest 10 000 charges. `null` where
+         * none has ended
+         */
+        successRate: number | null;
       };
     };
   };
@@ -3366,7 +3373,7 @@ export const OPERATIONS = {
   getBillingRequest: {'method':'GET','path':'/v1/billing/requests/{billingRequestId}'},
   createSchedule: {'method':'POST','path':'/v1/billing/recurring/create','keyed':true},
   listSchedules: {'method':'GET','path':'/v1/billing/recurring','list':{'items':'schedules','next':'page'}},
-  getForecast: {'method':'GET','path':'/v1/forecast','list':{'items':'days','next':'none'}},
+  getForecast: {'method':'GET','path':'/v1/forecast'},
   getSchedule: {'method':'GET','path':'/v1/billing/recurring/{scheduleId}'},
   changeSchedule: {'method':'PATCH','path':'/v1/billing/recurring/{scheduleId}'},
   pauseSchedule: {'method':'POST','path':'/v1/billing/recurring/{scheduleId}/pause'},

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { recurringRules } from '../../config';
-import { forecast } from '../../database/recurring/forecast';
+import { forecast, successRate } from '../../database/recurring/forecast';
 import { FORECAST_DAYS, FORECAST_DAYS_MAX } from '../../domain/forecast';
 import { shownSum } from '../../domain/money';
 import { idFilter, wholeNumber } from '../http/fields';
@@ -31,7 +31,8 @@ export async function showForecast({
     merchant: { merchantId: (merchantId ?? entityId) === entityId ? entityId : '' },
   }[role];
   const deadline = performance.now() + RECKON_WITHIN_MS;
-  const lines = await forecast(deps.db.until(deadline), recurringRules(deps.config), own, days, deadline);
+  const db = deps.db.until(deadline);
+  const lines = await forecast(db, recurringRules(deps.config), own, days, deadline);
   return {
     message: lines.length === 0 ? 'No schedule will charge in this time' : 'Charges that schedules will make',
     data: {
@@ -41,6 +42,7 @@ export async function showForecast({
         ...shownSum(amount, currency),
         currency,
       })),
+      successRate: await successRate(db, own),
     },
   };
 }

@@ -244,28 +244,35 @@ function readAhead(
   );
 }
 
-/** Charges of the two that a rate looks at, the latest: beyond them it hardly changes. */
+/** Charges that a rate looks at, the latest: beyond them it hardly changes. */
 const RATE_REACH = 10_000;
 
 /**
- * Of the billings that ended in the last three months of the merchant's time, the part that the
+ * Of the billings that ended in the last three months of each merchant's time, the part that the
  * bank paid, at whatever attempt: 0 to 1, or null where there was none.
  */
-export async function successRate(
-  db: Executor,
-  parties: { merchantId: string; bankId: string },
-): Promise<number | null> {
+export async function successRate(db: Executor, of: ForecastOf): Promise<number | null> {
+  const whose = allOf(
+    of.merchantId !== undefined && 'merchant_id = :merchantId',
+    of.bankId !== undefined && 'bank_id = :bankId',
+    of.providerId !== undefined && 'provider_id = :providerId',
+    'schedule_id IS NOT NULL',
+    // No merchant's clock is behind. It keeps what is read of an index to these months.
+    `created_at >= (SELECT clock_timestamp()) - interval '3 months'`,
+  );
   const found = await row<{ rate: number | null }>(
     db,
-    `SELECT avg(CASE WHEN status = 'successful' THEN 1 ELSE 0 END)::float8 AS rate
+    `WITH latest AS MATERIALIZED (
+       SELECT schedule_id, billing_n, merchant_id, created_at FROM billing_requests WHERE ${whose}
+       ORDER BY created_at DESC, id DESC LIMIT ${RATE_REACH}),
+     clocks AS (
+       SELECT id, business_now(id) AS now FROM (SELECT DISTINCT merchant_id AS id FROM latest) AS own)
+     SELECT avg(CASE WHEN status = 'successful' THEN 1 ELSE 0 END)::float8 AS rate
      FROM (SELECT DISTINCT b.schedule_id, b.n, b.status
-           FROM (SELECT schedule_id, billing_n FROM billing_requests
-                 WHERE bank_id = :bankId AND merchant_id = :merchantId AND schedule_id IS NOT NULL
-                   AND created_at >= business_now(:merchantId) - interval '3 months'
-                 ORDER BY created_at DESC, id DESC LIMIT ${RATE_REACH}) AS latest
+           FROM latest JOIN clocks ON clocks.id = latest.merchant_id
              JOIN billings b ON b.schedule_id = latest.schedule_id AND b.n = latest.billing_n
-           WHERE b.status IN ('successful', 'failed')) AS ended`,
-    parties,
+           WHERE latest.created_at >= clocks.now - interval '3 months' AND b.status IN ('successful', 'failed')) AS ended`,
+    { ...of },
   );
   return found?.rate ?? null;
 }
