@@ -207,11 +207,16 @@ describe('the console', () => {
     await shows(page, /Nothing of yours goes by “not-there”/);
   });
 
-  it('has a webhook sent once more', async () => {
+  it('has a webhook sent once more, and says that it is not while there is no URL', async () => {
     const page = await signedIn('merchant', 'webhooks');
     const again = page.getByRole('button', { name: /^Send again: billing\.response dlv_\w+$/ }).first();
     const [deliveryId = ''] = /dlv_\w+/.exec((await again.getAttribute('aria-label')) ?? '') ?? [];
+    await again.click();
+    await shows(page, /^It was not sent\. You have no webhook URL/);
     await expectGoodPage(page);
+    const authorization = `Bearer ${await tokenOf(api, data.credentials.merchant)}`;
+    const url = 'http://127.0.0.1:9/hook';
+    await send(api.url, 'PUT', '/v1/webhooks/endpoint', { url }, { authorization });
     await again.click();
     await shows(page, `billing.response ${deliveryId} is sent once more.`);
     await page.getByRole('row', { name: new RegExp(`${deliveryId} pending`) }).waitFor();
