@@ -241,8 +241,8 @@ export const IS_OPEN_INTENT = `(i.status = 'pending' AND i.expires_at > business
 
 /**
  * Makes the webhook anew that asked for an intent, where it is gone, with all that it asked for and
- * is still open. It has its id again, so a bank that has had it knows it. That it was made up for is
- * on record beside each intent.
+ * is still open. It has its id again, so a bank that has had it knows it. The record of each intent
+ * says that its webhook was made anew.
  */
 export async function askAnew(trx: Executor, keyring: Keyring, intentId: string): Promise<void> {
   const asked = await rows<

@@ -27,7 +27,7 @@ export interface Announcement {
   /** The receiver. */
   entityId: string;
   webhookType: WebhookType;
-  /** Of a webhook that is made anew, for its row is gone: a receiver that had it knows it by this. */
+  /** Of a webhook that is made anew, as its row is gone: its receiver may know it by this. */
   deliveryId?: string;
   /** The batch of the request behind it; where there is none, the webhook is a batch of its own. */
   batchId?: string;
