@@ -1,5 +1,5 @@
 import { AssentClient, AssentError, type AnswerOf } from '@assent/client';
-import { workflowIds } from '../src/domain/workflow-id';
+import { workflowIds } from '../src/domain/workflow/workflow-id';
 import { readStatements } from './books';
 import customerFile from './customers.json';
 import { inNaira, kobo } from './kobo';

@@ -41,7 +41,7 @@ export async function up(knex: Knex): Promise<void> {
     ALTER TABLE billing_requests ADD COLUMN held_amount bigint NOT NULL DEFAULT 0
       CONSTRAINT billing_requests_held CHECK (held_amount >= 0);
 
-    -- A TypeID as domain/ids.ts makes it: a prefix, and a UUIDv7 of that moment in base32.
+    -- A TypeID as domain/identifier/ids.ts makes it: a prefix, and a UUIDv7 of that moment in base32.
     CREATE FUNCTION pg_temp.new_id(prefix text, at timestamptz) RETURNS text LANGUAGE sql VOLATILE AS $$
       SELECT prefix || string_agg(substr('0123456789abcdefghjkmnpqrstvwxyz',
         substring(B'00' || ('x' || lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '7'

@@ -4,7 +4,7 @@ import type { RequestOf } from '@assent/client';
 import { holds } from '../demo/narrator';
 import { WEBHOOK_WITHIN_MS, type Charge } from '../demo/shop';
 import { poll } from '../src/start/poll';
-import { workflowIds } from '../src/domain/workflow-id';
+import { workflowIds } from '../src/domain/workflow/workflow-id';
 import type { Network } from './network';
 
 /** What a story is played with. */

@@ -17,7 +17,7 @@ export interface Change {
   replace: string;
 }
 
-const STEP = 'src/domain/recurring-step.ts';
+const STEP = 'src/domain/recurring/recurring-step.ts';
 const CALENDAR = 'src/domain/calendar.ts';
 const OUTCOME = 'src/database/billing-request/outcome.ts';
 const AGREEMENT = 'src/database/agreement/agreement.ts';
@@ -280,7 +280,7 @@ export const MUTATIONS: readonly Mutation[] = [
     seed: 39,
     changes: [
       {
-        file: 'src/domain/ledger.ts',
+        file: 'src/domain/books/ledger.ts',
         find: `{ party: payee.bankId, account: 'in_transit' }`,
         replace: `{ party: paid.bankId, account: 'in_transit' }`,
       },

@@ -382,6 +382,14 @@ describe('the style', () => {
     expect(parts('src/api/helpers.test.ts').some((part) => ROOM.test(part))).toBe(true);
   });
 
+  it('keeps each folder of src at 40 files or fewer: a feature has a room of its own', () => {
+    const folders = src.map(({ path }) => posix.dirname(path));
+    const crowded = [...new Set(folders)].filter(
+      (one) => folders.filter((other) => other === one).length > 40,
+    );
+    expect(crowded).toEqual([]);
+  });
+
   it('keeps each file of src at 400 lines or fewer, to be read in one sitting', () => {
     const long = src.filter(({ text }) => text.trimEnd().split('\n').length > 400).map(({ path }) => path);
     expect(long).toEqual([]);

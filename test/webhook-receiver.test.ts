@@ -8,7 +8,7 @@ import {
   bodyWithSignature,
   serviceSignature,
   standardWebhookSignature,
-} from '../src/domain/webhook-signature';
+} from '../src/domain/webhook/webhook-signature';
 import { blocksRunBy } from './support/code-blocks';
 import { freePort } from './support/free-port';
 

@@ -6,8 +6,8 @@ import { findMissing } from '../database/bank-statement/missing';
 import { statementProgress, type StatementStatus } from '../database/bank-statement/statement';
 import type { Database } from '../database/connection';
 import type { Keyring } from '../database/keys/keyring';
-import { counted } from '../domain/counted';
-import { workflowIds } from '../domain/workflow-id';
+import { counted } from '../domain/words/counted';
+import { workflowIds } from '../domain/workflow/workflow-id';
 
 export interface StatementProgress {
   status: StatementStatus;

@@ -10,7 +10,7 @@ import { noteOverdueCredits } from '../database/customer/payment-credit';
 import type { Keyring } from '../database/keys/keyring';
 import { reasonForAudit } from '../domain/charge';
 import { inMoney } from '../domain/money';
-import type { Moment } from '../domain/moment';
+import type { Moment } from '../domain/workflow/moment';
 import type { AnswerPatience } from './answer-patience';
 
 /** How it stands with the charges that a workflow waits for. */

@@ -4,7 +4,7 @@ import { chainStream } from '../database/chain/advance';
 import { lastHead, signHead } from '../database/chain/head';
 import { row, type Database } from '../database/connection';
 import type { Keyring } from '../database/keys/keyring';
-import { STREAMS, type Stream } from '../domain/chain';
+import { STREAMS, type Stream } from '../domain/books/chain';
 
 /** Chains what was written since, and signs how far that has come. */
 export interface ChainActivities {

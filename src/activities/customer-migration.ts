@@ -1,7 +1,7 @@
 import type { Database } from '../database/connection';
 import { onboardNextPage, type BatchStatus } from '../database/customer/migration';
 import type { Keyring } from '../database/keys/keyring';
-import { workflowIds } from '../domain/workflow-id';
+import { workflowIds } from '../domain/workflow/workflow-id';
 
 interface MigrationProgress {
   status: BatchStatus;

@@ -2,7 +2,7 @@ import type { Database } from '../database/connection';
 import { closeExpiredIntent } from '../database/intent/outcome';
 import { fallAsleep, type IntentState } from '../database/intent/read';
 import type { Keyring } from '../database/keys/keyring';
-import type { Moment } from '../domain/moment';
+import type { Moment } from '../domain/workflow/moment';
 
 /** How it stands with an intent, for its workflow and for who reads its history. */
 interface Decided {

@@ -20,7 +20,7 @@ import {
   readTemporalState,
   type TemporalState,
 } from '../database/operation/temporal-state';
-import { bookWords, type Wrong } from '../domain/books-words';
+import { bookWords, type Wrong } from '../domain/words/books-words';
 import { groupBy } from '../domain/group';
 import { openPages, pagesWithoutWorkflow, workCursor, type WorkCursor } from '../temporal/open-work';
 import { endStuck } from '../temporal/stuck-workflow';

@@ -3,7 +3,7 @@ import type { Keyring } from '../database/keys/keyring';
 import { fallAsleep, refundState, remindBank, type RefundState } from '../database/refund/outcome';
 import { reasonForAudit } from '../domain/charge';
 import { inMoney } from '../domain/money';
-import type { Moment } from '../domain/moment';
+import type { Moment } from '../domain/workflow/moment';
 
 /** How it stands with a refund, for its workflow and for who reads its history. */
 interface Refunded {

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { Readable } from 'node:stream';
-import type { Reached } from '../domain/webhook';
+import type { Reached } from '../domain/webhook/webhook';
 import { AddressRefused, createConnections, isPublicAddress, type Connections } from './webhook-connections';
 import { createNameLookups, type Resolve } from './webhook-lookup';
 

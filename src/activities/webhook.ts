@@ -19,9 +19,9 @@ import {
 import { awaitPlace, lastAttempt } from '../database/webhook/waiting';
 import type { DeliveryStatus } from '../domain/lifecycle';
 import { webhookRetryMs } from '../domain/retry';
-import { workflowIds } from '../domain/workflow-id';
-import { failureInWords, type WebhookType } from '../domain/webhook';
-import { serviceSignature, standardWebhookSignature } from '../domain/webhook-signature';
+import { workflowIds } from '../domain/workflow/workflow-id';
+import { failureInWords, type WebhookType } from '../domain/webhook/webhook';
+import { serviceSignature, standardWebhookSignature } from '../domain/webhook/webhook-signature';
 import type { Relay } from '../temporal/relay';
 import type { DeliveryProgress } from '../workflows/messages';
 import { eachOf } from './each-of';

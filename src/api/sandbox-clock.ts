@@ -10,8 +10,8 @@ import {
 } from '../database/entity/sandbox-clock';
 import { addDuration, formatInstant } from '../domain/calendar';
 import { Failure } from '../domain/failures';
-import { workflowIds } from '../domain/workflow-id';
-import { workflowSummary } from '../domain/workflow-summary';
+import { workflowIds } from '../domain/workflow/workflow-id';
+import { workflowSummary } from '../domain/workflow/workflow-summary';
 import type { Call } from './http/route';
 import { invalidRequest } from './http/validation';
 

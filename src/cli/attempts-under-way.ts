@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../database/connection';
 import { attemptsUnderWay, stillUnderWay } from '../database/webhook/attempt';
-import { counted } from '../domain/counted';
+import { counted } from '../domain/words/counted';
 import { progress } from './progress';
 
 const POLL_MS = 50;

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
-import { counted } from '../domain/counted';
+import { counted } from '../domain/words/counted';
 import { readActs, type RecordedAct } from '../database/audit';
 import { findEntity } from '../database/entity/entity';
 import { command, onEngineWriting, unknownEntity } from './command';

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { isUnavailable, refusedLogin } from '../database/availability';
 import { APP_ROLE, executorOf } from '../database/connection';
 import { schemaDifference } from '../database/migrate';
-import { counted } from '../domain/counted';
+import { counted } from '../domain/words/counted';
 import { onDatabase } from '../start/database';
 import { CommandError } from './command';
 import { databaseFault } from './database-fault';

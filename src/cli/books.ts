@@ -13,7 +13,7 @@ import { compareLedger } from '../database/ledger/check';
 import { comparePeriods } from '../database/ledger/period-check';
 import { compareTrails } from '../database/trail';
 import { parseDay } from '../domain/calendar';
-import { faultWords, NOT_COMPARED, type FaultWords } from '../domain/verify-words';
+import { faultWords, NOT_COMPARED, type FaultWords } from '../domain/words/verify-words';
 import { command, CommandError, onEngine, type Outcome } from './command';
 import { anyRing } from './engine';
 import { compareStatements } from './kept-statement';

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Config } from '../config';
 import { giveOwnId, renumberFeed } from '../database/operation/copies';
 import { correctTimeZone } from '../database/operation/time-zone';
-import { counted } from '../domain/counted';
+import { counted } from '../domain/words/counted';
 import { timezone } from '../settings/kinds';
 import { onDatabase } from '../start/database';
 import { command, CommandError, onEngine, reporting } from './command';

@@ -12,7 +12,7 @@ import { overdueBacklog } from '../database/operation/reconcile';
 import { readTemporalState } from '../database/operation/temporal-state';
 import { listWorkers } from '../database/operation/worker-heartbeat';
 import { outboxBacklog } from '../database/outbox';
-import { counted } from '../domain/counted';
+import { counted } from '../domain/words/counted';
 import { temporalFault } from '../temporal/fault';
 import { scheduleState } from '../temporal/reconcile';
 import { missingAttributes } from '../temporal/search-attributes';

@@ -24,7 +24,7 @@ import {
   rotateWebhookSecret,
 } from '../database/webhook/endpoint';
 import { requireRing } from '../database/keys/sealing-key';
-import { counted } from '../domain/counted';
+import { counted } from '../domain/words/counted';
 import { ROLES, TRUST_LEVELS, type TrustLevel } from '../domain/entity';
 import { letAttemptsEnd } from './attempts-under-way';
 import { command, CommandError, onEngine, unknownEntity } from './command';

@@ -8,7 +8,7 @@ import {
   takeAsOperator,
   type OperatorsException,
 } from '../database/reconciliation-exception/operator';
-import { counted } from '../domain/counted';
+import { counted } from '../domain/words/counted';
 import { Failure } from '../domain/failures';
 import { EXCEPTION_STATES, type ExceptionState } from '../domain/lifecycle';
 import { formatAmount, inMoney } from '../domain/money';
@@ -18,7 +18,7 @@ import {
   RESOLUTIONS,
   type ExceptionKind,
   type Resolution,
-} from '../domain/reconciliation-exception';
+} from '../domain/books/reconciliation-exception';
 import { NAME_MAX } from '../api/http/fields';
 import { command, CommandError, onEngine, type Outcome } from './command';
 import { anyRing, type Engine } from './engine';

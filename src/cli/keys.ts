@@ -3,7 +3,7 @@ import { rotateChainKey } from '../database/chain/key';
 import { keyUse, reseal } from '../database/keys/reseal';
 import { claimRing } from '../database/keys/sealing-key';
 import { revokeSigningKey, rotateSigningKey } from '../database/keys/signing-key';
-import { counted } from '../domain/counted';
+import { counted } from '../domain/words/counted';
 import { command, CommandError, onEngine } from './command';
 import { asOwner } from './owner';
 import { operator, reasonOption, type Explained } from './operator';

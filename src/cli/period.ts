@@ -7,7 +7,7 @@ import type { Database } from '../database/connection';
 import { closePeriod, reopenPeriod, statementsOfMonth, type Closing } from '../database/ledger/period';
 import { keepDigest, readDigest, readFinality } from '../database/ledger/statement';
 import { parseDay } from '../domain/calendar';
-import { counted } from '../domain/counted';
+import { counted } from '../domain/words/counted';
 import { command, CommandError, onEngine } from './command';
 import { anyRing } from './engine';
 import { saying } from './exceptions';

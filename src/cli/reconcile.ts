@@ -16,9 +16,9 @@ import {
   type WorkKind,
 } from '../database/operation/reconcile';
 import { adoptNamespace, endRestart, readTemporalState } from '../database/operation/temporal-state';
-import { bookWords } from '../domain/books-words';
-import { counted } from '../domain/counted';
-import { faultWords } from '../domain/verify-words';
+import { bookWords } from '../domain/words/books-words';
+import { counted } from '../domain/words/counted';
+import { faultWords } from '../domain/words/verify-words';
 import { temporalFault } from '../temporal/fault';
 import { namespaceId, workerProblems } from '../temporal/readiness';
 import { pagesWithoutWorkflow } from '../temporal/open-work';

@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { Client } from '@temporalio/client';
 import { recordAct, type Actor } from '../database/audit';
 import type { Database } from '../database/connection';
-import { counted } from '../domain/counted';
+import { counted } from '../domain/words/counted';
 import { endRowless, pagesWithoutRow, type RowlessWorkflow } from '../temporal/without-row';
 import { progress } from './progress';
 

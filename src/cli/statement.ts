@@ -7,7 +7,7 @@ import { recordAct } from '../database/audit';
 import { discardPages, statementProgress, type Statement } from '../database/bank-statement/statement';
 import type { Database } from '../database/connection';
 import { findEntity } from '../database/entity/entity';
-import { counted } from '../domain/counted';
+import { counted } from '../domain/words/counted';
 import { Failure } from '../domain/failures';
 import { workerProblems } from '../temporal/readiness';
 import { command, CommandError, onEngine, type Outcome } from './command';

@@ -8,7 +8,7 @@ import { listWorkers, type WorkerState } from '../database/operation/worker-hear
 import { OVERDUE_AFTER_S } from '../service-metrics';
 import { serviceProblems, serviceWarnings } from '../temporal/readiness';
 import { taskQueues, type QueueState } from '../temporal/task-queues';
-import { counted } from '../domain/counted';
+import { counted } from '../domain/words/counted';
 import { VERSION } from '../version';
 import { command, onEngine } from './command';
 import { anyRing, engineOf, modeOf, type Engine } from './engine';

@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import type { Config } from '../config';
 import { findStory, type About, type Story } from '../database/operation/why';
 import { formatAmount } from '../domain/money';
-import type { StoryStep } from '../domain/story';
-import { sentenceOf } from '../domain/story-words';
+import type { StoryStep } from '../domain/words/story';
+import { sentenceOf } from '../domain/words/story-words';
 import { command, CommandError, onEngine } from './command';
 import { anyRing, engineOf } from './engine';
 

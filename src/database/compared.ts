@@ -1,4 +1,4 @@
-import type { FactsOf, Fault, FaultCode, NotComparedCode } from '../domain/verify-words';
+import type { FactsOf, Fault, FaultCode, NotComparedCode } from '../domain/words/verify-words';
 import { oneRow, type Executor } from './connection';
 
 /** What comparing the books comes to, page by page. */

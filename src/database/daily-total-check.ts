@@ -1,6 +1,6 @@
 import { addDays } from '../domain/calendar';
 import { KINDS_OF_REASON } from '../domain/charge';
-import type { Movement } from '../domain/statement';
+import type { Movement } from '../domain/books/statement';
 import { dayOf, type Difference, type Range } from './compared';
 import { recordAct, type Actor } from './audit';
 import { oneRow, rows, type Database, type Transaction } from './connection';

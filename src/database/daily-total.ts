@@ -1,4 +1,4 @@
-import type { DailyTotal } from '../domain/summary';
+import type { DailyTotal } from '../domain/books/summary';
 import { oneRow, row, rows, type Executor, type Transaction } from './connection';
 import { POSTED_TO } from './ledger/statement';
 import type { Viewer } from './viewer';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { v7 } from 'uuid';
-import { encodeId, type IdKind } from '../domain/ids';
-import { makeReference, REFERENCE_BYTES } from '../domain/reference';
+import { encodeId, type IdKind } from '../domain/identifier/ids';
+import { makeReference, REFERENCE_BYTES } from '../domain/identifier/reference';
 
 export function newId(kind: IdKind): string {
   return encodeId(kind, v7(undefined, new Uint8Array(16)));

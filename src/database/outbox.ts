@@ -1,5 +1,10 @@
-import type { Signal } from '../domain/signal';
-import { runOf, workflowIds, type WorkflowAttributes, type WorkflowRun } from '../domain/workflow-id';
+import type { Signal } from '../domain/workflow/signal';
+import {
+  runOf,
+  workflowIds,
+  type WorkflowAttributes,
+  type WorkflowRun,
+} from '../domain/workflow/workflow-id';
 import { row, rows, type Executor } from './connection';
 
 /**

@@ -1,7 +1,7 @@
 import { Failure } from '../domain/failures';
 import type { BillingRequestStatus, RefundStatus } from '../domain/lifecycle';
-import { isId } from '../domain/ids';
-import type { ExceptionKind } from '../domain/reconciliation-exception';
+import { isId } from '../domain/identifier/ids';
+import type { ExceptionKind } from '../domain/books/reconciliation-exception';
 import { row, rows, type Executor } from './connection';
 import type { AuditEvent } from './event';
 import { allOf, beyondReach, countUpTo, LIST_REACH, listPage, literal, type Listed, type Page } from './list';

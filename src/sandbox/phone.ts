@@ -6,7 +6,7 @@ import {
   type WebhookEvent,
 } from '../../packages/client/src';
 import type { Asked as AskedIntent, Prompt, Temperament } from '../console/sandbox/state';
-import { workflowIds } from '../domain/workflow-id';
+import { workflowIds } from '../domain/workflow/workflow-id';
 
 /** What somebody says on a customer's phone. */
 export interface Answer {

@@ -1,6 +1,6 @@
 import type { AnswerOf, AssentClient } from '../../packages/client/src';
 import type { Charge, Customer, Refund, SandboxState, Schedule, Temperament } from '../console/sandbox/state';
-import { workflowIds } from '../domain/workflow-id';
+import { workflowIds } from '../domain/workflow/workflow-id';
 
 /** How the network's books show the two parties. */
 export type Picture = Pick<SandboxState, 'clock' | 'customers' | 'charges' | 'refunds' | 'schedules'>;

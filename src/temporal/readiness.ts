@@ -7,7 +7,7 @@ import { isReady } from '../database/operation/readiness';
 import { readTemporalState, RECONCILE_SILENT_AFTER_S } from '../database/operation/temporal-state';
 import { oldestWorkerAgeS, workerFault } from '../database/operation/worker-heartbeat';
 import type { Problem } from '../domain/failures';
-import { POSTGRES_AWAY, ringProblem, TEMPORAL_LOST, workerProblem } from '../domain/service-words';
+import { POSTGRES_AWAY, ringProblem, TEMPORAL_LOST, workerProblem } from '../domain/words/service-words';
 import { temporalFault } from './fault';
 import { scheduleState, type ScheduleState } from './reconcile';
 

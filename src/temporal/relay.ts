@@ -15,7 +15,7 @@ import {
   type OutboxRow,
   type OutboxStart,
 } from '../database/outbox';
-import type { Signal } from '../domain/signal';
+import type { Signal } from '../domain/workflow/signal';
 import { RECURRING_TASK_QUEUE, TASK_QUEUE, WEBHOOK_TASK_QUEUE, WORKFLOW_TYPE } from '../workflows/messages';
 import { searchAttributes } from '../workflows/search-attributes';
 

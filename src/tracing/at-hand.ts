@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { traceparentOf, type TraceContext } from '../domain/trace-context';
+import { traceparentOf, type TraceContext } from '../domain/workflow/trace-context';
 
 /**
  * The span that the code at hand works in, however many calls lie between. With tracing off there

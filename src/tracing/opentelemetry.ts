@@ -30,7 +30,7 @@ import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
 import type { Config } from '../config';
 import { withDeadline } from '../deadline';
-import type { TraceContext } from '../domain/trace-context';
+import type { TraceContext } from '../domain/workflow/trace-context';
 import { VERSION } from '../version';
 import { spanAtHand, withinSpan } from './at-hand';
 import { countLosses } from './span-losses';

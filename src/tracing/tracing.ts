@@ -1,4 +1,4 @@
-import type { TraceContext } from '../domain/trace-context';
+import type { TraceContext } from '../domain/workflow/trace-context';
 
 /**
  * Spans, as the rest of the engine makes them; `opentelemetry.ts` exports them. What a span says is

@@ -4,7 +4,7 @@ import type { WorkflowClientInterceptor } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
 import type { ActivityInterceptorsFactory, InjectedSinks } from '@temporalio/worker';
 import type { TraceAttempt } from '../activities/webhook';
-import { readTraceparent, traceparentOf, type TraceContext } from '../domain/trace-context';
+import { readTraceparent, traceparentOf, type TraceContext } from '../domain/workflow/trace-context';
 import type { TraceStart } from '../temporal/relay';
 import { traceparentAtHand, withinSpan } from '../tracing/at-hand';
 import type { SpanAttributes, Tracing } from '../tracing/tracing';

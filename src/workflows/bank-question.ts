@@ -6,7 +6,7 @@ import {
   type LocalActivityOptions,
 } from '@temporalio/workflow';
 import type { WebhookActivities } from '../activities/webhook';
-import type { Moment } from '../domain/moment';
+import type { Moment } from '../domain/workflow/moment';
 import { after, local } from './local';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
 import { hearingSignals, type Heard } from './signals';

@@ -1,6 +1,6 @@
 import { proxyLocalActivities } from '@temporalio/workflow';
 import type { Answers, BillingRequestActivities, Credits, EndedCharge } from '../activities/billing-request';
-import type { Moment } from '../domain/moment';
+import type { Moment } from '../domain/workflow/moment';
 import { bankQuestion } from './bank-question';
 import { local } from './local';
 

@@ -1,6 +1,6 @@
 import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
 import type { ChainActivities, Chained } from '../activities/chain';
-import { counted } from '../domain/counted';
+import { counted } from '../domain/words/counted';
 
 const { chainBooks } = proxyActivities<ChainActivities>({
   summary: 'Chain what was written since, and sign how far that has come',

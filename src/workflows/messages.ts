@@ -1,10 +1,10 @@
 /**
  * What workflows and their callers agree on: task queues, types of workflows, and what a workflow
  * hands to its next run. Ids only: a payload never holds a name, an address or an account. The ids
- * of workflows are in `domain/workflow-id.ts`, the signals in `domain/signal.ts`.
+ * of workflows are in `domain/workflow/workflow-id.ts`, the signals in `domain/workflow/signal.ts`.
  */
 
-import type { WebhookType } from '../domain/webhook';
+import type { WebhookType } from '../domain/webhook/webhook';
 
 /** Workflow tasks and the short, local effects. */
 export const TASK_QUEUE = 'assent';

@@ -1,6 +1,6 @@
 import { patched, proxyActivities, setCurrentDetails } from '@temporalio/workflow';
 import type { MendedBooks, Reconciled, ReconcileActivities } from '../activities/reconcile';
-import { counted } from '../domain/counted';
+import { counted } from '../domain/words/counted';
 
 type WorkKind = keyof Reconciled['found'];
 

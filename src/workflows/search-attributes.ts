@@ -3,7 +3,7 @@ import {
   TypedSearchAttributes,
   type SearchAttributePair,
 } from '@temporalio/common';
-import type { WorkflowAttributes } from '../domain/workflow-id';
+import type { WorkflowAttributes } from '../domain/workflow/workflow-id';
 
 /**
  * What operators filter workflows by. Every Temporal namespace has these registered before the

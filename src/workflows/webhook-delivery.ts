@@ -6,7 +6,7 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
-import { counted } from '../domain/counted';
+import { counted } from '../domain/words/counted';
 import type { AttemptResult, WebhookActivities } from '../activities/webhook';
 import type { DeliveryProgress } from './messages';
 import { SEARCH_ATTRIBUTE } from './search-attributes';

@@ -8,7 +8,7 @@ import { enqueueBulkSignals } from '../../src/database/outbox';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { adoptNamespace, readTemporalState } from '../../src/database/operation/temporal-state';
 import { formatInstant } from '../../src/domain/calendar';
-import { workflowIds } from '../../src/domain/workflow-id';
+import { workflowIds } from '../../src/domain/workflow/workflow-id';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { makeSchedule, standingApproval, type Standing } from '../support/standing';
 

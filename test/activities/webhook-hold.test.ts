@@ -18,7 +18,7 @@ import {
   replaceWebhookSecret,
   rotateWebhookSecret,
 } from '../../src/database/webhook/endpoint';
-import { serviceSignature, standardWebhookSignature } from '../../src/domain/webhook-signature';
+import { serviceSignature, standardWebhookSignature } from '../../src/domain/webhook/webhook-signature';
 import { createTestDatabase } from '../support/database';
 import { OPERATOR } from '../support/operator';
 import { billIsAmongTheNext } from '../support/outbox';

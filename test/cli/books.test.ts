@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { keepDigest } from '../../src/database/ledger/statement';
-import { STATEMENT_FORM } from '../../src/domain/statement';
+import { STATEMENT_FORM } from '../../src/domain/books/statement';
 import { chainBooks } from '../support/books';
 import { createCli } from '../support/cli';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';

@@ -7,7 +7,7 @@ import { compareStatements } from '../../src/cli/kept-statement';
 import { rows, type Database } from '../../src/database/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { readDigest, readFinality } from '../../src/database/ledger/statement';
-import { STATEMENT_FORM } from '../../src/domain/statement';
+import { STATEMENT_FORM } from '../../src/domain/books/statement';
 import { createCli } from '../support/cli';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';

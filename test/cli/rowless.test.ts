@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import { scanRowless } from '../../src/cli/rowless';
 import { row, rows } from '../../src/database/connection';
 import { newId } from '../../src/database/ids';
-import { runOf, workflowIds as idOf } from '../../src/domain/workflow-id';
+import { runOf, workflowIds as idOf } from '../../src/domain/workflow/workflow-id';
 import { TASK_QUEUES } from '../../src/temporal/task-queues';
 import { operatorActor } from '../../src/operator';
 import { createTestDatabase, type TestDatabase } from '../support/database';

@@ -3,7 +3,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { webhookHandler, webhookMiddleware, type WebhookEvent, type WebhookRequest } from '@assent/client';
-import { standardWebhookSignature } from '../../src/domain/webhook-signature';
+import { standardWebhookSignature } from '../../src/domain/webhook/webhook-signature';
 
 const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 const body = JSON.stringify({ webhookType: 'webhook.test', data: [{ sequence: 1, text: 'ok' }] });

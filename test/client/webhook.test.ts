@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import { verifyWebhook, WebhookError, type VerifyOptions } from '@assent/client';
-import { WEBHOOK_TYPES } from '../../src/domain/webhook';
-import { serviceSignature, standardWebhookSignature } from '../../src/domain/webhook-signature';
+import { WEBHOOK_TYPES } from '../../src/domain/webhook/webhook';
+import { serviceSignature, standardWebhookSignature } from '../../src/domain/webhook/webhook-signature';
 import { blocksRunBy } from '../support/code-blocks';
 
 interface Vector {

@@ -5,7 +5,7 @@ import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { row, rows } from '../../src/database/connection';
 import { newId } from '../../src/database/ids';
-import { runOf, workflowIds as idOf } from '../../src/domain/workflow-id';
+import { runOf, workflowIds as idOf } from '../../src/domain/workflow/workflow-id';
 import { triggerReconcile } from '../../src/temporal/reconcile';
 import { RECURRING_TASK_QUEUE, TASK_QUEUE } from '../../src/workflows/messages';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';

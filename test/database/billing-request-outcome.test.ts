@@ -17,7 +17,7 @@ import {
 import { announce } from '../../src/database/webhook/webhook';
 import { readDelivery, redeliver } from '../../src/database/webhook/delivery';
 import { setWebhookUrl } from '../../src/database/webhook/endpoint';
-import { serviceSignature } from '../../src/domain/webhook-signature';
+import { serviceSignature } from '../../src/domain/webhook/webhook-signature';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
 import { openTransaction } from '../support/open-transaction';

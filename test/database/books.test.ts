@@ -8,7 +8,7 @@ import { announce, bodyPlace } from '../../src/database/webhook/webhook';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { forgetDeliveries } from '../../src/database/webhook/retention';
 import { bookCursor, walkBooks } from '../../src/database/operation/books';
-import { bookWords } from '../../src/domain/books-words';
+import { bookWords } from '../../src/domain/words/books-words';
 import { resolveException } from '../../src/database/reconciliation-exception/resolve';
 import { answerRefund } from '../../src/database/refund/outcome';
 import { openStatementExceptions } from '../../src/database/reconciliation-exception/statement';

@@ -11,7 +11,7 @@ import { answerBillingRequest } from '../../src/database/billing-request/outcome
 import { foldDailyTotals, readDailyTotals } from '../../src/database/daily-total';
 import { walkDailyTotals } from '../../src/database/daily-total-check';
 import { foldBalances } from '../../src/database/ledger/balance';
-import { GENESIS, linkHash, type Stream } from '../../src/domain/chain';
+import { GENESIS, linkHash, type Stream } from '../../src/domain/books/chain';
 import { contentColumns, contentOf, ROWS_OF, type ReadRow } from '../../src/database/chain/stream';
 import { bookDifferences, chainBooks, chainDifferences, keptDifferences } from '../support/books';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';

@@ -2,7 +2,7 @@ import { applyDecision } from '../../src/database/agreement/decision';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { foldBalances } from '../../src/database/ledger/balance';
 import { compareLedger } from '../../src/database/ledger/check';
-import { faultWords } from '../../src/domain/verify-words';
+import { faultWords } from '../../src/domain/words/verify-words';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { settleOfEachKind } from '../support/settled';
 import { standingApproval, type Standing } from '../support/standing';

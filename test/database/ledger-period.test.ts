@@ -4,7 +4,7 @@ import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { postEntries } from '../../src/database/ledger/entry';
 import { closePeriod, reopenPeriod } from '../../src/database/ledger/period';
 import { readFinality } from '../../src/database/ledger/statement';
-import { chargeEntry } from '../../src/domain/ledger';
+import { chargeEntry } from '../../src/domain/books/ledger';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { letMidnightPass } from '../support/midnight';
 import { openTransaction, waitsForALock } from '../support/open-transaction';

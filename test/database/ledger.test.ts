@@ -9,7 +9,7 @@ import { postEntries } from '../../src/database/ledger/entry';
 import { postReversal, postWriteOff } from '../../src/database/ledger/settlement';
 import { resolveException } from '../../src/database/reconciliation-exception/resolve';
 import { answerRefund } from '../../src/database/refund/outcome';
-import { chargeEntry, type LedgerEntry, type Posting } from '../../src/domain/ledger';
+import { chargeEntry, type LedgerEntry, type Posting } from '../../src/domain/books/ledger';
 import { bookDifferences } from '../support/books';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { balancesOf, postingsOf, unequalBalances } from '../support/ledger';

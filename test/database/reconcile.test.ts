@@ -14,7 +14,7 @@ import {
 import { beginAdvance, jump, moveTo, readClock } from '../../src/database/entity/sandbox-clock';
 import { adoptNamespace, endRestart, readTemporalState } from '../../src/database/operation/temporal-state';
 import { formatInstant } from '../../src/domain/calendar';
-import { workflowIds } from '../../src/domain/workflow-id';
+import { workflowIds } from '../../src/domain/workflow/workflow-id';
 import { restartProblems } from '../../src/temporal/readiness';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { billIsAmongTheNext } from '../support/outbox';

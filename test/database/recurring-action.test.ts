@@ -13,7 +13,7 @@ import {
 import type { ScheduleTerms } from '../../src/database/recurring/create';
 import { readBillings, readSchedule, type ScheduleRecord } from '../../src/database/recurring/read';
 import { recurringRules, readConfig } from '../../src/config';
-import { workflowIds } from '../../src/domain/workflow-id';
+import { workflowIds } from '../../src/domain/workflow/workflow-id';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { runSchedule, type ScheduleAtRest } from '../support/schedule';
 import {

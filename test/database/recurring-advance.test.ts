@@ -9,7 +9,7 @@ import { advanceSchedule } from '../../src/database/recurring/advance';
 import type { ScheduleTerms } from '../../src/database/recurring/create';
 import { readBillings, readSchedule } from '../../src/database/recurring/read';
 import { recurringRules, readConfig } from '../../src/config';
-import { workflowIds } from '../../src/domain/workflow-id';
+import { workflowIds } from '../../src/domain/workflow/workflow-id';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { billIsAmongTheNext } from '../support/outbox';
 import { runSchedule, type ScheduleAtRest } from '../support/schedule';

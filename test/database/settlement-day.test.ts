@@ -7,7 +7,7 @@ import { postEntries } from '../../src/database/ledger/entry';
 import { readFinality, readTotals } from '../../src/database/ledger/statement';
 import { openStatementExceptions } from '../../src/database/reconciliation-exception/statement';
 import { calendarDay, dayStart } from '../../src/domain/calendar';
-import { chargeEntry } from '../../src/domain/ledger';
+import { chargeEntry } from '../../src/domain/books/ledger';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { letMidnightPass } from '../support/midnight';
 import { openTransaction } from '../support/open-transaction';

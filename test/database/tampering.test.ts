@@ -12,7 +12,7 @@ import { closePeriod } from '../../src/database/ledger/period';
 import { keepDigest } from '../../src/database/ledger/statement';
 import { takeAsOperator } from '../../src/database/reconciliation-exception/operator';
 import { openStatementExceptions } from '../../src/database/reconciliation-exception/statement';
-import { STATEMENT_FORM } from '../../src/domain/statement';
+import { STATEMENT_FORM } from '../../src/domain/books/statement';
 import { bookDifferences, chainBooks, chainDifferences } from '../support/books';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { OPERATOR } from '../support/operator';

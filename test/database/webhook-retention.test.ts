@@ -10,7 +10,7 @@ import { announce, bodyPlace } from '../../src/database/webhook/webhook';
 import { beginAttempt, deliveryToAttempt, recordAttempt } from '../../src/database/webhook/attempt';
 import { redeliver } from '../../src/database/webhook/delivery';
 import { forgetDeliveries, forgetReceipts } from '../../src/database/webhook/retention';
-import type { WebhookType } from '../../src/domain/webhook';
+import type { WebhookType } from '../../src/domain/webhook/webhook';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
 

@@ -16,8 +16,8 @@ import {
 import { redeliver } from '../../src/database/webhook/delivery';
 import { setWebhookUrl } from '../../src/database/webhook/endpoint';
 import { awaitPlace } from '../../src/database/webhook/waiting';
-import { serviceSignature } from '../../src/domain/webhook-signature';
-import { workflowIds } from '../../src/domain/workflow-id';
+import { serviceSignature } from '../../src/domain/webhook/webhook-signature';
+import { workflowIds } from '../../src/domain/workflow/workflow-id';
 import { createTestDatabase } from '../support/database';
 
 const keyring = readKeyring(makeKeyring());

@@ -6,7 +6,7 @@ import { bookCursor, walkBooks } from '../../src/database/operation/books';
 import { resolveException } from '../../src/database/reconciliation-exception/resolve';
 import { lockCharges, openStatementExceptions } from '../../src/database/reconciliation-exception/statement';
 import { answerRefund } from '../../src/database/refund/outcome';
-import type { Resolution } from '../../src/domain/reconciliation-exception';
+import type { Resolution } from '../../src/domain/books/reconciliation-exception';
 import { bookDifferences } from '../support/books';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { balancesOf } from '../support/ledger';

@@ -9,7 +9,7 @@ import {
   INTENT_STATUSES,
   REFUND_STATUSES,
 } from '../../src/domain/lifecycle';
-import { SCHEDULE_STATUSES } from '../../src/domain/recurring';
+import { SCHEDULE_STATUSES } from '../../src/domain/recurring/recurring';
 
 describe('the database', () => {
   const folder = join(__dirname, '../../migrations');

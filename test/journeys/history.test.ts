@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection, type ScheduleHandle, type WorkflowHandle } from '@temporalio/client';
-import { workflowIds } from '../../src/domain/workflow-id';
+import { workflowIds } from '../../src/domain/workflow/workflow-id';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
 import { holdAt } from '../support/held-step';

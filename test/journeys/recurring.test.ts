@@ -1,5 +1,5 @@
 import { Client, Connection, WorkflowNotFoundError, type WorkflowHandle } from '@temporalio/client';
-import { workflowIds } from '../../src/domain/workflow-id';
+import { workflowIds } from '../../src/domain/workflow/workflow-id';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
 

@@ -10,8 +10,8 @@ import type { Keyring } from '../../src/database/keys/keyring';
 import { compareLedger } from '../../src/database/ledger/check';
 import { comparePeriods } from '../../src/database/ledger/period-check';
 import { compareTrails } from '../../src/database/trail';
-import { STREAMS } from '../../src/domain/chain';
-import { faultWords } from '../../src/domain/verify-words';
+import { STREAMS } from '../../src/domain/books/chain';
+import { faultWords } from '../../src/domain/words/verify-words';
 
 /** What the workflow `chain` does, and what `assent books verify` finds. */
 

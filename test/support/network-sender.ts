@@ -2,7 +2,7 @@ import {
   bodyWithSignature,
   serviceSignature,
   standardWebhookSignature,
-} from '../../src/domain/webhook-signature';
+} from '../../src/domain/webhook/webhook-signature';
 
 export interface Signing {
   /** Makes `X-Service-Signature`. */

@@ -2,7 +2,7 @@ import { SimulatedBank } from '../../demo/parties/bank';
 import { BankControl, PartyControl } from '../../demo/parties/control';
 import { startPartyProcess } from '../../demo/parties/process';
 import { Receiver } from '../../demo/parties/receiver';
-import { isId } from '../../src/domain/ids';
+import { isId } from '../../src/domain/identifier/ids';
 import { defaultContract } from './conformance';
 
 /** What an entity gets when it is made: all that a party needs to take its part. */

@@ -3,7 +3,7 @@ import type { Database } from '../../src/database/connection';
 import type { Keyring } from '../../src/database/keys/keyring';
 import { advanceSchedule, type Advanced } from '../../src/database/recurring/advance';
 import type { BillingRules } from '../../src/domain/billing-rules';
-import type { RecurringRules } from '../../src/domain/recurring-step';
+import type { RecurringRules } from '../../src/domain/recurring/recurring-step';
 
 export interface ScheduleAtRest {
   status: string;

@@ -1,5 +1,5 @@
 import type { BookableDays } from '../../src/database/bank-statement/statement';
-import type { ReadLine } from '../../src/domain/bank-statement';
+import type { ReadLine } from '../../src/domain/books/bank-statement';
 
 type Reader = (chunks: AsyncIterable<Buffer>, days: BookableDays) => AsyncIterable<ReadLine>;
 

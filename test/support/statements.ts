@@ -3,7 +3,7 @@ import { row, rows, type Database } from '../../src/database/connection';
 import { postEntries } from '../../src/database/ledger/entry';
 import { calendarDay } from '../../src/domain/calendar';
 import type { Role } from '../../src/domain/entity';
-import { chargeEntry } from '../../src/domain/ledger';
+import { chargeEntry } from '../../src/domain/books/ledger';
 import { send, tokenOf, type Answered, type ServedApi } from './api';
 import type { Standing } from './standing';
 

@@ -7,7 +7,7 @@ import { rows } from '../../src/database/connection';
 import { createEntity, type NewEntity } from '../../src/database/entity/entity';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { announce } from '../../src/database/webhook/webhook';
-import { workflowIds } from '../../src/domain/workflow-id';
+import { workflowIds } from '../../src/domain/workflow/workflow-id';
 import { BULK_AFTER, enqueueBulkSignals, enqueueSignals, enqueueStarts } from '../../src/database/outbox';
 import { createRelay, type Relay } from '../../src/temporal/relay';
 import { createTestDatabase, type TestDatabase } from '../support/database';

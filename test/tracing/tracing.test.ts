@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
-import type { TraceContext } from '../../src/domain/trace-context';
+import type { TraceContext } from '../../src/domain/workflow/trace-context';
 import { traceFields } from '../../src/tracing/at-hand';
 import { createTracing } from '../../src/tracing/opentelemetry';
 import { countLosses, SAY_EVERY_MS } from '../../src/tracing/span-losses';

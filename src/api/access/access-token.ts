@@ -1,7 +1,7 @@
 import { createPublicKey, randomUUID, type KeyObject } from 'node:crypto';
 import { sign, verify, type JwtPayload } from 'jsonwebtoken';
 import { usableSigningKeys, type PublicJwk } from '../../database/keys/signing-key';
-import { isId } from '../../domain/ids';
+import { isId } from '../../domain/identifier/ids';
 import { ROLES, type Role } from '../../domain/entity';
 import { ownText } from '../../domain/plain-text';
 import { remember } from '../../domain/remember';

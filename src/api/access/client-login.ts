@@ -6,7 +6,7 @@ import {
   type Client,
 } from '../../database/entity/client-credential';
 import { Failure } from '../../domain/failures';
-import { isId } from '../../domain/ids';
+import { isId } from '../../domain/identifier/ids';
 import type { AccessTokens } from './access-token';
 import type { ApiDeps } from '../deps';
 import type { FailedAuthentication } from './failed-authentication';

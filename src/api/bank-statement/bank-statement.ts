@@ -8,7 +8,7 @@ import {
   type Statement,
 } from '../../database/bank-statement/statement';
 import { formatInstant } from '../../domain/calendar';
-import { counted } from '../../domain/counted';
+import { counted } from '../../domain/words/counted';
 import { Failure } from '../../domain/failures';
 import { formatAmount } from '../../domain/money';
 import type { ApiDeps } from '../deps';

@@ -1,6 +1,6 @@
 import { SaxesParser, type SaxesTagNS } from 'saxes';
 import type { BookableDays } from '../../database/bank-statement/statement';
-import type { ReadLine } from '../../domain/bank-statement';
+import type { ReadLine } from '../../domain/books/bank-statement';
 import { beginningOf } from '../../domain/plain-text';
 import { invalidRequest } from '../http/validation';
 import {

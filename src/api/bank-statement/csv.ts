@@ -1,5 +1,5 @@
 import type { BookableDays } from '../../database/bank-statement/statement';
-import type { ReadLine } from '../../domain/bank-statement';
+import type { ReadLine } from '../../domain/books/bank-statement';
 import { invalidRequest } from '../http/validation';
 import { CsvReader, RECORD_MAX_CHARS, type CsvRecord } from './csv-reader';
 import { createLineReader, readId, type WrittenLine } from './line';

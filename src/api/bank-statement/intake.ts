@@ -11,9 +11,9 @@ import {
 import type { Database, Transaction } from '../../database/connection';
 import { newId } from '../../database/ids';
 import { enqueueStarts } from '../../database/outbox';
-import { isMalformed, type ReadLine } from '../../domain/bank-statement';
-import { workflowIds } from '../../domain/workflow-id';
-import { workflowSummary } from '../../domain/workflow-summary';
+import { isMalformed, type ReadLine } from '../../domain/books/bank-statement';
+import { workflowIds } from '../../domain/workflow/workflow-id';
+import { workflowSummary } from '../../domain/workflow/workflow-summary';
 import { readCamt } from './camt';
 import { readCsv } from './csv';
 import { MALFORMED_MAX, tooMany, tooManyMalformed } from './line';

@@ -1,6 +1,6 @@
 import { calendarDay, parseDay, parseInstant } from '../../domain/calendar';
 import type { BookableDays } from '../../database/bank-statement/statement';
-import type { Direction, ReadLine } from '../../domain/bank-statement';
+import type { Direction, ReadLine } from '../../domain/books/bank-statement';
 import { minorUnitDigits } from '../../domain/currency';
 import { parseDecimalAmount } from '../../domain/money';
 import { accept, refuse, type Parsed } from '../../domain/parsed';

@@ -17,9 +17,9 @@ import { REASON_OF_ACTION, type BankAnswer } from '../../domain/charge';
 import { Failure } from '../../domain/failures';
 import { CUSTOMER_DECISIONS } from '../../domain/lifecycle';
 import { formatAmount } from '../../domain/money';
-import { normalizePhrase } from '../../domain/phrase';
-import { workflowIds } from '../../domain/workflow-id';
-import { workflowSummary } from '../../domain/workflow-summary';
+import { normalizePhrase } from '../../domain/identifier/phrase';
+import { workflowIds } from '../../domain/workflow/workflow-id';
+import { workflowSummary } from '../../domain/workflow/workflow-summary';
 import type { Caller } from '../access/authentication';
 import {
   amountIn,

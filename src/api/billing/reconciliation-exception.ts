@@ -10,7 +10,7 @@ import { formatInstant } from '../../domain/calendar';
 import { Failure } from '../../domain/failures';
 import { EXCEPTION_STATES } from '../../domain/lifecycle';
 import { formatAmount } from '../../domain/money';
-import { BANK_RESOLUTIONS, EXCEPTION_KINDS } from '../../domain/reconciliation-exception';
+import { BANK_RESOLUTIONS, EXCEPTION_KINDS } from '../../domain/books/reconciliation-exception';
 import type { Caller } from '../access/authentication';
 import { DESCRIPTION_MAX, id, instant, NAME_MAX, pagination, textFor } from '../http/fields';
 import { takeAnswer } from '../http/idempotency';

@@ -14,7 +14,7 @@ import {
 import type { Viewer } from '../../database/viewer';
 import { Failure } from '../../domain/failures';
 import { formatSum, sumInFull } from '../../domain/money';
-import { closingBalance, movementCount } from '../../domain/statement';
+import { closingBalance, movementCount } from '../../domain/books/statement';
 import type { ApiDeps } from '../deps';
 import { sha256Of, type Download } from '../http/download';
 import { day, id, settledCurrency } from '../http/fields';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { readDailyTotals, todayOf } from '../../database/daily-total';
 import { shownSum } from '../../domain/money';
-import type { Movement } from '../../domain/statement';
+import type { Movement } from '../../domain/books/statement';
 import {
   daysBetween,
   firstOfMonth,
@@ -9,7 +9,7 @@ import {
   SUMMARY_DAYS_MAX,
   summarized,
   type Activity,
-} from '../../domain/summary';
+} from '../../domain/books/summary';
 import { day } from '../http/fields';
 import type { QueryCall } from '../http/route';
 import { invalidRequest } from '../http/validation';

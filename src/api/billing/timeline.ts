@@ -1,9 +1,9 @@
 import type { Story } from '../../database/operation/why';
 import { formatInstant } from '../../domain/calendar';
 import type { Role } from '../../domain/entity';
-import { isId } from '../../domain/ids';
-import type { Of, StoryStep } from '../../domain/story';
-import { sentenceOf } from '../../domain/story-words';
+import { isId } from '../../domain/identifier/ids';
+import type { Of, StoryStep } from '../../domain/words/story';
+import { sentenceOf } from '../../domain/words/story-words';
 import type { Caller } from '../access/authentication';
 
 /**

@@ -3,7 +3,7 @@ import { banksOfEmail, updateCustomer } from '../../database/customer/customer';
 import { CUSTOMER_SORTS, listCustomers, type CustomerRecord } from '../../database/customer/read';
 import { formatInstant } from '../../domain/calendar';
 import { Failure } from '../../domain/failures';
-import { normalizePhrase } from '../../domain/phrase';
+import { normalizePhrase } from '../../domain/identifier/phrase';
 import { DESCRIPTION_MAX, email, EMAIL_MAX, id, NAME_MAX, pagination, phrase, textFor } from '../http/fields';
 import { listAnswer } from '../http/list';
 import type { Call, QueryCall } from '../http/route';

@@ -10,7 +10,7 @@ import {
 } from '../../database/customer/device';
 import { formatInstant } from '../../domain/calendar';
 import { Failure } from '../../domain/failures';
-import { normalizePhrase } from '../../domain/phrase';
+import { normalizePhrase } from '../../domain/identifier/phrase';
 import { EMAIL_MAX, id, longText, pagination, phrase, textFor } from '../http/fields';
 import { listAnswer } from '../http/list';
 import { EXAMPLE_DEVICE_ID } from '../openapi/example';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Config } from '../../config';
 import { parseDay, parseInstant } from '../../domain/calendar';
-import { isId, type IdKind } from '../../domain/ids';
+import { isId, type IdKind } from '../../domain/identifier/ids';
 import { minorUnitDigits } from '../../domain/currency';
 import { formatAmount, MAX_AMOUNT_MINOR, parseAmount } from '../../domain/money';
 import { accept, refuse, type Parsed } from '../../domain/parsed';

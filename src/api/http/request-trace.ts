@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
-import { readTraceparent } from '../../domain/trace-context';
+import { readTraceparent } from '../../domain/workflow/trace-context';
 import { traceFields, withinSpan } from '../../tracing/at-hand';
 import type { Tracing } from '../../tracing/tracing';
 import { requestIdOf, type LoggedRequest } from './request-log';

@@ -1,4 +1,4 @@
-import { ID_PREFIX, type IdKind } from '../../domain/ids';
+import { ID_PREFIX, type IdKind } from '../../domain/identifier/ids';
 
 /**
  * Values for the examples of the document: one little story, in which each thing has one id

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { IdKind } from '../../domain/ids';
+import type { IdKind } from '../../domain/identifier/ids';
 import {
   EXAMPLE_PAYMENT_ID,
   EXAMPLE_PHRASE,

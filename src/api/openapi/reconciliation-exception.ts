@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { EXCEPTION_STATES } from '../../domain/lifecycle';
-import { EXCEPTION_KINDS, RESOLUTIONS } from '../../domain/reconciliation-exception';
+import { EXCEPTION_KINDS, RESOLUTIONS } from '../../domain/books/reconciliation-exception';
 import { EXAMPLE_REFERENCE } from './example';
 import type { Operation } from './operation';
 import { currencyCode, moment, money, pageOf, reference, shownId, words } from './parts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { BILLING_REQUEST_STATUSES, BILLING_STATUSES } from '../../domain/lifecycle';
-import { SCHEDULE_STATUSES } from '../../domain/recurring';
+import { SCHEDULE_STATUSES } from '../../domain/recurring/recurring';
 import type { Operation } from './operation';
 import {
   currencyCode,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EXCEPTION_KINDS } from '../../domain/reconciliation-exception';
+import { EXCEPTION_KINDS } from '../../domain/books/reconciliation-exception';
 import type { Operation } from './operation';
 import {
   credit,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { DELIVERY_STATUSES } from '../../domain/lifecycle';
-import { WEBHOOK_TYPES } from '../../domain/webhook';
+import { WEBHOOK_TYPES } from '../../domain/webhook/webhook';
 import type { Operation } from './operation';
 import { moment, pageOf, shownId, words } from './parts';
 import { feedEvent } from './webhook-frame';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ROLES, type Role } from '../../domain/entity';
 import { REFUND_STATUSES } from '../../domain/lifecycle';
-import type { WebhookType } from '../../domain/webhook';
+import type { WebhookType } from '../../domain/webhook/webhook';
 import { batchOutcome } from './customer';
 import { customerDecision } from './decision';
 import { EXAMPLE_REFUND_REFERENCE } from './example';

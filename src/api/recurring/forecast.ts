@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { recurringRules } from '../../config';
 import { forecast, successRate } from '../../database/recurring/forecast';
-import { FORECAST_DAYS, FORECAST_DAYS_MAX } from '../../domain/forecast';
+import { FORECAST_DAYS, FORECAST_DAYS_MAX } from '../../domain/recurring/forecast';
 import { shownSum } from '../../domain/money';
 import { idFilter, wholeNumber } from '../http/fields';
 import type { QueryCall } from '../http/route';

@@ -13,9 +13,9 @@ import {
 import { enqueueStarts } from '../../database/outbox';
 import { formatInstant, maxInterval, type Frequency } from '../../domain/calendar';
 import { formatAmount } from '../../domain/money';
-import { SCHEDULE_STATUSES } from '../../domain/recurring';
-import { workflowIds } from '../../domain/workflow-id';
-import { workflowSummary } from '../../domain/workflow-summary';
+import { SCHEDULE_STATUSES } from '../../domain/recurring/recurring';
+import { workflowIds } from '../../domain/workflow/workflow-id';
+import { workflowSummary } from '../../domain/workflow/workflow-summary';
 import {
   amountIn,
   currency,

@@ -9,7 +9,7 @@ import {
 import { formatInstant } from '../../domain/calendar';
 import { Failure } from '../../domain/failures';
 import { DELIVERY_STATUSES } from '../../domain/lifecycle';
-import { WEBHOOK_TYPES } from '../../domain/webhook';
+import { WEBHOOK_TYPES } from '../../domain/webhook/webhook';
 import { id, pagination } from '../http/fields';
 import { listAnswer } from '../http/list';
 import type { PathCall, QueryCall } from '../http/route';

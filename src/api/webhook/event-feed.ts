@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { settleCredits } from '../../database/customer/payment-credit';
 import { FEED_START, findFeedPosition, isBeforeFeed, readFeed } from '../../database/webhook/event-feed';
-import { counted } from '../../domain/counted';
+import { counted } from '../../domain/words/counted';
 import { id, pageSize } from '../http/fields';
 import type { QueryCall } from '../http/route';
 import { invalidRequest } from '../http/validation';

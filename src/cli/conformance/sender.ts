@@ -5,7 +5,7 @@ import {
   bodyWithSignature,
   serviceSignature,
   standardWebhookSignature,
-} from '../../domain/webhook-signature';
+} from '../../domain/webhook/webhook-signature';
 
 /** Webhooks as the engine sends them, through the same connector, and wrong ones on order. */
 

@@ -1,4 +1,4 @@
-import { isId } from '../../domain/ids';
+import { isId } from '../../domain/identifier/ids';
 import { bindId, openBoundId } from '../bound-id';
 import type { Keyring } from '../keys/keyring';
 

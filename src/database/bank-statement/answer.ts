@@ -1,4 +1,4 @@
-import { isMalformed, judge } from '../../domain/bank-statement';
+import { isMalformed, judge } from '../../domain/books/bank-statement';
 import { Failure } from '../../domain/failures';
 import { answerBillingRequest } from '../billing-request/outcome';
 import { row, type Database } from '../connection';

@@ -1,4 +1,4 @@
-import type { Difference, Direction, Known, StatementLine } from '../../domain/bank-statement';
+import type { Difference, Direction, Known, StatementLine } from '../../domain/books/bank-statement';
 import { rows, type Executor, type Transaction } from '../connection';
 import { jsonOf } from '../json';
 import { pages } from '../pages';

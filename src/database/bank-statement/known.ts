@@ -1,4 +1,4 @@
-import { BOOKED_WITHIN_DAYS, type Known, type StatementLine } from '../../domain/bank-statement';
+import { BOOKED_WITHIN_DAYS, type Known, type StatementLine } from '../../domain/books/bank-statement';
 import { rows, type Executor } from '../connection';
 import { borneOf } from '../ledger/settlement';
 import { IS_CREDIT_MISSING } from '../reconciliation-exception/credit';

@@ -6,8 +6,8 @@ import {
   type Known,
   type ReadLine,
   type StatementLine,
-} from '../../domain/bank-statement';
-import { isReference } from '../../domain/reference';
+} from '../../domain/books/bank-statement';
+import { isReference } from '../../domain/identifier/reference';
 import { row, rows, type Transaction } from '../connection';
 import {
   endExceptions,

@@ -1,4 +1,4 @@
-import { BOOKED_WITHIN_DAYS, type Direction } from '../../domain/bank-statement';
+import { BOOKED_WITHIN_DAYS, type Direction } from '../../domain/books/bank-statement';
 import { oneRow, row, rows, type Transaction } from '../connection';
 import {
   lockCharges,

@@ -1,4 +1,4 @@
-import { isMalformed, type Direction, type ReadLine } from '../../domain/bank-statement';
+import { isMalformed, type Direction, type ReadLine } from '../../domain/books/bank-statement';
 import { Failure } from '../../domain/failures';
 import { oneRow, row, rows, type Executor, type Transaction } from '../connection';
 import { SWEEP, sweep } from '../sweep';

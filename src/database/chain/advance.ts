@@ -1,4 +1,4 @@
-import { GENESIS, linkHash, STREAMS, type Stream } from '../../domain/chain';
+import { GENESIS, linkHash, STREAMS, type Stream } from '../../domain/books/chain';
 import { oneRow, row, rows, type Database, type Executor, type Transaction } from '../connection';
 import { firstIdAt } from '../ids';
 import { contentColumns, contentOf, ROWS_OF, type ReadRow } from './stream';

@@ -1,5 +1,5 @@
-import { GENESIS, headHash, linkHash, STREAMS, type Head, type Stream } from '../../domain/chain';
-import type { Fault } from '../../domain/verify-words';
+import { GENESIS, headHash, linkHash, STREAMS, type Head, type Stream } from '../../domain/books/chain';
+import type { Fault } from '../../domain/words/verify-words';
 import { oneRow, row, rows, type Database } from '../connection';
 import type { Compared, Difference } from '../compared';
 import { CHAIN_SILENT_AFTER_S, lastLink } from './advance';

@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { decode, sign, verify } from 'jsonwebtoken';
-import { headHash, STREAMS, type Head, type Stream, type Tip } from '../../domain/chain';
+import { headHash, STREAMS, type Head, type Stream, type Tip } from '../../domain/books/chain';
 import { row, rows, type Database, type Executor } from '../connection';
 import type { Keyring } from '../keys/keyring';
 import type { PublicJwk } from '../keys/signing-key';

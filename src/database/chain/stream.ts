@@ -1,4 +1,4 @@
-import type { Content, Stream } from '../../domain/chain';
+import type { Content, Stream } from '../../domain/books/chain';
 
 /** Where the rows of each stream are, and how what one says is read. */
 

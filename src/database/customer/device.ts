@@ -1,5 +1,5 @@
-import { ID_PREFIX, isId } from '../../domain/ids';
-import { normalizePhrase } from '../../domain/phrase';
+import { ID_PREFIX, isId } from '../../domain/identifier/ids';
+import { normalizePhrase } from '../../domain/identifier/phrase';
 import { bindId, openBoundId } from '../bound-id';
 import { row, rows, type Executor, type Transaction } from '../connection';
 import { newId } from '../ids';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { makePhrase, PHRASE_BYTES } from '../../domain/phrase';
+import { makePhrase, PHRASE_BYTES } from '../../domain/identifier/phrase';
 import { rows, type Transaction } from '../connection';
 import { emailIndexes } from './customer';
 import { newId } from '../ids';

@@ -1,4 +1,4 @@
-import { normalizePhrase } from '../../domain/phrase';
+import { normalizePhrase } from '../../domain/identifier/phrase';
 import type { Executor } from '../connection';
 import { emailIndexes } from './customer';
 import type { Keyring } from '../keys/keyring';

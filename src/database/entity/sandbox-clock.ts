@@ -1,4 +1,4 @@
-import { workflowIds } from '../../domain/workflow-id';
+import { workflowIds } from '../../domain/workflow/workflow-id';
 import { oneRow, row, rows, type Database, type Executor } from '../connection';
 import { enqueueBulkSignals } from '../outbox';
 import { CREDIT_WAITS } from '../customer/payment-credit';

@@ -1,7 +1,7 @@
 import { formatInstant } from '../../domain/calendar';
 import { Failure } from '../../domain/failures';
 import type { IntentStatus } from '../../domain/lifecycle';
-import type { Moment } from '../../domain/moment';
+import type { Moment } from '../../domain/workflow/moment';
 import { row, type Executor } from '../connection';
 import type { CustomerDecision } from './outcome';
 

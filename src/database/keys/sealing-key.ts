@@ -1,4 +1,4 @@
-import { ringRefusal, type RingFault } from '../../domain/service-words';
+import { ringRefusal, type RingFault } from '../../domain/words/service-words';
 import { row, rows, type Executor, type Transaction } from '../connection';
 import { KeyringError, type Keyring } from './keyring';
 import { open, type SealedPlace } from './sealing';

@@ -1,4 +1,4 @@
-import type { LedgerEntry } from '../../domain/ledger';
+import type { LedgerEntry } from '../../domain/books/ledger';
 import { rows, type Executor } from '../connection';
 import { jsonOf } from '../json';
 

@@ -1,4 +1,4 @@
-import { STATEMENT_FORM } from '../../domain/statement';
+import { STATEMENT_FORM } from '../../domain/books/statement';
 import type { Range } from '../compared';
 import { rows, type Executor } from '../connection';
 import { pages } from '../pages';

@@ -1,4 +1,4 @@
-import type { FactsOf } from '../../domain/verify-words';
+import type { FactsOf } from '../../domain/words/verify-words';
 import type { Compared, Difference, Range } from '../compared';
 import { rows, type Database } from '../connection';
 

@@ -5,7 +5,7 @@ import {
   reversalEntry,
   writeOffEntry,
   type Payment,
-} from '../../domain/ledger';
+} from '../../domain/books/ledger';
 import type { BillingRequestStatus } from '../../domain/lifecycle';
 import { row, type Executor } from '../connection';
 import { postEntries } from './entry';

@@ -1,4 +1,4 @@
-import { STATEMENT_FORM, type Movement, type Movements } from '../../domain/statement';
+import { STATEMENT_FORM, type Movement, type Movements } from '../../domain/books/statement';
 import { oneRow, row, rows, type Executor } from '../connection';
 import { dayBegin } from '../day-begin';
 import type { TransactionRecord } from '../transaction';

@@ -1,4 +1,4 @@
-import type { Mendable, Wrong } from '../../domain/books-words';
+import type { Mendable, Wrong } from '../../domain/words/books-words';
 import { IS_LET_OFF_BOOKED, IS_KNOWN_BY_NOW, NOTED_BEFORE } from '../bank-statement/known';
 import { lockBankStatements } from '../bank-statement/match';
 import { announceEnds } from '../billing-request/announce';

@@ -1,6 +1,6 @@
-import type { BookFault, MissingWebhook } from '../../domain/books-words';
+import type { BookFault, MissingWebhook } from '../../domain/words/books-words';
 import { groupBy } from '../../domain/group';
-import { madeAt } from '../../domain/ids';
+import { madeAt } from '../../domain/identifier/ids';
 import { IS_LET_OFF_BOOKED, IS_KNOWN_BY_NOW } from '../bank-statement/known';
 import { oneRow, row, type Database, type Executor } from '../connection';
 import { firstIdAt } from '../ids';

@@ -1,5 +1,5 @@
 import { wallClock } from '../../domain/calendar';
-import { deploymentWords, type DeploymentFault, type LoginPower } from '../../domain/deployment-words';
+import { deploymentWords, type DeploymentFault, type LoginPower } from '../../domain/words/deployment-words';
 import type { Mode } from '../../domain/mode';
 import { APP_ROLE, row, rows, type Executor } from '../connection';
 

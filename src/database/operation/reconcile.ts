@@ -1,7 +1,7 @@
 import { formatInstant } from '../../domain/calendar';
 import { groupBy } from '../../domain/group';
-import { workflowIds } from '../../domain/workflow-id';
-import { summaryAgain } from '../../domain/workflow-summary';
+import { workflowIds } from '../../domain/workflow/workflow-id';
+import { summaryAgain } from '../../domain/workflow/workflow-summary';
 import { oneRow, row, rows, type Executor } from '../connection';
 import { CREDIT_WAITS } from '../customer/payment-credit';
 import { enqueueMissingStarts, type OutboxRank } from '../outbox';

@@ -1,4 +1,4 @@
-import { workflowIds } from '../../domain/workflow-id';
+import { workflowIds } from '../../domain/workflow/workflow-id';
 import { recordAct, type Actor } from '../audit';
 import { row, rows, type Executor, type Transaction } from '../connection';
 import { RANK, type OutboxRank } from '../outbox';

@@ -1,6 +1,6 @@
 import { reasonForAudit } from '../../domain/charge';
 import { formatAmount } from '../../domain/money';
-import type { Cause, StoryStep, Of } from '../../domain/story';
+import type { Cause, StoryStep, Of } from '../../domain/words/story';
 import { rows, type Executor } from '../connection';
 import { KEPT } from '../idempotency';
 

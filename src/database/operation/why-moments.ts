@@ -1,6 +1,6 @@
 import { formatAmount } from '../../domain/money';
 import { rows, type Executor } from '../connection';
-import type { Of, StoryPosting } from '../../domain/story';
+import type { Of, StoryPosting } from '../../domain/words/story';
 
 /**
  * The latest of them, each with its postings, of which an entry has a handful, and the transaction

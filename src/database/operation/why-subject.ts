@@ -1,4 +1,4 @@
-import { isId, madeAt, type IdKind } from '../../domain/ids';
+import { isId, madeAt, type IdKind } from '../../domain/identifier/ids';
 import { rows, type Executor } from '../connection';
 import { firstIdAt } from '../ids';
 import type { Keyring } from '../keys/keyring';

@@ -1,4 +1,4 @@
-import type { Of } from '../../domain/story';
+import type { Of } from '../../domain/words/story';
 import { rows, type Executor } from '../connection';
 import type { Keyring } from '../keys/keyring';
 import { readBodies } from '../webhook/body';

@@ -1,5 +1,5 @@
-import type { StoryStep } from '../../domain/story';
-import { workflowIds } from '../../domain/workflow-id';
+import type { StoryStep } from '../../domain/words/story';
+import { workflowIds } from '../../domain/workflow/workflow-id';
 import { rows, type Executor } from '../connection';
 import type { Keyring } from '../keys/keyring';
 import { momentOf, readCalls, readEvents, type RecordedEvent } from './why-events';

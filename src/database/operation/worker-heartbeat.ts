@@ -1,4 +1,4 @@
-import type { WorkerFault } from '../../domain/service-words';
+import type { WorkerFault } from '../../domain/words/service-words';
 import { oneRow, rows, type Executor } from '../connection';
 
 /**

@@ -1,6 +1,6 @@
 import { groupBy } from '../../domain/group';
-import { isId, type IdKind } from '../../domain/ids';
-import { runOf } from '../../domain/workflow-id';
+import { isId, type IdKind } from '../../domain/identifier/ids';
+import { runOf } from '../../domain/workflow/workflow-id';
 import { rows, type Executor } from '../connection';
 
 /**

@@ -1,6 +1,6 @@
 import { groupBy } from '../../domain/group';
-import { workflowIds } from '../../domain/workflow-id';
-import { workflowSummary } from '../../domain/workflow-summary';
+import { workflowIds } from '../../domain/workflow/workflow-id';
+import { workflowSummary } from '../../domain/workflow/workflow-summary';
 import { rows, type Executor } from '../connection';
 
 /** A workflow's id, and what it is about. */

@@ -1,4 +1,4 @@
-import type { ExceptionKind } from '../../domain/reconciliation-exception';
+import type { ExceptionKind } from '../../domain/books/reconciliation-exception';
 import { rows, type Executor } from '../connection';
 import { recordEvents, type AuditEvent } from '../event';
 import { newId } from '../ids';

@@ -1,6 +1,6 @@
 import { Failure } from '../../domain/failures';
 import type { ExceptionState } from '../../domain/lifecycle';
-import type { ExceptionKind, Resolution } from '../../domain/reconciliation-exception';
+import type { ExceptionKind, Resolution } from '../../domain/books/reconciliation-exception';
 import { recordAct, type Actor } from '../audit';
 import { row, rows, type Executor, type Transaction } from '../connection';
 import type { Keyring } from '../keys/keyring';

@@ -1,6 +1,10 @@
 import { Failure } from '../../domain/failures';
 import type { ExceptionState } from '../../domain/lifecycle';
-import { EXCEPTION_KINDS, type ExceptionKind, type Resolution } from '../../domain/reconciliation-exception';
+import {
+  EXCEPTION_KINDS,
+  type ExceptionKind,
+  type Resolution,
+} from '../../domain/books/reconciliation-exception';
 import { row, rows, type Executor } from '../connection';
 import type { AuditEvent } from '../event';
 import { allOf, listPage, literal, type Listed, type Page } from '../list';

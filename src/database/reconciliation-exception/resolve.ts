@@ -1,6 +1,6 @@
 import { Failure } from '../../domain/failures';
 import type { ExceptionState } from '../../domain/lifecycle';
-import { consequenceOf, type Resolution } from '../../domain/reconciliation-exception';
+import { consequenceOf, type Resolution } from '../../domain/books/reconciliation-exception';
 import { row, rows, type Transaction } from '../connection';
 import { settleCreditByWord } from '../customer/payment-credit';
 import { recordEvents, type AuditEvent } from '../event';

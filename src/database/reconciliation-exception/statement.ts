@@ -1,5 +1,5 @@
-import type { Direction, StatementLine } from '../../domain/bank-statement';
-import type { ExceptionKind } from '../../domain/reconciliation-exception';
+import type { Direction, StatementLine } from '../../domain/books/bank-statement';
+import type { ExceptionKind } from '../../domain/books/reconciliation-exception';
 import { rows, type Transaction } from '../connection';
 import { recordEvents } from '../event';
 import { newId } from '../ids';

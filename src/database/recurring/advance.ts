@@ -1,6 +1,6 @@
 import type { BillingRules } from '../../domain/billing-rules';
-import { hasEnded, statusOf } from '../../domain/recurring';
-import { nextBilling, nextStep, type RecurringRules, type Step } from '../../domain/recurring-step';
+import { hasEnded, statusOf } from '../../domain/recurring/recurring';
+import { nextBilling, nextStep, type RecurringRules, type Step } from '../../domain/recurring/recurring-step';
 import { recordAct } from '../audit';
 import { closeExpiredRequests } from '../billing-request/outcome';
 import { row, type Database, type Transaction } from '../connection';

@@ -1,6 +1,6 @@
 import { formatAmount } from '../../domain/money';
-import type { ScheduleStatus } from '../../domain/recurring';
-import { workflowIds } from '../../domain/workflow-id';
+import type { ScheduleStatus } from '../../domain/recurring/recurring';
+import { workflowIds } from '../../domain/workflow/workflow-id';
 import type { Executor } from '../connection';
 import { recordEvents, type AuditEvent } from '../event';
 import type { Keyring } from '../keys/keyring';

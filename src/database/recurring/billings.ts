@@ -5,7 +5,7 @@ import {
   type ChargeOutcome,
   type OpenBilling,
   type RecurringRules,
-} from '../../domain/recurring-step';
+} from '../../domain/recurring/recurring-step';
 import type { Charge } from '../billing-request/billing-request';
 import { row, type Executor } from '../connection';
 import type { ScheduleRow } from './schedule';

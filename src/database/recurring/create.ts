@@ -1,6 +1,6 @@
 import type { Frequency } from '../../domain/calendar';
 import { Failure, type Problem } from '../../domain/failures';
-import { permitted } from '../../domain/recurring';
+import { permitted } from '../../domain/recurring/recurring';
 import { lockAgreement } from '../agreement/agreement';
 import { row, rows, type Transaction } from '../connection';
 import { recordEvents } from '../event';

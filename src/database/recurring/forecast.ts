@@ -1,9 +1,9 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises';
 import { calendarDay, dayStart } from '../../domain/calendar';
 import { Failure } from '../../domain/failures';
-import { chargesAhead, type ScheduleAhead } from '../../domain/forecast';
-import { permitted } from '../../domain/recurring';
-import type { RecurringRules, Schedule } from '../../domain/recurring-step';
+import { chargesAhead, type ScheduleAhead } from '../../domain/recurring/forecast';
+import { permitted } from '../../domain/recurring/recurring';
+import type { RecurringRules, Schedule } from '../../domain/recurring/recurring-step';
 import { row, rows, type Executor } from '../connection';
 import { allOf } from '../list';
 import { FURTHEST } from '../operation/reconcile';

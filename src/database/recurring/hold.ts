@@ -1,4 +1,4 @@
-import { agreed, hasEnded, SCHEDULE_ENDS } from '../../domain/recurring';
+import { agreed, hasEnded, SCHEDULE_ENDS } from '../../domain/recurring/recurring';
 import { rows, type Executor } from '../connection';
 import type { Transition } from './schedule';
 

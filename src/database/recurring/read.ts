@@ -1,7 +1,7 @@
 import type { Frequency } from '../../domain/calendar';
 import { Failure } from '../../domain/failures';
 import type { BillingRequestStatus } from '../../domain/lifecycle';
-import type { ScheduleStatus } from '../../domain/recurring';
+import type { ScheduleStatus } from '../../domain/recurring/recurring';
 import { row, rows, type Executor } from '../connection';
 import { allOf, listPage, type Listed, type Page } from '../list';
 import { OWN, type Viewer } from '../viewer';

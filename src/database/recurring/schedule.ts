@@ -1,10 +1,10 @@
 import type { Frequency } from '../../domain/calendar';
 import { groupBy } from '../../domain/group';
-import { isId } from '../../domain/ids';
-import { hasEnded, permitted, statusOf, type ScheduleStatus } from '../../domain/recurring';
-import type { Signal } from '../../domain/signal';
-import { workflowIds } from '../../domain/workflow-id';
-import { summaryAgain, workflowSummary } from '../../domain/workflow-summary';
+import { isId } from '../../domain/identifier/ids';
+import { hasEnded, permitted, statusOf, type ScheduleStatus } from '../../domain/recurring/recurring';
+import type { Signal } from '../../domain/workflow/signal';
+import { workflowIds } from '../../domain/workflow/workflow-id';
+import { summaryAgain, workflowSummary } from '../../domain/workflow/workflow-summary';
 import { lockAgreementOfSchedule, type Agreement } from '../agreement/agreement';
 import { row, rows, type Executor } from '../connection';
 import type { AuditEvent } from '../event';

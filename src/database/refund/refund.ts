@@ -2,7 +2,7 @@ import { addBusinessDays } from '../../domain/business-day';
 import { Failure } from '../../domain/failures';
 import type { BillingRequestStatus, RefundStatus } from '../../domain/lifecycle';
 import { formatAmount, parseAmount } from '../../domain/money';
-import { workflowIds } from '../../domain/workflow-id';
+import { workflowIds } from '../../domain/workflow/workflow-id';
 import { row, type Executor } from '../connection';
 import { recordEvents } from '../event';
 import { newId, newReference } from '../ids';

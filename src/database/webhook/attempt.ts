@@ -1,6 +1,6 @@
 import type { DeliveryStatus } from '../../domain/lifecycle';
-import { failureInWords, type Reached, type WebhookType } from '../../domain/webhook';
-import { workflowIds } from '../../domain/workflow-id';
+import { failureInWords, type Reached, type WebhookType } from '../../domain/webhook/webhook';
+import { workflowIds } from '../../domain/workflow/workflow-id';
 import { row, rows, type Database, type Executor } from '../connection';
 import type { Keyring } from '../keys/keyring';
 import { enqueueStarts } from '../outbox';

@@ -1,8 +1,8 @@
 import { Failure } from '../../domain/failures';
 import { groupBy } from '../../domain/group';
 import type { DeliveryStatus } from '../../domain/lifecycle';
-import type { WebhookType } from '../../domain/webhook';
-import { workflowIds } from '../../domain/workflow-id';
+import type { WebhookType } from '../../domain/webhook/webhook';
+import { workflowIds } from '../../domain/workflow/workflow-id';
 import { row, rows, type Executor } from '../connection';
 import { allOf, listPage, literal, type Listed, type Page } from '../list';
 import { enqueueStarts } from '../outbox';

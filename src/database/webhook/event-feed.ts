@@ -1,4 +1,4 @@
-import type { WebhookType } from '../../domain/webhook';
+import type { WebhookType } from '../../domain/webhook/webhook';
 import { row, rows, type Database, type Executor } from '../connection';
 import { firstIdAt } from '../ids';
 import type { Keyring } from '../keys/keyring';

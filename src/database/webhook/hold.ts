@@ -1,5 +1,5 @@
-import type { WebhookType } from '../../domain/webhook';
-import { workflowIds } from '../../domain/workflow-id';
+import type { WebhookType } from '../../domain/webhook/webhook';
+import { workflowIds } from '../../domain/workflow/workflow-id';
 import { rows, type Transaction } from '../connection';
 import type { Keyring } from '../keys/keyring';
 import { BULK_AFTER, enqueueStarts } from '../outbox';

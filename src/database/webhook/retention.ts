@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { WebhookType } from '../../domain/webhook';
+import type { WebhookType } from '../../domain/webhook/webhook';
 import { row, rows, type Executor } from '../connection';
 import { firstIdAt } from '../ids';
 import { KeyringError, type Keyring } from '../keys/keyring';

@@ -1,9 +1,9 @@
 import type { Role } from '../../domain/entity';
 import { groupBy } from '../../domain/group';
-import type { WebhookType } from '../../domain/webhook';
-import { bodyWithSignature } from '../../domain/webhook-signature';
-import { workflowIds } from '../../domain/workflow-id';
-import { workflowSummary } from '../../domain/workflow-summary';
+import type { WebhookType } from '../../domain/webhook/webhook';
+import { bodyWithSignature } from '../../domain/webhook/webhook-signature';
+import { workflowIds } from '../../domain/workflow/workflow-id';
+import { workflowSummary } from '../../domain/workflow/workflow-summary';
 import { rows, type Executor } from '../connection';
 import { newId } from '../ids';
 import type { Keyring } from '../keys/keyring';

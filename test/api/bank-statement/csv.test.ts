@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { readCsv } from '../../../src/api/bank-statement/csv';
-import type { ReadLine } from '../../../src/domain/bank-statement';
+import type { ReadLine } from '../../../src/domain/books/bank-statement';
 import { blocksRunBy } from '../../support/code-blocks';
 import { DAYS, endless, readAll, readFile, sampleLine as line } from '../../support/statement-file';
 

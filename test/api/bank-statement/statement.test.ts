@@ -16,7 +16,7 @@ import { claimKey } from '../../../src/database/idempotency';
 import { dismissWithStatement } from '../../../src/database/reconciliation-exception/dismiss';
 import { resolveException } from '../../../src/database/reconciliation-exception/resolve';
 import { calendarDay } from '../../../src/domain/calendar';
-import type { Resolution } from '../../../src/domain/reconciliation-exception';
+import type { Resolution } from '../../../src/domain/books/reconciliation-exception';
 import { send, serveApi, tokenOf, type Answered, type ServedApi } from '../../support/api';
 import { copyOfDatabase, createTestDatabase, type TestDatabase } from '../../support/database';
 import { balancesOf } from '../../support/ledger';

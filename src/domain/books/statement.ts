@@ -1,0 +1,54 @@
+import type { Role } from '../entity';
+
+/**
+ * The form of a statement's file, by which its SHA-256 is kept: which lines it has and in which
+ * order, its columns, and how each cell is written. **Whatever makes another file of the same
+ * ledger raises this number**; that of each form stays on record beside the others.
+ *
+ * It is 2, although no release has kept any before it was counted. What is kept as 1 may be of
+ * three kinds: without the line of a write-off that follows a rejected refund, with the bank's id
+ * of a reversal in the file of the payee's bank, or as it is now; and no row says which.
+ */
+export const STATEMENT_FORM = 2;
+
+/** How many, and how much in minor units. */
+export interface Movement {
+  count: number;
+  amount: bigint;
+}
+
+/** What moved on one settlement day, in one currency, for one party. */
+export interface Movements {
+  charges: Movement;
+  refunds: Movement;
+  reversals: Movement;
+  /** Of a bank, payments to its customers. */
+  credits: Movement;
+  /** Of these, what did not stay. */
+  creditsReversed: Movement;
+  /** Of a bank, what it was let off. */
+  writeOffs: Movement;
+}
+
+/**
+ * A merchant, and a provider for its merchants, is owed what is charged, less what goes back. A
+ * bank owes what its customers are charged, and is owed what is paid to them.
+ *
+ * @param opening positive where the network owes it to the party; in minor units, as the rest
+ */
+export function closingBalance(role: Role, opening: bigint, moved: Movements): bigint {
+  const { charges, refunds, reversals, credits, creditsReversed, writeOffs } = moved;
+  const charged = charges.amount - refunds.amount - reversals.amount;
+  return role === 'bank'
+    ? opening - charged + credits.amount - creditsReversed.amount + writeOffs.amount
+    : opening + charged;
+}
+
+/** How many things moved money; one that is on both sides of a bank counts twice. */
+export function movementCount(moved: Movements): number {
+  const { charges, refunds, reversals, credits, creditsReversed, writeOffs } = moved;
+  return [charges, refunds, reversals, credits, creditsReversed, writeOffs].reduce(
+    (total, { count }) => total + count,
+    0,
+  );
+}

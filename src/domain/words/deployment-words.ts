@@ -1,0 +1,92 @@
+import { formatInstant } from '../calendar';
+import { counted } from './counted';
+import type { Mode } from '../mode';
+import { worded, type FaultOf } from './sentence';
+
+/** Why a process must not work on a database, in words for operators: what to do is in each. */
+
+const OTHER_DATABASE = 'or correct DATABASE_URL';
+
+const ANOTHER_ZONE =
+  'Take the IANA name of a city, such as Europe/Brussels; or, where it is one, bring the time zone data of the older of the two up to date.';
+
+/** What lets a login get round the grants of `assent_app`, in words that follow its name. */
+const POWERS = {
+  superuser: 'is a superuser',
+  schema_owner: 'owns the schema, or is a member of the role that does',
+  database_owner: 'owns the database, or is a member of the role that does',
+  create_role: 'may make roles',
+  replication: 'may replicate the server',
+  write_all: 'may write all tables, or the files and programs of the server',
+} as const;
+
+export type LoginPower = keyof typeof POWERS;
+
+interface Versions {
+  node: string;
+  /** Of the time zone data in it. */
+  tz: string | undefined;
+  postgres: string;
+}
+
+const SENTENCES = {
+  other_mode: ({ found, wanted }: { found: Mode | undefined; wanted: Mode }) =>
+    `ASSENT_MODE: is ${wanted}, but the database was made for ${found ?? 'none'}. Set ASSENT_MODE=${found ?? 'sandbox'}, ` +
+    `${OTHER_DATABASE}: the mode of a database is never changed.`,
+  other_time_zone: ({ found, wanted }: { found: string; wanted: string }) =>
+    `NETWORK_TIMEZONE: is ${wanted}, but the days of this database begin in ${found}. Set NETWORK_TIMEZONE=${found}, ` +
+    `${OTHER_DATABASE}. Where it was migrated with the wrong zone, "assent database zone ${wanted}" corrects that.`,
+  login_of_power: ({ login, power }: { login: string; power: LoginPower }) =>
+    `DATABASE_URL: the login "${login}" ${POWERS[power]}, and could change the record of the money. In production log in ` +
+    'as one that is a member of the role assent_app and nothing else (docs/operations.md, "Make the logins"); ' +
+    'DATABASE_OWNER_URL is for migrate alone.',
+  other_role: ({ found, wanted }: { found: string; wanted: string }) =>
+    `DATABASE_URL: connections work as "${found}" and not as ${wanted}, the role that may not change the record of ` +
+    'the money. Something between here and Postgres sets another: take that away.',
+  clock_moved: () =>
+    'DATABASE_URL: a test clock has been moved in this database, and production judges windows and limits by it. ' +
+    'Production begins with a database of its own: correct DATABASE_URL.',
+  time_zone_unknown: ({ timeZone }: { timeZone: string }) =>
+    `NETWORK_TIMEZONE: Postgres does not know ${timeZone}. ${ANOTHER_ZONE}`,
+  clocks_differ: ({ timeZone, at, here, there, versions }: ClocksDiffer) =>
+    `NETWORK_TIMEZONE: at ${formatInstant(at)} the clocks of ${timeZone} show ${here} by Node ` +
+    `${versions.node} (${versions.tz}), but ${there} by Postgres ${versions.postgres}: what is charged ` +
+    `around midnight would count for the wrong day. ${ANOTHER_ZONE}`,
+  day_is_over: ({ timeZone, before, day, until }: DayIsOver) =>
+    `${timeZone}: ${day} is over in ${before}, and its statements are final, but it would go on in ${timeZone}. ` +
+    `Try again after ${until.toISOString()}.`,
+  due_dates_move: ({ timeZone, count, first }: DueDatesMove) =>
+    `${timeZone}: ${counted(count, 'live schedules')} would fall due at another moment than merchant and bank have been told: ` +
+    `first ${first.id} at ${formatInstant(first.dueAt)}, and was to at ${formatInstant(first.announced)}. ` +
+    'Have their merchants cancel them, and make them anew once the zone is another.',
+  still_in_use: ({ sessions }: { sessions: { count: number; login: string } | undefined }) =>
+    `a process of this database still runs${sessions ? ` (sessions: ${sessions.count}, of ${sessions.login} first)` : ''}, ` +
+    'and would go on by the old zone: stop every API, worker and command first',
+  table_in_use: ({ migration }: { migration: string }) =>
+    `${migration} needs a table that another session does not let go of: a back-up, or an open transaction. "assent database transactions" names it, and "assent database end" ends it; or migrate later.`,
+};
+
+interface ClocksDiffer {
+  timeZone: string;
+  at: Date;
+  here: string;
+  there: string;
+  versions: Versions;
+}
+
+interface DayIsOver {
+  timeZone: string;
+  before: string | undefined;
+  day: string;
+  until: Date;
+}
+
+interface DueDatesMove {
+  timeZone: string;
+  count: number;
+  first: { id: string; dueAt: Date; announced: Date };
+}
+
+export type DeploymentFault = FaultOf<typeof SENTENCES>;
+
+export const deploymentWords = (fault: DeploymentFault): string => worded(SENTENCES, fault);

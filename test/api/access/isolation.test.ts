@@ -1,0 +1,357 @@
+import { randomUUID } from 'node:crypto';
+import { routes } from '../../../src/api/app';
+import type { Route } from '../../../src/api/http/route';
+import { row } from '../../../src/database/connection';
+import { ROLES, type Role } from '../../../src/domain/entity';
+import { send, serveApi, tokenOf, type Answered, type ServedApi } from '../../support/api';
+import { createTestDatabase, type TestDatabase } from '../../support/database';
+import { namesIn } from '../../support/schema-names';
+import { answerCharges, standingApproval } from '../../support/standing';
+import { wholeFeed } from '../../support/whole-feed';
+
+/**
+ * What belongs to another tenant is to everybody else what does not exist, on every endpoint that
+ * takes the name of anything: the same status and the same words.
+ *
+ * The cases are read off the table of routes, so an endpoint or a field that is added later is
+ * tried too, and fails here as long as nobody has said what it takes.
+ */
+
+let database: TestDatabase;
+let api: ServedApi;
+/** Two sets of a bank, a merchant and a provider that have nothing to do with each other. */
+let mine: Tenants;
+let theirs: Tenants;
+
+interface Tenants {
+  tokens: Record<Role, string>;
+  /**
+   * One of each thing, by the name of the field that it is given in; some are another string for
+   * each party.
+   */
+  things: Record<string, string | Record<Role, string>>;
+}
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  api = await serveApi(database.db, {
+    settings: {
+      RATE_LIMIT_CALLER: '5000/5000',
+      RATE_LIMIT_LOOKUP: '5000/5000',
+      RATE_LIMIT_TOKEN_ADDRESS: '100/200',
+    },
+  });
+  mine = await settle();
+  theirs = await settle();
+});
+afterAll(async () => {
+  await api.close();
+  await database.drop();
+});
+
+async function settle(): Promise<Tenants> {
+  const standing = await standingApproval(database.db, api.deps.ring);
+  const [bank, merchant, provider] = await Promise.all(
+    [standing.credentials.bank, standing.credentials.merchant, standing.credentials.provider].map((one) =>
+      tokenOf(api, one),
+    ),
+  );
+  const tokens = { bank: String(bank), merchant: String(merchant), provider: String(provider) };
+  const as = async (role: Role, method: string, path: string, body?: unknown) => {
+    const answered = await call(tokens[role], method, path, body);
+    if (answered.status >= 300) throw new Error(`${path}: ${JSON.stringify(answered.body)}`);
+    return answered.body;
+  };
+  const { customerId, paymentId: paymentID, agreementId, merchantId } = standing;
+  const found = await row<{ lookupID: string }>(
+    database.db,
+    `SELECT lookup_id AS "lookupID" FROM customers WHERE id = :customerId`,
+    { customerId },
+  );
+  const lookupID = String(found?.lookupID);
+  const money = { amount: 10, currency: 'NGN' };
+
+  const [charge] = (await as('merchant', 'POST', '/v1/customer/bill', {
+    paymentIDs: [paymentID],
+    ...money,
+    description: 'Shoes',
+  })) as unknown as { billingRequestId: string; reference: string }[];
+  await answerCharges(database.db, api.deps.ring, standing);
+  const { billingRequestId = '', reference = '' } = charge ?? {};
+  const shown = await as('merchant', 'GET', `/v1/billing/requests/${billingRequestId}`);
+  const refund = await as('merchant', 'POST', '/v1/refunds/initiate', { reference, amount: 1 });
+  // What its bank contradicts is somebody's to look into.
+  const contradiction = { billingRequestId, declineReason: 'insufficient_funds' };
+  await call(tokens.bank, 'POST', '/v1/billing/bank-response', contradiction);
+  const { data: doubted } = await as('bank', 'GET', '/v1/reconciliation/exceptions');
+  const [exception] = (doubted?.['exceptions'] ?? []) as { exceptionId: string }[];
+  const schedule = await as('merchant', 'POST', '/v1/billing/recurring/create', {
+    customerId,
+    paymentID,
+    ...money,
+    frequency: 'monthly',
+  });
+  const [intent] = (await as('merchant', 'POST', '/v1/billing/intent', {
+    lookupIDs: [lookupID],
+    currency: 'NGN',
+    description: 'Gold plan',
+  })) as unknown as { intentId: string }[];
+
+  const batch = await as('bank', 'POST', '/v1/bank/customers', { customers: [{}] });
+  const header = 'bankTransactionId,bookingDate,amount,currency,direction';
+  const statement = await send(api.url, 'POST', '/v1/bank/statements', header, {
+    authorization: `Bearer ${tokens.bank}`,
+    'content-type': 'text/csv',
+  });
+
+  const fingerprint = randomUUID();
+  const [ofBank, ofMerchant] = await Promise.all(
+    (['bank', 'merchant'] as const).map((role) => as(role, 'POST', '/v1/devices', { fingerprint })),
+  );
+  const deviceId = {
+    bank: String(ofBank?.data?.['deviceId']),
+    merchant: String(ofMerchant?.data?.['deviceId']),
+    provider: 'none',
+  };
+  const link = { customerId, phrase: lookupID, deviceId: deviceId.bank };
+  await as('bank', 'POST', '/v1/bank/customer/device/link', link);
+
+  const deliveryId: Record<Role, string> = { bank: '', merchant: '', provider: '' };
+  const eventId = { ...deliveryId };
+  for (const role of ROLES) {
+    await as(role, 'POST', '/v1/webhooks/endpoint/test');
+    const { data: sent } = await as(role, 'GET', '/v1/webhooks/deliveries');
+    const [delivery] = (sent?.['deliveries'] ?? []) as { deliveryId: string }[];
+    deliveryId[role] = delivery?.deliveryId ?? '';
+    await wholeFeed(database.db);
+    const { data: feed } = await as(role, 'GET', '/v1/events');
+    const [event] = (feed?.['events'] ?? []) as { eventId: string }[];
+    eventId[role] = event?.eventId ?? '';
+  }
+  return {
+    tokens,
+    things: {
+      customerId,
+      lookupID,
+      phrase: lookupID,
+      paymentID,
+      paymentIDs: paymentID,
+      id: agreementId,
+      merchantId,
+      entityId: merchantId,
+      intentId: intent?.intentId ?? '',
+      billingRequestId,
+      reference,
+      batchId: String(shown.data?.['batchId']),
+      customerBatchId: String(batch.data?.['batchId']),
+      refundId: String(refund.data?.['refundId']),
+      exceptionId: exception?.exceptionId ?? '',
+      statementId: String(statement.body.data?.['statementId']),
+      scheduleId: String(schedule.data?.['scheduleId']),
+      deviceId,
+      deliveryId,
+      after: eventId,
+    },
+  };
+}
+
+/** Well formed, and nobody's. */
+const NOBODYS: Tenants['things'] = {
+  customerId: 'cus_00000000000000000000000000',
+  lookupID: 'quiet-river-seven-lamps-11',
+  phrase: 'quiet-river-seven-lamps-11',
+  paymentID: 'bm9ib2R5cw',
+  paymentIDs: 'bm9ib2R5cw',
+  id: 'agr_00000000000000000000000000',
+  merchantId: 'mch_00000000000000000000000000',
+  entityId: 'mch_00000000000000000000000000',
+  intentId: 'int_00000000000000000000000000',
+  billingRequestId: 'brq_00000000000000000000000000',
+  reference: 'NOBODYS',
+  batchId: 'bat_00000000000000000000000000',
+  customerBatchId: 'bat_00000000000000000000000000',
+  refundId: 'rfd_00000000000000000000000000',
+  exceptionId: 'exc_00000000000000000000000000',
+  statementId: 'stm_00000000000000000000000000',
+  scheduleId: 'sch_00000000000000000000000000',
+  deviceId: `dev_${'A'.repeat(60)}`,
+  deliveryId: 'dlv_00000000000000000000000000',
+  after: 'evt_00000000000000000000000000',
+};
+
+/** Names of what is nobody's to keep from others. */
+const OPEN: Record<string, string> = {
+  lookupIDs: 'any merchant may ask any customer of the network, and so may any bank for its own',
+  bankTransactionId: 'the caller’s own word for a movement of money',
+};
+
+/** Parameters of paths that name nothing of anybody's. */
+const A_DAY = '2026-01-31';
+const NAMELESS: Record<string, string> = { date: A_DAY };
+
+/** What is refused whatever it names. */
+const FOR_OTHERS = ['bank get /v1/statements merchantId', 'bank get /v1/statements/:date.csv merchantId'];
+
+/**
+ * What the rest of a request holds, where one name is not all that it needs: fixed values, and
+ * names of one's own.
+ */
+const REST: Record<string, { fixed?: object; own?: string[] }> = {
+  'post /v1/bank/customer/device/link': { own: ['customerId', 'phrase', 'deviceId'] },
+  'post /v1/bank/customer/device/unlink': { own: ['customerId', 'phrase', 'deviceId'] },
+  'patch /v1/bank/customer': { fixed: { update: { firstname: 'Ada' } } },
+  'patch /v1/provider/merchant/trust': { fixed: { trustLevel: 'trusted' } },
+  'post /v1/billing/intent-response': {
+    own: ['customerId', 'entityId', 'lookupID'],
+    // Any other would suspend the schedule, of which a later case wants to hear.
+    fixed: { customerDecision: 'approve_recurring' },
+  },
+  'post /v1/customer/bill': { fixed: { amount: 5, currency: 'NGN', description: 'Shoes' } },
+  'post /v1/billing/bank-response': { own: ['billingRequestId'], fixed: { bankTransactionId: 'tx-1' } },
+  'post /v1/billing/recurring/create': {
+    own: ['customerId', 'paymentID'],
+    fixed: { amount: 5, currency: 'NGN', frequency: 'monthly' },
+  },
+  'patch /v1/billing/recurring/:scheduleId': { fixed: { amount: 5 } },
+  'put /v1/bank/customer-decisions/:id': { fixed: { customerDecision: 'approve_once' } },
+  'post /v1/refunds/initiate': { fixed: { amount: 1 } },
+  'post /v1/reconciliation/exceptions/:exceptionId/respond': { fixed: { resolution: 'confirmed' } },
+  'get /v1/statements': { fixed: { date: A_DAY } },
+  'post /v1/bank/refund-response': { fixed: { action: 'completed', bankTransactionId: 'back-1' } },
+};
+
+type Place = 'path' | 'query' | 'body';
+
+interface Case {
+  key: string;
+  method: string;
+  path: string;
+  role: Role;
+  place: Place;
+  /** Nested ones as `payee.lookupID`. */
+  name: string;
+}
+
+const lastOf = (name: string) => name.split('.').at(-1) ?? name;
+const isIdentifier = (name: string) =>
+  /(Id|ID|IDs|Ids)$/.test(name) || ['id', 'reference', 'phrase', 'after', 'search'].includes(lastOf(name));
+
+/** Every name of a thing that any role can give on any route. */
+function cases(): Case[] {
+  return routes(api.deps).flatMap((route: Route) => {
+    const { method, path, options } = route;
+    return options.roles.flatMap((role) =>
+      (
+        [
+          ['path', options.params],
+          ['query', options.query],
+          ['body', options.bodyOf?.[role] ?? options.body],
+        ] as const
+      ).flatMap(([place, schema]) =>
+        namesIn(schema)
+          .filter((name) => isIdentifier(name) && !(lastOf(name) in OPEN))
+          .filter((name) => !FOR_OTHERS.includes(`${role} ${method} ${path} ${name}`))
+          .map((name) => ({
+            key: `${method} ${path}`,
+            method: method.toUpperCase(),
+            path,
+            role,
+            place,
+            name,
+          })),
+      ),
+    );
+  });
+}
+
+/** What is meant, where the name alone does not say it. */
+const MEANT: Record<string, string> = {
+  'get /v1/bank/customers search': 'lookupID',
+  'get /v1/bank/devices/list search': 'deviceId',
+  'get /v1/bank/customers/batches/:batchId batchId': 'customerBatchId',
+  'get /v1/bank/customers/batches/:batchId/customers.csv batchId': 'customerBatchId',
+  'get /v1/bank/customers/batches/:batchId/failures.csv batchId': 'customerBatchId',
+};
+
+function thing(things: Tenants['things'], { key, role }: Case, name: string): string {
+  const kind = MEANT[`${key} ${name}`] ?? lastOf(name);
+  const found = things[kind];
+  const value = typeof found === 'object' ? found[role] : found;
+  if (value === undefined) throw new Error(`${key}: nobody has said what a ${name} is`);
+  return value;
+}
+
+function ask(one: Case, given: string): Promise<Answered> {
+  const { fixed = {}, own = [] } = REST[one.key] ?? {};
+  const rest = Object.fromEntries(own.map((name) => [name, thing(mine.things, one, name)]));
+  const body = { ...fixed, ...rest, ...(one.place === 'body' && nested(one.name, given)) };
+  const asked = { ...(one.method === 'GET' && fixed), ...(one.place === 'query' && { [one.name]: given }) };
+  const query = new URLSearchParams(asked as Record<string, string>).toString();
+  const path = Object.entries({ ...NAMELESS, ...(one.place === 'path' && { [one.name]: given }) }).reduce(
+    (whole, [name, value]) => whole.replace(`:${name}`, value),
+    one.path,
+  );
+  return call(
+    mine.tokens[one.role],
+    one.method,
+    `${path}?${query}`,
+    one.method === 'GET' || Object.keys(body).length === 0 ? undefined : body,
+  );
+}
+
+function nested(name: string, value: string): object {
+  const [first = '', ...others] = name.split('.');
+  if (others.length > 0)
+    return { [first]: nested(others.join('.'), value), lookupIDs: [NOBODYS['lookupID']] };
+  return { [first]: first.endsWith('IDs') ? [value] : value };
+}
+
+function call(token: string, method: string, path: string, body?: unknown): Promise<Answered> {
+  return send(api.url, method, path, body, { authorization: `Bearer ${token}` });
+}
+
+/** An answer without what it only repeats of the question. */
+const said = ({ status, body }: Answered, given: string) =>
+  `${status} ${JSON.stringify(body).replaceAll(given, '<what was given>')}`;
+
+test('the things of another tenant are to everybody what does not exist, wherever they can be named', async () => {
+  const told: string[] = [];
+  for (const one of cases()) {
+    const [ofTheirs, ofNobody] = [thing(theirs.things, one, one.name), thing(NOBODYS, one, one.name)];
+    const answers = [said(await ask(one, ofTheirs), ofTheirs), said(await ask(one, ofNobody), ofNobody)];
+    if (answers[0] !== answers[1]) {
+      told.push(`${one.role} ${one.key} ${one.name}: ${answers.join(' where nobody’s is ')}`);
+    }
+  }
+  expect(told).toEqual([]);
+});
+
+/**
+ * Last, for it moves what is one's own: the cases above would prove nothing if one's own looked
+ * like nobody's too.
+ */
+test('and one’s own are not', async () => {
+  const lost: string[] = [];
+  const { tokens, things } = mine;
+  const { bank: deviceId } = things['deviceId'] as Record<Role, string>;
+  const link = { customerId: things['customerId'], phrase: things['phrase'], deviceId };
+  for (const one of cases()) {
+    // An earlier case has unlinked it.
+    await call(tokens.bank, 'POST', '/v1/bank/customer/device/link', link);
+    const [ofMine, ofNobody] = [thing(mine.things, one, one.name), thing(NOBODYS, one, one.name)];
+    const answers = [said(await ask(one, ofMine), ofMine), said(await ask(one, ofNobody), ofNobody)];
+    if (answers[0] === answers[1]) lost.push(`${one.role} ${one.key} ${one.name}: ${answers[0]}`);
+  }
+  expect(lost).toEqual([]);
+});
+
+const nameless = (parameter: string) => (parameter.split(' ').at(-1) ?? '') in NAMELESS;
+
+test('every parameter of a path is tried', () => {
+  const tried = new Set(cases().map(({ key, name }) => `${key} ${name}`));
+  const parameters = routes(api.deps).flatMap(({ method, path }) =>
+    [...path.matchAll(/:(\w+)/g)].map(([, name]) => `${method} ${path} ${name}`),
+  );
+  expect(parameters.filter((parameter) => !tried.has(parameter) && !nameless(parameter))).toEqual([]);
+  expect(cases().length).toBeGreaterThan(60);
+});

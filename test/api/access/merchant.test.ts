@@ -1,0 +1,109 @@
+import { row } from '../../../src/database/connection';
+import { enter, serveApi, tokenOf, type Party, type ServedApi } from '../../support/api';
+import { createTestDatabase, type TestDatabase } from '../../support/database';
+
+let test: TestDatabase;
+let api: ServedApi;
+let provider: Party;
+beforeAll(async () => {
+  test = await createTestDatabase();
+  api = await serveApi(test.db, { settings: { RATE_LIMIT_MERCHANT_BATCH: '1000/1000' } });
+  provider = await enter(api, 'provider');
+});
+afterAll(async () => {
+  await api.close();
+  await test.drop();
+});
+
+interface Item {
+  statusCode: number;
+  success: boolean;
+  message: string;
+  merchantId: string;
+  clientId: string;
+  clientSecret: string;
+  webhookSecret: string;
+}
+const shop = (clientRef: string) => ({ name: 'Shop', email: 'shop@example.com', clientRef });
+const create = (merchants: unknown[], by = provider) =>
+  by.send('POST', '/v1/provider/merchants', { merchants });
+const itemsOf = (data: Record<string, unknown> | undefined) => data?.['merchants'] as Item[];
+const trust = (merchantId: string | undefined, by = provider) =>
+  by.send('PATCH', '/v1/provider/merchant/trust', { merchantId, trustLevel: 'trusted' });
+
+describe('the batch of merchants', () => {
+  it('makes each with credentials that work, shown once', async () => {
+    const { status, body } = await create([
+      { ...shop('a'), website: 'https://shop.example', icon: 'https://shop.example/i.png' },
+      { ...shop('b'), webhookUrl: 'http://127.0.0.1:9/hook' },
+    ]);
+    expect(status).toBe(201);
+    const items = itemsOf(body.data);
+    expect(items).toHaveLength(2);
+    for (const item of items) {
+      expect(item).toMatchObject({ statusCode: 201, success: true, message: 'Merchant created' });
+      expect(item.webhookSecret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+      await expect(tokenOf(api, { ...item, entityId: item.merchantId })).resolves.toBeDefined();
+    }
+  });
+
+  it('refuses a clientRef that the provider has used, item by item, and makes the rest', async () => {
+    await create([shop('taken')]);
+    const { status, body } = await create([shop('taken'), shop('new')]);
+    expect(status).toBe(201);
+    expect(itemsOf(body.data)).toMatchObject([
+      { statusCode: 409, success: false, clientRef: 'taken' },
+      { statusCode: 201, success: true, clientRef: 'new' },
+    ]);
+    const other = await enter(api, 'provider');
+    expect(await create([shop('taken')], other)).toMatchObject({ status: 201 });
+  });
+
+  it('is a 409 with the items where each of them is refused', async () => {
+    await create([shop('all')]);
+    const { status, body } = await create([shop('all')]);
+    expect(status).toBe(409);
+    expect(body).toMatchObject({ statusCode: 409, success: false });
+    expect(itemsOf(body.data)).toMatchObject([{ statusCode: 409, success: false }]);
+  });
+
+  it('takes a hundred and not one more, none of them twice', async () => {
+    const many = (count: number) => Array.from({ length: count }, (_, i) => shop(`many-${count}-${i}`));
+    expect(await create(many(101))).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: 'merchants', message: 'must have at most 100 entries' }] },
+    });
+    expect(itemsOf((await create(many(100))).body.data)).toHaveLength(100);
+    expect(await create([shop('twice'), shop(' twice ')])).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: 'merchants[1].clientRef' }] },
+    });
+    expect(await create([shop('twice'), { ...shop('twice'), email: 'nobody' }])).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: 'merchants[1].email' }, { path: 'merchants[1].clientRef' }] },
+    });
+  });
+});
+
+describe('the trust level', () => {
+  it('is set by the merchant’s own provider, and is untrusted before', async () => {
+    const [item] = itemsOf((await create([shop('trust')])).body.data);
+    const level = () =>
+      row(test.db, 'SELECT trust_level FROM entities WHERE id = :id', { id: item?.merchantId });
+    expect(await level()).toEqual({ trust_level: 'untrusted' });
+    expect(await trust(item?.merchantId)).toMatchObject({
+      status: 200,
+      body: { data: { merchantId: item?.merchantId, trustLevel: 'trusted' } },
+    });
+    expect(await level()).toEqual({ trust_level: 'trusted' });
+  });
+
+  it('cannot be set by another provider, nor of anything that is no merchant of its own', async () => {
+    const [item] = itemsOf((await create([shop('own')])).body.data);
+    const other = await enter(api, 'provider');
+    const stranger = await enter(api, 'merchant');
+    expect(await trust(item?.merchantId, other)).toMatchObject({ status: 404 });
+    expect(await trust(stranger.entityId)).toMatchObject({ status: 404 });
+    expect(await trust(provider.entityId)).toMatchObject({ status: 404 });
+  });
+});

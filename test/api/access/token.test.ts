@@ -1,0 +1,400 @@
+import { createPublicKey } from 'node:crypto';
+import { decode, sign } from 'jsonwebtoken';
+import { createAccessTokens } from '../../../src/api/access/access-token';
+import { rotateClientSecret } from '../../../src/database/entity/client-credential';
+import { openDatabase, row } from '../../../src/database/connection';
+import { setEntityStatus } from '../../../src/database/entity/entity';
+import { revokeTokens } from '../../../src/database/entity/control';
+import { rotateSigningKey, usableSigningKeys } from '../../../src/database/keys/signing-key';
+import { enter, send, serveApi, tokenOf, type Party, type ServedApi } from '../../support/api';
+import { createTestDatabase, type TestDatabase } from '../../support/database';
+import { OPERATOR } from '../../support/operator';
+import { servers } from '../../support/servers';
+
+let test: TestDatabase;
+let api: ServedApi;
+let bank: Party;
+beforeAll(async () => {
+  test = await createTestDatabase();
+  api = await serveApi(test.db, {
+    settings: { RATE_LIMIT_TOKEN: '1000/1000', RATE_LIMIT_TOKEN_ADDRESS: '1000/1000' },
+  });
+  bank = await enter(api, 'bank');
+});
+afterAll(async () => {
+  await api.close();
+  await test.drop();
+});
+
+const FORM = 'application/x-www-form-urlencoded';
+const BASIC_CHALLENGE = 'Basic realm="assent", charset="UTF-8"';
+const basic = (id: string, secret: string) => ({
+  authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
+});
+
+/** The status, and the answer as RFC 6749 has it. */
+async function ask(body: string | undefined, headers: Record<string, string> = {}) {
+  const answered = await fetch(`${api.url}/v1/oauth/token`, {
+    method: 'POST',
+    headers: { 'content-type': FORM, ...headers },
+    ...(body === undefined ? {} : { body }),
+  });
+  const { error, token_type } = (await answered.json()) as { error?: string; token_type?: string };
+  return {
+    status: answered.status,
+    error,
+    tokenType: token_type,
+    challenge: answered.headers.get('www-authenticate'),
+    cached: answered.headers.get('cache-control'),
+  };
+}
+
+const form = (fields: Record<string, string>) => String(new URLSearchParams(fields));
+const client = () => ({ client_id: bank.clientId, client_secret: bank.clientSecret });
+const grant = { grant_type: 'client_credentials' };
+const granted = expect.objectContaining({ status: 200, tokenType: 'Bearer', cached: 'no-store' }) as object;
+
+const now = performance.now.bind(performance);
+let ahead = 0;
+/** Lets what the process remembers grow old. */
+function later(ms: number) {
+  ahead += ms;
+  jest.spyOn(performance, 'now').mockImplementation(() => now() + ahead);
+}
+
+const isAccepted = async (token: string) =>
+  (await send(api.url, 'GET', '/v1/webhooks/endpoint', undefined, { authorization: `Bearer ${token}` }))
+    .status === 200;
+
+describe('the token endpoint', () => {
+  it('takes the client in a form, in JSON and in HTTP Basic', async () => {
+    expect(await ask(form({ ...grant, ...client() }))).toEqual(granted);
+    const json = JSON.stringify({ ...grant, ...client() });
+    expect(await ask(json, { 'content-type': 'application/json' })).toEqual(granted);
+    expect(await ask(form(grant), basic(bank.clientId, bank.clientSecret))).toEqual(granted);
+  });
+
+  it('ignores parameters that it does not know, and takes one without value as left out', async () => {
+    const asked = { ...grant, ...client(), audience: 'x', scope: '' };
+    expect(await ask(form(asked))).toEqual(granted);
+    // Resource indicators (RFC 8707) come several times in one form.
+    expect(await ask(`${form(asked)}&resource=a&resource=b`)).toEqual(granted);
+    const json = JSON.stringify({ ...asked, resource: ['a', 'b'], claims: {} });
+    expect(await ask(json, { 'content-type': 'application/json' })).toEqual(granted);
+  });
+
+  it.each([
+    ['no grant type', () => form(client()), 'invalid_request'],
+    ['nothing at all', () => undefined, 'invalid_request'],
+    [
+      'a grant type of another kind',
+      () => form({ ...client(), grant_type: 'password' }),
+      'unsupported_grant_type',
+    ],
+    ['a scope', () => form({ ...grant, ...client(), scope: 'all' }), 'invalid_scope'],
+    ['a parameter twice', () => `${form({ ...grant, ...client() })}&grant_type=x`, 'invalid_request'],
+  ])('refuses %s', async (_, body, error) => {
+    expect(await ask(body())).toMatchObject({ status: 400, error, cached: 'no-store' });
+  });
+
+  it('refuses a body that is no form and no JSON object', async () => {
+    const json = { 'content-type': 'application/json' };
+    for (const body of ['{', '[]', 'null', '{"grant_type":1}', '{"a":"1","a":"2"}']) {
+      expect(await ask(body, json)).toMatchObject({ status: 400, error: 'invalid_request' });
+    }
+    expect(await ask('x', { 'content-type': 'text/plain' })).toMatchObject({
+      status: 400,
+      error: 'invalid_request',
+    });
+    expect(await ask('x'.repeat(17 * 1024))).toMatchObject({ status: 413, error: 'invalid_request' });
+    expect(await ask('x', { 'content-encoding': 'zstd' })).toMatchObject({
+      status: 415,
+      error: 'invalid_request',
+    });
+  });
+
+  it('refuses a client that comes in two ways at once', async () => {
+    const both = await ask(form({ ...grant, ...client() }), basic(bank.clientId, bank.clientSecret));
+    expect(both).toMatchObject({ status: 400, error: 'invalid_request' });
+  });
+
+  it('refuses wrong, unknown and missing clients alike, and says how to come', async () => {
+    for (const wrong of [
+      { ...client(), client_secret: 'sec_wrong' },
+      { ...client(), client_id: 'cli_00000000000000000000000000' },
+      { ...client(), client_id: 'cli_\u0000' },
+      { client_id: bank.clientId },
+      {},
+    ]) {
+      expect(await ask(form({ ...grant, ...wrong }))).toMatchObject({
+        status: 401,
+        error: 'invalid_client',
+        challenge: BASIC_CHALLENGE,
+      });
+    }
+    for (const authorization of ['Basic !', 'Bearer x', 'Basic', `Basic ${btoa('%:x')}`]) {
+      expect(await ask(form(grant), { authorization })).toMatchObject({
+        status: 401,
+        error: 'invalid_client',
+      });
+    }
+  });
+
+  it('refuses a disabled entity', async () => {
+    const gone = await enter(api, 'merchant');
+    await setEntityStatus(test.db, gone.entityId, 'disabled');
+    await expect(tokenOf(api, gone)).rejects.toThrow('no token: 401');
+  });
+
+  it('says nothing of a fault of ours but the request id, in the form of its other errors', async () => {
+    // No table of ours is there, so every statement fails.
+    const db = openDatabase(`${(await servers()).postgres}/postgres`, 1);
+    const served = await serveApi(db);
+    const answered = await fetch(`${served.url}/v1/oauth/token`, {
+      method: 'POST',
+      headers: { 'x-request-id': 'its-id' },
+      body: new URLSearchParams({ ...grant, ...client() }),
+    });
+    expect(answered.status).toBe(500);
+    expect(await answered.json()).toEqual({
+      error: 'server_error',
+      error_description: 'Something went wrong on our side; request id its-id',
+    });
+    await Promise.all([served.close(), db.destroy()]);
+  });
+
+  it('takes the old secret for 24 h after a rotation, and the one before that no more', async () => {
+    const merchant = await enter(api, 'merchant');
+    const first = await test.db.transaction((trx) =>
+      rotateClientSecret(trx, OPERATOR, merchant.entityId, { endOld: false }),
+    );
+    await expect(tokenOf(api, merchant)).resolves.toBeDefined();
+    await expect(tokenOf(api, { ...merchant, ...first })).resolves.toBeDefined();
+    await row(
+      test.db,
+      `UPDATE client_credentials SET previous_secret_until = previous_secret_until - interval '24 hours'
+       WHERE entity_id = :entityId`,
+      { entityId: merchant.entityId },
+    );
+    await expect(tokenOf(api, merchant)).rejects.toThrow('no token: 401');
+    await expect(tokenOf(api, { ...merchant, ...first })).resolves.toBeDefined();
+  });
+
+  it('keeps no secret that could be read', async () => {
+    const stored = await row<{ all: string }>(
+      test.db,
+      `SELECT string_agg(c::text, '') AS all FROM client_credentials c`,
+    );
+    expect(stored?.all).not.toContain(bank.clientSecret);
+    expect(stored?.all).not.toContain(Buffer.from(bank.clientSecret).toString('hex'));
+  });
+});
+
+describe('an access token', () => {
+  it('says who and what, for whom, and until when', () => {
+    expect(decode(bank.token, { complete: true })).toMatchObject({
+      header: { alg: 'ES256', kid: expect.stringMatching(/^key_/) as string },
+      payload: { iss: 'assent', aud: 'assent', sub: bank.entityId, role: 'bank' },
+    });
+    const { iat, exp, jti } = decode(bank.token, { json: true }) ?? {};
+    expect((exp ?? 0) - (iat ?? 0)).toBe(3600);
+    expect(jti).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  it('can be checked with the public keys, which hold nothing private', async () => {
+    const answered = await fetch(`${api.url}/.well-known/jwks.json`);
+    const { keys } = (await answered.json()) as { keys: Record<string, string>[] };
+    expect(keys).toEqual([
+      {
+        kty: 'EC',
+        crv: 'P-256',
+        alg: 'ES256',
+        use: 'sig',
+        kid: decode(bank.token, { complete: true })?.header.kid,
+        x: expect.any(String) as string,
+        y: expect.any(String) as string,
+      },
+    ]);
+  });
+
+  it('that is forged, of another kind, or for another audience is a 401', async () => {
+    const [current] = await usableSigningKeys(test.db, api.deps.ring, 0);
+    const publicPem = createPublicKey(current.privateKey).export({ type: 'spki', format: 'pem' });
+    const own = { issuer: 'assent', audience: 'assent', subject: bank.entityId, expiresIn: 60 };
+    const with256 = { ...own, algorithm: 'ES256', keyid: current.kid } as const;
+    const good = sign({ role: 'bank', gen: 0 }, current.privateKey, with256);
+    expect(await isAccepted(good)).toBe(true);
+    const [header, payload, signature] = good.split('.');
+    const forged: Record<string, string> = {
+      'another role': sign({ role: 'merchant', gen: 0 }, current.privateKey, with256),
+      'no role': sign({ gen: 0 }, current.privateKey, with256),
+      'no generation': sign({ role: 'bank' }, current.privateKey, with256),
+      'another audience': sign({ role: 'bank', gen: 0 }, current.privateKey, {
+        ...with256,
+        audience: 'other',
+      }),
+      'another issuer': sign({ role: 'bank', gen: 0 }, current.privateKey, { ...with256, issuer: 'other' }),
+      expired: sign({ role: 'bank', gen: 0 }, current.privateKey, { ...with256, expiresIn: -6 }),
+      'an unknown entity': sign({ role: 'bank', gen: 0 }, current.privateKey, {
+        ...with256,
+        subject: 'bnk_00000000000000000000000000',
+      }),
+      'an unknown key': sign({ role: 'bank', gen: 0 }, current.privateKey, {
+        ...with256,
+        keyid: 'key_00000000000000000000000000',
+      }),
+      'no key': sign({ role: 'bank', gen: 0 }, current.privateKey, { ...own, algorithm: 'ES256' }),
+      'the public key as a shared secret': sign({ role: 'bank', gen: 0 }, publicPem, {
+        ...own,
+        algorithm: 'HS256',
+        keyid: current.kid,
+      }),
+      'no signature': `${Buffer.from(JSON.stringify({ alg: 'none', kid: current.kid })).toString('base64url')}.${payload}.`,
+      'another payload': `${header}.${Buffer.from('{"sub":"x"}').toString('base64url')}.${signature}`,
+      'no token': 'x',
+      'no JSON in it': 'a.b.c',
+    };
+    const accepted: string[] = [];
+    for (const [name, token] of Object.entries(forged)) if (await isAccepted(token)) accepted.push(name);
+    expect(accepted).toEqual([]);
+  });
+
+  it('is given five seconds for clocks that differ', async () => {
+    const [current] = await usableSigningKeys(test.db, api.deps.ring, 0);
+    const token = sign({ role: 'bank', gen: 0 }, current.privateKey, {
+      issuer: 'assent',
+      audience: 'assent',
+      subject: bank.entityId,
+      expiresIn: -3,
+      algorithm: 'ES256',
+      keyid: current.kid,
+    });
+    expect(await isAccepted(token)).toBe(true);
+  });
+
+  it('that was good a moment ago is refused once it has expired', async () => {
+    const [current] = await usableSigningKeys(test.db, api.deps.ring, 0);
+    const token = sign({ role: 'bank', gen: 0 }, current.privateKey, {
+      issuer: 'assent',
+      audience: 'assent',
+      subject: bank.entityId,
+      expiresIn: 60,
+      algorithm: 'ES256',
+      keyid: current.kid,
+    });
+    expect(await isAccepted(token)).toBe(true);
+    const clock = jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 66_000);
+    expect(await isAccepted(token)).toBe(false);
+    clock.mockRestore();
+  });
+
+  it('of a disabled entity stops working within a minute, and stays dead once it is enabled', async () => {
+    const merchant = await enter(api, 'merchant');
+    expect(await isAccepted(merchant.token)).toBe(true);
+    await setEntityStatus(test.db, merchant.entityId, 'disabled');
+    later(59_000);
+    expect(await isAccepted(merchant.token)).toBe(false);
+    await setEntityStatus(test.db, merchant.entityId, 'active');
+    // At once, although this process remembers that it was disabled, and in the same second.
+    expect(await isAccepted(await tokenOf(api, merchant))).toBe(true);
+    expect(await isAccepted(merchant.token)).toBe(false);
+    later(120_000);
+    expect(await isAccepted(merchant.token)).toBe(false);
+  });
+
+  it('stays good where its entity is enabled that was not disabled', async () => {
+    const merchant = await enter(api, 'merchant');
+    await setEntityStatus(test.db, merchant.entityId, 'active');
+    later(120_000);
+    expect(await isAccepted(merchant.token)).toBe(true);
+  });
+
+  it('is dead on every process within a minute once tokens are revoked, and a new one is good at once', async () => {
+    const merchant = await enter(api, 'merchant');
+    expect(await isAccepted(merchant.token)).toBe(true);
+    await test.db.transaction((trx) => revokeTokens(trx, OPERATOR, merchant.entityId));
+    const fresh = await tokenOf(api, merchant);
+    expect(await isAccepted(fresh)).toBe(true);
+    later(59_000);
+    expect(await isAccepted(merchant.token)).toBe(false);
+    expect(await isAccepted(fresh)).toBe(true);
+  });
+
+  it('is dead that was issued by a request that a revocation overtook', async () => {
+    const merchant = await enter(api, 'merchant');
+    const { db, ring, config } = api.deps;
+    const late = createAccessTokens({ db, ring, config }).issue({
+      entityId: merchant.entityId,
+      role: 'merchant',
+      tokenGeneration: 0,
+    });
+    await test.db.transaction((trx) => revokeTokens(trx, OPERATOR, merchant.entityId));
+    later(59_000);
+    expect(await isAccepted((await late).token)).toBe(false);
+  });
+});
+
+describe('the signing keys', () => {
+  it('rotate: old tokens stay good, new ones are signed with the new key, in every process', async () => {
+    const other = await serveApi(test.db);
+    const kid = await rotateSigningKey(test.db, api.deps.ring, OPERATOR);
+    // Another process has signed with the new key before this one has heard of it.
+    const token = await tokenOf(other, bank);
+    expect(decode(token, { complete: true })?.header.kid).toBe(kid);
+    later(2_000);
+    expect(await isAccepted(token)).toBe(true);
+    expect(await isAccepted(bank.token)).toBe(true);
+    await other.close();
+  });
+
+  it('verify until the last token they signed has expired, and are gone then', async () => {
+    const [, retired] = await usableSigningKeys(test.db, api.deps.ring, 3600);
+    expect(retired).toBeDefined();
+    const retireLater = (by: string) =>
+      row(test.db, `UPDATE signing_keys SET retired_at = retired_at + :by::interval WHERE kid = :kid`, {
+        kid: retired?.kid,
+        by,
+      });
+    await retireLater('1 hour');
+    expect(await usableSigningKeys(test.db, api.deps.ring, 0)).toHaveLength(2);
+    await retireLater('-1 hour');
+    expect(await usableSigningKeys(test.db, api.deps.ring, 0)).toHaveLength(1);
+  });
+
+  it('take the tokens that they signed with them, also those seen a moment ago', async () => {
+    const own = await createTestDatabase();
+    const process = await serveApi(own.db);
+    const merchant = await enter(process, 'merchant');
+    const isStillAccepted = async () => (await merchant.send('GET', '/v1/webhooks/endpoint')).status !== 401;
+    expect(await isStillAccepted()).toBe(true);
+    await rotateSigningKey(own.db, process.deps.ring, OPERATOR);
+    later(31_000);
+    expect(await isStillAccepted()).toBe(true);
+    // As the owner of the table, for the role that serves may not touch when a key was made.
+    await own.db.query(`SET ROLE NONE;
+      UPDATE signing_keys SET created_at = created_at - interval '1 day', retired_at = retired_at - interval '1 day';
+      RESET ROLE`);
+    later(62_000);
+    expect(await isStillAccepted()).toBe(false);
+    await process.close();
+    await own.drop();
+  });
+
+  it('are made once when many processes need the first at the same time', async () => {
+    const empty = await createTestDatabase();
+    const ring = api.deps.ring;
+    const { config } = api.deps;
+    const made = await Promise.all(
+      Array.from({ length: 8 }, () =>
+        createAccessTokens({ db: empty.db, ring, config }).issue({
+          entityId: bank.entityId,
+          role: 'bank',
+          tokenGeneration: 0,
+        }),
+      ),
+    );
+    const kids = new Set(made.map(({ token }) => decode(token, { complete: true })?.header.kid));
+    expect(kids.size).toBe(1);
+    await empty.drop();
+  });
+});

@@ -1,0 +1,302 @@
+import { array, assert, asyncProperty, boolean, constantFrom, nat, oneof, record } from 'fast-check';
+import { row, type Database } from '../../../src/database/connection';
+import { answerRefund } from '../../../src/database/refund/outcome';
+import { send, serveApi, tokenOf, type Answered, type ServedApi } from '../../support/api';
+import { createTestDatabase, type TestDatabase } from '../../support/database';
+import { openTransaction } from '../../support/open-transaction';
+import { answerCharges, standingApproval, type Standing } from '../../support/standing';
+
+/**
+ * What contradictions of a bank keep from being refunded, so that no more goes back than was taken.
+ */
+
+let database: TestDatabase;
+let db: Database;
+let api: ServedApi;
+let standing: Standing;
+let merchant: string;
+let bank: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = database.db;
+  // A property asks more often than any caller may.
+  api = await serveApi(db, { settings: { RATE_LIMIT_CALLER: '9999/9999', RATE_LIMIT_ANSWER: '9999/9999' } });
+  standing = await standingApproval(db, api.deps.ring);
+  merchant = await tokenOf(api, standing.credentials.merchant);
+  bank = await tokenOf(api, standing.credentials.bank);
+});
+afterAll(async () => {
+  await api.close();
+  await database.drop();
+});
+
+const post = (token: string, path: string, body: unknown): Promise<Answered> =>
+  send(api.url, 'POST', path, body, { authorization: `Bearer ${token}` });
+const initiate = (reference: string, amount?: number) =>
+  post(merchant, '/v1/refunds/initiate', { reference, ...(amount !== undefined && { amount }) });
+
+/** Of the bank. Each id of a transfer is new, unless one is given. */
+let transfers = 0;
+const respond = (refundId: string, action: 'completed' | 'rejected', id = `transfer-${++transfers}`) =>
+  post(bank, '/v1/bank/refund-response', {
+    refundId,
+    action,
+    ...(action === 'completed' && { bankTransactionId: id }),
+  });
+
+/** A successful charge of 100 naira. */
+async function charge(): Promise<{ reference: string; id: string }> {
+  const { body } = await post(merchant, '/v1/customer/bill', {
+    paymentIDs: [standing.paymentId],
+    amount: 100,
+    currency: 'NGN',
+    description: 'Shoes',
+  });
+  await answerCharges(db, api.deps.ring, standing);
+  const [item] = body as unknown as { reference: string; billingRequestId: string }[];
+  return { reference: String(item?.reference), id: String(item?.billingRequestId) };
+}
+
+async function refund(reference: string, amount?: number): Promise<string> {
+  const { status, body } = await initiate(reference, amount);
+  expect(status).toBe(201);
+  return String(body.data?.['refundId']);
+}
+
+/** The bank says of what it has named that it moved nothing. */
+async function clear(bankTransactionId: string, refundId?: string): Promise<number> {
+  const named = await row<{ id: string }>(
+    db,
+    `SELECT id FROM reconciliation_exceptions
+     WHERE bank_transaction_id = :bankTransactionId AND refund_id = coalesce(:refundId, refund_id) ORDER BY id DESC LIMIT 1`,
+    { bankTransactionId, refundId: refundId ?? null },
+  );
+  const url = `/v1/reconciliation/exceptions/${named?.id}/respond`;
+  return (await post(bank, url, { resolution: 'no_money_moved' })).status;
+}
+
+/** What the bank has said of a refund, and not taken back. */
+class Asked {
+  private first: 'completed' | 'rejected' | undefined;
+  /** By which ids it may have paid it. */
+  private readonly said = new Set<string>();
+  private readonly inDoubt = { transfer: new Set<string>(), used: new Set<string>() };
+
+  constructor(
+    readonly id: string,
+    readonly kobo: number,
+  ) {}
+
+  answered(action: 'completed' | 'rejected', named: string, used: boolean): void {
+    if (action === 'completed' && !this.said.has(named)) {
+      if (used) this.inDoubt.used.add(named);
+      else if (this.first) this.inDoubt.transfer.add(named);
+      this.said.add(named);
+    }
+    if (action === 'rejected' || !used) this.first ??= action;
+  }
+
+  /** @returns which id is in doubt no more; undefined where none was */
+  clearOne(n: number): string | undefined {
+    const { transfer, used } = this.inDoubt;
+    const named = [...transfer, ...used];
+    const cleared = named[n % named.length];
+    if (cleared !== undefined && !transfer.delete(cleared)) used.delete(cleared);
+    return cleared;
+  }
+
+  /**
+   * Each transfer that the bank names may have moved the money, and a refund that waits may yet. An
+   * id of something else may stand for one that is named beside it, or for the one that counts.
+   */
+  timesGone(): number {
+    const { transfer, used } = this.inDoubt;
+    if (this.first === 'rejected') return Math.max(transfer.size, Math.min(used.size, 1));
+    return 1 + transfer.size;
+  }
+}
+
+test('a refund that the bank rejected and then calls completed is not paid a second time', async () => {
+  const { reference } = await charge();
+  const refundId = await refund(reference);
+  await respond(refundId, 'rejected');
+  expect((await respond(refundId, 'completed')).status).toBe(409);
+
+  expect(await initiate(reference)).toMatchObject({ status: 409, body: { data: { status: 'successful' } } });
+  expect((await initiate(reference, 0.01)).status).toBe(409);
+});
+
+test('a part that the bank contradicts itself about is held, and the rest can be refunded', async () => {
+  const { reference } = await charge();
+  const refundId = await refund(reference, 40);
+  await respond(refundId, 'rejected');
+  await respond(refundId, 'completed');
+
+  expect((await initiate(reference, 60.01)).status).toBe(409);
+  expect((await initiate(reference)).body.data).toMatchObject({ amount: 60 });
+});
+
+test('a refund that the bank completed and then calls rejected stays counted, once', async () => {
+  const { reference } = await charge();
+  const refundId = await refund(reference, 40);
+  await respond(refundId, 'completed');
+  expect((await respond(refundId, 'rejected')).status).toBe(409);
+
+  expect((await initiate(reference, 60.01)).status).toBe(409);
+  expect((await initiate(reference, 60)).status).toBe(201);
+});
+
+test('the same contradiction sent again holds no more', async () => {
+  const { reference } = await charge();
+  const refundId = await refund(reference, 40);
+  await respond(refundId, 'rejected');
+  for (let again = 0; again < 3; again++) await respond(refundId, 'completed', `again-${refundId}`);
+
+  expect((await initiate(reference)).body.data).toMatchObject({ amount: 60 });
+});
+
+test('a refund waits for a contradiction that is being written, and does not pass it', async () => {
+  const { reference } = await charge();
+  const refundId = await refund(reference);
+  await respond(refundId, 'rejected');
+  const late = await openTransaction(db);
+  await answerRefund(late.trx, api.deps.ring, 'Africa/Lagos', standing.bankId, refundId, {
+    action: 'completed',
+    bankTransactionId: `transfer-${++transfers}`,
+    reason: null,
+  });
+
+  const second = initiate(reference);
+  // It waits for the lock on the charge, or has yet to come to it; either way it finds what is
+  // held.
+  await late.commit();
+
+  expect((await second).status).toBe(409);
+});
+
+test('a charge that the bank approved and then calls declined is not refunded while nobody has looked', async () => {
+  const { reference, id } = await charge();
+  const contradiction = await post(bank, '/v1/billing/bank-response', {
+    billingRequestId: id,
+    declineReason: 'insufficient_funds',
+  });
+  expect(contradiction.status).toBe(409);
+
+  expect((await initiate(reference)).status).toBe(409);
+});
+
+test('a charge whose bank names the same debit again, with another action, can be refunded', async () => {
+  const { reference, id } = await charge();
+  const again = { billingRequestId: id, bankTransactionId: `tx-${id}`, action: 'approve_recurring' };
+  expect((await post(bank, '/v1/billing/bank-response', again)).status).toBe(409);
+
+  expect((await initiate(reference)).body.data).toMatchObject({ amount: 100 });
+});
+
+test.each([
+  ['before it', ['used', 'own'], 60],
+  ['after it', ['own', 'used'], 60],
+  ['twice', ['used', 'used too'], 60],
+  ['before two transfers', ['used', 'own', 'own too'], 20],
+])('a rejected refund is held once for a transfer and the used ids that come %s', async (_, said, left) => {
+  const used = [await charge(), await charge()].map(({ id }) => `tx-${id}`);
+  const { reference } = await charge();
+  const refundId = await refund(reference, 40);
+  await respond(refundId, 'rejected');
+  const named: Record<string, string | undefined> = { used: used[0], 'used too': used[1] };
+  for (const one of said) {
+    expect((await respond(refundId, 'completed', named[one] ?? `${one}-${refundId}`)).status).toBe(409);
+  }
+
+  expect((await initiate(reference)).body.data).toMatchObject({ amount: left });
+});
+
+test.each([
+  ['the used id, and a transfer came after it', ['used', 'own'], 0, 60],
+  ['the used id, and a transfer came before it', ['own', 'used'], 1, 60],
+  ['the transfer, and a used id came before it', ['used', 'own'], 1, 60],
+  ['the transfer, and a used id came after it', ['own', 'used'], 0, 60],
+  ['one of two used ids', ['used', 'used too'], 0, 60],
+  ['one of two transfers beside a used id', ['used', 'own', 'own too'], 1, 60],
+  ['the used id beside two transfers', ['used', 'own', 'own too'], 0, 20],
+  ['the only transfer', ['own'], 0, 100],
+])(
+  'what of a rejected refund is in doubt still, once the bank has cleared %s, is held',
+  async (_, said, cleared, left) => {
+    const used = [await charge(), await charge()].map(({ id }) => `tx-${id}`);
+    const { reference } = await charge();
+    const refundId = await refund(reference, 40);
+    await respond(refundId, 'rejected');
+    const named: Record<string, string | undefined> = { used: used[0], 'used too': used[1] };
+    for (const one of said) await respond(refundId, 'completed', named[one] ?? `${one}-${refundId}`);
+
+    const id = named[said[cleared] ?? ''] ?? `${said[cleared]}-${refundId}`;
+    expect(await clear(id)).toBe(200);
+
+    expect((await initiate(reference)).body.data).toMatchObject({ amount: left });
+  },
+);
+
+test('a wrong id that is cleared before the bank rejects the refund is held for no more', async () => {
+  const other = await charge();
+  const { reference } = await charge();
+  const refundId = await refund(reference, 40);
+  await respond(refundId, 'completed', `tx-${other.id}`);
+  expect(await clear(`tx-${other.id}`)).toBe(200);
+  await respond(refundId, 'rejected');
+
+  expect((await initiate(reference)).body.data).toMatchObject({ amount: 100 });
+});
+
+test('whatever a bank says in whatever order, what it may have sent back and what is asked for never exceed the charge', async () => {
+  const step = oneof(
+    { weight: 1, arbitrary: record({ refund: constantFrom(2_500, 2_501, 5_000, 7_500, 10_000) }) },
+    {
+      weight: 3,
+      arbitrary: record({
+        of: nat(1),
+        action: constantFrom('completed', 'rejected'),
+        transfer: nat(1),
+        used: boolean(),
+      }),
+    },
+    { weight: 2, arbitrary: record({ of: nat(1), clear: nat(3) }) },
+  );
+  const used = [await charge(), await charge()].map((one) => `tx-${one.id}`);
+  await assert(
+    asyncProperty(array(step, { minLength: 10, maxLength: 20 }), async (steps) => {
+      const { reference, id } = await charge();
+      const refunds: Asked[] = [];
+      const gone = () => refunds.reduce((sum, one) => sum + one.kobo * one.timesGone(), 0);
+      for (const one of steps) {
+        if ('refund' in one) {
+          const left = 10_000 - gone();
+          const { status, body } = await initiate(reference, one.refund / 100);
+          expect({ status, left, asked: one.refund }).toMatchObject({
+            status: one.refund <= left ? 201 : 409,
+          });
+          if (status === 201) refunds.push(new Asked(String(body.data?.['refundId']), one.refund));
+          continue;
+        }
+        const asked = refunds[one.of];
+        if (!asked) continue;
+        if ('action' in one) {
+          const named = one.used ? String(used[one.transfer]) : `${asked.id}-${one.transfer}`;
+          await respond(asked.id, one.action, named);
+          asked.answered(one.action, named, one.used);
+        } else {
+          const cleared = asked.clearOne(one.clear);
+          if (cleared !== undefined) expect(await clear(cleared, asked.id)).toBe(200);
+        }
+      }
+      const kept = await row<{ out: bigint }>(
+        db,
+        `SELECT refunded_amount + held_amount AS out FROM billing_requests WHERE id = :id`,
+        { id },
+      );
+      expect(kept?.out).toBe(BigInt(gone()));
+    }),
+    { numRuns: 60 },
+  );
+});

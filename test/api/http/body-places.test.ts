@@ -1,0 +1,91 @@
+import { EventEmitter, once } from 'node:events';
+import { enter, serveApi, type Party, type ServedApi } from '../../support/api';
+import { createTestDatabase, type TestDatabase } from '../../support/database';
+import { eventually } from '../../support/engine';
+import { RawConnection, request } from '../../support/raw-http';
+
+/** Bodies that fill a process: many at once, which do not end or whose calls wait for others. */
+
+let test: TestDatabase;
+let api: ServedApi;
+let provider: Party;
+let merchant: Party;
+const gate = new EventEmitter();
+let isOpen = true;
+let waiting = 0;
+beforeAll(async () => {
+  test = await createTestDatabase();
+  api = await serveApi(test.db, {
+    settings: { RATE_LIMIT_MERCHANT_BATCH: '1000/1000' },
+    limiter: {
+      async take(_, handle) {
+        waiting += 1;
+        if (!isOpen) await once(gate, 'open');
+        return handle();
+      },
+    },
+  });
+  [provider, merchant] = await Promise.all([enter(api, 'provider'), enter(api, 'merchant')]);
+});
+afterAll(async () => {
+  await api.close();
+  await test.drop();
+});
+
+const KIB = 1024;
+const PLACES = 10;
+const LEFT_OUT = 5;
+const isRefused = ({ received }: RawConnection) => received.includes('HTTP/1.1 503 ');
+
+/** A JSON body of this length, which asks for nothing. */
+const ofLength = (bytes: number) => '{}'.padEnd(bytes, ' ');
+const FINISH = '/v1/webhooks/endpoint/rotate-secret/finish';
+const MERCHANTS = '/v1/provider/merchants';
+const statusOf = async (party: Party, path: string, bytes: number) =>
+  (await party.send('POST', path, ofLength(bytes))).status;
+
+describe.each([
+  ['that is asked for', MERCHANTS],
+  ['that nobody needs', FINISH],
+])('a body %s', (_, path) => {
+  /** Says that 64 KiB come, and sends less. */
+  async function begin(): Promise<RawConnection> {
+    const one = await RawConnection.to(api.url);
+    const headers = [
+      `Authorization: Bearer ${provider.token}`,
+      'Content-Type: application/json',
+      `Content-Length: ${64 * KIB}`,
+    ];
+    await one.send(request('POST', path, headers, ofLength(20 * KIB)));
+    return one;
+  }
+
+  it('that is large and does not end is one of a few of its caller', async () => {
+    const begun = await Promise.all(Array.from({ length: PLACES + LEFT_OUT }, begin));
+    await eventually(() => Promise.resolve(begun.filter(isRefused).length === LEFT_OUT));
+    expect(begun.find(isRefused)?.received).toMatch(/^Retry-After: 2\r$/m);
+    expect(await statusOf(provider, path, 20 * KIB)).toBe(503);
+    // It keeps out neither small ones, nor another caller's.
+    expect(await statusOf(provider, path, 16 * KIB)).not.toBe(503);
+    expect(await statusOf(merchant, FINISH, 20 * KIB)).not.toBe(503);
+    begun.forEach((one) => one.close());
+    await eventually(async () => (await statusOf(provider, path, 20 * KIB)) !== 503);
+  });
+});
+
+it('a large body that has arrived keeps its place until its call is over', async () => {
+  isOpen = false;
+  waiting = 0;
+  const statuses: number[] = [];
+  const sent = Array.from({ length: PLACES + LEFT_OUT }, async () => {
+    statuses.push(await statusOf(provider, FINISH, 20 * KIB));
+  });
+  await eventually(() => Promise.resolve(waiting + statuses.length === sent.length));
+  const refused = [...statuses];
+  isOpen = true;
+  gate.emit('open');
+  await Promise.all(sent);
+  expect(refused).toEqual(Array<number>(LEFT_OUT).fill(503));
+  expect(statuses.filter((status) => status === 503)).toEqual(refused);
+  expect(await statusOf(provider, FINISH, 20 * KIB)).not.toBe(503);
+});

@@ -1,0 +1,146 @@
+import { EventEmitter, once } from 'node:events';
+import { createServer, request, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import express, { type ErrorRequestHandler } from 'express';
+import { createDownloads, sendDownload, type Download } from '../../../src/api/http/download';
+
+let failures: unknown[];
+
+/** The text of a download as it arrives, or as much of it as `read` wants. */
+async function served<Value>(
+  pages: Download['pages'],
+  read: (answer: IncomingMessage) => Promise<Value>,
+): Promise<Value> {
+  failures = [];
+  const app = express();
+  app.get('/', (_req, res) => sendDownload(res, { fileName: 'things.csv', columns: ['id', 'note'], pages }));
+  const errorHandler: ErrorRequestHandler = (error, _req, res, next) => {
+    failures.push(error);
+    if (res.headersSent) next(error);
+    else res.status(503).end();
+  };
+  app.use(errorHandler);
+  const server = createServer(app).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    const asked = request({ port: (server.address() as AddressInfo).port, host: '127.0.0.1' }).end();
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+    return await read(answer);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+async function whole(answer: IncomingMessage) {
+  let text = '';
+  for await (const chunk of answer) text += String(chunk);
+  return { status: answer.statusCode, headers: answer.headers, text };
+}
+
+test('a file without rows is its header line', async () => {
+  const { status, headers, text } = await served((async function* () {})(), whole);
+
+  expect(status).toBe(200);
+  expect(headers['content-type']).toBe('text/csv; charset=utf-8; header=present');
+  expect(headers['content-disposition']).toBe('attachment; filename="things.csv"');
+  expect(text).toBe('id,note\r\n');
+});
+
+test.each([
+  ['a comma', 'a,b', '"a,b"'],
+  ['a quote', 'say "no"', '"say ""no"""'],
+  ['a line break', 'a\nb', '"a\nb"'],
+  ['a sum', '=1+1', "'=1+1"],
+  ['a plus', '+234', "'+234"],
+  ['a minus', '-1', "'-1"],
+  ['an at sign', '@SUM(A1)', "'@SUM(A1)"],
+  ['a full-width equals sign', '＝1', "'＝1"],
+  ['nothing', null, ''],
+])('%s reaches a spreadsheet as text', async (_, note, written) => {
+  const pages = (async function* () {
+    yield [{ id: 1, note, secret: 'not a column' }];
+  })();
+
+  expect((await served(pages, whole)).text).toBe(`id,note\r\n1,${written}\r\n`);
+});
+
+test('what fails before the first row is an answer like any other', async () => {
+  const pages = (async function* () {
+    yield await Promise.reject<object[]>(new Error('the database is away'));
+  })();
+
+  const { status, headers } = await served(pages, whole);
+
+  expect(status).toBe(503);
+  expect(headers['content-disposition']).toBeUndefined();
+});
+
+test('what fails later cuts the connection, so that half a file is not taken for the whole', async () => {
+  const pages = (async function* () {
+    yield [{ id: 1, note: 'first' }];
+    throw new Error('the database is away');
+  })();
+
+  await expect(served(pages, whole)).rejects.toThrow('aborted');
+  expect(failures).toEqual([new Error('the database is away')]);
+});
+
+test('a receiver that hangs up ends the reading, and is nobody’s fault', async () => {
+  const reading = new EventEmitter();
+  const ended = once(reading, 'ended');
+  const pages = (async function* () {
+    try {
+      for (let id = 0; ; id++) yield Array.from({ length: 1000 }, () => ({ id, note: 'x'.repeat(100) }));
+    } finally {
+      reading.emit('ended');
+    }
+  })();
+
+  await served(pages, async (answer) => {
+    await once(answer, 'data');
+    answer.destroy();
+    await ended;
+  });
+
+  expect(failures).toEqual([]);
+});
+
+async function* endless(): Download['pages'] {
+  await Promise.resolve();
+  for (let id = 0; ; id++) yield Array.from({ length: 1000 }, () => ({ id, note: 'x'.repeat(100) }));
+}
+
+const refuse: ErrorRequestHandler = (error: { retryAfterS: number }, _req, res, _next) => {
+  res.status(503).set('Retry-After', String(error.retryAfterS)).end();
+};
+
+test('a caller has four files at a time, keeps no other’s out, and may ask again once it hangs up', async () => {
+  const sendFile = createDownloads();
+  const app = express();
+  app.get('/:caller', (req, res) =>
+    sendFile(res, { fileName: 'things.csv', columns: ['id', 'note'], pages: endless() }, req.params.caller),
+  );
+  app.use(refuse);
+  const server = createServer(app).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const ask = async (caller: string) => {
+    const { port } = server.address() as AddressInfo;
+    const asked = request({ port, host: '127.0.0.1', path: `/${caller}`, agent: false }).end();
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+    return answer;
+  };
+  try {
+    const [first] = await Promise.all(['one', 'one', 'one', 'one'].map(ask));
+    expect(first?.statusCode).toBe(200);
+    const fifth = await ask('one');
+    expect([fifth.statusCode, fifth.headers['retry-after']]).toEqual([503, '5']);
+    expect((await ask('two')).statusCode).toBe(200);
+    first?.destroy();
+    // Heard of by the server a moment later.
+    while ((await ask('one')).statusCode !== 200);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+});

@@ -1,0 +1,281 @@
+import { routes } from '../../../src/api/app';
+import type { Route } from '../../../src/api/http/route';
+import { openDatabase } from '../../../src/database/connection';
+import { claimKey } from '../../../src/database/idempotency';
+import type { Role } from '../../../src/domain/entity';
+import { enter, send, serveApi, type Answered, type Party, type ServedApi } from '../../support/api';
+import { createTestDatabase, type TestDatabase } from '../../support/database';
+import { openTransaction } from '../../support/open-transaction';
+import { servers } from '../../support/servers';
+
+/**
+ * What every endpoint refuses in the same way. The cases are read off the table of routes, so that
+ * an endpoint that is added later is tried too. Roles and tokens have theirs in `route.test.ts`,
+ * other tenants' things in `isolation.test.ts`.
+ */
+
+let database: TestDatabase;
+let api: ServedApi;
+let callers: Record<Role, Party>;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  api = await serveApi(database.db, {
+    settings: {
+      RATE_LIMIT_CALLER: '5000/5000',
+      RATE_LIMIT_LOOKUP: '5000/5000',
+      RATE_LIMIT_MERCHANT_BATCH: '5000/5000',
+    },
+  });
+  callers = await enterAll();
+});
+afterAll(async () => {
+  await api.close();
+  await database.drop();
+});
+
+async function enterAll(): Promise<Record<Role, Party>> {
+  const [bank, merchant, provider] = await Promise.all(
+    (['bank', 'merchant', 'provider'] as const).map((role) => enter(api, role)),
+  );
+  if (!bank || !merchant || !provider) throw new Error('not all are there');
+  return { bank, merchant, provider };
+}
+
+/** Well formed, and nobody's. */
+const NOBODYS = {
+  customerId: 'cus_00000000000000000000000000',
+  deliveryId: 'dlv_00000000000000000000000000',
+  deviceId: `dev_${'A'.repeat(60)}`,
+  lookupID: 'quiet-river-seven-lamps-11',
+  paymentID: 'bm9ib2R5cw',
+};
+const MONEY = { amount: 10, currency: 'NGN' };
+
+/**
+ * A valid body of each route that takes idempotency keys with one, and what makes another body of
+ * it.
+ */
+const BODIES: Record<string, [body: object, other: object]> = {
+  'post /v1/bank/customers': [{ customers: [{ clientRef: 'c1' }] }, { customers: [{ clientRef: 'c2' }] }],
+  'post /v1/devices': [{ fingerprint: 'x'.repeat(16) }, { fingerprint: 'y'.repeat(16) }],
+  'post /v1/bank/customer/device/link': [
+    { customerId: NOBODYS.customerId, phrase: NOBODYS.lookupID, deviceId: NOBODYS.deviceId },
+    { phrase: 'quiet-river-seven-lamps-12' },
+  ],
+  'post /v1/provider/merchants': [
+    { merchants: [{ name: 'M', email: 'm@example.com', clientRef: 'm1' }] },
+    { merchants: [{ name: 'M', email: 'm@example.com', clientRef: 'm2' }] },
+  ],
+  'post /v1/billing/intent': [
+    { lookupIDs: [NOBODYS.lookupID], currency: 'NGN', description: 'Gold plan' },
+    { description: 'Silver plan' },
+  ],
+  'post /v1/customer/bill': [
+    { paymentIDs: [NOBODYS.paymentID], ...MONEY, description: 'Shoes' },
+    { amount: 20 },
+  ],
+  'post /v1/billing/recurring/create': [
+    { customerId: NOBODYS.customerId, paymentID: NOBODYS.paymentID, ...MONEY, frequency: 'monthly' },
+    { frequency: 'yearly' },
+  ],
+  'post /v1/refunds/initiate': [{ reference: 'NOBODYS' }, { amount: 20 }],
+  'post /v1/sandbox/clock/advance': [{ by: 'P1D', jump: true }, { by: 'P2D' }],
+};
+
+type Sent = { body?: unknown; query?: string; headers?: Record<string, string> };
+
+/** Every route that is meant, called by the first role that may. */
+async function onEvery(
+  which: (one: Route) => unknown,
+  sent: (route: Route, key: string, caller: Party) => Sent,
+  as: Record<Role, Party> = callers,
+): Promise<Record<string, Answered>> {
+  const answers: Record<string, Answered> = {};
+  for (const one of routes(api.deps)) {
+    if (!which(one)) continue;
+    const [role] = one.options.roles;
+    if (role === undefined) throw new Error(`${one.path} is for nobody`);
+    const key = `${one.method} ${one.path}`;
+    const { body, query = '', headers } = sent(one, key, as[role]);
+    answers[key] = await as[role].send(one.method.toUpperCase(), pathOf(one) + query, body, headers);
+  }
+  return answers;
+}
+
+const pathOf = ({ path }: Route) => path.replace(':deliveryId', NOBODYS.deliveryId).replaceAll(/:\w+/g, 'x');
+
+const any = () => true;
+/** What takes a file has its own tests. */
+const takesJson = ({ method, options }: Route) => method !== 'get' && !options.upload;
+const needsBody = ({ options: { body, receiver } }: Route) => body ?? receiver;
+const needsNone = (one: Route) => takesJson(one) && !needsBody(one);
+const keyed = ({ options: { idempotent, upload } }: Route) => idempotent && !upload;
+
+/** The endpoints that answered otherwise. */
+const others = (answers: Record<string, Answered>, status: number, said: RegExp) => {
+  expect(Object.keys(answers)).not.toEqual([]);
+  return Object.entries(answers)
+    .filter(([, answered]) => answered.status !== status || !said.test(answered.body.message))
+    .map(([key, { status: got, body }]) => `${key}: ${got} ${body.message}`);
+};
+
+describe('every endpoint', () => {
+  it('refuses a field or a parameter that it does not know, by its name', async () => {
+    const answers = await onEvery(any, (one) =>
+      takesJson(one)
+        ? { body: { ...(one.options.receiver && { customers: [{}] }), surprise: 1 } }
+        : { query: '?surprise=1' },
+    );
+    const unnamed = Object.entries(answers)
+      .filter(([, { body }]) => !body.errors?.some(({ path }) => /^(query\.)?surprise$/.test(path)))
+      .map(([key, { status, body }]) => `${key}: ${status} ${body.message}`);
+    expect(unnamed).toEqual([]);
+  });
+
+  it('refuses a body that is no object', async () => {
+    for (const body of ['null', '[]', '"x"', '1', 'true']) {
+      const answers = await onEvery(takesJson, () => ({ body }));
+      expect(others(answers, 400, /body must be an object/)).toEqual([]);
+    }
+  });
+
+  it('that needs no body takes an empty object for none, as the same request under one key', async () => {
+    const headers = { 'idempotency-key': 'empty' };
+    const without = await onEvery(needsNone, () => ({ headers }));
+    const empty = await onEvery(needsNone, () => ({ headers, body: {} }));
+    const told = (answers: typeof empty) => Object.entries(answers).map(([key, { body }]) => [key, body]);
+    expect(told(empty)).toEqual(told(without));
+    expect(told(empty)).not.toEqual([]);
+  });
+
+  it('refuses a body that is no JSON by its type, and one that is too large', async () => {
+    const text = await onEvery(takesJson, () => ({ body: '{}', headers: { 'content-type': 'text/plain' } }));
+    expect(others(text, 415, /send Content-Type: application\/json/)).toEqual([]);
+
+    const large = await onEvery(takesJson, ({ options }) => ({
+      body: `{"x":"${'x'.repeat(options.receiver?.limitBytes ?? 256 * 1024)}"}`,
+    }));
+    expect(others(large, 413, /The body may have at most (256|16384) KiB/)).toEqual([]);
+  });
+
+  it('tells its caller of a body that stops arriving, and waits for no more of it', async () => {
+    const taking = routes(api.deps).filter(takesJson);
+    const stopped = await Promise.all(
+      taking.map(async (one): Promise<[string, Answered]> => {
+        const { token } = callers[one.options.roles[0] ?? 'bank'];
+        const answered = await halfSent(one.method.toUpperCase(), pathOf(one), token);
+        return [`${one.method} ${one.path}`, answered];
+      }),
+    );
+    expect(others(Object.fromEntries(stopped), 408, /Nothing of the body arrived for 10 seconds/)).toEqual(
+      [],
+    );
+    for (const [, { headers }] of stopped) expect(headers.get('connection')).toBe('close');
+    expect(await halfSent('POST', '/v1/oauth/token')).toMatchObject({
+      status: 408,
+      body: { error: 'invalid_request' },
+    });
+  });
+
+  it('that takes idempotency keys refuses a key with another body, or while its first request runs', async () => {
+    const headers = { 'idempotency-key': 'reused' };
+    await onEvery(keyed, (_, key) => ({ body: BODIES[key]?.[0], headers }));
+    const reused = await onEvery(
+      (one) => keyed(one) && needsBody(one),
+      (_, key) => ({ body: { ...BODIES[key]?.[0], ...BODIES[key]?.[1] }, headers }),
+    );
+    expect(others(reused, 422, /was used with another body/)).toEqual([]);
+
+    const first = await openTransaction(database.db);
+    for (const one of routes(api.deps).filter(keyed)) {
+      const callerId = callers[one.options.roles[0] ?? 'bank'].entityId;
+      const request = { callerId, path: pathOf(one), key: 'running', bodyIndexes: [Buffer.of()] as [Buffer] };
+      expect(await claimKey(first.trx, api.deps.ring, request)).toEqual({ outcome: 'new' });
+    }
+    const running = await onEvery(keyed, (_, key) => ({
+      body: BODIES[key]?.[0],
+      headers: { 'idempotency-key': 'running' },
+    }));
+    await first.rollback();
+    expect(others(running, 409, /The first request with this Idempotency-Key still runs/)).toEqual([]);
+    expect(new Set(Object.values(running).map(({ headers: given }) => given.get('retry-after')))).toEqual(
+      new Set(['1']),
+    );
+  });
+
+  it('refuses a caller whose bucket is empty, whatever it sends', async () => {
+    // Filled once, and the next drop comes in a quarter of an hour.
+    const slow = { perSecond: 0.001, burst: 1 };
+    const metered = await serveApi(database.db, {
+      config: {
+        ...api.deps.config,
+        RATE_LIMIT_CALLER: slow,
+        RATE_LIMIT_ANSWER: slow,
+        RATE_LIMIT_LOOKUP: slow,
+        RATE_LIMIT_MERCHANT_BATCH: slow,
+      },
+    });
+    const at = (party: Party): Party => ({
+      ...party,
+      send: (method, path, body, headers) =>
+        send(metered.url, method, path, body, { authorization: `Bearer ${party.token}`, ...headers }),
+    });
+    const fresh = await enterAll();
+    const spent = { bank: at(fresh.bank), merchant: at(fresh.merchant), provider: at(fresh.provider) };
+    await onEvery(any, () => ({}), spent);
+    const answers = await onEvery(any, () => ({}), spent);
+    await metered.close();
+    expect(others(answers, 429, /Too many requests/)).toEqual([]);
+  });
+
+  it('accepts nothing while Postgres is away, and says when to come again', async () => {
+    const answers = await onDatabase('postgres://nobody@127.0.0.1:1/none');
+    expect(others(answers, 503, /nothing was accepted/)).toEqual([]);
+    const hints = Object.values(answers).map(({ headers }) => headers.get('retry-after'));
+    expect(new Set(hints)).toEqual(new Set(['2']));
+  });
+
+  it('says nothing of a fault of ours but the request id', async () => {
+    // No table of ours is there, so every statement fails.
+    const answers = await onDatabase(`${(await servers()).postgres}/postgres`);
+    const fault = 'Something went wrong on our side. If it lasts, report the request id its-id';
+    expect(others(answers, 500, new RegExp(`^${fault}$`))).toEqual([]);
+    expect(Object.values(answers).map(({ body }) => Object.keys(body))).toEqual(
+      Object.values(answers).map(() => ['statusCode', 'success', 'message']),
+    );
+  });
+});
+
+/** Sends the beginning of a body, and nothing more. */
+async function halfSent(method: string, path: string, token = ''): Promise<Answered> {
+  const answered = await fetch(api.url + path, {
+    method,
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: new ReadableStream({ start: (body) => body.enqueue(Buffer.from('{"customers":[{')) }),
+    duplex: 'half',
+  });
+  const { status, headers } = answered;
+  return { status, headers, body: (await answered.json()) as Answered['body'] };
+}
+
+/** What everything that is asked of a database answers where the API has another one. */
+async function onDatabase(url: string): Promise<Record<string, Answered>> {
+  const db = openDatabase(url, 2);
+  const served = await serveApi(db);
+  const answers: Record<string, Answered> = {};
+  for (const one of routes(api.deps)) {
+    const { token } = callers[one.options.roles[0] ?? 'bank'];
+    answers[`${one.method} ${one.path}`] = await send(
+      served.url,
+      one.method.toUpperCase(),
+      pathOf(one),
+      undefined,
+      { authorization: `Bearer ${token}`, 'x-request-id': 'its-id' },
+    );
+  }
+  answers['jwks'] = await send(served.url, 'GET', '/.well-known/jwks.json', undefined, {
+    'x-request-id': 'its-id',
+  });
+  await Promise.all([served.close(), db.destroy()]);
+  return answers;
+}

@@ -1,0 +1,126 @@
+import * as fc from 'fast-check';
+import { canonicalJson, parseJson } from '../../../src/api/http/json';
+
+const parse = (text: string) => parseJson(Buffer.from(text));
+const refusal = (problem: object) =>
+  expect.objectContaining({ code: 'invalid_request', problems: [expect.objectContaining(problem)] }) as Error;
+
+/** The bracket before the first stands for it, and a comma for each other. */
+const values = (count: number) => `[${'1,'.repeat(count - 1)}1]`;
+const members = (count: number) => `{${Array.from({ length: count }, (_, n) => `"${n}":1`).join(' , ')}}`;
+
+describe('a JSON body', () => {
+  it('is read as JSON.parse reads it', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
+        fc.pre(!JSON.stringify(value).includes('__proto__'));
+        expect(parse(JSON.stringify(value))).toEqual(JSON.parse(JSON.stringify(value)));
+      }),
+    );
+  });
+
+  it.each([
+    ['{"a":1,"b":{"a":2},"c":[{"a":3},{"a":4}]}'],
+    ['{"a":"a","b":"\\"a\\":","c":"{\\"a\\":1"}'],
+    ['"x"'],
+    ['12'],
+  ])('may use a key again in another object: %s', (text) => {
+    expect(parse(text)).toEqual(JSON.parse(text));
+  });
+
+  it.each(['{"a":1,"a":2}', '{"a":1,"b":{},"a":2}', '{"a":1,"\\u0061":2}', '[{"a" : 1 , "a"\n: 2}]'])(
+    'that names a key twice is refused: %s',
+    (text) => {
+      expect(() => parse(text)).toThrow(refusal({ path: 'a', message: 'occurs twice in one object' }));
+    },
+  );
+
+  it('that tries to reach a prototype is refused', () => {
+    expect(() => parse('{"__proto__":{"admin":true}}')).toThrow(refusal({ path: '__proto__' }));
+  });
+
+  it('is refused beyond 16 levels, without a stack overflow', () => {
+    expect(parse('['.repeat(16) + ']'.repeat(16))).toBeDefined();
+    expect(() => parse('['.repeat(17) + ']'.repeat(17))).toThrow(
+      refusal({ message: 'is nested more than 16 levels deep' }),
+    );
+    expect(() => parse('['.repeat(29_000) + ']'.repeat(29_000))).toThrow(
+      refusal({ message: 'is nested more than 16 levels deep' }),
+    );
+  });
+
+  describe('of very many values', () => {
+    const refused = refusal({ path: 'body', message: 'has more than 30000 names and values' });
+
+    it('is read up to thirty thousand', () => {
+      expect(parse(values(30_000))).toHaveLength(30_000);
+      expect(() => parse(values(30_001))).toThrow(refused);
+    });
+
+    it('has its names counted too, and neither its texts nor its blanks', () => {
+      expect(parse(members(15_000))).toBeDefined();
+      expect(() => parse(members(15_001))).toThrow(refused);
+      const text = JSON.stringify('[{,:\\"'.repeat(20_000));
+      expect(parse(`{ "a" : ${text} }`)).toEqual({ a: JSON.parse(text) as string });
+    });
+
+    it.each([values(5_000_000), '['.repeat(120_000), '{"a":'.repeat(50_000), ','.repeat(100_000)])(
+      'is refused before any of them is made, and before it is known to be JSON: %#',
+      (text) => {
+        const made = jest.spyOn(JSON, 'parse');
+        expect(() => parse(text)).toThrow(refused);
+        expect(made).not.toHaveBeenCalled();
+        made.mockRestore();
+      },
+    );
+
+    it('is a batch of ten thousand customers, which has fewer', () => {
+      expect(parse(`{"customers":[${'{},'.repeat(9_999)}{}]}`)).toBeDefined();
+    });
+  });
+
+  it.each(['x', '\\n', '\\"', '1'])('may be one text of sixteen million characters, made of %s', (piece) => {
+    const text = `{"a":"${piece.repeat(16_000_000 / piece.length)}"}`;
+    expect((parse(text) as { a: string }).a).toHaveLength(16_000_000 / piece.length);
+    expect(() => parse(text.replace('{', '{"a":1,'))).toThrow(refusal({ path: 'a' }));
+  });
+
+  it.each([['{'], [''], ['{"a":1,}'], ["{'a':1}"], ['NaN'], ['{"secret":"4111-1111" x}']])(
+    'that is broken is refused without quoting it: %s',
+    (text) => {
+      expect(() => parse(text)).toThrow(refusal({ path: 'body', message: 'is not valid JSON in UTF-8' }));
+      expect(() => parse(text)).not.toThrow(/4111/);
+    },
+  );
+
+  it.each(['100.00000000000000001', '0.10000000000000001', '-9007199254740993', `0.${'0'.repeat(200)}1`])(
+    'with the number %s, which would be read as another, is refused',
+    (number) => {
+      expect(() => parse(`{"currency":"NGN","amount":${number}}`)).toThrow(
+        refusal({ path: 'amount', message: 'has more digits than a JSON number keeps' }),
+      );
+      expect(parse(`{"amount":"${number}"}`)).toEqual({ amount: number });
+    },
+  );
+
+  it.each(['0.30000000000000004', '100.0000000000000000000', '1e2', '-0', '1e400', '12345678901234567000'])(
+    'with the number %s is read',
+    (number) => {
+      expect(parse(`[${number}]`)).toEqual([Number(number)]);
+    },
+  );
+
+  it('that is not UTF-8 is refused', () => {
+    expect(() => parseJson(Buffer.from([0x22, 0xff, 0x22]))).toThrow(refusal({ path: 'body' }));
+  });
+});
+
+describe('the canonical form', () => {
+  it('is the same for every spelling of a value, and another for another value', () => {
+    expect(canonicalJson(parse('{ "b": 1e2, "a": [1, {"d":"\\u0041","c":null}] }'))).toBe(
+      canonicalJson(parse('{"a":[1.0,{"c":null,"d":"A"}],"b":100}')),
+    );
+    expect(canonicalJson({ a: [1, 2] })).not.toBe(canonicalJson({ a: [2, 1] }));
+    expect(canonicalJson({ a: '1' })).not.toBe(canonicalJson({ a: 1 }));
+  });
+});

@@ -1,0 +1,190 @@
+import { row, rows, type Database } from '../../../src/database/connection';
+import { LIST_REACH } from '../../../src/database/list';
+import { serveApi, send, tokenOf, type ServedApi } from '../../support/api';
+import { createTestDatabase, type TestDatabase } from '../../support/database';
+import { standingApproval, type Standing } from '../../support/standing';
+
+/**
+ * Lists that are longer than they are counted, of charges that stand for all: they are written by
+ * one statement.
+ */
+
+let database: TestDatabase;
+let db: Database;
+let api: ServedApi;
+let standing: Standing;
+let tokens: Record<'bank' | 'provider' | 'merchant', string>;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = database.db;
+  api = await serveApi(db);
+  standing = await standingApproval(db, api.deps.ring);
+  const { bank, provider, merchant } = standing.credentials;
+  const [ofBank, ofProvider, ofMerchant] = await Promise.all(
+    [bank, provider, merchant].map((one) => tokenOf(api, one)),
+  );
+  tokens = { bank: String(ofBank), provider: String(ofProvider), merchant: String(ofMerchant) };
+  await charges(1, LIST_REACH);
+});
+afterAll(async () => {
+  await api.close();
+  await database.drop();
+});
+
+/** The n-th is n minutes old. */
+async function charges(first: number, last: number): Promise<void> {
+  await rows(
+    db,
+    `INSERT INTO billing_requests (id, transaction_id, reference, batch_id, merchant_id, customer_id, bank_id, lookup_id,
+       agreement_id, amount, currency, description, approval_required, expires_at, workflow_id, created_at)
+     SELECT 'brq_' || lpad(n::text, 26, '0'), 'txn_' || lpad(n::text, 26, '0'), lpad(n::text, 24, '0'), 'bat_1', a.merchant_id, a.customer_id, a.bank_id, 'a-b-c-d-10', a.id,
+       100 * n, 'NGN', 'Shoes', false, clock_timestamp() + interval '1 day', 'billing-request/' || n,
+       clock_timestamp() - n * interval '1 minute'
+     FROM agreements a, generate_series(:first::int, :last::int) AS n WHERE a.id = :agreementId`,
+    { first, last, agreementId: standing.agreementId },
+  );
+}
+
+const referenceOf = (n: number) => String(n).padStart(24, '0');
+
+interface History {
+  message: string;
+  errors: { path: string; message: string }[];
+  data: { transactions: { reference: string }[]; total: number; totalIsMinimum?: boolean };
+}
+
+async function history(query: string, role: keyof typeof tokens = 'merchant') {
+  const { status, body } = await send(api.url, 'GET', `/v1/transaction-history${query}`, undefined, {
+    authorization: `Bearer ${tokens[role]}`,
+  });
+  return { status, ...(body as unknown as History) };
+}
+
+describe('a list as long as it is counted', () => {
+  it('tells its total exactly, and has all its pages and orders', async () => {
+    const last = await history(`?limit=100&page=${LIST_REACH / 100}`);
+    expect(last.data).toMatchObject({ total: LIST_REACH, limit: 100 });
+    expect(last.data).not.toHaveProperty('totalIsMinimum');
+    expect(last.data.transactions.at(-1)?.reference).toBe(referenceOf(LIST_REACH));
+
+    const largest = await history('?limit=1&sortBy=amount');
+    expect(largest.data.transactions).toMatchObject([{ reference: referenceOf(LIST_REACH) }]);
+  });
+
+  it('is empty beyond its last page, however far', async () => {
+    const beyond = await history('?limit=100&page=100000');
+    expect(beyond).toMatchObject({ status: 200, data: { transactions: [], total: LIST_REACH } });
+  });
+});
+
+describe('a longer list', () => {
+  beforeAll(() => charges(LIST_REACH + 1, LIST_REACH + 50));
+
+  it.each(['bank', 'provider', 'merchant'] as const)('tells a %s that there are more', async (role) => {
+    const first = await history('?limit=2', role);
+    expect(first.message).toBe('more than 10000 transactions');
+    expect(first.data).toMatchObject({ total: LIST_REACH, totalIsMinimum: true });
+    expect(first.data.transactions.map(({ reference }) => reference)).toEqual([
+      referenceOf(1),
+      referenceOf(2),
+    ]);
+  });
+
+  it('has the pages up to there, and refuses the next with what to do instead', async () => {
+    const last = await history(`?limit=100&page=${LIST_REACH / 100}`);
+    expect(last.data.transactions.at(-1)?.reference).toBe(referenceOf(LIST_REACH));
+
+    const next = await history(`?limit=100&page=${LIST_REACH / 100 + 1}`);
+    expect(next.status).toBe(400);
+    expect(next.errors).toMatchObject([
+      { path: 'query.page', message: expect.stringContaining('format=csv') as string },
+    ]);
+  });
+
+  it.each(['', '&format=csv'])('is not sorted by what has no index%s', async (format) => {
+    const refused = await history(`?sortBy=amount${format}`);
+    expect(refused.status).toBe(400);
+    expect(refused.errors).toMatchObject([
+      { path: 'query.sortBy', message: expect.stringContaining('from and to') as string },
+    ]);
+    const tenth = await row<{ createdAt: Date }>(
+      db,
+      `SELECT created_at AS "createdAt" FROM billing_requests WHERE reference = :reference`,
+      { reference: referenceOf(10) },
+    );
+    const from = new Date((tenth?.createdAt.getTime() ?? 0) - 30_000).toISOString();
+    const narrowed = await history(`?sortBy=amount&limit=1&from=${from}`);
+    expect(narrowed.data).toMatchObject({ total: 10, transactions: [{ reference: referenceOf(10) }] });
+  });
+
+  it('goes whole into a file', async () => {
+    const file = await fetch(`${api.url}/v1/transaction-history?format=csv`, {
+      headers: { authorization: `Bearer ${tokens.bank}` },
+    });
+    expect((await file.text()).trim().split('\r\n')).toHaveLength(1 + LIST_REACH + 50);
+  });
+});
+
+describe('a transaction to which more has happened than is shown', () => {
+  it('shows the latest of it, oldest first', async () => {
+    await rows(
+      db,
+      `INSERT INTO events (id, resource_id, sequence, type, cause, details, business_at)
+       SELECT 'evt_' || lpad(n::text, 26, '0'), :id, n, 'billing_request.' || n, 'bank', '{}', clock_timestamp() + n * interval '1 second'
+       FROM generate_series(1, 1002) AS n`,
+      { id: `brq_${'1'.padStart(26, '0')}` },
+    );
+    const { body } = await send(
+      api.url,
+      'GET',
+      `/v1/transaction-details?reference=${referenceOf(1)}`,
+      undefined,
+      { authorization: `Bearer ${tokens.merchant}` },
+    );
+    const { events } = (body as unknown as { data: { events: { type: string }[] } }).data;
+    expect([events.length, events[0]?.type, events.at(-1)?.type]).toEqual([
+      1_000,
+      'billing_request.3',
+      'billing_request.1002',
+    ]);
+  });
+});
+
+async function allDevices(query: string) {
+  const { body } = await send(api.url, 'GET', `/v1/bank/devices/list?search=cus_&${query}`, undefined, {
+    authorization: `Bearer ${tokens.bank}`,
+  });
+  return (body as unknown as { data: { devices: { linkedAt: string }[]; total: number } }).data;
+}
+
+describe('a search that finds more devices than are counted', () => {
+  beforeAll(async () => {
+    await rows(
+      db,
+      `WITH made AS (
+         INSERT INTO devices (id, fingerprint_sealed, fingerprint_index, token_key)
+         SELECT 'dev_' || lpad(n::text, 26, '0'), '\\x01', sha256(n::text::bytea), :key
+         FROM generate_series(1, ${LIST_REACH + 1}) AS n RETURNING id
+       ), held AS (INSERT INTO device_holders (device_id, holder_id) SELECT id, :bankId FROM made)
+       INSERT INTO device_links (device_id, bank_id, customer_id, phrase, linked_at)
+       SELECT id, :bankId, :customerId, 'a-b-c-d-10', clock_timestamp() - right(id, 26)::int * interval '1 minute' FROM made`,
+      { key: api.deps.ring.current, bankId: standing.bankId, customerId: standing.customerId },
+    );
+  });
+
+  it('tells that there are more, and shows the latest of them first', async () => {
+    const first = await allDevices('limit=2');
+    expect(first).toMatchObject({ total: LIST_REACH, totalIsMinimum: true });
+    const latest = await row<{ linkedAt: Date }>(
+      db,
+      `SELECT linked_at AS "linkedAt" FROM device_links WHERE device_id = :id`,
+      { id: `dev_${'1'.padStart(26, '0')}` },
+    );
+    const minutesOlder = first.devices.map(({ linkedAt }) =>
+      Math.round(((latest?.linkedAt.getTime() ?? 0) - Date.parse(linkedAt)) / 60_000),
+    );
+    expect(minutesOlder).toEqual([0, 1]);
+    expect((await allDevices(`limit=100&page=${LIST_REACH / 100}`)).devices).toHaveLength(100);
+  });
+});

@@ -1,0 +1,277 @@
+import { createApp, routes } from '../../../src/api/app';
+import { ROLES } from '../../../src/domain/entity';
+import { enter, send, serveApi, type Party, type ServedApi } from '../../support/api';
+import { createTestDatabase } from '../../support/database';
+
+let test: Awaited<ReturnType<typeof createTestDatabase>>;
+let api: ServedApi;
+let provider: Party;
+beforeAll(async () => {
+  test = await createTestDatabase();
+  // Many requests of one caller in a moment; the limits have tests of their own.
+  api = await serveApi(test.db, { settings: { RATE_LIMIT_MERCHANT_BATCH: '1000/1000' } });
+  provider = await enter(api, 'provider');
+});
+afterAll(async () => {
+  await api.close();
+  await test.drop();
+});
+
+const MERCHANTS = '/v1/provider/merchants';
+
+describe('the roles', () => {
+  it('open each endpoint to those that it names, and to no other', async () => {
+    const callers = await Promise.all(ROLES.map((role) => enter(api, role)));
+    const wrong: string[] = [];
+    for (const { method, path, options } of routes(api.deps)) {
+      for (const [i, role] of ROLES.entries()) {
+        // No body and unknown ids: whoever is let in gets a 400, 404 or 200, but never a 401 or
+        // 403.
+        const path404 = path.replaceAll(/:\w+/g, 'x');
+        const answered = await callers[i]?.send(method.toUpperCase(), path404);
+        const let403 = answered?.status === 403;
+        if (let403 === options.roles.includes(role) || answered?.status === 401) {
+          wrong.push(`${role} ${method} ${path}: ${answered?.status}`);
+        }
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  it('need a token for every endpoint', async () => {
+    const open: string[] = [];
+    for (const { method, path } of routes(api.deps)) {
+      const answered = await send(api.url, method.toUpperCase(), path.replaceAll(/:\w+/g, 'x'));
+      if (answered.status !== 401) open.push(`${method} ${path}`);
+    }
+    expect(open).toEqual([]);
+  });
+
+  it('are asked for by every path that is served, but for those that let a caller in, tell a probe, or show what anybody may see', () => {
+    const inTable = new Set<string>(routes(api.deps).map(({ path }) => path));
+    const layers = createApp(api.deps).router.stack as { route?: { path: string } }[];
+    const served = layers.flatMap(({ route }) => (route ? [route.path] : []));
+    expect(served.filter((path) => !inTable.has(path))).toEqual([
+      '/healthz',
+      '/readyz',
+      '/.well-known/jwks.json',
+      '/v1/oauth/token',
+      '/console/session',
+      '/openapi.json',
+      '/docs',
+      '/docs/start.js',
+      '/docs/swagger-ui.css',
+      '/docs/swagger-ui-bundle.js',
+      '/console',
+      '/pages/:file',
+    ]);
+  });
+});
+
+const huge = `{"x":"${'x'.repeat(256 * 1024)}"}`;
+
+describe('the order of refusals', () => {
+  it('asks who calls before it looks at anything', async () => {
+    const answered = await send(api.url, 'POST', MERCHANTS, huge, { 'content-type': 'text/plain' });
+    expect(answered).toMatchObject({ status: 401, body: { statusCode: 401, success: false } });
+    expect(answered.headers.get('www-authenticate')).toBe('Bearer realm="assent"');
+  });
+
+  it('refuses the role before it reads the body', async () => {
+    const bank = await enter(api, 'bank');
+    expect(await bank.send('POST', MERCHANTS, huge)).toMatchObject({ status: 403 });
+    expect(await bank.send('POST', MERCHANTS, '{')).toMatchObject({ status: 403 });
+  });
+
+  it('refuses the media type before the size, and both before the content', async () => {
+    expect(await provider.send('POST', MERCHANTS, huge, { 'content-type': 'text/plain' })).toMatchObject({
+      status: 415,
+    });
+    expect(await provider.send('POST', MERCHANTS, huge)).toMatchObject({
+      status: 413,
+      body: { message: 'The body may have at most 256 KiB' },
+    });
+    expect(await provider.send('POST', MERCHANTS, '{')).toMatchObject({ status: 400 });
+  });
+
+  it('refuses what is malformed before it looks for the thing', async () => {
+    const merchantId = 'mch_00000000000000000000000000';
+    const path = '/v1/provider/merchant/trust';
+    expect(await provider.send('PATCH', path, { merchantId, trustLevel: 'x' })).toMatchObject({
+      status: 400,
+    });
+    expect(await provider.send('PATCH', path, { merchantId, trustLevel: 'trusted' })).toMatchObject({
+      status: 404,
+    });
+    expect(await provider.send('PATCH', path, { merchantId: 'x', trustLevel: 'trusted' })).toMatchObject({
+      status: 404,
+    });
+    // What no text may hold is the exception, for it could not even be looked for.
+    expect(
+      await provider.send('PATCH', path, { merchantId: 'mch_\u0000', trustLevel: 'trusted' }),
+    ).toMatchObject({ status: 400 });
+  });
+});
+
+const ofSize = (bytes: number) => `{"x":"${'x'.repeat(bytes - 8)}"}`;
+
+describe('a body', () => {
+  it.each([
+    'application/json',
+    'application/json; charset=utf-8',
+    'application/json;charset="UTF-8"',
+    'Application/JSON',
+  ])('is taken as %s', async (type) => {
+    expect(await provider.send('POST', MERCHANTS, '{}', { 'content-type': type })).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: 'merchants', message: 'is required' }] },
+    });
+  });
+
+  it.each([
+    'application/json; charset=latin1',
+    'application/jsonp',
+    'application/x-www-form-urlencoded',
+    'application/vnd.api+json',
+  ])('is refused as %s', async (type) => {
+    expect(await provider.send('POST', MERCHANTS, '{}', { 'content-type': type })).toMatchObject({
+      status: 415,
+    });
+  });
+
+  it('that is missing, is nothing, or is no object is a 400 that says so', async () => {
+    expect(await provider.send('POST', MERCHANTS)).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: 'body', message: 'is required' }] },
+    });
+    for (const body of ['null', '[]', '"x"', '1']) {
+      expect(await provider.send('POST', MERCHANTS, body)).toMatchObject({
+        status: 400,
+        body: { errors: [{ path: 'body', message: 'must be an object' }] },
+      });
+    }
+  });
+
+  it('of exactly 256 KiB is read, one byte more is not', async () => {
+    expect(await provider.send('POST', MERCHANTS, ofSize(256 * 1024))).toMatchObject({ status: 400 });
+    expect(await provider.send('POST', MERCHANTS, ofSize(256 * 1024 + 1))).toMatchObject({ status: 413 });
+  });
+
+  it('has every problem named at once, those of the query string too', async () => {
+    const merchants = [{ name: '', email: 'x', clientRef: 'a', wrong: 1 }, 7];
+    const answered = await provider.send('POST', `${MERCHANTS}?page=1`, { merchants, more: 1 });
+    expect(answered).toMatchObject({ status: 400, body: { statusCode: 400, success: false } });
+    expect(answered.body.errors).toEqual([
+      { path: 'merchants[0].name', message: 'must not be empty' },
+      { path: 'merchants[0].email', message: 'must be an e-mail address' },
+      { path: 'merchants[0].wrong', message: 'is not a known field' },
+      { path: 'merchants[1]', message: 'must be an object' },
+      { path: 'more', message: 'is not a known field' },
+      { path: 'query.page', message: 'is not a known parameter' },
+    ]);
+    expect(answered.body.message).toBe(
+      'The request is not valid: merchants[0].name must not be empty (and 5 more, see errors)',
+    );
+  });
+});
+
+describe('the query string', () => {
+  it('may name a parameter once', async () => {
+    const merchant = await enter(api, 'merchant');
+    expect((await merchant.send('GET', '/v1/customer/banks?email=a@b.co&email=c@d.co')).body.errors).toEqual([
+      { path: 'query.email', message: 'may be given only once' },
+    ]);
+  });
+});
+
+describe('what is not there', () => {
+  it.each([
+    ['GET', '/v1/nothing'],
+    ['GET', '/'],
+    ['GET', '/V1/WEBHOOKS/ENDPOINT'],
+    ['GET', '/v1/webhooks/endpoint/'],
+    ['GET', '/v1/%ff'],
+  ])('%s %s is a 404 envelope', async (method, path) => {
+    expect(await provider.send(method, path)).toMatchObject({
+      status: 404,
+      body: {
+        statusCode: 404,
+        success: false,
+        message: expect.stringContaining('no such endpoint') as string,
+      },
+    });
+  });
+});
+
+describe('a path with a method that it has not', () => {
+  it.each([
+    ['DELETE', '/v1/webhooks/endpoint', 'GET, HEAD, PUT'],
+    ['GET', '/v1/provider/merchants', 'POST'],
+    ['OPTIONS', '/v1/provider/merchants', 'POST'],
+    ['PUT', '/v1/refunds/rfd_00000000000000000000000000', 'GET, HEAD'],
+    // And not those of `/v1/billing/recurring/:scheduleId`, which would take it for an id.
+    ['GET', '/v1/billing/recurring/create', 'POST'],
+    ['POST', '/v1/billing/recurring', 'GET, HEAD'],
+    ['GET', '/v1/oauth/token', 'POST'],
+    ['POST', '/healthz', 'GET, HEAD'],
+    ['POST', '/openapi.json', 'GET, HEAD'],
+    ['POST', '/docs', 'GET, HEAD'],
+  ])('%s %s is a 405 that names those it has, whoever asks', async (method, path, allowed) => {
+    const refused = { status: 405, body: { statusCode: 405, success: false } };
+    for (const answered of [await provider.send(method, path), await send(api.url, method, path)]) {
+      expect(answered).toMatchObject(refused);
+      expect(answered.headers.get('allow')).toBe(allowed);
+    }
+  });
+
+  it('is looked at before the body, however large', async () => {
+    expect(await provider.send('PUT', MERCHANTS, huge)).toMatchObject({ status: 405 });
+  });
+
+  it('answers HEAD where there is GET, without a body', async () => {
+    const answered = await fetch(`${api.url}/docs`, { method: 'HEAD' });
+    expect([answered.status, await answered.text()]).toEqual([200, '']);
+  });
+});
+
+describe('every answer', () => {
+  it('carries the request id that came with it, if it is sane, or one of its own', async () => {
+    const given = await provider.send('GET', '/v1/webhooks/endpoint', undefined, {
+      'x-request-id': 'order-66.a_B',
+    });
+    expect(given.headers.get('x-request-id')).toBe('order-66.a_B');
+    for (const bad of ['with space', 'order-66/a', '"quoted"', 'x'.repeat(129)]) {
+      const made = await provider.send('GET', '/v1/nothing', undefined, { 'x-request-id': bad });
+      expect(made.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+    }
+  });
+
+  it('says what is left of a limit: the caller’s, or of failed requests from the address', async () => {
+    const asked = [
+      ['GET', '/healthz', 200, 'failedAuth'],
+      ['GET', '/openapi.json', 200, 'failedAuth'],
+      ['GET', '/.well-known/jwks.json', 200, 'failedAuth'],
+      ['GET', '/v1/nothing', 404, 'failedAuth'],
+      ['DELETE', MERCHANTS, 405, 'failedAuth'],
+      ['GET', '/v1/refunds', 401, 'failedAuth'],
+    ] as const;
+    for (const [method, path, status, limit] of asked) {
+      const answered = await send(api.url, method, path);
+      expect([path, answered.status]).toEqual([path, status]);
+      expect(answered.headers.get('ratelimit-policy')).toBe(`"${limit}";q=100;w=10`);
+      expect(answered.headers.get('ratelimit')).toMatch(new RegExp(`^"${limit}";r=\\d+;t=\\d+$`));
+    }
+    const known = await provider.send('POST', MERCHANTS, '{');
+    expect([known.status, known.headers.get('ratelimit-policy')]).toEqual([
+      400,
+      '"merchantBatch";q=1000;w=1',
+    ]);
+  });
+
+  it('may not be stored by any cache, nor be taken for another type', async () => {
+    const { headers } = await provider.send('GET', '/v1/webhooks/endpoint');
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('x-powered-by')).toBeNull();
+  });
+});

@@ -1,0 +1,359 @@
+import { billingRules } from '../../../src/config';
+import { acceptCharges } from '../../../src/database/billing-request/billing-request';
+import { closeExpiredRequests } from '../../../src/database/billing-request/outcome';
+import { rows } from '../../../src/database/connection';
+import { newId } from '../../../src/database/ids';
+import { announce } from '../../../src/database/webhook/webhook';
+import { recordAttempt, claimUnattempted } from '../../../src/database/webhook/attempt';
+import type { WebhookType } from '../../../src/domain/webhook/webhook';
+import type { Role } from '../../../src/domain/entity';
+import { enter, send, serveApi, tokenOf, type Party, type ServedApi } from '../../support/api';
+import { createTestDatabase, type TestDatabase } from '../../support/database';
+import { moveClock, standingApproval } from '../../support/standing';
+
+let database: TestDatabase;
+let api: ServedApi;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  api = await serveApi(database.db, { settings: { RATE_LIMIT_CALLER: '1000/1000' } });
+});
+afterAll(async () => {
+  await api.close();
+  await database.drop();
+});
+
+const DELIVERIES = '/v1/webhooks/deliveries';
+const ENDPOINT = '/v1/webhooks/endpoint';
+const ROLES: Role[] = ['bank', 'merchant', 'provider'];
+const WEBHOOK_URL = 'http://127.0.0.1:9/hook';
+const RETRY = { maxAttempts: 3, retryInMs: 5_000 };
+
+async function tell(party: Party, webhookType: WebhookType = 'billing.response'): Promise<string> {
+  const [id] = await database.db.transaction((trx) =>
+    announce(trx, api.deps.ring, [
+      {
+        entityId: party.entityId,
+        webhookType,
+        batchId: newId('batch'),
+        workflowId: 'billing-request/x',
+        items: [{ customerEmail: 'ada@example.com', sequence: 2 }],
+      },
+    ]),
+  );
+  return id ?? '';
+}
+
+function attempted(deliveryId: string, n: number, error: string | null, httpStatus: number | null) {
+  return recordAttempt(
+    database.db,
+    api.deps.ring,
+    {
+      deliveryId,
+      n,
+      begun: false,
+      nextAttemptAt: null,
+      reached: 'yes',
+      durationMs: 7,
+      httpStatus,
+      error,
+      responseHead: 'hello',
+    },
+    RETRY,
+  );
+}
+
+async function list(
+  party: Party,
+  query = '',
+): Promise<{ deliveries: { deliveryId: string }[]; total: number }> {
+  const { status, body } = await party.send('GET', DELIVERIES + query);
+  expect(status).toBe(200);
+  return body.data as { deliveries: { deliveryId: string }[]; total: number };
+}
+
+const idsOf = ({ deliveries }: { deliveries: { deliveryId: string }[] }) =>
+  deliveries.map(({ deliveryId }) => deliveryId);
+
+describe('a delivery', () => {
+  it.each(ROLES)('is shown to its %s with all attempts, and without its body', async (role) => {
+    const party = await enter(api, role, { webhookUrl: WEBHOOK_URL });
+    const id = await tell(party);
+    await attempted(id, 1, 'no answer within 2000 ms', null);
+    await attempted(id, 2, 'HTTP 503', 503);
+    await attempted(id, 3, null, 200);
+
+    const { status, body } = await party.send('GET', `${DELIVERIES}/${id}`);
+    expect(status).toBe(200);
+    const moment = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]{12}Z$/) as string;
+    expect(body.data).toEqual({
+      deliveryId: id,
+      eventId: expect.stringMatching(/^evt_/) as string,
+      webhookType: 'billing.response',
+      batchId: expect.stringMatching(/^bat_/) as string,
+      status: 'delivered',
+      createdAt: moment,
+      finishedAt: moment,
+      attempts: [
+        { at: moment, status: null, durationMs: 7, error: 'no answer within 2000 ms' },
+        { at: moment, status: 503, durationMs: 7, error: 'HTTP 503' },
+        { at: moment, status: 200, durationMs: 7, error: null },
+      ],
+    });
+  });
+
+  it('that waits for its next attempt, and one that was given up, say so', async () => {
+    const party = await enter(api, 'merchant', { webhookUrl: WEBHOOK_URL });
+    const id = await tell(party);
+    await attempted(id, 1, 'HTTP 503', 503);
+    const shown = async () => (await party.send('GET', `${DELIVERIES}/${id}`)).body.data;
+    expect(await shown()).toMatchObject({ status: 'pending', finishedAt: null });
+    await attempted(id, 2, 'HTTP 503', 503);
+    await attempted(id, 3, 'HTTP 503', 503);
+    expect(await shown()).toMatchObject({ status: 'failed', finishedAt: expect.any(String) as string });
+  });
+
+  it('of somebody else cannot be told from one that does not exist', async () => {
+    const [owner, other] = await Promise.all([enter(api, 'bank'), enter(api, 'bank')]);
+    const id = await tell(owner);
+    const answers = await Promise.all(
+      [id, newId('delivery'), 'dlv_1', newId('event')].map((one) =>
+        other.send('GET', `${DELIVERIES}/${one}`),
+      ),
+    );
+    expect(answers[0]).toMatchObject({ status: 404, body: { success: false } });
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([404]));
+    expect(answers[0]?.body).toEqual(answers[1]?.body);
+  });
+});
+
+describe('the list of deliveries', () => {
+  it.each(ROLES)('has a %s’s own, the newest first, each with its attempts', async (role) => {
+    const [party, other] = await Promise.all([
+      enter(api, role, { webhookUrl: WEBHOOK_URL }),
+      enter(api, role, { webhookUrl: WEBHOOK_URL }),
+    ]);
+    const [first, second] = [await tell(party), await tell(party)];
+    await tell(other);
+    await attempted(first, 1, null, 204);
+    const found = await list(party);
+    expect(found).toMatchObject({ total: 2, page: 1, limit: 20 });
+    expect(found.deliveries).toMatchObject([
+      { deliveryId: second, status: 'pending', attempts: [] },
+      { deliveryId: first, status: 'delivered', attempts: [{ status: 204, error: null }] },
+    ]);
+    expect(await list(await enter(api, role))).toMatchObject({ deliveries: [], total: 0 });
+  });
+
+  it('is filtered by status and by type, one or both', async () => {
+    const party = await enter(api, 'merchant', { webhookUrl: WEBHOOK_URL });
+    const response = await tell(party, 'billing.response');
+    const delivered = await tell(party, 'billing.response');
+    const upcoming = await tell(party, 'recurring.upcoming');
+    await attempted(delivered, 1, null, 200);
+    expect(idsOf(await list(party, '?status=delivered'))).toEqual([delivered]);
+    expect(idsOf(await list(party, '?webhookType=recurring.upcoming'))).toEqual([upcoming]);
+    expect(await list(party, '?status=pending&webhookType=billing.response')).toMatchObject({
+      deliveries: [{ deliveryId: response }],
+      total: 1,
+    });
+    expect(await list(party, '?status=failed')).toMatchObject({ deliveries: [], total: 0 });
+  });
+
+  it('is read page by page without overlap or gap, in either order', async () => {
+    const party = await enter(api, 'merchant', { webhookUrl: WEBHOOK_URL });
+    const all: string[] = [];
+    for (let i = 0; i < 5; i++) {
+      all.push(await tell(party, i % 2 === 0 ? 'billing.response' : 'recurring.updated'));
+    }
+    const read = async (order: string) => {
+      const pages = await Promise.all(
+        [1, 2, 3, 4].map((page) => list(party, `?limit=2&page=${page}${order}`)),
+      );
+      expect(pages.map(({ deliveries }) => deliveries.length)).toEqual([2, 2, 1, 0]);
+      return pages.flatMap(idsOf);
+    };
+    expect(await read('')).toEqual(all.toReversed());
+    expect(await read('&sortOrder=asc')).toEqual(all);
+    const even = all.filter((_, i) => i % 2 === 0);
+    const odd = all.filter((_, i) => i % 2 === 1);
+    expect(await read('&sortBy=webhookType&sortOrder=asc')).toEqual([...even, ...odd]);
+  });
+
+  it.each([
+    ['status=open', 'query.status'],
+    ['webhookType=billing', 'query.webhookType'],
+    ['limit=101', 'query.limit'],
+    ['page=0', 'query.page'],
+    ['sortBy=url', 'query.sortBy'],
+    ['sortOrder=up', 'query.sortOrder'],
+    ['merchantId=mch_1', 'query.merchantId'],
+    ['page=1&page=2', 'query.page'],
+  ])('with %s is a 400 that says what is wrong', async (query, path) => {
+    const party = await enter(api, 'merchant');
+    expect(await party.send('GET', `${DELIVERIES}?${query}`)).toMatchObject({
+      status: 400,
+      body: { errors: [{ path }] },
+    });
+  });
+});
+
+const redeliver = (party: Party, id: string, headers = {}) =>
+  party.send('POST', `${DELIVERIES}/${id}/redeliver`, undefined, headers);
+const starts = (id: string) =>
+  rows<{ start: Record<string, unknown> }>(
+    database.db,
+    `SELECT start FROM outbox WHERE workflow_id = :id ORDER BY id`,
+    { id: `webhook-delivery/${id}` },
+  );
+
+const leftToItsWorkflow = async () =>
+  (await claimUnattempted(database.db, 'billing-request/x', 0)).map((one) => one.id);
+
+describe('a redelivery', () => {
+  it.each(ROLES)('of a delivered one is accepted from a %s, keeps its id and its attempts', async (role) => {
+    const party = await enter(api, role, { webhookUrl: WEBHOOK_URL });
+    const id = await tell(party);
+    await attempted(id, 1, null, 200);
+    expect(await redeliver(party, id)).toMatchObject({ status: 202, body: { data: { deliveryId: id } } });
+    expect((await party.send('GET', `${DELIVERIES}/${id}`)).body.data).toMatchObject({
+      status: 'pending',
+      finishedAt: null,
+      attempts: [{ status: 200 }],
+    });
+    expect(await starts(id)).toEqual([
+      {
+        start: expect.objectContaining({
+          type: 'webhookDelivery',
+          args: [id],
+          again: 'redeliveryRequested',
+        }) as object,
+      },
+    ]);
+  });
+
+  it('of a failed one has all the retries of a new one before it', async () => {
+    const party = await enter(api, 'merchant', { webhookUrl: WEBHOOK_URL });
+    const id = await tell(party);
+    for (let n = 1; n <= 3; n++) await attempted(id, n, 'HTTP 503', 503);
+    expect(await redeliver(party, id)).toMatchObject({ status: 202 });
+    expect(await attempted(id, 4, 'HTTP 503', 503)).toMatchObject({ status: 'pending' });
+    expect(await attempted(id, 5, 'HTTP 503', 503)).toMatchObject({ status: 'pending' });
+    expect(await attempted(id, 6, 'HTTP 503', 503)).toMatchObject({ status: 'failed', attempts: 6 });
+  });
+
+  it('without a URL to go to is refused, and is accepted once there is one', async () => {
+    const party = await enter(api, 'merchant');
+    const id = await tell(party);
+    expect(await redeliver(party, id)).toMatchObject({
+      status: 409,
+      body: {
+        message: expect.stringContaining('no webhook URL') as string,
+        data: { deliveryId: id, status: 'failed' },
+      },
+    });
+    expect(await starts(id)).toEqual([]);
+    expect((await list(party)).deliveries).toMatchObject([{ deliveryId: id, status: 'failed' }]);
+
+    await party.send('PUT', ENDPOINT, { url: WEBHOOK_URL });
+    expect(await redeliver(party, id)).toMatchObject({ status: 202 });
+    expect(await starts(id)).toHaveLength(1);
+    expect((await list(party)).deliveries).toMatchObject([{ deliveryId: id, status: 'pending' }]);
+  });
+
+  it('while no URL is set leaves a delivered one delivered', async () => {
+    const party = await enter(api, 'merchant', { webhookUrl: WEBHOOK_URL });
+    const id = await tell(party);
+    await attempted(id, 1, null, 200);
+    await party.send('PUT', ENDPOINT, { url: null });
+    expect(await redeliver(party, id)).toMatchObject({
+      status: 409,
+      body: { data: { deliveryId: id, status: 'delivered' } },
+    });
+    expect((await party.send('GET', `${DELIVERIES}/${id}`)).body.data).toMatchObject({ status: 'delivered' });
+  });
+
+  it('of one whose first attempt has not been made takes it off the workflow that would make it', async () => {
+    const party = await enter(api, 'merchant', { webhookUrl: WEBHOOK_URL });
+    const id = await tell(party);
+    expect(await leftToItsWorkflow()).toContain(id);
+    expect(await redeliver(party, id)).toMatchObject({ status: 202 });
+    expect(await leftToItsWorkflow()).not.toContain(id);
+    // Should that workflow have been at it already, its failure starts no second one.
+    await attempted(id, 1, 'HTTP 503', 503);
+    expect(await starts(id)).toHaveLength(1);
+  });
+
+  it('asked for twice with one key is one redelivery', async () => {
+    const party = await enter(api, 'merchant', { webhookUrl: WEBHOOK_URL });
+    const id = await tell(party);
+    const once = () => redeliver(party, id, { 'Idempotency-Key': 'once' });
+    expect((await once()).body).toEqual((await once()).body);
+    expect(await starts(id)).toHaveLength(1);
+  });
+
+  it('of a charge that ended before its bank was asked is refused: the merchant may have billed anew', async () => {
+    const { db, ring, config } = api.deps;
+    const standing = await standingApproval(db, ring);
+    const { items } = await db.transaction((trx) =>
+      acceptCharges(
+        trx,
+        ring,
+        billingRules(config),
+        standing.merchantId,
+        [{ phrase: 'paymentID', agreementId: standing.agreementId }],
+        { amount: 100n, currency: 'NGN', description: 'Shoes' },
+        (_, [first]) => `billing-request/${first}`,
+      ),
+    );
+    const [item] = items;
+    if (!item || !('accepted' in item)) throw new Error('the bill was refused');
+    const id = item.accepted.billingRequestId;
+    await moveClock(db, standing.merchantId, '25 hours');
+    await db.transaction((trx) => closeExpiredRequests(trx, ring, [id]));
+    const [asked] = await rows<{ deliveryId: string }>(
+      db,
+      `SELECT bank_delivery_id AS "deliveryId" FROM billing_requests WHERE id = :id`,
+      { id },
+    );
+    const deliveryId = asked?.deliveryId ?? '';
+    const token = await tokenOf(api, standing.credentials.bank);
+    const bank: Party = {
+      ...standing.credentials.bank,
+      token,
+      send: (method, path, body, headers) =>
+        send(api.url, method, path, body, { authorization: `Bearer ${token}`, ...headers }),
+    };
+
+    expect(await redeliver(bank, deliveryId)).toMatchObject({
+      status: 409,
+      body: {
+        message: expect.stringContaining('ended before it was sent') as string,
+        data: { deliveryId, status: 'failed' },
+      },
+    });
+    expect(await starts(deliveryId)).toEqual([]);
+    expect((await bank.send('GET', `${DELIVERIES}/${deliveryId}`)).body.data).toMatchObject({
+      status: 'failed',
+      withdrawnAt: expect.stringMatching(/^\d{4}-/) as string,
+    });
+  });
+
+  it('of what is somebody else’s, or nobody’s, is the same 404, and changes nothing', async () => {
+    const [owner, other] = await Promise.all([enter(api, 'merchant'), enter(api, 'merchant')]);
+    const id = await tell(owner);
+    const answers = await Promise.all([id, newId('delivery'), 'dlv_1'].map((one) => redeliver(other, one)));
+    for (const { status, body } of answers) {
+      expect(status).toBe(404);
+      expect(body).toEqual(answers[1]?.body);
+    }
+    expect(await starts(id)).toEqual([]);
+  });
+});
+
+test.each([
+  ['GET', DELIVERIES],
+  ['GET', `${DELIVERIES}/${newId('delivery')}`],
+  ['POST', `${DELIVERIES}/${newId('delivery')}/redeliver`],
+])('%s %s is refused without a token', async (method, path) => {
+  expect(await send(api.url, method, path)).toMatchObject({ status: 401 });
+});

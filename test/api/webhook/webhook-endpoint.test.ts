@@ -1,0 +1,192 @@
+import { rows } from '../../../src/database/connection';
+import { announce } from '../../../src/database/webhook/webhook';
+import { deliveryToAttempt, openDelivery } from '../../../src/database/webhook/attempt';
+import type { Role } from '../../../src/domain/entity';
+import { enter, send, serveApi, type Party, type ServedApi } from '../../support/api';
+import { createTestDatabase, type TestDatabase } from '../../support/database';
+
+let database: TestDatabase;
+let api: ServedApi;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  api = await serveApi(database.db);
+});
+afterAll(async () => {
+  await api.close();
+  await database.drop();
+});
+
+const ENDPOINT = '/v1/webhooks/endpoint';
+const ROTATE = `${ENDPOINT}/rotate-secret`;
+const FINISH = `${ROTATE}/finish`;
+const TEST = `${ENDPOINT}/test`;
+const ROLES: Role[] = ['bank', 'merchant', 'provider'];
+
+/** The secrets that an attempt made now is signed with, the old one first. */
+async function secretsOf(party: Party): Promise<string[]> {
+  const { db, ring } = api.deps;
+  const [id = ''] = await db.transaction((trx) =>
+    announce(trx, ring, [{ entityId: party.entityId, webhookType: 'webhook.test', items: [] }]),
+  );
+  const delivery = await deliveryToAttempt(db, id);
+  return delivery ? openDelivery(ring, delivery).secrets : [];
+}
+
+async function rotate(party: Party): Promise<string> {
+  const { status, body } = await party.send('POST', ROTATE);
+  expect(status).toBe(200);
+  return String(body.data?.['webhookSecret']);
+}
+
+test.each([
+  ['GET', ENDPOINT],
+  ['PUT', ENDPOINT],
+  ['POST', ROTATE],
+  ['POST', FINISH],
+  ['POST', TEST],
+])('%s %s is refused without a token', async (method, path) => {
+  expect(await send(api.url, method, path)).toMatchObject({ status: 401, body: { success: false } });
+});
+
+describe('the webhook endpoint', () => {
+  it('is shown and changed by its owner, and may be none', async () => {
+    const merchant = await enter(api, 'merchant', { webhookUrl: 'https://one.example/' });
+    const provider = await enter(api, 'provider');
+    expect((await merchant.send('GET', ENDPOINT)).body.data).toEqual({ url: 'https://one.example/' });
+    expect((await merchant.send('PUT', ENDPOINT, { url: 'https://two.example/x' })).body.data).toEqual({
+      url: 'https://two.example/x',
+    });
+    expect((await merchant.send('GET', ENDPOINT)).body.data).toEqual({ url: 'https://two.example/x' });
+    expect(await merchant.send('PUT', ENDPOINT, { url: null })).toMatchObject({ status: 200 });
+    expect((await merchant.send('GET', ENDPOINT)).body.data).toEqual({ url: null });
+    expect((await provider.send('GET', ENDPOINT)).body.data).toEqual({ url: null });
+  });
+
+  it('takes http only where private webhooks are allowed', async () => {
+    const strict = await serveApi(database.db, {
+      settings: { ALLOW_PRIVATE_WEBHOOKS: 'false' },
+    });
+    const bank = await enter(strict, 'bank');
+    const put = (url: string) => bank.send('PUT', ENDPOINT, { url });
+    expect(await put('http://a.example')).toMatchObject({ status: 400 });
+    expect(await put('https://a.example')).toMatchObject({ status: 200 });
+    await strict.close();
+  });
+});
+
+describe('a rotation', () => {
+  it.each(ROLES)('gives a %s a new secret, and signs with the old one too for a day', async (role) => {
+    const party = await enter(api, role);
+    const { status, body } = await party.send('POST', ROTATE);
+    expect(status).toBe(200);
+    expect(body.data).toEqual({
+      webhookSecret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/) as string,
+      previousSecretValidUntil: expect.stringMatching(/Z$/) as string,
+    });
+    expect(await secretsOf(party)).toEqual([party.webhookSecret, body.data?.['webhookSecret']]);
+    const dayMs = 86_400_000;
+    const until = Date.parse(String(body.data?.['previousSecretValidUntil']));
+    expect(Math.abs(until - Date.now() - dayMs)).toBeLessThan(60_000);
+  });
+
+  it('ends with the new secret alone: when it is finished, or after its day', async () => {
+    const [early, late] = await Promise.all([enter(api, 'merchant'), enter(api, 'merchant')]);
+    const [newOfEarly, newOfLate] = [await rotate(early), await rotate(late)];
+
+    expect(await early.send('POST', FINISH)).toMatchObject({ status: 200, body: { success: true } });
+    expect(await secretsOf(early)).toEqual([newOfEarly]);
+
+    await rows(
+      database.db,
+      `UPDATE webhook_endpoints SET previous_secret_until = clock_timestamp() WHERE entity_id = :entityId`,
+      { entityId: late.entityId },
+    );
+    expect(await secretsOf(late)).toEqual([newOfLate]);
+    const next = await rotate(late);
+    expect(await secretsOf(late)).toEqual([newOfLate, next]);
+  });
+
+  it('begun again before its end keeps the secret that the receiver knows, and replaces the new one', async () => {
+    const bank = await enter(api, 'bank');
+    await rotate(bank);
+    const second = await rotate(bank);
+    expect(await secretsOf(bank)).toEqual([bank.webhookSecret, second]);
+  });
+
+  it('that is finished twice, or was never begun, changes nothing', async () => {
+    const bank = await enter(api, 'bank');
+    expect(await bank.send('POST', FINISH)).toMatchObject({ status: 200 });
+    expect(await secretsOf(bank)).toEqual([bank.webhookSecret]);
+    const secret = await rotate(bank);
+    for (let i = 0; i < 2; i++) expect(await bank.send('POST', FINISH)).toMatchObject({ status: 200 });
+    expect(await secretsOf(bank)).toEqual([secret]);
+  });
+
+  it('whose answer was lost shows its secret again for an hour to the same key, and no longer', async () => {
+    const merchant = await enter(api, 'merchant');
+    const again = () => merchant.send('POST', ROTATE, undefined, { 'Idempotency-Key': 'lost' });
+    const first = await again();
+    const repeated = await again();
+    expect(repeated.headers.get('idempotent-replayed')).toBe('true');
+    expect(repeated.body).toEqual(first.body);
+    expect(await secretsOf(merchant)).toEqual([merchant.webhookSecret, first.body.data?.['webhookSecret']]);
+
+    await rows(database.db, `UPDATE idempotency_keys SET created_at = created_at - interval '61 minutes'`);
+    const { previousSecretValidUntil } = first.body.data ?? {};
+    expect((await again()).body.data).toEqual({ previousSecretValidUntil });
+  });
+
+  it('is nobody else’s, and is stored sealed', async () => {
+    const [merchant, other] = await Promise.all([enter(api, 'merchant'), enter(api, 'merchant')]);
+    const secret = await rotate(merchant);
+    expect(await secretsOf(other)).toEqual([other.webhookSecret]);
+    const stored = await rows<{ sealed: Buffer }>(
+      database.db,
+      `SELECT secret_sealed || previous_secret_sealed AS sealed FROM webhook_endpoints WHERE entity_id = :id`,
+      { id: merchant.entityId },
+    );
+    expect(stored).toHaveLength(1);
+    for (const one of [secret, merchant.webhookSecret]) {
+      expect(stored[0]?.sealed.includes(one)).toBe(false);
+      expect(JSON.stringify(api.log)).not.toContain(one);
+    }
+  });
+});
+
+describe('a test event', () => {
+  it.each(ROLES)('is on its way to a %s at once', async (role) => {
+    const party = await enter(api, role, { webhookUrl: 'http://127.0.0.1:9/hook' });
+    const { status, body } = await party.send('POST', TEST);
+    expect(status).toBe(202);
+    const deliveryId = String(body.data?.['deliveryId']);
+    expect(body).toMatchObject({ message: 'A test event is on its way', data: { deliveryId } });
+    const delivery = await party.send('GET', `/v1/webhooks/deliveries/${deliveryId}`);
+    expect(delivery.body.data).toMatchObject({
+      webhookType: 'webhook.test',
+      status: 'pending',
+      attempts: [],
+    });
+    expect(
+      await rows(database.db, `SELECT start->'args' AS args FROM outbox WHERE workflow_id = :id`, {
+        id: `webhook-delivery/${deliveryId}`,
+      }),
+    ).toEqual([{ args: [deliveryId] }]);
+  });
+
+  it('without a URL goes to the feed alone, and says so', async () => {
+    const party = await enter(api, 'merchant');
+    const { status, body } = await party.send('POST', TEST);
+    expect(status).toBe(202);
+    expect(body.message).toContain('no webhook URL');
+    const deliveryId = String(body.data?.['deliveryId']);
+    const delivery = await party.send('GET', `/v1/webhooks/deliveries/${deliveryId}`);
+    expect(delivery.body.data).toMatchObject({ status: 'failed', attempts: [] });
+  });
+
+  it('asked for twice with one key is one event', async () => {
+    const party = await enter(api, 'merchant');
+    const once = () => party.send('POST', TEST, undefined, { 'Idempotency-Key': 'once' });
+    expect((await once()).body).toEqual((await once()).body);
+    expect((await party.send('GET', '/v1/webhooks/deliveries')).body.data).toMatchObject({ total: 1 });
+  });
+});

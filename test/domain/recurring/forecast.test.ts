@@ -1,0 +1,139 @@
+import { dayStart } from '../../../src/domain/calendar';
+import { chargesAhead, type ScheduleAhead } from '../../../src/domain/recurring/forecast';
+import type { OpenBilling, RecurringRules, Schedule } from '../../../src/domain/recurring/recurring-step';
+
+const START = new Date('2026-01-31T08:00:00.000Z');
+const rules: RecurringRules = {
+  timeZone: 'Africa/Lagos',
+  retryDays: [1, 3, 5],
+  catchUpPerDay: 3,
+  arrearsDays: 35,
+  dueRate: 20,
+};
+const schedule: Schedule = {
+  startAt: START,
+  frequency: 'daily',
+  interval: 1,
+  endAt: null,
+  maxBillings: null,
+  createdAt: START,
+  status: 'active',
+  nextN: 0,
+  noticedN: null,
+  ran: 0,
+  failedInARow: 0,
+};
+const hour = (hours: number) => new Date(START.getTime() + hours * 3_600_000);
+const day = (days: number) => hour(days * 24);
+
+/** `hours since the start×amount` of each. */
+function ahead(
+  now: Date,
+  until: Date,
+  terms: Partial<Schedule> = {},
+  more: Partial<Omit<ScheduleAhead, 'schedule'>> = {},
+): string[] {
+  const one = {
+    schedule: { ...schedule, ...terms },
+    amount: 5n,
+    open: undefined,
+    starts: [],
+    holds: [],
+    ...more,
+  };
+  return [...chargesAhead(one, now, until, rules)]
+    .filter((charge) => charge !== undefined)
+    .map(({ at, amount }) => `${(at.getTime() - START.getTime()) / 3_600_000}×${amount}`);
+}
+
+const attempted = { n: 0, attempts: 1, firstAttemptAt: START, lastAttemptAt: START, maybeDebited: false };
+const retrying = (more: object = {}): OpenBilling & { amount: bigint } => ({
+  ...attempted,
+  status: 'retrying',
+  retryAt: day(1),
+  reason: 'insufficient_funds',
+  amount: 3n,
+  ...more,
+});
+
+describe('the charges to come', () => {
+  it('are those from now on, and none at the end of the time or later', () => {
+    expect(ahead(START, day(2))).toEqual(['0×5', '24×5']);
+    expect(ahead(START, new Date(day(2).getTime() + 1))).toEqual(['0×5', '24×5', '48×5']);
+  });
+
+  it('of a monthly schedule are a month apart, as its own calendar has them', () => {
+    const until = new Date('2026-04-01T00:00:00Z');
+    expect(ahead(hour(-1), until, { frequency: 'monthly' })).toHaveLength(3);
+  });
+
+  it('are three a day of what an outage has left, so that later ones are put off as they will be', () => {
+    // Five are overdue, and the sixth is due in an hour.
+    expect(ahead(hour(119), day(7))).toEqual(['119×5', '119×5', '119×5', '143×5', '143×5', '143×5', '167×5']);
+  });
+
+  it('are put off too where three were charged in the last 24 hours already', () => {
+    expect(ahead(hour(23), day(2), { nextN: 1 }, { starts: [hour(22), hour(22), hour(22)] })).toEqual([
+      '46×5',
+    ]);
+  });
+
+  it('have none that came due too long ago', () => {
+    expect(ahead(new Date(day(36).getTime() + 1), day(36.5))).toHaveLength(3);
+    const last = { maxBillings: null, endAt: day(0) };
+    expect(ahead(day(35), day(40), last)).toHaveLength(1);
+    expect(ahead(new Date(day(35).getTime() + 1), day(40), last)).toEqual([]);
+  });
+
+  it.each(['paused', 'suspended'] as const)('have none that was due while it was %s', (reason) => {
+    const holds = [{ reason, from: hour(23), to: hour(25) }];
+    expect(ahead(hour(49), day(3), {}, { holds })).toEqual(['49×5', '49×5']);
+    expect(ahead(hour(49), day(3), {}, { holds: [{ reason, from: hour(23), to: null }] })).toEqual(['49×5']);
+  });
+
+  it('have a retry at its own moment and for its own amount, and it is one of those that were agreed', () => {
+    const terms = { frequency: 'monthly', nextN: 1, maxBillings: 2 } as const;
+    expect(ahead(hour(1), day(90), terms, { open: retrying() })).toEqual(['24×3', `${28 * 24}×5`]);
+    expect(ahead(hour(1), day(90), { ...terms, maxBillings: 1 }, { open: retrying() })).toEqual(['24×3']);
+  });
+
+  it('have no retry of what the bank may have debited, and end with the third failure in a row', () => {
+    const terms = { frequency: 'monthly', nextN: 1 } as const;
+    const open = retrying({ maybeDebited: true });
+    expect(ahead(hour(1), day(30), terms, { open })).toEqual([`${28 * 24}×5`]);
+    expect(ahead(hour(1), day(30), { ...terms, ran: 2, failedInARow: 2 }, { open })).toEqual([]);
+  });
+
+  it('have none that the bank was asked for, which counts as paid, and the retry of what it has just declined', () => {
+    const terms = { frequency: 'monthly', nextN: 1 } as const;
+    const asked = { ...attempted, status: 'pending', amount: 3n } as const;
+    const pending = { ...asked, charge: { status: 'pending', expiresAt: day(1) } } as const;
+    expect(ahead(hour(1), day(27), terms, { open: pending })).toEqual([]);
+    const declined = { ...asked, charge: { status: 'declined', reason: 'insufficient_funds' } } as const;
+    expect(ahead(hour(1), day(27), terms, { open: declined })).toEqual(['24×3']);
+  });
+});
+
+describe('a day', () => {
+  it.each([
+    ['Africa/Lagos', '2026-01-31T22:59:59.999Z', 0, '2026-01-30T23:00:00.000Z'],
+    ['Africa/Lagos', '2026-01-31T23:00:00.000Z', 0, '2026-01-31T23:00:00.000Z'],
+    ['Africa/Lagos', '2026-01-31T08:00:00.000Z', 1, '2026-01-31T23:00:00.000Z'],
+    // Clocks go forward by an hour in between.
+    ['Europe/Berlin', '2026-03-28T12:00:00.000Z', 2, '2026-03-29T22:00:00.000Z'],
+    // On the day of its change this one begins at one o'clock.
+    ['America/Santiago', '2026-09-05T12:00:00.000Z', 1, '2026-09-06T04:00:00.000Z'],
+  ])('begins in %s, seen from %s, %d days later at %s', (zone, now, days, begins) => {
+    expect(dayStart(new Date(now), days, zone).toISOString()).toBe(begins);
+  });
+});
+
+it('lets its caller go on between the steps of years that were missed', () => {
+  const one = { schedule, amount: 5n, open: undefined, starts: [], holds: [] };
+  let steps = 0;
+  for (const charge of chargesAhead(one, day(3_650), day(3_651), rules)) {
+    if (charge) break;
+    steps += 1;
+  }
+  expect(steps).toBeGreaterThan(3_000);
+});
