@@ -1,10 +1,16 @@
 import { applyDecision } from '../../src/database/agreement/decision';
+import { recordAct } from '../../src/database/audit';
+import { newId } from '../../src/database/ids';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { foldBalances } from '../../src/database/ledger/balance';
 import { compareLedger } from '../../src/database/ledger/check';
+import { postEntries } from '../../src/database/ledger/entry';
+import { chargeEntry } from '../../src/domain/books/ledger';
 import { faultWords } from '../../src/domain/words/verify-words';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
-import { settleOfEachKind } from '../support/settled';
+import { letMidnightPass } from '../support/midnight';
+import { OPERATOR } from '../support/operator';
+import { charge, refund, settleOfEachKind } from '../support/settled';
 import { standingApproval, type Standing } from '../support/standing';
 
 const keyring = readKeyring(makeKeyring());
@@ -13,6 +19,7 @@ let database: TestDatabase;
 let standing: Standing;
 let made: Awaited<ReturnType<typeof settleOfEachKind>>;
 beforeEach(async () => {
+  await letMidnightPass();
   database = await createTestDatabase();
   standing = await standingApproval(database.db, keyring);
   made = await settleOfEachKind(database.db, keyring, standing);
@@ -37,6 +44,34 @@ const tamper = (sql: string) => asOwner(database.url, `SET session_replication_r
 
 const entry = (resourceId: string, kind = 'charge') =>
   `(SELECT id FROM ledger_entries WHERE resource_id = '${resourceId}' AND kind = '${kind}')`;
+
+/** What the owner of the tables can have done to every entry that is posted from now on. */
+const shiftDays = (shift: string) =>
+  asOwner(
+    database.url,
+    `CREATE OR REPLACE FUNCTION shift_days() RETURNS trigger LANGUAGE plpgsql AS $$
+     BEGIN ${shift}; RETURN NEW; END $$;
+     CREATE OR REPLACE TRIGGER shift_days BEFORE INSERT ON ledger_entries
+       FOR EACH ROW EXECUTE FUNCTION shift_days()`,
+  );
+
+/** A charge that there is no row of, whose day is long over. */
+const postLate = () =>
+  database.db.transaction((trx) =>
+    postEntries(trx, 'Africa/Lagos', [
+      chargeEntry(
+        { resourceId: newId('billingRequest'), settledAt: new Date('2026-01-31T12:00:00+01:00') },
+        {
+          amount: 1n,
+          currency: 'NGN',
+          bankId: standing.bankId,
+          payee: { merchantId: standing.merchantId },
+        },
+      ),
+    ]),
+  );
+
+const daysThatDiffer = async () => (await differences()).filter((one) => one.includes('is posted to'));
 
 describe('the ledger', () => {
   it('agrees with charges, refunds, limits and balances of every kind, folded or not', async () => {
@@ -109,6 +144,38 @@ describe('the ledger', () => {
       ),
       expect.stringMatching(
         `balances: merchant of ${standing.merchantId} in NGN on .*: the balance has debits of 130 and credits of 400, and the postings 130 and 300`,
+      ),
+    ]);
+  });
+
+  it('says which entry is of another day than its moment, whatever its balance says', async () => {
+    await shiftDays('NEW.settlement_day := NEW.settlement_day - 1');
+    const { reference } = await charge(database.db, keyring, standing);
+    expect(await differences()).toEqual([
+      expect.stringMatching(/^entries: \d+: the entry is of [\d-]+, and its moment, .*, is of [\d-]+$/),
+    ]);
+    // In the zone of before it was of that day.
+    await database.db.transaction((trx) =>
+      recordAct(trx, OPERATOR, { action: 'time_zone.corrected', entityId: null }),
+    );
+    expect(await differences()).toEqual([]);
+    await shiftDays('NEW.settlement_day := NEW.settlement_day');
+    await refund(database.db, keyring, standing, reference, 0.1, 'completed');
+    expect(await differences()).toEqual([]);
+  });
+
+  it.each([
+    ['NEW.settlement_day := NEW.settlement_day - 2', ''],
+    ['NEW.settlement_day := NEW.settlement_day + 1', `UPDATE deployment SET mode = 'production'`],
+  ])('says which late entry was not posted to the day that it was by then: %s', async (shift, before) => {
+    await tamper(before);
+    await postLate();
+    expect(await daysThatDiffer()).toEqual([]);
+    await shiftDays(shift);
+    await postLate();
+    expect(await daysThatDiffer()).toEqual([
+      expect.stringMatching(
+        /the entry belongs to 2026-01-31 and was written at .*, and is posted to [\d-]+, which it was not then$/,
       ),
     ]);
   });

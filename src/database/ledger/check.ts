@@ -22,6 +22,9 @@ import { borneOf } from './settlement';
 /** Rows of a page: a tenth of a second of Postgres, or less. */
 const PAGE = 1_000;
 
+/** Longer than a statement that posts takes from reading its clock to writing the entry. */
+const POSTED_WITHIN = '5 minutes';
+
 /** Pages by id, of what is compared with what the ledger says of it; and of the ledger itself. */
 const PAGES = {
   charges: `
@@ -159,8 +162,14 @@ const PAGES = {
   // The database refuses all of it, but for its owner.
   entries: `
     WITH scope AS MATERIALIZED (
-      SELECT id, kind, resource_id, settlement_day FROM ledger_entries WHERE id > :after::bigint ORDER BY id LIMIT ${PAGE}),
+      SELECT id, kind, resource_id, settled_at, settlement_day, belongs_to, recorded_at, ${dayOf('recorded_at')} AS recorded_day
+      FROM ledger_entries WHERE id > :after::bigint ORDER BY id LIMIT ${PAGE}),
     page AS (SELECT * FROM scope WHERE ${onDays('settlement_day')}),
+    -- Days of before were of another zone.
+    dated AS (
+      SELECT page.*, coalesce(belongs_to, settlement_day) AS own_day, ${dayOf('settled_at')} AS day_of_moment FROM page
+      WHERE recorded_at > coalesce(
+        (SELECT max(a.recorded_at) FROM audit_events a WHERE a.action = 'time_zone.corrected'), '-infinity')),
     sums AS (
       SELECT page.id, p.currency, sum(CASE p.direction WHEN 'debit' THEN -p.amount ELSE p.amount END) AS rest, count(p.n) AS n
       FROM page LEFT JOIN ledger_postings p ON p.entry_id = page.id GROUP BY page.id, p.currency)
@@ -184,7 +193,15 @@ const PAGES = {
         SELECT ARRAY[ROW('credit', 'customer_bank', b.bank_id, b.currency)::text, ROW('debit', 'disputed', b.bank_id, b.currency)::text]
         FROM billing_requests b WHERE b.status = 'successful' AND b.id = coalesce(
           (SELECT x.billing_request_id FROM reconciliation_exceptions x WHERE x.id = resource_id),
-          (SELECT r.billing_request_id FROM refunds r WHERE r.id = resource_id)))) AS d (id, wrong, facts)`,
+          (SELECT r.billing_request_id FROM refunds r WHERE r.id = resource_id)))
+      UNION ALL
+      SELECT id::text, ${fault('other_day', { day: 'own_day', settledAt: 'settled_at', due: 'day_of_moment' })}
+      FROM dated WHERE own_day <> day_of_moment
+      UNION ALL
+      -- It is that of its owner's clock, which runs ahead at most, and in production is the real one.
+      SELECT id::text, ${fault('other_late_day', { day: 'settlement_day', belongsTo: 'belongs_to', recordedAt: 'recorded_at' })}
+      FROM dated WHERE belongs_to IS NOT NULL AND (settlement_day < ${dayOf(`(recorded_at - interval '${POSTED_WITHIN}')`)}
+        OR (settlement_day > recorded_day AND (SELECT mode FROM deployment) = 'production'))) AS d (id, wrong, facts)`,
 };
 
 /** Nobody but its owner can give an entry a number below 1; who does is found, too. */

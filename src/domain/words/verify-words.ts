@@ -29,6 +29,10 @@ const SENTENCES = {
   no_postings: () => 'the entry has no postings',
   of_nothing: ({ kind, resourceId }: { kind: string; resourceId: string }) =>
     `the entry is a ${kind} of ${resourceId}, which there is not`,
+  other_day: ({ day, settledAt, due }: Record<'day' | 'settledAt' | 'due', string>) =>
+    `the entry is of ${day}, and its moment, ${settledAt}, is of ${due}`,
+  other_late_day: ({ day, belongsTo, recordedAt }: Record<'day' | 'belongsTo' | 'recordedAt', string>) =>
+    `the entry belongs to ${belongsTo} and was written at ${recordedAt}, and is posted to ${day}, which it was not then`,
   other_write_off: ({ resourceId }: { resourceId: string }) => `the entry is no write-off of ${resourceId}`,
   balance_differs: ({ balance, posted }: { balance: Sides; posted: Sides }) =>
     `the balance has debits of ${balance.debits} and credits of ${balance.credits}, ` +
