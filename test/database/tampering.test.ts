@@ -1,7 +1,7 @@
 import { fileOf } from '../../src/api/billing/statement';
 import { sha256Of } from '../../src/api/http/download';
 import { compareStatements } from '../../src/cli/kept-statement';
-import { readConfig, recurringRules } from '../../src/config';
+import { billingRules, readConfig, recurringRules } from '../../src/config';
 import type { Compared } from '../../src/database/compared';
 import { row, rows } from '../../src/database/connection';
 import { foldDailyTotals } from '../../src/database/daily-total';
@@ -10,6 +10,7 @@ import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { foldBalances } from '../../src/database/ledger/balance';
 import { closePeriod } from '../../src/database/ledger/period';
 import { keepDigest } from '../../src/database/ledger/statement';
+import { pauseSchedule, resumeSchedule } from '../../src/database/recurring/action';
 import { takeAsOperator } from '../../src/database/reconciliation-exception/operator';
 import { openStatementExceptions } from '../../src/database/reconciliation-exception/statement';
 import { STATEMENT_FORM } from '../../src/domain/books/statement';
@@ -17,7 +18,8 @@ import { bookDifferences, chainBooks, chainDifferences } from '../support/books'
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { OPERATOR } from '../support/operator';
 import { answerBill, bill, charge, settleOfEachKind } from '../support/settled';
-import { lookupIdOf, makeSchedule, moveClock, standingApproval } from '../support/standing';
+import { runSchedule } from '../support/schedule';
+import { answerCharges, lookupIdOf, makeSchedule, moveClock, standingApproval } from '../support/standing';
 import { dayOf } from '../support/statements';
 
 /**
@@ -78,6 +80,7 @@ async function writeBooks(): Promise<Record<string, string>> {
   const superseded = await askAgain();
   await askAgain();
   const scheduleId = await makeSchedule(db, keyring, standing, { maxBillings: 12 });
+  const billedId = await writeBillings();
   await foldBalances(db);
   await foldDailyTotals(db);
   expect(await db.transaction((trx) => closePeriod(trx, OPERATOR, timeZone, '2020-02-01'))).toBe('closed');
@@ -113,12 +116,38 @@ async function writeBooks(): Promise<Record<string, string>> {
     unknownId: unknown?.exceptionId ?? '',
     intentId: superseded.intents[0]?.id ?? '',
     scheduleId,
+    billedId,
     date,
     statement: `${merchantId} on ${date} in NGN`,
     reversalId: reversal?.id ?? '',
     entryId: String(entry?.id),
     actId: String(act?.id),
   };
+}
+
+/** A schedule with a billing that was paid, one that failed, one that was skipped and one in hand. */
+async function writeBillings(): Promise<string> {
+  const { db } = database;
+  const standing = await standingApproval(db, keyring);
+  const id = await makeSchedule(db, keyring, standing, { frequency: 'weekly' });
+  const viewer = { entityId: standing.merchantId, role: 'merchant' } as const;
+  const run = () => runSchedule(db, keyring, { ...rules, ...billingRules(readConfig({})) }, id);
+  const answer = async (declineReason?: string) => {
+    await run();
+    await answerCharges(db, keyring, standing, declineReason);
+    await run();
+  };
+  const aWeekLater = () => moveClock(db, standing.merchantId, '7 days');
+  await answer();
+  await aWeekLater();
+  await answer('account_closed');
+  await db.transaction((trx) => pauseSchedule(trx, keyring, viewer, id));
+  await aWeekLater();
+  await run();
+  await db.transaction((trx) => resumeSchedule(trx, keyring, viewer, id));
+  await aWeekLater();
+  await answer('insufficient_funds');
+  return id;
 }
 
 /** By which name a thing of these books is known. */
@@ -270,6 +299,41 @@ const CHANGED: [
     the('scheduleId'),
   ],
   [
+    'schedules',
+    (of) => `id = '${of['billedId']}'`,
+    { ran: 'ran - 1', failed_in_a_row: '0', next_n: 'next_n + 1' },
+    the('billedId'),
+  ],
+  [
+    'billings',
+    (of) => `schedule_id = '${of['billedId']}' AND n = 0`,
+    {
+      status: `'failed', reason = 'insufficient_funds'`,
+      attempts: '2',
+      first_attempt_at: `first_attempt_at + interval '1 ms'`,
+      closed_at: `closed_at + interval '1 ms'`,
+    },
+    the('billedId'),
+  ],
+  [
+    'billings',
+    (of) => `schedule_id = '${of['billedId']}' AND n = 1`,
+    { status: `'successful', reason = NULL`, reason: `'limit_reached'` },
+    the('billedId'),
+  ],
+  [
+    'billings',
+    (of) => `schedule_id = '${of['billedId']}' AND status = 'skipped'`,
+    { due_at: `due_at + interval '1 ms'`, reason: `'arrears'` },
+    the('billedId'),
+  ],
+  [
+    'billings',
+    (of) => `schedule_id = '${of['billedId']}' AND status = 'retrying'`,
+    { retry_at: `retry_at + interval '1 ms'`, reason: `'limit_reached'` },
+    the('billedId'),
+  ],
+  [
     'agreements',
     (of) => `id = '${of['agreementId']}'`,
     {
@@ -390,6 +454,13 @@ const ADDED: [table: string, of: Named, own: Record<string, unknown>, named: Nam
   ],
   ['intents', (of) => `id = '${of['intentId']}'`, { id: 'int_x', reference: 'X' }, the('int_x')],
   ['schedules', (of) => `id = '${of['scheduleId']}'`, { id: 'sch_x' }, the('sch_x')],
+  [
+    'billings',
+    (of) => `schedule_id = '${of['billedId']}' AND n = 0`,
+    { n: 100 },
+    (of) =>
+      `${of['billedId']}: of its billing 101 the row says that status is successful, and its trail nothing`,
+  ],
   ['agreements', (of) => `id = '${of['agreementId']}'`, { id: 'agr_x', customer_id: 'cus_x' }, the('agr_x')],
   ['ledger_entries', (of) => `id = ${of['entryId']}`, { id: 7_000, resource_id: 'brq_x' }, the('7000')],
   ['ledger_postings', (of) => `entry_id = ${of['entryId']} AND n = 1`, { n: 3 }, the('entryId')],

@@ -198,7 +198,7 @@ const PAGES = {
       SELECT id::text, ${fault('other_day', { day: 'own_day', settledAt: 'settled_at', due: 'day_of_moment' })}
       FROM dated WHERE own_day <> day_of_moment
       UNION ALL
-      -- It is that of its owner's clock, which runs ahead at most, and in production is the real one.
+      -- It is that of its owner's clock, which at most runs ahead, and in production is real time.
       SELECT id::text, ${fault('other_late_day', { day: 'settlement_day', belongsTo: 'belongs_to', recordedAt: 'recorded_at' })}
       FROM dated WHERE belongs_to IS NOT NULL AND (settlement_day < ${dayOf(`(recorded_at - interval '${POSTED_WITHIN}')`)}
         OR (settlement_day > recorded_day AND (SELECT mode FROM deployment) = 'production'))) AS d (id, wrong, facts)`,

@@ -57,11 +57,14 @@ const SENTENCES = {
     `its row counts ${sequence} transitions, and its trail has ${transitions}, numbered up to ${latest}`,
   not_claimed: ({ bankTransactionId }: { bankTransactionId: string }) =>
     `its row has the bank's transaction ${bankTransactionId}, which is not noted as its own`,
+  other_billing: ({ n, by, of, said, stands }: OtherValue & { n: string; by: 'trail' | 'charge' }) =>
+    `of its billing ${n} the row says that ${of} is ${stands ?? 'nothing'}, and ` +
+    `${by === 'trail' ? 'its trail' : 'the charge of it'} ${said ?? 'nothing'}`,
   other_end: ({ status, ended }: { status: string; ended: string }) =>
     `its row says that it is ${status}, and its trail that it ended by: ${ended || 'nothing'}`,
   other_parties: ({ column, value }: { column: string; value: string }) =>
     `its row says that it is of others than its ${column} ${value}`,
-  other_value: ({ of, said, stands }: { of: string; said: string | null; stands: string | null }) =>
+  other_value: ({ of, said, stands }: OtherValue) =>
     `its row says that ${of} is ${stands ?? 'nothing'}, and its trail ${said ?? 'nothing'}`,
   trail_of_nothing: () => 'it has a trail, and is there no more: its row was deleted',
   // The chains, and the heads that are signed of them.
@@ -104,6 +107,12 @@ const SENTENCES = {
 interface Sum {
   amount: string;
   known: string;
+}
+
+interface OtherValue {
+  of: string;
+  said: string | null;
+  stands: string | null;
 }
 
 interface Sides {
