@@ -11,14 +11,18 @@ import { anyRing, engineOf } from './engine';
 
 const UNKNOWN =
   'unknown here: nothing has this reference or id. Accepted are a reference, a bankTransactionId, and the id of a charge (brq_…), ' +
-  'a transaction (txn_…), a refund (rfd_…), a schedule (sch_…), an intent (int_…), a reconciliation exception (exc_…), ' +
+  'a transaction (txn_…), a refund (rfd_…), a schedule (sch_…), an intent (int_…), an agreement (agr_…), a reconciliation exception (exc_…), ' +
   'a webhook delivery (dlv_…), its event (evt_…) or a batch (bat_…).';
 
 /** Longer than any reference or id that the API takes. */
 const GIVEN_MAX = 255;
 
 export function addWhyCommand(program: Command): void {
-  command(program, 'why', 'what happened to a charge, refund, schedule, intent or webhook, oldest first')
+  command(
+    program,
+    'why',
+    'what happened to a charge, refund, schedule, intent, agreement or webhook, oldest first',
+  )
     .argument('<id>', 'a reference, or any id of it')
     .action(
       onEngine(async ({ db, ring }, config, id: string) => {
@@ -66,7 +70,7 @@ function inWords({ about, cut }: Story, lines: { at: Date; text: string }[]): st
   return [
     ...about.map(headline),
     '',
-    ...(cut ? ['There is more before this: ask for one of the charges.'] : []),
+    ...(cut ? ['There is more before this: ask for one of the charges or intents.'] : []),
     ...lines.map(({ at, text }) => `${at.toISOString()}  ${text}`),
   ].join('\n');
 }

@@ -361,6 +361,48 @@ test('a transaction of a bank’s whose charge is gone is as unknown as any othe
   expect([code, err]).toEqual([1, expect.stringMatching(/^assent: unknown here: /)]);
 });
 
+it('tells of an agreement what was asked, what was decided and by whom, and that the merchant was told', async () => {
+  const as = async (role: 'bank' | 'merchant') => ({
+    authorization: `Bearer ${await tokenOf(api, standing.credentials[role])}`,
+  });
+  const { agreementId, bankId, merchantId } = standing;
+  const asked = {
+    lookupIDs: [await lookupIdOf(db, standing.customerId)],
+    currency: 'NGN',
+    description: 'Shoes',
+  };
+  const made = await send(api.url, 'POST', '/v1/billing/intent', asked, await as('merchant'));
+  const [item] = made.body as unknown as { intentId: string }[];
+  const decision = { customerDecision: 'deny' };
+  const url = `/v1/bank/customer-decisions/${agreementId}`;
+  expect((await send(api.url, 'PUT', url, decision, await as('bank'))).status).toBe(200);
+
+  const told = await why(agreementId);
+  expect(told.about).toMatchObject([
+    { id: item?.intentId, kind: 'intent', status: 'declined' },
+    { id: agreementId, kind: 'agreement', status: 'deny', bankId, merchantId },
+  ]);
+  expect(steps(told)).toEqual(
+    expect.arrayContaining([
+      'event agreement.decided',
+      'call',
+      'event intent.created',
+      'webhook billing.intent',
+      'webhook decision.updated',
+    ]),
+  );
+  const decided = told.lines.filter(({ type }) => type === 'agreement.decided');
+  expect(decided.map(({ text }) => text)).toEqual([
+    expect.stringMatching(/^agreement decided: agr_\w+, it is now approve_recurring, by the bank/),
+    expect.stringMatching(/^agreement decided: agr_\w+, it is now deny, request .*, by the bank/),
+  ]);
+  const webhook = told.lines.find(({ webhookType }) => webhookType === 'decision.updated');
+  expect((await why(String(webhook?.['deliveryId']))).about).toContainEqual(
+    expect.objectContaining({ id: agreementId }),
+  );
+  await expectNothingPrivate(agreementId);
+});
+
 test.each([
   ['an unknown reference', 'AAAABBBBCCCCDDDDEEEEFFFF'],
   ['a batch that nothing is in', `bat_${'0'.repeat(26)}`],

@@ -75,6 +75,7 @@ const SHOWN = [
   'retryAt',
   'previousStatus',
   'customerDecision',
+  'decision',
   'answer',
   'why',
 ] as const;

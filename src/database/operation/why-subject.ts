@@ -11,13 +11,17 @@ export interface Subject {
   chargeIds: string[];
   scheduleIds: string[];
   intentIds: string[];
+  agreementIds: string[];
   /** Of what a bank has booked and nobody knows of: they belong to no charge. */
   exceptionIds: string[];
   /** Asked for by themselves, beside those of the story. */
   deliveryIds: string[];
-  /** A schedule has more charges than are told: these are its latest. */
+  /** A schedule has more charges than are told, an agreement more intents: these are the latest. */
   cut: boolean;
 }
+
+/** Intents of an agreement, which is as the latest left it; each earlier one has a reference. */
+const INTENTS_MAX = 100;
 
 /** A batch has as many; a schedule's earlier ones can be asked for by their references. */
 const CHARGES_MAX = 100;
@@ -51,6 +55,7 @@ const FOUND = `
   UNION SELECT 'schedule', id FROM schedules WHERE id = ANY(:given)
   UNION SELECT 'intent', id FROM intents WHERE id = ANY(:given)
   UNION SELECT 'intent', id FROM intents WHERE reference = ANY(:given)
+  UNION SELECT 'agreement', id FROM agreements WHERE id = ANY(:given)
   UNION SELECT 'delivery', id FROM webhook_deliveries WHERE id = ANY(:given)
   UNION SELECT 'delivery', delivery_id FROM webhook_receipts WHERE delivery_id = ANY(:given)
   LIMIT :limit`;
@@ -73,16 +78,25 @@ export async function findSubject(db: Executor, ring: Keyring, given: string): P
      ORDER BY schedule_id, billing_n DESC, attempt DESC LIMIT :limit`,
     { scheduleIds, limit: CHARGES_MAX + 1 },
   );
+  const agreementIds = both('agreement');
+  const asked = await rows<{ id: string }>(
+    db,
+    `SELECT id FROM intents WHERE agreement_id = ANY(:agreementIds) ORDER BY agreement_id, id DESC LIMIT :limit`,
+    { agreementIds, limit: INTENTS_MAX + 1 },
+  );
   const found = {
     chargeIds: [...both('charge'), ...billed.slice(0, CHARGES_MAX).map(({ id }) => id)],
     scheduleIds: both('schedule'),
-    intentIds: both('intent'),
+    intentIds: [...new Set([...both('intent'), ...asked.slice(0, INTENTS_MAX).map(({ id }) => id)])],
+    agreementIds,
     exceptionIds: both('exception'),
     deliveryIds,
-    cut: billed.length > CHARGES_MAX,
+    cut: billed.length > CHARGES_MAX || asked.length > INTENTS_MAX,
   };
   const { chargeIds, intentIds, exceptionIds } = found;
-  return [chargeIds, found.scheduleIds, intentIds, exceptionIds, deliveryIds].some((ids) => ids.length > 0)
+  return [chargeIds, found.scheduleIds, intentIds, agreementIds, exceptionIds, deliveryIds].some(
+    (ids) => ids.length > 0,
+  )
     ? found
     : undefined;
 }
@@ -172,8 +186,8 @@ async function ofEvent(db: Executor, eventId: string): Promise<Map<string, strin
   return byKind(found);
 }
 
-/** The members by which items of webhooks say what they are about. */
-const NAMING = ['billingRequestId', 'refundId', 'exceptionId', 'scheduleId', 'intentId'];
+/** The members by which items of webhooks say what they are about: an agreement by `id`. */
+const NAMING = ['id', 'billingRequestId', 'refundId', 'exceptionId', 'scheduleId', 'intentId'];
 
 /**
  * What a webhook is about. None where the ring lacks the key of its body: then it is told by

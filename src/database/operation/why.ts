@@ -22,7 +22,7 @@ const ACT_WITHIN_MS = 1_000;
 /** What the story is about. */
 export interface About {
   id: string;
-  kind: 'charge' | 'refund' | 'reversal' | 'exception' | 'schedule' | 'intent' | 'delivery';
+  kind: 'charge' | 'refund' | 'reversal' | 'exception' | 'schedule' | 'intent' | 'agreement' | 'delivery';
   reference: string | null;
   status: string | null;
   amount: bigint | null;
@@ -72,7 +72,14 @@ export async function readStoryOfCharge(
   ring: Keyring,
   billingRequestId: string,
 ): Promise<Story | undefined> {
-  const nothing = { scheduleIds: [], intentIds: [], exceptionIds: [], deliveryIds: [], cut: false };
+  const nothing = {
+    scheduleIds: [],
+    intentIds: [],
+    agreementIds: [],
+    exceptionIds: [],
+    deliveryIds: [],
+    cut: false,
+  };
   return readStory(db, ring, { ...nothing, chargeIds: [billingRequestId] });
 }
 
@@ -204,12 +211,12 @@ async function readCharges(db: Executor, chargeIds: string[]): Promise<Charge[]>
   );
 }
 
-/** Refunds, reversals, exceptions, schedules and intents that are read at most. */
+/** Refunds, reversals, exceptions, schedules, intents and agreements that are read at most. */
 const OTHERS_MAX = 1_000;
 
 async function readOthers(
   db: Executor,
-  { chargeIds, scheduleIds, intentIds, exceptionIds }: Subject,
+  { chargeIds, scheduleIds, intentIds, agreementIds, exceptionIds }: Subject,
 ): Promise<Resource[]> {
   return rows<Resource>(
     db,
@@ -232,8 +239,11 @@ async function readOthers(
        i.merchant_id, i.workflow_id, i.batch_id, ARRAY[i.bank_id, i.merchant_id], i.status = 'pending',
        array_remove(ARRAY[i.bank_delivery_id], NULL)
      FROM intents i WHERE i.id = ANY(:intentIds)
+     UNION ALL SELECT a.id, 'agreement', NULL, a.decision, NULL::bigint, a.currency::text, a.bank_id,
+       a.merchant_id, NULL, NULL, ARRAY[a.bank_id, a.merchant_id], false, '{}'
+     FROM agreements a WHERE a.id = ANY(:agreementIds)
      LIMIT :limit`,
-    { chargeIds, scheduleIds, intentIds, exceptionIds, limit: OTHERS_MAX },
+    { chargeIds, scheduleIds, intentIds, agreementIds, exceptionIds, limit: OTHERS_MAX },
     'anew',
   );
 }

@@ -68,6 +68,7 @@ const DETAIL_WORDS: [string, string][] = [
   ['refundId', 'refund'],
   ['exceptionId', 'exception'],
   ['customerDecision', 'customer said'],
+  ['decision', 'it is now'],
   ['previousStatus', 'was'],
   ['dueAt', 'due'],
   ['retryAt', 'tried again'],
