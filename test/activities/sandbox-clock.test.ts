@@ -72,8 +72,10 @@ function engine(bankAnswers: boolean) {
   let running: Promise<void> = Promise.resolve();
   const days = new Set<number>();
   const kick = () => {
+    // At once: what is due then may be done before this one's turn, and the clock go on.
+    const read = readClock(db, owner);
     running = running.then(async () => {
-      const { now } = await readClock(db, owner);
+      const { now } = await read;
       days.add(Math.round((now.getTime() - Date.now()) / DAY_MS));
       for (const id of await signalled()) {
         if (!id.startsWith('recurring/')) continue;
