@@ -170,6 +170,13 @@ const PAGES = {
       SELECT page.*, coalesce(belongs_to, settlement_day) AS own_day, ${dayOf('settled_at')} AS day_of_moment FROM page
       WHERE recorded_at > coalesce(
         (SELECT max(a.recorded_at) FROM audit_events a WHERE a.action = 'time_zone.corrected'), '-infinity')),
+    done AS (
+      SELECT page.*, act.month, act.action, act.recorded_at AS done_at
+      FROM page, LATERAL (
+        SELECT a.after->>'month' AS month, a.action, a.recorded_at FROM audit_events a
+        WHERE a.action IN ('period.closed', 'period.reopened') AND a.after->>'month' = to_char(settlement_day, 'YYYY-MM')
+          AND a.recorded_at < page.recorded_at
+        ORDER BY a.id DESC LIMIT 1) AS act),
     sums AS (
       SELECT page.id, p.currency, sum(CASE p.direction WHEN 'debit' THEN -p.amount ELSE p.amount END) AS rest, count(p.n) AS n
       FROM page LEFT JOIN ledger_postings p ON p.entry_id = page.id GROUP BY page.id, p.currency)
@@ -194,6 +201,9 @@ const PAGES = {
         FROM billing_requests b WHERE b.status = 'successful' AND b.id = coalesce(
           (SELECT x.billing_request_id FROM reconciliation_exceptions x WHERE x.id = resource_id),
           (SELECT r.billing_request_id FROM refunds r WHERE r.id = resource_id)))
+      UNION ALL
+      SELECT id::text, ${fault('written_when_closed', { day: 'settlement_day', recordedAt: 'recorded_at', month: 'month', closedAt: 'done_at' })}
+      FROM done WHERE action = 'period.closed'
       UNION ALL
       SELECT id::text, ${fault('other_day', { day: 'own_day', settledAt: 'settled_at', due: 'day_of_moment' })}
       FROM dated WHERE own_day <> day_of_moment
