@@ -37,6 +37,9 @@ export const onDays = (day: string) =>
 
 export const dayOf = (moment: string) => `(${moment} AT TIME ZONE :timeZone)::date`;
 
+/** For `IN (…)`. */
+export const anyOf = (types: string[]) => types.map((one) => `'${one}'`).join(', ');
+
 /**
  * One row of a statement that compares a page: where the page ends, null where it is empty, how
  * long it is, and what is wrong in it, by `d (id, wrong, facts)`.

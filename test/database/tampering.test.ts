@@ -125,7 +125,7 @@ async function writeBooks(): Promise<Record<string, string>> {
   };
 }
 
-/** A schedule with a billing that was paid, one that failed, one that was skipped and one in hand. */
+/** A schedule with billings that were paid, failed and skipped, and one that waits for a retry. */
 async function writeBillings(): Promise<string> {
   const { db } = database;
   const standing = await standingApproval(db, keyring);
@@ -250,7 +250,12 @@ const CHANGED: [
     },
     the('resolvedId'),
   ],
-  ['reconciliation_exceptions', (of) => `id = '${of['takenId']}'`, { state: `'open'` }, the('takenId')],
+  [
+    'reconciliation_exceptions',
+    (of) => `id = '${of['takenId']}'`,
+    { state: `'open'`, owner: `'operator:other'` },
+    the('takenId'),
+  ],
   [
     'reconciliation_exceptions',
     (of) => `id = '${of['openId']}'`,

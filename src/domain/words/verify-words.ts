@@ -33,6 +33,13 @@ const SENTENCES = {
     `the entry is of ${day}, and its moment, ${settledAt}, is of ${due}`,
   other_late_day: ({ day, belongsTo, recordedAt }: Record<'day' | 'belongsTo' | 'recordedAt', string>) =>
     `the entry belongs to ${belongsTo} and was written at ${recordedAt}, and is posted to ${day}, which it was not then`,
+  written_when_closed: ({
+    day,
+    recordedAt,
+    month,
+    closedAt,
+  }: Record<'day' | 'recordedAt' | 'month' | 'closedAt', string>) =>
+    `the entry is posted to ${day} and was written at ${recordedAt}, after ${month} was closed at ${closedAt}`,
   other_write_off: ({ resourceId }: { resourceId: string }) => `the entry is no write-off of ${resourceId}`,
   balance_differs: ({ balance, posted }: { balance: Sides; posted: Sides }) =>
     `the balance has debits of ${balance.debits} and credits of ${balance.credits}, ` +
