@@ -21,7 +21,7 @@ module.exports = {
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   testSequencer: '<rootDir>/test/support/longest-first.cjs',
   // For two cores: with three, a third of them was idle while tests waited for moments and starts.
-  maxWorkers: 5,
+  maxWorkers: 4,
   // Only what hangs meets it. A start of an engine takes ten seconds, and several times that on a
   // busy machine.
   testTimeout: 240_000,
