@@ -137,6 +137,20 @@ describe('an intent that ends before its bank was asked', () => {
     const { data } = JSON.parse(openDelivery(keyring, sent).body) as { data: { intentId: string }[] };
     expect(data.map(({ intentId }) => intentId)).toEqual([old, other]);
   });
+
+  it('is announced also where the window of another one passes that the same webhook asks for', async () => {
+    const here = await network();
+    const [old = '', other = ''] = await ask(here, here.first, here.second);
+    const [newer = ''] = await ask(here, here.first);
+    await moveClock(db, here.merchantId, '25 hours');
+    await db.transaction((trx) => closeExpiredIntent(trx, keyring, other));
+    expect(await feedOf(here.bankId)).toEqual([
+      ['billing.intent', old, 1],
+      ['billing.intent.closed', old, 2],
+      ['billing.intent', newer, 1],
+      ['billing.intent.closed', other, 1],
+    ]);
+  });
 });
 
 const statusOf = (id: string) => row(db, `SELECT status, reason FROM intents WHERE id = :id`, { id });

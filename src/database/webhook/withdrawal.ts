@@ -14,12 +14,17 @@ import { bodyPlace, bodyWithout } from './webhook';
  */
 
 /**
- * What banks are asked, how its items name it, and the column that is the same for all that one
- * webhook asked for, and has an index.
+ * What banks are asked, how its items name it, the column that is the same for all that one webhook
+ * asked for, and has an index, and which of these the webhook goes on to ask for.
  */
 const ASKED = {
-  billing_requests: { item: 'billingRequestId', sharedBy: 'workflow_id' },
-  intents: { item: 'intentId', sharedBy: 'bank_delivery_id' },
+  billing_requests: { item: 'billingRequestId', sharedBy: 'workflow_id', asksFor: `o.status = 'pending'` },
+  // One that was superseded is announced all the same.
+  intents: {
+    item: 'intentId',
+    sharedBy: 'bank_delivery_id',
+    asksFor: `o.status IN ('pending', 'superseded')`,
+  },
 } as const;
 
 interface Asked {
@@ -27,7 +32,7 @@ interface Asked {
   deliveryId: string;
   /** Not a byte of it was sent, and it has not been read in the feed. */
   undelivered: boolean;
-  /** Of a delivery that also asks for what is still open. */
+  /** Of a delivery that also asks for what is still open, or was superseded. */
   bodySealed: Buffer | null;
 }
 
@@ -49,7 +54,7 @@ export async function withdraw(
   ids: string[],
 ): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
-  const { item, sharedBy } = ASKED[asked];
+  const { item, sharedBy, asksFor } = ASKED[asked];
   // Sent together, run in this order: the last begins when all is locked, so it sees all that was
   // done before.
   const [, , found] = await Promise.all([
@@ -70,7 +75,7 @@ export async function withdraw(
       `SELECT a.id, d.id AS "deliveryId",
          d.sent = 0 AND d.status <> 'delivered' AND (d.created_xid, d.event_id) > (w.feed_read_xid, w.feed_read_event_id) AS undelivered,
          CASE WHEN EXISTS (SELECT FROM ${asked} o
-                           WHERE o.${sharedBy} = a.${sharedBy} AND o.status = 'pending' AND o.bank_delivery_id = d.id
+                           WHERE o.${sharedBy} = a.${sharedBy} AND ${asksFor} AND o.bank_delivery_id = d.id
                              AND o.id <> ALL(:ids)) THEN d.body_sealed END AS "bodySealed"
        FROM ${asked} a JOIN webhook_deliveries d ON d.id = a.bank_delivery_id JOIN webhook_endpoints w ON w.entity_id = d.entity_id
        WHERE a.id = ANY(:ids)`,
