@@ -157,11 +157,11 @@ export function createWebhookLimiter(nowMs: () => number): WebhookLimiter {
       // Only those whom a receiver has no place for lengthen its line, and one of each owner: any
       // may name it. What else an owner has comes no faster than that line is long.
       if (!ownerIsFull('retry', to, origin)) {
-        const turn = receiverLines.waitMs(origin, now);
+        const lineMs = receiverLines.waitMs(origin, now);
         const own = receiverLines.waitMs(ownOrigin, now);
         return own > 0
-          ? receiverLines.join([ownOrigin], now, own + Math.max(pace, turn))
-          : receiverLines.join([ownOrigin, origin], now, turn + pace);
+          ? receiverLines.join([ownOrigin], now, own + Math.max(pace, lineMs))
+          : receiverLines.join([ownOrigin, origin], now, lineMs + pace);
       }
 
       // The owner's places are shared by as many siblings as have some now, and no more are to come
