@@ -1,7 +1,7 @@
 import { BOOKED_WITHIN_DAYS, type Known, type StatementLine } from '../../domain/books/bank-statement';
 import { rows, type Executor } from '../connection';
 import { borneOf } from '../ledger/settlement';
-import { IS_CREDIT_MISSING } from '../reconciliation-exception/credit';
+import { IS_CREDIT_MISSING, IS_OTHERWISE_MISSING } from '../reconciliation-exception/credit';
 
 /**
  * What the network has of a page's lines, in one statement. Each line is looked for by its bank's
@@ -59,7 +59,7 @@ export const isLetOff = (charge: string) => `(EXISTS (
     SELECT FROM reconciliation_exceptions o WHERE o.billing_request_id = ${charge} AND o.refund_id IS NULL
       AND ((o.resolution = 'no_money_moved' AND o.kind <> 'duplicate_transaction_id')
         -- Of an amount that differs the difference alone is written off: all, where it cannot be compared.
-        OR (o.resolution = 'written_off' AND ((o.kind = 'missing_at_bank' AND NOT ${IS_CREDIT_MISSING('o')}) OR o.outcome = 'declined'
+        OR (o.resolution = 'written_off' AND (${IS_OTHERWISE_MISSING('o')} OR o.outcome = 'declined'
             OR (o.kind = 'amount_differs' AND (o.booked_currency, o.direction) IS DISTINCT FROM (o.currency, 'debit')))
           AND EXISTS (SELECT FROM (${borneOf(charge)}) AS borne WHERE borne.amount > 0))))
   AND NOT EXISTS (

@@ -6,3 +6,7 @@
  */
 export const IS_CREDIT_MISSING = (x: string) =>
   `(${x}.kind = 'missing_at_bank' AND ${x}.bank_transaction_id IS NULL)`;
+
+/** Whether it is about anything else that a statement lacks. */
+export const IS_OTHERWISE_MISSING = (x: string) =>
+  `(${x}.kind = 'missing_at_bank' AND ${x}.bank_transaction_id IS NOT NULL)`;

@@ -6,7 +6,7 @@ import { newId, newReference } from '../ids';
 import type { Keyring } from '../keys/keyring';
 import { borneByNetwork, postReversal, postWriteOff } from '../ledger/settlement';
 import { announce, type Announcement } from '../webhook/webhook';
-import { IS_CREDIT_MISSING } from './credit';
+import { IS_OTHERWISE_MISSING } from './credit';
 
 /**
  * Reversals: of a successful charge whose money did not stay, what neither a refund nor a reversal
@@ -166,7 +166,7 @@ export async function reverseRejectedRefund(
  */
 export const LET_OFF = `(CASE
   WHEN x.resolution IS DISTINCT FROM 'written_off' OR x.refund_id IS NOT NULL THEN 0
-  WHEN (x.kind = 'missing_at_bank' AND NOT ${IS_CREDIT_MISSING('x')}) OR (x.kind = 'conflicting_answer' AND x.outcome = 'declined') THEN b.amount
+  WHEN ${IS_OTHERWISE_MISSING('x')} OR (x.kind = 'conflicting_answer' AND x.outcome = 'declined') THEN b.amount
   WHEN x.kind = 'amount_differs' THEN coalesce((
     SELECT (e.details->>'released')::bigint FROM events e
     WHERE e.resource_id = x.id AND e.type = 'exception.resolved'), 0)
