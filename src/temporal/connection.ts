@@ -7,7 +7,7 @@ import {
   makeGrpcRetryInterceptor,
   type TLSConfig,
 } from '@temporalio/client';
-import { isHandshake } from './fault';
+import { DEADLINE_EXCEEDED, isHandshake } from './fault';
 
 /** Where Temporal is and how to speak to it, as `Config` has it. */
 export interface TemporalSettings {
@@ -83,17 +83,27 @@ function pem(
 const RETRY = defaultGrpcRetryOptions();
 
 /**
- * As the SDK has it, except for what is not tried again, because the call would end as out of time
- * and nobody be told why: a handshake that failed, and what would come when the call's time is up.
+ * As the SDK has it, but a call whose time is up says what kept it from Temporal, and not only that
+ * its time is up. So a handshake that failed is not tried again, nor what would come when the time
+ * is up; and an attempt that is cut off tells of the one before it.
  */
-const retries: ReturnType<typeof makeGrpcRetryInterceptor> = (options, nextCall) =>
-  makeGrpcRetryInterceptor({
+const retries: ReturnType<typeof makeGrpcRetryInterceptor> = (options, nextCall) => {
+  let failed: { code: number; details: string } | undefined;
+  return makeGrpcRetryInterceptor({
     ...RETRY,
-    retryableDecider: (attempt, status) =>
-      !isHandshake(status.details) &&
-      RETRY.retryableDecider(attempt, status) &&
-      Date.now() + RETRY.delayFunction(attempt, status) < Number(options.deadline ?? Infinity),
+    retryableDecider(attempt, status) {
+      const again =
+        !isHandshake(status.details) &&
+        RETRY.retryableDecider(attempt, status) &&
+        Date.now() + RETRY.delayFunction(attempt, status) < Number(options.deadline ?? Infinity);
+      const { code, details } = status;
+      if (again) failed = { code, details };
+      // The SDK hands on this very object.
+      else if (code === DEADLINE_EXCEEDED) Object.assign(status, failed);
+      return again;
+    },
   })(options, nextCall);
+};
 
 /**
  * A client that connects when it is first used: the API serves, and accepts work, while Temporal is

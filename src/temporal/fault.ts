@@ -8,7 +8,7 @@ export interface TemporalFault {
 }
 
 /** gRPC's status for what is out of time. */
-const DEADLINE_EXCEEDED = 4;
+export const DEADLINE_EXCEEDED = 4;
 /** gRPC's status for what is not there. */
 const NOT_FOUND = 5;
 /**

@@ -18,6 +18,7 @@ import {
 import type { Signal } from '../domain/workflow/signal';
 import { RECURRING_TASK_QUEUE, TASK_QUEUE, WEBHOOK_TASK_QUEUE, WORKFLOW_TYPE } from '../workflows/messages';
 import { searchAttributes } from '../workflows/search-attributes';
+import { DEADLINE_EXCEEDED } from './fault';
 
 /**
  * Carries outbox rows to Temporal, in each worker.
@@ -170,7 +171,6 @@ export function createRelay(
 
 /** As gRPC numbers them. */
 const CANCELLED = 1;
-const DEADLINE_EXCEEDED = 4;
 const UNAVAILABLE = 14;
 /** The first is what the worker's connection makes of a deadline of its own. */
 const SILENCE = new Set([CANCELLED, DEADLINE_EXCEEDED, UNAVAILABLE]);

@@ -1,5 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type ServerHttp2Stream } from 'node:http2';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { connectionOptions, lazyClient } from '../../src/temporal/connection';
@@ -76,5 +79,28 @@ describe('a call of a Temporal that is away', () => {
     const call = client.withDeadline(Date.now() + 3_000, () => client.workflowService.getSystemInfo({}));
     await expect(call).rejects.toThrow('ECONNREFUSED');
     await client.connection.close();
+  });
+
+  it('says why its first attempt failed, where the next one is cut off', async () => {
+    const silent: ServerHttp2Stream[] = [];
+    let asked = 0;
+    const server = createServer();
+    server.on('stream', (stream) => {
+      const away = { 'content-type': 'application/grpc', 'grpc-status': 14, 'grpc-message': 'restarting' };
+      if (++asked === 1) stream.respond(away, { endStream: true });
+      else silent.push(stream);
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const client = lazyClient({
+      TEMPORAL_ADDRESS: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+      TEMPORAL_NAMESPACE: 'default',
+    });
+    const call = client.withDeadline(Date.now() + 3_000, () => client.workflowService.getSystemInfo({}));
+    await expect(call).rejects.toThrow('restarting');
+    expect(asked).toBe(2);
+    for (const stream of silent) stream.session?.destroy();
+    await client.connection.close();
+    server.close();
   });
 });
