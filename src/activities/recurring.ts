@@ -1,4 +1,6 @@
 import { advanceSchedule, type Advanced, type ScheduleActivity } from '../database/recurring/advance';
+import type { StepTaken } from '../database/recurring/steps';
+import type { ToldUntil } from '../database/recurring/untold';
 import { awaitedOfWorkflow } from '../database/billing-request/read';
 import type { Database } from '../database/connection';
 import type { Keyring } from '../database/keys/keyring';
@@ -17,15 +19,20 @@ import type { DeliverFirstAttempts } from './webhook';
  */
 export type RecurringActivities = Record<
   ScheduleActivity,
-  (scheduleId: string, workflowId: string) => Promise<ScheduleState>
+  (scheduleId: string, workflowId: string, toldUntil: ToldUntil) => Promise<ScheduleState>
 >;
 
 /** Where a schedule has come to, for its workflow and for who reads its history. */
 export interface ScheduleState {
-  /** What was done, in words: references, dates and amounts only. */
+  /**
+   * What was done, in words: references, dates and amounts only. It begins with what had been done
+   * before, and is nowhere in the history.
+   */
   did: string[];
   /** What of it went to whom, and at which attempt. */
   told: string[];
+  /** That of the last event of the schedule, to which this tells all. */
+  sequence: number;
   status: ScheduleStatus;
   /** RFC 3339; null when no further billing comes. */
   nextBillingDate: string | null;
@@ -44,12 +51,13 @@ export function createRecurringActivities(
   patience: Pick<AnswerPatience, 'waitForAnswers'>,
   deliver: DeliverFirstAttempts,
 ): RecurringActivities {
-  const as = (activity: ScheduleActivity) => async (scheduleId: string, workflowId: string) => {
-    if (activity === 'settleBilling') await waitForAnswer(workflowId);
-    const advanced = await advanceSchedule(db, keyring, rules, scheduleId, activity);
-    const { told } = await deliver(workflowId);
-    return stateOf(advanced, told);
-  };
+  const as =
+    (activity: ScheduleActivity) => async (scheduleId: string, workflowId: string, toldUntil: ToldUntil) => {
+      if (activity === 'settleBilling') await waitForAnswer(workflowId);
+      const advanced = await advanceSchedule(db, keyring, rules, scheduleId, activity, toldUntil);
+      const { told } = await deliver(workflowId);
+      return stateOf(advanced, told);
+    };
 
   /** A moment's, and where there is nothing to wait for, none. */
   async function waitForAnswer(workflowId: string): Promise<void> {
@@ -69,11 +77,19 @@ export function createRecurringActivities(
 }
 
 function stateOf(advanced: Advanced, told: string[]): ScheduleState {
-  const { schedule, taken, cancelledByOperator, next, inMs } = advanced;
-  const steps = taken.map((step) => stepInWords(step, schedule));
+  const { schedule, taken, untold, sequence, cancelledByOperator, next, inMs } = advanced;
+  const inWords = (steps: StepTaken[]) => steps.map((step) => stepInWords(step, schedule));
   return {
-    did: cancelledByOperator ? ['Cancelled by an operator.', ...steps] : steps,
+    did: [
+      ...inWords(untold),
+      ...(untold.length > 0
+        ? [`That had been done before; who was told of it: npx assent why ${schedule.id}.`]
+        : []),
+      ...(cancelledByOperator ? ['Cancelled by an operator.'] : []),
+      ...inWords(taken),
+    ],
     told,
+    sequence,
     status: schedule.status,
     nextBillingDate: schedule.nextDueAt?.toISOString() ?? null,
     next,

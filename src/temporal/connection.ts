@@ -96,7 +96,8 @@ const retries: ReturnType<typeof makeGrpcRetryInterceptor> = (options, nextCall)
         !isHandshake(status.details) &&
         RETRY.retryableDecider(attempt, status) &&
         Date.now() + RETRY.delayFunction(attempt, status) < Number(options.deadline ?? Infinity);
-      const { code, details } = status;
+      const { details } = status;
+      const code: number = status.code;
       if (again) failed = { code, details };
       // The SDK hands on this very object.
       else if (code === DEADLINE_EXCEEDED) Object.assign(status, failed);

@@ -77,8 +77,9 @@ export async function bankQuestion(
       async deliver(how, summary) {
         done = how;
         const { told } = await tellMerchant.executeWithOptions(step(summary), [workflowId]);
-        done = told;
-        said.push(...how, ...told);
+        // As above; something is announced of every end.
+        done = told.length > 0 ? told : ['They had been told before.'];
+        said.push(...how, ...done);
       },
     });
     setCurrentDetails(said.join('\n'));

@@ -51,14 +51,17 @@ const MAX_SLEEP_MS = 32 * 86_400_000;
  * schedule, as an operator's act; a charge that its bank has been asked for runs to its end.
  *
  * @param scheduleId the row is there before this starts
+ * @param toldUntil the sequence of the schedule's last event that the run before has told of
  * @returns what was done last, who was told, and how it has ended, in words
  */
-export async function recurring(scheduleId: string): Promise<string[]> {
-  return hearingSignals((signals) => run(scheduleId, signals));
+export async function recurring(scheduleId: string, toldUntil: number | null = null): Promise<string[]> {
+  return hearingSignals((signals) => run(scheduleId, toldUntil, signals));
 }
 
-async function run(scheduleId: string, signals: Signals): Promise<string[]> {
-  const { workflowId } = workflowInfo();
+async function run(scheduleId: string, toldUntil: number | null, signals: Signals): Promise<string[]> {
+  const { workflowId, startTime } = workflowInfo();
+  const startedAt = startTime.toISOString();
+  let sequence = toldUntil;
   let activity: keyof RecurringActivities = 'readSchedule';
   /** What has been done and not been said in a summary. */
   let done: string[] = [];
@@ -66,8 +69,9 @@ async function run(scheduleId: string, signals: Signals): Promise<string[]> {
     signals.forget();
     const state: ScheduleState = await activities[activity].executeWithOptions(
       local(after(done, SUMMARIES[activity])),
-      [scheduleId, workflowId],
+      [scheduleId, workflowId, { sequence, startedAt }],
     );
+    sequence = state.sequence;
     const { status, nextBillingDate, next, inMs, waitingFor } = state;
     done = [...state.did, ...state.told];
     setCurrentDetails(waitingFor);
@@ -87,7 +91,7 @@ async function run(scheduleId: string, signals: Signals): Promise<string[]> {
     }
   }
   await condition(allHandlersFinished);
-  return continueAsNew<typeof recurring>(scheduleId);
+  return continueAsNew<typeof recurring>(scheduleId, sequence);
 }
 
 /**

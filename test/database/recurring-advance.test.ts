@@ -1,3 +1,4 @@
+import { stepInWords } from '../../src/activities/recurring-words';
 import { lockAgreement } from '../../src/database/agreement/agreement';
 import { answerBillingRequest } from '../../src/database/billing-request/outcome';
 import { rows, type Database } from '../../src/database/connection';
@@ -358,6 +359,47 @@ describe('an outage', () => {
       '2 successful 1x',
       '3 successful 1x',
     ]);
+  });
+});
+
+describe('what the history of a workflow has lost', () => {
+  it('is told by the next activity, each step in the words of when it was taken', async () => {
+    const id = await schedule({ frequency: 'monthly', maxBillings: 2 });
+    await later(36 * DAY);
+    const did = (await advance(id)).did;
+    await answer('temporarily_unavailable');
+    did.push(...(await advance(id)).did);
+    await later(2 * DAY);
+    did.push(...(await advance(id)).did);
+    await answer();
+    const { sleepMs, did: paid } = await advance(id);
+    await later(sleepMs ?? 0);
+    did.push(...paid, ...(await advance(id)).did);
+    await later(DAY);
+    did.push(...(await advance(id)).did);
+    await answer('account_closed');
+    did.push(...(await advance(id)).did);
+    const verbs = /skipped|asked for|tried again at|approved|told of|not tried again|Ended/;
+    expect(did.map((line) => line.match(verbs)?.[0])).toEqual([
+      'skipped',
+      'asked for',
+      'tried again at',
+      'asked for',
+      'approved',
+      'told of',
+      'asked for',
+      'not tried again',
+      'Ended',
+    ]);
+
+    const startedAt = new Date().toISOString();
+    const told = async (sequence: number | null) => {
+      const advanced = await advanceSchedule(db, keyring, rules, id, 'readSchedule', { sequence, startedAt });
+      return advanced.untold.map((step) => stepInWords(step, advanced.schedule));
+    };
+    expect(await told(1)).toEqual(did);
+    // A workflow that was started again tells of nothing that was before it.
+    expect(await told(null)).toEqual([]);
   });
 });
 

@@ -1,4 +1,4 @@
-import { waitingInWords } from '../../src/activities/recurring-words';
+import { stepInWords, waitingInWords } from '../../src/activities/recurring-words';
 import type { Database } from '../../src/database/connection';
 import type { Keyring } from '../../src/database/keys/keyring';
 import { advanceSchedule, type Advanced } from '../../src/database/recurring/advance';
@@ -11,6 +11,8 @@ export interface ScheduleAtRest {
   /** Until its workflow goes on; null where it has ended. */
   sleepMs: number | null;
   waitingFor: string;
+  /** In words. */
+  did: string[];
   next: Advanced['next'];
   delayMs: number;
 }
@@ -29,9 +31,11 @@ export async function runSchedule(
   scheduleId: string,
 ): Promise<ScheduleAtRest> {
   let advanced = await advanceSchedule(db, keyring, rules, scheduleId, 'readSchedule');
+  const did: string[] = [];
   for (let ran = 0; advanced.next !== null && advanced.inMs === 0; ran++) {
     if (ran === ACTIVITIES_MAX) throw new Error(`${scheduleId} does not come to rest: ${advanced.next}`);
     advanced = await advanceSchedule(db, keyring, rules, scheduleId, advanced.next);
+    did.push(...advanced.taken.map((step) => stepInWords(step, advanced.schedule)));
   }
   const { schedule, next, inMs, delayMs } = advanced;
   return {
@@ -39,6 +43,7 @@ export async function runSchedule(
     nextBillingDate: schedule.nextDueAt?.toISOString() ?? null,
     sleepMs: next === null ? null : inMs,
     waitingFor: waitingInWords(advanced),
+    did,
     next,
     delayMs,
   };

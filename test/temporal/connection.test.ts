@@ -84,16 +84,16 @@ describe('a call of a Temporal that is away', () => {
   it('says why its first attempt failed, where the next one is cut off', async () => {
     const silent: ServerHttp2Stream[] = [];
     let asked = 0;
-    const server = createServer();
-    server.on('stream', (stream) => {
+    const restarting = createServer();
+    restarting.on('stream', (stream) => {
       const away = { 'content-type': 'application/grpc', 'grpc-status': 14, 'grpc-message': 'restarting' };
       if (++asked === 1) stream.respond(away, { endStream: true });
       else silent.push(stream);
     });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
+    restarting.listen(0, '127.0.0.1');
+    await once(restarting, 'listening');
     const client = lazyClient({
-      TEMPORAL_ADDRESS: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+      TEMPORAL_ADDRESS: `127.0.0.1:${(restarting.address() as AddressInfo).port}`,
       TEMPORAL_NAMESPACE: 'default',
     });
     const call = client.withDeadline(Date.now() + 3_000, () => client.workflowService.getSystemInfo({}));
@@ -101,6 +101,6 @@ describe('a call of a Temporal that is away', () => {
     expect(asked).toBe(2);
     for (const stream of silent) stream.session?.destroy();
     await client.connection.close();
-    server.close();
+    restarting.close();
   });
 });

@@ -17,6 +17,8 @@ const DAY_MS = 86_400_000;
 class Plan {
   readonly charged: number[] = [];
   readonly ran: { name: keyof RecurringActivities; at: number }[] = [];
+  /** Up to which event the workflow said that its history tells. */
+  readonly toldUntil: (number | null)[] = [];
   readonly runs = new Set<string>();
   /** Whether a bank answers while its answer is waited for. */
   answersAtOnce = true;
@@ -39,7 +41,13 @@ class Plan {
       'endSchedule',
       'cancelSchedule',
     ] as const;
-    const entries = names.map((name) => [name, (scheduleId: string) => this.run(name, scheduleId)]);
+    const entries = names.map((name) => [
+      name,
+      (scheduleId: string, _workflowId: string, { sequence }: { sequence: number | null }) => {
+        this.toldUntil.push(sequence);
+        return this.run(name, scheduleId);
+      },
+    ]);
     return Object.fromEntries(entries) as RecurringActivities;
   }
 
@@ -70,7 +78,13 @@ class Plan {
   }
 
   private state(name: keyof RecurringActivities, now: number): ScheduleState {
-    const said = { did: [], told: [], status: 'active' as const, waitingFor: 'the next due date' };
+    const said = {
+      did: [],
+      told: [],
+      sequence: this.ran.length,
+      status: 'active' as const,
+      waitingFor: 'the next due date',
+    };
     const [next] = this.dues;
     const nextBillingDate = next === undefined ? null : new Date(next).toISOString();
     if (this.asked) {
@@ -246,6 +260,8 @@ describe('the workflow of a schedule', () => {
     });
     expect(plan.charged).toEqual(dues);
     expect(plan.runs.size).toBe(3);
+    // Each says up to where the one before it has told, across the runs too.
+    expect(plan.toldUntil).toEqual([null, ...plan.ran.slice(1).map((_, before) => before + 1)]);
   }, 120_000);
 
   it('is cancelled also where the request comes as a run has done its two hundred activities', async () => {

@@ -10,6 +10,7 @@ import { announceStatus } from './announce';
 import { lockAligned, transition, type ScheduleRow } from './schedule';
 import { isAsked, readBillingsSeen, type BillingInHand, type BillingsSeen } from './billings';
 import { takeStep, type StepTaken, type Work } from './steps';
+import { untoldSteps, type ToldUntil } from './untold';
 import { announce } from '../webhook/webhook';
 
 /**
@@ -63,6 +64,10 @@ export interface Advanced {
   schedule: ScheduleRow;
   open: BillingInHand | undefined;
   taken: StepTaken[];
+  /** Steps of before, of which the history does not tell. */
+  untold: StepTaken[];
+  /** Of the last event, to which the history tells all once this is in it. */
+  sequence: number;
   /** By this activity, and not before it. */
   cancelledByOperator: boolean;
   /** Null once there is nothing more. */
@@ -73,21 +78,30 @@ export interface Advanced {
   delayMs: number;
 }
 
-/** @throws Error where there is no such schedule */
+/**
+ * @param toldUntil left out where no history tells of it
+ * @throws Error where there is no such schedule
+ */
 export async function advanceSchedule(
   db: Database,
   keyring: Keyring,
   rules: BillingRules & RecurringRules,
   scheduleId: string,
   activity: ScheduleActivity,
+  toldUntil?: ToldUntil,
 ): Promise<Advanced> {
   return db.transaction(async (trx) => {
     const cancelledByOperator =
       activity === 'cancelSchedule' && (await cancelByOperator(trx, keyring, scheduleId));
     const { schedule: before, agreement } = await lockAligned(trx, keyring, scheduleId);
+    // Nearly always the history tells of all; a schedule begins with its first event.
+    const untold =
+      toldUntil !== undefined && before.sequence > (toldUntil.sequence ?? 1)
+        ? await untoldSteps(trx, scheduleId, toldUntil)
+        : [];
     const schedule = { ...before };
     const work = { trx, keyring, rules, before, agreement, schedule, taken: [], events: [], webhooks: [] };
-    return { ...(await takeSteps(work, activity)), cancelledByOperator };
+    return { ...(await takeSteps(work, activity)), untold, cancelledByOperator };
   });
 }
 
@@ -120,7 +134,7 @@ async function cancelByOperator(trx: Transaction, keyring: Keyring, scheduleId: 
   return true;
 }
 
-type Stepped = Omit<Advanced, 'cancelledByOperator'>;
+type Stepped = Omit<Advanced, 'untold' | 'cancelledByOperator'>;
 
 async function takeSteps(work: Work, activity: ScheduleActivity): Promise<Stepped> {
   const own: readonly Step['do'][] = STEPS_OF[activity];
@@ -209,6 +223,7 @@ async function save(work: Work, { open }: BillingsSeen, plan: Plan | undefined):
     schedule: { ...schedule, status, nextDueAt },
     open,
     taken,
+    sequence,
     next: plan?.activity ?? null,
     inMs: asleep ? untilMs + delayMs : 0,
     delayMs,

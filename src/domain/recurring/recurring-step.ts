@@ -71,7 +71,7 @@ export interface Billings {
   heldFor: 'paused' | 'suspended' | undefined;
 }
 
-type SkipReason = 'arrears' | 'paused' | 'suspended';
+export type SkipReason = 'arrears' | 'paused' | 'suspended';
 
 export type Step =
   /** Ask the bank for the money; attempts count from 1. */
