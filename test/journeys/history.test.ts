@@ -267,7 +267,7 @@ test('a schedule tells each billing, each attempt, what it waits for, and a paus
     'resumed',
     'Billing 3',
     'Ended as completed.',
-    // On a busy machine the clock may signal again while its last task runs, which is then run again.
+    // On a busy machine the clock may signal again while the last task runs, which runs again then.
     new RegExp(
       `recurring.updated delivered at attempt 1 to ${merchant.entityId}|npx assent why ${scheduleId}`,
     ),
