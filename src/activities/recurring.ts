@@ -19,7 +19,7 @@ import type { DeliverFirstAttempts } from './webhook';
  */
 export type RecurringActivities = Record<
   ScheduleActivity,
-  (scheduleId: string, workflowId: string, toldUntil: ToldUntil) => Promise<ScheduleState>
+  (scheduleId: string, workflowId: string, toldUntil: ToldUntil | null) => Promise<ScheduleState>
 >;
 
 /** Where a schedule has come to, for its workflow and for who reads its history. */
@@ -52,7 +52,8 @@ export function createRecurringActivities(
   deliver: DeliverFirstAttempts,
 ): RecurringActivities {
   const as =
-    (activity: ScheduleActivity) => async (scheduleId: string, workflowId: string, toldUntil: ToldUntil) => {
+    (activity: ScheduleActivity) =>
+    async (scheduleId: string, workflowId: string, toldUntil: ToldUntil | null) => {
       if (activity === 'settleBilling') await waitForAnswer(workflowId);
       const advanced = await advanceSchedule(db, keyring, rules, scheduleId, activity, toldUntil);
       const { told } = await deliver(workflowId);

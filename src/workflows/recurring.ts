@@ -61,7 +61,7 @@ export async function recurring(scheduleId: string, toldUntil: number | null = n
 async function run(scheduleId: string, toldUntil: number | null, signals: Signals): Promise<string[]> {
   const { workflowId, startTime } = workflowInfo();
   const startedAt = startTime.toISOString();
-  let sequence = toldUntil;
+  let sequence: number | null | undefined = toldUntil;
   let activity: keyof RecurringActivities = 'readSchedule';
   /** What has been done and not been said in a summary. */
   let done: string[] = [];
@@ -69,9 +69,10 @@ async function run(scheduleId: string, toldUntil: number | null, signals: Signal
     signals.forget();
     const state: ScheduleState = await activities[activity].executeWithOptions(
       local(after(done, SUMMARIES[activity])),
-      [scheduleId, workflowId, { sequence, startedAt }],
+      [scheduleId, workflowId, sequence === undefined ? null : { sequence, startedAt }],
     );
-    sequence = state.sequence;
+    // Of a run that an older version began, the results say nothing of it.
+    sequence = state.sequence as number | undefined;
     const { status, nextBillingDate, next, inMs, waitingFor } = state;
     done = [...state.did, ...state.told];
     setCurrentDetails(waitingFor);

@@ -79,7 +79,7 @@ export interface Advanced {
 }
 
 /**
- * @param toldUntil left out where no history tells of it
+ * @param toldUntil null where it is not known, or no history tells of it
  * @throws Error where there is no such schedule
  */
 export async function advanceSchedule(
@@ -88,7 +88,7 @@ export async function advanceSchedule(
   rules: BillingRules & RecurringRules,
   scheduleId: string,
   activity: ScheduleActivity,
-  toldUntil?: ToldUntil,
+  toldUntil: ToldUntil | null = null,
 ): Promise<Advanced> {
   return db.transaction(async (trx) => {
     const cancelledByOperator =
@@ -96,7 +96,7 @@ export async function advanceSchedule(
     const { schedule: before, agreement } = await lockAligned(trx, keyring, scheduleId);
     // Nearly always the history tells of all; a schedule begins with its first event.
     const untold =
-      toldUntil !== undefined && before.sequence > (toldUntil.sequence ?? 1)
+      toldUntil !== null && before.sequence > (toldUntil.sequence ?? 1)
         ? await untoldSteps(trx, scheduleId, toldUntil)
         : [];
     const schedule = { ...before };
