@@ -8,6 +8,7 @@ import { announce, bodyPlace } from '../../src/database/webhook/webhook';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { forgetDeliveries } from '../../src/database/webhook/retention';
 import { bookCursor, walkBooks } from '../../src/database/operation/books';
+import { workflowIds } from '../../src/domain/workflow/workflow-id';
 import { bookWords } from '../../src/domain/words/books-words';
 import { resolveException } from '../../src/database/reconciliation-exception/resolve';
 import { answerRefund } from '../../src/database/refund/outcome';
@@ -397,13 +398,27 @@ describe('books that belong together', () => {
 
     const lost = { id: intentId, wrong: 'intent_question_lost' };
     expect(await look(false)).toMatchObject([{ ...lost, mended: false }]);
+    const urlIs = (url: string | null) =>
+      rows(db, `UPDATE webhook_endpoints SET url = :url WHERE entity_id = :bankId`, {
+        url,
+        bankId: standing.bankId,
+      });
+    await urlIs('https://bank.example/hooks');
     expect(await look(true)).toMatchObject([{ ...lost, mended: true }]);
+    await urlIs(null);
     expect(await look(true)).toEqual([]);
     const after = await question();
     expect(after.map(({ id, batchId }) => ({ id, batchId }))).toEqual([
       { id: before?.id, batchId: before?.batchId },
     ]);
     expect((await asked()).map(({ item }) => item)).toEqual([itemBefore?.item]);
+    // Also where the workflow of the one that was lost has ended.
+    const starts = await rows<{ again: string | null }>(
+      db,
+      `SELECT start->>'again' AS again FROM outbox WHERE workflow_id = :id ORDER BY created_at DESC LIMIT 1`,
+      { id: workflowIds.webhookDelivery(String(before?.id)) },
+    );
+    expect(starts).toEqual([{ again: 'redeliveryRequested' }]);
     const { details } = (await row<{ details: object }>(
       db,
       `SELECT details FROM events WHERE resource_id = :intentId AND type = 'intent.announced'`,

@@ -239,14 +239,18 @@ export async function recountSpending(
        FROM agreements a CROSS JOIN deployment d,
          LATERAL (SELECT business_now(a.merchant_id) AT TIME ZONE d.time_zone AS local) AS clock
        WHERE a.id = :id
+     ), locked AS MATERIALIZED (
+       -- In the order in which a bank's statement takes them, too.
+       SELECT b.id FROM billing_requests b, period p
+       WHERE b.customer_id = :customerId AND b.agreement_id = :id AND b.currency = p.currency
+         AND b.status IN ('pending', 'successful') AND b.created_at >= p.month_began AT TIME ZONE p.time_zone
+       ORDER BY b.id FOR NO KEY UPDATE OF b
      ), recounted AS (
        UPDATE billing_requests b SET
          counted_day = CASE WHEN (b.created_at AT TIME ZONE p.time_zone)::date >= p.today THEN p.day
                             ELSE (b.created_at AT TIME ZONE p.time_zone)::date END,
          counted_month = p.month
-       FROM period p
-       WHERE b.customer_id = :customerId AND b.agreement_id = :id AND b.currency = p.currency
-         AND b.status IN ('pending', 'successful') AND b.created_at >= p.month_began AT TIME ZONE p.time_zone
+       FROM period p, locked WHERE b.id = locked.id
        RETURNING b.amount, b.counted_day
      )
      UPDATE agreements a SET spent_day = p.day, spent_month = p.month,

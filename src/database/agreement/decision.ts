@@ -78,9 +78,13 @@ export async function applyDecision(
     // from the spending in the new one, and `books verify` must not expect the settled ones in it.
     await rows(
       trx,
-      `UPDATE billing_requests SET counted_day = NULL, counted_month = NULL
-       WHERE customer_id = :customerId AND agreement_id = :agreementId AND currency <> :currency
-         AND (status = 'pending' OR counted_day = :day::date OR counted_month = :month::date)`,
+      // Taken in the order in which a bank's statement takes them, too.
+      `WITH locked AS MATERIALIZED (
+         SELECT id FROM billing_requests
+         WHERE customer_id = :customerId AND agreement_id = :agreementId AND currency <> :currency
+           AND (status = 'pending' OR counted_day = :day::date OR counted_month = :month::date)
+         ORDER BY id FOR NO KEY UPDATE)
+       UPDATE billing_requests b SET counted_day = NULL, counted_month = NULL FROM locked WHERE b.id = locked.id`,
       {
         agreementId,
         currency: decided.terms.currency,

@@ -133,12 +133,14 @@ export async function writeDeliveries(trx: Executor, deliveries: NewDelivery[]):
       trx,
       deliveries
         .filter((one) => one.receiver.hasUrl && one.workflowId === workflowIds.webhookDelivery(one.id))
-        .map((one) =>
-          deliveryStart([one.id], {
+        .map((one) => ({
+          ...deliveryStart([one.id], {
             entityId: one.receiver.entityId,
             webhookType: one.announcement.webhookType,
           }),
-        ),
+          // The one that was lost may have had this workflow, which has ended.
+          ...(one.announcement.deliveryId !== undefined && { again: 'redeliveryRequested' as const }),
+        })),
     ),
   ]);
 }
