@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { Command } from 'commander';
 import { counted } from '../domain/words/counted';
 import { readActs, type RecordedAct } from '../database/audit';
@@ -6,6 +5,7 @@ import { findEntity } from '../database/entity/entity';
 import { command, onEngineWriting, unknownEntity } from './command';
 import { moment } from './moment';
 import { progress } from './progress';
+import { write } from './standard-output';
 import { tableOf } from './table';
 
 /**
@@ -93,9 +93,4 @@ function cell(value: object | null | undefined): string | null {
   if (!value) return null;
   const text = JSON.stringify(value);
   return text.length > CELL_MAX ? `${text.slice(0, CELL_MAX)}…` : text;
-}
-
-/** Waits for a reader that is slower. */
-async function write(text: string): Promise<void> {
-  if (!process.stdout.write(text)) await once(process.stdout, 'drain');
 }

@@ -11,6 +11,7 @@ import type * as Forecast from './forecast';
 import type * as Keys from './keys';
 import type * as Migrate from './migrate';
 import type * as Period from './period';
+import type * as Positions from './positions';
 import type * as Reconcile from './reconcile';
 import type * as Sql from './sql';
 import type * as Statement from './statement';
@@ -24,6 +25,7 @@ const COMMANDS = new Map<string, () => (program: Command) => void>([
   ['keys', () => (require('./keys') as typeof Keys).addKeyCommands],
   ['audit', () => (require('./audit') as typeof Audit).addAuditCommand],
   ['books', () => (require('./books') as typeof Books).addBooksCommands],
+  ['positions', () => (require('./positions') as typeof Positions).addPositionsCommand],
   ['period', () => (require('./period') as typeof Period).addPeriodCommands],
   ['status', () => (require('./status') as typeof Status).addStatusCommand],
   ['doctor', () => (require('./doctor') as typeof Doctor).addDoctorCommand],

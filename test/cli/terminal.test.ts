@@ -75,6 +75,7 @@ const LONG: { words: string; says: RegExp }[] = [
   { words: 'books balances <bank>', says: /the days of its accounts are added up/ },
   { words: 'books heads', says: /the heads are read/ },
   { words: 'books verify', says: /\d+ links of the ledger compared, 0 differences/ },
+  { words: 'positions --date 2026-01-31', says: /the entries of the day are read/ },
   { words: 'forecast', says: /\d+ schedules? reckoned/ },
   { words: 'entity disable <sent to>', says: /\[ *\] +0 % of 1 webhook on their way to it have left/ },
 ];

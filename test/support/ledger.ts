@@ -41,11 +41,14 @@ export async function unequalBalances(db: Executor): Promise<unknown[]> {
   );
 }
 
-/** Posts one kobo of a charge as it is posted on the day itself, though that may be long over. */
+/**
+ * Posts one minor unit of a charge as it is posted on the day itself, though that may be long over.
+ */
 export async function postThen(
   db: Executor,
   day: string,
   { bankId, merchantId }: { bankId: string; merchantId: string },
+  currency = 'NGN',
 ): Promise<void> {
   await rows(
     db,
@@ -53,8 +56,8 @@ export async function postThen(
        INSERT INTO ledger_entries (kind, resource_id, settled_at, settlement_day)
        VALUES ('charge', :id, :day::date + interval '12 hours', :day) RETURNING id)
      INSERT INTO ledger_postings (entry_id, n, party_id, account, direction, amount, currency)
-     SELECT entry.id, n, party, account, direction, 1, 'NGN' FROM entry, (VALUES
+     SELECT entry.id, n, party, account, direction, 1, :currency FROM entry, (VALUES
        (1, :bankId, 'customer_bank', 'debit'), (2, :merchantId, 'merchant', 'credit')) AS p (n, party, account, direction)`,
-    { id: newId('billingRequest'), day, bankId, merchantId },
+    { id: newId('billingRequest'), day, bankId, merchantId, currency },
   );
 }

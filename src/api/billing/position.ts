@@ -21,7 +21,8 @@ const LISTED_MAX = 10_000;
 /** Far more counterparties than a network has. */
 const FILE_MAX = 100_000;
 
-const COLUMNS = ['counterpartyId', 'currency', 'owedToYou', 'owedByYou', 'net'] as const;
+const NUMBERS = ['owedToYou', 'owedByYou', 'net'] as const;
+const COLUMNS = ['counterpartyId', 'currency', ...NUMBERS] as const;
 
 export async function listPositions({
   caller,
@@ -33,7 +34,7 @@ export async function listPositions({
     return {
       fileName: `positions-${date}.csv`,
       columns: COLUMNS,
-      typed: false,
+      numbers: NUMBERS,
       pages: (async function* () {
         const positions = await readPositions(deps.db, caller, date, FILE_MAX);
         yield positions.map(inDecimals);

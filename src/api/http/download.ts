@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { Readable } from 'node:stream';
+import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { stringify } from 'csv-stringify';
 import type { Response } from 'express';
@@ -46,8 +46,8 @@ export interface Download {
    * written.
    */
   columns: readonly string[];
-  /** False if the file has only ids and numbers: a leading minus is then not escaped. */
-  typed?: boolean;
+  /** Columns of numbers, which nobody types: there a leading minus is not escaped. */
+  numbers?: readonly string[];
   /**
    * Read only as fast as the receiver takes it, so what is in memory stays the same however long
    * the file is.
@@ -92,11 +92,27 @@ export async function sha256Of(file: Pick<Download, 'columns' | 'pages'>): Promi
   return hash.digest('hex');
 }
 
-const csvOf = ({ columns, typed = true }: Pick<Download, 'columns' | 'typed'>) =>
+/** Writes the file as it would be sent, as fast as it is taken. The stream stays open. */
+export async function writeCsv(
+  file: Pick<Download, 'columns' | 'numbers' | 'pages'>,
+  to: Writable,
+): Promise<void> {
+  await pipeline(Readable.from(recordsOf(file.pages)), csvOf(file), to, { end: false });
+}
+
+const csvOf = ({ columns, numbers }: Pick<Download, 'columns' | 'numbers'>) =>
   stringify({
     header: true,
     columns: [...columns],
-    escape_formulas: typed,
+    escape_formulas: true,
+    ...(numbers && {
+      cast: {
+        string: (value: string, { column }: { column?: PropertyKey }) =>
+          value.startsWith('-') && numbers.includes(String(column))
+            ? { value, escape_formulas: false }
+            : value,
+      },
+    }),
     record_delimiter: 'windows',
     // Of line breaks, the writer by itself quotes its own delimiter alone.
     quoted_match: /[\r\n]/,

@@ -12,6 +12,7 @@ import {
 } from '../compared';
 import { oneRow, rows, type Database, type Transaction } from '../connection';
 import { LET_OFF } from '../reconciliation-exception/reversal';
+import { FIRST_ID } from './entry';
 import { borneOf } from './settlement';
 
 /**
@@ -213,9 +214,6 @@ const PAGES = {
       FROM dated WHERE belongs_to IS NOT NULL AND (settlement_day < ${dayOf(`(recorded_at - interval '${POSTED_WITHIN}')`)}
         OR (settlement_day > recorded_day AND (SELECT mode FROM deployment) = 'production'))) AS d (id, wrong, facts)`,
 };
-
-/** Nobody but its owner can give an entry a number below 1; who does is found, too. */
-const FIRST_ID = '-9223372036854775808';
 
 /** Compares all there is, or some days of it, page by page. It only reads, so charges go on. */
 export async function* compareLedger(db: Database, range: Range): AsyncGenerator<Compared, void, undefined> {

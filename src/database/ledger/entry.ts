@@ -2,6 +2,9 @@ import type { LedgerEntry } from '../../domain/books/ledger';
 import { rows, type Executor } from '../connection';
 import { jsonOf } from '../json';
 
+/** Nobody but its owner can give an entry a number below 1; who does is found, too. */
+export const FIRST_ID = '-9223372036854775808';
+
 /**
  * Writes entries in the transaction of the transitions that they follow; one that is there already
  * stays as it is.

@@ -1,6 +1,7 @@
-import { rows, type Executor } from '../connection';
+import { oneRow, rows, type Database, type Executor } from '../connection';
 import type { Viewer } from '../viewer';
-import { OF_THE_DAY, POSTED_TO } from './statement';
+import { FIRST_ID } from './entry';
+import { OF_THE_DAY, POSTED_TO, readNetworkFinality } from './statement';
 
 /**
  * Who owes whom of what settled on a day: an entry has two sides, and each is the other's
@@ -14,6 +15,13 @@ export interface Position {
   owedToYou: bigint;
   owedByYou: bigint;
 }
+
+/** Whose position a posting is part of: what is disputed is the network's. */
+const holderOf = (posting: string) =>
+  `CASE ${posting}.account WHEN 'disputed' THEN 'network' ELSE ${posting}.party_id END`;
+
+/** Of an entry with several on one side each has to do with the one on the other. */
+const BETWEEN_THE_TWO = 'least(p.amount, other.amount)';
 
 /**
  * What moves between two accounts of one bank has no counterparty, but for what is disputed: that
@@ -39,9 +47,7 @@ export async function readPositions(
        coalesce(sum(amount) FILTER (WHERE direction = 'debit'), 0)::text AS "owedByYou"
      FROM (
        SELECT p.currency::text AS currency, p.direction,
-         -- Of an entry with several on one side each has to do with the one on the other.
-         least(p.amount, other.amount) AS amount,
-         CASE other.account WHEN 'disputed' THEN 'network' ELSE other.party_id END AS counterparty_id
+         ${BETWEEN_THE_TWO} AS amount, ${holderOf('other')} AS counterparty_id
        FROM ledger_postings p JOIN ledger_entries e ON e.id = p.entry_id
          JOIN ledger_postings other ON other.entry_id = p.entry_id AND other.direction <> p.direction
        WHERE p.party_id = ANY(${POSTED_TO[role]}) AND ${OF_THE_DAY} AND p.account <> 'disputed'
@@ -55,4 +61,124 @@ export async function readPositions(
     owedToYou: BigInt(owedToYou),
     owedByYou: BigInt(owedByYou),
   }));
+}
+
+/** One line of what all parties owe each other. */
+export interface PartyPosition {
+  /** A bank or a merchant; `network` for what the network bears. */
+  partyId: string;
+  /** Null for what has no other side, which no entry has that balances. */
+  counterpartyId: string | null;
+  currency: string;
+  /** Minor units. */
+  owedToIt: bigint;
+  owedByIt: bigint;
+}
+
+export interface NetworkPositions {
+  /** Whether nothing can settle on that day any more for anybody. */
+  final: boolean;
+  /** By currency, party and counterparty; null where there are more than was asked for. */
+  positions: PartyPosition[] | null;
+}
+
+export interface NetworkDay {
+  /** In the network's zone. */
+  date: string;
+  timeZone: string;
+  /** Null for all. */
+  currency: string | null;
+}
+
+/** Entries whose positions one statement adds up: half a second of Postgres, or less. */
+const ENTRIES_AT_ONCE = 10_000;
+
+/**
+ * The positions of every party, the network included, as of one moment. What an account has moved
+ * without a counterparty is there, too: so a party's positions are what its postings come to, and
+ * all of them add up to zero where the ledger does.
+ *
+ * @param atMost most of them; they are in memory, some 700 bytes each
+ * @param beat told how many entries have been read
+ */
+export async function readNetworkPositions(
+  db: Database,
+  day: NetworkDay,
+  atMost: number,
+  beat: (entries: number) => void = () => undefined,
+  entriesAtOnce = ENTRIES_AT_ONCE,
+): Promise<NetworkPositions> {
+  const { timeZone, date } = day;
+  // Asked before anything is read: what is read afterwards is all there will be.
+  const asked = await readNetworkFinality(db, timeZone, date);
+  return db.transaction(async (trx) => {
+    await trx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
+    // Its month may have been reopened since, and what follows read after a correction.
+    const seen = await readNetworkFinality(trx, timeZone, date);
+    const final = asked.final && seen.final && seen.edition === asked.edition;
+    const sums = new Map<string, PartyPosition>();
+    let entries = 0;
+    for await (const page of pagesOf(trx, day, entriesAtOnce)) {
+      for (const { owedToIt, owedByIt, ...line } of page.lines) {
+        const key = [line.currency, line.partyId, line.counterpartyId ?? ''].join(' ');
+        const sum = sums.get(key) ?? { ...line, owedToIt: 0n, owedByIt: 0n };
+        sum.owedToIt += BigInt(owedToIt);
+        sum.owedByIt += BigInt(owedByIt);
+        sums.set(key, sum);
+      }
+      if (sums.size > atMost) return { final, positions: null };
+      entries += page.entries;
+      beat(entries);
+    }
+    const inOrder = [...sums.keys()].sort();
+    return { final, positions: inOrder.flatMap((key) => sums.get(key) ?? []) };
+  });
+}
+
+interface PositionPage {
+  last: string | null;
+  entries: number;
+  lines: (Omit<PartyPosition, 'owedToIt' | 'owedByIt'> & { owedToIt: string; owedByIt: string })[];
+}
+
+async function* pagesOf(
+  trx: Executor,
+  { date, currency }: NetworkDay,
+  entriesAtOnce: number,
+): AsyncGenerator<PositionPage, void, void> {
+  let after: string | null = FIRST_ID;
+  while (after !== null) {
+    const page: PositionPage = await oneRow(
+      trx,
+      `WITH page AS MATERIALIZED (
+         SELECT id FROM ledger_entries WHERE settlement_day = :date AND id > :after::bigint ORDER BY id
+         LIMIT :entriesAtOnce),
+       sides AS MATERIALIZED (
+         SELECT p.entry_id, p.n, p.currency::text AS currency, p.direction, p.amount, ${BETWEEN_THE_TWO} AS shared,
+           ${holderOf('p')} AS party_id, ${holderOf('other')} AS counterparty_id
+         FROM page JOIN ledger_postings p ON p.entry_id = page.id
+           LEFT JOIN ledger_postings other ON other.entry_id = p.entry_id AND other.direction <> p.direction
+         WHERE p.currency = coalesce(:currency::text, p.currency)),
+       alone AS (
+         -- Without another side "least" is all of it.
+         SELECT party_id, currency, CASE direction WHEN 'credit' THEN 1 ELSE -1 END * (amount
+           - coalesce(sum(shared) FILTER (WHERE counterparty_id IS NOT NULL), 0)) AS rest
+         FROM sides GROUP BY entry_id, n, party_id, currency, direction, amount),
+       lines AS (
+         SELECT party_id AS "partyId", counterparty_id AS "counterpartyId", currency,
+           coalesce(sum(shared) FILTER (WHERE direction = 'credit'), 0)::text AS "owedToIt",
+           coalesce(sum(shared) FILTER (WHERE direction = 'debit'), 0)::text AS "owedByIt"
+         FROM sides WHERE counterparty_id <> party_id GROUP BY party_id, counterparty_id, currency
+         UNION ALL
+         SELECT party_id, NULL, currency, coalesce(sum(rest) FILTER (WHERE rest > 0), 0)::text,
+           coalesce(-sum(rest) FILTER (WHERE rest < 0), 0)::text
+         FROM alone WHERE rest <> 0 GROUP BY party_id, currency)
+       SELECT (SELECT max(id)::text FROM page) AS last, (SELECT count(*)::int FROM page) AS entries,
+         coalesce((SELECT jsonb_agg(lines) FROM lines), '[]') AS lines`,
+      { date, currency, after, entriesAtOnce },
+      'anew',
+    );
+    if (page.last !== null) yield page;
+    after = page.last;
+  }
 }

@@ -63,19 +63,28 @@ export interface Finality {
  * Of a merchant its own clock decides. To a bank and to a provider merchants may come whose clocks
  * begin with real time.
  */
-export async function readFinality(
+export function readFinality(
   db: Executor,
   timeZone: string,
   { party, date }: Pick<StatementOf, 'party' | 'date'>,
 ): Promise<Finality> {
-  const found = await oneRow<Finality>(
+  return finalityOf(db, timeZone, date, party.role === 'merchant' ? party.entityId : null);
+}
+
+/** The same for all parties together, whose day is that of a bank. */
+export function readNetworkFinality(db: Executor, timeZone: string, date: string): Promise<Finality> {
+  return finalityOf(db, timeZone, date, null);
+}
+
+/** @param owner of the clock that decides; null for real time */
+function finalityOf(db: Executor, timeZone: string, date: string, owner: string | null): Promise<Finality> {
+  return oneRow<Finality>(
     db,
     `SELECT NOT may_settle_before(${END_OF_DAY}, :owner) AND ${NONE_REOPENED} AS final,
        coalesce(p.reopenings, 0) AS edition
      FROM (SELECT date_trunc('month', :date::date)::date AS month) AS of_day LEFT JOIN ledger_periods p USING (month)`,
-    { date, timeZone, owner: party.role === 'merchant' ? party.entityId : null },
+    { date, timeZone, owner },
   );
-  return found;
 }
 
 /** Whether anything of the party's was ever posted in the currency. */

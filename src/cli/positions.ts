@@ -1,0 +1,237 @@
+import { Option, type Command } from 'commander';
+import { writeCsv } from '../api/http/download';
+import type { Database } from '../database/connection';
+import { listEntities } from '../database/entity/entity';
+import { readNetworkPositions, type NetworkDay, type PartyPosition } from '../database/ledger/position';
+import { parseDay } from '../domain/calendar';
+import { minorUnitDigits } from '../domain/currency';
+import { shownSums, sumInFull } from '../domain/money';
+import { command, CommandError, onEngineWriting } from './command';
+import { progress } from './progress';
+import { write } from './standard-output';
+import { tableOf, type Cell } from './table';
+
+/**
+ * `assent positions`: who owes whom of what settled on a day, of all parties, and whether that adds
+ * up to zero.
+ */
+
+/** Some 150 MB of memory; on a day of most networks there are a hundredth of that. */
+const POSITIONS_MAX = 200_000;
+
+/** A table is laid out whole, and nobody reads more of it. The other forms have all. */
+const TABLE_ROWS_MAX = 1_000;
+
+interface Given {
+  date: string;
+  currency?: string;
+  csv?: boolean;
+  json?: boolean;
+}
+
+/** What all positions of one currency come to, in minor units. */
+interface Total {
+  currency: string;
+  owedToIt: bigint;
+  owedByIt: bigint;
+  /** How many of them have no counterparty. */
+  alone: number;
+}
+
+interface Told {
+  of: NetworkDay;
+  final: boolean;
+  positions: PartyPosition[];
+  /** By the party's id; the network has none. */
+  names: ReadonlyMap<string, string>;
+  totals: Total[];
+}
+
+export function addPositionsCommand(program: Command): void {
+  command(program, 'positions', 'who owes whom of what settled on a day, of all parties, and their sum')
+    .requiredOption('--date <day>', 'a settlement day of the network’s zone, as in 2026-11-01')
+    .option('--currency <code>', 'only in this currency, as in NGN')
+    .addOption(new Option('--csv', 'print all of them as CSV').conflicts('json'))
+    .action(
+      onEngineWriting(async ({ db }, { NETWORK_TIMEZONE: timeZone }, given: Given) => {
+        if (given.json) progress.silence();
+        const told = await readAll(db, { ...dayOf(given), timeZone });
+        progress.end();
+        if (given.json) await writeJson(told);
+        else if (given.csv) await writeFile(told);
+        else await writeTable(told);
+        const wrong = told.totals.filter((total) => !isRight(total));
+        if (wrong.length > 0) throw notRight(told.of.date, wrong);
+      }),
+    );
+}
+
+/** @throws CommandError */
+function dayOf({ date, currency }: Given): Pick<NetworkDay, 'date' | 'currency'> {
+  if (!parseDay(date).ok) throw new CommandError('--date is no day: write it as in 2026-11-01');
+  if (currency !== undefined && minorUnitDigits(currency) === undefined) {
+    throw new CommandError('--currency is no currency of ISO 4217: write its code, as in NGN');
+  }
+  return { date, currency: currency ?? null };
+}
+
+/** @throws CommandError where there are too many */
+async function readAll(db: Database, of: NetworkDay): Promise<Told> {
+  progress.say('the entries of the day are read');
+  const { final, positions } = await readNetworkPositions(db, of, POSITIONS_MAX, (entries) =>
+    progress.say(`${entries} entries read`),
+  );
+  if (positions === null) {
+    throw new CommandError(
+      `there are more than ${POSITIONS_MAX} positions on ${of.date}: narrow it with --currency, or have each party ask for its own`,
+    );
+  }
+  const names = new Map((await listEntities(db)).map(({ entityId, name }) => [entityId, name]));
+  return { of, final, positions, names, totals: totalsOf(positions) };
+}
+
+function totalsOf(positions: PartyPosition[]): Total[] {
+  const totals = new Map<string, Total>();
+  for (const { currency, counterpartyId, owedToIt, owedByIt } of positions) {
+    const total = totals.get(currency) ?? { currency, owedToIt: 0n, owedByIt: 0n, alone: 0 };
+    total.owedToIt += owedToIt;
+    total.owedByIt += owedByIt;
+    if (counterpartyId === null) total.alone += 1;
+    totals.set(currency, total);
+  }
+  return [...totals.values()];
+}
+
+type Sides = Pick<PartyPosition, 'currency' | 'owedToIt' | 'owedByIt'>;
+
+const sumsOf = ({ owedToIt, owedByIt }: Sides) => ({ owedToIt, owedByIt, net: owedToIt - owedByIt });
+
+const isRight = (total: Total) => sumsOf(total).net === 0n && total.alone === 0;
+
+function verdictOn(total: Total): string {
+  const { currency, alone } = total;
+  const { net } = sumsOf(total);
+  if (net !== 0n) {
+    return `${currency}: the positions add up to ${sumInFull(net, currency)} over the network, and not to zero`;
+  }
+  return alone === 0
+    ? `${currency}: the positions add up to zero over the network`
+    : `${currency}: the positions add up to zero over the network, but some have no counterparty (${alone})`;
+}
+
+function notRight(date: string, wrong: Total[]): CommandError {
+  return new CommandError(
+    `the positions of ${date} are not right. ${wrong.map(verdictOn).join('. ')}. ` +
+      `"assent books verify --from ${date} --to ${date}" names the entries that do not balance.`,
+  );
+}
+
+function inDecimals(of: Sides) {
+  const { owedToIt, owedByIt, net } = sumsOf(of);
+  return {
+    owedToIt: sumInFull(owedToIt, of.currency),
+    owedByIt: sumInFull(owedByIt, of.currency),
+    net: sumInFull(net, of.currency),
+  };
+}
+
+/** Positions that are written at once. */
+const PAGE = 1_000;
+
+function* pagesOf({ positions, names }: Told): Generator<Named[], void, void> {
+  for (let from = 0; from < positions.length; from += PAGE) {
+    yield positions.slice(from, from + PAGE).map((one) => named(one, names));
+  }
+}
+
+type Named = PartyPosition & { name: string };
+
+const named = (one: PartyPosition, names: Told['names']): Named => ({
+  ...one,
+  name: names.get(one.partyId) ?? '',
+});
+
+async function writeJson(told: Told): Promise<void> {
+  const {
+    of: { date, timeZone },
+    final,
+    totals,
+  } = told;
+  const head = {
+    date,
+    timezone: timeZone,
+    final,
+    ok: totals.every(isRight),
+    totals: totals.map((total) => ({
+      currency: total.currency,
+      ...shownSums(sumsOf(total), total.currency),
+    })),
+  };
+  await write(`${JSON.stringify(head).slice(0, -1)},"positions":[`);
+  let separator = '';
+  for (const page of pagesOf(told)) {
+    await write(separator + page.map((one) => JSON.stringify(inJson(one))).join(','));
+    separator = ',';
+  }
+  await write(']}\n');
+}
+
+function inJson(position: Named) {
+  const { partyId, name, counterpartyId, currency } = position;
+  return { partyId, name, counterpartyId, currency, ...shownSums(sumsOf(position), currency) };
+}
+
+const NUMBERS = ['owedToIt', 'owedByIt', 'net'] as const;
+const COLUMNS = ['partyId', 'name', 'counterpartyId', 'currency', ...NUMBERS] as const;
+
+/** The file alone is on standard output; what is said of it is beside it. */
+async function writeFile(told: Told): Promise<void> {
+  await writeCsv(
+    {
+      columns: COLUMNS,
+      numbers: NUMBERS,
+      pages: (async function* () {
+        for (const page of pagesOf(told)) {
+          yield page.map((one) => ({ ...one, ...inDecimals(one) }));
+        }
+        yield told.totals.map((total) => ({
+          partyId: 'total',
+          currency: total.currency,
+          ...inDecimals(total),
+        }));
+      })(),
+    },
+    process.stdout,
+  );
+  process.stderr.write(`${[finality(told), ...verdicts(told)].join('\n')}\n`);
+}
+
+async function writeTable(told: Told): Promise<void> {
+  const { positions, names, totals } = told;
+  const shown = positions.slice(0, TABLE_ROWS_MAX).map((one) => named(one, names));
+  const head = ['party', 'name', 'counterparty', 'currency', 'is owed', 'owes', 'net'];
+  const table = [
+    ...shown.map((one) => [one.partyId, one.name, one.counterpartyId ?? 'none', ...amounts(one)]),
+    ...totals.map((total) => ['total', '', '', ...amounts(total)]),
+  ];
+  const lines = [finality(told), ...(positions.length > 0 ? [tableOf(head, table)] : []), ...verdicts(told)];
+  await write(`${lines.join('\n')}\n`);
+  if (shown.length < positions.length) {
+    process.stderr.write(
+      `These are the first ${TABLE_ROWS_MAX} of ${positions.length} positions: have all with --csv or --json.\n`,
+    );
+  }
+}
+
+function amounts(of: Sides): Cell[] {
+  const { owedToIt, owedByIt, net } = inDecimals(of);
+  return [of.currency, owedToIt, owedByIt, net];
+}
+
+const finality = ({ of: { date }, final }: Told) =>
+  `The positions of ${date} are ${final ? 'final' : 'not final yet'}.`;
+
+function verdicts({ of: { currency }, totals }: Told): string[] {
+  if (totals.length > 0) return totals.map((total) => `${verdictOn(total)}.`);
+  return [`Nobody owes anybody anything${currency === null ? '' : ` in ${currency}`} of what settled then.`];
+}
