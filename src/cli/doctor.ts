@@ -14,7 +14,7 @@ import { listWorkers } from '../database/operation/worker-heartbeat';
 import { outboxBacklog } from '../database/outbox';
 import { counted } from '../domain/words/counted';
 import { temporalFault } from '../temporal/fault';
-import { scheduleState } from '../temporal/reconcile';
+import { SCHEDULED, scheduleState } from '../temporal/reconcile';
 import { missingAttributes } from '../temporal/search-attributes';
 import {
   namespaceId,
@@ -312,8 +312,8 @@ async function judgeNamespace(db: Database, id: string, namespace: string): Prom
 }
 
 /**
- * What finds lost work, and what seals the books, run on Temporal Schedules that a hand may stop,
- * and may fail each time that they run.
+ * What finds lost work, what seals the books, and what keeps the SHA-256 of long statements run on
+ * Temporal Schedules that a hand may stop. The first two may also fail each time that they run.
  *
  * @param db or what keeps it from being asked when they last did
  */
@@ -324,7 +324,7 @@ function examineSchedules(client: Client, db: Database | Finding): Promise<Findi
       throw new Wrong(silent.map(({ path, message }) => `${path} ${message}`).join('\n'));
     const stopped: string[] = [];
     const next: string[] = [];
-    for (const id of ['reconcile', 'chain'] as const) {
+    for (const id of SCHEDULED) {
       const schedule = await answerOf(client, scheduleState(client, id));
       if (schedule.is !== 'running') stopped.push(`${id} is ${schedule.is}`);
       else if (schedule.nextAt) next.push(`${id} at ${schedule.nextAt.toISOString()}`);
@@ -333,7 +333,7 @@ function examineSchedules(client: Client, db: Database | Finding): Promise<Findi
       throw new Warned(
         `${stopped.join(', ')}: unpause it in the Temporal UI; a worker makes one that is missing within a minute`,
       );
-    return `both run, next ${next.join(', ')}`;
+    return `all run, next ${next.join(', ')}`;
   });
 }
 

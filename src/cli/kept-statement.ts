@@ -1,5 +1,4 @@
-import { fileOf } from '../api/billing/statement';
-import { sha256Of } from '../api/http/download';
+import { digestOf } from '../api/billing/statement';
 import type { Compared, Difference, Range } from '../database/compared';
 import type { Database } from '../database/connection';
 import { keptDigests, type KeptDigest } from '../database/ledger/kept-digest';
@@ -51,23 +50,10 @@ async function differencesOf(
   kept: KeptDigest,
   beat: (lines: number, kept: KeptDigest) => void,
 ): Promise<Difference[]> {
-  const { columns, pages } = fileOf(db, kept);
-  const made = await sha256Of({ columns, pages: counted(pages, (lines) => beat(lines, kept)) });
+  const made = await digestOf(db, kept, (lines) => beat(lines, kept));
   if (made === kept.sha256) return [];
   // Its month may have been reopened meanwhile, and something posted to it.
   const { edition } = await readFinality(db, timeZone, kept);
   if (edition > kept.edition) return [];
   return [{ id: nameOf(kept), wrong: 'digest_differs', kept: kept.sha256, made }];
-}
-
-async function* counted(
-  pages: AsyncGenerator<object[], void, void>,
-  beat: (lines: number) => void,
-): AsyncGenerator<object[], void, void> {
-  let lines = 0;
-  for await (const page of pages) {
-    lines += page.length;
-    beat(lines);
-    yield page;
-  }
 }

@@ -1,7 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { fileOf } from '../api/billing/statement';
-import { sha256Of } from '../api/http/download';
+import { digestOf } from '../api/billing/statement';
 import type { Actor } from '../database/audit';
 import type { Database } from '../database/connection';
 import { closePeriod, reopenPeriod, statementsOfMonth, type Closing } from '../database/ledger/period';
@@ -87,7 +86,7 @@ async function freeze(db: Database, timeZone: string, month: string): Promise<nu
       if (!final) throw reopenedMeanwhile(month);
       if (
         (await readDigest(db, of, edition)) === undefined &&
-        !(await keepDigest(db, of, edition, await sha256Of(fileOf(db, of))))
+        !(await keepDigest(db, of, edition, await digestOf(db, of)))
       ) {
         throw reopenedMeanwhile(month);
       }

@@ -14,8 +14,8 @@ import { TASK_QUEUE, WORKFLOW_TYPE } from '../workflows/messages';
 import { ForeignNamespaceError } from './foreign-namespace';
 
 /**
- * Temporal's side of `reconcile` and `chain`: the schedules that run them, and which of our
- * workflows it has.
+ * Temporal's side of `reconcile`: the schedule that runs it, those of `chain` and `digest`, and
+ * which of our workflows it has.
  */
 
 /** Its id, and the beginning of its runs' ids. */
@@ -32,8 +32,12 @@ const SCHEDULE_TIMEOUT_MS = 15_000;
 /** Workflows that are asked about at once. */
 const DESCRIBED_AT_ONCE = 10;
 
-/** The id of the other schedule, and the beginning of its runs' ids. */
+/** The ids of the other schedules, and the beginnings of their runs' ids. */
 const CHAIN = 'chain';
+const DIGEST = 'digest';
+
+/** What runs on a Temporal Schedule. */
+export const SCHEDULED = [RECONCILE, CHAIN, DIGEST] as const;
 
 type Runs = Omit<ScheduleOptions<ScheduleOptionsStartWorkflowAction<Workflow>>, 'scheduleId'>;
 
@@ -53,6 +57,7 @@ const runsOf = (workflowType: string, every: '1m' | '5m', staticSummary: string)
 
 const RUNS = runsOf(WORKFLOW_TYPE.reconcile, '1m', 'Starts again what is overdue or has lost its workflow');
 const CHAIN_RUNS = runsOf(WORKFLOW_TYPE.chain, '5m', 'Chains what was written since, and signs it');
+const DIGEST_RUNS = runsOf(WORKFLOW_TYPE.digest, '5m', 'Keeps the SHA-256 of long statements of final days');
 
 /**
  * Makes the Temporal Schedules, or brings them up to date; whoever has paused one keeps it paused.
@@ -78,6 +83,7 @@ export async function ensureSchedules(
       if (owner !== installation) throw new ForeignNamespaceError(client.options.namespace, address);
     });
     await ensure(client, CHAIN, CHAIN_RUNS);
+    await ensure(client, DIGEST, DIGEST_RUNS);
   });
 }
 
@@ -112,7 +118,7 @@ export type ScheduleState =
 
 export async function scheduleState(
   client: Pick<Client, 'schedule' | 'withDeadline'>,
-  id: 'reconcile' | 'chain',
+  id: (typeof SCHEDULED)[number],
 ): Promise<ScheduleState> {
   try {
     const { state, info } = await client.withDeadline(Date.now() + SCHEDULE_TIMEOUT_MS, () =>

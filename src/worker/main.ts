@@ -6,6 +6,7 @@ import { createBankStatementActivities } from '../activities/bank-statement';
 import { createBillingRequestActivities } from '../activities/billing-request';
 import { createChainActivities } from '../activities/chain';
 import { createCustomerMigrationActivities } from '../activities/customer-migration';
+import { createDigestActivities } from '../activities/digest';
 import { createIntentActivities } from '../activities/intent';
 import { createReconcileActivities } from '../activities/reconcile';
 import { createRecurringActivities } from '../activities/recurring';
@@ -13,10 +14,12 @@ import { createRefundActivities } from '../activities/refund';
 import { createSandboxClockActivities } from '../activities/sandbox-clock';
 import { createWebhookActivities } from '../activities/webhook';
 import { createWebhookConnector } from '../activities/webhook-connector';
+import { digestOf } from '../api/billing/statement';
 import { readConfig, recurringRules, requireServers } from '../config';
 import { endedOf } from '../database/billing-request/read';
 import { readKeyring } from '../database/keys/keyring';
 import { withDeadline } from '../deadline';
+import { HASHED_MAX } from '../domain/books/statement';
 import { holidaysRunningOut } from '../domain/business-day';
 import { createLogger } from '../log';
 import { openOwnDatabase } from '../own-database';
@@ -131,6 +134,7 @@ async function main(): Promise<void> {
     ...createChainActivities(db, keyring, config.NETWORK_TIMEZONE, log),
     ...createBankStatementActivities(db, keyring, config.NETWORK_TIMEZONE, log),
     ...createCustomerMigrationActivities(db, keyring),
+    ...createDigestActivities(db, config.NETWORK_TIMEZONE, HASHED_MAX, (of, beat) => digestOf(db, of, beat)),
     ...createIntentActivities(db, keyring),
     ...createRecurringActivities(db, keyring, recurringRules(config), patience.schedules, (workflowId) =>
       webhooks.deliverFirstAttempts(workflowId),

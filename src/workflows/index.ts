@@ -2,6 +2,7 @@ export { bankStatement } from './bank-statement';
 export { billingRequest } from './billing-request';
 export { chain } from './chain';
 export { customerMigration } from './customer-migration';
+export { digest } from './digest';
 export { intent } from './intent';
 export { reconcile } from './reconcile';
 export { recurring } from './recurring';

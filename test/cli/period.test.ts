@@ -1,8 +1,7 @@
 import { knex } from 'knex';
 import { Client } from 'pg';
 import { down, up } from '../../migrations/0086_statement_form';
-import { fileOf } from '../../src/api/billing/statement';
-import { sha256Of } from '../../src/api/http/download';
+import { digestOf } from '../../src/api/billing/statement';
 import { compareStatements } from '../../src/cli/kept-statement';
 import { rows, type Database } from '../../src/database/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
@@ -80,7 +79,7 @@ describe('assent period', () => {
       currency: 'NGN',
     };
     const { edition } = await readFinality(test.db, 'Africa/Lagos', of);
-    expect(await readDigest(test.db, of, edition)).toBe(await sha256Of(fileOf(test.db, of)));
+    expect(await readDigest(test.db, of, edition)).toBe(await digestOf(test.db, of));
   });
 
   it('refuses a month that is not over, or none', async () => {

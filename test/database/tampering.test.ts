@@ -1,5 +1,4 @@
-import { fileOf } from '../../src/api/billing/statement';
-import { sha256Of } from '../../src/api/http/download';
+import { digestOf } from '../../src/api/billing/statement';
 import { compareStatements } from '../../src/cli/kept-statement';
 import { billingRules, readConfig, recurringRules } from '../../src/config';
 import type { Compared } from '../../src/database/compared';
@@ -87,7 +86,7 @@ async function writeBooks(): Promise<Record<string, string>> {
   const date = await dayOf(db, merchantId);
   await moveClock(db, merchantId, '1 day');
   const of = { party: { entityId: merchantId, role: 'merchant' as const }, date, currency: 'NGN' };
-  await keepDigest(db, of, 0, await sha256Of(fileOf(db, of)));
+  await keepDigest(db, of, 0, await digestOf(db, of));
   await chainBooks(db, keyring);
   const [act] = await rows<{ id: bigint }>(db, 'SELECT max(id) AS id FROM audit_events');
   const reversal = await row<{ id: string }>(

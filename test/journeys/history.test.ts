@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection, type ScheduleHandle, type WorkflowHandle } from '@temporalio/client';
+import { rows } from '../../src/database/connection';
 import { workflowIds } from '../../src/domain/workflow/workflow-id';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
@@ -403,4 +404,32 @@ test('an effect that Postgres cut off tells so in words, and is made at the next
   expect(begun?.activityTaskStartedEventAttributes?.lastFailure?.message).toBe(
     'Postgres cannot be reached, or does not answer (error 57P01)',
   );
+});
+
+test('a run of digest says of which long statements it has kept the SHA-256, and they have it', async () => {
+  const digest = temporal.schedule.getHandle('digest');
+  await digest.pause();
+  const day = '2026-01-31';
+  await rows(
+    engine.database.db,
+    `WITH entries AS (
+       INSERT INTO ledger_entries (kind, resource_id, settled_at, settlement_day)
+       SELECT 'charge', 'brq_' || n, :day::date + interval '12 hours', :day FROM generate_series(1, 10001) AS n RETURNING id)
+     INSERT INTO ledger_postings (entry_id, n, party_id, account, direction, amount, currency)
+     SELECT entries.id, n, party, account, direction, 1, 'NGN' FROM entries, (VALUES
+       (1, :bankId, 'customer_bank', 'debit'), (2, :merchantId, 'merchant', 'credit')) AS p (n, party, account, direction)`,
+    { day, bankId: bank.entityId, merchantId: merchant.entityId },
+  );
+  const told = async () => (await merchant.api.get('/v1/statements', { date: day })).body.data;
+  expect(await told()).toMatchObject({ final: true, sha256: null });
+  await digest.trigger();
+  const workflowId = await startedBy(digest);
+  // There are no rows of these charges, of which a file would tell.
+  const said = /^Looked through \d+ days?: kept the SHA-256 of 2 statements, of 0 lines\.$/;
+  expect(await temporal.workflow.getHandle(workflowId).result()).toMatch(said);
+  expectInOrder(await historyOf(workflowId), [
+    'Keeps the SHA-256 of long statements of final days',
+    'Work out the SHA-256 of long statements of days that are final',
+  ]);
+  expect(await told()).toMatchObject({ sha256: expect.stringMatching(/^[0-9a-f]{64}$/) as string });
 });

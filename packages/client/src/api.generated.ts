@@ -820,7 +820,7 @@ export type Statement = {
   };
   /**
    * SHA-256 of the CSV file of the same day. `null` for a day of more than 10 000 lines
-   * until it is final and the file has been taken once
+   * until it is final and the SHA-256 has been worked out, some minutes later
    */
   sha256: string | null;
 };

@@ -14,7 +14,7 @@ import {
 import type { Viewer } from '../../database/viewer';
 import { Failure } from '../../domain/failures';
 import { formatSum, sumInFull } from '../../domain/money';
-import { closingBalance, movementCount } from '../../domain/books/statement';
+import { closingBalance, HASHED_MAX, movementCount } from '../../domain/books/statement';
 import type { ApiDeps } from '../deps';
 import { sha256Of, type Download } from '../http/download';
 import { day, id, settledCurrency } from '../http/fields';
@@ -40,12 +40,6 @@ export const statementFilePath = z.strictObject({ date: day });
 
 type Filter = z.output<typeof statementFileQuery>;
 
-/**
- * Lines whose SHA-256 is worked out while somebody waits: less than a second. Of a day that has
- * more it is known once its file has been taken.
- */
-const HASHED_MAX = 10_000;
-
 export async function showStatement({
   caller,
   query: { date, ...filter },
@@ -66,7 +60,7 @@ export async function showStatement({
     const read = await readTotals(trx, timeZone, of);
     const known = finality.wasFinal ? await readDigest(trx, of, finality.edition) : undefined;
     if (known !== undefined) return { totals: read, sha256: known, isNew: false, ...finality };
-    const made = movementCount(read) > HASHED_MAX ? null : await sha256Of(fileOf(trx, of));
+    const made = movementCount(read) > HASHED_MAX ? null : await digestOf(trx, of);
     return { totals: read, sha256: made, isNew: true, ...finality };
   });
   // Or while its digest was worked out.
@@ -147,16 +141,34 @@ async function keep(
   }
 }
 
-/** The lines of the statement, and a last one with how many they are and their sum. */
-export function fileOf(db: Executor, of: StatementOf): Pick<Download, 'columns' | 'pages'> {
-  return { columns: columnsFor(of.party.role), pages: pagesOf(db, of) };
+/**
+ * The SHA-256 of the statement's file, in hexadecimal. In memory is a page of it.
+ *
+ * @param beat told after each page how many lines there were until then; what it throws ends it
+ */
+export function digestOf(db: Executor, of: StatementOf, beat?: (lines: number) => void): Promise<string> {
+  return sha256Of(fileOf(db, of, beat));
 }
 
-async function* pagesOf(db: Executor, of: StatementOf): AsyncGenerator<object[], void, void> {
+/** The lines of the statement, and a last one with how many they are and their sum. */
+function fileOf(
+  db: Executor,
+  of: StatementOf,
+  beat: (lines: number) => void = () => undefined,
+): Pick<Download, 'columns' | 'pages'> {
+  return { columns: columnsFor(of.party.role), pages: pagesOf(db, of, beat) };
+}
+
+async function* pagesOf(
+  db: Executor,
+  of: StatementOf,
+  beat: (lines: number) => void,
+): AsyncGenerator<object[], void, void> {
   let count = 0;
   let sum = 0n;
   for await (const page of readLines(db, of)) {
     count += page.length;
+    beat(count);
     sum += page.reduce((total, { amount }) => total + amount, 0n);
     yield page.map((line) => ({
       ...line,

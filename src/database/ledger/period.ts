@@ -2,8 +2,7 @@ import { Failure } from '../../domain/failures';
 import { recordAct, type Actor } from '../audit';
 import { row, rows, type Executor, type Transaction } from '../connection';
 import { dayBegin } from '../day-begin';
-import type { Viewer } from '../viewer';
-import type { StatementOf } from './statement';
+import { statementsOfDay, type StatementOf } from './statement';
 
 /**
  * The close of a month: from then on nothing is posted to it, and what belongs to it goes to the
@@ -106,9 +105,6 @@ export async function reopenPeriod(trx: Transaction, by: Actor, month: string): 
 /** `2026-11` */
 const nameOf = (month: string) => month.slice(0, 7);
 
-/** Statements that are made one after the other before the next are looked up. */
-const PAGE = 1_000;
-
 /** Every statement of a month on which anything has moved. */
 export async function* statementsOfMonth(
   db: Executor,
@@ -120,23 +116,5 @@ export async function* statementsOfMonth(
      FROM generate_series(:month::date, :month::date + interval '1 month' - interval '1 day', '1 day') AS day`,
     { month },
   );
-  for (const { date } of days) {
-    let after: { partyId: string; currency: string } | undefined = { partyId: '', currency: '' };
-    while (after) {
-      const page: { partyId: string; role: Viewer['role']; currency: string }[] = await rows(
-        db,
-        `SELECT DISTINCT party.id AS "partyId", party.type AS role, b.currency
-         FROM ledger_balances b JOIN entities e ON e.id = b.party_id JOIN entities party ON party.id IN (e.id, e.provider_id)
-         WHERE b.day = :date AND (party.id, b.currency) > (:partyId, :currency) ORDER BY 1, 3 LIMIT ${PAGE}`,
-        { date, ...after },
-        'anew',
-      );
-      yield page.map(({ partyId, role, currency }) => ({
-        party: { entityId: partyId, role },
-        date,
-        currency,
-      }));
-      after = page[PAGE - 1];
-    }
-  }
+  for (const { date } of days) yield* statementsOfDay(db, date);
 }

@@ -1,6 +1,7 @@
 import { STATEMENT_FORM, type Movement, type Movements } from '../../domain/books/statement';
 import { oneRow, row, rows, type Executor } from '../connection';
 import { dayBegin } from '../day-begin';
+import { pages } from '../pages';
 import type { TransactionRecord } from '../transaction';
 import type { Viewer } from '../viewer';
 
@@ -19,6 +20,33 @@ export interface StatementOf {
   /** A calendar day in the network's zone. */
   date: string;
   currency: string;
+}
+
+/** Statements that are made one after the other before the next are looked up. */
+const STATEMENTS = 1_000;
+
+/** Every statement of a day on which anything has moved. */
+export function statementsOfDay(db: Executor, date: string): AsyncGenerator<StatementOf[], void, void> {
+  return pages(
+    STATEMENTS,
+    { partyId: '', currency: '' },
+    ({ party, currency }) => ({ partyId: party.entityId, currency }),
+    async (after) => {
+      const found = await rows<{ partyId: string; role: Viewer['role']; currency: string }>(
+        db,
+        `SELECT DISTINCT party.id AS "partyId", party.type AS role, b.currency
+         FROM ledger_balances b JOIN entities e ON e.id = b.party_id JOIN entities party ON party.id IN (e.id, e.provider_id)
+         WHERE b.day = :date AND (party.id, b.currency) > (:partyId, :currency) ORDER BY 1, 3 LIMIT ${STATEMENTS}`,
+        { date, ...after },
+        'anew',
+      );
+      return found.map(({ partyId, role, currency }) => ({
+        party: { entityId: partyId, role },
+        date,
+        currency,
+      }));
+    },
+  );
 }
 
 export interface StatementTotals extends Movements {
@@ -46,7 +74,8 @@ export const OF_THE_DAY = `p.entry_id >= (SELECT min(id) FROM ledger_entries WHE
 
 const END_OF_DAY = dayBegin(':date::date + 1');
 
-const NONE_REOPENED = `NOT EXISTS (
+/** Of a day whose month is `of_day.month`. */
+export const NONE_REOPENED = `NOT EXISTS (
   SELECT FROM ledger_periods r WHERE r.month <= of_day.month AND r.state = 'reopened')`;
 
 export interface Finality {
@@ -143,6 +172,23 @@ export async function readTotals(
       currency,
     }),
   };
+}
+
+/** Whether more has moved money than so many things, counted as by `movementCount`; no further. */
+export async function hasMoved(
+  db: Executor,
+  { party: { entityId: partyId, role }, date, currency }: StatementOf,
+  moreThan: number,
+): Promise<boolean> {
+  const { counted } = await oneRow<{ counted: number }>(
+    db,
+    `SELECT count(*)::int AS counted FROM (
+       SELECT FROM ledger_postings p JOIN ledger_entries e ON e.id = p.entry_id
+       WHERE p.party_id = ANY(${POSTED_TO[role]}) AND ${SHOWN} AND ${OF_THE_DAY} LIMIT :moreThan::int + 1) AS moved`,
+    { partyId, date, currency, moreThan },
+    'anew',
+  );
+  return counted > moreThan;
 }
 
 /** On which sides of an exception a party may stand. */

@@ -11,6 +11,12 @@ import type { Role } from '../entity';
  */
 export const STATEMENT_FORM = 2;
 
+/**
+ * Lines of a statement whose SHA-256 is worked out while somebody waits: less than a second. That
+ * of a final day that has more is worked out by the workflow `digest`.
+ */
+export const HASHED_MAX = 10_000;
+
 /** How many, and how much in minor units. */
 export interface Movement {
   count: number;

@@ -1,0 +1,59 @@
+import { STATEMENT_FORM } from '../../domain/books/statement';
+import { row, rows, type Executor } from '../connection';
+import { dayBegin } from '../day-begin';
+import { NONE_REOPENED } from './statement';
+
+/** A settlement day that is final for all, and how often its month has been reopened. */
+export interface UndigestedDay {
+  date: string;
+  edition: number;
+}
+
+/**
+ * Days that are asked whether they are final, the latest first. What still settles in one keeps one
+ * or two from it, for the ten seconds that a transaction may take.
+ */
+const CANDIDATES = 10;
+
+/**
+ * The latest day that anything was posted to, that is final by real time, and that nobody has
+ * looked through in this edition and in the form of now. What is read of it in later statements of
+ * SQL never changes while its month is not reopened. Test clocks only run ahead: what is final by
+ * real time is final for all.
+ *
+ * It asks an index about each day since the first, some ten milliseconds for ten years.
+ *
+ * @param timeZone of the network
+ */
+export async function nextUndigestedDay(db: Executor, timeZone: string): Promise<UndigestedDay | undefined> {
+  return row<UndigestedDay>(
+    db,
+    `WITH undigested AS MATERIALIZED (
+       SELECT series.day::date AS day, coalesce(p.reopenings, 0) AS edition
+       FROM (SELECT min(settlement_day) AS first,
+               least(max(settlement_day), (clock_timestamp() AT TIME ZONE :timeZone)::date - 1) AS last
+             FROM ledger_entries) AS posted
+         CROSS JOIN LATERAL generate_series(posted.last, posted.first, interval '-1 day') AS series (day)
+         CROSS JOIN LATERAL (SELECT date_trunc('month', series.day)::date AS month) AS of_day
+         LEFT JOIN ledger_periods p USING (month)
+       WHERE EXISTS (SELECT FROM ledger_entries e WHERE e.settlement_day = series.day::date)
+         AND NOT EXISTS (
+           SELECT FROM digested_days d
+           WHERE (d.day, d.reopenings, d.form) = (series.day::date, coalesce(p.reopenings, 0), :form))
+         AND ${NONE_REOPENED}
+       ORDER BY 1 DESC LIMIT ${CANDIDATES})
+     SELECT day::text AS date, edition FROM undigested
+     WHERE NOT may_settle_before(${dayBegin('undigested.day + 1')}, NULL) ORDER BY day DESC LIMIT 1`,
+    { timeZone, form: STATEMENT_FORM },
+    'anew',
+  );
+}
+
+/** Notes that it was looked through: for speed alone, for what is kept is kept. */
+export async function noteDigested(db: Executor, { date, edition }: UndigestedDay): Promise<void> {
+  await rows(
+    db,
+    `INSERT INTO digested_days (day, reopenings, form) VALUES (:date, :edition, :form) ON CONFLICT DO NOTHING`,
+    { date, edition, form: STATEMENT_FORM },
+  );
+}
