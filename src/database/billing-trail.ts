@@ -2,7 +2,7 @@ import { anyOf, fault } from './compared';
 
 /**
  * Parts of the statement that compares a page of schedules with their trails: their billings, which
- * are in no chain, and how far each schedule has come with them.
+ * are in no chain, how far each schedule has come with them, and what is told of them.
  */
 
 const BILLING_ENDS = ['schedule.billing_successful', 'schedule.billing_failed', 'schedule.billing_skipped'];
@@ -41,7 +41,7 @@ const OF_BILLING: SaidOfBilling[] = [
   momentOfBilling('first_attempt_at', 'billed.first_attempt_at'),
   momentOfBilling('closed_at', 'billed.closed_at'),
   momentOfBilling('retry_at', `(billed.last->>'retryAt')::timestamptz`),
-  momentOfBilling('due_at', `(billed.last->>'dueAt')::timestamptz`, `billed.last ? 'dueAt'`),
+  momentOfBilling('due_at', 'billed.due_at', 'billed.due_at IS NOT NULL'),
   // One that is pending may not have heard of its charge's end yet.
   {
     by: 'charge',
@@ -67,6 +67,16 @@ const OF_BILLING: SaidOfBilling[] = [
   },
 ];
 
+/**
+ * By the events `e` of a schedule: whether it is paused, and of which billing both sides have been
+ * told beforehand. Of one that will be of another amount they are told again.
+ */
+export const PAUSED_AND_NOTICED = `, coalesce((array_agg(e.type ORDER BY e.sequence DESC) FILTER (
+          WHERE e.type IN ('schedule.paused', 'schedule.resumed')))[1] = 'schedule.paused', false) AS paused,
+        (array_agg(CASE e.type WHEN 'schedule.notice_given' THEN e.details->>'n' END ORDER BY e.sequence DESC) FILTER (
+          WHERE e.type = 'schedule.notice_given'
+            OR (e.type = 'schedule.changed' AND e.details->'changed' ? 'amount')))[1] AS noticed_n`;
+
 /** Of each schedule of a page its billings: what their last events say, and their last charges. */
 export const BILLED = `
     billed AS (
@@ -75,6 +85,7 @@ export const BILLED = `
         (array_agg(e.details ORDER BY e.sequence DESC))[1] AS last,
         count(*) FILTER (WHERE e.type = 'schedule.billing_charged') AS attempts,
         min(e.business_at) FILTER (WHERE e.type = 'schedule.billing_charged') AS first_attempt_at,
+        min((e.details->>'dueAt')::timestamptz) AS due_at,
         max(e.business_at) FILTER (WHERE e.type IN (${anyOf(BILLING_ENDS)})) AS closed_at,
         max(e.sequence) AS latest
       FROM page JOIN events e ON e.resource_id = page.id

@@ -1,5 +1,6 @@
 import type { Cause } from '../domain/words/story';
 import { rows, type Executor } from './connection';
+import { contentWritten } from './content';
 import { newId } from './ids';
 import { jsonOf } from './json';
 
@@ -18,15 +19,22 @@ export interface AuditEvent {
   at: Date;
 }
 
-/** Writes audit events in the transaction that made the transitions, and by whose call. */
+/**
+ * Writes audit events in the transaction that made the transitions, and by whose call; with what
+ * they have made to stand in their rows for good, which are written by then.
+ */
 export async function recordEvents(trx: Executor, events: AuditEvent[]): Promise<void> {
   if (events.length === 0) return;
+  const content = contentWritten(new Set(events.map(({ type }) => type)));
   await rows(
     trx,
     `INSERT INTO events (id, resource_id, sequence, type, cause, details, business_at, request_id)
-     SELECT e->>'id', e->>'resourceId', (e->>'sequence')::int, e->>'type', e->>'cause',
-            coalesce(e->'details', '{}'), (e->>'at')::timestamptz, :requestId
-     FROM jsonb_array_elements(:events::jsonb) AS e`,
+     SELECT e.id, e.resource_id, e.sequence, e.type, e.cause,
+       e.details${content === null ? '' : ` || coalesce(c.content, '{}')`}, e.at, :requestId
+     FROM (SELECT e->>'id', e->>'resourceId', (e->>'sequence')::int, e->>'type', e->>'cause',
+             coalesce(e->'details', '{}'), (e->>'at')::timestamptz
+           FROM jsonb_array_elements(:events::jsonb) AS e) AS e (id, resource_id, sequence, type, cause, details, at)
+       ${content === null ? '' : `LEFT JOIN ${content} ON true`}`,
     {
       requestId: trx.requestId ?? null,
       events: jsonOf(events.map((event) => ({ ...event, id: newId('event') }))),

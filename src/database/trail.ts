@@ -1,4 +1,4 @@
-import { BILLED, BILLINGS_DIFFER, HOW_FAR_DIFFERS } from './billing-trail';
+import { BILLED, BILLINGS_DIFFER, HOW_FAR_DIFFERS, PAUSED_AND_NOTICED } from './billing-trail';
 import {
   anyOf,
   comparePages,
@@ -11,6 +11,7 @@ import {
   type Range,
 } from './compared';
 import type { Database } from './connection';
+import { contentDiffers, contentSaid } from './content';
 import { hasNoRow } from './resource';
 
 /**
@@ -112,6 +113,14 @@ const TERMS = `coalesce(e.details->'terms', e.details->'approved')`;
 const OPENED = ['exception.opened', 'exception.updated'];
 const openedWith = fieldOf('opened');
 
+const OF_EXCEPTIONS = [
+  'exceptionOpened',
+  'exceptionSaid',
+  'exceptionBankNote',
+  'exceptionOperatorNote',
+] as const;
+const OF_SCHEDULES = ['scheduleMade', 'scheduleDescription', 'scheduleMetadata'] as const;
+
 const PAGES = {
   chargeTrails: `
     WITH scope AS MATERIALIZED (
@@ -122,7 +131,8 @@ const PAGES = {
     ${trailOf(
       ['billing_request.successful', 'billing_request.declined'],
       // What is declined at once is so by the network, whoever has asked.
-      `, max(e.cause) FILTER (WHERE e.sequence > 1 AND e.type IN ('billing_request.successful', 'billing_request.declined')) AS closed_by`,
+      `, max(e.cause) FILTER (WHERE e.sequence > 1 AND e.type IN ('billing_request.successful', 'billing_request.declined')) AS closed_by
+        ${contentSaid('chargeMade', 'chargeEnded')}`,
     )},
     held AS (
       SELECT page.id, page.held_amount AS amount, coalesce(sum(x.held), 0) AS known
@@ -145,6 +155,8 @@ const PAGES = {
       UNION ALL
       ${UNCLAIMED}
       UNION ALL
+      ${contentDiffers('chargeMade', 'chargeEnded')}
+      UNION ALL
       SELECT id, ${fault('closed_late', { closedAt: 'closed_at', expiresAt: 'expires_at' })}
       FROM page WHERE closed_by = 'bank' AND closed_at >= expires_at
       UNION ALL
@@ -158,7 +170,7 @@ const PAGES = {
         reject_reason, merchant_id, customer_id
       FROM refunds WHERE id > :after ORDER BY id LIMIT ${PAGE}),
     page AS (SELECT * FROM scope WHERE ${onDays(dayOf('recorded_at'))}),
-    ${trailOf(['refund.completed', 'refund.rejected'])}
+    ${trailOf(['refund.completed', 'refund.rejected'], contentSaid('refundMade', 'refundEnded'))}
     ${found('max(id)')} (
       ${COUNTED}
       UNION ALL
@@ -172,6 +184,8 @@ const PAGES = {
         reason('reject_reason'),
         ENDED_AT,
       ])}
+      UNION ALL
+      ${contentDiffers('refundMade', 'refundEnded')}
       UNION ALL
       ${UNCLAIMED}
       UNION ALL
@@ -189,7 +203,8 @@ const PAGES = {
          WHERE c.resource_id = v.billing_request_id AND c.type = 'billing_request.reversed'
            AND c.details->>'reversalReference' = v.reference) AS of_charge,
         (SELECT x.details FROM events x JOIN reversals v ON v.transaction_id = page.id
-         WHERE x.resource_id = v.exception_id AND x.type = 'exception.resolved' ORDER BY x.sequence DESC LIMIT 1) AS of_exception`,
+         WHERE x.resource_id = v.exception_id AND x.type = 'exception.resolved' ORDER BY x.sequence DESC LIMIT 1) AS of_exception
+        ${contentSaid('reversalMade')}`,
     )}
     ${found('max(id)')} (
       ${COUNTED}
@@ -203,17 +218,22 @@ const PAGES = {
         fieldOf('of_exception')('bank_transaction_id', 'bankTransactionId'),
       ])}
       UNION ALL
+      ${contentDiffers('reversalMade')}
+      UNION ALL
       ${ofOthers('billing_requests', 'billing_request_id', ['merchant_id', 'bank_id', 'customer_id', 'payee_customer_id', 'payee_bank_id'])}) AS d (id, wrong, facts)`,
   exceptionTrails: `
     WITH scope AS MATERIALIZED (
       SELECT id, state AS status, kind, resolution, amount, currency, sequence, recorded_at, opened_at, resolved_at,
-        billing_request_id, refund_id, outcome, bank_transaction_id, direction, booked_amount, booked_currency,
+        billing_request_id, refund_id, outcome, bank_transaction_id, direction, booked_amount, booked_currency, bank_note, operator_note,
         reversal_bank_transaction_id, bank_id, merchant_id, provider_id, payee_bank_id, customer_id, reference, owner
       FROM reconciliation_exceptions WHERE id > :after ORDER BY id LIMIT ${PAGE}),
     page AS (SELECT * FROM scope WHERE ${onDays(dayOf('recorded_at'))}),
     ${trailOf(
       ['exception.resolved'],
-      `, ${lastOf(OPENED)} AS opened, coalesce(bool_or(e.type = 'exception.investigating'), false) AS taken`,
+      `, ${lastOf(OPENED)} AS opened, coalesce(bool_or(e.type = 'exception.investigating'), false) AS taken,
+        coalesce(bool_or(e.cause = 'bank' AND e.type = 'exception.resolved'), false) AS ended_by_bank,
+        coalesce(bool_or(e.cause = 'operator'), false) AS worked_on
+        ${contentSaid(...OF_EXCEPTIONS)}`,
     )}
     ${found('max(id)')} (
       ${COUNTED}
@@ -251,7 +271,11 @@ const PAGES = {
         openedWith('direction', 'direction'),
         openedWith('booked_amount', 'bookedAmount'),
         openedWith('booked_currency', 'bookedCurrency'),
+        { column: 'bank_note', said: 'NULL', known: 'NOT trail.ended_by_bank' },
+        { column: 'operator_note', said: 'NULL', known: 'NOT trail.worked_on' },
       ])}
+      UNION ALL
+      ${contentDiffers(...OF_EXCEPTIONS)}
       UNION ALL
       ${ofOthers('billing_requests', 'billing_request_id', ['merchant_id', 'bank_id', 'customer_id', 'provider_id', 'payee_bank_id'])}) AS d (id, wrong, facts)`,
   intentTrails: `
@@ -260,7 +284,7 @@ const PAGES = {
         customer_id
       FROM intents WHERE id > :after ORDER BY id LIMIT ${PAGE}),
     page AS (SELECT * FROM scope WHERE ${onDays(dayOf('recorded_at'))}),
-    ${trailOf(['intent.approved', 'intent.declined', 'intent.superseded'])}
+    ${trailOf(['intent.approved', 'intent.declined', 'intent.superseded'], contentSaid('intentMade', 'intentEnded'))}
     ${found('max(id)')} (
       ${COUNTED}
       UNION ALL
@@ -274,22 +298,26 @@ const PAGES = {
         ENDED_AT,
       ])}
       UNION ALL
+      ${contentDiffers('intentMade', 'intentEnded')}
+      UNION ALL
       ${ofOthers('agreements', 'agreement_id', ['merchant_id', 'bank_id', 'customer_id'])}) AS d (id, wrong, facts)`,
   scheduleTrails: `
     WITH scope AS MATERIALIZED (
       SELECT id, status, sequence, recorded_at, agreement_id, amount, currency, frequency, every, start_at, end_at, max_billings,
-        merchant_id, bank_id, customer_id, next_n, ran, failed_in_a_row
+        merchant_id, bank_id, customer_id, next_n, ran, failed_in_a_row, paused, noticed_n
       FROM schedules WHERE id > :after ORDER BY id LIMIT ${PAGE_OF_SCHEDULES}),
     page AS (SELECT * FROM scope WHERE ${onDays(dayOf('recorded_at'))}),
     ${trailOf(
       ['schedule.completed', 'schedule.cancelled', 'schedule.failed'],
-      ['amount', 'endDate', 'maxBillings']
-        .map(
-          (key) =>
-            `, (array_agg(e.details ORDER BY e.sequence DESC)
+      PAUSED_AND_NOTICED +
+        ['amount', 'endDate', 'maxBillings']
+          .map(
+            (key) =>
+              `, (array_agg(e.details ORDER BY e.sequence DESC)
           FILTER (WHERE e.type IN ('schedule.created', 'schedule.changed') AND e.details ? '${key}'))[1] AS "of_${key}"`,
-        )
-        .join(''),
+          )
+          .join('') +
+        contentSaid(...OF_SCHEDULES),
     )},
     ${BILLED}
     ${found('max(id)')} (
@@ -313,7 +341,11 @@ const PAGES = {
           ...moment('end_at', `(trail."of_endDate"->>'endDate')::timestamptz`),
           known: `trail."of_endDate" IS NOT NULL`,
         },
+        { column: 'paused', said: 'trail.paused', known: 'true' },
+        { column: 'noticed_n', said: 'trail.noticed_n', known: 'true' },
       ])}
+      UNION ALL
+      ${contentDiffers(...OF_SCHEDULES)}
       UNION ALL
       ${HOW_FAR_DIFFERS}
       UNION ALL
@@ -330,6 +362,7 @@ const PAGES = {
       SELECT page.id, count(e.id)::int + 1 AS transitions, coalesce(max(e.sequence), 1) AS latest,
         ${lastOf(['agreement.decided'])} AS decided,
         (array_agg(${TERMS} ORDER BY e.sequence DESC) FILTER (WHERE ${TERMS} IS NOT NULL))[1] AS terms
+        ${contentSaid('agreementMade')}
       FROM page LEFT JOIN events e ON e.resource_id = page.id GROUP BY page.id)
     ${found('max(id)')} (
       ${COUNTED}
@@ -340,7 +373,9 @@ const PAGES = {
         fieldOf('terms')('currency', 'currency'),
         { column: 'daily_limit', said: `trail.terms->>'dailyLimit'`, known: 'true' },
         { column: 'monthly_limit', said: `trail.terms->>'monthlyLimit'`, known: 'true' },
-      ])}) AS d (id, wrong, facts)`,
+      ])}
+      UNION ALL
+      ${contentDiffers('agreementMade')}) AS d (id, wrong, facts)`,
   // What was taken away with all that it was compared by.
   trails: `
     WITH scope AS MATERIALIZED (

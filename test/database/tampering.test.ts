@@ -1,6 +1,7 @@
 import { digestOf } from '../../src/api/billing/statement';
 import { compareStatements } from '../../src/cli/kept-statement';
 import { billingRules, readConfig, recurringRules } from '../../src/config';
+import { answerBillingRequest } from '../../src/database/billing-request/outcome';
 import type { Compared } from '../../src/database/compared';
 import { row, rows } from '../../src/database/connection';
 import { foldDailyTotals } from '../../src/database/daily-total';
@@ -9,14 +10,15 @@ import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { foldBalances } from '../../src/database/ledger/balance';
 import { closePeriod } from '../../src/database/ledger/period';
 import { keepDigest } from '../../src/database/ledger/statement';
-import { pauseSchedule, resumeSchedule } from '../../src/database/recurring/action';
+import { changeSchedule, pauseSchedule, resumeSchedule } from '../../src/database/recurring/action';
 import { takeAsOperator } from '../../src/database/reconciliation-exception/operator';
+import { resolveException } from '../../src/database/reconciliation-exception/resolve';
 import { openStatementExceptions } from '../../src/database/reconciliation-exception/statement';
 import { STATEMENT_FORM } from '../../src/domain/books/statement';
 import { bookDifferences, chainBooks, chainDifferences } from '../support/books';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { OPERATOR } from '../support/operator';
-import { answerBill, bill, charge, settleOfEachKind } from '../support/settled';
+import { answerBill, bill, charge, refund, settleOfEachKind } from '../support/settled';
 import { runSchedule } from '../support/schedule';
 import { answerCharges, lookupIdOf, makeSchedule, moveClock, standingApproval } from '../support/standing';
 import { dayOf } from '../support/statements';
@@ -59,7 +61,35 @@ async function writeBooks(): Promise<Record<string, string>> {
       )
     )?.id ?? '';
   const takenException = await exceptionOf(taken.id);
-  await db.transaction((trx) => takeAsOperator(trx, OPERATOR, takenException));
+  await db.transaction((trx) => takeAsOperator(trx, { ...OPERATOR, reason: 'I call them' }, takenException));
+  // Who takes it over notes nothing, and the note of before stands.
+  await db.transaction((trx) => takeAsOperator(trx, { ...OPERATOR, actor: 'operator:b' }, takenException));
+  const explained = await charge(db, keyring, standing);
+  await answerBill(db, keyring, standing, explained.id, null);
+  const explainedException = await exceptionOf(explained.id);
+  await db.transaction((trx) =>
+    resolveException(
+      trx,
+      keyring,
+      timeZone,
+      { cause: 'bank', bankId, note: 'It was a slip' },
+      explainedException,
+      { resolution: 'confirmed', bankTransactionId: null },
+    ),
+  );
+  const inWords = await bill(db, keyring, standing);
+  await db.transaction((trx) =>
+    answerBillingRequest(
+      trx,
+      keyring,
+      timeZone,
+      bankId,
+      inWords.id,
+      { outcome: 'declined', declineReason: 'Ask Ada', action: null },
+      { metadata: { branch: 7 } },
+    ),
+  );
+  const backInWords = await refund(db, keyring, standing, explained.reference, 0.1, 'rejected');
   const stated = { bankTransactionId: 'tx-unknown', direction: 'debit', currency: 'NGN' } as const;
   const booked = { amount: 500n, bookedAmount: 500n, bookedCurrency: 'NGN', held: 0n };
   const [unknown] = await db.transaction((trx) =>
@@ -78,7 +108,15 @@ async function writeBooks(): Promise<Record<string, string>> {
     db.transaction((trx) => createIntents(trx, keyring, rules, merchantId, asked, (id) => `intent/${id}`));
   const superseded = await askAgain();
   await askAgain();
-  const scheduleId = await makeSchedule(db, keyring, standing, { maxBillings: 12 });
+  const scheduleId = await makeSchedule(db, keyring, standing, {
+    maxBillings: 12,
+    metadata: { plan: 'gold' },
+  });
+  const merchant = { entityId: merchantId, role: 'merchant' } as const;
+  await db.transaction((trx) =>
+    changeSchedule(trx, keyring, rules, merchant, scheduleId, { description: 'Gym', amount: 1_200 }),
+  );
+  await db.transaction((trx) => changeSchedule(trx, keyring, rules, merchant, scheduleId, { amount: 1_500 }));
   const billedId = await writeBillings();
   await foldBalances(db);
   await foldDailyTotals(db);
@@ -109,6 +147,9 @@ async function writeBooks(): Promise<Record<string, string>> {
     otherBankId: payee.bankId,
     otherAgreementId: payee.agreementId,
     declinedId: declined.id,
+    inWordsId: inWords.id,
+    backInWordsId: backInWords,
+    explainedId: explainedException,
     openId: await exceptionOf(contested.id),
     takenId: takenException,
     resolvedId: await exceptionOf(made.reversedId),
@@ -252,13 +293,13 @@ const CHANGED: [
   [
     'reconciliation_exceptions',
     (of) => `id = '${of['takenId']}'`,
-    { state: `'open'`, owner: `'operator:other'` },
+    { state: `'open'`, owner: `'operator:other'`, bank_note: `'We have said nothing'` },
     the('takenId'),
   ],
   [
     'reconciliation_exceptions',
     (of) => `id = '${of['openId']}'`,
-    { state: `'investigating', owner = 'operator:nobody'`, held: 'held - 1' },
+    { state: `'investigating', owner = 'operator:nobody'`, operator_note: `'Hats'`, held: 'held - 1' },
     (of) => `(${of['openId']}|held_amount is 100, and its exceptions hold 99)`,
   ],
   [
@@ -305,7 +346,13 @@ const CHANGED: [
   [
     'schedules',
     (of) => `id = '${of['billedId']}'`,
-    { ran: 'ran - 1', failed_in_a_row: '0', next_n: 'next_n + 1' },
+    {
+      ran: 'ran - 1',
+      failed_in_a_row: '0',
+      next_n: 'next_n + 1',
+      paused: `true, status = 'paused'`,
+      noticed_n: 'coalesce(noticed_n, 0) + 1',
+    },
     the('billedId'),
   ],
   [
@@ -314,6 +361,7 @@ const CHANGED: [
     {
       status: `'failed', reason = 'insufficient_funds'`,
       attempts: '2',
+      due_at: `due_at + interval '1 ms'`,
       first_attempt_at: `first_attempt_at + interval '1 ms'`,
       closed_at: `closed_at + interval '1 ms'`,
     },
@@ -513,6 +561,142 @@ const ADDED: [table: string, of: Named, own: Record<string, unknown>, named: Nam
   ['chain_heads', () => 'number = 1', { number: 7 }, the('head 7')],
 ];
 
+/** What is told of what stands in a row for good. */
+const contentOf =
+  (name: string, column: string): Named =>
+  (of) =>
+    `${of[name]}: of [a-z_, ]*\\b${column}\\b[a-z_, ]* its row says something else than its trail has the SHA-256 of`;
+
+const LATER = (column: string) => `${column} + interval '1 microsecond'`;
+const NONE = 'NULL';
+
+/** Of each table: a row of it, its name, and columns that nothing but its content is known by. */
+const CONTENT: [table: string, key: string, name: string, columns: Record<string, string>][] = [
+  [
+    'billing_requests',
+    'id',
+    'declinedId',
+    {
+      transaction_id: `'txn_x'`,
+      reference: `'OTHER'`,
+      batch_id: `'bat_x'`,
+      merchant_id: `'mch_x'`,
+      provider_id: NONE,
+      customer_id: `'cus_x'`,
+      bank_id: `'bnk_x'`,
+      lookup_id: `'other'`,
+      agreement_id: NONE,
+      description: `'Hats'`,
+      approval_required: 'NOT approval_required',
+      workflow_id: `'other'`,
+      bank_delivery_id: NONE,
+      expires_at: LATER('expires_at'),
+      created_at: LATER('created_at'),
+      recorded_at: LATER('recorded_at'),
+    },
+  ],
+  [
+    'billing_requests',
+    'id',
+    'paymentId',
+    { payee_customer_id: `'cus_x'`, payee_bank_id: `'bnk_x'`, payee_lookup_id: `'other'` },
+  ],
+  [
+    'billing_requests',
+    'id',
+    'inWordsId',
+    { decline_reason: `'Ask Obi'`, answer_action: `'suspended'`, bank_metadata: `'{"branch": 8}'` },
+  ],
+  [
+    'refunds',
+    'id',
+    'refundId',
+    {
+      transaction_id: `'txn_x'`,
+      reference: `'OTHER'`,
+      reason: `'Hats'`,
+      provider_id: NONE,
+      customer_id: `'cus_x'`,
+      expected_by: LATER('expected_by'),
+      created_at: LATER('created_at'),
+      recorded_at: LATER('recorded_at'),
+    },
+  ],
+  ['refunds', 'id', 'backInWordsId', { reject_reason: `'It was long ago'` }],
+  [
+    'reversals',
+    'transaction_id',
+    'reversalId',
+    {
+      refund_id: `'rfd_x'`,
+      provider_id: NONE,
+      merchant_id: `'mch_x'`,
+      created_at: LATER('created_at'),
+      recorded_at: LATER('recorded_at'),
+    },
+  ],
+  [
+    'reconciliation_exceptions',
+    'id',
+    'resolvedId',
+    {
+      reference: `'OTHER'`,
+      provider_id: NONE,
+      customer_id: `'cus_x'`,
+      reason: `'Hats'`,
+      opened_at: LATER('opened_at'),
+      recorded_at: LATER('recorded_at'),
+    },
+  ],
+  ['reconciliation_exceptions', 'id', 'unknownId', { reference: `'OTHER'`, direction: `'credit'` }],
+  ['reconciliation_exceptions', 'id', 'explainedId', { bank_note: `'It was you'` }],
+  ['reconciliation_exceptions', 'id', 'takenId', { operator_note: `'I do nothing'` }],
+  [
+    'intents',
+    'id',
+    'intentId',
+    {
+      reference: `'OTHER'`,
+      lookup_id: `'other'`,
+      batch_id: `'bat_x'`,
+      description: `'Hats'`,
+      workflow_id: `'other'`,
+      bank_delivery_id: NONE,
+      due_date: 'expires_at',
+      expires_at: LATER('expires_at'),
+      created_at: LATER('created_at'),
+      recorded_at: LATER('recorded_at'),
+      daily_limit: '7',
+      monthly_limit: '7',
+      block_merchant: `true, status = 'declined', reason = 'blocked'`,
+    },
+  ],
+  [
+    'schedules',
+    'id',
+    'scheduleId',
+    {
+      provider_id: NONE,
+      customer_id: `'cus_x'`,
+      description: `'Hats'`,
+      metadata: `'{"plan": "silver"}'`,
+      created_at: LATER('created_at'),
+      recorded_at: LATER('recorded_at'),
+    },
+  ],
+  [
+    'agreements',
+    'id',
+    'agreementId',
+    {
+      merchant_id: `'mch_x'`,
+      customer_id: `'cus_x'`,
+      bank_id: `'bnk_x'`,
+      created_at: LATER('created_at'),
+    },
+  ],
+];
+
 /** Columns that are written, and not worked out. */
 async function columnsOf(table: string): Promise<string> {
   const columns = await rows<{ name: string }>(
@@ -566,6 +750,34 @@ describe.each(CHANGED)('in %s', (table, where, columns, named) => {
     const [value, otherwise = named] = typeof change === 'string' ? [change] : change;
     await expectNamed(table, `UPDATE ${table} SET ${column} = ${value} WHERE ${where(books)}`, otherwise);
   });
+});
+
+describe.each(CONTENT)('in %s', (table, key, name, columns) => {
+  test.each(Object.entries(columns))(
+    `another %s of ${name} is found by its SHA-256`,
+    async (column, value) => {
+      const change = `UPDATE ${table} SET ${column} = ${value} WHERE ${key} = '${books[name]}'`;
+      await expectNamed(table, change, contentOf(name, column));
+    },
+  );
+});
+
+// What wrote them has left no SHA-256, and whoever has noted something has not said so.
+test('of rows that an older version wrote, or changed last, what has no SHA-256 is not compared', async () => {
+  const notCompared = async (which: string) => {
+    await owner(`CREATE TABLE saved AS TABLE events;
+      UPDATE events SET details = details - 'content' - 'noted' WHERE ${which}`);
+    const found = await bookDifferences(database.db);
+    await owner(`UPDATE events e SET details = s.details FROM saved s WHERE s.id = e.id; DROP TABLE saved`);
+    return found;
+  };
+  expect(await notCompared('true')).toEqual([]);
+  await owner(`UPDATE schedules SET description = 'Pool' WHERE id = '${books['scheduleId']}';
+    UPDATE reconciliation_exceptions SET operator_note = 'I wait' WHERE id = '${books['takenId']}'`);
+  const changedLast = await notCompared(`type IN ('schedule.changed', 'exception.investigating')`);
+  await owner(`UPDATE schedules SET description = 'Gym' WHERE id = '${books['scheduleId']}';
+    UPDATE reconciliation_exceptions SET operator_note = 'I call them' WHERE id = '${books['takenId']}'`);
+  expect(changedLast).toEqual([]);
 });
 
 /** What the file shows, and the form that its SHA-256 is said to be kept of. */

@@ -1,4 +1,5 @@
 import type { Content, Stream } from '../../domain/books/chain';
+import { microseconds } from '../moment';
 
 /** Where the rows of each stream are, and how what one says is read. */
 
@@ -17,9 +18,6 @@ interface Rows {
   parts: string;
 }
 
-/** Microseconds since 1970: the same digits in every session. */
-const moment = (column: string) => `(extract(epoch FROM ${column}) * 1000000)::bigint::text`;
-
 export const ROWS_OF: Record<Stream, Rows> = {
   ledger: {
     table: 'ledger_entries',
@@ -27,8 +25,8 @@ export const ROWS_OF: Record<Stream, Rows> = {
     idType: 'bigint',
     start: '-9223372036854775808',
     called: 'entry',
-    fields: `r.kind, r.resource_id, ${moment('r.settled_at')}, r.settlement_day::text, r.belongs_to::text,
-       ${moment('r.recorded_at')}`,
+    fields: `r.kind, r.resource_id, ${microseconds('r.settled_at')}, r.settlement_day::text, r.belongs_to::text,
+       ${microseconds('r.recorded_at')}`,
     parts: `(SELECT coalesce(array_agg(ARRAY[p.n::text, p.party_id, p.account, p.currency, p.direction, p.amount::text]
        ORDER BY p.n), '{}') FROM ledger_postings p WHERE p.entry_id = r.id)`,
   },
@@ -38,8 +36,8 @@ export const ROWS_OF: Record<Stream, Rows> = {
     idType: 'text',
     start: '',
     called: 'event',
-    fields: `r.resource_id, r.sequence::text, r.type, r.cause, r.details::text, ${moment('r.business_at')},
-       ${moment('r.recorded_at')}, r.request_id`,
+    fields: `r.resource_id, r.sequence::text, r.type, r.cause, r.details::text, ${microseconds('r.business_at')},
+       ${microseconds('r.recorded_at')}, r.request_id`,
     parts: `'{}'::text[]`,
   },
   acts: {
@@ -48,7 +46,7 @@ export const ROWS_OF: Record<Stream, Rows> = {
     idType: 'bigint',
     start: '-9223372036854775808',
     called: 'act',
-    fields: `${moment('r.recorded_at')}, r.actor, r.action, r.entity_id, r.request_id, r.reason, r.before::text, r.after::text`,
+    fields: `${microseconds('r.recorded_at')}, r.actor, r.action, r.entity_id, r.request_id, r.reason, r.before::text, r.after::text`,
     parts: `'{}'::text[]`,
   },
 };

@@ -70,7 +70,13 @@ export async function resolveException(
       sequence,
       type: 'exception.resolved',
       cause: by.cause,
-      details: { kind, resolution, released, bankTransactionId: finding.bankTransactionId },
+      details: {
+        kind,
+        resolution,
+        released,
+        bankTransactionId: finding.bankTransactionId,
+        ...(by.cause === 'operator' && { noted: by.note !== null }),
+      },
       at: resolvedAt,
     },
   ]);
@@ -209,6 +215,7 @@ export async function takeException(
         sequence: taken.sequence,
         type: 'exception.investigating',
         cause: 'operator' satisfies AuditEvent['cause'],
+        details: { noted: note !== null },
         at: taken.at,
       },
     ]);

@@ -67,6 +67,8 @@ const SENTENCES = {
   other_billing: ({ n, by, of, said, stands }: OtherValue & { n: string; by: 'trail' | 'charge' }) =>
     `of its billing ${n} the row says that ${of} is ${stands ?? 'nothing'}, and ` +
     `${by === 'trail' ? 'its trail' : 'the charge of it'} ${said ?? 'nothing'}`,
+  other_content: ({ columns }: { columns: string }) =>
+    `of ${columns} its row says something else than its trail has the SHA-256 of`,
   other_end: ({ status, ended }: { status: string; ended: string }) =>
     `its row says that it is ${status}, and its trail that it ended by: ${ended || 'nothing'}`,
   other_parties: ({ column, value }: { column: string; value: string }) =>
