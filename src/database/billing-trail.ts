@@ -68,10 +68,13 @@ const OF_BILLING: SaidOfBilling[] = [
 ];
 
 /**
- * By the events `e` of a schedule: whether it is paused, and of which billing both sides have been
- * told beforehand. Of one that will be of another amount they are told again.
+ * By the events `e` of a schedule: how it stands, whether it is paused, and of which billing both
+ * sides have been told beforehand. Of one that will be of another amount they are told again.
  */
-export const PAUSED_AND_NOTICED = `, coalesce((array_agg(e.type ORDER BY e.sequence DESC) FILTER (
+export const STANDING = `, (array_agg(CASE e.type WHEN 'schedule.created' THEN 'active' ELSE e.details->>'status' END
+          ORDER BY e.sequence DESC) FILTER (
+          WHERE e.type NOT LIKE 'schedule.billing%' AND e.type NOT IN ('schedule.notice_given', 'schedule.announced')))[1] AS status,
+        coalesce((array_agg(e.type ORDER BY e.sequence DESC) FILTER (
           WHERE e.type IN ('schedule.paused', 'schedule.resumed')))[1] = 'schedule.paused', false) AS paused,
         (array_agg(CASE e.type WHEN 'schedule.notice_given' THEN e.details->>'n' END ORDER BY e.sequence DESC) FILTER (
           WHERE e.type = 'schedule.notice_given'

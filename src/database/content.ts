@@ -33,7 +33,7 @@ const unlessKept = (field: string) => `(e.type = 'schedule.created' OR e.details
 /** Where an operator has noted nothing the event says so: the note of before stands. */
 const NOTED = `e.details->'noted' IS DISTINCT FROM 'false'`;
 
-const PARTS = {
+const PARTS: Record<string, Part> = {
   chargeMade: {
     table: 'billing_requests',
     columns: [
@@ -205,11 +205,10 @@ const PARTS = {
     types: ['agreement.decided'],
     only: 'e.sequence = 2',
   },
-} satisfies Record<string, Part>;
+};
 
-type PartName = keyof typeof PARTS;
-
-const ALL: [name: string, part: Part][] = Object.entries(PARTS);
+const ALL = Object.entries(PARTS);
+const partsOf = (table: string) => ALL.filter(([, part]) => part.table === table);
 
 const idOf = ({ table }: Part) => (table === 'reversals' ? 'transaction_id' : 'id');
 
@@ -244,28 +243,27 @@ export function contentWritten(types: ReadonlySet<string>): string | null {
 }
 
 /**
- * Of each row of a page, by its events `e`: the SHA-256 of these parts as they were written last. A
- * version that wrote a part without it has left nothing to compare.
+ * Of each row of a page of this table, by its events `e`: the SHA-256 of its parts as they were
+ * written last. A version that wrote a part without it has left nothing to compare.
  */
-export const contentSaid = (...names: PartName[]): string =>
-  names
+export const contentSaid = (table: string): string =>
+  partsOf(table)
     .map(
-      (name) => `, (array_agg(e.details->'content'->>'${name}' ORDER BY e.sequence DESC)
-          FILTER (WHERE ${isWrittenBy(PARTS[name])}))[1] AS "${name}"`,
+      ([name, part]) => `, (array_agg(e.details->'content'->>'${name}' ORDER BY e.sequence DESC)
+          FILTER (WHERE ${isWrittenBy(part)}))[1] AS "${name}"`,
     )
     .join('');
 
-/** Rows of a page that have another content than their `trail`, which `contentSaid` has read. */
-export const contentDiffers = (...names: PartName[]): string =>
-  names
-    .map((name) => {
-      const part: Part = PARTS[name];
+/** Rows of the page that have another content than their `trail`, which `contentSaid` has read. */
+export const contentDiffers = (table: string): string =>
+  partsOf(table)
+    .map(([name, part]) => {
       const columns = [...part.columns, ...(part.moments ?? [])].join(', ');
       // In one expression of both: by a filter of its own Postgres takes a trail for a few rows,
       // and goes through all of it for each row of the page.
       return `
       SELECT page.id, ${fault('other_content', { columns: `'${columns}'` })}
-      FROM page JOIN trail USING (id) JOIN ${part.table} r ON r.${idOf(part)} = page.id
+      FROM page JOIN trail USING (id) JOIN ${table} r ON r.${idOf(part)} = page.id
       WHERE CASE WHEN starts_with(trail."${name}", '${FORM}') THEN trail."${name}" <> ${contentOf(part)} END`;
     })
     .join(' UNION ALL ');

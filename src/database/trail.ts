@@ -1,4 +1,5 @@
-import { BILLED, BILLINGS_DIFFER, HOW_FAR_DIFFERS, PAUSED_AND_NOTICED } from './billing-trail';
+import { BILLED, BILLINGS_DIFFER, HOW_FAR_DIFFERS, STANDING } from './billing-trail';
+import { UNCLAIMED, UNCLAIMED_BY_EXCEPTIONS } from './claimed';
 import {
   anyOf,
   comparePages,
@@ -95,12 +96,6 @@ const reason = (column: string): Said => ({
   known: `trail.finish ? 'declineReason' AND trail.finish->>'declineReason' IS DISTINCT FROM 'other'`,
 });
 
-const UNCLAIMED = `
-      SELECT id, ${fault('not_claimed', { bankTransactionId: 'bank_transaction_id' })}
-      FROM page WHERE bank_transaction_id IS NOT NULL AND NOT EXISTS (
-        SELECT FROM bank_transactions t
-        WHERE (t.bank_id, t.bank_transaction_id, t.resource_id) = (page.bank_id, page.bank_transaction_id, page.id))`;
-
 /** The row names the same parties as the row that it belongs to. */
 const ofOthers = (of: string, id: string, columns: string[]) => `
       SELECT page.id, ${fault('other_parties', { column: `'${id}'`, value: 'o.id' })}
@@ -113,14 +108,6 @@ const TERMS = `coalesce(e.details->'terms', e.details->'approved')`;
 const OPENED = ['exception.opened', 'exception.updated'];
 const openedWith = fieldOf('opened');
 
-const OF_EXCEPTIONS = [
-  'exceptionOpened',
-  'exceptionSaid',
-  'exceptionBankNote',
-  'exceptionOperatorNote',
-] as const;
-const OF_SCHEDULES = ['scheduleMade', 'scheduleDescription', 'scheduleMetadata'] as const;
-
 const PAGES = {
   chargeTrails: `
     WITH scope AS MATERIALIZED (
@@ -132,7 +119,7 @@ const PAGES = {
       ['billing_request.successful', 'billing_request.declined'],
       // What is declined at once is so by the network, whoever has asked.
       `, max(e.cause) FILTER (WHERE e.sequence > 1 AND e.type IN ('billing_request.successful', 'billing_request.declined')) AS closed_by
-        ${contentSaid('chargeMade', 'chargeEnded')}`,
+        ${contentSaid('billing_requests')}`,
     )},
     held AS (
       SELECT page.id, page.held_amount AS amount, coalesce(sum(x.held), 0) AS known
@@ -155,7 +142,7 @@ const PAGES = {
       UNION ALL
       ${UNCLAIMED}
       UNION ALL
-      ${contentDiffers('chargeMade', 'chargeEnded')}
+      ${contentDiffers('billing_requests')}
       UNION ALL
       SELECT id, ${fault('closed_late', { closedAt: 'closed_at', expiresAt: 'expires_at' })}
       FROM page WHERE closed_by = 'bank' AND closed_at >= expires_at
@@ -167,10 +154,14 @@ const PAGES = {
   refundTrails: `
     WITH scope AS MATERIALIZED (
       SELECT id, status, sequence, recorded_at, closed_at, amount, currency, billing_request_id, bank_id, bank_transaction_id,
-        reject_reason, merchant_id, customer_id
+        reject_reason, merchant_id, customer_id, reminders
       FROM refunds WHERE id > :after ORDER BY id LIMIT ${PAGE}),
     page AS (SELECT * FROM scope WHERE ${onDays(dayOf('recorded_at'))}),
-    ${trailOf(['refund.completed', 'refund.rejected'], contentSaid('refundMade', 'refundEnded'))}
+    ${trailOf(
+      ['refund.completed', 'refund.rejected'],
+      `, count(*) FILTER (WHERE e.type IN ('refund.overdue', 'refund.reminded')) AS reminders
+        ${contentSaid('refunds')}`,
+    )}
     ${found('max(id)')} (
       ${COUNTED}
       UNION ALL
@@ -182,10 +173,11 @@ const PAGES = {
         begunWith('billing_request_id', 'billingRequestId'),
         endedWith('bank_transaction_id', 'bankTransactionId'),
         reason('reject_reason'),
+        { column: 'reminders', said: 'trail.reminders', known: 'true' },
         ENDED_AT,
       ])}
       UNION ALL
-      ${contentDiffers('refundMade', 'refundEnded')}
+      ${contentDiffers('refunds')}
       UNION ALL
       ${UNCLAIMED}
       UNION ALL
@@ -204,7 +196,7 @@ const PAGES = {
            AND c.details->>'reversalReference' = v.reference) AS of_charge,
         (SELECT x.details FROM events x JOIN reversals v ON v.transaction_id = page.id
          WHERE x.resource_id = v.exception_id AND x.type = 'exception.resolved' ORDER BY x.sequence DESC LIMIT 1) AS of_exception
-        ${contentSaid('reversalMade')}`,
+        ${contentSaid('reversals')}`,
     )}
     ${found('max(id)')} (
       ${COUNTED}
@@ -218,7 +210,7 @@ const PAGES = {
         fieldOf('of_exception')('bank_transaction_id', 'bankTransactionId'),
       ])}
       UNION ALL
-      ${contentDiffers('reversalMade')}
+      ${contentDiffers('reversals')}
       UNION ALL
       ${ofOthers('billing_requests', 'billing_request_id', ['merchant_id', 'bank_id', 'customer_id', 'payee_customer_id', 'payee_bank_id'])}) AS d (id, wrong, facts)`,
   exceptionTrails: `
@@ -233,7 +225,7 @@ const PAGES = {
       `, ${lastOf(OPENED)} AS opened, coalesce(bool_or(e.type = 'exception.investigating'), false) AS taken,
         coalesce(bool_or(e.cause = 'bank' AND e.type = 'exception.resolved'), false) AS ended_by_bank,
         coalesce(bool_or(e.cause = 'operator'), false) AS worked_on
-        ${contentSaid(...OF_EXCEPTIONS)}`,
+        ${contentSaid('reconciliation_exceptions')}`,
     )}
     ${found('max(id)')} (
       ${COUNTED}
@@ -275,7 +267,9 @@ const PAGES = {
         { column: 'operator_note', said: 'NULL', known: 'NOT trail.worked_on' },
       ])}
       UNION ALL
-      ${contentDiffers(...OF_EXCEPTIONS)}
+      ${contentDiffers('reconciliation_exceptions')}
+      UNION ALL
+      ${UNCLAIMED_BY_EXCEPTIONS}
       UNION ALL
       ${ofOthers('billing_requests', 'billing_request_id', ['merchant_id', 'bank_id', 'customer_id', 'provider_id', 'payee_bank_id'])}) AS d (id, wrong, facts)`,
   intentTrails: `
@@ -284,7 +278,7 @@ const PAGES = {
         customer_id
       FROM intents WHERE id > :after ORDER BY id LIMIT ${PAGE}),
     page AS (SELECT * FROM scope WHERE ${onDays(dayOf('recorded_at'))}),
-    ${trailOf(['intent.approved', 'intent.declined', 'intent.superseded'], contentSaid('intentMade', 'intentEnded'))}
+    ${trailOf(['intent.approved', 'intent.declined', 'intent.superseded'], contentSaid('intents'))}
     ${found('max(id)')} (
       ${COUNTED}
       UNION ALL
@@ -298,7 +292,7 @@ const PAGES = {
         ENDED_AT,
       ])}
       UNION ALL
-      ${contentDiffers('intentMade', 'intentEnded')}
+      ${contentDiffers('intents')}
       UNION ALL
       ${ofOthers('agreements', 'agreement_id', ['merchant_id', 'bank_id', 'customer_id'])}) AS d (id, wrong, facts)`,
   scheduleTrails: `
@@ -309,7 +303,7 @@ const PAGES = {
     page AS (SELECT * FROM scope WHERE ${onDays(dayOf('recorded_at'))}),
     ${trailOf(
       ['schedule.completed', 'schedule.cancelled', 'schedule.failed'],
-      PAUSED_AND_NOTICED +
+      STANDING +
         ['amount', 'endDate', 'maxBillings']
           .map(
             (key) =>
@@ -317,7 +311,7 @@ const PAGES = {
           FILTER (WHERE e.type IN ('schedule.created', 'schedule.changed') AND e.details ? '${key}'))[1] AS "of_${key}"`,
           )
           .join('') +
-        contentSaid(...OF_SCHEDULES),
+        contentSaid('schedules'),
     )},
     ${BILLED}
     ${found('max(id)')} (
@@ -341,11 +335,12 @@ const PAGES = {
           ...moment('end_at', `(trail."of_endDate"->>'endDate')::timestamptz`),
           known: `trail."of_endDate" IS NOT NULL`,
         },
+        { column: 'status', said: 'trail.status', known: 'trail.status IS NOT NULL' },
         { column: 'paused', said: 'trail.paused', known: 'true' },
         { column: 'noticed_n', said: 'trail.noticed_n', known: 'true' },
       ])}
       UNION ALL
-      ${contentDiffers(...OF_SCHEDULES)}
+      ${contentDiffers('schedules')}
       UNION ALL
       ${HOW_FAR_DIFFERS}
       UNION ALL
@@ -362,7 +357,7 @@ const PAGES = {
       SELECT page.id, count(e.id)::int + 1 AS transitions, coalesce(max(e.sequence), 1) AS latest,
         ${lastOf(['agreement.decided'])} AS decided,
         (array_agg(${TERMS} ORDER BY e.sequence DESC) FILTER (WHERE ${TERMS} IS NOT NULL))[1] AS terms
-        ${contentSaid('agreementMade')}
+        ${contentSaid('agreements')}
       FROM page LEFT JOIN events e ON e.resource_id = page.id GROUP BY page.id)
     ${found('max(id)')} (
       ${COUNTED}
@@ -375,7 +370,7 @@ const PAGES = {
         { column: 'monthly_limit', said: `trail.terms->>'monthlyLimit'`, known: 'true' },
       ])}
       UNION ALL
-      ${contentDiffers('agreementMade')}) AS d (id, wrong, facts)`,
+      ${contentDiffers('agreements')}) AS d (id, wrong, facts)`,
   // What was taken away with all that it was compared by.
   trails: `
     WITH scope AS MATERIALIZED (

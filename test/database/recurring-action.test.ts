@@ -372,6 +372,7 @@ describe('changing', () => {
     expect(last).toEqual({
       type: 'schedule.changed',
       details: {
+        status: 'active',
         previousStatus: 'active',
         changed: ['amount', 'description', 'metadata'],
         amount: '200000',

@@ -10,6 +10,7 @@ import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { foldBalances } from '../../src/database/ledger/balance';
 import { closePeriod } from '../../src/database/ledger/period';
 import { keepDigest } from '../../src/database/ledger/statement';
+import { answerRefund } from '../../src/database/refund/outcome';
 import { changeSchedule, pauseSchedule, resumeSchedule } from '../../src/database/recurring/action';
 import { takeAsOperator } from '../../src/database/reconciliation-exception/operator';
 import { resolveException } from '../../src/database/reconciliation-exception/resolve';
@@ -60,6 +61,12 @@ async function writeBooks(): Promise<Record<string, string>> {
         { chargeId },
       )
     )?.id ?? '';
+  const exceptionOfRefund = async (refundId: string) =>
+    (
+      await row<{ id: string }>(db, `SELECT id FROM reconciliation_exceptions WHERE refund_id = :refundId`, {
+        refundId,
+      })
+    )?.id ?? '';
   const takenException = await exceptionOf(taken.id);
   await db.transaction((trx) => takeAsOperator(trx, { ...OPERATOR, reason: 'I call them' }, takenException));
   // Who takes it over notes nothing, and the note of before stands.
@@ -89,6 +96,19 @@ async function writeBooks(): Promise<Record<string, string>> {
       { metadata: { branch: 7 } },
     ),
   );
+  await answerBill(db, keyring, standing, inWords.id, 'tx-late');
+  const tookBack = await charge(db, keyring, standing);
+  await answerBill(db, keyring, standing, tookBack.id, null);
+  await db.transaction(async (trx) =>
+    resolveException(
+      trx,
+      keyring,
+      timeZone,
+      { cause: 'bank', bankId, note: null },
+      await exceptionOf(tookBack.id),
+      { resolution: 'reversed', bankTransactionId: 'tx-took' },
+    ),
+  );
   const backInWords = await refund(db, keyring, standing, explained.reference, 0.1, 'rejected');
   const stated = { bankTransactionId: 'tx-unknown', direction: 'debit', currency: 'NGN' } as const;
   const booked = { amount: 500n, bookedAmount: 500n, bookedCurrency: 'NGN', held: 0n };
@@ -97,6 +117,8 @@ async function writeBooks(): Promise<Record<string, string>> {
       { ...stated, ...booked, kind: 'unknown_here', billingRequestId: null, refundId: null, reference: null },
     ]),
   );
+  const refused = { action: 'completed', bankTransactionId: 'tx-back', reason: null } as const;
+  await db.transaction((trx) => answerRefund(trx, keyring, timeZone, bankId, backInWords, refused));
   const lookupId = await lookupIdOf(db, customerId);
   const asked = {
     lookupIds: [{ phrase: 'p', lookupId }],
@@ -150,6 +172,9 @@ async function writeBooks(): Promise<Record<string, string>> {
     inWordsId: inWords.id,
     backInWordsId: backInWords,
     explainedId: explainedException,
+    lateId: await exceptionOf(inWords.id),
+    conflictId: await exceptionOfRefund(backInWords),
+    tookBackId: await exceptionOf(tookBack.id),
     openId: await exceptionOf(contested.id),
     takenId: takenException,
     resolvedId: await exceptionOf(made.reversedId),
@@ -242,6 +267,7 @@ const CHANGED: [
     (of) => `id = '${of['refundId']}'`,
     {
       amount: '31',
+      reminders: '1, overdue = true',
       currency: `'USD'`,
       reference: [`'OTHER'`, the('statement')],
       reason: [`'Hats'`, the('statement')],
@@ -352,6 +378,7 @@ const CHANGED: [
       next_n: 'next_n + 1',
       paused: `true, status = 'paused'`,
       noticed_n: 'coalesce(noticed_n, 0) + 1',
+      status: `'suspended'`,
     },
     the('billedId'),
   ],
@@ -442,6 +469,16 @@ const CHANGED: [
     { resource_id: `'brq_other'`, bank_transaction_id: `'another'` },
     the('chargeId'),
   ],
+  ...[
+    ['tx-late', 'lateId'],
+    ['tx-back', 'conflictId'],
+    ['tx-took', 'tookBackId'],
+  ].map(([id = '', name = '']): (typeof CHANGED)[number] => [
+    'bank_transactions',
+    () => `bank_transaction_id = '${id}'`,
+    { resource_id: `'brq_other'`, bank_transaction_id: `'another'` },
+    (of) => `${of[name]}: its row has the bank's transaction ${id}, which is not noted as its own`,
+  ]),
   [
     'events',
     (of) => `resource_id = '${of['chargeId']}' AND sequence = 2`,

@@ -30,7 +30,7 @@ export interface StatusChange {
    */
   previousAmount?: bigint;
   now: Date;
-  /** For the record, beside the status that it had. */
+  /** For the record, beside the status that it has and had. */
   details?: Record<string, unknown>;
 }
 
@@ -43,12 +43,12 @@ export async function announceStatus(
 ): Promise<void> {
   await recordEvents(
     trx,
-    changes.map(({ id, sequence, event, details, previousStatus, now }) => ({
+    changes.map(({ id, sequence, event, details, status, previousStatus, now }) => ({
       resourceId: id,
       sequence,
       type: event,
       cause,
-      details: { previousStatus, ...details },
+      details: { status, previousStatus, ...details },
       at: now,
     })),
   );
