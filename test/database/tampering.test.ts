@@ -771,6 +771,29 @@ test('books that nobody has touched are right', async () => {
   expect(await differences()).toEqual([]);
 });
 
+test('all that begins with an event has a SHA-256 of what stands in its row, also what is declined at once', async () => {
+  const { db } = database;
+  const poor = await standingApproval(db, keyring, { monthlyLimit: 1n });
+  const id = await makeSchedule(db, keyring, poor);
+  await runSchedule(db, keyring, { ...rules, ...billingRules(readConfig({})) }, id);
+  const begun = await rows<{ kind: string; atOnce: boolean; parts: string[] }>(
+    db,
+    `SELECT DISTINCT left(resource_id, 3) AS kind, type = 'billing_request.declined' AS "atOnce",
+       ARRAY(SELECT jsonb_object_keys(details->'content') ORDER BY 1) AS parts
+     FROM events WHERE sequence = 1 ORDER BY 1, 2`,
+  );
+  expect(begun).toEqual([
+    { kind: 'brq', atOnce: false, parts: ['chargeMade'] },
+    { kind: 'brq', atOnce: true, parts: ['chargeEnded', 'chargeMade'] },
+    { kind: 'exc', atOnce: false, parts: ['exceptionOpened', 'exceptionSaid'] },
+    { kind: 'int', atOnce: false, parts: ['intentMade'] },
+    { kind: 'rfd', atOnce: false, parts: ['refundMade'] },
+    { kind: 'sch', atOnce: false, parts: ['scheduleDescription', 'scheduleMade', 'scheduleMetadata'] },
+    { kind: 'txn', atOnce: false, parts: ['reversalMade'] },
+  ]);
+  expect(await bookDifferences(db)).toEqual([]);
+});
+
 test('so are those that the first versions wrote', async () => {
   await owner(`UPDATE events SET details = details - 'terms' || jsonb_build_object('approved', details->'terms')
       WHERE type = 'agreement.decided' AND details ? 'terms';
