@@ -33,6 +33,8 @@ export function stepInWords(step: StepTaken, schedule: ScheduleRow): string {
       return `${billing(step.n, schedule)}, due at ${step.dueAt.toISOString()}, was skipped (${step.reason}).`;
     case 'notify':
       return `Both sides are told of billing ${step.n + 1}, due at ${step.dueAt.toISOString()}.`;
+    case 'cancel':
+      return 'Cancelled by an operator.';
     case 'end':
   }
   return `Ended as ${step.as}.`;

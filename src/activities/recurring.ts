@@ -1,6 +1,6 @@
 import { advanceSchedule, type Advanced, type ScheduleActivity } from '../database/recurring/advance';
 import type { StepTaken } from '../database/recurring/steps';
-import type { ToldUntil } from '../database/recurring/untold';
+import type { ReportedUntil } from '../database/recurring/unreported';
 import { awaitedOfWorkflow } from '../database/billing-request/read';
 import type { Database } from '../database/connection';
 import type { Keyring } from '../database/keys/keyring';
@@ -19,19 +19,19 @@ import type { DeliverFirstAttempts } from './webhook';
  */
 export type RecurringActivities = Record<
   ScheduleActivity,
-  (scheduleId: string, workflowId: string, toldUntil: ToldUntil | null) => Promise<ScheduleState>
+  (scheduleId: string, workflowId: string, reportedUntil: ReportedUntil | null) => Promise<ScheduleState>
 >;
 
 /** Where a schedule has come to, for its workflow and for who reads its history. */
 export interface ScheduleState {
   /**
-   * What was done, in words: references, dates and amounts only. It begins with what had been done
-   * before, and is nowhere in the history.
+   * What was done, in words: references, dates and amounts only. What had been done before, and is
+   * nowhere in the history, comes after it.
    */
   did: string[];
   /** What of it went to whom, and at which attempt. */
   told: string[];
-  /** That of the last event of the schedule, to which this tells all. */
+  /** Of the schedule's last event: with this result the history has all up to it. */
   sequence: number;
   status: ScheduleStatus;
   /** RFC 3339; null when no further billing comes. */
@@ -53,9 +53,9 @@ export function createRecurringActivities(
 ): RecurringActivities {
   const as =
     (activity: ScheduleActivity) =>
-    async (scheduleId: string, workflowId: string, toldUntil: ToldUntil | null) => {
+    async (scheduleId: string, workflowId: string, reportedUntil: ReportedUntil | null) => {
       if (activity === 'settleBilling') await waitForAnswer(workflowId);
-      const advanced = await advanceSchedule(db, keyring, rules, scheduleId, activity, toldUntil);
+      const advanced = await advanceSchedule(db, keyring, rules, scheduleId, activity, reportedUntil);
       const { told } = await deliver(workflowId);
       return stateOf(advanced, told);
     };
@@ -78,16 +78,15 @@ export function createRecurringActivities(
 }
 
 function stateOf(advanced: Advanced, told: string[]): ScheduleState {
-  const { schedule, taken, untold, sequence, cancelledByOperator, next, inMs } = advanced;
+  const { schedule, taken, unreported, sequence, next, inMs } = advanced;
   const inWords = (steps: StepTaken[]) => steps.map((step) => stepInWords(step, schedule));
   return {
+    // What is new comes first, for a summary is cut at its end.
     did: [
-      ...inWords(untold),
-      ...(untold.length > 0
-        ? [`That had been done before; who was told of it: npx assent why ${schedule.id}.`]
-        : []),
-      ...(cancelledByOperator ? ['Cancelled by an operator.'] : []),
       ...inWords(taken),
+      ...(unreported.length > 0
+        ? [`Done before (who was told of it: npx assent why ${schedule.id}):`, ...inWords(unreported)]
+        : []),
     ],
     told,
     sequence,

@@ -7,7 +7,7 @@ import {
   makeGrpcRetryInterceptor,
   type TLSConfig,
 } from '@temporalio/client';
-import { DEADLINE_EXCEEDED, isHandshake } from './fault';
+import { CUT_OFF, DEADLINE_EXCEEDED, isHandshake } from './fault';
 
 /** Where Temporal is and how to speak to it, as `Config` has it. */
 export interface TemporalSettings {
@@ -88,7 +88,7 @@ const RETRY = defaultGrpcRetryOptions();
  * is up; and an attempt that is cut off tells of the one before it.
  */
 const retries: ReturnType<typeof makeGrpcRetryInterceptor> = (options, nextCall) => {
-  let failed: { code: number; details: string } | undefined;
+  let failed: string | undefined;
   return makeGrpcRetryInterceptor({
     ...RETRY,
     retryableDecider(attempt, status) {
@@ -96,11 +96,10 @@ const retries: ReturnType<typeof makeGrpcRetryInterceptor> = (options, nextCall)
         !isHandshake(status.details) &&
         RETRY.retryableDecider(attempt, status) &&
         Date.now() + RETRY.delayFunction(attempt, status) < Number(options.deadline ?? Infinity);
-      const { details } = status;
       const code: number = status.code;
-      if (again) failed = { code, details };
+      if (again) failed = status.details;
       // The SDK hands on this very object.
-      else if (code === DEADLINE_EXCEEDED) Object.assign(status, failed);
+      else if (code === DEADLINE_EXCEEDED && failed) status.details = CUT_OFF + failed;
       return again;
     },
   })(options, nextCall);

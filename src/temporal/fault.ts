@@ -9,6 +9,8 @@ export interface TemporalFault {
 
 /** gRPC's status for what is out of time. */
 export const DEADLINE_EXCEEDED = 4;
+/** Begins what is said of a call whose time was up in an attempt that was not its first. */
+export const CUT_OFF = 'no answer in time, and before that ';
 /** gRPC's status for what is not there. */
 const NOT_FOUND = 5;
 /**
@@ -34,7 +36,8 @@ export function temporalFault(error: unknown, namespace: string): TemporalFault 
   const code = isGrpcServiceError(cause) ? (cause.code as number) : undefined;
   const said = ownWords(cause);
   // How often it was tried, and what it waited for then, helps nobody.
-  const quote = code === DEADLINE_EXCEEDED || said === '' ? '' : ` (${said})`;
+  const saysNothing = said === '' || (code === DEADLINE_EXCEEDED && !said.startsWith(CUT_OFF));
+  const quote = saysNothing ? '' : ` (${said})`;
   const fault = (what: string, todo: string) => ({ what, inWords: `${what}${quote}: ${todo}` });
   if (code === NOT_FOUND) {
     return fault(

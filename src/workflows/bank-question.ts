@@ -11,6 +11,12 @@ import { after, local } from './local';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
 import { hearingSignals, type Heard } from './signals';
 
+/**
+ * Of a run that was started again, or reset; and where the receiver has no URL, or is failing.
+ */
+const NOTHING_TO_SEND =
+  'Nothing was left to send: it had been sent, goes on in a workflow of its own, or is in the feed alone.';
+
 const { askBank, tellMerchant } = proxyLocalActivities<WebhookActivities>(local(''));
 
 /**
@@ -63,8 +69,7 @@ export async function bankQuestion(
       step,
       async ask(summary) {
         const { told } = await askBank.executeWithOptions(step(summary), [workflowId]);
-        // A run that was started again, or reset, finds all of it sent.
-        done = told.length > 0 ? told : ['It had been asked before.'];
+        done = told.length > 0 ? told : [NOTHING_TO_SEND];
         signals.forget();
       },
       async sleep(until, waitsFor) {
@@ -77,8 +82,7 @@ export async function bankQuestion(
       async deliver(how, summary) {
         done = how;
         const { told } = await tellMerchant.executeWithOptions(step(summary), [workflowId]);
-        // As above; something is announced of every end.
-        done = told.length > 0 ? told : ['They had been told before.'];
+        done = told.length > 0 ? told : [NOTHING_TO_SEND];
         said.push(...how, ...done);
       },
     });

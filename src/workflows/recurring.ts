@@ -27,6 +27,11 @@ const SUMMARIES: Record<keyof RecurringActivities, string> = {
 
 const activities = proxyLocalActivities<RecurringActivities>(local(''));
 
+interface Reported {
+  /** Left out where no run was before, or it reported nothing. */
+  reportedUntil?: number | undefined;
+}
+
 /**
  * Activities in one run; after the next sleep the workflow continues as new. Each leaves about five
  * events, so a run stays near a thousand, which an operator can read and a worker replays in
@@ -51,17 +56,17 @@ const MAX_SLEEP_MS = 32 * 86_400_000;
  * schedule, as an operator's act; a charge that its bank has been asked for runs to its end.
  *
  * @param scheduleId the row is there before this starts
- * @param toldUntil the sequence of the schedule's last event that the run before has told of
+ * @param reported of the schedule's events, the sequence of the last that the run before reported
  * @returns what was done last, who was told, and how it has ended, in words
  */
-export async function recurring(scheduleId: string, toldUntil: number | null = null): Promise<string[]> {
-  return hearingSignals((signals) => run(scheduleId, toldUntil, signals));
+export async function recurring(scheduleId: string, reported: Reported = {}): Promise<string[]> {
+  return hearingSignals((signals) => run(scheduleId, reported, signals));
 }
 
-async function run(scheduleId: string, toldUntil: number | null, signals: Signals): Promise<string[]> {
+async function run(scheduleId: string, { reportedUntil }: Reported, signals: Signals): Promise<string[]> {
   const { workflowId, startTime } = workflowInfo();
   const startedAt = startTime.toISOString();
-  let sequence: number | null | undefined = toldUntil;
+  let sequence: number | null | undefined = reportedUntil ?? null;
   let activity: keyof RecurringActivities = 'readSchedule';
   /** What has been done and not been said in a summary. */
   let done: string[] = [];
@@ -92,7 +97,7 @@ async function run(scheduleId: string, toldUntil: number | null, signals: Signal
     }
   }
   await condition(allHandlersFinished);
-  return continueAsNew<typeof recurring>(scheduleId, sequence);
+  return continueAsNew<typeof recurring>(scheduleId, { reportedUntil: sequence });
 }
 
 /**

@@ -363,7 +363,7 @@ describe('an outage', () => {
 });
 
 describe('what the history of a workflow has lost', () => {
-  it('is told by the next activity, each step in the words of when it was taken', async () => {
+  it('is reported by the next activity, each step in the words of when it was taken', async () => {
     const id = await schedule({ frequency: 'monthly', maxBillings: 2 });
     await later(36 * DAY);
     const did = (await advance(id)).did;
@@ -393,13 +393,25 @@ describe('what the history of a workflow has lost', () => {
     ]);
 
     const startedAt = new Date().toISOString();
-    const told = async (sequence: number | null) => {
+    const reported = async (sequence: number | null) => {
       const advanced = await advanceSchedule(db, keyring, rules, id, 'readSchedule', { sequence, startedAt });
-      return advanced.untold.map((step) => stepInWords(step, advanced.schedule));
+      return advanced.unreported.map((step) => stepInWords(step, advanced.schedule));
     };
-    expect(await told(1)).toEqual(did);
-    // A workflow that was started again tells of nothing that was before it.
-    expect(await told(null)).toEqual([]);
+    expect(await reported(1)).toEqual(did);
+    // A workflow that was started again reports nothing that was before it.
+    expect(await reported(null)).toEqual([]);
+  });
+
+  it('has also that an operator cancelled, by whichever try did it', async () => {
+    const id = await schedule({ frequency: 'monthly', startAt: new Date(Date.now() + 5 * DAY) });
+    const startedAt = new Date().toISOString();
+    const cancel = async () => {
+      const until = { sequence: 1, startedAt };
+      const { taken, unreported } = await advanceSchedule(db, keyring, rules, id, 'cancelSchedule', until);
+      return { taken, unreported };
+    };
+    expect(await cancel()).toEqual({ taken: [{ do: 'cancel' }], unreported: [] });
+    expect(await cancel()).toEqual({ taken: [], unreported: [{ do: 'cancel' }] });
   });
 });
 

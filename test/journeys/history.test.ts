@@ -253,7 +253,10 @@ test('a schedule tells each billing, each attempt, what it waits for, and a paus
   await merchant.advanceClock('P6D');
   expect(await act('resume')).toMatchObject({ status: 200 });
   await merchant.advanceClock('P7D');
-  expectInOrder(await historyOf(workflowIds.recurring(scheduleId)), [
+  const history = await historyOf(workflowIds.recurring(scheduleId));
+  // On a busy machine the clock may signal again while the last task runs, which runs again then.
+  const ranAgain = history.includes('Done before');
+  expectInOrder(history, [
     'Billing 1 of 2, attempt 1: 40 NGN asked for, reference',
     `billing.request delivered at attempt 1 to ${bank.entityId}`,
     new RegExp(`Billing 1 of 2 was declined \\(temporarily_unavailable\\) ${AFTER}; it is tried again at`),
@@ -268,14 +271,11 @@ test('a schedule tells each billing, each attempt, what it waits for, and a paus
     'resumed',
     'Billing 3',
     'Ended as completed.',
-    // On a busy machine the clock may signal again while the last task runs, which runs again then.
-    new RegExp(
-      `recurring.updated delivered at attempt 1 to ${merchant.entityId}|npx assent why ${scheduleId}`,
-    ),
+    ...(ranAgain ? [] : [`recurring.updated delivered at attempt 1 to ${merchant.entityId}`]),
   ]);
 });
 
-test('what a schedule did in a task that ran again is told, and that it was told to both sides before', async () => {
+test('what a schedule did in a task that ran again is told, and where to see who was told of it', async () => {
   const held = await holdAt(engine.database.url, {
     on: 'UPDATE',
     table: 'schedules',
@@ -291,15 +291,15 @@ test('what a schedule did in a task that ran again is told, and that it was told
   await held.release('committed');
   const history = await historyOf(id);
   expectInOrder(history, [
+    `Done before (who was told of it: npx assent why ${scheduleId}):`,
     'Billing 1 of 1, attempt 1: 40 NGN asked for, reference',
     new RegExp(`Billing 1 of 1 was approved by the bank ${AFTER}`),
     'Ended as completed.',
-    `That had been done before; who was told of it: npx assent why ${scheduleId}.`,
   ]);
   expect(history.match(/Billing 1 of 1, attempt 1/g)).toHaveLength(1);
 });
 
-test('a charge whose last task ran again tells how it ended, and that they had been told', async () => {
+test('a charge whose last task ran again tells how it ended, and that nothing was left to send', async () => {
   await bank.answerCharges('silence', { times: 1 });
   const { billingRequestId, reference } = await bill();
   const id = workflowIds.billingRequest(billingRequestId);
@@ -316,7 +316,7 @@ test('a charge whose last task ran again tells how it ended, and that they had b
   await held.release('committed');
   expect(await temporal.workflow.getHandle(id).result()).toEqual([
     expect.stringContaining(`40 NGN, reference ${reference}`),
-    'They had been told before.',
+    expect.stringMatching(/^Nothing was left to send: it had been sent, /),
   ]);
 });
 

@@ -17,8 +17,8 @@ const DAY_MS = 86_400_000;
 class Plan {
   readonly charged: number[] = [];
   readonly ran: { name: keyof RecurringActivities; at: number }[] = [];
-  /** Up to which event the workflow said that its history tells. */
-  readonly toldUntil: (number | null | 'unknown')[] = [];
+  /** Up to which event the workflow said that its history has it. */
+  readonly reportedUntil: (number | null | 'unknown')[] = [];
   /** Whether the activities answer as those of an older version did. */
   isOlder = false;
   readonly runs = new Set<string>();
@@ -45,8 +45,8 @@ class Plan {
     ] as const;
     const entries = names.map((name) => [
       name,
-      (scheduleId: string, _workflowId: string, toldUntil: { sequence: number | null } | null) => {
-        this.toldUntil.push(toldUntil === null ? 'unknown' : toldUntil.sequence);
+      (scheduleId: string, _workflowId: string, reportedUntil: { sequence: number | null } | null) => {
+        this.reportedUntil.push(reportedUntil === null ? 'unknown' : reportedUntil.sequence);
         return this.run(name, scheduleId);
       },
     ]);
@@ -263,16 +263,16 @@ describe('the workflow of a schedule', () => {
     });
     expect(plan.charged).toEqual(dues);
     expect(plan.runs.size).toBe(3);
-    // Each says up to where the one before it has told, across the runs too.
-    expect(plan.toldUntil).toEqual([null, ...plan.ran.slice(1).map((_, before) => before + 1)]);
+    // Each says up to where the one before it reported, across the runs too.
+    expect(plan.reportedUntil).toEqual([null, ...plan.ran.slice(1).map((_, before) => before + 1)]);
   }, 120_000);
 
-  it('does not know up to where the history tells that an older version has begun', async () => {
+  it('does not know up to where the history goes that an older version has begun', async () => {
     const plan = new Plan(environment, monthly(1));
     plan.isOlder = true;
     await run(plan);
     expect(plan.charged).toHaveLength(1);
-    expect(plan.toldUntil).toEqual([null, 'unknown', 'unknown']);
+    expect(plan.reportedUntil).toEqual([null, 'unknown', 'unknown']);
   });
 
   it('is cancelled also where the request comes as a run has done its two hundred activities', async () => {

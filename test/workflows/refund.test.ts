@@ -111,7 +111,9 @@ describe('the workflow of a refund', () => {
   it('that asks nobody, for another run has asked, says so', async () => {
     status = 'completed';
     const said = await run(() => Promise.resolve());
-    expect(said[1]).toBe('It had been asked before. See whether the bank has answered.');
+    expect(said[1]).toBe(
+      'Nothing was left to send: it had been sent, goes on in a workflow of its own, or is in the feed alone. See whether the bank has answered.',
+    );
   });
 
   it('still says what it waits for once its cancellation is refused, and then why', async () => {

@@ -10,7 +10,7 @@ import { announceStatus } from './announce';
 import { lockAligned, transition, type ScheduleRow } from './schedule';
 import { isAsked, readBillingsSeen, type BillingInHand, type BillingsSeen } from './billings';
 import { takeStep, type StepTaken, type Work } from './steps';
-import { untoldSteps, type ToldUntil } from './untold';
+import { unreportedSteps, type ReportedUntil } from './unreported';
 import { announce } from '../webhook/webhook';
 
 /**
@@ -44,7 +44,7 @@ const ACTIVITY_OF = {
   skip: 'skipBillings',
   notify: 'giveNotice',
   end: 'endSchedule',
-} as const satisfies Record<StepTaken['do'], ScheduleActivity>;
+} as const satisfies Record<Exclude<Step['do'], 'wait' | 'nothing'>, ScheduleActivity>;
 
 /**
  * Most steps that one transaction takes, so that none holds its locks for long. Only skipping makes
@@ -64,12 +64,10 @@ export interface Advanced {
   schedule: ScheduleRow;
   open: BillingInHand | undefined;
   taken: StepTaken[];
-  /** Steps of before, of which the history does not tell. */
-  untold: StepTaken[];
-  /** Of the last event, to which the history tells all once this is in it. */
+  /** Steps of before that the history does not have. */
+  unreported: StepTaken[];
+  /** Of the schedule's last event: with these, the history has all up to it. */
   sequence: number;
-  /** By this activity, and not before it. */
-  cancelledByOperator: boolean;
   /** Null once there is nothing more. */
   next: ScheduleActivity | null;
   /** In how many milliseconds of real time; 0 is at once. */
@@ -79,7 +77,7 @@ export interface Advanced {
 }
 
 /**
- * @param toldUntil null where it is not known, or no history tells of it
+ * @param reportedUntil null where it is not known, or no history tells of it
  * @throws Error where there is no such schedule
  */
 export async function advanceSchedule(
@@ -88,20 +86,24 @@ export async function advanceSchedule(
   rules: BillingRules & RecurringRules,
   scheduleId: string,
   activity: ScheduleActivity,
-  toldUntil: ToldUntil | null = null,
+  reportedUntil: ReportedUntil | null = null,
 ): Promise<Advanced> {
   return db.transaction(async (trx) => {
-    const cancelledByOperator =
-      activity === 'cancelSchedule' && (await cancelByOperator(trx, keyring, scheduleId));
+    const isCancelled = activity === 'cancelSchedule' && (await cancelByOperator(trx, keyring, scheduleId));
     const { schedule: before, agreement } = await lockAligned(trx, keyring, scheduleId);
-    // Nearly always the history tells of all; a schedule begins with its first event.
-    const untold =
-      toldUntil !== null && before.sequence > (toldUntil.sequence ?? 1)
-        ? await untoldSteps(trx, scheduleId, toldUntil)
+    // Nearly always the history has all of it; a schedule begins with its first event.
+    const unreported =
+      reportedUntil !== null && before.sequence > (reportedUntil.sequence ?? 1)
+        ? await unreportedSteps(trx, scheduleId, reportedUntil)
         : [];
     const schedule = { ...before };
-    const work = { trx, keyring, rules, before, agreement, schedule, taken: [], events: [], webhooks: [] };
-    return { ...(await takeSteps(work, activity)), untold, cancelledByOperator };
+    const taken: StepTaken[] = isCancelled ? [{ do: 'cancel' }] : [];
+    const work = { trx, keyring, rules, before, agreement, schedule, taken, events: [], webhooks: [] };
+    return {
+      ...(await takeSteps(work, activity)),
+      // A schedule is cancelled once: where this activity did it, no other had.
+      unreported: isCancelled ? unreported.filter((step) => step.do !== 'cancel') : unreported,
+    };
   });
 }
 
@@ -134,7 +136,7 @@ async function cancelByOperator(trx: Transaction, keyring: Keyring, scheduleId: 
   return true;
 }
 
-type Stepped = Omit<Advanced, 'untold' | 'cancelledByOperator'>;
+type Stepped = Omit<Advanced, 'unreported'>;
 
 async function takeSteps(work: Work, activity: ScheduleActivity): Promise<Stepped> {
   const own: readonly Step['do'][] = STEPS_OF[activity];

@@ -24,7 +24,9 @@ export type StepTaken =
   | (StepNamed<'charge'> & Pick<Charge, 'amount'> & { reference: string })
   /** Of those that settle: how long the bank took, in seconds of business time. */
   | (StepNamed<'succeed' | 'retry' | 'fail'> & { afterS: number })
-  | StepNamed<'skip' | 'notify' | 'end'>;
+  | StepNamed<'skip' | 'notify' | 'end'>
+  /** By an operator, and not by the rule. */
+  | { do: 'cancel' };
 
 type StepNamed<Name extends Step['do']> = Extract<Step, { do: Name }>;
 

@@ -2,8 +2,11 @@ import type { SkipReason, Step } from '../../domain/recurring/recurring-step';
 import { rows, type Executor } from '../connection';
 import type { StepTaken } from './steps';
 
-/** The newest of them; more are untold only where a workflow was reset to long ago. */
-const UNTOLD_MAX = 100;
+/** The newest of them; there are more only where a workflow was reset to long ago. */
+const UNREPORTED_MAX = 100;
+
+/** The events that are about one attempt at a charge. */
+const CHARGED = ['charged', 'successful', 'retrying', 'failed'].map((what) => `schedule.billing_${what}`);
 
 interface Event {
   type: string;
@@ -17,24 +20,27 @@ interface Event {
   afterS: number;
 }
 
-/** Up to where the history of a schedule's workflow tells what was done. */
-export interface ToldUntil {
-  /** That of the last event that it tells of; null where it tells of none. */
+/** Up to where the history of a schedule's workflow has what was done. */
+export interface ReportedUntil {
+  /** Of the last event of the schedule that it has; null where it has none. */
   sequence: number | null;
-  /** RFC 3339, by Temporal's clock. What was done before, the history of another tells. */
+  /**
+   * When the workflow began: RFC 3339, by Temporal's clock. What was done earlier is in the history
+   * of an earlier one.
+   */
   startedAt: string;
 }
 
 /**
- * The steps that a schedule took and its workflow's history does not tell: the worker died before
- * Temporal had heard of them, a signal came as the task ended, or the workflow was reset.
+ * The steps that a schedule took and its workflow's history does not have: the worker died before
+ * it could report them, a signal came as the task ended, or the workflow was reset.
  *
- * @returns in their order, as whoever took them told of them
+ * @returns in their order, as they were reported when they were taken
  */
-export async function untoldSteps(
+export async function unreportedSteps(
   db: Executor,
   scheduleId: string,
-  { sequence, startedAt }: ToldUntil,
+  { sequence, startedAt }: ReportedUntil,
 ): Promise<StepTaken[]> {
   const events = await rows<Event>(
     db,
@@ -47,15 +53,16 @@ export async function untoldSteps(
        -- What settles a billing settles its latest attempt.
        LEFT JOIN LATERAL (
          SELECT c.details->>'billingRequestId' AS id FROM events c
-         WHERE c.resource_id = e.resource_id AND c.sequence <= e.sequence
+         -- What was skipped has none, however far back it is looked for.
+         WHERE e.type = ANY(:charged) AND c.resource_id = e.resource_id AND c.sequence <= e.sequence
            AND c.type = 'schedule.billing_charged' AND c.details->'n' = e.details->'n'
-         ORDER BY c.sequence DESC LIMIT 1) AS charged ON e.type LIKE 'schedule.billing%'
+         ORDER BY c.sequence DESC LIMIT 1) AS charged ON true
        LEFT JOIN billing_requests r ON r.id = charged.id
-       WHERE e.resource_id = :scheduleId AND e.sequence > coalesce(:sequence, 0) AND e.cause = 'network'
+       WHERE e.resource_id = :scheduleId AND e.sequence > coalesce(:sequence, 0) AND (e.cause = 'network' OR e.cause = 'operator' AND e.type = 'schedule.cancelled')
          AND e.type = ANY(:types) AND (:sequence::int IS NOT NULL OR e.recorded_at >= :startedAt)
-       ORDER BY e.sequence DESC LIMIT ${UNTOLD_MAX}) AS newest
+       ORDER BY e.sequence DESC LIMIT ${UNREPORTED_MAX}) AS newest
      ORDER BY sequence`,
-    { scheduleId, sequence, startedAt, types: [...STEPS.keys()] },
+    { scheduleId, sequence, startedAt, types: [...STEPS.keys()], charged: CHARGED },
   );
   return events.flatMap((event) => {
     const step = STEPS.get(event.type);
@@ -76,4 +83,5 @@ const STEPS = new Map<string, (event: Event) => StepTaken>([
   ['schedule.notice_given', (event) => ({ ...event, do: 'notify' })],
   ['schedule.completed', end('completed')],
   ['schedule.failed', end('failed')],
+  ['schedule.cancelled', () => ({ do: 'cancel' })],
 ]);
