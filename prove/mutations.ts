@@ -241,8 +241,8 @@ export const MUTATIONS: readonly Mutation[] = [
     changes: [
       {
         file: 'src/database/ledger/position.ts',
-        find: `FILTER (WHERE direction = 'debit'), 0)`,
-        replace: `FILTER (WHERE direction = 'neither'), 0)`,
+        find: `coalesce(sum(amount) FILTER (WHERE direction = 'debit'), 0)`,
+        replace: `coalesce(sum(amount) FILTER (WHERE direction = 'neither'), 0)`,
       },
     ],
   },
