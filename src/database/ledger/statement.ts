@@ -225,7 +225,8 @@ const PAGE = 1000;
 
 /**
  * The lines of a statement in the order in which they were posted, a provider's merchant by
- * merchant; page by page, each a statement of SQL of its own.
+ * merchant; page by page, each a statement of SQL of its own. An entry whose charge, refund or
+ * reversal somebody deleted has no line; `books verify` names it.
  */
 export async function* readLines(
   db: Executor,
@@ -234,13 +235,14 @@ export async function* readLines(
   for (const partyId of await postedTo(db, { party, date, currency })) {
     let after: bigint | undefined = 0n;
     while (after !== undefined) {
-      const page: (StatementLine & { entryId: bigint })[] = await rows(
+      const page: (StatementLine & { entryId: bigint; isKnown: boolean })[] = await rows(
         db,
         LINES,
         { partyId, date, currency, after },
         'anew',
       );
-      if (page.length > 0) yield page;
+      const lines = page.filter((line) => line.isKnown);
+      if (lines.length > 0) yield lines;
       after = page[PAGE - 1]?.entryId;
     }
   }
@@ -277,7 +279,7 @@ const LINES = `
     FROM ledger_postings p JOIN ledger_entries e ON e.id = p.entry_id
     WHERE p.party_id = :partyId AND ${SHOWN} AND ${OF_THE_DAY} AND p.entry_id > :after::bigint
     GROUP BY p.entry_id ORDER BY p.entry_id LIMIT ${PAGE})
-  SELECT e.id AS "entryId", t.transaction_id AS "transactionId", t.reference, t.type, t.status, page.amount, t.currency,
+  SELECT e.id AS "entryId", t.reference IS NOT NULL AS "isKnown", t.transaction_id AS "transactionId", t.reference, t.type, t.status, page.amount, t.currency,
     t.description, t.customer_id AS "customerId", t.merchant_id AS "merchantId", t.bank_id AS "bankId",
     t.billing_request_id AS "billingRequestId", t.schedule_id AS "scheduleId",
     t.bank_transaction_id AS "bankTransactionId", t.decline_reason AS "declineReason",
@@ -285,7 +287,7 @@ const LINES = `
     ${backBy('reversal', '(SELECT transaction_id AS id, billing_request_id FROM reversals) AS part')} AS "reversedAmount",
     t.created_at AS "createdAt", e.settled_at AS "settledAt", t.payee_bank_id AS "payeeBankId",
     t.payee_lookup_id AS "payeeLookupID"
-  FROM page JOIN ledger_entries e ON e.id = page.id, LATERAL (
+  FROM page JOIN ledger_entries e ON e.id = page.id LEFT JOIN LATERAL (
     SELECT ${IMMUTABLE} FROM transactions WHERE id = e.resource_id AND e.kind <> 'write_off'
     UNION ALL
     -- It follows an exception, or a refund that was rejected after one.
@@ -294,7 +296,7 @@ const LINES = `
     FROM billing_requests b
     WHERE e.kind = 'write_off' AND b.id = coalesce(
       (SELECT x.billing_request_id FROM reconciliation_exceptions x WHERE x.id = e.resource_id),
-      (SELECT r.billing_request_id FROM refunds r WHERE r.id = e.resource_id))) AS t
+      (SELECT r.billing_request_id FROM refunds r WHERE r.id = e.resource_id))) AS t ON true
   ORDER BY e.id`;
 
 /** The SHA-256 of the file of a day that is over, where it has been made in the form of now. */

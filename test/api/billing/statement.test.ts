@@ -254,6 +254,22 @@ describe('a statement', () => {
     });
   });
 
+  it('from which a charge was deleted lacks its line alone, and none of those after it', async () => {
+    const one = await standingIn();
+    await settleMany(db, one, 1_001);
+    const day = await dayOf(db, one.merchantId);
+    await asOwner(
+      database.url,
+      `SET session_replication_role = replica;
+       DELETE FROM billing_requests WHERE id = (
+         SELECT min(id) FROM billing_requests WHERE merchant_id = '${one.merchantId}')`,
+    );
+    const merchant = await asking(api, one, 'merchant');
+    const file = await merchant.file(`/v1/statements/${day}.csv`);
+    expect(totalOf(file)).toEqual(['total', '1000', '1000']);
+    expect(await merchant.statement(day)).toMatchObject({ charges: { count: 1_001 } });
+  });
+
   it('of thousands of lines has each of them once, in a provider’s file merchant by merchant', async () => {
     const one = await standingIn();
     await settleMany(db, one, 2_001);
