@@ -88,7 +88,9 @@ export const BILLED = `
         (array_agg(e.details ORDER BY e.sequence DESC))[1] AS last,
         count(*) FILTER (WHERE e.type = 'schedule.billing_charged') AS attempts,
         min(e.business_at) FILTER (WHERE e.type = 'schedule.billing_charged') AS first_attempt_at,
-        min((e.details->>'dueAt')::timestamptz) AS due_at,
+        -- The row has that of its first attempt; a zone that was corrected since makes another.
+        min((e.details->>'dueAt')::timestamptz) FILTER (
+          WHERE e.type = 'schedule.billing_skipped' OR e.details->>'attempt' = '1') AS due_at,
         max(e.business_at) FILTER (WHERE e.type IN (${anyOf(BILLING_ENDS)})) AS closed_at,
         max(e.sequence) AS latest
       FROM page JOIN events e ON e.resource_id = page.id

@@ -11,6 +11,7 @@ import type { ScheduleTerms } from '../../src/database/recurring/create';
 import { readBillings, readSchedule } from '../../src/database/recurring/read';
 import { recurringRules, readConfig } from '../../src/config';
 import { workflowIds } from '../../src/domain/workflow/workflow-id';
+import { bookDifferences } from '../support/books';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { billIsAmongTheNext } from '../support/outbox';
 import { runSchedule, type ScheduleAtRest } from '../support/schedule';
@@ -360,6 +361,24 @@ describe('an outage', () => {
       '3 successful 1x',
     ]);
   });
+});
+
+it('a billing that is tried again after the zone was corrected has the due date of its first attempt', async () => {
+  // The 29th in Lagos, and the 30th in Nairobi: February has neither.
+  const startAt = new Date('2031-01-29T22:30:00Z');
+  const id = await schedule({ frequency: 'monthly', startAt });
+  await later(startAt.getTime() - Date.now());
+  await advance(id);
+  await answer();
+  await advance(id);
+  await later(30 * DAY);
+  await advance(id);
+  await answer('insufficient_funds');
+  await advance(id);
+  await later(DAY);
+  await runSchedule(db, keyring, { ...rules, timeZone: 'Africa/Nairobi' }, id);
+  expect(await billings(id)).toEqual(['0 successful 1x', '1 pending 2x']);
+  expect((await bookDifferences(db)).filter((one) => one.includes(id))).toEqual([]);
 });
 
 describe('what the history of a workflow has lost', () => {

@@ -794,6 +794,46 @@ test('all that begins with an event has a SHA-256 of what stands in its row, als
   expect(await bookDifferences(db)).toEqual([]);
 });
 
+test('whatever is changed for good later has the SHA-256 of it in its event, too', async () => {
+  const changed = await rows<{ type: string; parts: string[] }>(
+    database.db,
+    `SELECT DISTINCT type, ARRAY(SELECT jsonb_object_keys(details->'content') ORDER BY 1) AS parts
+     FROM events WHERE sequence > 1 AND type NOT LIKE 'schedule.billing%'
+       AND type NOT IN ('billing_request.reversed', 'schedule.past_due', 'schedule.paused', 'schedule.resumed')
+     ORDER BY 1, 2`,
+  );
+  expect(changed.map(({ type, parts }) => `${type}: ${parts.join(', ')}`)).toEqual([
+    'agreement.decided: agreementMade',
+    'billing_request.declined: chargeEnded',
+    'billing_request.successful: chargeEnded',
+    // Nobody noted anything.
+    'exception.investigating: ',
+    'exception.investigating: exceptionOperatorNote',
+    'exception.resolved: ',
+    'exception.resolved: exceptionBankNote',
+    'intent.superseded: intentEnded',
+    'refund.completed: refundEnded',
+    'refund.rejected: refundEnded',
+    // Of another amount.
+    'schedule.changed: ',
+    'schedule.changed: scheduleDescription',
+  ]);
+});
+
+test('a function of the same name that the owner of the schema puts before the one that is meant hides nothing', async () => {
+  const { chargeId } = books;
+  await owner(`UPDATE billing_requests SET description = 'Hats' WHERE id = '${chargeId}';
+    CREATE FUNCTION public.convert_to(text, text) RETURNS bytea LANGUAGE sql IMMUTABLE AS
+      $$ SELECT pg_catalog.convert_to(replace($1, 'Hats', 'Shoes'), 'UTF8'::name) $$;
+    CREATE FUNCTION public.sha256(text) RETURNS bytea LANGUAGE sql IMMUTABLE AS $$ SELECT ''::bytea $$`);
+  const found = await bookDifferences(database.db);
+  await owner(`DROP FUNCTION public.convert_to(text, text); DROP FUNCTION public.sha256(text);
+    UPDATE billing_requests SET description = 'Shoes' WHERE id = '${chargeId}'`);
+  expect(found).toEqual(
+    expect.arrayContaining([expect.stringMatching(contentOf('chargeId', 'description')(books))]),
+  );
+});
+
 test('so are those that the first versions wrote', async () => {
   await owner(`UPDATE events SET details = details - 'terms' || jsonb_build_object('approved', details->'terms')
       WHERE type = 'agreement.decided' AND details ? 'terms';

@@ -148,7 +148,14 @@ async function charge(
   });
   const [, { billingRequestId, reference }] = await Promise.all([billing, charged]);
   if (attempt === 1) schedule.nextN = n + 1;
-  note(work, 'schedule.billing_charged', { n, attempt, dueAt: step.dueAt, billingRequestId, reference });
+  note(work, 'schedule.billing_charged', {
+    n,
+    attempt,
+    // The billing has that of its first attempt.
+    ...(attempt === 1 && { dueAt: step.dueAt }),
+    billingRequestId,
+    reference,
+  });
   return { amount, reference };
 }
 
