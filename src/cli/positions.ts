@@ -120,9 +120,11 @@ function verdictOn(total: Total): string {
 }
 
 function notRight(date: string, wrong: Total[]): CommandError {
+  const currencies = wrong.map(({ currency }) => currency);
   return new CommandError(
-    `the positions of ${date} are not right. ${wrong.map(verdictOn).join('. ')}. ` +
-      `"assent books verify --from ${date} --to ${date}" names the entries that do not balance.`,
+    `the positions of ${date} are not right (${currencies.join(', ')}): ` +
+      `"assent books verify --from ${date} --to ${date}" names the entries that do not balance. ` +
+      `Settle nothing in ${currencies.join(' or ')} for that day until then.`,
   );
 }
 

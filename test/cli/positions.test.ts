@@ -223,8 +223,9 @@ describe('assent positions', () => {
       'NGN: the positions add up to zero over the network.',
     ]);
     expect(err).toBe(
-      `assent: the positions of ${day} are not right. JPY: the positions add up to -1 over the network, and not to zero. ` +
-        `"assent books verify --from ${day} --to ${day}" names the entries that do not balance.\n`,
+      `assent: the positions of ${day} are not right (JPY): ` +
+        `"assent books verify --from ${day} --to ${day}" names the entries that do not balance. ` +
+        'Settle nothing in JPY for that day until then.\n',
     );
     const asJson = await of(day, '--json');
     expect(asJson).toMatchObject({ code: 1, err });
@@ -256,7 +257,8 @@ describe('assent positions', () => {
     expect(code).toBe(1);
     expect(out).toMatch(new RegExp(`${standing.bankId} .*│ none +│ NGN +│ 0 +│ 0.07 +│ -0.07`));
     expect(out).toMatch(new RegExp(`${other.merchantId} .*│ none +│ NGN +│ 0.07 +│ 0 +│ 0.07`));
-    expect(err).toContain('add up to zero over the network, but some have no counterparty (2).');
+    expect(out).toContain('add up to zero over the network, but some have no counterparty (2).');
+    expect(err).toContain(`the positions of ${day} are not right (NGN): `);
   });
 
   it.each([
