@@ -20,7 +20,7 @@ export function measureService(registry: Registry, db: Executor): void {
   measureOverdue(registry, db);
   measureUploads(registry, db);
   measureRetries(registry, db);
-  measureReconcileAge(registry, db);
+  measureReconcileAndDigestAge(registry, db);
   measureChainAge(registry, db);
   measureExceptions(registry, db);
 }
@@ -140,13 +140,21 @@ export function measureTaskQueues(
   });
 }
 
-/** Who finds what is overdue or has lost its workflow must run itself. */
-function measureReconcileAge(registry: Registry, db: Executor): void {
+/**
+ * Who finds what is overdue or has lost its workflow must run itself. A file that cannot be made
+ * keeps those of all days before it waiting.
+ */
+function measureReconcileAndDigestAge(registry: Registry, db: Executor): void {
   const state = inTime(() => readTemporalState(db));
   gauge(registry, {
     name: 'assent_reconcile_age_seconds',
     help: 'How long ago the workflow reconcile last went through some of what is open.',
     read: async () => (await state())?.reconcileAgeS,
+  });
+  gauge(registry, {
+    name: 'assent_digest_age_seconds',
+    help: 'How long ago the workflow digest last kept the SHA-256 of a statement, or ended a run.',
+    read: async () => (await state())?.digestAgeS,
   });
 }
 

@@ -1,33 +1,50 @@
 import { Context } from '@temporalio/activity';
+import { TemporalFailure } from '@temporalio/common';
 import type { Database } from '../database/connection';
 import {
-  hasMoved,
+  nextDayToLookThrough,
+  noteLookedThrough,
+  type FinalDay,
+} from '../database/ledger/days-looked-through';
+import {
+  hasMoreLines,
   keepDigest,
   readDigest,
   statementsOfDay,
   type StatementOf,
 } from '../database/ledger/statement';
-import { nextUndigestedDay, noteDigested, type UndigestedDay } from '../database/ledger/undigested';
+import { noteDigestCameOn } from '../database/operation/temporal-state';
 
 /** Works out the SHA-256 of statements that are too long for a call to do so. */
 export interface DigestActivities {
   keepDigests(): Promise<Digested>;
 }
 
-export interface Digested {
+interface Done {
   /** Days that were looked through to their end. */
   days: number;
   /** Statements whose SHA-256 was kept now, and how many lines they have together. */
   kept: number;
   lines: number;
+}
+
+export interface Digested extends Done {
   /** Whether it ended before all was looked through. */
   isMore: boolean;
 }
 
+/** Of a statement; the cause says why. What is said here stays in the workflow's history. */
+export class FileNotMadeError extends Error {
+  override name = 'FileNotMadeError';
+
+  constructor({ party, date, currency }: StatementOf, cause: unknown) {
+    super(`the file of ${party.entityId} of ${date} in ${currency} cannot be made`, { cause });
+  }
+}
+
 /**
- * Lines after which a run begins no other file: some two minutes. So a run ends well within its
- * hour, however many days an update or a new form of the file has left to do, and tells how far it
- * came.
+ * Lines after which a run begins no other file: some two minutes. What it began it ends. So it
+ * tells how far it came, however many days an update or a new form of the file has left to do.
  */
 const LINES_MAX = 1_000_000;
 /**
@@ -53,46 +70,78 @@ export function createDigestActivities(
   hashedMax: number,
   digestOf: (of: StatementOf, beat: (lines: number) => void) => Promise<string>,
 ): DigestActivities {
+  /**
+   * @returns `left` where its file is left for the next run, `reopened` where the day is no final
+   *   one any more, or one of another edition
+   */
+  async function keepDigestOf(
+    of: StatementOf,
+    edition: number,
+    so: Done,
+  ): Promise<'done' | 'left' | 'reopened'> {
+    if (!(await hasMoreLines(db, of, hashedMax))) return 'done';
+    if ((await readDigest(db, of, edition)) !== undefined) return 'done';
+    if (so.lines >= LINES_MAX) return 'left';
+    let lines = 0;
+    const sha256 = await digestOf(of, (until) => {
+      lines = until;
+      beat(so, of, lines);
+    });
+    if (!(await keepDigest(db, of, edition, sha256))) return 'reopened';
+    so.kept += 1;
+    so.lines += lines;
+    await noteDigestCameOn(db);
+    return 'done';
+  }
+
   /** @returns false where a file is left for the next run */
-  async function keepDigestsOf(day: UndigestedDay, done: Digested): Promise<boolean> {
+  async function keepDigestsOf(day: FinalDay, so: Done): Promise<boolean> {
     for await (const page of statementsOfDay(db, day.date)) {
       for (const of of page) {
-        beat();
-        if (!(await hasMoved(db, of, hashedMax))) continue;
-        if ((await readDigest(db, of, day.edition)) !== undefined) continue;
-        if (done.lines >= LINES_MAX) return false;
-        let lines = 0;
-        const sha256 = await digestOf(of, (until) => {
-          lines = until;
-          beat();
+        beat(so, of);
+        const came = await keepDigestOf(of, day.edition, so).catch((error: unknown) => {
+          throw error instanceof TemporalFailure ? error : new FileNotMadeError(of, error);
         });
-        // Reopened meanwhile: it is no final day any more, or one of another edition.
-        if (!(await keepDigest(db, of, day.edition, sha256))) return true;
-        done.kept += 1;
-        done.lines += lines;
+        if (came !== 'done') return came === 'reopened';
       }
     }
-    await noteDigested(db, day);
-    done.days += 1;
+    await noteLookedThrough(db, day, hashedMax);
+    so.days += 1;
     return true;
   }
 
   return {
     async keepDigests() {
-      const done: Digested = { days: 0, kept: 0, lines: 0, isMore: false };
-      for (let n = 0; n < DAYS_MAX; n++) {
-        beat();
-        const day = await nextUndigestedDay(db, timeZone);
-        if (day === undefined) return done;
-        if (!(await keepDigestsOf(day, done))) break;
+      const so = doneBefore();
+      let isMore = true;
+      for (let n = 0; n < DAYS_MAX && isMore; n++) {
+        beat(so);
+        const day = await nextDayToLookThrough(db, timeZone, hashedMax);
+        if (day === undefined) isMore = false;
+        else if (!(await keepDigestsOf(day, so))) break;
       }
-      return { ...done, isMore: true };
+      await noteDigestCameOn(db);
+      return { ...so, isMore };
     },
   };
 }
 
-function beat(): void {
+/** By an earlier attempt of this run, but for the seconds before its worker died. */
+function doneBefore(): Done {
+  const told = Context.current().info.heartbeatDetails as { done?: Partial<Done> } | null | undefined;
+  const { days, kept, lines } = told?.done ?? {};
+  const isWhole = [days, kept, lines].every((count) => Number.isSafeInteger(count));
+  return isWhole ? ({ days, kept, lines } as Done) : { days: 0, kept: 0, lines: 0 };
+}
+
+/**
+ * What it tells is seen in the Temporal UI, and what was done the next attempt begins with.
+ *
+ * @param lines of its file that were read
+ */
+function beat(so: Done, of?: StatementOf, lines = 0): void {
   const activity = Context.current();
-  activity.heartbeat();
+  const inHand = of && { day: of.date, partyId: of.party.entityId, currency: of.currency, lines };
+  activity.heartbeat({ ...inHand, done: { ...so } });
   activity.cancellationSignal.throwIfAborted();
 }

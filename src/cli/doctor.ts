@@ -313,7 +313,7 @@ async function judgeNamespace(db: Database, id: string, namespace: string): Prom
 
 /**
  * What finds lost work, what seals the books, and what keeps the SHA-256 of long statements run on
- * Temporal Schedules that a hand may stop. The first two may also fail each time that they run.
+ * Temporal Schedules that a hand may stop. Each may also fail each time that it runs.
  *
  * @param db or what keeps it from being asked when they last did
  */

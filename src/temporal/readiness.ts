@@ -4,7 +4,11 @@ import type { Database } from '../database/connection';
 import type { Keyring } from '../database/keys/keyring';
 import { ringFaults } from '../database/keys/sealing-key';
 import { isReady } from '../database/operation/readiness';
-import { readTemporalState, RECONCILE_SILENT_AFTER_S } from '../database/operation/temporal-state';
+import {
+  DIGEST_SILENT_AFTER_S,
+  readTemporalState,
+  RECONCILE_SILENT_AFTER_S,
+} from '../database/operation/temporal-state';
 import { oldestWorkerAgeS, workerFault } from '../database/operation/worker-heartbeat';
 import type { Problem } from '../domain/failures';
 import { POSTGRES_AWAY, ringProblem, TEMPORAL_LOST, workerProblem } from '../domain/words/service-words';
@@ -91,14 +95,19 @@ const DO_ABOUT = {
 
 /**
  * What keeps nobody from work now, but would be missed when something goes wrong: nothing finds
- * what has lost its workflow, or what was changed by hand. One that is only about to run for the
+ * what has lost its workflow, or what was changed by hand, or long statements go without their
+ * SHA-256. One that is only about to run for the
  * first time since all of the service was down is none.
  */
 export async function serviceWarnings(db: Database, client: Client): Promise<Problem[]> {
-  const [{ reconcileAgeS }, chain] = await Promise.all([readTemporalState(db), readChainState(db)]);
+  const [{ reconcileAgeS, digestAgeS }, chain] = await Promise.all([
+    readTemporalState(db),
+    readChainState(db),
+  ]);
   const silent = [
     { path: 'reconcile', ageS: reconcileAgeS, afterS: RECONCILE_SILENT_AFTER_S },
     { path: 'chain', ageS: chain.ageS, afterS: CHAIN_SILENT_AFTER_S },
+    { path: 'digest', ageS: digestAgeS, afterS: DIGEST_SILENT_AFTER_S },
   ] as const;
   const problems = await Promise.all(
     silent
@@ -118,7 +127,7 @@ export async function serviceWarnings(db: Database, client: Client): Promise<Pro
 /** Temporal may be this late with a run, or its clock be ahead of ours. */
 const LATE_MAX_MS = 10_000;
 
-/** The rarer of the two runs every five minutes. */
+/** The rarest of them runs every five minutes. */
 const FIRST_RUN_WITHIN_S = 360;
 
 /**

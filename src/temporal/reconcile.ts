@@ -41,7 +41,12 @@ export const SCHEDULED = [RECONCILE, CHAIN, DIGEST] as const;
 
 type Runs = Omit<ScheduleOptions<ScheduleOptionsStartWorkflowAction<Workflow>>, 'scheduleId'>;
 
-const runsOf = (workflowType: string, every: '1m' | '5m', staticSummary: string): Runs => ({
+const runsOf = (
+  workflowType: string,
+  every: '1m' | '5m',
+  staticSummary: string,
+  workflowRunTimeout: '2h' | '4h' = '2h',
+): Runs => ({
   spec: { intervals: [{ every }] },
   action: {
     type: 'startWorkflow',
@@ -50,14 +55,20 @@ const runsOf = (workflowType: string, every: '1m' | '5m', staticSummary: string)
     taskQueue: TASK_QUEUE,
     staticSummary,
     // One that no worker takes up must not keep all later ones from starting.
-    workflowRunTimeout: '2h',
+    workflowRunTimeout,
   },
   policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1m' },
 });
 
 const RUNS = runsOf(WORKFLOW_TYPE.reconcile, '1m', 'Starts again what is overdue or has lost its workflow');
 const CHAIN_RUNS = runsOf(WORKFLOW_TYPE.chain, '5m', 'Chains what was written since, and signs it');
-const DIGEST_RUNS = runsOf(WORKFLOW_TYPE.digest, '5m', 'Keeps the SHA-256 of long statements of final days');
+const DIGEST_RUNS = runsOf(
+  WORKFLOW_TYPE.digest,
+  '5m',
+  'Keeps the SHA-256 of long statements of final days',
+  // Its three attempts may take an hour each, and the last one's failure says why.
+  '4h',
+);
 
 /**
  * Makes the Temporal Schedules, or brings them up to date; whoever has paused one keeps it paused.

@@ -7,7 +7,8 @@ const { keepDigests } = proxyActivities<DigestActivities>({
   // One file takes as long as it has lines. A dead worker is noticed by its heartbeat.
   startToCloseTimeout: '1h',
   heartbeatTimeout: '30s',
-  retry: { initialInterval: '1s', maximumInterval: '1m' },
+  // The run then fails, and says why. Its Schedule begins another within five minutes.
+  retry: { initialInterval: '1s', maximumInterval: '1m', maximumAttempts: 3 },
 });
 
 /**

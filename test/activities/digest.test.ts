@@ -5,6 +5,7 @@ import { digestOf } from '../../src/api/billing/statement';
 import { rows, type Database } from '../../src/database/connection';
 import { closePeriod, reopenPeriod } from '../../src/database/ledger/period';
 import type { StatementOf } from '../../src/database/ledger/statement';
+import { readTemporalState } from '../../src/database/operation/temporal-state';
 import { STATEMENT_FORM } from '../../src/domain/books/statement';
 import { ROLES } from '../../src/domain/entity';
 import { serveApi, type ServedApi } from '../support/api';
@@ -13,7 +14,7 @@ import { letMidnightPass } from '../support/midnight';
 import { openTransaction } from '../support/open-transaction';
 import { OPERATOR } from '../support/operator';
 import { standingApproval, type Standing } from '../support/standing';
-import { asking, linesOf, settleMany } from '../support/statements';
+import { asking, linesOf, settleMany, settleManyOn } from '../support/statements';
 
 /** The SHA-256 of statements too long for a call, without anybody taking their files. */
 
@@ -44,24 +45,17 @@ type DigestOf = Parameters<typeof createDigestActivities>[3];
 
 const ofItsFile: DigestOf = (of, beat) => digestOf(db, of, beat);
 
-function run(made = ofItsFile, environment = new MockActivityEnvironment()): Promise<Digested> {
-  const activities = createDigestActivities(db, timeZone, HASHED_MAX, made);
+function run(
+  made = ofItsFile,
+  environment = new MockActivityEnvironment(),
+  hashedMax = HASHED_MAX,
+): Promise<Digested> {
+  const activities = createDigestActivities(db, timeZone, hashedMax, made);
   return environment.run(() => activities.keepDigests());
 }
 
 /** Charges that settled on a day that is long over. */
-async function chargedOn(day: string, count: number): Promise<void> {
-  const { bankId, merchantId } = standing;
-  await settleMany(db, standing, count);
-  const since = `> current_date - 2`;
-  await asOwner(
-    database.url,
-    `SET session_replication_role = replica;
-     UPDATE billing_requests SET closed_at = '${day}T12:00:00Z' WHERE closed_at ${since};
-     UPDATE ledger_entries SET settled_at = '${day}T12:00:00Z', settlement_day = '${day}' WHERE settlement_day ${since};
-     UPDATE ledger_balance_changes SET day = '${day}' WHERE day ${since} AND party_id IN ('${bankId}', '${merchantId}')`,
-  );
-}
+const chargedOn = (day: string, count: number) => settleManyOn(database, day, standing, count);
 
 const kept = () =>
   rows<{ party: string; day: string; edition: number; form: number; sha256: string; at: Date }>(
@@ -190,7 +184,7 @@ test('of files that were kept in another form, the SHA-256 is kept of the form o
     database.url,
     `SET session_replication_role = replica;
      UPDATE statement_digests SET form = ${another}, sha256 = repeat('0', 64);
-     UPDATE digested_days SET form = ${another}`,
+     UPDATE days_looked_through SET form = ${another}`,
   );
   expect(await run()).toEqual(THREE_OF_THREE);
   expect((await kept()).map(({ form }) => form)).toEqual([
@@ -232,6 +226,82 @@ test('a run that has made files of a million lines leaves the next file to the n
   expect(await run(long)).toEqual({ days: 0, kept: 2, lines: 1_000_000, isMore: true });
   expect(await run(long)).toEqual({ days: 1, kept: 1, lines: 500_000, isMore: false });
   expect(await run(long)).toEqual(NOTHING);
+});
+
+test('a day is looked through again once a call works out the SHA-256 of fewer lines', async () => {
+  await chargedOn(DAY, 3);
+  expect(await run(ofItsFile, undefined, 3)).toEqual({ days: 1, kept: 0, lines: 0, isMore: false });
+  expect(await run()).toEqual(THREE_OF_THREE);
+  expect(await run()).toEqual(NOTHING);
+});
+
+/** The attempt after one whose last heartbeat said this. */
+const attemptAfter = (heartbeatDetails: unknown) => new MockActivityEnvironment({ heartbeatDetails });
+
+/** Of two statements the file is made, and of the third it is not. */
+function failingAtThird(): DigestOf {
+  let files = 0;
+  return (of, beat) => {
+    files += 1;
+    return files === 3 ? Promise.reject(new Error('no disk')) : ofItsFile(of, beat);
+  };
+}
+
+test('an attempt says what those before it did as well, and goes by it', async () => {
+  await chargedOn(DAY, 3);
+  const first = new MockActivityEnvironment();
+  let details: unknown;
+  first.on('heartbeat', (told: unknown) => (details = told));
+  await expect(run(failingAtThird(), first)).rejects.toThrow('cannot be made');
+  expect(details).toMatchObject({ done: { days: 0, kept: 2, lines: 6 } });
+  expect(await run(ofItsFile, attemptAfter(details))).toEqual(THREE_OF_THREE);
+  await chargedOn('2026-03-01', 3);
+  const lines = 1_000_000;
+  expect(await run(ofItsFile, attemptAfter({ done: { days: 0, kept: 2, lines } }))).toEqual({
+    days: 0,
+    kept: 2,
+    lines,
+    isMore: true,
+  });
+});
+
+test.each([[undefined], ['done'], [{ done: 3 }], [{ done: { days: 1, kept: 1 } }]])(
+  'an attempt after the heartbeat %j begins with nothing done',
+  async (details) => {
+    expect(await run(ofItsFile, attemptAfter(details))).toEqual(NOTHING);
+  },
+);
+
+test('a file that cannot be made is named, and so is the one in hand', async () => {
+  await chargedOn(DAY, 3);
+  const parties = [standing.bankId, standing.merchantId, standing.providerId].toSorted();
+  const environment = new MockActivityEnvironment();
+  const beats: unknown[] = [];
+  environment.on('heartbeat', (told: unknown) => beats.push(told));
+  await expect(run(failingAtThird(), environment)).rejects.toThrow(
+    `the file of ${parties[2]} of ${DAY} in NGN cannot be made`,
+  );
+  const inHand = { day: DAY, partyId: parties[0], currency: 'NGN', done: { days: 0, kept: 0, lines: 0 } };
+  expect(beats.slice(1, 3)).toEqual([
+    { ...inHand, lines: 0 },
+    { ...inHand, lines: 3 },
+  ]);
+});
+
+const cameOnYesterday = () => rows(db, `UPDATE temporal_state SET digested_at = now() - interval '1 day'`);
+const ageS = async () => (await readTemporalState(db)).digestAgeS;
+
+test('a run that fails before it has kept anything does not come on, and one that ends does', async () => {
+  await chargedOn(DAY, 3);
+  await cameOnYesterday();
+  await expect(run(() => Promise.reject(new Error('no disk')))).rejects.toThrow('cannot be made');
+  expect(await ageS()).toBeGreaterThan(80_000);
+  await expect(run(failingAtThird())).rejects.toThrow('cannot be made');
+  expect(await ageS()).toBeLessThan(60);
+  await run();
+  await cameOnYesterday();
+  expect(await run()).toEqual(NOTHING);
+  expect(await ageS()).toBeLessThan(60);
 });
 
 test('a worker says that it lives with each statement and each page', async () => {

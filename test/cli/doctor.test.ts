@@ -271,10 +271,11 @@ describe('assent doctor', () => {
     expect(code).toBe(1);
   });
 
-  // A worker would run both, and end the restart.
+  // A worker would run all three, and end the restart.
   it.each([
     ['reconcile', 'temporal_state SET reconciled_at', '10 minutes'],
     ['chain', 'chain_progress SET chained_at', '2 hours'],
+    ['digest', 'temporal_state SET digested_at', '3 hours'],
   ])('finds that %s stands still once it was due, though its Schedule runs', async (name, column, age) => {
     const schedule = temporal.schedule.getHandle(name);
     const { action } = await schedule.describe();

@@ -1,10 +1,18 @@
-import { randomUUID } from 'node:crypto';
-import { Client, Connection, type ScheduleHandle, type WorkflowHandle } from '@temporalio/client';
-import { rows } from '../../src/database/connection';
+import { createHash, randomUUID } from 'node:crypto';
+import {
+  Client,
+  Connection,
+  type ScheduleHandle,
+  type WorkflowFailedError,
+  type WorkflowHandle,
+} from '@temporalio/client';
+import { oneRow } from '../../src/database/connection';
 import { workflowIds } from '../../src/domain/workflow/workflow-id';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
+import { asOwner } from '../support/database';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
 import { holdAt } from '../support/held-step';
+import { linesOf, settleManyOn } from '../support/statements';
 
 /** What somebody who never saw the code reads in a workflow's history, from top to bottom. */
 
@@ -377,13 +385,13 @@ test('a refund and an intent tell what was asked, what came of it and after how 
   await expectNoTaskFailed(workflowIds.intent(intentId));
 });
 
-/** The workflow that it has started last. */
-async function startedBy(schedule: ScheduleHandle): Promise<string> {
+/** The workflow that it has started last, after this one. */
+async function startedBy(schedule: ScheduleHandle, after = ''): Promise<string> {
   let workflowId = '';
   await eventually(async () => {
     const { info } = await schedule.describe();
     workflowId = info.recentActions.at(-1)?.action.workflow?.workflowId ?? '';
-    return workflowId !== '';
+    return workflowId !== after;
   });
   return workflowId;
 }
@@ -406,30 +414,51 @@ test('an effect that Postgres cut off tells so in words, and is made at the next
   );
 });
 
-test('a run of digest says of which long statements it has kept the SHA-256, and they have it', async () => {
+test('a run of digest fails where a file cannot be made, and one that ends says of which long statements it has kept the SHA-256, and they have it', async () => {
   const digest = temporal.schedule.getHandle('digest');
   await digest.pause();
   const day = '2026-01-31';
-  await rows(
+  const { entityId: merchantId } = merchant;
+  const { agreementId } = await oneRow<{ agreementId: string }>(
     engine.database.db,
-    `WITH entries AS (
-       INSERT INTO ledger_entries (kind, resource_id, settled_at, settlement_day)
-       SELECT 'charge', 'brq_' || n, :day::date + interval '12 hours', :day FROM generate_series(1, 10001) AS n RETURNING id)
-     INSERT INTO ledger_postings (entry_id, n, party_id, account, direction, amount, currency)
-     SELECT entries.id, n, party, account, direction, 1, 'NGN' FROM entries, (VALUES
-       (1, :bankId, 'customer_bank', 'debit'), (2, :merchantId, 'merchant', 'credit')) AS p (n, party, account, direction)`,
-    { day, bankId: bank.entityId, merchantId: merchant.entityId },
+    `SELECT id AS "agreementId" FROM agreements WHERE merchant_id = :merchantId`,
+    { merchantId },
   );
+  await settleManyOn(engine.database, day, { agreementId, bankId: bank.entityId, merchantId }, 10_001);
   const told = async () => (await merchant.api.get('/v1/statements', { date: day })).body.data;
   expect(await told()).toMatchObject({ final: true, sha256: null });
+
+  await asOwner(engine.database.url, 'REVOKE INSERT ON statement_digests FROM assent_app');
   await digest.trigger();
-  const workflowId = await startedBy(digest);
-  // There are no rows of these charges, of which a file would tell.
-  const said = /^Looked through \d+ days?: kept the SHA-256 of 2 statements, of 0 lines\.$/;
+  const refused = await startedBy(digest);
+  const failed = await temporal.workflow
+    .getHandle(refused)
+    .result()
+    .catch((error: WorkflowFailedError) => error);
+  await asOwner(engine.database.url, 'GRANT INSERT ON statement_digests TO assent_app');
+  expect(failed).toMatchObject({
+    cause: {
+      cause: {
+        message: expect.stringContaining(
+          `the file of ${bank.entityId} of ${day} in NGN cannot be made: `,
+        ) as string,
+      },
+    },
+  });
+
+  await digest.trigger();
+  const workflowId = await startedBy(digest, refused);
+  const said = /^Looked through \d+ days?: kept the SHA-256 of 2 statements, of 20002 lines\.$/;
   expect(await temporal.workflow.getHandle(workflowId).result()).toMatch(said);
   expectInOrder(await historyOf(workflowId), [
     'Keeps the SHA-256 of long statements of final days',
     'Work out the SHA-256 of long statements of days that are final',
   ]);
-  expect(await told()).toMatchObject({ sha256: expect.stringMatching(/^[0-9a-f]{64}$/) as string });
+  const { sha256 } = await told();
+  const taken = await fetch(`${engine.apiUrl}/v1/statements/${day}.csv`, {
+    headers: { authorization: `Bearer ${await merchant.api.accessToken()}` },
+  });
+  const file = await taken.text();
+  expect(linesOf(file)).toHaveLength(10_001);
+  expect(sha256).toBe(createHash('sha256').update(file).digest('hex'));
 });

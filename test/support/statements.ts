@@ -5,6 +5,7 @@ import { calendarDay } from '../../src/domain/calendar';
 import type { Role } from '../../src/domain/entity';
 import { chargeEntry } from '../../src/domain/books/ledger';
 import { send, tokenOf, type Answered, type ServedApi } from './api';
+import { asOwner, type TestDatabase } from './database';
 import type { Standing } from './standing';
 
 /** What a party is told of its money, and much of it at once. */
@@ -69,10 +70,12 @@ export async function postCharges(
   );
 }
 
+type Settling = Pick<Standing, 'agreementId' | 'bankId' | 'merchantId'>;
+
 /** Charges of a naira each, with their rows and entries, in few statements. */
 export async function settleMany(
   db: Database,
-  { agreementId, bankId, merchantId }: Standing,
+  { agreementId, bankId, merchantId }: Settling,
   count: number,
 ): Promise<void> {
   const ids = Array.from({ length: count }, () => newId('billingRequest'));
@@ -106,4 +109,24 @@ export async function settleMany(
       closed.map(({ id, settledAt }) => chargeEntry({ resourceId: id, settledAt }, paid)),
     );
   });
+}
+
+/** The same, with all that the merchant settled lately, on a day that is long over. */
+export async function settleManyOn(
+  { db, url }: Pick<TestDatabase, 'db' | 'url'>,
+  day: string,
+  standing: Settling,
+  count: number,
+): Promise<void> {
+  const { bankId, merchantId } = standing;
+  await settleMany(db, standing, count);
+  const since = `> current_date - 2`;
+  await asOwner(
+    url,
+    `SET session_replication_role = replica;
+     UPDATE billing_requests SET closed_at = '${day}T12:00:00Z' WHERE closed_at ${since} AND merchant_id = '${merchantId}';
+     UPDATE ledger_entries SET settled_at = '${day}T12:00:00Z', settlement_day = '${day}'
+       WHERE settlement_day ${since} AND id IN (SELECT entry_id FROM ledger_postings WHERE party_id = '${merchantId}');
+     UPDATE ledger_balance_changes SET day = '${day}' WHERE day ${since} AND party_id IN ('${bankId}', '${merchantId}')`,
+  );
 }

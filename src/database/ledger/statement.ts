@@ -174,21 +174,24 @@ export async function readTotals(
   };
 }
 
-/** Whether more has moved money than so many things, counted as by `movementCount`; no further. */
-export async function hasMoved(
+/**
+ * Whether the statement has more lines than this, as `movementCount` counts them. It stops counting
+ * there.
+ */
+export async function hasMoreLines(
   db: Executor,
   { party: { entityId: partyId, role }, date, currency }: StatementOf,
-  moreThan: number,
+  than: number,
 ): Promise<boolean> {
   const { counted } = await oneRow<{ counted: number }>(
     db,
     `SELECT count(*)::int AS counted FROM (
        SELECT FROM ledger_postings p JOIN ledger_entries e ON e.id = p.entry_id
-       WHERE p.party_id = ANY(${POSTED_TO[role]}) AND ${SHOWN} AND ${OF_THE_DAY} LIMIT :moreThan::int + 1) AS moved`,
-    { partyId, date, currency, moreThan },
+       WHERE p.party_id = ANY(${POSTED_TO[role]}) AND ${SHOWN} AND ${OF_THE_DAY} LIMIT :than::int + 1) AS moved`,
+    { partyId, date, currency, than },
     'anew',
   );
-  return counted > moreThan;
+  return counted > than;
 }
 
 /** On which sides of an exception a party may stand. */

@@ -4,7 +4,7 @@ import { dayBegin } from '../day-begin';
 import { NONE_REOPENED } from './statement';
 
 /** A settlement day that is final for all, and how often its month has been reopened. */
-export interface UndigestedDay {
+export interface FinalDay {
   date: string;
   edition: number;
 }
@@ -17,18 +17,23 @@ const CANDIDATES = 10;
 
 /**
  * The latest day that anything was posted to, that is final by real time, and that nobody has
- * looked through in this edition and in the form of now. What is read of it in later statements of
- * SQL never changes while its month is not reopened. Test clocks only run ahead: what is final by
- * real time is final for all.
+ * looked through in this edition, in the form of now and for statements as long as these. What is
+ * read of it in later statements of SQL never changes while its month is not reopened. Test clocks
+ * only run ahead: what is final by real time is final for all.
  *
  * It asks an index about each day since the first, some ten milliseconds for ten years.
  *
  * @param timeZone of the network
+ * @param hashedMax lines that the statements have more than
  */
-export async function nextUndigestedDay(db: Executor, timeZone: string): Promise<UndigestedDay | undefined> {
-  return row<UndigestedDay>(
+export async function nextDayToLookThrough(
+  db: Executor,
+  timeZone: string,
+  hashedMax: number,
+): Promise<FinalDay | undefined> {
+  return row<FinalDay>(
     db,
-    `WITH undigested AS MATERIALIZED (
+    `WITH yet AS MATERIALIZED (
        SELECT series.day::date AS day, coalesce(p.reopenings, 0) AS edition
        FROM (SELECT min(settlement_day) AS first,
                least(max(settlement_day), (clock_timestamp() AT TIME ZONE :timeZone)::date - 1) AS last
@@ -38,22 +43,28 @@ export async function nextUndigestedDay(db: Executor, timeZone: string): Promise
          LEFT JOIN ledger_periods p USING (month)
        WHERE EXISTS (SELECT FROM ledger_entries e WHERE e.settlement_day = series.day::date)
          AND NOT EXISTS (
-           SELECT FROM digested_days d
-           WHERE (d.day, d.reopenings, d.form) = (series.day::date, coalesce(p.reopenings, 0), :form))
+           SELECT FROM days_looked_through d
+           WHERE (d.day, d.reopenings, d.form, d.hashed_max)
+             = (series.day::date, coalesce(p.reopenings, 0), :form, :hashedMax))
          AND ${NONE_REOPENED}
        ORDER BY 1 DESC LIMIT ${CANDIDATES})
-     SELECT day::text AS date, edition FROM undigested
-     WHERE NOT may_settle_before(${dayBegin('undigested.day + 1')}, NULL) ORDER BY day DESC LIMIT 1`,
-    { timeZone, form: STATEMENT_FORM },
+     SELECT day::text AS date, edition FROM yet
+     WHERE NOT may_settle_before(${dayBegin('yet.day + 1')}, NULL) ORDER BY day DESC LIMIT 1`,
+    { timeZone, form: STATEMENT_FORM, hashedMax },
     'anew',
   );
 }
 
-/** Notes that it was looked through: for speed alone, for what is kept is kept. */
-export async function noteDigested(db: Executor, { date, edition }: UndigestedDay): Promise<void> {
+/** It is not looked at again in this edition, in the form of now and for statements as long. */
+export async function noteLookedThrough(
+  db: Executor,
+  { date, edition }: FinalDay,
+  hashedMax: number,
+): Promise<void> {
   await rows(
     db,
-    `INSERT INTO digested_days (day, reopenings, form) VALUES (:date, :edition, :form) ON CONFLICT DO NOTHING`,
-    { date, edition, form: STATEMENT_FORM },
+    `INSERT INTO days_looked_through (day, reopenings, form, hashed_max)
+     VALUES (:date, :edition, :form, :hashedMax) ON CONFLICT DO NOTHING`,
+    { date, edition, form: STATEMENT_FORM, hashedMax },
   );
 }
