@@ -14,12 +14,12 @@ const LONGEST = [
   'operations',
   'crash/charge',
   'crash/reconcile',
-  'crash/customer-migration',
-  'crash/outage',
-  'crash/temporal-lost',
-  'journeys/recurring',
-  'journeys/operator-acts',
   'start/main',
+  'journeys/operator-acts',
+  'readme',
+  'crash/customer-migration',
+  'api/bank-statement/statement',
+  'own-database',
 ];
 
 const rank = ({ path }) => {
