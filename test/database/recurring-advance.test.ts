@@ -432,6 +432,17 @@ describe('what the history of a workflow has lost', () => {
     expect(await cancel()).toEqual({ taken: [{ do: 'cancel' }], unreported: [] });
     expect(await cancel()).toEqual({ taken: [], unreported: [{ do: 'cancel' }] });
   });
+
+  it('calls no cancellation an operator’s that followed from a decision', async () => {
+    const id = await schedule({ frequency: 'monthly', startAt: new Date(Date.now() + 5 * DAY) });
+    // Without anybody saying so: the schedule finds it by itself.
+    await rows(db, `UPDATE agreements SET decision = 'deny' WHERE id = :id`, { id: standing.agreementId });
+    await advance(id);
+    const until = { sequence: 1, startedAt: new Date().toISOString() };
+    const advanced = await advanceSchedule(db, keyring, rules, id, 'readSchedule', until);
+    expect(advanced.schedule.status).toBe('cancelled');
+    expect(advanced.unreported).toEqual([]);
+  });
 });
 
 describe('the agreement behind a schedule', () => {

@@ -58,8 +58,10 @@ export async function unreportedSteps(
            AND c.type = 'schedule.billing_charged' AND c.details->'n' = e.details->'n'
          ORDER BY c.sequence DESC LIMIT 1) AS charged ON true
        LEFT JOIN billing_requests r ON r.id = charged.id
-       WHERE e.resource_id = :scheduleId AND e.sequence > coalesce(:sequence, 0) AND (e.cause = 'network' OR e.cause = 'operator' AND e.type = 'schedule.cancelled')
-         AND e.type = ANY(:types) AND (:sequence::int IS NOT NULL OR e.recorded_at >= :startedAt)
+       WHERE e.resource_id = :scheduleId AND e.sequence > coalesce(:sequence, 0)
+         AND (:sequence::int IS NOT NULL OR e.recorded_at >= :startedAt)
+         -- Others cancel too, and so does what a customer decides: that is no step of the workflow.
+         AND e.type = ANY(:types) AND (e.type <> 'schedule.cancelled' OR e.cause = 'operator')
        ORDER BY e.sequence DESC LIMIT ${UNREPORTED_MAX}) AS newest
      ORDER BY sequence`,
     { scheduleId, sequence, startedAt, types: [...STEPS.keys()], charged: CHARGED },
