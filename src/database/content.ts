@@ -228,6 +228,13 @@ const contentOf = (part: Part) => {
   return `'${FORM}' OPERATOR(pg_catalog.||) pg_catalog.encode(${sha256}, 'hex')`;
 };
 
+/** Made once, for each charge writes some events. Of events `e` that are being written. */
+const WRITTEN = ALL.map(([name, part]) => ({
+  types: part.types,
+  select: `SELECT e.id, '${name}' AS name, ${contentOf(part)} AS content
+           FROM e JOIN ${part.table} r ON r.${idOf(part)} = e.resource_id WHERE ${isWrittenBy(part)}`,
+}));
+
 /**
  * Of events `e (id, resource_id, sequence, type, cause, details)` that are being written: what is
  * added to the details of each, as `(id, content)`. Null where none of these types writes a part.
@@ -237,16 +244,11 @@ const contentOf = (part: Part) => {
  * @param types of all of them
  */
 export function contentWritten(types: ReadonlySet<string>): string | null {
-  const parts = ALL.filter(([, part]) => part.types.some((type) => types.has(type)));
+  const parts = WRITTEN.filter((part) => part.types.some((type) => types.has(type)));
   if (parts.length === 0) return null;
   return `
-    SELECT id, jsonb_build_object('content', jsonb_object_agg(name, content)) AS content FROM (${parts
-      .map(
-        ([name, part]) =>
-          `SELECT e.id, '${name}' AS name, ${contentOf(part)} AS content
-           FROM e JOIN ${part.table} r ON r.${idOf(part)} = e.resource_id WHERE ${isWrittenBy(part)}`,
-      )
-      .join(' UNION ALL ')}) AS parts GROUP BY id`;
+    SELECT id, jsonb_build_object('content', jsonb_object_agg(name, content)) AS content
+    FROM (${parts.map(({ select }) => select).join(' UNION ALL ')}) AS parts GROUP BY id`;
 }
 
 /**

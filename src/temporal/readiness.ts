@@ -96,8 +96,8 @@ const DO_ABOUT = {
 /**
  * What keeps nobody from work now, but would be missed when something goes wrong: nothing finds
  * what has lost its workflow, or what was changed by hand, or long statements go without their
- * SHA-256. One that is only about to run for the
- * first time since all of the service was down is none.
+ * SHA-256. One that is only about to run for the first time since all of the service was down is
+ * none.
  */
 export async function serviceWarnings(db: Database, client: Client): Promise<Problem[]> {
   const [{ reconcileAgeS, digestAgeS }, chain] = await Promise.all([

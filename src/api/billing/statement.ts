@@ -3,6 +3,7 @@ import type { Executor } from '../../database/connection';
 import { isMerchantOf } from '../../database/entity/entity';
 import {
   readFinality,
+  readInOneSnapshot,
   hasSettledIn,
   keepDigest,
   readDigest,
@@ -47,22 +48,19 @@ export async function showStatement({
 }: QueryCall<typeof statementQuery>) {
   const of = await statementOf(deps, caller, date, filter);
   const timeZone = deps.config.NETWORK_TIMEZONE;
-  // Asked before anything is read: what is read afterwards is all there will be.
-  const asked = await readFinality(deps.db, timeZone, of);
-  const { totals, sha256, isNew, edition, wasFinal } = await deps.db.transaction(async (trx) => {
-    await trx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
-    // Its month may have been reopened since, and what follows read after a correction.
-    const seen = await readFinality(trx, timeZone, of);
-    const finality = {
-      edition: seen.edition,
-      wasFinal: asked.final && seen.final && seen.edition === asked.edition,
-    };
-    const read = await readTotals(trx, timeZone, of);
-    const known = finality.wasFinal ? await readDigest(trx, of, finality.edition) : undefined;
-    if (known !== undefined) return { totals: read, sha256: known, isNew: false, ...finality };
-    const made = movementCount(read) > HASHED_MAX ? null : await digestOf(trx, of);
-    return { totals: read, sha256: made, isNew: true, ...finality };
-  });
+  const finalityOf = (db: Executor) => readFinality(db, timeZone, of);
+  const { totals, sha256, isNew, edition, wasFinal } = await readInOneSnapshot(
+    deps.db,
+    finalityOf,
+    async (trx, seen) => {
+      const finality = { edition: seen.edition, wasFinal: seen.final };
+      const read = await readTotals(trx, timeZone, of);
+      const known = seen.final ? await readDigest(trx, of, seen.edition) : undefined;
+      if (known !== undefined) return { totals: read, sha256: known, isNew: false, ...finality };
+      const made = movementCount(read) > HASHED_MAX ? null : await digestOf(trx, of);
+      return { totals: read, sha256: made, isNew: true, ...finality };
+    },
+  );
   // Or while its digest was worked out.
   const final = wasFinal && isNew && sha256 !== null ? await keep(deps, of, edition, sha256) : wasFinal;
   return {

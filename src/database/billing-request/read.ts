@@ -2,6 +2,7 @@ import { formatInstant } from '../../domain/calendar';
 import { Failure } from '../../domain/failures';
 import type { BillingRequestStatus } from '../../domain/lifecycle';
 import { row, rows, type Executor } from '../connection';
+import { afterS } from '../moment';
 import { CREDIT_WAITS } from '../customer/payment-credit';
 
 /** Charges, as they are read: by the workflow that waits for them, and by the two parties. */
@@ -45,7 +46,7 @@ async function readAwaited(db: Executor, which: string, of: string | string[]): 
     `SELECT b.id, b.reference, b.amount::bigint, b.currency, b.bank_id AS "bankId", b.status, b.decline_reason AS "declineReason",
        b.approval_required AS "approvalRequired", ${CREDIT_WAITS} AS "creditWaits", ends_at AS "endsAt",
        ceil(extract(epoch FROM ends_at - business_now(b.owner_id)) * 1000)::float8 AS "leftMs",
-       coalesce(round(extract(epoch FROM b.closed_at - b.created_at), 1), 0)::float8 AS "afterS"
+       ${afterS('b')}
      FROM billing_requests b, LATERAL (SELECT coalesce(b.credit_due_at, b.expires_at) AS ends_at) AS t
      WHERE ${which} ORDER BY b.id`,
     { of },

@@ -3,6 +3,7 @@ import { Failure } from '../../domain/failures';
 import type { IntentStatus } from '../../domain/lifecycle';
 import type { Moment } from '../../domain/workflow/moment';
 import { row, type Executor } from '../connection';
+import { afterS } from '../moment';
 import type { CustomerDecision } from './outcome';
 
 /**
@@ -25,7 +26,7 @@ export interface IntentState {
 type StateRow = Omit<IntentState, 'closes'> & { inMs: number; at: Date };
 
 const STATE = `reference, status, reason, customer_decision AS "customerDecision", expires_at AS at,
-  coalesce(round(extract(epoch FROM closed_at - created_at), 1), 0)::float8 AS "afterS",
+  ${afterS('intents')},
   greatest(ceil(extract(epoch FROM expires_at - business_now(merchant_id)) * 1000), 0)::float AS "inMs"`;
 
 function stateOf({ inMs, at, ...state }: StateRow): IntentState {

@@ -1,7 +1,7 @@
 import { oneRow, rows, type Database, type Executor } from '../connection';
 import type { Viewer } from '../viewer';
 import { FIRST_ID } from './entry';
-import { OF_THE_DAY, POSTED_TO, readNetworkFinality } from './statement';
+import { OF_THE_DAY, POSTED_TO, readInOneSnapshot, readNetworkFinality } from './statement';
 
 /**
  * Who owes whom of what settled on a day: an entry has two sides, and each is the other's
@@ -109,13 +109,8 @@ export async function readNetworkPositions(
   entriesAtOnce = ENTRIES_AT_ONCE,
 ): Promise<NetworkPositions> {
   const { timeZone, date } = day;
-  // Asked before anything is read: what is read afterwards is all there will be.
-  const asked = await readNetworkFinality(db, timeZone, date);
-  return db.transaction(async (trx) => {
-    await trx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
-    // Its month may have been reopened since, and what follows read after a correction.
-    const seen = await readNetworkFinality(trx, timeZone, date);
-    const final = asked.final && seen.final && seen.edition === asked.edition;
+  const finalityOf = (executor: Executor) => readNetworkFinality(executor, timeZone, date);
+  return readInOneSnapshot(db, finalityOf, async (trx, { final }) => {
     const sums = new Map<string, PartyPosition>();
     let entries = 0;
     for await (const page of pagesOf(trx, day, entriesAtOnce)) {

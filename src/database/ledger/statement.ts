@@ -1,5 +1,5 @@
 import { STATEMENT_FORM, type Movement, type Movements } from '../../domain/books/statement';
-import { oneRow, row, rows, type Executor } from '../connection';
+import { oneRow, row, rows, type Database, type Executor, type Transaction } from '../connection';
 import { dayBegin } from '../day-begin';
 import { pages } from '../pages';
 import type { TransactionRecord } from '../transaction';
@@ -114,6 +114,27 @@ function finalityOf(db: Executor, timeZone: string, date: string, owner: string 
      FROM (SELECT date_trunc('month', :date::date)::date AS month) AS of_day LEFT JOIN ledger_periods p USING (month)`,
     { date, timeZone, owner },
   );
+}
+
+/**
+ * Reads a day as of one moment, knowing whether what is read is final.
+ *
+ * @param ask whether the day is final for whoever reads
+ */
+export async function readInOneSnapshot<Read>(
+  db: Database,
+  ask: (db: Executor) => Promise<Finality>,
+  read: (trx: Transaction, finality: Finality) => Promise<Read>,
+): Promise<Read> {
+  // Asked before anything is read: what is read afterwards is all there will be.
+  const asked = await ask(db);
+  return db.transaction(async (trx) => {
+    await trx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
+    // Its month may have been reopened since, and what follows read after a correction.
+    const seen = await ask(trx);
+    const final = asked.final && seen.final && seen.edition === asked.edition;
+    return read(trx, { final, edition: seen.edition });
+  });
 }
 
 /** Whether anything of the party's was ever posted in the currency. */
@@ -282,7 +303,8 @@ const LINES = `
     FROM ledger_postings p JOIN ledger_entries e ON e.id = p.entry_id
     WHERE p.party_id = :partyId AND ${SHOWN} AND ${OF_THE_DAY} AND p.entry_id > :after::bigint
     GROUP BY p.entry_id ORDER BY p.entry_id LIMIT ${PAGE})
-  SELECT e.id AS "entryId", t.reference IS NOT NULL AS "isKnown", t.transaction_id AS "transactionId", t.reference, t.type, t.status, page.amount, t.currency,
+  SELECT e.id AS "entryId", t.reference IS NOT NULL AS "isKnown",
+    t.transaction_id AS "transactionId", t.reference, t.type, t.status, page.amount, t.currency,
     t.description, t.customer_id AS "customerId", t.merchant_id AS "merchantId", t.bank_id AS "bankId",
     t.billing_request_id AS "billingRequestId", t.schedule_id AS "scheduleId",
     t.bank_transaction_id AS "bankTransactionId", t.decline_reason AS "declineReason",

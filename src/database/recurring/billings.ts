@@ -8,6 +8,7 @@ import {
 } from '../../domain/recurring/recurring-step';
 import type { Charge } from '../billing-request/billing-request';
 import { row, type Executor } from '../connection';
+import { afterS } from '../moment';
 import type { ScheduleRow } from './schedule';
 
 /** The billings of one schedule, as the rule asks for them. */
@@ -80,7 +81,7 @@ export const IN_HAND = `
   b.n, b.attempts, b.status, first.created_at AS "firstAttemptAt", r.created_at AS "lastAttemptAt",
   b.retry_at AS "retryAt", b.reason, r.status AS "chargeStatus", r.decline_reason AS "declineReason",
   r.id AS "billingRequestId", r.expires_at AS "expiresAt", r.amount::bigint, r.description,
-  coalesce(round(extract(epoch FROM r.closed_at - r.created_at), 1), 0)::float8 AS "afterS",
+  ${afterS('r')},
   EXISTS (SELECT FROM billing_requests a JOIN reconciliation_exceptions x ON x.billing_request_id = a.id
           WHERE a.schedule_id = b.schedule_id AND a.billing_n = b.n
             AND (x.outcome = 'approved'

@@ -1,5 +1,6 @@
 import type { SkipReason, Step } from '../../domain/recurring/recurring-step';
 import { rows, type Executor } from '../connection';
+import { afterS } from '../moment';
 import type { StepTaken } from './steps';
 
 /** The newest of them; there are more only where a workflow was reset to long ago. */
@@ -48,7 +49,7 @@ export async function unreportedSteps(
        SELECT e.sequence, e.type, (e.details->>'n')::int AS n, (e.details->>'attempt')::int AS attempt,
          (e.details->>'dueAt')::timestamptz AS "dueAt", (e.details->>'retryAt')::timestamptz AS "retryAt",
          e.details->>'reason' AS reason, r.reference, r.amount::bigint,
-         coalesce(round(extract(epoch FROM r.closed_at - r.created_at), 1), 0)::float8 AS "afterS"
+         ${afterS('r')}
        FROM events e
        -- What settles a billing settles its latest attempt.
        LEFT JOIN LATERAL (

@@ -8,6 +8,7 @@ import type { Moment } from '../../domain/workflow/moment';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { claimBankTransaction } from '../billing-request/bank-transaction';
 import { row, rows, type Executor } from '../connection';
+import { afterS } from '../moment';
 import { recordEvents } from '../event';
 import type { Keyring } from '../keys/keyring';
 import { postRefund } from '../ledger/settlement';
@@ -250,7 +251,7 @@ export interface RefundState extends Pick<
 type StateRow = Omit<RefundState, 'next'> & { inMs: number | null; at: Date | null };
 
 const STATE = `reference, amount::bigint, currency, status, reminders, reject_reason AS "rejectReason", acts_at AS at,
-  coalesce(round(extract(epoch FROM closed_at - created_at), 1), 0)::float8 AS "afterS",
+  ${afterS('refunds')},
   greatest(ceil(extract(epoch FROM acts_at - business_now(merchant_id)) * 1000), 0)::float AS "inMs"`;
 
 function stateOf({ inMs, at, ...state }: StateRow): RefundState {
