@@ -55,16 +55,19 @@ describe('the lock of an engine’s folder', () => {
 
   test('never ends a process that was given the pid of a dead one', async () => {
     const stranger = sleeper();
+    const identity = processIdentity(stranger.pid ?? 0);
     leave({
       pid: 2 ** 22 + 1,
       identity: 'gone',
       processes: [{ name: 'worker', pid: stranger.pid ?? 0, identity: '12345 node src/worker/main.ts' }],
     });
     const lock = await takeLock(folder, say);
-    expect(processIdentity(stranger.pid ?? 0)).toContain('sleep 60');
-    expect(said).toEqual([]);
     lock.release();
+    const identityAfter = processIdentity(stranger.pid ?? 0);
     stranger.kill();
+    expect(identityAfter).toContain('sleep 60');
+    expect(identityAfter).toBe(identity);
+    expect(said).toEqual([]);
   });
 
   test.each(['{"pid":', '{}', 'null', '', '[1]'])(
