@@ -7,7 +7,7 @@ import { processIdentity } from '../../src/start/process-identity';
 const folder = mkdtempSync(path.join(tmpdir(), 'assent-identity-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Enough to be read while it begins many times, and ends by itself should the test not get to it. */
+/** So many that it is read while it begins; it ends by itself, should the test not get to it. */
 const BEGINNINGS = 20_000;
 const READINGS = 2_000;
 
