@@ -33,6 +33,7 @@ export interface Cast {
 const CUSTOMERS = 12;
 /** An event is in the feed as soon as the transactions are over that ran beside its own. */
 const EVENT_WITHIN_MS = 30_000;
+const STATEMENT_WITHIN_MS = 30_000;
 const NEXT_MONTH_MS = 31 * 86_400_000;
 
 /**
@@ -105,6 +106,7 @@ async function tell(
   const stories = await Promise.all(
     (await onboard(atBank)).map((customer, n) => story(customer, n, { atBank, atMerchant, merchant })),
   );
+  const stm = await sendStatement(engine.apiUrl, atBank, signal);
   const decisions = taken(await atBank.get('/v1/bank/customer-decisions', { limit: 100 }))['decisions'] as {
     id: string;
     customerId: string;
@@ -115,6 +117,7 @@ async function tell(
       ...shared,
       ...own.bank,
       ...bankSeed,
+      stm,
       agr: decisions.find(({ customerId }) => customerId === shared['cus'])?.id ?? '',
     },
     // It is the spare one whose trust it changes.
@@ -147,6 +150,28 @@ async function tell(
     },
     sandbox: { role: 'merchant', token: await client(clockOwner).accessToken(), sandbox: true, seeds: [] },
   };
+}
+
+/** A line that the network knows nothing of, so that there is a difference. @returns its id */
+async function sendStatement(apiUrl: string, atBank: ApiClient, signal: AbortSignal): Promise<string> {
+  const today = new Date().toISOString().slice(0, 10);
+  const sent = await fetch(new URL('/v1/bank/statements', apiUrl), {
+    method: 'POST',
+    headers: {
+      Authorization: `Bearer ${await atBank.accessToken()}`,
+      'Content-Type': 'text/csv',
+      'Idempotency-Key': randomUUID(),
+    },
+    body: `bankTransactionId,bookingDate,amount,currency,direction\nbooked-1,${today},10.00,NGN,debit\n`,
+    signal,
+  });
+  const { status, headers } = sent;
+  const { statementId } = taken({ status, headers, body: (await sent.json()) as Envelope });
+  const file = `/v1/bank/statements/${String(statementId)}`;
+  await poll('The statement', STATEMENT_WITHIN_MS, signal, async () => {
+    if (taken(await atBank.get(file))['status'] !== 'completed') throw new Error('it is being matched');
+  });
+  return String(statementId);
 }
 
 interface Customer {

@@ -76,18 +76,23 @@ export const idFilter = (kind: IdKind) =>
     example: exampleId(kind),
   });
 
-/** RFC 3339 with an offset, e.g. `2026-03-01T09:00:00+01:00`. */
-export const instant = read(parseInstant).meta({
+const INSTANT = {
   format: 'date-time',
   // From 1970 on, without leap seconds.
   pattern: String.raw`^(19[7-9]\d|[2-9]\d{3})-.*:[0-5]\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)$`,
+};
+
+/** RFC 3339 with an offset, e.g. `2026-03-01T09:00:00+01:00`. */
+export const instant = read(parseInstant).meta({
+  ...INSTANT,
   example: '2026-03-01T09:00:00+01:00',
 });
 
+const DAY = { format: 'date', pattern: String.raw`^(19[7-9]\d|[2-9]\d{3})-\d\d-\d\d$` };
+
 /** A calendar day in the network's time zone. */
 export const day = read(parseDay).meta({
-  format: 'date',
-  pattern: String.raw`^(19[7-9]\d|[2-9]\d{3})-\d\d-\d\d$`,
+  ...DAY,
   description: 'Settlement day, in the network’s time zone',
   example: '2026-03-02',
 });
@@ -98,7 +103,7 @@ export const dayOrInstant = read((given): Parsed<string | Date> => {
   const parsed = parseDay(given);
   return parsed.ok ? parsed : refuse(`${parsed.reason}, or a date and time of RFC 3339`);
 }).meta({
-  pattern: String.raw`^(19[7-9]\d|[2-9]\d{3})-\d\d-(\d\d|.*:[0-5]\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d))$`,
+  wire: { type: 'string', anyOf: [DAY, INSTANT] },
   example: '2026-03-02',
 });
 
@@ -281,6 +286,7 @@ export const currency = (config: Config) =>
 
 /** What has settled stays to be asked for, also when its currency is no longer accepted. */
 export const settledCurrency = text(3).meta({
+  pattern: '^[A-Z]{3}$',
   description:
     'ISO 4217 code of a currency that the network accepts, or of another that the party has settled in',
   example: 'NGN',

@@ -55,7 +55,8 @@ const COLUMNS = `s.id, s.merchant_id AS "merchantId",
   s.amount::bigint, s.currency, s.description, s.metadata, s.frequency, s.every AS "interval",
   s.start_at AS "startAt", s.end_at AS "endAt", s.max_billings AS "maxBillings", s.status, s.next_n AS "nextN",
   s.next_due_at AS "nextDueAt", s.ran, s.created_at AS "createdAt", s.updated_at AS "updatedAt",
-  (SELECT retry_at FROM billings b WHERE b.schedule_id = s.id AND b.status = 'retrying') AS "retryAt",
+  CASE WHEN s.status <> 'cancelled' THEN (
+    SELECT retry_at FROM billings b WHERE b.schedule_id = s.id AND b.status = 'retrying') END AS "retryAt",
   CASE s.status WHEN 'past_due' THEN (
     SELECT jsonb_build_object('reference', reference, 'reason', decline_reason,
       'atMs', floor(extract(epoch FROM closed_at) * 1000))

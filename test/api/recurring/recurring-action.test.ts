@@ -121,6 +121,20 @@ describe('pausing, resuming and cancelling', () => {
     expect(await as('bank', 'POST', `${SUBSCRIPTIONS}/${scheduleId}/cancel`)).toMatchObject(refused);
   });
 
+  test.each<Role>(['merchant', 'bank'])('no retry is told of once the %s has cancelled', async (role) => {
+    const rules = recurringRules(api.deps.config);
+    await runSchedule(db, api.deps.ring, rules, scheduleId);
+    await answerCharges(db, api.deps.ring, standing, 'insufficient_funds');
+    await runSchedule(db, api.deps.ring, rules, scheduleId);
+    expect(await shown()).toMatchObject({ status: 'past_due', retryAt: expect.any(String) as string });
+    const path = role === 'merchant' ? SCHEDULES : SUBSCRIPTIONS;
+    const cancelled = await as(role, 'POST', `${path}/${scheduleId}/cancel`);
+    const asItIs = { status: 'cancelled', nextBillingDate: null, retryAt: null };
+    expect(cancelled).toMatchObject({ status: 200, body: { data: asItIs } });
+    expect(await shown()).toMatchObject(asItIs);
+    expect((await list('?status=cancelled')).body.data).toMatchObject({ subscriptions: [asItIs] });
+  });
+
   test('a suspended schedule is not the merchant’s to resume', async () => {
     await suspend();
     expect(await act('resume')).toMatchObject({ status: 409, body: { data: { status: 'suspended' } } });
