@@ -286,6 +286,28 @@ export const MUTATIONS: readonly Mutation[] = [
       },
     ],
   },
+  {
+    name: 'an amount that a bank has booked otherwise is no difference',
+    seed: 39,
+    changes: [
+      {
+        file: 'src/domain/books/bank-statement.ts',
+        find: `line.amount === known.amount && line.currency`,
+        replace: `line.amount > 0n && line.currency`,
+      },
+    ],
+  },
+  {
+    name: 'what a bank has not booked is missed by nobody',
+    seed: 39,
+    changes: [
+      {
+        file: 'src/database/bank-statement/missing.ts',
+        find: `AND NOT \${isNoted('ours.key')}`,
+        replace: `AND \${isNoted('ours.key')}`,
+      },
+    ],
+  },
 ];
 
 /** @throws Error where the text is not there, or more than once */

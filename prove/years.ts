@@ -1,5 +1,6 @@
 import { Watch } from '../storm/caller';
 import { startStormEngine, type StormEngine } from '../storm/engine';
+import { sendFile } from './bank-file';
 import { assemble, enter, leave, type Cast } from './cast';
 import { watchCost, type Cost } from './cost';
 import { drive, type Answers } from './drive';
@@ -8,6 +9,7 @@ import { killAll } from './kill';
 import { inLanes } from './lanes';
 import { observeBank, observeMerchant, untilQuiet } from './observe';
 import type { Difference } from './oracle/both';
+import { BankFile, compareBankFile } from './oracle/bank-file';
 import { compareBank, compareMerchant, inOrder } from './oracle/compare';
 import { comparePayments } from './oracle/compare-payments';
 import { BankSum, spanOf } from './oracle/compare-statements';
@@ -120,11 +122,14 @@ async function play(
   signal.addEventListener('abort', end);
   const sofar = { seed: plan.seed, charges, ended: () => cast.ended };
   const killing = calm ? Promise.resolve({}) : killAll(engine, sofar, say, enough.signal);
-  const sums = cast.banks.map(() => new BankSum());
+  const accounts = cast.banks.map((_, n): Account => ({
+    sum: new BankSum(),
+    file: new BankFile(plan.zone, n),
+  }));
   const differences: Difference[] = [];
   let done = 0;
   const merchants = inLanes(plan.merchants, MERCHANTS_AT_ONCE, async (one) => {
-    const own = inOrder(await liveThrough(engine, watch, cast, plan, calm, one, sums));
+    const own = inOrder(await liveThrough(engine, watch, cast, plan, calm, one, accounts));
     differences.push(...own);
     done += 1;
     say(
@@ -149,12 +154,18 @@ async function play(
   const used = cost();
   await engine.heal(signal);
   say('Comparing what the banks hold …');
-  const paid = () => comparePaid(payments, cast, plan, sums, signal);
+  const paid = () => comparePaid(payments, cast, plan, accounts, signal);
   differences.push(...(await foundBy('payments', paid, plan, signal)));
   for (const [n, bank] of cast.banks.entries()) {
-    const sum = sums[n] ?? new BankSum();
+    const { sum, file } = accounts[n] as Account;
     const compared = async () => compareBank(plan, n, sum, await observeBank(bank, sum));
     differences.push(...(await foundBy(bank.name, compared, plan, signal)));
+    const written = file.write(plan.seed + n);
+    if (!written) continue;
+    say(`${bank.name} sends a statement of its own, of ${written.summary['lines']} lines …`);
+    const sent = async () =>
+      compareBankFile(plan, bank.name, written, await sendFile(bank, written.text, signal));
+    differences.push(...(await foundBy(bank.name, sent, plan, signal)));
   }
   const met = [...watch.surprises, ...cast.banks.flatMap(forged)];
   differences.push(...met.map((what) => ({ at: plan.endAt, who: 'a caller', what })));
@@ -162,20 +173,28 @@ async function play(
   return { plan, billings, charges, killed, yearsMs, cost: used, differences: inOrder(differences), books };
 }
 
+/** What a bank's statements are to say in the end: the network's, and its own. */
+interface Account {
+  sum: BankSum;
+  file: BankFile;
+}
+
 /** What customers have paid each other, once both banks have heard everything. */
 async function comparePaid(
   payments: PaymentsParty,
   cast: Cast,
   plan: Plan,
-  sums: readonly BankSum[],
+  accounts: readonly Account[],
   signal: AbortSignal,
 ): Promise<Difference[]> {
   for (const { network } of cast.banks) await untilQuiet({ network, desks: payments.desks }, cast, signal);
   const predicted = predictPayments(plan);
   const seen = await observePayments(payments, cast, plan);
   const bankIds = seen.banks.map(({ bankId }) => bankId);
-  for (const [n, sum] of sums.entries())
+  for (const [n, { sum, file }] of accounts.entries()) {
     sum.addPayments(plan, n, bankIds, predicted, (seen.banks[n]?.exceptions ?? []).map(spanOf));
+    file.addPayments(predicted, seen);
+  }
   const met = payments.desks.flatMap(({ bank }) => bank.unheard);
   return [
     ...comparePayments(plan, predicted, seen),
@@ -191,7 +210,7 @@ async function liveThrough(
   plan: Plan,
   calm: boolean,
   one: MerchantPlan,
-  sums: BankSum[],
+  accounts: readonly Account[],
 ): Promise<Difference[]> {
   const { signal } = watch;
   const merchant = await enter(engine, watch, cast, plan, one);
@@ -205,15 +224,14 @@ async function liveThrough(
     const compared = async () => {
       await untilQuiet(merchant, cast, signal);
       const seen = await observeMerchant(merchant, cast, answers, predicted);
-      for (const [n, sum] of sums.entries()) {
+      const held = compareMerchant(plan, one, predicted, seen);
+      for (const [n, { sum, file }] of accounts.entries()) {
+        file.addMerchant(predicted, seen, held.charges);
         const own = seen.exceptions.filter(({ bankId }) => bankId === cast.banks[n]?.entityId);
         sum.add(merchant.entityId, predicted.booked.banks.get(n) ?? new Map(), own.map(spanOf));
       }
       const met = [...merchant.desks.flatMap(({ bank }) => bank.unheard), ...forged(merchant)];
-      return [
-        ...compareMerchant(plan, one, predicted, seen),
-        ...met.map((what) => ({ at: plan.endAt, who: merchant.name, what })),
-      ];
+      return [...held.differences, ...met.map((what) => ({ at: plan.endAt, who: merchant.name, what }))];
     };
     // Why it did not get on is in what it left behind.
     const stuck = await foundBy(merchant.name, driven, plan, signal);

@@ -12,6 +12,7 @@ export interface Reply {
 
 /** Longest that one try may take: a frozen API answers nothing, and the other one is asked then. */
 const TRY_WITHIN_MS = 6_000;
+const UPLOAD_WITHIN_MS = 120_000;
 const PAUSE_MS = 300;
 /** A token lasts for an hour, and no storm does. */
 const SURPRISES_MAX = 100;
@@ -65,6 +66,12 @@ export class Caller {
     return this.insist(path, headers, method, JSON.stringify(body));
   }
 
+  /** A file, which may take longer than a call. */
+  async upload(path: string, text: string, contentType: string, key: string): Promise<Reply> {
+    const headers = { ...(await this.headers()), 'content-type': contentType, 'idempotency-key': key };
+    return this.insist(path, headers, 'POST', text, UPLOAD_WITHIN_MS);
+  }
+
   private async headers(): Promise<Record<string, string>> {
     this.token ??= this.newToken();
     return { authorization: `Bearer ${await this.token}` };
@@ -89,6 +96,7 @@ export class Caller {
     headers: Record<string, string>,
     method = 'GET',
     body?: string,
+    withinMs = TRY_WITHIN_MS,
   ): Promise<Reply> {
     const { watch } = this;
     for (;;) {
@@ -97,21 +105,25 @@ export class Caller {
       if (watch.surprises.length === SURPRISES_MAX) throw new Error(`${watch.surprises.at(-1)}`);
       if (Date.now() > watch.giveUpAt) throw new Error(`${method} ${path} was never answered`);
       const url = `${this.apiUrls[this.turn++ % this.apiUrls.length]}${path}`;
-      const reply = await this.attempt(url, { method, headers, ...(body !== undefined && { body }) });
+      const reply = await this.attempt(
+        url,
+        { method, headers, ...(body !== undefined && { body }) },
+        withinMs,
+      );
       if (reply) return reply;
       await wait(PAUSE_MS);
     }
   }
 
   /** Undefined where it is to be tried again. */
-  private async attempt(url: string, request: RequestInit): Promise<Reply | undefined> {
+  private async attempt(url: string, request: RequestInit, withinMs: number): Promise<Reply | undefined> {
     const { watch } = this;
     let response: Response;
     let text: string;
     try {
       response = await fetch(url, {
         ...request,
-        signal: AbortSignal.any([watch.signal, AbortSignal.timeout(TRY_WITHIN_MS)]),
+        signal: AbortSignal.any([watch.signal, AbortSignal.timeout(withinMs)]),
       });
       text = await response.text();
     } catch {

@@ -15,12 +15,12 @@ export function compareMerchant(
   merchant: MerchantPlan,
   predicted: Prediction,
   seen: SeenMerchant,
-): Difference[] {
+): { differences: Difference[]; charges: Both['charges'] } {
   const differences: Difference[] = [];
   const who = `merchant-${merchant.n}`;
   const differ = (at: number, what: string) => void differences.push({ at, who, what });
   const { desks } = seen;
-  const both = { plan, merchant, predicted, seen, desks, charges: new Map(), differ };
+  const both: Both = { plan, merchant, predicted, seen, desks, charges: new Map(), differ };
   compareActs(both);
   compareSchedules(both);
   compareBills(both);
@@ -31,11 +31,11 @@ export function compareMerchant(
   const positions = new Positions();
   for (const [n, { bankId }] of desks.entries())
     positions.add('merchant', bankId, predicted.booked.banks.get(n) ?? new Map());
-  return [
-    ...differences,
+  differences.push(
     ...compareDays(plan, who, predicted.booked.merchant, spans, statements, movedAtMerchant),
     ...positions.compare(who, seen.positions),
-  ];
+  );
+  return { differences, charges: both.charges };
 }
 
 /** What a bank holds of all merchants, and all payments, together. */

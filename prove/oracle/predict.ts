@@ -1,5 +1,13 @@
 import type { ChargeAnswer } from '../../storm/plan';
-import { answerTo, SETTLEMENT_WINDOW_MS, type Act, type Amount, type MerchantPlan, type Plan } from '../plan';
+import {
+  answerTo,
+  SETTLEMENT_WINDOW_MS,
+  type Act,
+  type Amount,
+  type MerchantPlan,
+  type Plan,
+  type Resolution,
+} from '../plan';
 import { canBe, OUTCOMES, type ExceptionOfCharge } from './answers';
 import { DAY_MS } from './calendar';
 import { Allowance } from './limits';
@@ -53,6 +61,8 @@ interface PredictedException {
   of: Attempt;
   /** When the bank has said what became of the money. */
   resolvedAt: number | undefined;
+  /** What it has said of it, and in which act. */
+  said: { act: number; at: number; resolution: Resolution } | undefined;
 }
 
 export interface Prediction {
@@ -264,7 +274,7 @@ class Years {
   }
 
   private except(kind: PredictedException['kind'], of: Attempt): void {
-    this.seen.exceptions.push({ kind, at: this.now, of, resolvedAt: undefined });
+    this.seen.exceptions.push({ kind, at: this.now, of, resolvedAt: undefined, said: undefined });
   }
 
   /** Silence is never retried: the bank may have debited. */
@@ -420,12 +430,13 @@ class Years {
     }
   }
 
-  private respond({ resolution }: Extract<Act, { what: 'respond' }>): number | undefined {
+  private respond({ n, resolution }: Extract<Act, { what: 'respond' }> & Act): number | undefined {
     const exception = firstOf(this.seen.exceptions);
     if (!exception) return undefined;
     const { kind, of } = exception;
     if (!canBe(resolution, kind)) return 409;
     exception.resolvedAt = this.now;
+    exception.said = { act: n, at: this.now, resolution };
     of.held = 0n;
     if (of.status === 'successful' && resolution !== 'confirmed') {
       of.reversed = of.kobo - of.refunded;

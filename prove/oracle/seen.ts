@@ -113,6 +113,14 @@ export interface SeenDesk {
   heard: Told[];
 }
 
+/** What came of a statement that a bank has sent. */
+export interface SeenBankFile {
+  status: string;
+  summary: Record<string, unknown>;
+  /** The lines of its file of differences. */
+  differences: Record<string, string | null>[];
+}
+
 /** What a bank holds of all of them together. */
 export interface SeenBank {
   statements: Map<string, SeenStatement>;

@@ -249,7 +249,7 @@ const compared = (seen: Seen) => {
       const exceptions = held.exceptions.filter(({ bankId }) => bankId === `bnk_${n}`).map(spanOf);
       sum.add(`mch_${one.n}`, predicted.booked.banks.get(n) ?? new Map(), exceptions);
     }
-    return compareMerchant(plan, one, predicted, held);
+    return compareMerchant(plan, one, predicted, held).differences;
   });
   const ofBanks = seen.banks.flatMap((bank, n) => compareBank(plan, n, sums[n] ?? new BankSum(), bank));
   return inOrder([...differences, ...ofBanks]);
