@@ -33,6 +33,7 @@ export interface Cast {
 const CUSTOMERS = 12;
 /** An event is in the feed as soon as the transactions are over that ran beside its own. */
 const EVENT_WITHIN_MS = 30_000;
+/** A workflow matches its one line in a second; whatever else takes longer is a fault. */
 const STATEMENT_WITHIN_MS = 30_000;
 const NEXT_MONTH_MS = 31 * 86_400_000;
 

@@ -155,22 +155,20 @@ def notes_are_kept(case):
     """What would be lost is refused: a digit of a long whole number, a value of two names that mean the same."""
     notes = case.body.get("metadata")
     if isinstance(notes, dict):
-        case.body["metadata"] = {
-            clean(name): float(note) if type(note) is int else note for name, note in notes.items()
-        }
+        case.body["metadata"] = {clean(name): with_all_digits(note) for name, note in notes.items()}
 
 
 def others_are_kept(case):
     """Whatever else is sent is passed over, but not where a digit of it would be lost."""
+    case.body = with_all_digits(case.body)
 
-    def mend(value):
-        if isinstance(value, dict):
-            return {key: mend(inner) for key, inner in value.items()}
-        if isinstance(value, list):
-            return [mend(inner) for inner in value]
-        return float(value) if type(value) is int else value
 
-    case.body = mend(case.body)
+def with_all_digits(value):
+    if isinstance(value, dict):
+        return {key: with_all_digits(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [with_all_digits(inner) for inner in value]
+    return float(value) if type(value) is int else value
 
 
 def identifiers_differ(case):

@@ -12,6 +12,7 @@ export interface Reply {
 
 /** Longest that one try may take: a frozen API answers nothing, and the other one is asked then. */
 const TRY_WITHIN_MS = 6_000;
+/** Of a file: a hundred thousand lines are read in seconds, on a slow machine in more. */
 const UPLOAD_WITHIN_MS = 120_000;
 const PAUSE_MS = 300;
 /** A token lasts for an hour, and no storm does. */

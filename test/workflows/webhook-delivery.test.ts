@@ -135,6 +135,11 @@ describe('a delivery', () => {
       return { status: 'delivered', attempts: n };
     });
     expect(run.result).toBe('delivered');
+    const { events } = await env.client.workflow.getHandle(run.workflowId).fetchHistory();
+    const [attempt] = (events ?? []).flatMap((event) => event.activityTaskScheduledEventAttributes ?? []);
+    expect(Number(attempt?.heartbeatTimeout?.seconds)).toBe(10);
+    // And the pause before an activity is tried again.
+    expect(Number(attempt?.retryPolicy?.initialInterval?.seconds)).toBe(1);
     const [gapMs = 0] = gapsMs(run.at);
     expect(gapMs).toBeGreaterThanOrEqual(10_000);
     // By when an attempt that is under way must have ended.
