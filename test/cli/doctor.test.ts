@@ -229,6 +229,13 @@ describe('assent doctor', () => {
     expect(await inProduction(production.memberUrl)).toMatch(
       /^wrong: DATABASE_URL: the login "production_\w+" owns the schema, or is a member of the role that does/,
     );
+    const name = new URL(production.url).pathname.slice(1);
+    await asOwner(production.superuserUrl, `GRANT TEMPORARY ON DATABASE ${name} TO PUBLIC`);
+    const said = (await inProduction(production.url)) ?? '';
+    expect(said).toMatch(/^wrong: DATABASE_URL: the login "production_\w+" may make temporary tables/);
+    const [revoke] = /REVOKE .* FROM .*(?= as the owner)/.exec(said) ?? [''];
+    await asOwner(production.ownerUrl, revoke);
+    expect(await inProduction(production.url)).toMatch(/^ok: /);
     await production.drop();
   });
 

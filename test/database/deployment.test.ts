@@ -214,6 +214,11 @@ describe('a login of production', () => {
     ],
     [`ALTER ROLE ${LOGIN} CREATEROLE`, `ALTER ROLE ${LOGIN} NOCREATEROLE`, 'may make roles'],
     [`ALTER ROLE ${LOGIN} REPLICATION`, `ALTER ROLE ${LOGIN} NOREPLICATION`, 'may replicate the server'],
+    ...[LOGIN, 'PUBLIC', 'assent_app'].map((grantee) => [
+      `GRANT TEMPORARY ON DATABASE {name} TO ${grantee}`,
+      `REVOKE TEMPORARY ON DATABASE {name} FROM PUBLIC, assent_app, ${LOGIN}`,
+      'may make temporary tables. In production it may not: run REVOKE TEMPORARY ON DATABASE',
+    ]),
     [
       `ALTER DATABASE {name} OWNER TO ${LOGIN}`,
       // An owner hands on its own right to connect as well.
@@ -233,13 +238,17 @@ describe('a login of production', () => {
   ])('that gets round its role is refused: %s', async (grant, revoke, words) => {
     const made = (sql: string) =>
       sql
-        .replace(LOGIN, new URL(production.url).username)
+        .replaceAll(LOGIN, new URL(production.url).username)
         .replace('{owner}', new URL(production.ownerUrl).username)
         .replaceAll('{name}', new URL(production.url).pathname.slice(1));
     await asOwner(production.superuserUrl, made(grant));
     await expect(admit(production.url, 'production')).rejects.toThrow(words);
     await asOwner(production.superuserUrl, made(revoke));
     await expect(admit(production.url, 'production')).resolves.toBeUndefined();
+  });
+
+  it('makes no temporary tables once the schema is migrated', async () => {
+    await expect(app.query('CREATE TEMP TABLE entities ()')).rejects.toMatchObject({ code: '42501' });
   });
 
   it('that works as another role than the one which may not rewrite the record is refused', async () => {

@@ -40,10 +40,13 @@ export async function requireDeployment(connection: Executor, { mode, timeZone }
     login: string;
     role: string;
     powers: LoginPower[];
+    database: string;
+    makesTables: boolean;
   }>(
     connection,
     `SELECT mode, ${TIME_ZONE} AS "timeZone", ${CLOCK_MOVED} AS "clockMoved", session_user AS login, current_user AS role,
-       ARRAY(SELECT power FROM (${POWERS}) AS powers (power, has) WHERE has) AS powers
+       ARRAY(SELECT power FROM (${POWERS}) AS powers (power, has) WHERE has) AS powers,
+       current_database() AS database, ${MAKES_TABLES} AS "makesTables"
      FROM deployment`,
   );
   requireMode(found?.mode, mode);
@@ -56,6 +59,10 @@ export async function requireDeployment(connection: Executor, { mode, timeZone }
   }
   if (found.role !== APP_ROLE) {
     throw new DeploymentError({ wrong: 'other_role', found: found.role, wanted: APP_ROLE });
+  }
+  if (found.makesTables) {
+    const { login, database } = found;
+    throw new DeploymentError({ wrong: 'temporary_tables', login, database, role: APP_ROLE });
   }
 }
 
@@ -82,6 +89,12 @@ const POWERS = `VALUES
   ('write_all',
    EXISTS (SELECT FROM pg_roles r WHERE r.rolname IN ('pg_write_all_data', 'pg_write_server_files',
      'pg_read_server_files', 'pg_execute_server_program', 'pg_create_subscription', 'pg_maintain') AND ${isMember('r.oid')}))`;
+
+/** A temporary table comes before the schema's own in the statements of whoever makes it. */
+const MAKES_TABLES = `EXISTS (
+  SELECT FROM pg_database d, aclexplode(coalesce(d.datacl, acldefault('d', d.datdba))) AS granted
+  WHERE d.datname = current_database() AND granted.privilege_type = 'TEMPORARY'
+    AND CASE granted.grantee WHEN 0 THEN true ELSE ${isMember('granted.grantee')} END)`;
 
 /**
  * The same for a login that migrates: it may own the schema, which need not be there yet. A zone

@@ -43,6 +43,9 @@ const SENTENCES = {
   other_role: ({ found, wanted }: { found: string; wanted: string }) =>
     `DATABASE_URL: connections work as "${found}" and not as ${wanted}, the role that may not change the record of ` +
     'the money. Something between here and Postgres sets another: take that away.',
+  temporary_tables: ({ login, database, role }: { login: string; database: string; role: string }) =>
+    `DATABASE_URL: the login "${login}" may make temporary tables. In production it may not: run ` +
+    `REVOKE TEMPORARY ON DATABASE "${database}" FROM PUBLIC, ${role}, "${login}" as the owner of the database.`,
   clock_moved: () =>
     'DATABASE_URL: a test clock has been moved in this database, and production judges windows and limits by it. ' +
     'Production begins with a database of its own: correct DATABASE_URL.',

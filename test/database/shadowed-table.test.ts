@@ -1,0 +1,107 @@
+import { openDatabase, rows, type Database } from '../../src/database/connection';
+import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
+import { createProductionDatabase } from '../support/production-database';
+
+/** What a stolen login tries by temporary tables that bear the names of the schema's own. */
+
+let database: TestDatabase;
+/** One connection, which keeps its temporary tables. */
+let thief: Database;
+beforeEach(async () => {
+  database = await createTestDatabase();
+  thief = openDatabase(database.url, 1);
+});
+afterEach(async () => {
+  await thief.destroy();
+  await database.drop();
+});
+
+const ENTRY = `INSERT INTO public.ledger_entries (kind, resource_id, settled_at, settlement_day)
+  VALUES ('charge', 'brq_1', '2026-01-31T12:00:00Z', '2026-01-31') RETURNING id`;
+
+describe('a temporary table with the name of a table', () => {
+  it('runs no statement with the rights of the schema’s owner', async () => {
+    await asOwner(
+      database.url,
+      `INSERT INTO audit_events (actor, action) VALUES ('operator:a', 'entity.created')`,
+    );
+    await thief.query(`
+      CREATE TEMP TABLE webhook_endpoints AS
+        SELECT 'mch_1' AS entity_id, '3'::xid8 AS feed_read_xid, '' AS feed_read_event_id;
+      CREATE TEMP TABLE webhook_deliveries AS
+        SELECT 'dlv_1' AS id, 'mch_1' AS entity_id, 0 AS sent, 'pending' AS status, '4'::xid8 AS created_xid,
+          'evt_1' AS event_id, ''::bytea AS body_sealed;
+      CREATE FUNCTION pg_temp.rewrite() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        ALTER TABLE public.audit_events DISABLE TRIGGER USER;
+        UPDATE public.audit_events SET action = 'entity.disabled';
+        RETURN NEW;
+      END $$;
+      CREATE TRIGGER rewrite BEFORE UPDATE ON webhook_deliveries
+        FOR EACH ROW EXECUTE FUNCTION pg_temp.rewrite();
+      GRANT ALL ON webhook_deliveries, webhook_endpoints TO PUBLIC;
+    `);
+    await thief.query(`SELECT replace_unseen_body('dlv_1', 'x')`);
+    expect(await rows(database.db, 'SELECT action FROM audit_events')).toEqual([
+      { action: 'entity.created' },
+    ]);
+  });
+
+  it('balances no entry that has one side', async () => {
+    await asOwner(database.url, `INSERT INTO entities (id, type, name) VALUES ('mch_1', 'merchant', 'M')`);
+    await thief.query(`
+      CREATE TEMP TABLE ledger_postings AS
+        SELECT id AS entry_id, 'NGN' AS currency, 'debit' AS direction, 0 AS amount
+        FROM generate_series(1, 100) AS id`);
+    const forged = thief.query(`
+      WITH entry AS (${ENTRY})
+      INSERT INTO public.ledger_postings (entry_id, n, party_id, account, currency, direction, amount)
+        SELECT id, 1, 'mch_1', 'merchant', 'NGN', 'credit', 1000000 FROM entry`);
+    await expect(forged).rejects.toThrow('does not balance');
+    expect(await rows(database.db, 'SELECT FROM ledger_entries')).toEqual([]);
+  });
+
+  it('opens no closed month', async () => {
+    await asOwner(database.url, `INSERT INTO ledger_periods (month, state) VALUES ('2026-01-01', 'closed')`);
+    await thief.query(`CREATE TEMP TABLE ledger_periods (month date, state text)`);
+    await expect(thief.query(ENTRY)).rejects.toThrow('the month of 2026-01-31 is closed');
+  });
+
+  it('moves no clock of production', async () => {
+    const production = await createProductionDatabase();
+    const name = new URL(production.url).pathname.slice(1);
+    await asOwner(
+      production.superuserUrl,
+      `INSERT INTO entities (id, type, name) VALUES ('mch_1', 'merchant', 'M');
+       GRANT TEMPORARY ON DATABASE ${name} TO PUBLIC`,
+    );
+    const app = openDatabase(production.url, 1);
+    await app.query(`CREATE TEMP TABLE deployment AS SELECT 'sandbox' AS mode`);
+    await expect(app.query(`UPDATE entities SET clock_offset = '1 day'`)).rejects.toThrow('no clock moves');
+    await app.destroy();
+    await production.drop();
+  });
+});
+
+describe('each function of the schema', () => {
+  const OWN = `pronamespace = 'public'::regnamespace AND NOT EXISTS (
+    SELECT FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = p.oid AND deptype = 'e')`;
+
+  it('looks tables up in the schema before it looks among temporary ones', async () => {
+    const found = await rows(
+      database.db,
+      `SELECT proname, proconfig FROM pg_proc p WHERE ${OWN}
+         AND proconfig IS DISTINCT FROM ARRAY['search_path=pg_catalog, public, pg_temp']`,
+    );
+    expect(found).toEqual([]);
+  });
+
+  it('is called by the serving role alone where it has the rights of the owner', async () => {
+    const found = await rows(
+      database.db,
+      `SELECT proname FROM pg_proc p, aclexplode(coalesce(proacl, acldefault('f', proowner)))
+       WHERE ${OWN} AND prosecdef AND grantee NOT IN (proowner, 'assent_app'::regrole)`,
+    );
+    expect(found).toEqual([]);
+  });
+});
