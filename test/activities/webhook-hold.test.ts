@@ -193,6 +193,24 @@ describe('webhooks of a disabled entity', () => {
     expect(received).toHaveLength(2);
   });
 
+  it('whose first attempt failed just before wait without using up an attempt, and are sent once it is enabled', async () => {
+    let status = 500;
+    const { url, received } = await receiver(() => status);
+    const bank = await bankAt(url);
+    const id = await announceTo(bank.entityId, 'billing-batch/failed-first');
+    expect(await activities().deliverFirstAttempts('billing-batch/failed-first')).toMatchObject({
+      failed: 1,
+    });
+    await set(bank.entityId, 'disabled');
+    expect(await activities().attemptDelivery(id)).toMatchObject({ why: 'its receiver is disabled' });
+    await rows(db, `DELETE FROM outbox`);
+    await set(bank.entityId, 'active');
+    expect(await startsOf(id)).toEqual([{ again: 'redeliveryRequested' }]);
+    status = 200;
+    expect(await activities().attemptDelivery(id)).toEqual({ status: 'delivered', attempts: 2 });
+    expect(received).toHaveLength(2);
+  });
+
   it('do not leave once it is disabled, also where a worker has taken them in hand for a first attempt', async () => {
     const { url, received } = await receiver();
     const bank = await bankAt(url);

@@ -94,7 +94,7 @@ export interface RetryBacklog {
 /** By the index of what waits. */
 const nextWaiting = (after: string) => `
   SELECT d.entity_id, d.id,
-    d.attempts > 0 OR d.workflow_id = '${workflowIds.webhookDelivery('')}' || d.id AS own_workflow,
+    d.workflow_id = '${workflowIds.webhookDelivery('')}' || d.id AS own_workflow,
     CASE WHEN d.attempts > 0 THEN d.next_attempt_at ELSE d.created_at END AS due_at,
     (SELECT e.status = 'active' FROM entities e WHERE e.id = d.entity_id) AS active
   FROM webhook_deliveries d WHERE d.status = 'pending' ${after} ORDER BY d.entity_id, d.id LIMIT 1`;

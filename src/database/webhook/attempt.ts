@@ -257,8 +257,8 @@ export function openDelivery(keyring: Keyring, delivery: DeliveryToAttempt): Ope
  * message. So does that no byte of it left.
  *
  * After a failed attempt the next one is due `retryInMs` later, unless somebody has asked for one
- * meanwhile. After a failed first attempt the same transaction starts a workflow for the delivery
- * alone, which waits for the second.
+ * meanwhile. After a failed first attempt the row names a workflow of the delivery's own, which the
+ * same transaction starts, and which waits for the second.
  *
  * @param maxAttempts the failed attempt with this number ends the delivery, as does a 410; counted
  *   from when it was announced or last asked for again
@@ -332,6 +332,7 @@ async function insertAttempt(
        UPDATE webhook_deliveries d
        SET attempts = coalesce(o.n, d.attempts), status = coalesce(o.status, d.status), claimed_until = NULL,
            finished_at = CASE WHEN coalesce(o.status, d.status) = d.status THEN d.finished_at ELSE clock_timestamp() END,
+           workflow_id = CASE WHEN o.status = 'pending' THEN '${workflowIds.webhookDelivery('')}' || d.id ELSE d.workflow_id END,
            sent = d.sent - CASE WHEN :begun::boolean AND :reached::text = 'no' THEN 1 ELSE 0 END,
            next_attempt_at = CASE WHEN o.status = 'pending' AND d.next_attempt_at::text IS NOT DISTINCT FROM :nextAttemptAt::text
                                   THEN clock_timestamp() + :retryInMs * interval '1 millisecond' ELSE d.next_attempt_at END
