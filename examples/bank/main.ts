@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { AssentClient, AssentError, webhookHandler, type WebhookEventOf } from '@assent/client';
 
 /*
@@ -90,5 +91,11 @@ const receiver = webhookHandler({ secret: process.env['WEBHOOK_SECRET'] ?? '' },
 });
 
 const server = createServer(receiver).listen(Number(process.env['PORT'] ?? 4001), '127.0.0.1', () => {
-  console.log(`The bank listens: ${JSON.stringify(server.address())}`);
+  const { port } = server.address() as AddressInfo;
+  const body = { url: `http://127.0.0.1:${port}` };
+  console.log(`The bank listens at ${body.url}`);
+  assent
+    .call('setWebhookEndpoint', { body })
+    .then(() => console.log('The network sends its webhooks there'))
+    .catch(alarm);
 });
