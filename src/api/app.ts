@@ -374,6 +374,7 @@ export function createApp(deps: ApiDeps): Express {
 
   const table = routes(deps);
   serveEach(app, [
+    endpoint('get', '/', (_req, res) => res.redirect(deps.sandbox ? '/sandbox' : '/docs')),
     endpoint('get', '/healthz', livenessEndpoint),
     endpoint('get', '/readyz', readinessEndpoint(deps)),
     endpoint(

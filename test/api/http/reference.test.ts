@@ -51,6 +51,12 @@ describe('the reference', () => {
     }
   });
 
+  it('is where the bare address leads, as long as there is no sandbox to play in', async () => {
+    const { url } = await serve('production');
+    const { status, headers } = await fetch(url, { redirect: 'manual' });
+    expect([status, headers.get('location')]).toEqual([302, '/docs']);
+  });
+
   it('leaves the policy of every other answer as strict as it was', async () => {
     const { url } = await serve();
     const policy = (await fetch(`${url}/openapi.json`)).headers.get('content-security-policy');
