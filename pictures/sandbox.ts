@@ -24,10 +24,10 @@ export async function takeSandboxPictures(sandboxUrl: string, folder: string): P
     await page.getByLabel('Amount').fill('2500');
     await page.getByLabel('For', { exact: true }).fill('Fruit of the month');
     await press('Charge each month');
-    await page.getByText('1 made').waitFor();
+    await page.getByText('1 billed').waitFor();
     await page.getByLabel('How far').press('ArrowRight');
     await press('Move the clock by 3 months');
-    await page.getByText('4 made').waitFor();
+    await page.getByText('4 billed').waitFor();
     const customers = page.getByLabel('Customer');
     await customers.selectOption({ label: 'Babatunde Adeyemi: has no money' });
     await press('Charge once');

@@ -41,7 +41,8 @@ beforeAll(async () => {
   shop = new AssentClient({ baseUrl: apiUrl, ...cast.shop });
   bank = new AssentClient({ baseUrl: apiUrl, ...cast.bank });
   temporal = await Connection.connect({ address: engine.temporalAddress });
-  page = await browser.open(`${apiUrl}/sandbox`);
+  // The address that `npm start` prints for the API leads here too.
+  page = await browser.open(apiUrl);
 });
 
 afterAll(async () => {
@@ -96,6 +97,7 @@ const workflow = (of: Locator) => of.getByRole('link', { name: /^Workflow/ }).fi
 it('leads a newcomer to a first approved charge by mouse alone, and shows it on the wire', async () => {
   expect(await chargeByMouse(page)).toBe(2);
   await expectShown(charge('NGN 1,500.00').getByText('paid'));
+  await till().getByText('The bank asks').waitFor({ state: 'hidden' });
 
   expect(await charges()).toMatchObject([{ status: 'successful', amount: 1500 }]);
   const told = wire().locator('details').filter({ hasText: 'billing.response' });
@@ -115,10 +117,10 @@ it('lets months pass by the slider, and shows one charge for each', async () => 
   await press('Every time');
   await expectShown(till().getByText('has permitted charges, every time'));
   await press('Charge each month');
-  await expectShown(charge('a month from Adaeze').getByText('1 made'));
+  await expectShown(charge('a month from Adaeze').getByText('1 billed'));
   await page.getByLabel('How far').press('ArrowRight');
   await press('Move the clock by 3 months');
-  await expectShown(charge('a month from Adaeze').getByText('4 made'));
+  await expectShown(charge('a month from Adaeze').getByText('4 billed'));
   await expectShown(page.getByText('That was the main road.'));
 
   const months = page.locator('.months > li');
@@ -242,6 +244,8 @@ it('takes the limits that somebody sets on the phone, and so does the network', 
     customerDecision: 'approve_recurring',
     spendingLimits: { daily: 1700.5, monthly: null },
   });
+  await press('Charge each month');
+  await expectShown(charge('a month from Babatunde').getByText('past due: tried again'));
 });
 
 it('lets a customer be asked each time, refuse, and let a question lie', async () => {
@@ -298,7 +302,7 @@ it('needs no mouse, from a charge to months of them', async () => {
   await expectShown(till().getByText('of NGN 4,000.00 today'));
   await tabTo(page.getByRole('button', { name: 'Charge each month', exact: true }));
   await page.keyboard.press('Enter');
-  await expectShown(charge('a month from Fatima').getByText('1 made'));
+  await expectShown(charge('a month from Fatima').getByText('1 billed'));
   const { now } = (await shop.call('getClock')).data;
   await tabTo(page.getByLabel('How far'));
   await page.keyboard.press('Home');
@@ -312,8 +316,20 @@ it('needs no mouse, from a charge to months of them', async () => {
   });
 });
 
-it('is a good page, whatever is on it', async () => {
-  await expectShown(page.getByText('4 made'));
+it('says of a schedule whose latest charge was declined that it was', async () => {
+  await expectShown(charge('a month from Babatunde').getByText('active, the latest charge was declined'));
+});
+
+it('shows the newest month where there are more than fit, and is a good page then', async () => {
+  await page.getByLabel('How far').press('End');
+  await page.getByLabel('How far').press('ArrowLeft');
+  await press('Move the clock by 6 months');
+  await eventually(() => charge('a month from Fatima').getByText('7 billed').isVisible());
+  const beyond = await page.evaluate<number>(`(() => {
+    const rightOf = (selector) => document.querySelector(selector).getBoundingClientRect().right;
+    return Math.abs(rightOf('.months > li:last-child') - rightOf('.clock .scrolled'));
+  })()`);
+  expect(beyond).toBeLessThan(2);
   await wire().locator('summary').first().click();
   await expectGoodPage(page);
 });

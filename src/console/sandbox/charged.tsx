@@ -55,11 +55,11 @@ function ScheduleItem({ schedule, state }: { schedule: Schedule; state: SandboxS
         <span>
           <strong class="amount">{money(schedule.amount, schedule.currency)}</strong> a month from {name}
         </span>
-        <Badge standing={scheduleStanding(schedule)} />
+        <Badge standing={scheduleStanding(schedule, state.charges)} />
       </div>
       <div class="row apart">
         <span class="small quiet">
-          {billingsCompleted} made
+          {billingsCompleted} billed
           {!isOver &&
             nextBillingDate !== null &&
             `, next on ${momentIn(state.timeZone, 'day')(nextBillingDate)}`}

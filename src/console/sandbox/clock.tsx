@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { money } from '../parts/money';
 import { momentIn } from '../parts/time';
 import { Said } from './parts';
@@ -56,39 +56,56 @@ export function Clock({ state, isNext }: { state: SandboxState; isNext: boolean 
 
 /** More than fit a screen are not looked at. */
 const MONTHS_MAX = 24;
+/** Three rows of two: a taller column leaves the card blank once it is scrolled out of sight. */
+const CHARGES_OF_MONTH_MAX = 6;
 
 /** Each charge where it happened: a column for a month. */
 function Months({ state: { charges, clock, timeZone, customers } }: { state: SandboxState }) {
+  const scrolled = useRef<HTMLDivElement>(null);
   const oldest = charges.at(-1);
+  const newestMonth = monthKey(clock.now, timeZone);
+  useLayoutEffect(() => {
+    scrolled.current?.scrollTo({ left: scrolled.current.scrollWidth });
+  }, [newestMonth, oldest === undefined]);
   if (!oldest)
     return <p class="quiet small">Each charge will stand here, in the month in which it is made.</p>;
-  const months = monthsBetween(oldest.at, clock.now, timeZone).slice(-MONTHS_MAX);
+  const months = monthsBetween(oldest.at, newestMonth, timeZone).slice(-MONTHS_MAX);
   const day = momentIn(timeZone, 'day');
   const nameOf = (charge: Charge) =>
     customers.find(({ customerId }) => customerId === charge.customerId)?.name ?? '';
   return (
-    <div class="scrolled" tabIndex={0} role="group" aria-label="Charges by month">
+    <div ref={scrolled} class="scrolled" tabIndex={0} role="group" aria-label="Charges by month">
       <ol class="months">
-        {months.map((month) => (
-          <li key={month.key}>
-            <ul>
-              {charges
-                .filter(({ at }) => monthKey(at, timeZone) === month.key)
-                .toReversed()
-                .map((charge) => {
-                  const { tone, mark, words } = standingOf(charge);
-                  const all = `${day(charge.at)}: ${money(charge.amount, charge.currency)}, ${nameOf(charge)}, ${words}`;
-                  return (
-                    <li key={charge.billingRequestId} class={`dot ${tone}`} title={all}>
-                      <span aria-hidden="true">{mark}</span>
-                      <span class="heard-only">{all}</span>
-                    </li>
-                  );
-                })}
-            </ul>
-            <span class="small quiet">{month.name}</span>
-          </li>
-        ))}
+        {months.map((month) => {
+          const made = charges.filter(({ at }) => monthKey(at, timeZone) === month.key);
+          const earlier = Math.max(0, made.length - CHARGES_OF_MONTH_MAX);
+          return (
+            <li key={month.key}>
+              <ul>
+                {earlier > 0 && (
+                  <li class="dot more">
+                    +{earlier}
+                    <span class="heard-only"> earlier charges</span>
+                  </li>
+                )}
+                {made
+                  .slice(0, CHARGES_OF_MONTH_MAX)
+                  .toReversed()
+                  .map((charge) => {
+                    const { tone, mark, words } = standingOf(charge);
+                    const all = `${day(charge.at)}: ${money(charge.amount, charge.currency)}, ${nameOf(charge)}, ${words}`;
+                    return (
+                      <li key={charge.billingRequestId} class={`dot ${tone}`} title={all}>
+                        <span aria-hidden="true">{mark}</span>
+                        <span class="heard-only">{all}</span>
+                      </li>
+                    );
+                  })}
+              </ul>
+              <span class="small quiet">{month.name}</span>
+            </li>
+          );
+        })}
       </ol>
     </div>
   );
@@ -101,9 +118,9 @@ function monthKey(moment: string, timeZone: string): string {
   );
 }
 
-function monthsBetween(first: string, last: string, timeZone: string): { key: string; name: string }[] {
+/** @param end key of the last month */
+function monthsBetween(first: string, end: string, timeZone: string): { key: string; name: string }[] {
   const [year = 0, month = 1] = monthKey(first, timeZone).split('-').map(Number);
-  const end = monthKey(last, timeZone);
   const months: { key: string; name: string }[] = [];
   // A clock of centuries is shown by its last months alone; this many are counted through.
   for (let n = 0; n < 12_000; n++) {

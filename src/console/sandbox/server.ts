@@ -1,4 +1,4 @@
-import { useEffect, useReducer, useState } from 'preact/hooks';
+import { useEffect, useReducer, useRef, useState } from 'preact/hooks';
 import type { Exchange, SandboxState } from './state';
 
 /** What the server has told so far; it tells all of it anew whenever the connection begins. */
@@ -84,9 +84,18 @@ export interface Act {
   press: (act: string, body: object) => Promise<boolean>;
 }
 
-export function useAct(): Act {
+/**
+ * @param waiting how many things wait for an answer: a good outcome is cleared once it falls, since
+ *   "the bank asks" is no longer so
+ */
+export function useAct(waiting = 0): Act {
   const [isBusy, setBusy] = useState(false);
   const [outcome, setOutcome] = useState<Outcome>();
+  const before = useRef(waiting);
+  useEffect(() => {
+    if (waiting < before.current) setOutcome((said) => (said?.isGood ? undefined : said));
+    before.current = waiting;
+  }, [waiting]);
   const press = async (act: string, body: object) => {
     setBusy(true);
     setOutcome(undefined);

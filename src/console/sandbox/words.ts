@@ -82,6 +82,11 @@ const SCHEDULES: Record<Schedule['status'], Standing> = {
   failed: { words: 'failed', tone: 'bad', mark: '✕' },
 };
 
-export function scheduleStanding({ status }: Schedule): Standing {
+/** @param charges newest first */
+export function scheduleStanding({ scheduleId, status }: Schedule, charges: readonly Charge[]): Standing {
+  const latest = charges.find((charge) => charge.scheduleId === scheduleId);
+  if (status === 'active' && latest?.status === 'declined') {
+    return { words: 'active, the latest charge was declined', tone: 'bad', mark: '!' };
+  }
   return SCHEDULES[status];
 }
