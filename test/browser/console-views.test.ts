@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import { serveApi, type ServedApi } from '../support/api';
+import { send, serveApi, tokenOf, type ServedApi } from '../support/api';
 import { expectGoodPage, openBrowser, type TestBrowser } from '../support/browser';
 import { consoleHistory, type ConsoleHistory } from '../support/console-data';
 import { createTestDatabase, type TestDatabase } from '../support/database';
@@ -193,7 +193,7 @@ const VIEWS: Record<string, View> = {
       await page.getByText(/Page 1 of \d/).waitFor();
       await press(page, 'Next page');
     },
-    shows: ['failed', 'None', 'Earlier page', /Page 2 of \d/],
+    shows: ['failed', 'None', 'Previous page', /Page 2 of \d/],
   },
   'webhooks of which there are none': {
     role: 'provider',
@@ -221,7 +221,7 @@ const VIEWS: Record<string, View> = {
       await page.getByLabel('Currency').selectOption('USD');
       await press(page, 'Day before');
     },
-    shows: ['in USD', 'Final', 'USD 0.00', 'Nothing settled with anybody on this day.'],
+    shows: ['in USD', 'Final', 'USD 0.00', 'nothing is owed', 'Nothing settled with anybody on this day.'],
   },
 };
 
@@ -232,6 +232,16 @@ it.each(Object.entries(VIEWS))('shows %s, to anybody', async (_, { role, at, act
     await page.locator('main').getByText(text).filter({ visible: true }).first().waitFor();
   }
   await expectGoodPage(page);
+});
+
+it('opens statements on the day before that of the test clock', async () => {
+  const authorization = `Bearer ${await tokenOf(api, data.credentials.merchant)}`;
+  const summary = await send(api.url, 'GET', '/v1/summary', undefined, { authorization });
+  const today = String(summary.body.data?.['today']);
+  expect(Date.parse(today) - Date.now()).toBeGreaterThan(7 * 86_400_000);
+  const page = await pageOf('merchant', 'statements');
+  const yesterday = new Date(Date.parse(today) - 86_400_000).toISOString().slice(0, 10);
+  expect(await page.getByLabel('Settlement day').inputValue()).toBe(yesterday);
 });
 
 it('draws its charts, in the colours of the light and of the dark', async () => {

@@ -216,6 +216,14 @@ test('an answer that came too late is there though it was refused, with its exce
       'webhook exception.resolved',
     ]),
   );
+  // One transaction declined it and opened the exception: what follows from the other comes second.
+  expect(steps(told).filter((step) => step.startsWith('event '))).toEqual([
+    'event billing_request.accepted',
+    'event billing_request.declined',
+    'event exception.opened',
+    'event exception.updated',
+    'event exception.resolved',
+  ]);
   const { out } = await cli.run('why', reference);
   expect(out).toMatch(/late_answer, the bank said approved, bankTransactionId FT-late/);
   expect(out).toMatch(/resolved as reversed, bankTransactionId FT-back/);

@@ -10,8 +10,18 @@ import { Table } from './table';
 
 /** What moved on a settlement day, what is owed after it, and the files that say so. */
 export function Statements() {
-  const { currencies, timezone } = useSession();
-  const [date, setDate] = useState(() => addDays(todayIn(timezone), -1));
+  // The service knows the day: a merchant's test clock may be years ahead of the reader's.
+  const summary = useLoaded<'getSummary'>('/v1/summary');
+  return (
+    <Show loaded={summary} what="The day">
+      {({ today }) => <OfDay first={addDays(today, -1)} />}
+    </Show>
+  );
+}
+
+function OfDay({ first }: { first: string }) {
+  const { currencies } = useSession();
+  const [date, setDate] = useState(first);
   const [currency, setCurrency] = useState(currencies[0] ?? '');
   const asked = query({ date, currency });
   const statement = useLoaded<'getStatement'>(`/v1/statements${asked}`);
@@ -88,10 +98,6 @@ export function Statements() {
   );
 }
 
-/** By the reader's clock; of a day that is not there yet the statement is empty. */
-const todayIn = (timeZone: string) =>
-  new Intl.DateTimeFormat('en-CA', { timeZone, year: 'numeric', month: '2-digit', day: '2-digit' }).format();
-
 const MOVED = [
   ['Charges', 'charges'],
   ['Refunds', 'refunds'],
@@ -131,7 +137,13 @@ function Shown({ of: { exact, currency, ...found } }: { of: Statement }) {
           <dt>Closing balance</dt>
           <dd>
             {sum(found.closingBalance, 'closingBalance')}
-            <small>{found.closingBalance < 0 ? 'you owe the network' : 'the network owes you'}</small>
+            <small>
+              {found.closingBalance < 0
+                ? 'you owe the network'
+                : found.closingBalance > 0
+                  ? 'the network owes you'
+                  : 'nothing is owed'}
+            </small>
           </dd>
         </div>
         <div>

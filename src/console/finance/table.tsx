@@ -69,7 +69,7 @@ export function Pages({ listed, go }: { listed: Paged; go: (page: number) => voi
   return (
     <nav class="row" aria-label="Pages">
       <button type="button" disabled={page <= 1} onClick={() => go(page - 1)}>
-        Earlier page
+        Previous page
       </button>
       <span class="quiet small">
         Page {page} of {last}

@@ -3,8 +3,8 @@ import { rows, type Executor } from '../connection';
 import type { Of, StoryPosting } from '../../domain/words/story';
 
 /**
- * The latest of them, each with its postings, of which an entry has a handful, and the transaction
- * that wrote it.
+ * The latest of them, oldest first, each with its postings, of which an entry has a handful, and the
+ * transaction that wrote it.
  */
 export async function readLedger(
   db: Executor,
@@ -19,11 +19,11 @@ export async function readLedger(
        (SELECT jsonb_agg(jsonb_build_object('direction', p.direction, 'account', p.account, 'partyId', p.party_id,
           'amount', p.amount::text, 'currency', p.currency) ORDER BY p.n)
         FROM ledger_postings p WHERE p.entry_id = e.id) AS postings
-     FROM ledger_entries e WHERE e.resource_id = ANY(:resourceIds) ORDER BY e.recorded_at DESC LIMIT :limit`,
+     FROM ledger_entries e WHERE e.resource_id = ANY(:resourceIds) ORDER BY e.recorded_at DESC, e.id DESC LIMIT :limit`,
     { resourceIds, limit },
     'anew',
   );
-  return entries.map(({ postings, ...entry }) => ({
+  return entries.toReversed().map(({ postings, ...entry }) => ({
     ...entry,
     postings: postings.map((one) => ({ ...one, amount: formatAmount(BigInt(one.amount), one.currency) })),
   }));
@@ -34,7 +34,7 @@ const DURING = `recorded_at BETWEEN :from AND coalesce(:until::timestamptz, 'inf
 
 /**
  * Privileged acts on the parties while the story went on, for one may be why it went so; of those
- * on exceptions only those on its own. An operator's reason is not told: it is in his words.
+ * on exceptions only those on its own. Oldest first. An operator's reason is not told: it is in his words.
  * `assent audit` has it.
  *
  * @param until null where the story goes on
@@ -44,7 +44,7 @@ export async function readActsOn(
   entityIds: string[],
   span: { from: Date; until: Date | null; exceptionIds: string[]; limit: number },
 ): Promise<Of<'act'>[]> {
-  return rows<Of<'act'>>(
+  const latest = await rows<Of<'act'>>(
     db,
     `WITH acts AS (
        SELECT a.* FROM unnest(:entityIds::text[]) AS party (id) CROSS JOIN LATERAL (
@@ -62,4 +62,5 @@ export async function readActsOn(
     { entityIds, ...span },
     'anew',
   );
+  return latest.toReversed();
 }

@@ -59,13 +59,13 @@ export async function readDeliveries(
     });
 }
 
-/** The latest of them. */
+/** The latest of them, oldest first. */
 export async function readAttempts(
   db: Executor,
   deliveryIds: string[],
   limit: number,
 ): Promise<Of<'attempt'>[]> {
-  return rows<Of<'attempt'>>(
+  const latest = await rows<Of<'attempt'>>(
     db,
     `SELECT a.at, 'attempt' AS what, a.delivery_id AS "deliveryId", d.webhook_type AS "webhookType",
        d.entity_id AS "receiverId", a.n, a.http_status AS "httpStatus", a.error, a.duration_ms AS "durationMs"
@@ -74,6 +74,7 @@ export async function readAttempts(
     { deliveryIds, limit },
     'anew',
   );
+  return latest.toReversed();
 }
 
 /** What stays of webhooks that asked for money to be moved, once they are forgotten. */

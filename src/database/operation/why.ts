@@ -163,8 +163,13 @@ const RANK: Record<StoryStep['what'], number> = {
 };
 
 function inOrder(moments: StoryStep[]): StoryStep[] {
-  return moments.toSorted((a, b) => a.at.getTime() - b.at.getTime() || RANK[a.what] - RANK[b.what]);
+  return moments.toSorted(
+    (a, b) => a.at.getTime() - b.at.getTime() || RANK[a.what] - RANK[b.what] || judgedAt(a) - judgedAt(b),
+  );
 }
+
+/** Two events of one transaction are told as they were judged: a decline before its exception. */
+const judgedAt = (step: StoryStep) => (step.what === 'event' ? step.businessAt.getTime() : 0);
 
 function about(resources: Resource[], deliveryIds: string[]): About[] {
   const shown = resources.map(

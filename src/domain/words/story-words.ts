@@ -1,3 +1,4 @@
+import { counted } from './counted';
 import type { StoryStep, Of } from './story';
 
 /** The steps of a story in words: for operators, and for the parties as far as it is theirs. */
@@ -16,7 +17,7 @@ const WORDS: { [What in StoryStep['what']]: (moment: Of<What>) => string } = {
     `attempt ${n} at ${webhookType} ${deliveryId} to ${receiverId}: ` +
     `${error ?? `answered ${httpStatus}`}, after ${durationMs} ms`,
   receipt: ({ deliveryId, webhookType, receiverId, attempts, deliveredAt, bodySha256 }) =>
-    `${webhookType} ${deliveryId} to ${receiverId}, forgotten since: sent ${attempts} times, ` +
+    `${webhookType} ${deliveryId} to ${receiverId}, forgotten since: sent ${counted(attempts, 'times')}, ` +
     (deliveredAt === null ? 'never answered with success' : `delivered ${deliveredAt.toISOString()}`) +
     (bodySha256 === null ? '' : `; SHA-256 of its body ${bodySha256}`),
   ledger: ({ entryId, kind, resourceId, settlementDay, postings }) => {
@@ -107,7 +108,7 @@ function webhookWords(moment: Of<'webhook'>): string {
   const { deliveryId, webhookType, receiverId, status, attempts } = moment;
   const facts = [
     `webhook ${webhookType} ${deliveryId} announced to ${receiverId}`,
-    `${status} after ${attempts} attempts`,
+    `${status} after ${counted(attempts, 'attempts')}`,
     ...(moment.withdrawn ? ['taken back before anybody saw it'] : []),
     ...(moment.hasUrl ? [] : ['its receiver has no URL']),
     ...(moment.readInFeed ? ['read in the events feed'] : []),
