@@ -101,6 +101,8 @@ const settings = z.object({
 
   RATE_LIMIT_CALLER: rate('50/100'),
   RATE_LIMIT_ANSWER: rate('500/1000'),
+  // A call names up to a hundred, and has to fit.
+  RATE_LIMIT_ITEMS: rate('500/1000', 'identifiers', 100),
   RATE_LIMIT_LOOKUP: rate('5/20'),
   RATE_LIMIT_MERCHANT_BATCH: rate('1/2'),
   RATE_LIMIT_TOKEN: rate('1/10'),

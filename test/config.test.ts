@@ -70,6 +70,7 @@ describe('readConfig', () => {
     ['ALLOW_PRIVATE_WEBHOOKS', 'yes'],
     ['RATE_LIMIT_TOKEN', '10/1'],
     ['RATE_LIMIT_TOKEN', '0/10'],
+    ['RATE_LIMIT_ITEMS', '50/99'],
     ['LOG_LEVEL', 'loud'],
     ['TRUSTED_PROXIES', 'balancer.internal'],
     ['TRUSTED_PROXIES', '10.0.0.0/33'],

@@ -1,4 +1,3 @@
-import { groupBy } from '../domain/group';
 import { rows, type Executor, type Transaction } from './connection';
 import { sweep } from './sweep';
 
@@ -20,10 +19,17 @@ export interface Bucket {
 }
 
 /**
- * The wish for one token out of a bucket, or only to read it. All wishes for one bucket have
- * the same rate.
+ * The wish for tokens out of a bucket, or only to read it. All wishes for one bucket have the same
+ * rate.
  */
 export interface TokenWish extends Bucket {
+  /** Taken all or not at all; 1 where nothing is said, and never more than the burst. */
+  count?: number;
+  /**
+   * A second bucket that pays as many, once the first has paid: a refusal by the first takes
+   * nothing from it.
+   */
+  also?: Bucket;
   readOnly?: true;
 }
 
@@ -31,75 +37,111 @@ export interface BucketState {
   admitted: boolean;
   /** Whole tokens left. */
   remaining: number;
-  /** Until there is a token again; 0 while there is one. */
+  /** Until there are as many tokens as were wished for; 0 while there are. */
   retryAfterS: number;
   /** Until the bucket is full. */
   resetS: number;
+}
+
+/** The first bucket's state, and the second's where that was asked. */
+export interface TakenState extends BucketState {
+  also?: BucketState;
 }
 
 /** A float's last digits must not cost a caller a whole token. */
 const ROUNDING = 1e-4;
 
 /**
- * Takes a token for each wish, in their order, out of the buckets that hold any. Buckets that
- * somebody only wishes to read stay as they are. One statement serves any number of wishes.
+ * Pays the wishes of `turns` out of their buckets: of each bucket the first wishes that it has the
+ * tokens for, so that no token is taken that no wish gets. Rows are locked by ascending key, so
+ * that statements which want the same buckets do not wait for each other.
  */
-export async function takeTokens(db: Executor, wishes: TokenWish[]): Promise<BucketState[]> {
-  const paying = wishes.filter(({ readOnly }) => !readOnly);
-  // In one order everywhere, so that two processes that want tokens of the same buckets do not wait
-  // for each other.
-  const buckets = [...groupBy(paying, ({ key }) => key).entries()].sort(([a], [b]) => (a < b ? -1 : 1));
-  const taken = await rows<{ key: string; taken: number; fullInS: number }>(
+const paid = (turns: string) => `
+  INSERT INTO rate_limits AS r (key, full_at, asked_at, taken)
+  SELECT key, now + n * cost * interval '1 second', now, n
+  FROM clock_timestamp() AS now,
+       (SELECT key, cost, coalesce(max(upto) FILTER (WHERE upto <= burst), 0) AS n FROM ${turns} GROUP BY key, cost) AS b
+  ORDER BY key
+  ON CONFLICT (key) DO UPDATE SET (full_at, asked_at, taken) = (
+    SELECT greatest(r.full_at, excluded.asked_at) + n * cost * interval '1 second', excluded.asked_at, n
+    FROM (SELECT cost, coalesce(max(upto) FILTER (WHERE upto <=
+            burst - greatest(extract(epoch FROM r.full_at - excluded.asked_at), 0) / cost + :rounding), 0) AS n
+          FROM ${turns} WHERE key = r.key GROUP BY cost) AS b)
+  RETURNING key, taken, extract(epoch FROM full_at - asked_at)::float8 AS full_in`;
+
+/** What each wish of `turns` got, and how its bucket stood when it had its turn. */
+const outcomes = (turns: string, payments: string) => `
+  SELECT nr, upto <= taken AS admitted, full_in - (taken - least(upto, taken)) * cost AS "fullInS"
+  FROM ${turns} JOIN ${payments} USING (key)`;
+
+/**
+ * Takes the tokens of each wish out of the buckets that hold them. The smallest wishes for a bucket
+ * have their turn first, and wishes of one size in their order. One statement serves any number of
+ * wishes.
+ */
+export async function takeTokens(db: Executor, wishes: TokenWish[]): Promise<TakenState[]> {
+  const found = await rows<{ which: 'first' | 'second'; nr: number; admitted: boolean; fullInS: number }>(
     db,
-    `WITH wanted AS MATERIALIZED (
-       SELECT * FROM unnest(:keys::text[], :counts::int[], :costs::float8[], :bursts::int[]) AS w (key, count, cost, burst)
-     ), paid AS (
-     INSERT INTO rate_limits AS r (key, full_at, asked_at, taken)
-     SELECT key, now + least(count, burst) * cost * interval '1 second', now, least(count, burst)
-     FROM clock_timestamp() AS now, wanted ORDER BY key
-     ON CONFLICT (key) DO UPDATE SET (full_at, asked_at, taken) = (
-       SELECT greatest(r.full_at, excluded.asked_at) + n * cost * interval '1 second', excluded.asked_at, n
-       FROM wanted, LATERAL (SELECT greatest(0, least(count, floor(
-         burst - greatest(extract(epoch FROM r.full_at - excluded.asked_at), 0) / cost + :rounding)))::int AS n) AS free
-       WHERE wanted.key = r.key)
-     RETURNING key, taken, extract(epoch FROM full_at - asked_at)::float8 AS full_in)
-     SELECT key, taken, full_in AS "fullInS" FROM paid
-     UNION ALL
-     SELECT key, 0, extract(epoch FROM full_at - clock_timestamp())::float8 FROM rate_limits WHERE key = ANY(:readOnly)`,
+    `WITH wish AS MATERIALIZED (
+       SELECT * FROM unnest(:keys::text[], :costs::float8[], :bursts::int[], :counts::int[],
+                            :alsoKeys::text[], :alsoCosts::float8[], :alsoBursts::int[])
+         WITH ORDINALITY AS w (key, cost, burst, count, also_key, also_cost, also_burst, nr)
+     ), first AS MATERIALIZED (
+       SELECT nr, key, cost, burst, sum(count) OVER (PARTITION BY key ORDER BY count, nr)::int AS upto
+       FROM wish WHERE count > 0
+     ), first_paid AS (${paid('first')}), first_outcome AS (${outcomes('first', 'first_paid')}
+     ), second AS MATERIALIZED (
+       SELECT nr, also_key AS key, also_cost AS cost, also_burst AS burst,
+              sum(count) OVER (PARTITION BY also_key ORDER BY count, nr)::int AS upto
+       FROM wish JOIN first_outcome USING (nr) WHERE admitted AND also_key IS NOT NULL
+     ), second_paid AS (${paid('second')})
+     SELECT 'first' AS which, nr::int, admitted, "fullInS" FROM first_outcome
+     UNION ALL SELECT 'second', nr::int, admitted, "fullInS" FROM (${outcomes('second', 'second_paid')}) AS s
+     UNION ALL SELECT 'first', nr::int, true, extract(epoch FROM full_at - clock_timestamp())::float8
+     FROM wish JOIN rate_limits USING (key) WHERE count = 0`,
     {
-      readOnly: [...new Set(wishes.filter(({ readOnly }) => readOnly).map(({ key }) => key))],
-      keys: buckets.map(([key]) => key),
-      counts: buckets.map(([, ofBucket]) => ofBucket.length),
-      costs: buckets.map(([, [wish]]) => 1 / rateOf(wish).perSecond),
-      bursts: buckets.map(([, [wish]]) => rateOf(wish).burst),
+      keys: wishes.map(({ key }) => key),
+      costs: wishes.map(({ rate }) => 1 / rate.perSecond),
+      bursts: wishes.map(({ rate }) => rate.burst),
+      counts: wishes.map(countOf),
+      alsoKeys: wishes.map(({ also }) => also?.key ?? null),
+      alsoCosts: wishes.map(({ also }) => (also ? 1 / also.rate.perSecond : null)),
+      alsoBursts: wishes.map(({ also }) => also?.rate.burst ?? null),
       rounding: ROUNDING,
     },
   );
-  const byKey = new Map(taken.map((one) => [one.key, { ...one, given: 0 }]));
-  return wishes.map(({ key, rate, readOnly }) => {
-    const bucket = byKey.get(key);
+  const byTurn = new Map(found.map((one) => [`${one.which} ${one.nr}`, one]));
+  return wishes.map((wish, i) => {
+    const first = byTurn.get(`first ${i + 1}`);
+    const second = byTurn.get(`second ${i + 1}`);
     // A bucket without a row is full.
-    if (readOnly) return bucketState(rate, Math.max(0, bucket?.fullInS ?? 0));
-    if (bucket === undefined) throw new Error('the bucket statement returned too few rows');
-    const admitted = bucket.given < bucket.taken;
-    if (admitted) bucket.given += 1;
-    const cost = 1 / rate.perSecond;
-    // As it was when this wish had its turn: those behind it had not taken theirs yet.
-    const fullInS = Math.max(0, bucket.fullInS - (bucket.taken - bucket.given) * cost);
-    return { ...bucketState(rate, fullInS), admitted };
+    if (wish.readOnly) return bucketState(wish.rate, Math.max(0, first?.fullInS ?? 0));
+    if (first === undefined) throw new Error('the bucket statement returned too few rows');
+    const stateIn = (rate: BucketRate, { admitted, fullInS }: typeof first) => ({
+      ...bucketState(rate, Math.max(0, fullInS), countOf(wish)),
+      admitted,
+    });
+    return {
+      ...stateIn(wish.rate, first),
+      ...(wish.also && second && { also: stateIn(wish.also.rate, second) }),
+    };
   });
+}
+
+function countOf({ count = 1, readOnly }: TokenWish): number {
+  return readOnly ? 0 : count;
 }
 
 /**
  * How a bucket stands that will be full again in `fullInS` seconds. It admits the next wish if it
- * holds a token.
+ * holds as many tokens.
  */
-export function bucketState(rate: BucketRate, fullInS: number): BucketState {
+export function bucketState(rate: BucketRate, fullInS: number, count = 1): BucketState {
   const remaining = Math.max(0, Math.floor(rate.burst - fullInS * rate.perSecond + ROUNDING));
   return {
-    admitted: remaining > 0,
+    admitted: remaining >= count,
     remaining,
-    retryAfterS: remaining > 0 ? 0 : Math.max(0, fullInS - (rate.burst - 1) / rate.perSecond),
+    retryAfterS: remaining >= count ? 0 : Math.max(0, fullInS - (rate.burst - count) / rate.perSecond),
     resetS: fullInS,
   };
 }
@@ -145,11 +187,6 @@ export async function overdrawTokens(
     if (bucket === undefined) throw new Error('the bucket statement returned too few rows');
     return { ...bucketState(rate, bucket.fullInS), admitted: bucket.taken > 0 };
   });
-}
-
-function rateOf(wish: TokenWish | undefined): BucketRate {
-  if (!wish) throw new Error('a bucket without a wish');
-  return wish.rate;
 }
 
 /**

@@ -99,9 +99,15 @@ function decodedHeader(header: string): { name: string; value?: string } {
   }
 }
 
-/** `rate/burst`: tokens added per second, and the most that a caller can save up. */
-export function rate(fallback: string) {
-  const error = 'must be rate/burst: requests per second, and no fewer at once, for example 50/100';
+/**
+ * `rate/burst`: tokens added per second, and the most that a caller can save up.
+ *
+ * @param what costs a token
+ * @param leastBurst what one call may cost
+ */
+export function rate(fallback: string, what = 'requests', leastBurst = 1) {
+  const least = leastBurst > 1 ? ` and at least ${leastBurst}` : '';
+  const error = `must be rate/burst: ${what} per second, and no fewer${least} at once, for example 50/100`;
   return z
     .string()
     .regex(/^\d{1,6}\/\d{1,7}$/, { error, abort: true })
@@ -109,7 +115,7 @@ export function rate(fallback: string) {
       const [perSecond, burst] = given.split('/').map(Number) as [number, number];
       return { perSecond, burst };
     })
-    .refine(({ perSecond, burst }) => perSecond > 0 && burst >= perSecond, { error })
+    .refine(({ perSecond, burst }) => perSecond > 0 && burst >= Math.max(perSecond, leastBurst), { error })
     .prefault(fallback);
 }
 

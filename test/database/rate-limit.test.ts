@@ -66,6 +66,58 @@ describe('a token bucket', () => {
     ]);
   });
 
+  it('gives a wish of several all or nothing, and keeps what no wish gets', async () => {
+    const wish = { key: 'several', rate: slow };
+    const [three, two, one] = await takeTokens(test.db, [
+      { ...wish, count: 3 },
+      { ...wish, count: 2 },
+      { ...wish, count: 1 },
+    ]);
+    expect([three?.admitted, two?.admitted, one?.admitted]).toEqual([false, true, true]);
+    // Two are left, and one flows in each 1 000 s.
+    expect(three).toMatchObject({ remaining: 2 });
+    expect(three?.retryAfterS).toBeGreaterThan(990);
+    expect(three?.retryAfterS).toBeLessThanOrEqual(1000);
+    expect(await takeTokens(test.db, [{ ...wish, count: 3 }])).toMatchObject([
+      { admitted: false, remaining: 2 },
+    ]);
+    expect(await takeTokens(test.db, [{ ...wish, count: 2 }])).toMatchObject([
+      { admitted: true, remaining: 0 },
+    ]);
+  });
+
+  it('gives many wishes of several at once no more than it holds', async () => {
+    const roomy = { perSecond: 0.001, burst: 1000 };
+    const statements = Array.from({ length: 40 }, () =>
+      takeTokens(
+        test.db,
+        [90, 70, 30].map((count) => ({ key: 'many', rate: roomy, count })),
+      ),
+    );
+    const taken = (await Promise.all(statements)).flatMap((states) =>
+      states.map(({ admitted }, i) => (admitted ? [90, 70, 30][i] : 0)),
+    );
+    const sum = taken.reduce<number>((total, count) => total + (count ?? 0), 0);
+    expect(sum).toBeLessThanOrEqual(1000);
+    const [rest] = await takeTokens(test.db, [{ key: 'many', rate: roomy, readOnly: true }]);
+    expect(rest?.remaining).toBe(1000 - sum);
+  });
+
+  it('is paid beside another only by what that one has let through', async () => {
+    const also = { key: 'owner', rate: { perSecond: 0.001, burst: 7 } };
+    const wishes = (key: string) => Array.from({ length: 6 }, () => ({ key, rate: slow, also }));
+    const [first, second] = await Promise.all([
+      takeTokens(test.db, wishes('owned by it')),
+      takeTokens(test.db, wishes('owned as well')),
+    ]);
+    const outcomes = [...first, ...second].map((state) => `${state.admitted} ${state.also?.admitted}`);
+    expect(outcomes.toSorted()).toEqual([
+      ...Array.from({ length: 2 }, () => 'false undefined'),
+      ...Array.from({ length: 3 }, () => 'true false'),
+      ...Array.from({ length: 7 }, () => 'true true'),
+    ]);
+  });
+
   it('does not deadlock where many statements want tokens of the same buckets in other orders', async () => {
     const keys = Array.from({ length: 20 }, (_, i) => `crossed ${i}`);
     const statements = Array.from({ length: 30 }, (_, i) => (i % 2 === 0 ? keys : keys.toReversed()));

@@ -14,7 +14,7 @@ import { failureOf } from '../http/answer';
 import { countedAddress } from '../http/client-address';
 import { answered } from '../http/deadline';
 import { gathered } from '../http/gathered';
-import { meter } from '../http/rate-limit';
+import { meter, meterCaller } from '../http/rate-limit';
 import { noteTokenRequest } from '../http/request-log';
 
 /**
@@ -58,7 +58,7 @@ export function createClientLogin(
   async function issue(req: Request, res: Response, claim: Claim) {
     const client = await provenClient(req, res, claim);
     await meter(deps, res, 'tokenAddress', addressKey(deps, req));
-    await meter(deps, res, 'token', client.clientId);
+    await meterCaller(deps, res, 'token', client);
     return tokens.issue(client);
   }
 

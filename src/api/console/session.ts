@@ -13,7 +13,7 @@ import { replyOf } from '../http/answer';
 import { readJsonBody } from '../http/body';
 import { endpoint, type Endpoint } from '../http/endpoint';
 import { consolePages, READING } from '../http/own-page';
-import { meter } from '../http/rate-limit';
+import { meterCaller } from '../http/rate-limit';
 import { noteConsoleSession, noteTokenRequest } from '../http/request-log';
 import { check, invalidRequest } from '../http/validation';
 import { forgetSession, keepSession, lastsMs, openSession, readSession, type Session } from './cookie';
@@ -59,8 +59,9 @@ export function consoleAccess(deps: ApiDeps, { login, authenticate, failures }: 
    * @throws Failure unauthenticated where the token has ended before the session; rate_limited
    */
   async function shown(req: Request, res: Response, session: Session) {
-    const { entityId, role } = await authenticate(asApiCall(req, session), res);
-    await meter(deps, res, 'caller', entityId);
+    const caller = await authenticate(asApiCall(req, session), res);
+    await meterCaller(deps, res, 'caller', caller);
+    const { entityId, role } = caller;
     const entity = await findEntity(db, entityId);
     return {
       entityId,

@@ -6,9 +6,11 @@ import {
   type Bucket as SharedBucket,
   type BucketRate,
   type BucketState,
+  type TakenState,
   type TokenWish,
 } from '../../database/rate-limit';
 import { Failure } from '../../domain/failures';
+import type { Caller } from '../access/authentication';
 import type { ApiDeps } from '../deps';
 import { answered } from './deadline';
 import { gathered } from './gathered';
@@ -30,8 +32,8 @@ function rateOf(config: Config, bucket: Bucket): BucketRate {
 }
 
 export interface TokenBuckets {
-  /** Takes a token out of a bucket that all processes share, if it holds one. */
-  take(wish: TokenWish): Promise<BucketState>;
+  /** Takes tokens out of buckets that all processes share, if they hold as many. */
+  take(wish: TokenWish): Promise<TakenState>;
 }
 
 /** Most wishes of one statement; more wait for the next. */
@@ -44,63 +46,99 @@ export function createTokenBuckets(db: Database): TokenBuckets {
 }
 
 /**
- * How many times a merchant's own limit all merchants of one provider have together. A provider
- * makes as many merchants as it likes: without this each of them would add to its limits.
+ * How many times a caller's own limit its owner has. A provider makes as many merchants as it
+ * likes: without this each of them would add to its limits.
  */
-const PROVIDER_SHARE = 10;
+const OWNER_SHARE = 10;
 
-/** The rate that all merchants of a provider share. */
-export function togetherRate({ perSecond, burst }: BucketRate): BucketRate {
-  return { perSecond: perSecond * PROVIDER_SHARE, burst: burst * PROVIDER_SHARE };
+/** The party that answers for a caller: the provider of a merchant, or the caller itself. */
+export function ownerOf({ entityId, providerId }: Caller): string {
+  return providerId ?? entityId;
 }
 
 /**
- * Takes a token from the bucket that a caller's provider has for all its merchants.
- *
- * It comes after the caller's own: what a merchant is refused is not taken from the others.
+ * The bucket that a provider and all its merchants pay from, beside their own. An owner without
+ * merchants needs none: its own bucket is empty first.
+ */
+export function ownerBucket(name: string, { perSecond, burst }: BucketRate, caller: Caller): SharedBucket[] {
+  if (caller.role !== 'provider' && caller.providerId === undefined) return [];
+  const rate = { perSecond: perSecond * OWNER_SHARE, burst: burst * OWNER_SHARE };
+  return [{ key: `${name}:owner:${ownerOf(caller)}`, rate }];
+}
+
+type Metering = Pick<ApiDeps, 'config' | 'buckets'>;
+
+/**
+ * Takes a token from a bucket, and says in the answer how much is left.
  *
  * @throws Failure rate_limited
  */
-export async function meterProvider(
-  { config, buckets }: Pick<ApiDeps, 'config' | 'buckets'>,
+export async function meter(
+  { config, buckets }: Metering,
   res: Response,
   bucket: Bucket,
-  providerId: string,
+  of: string,
 ): Promise<void> {
-  const rate = togetherRate(rateOf(config, bucket));
-  const state = await buckets.take({ key: `${bucket}:merchants-of:${providerId}`, rate });
-  if (state.admitted) return;
-  showRateLimit(res, 'provider', rate, state);
-  throw tooManyRequests(rate, state.retryAfterS, 'requests of all merchants of your provider');
+  const rate = rateOf(config, bucket);
+  const state = await buckets.take({ key: `${bucket}:${of}`, rate });
+  showRateLimit(res, bucket, rate, state);
+  if (!state.admitted) throw tooManyRequests(rate, state.retryAfterS);
 }
 
 /**
- * Takes a token from the owner's bucket, and says in the answer how much is left.
+ * The same for a request of a caller, whose owner pays as well. What a caller is refused is not
+ * taken from its owner's other callers.
  *
  * @param unknown buckets of unknown identifiers, none of which may be empty; looked at in the same
  *   statement
  * @throws Failure rate_limited
  */
-export async function meter(
-  { config, buckets }: Pick<ApiDeps, 'config' | 'buckets'>,
+export async function meterCaller(
+  { config, buckets }: Metering,
   res: Response,
   bucket: Bucket,
-  owner: string,
+  caller: Caller,
   unknown: SharedBucket[] = [],
 ): Promise<void> {
   const rate = rateOf(config, bucket);
+  const [also] = ownerBucket(bucket, rate, caller);
   const [state, ...unknownStates] = await Promise.all([
-    buckets.take({ key: `${bucket}:${owner}`, rate }),
+    buckets.take({ key: `${bucket}:${caller.entityId}`, rate, ...(also && { also }) }),
     ...unknown.map((one) => buckets.take({ ...one, readOnly: true })),
   ]);
   showRateLimit(res, bucket, rate, state);
   if (!state.admitted) throw tooManyRequests(rate, state.retryAfterS);
+  if (also && state.also?.admitted === false) {
+    showRateLimit(res, 'owner', also.rate, state.also);
+    throw tooManyRequests(also.rate, state.also.retryAfterS, 'requests of your provider and its merchants');
+  }
   for (const [i, one] of unknown.entries()) {
     const unknownState = unknownStates[i];
     if (!unknownState || unknownState.admitted) continue;
     showRateLimit(res, 'unknown', one.rate, unknownState);
     throw tooManyRequests(one.rate, unknownState.retryAfterS, 'unknown identifiers');
   }
+}
+
+/**
+ * Takes a token for each identifier that an intent or a bill names. A call of a hundred costs as
+ * much as a hundred calls of one.
+ *
+ * @throws Failure rate_limited where not all of them fit; then none is taken
+ */
+export async function meterItems(
+  { config, buckets }: Metering,
+  res: Response,
+  caller: Caller,
+  body: { lookupIDs?: unknown[]; paymentIDs?: unknown[] },
+): Promise<void> {
+  const count = (body.lookupIDs?.length ?? 0) + (body.paymentIDs?.length ?? 0);
+  if (count === 0) return;
+  const rate = config.RATE_LIMIT_ITEMS;
+  const state = await buckets.take({ key: `items:${ownerOf(caller)}`, rate, count });
+  if (state.admitted) return;
+  showRateLimit(res, 'items', rate, state);
+  throw tooManyRequests(rate, state.retryAfterS, 'identifiers');
 }
 
 /** The header fields of the IETF's draft-ietf-httpapi-ratelimit-headers. */

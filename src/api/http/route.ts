@@ -25,7 +25,7 @@ import { acceptOnce, readIdempotencyKey } from './idempotency';
 import { canonicalJson } from './json';
 import type { Operation } from '../openapi/operation';
 import { OPERATIONS } from '../openapi/operations';
-import { meter, meterProvider, type Bucket } from './rate-limit';
+import { meterCaller, meterItems, type Bucket } from './rate-limit';
 import { requestIdOf } from './request-log';
 import { unknownBuckets } from './unknown-identifier';
 import { check, invalidRequest, readQuery } from './validation';
@@ -84,8 +84,8 @@ interface RouteOptions<Body, Query, Params> {
   /** Of the path's parameters. */
   params?: z.ZodType<Params>;
   /**
-   * Requests name identifiers that their callers may have guessed; `unknown-identifier.ts` bounds
-   * that.
+   * Requests name identifiers that their callers may have guessed, which `unknown-identifier.ts`
+   * bounds. Those of an intent or a bill pay from the owner's bucket of items.
    */
   namesIdentifiers?: boolean;
   /** The route takes an `Idempotency-Key`. */
@@ -166,8 +166,8 @@ export function route<
 type NothingBeyond<Paths> = [Paths] extends [never] ? unknown : { 'answers more than is documented': Paths };
 
 /**
- * Refusals come in one order, whatever the route: 401, 429, 403, 413 and 415, 400, and then the
- * operation's.
+ * Refusals come in one order, whatever the route: 401, 429, 403, 413 and 415, 400, 429 of the
+ * items that a body names, and then the operation's.
  */
 export function serve(
   deps: ApiDeps,
@@ -185,6 +185,7 @@ export function serve(
     const key = options.idempotent ? readIdempotencyKey(req) : undefined;
     const { body, query } = checkAll(options, caller.role, input, req.originalUrl);
     const params = readPath(options.params, req.params);
+    if (options.namesIdentifiers) await meterItems(deps, res, caller, body ?? {});
     const requestId = requestIdOf(res);
     const own = { ...deps, db: deps.db.on(requestId) };
     const prefersCsv = req.accepts(['json', 'csv']) === 'csv';
@@ -230,8 +231,7 @@ export function serve(
     // For the request's log line.
     Object.assign(req, { caller });
     const unknown = options.namesIdentifiers ? unknownBuckets(deps.config, caller) : [];
-    await meter(deps, res, options.limit, caller.entityId, unknown);
-    if (caller.providerId !== undefined) await meterProvider(deps, res, options.limit, caller.providerId);
+    await meterCaller(deps, res, options.limit, caller, unknown);
     if (!options.roles.includes(caller.role)) {
       throw new Failure('role_not_allowed', `A ${caller.role} may not call this endpoint`);
     }

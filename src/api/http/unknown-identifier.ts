@@ -5,14 +5,14 @@ import type { Failure } from '../../domain/failures';
 import type { Caller } from '../access/authentication';
 import type { ApiDeps } from '../deps';
 import { answerItems } from './items';
-import { togetherRate, tooManyRequests } from './rate-limit';
+import { ownerBucket, tooManyRequests } from './rate-limit';
 import type { Accepted, Call } from './route';
 
 /**
  * Bounds how fast a caller can find out which lookupIDs, paymentIDs, e-mail addresses and devices
  * there are.
  *
- * Each identifier that names nothing takes a token of the caller's bucket, and of its provider's,
+ * Each identifier that names nothing takes a token of the caller's bucket, and of its owner's,
  * who could otherwise make up merchants for it. Identifiers that name something are free, so honest
  * callers notice nothing. While a bucket is empty every call that names identifiers is refused
  * (`route.ts`): a refusal of unknown ones alone would tell which are known.
@@ -31,14 +31,9 @@ export type MeasureUnknown = (kind: IdentifierKind, count: number) => void;
 /** The buckets that a caller's unknown identifiers are paid from. */
 export function unknownBuckets(
   { RATE_LIMIT_UNKNOWN: rate }: Pick<Config, 'RATE_LIMIT_UNKNOWN'>,
-  { entityId, role, providerId }: Caller,
+  caller: Caller,
 ): Bucket[] {
-  const together = togetherRate(rate);
-  if (role === 'provider') return [{ key: `unknown:${entityId}`, rate: together }];
-  return [
-    { key: `unknown:${entityId}`, rate },
-    ...(providerId === undefined ? [] : [{ key: `unknown:${providerId}`, rate: together }]),
-  ];
+  return [{ key: `unknown:${caller.entityId}`, rate }, ...ownerBucket('unknown', rate, caller)];
 }
 
 type Counting = Pick<Call, 'caller'> & {

@@ -80,7 +80,7 @@ export const CHARGES = {
     tag: 'Billing',
     summary: 'Bill customers',
     description:
-      'Charges the same amount to each customer: with `paymentIDs` under existing agreements, or with `lookupIDs` as a one-time payment that each customer must approve. The answer has one item per identifier: check the `statusCode` of each, not only the HTTP status. An accepted charge is `pending`; its result arrives by the webhook `billing.response`. **Send an `Idempotency-Key`**: without one, repeating the request charges again.\n\nA bank uses the second form of the body, with `payee`, for a payment from other customers to a customer of its own. When such a payment succeeds the bank receives the webhook `billing.credit`; when it is declined, `billing.response`.',
+      'Charges the same amount to each customer: with `paymentIDs` under existing agreements, or with `lookupIDs` as a one-time payment that each customer must approve. The answer has one item per identifier: check the `statusCode` of each, not only the HTTP status. An accepted charge is `pending`; its result arrives by the webhook `billing.response`. **Send an `Idempotency-Key`**: without one, repeating the request charges again. Identifiers are counted beside calls (`items`): a call that names more than are left is a 429 whole.\n\nA bank uses the second form of the body, with `payee`, for a payment from other customers to a customer of its own. When such a payment succeeds the bank receives the webhook `billing.credit`; when it is declined, `billing.response`.',
     answers: {
       201: {
         description: 'At least one charge was accepted',

@@ -62,7 +62,7 @@ export const INTENTS = {
     tag: 'Billing intents',
     summary: 'Send billing intents',
     description:
-      'Asks customers, through their banks, for permission to bill them in future. The answer has one item per `lookupID`: check the `statusCode` of each, not only the HTTP status. Each customer’s decision arrives by the webhook `billing.intent.response`, with a `paymentID` when it is an approval. A customer is asked at most 20 times a day (by default), by all merchants together; beyond that the item is a 429. An intent that is not answered within the response window (24 hours by default) is declined. A new intent for the same customer replaces one that is still open; to change the terms of an agreement, send a new intent.',
+      'Asks customers, through their banks, for permission to bill them in future. The answer has one item per `lookupID`: check the `statusCode` of each, not only the HTTP status. Each customer’s decision arrives by the webhook `billing.intent.response`, with a `paymentID` when it is an approval. A customer is asked at most 20 times a day (by default), by all merchants together; beyond that the item is a 429. An intent that is not answered within the response window (24 hours by default) is declined. A new intent for the same customer replaces one that is still open; to change the terms of an agreement, send a new intent. Identifiers are counted beside calls (`items`): a call that names more than are left is a 429 whole.',
     answers: {
       200: {
         description: 'At least one intent was accepted',

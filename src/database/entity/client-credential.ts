@@ -14,6 +14,8 @@ export interface Client {
   clientId: string;
   entityId: string;
   role: Role;
+  /** Of a merchant that a provider made. */
+  providerId?: string | undefined;
   /** What its tokens are issued as. */
   tokenGeneration: number;
 }
@@ -64,13 +66,14 @@ export async function authenticateClients(db: Executor, claims: Claim[]): Promis
     clientId: string;
     entityId: string;
     role: Role;
+    providerId: string | null;
     active: boolean;
     tokenGeneration: number;
     hash: Buffer;
     previousHash: Buffer | null;
   }>(
     db,
-    `SELECT c.client_id AS "clientId", e.id AS "entityId", e.type AS role, e.status = 'active' AS active,
+    `SELECT c.client_id AS "clientId", e.id AS "entityId", e.type AS role, e.provider_id AS "providerId", e.status = 'active' AS active,
             c.secret_hash AS hash,
             e.token_generation AS "tokenGeneration",
             CASE WHEN c.previous_secret_until > clock_timestamp() THEN c.previous_secret_hash END AS "previousHash"
@@ -85,8 +88,8 @@ export async function authenticateClients(db: Executor, claims: Claim[]): Promis
     const current = timingSafeEqual(given, client?.hash ?? nothing);
     const previous = timingSafeEqual(given, client?.previousHash ?? nothing);
     if (!client?.active || !(current || previous)) return undefined;
-    const { entityId, role, tokenGeneration } = client;
-    return { clientId, entityId, role, tokenGeneration };
+    const { entityId, role, providerId, tokenGeneration } = client;
+    return { clientId, entityId, role, providerId: providerId ?? undefined, tokenGeneration };
   });
 }
 

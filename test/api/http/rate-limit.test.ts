@@ -93,14 +93,14 @@ describe('the rate limits', () => {
     await api.close();
   });
 
-  it('give the merchants of one provider ten times as much together, however many it makes', async () => {
+  it('give a provider and its merchants ten times as much together, however many it makes', async () => {
     const api = await serveApi(test.db, { settings: { RATE_LIMIT_CALLER: '1/3' } });
     const provider = await enter(api, 'provider');
     const [one, two] = [
       await enter(api, 'merchant', { providerId: provider.entityId }),
       await enter(api, 'merchant', { providerId: provider.entityId }),
     ];
-    const shared = `caller:merchants-of:${provider.entityId}`;
+    const shared = `caller:owner:${provider.entityId}`;
     const fullAt = async () =>
       rows(test.db, `SELECT full_at FROM rate_limits WHERE key = :shared`, { shared });
     expect(await get(api, one.token)).toMatchObject({ status: 200 });
@@ -113,11 +113,56 @@ describe('the rate limits', () => {
 
     await leaveNothing(shared);
     const refused = await get(api, two.token);
-    expect([refused.status, refused.headers.get('ratelimit-policy')]).toEqual([429, '"provider";q=30;w=3']);
-    expect(await provider.send('GET', ENDPOINT)).toMatchObject({ status: 200 });
+    expect([refused.status, refused.headers.get('ratelimit-policy')]).toEqual([429, '"owner";q=30;w=3']);
+    expect(await provider.send('GET', ENDPOINT)).toMatchObject({ status: 429 });
     const another = await enter(api, 'merchant');
     expect(await get(api, another.token)).toMatchObject({ status: 200 });
+
+    await leaveNothing(`token:owner:${provider.entityId}`);
+    expect((await ask(api, one)).status).toBe(429);
+    expect((await ask(api, another)).status).toBe(200);
     await api.close();
+  });
+
+  it('count the identifiers of intents and bills, of all merchants of a provider together', async () => {
+    const rates = { RATE_LIMIT_ITEMS: slow(150), RATE_LIMIT_UNKNOWN: slow(5000) };
+    const [one, two] = [await metered(rates), await metered(rates)];
+    const { entityId: providerId } = await enter(one, 'provider');
+    const merchants = [
+      await enter(one, 'merchant', { providerId }),
+      await enter(two, 'merchant', { providerId }),
+    ];
+    const name = async (i: number, count: number) => {
+      const ids = Array.from({ length: count }, (_, n) => `none-${i}-${n}`);
+      const shared = { currency: 'NGN', description: 'Shoes' };
+      const merchant = merchants[i % 2];
+      const answer = await (i % 4 < 2
+        ? merchant?.send('POST', '/v1/billing/intent', { lookupIDs: ids, ...shared })
+        : merchant?.send('POST', '/v1/customer/bill', { paymentIDs: ids, amount: 1, ...shared }));
+      return answer;
+    };
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => name(i, 10)));
+    const refused = answers.filter((answer) => answer?.status === 429);
+    expect(answers.filter((answer) => answer?.status === 404)).toHaveLength(15);
+    expect(refused).toHaveLength(5);
+    expect(refused[0]?.headers.get('ratelimit-policy')).toBe('"items";q=150;w=150000');
+    expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThan(9_000);
+
+    const bank = await enter(one, 'bank');
+    const bill = (count: number) =>
+      bank.send('POST', '/v1/customer/bill', {
+        lookupIDs: Array.from({ length: count }, (_, n) => `none-${n}`),
+        payee: { lookupID: 'none' },
+        amount: 1,
+        currency: 'NGN',
+        description: 'Shoes',
+      });
+    expect(await bill(100)).toMatchObject({ status: 404 });
+    // A call that does not fit takes nothing of what is left.
+    expect(await bill(51)).toMatchObject({ status: 429 });
+    expect(await bill(51)).toMatchObject({ status: 429 });
+    expect(await bill(50)).toMatchObject({ status: 404 });
+    await Promise.all([one.close(), two.close()]);
   });
 
   it('count also what is refused for another reason', async () => {
