@@ -50,6 +50,12 @@ const SHOWN: Shown[] = [
     reason: 'the layers, which test/architecture.test.ts holds the code to',
   },
   {
+    page: 'docs/errors.md',
+    begins: '{\n  "statusCode": 409',
+    kind: 'output',
+    reason: 'of the API; test/support/conformance.ts holds every answer to the document',
+  },
+  {
     page: 'docs/operations.md',
     begins: 'npx assent database logins | psql',
     kind: 'alike',

@@ -28,11 +28,14 @@ describe('an error in the log', () => {
   });
 
   it('of ours shows its message, code, place and cause, and no other property', () => {
-    const error = new Failure('conflict', 'no', { data: { email: 'secret' }, cause: new TypeError('inner') });
+    const error = new Failure('already_linked', 'no', {
+      data: { email: 'secret' },
+      cause: new TypeError('inner'),
+    });
     expect(describeError(error)).toEqual({
       type: 'Failure',
       message: 'no',
-      code: 'conflict',
+      code: 'already_linked',
       stack: expect.stringMatching(/^ {4}at /) as string,
       cause: expect.objectContaining({ type: 'TypeError', message: 'inner' }) as object,
     });

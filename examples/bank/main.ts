@@ -51,11 +51,14 @@ async function answerCharge({ billingRequestId, amount, approvalRequired }: Char
   await assent
     .call('answerBillingRequest', { body: { billingRequestId, bankTransactionId, ...action } })
     .catch((error: unknown) => {
-      // The network has another end of it, as when we were late: the money goes back.
-      if (error instanceof AssentError && error.code === 'conflict') reverse(billingRequestId);
+      // The network has another end of it: the money goes back.
+      if (isEnded(error)) reverse(billingRequestId);
       else throw error;
     });
 }
+
+const isEnded = (error: unknown) =>
+  error instanceof AssentError && ['late_answer', 'already_answered'].includes(error.code);
 
 async function payRefund({ refundId, amount }: Refund): Promise<void> {
   const bankTransactionId = book(refundId, -amount);

@@ -23,7 +23,9 @@ export function readinessEndpoint({ config, readiness }: ApiDeps): RequestHandle
       return;
     }
     const message = `Not ready: ${problems.map(({ path, message: what }) => `${path}: ${what}`).join('; ')}`;
-    res.status(503).json({ statusCode: 503, success: false, message, data, errors: problems });
+    res
+      .status(503)
+      .json({ statusCode: 503, success: false, code: 'unavailable', message, data, errors: problems });
   };
 }
 

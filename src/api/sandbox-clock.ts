@@ -41,7 +41,9 @@ export async function advanceClock({ accept, body, caller, deps }: Call<z.output
     const moved = body.jump ? await jump(trx, entityId, target) : await beginAdvance(trx, entityId, target);
     if (!moved) {
       const data = clockData(await readClock(trx, entityId));
-      throw new Failure('conflict', 'The clock is advancing already: wait until it is ready.', { data });
+      throw new Failure('clock_advancing', 'The clock is advancing already: wait until it is ready.', {
+        data,
+      });
     }
     if (body.jump) {
       await signalDue(trx, entityId, 'infinity');

@@ -9,7 +9,7 @@ import {
   type OperatorsException,
 } from '../database/reconciliation-exception/operator';
 import { counted } from '../domain/words/counted';
-import { Failure } from '../domain/failures';
+import { CommandRefusal, Failure } from '../domain/failures';
 import { EXCEPTION_STATES, type ExceptionState } from '../domain/lifecycle';
 import { formatAmount, inMoney } from '../domain/money';
 import { parseText } from '../domain/plain-text';
@@ -175,8 +175,8 @@ export async function saying<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work;
   } catch (error) {
-    if (!(error instanceof Failure)) throw error;
-    const more = error.code === 'not_found' ? ' See "assent exceptions list".' : '';
+    if (!(error instanceof Failure || error instanceof CommandRefusal)) throw error;
+    const more = 'code' in error && error.code === 'not_found' ? ' See "assent exceptions list".' : '';
     throw new CommandError(`${error.message}${more}`, { cause: error });
   }
 }

@@ -21,7 +21,7 @@ const WHY_NOT = {
 export function chargeRefusal(terms: Terms, currency: string): Failure {
   if (terms.currency !== currency) {
     return new Failure(
-      'invalid_request',
+      'currency_mismatch',
       `This agreement bills in ${terms.currency}, not in ${currency}. Send a new intent to change its currency.`,
     );
   }

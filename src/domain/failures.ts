@@ -1,27 +1,189 @@
 /**
- * Everything that can go wrong with a request, as one closed list of codes.
- *
- * A layer that refuses throws a `Failure`; `api/http/failure-status.ts` maps every code to its HTTP
- * status, in a table that does not compile until a new code has its row.
+ * Everything that the API may refuse, as one closed list: the `code` of its answers, and what
+ * `docs/errors.md` and the OpenAPI document say of it.
  */
-export type FailureCode =
-  | 'invalid_request' // what was sent breaks the contract; `problems` names every place
-  | 'unauthenticated'
-  | 'role_not_allowed'
-  | 'cross_site' // of the console, asked for by another page than its own
-  | 'method_not_allowed' // a path that there is, asked with a method that it has not
-  | 'not_found' // unknown, or someone else's: the two cannot be told apart
-  | 'conflict' // the thing is in another state than the request needs
-  | 'not_approved' // the customer (or the network's trust) does not allow this
-  | 'limit_reached' // a spending limit; the merchant learns only that
-  | 'body_too_large'
-  | 'body_too_slow' // nothing more of it arrives
-  | 'headers_too_many'
-  | 'media_type_unsupported'
-  | 'idempotency_key_reused' // same key, another body
-  | 'idempotency_key_in_use' // the first request with this key still runs
-  | 'rate_limited'
-  | 'unavailable'; // Postgres is out of reach, or a commit's fate is unknown
+
+interface Row {
+  /** Of HTTP. */
+  status: number;
+  /** One sentence or two for who wrote the caller: what it is, and what to do. Markdown. */
+  meaning: string;
+  /**
+   * The refusal is the answer to its idempotency key from then on. What was wrong with the request
+   * itself may be mended and sent again with the same key; what was wrong with us passes.
+   */
+  kept?: true;
+}
+
+const TABLE = {
+  invalid_request: {
+    status: 400,
+    meaning: 'The request breaks the contract. `errors` names every place; correct them all.',
+  },
+  currency_mismatch: {
+    status: 400,
+    meaning: 'The agreement bills in another currency. Bill in that one, or send a new intent.',
+  },
+  unauthenticated: {
+    status: 401,
+    meaning: 'The access token is missing, invalid or expired. Get a new one.',
+  },
+  forbidden: { status: 403, meaning: 'Your role may not call this endpoint.' },
+  cross_site: {
+    status: 403,
+    meaning: 'The console’s own page alone may make this call. Load the page again.',
+  },
+  not_approved: {
+    status: 403,
+    meaning: 'The customer does not allow this charge: not yet, not any more, or never.',
+    kept: true,
+  },
+  merchant_not_trusted: {
+    status: 403,
+    meaning: 'The network does not trust the merchant, so it can have no standing approval.',
+    kept: true,
+  },
+  party_disabled: {
+    status: 403,
+    meaning: 'The merchant or the customer’s bank is disabled. The operator may enable it again.',
+    kept: true,
+  },
+  limit_reached: {
+    status: 403,
+    meaning: 'The charge is more than the customer’s spending limits leave today or this month.',
+    kept: true,
+  },
+  not_found: {
+    status: 404,
+    meaning: 'The path, or what the request names, is unknown or belongs to someone else.',
+    kept: true,
+  },
+  method_not_allowed: { status: 405, meaning: 'The path takes other methods; `Allow` lists them.' },
+  request_too_slow: {
+    status: 408,
+    meaning: 'The request arrived too slowly, and its connection is closed. Send it again.',
+  },
+  already_answered: {
+    status: 409,
+    meaning:
+      'Your other answer came first and stands; `data` says which. Reverse what you debited for this one.',
+    kept: true,
+  },
+  late_answer: {
+    status: 409,
+    meaning: 'The question ended before your answer; `data` says how. Reverse what you debited.',
+    kept: true,
+  },
+  duplicate_transaction_id: {
+    status: 409,
+    meaning: 'The `bankTransactionId` belongs to another transaction of yours. Answer with the right one.',
+    kept: true,
+  },
+  not_refundable: {
+    status: 409,
+    meaning: 'Only a successful charge can be refunded; `data.status` says how this one stands.',
+    kept: true,
+  },
+  exceeds_remaining: {
+    status: 409,
+    meaning: 'The refund is more than what is left of the charge. Refund less.',
+    kept: true,
+  },
+  held_by_exception: {
+    status: 409,
+    meaning: 'An open reconciliation exception holds what the refund needs. Wait for `exception.resolved`.',
+    kept: true,
+  },
+  already_resolved: {
+    status: 409,
+    meaning: 'The exception was resolved otherwise before; `data.resolution` says how.',
+    kept: true,
+  },
+  resolution_not_allowed: {
+    status: 409,
+    meaning: 'The exception cannot be resolved so; its kind allows other resolutions.',
+    kept: true,
+  },
+  intent_open: {
+    status: 409,
+    meaning: 'The merchant’s intent is open. Answer it by `/v1/billing/intent-response`.',
+    kept: true,
+  },
+  schedule_ended: {
+    status: 409,
+    meaning: 'The schedule has ended and does not change any more; `data.status` says how.',
+    kept: true,
+  },
+  schedule_suspended: {
+    status: 409,
+    meaning: 'The schedule goes on once the customer approves and the network trusts the merchant.',
+    kept: true,
+  },
+  already_linked: {
+    status: 409,
+    meaning: 'The device is linked to another customer. Its bank must unlink it first.',
+    kept: true,
+  },
+  client_ref_taken: {
+    status: 409,
+    meaning: 'An earlier merchant of yours has this `clientRef`.',
+    kept: true,
+  },
+  delivery_withdrawn: {
+    status: 409,
+    meaning: 'The charge or intent of this webhook ended before it was sent. Your events say how.',
+    kept: true,
+  },
+  no_webhook_url: { status: 409, meaning: 'You have no webhook URL. Set one first.', kept: true },
+  clock_advancing: {
+    status: 409,
+    meaning: 'The test clock is advancing. Wait until its `status` is `ready`.',
+    kept: true,
+  },
+  sandbox_refused: {
+    status: 409,
+    meaning: 'The shop or the bank of the page `/sandbox` cannot do this; the message says why.',
+  },
+  idempotency_key_in_use: {
+    status: 409,
+    meaning: 'The first request with this `Idempotency-Key` still runs. Send it again after `Retry-After`.',
+  },
+  body_too_large: { status: 413, meaning: 'The body is larger than the endpoint takes.' },
+  unsupported_media_type: {
+    status: 415,
+    meaning: 'The endpoint takes no body of this `Content-Type` or `Content-Encoding`.',
+  },
+  idempotency_key_reused: {
+    status: 422,
+    meaning: 'The `Idempotency-Key` was used with another body. Use a new key for a new request.',
+  },
+  rate_limited: {
+    status: 429,
+    meaning: 'You send more than your limits allow. Wait for `Retry-After`.',
+  },
+  asked_too_often: {
+    status: 429,
+    meaning: 'The customer has been asked often enough today. Try again tomorrow.',
+  },
+  headers_too_large: { status: 431, meaning: 'The request line and headers are too long or too many.' },
+  internal: {
+    status: 500,
+    meaning: 'Something went wrong on our side. Report the request id if it lasts.',
+  },
+  unavailable: {
+    status: 503,
+    meaning: 'The service cannot do this now, and accepted nothing. Send it again after `Retry-After`.',
+  },
+  outcome_unknown: {
+    status: 503,
+    meaning:
+      'The request may have been accepted. Repeat it with the same `Idempotency-Key` to learn its outcome.',
+  },
+} as const satisfies Record<string, Row>;
+
+export type FailureCode = keyof typeof TABLE;
+export const FAILURES: Record<FailureCode, Row> = TABLE;
+export const FAILURE_CODES = Object.keys(TABLE) as [FailureCode, ...FailureCode[]];
 
 export interface Problem {
   /** Where in the input, e.g. `merchants[3].email`; `query.page` for the query string. */
@@ -47,4 +209,9 @@ export class Failure extends Error {
     this.data = more.data;
     this.retryAfterS = more.retryAfterS;
   }
+}
+
+/** What an operator's command cannot do as things stand. The API says none of it. */
+export class CommandRefusal extends Error {
+  override readonly name = 'CommandRefusal';
 }

@@ -91,8 +91,7 @@ export function sandboxRouter(sandbox: Sandbox): RequestHandler {
     try {
       res.json({ statusCode: 200, success: true, message: await pressed(req.body) });
     } catch (error) {
-      if (error instanceof Failure) throw error;
-      res.status(409).json({ statusCode: 409, success: false, message: inWords(error) });
+      throw error instanceof Failure ? error : new Failure('sandbox_refused', inWords(error));
     } finally {
       sandbox.repaint();
     }

@@ -196,7 +196,7 @@ export class Sandbox {
 
   private hear(error: unknown): void {
     // What the network refuses is the parties' story, and stands on the wire.
-    if (!this.isClosed && !(error instanceof AssentError && error.code === 'conflict')) {
+    if (!this.isClosed && !(error instanceof AssentError && error.status === 409)) {
       this.log.warn({ err: error }, 'a party of the sandbox failed');
     }
   }

@@ -71,7 +71,7 @@ route('get', '/v1/bank/customer-decisions', ANY, showing({ ...page, decisions: [
 // In the items of a bare array, each of which is accepted or refused.
 const said = { lookupID: 'amber-river-stone-lamp-42', entityId: 'mch_1', message: 'Accepted' };
 const accepted = { ...said, statusCode: 200, success: true, intentId: 'int_1', reference: 'QX7M' } as const;
-const refused = { ...said, statusCode: 404, success: false } as const;
+const refused = { ...said, statusCode: 404, success: false, code: 'not_found' } as const;
 const listing = <Item>(...items: Item[]) => {
   return () => Promise.resolve({ items });
 };

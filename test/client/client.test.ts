@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { inspect } from 'node:util';
 import { AssentClient, AssentError, type ClientOptions } from '@assent/client';
+import { FAILURE_CODES, FAILURES } from '../../src/domain/failures';
 import { REAL, type Surroundings } from '../../packages/client/src/attempts';
 
 /** A network that answers by script. */
@@ -32,7 +33,10 @@ const json =
       .writeHead(status, { 'content-type': 'application/json', 'x-request-id': 'req-7', ...headers })
       .end(JSON.stringify(body));
 const envelope = (data: unknown) => ({ statusCode: 200, success: true, message: 'ok', data });
-const refused = (statusCode: number) => ({ statusCode, success: false, message: 'it may not be' });
+const refused = (statusCode: number) => {
+  const code = FAILURE_CODES.find((one) => FAILURES[one].status === statusCode);
+  return { statusCode, success: false, code, message: 'it may not be' };
+};
 const ok = json(200, envelope({ now: 'now' }));
 
 const surroundings = (): Surroundings => ({

@@ -391,7 +391,7 @@ describe('a charge whose window passed in silence', () => {
       expect(await end(open)).toEqual(MAY_BILL_AGAIN);
       expect(await feedOf(open.bankId)).toEqual([{ type: 'billing.closed', id: open.id, sequence: 1 }]);
       await expect(askAgain(open)).rejects.toMatchObject({
-        code: 'conflict',
+        code: 'delivery_withdrawn',
         message: expect.stringContaining('ended before it was sent') as string,
       });
       expect(await readDelivery(db, open.bankId, open.deliveryId)).toMatchObject({
@@ -456,7 +456,7 @@ test('a charge that was not delivered before requests were withdrawn is not aske
   } finally {
     await owner.destroy();
   }
-  await expect(askAgain(open)).rejects.toMatchObject({ code: 'conflict' });
+  await expect(askAgain(open)).rejects.toMatchObject({ code: 'delivery_withdrawn' });
   expect((await feedOf(open.bankId)).map(({ type }) => type)).toEqual(['billing.closed']);
   await askAgain(kept);
 });

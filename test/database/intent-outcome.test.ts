@@ -123,7 +123,7 @@ describe('an intent that ends before its bank was asked', () => {
     await moveClock(db, here.merchantId, '25 hours');
     await db.transaction((trx) => closeExpiredIntent(trx, keyring, intentId));
     await expect(db.transaction((trx) => redeliver(trx, here.bankId, asked?.id ?? ''))).rejects.toMatchObject(
-      { code: 'conflict' },
+      { code: 'delivery_withdrawn' },
     );
     expect(await feedOf(here.bankId)).toEqual([['billing.intent.closed', intentId, 1]]);
   });

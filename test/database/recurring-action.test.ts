@@ -235,14 +235,20 @@ describe('resuming', () => {
   it('is not the merchant’s to do for a suspended schedule', async () => {
     const id = await running();
     await decide('suspended');
-    await expect(resume(id)).rejects.toMatchObject({ code: 'conflict', data: { status: 'suspended' } });
+    await expect(resume(id)).rejects.toMatchObject({
+      code: 'schedule_suspended',
+      data: { status: 'suspended' },
+    });
   });
 
   it('does not get past a loss of trust that has not come to the schedule yet', async () => {
     const id = await running();
     await pause(id);
     await db.transaction((trx) => setEntityTrust(trx, standing.merchantId, 'untrusted'));
-    await expect(resume(id)).rejects.toMatchObject({ code: 'conflict', data: { status: 'suspended' } });
+    await expect(resume(id)).rejects.toMatchObject({
+      code: 'schedule_suspended',
+      data: { status: 'suspended' },
+    });
   });
 });
 
@@ -261,7 +267,7 @@ describe('cancelling', () => {
     expect(await updatesTo(standing.merchantId)).toHaveLength(2);
     expect(await advance(id)).toMatchObject({ sleepMs: null });
     for (const act of [pause, resume, (one: string) => change(one, { amount: 1 })]) {
-      await expect(act(id)).rejects.toMatchObject({ code: 'conflict', data: { status: 'cancelled' } });
+      await expect(act(id)).rejects.toMatchObject({ code: 'schedule_ended', data: { status: 'cancelled' } });
     }
     expect(
       await rows(db, `SELECT 1 FROM schedule_holds WHERE schedule_id = :id AND to_at IS NULL`, { id }),
@@ -290,7 +296,7 @@ describe('cancelling', () => {
 
   it('comes too late for a schedule that has completed', async () => {
     const id = await running({ maxBillings: 1 });
-    await expect(cancel(id)).rejects.toMatchObject({ code: 'conflict', data: { status: 'completed' } });
+    await expect(cancel(id)).rejects.toMatchObject({ code: 'schedule_ended', data: { status: 'completed' } });
   });
 });
 

@@ -81,7 +81,7 @@ test('however many hold a stream and read nothing, the page that is opened next 
 test.each([
   ['too large', Buffer.alloc(3 * 1024 * 1024), {}, 'body_too_large'],
   ['not what it says', Buffer.from('x'), { 'content-encoding': 'br' }, 'invalid_request'],
-  ['of an unknown encoding', Buffer.from('x'), { 'content-encoding': 'foo' }, 'media_type_unsupported'],
+  ['of an unknown encoding', Buffer.from('x'), { 'content-encoding': 'foo' }, 'unsupported_media_type'],
 ])('a webhook that is %s is refused, and no fault of ours', async (_, body, headers, code) => {
   expect(await send('/webhooks/bank', body, headers)).toEqual({ status: 400, text: `"${code}"` });
 });

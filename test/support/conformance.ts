@@ -91,11 +91,14 @@ class Contract {
     ];
   }
 
-  private bodyProblems({ content = {} }: OpenApiResponse, headers: Headers, text: string): string[] {
+  private bodyProblems(response: OpenApiResponse, headers: Headers, text: string): string[] {
     const type = (headers.get('content-type') ?? '').split(';')[0] ?? '';
+    const { content = {} } = response;
     const media = content[type];
     if (!media) return [`${type} is not among its ${Object.keys(content).join(', ')}`];
-    return type === 'application/json' ? this.mismatches(media.schema, text) : [];
+    return type === 'application/json'
+      ? [...this.mismatches(media.schema, text), ...codeProblems(response, text)]
+      : [];
   }
 
   private mismatches(schema: object, text: string): string[] {
@@ -122,6 +125,14 @@ class Contract {
     }
     return validate;
   }
+}
+
+/** A refusal's code is one that the document names for this operation and this status. */
+function codeProblems({ description }: OpenApiResponse, text: string): string[] {
+  const { code } = JSON.parse(text) as { code?: string };
+  return code === undefined || description.includes(`\`${code}\``)
+    ? []
+    : [`the code ${code} is not documented`];
 }
 
 /** Headers that every answer has for which they are documented. */

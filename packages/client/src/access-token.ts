@@ -1,5 +1,5 @@
 import { persist, type Limits, type Surroundings } from './attempts';
-import { AssentError, codeOf } from './failure';
+import { AssentError, type FailureCode } from './failure';
 import { readJson } from './answer';
 
 interface Token {
@@ -12,6 +12,14 @@ interface Token {
 const RENEW_BEFORE_MS = 30_000;
 /** … or, of one that lives for seconds, before the last part of its life. */
 const RENEW_BEFORE_SHARE = 0.2;
+
+/** What the words of OAuth (RFC 6749, 5.2) are called here. */
+const CODES = new Map<unknown, FailureCode>([
+  ['invalid_client', 'invalid_client'],
+  ['invalid_request', 'invalid_request'],
+  ['temporarily_unavailable', 'unavailable'],
+  ['server_error', 'internal'],
+]);
 
 /**
  * The access token of one client. Calls that need a new one at the same time share it: the network
@@ -88,9 +96,8 @@ export class AccessToken {
       typeof body?.access_token !== 'string' ||
       typeof body.expires_in !== 'number'
     ) {
-      const code = body?.error === 'invalid_client' ? 'invalid_client' : codeOf(reply.status);
       throw new AssentError(`no access token: HTTP ${reply.status}`, {
-        code,
+        code: reply.status === 429 ? 'rate_limited' : (CODES.get(body?.error) ?? 'unexpected_answer'),
         status: reply.status,
         requestId: reply.requestId,
       });

@@ -1,4 +1,5 @@
-import { AssentError, codeOf, type Problem } from './failure';
+import type { ErrorCode } from './api.generated';
+import { AssentError, type Problem } from './failure';
 
 /** An answer that was read to its end. */
 export interface Reply {
@@ -38,13 +39,20 @@ function parsed(text: string): unknown {
   }
 }
 
+interface Envelope {
+  code: ErrorCode;
+  message: string;
+  errors: Problem[];
+  data: unknown;
+}
+
 /** What the network says in its envelope of a call that it refused. */
 export function refusal(what: string, reply: Reply, idempotencyKey: string | undefined): AssentError {
   const { status, requestId } = reply;
-  const envelope = reply.body as { message?: unknown; errors?: Problem[]; data?: unknown } | undefined;
-  const message = typeof envelope?.message === 'string' ? envelope.message : undefined;
-  return new AssentError(`${what}: ${message ?? 'not an answer of the network'} (${status})`, {
-    code: message === undefined ? 'unexpected_answer' : codeOf(status),
+  const envelope = reply.body as Partial<Envelope> | undefined;
+  const message = envelope?.code === undefined ? 'not an answer of the network' : envelope.message;
+  return new AssentError(`${what}: ${message} (${status})`, {
+    code: envelope?.code ?? 'unexpected_answer',
     status,
     requestId,
     problems: envelope?.errors,

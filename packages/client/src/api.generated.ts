@@ -20,6 +20,12 @@ export type Token = {
   expires_in: number;
 };
 
+/**
+ * What was refused and why, for programs: one of a closed list; `docs/errors.md` says what
+ * to do
+ */
+export type ErrorCode = 'invalid_request' | 'currency_mismatch' | 'unauthenticated' | 'forbidden' | 'cross_site' | 'not_approved' | 'merchant_not_trusted' | 'party_disabled' | 'limit_reached' | 'not_found' | 'method_not_allowed' | 'request_too_slow' | 'already_answered' | 'late_answer' | 'duplicate_transaction_id' | 'not_refundable' | 'exceeds_remaining' | 'held_by_exception' | 'already_resolved' | 'resolution_not_allowed' | 'intent_open' | 'schedule_ended' | 'schedule_suspended' | 'already_linked' | 'client_ref_taken' | 'delivery_withdrawn' | 'no_webhook_url' | 'clock_advancing' | 'sandbox_refused' | 'idempotency_key_in_use' | 'body_too_large' | 'unsupported_media_type' | 'idempotency_key_reused' | 'rate_limited' | 'asked_too_often' | 'headers_too_large' | 'internal' | 'unavailable' | 'outcome_unknown';
+
 export type Problem = {
   /**
    * Which field: for example `merchants[3].email`, `query.page` for a query parameter,
@@ -43,6 +49,24 @@ export type Jwks = {
     alg: 'ES256';
     use: 'sig';
   }>;
+};
+
+export type Internal = {
+  /** The HTTP status */
+  statusCode: 500;
+  success: false;
+  code: ErrorCode;
+  /** Human-readable text; do not parse it */
+  message: string;
+};
+
+export type Unavailable = {
+  /** The HTTP status */
+  statusCode: 503;
+  success: false;
+  code: ErrorCode;
+  /** Human-readable text; do not parse it */
+  message: string;
 };
 
 export type SmallBatch = {
@@ -98,6 +122,7 @@ export type InvalidRequest = {
   /** The HTTP status */
   statusCode: 400;
   success: false;
+  code: ErrorCode;
   /** Human-readable text; do not parse it */
   message: string;
   /** Every problem of the request */
@@ -108,6 +133,7 @@ export type Unauthenticated = {
   /** The HTTP status */
   statusCode: 401;
   success: false;
+  code: ErrorCode;
   /** Human-readable text; do not parse it */
   message: string;
 };
@@ -116,14 +142,16 @@ export type NotAllowed = {
   /** The HTTP status */
   statusCode: 403;
   success: false;
+  code: ErrorCode;
   /** Human-readable text; do not parse it */
   message: string;
 };
 
-export type BodyTooSlow = {
+export type RequestTooSlow = {
   /** The HTTP status */
   statusCode: 408;
   success: false;
+  code: ErrorCode;
   /** Human-readable text; do not parse it */
   message: string;
 };
@@ -132,6 +160,7 @@ export type Conflict = {
   /** The HTTP status */
   statusCode: 409;
   success: false;
+  code: ErrorCode;
   /** Human-readable text; do not parse it */
   message: string;
 };
@@ -140,14 +169,16 @@ export type BodyTooLarge = {
   /** The HTTP status */
   statusCode: 413;
   success: false;
+  code: ErrorCode;
   /** Human-readable text; do not parse it */
   message: string;
 };
 
-export type MediaTypeUnsupported = {
+export type UnsupportedMediaType = {
   /** The HTTP status */
   statusCode: 415;
   success: false;
+  code: ErrorCode;
   /** Human-readable text; do not parse it */
   message: string;
 };
@@ -156,6 +187,7 @@ export type IdempotencyKeyReused = {
   /** The HTTP status */
   statusCode: 422;
   success: false;
+  code: ErrorCode;
   /** Human-readable text; do not parse it */
   message: string;
 };
@@ -164,22 +196,7 @@ export type RateLimited = {
   /** The HTTP status */
   statusCode: 429;
   success: false;
-  /** Human-readable text; do not parse it */
-  message: string;
-};
-
-export type Fault = {
-  /** The HTTP status */
-  statusCode: 500;
-  success: false;
-  /** Human-readable text; do not parse it */
-  message: string;
-};
-
-export type Unavailable = {
-  /** The HTTP status */
-  statusCode: 503;
-  success: false;
+  code: ErrorCode;
   /** Human-readable text; do not parse it */
   message: string;
 };
@@ -188,6 +205,7 @@ export type NotFound = {
   /** The HTTP status */
   statusCode: 404;
   success: false;
+  code: ErrorCode;
   /** Human-readable text; do not parse it */
   message: string;
 };
@@ -2064,6 +2082,7 @@ export interface Operations {
         } | {
           statusCode: 409;
           success: false;
+          code: ErrorCode;
           /** Why */
           message: string;
           /** Your own reference for the merchant */
@@ -2122,6 +2141,7 @@ export interface Operations {
     } | {
       statusCode: 403 | 404 | 409 | 400 | 429;
       success: false;
+      code: ErrorCode;
       /** Why it was refused */
       message: string;
       /** As you sent it */
@@ -2246,6 +2266,7 @@ export interface Operations {
     } | {
       statusCode: 403 | 404 | 409 | 400 | 429;
       success: false;
+      code: ErrorCode;
       /** Why it was refused */
       message: string;
       /** The `paymentID` or `lookupID` that was billed, as you sent it */

@@ -1,3 +1,5 @@
+import type { ErrorCode } from './api.generated';
+
 /** One thing that is wrong with a request. */
 export interface Problem {
   /** `merchants[3].email`, `query.page`, `body`, or a header's name. */
@@ -5,25 +7,9 @@ export interface Problem {
   message: string;
 }
 
-/** What an HTTP status of the network means. */
-const CODES = {
-  400: 'invalid_request',
-  401: 'unauthenticated',
-  403: 'forbidden',
-  404: 'not_found',
-  405: 'method_not_allowed',
-  408: 'request_too_slow',
-  409: 'conflict',
-  413: 'request_too_large',
-  415: 'unsupported_media_type',
-  422: 'idempotency_key_reused',
-  429: 'rate_limited',
-  500: 'internal_error',
-  503: 'unavailable',
-} as const;
-
 export type FailureCode =
-  | (typeof CODES)[keyof typeof CODES]
+  /** What the network says of a call that it refused; `docs/errors.md` has all. */
+  | ErrorCode
   /** The client id or secret is wrong, or the network has shut its owner out. */
   | 'invalid_client'
   /** No connection, or one that broke. */
@@ -36,10 +22,6 @@ export type FailureCode =
   | 'list_too_long'
   /** Not an answer of the network: of a proxy in between, for one. */
   | 'unexpected_answer';
-
-export function codeOf(status: number): FailureCode {
-  return (CODES as Record<number, FailureCode>)[status] ?? 'unexpected_answer';
-}
 
 interface Circumstances {
   code: FailureCode;

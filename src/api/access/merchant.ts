@@ -67,7 +67,7 @@ export async function createMerchants(call: Call<MerchantsBody>) {
     for (const merchant of call.body.merchants) items.push(await createOne(trx, call, merchant));
     const created = items.filter(({ success }) => success).length;
     if (created === 0) {
-      throw new Failure('conflict', 'Every clientRef is taken by an earlier merchant of yours', {
+      throw new Failure('client_ref_taken', 'Every clientRef is taken by an earlier merchant of yours', {
         data: { merchants: items },
       });
     }
@@ -88,8 +88,9 @@ async function createOne(
   const wanted = { ...merchant, type: 'merchant' as const, providerId: call.caller.entityId };
   const made = await admitEntity(trx, call.deps.ring, actorOf(call), wanted);
   if (made === undefined) {
+    const code = 'client_ref_taken' as const;
     const message = 'You have a merchant with this clientRef already';
-    return { statusCode: 409 as const, success: false as const, message, clientRef };
+    return { statusCode: 409 as const, success: false as const, code, message, clientRef };
   }
   const { entityId: merchantId, ...credentials } = made;
   return acceptedItem(201, 'Merchant created', { clientRef, merchantId, ...credentials });

@@ -1,12 +1,11 @@
 import { URLSearchParams } from 'node:url';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Claim } from '../../database/entity/client-credential';
-import { Failure } from '../../domain/failures';
+import { Failure, FAILURES } from '../../domain/failures';
 import type { ClientLogin } from './client-login';
-import { failureOf, sendFailureHeaders } from '../http/answer';
+import { failureOf, isOurs, sendFailureHeaders } from '../http/answer';
 import { readBytes } from '../http/body';
 import type { FailedAuthentication } from './failed-authentication';
-import { FAILURE_STATUS } from '../http/failure-status';
 import { parseJson } from '../http/json';
 import type { Token } from '../openapi/public';
 import { noteTokenRequest, requestIdOf } from '../http/request-log';
@@ -45,7 +44,7 @@ export function tokenEndpoint(login: ClientLogin, failures: FailedAuthentication
 }
 
 function isFaultOfCaller(error: unknown): boolean {
-  return error instanceof OAuthError || (error instanceof Failure && error.code !== 'unavailable');
+  return error instanceof OAuthError || (error instanceof Failure && !isOurs(error));
 }
 
 /** The part of RFC 6749 §5.2 that the client credentials grant needs. */
@@ -160,8 +159,7 @@ function sendOAuthError(req: Request, res: Response, error: unknown): void {
   }
   const failure = failureOf(error);
   noteTokenRequest(req, { outcome: failure?.code ?? 'server_error' });
-  if (failure === undefined || failure.code === 'unavailable')
-    req.log.error({ err: error }, 'no token issued');
+  if (failure === undefined || isOurs(failure)) req.log.error({ err: error }, 'no token issued');
   if (failure === undefined) {
     const error_description = `Something went wrong on our side; request id ${requestIdOf(res)}`;
     res.status(500).json({ error: 'server_error', error_description });
@@ -169,13 +167,11 @@ function sendOAuthError(req: Request, res: Response, error: unknown): void {
   }
   sendFailureHeaders(res, failure);
   res
-    .status(FAILURE_STATUS[failure.code])
+    .status(FAILURES[failure.code].status)
     .json({ error: codeOf(failure), error_description: failure.message });
 }
 
 /** RFC 6749 has no words of its own for a token request that comes too often or too early. */
 function codeOf(failure: Failure): string {
-  return failure.code === 'rate_limited' || failure.code === 'unavailable'
-    ? 'temporarily_unavailable'
-    : 'invalid_request';
+  return failure.code === 'rate_limited' || isOurs(failure) ? 'temporarily_unavailable' : 'invalid_request';
 }

@@ -302,7 +302,7 @@ export async function respondToBillingRequest({
   caller,
   deps,
 }: Call<z.output<typeof bankResponseBody>>) {
-  const { billingRequestId, agreed, duplicate, status } = await takeAnswer(deps, (trx) =>
+  const taken = await takeAnswer(deps, (trx) =>
     answerBillingRequest(
       trx,
       deps.ring,
@@ -314,16 +314,17 @@ export async function respondToBillingRequest({
     ),
   );
   // Thrown after the commit: what the bank says is kept, for money may have moved.
+  const { billingRequestId, status } = taken;
   const data = { billingRequestId, status };
-  if (duplicate) throw new Failure('conflict', DUPLICATE_TRANSACTION, { data });
-  if (!agreed) {
+  if (taken.duplicate) throw new Failure('duplicate_transaction_id', DUPLICATE_TRANSACTION, { data });
+  if (!taken.agreed) {
     throw new Failure(
-      'conflict',
+      taken.late ? 'late_answer' : 'already_answered',
       `The charge is ${status} already. If you debited the customer for it, reverse the debit.`,
       { data },
     );
   }
-  return { message: `The charge is ${status}`, data: { billingRequestId, status } };
+  return { message: `The charge is ${status}`, data: { billingRequestId, status: taken.status } };
 }
 
 export const billingRequestPath = z.strictObject({ billingRequestId: id('billingRequest') });

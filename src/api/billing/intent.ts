@@ -103,9 +103,11 @@ export async function respondToIntent({ body, caller, deps }: Call<z.output<type
   );
   // Thrown after the commit: an expired intent that this answer came upon stays closed.
   if (!agreed) {
-    throw new Failure('conflict', `The intent is ${data.status} already; this answer changes nothing`, {
-      data,
-    });
+    throw new Failure(
+      data.customerDecision === null ? 'late_answer' : 'already_answered',
+      `The intent is ${data.status} already; this answer changes nothing`,
+      { data },
+    );
   }
   return { message: `The intent is ${data.status}`, data };
 }

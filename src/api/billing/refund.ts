@@ -105,11 +105,10 @@ export async function respondToRefund({
     answerRefund(trx, deps.ring, deps.config.NETWORK_TIMEZONE, caller.entityId, refundId, answer),
   );
   // Thrown after the commit: what the bank says is kept, for money may have moved.
-  if (duplicate) throw new Failure('conflict', DUPLICATE_TRANSACTION, { data });
+  if (duplicate) throw new Failure('duplicate_transaction_id', DUPLICATE_TRANSACTION, { data });
   if (!agreed) {
-    throw new Failure('conflict', `The refund is ${data.status} already; this answer changes nothing`, {
-      data,
-    });
+    const message = `The refund is ${data.status} already; this answer changes nothing`;
+    throw new Failure('already_answered', message, { data });
   }
   return { message: `The refund is ${data.status}`, data };
 }

@@ -64,7 +64,7 @@ export async function link({ accept, body, caller, deps }: Call<z.output<typeof 
     if (outcome === 'unknown') {
       throw new Failure('not_found', 'You have no such device, or no such customer with this phrase');
     }
-    if (outcome === 'taken') throw new Failure('conflict', 'The device is linked to another customer');
+    if (outcome === 'taken') throw new Failure('already_linked', 'The device is linked to another customer');
     return { message: 'The device is linked' };
   });
 }

@@ -1,7 +1,6 @@
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
 import { CommitLost, isUnavailable } from '../../database/availability';
-import { Failure } from '../../domain/failures';
-import { FAILURE_STATUS } from './failure-status';
+import { Failure, FAILURES } from '../../domain/failures';
 import { requestIdOf } from './request-log';
 
 /** What an endpoint answers with: the parts of the envelope, or the bare array of items. */
@@ -43,12 +42,13 @@ export function replyOf(answer: Answer, routeStatus: number): Reply {
 }
 
 export function replyOfFailure(failure: Failure): Reply {
-  const status = FAILURE_STATUS[failure.code];
+  const { status } = FAILURES[failure.code];
   return {
     status,
     body: {
       statusCode: status,
       success: false,
+      code: failure.code,
       message: failure.message,
       ...(failure.data === undefined ? {} : { data: failure.data }),
       ...(failure.problems && { errors: failure.problems }),
@@ -71,7 +71,7 @@ export function unknownFate(
   lost: CommitLost,
   advice = 'it may have been accepted: look whether it took effect before sending it again',
 ): Failure {
-  return new Failure('unavailable', `The database was lost while the request was committed: ${advice}`, {
+  return new Failure('outcome_unknown', `The database was lost while the request was committed: ${advice}`, {
     retryAfterS: UNAVAILABLE_RETRY_S,
     cause: lost,
   });
@@ -95,25 +95,27 @@ export function failureOf(error: unknown): Failure | undefined {
   return undefined;
 }
 
+/** Our database's fault, and not the caller's. */
+export const isOurs = ({ code }: Failure) => code === 'unavailable' || code === 'outcome_unknown';
+
 /** Headers that go with a failure, whatever the form of its body. */
 export function sendFailureHeaders(res: Response, failure: Failure): void {
   if (failure.retryAfterS !== undefined) {
     res.set('Retry-After', String(Math.max(1, Math.ceil(failure.retryAfterS))));
   }
   // Where the next request would begin nobody knows.
-  if (failure.code === 'body_too_slow') res.set('Connection', 'close');
+  if (failure.code === 'request_too_slow') res.set('Connection', 'close');
 }
 
 /** A fault of ours: the caller learns what to quote, and nothing else. */
 export function sendFault(res: Response): void {
   const message = `Something went wrong on our side. If it lasts, report the request id ${requestIdOf(res)}`;
-  res.status(500).json({ statusCode: 500, success: false, message });
+  res.status(500).json({ statusCode: 500, success: false, code: 'internal', message });
 }
 
 export const errorHandler: ErrorRequestHandler = (error: unknown, req, res, next) => {
   const failure = failureOf(error);
-  if (failure === undefined || failure.code === 'unavailable')
-    req.log.error({ err: error }, 'request failed');
+  if (failure === undefined || isOurs(failure)) req.log.error({ err: error }, 'request failed');
   // Too late for another answer: ending the connection is the only way to say that this one is not
   // whole.
   if (res.headersSent) return next(error);

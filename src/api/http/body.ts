@@ -25,7 +25,7 @@ const MEDIA_TYPE_MAX = 100;
  * Reads the JSON body of a request.
  *
  * @param place as of `readBytes`
- * @throws Failure media_type_unsupported, body_too_large, body_too_slow or invalid_request
+ * @throws Failure unsupported_media_type, body_too_large, request_too_slow or invalid_request
  */
 export async function readJsonBody(req: Request, limitBytes: number, place?: BodyPlace): Promise<unknown> {
   requireJson(req);
@@ -46,27 +46,27 @@ export async function readUnneededBody(req: Request, limitBytes: number, place: 
 }
 
 /**
- * @throws Failure media_type_unsupported or invalid_request, where the body cannot be JSON or is
+ * @throws Failure unsupported_media_type or invalid_request, where the body cannot be JSON or is
  *   none at all
  */
 export function requireJson(req: Request): void {
   if (!hasBody(req)) throw bodyRequired('a JSON body');
   if (!isJson(req.headers['content-type'] ?? '')) {
-    throw new Failure('media_type_unsupported', 'The body must be JSON: send Content-Type: application/json');
+    throw new Failure('unsupported_media_type', 'The body must be JSON: send Content-Type: application/json');
   }
 }
 
 /**
  * Which of the types that a file may have this one has.
  *
- * @throws Failure media_type_unsupported, or invalid_request where there is no body
+ * @throws Failure unsupported_media_type, or invalid_request where there is no body
  */
 export function requireType<Type extends string>(req: Request, types: readonly Type[]): Type {
   if (!hasBody(req)) throw bodyRequired(`a body of ${types.join(' or ')}`);
   const given = req.headers['content-type'] ?? '';
   const type = types.find((one) => isOfType(given, one, ['charset', 'header']));
   if (type !== undefined) return type;
-  throw new Failure('media_type_unsupported', `The body must be ${types.join(' or ')}, in UTF-8`);
+  throw new Failure('unsupported_media_type', `The body must be ${types.join(' or ')}, in UTF-8`);
 }
 
 /** @throws Failure body_too_large, where the request says that the body is */
@@ -102,8 +102,8 @@ function isOfType(mediaType: string, wanted: string, parameters: readonly string
 
 /**
  * @param place that the body has where it is large; left out where its limit is low
- * @throws Failure body_too_large, body_too_slow, media_type_unsupported for an unknown encoding, or
- *   invalid_request; and what the place throws
+ * @throws Failure body_too_large, request_too_slow, unsupported_media_type for an unknown encoding,
+ *   or invalid_request; and what the place throws
  */
 export async function readBytes(req: Request, limitBytes: number, place?: BodyPlace): Promise<Buffer> {
   const bytes = new GrowingBuffer();
@@ -125,8 +125,8 @@ export interface Pace {
  * is not read to its end first, for it may have none: the server drops the rest.
  *
  * @param pace of a body that may take longer than an ordinary one
- * @throws Failure body_too_large, body_too_slow, media_type_unsupported for an unknown encoding, or
- *   invalid_request
+ * @throws Failure body_too_large, request_too_slow, unsupported_media_type for an unknown encoding,
+ *   or invalid_request
  */
 export async function* bodyChunks(
   req: Request,
@@ -196,16 +196,16 @@ function tooLarge(limitBytes: number): Failure {
 }
 
 function tooSlow(): Failure {
-  return new Failure('body_too_slow', `Nothing of the body arrived for ${SILENCE_MS / 1000} seconds`);
+  return new Failure('request_too_slow', `Nothing of the body arrived for ${SILENCE_MS / 1000} seconds`);
 }
 
 function crawls({ leastBytesPerS }: Pace): Failure {
-  return new Failure('body_too_slow', `The body comes at less than ${leastBytesPerS / 1024} KiB a second`);
+  return new Failure('request_too_slow', `The body comes at less than ${leastBytesPerS / 1024} KiB a second`);
 }
 
 function unknownEncoding(): Failure {
   return new Failure(
-    'media_type_unsupported',
+    'unsupported_media_type',
     'The body may be plain, or compressed with gzip, deflate or br',
   );
 }

@@ -2,9 +2,8 @@ import type { Request } from 'express';
 import type { Transaction } from '../../database/connection';
 import { CommitLost } from '../../database/availability';
 import { claimKey, storeAnswer, type KeyedRequest } from '../../database/idempotency';
-import { Failure } from '../../domain/failures';
+import { Failure, FAILURES } from '../../domain/failures';
 import { replyOfFailure, unknownFate, type Reply } from './answer';
-import { IS_AN_ANSWER } from './failure-status';
 import type { ApiDeps } from '../deps';
 
 /** The request's `Idempotency-Key`, if it has one. @throws Failure invalid_request */
@@ -27,8 +26,8 @@ const RUNNING_RETRY_S = 1;
  *
  * @param afterRefusal runs once the refused work is undone, before its refusal is kept; may throw
  *   another one
- * @throws Failure idempotency_key_in_use, idempotency_key_reused, unavailable, and what the work
- *   throws
+ * @throws Failure idempotency_key_in_use, idempotency_key_reused, outcome_unknown, and what the
+ *   work throws
  */
 export async function acceptOnce(
   deps: ApiDeps,
@@ -41,7 +40,7 @@ export async function acceptOnce(
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     await afterRefusal(error);
-    if (keyed === undefined || !IS_AN_ANSWER[error.code]) throw error;
+    if (keyed === undefined || !FAILURES[error.code].kept) throw error;
     // The work is undone; its refusal is kept, unless another request with the key was quicker.
     return attempt(deps, keyed, () => Promise.resolve(replyOfFailure(error)));
   }
@@ -65,7 +64,7 @@ async function attempt(
  * Takes a bank's answer in one transaction. Answers need no key: the same one again is agreed to
  * again.
  *
- * @throws Failure unavailable, and what the work throws
+ * @throws Failure outcome_unknown, and what the work throws
  */
 export async function takeAnswer<Result>(
   deps: ApiDeps,

@@ -1,5 +1,4 @@
-import { Failure } from '../../domain/failures';
-import { FAILURE_STATUS } from './failure-status';
+import { Failure, FAILURES } from '../../domain/failures';
 
 /**
  * One line of an answer to several identifiers: the envelope's fields and whatever belongs to the
@@ -13,13 +12,13 @@ export function acceptedItem<Status extends number, More>(statusCode: Status, me
 export function refusedItem<More>(failure: Failure, more: More) {
   const statusCode = BY_RELEVANCE[rank(failure)];
   if (statusCode === undefined) throw failure;
-  return { statusCode, success: false as const, message: failure.message, ...more };
+  return { statusCode, success: false as const, code: failure.code, message: failure.message, ...more };
 }
 
 /** Statuses of one refused identifier. The first tells a caller most when none was accepted. */
 const BY_RELEVANCE = [403, 409, 400, 429, 404] as const;
 const rank = (failure: Failure) =>
-  BY_RELEVANCE.findIndex((status) => status === FAILURE_STATUS[failure.code]);
+  BY_RELEVANCE.findIndex((status) => status === FAILURES[failure.code].status);
 
 /**
  * The answer to several identifiers: the items, in request order, when at least one was accepted.

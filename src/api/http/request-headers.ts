@@ -12,7 +12,7 @@ const HEADERS_MAX = 100;
 export const boundHeaders: RequestHandler = (req, _res, next) => {
   // Names and values, one after the other.
   if (req.rawHeaders.length > 2 * HEADERS_MAX) {
-    throw new Failure('headers_too_many', `The request may have at most ${HEADERS_MAX} headers`);
+    throw new Failure('headers_too_large', `The request may have at most ${HEADERS_MAX} headers`);
   }
   const { host } = req.headers;
   if (req.httpVersion === '1.1' && (host === undefined || host.includes(','))) {

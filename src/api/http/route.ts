@@ -233,7 +233,7 @@ export function serve(
     const unknown = options.namesIdentifiers ? unknownBuckets(deps.config, caller) : [];
     await meterCaller(deps, res, options.limit, caller, unknown);
     if (!options.roles.includes(caller.role)) {
-      throw new Failure('role_not_allowed', `A ${caller.role} may not call this endpoint`);
+      throw new Failure('forbidden', `A ${caller.role} may not call this endpoint`);
     }
 
     const place = bodyPlaceOf(caller.entityId);

@@ -10,6 +10,8 @@ import {
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
+import { Failure } from '../../domain/failures';
+import { replyOfFailure } from './answer';
 import { hasBody } from './body';
 
 /**
@@ -225,10 +227,12 @@ function refuse(error: NodeJS.ErrnoException, socket: Duplex, log: Pick<Logger, 
     socket.destroy();
     return;
   }
-  const [status, message] = REFUSALS.get(error.code) ?? [400, 'This is not a request of HTTP/1.1'];
+  const failure =
+    REFUSALS.get(error.code) ?? new Failure('invalid_request', 'This is not a request of HTTP/1.1');
+  const { status, body: envelope } = replyOfFailure(failure);
   const requestId = randomUUID();
   log.info({ requestId, status, code: error.code }, 'request');
-  const body = JSON.stringify({ statusCode: status, success: false, message });
+  const body = JSON.stringify(envelope);
   socket.end(
     [
       `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
@@ -247,8 +251,14 @@ function refuse(error: NodeJS.ErrnoException, socket: Duplex, log: Pick<Logger, 
 
 const refused = new WeakSet<Duplex>();
 
-const REFUSALS = new Map<string | undefined, [status: number, message: string]>([
-  ['HPE_HEADER_OVERFLOW', [431, `Request line and headers may have at most ${HEADER_BYTES_MAX / 1024} KiB`]],
-  [NO_TARGET, [400, 'The target of the request is neither a path nor a URL']],
-  [TOO_LONG, [408, 'The request took too long to arrive']],
+const REFUSALS = new Map<string | undefined, Failure>([
+  [
+    'HPE_HEADER_OVERFLOW',
+    new Failure(
+      'headers_too_large',
+      `Request line and headers may have at most ${HEADER_BYTES_MAX / 1024} KiB`,
+    ),
+  ],
+  [NO_TARGET, new Failure('invalid_request', 'The target of the request is neither a path nor a URL')],
+  [TOO_LONG, new Failure('request_too_slow', 'The request took too long to arrive')],
 ]);

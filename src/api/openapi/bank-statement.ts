@@ -61,7 +61,7 @@ export const BANK_STATEMENTS = {
         example: { status: 'completed' },
       },
     },
-    refusals: { 404: 'You have no such statement' },
+    refusals: { not_found: 'You have no such statement' },
   },
   'GET /v1/bank/statements/:statementId/differences.csv': {
     id: 'downloadBankStatementDifferences',
@@ -70,6 +70,6 @@ export const BANK_STATEMENTS = {
     description:
       'CSV with the columns `line`, `difference` (`unknown_here`, `amount_differs`, `duplicate`, `malformed`, `missing_at_bank`, and `settled` for what the line has settled), what the line says (`bankTransactionId`, `bookingDate`, `direction`, `amount`, `currency`, `reference`), what the network has (`networkReference`, `networkAmount`, `networkCurrency`), `exceptionId` and `problem`. While the statement is matched, the file has what has been found so far.',
     answers: { 200: { description: 'The file', csv: 'only' } },
-    refusals: { 404: 'You have no such statement' },
+    refusals: { not_found: 'You have no such statement' },
   },
 } satisfies Record<string, Operation>;

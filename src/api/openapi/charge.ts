@@ -104,25 +104,19 @@ export const CHARGES = {
       },
     },
     refusals: {
-      400: {
-        description:
-          'No charge was accepted: the agreement is in another currency, or payer and payee are the same customer',
-        data: refusedItems,
-      },
-      403: {
-        description:
-          'No charge was accepted: the customer has not approved billing or has blocked you, or a spending limit is reached',
-        data: refusedItems,
-      },
-      404: {
-        description:
-          'No charge was accepted: there is no such `paymentID` or `lookupID`; or the `payee` is not your customer',
-        data: refusedItems,
-      },
-      429: {
-        description: 'No charge was accepted: the customers have been asked often enough for today',
-        data: refusedItems,
-      },
+      invalid_request: 'No charge was accepted: payer and payee are the same customer',
+      currency_mismatch: 'No charge was accepted: the agreement is in another currency',
+      not_approved: 'No charge was accepted: the customer has not approved billing, or has blocked you',
+      limit_reached: 'No charge was accepted: a spending limit is reached',
+      not_found:
+        'No charge was accepted: there is no such `paymentID` or `lookupID`; or the `payee` is not your customer',
+      asked_too_often: 'No charge was accepted: the customers have been asked often enough for today',
+    },
+    refusedWith: {
+      400: { data: refusedItems },
+      403: { data: refusedItems },
+      404: { data: refusedItems },
+      429: { data: refusedItems },
     },
   },
   'POST /v1/billing/bank-response': {
@@ -133,10 +127,14 @@ export const CHARGES = {
       'The bank’s answer to the webhook `billing.request`: whether the customer was debited. Either send `action` (an approval also needs `bankTransactionId`), or leave it out and send `bankTransactionId` to approve or `declineReason` to decline. Sending the same answer again changes nothing and is a 200. A different answer, or one that comes too late, is a 409 with the final status in `data.status`: **if you have debited the customer and get `declined`, reverse the debit.**',
     answers: { 200: { description: 'The charge is successful', data: outcome } },
     refusals: {
-      404: 'You have no such billing request',
+      not_found: 'You have no such billing request',
+      late_answer: 'The window has passed; the charge was closed without your answer (`data.status`)',
+      already_answered: 'You have answered otherwise before (`data.status`)',
+      duplicate_transaction_id:
+        'The `bankTransactionId` belongs to another transaction; a `pending` charge waits for another answer',
+    },
+    refusedWith: {
       409: {
-        description:
-          'The charge was already closed with another result (`data.status`), or the `bankTransactionId` belongs to another transaction; a `pending` charge then waits for another answer',
         data: outcome.extend({
           status: z.enum(BILLING_REQUEST_STATUSES).meta({
             description:

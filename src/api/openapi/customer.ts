@@ -136,7 +136,7 @@ export const CUSTOMERS = {
     description:
       'Changes the given fields and leaves the others as they are. A field cannot be emptied. Name the customer by exactly one of the query parameters `customerId` and `lookupID`.',
     answers: { 200: { description: 'The customer is changed', data: z.strictObject({}) } },
-    refusals: { 404: 'You have no such customer' },
+    refusals: { not_found: 'You have no such customer' },
   },
   'GET /v1/customer/banks': {
     id: 'findBanks',

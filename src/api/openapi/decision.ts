@@ -72,12 +72,12 @@ export const DECISIONS = {
       200: { description: 'The decision is approve_recurring from the next charge on', data: decision },
     },
     refusals: {
-      403: 'The merchant is not trusted, so it cannot have a standing approval',
-      409: {
-        description:
-          'The merchant’s first intent for this customer is still open: answer it with `POST /v1/billing/intent-response`',
-        data: z.strictObject({ status: customerDecision, intentId: shownId('intent') }),
-      },
+      merchant_not_trusted: 'The merchant is not trusted, so it cannot have a standing approval',
+      intent_open:
+        'The merchant’s first intent for this customer is still open: answer it with `POST /v1/billing/intent-response`',
+    },
+    refusedWith: {
+      409: { data: z.strictObject({ status: customerDecision, intentId: shownId('intent') }) },
     },
   },
 } satisfies Record<string, Operation>;

@@ -42,8 +42,8 @@ export const DEVICES = {
       'Lets merchants recognise your customer by the device. A device is linked to at most one customer; linking it again to the same customer changes nothing.',
     answers: { 200: { description: 'The device is linked' } },
     refusals: {
-      404: 'You have not enrolled this device, or have no such customer with this phrase',
-      409: 'The device is linked to another customer',
+      not_found: 'You have not enrolled this device, or have no such customer with this phrase',
+      already_linked: 'The device is linked to another customer',
     },
   },
   'POST /v1/bank/customer/device/unlink': {
@@ -52,7 +52,7 @@ export const DEVICES = {
     summary: 'Unlink a device',
     description: 'Removes the link between a device and your customer.',
     answers: { 200: { description: 'The device is not linked any more' } },
-    refusals: { 404: 'The device is not linked to this customer, or you have no such customer' },
+    refusals: { not_found: 'The device is not linked to this customer, or you have no such customer' },
   },
   'GET /v1/bank/devices/list': {
     id: 'listDevices',
@@ -79,6 +79,6 @@ export const DEVICES = {
         }),
       },
     },
-    refusals: { 404: 'You have not enrolled this device, or it is not linked to a customer' },
+    refusals: { not_found: 'You have not enrolled this device, or it is not linked to a customer' },
   },
 } satisfies Record<string, Operation>;

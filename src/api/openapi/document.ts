@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ROLES } from '../../domain/entity';
+import { FAILURES, type FailureCode } from '../../domain/failures';
 import { BODY_LIMIT_BYTES } from '../http/body';
 import type { Route } from '../http/route';
 import {
@@ -8,12 +9,13 @@ import {
   headers,
   parameterRef,
   PARAMETERS,
-  refusalSchema,
+  plainRefusal,
+  refusalWith,
   SECURITY_SCHEMES,
   type RefusalStatus,
 } from './frame';
 import { INTRODUCTION } from './introduction';
-import { TAGS, type Refusal, type Success } from './operation';
+import { TAGS, type Operation, type Success } from './operation';
 import { publicPaths } from './public';
 import {
   Schemas,
@@ -110,7 +112,7 @@ function describe(one: Route, schemas: Schemas): OpenApiOperation {
       ...Object.fromEntries(
         [...reasonsOf(one)].map(([status, reasons]) => [
           status,
-          refusalOf(status, reasons, options.idempotent, schemas),
+          refusalOf(status, reasons, operation, options.idempotent, schemas),
         ]),
       ),
     },
@@ -200,18 +202,21 @@ function withData(media: { schema: JsonSchema; example: unknown }, data: object 
   return { ...media, example: { ...envelope, data: { ...envelope.data, ...data } } };
 }
 
-const exampleOf = (reasons: readonly Refusal[]) =>
-  reasons.map((reason) => (typeof reason === 'string' ? undefined : reason.example)).find(Boolean);
+/** One way to be refused, and when that is. */
+type Reason = [code: FailureCode, when: string];
 
 function refusalOf(
   status: RefusalStatus,
-  reasons: readonly Refusal[],
+  reasons: readonly Reason[],
+  { refusals = {}, refusedWith = {} }: Operation,
   idempotent: boolean | undefined,
   schemas: Schemas,
 ): OpenApiResponse {
-  const sentences = reasons.map((reason) => (typeof reason === 'string' ? reason : reason.description));
+  const more = status in refusedWith ? refusedWith[status as keyof typeof refusedWith] : undefined;
+  const [code, when] = reasons.find(([one]) => one in refusals) ?? [];
+  const schema = more && code && when ? refusalWith(more.data, code, when) : plainRefusal(status);
   return {
-    description: sentences.join('; or: '),
+    description: reasons.map((reason) => `\`${reason[0]}\`: ${reason[1]}`).join('; or '),
     headers: headers(
       'X-Request-Id',
       ...METERED,
@@ -219,12 +224,7 @@ function refusalOf(
       ...(status === 429 || status === 503 || (status === 409 && idempotent) ? ['Retry-After'] : []),
       ...(idempotent && [403, 404, 409].includes(status) ? ['Idempotent-Replayed'] : []),
     ),
-    content: {
-      'application/json': withData(
-        schemas.media(refusalSchema(status, reasons), 'output'),
-        exampleOf(reasons),
-      ),
-    },
+    content: { 'application/json': withData(schemas.media(schema, 'output'), more?.example) },
   };
 }
 
@@ -232,38 +232,36 @@ function refusalOf(
  * Why the operation may refuse, by status: what follows from its entry in the table, and what it
  * finds itself.
  */
-function reasonsOf({ method, options, operation: { refusals = {} } }: Route): Map<RefusalStatus, Refusal[]> {
+function reasonsOf({ method, options, operation: { refusals = {} } }: Route): Map<RefusalStatus, Reason[]> {
   const { roles, params, idempotent, namesIdentifiers, upload } = options;
   const body = upload ?? bodyOf(options);
   // A body that comes unasked is looked at, too.
   const reads = method !== 'get';
   const limitBytes = (upload ?? options.receiver)?.limitBytes ?? BODY_LIMIT_BYTES;
-  const given: [RefusalStatus, Refusal | undefined | false][] = [
-    [400, 'The request is not valid; `errors` lists every problem'],
-    [400, refusals[400]],
-    [401, 'The access token is missing, invalid or expired'],
-    [403, roles.length < ROLES.length && 'Your role may not call this operation'],
-    [403, refusals[403]],
-    [404, params && !refusals[404] && 'Not found, or not yours'],
-    [404, refusals[404]],
-    [408, reads && 'Nothing of the body arrived for ten seconds; the connection is closed'],
-    [409, refusals[409]],
-    [409, idempotent && 'An earlier request with this `Idempotency-Key` is still being processed'],
-    [413, reads && `The body is larger than ${limitBytes / 1024} KiB`],
-    [415, reads && `The body is not ${typesOf(upload)} in UTF-8`],
-    [422, idempotent && body && 'The `Idempotency-Key` was used with another body'],
-    [429, 'Too many requests; try again after `Retry-After`'],
-    [429, refusals[429]],
-    [429, namesIdentifiers && 'Too many unknown identifiers; try again after `Retry-After`'],
-    [500, 'Internal error; the message has the request id'],
+  const given: [FailureCode, string | undefined | false][] = [
+    ['invalid_request', 'The request is not valid; `errors` lists every problem'],
+    ['unauthenticated', 'The access token is missing, invalid or expired'],
+    ['forbidden', roles.length < ROLES.length && 'Your role may not call this operation'],
+    ['not_found', params && !refusals.not_found && 'Not found, or not yours'],
+    ['request_too_slow', reads && 'Nothing of the body arrived for ten seconds; the connection is closed'],
+    ...(Object.entries(refusals) as Reason[]),
     [
-      503,
-      'Temporarily unavailable: nothing was accepted, unless the message says otherwise. Try again after `Retry-After`',
+      'idempotency_key_in_use',
+      idempotent && 'An earlier request with this `Idempotency-Key` is still being processed',
     ],
+    ['body_too_large', reads && `The body is larger than ${limitBytes / 1024} KiB`],
+    ['unsupported_media_type', reads && `The body is not ${typesOf(upload)} in UTF-8`],
+    ['idempotency_key_reused', idempotent && body && 'The `Idempotency-Key` was used with another body'],
+    ['rate_limited', 'Too many requests; try again after `Retry-After`'],
+    ['rate_limited', namesIdentifiers && 'Too many unknown identifiers; try again after `Retry-After`'],
+    ['internal', 'Internal error; the message has the request id'],
+    ['unavailable', 'Nothing was accepted; try again after `Retry-After`'],
+    ['outcome_unknown', reads && 'The request may have been accepted; the message says how to learn that'],
   ];
-  const reasons = new Map<RefusalStatus, Refusal[]>();
-  for (const [status, reason] of given) {
-    if (reason) reasons.set(status, [...(reasons.get(status) ?? []), reason]);
+  const reasons = new Map<RefusalStatus, Reason[]>();
+  for (const [code, when] of given) {
+    const status = FAILURES[code].status as RefusalStatus;
+    if (when) reasons.set(status, [...(reasons.get(status) ?? []), [code, when]]);
   }
-  return reasons;
+  return new Map([...reasons].toSorted(([a], [b]) => a - b));
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Refusal } from './operation';
-import { words } from './parts';
+import { FAILURES, type FailureCode } from '../../domain/failures';
+import { errorCode, words } from './parts';
 import type { JsonSchema } from './schema';
 
 /** What every operation shares: the envelope, its refusals, and the header fields. */
@@ -24,10 +24,11 @@ const problem = z
   })
   .meta({ id: 'Problem' });
 
-const refusalFrame = (status: number, message: string) =>
+export const refusalFrame = (code: FailureCode, message: string) =>
   z.strictObject({
-    statusCode: z.literal(status).meta({ description: 'The HTTP status' }),
+    statusCode: z.literal(FAILURES[code].status).meta({ description: 'The HTTP status' }),
     success: z.literal(false),
+    code: errorCode.meta({ example: code }),
     message: words('Human-readable text; do not parse it', message),
   });
 
@@ -36,47 +37,50 @@ export const problems = z.array(problem).max(100).meta({ description: 'Every pro
 export type RefusalStatus = 400 | 401 | 403 | 404 | 408 | 409 | 413 | 415 | 422 | 429 | 500 | 503;
 
 const PLAIN: Record<RefusalStatus, z.ZodObject> = {
-  400: refusalFrame(400, 'The request is not valid: amount must be more than 0')
+  400: refusalFrame('invalid_request', 'The request is not valid: amount must be more than 0')
     .extend({ errors: problems.optional() })
     .meta({ id: 'InvalidRequest' }),
-  401: refusalFrame(401, 'The access token is not valid or has expired: get a new one').meta({
+  401: refusalFrame('unauthenticated', 'The access token is not valid or has expired: get a new one').meta({
     id: 'Unauthenticated',
   }),
-  403: refusalFrame(403, 'A bank may not call this endpoint').meta({ id: 'NotAllowed' }),
-  404: refusalFrame(404, 'There is no such thing, or it is not yours').meta({ id: 'NotFound' }),
-  408: refusalFrame(408, 'Nothing of the body arrived for 10 seconds').meta({ id: 'BodyTooSlow' }),
-  409: refusalFrame(409, 'The first request with this Idempotency-Key still runs').meta({ id: 'Conflict' }),
-  413: refusalFrame(413, 'The body may have at most 256 KiB').meta({ id: 'BodyTooLarge' }),
-  415: refusalFrame(415, 'The body must be JSON: send Content-Type: application/json').meta({
-    id: 'MediaTypeUnsupported',
+  403: refusalFrame('forbidden', 'A bank may not call this endpoint').meta({ id: 'NotAllowed' }),
+  404: refusalFrame('not_found', 'There is no such thing, or it is not yours').meta({ id: 'NotFound' }),
+  408: refusalFrame('request_too_slow', 'Nothing of the body arrived for 10 seconds').meta({
+    id: 'RequestTooSlow',
   }),
+  409: refusalFrame('idempotency_key_in_use', 'The first request with this Idempotency-Key still runs').meta({
+    id: 'Conflict',
+  }),
+  413: refusalFrame('body_too_large', 'The body may have at most 256 KiB').meta({ id: 'BodyTooLarge' }),
+  415: refusalFrame(
+    'unsupported_media_type',
+    'The body must be JSON: send Content-Type: application/json',
+  ).meta({ id: 'UnsupportedMediaType' }),
   422: refusalFrame(
-    422,
+    'idempotency_key_reused',
     'This Idempotency-Key was used with another body: use a new key for a new request',
   ).meta({ id: 'IdempotencyKeyReused' }),
-  429: refusalFrame(429, 'Too many requests: at most 50 a second in the long run').meta({
+  429: refusalFrame('rate_limited', 'Too many requests: at most 50 a second in the long run').meta({
     id: 'RateLimited',
   }),
   500: refusalFrame(
-    500,
+    'internal',
     'Something went wrong on our side. If it lasts, report the request id 0b0d2f6e-6f4e-4a8e-9a53-4f1d8f6f3c11',
-  ).meta({ id: 'Fault' }),
-  503: refusalFrame(503, 'The service cannot reach its database; nothing was accepted').meta({
+  ).meta({ id: 'Internal' }),
+  503: refusalFrame('unavailable', 'The service cannot reach its database; nothing was accepted').meta({
     id: 'Unavailable',
   }),
 };
 
-/** The envelope of a refusal; with `data` where one of its reasons brings any. */
-export function refusalSchema(status: RefusalStatus, reasons: readonly Refusal[]): z.ZodType {
-  const data = reasons.flatMap((reason) => (typeof reason === 'string' ? [] : [reason]));
-  const [first, ...others] = data;
-  if (others.length > 0) throw new Error(`only one reason of a ${status} may have data`);
-  if (!first) return PLAIN[status];
-  return refusalFrame(status, first.description).extend({
-    data: first.data.optional(),
-    ...(status === 400 && { errors: problems.optional() }),
+/** The envelope of a refusal. */
+export const plainRefusal = (status: RefusalStatus): z.ZodType => PLAIN[status];
+
+/** The same with `data`, and what its example says. */
+export const refusalWith = (data: z.ZodType, code: FailureCode, message: string) =>
+  refusalFrame(code, message).extend({
+    data: data.optional(),
+    ...(FAILURES[code].status === 400 && { errors: problems.optional() }),
   });
-}
 
 const text = (description: string, example: string, schema: JsonSchema = {}) => ({
   description,

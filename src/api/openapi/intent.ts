@@ -70,18 +70,14 @@ export const INTENTS = {
       },
     },
     refusals: {
-      403: {
-        description: 'No intent was accepted: the customers have blocked you',
-        data: z.array(refusedItem(echoed)),
-      },
-      404: {
-        description: 'No intent was accepted: there is no customer with such a `lookupID`',
-        data: z.array(refusedItem(echoed)),
-      },
-      429: {
-        description: 'No intent was accepted: the customers have been asked often enough for today',
-        data: z.array(refusedItem(echoed)),
-      },
+      not_approved: 'No intent was accepted: the customers have blocked you',
+      not_found: 'No intent was accepted: there is no customer with such a `lookupID`',
+      asked_too_often: 'No intent was accepted: the customers have been asked often enough for today',
+    },
+    refusedWith: {
+      403: { data: z.array(refusedItem(echoed)) },
+      404: { data: z.array(refusedItem(echoed)) },
+      429: { data: z.array(refusedItem(echoed)) },
     },
   },
   'POST /v1/billing/intent-response': {
@@ -92,17 +88,14 @@ export const INTENTS = {
       'The bank’s answer to the webhook `billing.intent`, with the customer’s decision. `spendingLimits` limits what the merchant may charge per calendar day and month; a charge counts on the day on which it was accepted, whenever the bank answers it. `blockMerchant` `true` means `deny`, and refuses every later intent and charge of this merchant. Sending the same answer again changes nothing and is a 200.',
     answers: { 200: { description: 'The intent is approved', data: outcome } },
     refusals: {
-      403: {
-        description: 'The merchant is not trusted, so it cannot have a standing approval',
-        data: outcome.omit({ customerDecision: true }),
-        example: { status: 'pending' },
-      },
-      404: 'The merchant has never sent an intent for this customer, or you have no such customer',
-      409: {
-        description: 'The intent was already closed with another result, which is in `data`',
-        data: outcome,
-        example: { status: 'declined', customerDecision: null },
-      },
+      merchant_not_trusted: 'The merchant is not trusted, so it cannot have a standing approval',
+      not_found: 'The merchant has never sent an intent for this customer, or you have no such customer',
+      late_answer: 'The window has passed; the intent was closed without your answer',
+      already_answered: 'You have answered otherwise before (`data.customerDecision`)',
+    },
+    refusedWith: {
+      403: { data: outcome.omit({ customerDecision: true }), example: { status: 'pending' } },
+      409: { data: outcome, example: { status: 'declined', customerDecision: null } },
     },
   },
   'GET /v1/billing/intents/:intentId': {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { TRUST_LEVELS } from '../../domain/entity';
 import type { Operation } from './operation';
-import { shownId, words } from './parts';
+import { errorCode, shownId, words } from './parts';
 
 const clientRef = words('Your own reference for the merchant', 'shop-17');
 
@@ -9,6 +9,7 @@ const refused = z
   .strictObject({
     statusCode: z.literal(409),
     success: z.literal(false),
+    code: errorCode.meta({ example: 'client_ref_taken' }),
     message: words('Why', 'You have a merchant with this clientRef already'),
     clientRef,
   })
@@ -51,11 +52,9 @@ export const MERCHANTS = {
       },
     },
     refusals: {
-      409: {
-        description: 'No merchant was created: you already have a merchant with each `clientRef`',
-        data: z.strictObject({ merchants: z.array(refused) }),
-      },
+      client_ref_taken: 'No merchant was created: you already have a merchant with each `clientRef`',
     },
+    refusedWith: { 409: { data: z.strictObject({ merchants: z.array(refused) }) } },
   },
   'PATCH /v1/provider/merchant/trust': {
     id: 'setMerchantTrust',
@@ -72,6 +71,6 @@ export const MERCHANTS = {
         }),
       },
     },
-    refusals: { 404: 'You have no such merchant' },
+    refusals: { not_found: 'You have no such merchant' },
   },
 } satisfies Record<string, Operation>;

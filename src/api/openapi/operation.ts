@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { FailureCode } from '../../domain/failures';
 
 /**
  * What the document says of an endpoint beyond what its entry in the table of `app.ts` says by
@@ -15,16 +16,16 @@ export interface Operation {
   /** Its successful answers by status. */
   answers: Record<number, Success>;
   /**
-   * What the operation itself may find, by status. What follows from its entry (401, a wrong role's
-   * 403, 400, 408, 413, 415, a path's 404, those of idempotency keys, 429, 500, 503) need not be
-   * repeated, but may be: both are then said.
+   * What the operation itself may find, in its words. What follows from its entry (401, a wrong
+   * role's 403, 400, 408, 413, 415, a path's 404, those of idempotency keys, 429, 500, 503) need
+   * not be repeated, but may be: both are then said.
    */
-  refusals?: Partial<Record<400 | 403 | 404 | 409 | 429, Refusal>>;
+  refusals?: Partial<Record<FailureCode, string>>;
+  /** What those of a status have as `data`. */
+  refusedWith?: Partial<
+    Record<400 | 403 | 404 | 409 | 429, { data: z.ZodType; /** As of `Success`. */ example?: object }>
+  >;
 }
-
-/** Text alone, where `data` is left out of the envelope. */
-export type Refusal =
-  string | { description: string; data: z.ZodType; /** As of `Success`. */ example?: object };
 
 export type Success = {
   description: string;

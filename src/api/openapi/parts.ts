@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { FAILURE_CODES } from '../../domain/failures';
 import type { IdKind } from '../../domain/identifier/ids';
 import {
   EXAMPLE_PAYMENT_ID,
@@ -86,6 +87,13 @@ export const declineReason = z.string().nullable().meta({
   example: null,
 });
 
+/** What a refusal is, for programs. */
+export const errorCode = z.enum(FAILURE_CODES).meta({
+  id: 'ErrorCode',
+  description:
+    'What was refused and why, for programs: one of a closed list; `docs/errors.md` says what to do',
+});
+
 /** How it stands with the money for the payee of a payment between customers. */
 export const credit = z
   .strictObject({
@@ -152,6 +160,7 @@ export const refusedItem = <Echoed extends z.ZodRawShape>(echoed: Echoed) =>
     .strictObject({
       statusCode: z.union([z.literal(403), z.literal(404), z.literal(409), z.literal(400), z.literal(429)]),
       success: z.literal(false),
+      code: errorCode.meta({ example: 'not_approved' }),
       message: words('Why it was refused', 'The customer has not yet approved billing by this merchant.'),
       ...echoed,
     })

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { MODES } from '../../domain/mode';
-import { headers, parameterRef, problems } from './frame';
+import { headers, parameterRef, problems, plainRefusal, refusalFrame } from './frame';
 import { words } from './parts';
 import type { OpenApiPaths, Schemas } from './schema';
 
@@ -74,14 +74,10 @@ const OAUTH_ERRORS: [status: number, description: string, schema: z.ZodType, ...
   ],
 ];
 
-const health = <Status extends number, Success extends boolean>(
-  status: Status,
-  success: Success,
-  message: string,
-) =>
+const health = (message: string) =>
   z.strictObject({
-    statusCode: z.literal(status),
-    success: z.literal(success),
+    statusCode: z.literal(200),
+    success: z.literal(true),
     message: words('Human-readable text', message),
   });
 
@@ -92,22 +88,15 @@ const readiness = {
       .meta({ description: 'What this process and its database are for', example: 'production' }),
   }),
 };
-const alive = health(200, true, 'alive');
-const ready = health(200, true, 'ready').extend(readiness);
-const notReady = health(503, false, 'Not ready: temporal is out of reach').extend({
+const alive = health('alive');
+const ready = health('ready').extend(readiness);
+const notReady = refusalFrame('unavailable', 'Not ready: temporal is out of reach').extend({
   ...readiness,
   errors: problems,
 });
 
 export type Liveness = z.output<typeof alive>;
 export type Readiness = z.output<typeof ready> | z.output<typeof notReady>;
-
-const fault = health(
-  500,
-  false,
-  'Something went wrong on our side. If it lasts, report the request id 0b0d2f6e',
-);
-const unavailable = health(503, false, 'The service cannot reach its database; nothing was accepted');
 
 const jwks = z
   .strictObject({
@@ -189,7 +178,7 @@ export function publicPaths(schemas: Schemas): OpenApiPaths {
         ),
         responses: {
           200: json('Ready', ready),
-          503: json('Not ready; `errors` says why', notReady),
+          503: json('`unavailable`: Not ready; `errors` says why', notReady),
         },
       },
     },
@@ -202,10 +191,10 @@ export function publicPaths(schemas: Schemas): OpenApiPaths {
         ),
         responses: {
           200: json('The keys that are in use', jwks),
-          500: json('Internal error', fault),
+          500: json('`internal`: Internal error', plainRefusal(500)),
           503: json(
-            'The database cannot be reached; try again after `Retry-After`',
-            unavailable,
+            '`unavailable`: The database cannot be reached; try again after `Retry-After`',
+            plainRefusal(503),
             'Retry-After',
           ),
         },

@@ -106,7 +106,7 @@ export const EXCEPTIONS = {
           .meta({ id: 'ReconciliationExceptionWithEvents' }),
       },
     },
-    refusals: { 404: 'You have no such exception' },
+    refusals: { not_found: 'You have no such exception' },
   },
   'POST /v1/reconciliation/exceptions/:exceptionId/respond': {
     id: 'respondToException',
@@ -122,13 +122,13 @@ export const EXCEPTIONS = {
       },
     },
     refusals: {
-      404: 'You are asked about no such exception',
-      409: {
-        description:
-          'The exception was resolved otherwise, it cannot be `confirmed`, or the `bankTransactionId` belongs to another transaction',
-        data: resolved,
-        example: { state: 'open' },
-      },
+      not_found: 'You are asked about no such exception',
+      already_resolved: 'The exception was resolved otherwise',
+      resolution_not_allowed: 'The exception cannot be `confirmed`',
+      duplicate_transaction_id: 'The `bankTransactionId` belongs to another transaction',
+    },
+    refusedWith: {
+      409: { data: resolved, example: { state: 'resolved', resolution: 'no_money_moved' } },
     },
   },
 } satisfies Record<string, Operation>;

@@ -112,9 +112,10 @@ const billing = z
   .meta({ id: 'Billing' });
 
 const ended = {
-  description: 'The schedule’s status (`data.status`) does not allow this',
-  data: z.strictObject({ status: scheduleStatus }),
-  example: { status: 'cancelled' },
+  refusals: { schedule_ended: 'The schedule has ended (`data.status`)' },
+  refusedWith: {
+    409: { data: z.strictObject({ status: scheduleStatus }), example: { status: 'cancelled' } },
+  },
 };
 
 const action = (id: string, summary: string, description: string, example?: object) =>
@@ -126,7 +127,7 @@ const action = (id: string, summary: string, description: string, example?: obje
     answers: {
       200: { description: 'The schedule after the change', data: schedule, ...(example && { example }) },
     },
-    refusals: { 409: ended },
+    ...ended,
   }) satisfies Operation;
 
 export const SCHEDULES = {
@@ -148,8 +149,10 @@ export const SCHEDULES = {
       },
     },
     refusals: {
-      403: 'The customer has not approved recurring billing by this merchant, the merchant is not trusted, or the bank is disabled',
-      404: 'There is no agreement with this paymentID and customerId',
+      not_approved: 'The customer has not approved recurring billing by this merchant',
+      merchant_not_trusted: 'The merchant is not trusted',
+      party_disabled: 'The merchant or the bank is disabled',
+      not_found: 'There is no agreement with this paymentID and customerId',
     },
   },
   'GET /v1/billing/recurring': {
@@ -184,11 +187,14 @@ export const SCHEDULES = {
     'Stops charging until the schedule is resumed. Due dates in between are `skipped` and not charged later.',
     { status: 'paused' },
   ),
-  'POST /v1/billing/recurring/:scheduleId/resume': action(
-    'resumeSchedule',
-    'Resume a schedule',
-    'Ends a pause. A `suspended` schedule cannot be resumed: it goes on when the customer’s decision and the merchant’s trust level allow it again, and neither merchant nor bank is disabled.',
-  ),
+  'POST /v1/billing/recurring/:scheduleId/resume': {
+    ...action(
+      'resumeSchedule',
+      'Resume a schedule',
+      'Ends a pause. A `suspended` schedule cannot be resumed: it goes on when the customer’s decision and the merchant’s trust level allow it again, and neither merchant nor bank is disabled.',
+    ),
+    refusals: { ...ended.refusals, schedule_suspended: 'The schedule is suspended' },
+  },
   'POST /v1/billing/recurring/:scheduleId/cancel': action(
     'cancelSchedule',
     'Cancel a schedule',
@@ -215,6 +221,6 @@ export const SCHEDULES = {
         example: { status: 'cancelled', nextBillingDate: null },
       },
     },
-    refusals: { 409: ended },
+    ...ended,
   },
 } satisfies Record<string, Operation>;

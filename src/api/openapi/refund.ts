@@ -54,13 +54,13 @@ export const REFUNDS = {
       201: { description: 'The bank has the refund; its outcome comes by webhook', data: refund },
     },
     refusals: {
-      404: 'You have no charge with this reference',
-      409: {
-        description:
-          'The charge is not `successful`, or the amount is more than what is left to refund: what was charged, less pending and completed refunds and what open reconciliation exceptions hold',
-        data: z.strictObject({ status: z.enum(BILLING_REQUEST_STATUSES) }),
-      },
+      not_found: 'You have no charge with this reference',
+      not_refundable: 'The charge is not `successful` (`data.status`)',
+      exceeds_remaining:
+        'The amount is more than what is left to refund: what was charged, less pending and completed refunds',
+      held_by_exception: 'Open reconciliation exceptions hold what is left to refund',
     },
+    refusedWith: { 409: { data: z.strictObject({ status: z.enum(BILLING_REQUEST_STATUSES) }) } },
   },
   'POST /v1/bank/refund-response': {
     id: 'answerRefund',
@@ -72,14 +72,11 @@ export const REFUNDS = {
       200: { description: 'The refund is completed', data: outcome, example: { status: 'completed' } },
     },
     refusals: {
-      404: 'You have no such refund request',
-      409: {
-        description:
-          'The refund was already closed with another result (`data.status`), or the `bankTransactionId` belongs to another transaction',
-        data: outcome,
-        example: { status: 'rejected' },
-      },
+      not_found: 'You have no such refund request',
+      already_answered: 'You have answered otherwise before (`data.status`)',
+      duplicate_transaction_id: 'The `bankTransactionId` belongs to another transaction',
     },
+    refusedWith: { 409: { data: outcome, example: { status: 'rejected' } } },
   },
   'GET /v1/refunds': {
     id: 'listRefunds',

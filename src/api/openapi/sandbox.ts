@@ -26,9 +26,8 @@ export const SANDBOX = {
         example: ADVANCING,
       },
     },
-    refusals: {
-      409: { description: 'The clock is already advancing', data: clock, example: ADVANCING },
-    },
+    refusals: { clock_advancing: 'The clock is already advancing' },
+    refusedWith: { 409: { data: clock, example: ADVANCING } },
   },
   'GET /v1/sandbox/clock': {
     id: 'getClock',

@@ -97,7 +97,7 @@ export const STATEMENTS = {
     description:
       'What moved on one settlement day, in one currency, and what the network owes you for it: for a bank, a merchant, or a provider, whose merchants are taken together unless it names one. A charge settles on the day of its `settledAt` in the network’s time zone. `closingBalance` is the next day’s `openingBalance`. For a merchant it is `openingBalance` + `charges` − `refunds` − `reversals`; for a bank `openingBalance` − `charges` + `refunds` + `reversals` + `credits` − `creditsReversed` + `writeOffs`.',
     answers: { 200: { description: 'The statement of 2026-03-02 in NGN is final', data: statement } },
-    refusals: { 404: NOT_YOURS },
+    refusals: { not_found: NOT_YOURS },
   },
   'GET /v1/statements/:date.csv': {
     id: 'getStatementFile',
@@ -106,7 +106,7 @@ export const STATEMENTS = {
     description:
       'Each transaction of the statement, with the columns of the transaction history, as it was when the day ended: `refundedAmount` and `reversedAmount` are what had gone back by then. A write-off has the type `write_off` and no id. The last line has `total` in its first column, the number of lines before it in the second, and the sum of their amounts in the third. Once the day is final the bytes are the same whenever they are asked for, until a version of the network writes the file in another form, which its changelog says.',
     answers: { 200: { description: 'The file', csv: 'only' } },
-    refusals: { 404: NOT_YOURS },
+    refusals: { not_found: NOT_YOURS },
   },
   'GET /v1/positions': {
     id: 'listPositions',

@@ -130,6 +130,6 @@ export const TRANSACTIONS = {
           .meta({ id: 'TransactionWithEvents' }),
       },
     },
-    refusals: { 404: 'You have no transaction with this reference' },
+    refusals: { not_found: 'You have no transaction with this reference' },
   },
 } satisfies Record<string, Operation>;

@@ -122,9 +122,12 @@ export const WEBHOOK_SETTINGS = {
       'Sends the same webhook again, with the same `deliveryId` and body, whether it was delivered before or not. What asks for a charge or an intent that ended before it was sent (`withdrawnAt`) is not sent any more: the merchant may have billed anew. While you have no webhook URL, nothing is sent again either: set one first.',
     answers: { 202: { description: 'The delivery is sent once more', data: sent } },
     refusals: {
+      delivery_withdrawn:
+        'What this webhook asks for ended before it was sent, so it is not sent any more; how it ended is in your events',
+      no_webhook_url: 'You have no webhook URL: set one first',
+    },
+    refusedWith: {
       409: {
-        description:
-          'What this webhook asks for ended before it was sent, so it is not sent any more; how it ended is in your events. Or you have no webhook URL: set one first.',
         data: z.strictObject({
           deliveryId: shownId('delivery', 'As in `X-Service-Delivery`'),
           status: z

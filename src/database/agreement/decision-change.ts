@@ -30,9 +30,8 @@ export interface DecisionChange {
  * What is decided already changes nothing and tells nobody. The merchant hears of decisions, and
  * not of limits.
  *
- * @throws Failure not_found; invalid_request (limits that are no amounts); conflict (an approval
- *   while the merchant's first intent is open); not_approved (`approve_recurring` for a merchant
- *   that is not trusted)
+ * @throws Failure not_found; invalid_request (limits that are no amounts); intent_open (an approval
+ *   while the merchant's first intent is open); merchant_not_trusted
  */
 export async function changeDecision(
   trx: Transaction,
@@ -49,7 +48,7 @@ export async function changeDecision(
   if (decision === 'approve_once' || decision === 'approve_recurring') {
     if (decision === 'approve_recurring' && !before.trusted) {
       throw new Failure(
-        'not_approved',
+        'merchant_not_trusted',
         'This merchant is not trusted, so it cannot have a standing approval. Use approve_once.',
       );
     }
@@ -94,9 +93,13 @@ async function refuseEarlyApproval(trx: Transaction, { id, decision }: Agreement
     { id },
   );
   if (!open) return;
-  throw new Failure('conflict', 'The merchant’s intent is open: answer it by /v1/billing/intent-response.', {
-    data: { status: decision, intentId: open.id },
-  });
+  throw new Failure(
+    'intent_open',
+    'The merchant’s intent is open: answer it by /v1/billing/intent-response.',
+    {
+      data: { status: decision, intentId: open.id },
+    },
+  );
 }
 
 /** Ends the open intent, if there is one: the bank has answered it by the refusal. */

@@ -44,7 +44,7 @@ export type AnswerResult = {
    * Another answer, or the window, came first: the bank may have to reverse its debit. Pending
    * where the answer was refused for its transaction id: the bank may answer again.
    */
-  | { agreed: false; status: BillingRequestStatus }
+  | { agreed: false; status: BillingRequestStatus; /** Nothing that the bank said ended it. */ late: boolean }
 );
 
 /**
@@ -224,7 +224,7 @@ async function answerRefused(
     cause: 'bank',
   });
   await announceExceptions(trx, keyring, 'exception.opened', [opened]);
-  return { billingRequestId, status, agreed: false, duplicate };
+  return { billingRequestId, status, agreed: false, duplicate, late: closedBy !== 'bank' };
 }
 
 /** What an action says beyond approving or declining this one charge. */

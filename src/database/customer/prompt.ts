@@ -67,9 +67,13 @@ async function takePrompts(
   return new Map(
     refused.map((id) => [
       id,
-      new Failure('rate_limited', 'The customer has been asked often enough for today. Try again tomorrow.', {
-        retryAfterS,
-      }),
+      new Failure(
+        'asked_too_often',
+        'The customer has been asked often enough for today. Try again tomorrow.',
+        {
+          retryAfterS,
+        },
+      ),
     ]),
   );
 }

@@ -73,9 +73,8 @@ export interface IntentAnswerResult {
 /**
  * Takes the answer to the open intent of a merchant and a customer.
  *
- * @throws Failure not_found (no intent between the two, ever); not_approved (`approve_recurring`
- *   for a merchant that is not trusted: the intent stays open); invalid_request (limits that are no
- *   amounts)
+ * @throws Failure not_found (no intent between the two, ever); merchant_not_trusted (for
+ *   `approve_recurring`: the intent stays open); invalid_request (limits that are no amounts)
  */
 export async function answerIntent(
   trx: Executor,
@@ -95,7 +94,7 @@ export async function answerIntent(
   const open = intent.status === 'pending' && intent.inTime;
   if (open && answer.customerDecision === 'approve_recurring' && !agreement.trusted) {
     throw new Failure(
-      'not_approved',
+      'merchant_not_trusted',
       'This merchant is not trusted, so it cannot have a standing approval. Ask the customer for approve_once.',
       { data: { intentId: intent.id, status: intent.status } },
     );

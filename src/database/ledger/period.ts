@@ -1,4 +1,4 @@
-import { Failure } from '../../domain/failures';
+import { CommandRefusal } from '../../domain/failures';
 import { recordAct, type Actor } from '../audit';
 import { row, rows, type Executor, type Transaction } from '../connection';
 import { dayBegin } from '../day-begin';
@@ -66,9 +66,9 @@ async function whyNotClosed(trx: Transaction, timeZone: string, month: string): 
     { month, timeZone },
   );
   if (found?.state === 'closed') return 'closed before';
-  if (found?.over === false) throw new Failure('conflict', `${nameOf(month)} is not over.`);
+  if (found?.over === false) throw new CommandRefusal(`${nameOf(month)} is not over.`);
   if (found?.earlier) {
-    throw new Failure('conflict', `${nameOf(found.earlier)} is open: close it before ${nameOf(month)}.`);
+    throw new CommandRefusal(`${nameOf(found.earlier)} is open: close it before ${nameOf(month)}.`);
   }
   return 'settling';
 }
@@ -96,8 +96,7 @@ export async function reopenPeriod(trx: Transaction, by: Actor, month: string): 
     `SELECT max(month)::text AS month FROM ledger_periods WHERE month > :month AND state = 'closed'`,
     { month },
   );
-  throw new Failure(
-    'conflict',
+  throw new CommandRefusal(
     last?.month ? `${nameOf(last.month)} is closed: reopen it first.` : `${nameOf(month)} is not closed.`,
   );
 }

@@ -1,4 +1,4 @@
-import { Failure } from '../../domain/failures';
+import { Failure, FAILURES } from '../../domain/failures';
 import { row, type Transaction } from '../connection';
 import { recordEvents } from '../event';
 import type { Keyring } from '../keys/keyring';
@@ -30,7 +30,7 @@ export async function takeBanksAnswer(
   try {
     return await resolveException(trx, keyring, timeZone, { cause: 'bank', ...by }, exceptionId, finding);
   } catch (failure) {
-    if (!(failure instanceof Failure) || failure.code !== 'conflict') throw failure;
+    if (!(failure instanceof Failure) || FAILURES[failure.code].status !== 409) throw failure;
     await recordRefused(trx, exceptionId, finding, failure.message);
     return failure;
   }

@@ -1,4 +1,4 @@
-import { Failure } from '../../domain/failures';
+import { CommandRefusal, Failure } from '../../domain/failures';
 import { recordAct, type Actor } from '../audit';
 import type { StatementStatus } from '../bank-statement/statement';
 import { row, rows, type Database, type Executor, type Transaction } from '../connection';
@@ -72,7 +72,7 @@ async function requireEnded(db: Executor, statementId: string): Promise<void> {
   );
   if (!statement) throw new Failure('not_found', 'There is no such statement.');
   if (statement.status === 'processing') {
-    throw new Failure('conflict', 'The statement is still being matched: wait until it is completed.');
+    throw new CommandRefusal('The statement is still being matched: wait until it is completed.');
   }
 }
 
@@ -112,7 +112,7 @@ async function dismiss(
     });
     return true;
   } catch (error) {
-    if (error instanceof Failure && error.code === 'conflict') return false;
+    if (error instanceof Failure && error.code === 'already_resolved') return false;
     throw error;
   }
 }

@@ -176,14 +176,26 @@ async function refused(trx: Transaction, exceptionId: string, finding: Finding):
   const data: ResolvedException = { exceptionId, state, resolution };
   const isSame = resolution === finding.resolution && reversalId === finding.bankTransactionId;
   if (state === 'resolved' && isSame) return data;
-  throw new Failure('conflict', whyNot(data, finding), { data });
+  throw refusalOf(data, finding);
 }
 
-function whyNot({ state, resolution }: ResolvedException, finding: Finding): string {
-  if (state === 'resolved') return `The exception is resolved already: ${resolution}.`;
+function refusalOf(data: ResolvedException, finding: Finding): Failure {
+  if (data.state === 'resolved') {
+    return new Failure('already_resolved', `The exception is resolved already: ${data.resolution}.`, {
+      data,
+    });
+  }
   return finding.resolution === 'confirmed'
-    ? 'Only a conflicting answer, or one to a refund that is completed, can be confirmed.'
-    : 'This bankTransactionId belongs to another transaction of yours: send that of the reversal.';
+    ? new Failure(
+        'resolution_not_allowed',
+        'Only a conflicting answer, or one to a refund that is completed, can be confirmed.',
+        { data },
+      )
+    : new Failure(
+        'duplicate_transaction_id',
+        'This bankTransactionId belongs to another transaction of yours: send that of the reversal.',
+        { data },
+      );
 }
 
 /**
@@ -191,7 +203,7 @@ function whyNot({ state, resolution }: ResolvedException, finding: Finding): str
  * operator may take it over.
  *
  * @returns how it was before, and whether this changed it
- * @throws Failure not_found; conflict (it is resolved)
+ * @throws Failure not_found; already_resolved
  */
 export async function takeException(
   trx: Transaction,
@@ -227,7 +239,7 @@ export async function takeException(
     { exceptionId },
   );
   if (stands?.state !== 'investigating') {
-    throw new Failure('conflict', 'The exception is resolved already.');
+    throw new Failure('already_resolved', 'The exception is resolved already.');
   }
   return { bankId, before: stands, changed: false };
 }

@@ -62,9 +62,10 @@ export async function resumeSchedule(
 ): Promise<void> {
   const before = await lockLive(trx, keyring, caller, scheduleId);
   if (before.status === 'suspended') {
-    throw conflict(
-      before,
+    throw new Failure(
+      'schedule_suspended',
       'The schedule is suspended: it goes on once the customer approves again and the network trusts the merchant.',
+      { data: { status: before.status } },
     );
   }
   if (!before.paused) return;
@@ -195,14 +196,9 @@ async function lockLive(
   return schedule;
 }
 
-function refuseEnded(schedule: ScheduleRow): void {
-  if (hasEnded(schedule.status)) {
-    throw conflict(schedule, `The schedule is ${schedule.status}, and stays so.`);
-  }
-}
-
-function conflict({ status }: ScheduleRow, message: string): Failure {
-  return new Failure('conflict', message, { data: { status } });
+function refuseEnded({ status }: ScheduleRow): void {
+  if (!hasEnded(status)) return;
+  throw new Failure('schedule_ended', `The schedule is ${status}, and stays so.`, { data: { status } });
 }
 
 async function readRest(

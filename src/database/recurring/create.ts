@@ -79,12 +79,7 @@ export async function createSchedule(
     bankActive: merchant.bankActive,
   };
   if (permitted(standing, terms.currency) !== 'charge') {
-    throw new Failure(
-      'not_approved',
-      merchant.trusted && merchant.active && merchant.bankActive
-        ? 'The customer has not approved recurring billing by this merchant.'
-        : 'Recurring billing needs a merchant that the network trusts, and neither merchant nor bank may be disabled.',
-    );
+    throw whyNot(merchant);
   }
   const id = newId('schedule');
   await rows(
@@ -172,4 +167,11 @@ function problemsOf(
     problems.push({ path: 'endDate', message: 'must be after the start date' });
   }
   return problems;
+}
+
+function whyNot({ trusted, active, bankActive }: Record<'trusted' | 'active' | 'bankActive', boolean>) {
+  if (!active || !bankActive) return new Failure('party_disabled', 'The merchant or the bank is disabled.');
+  return trusted
+    ? new Failure('not_approved', 'The customer has not approved recurring billing by this merchant.')
+    : new Failure('merchant_not_trusted', 'Recurring billing needs a merchant that the network trusts.');
 }

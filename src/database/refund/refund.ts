@@ -52,6 +52,8 @@ interface Charge {
   status: BillingRequestStatus;
   /** What open exceptions keep from being refunded. */
   heldAmount: bigint;
+  /** What no refund and no reversal has taken; some of it may be held. */
+  untaken: bigint;
   currency: string;
   country: string;
 }
@@ -112,7 +114,8 @@ export async function initiateRefund(
 async function findCharge(trx: Executor, merchantId: string, reference: string): Promise<Charge> {
   const charge = await row<Charge>(
     trx,
-    `SELECT b.id, b.status, b.held_amount AS "heldAmount", b.currency, c.country
+    `SELECT b.id, b.status, b.held_amount AS "heldAmount",
+       b.amount - b.refunded_amount - b.reversed_amount AS untaken, b.currency, c.country
      FROM billing_requests b JOIN customers c ON c.id = b.customer_id
      WHERE b.reference = :reference AND b.merchant_id = :merchantId`,
     { reference, merchantId },
@@ -144,15 +147,22 @@ async function takePart(trx: Executor, charge: Charge, wished: number | undefine
     { id: charge.id, wish: wish ? wish.value.toString() : null },
   );
   if (taken) return taken.part;
-  if (charge.status !== 'successful') {
-    throw new Failure('conflict', `The charge is ${charge.status}; only a successful one can be refunded.`, {
-      data: { status: charge.status },
+  throw whyNot(charge, wish?.value);
+}
+
+function whyNot({ status, heldAmount, untaken }: Charge, wished = 1n): Failure {
+  const data = { status };
+  if (status !== 'successful') {
+    const message = `The charge is ${status}; only a successful one can be refunded.`;
+    return new Failure('not_refundable', message, { data });
+  }
+  if (heldAmount === 0n || wished > untaken) {
+    return new Failure('exceeds_remaining', 'Less than that is left of this charge to be refunded.', {
+      data,
     });
   }
-  const held = charge.heldAmount > 0n ? ': an open reconciliation exception holds some or all of it' : '';
-  throw new Failure('conflict', `Less than that is left of this charge to be refunded${held}.`, {
-    data: { status: charge.status },
-  });
+  const message = 'An open reconciliation exception holds some or all of what is left of this charge.';
+  return new Failure('held_by_exception', message, { data });
 }
 
 /** Tells the bank, the first time and each time that it is reminded. */

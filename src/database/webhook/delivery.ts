@@ -122,7 +122,7 @@ async function withAttempts(db: Executor, deliveries: Delivery[]): Promise<Deliv
  * it runs, and run again where it has ended. The workflow sends the delivery because its row is
  * pending. Several requests at once each signal it; one attempt answers all.
  *
- * @throws Failure not_found; conflict (it was withdrawn; no URL is set)
+ * @throws Failure not_found; delivery_withdrawn; no_webhook_url
  */
 export async function redeliver(trx: Executor, entityId: string, deliveryId: string): Promise<void> {
   const again = await row<{ entityId: string; webhookType: WebhookType }>(
@@ -152,7 +152,7 @@ async function notAgain(trx: Executor, entityId: string, deliveryId: string): Pr
   );
   if (!found) return new Failure('not_found', 'You have no such delivery');
   return new Failure(
-    'conflict',
+    found.withdrawn ? 'delivery_withdrawn' : 'no_webhook_url',
     found.withdrawn
       ? 'What this webhook asks for ended before it was sent, so it is not sent any more. How it ended is in your events.'
       : 'You have no webhook URL: set one first. What the webhook says is in your events feed.',

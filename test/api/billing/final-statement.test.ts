@@ -11,7 +11,7 @@ import { openStatementExceptions } from '../../../src/database/reconciliation-ex
 import { resolveException } from '../../../src/database/reconciliation-exception/resolve';
 import { answerBillingRequest } from '../../../src/database/billing-request/outcome';
 import { calendarDay } from '../../../src/domain/calendar';
-import { Failure } from '../../../src/domain/failures';
+import { CommandRefusal } from '../../../src/domain/failures';
 import { ROLES, type Role } from '../../../src/domain/entity';
 import { serveApi, type ServedApi } from '../../support/api';
 import { asOwner, createTestDatabase, type TestDatabase } from '../../support/database';
@@ -119,7 +119,7 @@ async function sendFile(lines: { id: string; amount: bigint }[], day: string): P
 
 /** By another's file, which did not have the charge yet. */
 function unlessHeld(error: unknown): void {
-  if (!(error instanceof Failure && error.code === 'conflict')) throw error;
+  if (!(error instanceof CommandRefusal)) throw error;
 }
 
 /** What moves money, and opens and resolves exceptions, again and again until it is told to end. */

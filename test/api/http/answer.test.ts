@@ -50,6 +50,7 @@ describe('a fault of ours', () => {
       body: {
         statusCode: 500,
         success: false,
+        code: 'internal',
         message: 'Something went wrong on our side. If it lasts, report the request id fault-1',
       },
     });

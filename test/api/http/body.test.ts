@@ -14,7 +14,7 @@ test('a file that only trickles is refused, however long it would go on', async 
     for await (const _ of bodyChunks(Object.assign(body, { headers: {} }) as unknown as Request, 1e6, pace));
   };
   await expect(read()).rejects.toMatchObject({
-    code: 'body_too_slow',
+    code: 'request_too_slow',
     message: 'The body comes at less than 64 KiB a second',
   });
   given.abort();

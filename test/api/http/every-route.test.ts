@@ -241,7 +241,7 @@ describe('every endpoint', () => {
     const fault = 'Something went wrong on our side. If it lasts, report the request id its-id';
     expect(others(answers, 500, new RegExp(`^${fault}$`))).toEqual([]);
     expect(Object.values(answers).map(({ body }) => Object.keys(body))).toEqual(
-      Object.values(answers).map(() => ['statusCode', 'success', 'message']),
+      Object.values(answers).map(() => ['statusCode', 'success', 'code', 'message']),
     );
   });
 });

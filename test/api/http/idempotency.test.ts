@@ -161,7 +161,7 @@ describe('a request with an idempotency key', () => {
       return { status: 201, body: {} };
     });
     await expect(lost).rejects.toMatchObject({
-      code: 'unavailable',
+      code: 'outcome_unknown',
       message: expect.stringContaining('retry with the same Idempotency-Key') as string,
       retryAfterS: 2,
     });
@@ -170,13 +170,13 @@ describe('a request with an idempotency key', () => {
     // A bank that hears "nothing was accepted" might reverse a debit that stands.
     const answer = takeAnswer(api.deps, (trx) => row(trx, `INSERT INTO doomed VALUES (2)`));
     await expect(answer).rejects.toMatchObject({
-      code: 'unavailable',
+      code: 'outcome_unknown',
       message: expect.stringMatching(/may have been taken: send the same answer again/) as string,
     });
     await recovered();
   });
 
-  it.each(['not_found', 'conflict', 'not_approved', 'limit_reached'] as const)(
+  it.each(['not_found', 'already_linked', 'not_approved', 'limit_reached'] as const)(
     'that is refused as %s is refused the same way again, and its work undone',
     async (code) => {
       const request = fresh();

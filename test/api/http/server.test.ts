@@ -63,7 +63,9 @@ describe('headers', () => {
     const one = await connection();
     await one.send(request('GET', '/healthz', [`Accept: ${'a'.repeat(20_000)}`]));
     expect(await one.answers(1)).toEqual([431]);
-    expect(one.received).toContain('{"statusCode":431,"success":false,"message":"Request line and headers');
+    expect(one.received).toContain(
+      '{"statusCode":431,"success":false,"code":"headers_too_large","message":"Request line and headers',
+    );
     expect(one.received).toMatch(/^X-Request-Id: [0-9a-f-]{36}\r$/m);
     await one.closed();
   });

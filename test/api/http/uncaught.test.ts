@@ -91,6 +91,7 @@ it('what nobody catches fails the request it belongs to, and is logged and count
   expect(await failed.json()).toEqual({
     statusCode: 500,
     success: false,
+    code: 'internal',
     message: 'Something went wrong on our side. If it lasts, report the request id the-one',
   });
   await eventually(() => Promise.resolve(linesOf('thrown beside a request').length === 1));
