@@ -160,8 +160,10 @@ function filesTaken(content: Content): string[] {
 }
 
 function parameterMember(where: 'path' | 'query', parameters: Parameter[]): string[] {
-  const mine = parameters.filter((one) => one.in === where);
-  if (mine.length === 0) return [];
+  // The names of an object's fields are parameters themselves: all of them begin with its own.
+  const open = parameters.filter((one) => one.in === where && one.schema['type'] === 'object');
+  const mine = parameters.filter((one) => one.in === where && !open.includes(one));
+  if (mine.length + open.length === 0) return [];
   const optional = mine.every(({ required }) => required !== true) ? '?' : '';
   const properties = Object.fromEntries(
     mine.map(({ name, schema, description }) => [
@@ -170,7 +172,12 @@ function parameterMember(where: 'path' | 'query', parameters: Parameter[]): stri
     ]),
   );
   const required = mine.filter((one) => one.required).map(({ name }) => name);
-  return [`${where}${optional}: ${typeOf({ type: 'object', properties, required }, 'request', '    ')};`];
+  const members = typeOf({ type: 'object', properties, required }, 'request', '    ');
+  const more = open.map(
+    ({ name, description }) =>
+      `${comment({ description }, '      ')}      [name: \`${name}.\${string}\`]: string | undefined;\n`,
+  );
+  return [`${where}${optional}: ${members.replace(/ {4}\}$/, `${more.join('')}    }`)};`];
 }
 
 function webhookItems(document: OpenApiDocument): string[] {

@@ -369,21 +369,21 @@ export function paths(s: Subjects, keyring: Keyring): Path[] {
     },
     {
       name: 'decisions of a bank',
-      run: (db) => listDecisions(db, 'Africa/Lagos', s.bank, {}, { ...FIRST, ...byTime }),
+      run: (db) => listDecisions(db, 'Africa/Lagos', bank, {}, { ...FIRST, ...byTime }),
     },
     {
       name: 'decisions of a bank, last page',
-      run: (db) => listDecisions(db, 'Africa/Lagos', s.bank, {}, { ...LAST, ...byTime }),
+      run: (db) => listDecisions(db, 'Africa/Lagos', bank, {}, { ...LAST, ...byTime }),
     },
     {
       name: 'decisions of a bank, suspended',
       run: (db) =>
-        listDecisions(db, 'Africa/Lagos', s.bank, { decision: 'suspended' }, { ...FIRST, ...byTime }),
+        listDecisions(db, 'Africa/Lagos', bank, { decision: 'suspended' }, { ...FIRST, ...byTime }),
     },
     {
       name: 'decisions of a bank, merchant',
       run: (db) =>
-        listDecisions(db, 'Africa/Lagos', s.bank, { merchantId: s.smallMerchant }, { ...FIRST, ...byTime }),
+        listDecisions(db, 'Africa/Lagos', bank, { merchantId: s.smallMerchant }, { ...FIRST, ...byTime }),
     },
     {
       name: 'decisions of a bank, customer',
@@ -391,7 +391,7 @@ export function paths(s: Subjects, keyring: Keyring): Path[] {
         listDecisions(
           db,
           'Africa/Lagos',
-          s.bank,
+          bank,
           { customerId: of(s.agreements, n).customerId },
           { ...FIRST, ...byTime },
         ),

@@ -35,6 +35,8 @@ export interface EndedCharge {
   status: string;
   /** Only where it was declined. */
   declineReason?: string;
+  /** Only where the merchant, or its provider, has cancelled it. */
+  cancelledBy?: 'merchant' | 'provider';
   afterS: number;
 }
 
@@ -101,13 +103,14 @@ function answersOf(charges: AwaitedCharge[]): Answers {
   return {
     ended: charges
       .filter((one) => !isOpen(one))
-      .map(({ id, reference, amount, currency, status, declineReason, afterS }) => ({
+      .map(({ id, reference, amount, currency, status, declineReason, closedBy, afterS }) => ({
         billingRequestId: id,
         reference,
         amount: inMoney({ amount, currency }),
         status,
         // A bank's own words may speak of a person.
         ...(declineReason !== null && { declineReason: reasonForAudit(declineReason) }),
+        ...((closedBy === 'merchant' || closedBy === 'provider') && { cancelledBy: closedBy }),
         afterS,
       })),
     open: open.map(({ id }) => id),

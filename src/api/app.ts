@@ -10,6 +10,7 @@ import {
   bill,
   billBody,
   billingRequestPath,
+  cancelCharge,
   customerBillBody,
   respondToBillingRequest,
   showBillingRequest,
@@ -46,6 +47,7 @@ import {
 } from './customer/device';
 import { feedQuery, listEvents } from './webhook/event-feed';
 import { forecastQuery, showForecast } from './recurring/forecast';
+import { agreementPath, listAgreements, showAgreement } from './billing/agreement';
 import { createFailedAuthentication } from './access/failed-authentication';
 import { createBodyPlaces } from './http/body-places';
 import { createDownloads } from './http/download';
@@ -202,6 +204,12 @@ export function routes(deps: Pick<ApiDeps, 'config'>) {
     ),
     route(
       'post',
+      '/v1/billing/requests/:billingRequestId/cancel',
+      { ...BILLERS, params: billingRequestPath, idempotent: true },
+      cancelCharge,
+    ),
+    route(
+      'post',
       '/v1/billing/recurring/create',
       { ...BILLERS, ...ASKER, body: scheduleBody(deps.config), idempotent: true },
       createRecurring,
@@ -233,6 +241,8 @@ export function routes(deps: Pick<ApiDeps, 'config'>) {
       { ...BILLERS, params: schedulePath },
       cancelRecurring,
     ),
+    route('get', '/v1/agreements', { ...BILLERS, query: decisionsQuery }, listAgreements),
+    route('get', '/v1/agreements/:agreementId', { ...BILLERS, params: agreementPath }, showAgreement),
     route('get', '/v1/bank/customer-decisions', { ...BANK, query: decisionsQuery }, listCustomerDecisions),
     route(
       'put',

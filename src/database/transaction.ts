@@ -1,6 +1,7 @@
 import { Failure } from '../domain/failures';
 import type { BillingRequestStatus, RefundStatus } from '../domain/lifecycle';
 import { isId } from '../domain/identifier/ids';
+import type { Metadata } from '../domain/metadata';
 import type { ExceptionKind } from '../domain/books/reconciliation-exception';
 import { row, rows, type Executor } from './connection';
 import type { AuditEvent } from './event';
@@ -22,6 +23,8 @@ export interface TransactionFilter {
   transactionId?: string | undefined;
   /** As the payer's bank calls it: to the payee's bank that of a debit alone is known. */
   bankTransactionId?: string | undefined;
+  /** A pair of a merchant's metadata, the value as text. */
+  metadata?: { name: string; value: string } | undefined;
 }
 
 export const TRANSACTION_SORTS = {
@@ -56,13 +59,15 @@ export interface TransactionRecord {
   reversedAmount: bigint;
   createdAt: Date;
   settledAt: Date | null;
+  /** The merchant's own; of a reversal that of its charge. */
+  metadata: Metadata;
 }
 
 const RECORD_COLUMNS = `transaction_id AS "transactionId", reference, type, status, amount, currency, description,
   customer_id AS "customerId", merchant_id AS "merchantId", bank_id AS "bankId",
   billing_request_id AS "billingRequestId", schedule_id AS "scheduleId", bank_transaction_id AS "bankTransactionId",
   decline_reason AS "declineReason", refunded_amount AS "refundedAmount", reversed_amount AS "reversedAmount", created_at AS "createdAt",
-  settled_at AS "settledAt", payee_bank_id AS "payeeBankId", payee_lookup_id AS "payeeLookupID"`;
+  settled_at AS "settledAt", payee_bank_id AS "payeeBankId", payee_lookup_id AS "payeeLookupID", metadata`;
 
 /**
  * The viewer's transactions that the filter lets through, as a query to select from. Each side is a
@@ -85,22 +90,36 @@ function matching({ role }: Viewer, filter: TransactionFilter, more = ''): strin
     filter.bankTransactionId !== undefined &&
       `id = ANY(ARRAY(${NAMED_BY_BANK})) AND bank_transaction_id = :bankTransactionId
        AND (bank_id = :entityId OR type = 'charge')`,
+    filter.metadata !== undefined && HAS_PAIR,
     filter.settledFrom !== undefined && 'settled_at >= :settledFrom',
     filter.settledTo !== undefined && 'settled_at < :settledTo',
   ];
   const sides = SIDES[role].map((side) => {
     const found = `SELECT * FROM transactions WHERE ${allOf(side, ...conditions)}`;
-    // Another index has them by when they settled: no more than can be sorted are taken from it.
-    return bySettlement(filter)
-      ? `(SELECT * FROM (${found} LIMIT ${LIST_REACH + 1}) AS settled WHERE true ${more})`
+    // Another index finds them: no more than can be sorted are taken from it.
+    return outOfOrder(filter)
+      ? `(SELECT * FROM (${found} LIMIT ${LIST_REACH + 1}) AS found WHERE true ${more})`
       : `(${found} ${more})`;
   });
   return `(${sides.join(' UNION ALL ')}) AS own`;
 }
 
-/** Such a list is in no index's order. */
 const bySettlement = ({ settledFrom, settledTo }: TransactionFilter) =>
   settledFrom !== undefined || settledTo !== undefined;
+
+/** The index that finds such a list does not have it in order. */
+const outOfOrder = (filter: TransactionFilter) => bySettlement(filter) || filter.metadata !== undefined;
+
+/** The index has hashes, so the pair itself is compared as well. */
+const HAS_PAIR = `metadata ->> :name = :value AND metadata <> '{}'
+  AND metadata_hashes(coalesce(provider_id, merchant_id), metadata) @> metadata_hashes(
+    (SELECT coalesce(provider_id, id) FROM entities WHERE id = :entityId), jsonb_build_object(:name::text, :value::text))`;
+
+const bound = ({ entityId }: Viewer, { metadata, ...filter }: TransactionFilter) => ({
+  ...filter,
+  ...metadata,
+  entityId,
+});
 
 /** What a bank's id belongs to: by an index, and however many banks there are. */
 const NAMED_BY_BANK = `
@@ -112,7 +131,7 @@ const NAMED_BY_BANK = `
 
 const sortOf = (filter: TransactionFilter, sortBy: keyof typeof TRANSACTION_SORTS) => ({
   by: TRANSACTION_SORTS[sortBy].by,
-  indexed: TRANSACTION_SORTS[sortBy].indexed && !bySettlement(filter),
+  indexed: TRANSACTION_SORTS[sortBy].indexed && !outOfOrder(filter),
 });
 
 const counted = (viewer: Viewer, filter: TransactionFilter) => (limit: string) =>
@@ -129,7 +148,7 @@ export async function listTransactions(
     {
       select: (order) => `SELECT ${RECORD_COLUMNS} FROM ${matching(viewer, filter, `${order} LIMIT :end`)}`,
       counted: counted(viewer, filter),
-      bindings: { ...filter, entityId: viewer.entityId },
+      bindings: bound(viewer, filter),
       id: 'id',
       sort: sortOf(filter, page.sortBy),
       instead: instead(filter, 'take all of it in order of time with format=csv'),
@@ -148,6 +167,8 @@ const instead = (filter: TransactionFilter, otherwise: string) =>
  * Postgres.
  */
 const EXPORT_PAGE = 1000;
+/** A page ends early where the metadata of its rows come to more: 50 long values have 100 kB. */
+const EXPORT_PAGE_BYTES = 1_000_000;
 
 /**
  * A whole history, page by page, each a statement of its own: however slowly the reader takes it,
@@ -164,7 +185,7 @@ export async function* readTransactions(
   const { by: sort, indexed } = sortOf(filter, sortBy);
   if (!indexed) {
     // Each page would sort all of it.
-    const { more } = await countUpTo(db, counted(viewer, filter), { ...filter, entityId: viewer.entityId });
+    const { more } = await countUpTo(db, counted(viewer, filter), bound(viewer, filter));
     if (more) throw beyondReach('sortBy', 'can be sorted so', instead(filter, 'take it by createdAt'));
   }
   const [direction, beyond] = sortOrder === 'asc' ? ['ASC', '>'] : ['DESC', '<'];
@@ -175,13 +196,16 @@ export async function* readTransactions(
     const page = await rows<TransactionRecord & { position: string; id: string }>(
       db,
       // As text the position keeps the microseconds that a Date would lose, and with them rows.
-      `SELECT ${RECORD_COLUMNS}, ${sort}::text AS position, id
-       FROM ${matching(viewer, filter, `${next} ${order}`)} ${order}`,
-      { ...filter, ...last, entityId: viewer.entityId, limit: EXPORT_PAGE },
+      `SELECT * FROM (
+         SELECT ${RECORD_COLUMNS}, ${sort}::text AS position, id,
+           sum(octet_length(metadata::text)) OVER (ORDER BY ${sort} ${direction}, id ${direction}) AS bytes
+         FROM ${matching(viewer, filter, `${next} ${order}`)} ${order}) AS page
+       WHERE bytes <= ${EXPORT_PAGE_BYTES}`,
+      { ...bound(viewer, filter), ...last, limit: EXPORT_PAGE },
     );
-    if (page.length > 0) yield page;
-    last = page[EXPORT_PAGE - 1];
+    last = page.at(-1);
     if (!last) return;
+    yield page;
   }
 }
 

@@ -48,6 +48,7 @@ export const REASON_OF_ACTION = { deny: 'denied', suspended: 'suspended' } as co
 const KNOWN_REASONS = [
   'expired',
   'not_delivered',
+  'cancelled',
   'denied',
   'suspended',
   'limit_reached',

@@ -10,14 +10,14 @@ const CLOSE = 'Decline what the bank has not answered in time.';
 const DELIVER = 'Tell the merchant: billing.response; and the bank that has not answered: billing.closed.';
 const SEE = 'See whether the payee’s bank has heard of the money.';
 const REFUSAL =
-  'Cancellation refused: the bank has been asked, and only its answer or the end of its window ends a charge.';
+  'Cancellation refused: the bank has been asked, and only its answer, its merchant or the end of its window ends a charge.';
 
 const { awaitAnswer, closeWindow, awaitCredit } = proxyLocalActivities<BillingRequestActivities>(local(WAIT));
 
 /**
  * One bill: a charge, or all the charges of one call.
  *
- * It asks the banks, waits for their answers or for the windows to pass, and tells the merchant and
+ * It asks the banks, waits for their answers, for the merchant to cancel or for the windows to pass, and tells the merchant and
  * the banks how each charge ended. The rows are there before it starts and name its id.
  *
  * @param billingRequestIds none where it takes up what another run has left: it finds the open ones
@@ -68,8 +68,9 @@ function waitingInWords({ open, onlyOpen, closes }: Answers, overdue: Moment | n
     .join(' ');
 }
 
-function inWords({ reference, amount, status, declineReason, afterS }: EndedCharge): string {
-  const how = status === 'successful' ? 'Approved by the bank' : `Declined (${declineReason})`;
+function inWords({ reference, amount, status, declineReason, cancelledBy, afterS }: EndedCharge): string {
+  const declined = cancelledBy ? `Cancelled by the ${cancelledBy}` : `Declined (${declineReason})`;
+  const how = status === 'successful' ? 'Approved by the bank' : declined;
   return `${how} after ${afterS} s: ${amount}, reference ${reference}.`;
 }
 

@@ -279,6 +279,8 @@ export type Intent = {
   entityId: string;
   /** Id of a bank */
   bankId: string;
+  /** The merchant’s own data, as it was sent; not shown to banks */
+  metadata?: Record<string, string | number | boolean>;
   /** Identifies the agreement between merchant and customer; used to bill */
   paymentID?: string;
   dueDate: string | null;
@@ -304,7 +306,8 @@ export type BillingRequest = {
    * Why it was declined: the reason that the bank gave, or `expired` (not answered in
    * time: the bank may have debited all the same, and a reconciliation exception is
    * opened), `not_delivered` (no byte of it can have reached the bank, so that it may be
-   * billed again) or `limit_reached` (a spending limit). `null` unless declined
+   * billed again) `cancelled` (by the merchant) or `limit_reached` (a spending limit).
+   * `null` unless declined
    */
   declineReason: string | null;
   /** The amount charged; in major units */
@@ -352,6 +355,8 @@ export type BillingRequest = {
   lookupID?: string;
   /** The recurring schedule that it belongs to; `null` if none */
   scheduleId: string | null;
+  /** The merchant’s own data, as it was sent; not shown to banks */
+  metadata?: Record<string, string | number | boolean>;
   /** The bank’s identifier of the debit; shown only to the bank */
   bankTransactionId?: string | null;
   /** When the charge is declined if it has not been answered; UTC */
@@ -382,7 +387,7 @@ export type Schedule = {
   maxBillings: number | null;
   /** Text shown to the customer */
   description: string | null;
-  /** As the merchant sent it */
+  /** The merchant’s own data, as it was sent */
   metadata: Record<string, string | number | boolean>;
   /**
    * `paused`: by the merchant; `suspended`: the customer’s decision or the merchant’s
@@ -443,7 +448,7 @@ export type ScheduleWithBillings = {
   maxBillings: number | null;
   /** Text shown to the customer */
   description: string | null;
-  /** As the merchant sent it */
+  /** The merchant’s own data, as it was sent */
   metadata: Record<string, string | number | boolean>;
   /**
    * `paused`: by the merchant; `suspended`: the customer’s decision or the merchant’s
@@ -494,31 +499,35 @@ export type Billing = {
      * Why it was declined: the reason that the bank gave, or `expired` (not answered in
      * time: the bank may have debited all the same, and a reconciliation exception is
      * opened), `not_delivered` (no byte of it can have reached the bank, so that it may be
-     * billed again) or `limit_reached` (a spending limit). `null` unless declined
+     * billed again) `cancelled` (by the merchant) or `limit_reached` (a spending limit).
+     * `null` unless declined
      */
     declineReason: string | null;
   }>;
 };
 
-export type Decision = {
+export type Agreement = {
   /** Id of an agreement */
-  id: string;
+  agreementId: string;
+  /**
+   * Used to bill, and the same for good; `null` as long as the customer has never approved
+   * the agreement
+   */
+  paymentID: string | null;
   /** Id of a customer */
   customerId: string;
-  /** The customer’s identifier at the bank, also called `phrase` */
-  lookupID: string;
-  merchant: {
-    /** Id of a merchant */
-    id: string;
-    /** Name */
-    name: string;
-  };
+  /** Id of a bank */
+  bankId: string;
+  /** Id of a merchant */
+  merchantId: string;
   /**
    * `approve_once`: the customer must approve each charge; `approve_recurring`: charges
    * need no further approval; `deny`: no charges; `suspended`: no charges for now;
    * `pending`: the customer has not yet answered
    */
-  customerDecision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+  decision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+  /** ISO 4217 code */
+  currency: string;
   spendingLimits: {
     /** The most that the merchant may charge in a day; `null` for no limit */
     daily: number | null;
@@ -544,10 +553,60 @@ export type Decision = {
       monthly?: string;
     };
   };
+  /** When the merchant first asked; UTC */
+  createdAt: string;
+  /** When the decision last changed; UTC */
+  updatedAt: string;
+};
+
+export type Decision = {
+  /** Id of an agreement */
+  id: string;
+  /** Id of a customer */
+  customerId: string;
+  /** The customer’s identifier at the bank, also called `phrase` */
+  lookupID: string;
+  merchant: {
+    /** Id of a merchant */
+    id: string;
+    /** Name */
+    name: string;
+  };
+  /**
+   * `approve_once`: the customer must approve each charge; `approve_recurring`: charges
+   * need no further approval; `deny`: no charges; `suspended`: no charges for now;
+   * `pending`: the customer has not yet answered
+   */
+  customerDecision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
   /** Whether the customer has blocked the merchant */
   blockMerchant: boolean;
   /** ISO 4217 code */
   currency: string;
+  spendingLimits: {
+    /** The most that the merchant may charge in a day; `null` for no limit */
+    daily: number | null;
+    /** The most that the merchant may charge in a month; `null` for no limit */
+    monthly: number | null;
+  };
+  spent: {
+    /**
+     * Charged by the merchant in the current day, pending charges included. A charge
+     * counts on the day on which it was accepted, whenever it is answered. Rounded to 15
+     * digits where it has more
+     */
+    daily: number;
+    /**
+     * Charged by the merchant in the current month, pending charges included. A charge
+     * counts on the day on which it was accepted, whenever it is answered. Rounded to 15
+     * digits where it has more
+     */
+    monthly: number;
+    /** Sums of more than 15 digits, in full as decimals; only those that had to be rounded */
+    exact?: {
+      daily?: string;
+      monthly?: string;
+    };
+  };
   /** When the merchant first asked; UTC */
   createdAt: string;
   /** When the decision last changed; UTC */
@@ -647,7 +706,8 @@ export type Transaction = {
    * Why it was declined: the reason that the bank gave, or `expired` (not answered in
    * time: the bank may have debited all the same, and a reconciliation exception is
    * opened), `not_delivered` (no byte of it can have reached the bank, so that it may be
-   * billed again) or `limit_reached` (a spending limit). `null` unless declined
+   * billed again) `cancelled` (by the merchant) or `limit_reached` (a spending limit).
+   * `null` unless declined
    */
   declineReason: string | null;
   /** For a charge, the sum of its pending and completed refunds; in major units */
@@ -657,6 +717,8 @@ export type Transaction = {
   /** When it was created; UTC */
   createdAt: string;
   settledAt: string | null;
+  /** The merchant’s own data, as it was sent; not shown to banks */
+  metadata?: Record<string, string | number | boolean>;
 };
 
 export type TransactionWithEvents = {
@@ -700,7 +762,8 @@ export type TransactionWithEvents = {
    * Why it was declined: the reason that the bank gave, or `expired` (not answered in
    * time: the bank may have debited all the same, and a reconciliation exception is
    * opened), `not_delivered` (no byte of it can have reached the bank, so that it may be
-   * billed again) or `limit_reached` (a spending limit). `null` unless declined
+   * billed again) `cancelled` (by the merchant) or `limit_reached` (a spending limit).
+   * `null` unless declined
    */
   declineReason: string | null;
   /** For a charge, the sum of its pending and completed refunds; in major units */
@@ -710,6 +773,8 @@ export type TransactionWithEvents = {
   /** When it was created; UTC */
   createdAt: string;
   settledAt: string | null;
+  /** The merchant’s own data, as it was sent; not shown to banks */
+  metadata?: Record<string, string | number | boolean>;
   /** The money for the payee; only for a successful payment between customers */
   credit?: {
     /**
@@ -893,7 +958,7 @@ export type SummaryTotal = {
 
 export type DeclinedFor = {
   /** `other`: what a bank has put in words of its own */
-  reason: 'expired' | 'not_delivered' | 'denied' | 'suspended' | 'limit_reached' | 'insufficient_funds' | 'temporarily_unavailable' | 'other';
+  reason: 'expired' | 'not_delivered' | 'cancelled' | 'denied' | 'suspended' | 'limit_reached' | 'insufficient_funds' | 'temporarily_unavailable' | 'other';
   /** How many */
   count: number;
   /** Their sum; in major units. Rounded to 15 digits where it has more */
@@ -994,6 +1059,8 @@ export type Refund = {
   currency: string;
   /** The reason that the merchant gave */
   reason: string | null;
+  /** The merchant’s own data, as it was sent; not shown to banks */
+  metadata?: Record<string, string | number | boolean>;
   /** Status of the refund */
   status: 'pending' | 'completed' | 'rejected';
   /** Whether it is still pending after `expectedBy` */
@@ -1288,6 +1355,8 @@ export type BillingIntentResponseItem = {
   currency: string;
   /** Identifies the agreement between merchant and customer; used to bill */
   paymentID?: string;
+  /** The merchant’s own data, as it was sent */
+  metadata: Record<string, string | number | boolean>;
 };
 
 export type BillingRequestItem = {
@@ -1346,7 +1415,7 @@ export type BillingClosedItem = {
   /** Transaction reference, unique in the network */
   reference: string;
   status: 'declined';
-  /** `expired` or `not_delivered` */
+  /** `expired`, `not_delivered` or `cancelled` */
   declineReason: string;
 };
 
@@ -1388,6 +1457,8 @@ export type BillingReversedItem = {
   amount: number;
   /** ISO 4217 code */
   currency: string;
+  /** The merchant’s own data, as it was sent; not shown to banks */
+  metadata?: Record<string, string | number | boolean>;
 };
 
 export type BillingResponseItem = {
@@ -1414,11 +1485,14 @@ export type BillingResponseItem = {
    * Why it was declined: the reason that the bank gave, or `expired` (not answered in
    * time: the bank may have debited all the same, and a reconciliation exception is
    * opened), `not_delivered` (no byte of it can have reached the bank, so that it may be
-   * billed again) or `limit_reached` (a spending limit). `null` unless declined
+   * billed again) `cancelled` (by the merchant) or `limit_reached` (a spending limit).
+   * `null` unless declined
    */
   declineReason: string | null;
   /** The recurring schedule that it belongs to; `null` if none */
   scheduleId: string | null;
+  /** The merchant’s own data, as it was sent; not shown to banks */
+  metadata?: Record<string, string | number | boolean>;
 };
 
 export type DecisionUpdatedItem = {
@@ -1501,6 +1575,8 @@ export type RefundResponseItem = {
   reason: string | null;
   /** When the customer should have the money; UTC */
   expectedBy: string;
+  /** The merchant’s own data, as it was sent */
+  metadata: Record<string, string | number | boolean>;
 };
 
 export type ExceptionOpenedItem = {
@@ -2124,6 +2200,11 @@ export interface Operations {
         /** When you intend to bill first */
         dueDate?: string | undefined;
       } | undefined;
+      /**
+       * Free-form data of your own, which the other side does not see: at most 50 names of
+       * 40 characters, with text of at most 500 characters, numbers or booleans
+       */
+      metadata?: Record<string, string | number | boolean> | undefined;
     };
     answer: Array<{
       statusCode: 200;
@@ -2222,6 +2303,11 @@ export interface Operations {
       currency: string;
       /** What is billed; shown to the customer */
       description: string;
+      /**
+       * Free-form data of your own, which the other side does not see: at most 50 names of
+       * 40 characters, with text of at most 500 characters, numbers or booleans
+       */
+      metadata?: Record<string, string | number | boolean> | undefined;
     } | {
       lookupIDs: Array<string>;
       /** Your customer who is to be paid */
@@ -2296,8 +2382,8 @@ export interface Operations {
        */
       declineReason?: string | undefined;
       /**
-       * Free-form data of your own: at most 50 names of 40 characters, with text, numbers
-       * or booleans
+       * Free-form data of your own, which the other side does not see: at most 50 names of
+       * 40 characters, with text of at most 500 characters, numbers or booleans
        */
       metadata?: Record<string, string | number | boolean> | undefined;
     };
@@ -2328,6 +2414,26 @@ export interface Operations {
       /** Human-readable text; do not parse it */
       message: string;
       data: BillingRequest;
+    };
+  };
+  /** Cancel a billing request */
+  cancelBillingRequest: {
+    path: {
+      /** Id of a billing request. One that is malformed counts as unknown. */
+      billingRequestId: string;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /** Id of a billing request */
+        billingRequestId: string;
+        status: 'declined';
+        declineReason: 'cancelled';
+      };
     };
   };
   /** Create a recurring schedule */
@@ -2363,8 +2469,8 @@ export interface Operations {
       /** What is billed; shown to the customer */
       description?: string | undefined;
       /**
-       * Free-form data of your own: at most 50 names of 40 characters, with text, numbers
-       * or booleans
+       * Free-form data of your own, which the other side does not see: at most 50 names of
+       * 40 characters, with text of at most 500 characters, numbers or booleans
        */
       metadata?: Record<string, string | number | boolean> | undefined;
     };
@@ -2470,8 +2576,8 @@ export interface Operations {
       maxBillings?: number | null | undefined;
       description?: string | null | undefined;
       /**
-       * Free-form data of your own: at most 50 names of 40 characters, with text, numbers
-       * or booleans
+       * Free-form data of your own, which the other side does not see: at most 50 names of
+       * 40 characters, with text of at most 500 characters, numbers or booleans
        */
       metadata?: Record<string, string | number | boolean> | undefined;
     };
@@ -2527,6 +2633,59 @@ export interface Operations {
       /** Human-readable text; do not parse it */
       message: string;
       data: Schedule;
+    };
+  };
+  /** List agreements */
+  listAgreements: {
+    query?: {
+      /** Page number, from 1 */
+      page?: number | undefined;
+      /** Entries per page */
+      limit?: number | undefined;
+      /** Field to sort by */
+      sortBy?: 'createdAt' | 'updatedAt' | undefined;
+      /** Sort order: ascending or descending */
+      sortOrder?: 'asc' | 'desc' | undefined;
+      /** Only those of a customer with this id */
+      customerId?: string | undefined;
+      /** Only those of a merchant with this id */
+      merchantId?: string | undefined;
+      /** Only those with this decision */
+      decision?: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended' | undefined;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /** The entries of this page */
+        agreements: Array<Agreement>;
+        /** Number of entries on all pages, counted up to 10 000 */
+        total: number;
+        /** Present when there are more than the 10 000 entries that are counted */
+        totalIsMinimum?: true;
+        /** Number of this page, from 1 */
+        page: number;
+        /** Entries per page */
+        limit: number;
+      };
+    };
+  };
+  /** Retrieve an agreement */
+  getAgreement: {
+    path: {
+      /** Id of an agreement. One that is malformed counts as unknown. */
+      agreementId: string;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: Agreement;
     };
   };
   /** List customer decisions */
@@ -2680,6 +2839,12 @@ export interface Operations {
       sortBy?: 'createdAt' | 'amount' | undefined;
       /** Sort order: ascending or descending */
       sortOrder?: 'asc' | 'desc' | undefined;
+      /**
+       * For merchants and providers: only transactions with this pair of their `metadata`,
+       * in the form `metadata.<name>=<value>`; one pair. Numbers and booleans are compared
+       * as text
+       */
+      [name: `metadata.${string}`]: string | undefined;
     };
     answer: {
       /** The HTTP status */
@@ -2823,6 +2988,11 @@ export interface Operations {
       amount?: number | undefined;
       /** Reason for the refund; shown to the bank */
       reason?: string | undefined;
+      /**
+       * Free-form data of your own, which the other side does not see: at most 50 names of
+       * 40 characters, with text of at most 500 characters, numbers or booleans
+       */
+      metadata?: Record<string, string | number | boolean> | undefined;
     };
     answer: {
       /** The HTTP status */
@@ -3392,6 +3562,7 @@ export const OPERATIONS = {
   billCustomers: {'method':'POST','path':'/v1/customer/bill','keyed':true},
   answerBillingRequest: {'method':'POST','path':'/v1/billing/bank-response'},
   getBillingRequest: {'method':'GET','path':'/v1/billing/requests/{billingRequestId}'},
+  cancelBillingRequest: {'method':'POST','path':'/v1/billing/requests/{billingRequestId}/cancel','keyed':true},
   createSchedule: {'method':'POST','path':'/v1/billing/recurring/create','keyed':true},
   listSchedules: {'method':'GET','path':'/v1/billing/recurring','list':{'items':'schedules','next':'page'}},
   getForecast: {'method':'GET','path':'/v1/forecast'},
@@ -3400,6 +3571,8 @@ export const OPERATIONS = {
   pauseSchedule: {'method':'POST','path':'/v1/billing/recurring/{scheduleId}/pause'},
   resumeSchedule: {'method':'POST','path':'/v1/billing/recurring/{scheduleId}/resume'},
   cancelSchedule: {'method':'POST','path':'/v1/billing/recurring/{scheduleId}/cancel'},
+  listAgreements: {'method':'GET','path':'/v1/agreements','list':{'items':'agreements','next':'page'}},
+  getAgreement: {'method':'GET','path':'/v1/agreements/{agreementId}'},
   listDecisions: {'method':'GET','path':'/v1/bank/customer-decisions','list':{'items':'decisions','next':'page'}},
   changeDecision: {'method':'PUT','path':'/v1/bank/customer-decisions/{id}'},
   listSubscriptions: {'method':'GET','path':'/v1/bank/customer/subscriptions','list':{'items':'subscriptions','next':'page'}},

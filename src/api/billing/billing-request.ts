@@ -5,6 +5,7 @@ import {
   type AcceptedBill,
   type WorkflowIdOf,
 } from '../../database/billing-request/billing-request';
+import { cancelBillingRequest } from '../../database/billing-request/cancel';
 import { answerBillingRequest } from '../../database/billing-request/outcome';
 import { readBillingRequest } from '../../database/billing-request/read';
 import { readCredit } from '../../database/customer/payment-credit';
@@ -29,6 +30,8 @@ import {
   id,
   list,
   metadata,
+  METADATA_TOO_LONG,
+  metadataFits,
   NAME_MAX,
   paymentId,
   phrase,
@@ -57,7 +60,9 @@ export const billBody = (config: Config) =>
         amount: amountIn(config),
         currency: currency(config),
         description: billed,
+        metadata: metadata.optional(),
       })
+      .refine(metadataFits, METADATA_TOO_LONG)
       .refine(({ paymentIDs, lookupIDs }) => (paymentIDs === undefined) !== (lookupIDs === undefined), {
         path: ['paymentIDs'],
         when: ({ value }) => typeof value === 'object' && value !== null,
@@ -329,6 +334,22 @@ export async function respondToBillingRequest({
 
 export const billingRequestPath = z.strictObject({ billingRequestId: id('billingRequest') });
 
+export async function cancelCharge({ accept, caller, params, deps }: PathCall<typeof billingRequestPath>) {
+  const { billingRequestId } = params;
+  return accept(async (trx) => {
+    const { status, cancelled } = await cancelBillingRequest(trx, deps.ring, caller, billingRequestId);
+    if (!cancelled) {
+      const message =
+        status === 'pending'
+          ? 'The charge needs no approval of the customer, so the bank may have debited already.'
+          : `The charge is ${status} already.`;
+      throw new Failure('conflict', message, { data: { billingRequestId, status } });
+    }
+    const data = { billingRequestId, status: 'declined', declineReason: 'cancelled' } as const;
+    return { message: 'The charge is cancelled', data };
+  });
+}
+
 export async function showBillingRequest({ caller, params, deps }: PathCall<typeof billingRequestPath>) {
   const request = await readBillingRequest(deps.db, caller.entityId, params.billingRequestId);
   const credit =
@@ -361,6 +382,7 @@ export async function showBillingRequest({ caller, params, deps }: PathCall<type
       phrase: paymentID ?? request.lookupId,
       ...(paymentID === undefined ? { lookupID: request.lookupId } : { paymentID }),
       scheduleId: request.scheduleId,
+      ...(caller.role === 'merchant' && { metadata: request.metadata }),
       ...(caller.role === 'bank' && { bankTransactionId: request.bankTransactionId }),
       expiresAt: formatInstant(request.expiresAt),
       createdAt: formatInstant(request.createdAt),

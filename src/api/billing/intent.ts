@@ -12,7 +12,19 @@ import { normalizePhrase } from '../../domain/identifier/phrase';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { workflowSummary } from '../../domain/workflow/workflow-summary';
 import { blockMerchant, spendingLimits } from '../customer/decision';
-import { BATCH_MAX, currency, DESCRIPTION_MAX, id, instant, list, phrase, textFor } from '../http/fields';
+import {
+  BATCH_MAX,
+  currency,
+  DESCRIPTION_MAX,
+  id,
+  instant,
+  list,
+  metadata,
+  METADATA_TOO_LONG,
+  metadataFits,
+  phrase,
+  textFor,
+} from '../http/fields';
 import { takeAnswer } from '../http/idempotency';
 import { acceptedItem, refusedItem } from '../http/items';
 import type { Call, PathCall } from '../http/route';
@@ -24,16 +36,19 @@ import { acceptItems } from '../http/unknown-identifier';
  */
 
 export const intentBody = (config: Config) =>
-  z.strictObject({
-    lookupIDs: list(phrase, BATCH_MAX, normalizePhrase),
-    currency: currency(config),
-    description: textFor('What will be billed; shown to the customer', DESCRIPTION_MAX, 'Gold plan'),
-    intentSettings: z
-      .strictObject({
-        dueDate: instant.meta({ description: 'When you intend to bill first' }).optional(),
-      })
-      .optional(),
-  });
+  z
+    .strictObject({
+      lookupIDs: list(phrase, BATCH_MAX, normalizePhrase),
+      currency: currency(config),
+      description: textFor('What will be billed; shown to the customer', DESCRIPTION_MAX, 'Gold plan'),
+      intentSettings: z
+        .strictObject({
+          dueDate: instant.meta({ description: 'When you intend to bill first' }).optional(),
+        })
+        .optional(),
+      metadata: metadata.optional(),
+    })
+    .refine(metadataFits, METADATA_TOO_LONG);
 
 type IntentBody = z.output<ReturnType<typeof intentBody>>;
 
@@ -52,6 +67,7 @@ export async function sendIntents(call: Call<IntentBody>) {
         })),
         currency: body.currency,
         description: body.description,
+        metadata: body.metadata,
         dueDate: body.intentSettings?.dueDate,
       },
       workflowIds.intent,
@@ -135,6 +151,7 @@ export async function showIntent({ caller, params, deps }: PathCall<typeof inten
       lookupID: intent.lookupId,
       entityId: intent.merchantId,
       bankId: intent.bankId,
+      ...(caller.role === 'merchant' && { metadata: intent.metadata }),
       ...(paymentID !== undefined && { paymentID }),
       dueDate: intent.dueDate && formatInstant(intent.dueDate),
       expiresAt: formatInstant(intent.expiresAt),

@@ -16,7 +16,7 @@ import { REFUND_STATUSES } from '../../domain/lifecycle';
 import { formatAmount } from '../../domain/money';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { workflowSummary } from '../../domain/workflow/workflow-summary';
-import { amount, DESCRIPTION_MAX, id, NAME_MAX, pagination, textFor } from '../http/fields';
+import { amount, DESCRIPTION_MAX, id, metadata, NAME_MAX, pagination, textFor } from '../http/fields';
 import { DUPLICATE_TRANSACTION } from './billing-request';
 import { takeAnswer } from '../http/idempotency';
 import { listAnswer } from '../http/list';
@@ -33,6 +33,7 @@ export const refundBody = z.strictObject({
     })
     .optional(),
   reason: textFor('Reason for the refund; shown to the bank', DESCRIPTION_MAX, 'Wrong size').optional(),
+  metadata: metadata.optional(),
 });
 
 export async function startRefund({ accept, body, caller, deps }: Call<z.output<typeof refundBody>>) {
@@ -41,6 +42,7 @@ export async function startRefund({ accept, body, caller, deps }: Call<z.output<
       reference: body.reference,
       amount: body.amount,
       reason: body.reason,
+      metadata: body.metadata,
     });
     const { refundId, merchantId, bankId } = refund;
     await enqueueStarts(trx, [
@@ -148,6 +150,7 @@ function shown(refund: RefundRecord, role: Role) {
     amount: formatAmount(refund.amount, refund.currency),
     currency: refund.currency,
     reason: refund.reason,
+    ...(role !== 'bank' && { metadata: refund.metadata }),
     status: refund.status,
     overdue: refund.overdue,
     rejectReason: refund.rejectReason,

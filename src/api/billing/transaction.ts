@@ -12,7 +12,15 @@ import { addDays, formatInstant, startOfDay } from '../../domain/calendar';
 import type { Viewer } from '../../database/viewer';
 import type { Role } from '../../domain/entity';
 import { formatAmount } from '../../domain/money';
-import { dayOrInstant, idFilter, instant, NAME_MAX, pagination, textFor } from '../http/fields';
+import {
+  dayOrInstant,
+  idFilter,
+  instant,
+  NAME_MAX,
+  pagination,
+  textFor,
+  withMetadataPair,
+} from '../http/fields';
 import { listAnswer } from '../http/list';
 import { EXAMPLE_REFERENCE } from '../openapi/example';
 import type { QueryCall } from '../http/route';
@@ -21,7 +29,7 @@ import { timelineOf } from './timeline';
 
 /** The history of money, for each party its own. */
 
-export const historyQuery = z.strictObject({
+export const historyQuery = withMetadataPair({
   from: instant.meta({ description: 'Only transactions created at this time or later' }).optional(),
   to: instant
     .meta({ description: 'Only transactions created before this time', example: '2026-04-01T00:00:00+01:00' })
@@ -68,10 +76,13 @@ export async function listHistory({ caller, query, prefersCsv, deps }: QueryCall
   if (filter.bankTransactionId !== undefined && caller.role !== 'bank') {
     throw invalidRequest([{ path: 'query.bankTransactionId', message: 'is for banks' }]);
   }
+  if (filter.metadata !== undefined && caller.role === 'bank') {
+    throw invalidRequest([{ path: 'query.metadata', message: 'is for merchants and providers' }]);
+  }
   if (format === 'csv' || (format === undefined && prefersCsv)) {
     return {
       fileName: 'transactions.csv',
-      columns: columnsFor(caller.role),
+      columns: [...columnsFor(caller.role), ...(caller.role === 'bank' ? [] : ['metadata'])],
       pages: csvPages(readTransactions(deps.db, caller, filter, { sortBy, sortOrder }), caller),
     };
   }
@@ -142,9 +153,10 @@ export async function showTransaction({ caller, query, deps }: QueryCall<typeof 
 
 /** What no party may know of another stays out. */
 function shown(transaction: TransactionRecord, viewer: Viewer) {
-  const { bankTransactionId: _, payeeBankId, payeeLookupID, ...record } = transaction;
+  const { bankTransactionId: _, payeeBankId, payeeLookupID, metadata, ...record } = transaction;
   return {
     ...record,
+    ...(viewer.role !== 'bank' && { metadata }),
     ...(viewer.role === 'bank' && {
       bankTransactionId: bankTransactionIdFor(viewer, transaction),
       payeeBankId,

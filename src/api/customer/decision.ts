@@ -26,7 +26,7 @@ export const decisionsQuery = z.strictObject({
 
 export async function listCustomerDecisions({ caller, query, deps }: QueryCall<typeof decisionsQuery>) {
   const { page, limit, sortBy, sortOrder, ...filter } = query;
-  const found = await listDecisions(deps.db, deps.config.NETWORK_TIMEZONE, caller.entityId, filter, {
+  const found = await listDecisions(deps.db, deps.config.NETWORK_TIMEZONE, caller, filter, {
     page,
     limit,
     sortBy,
@@ -73,7 +73,7 @@ export async function updateCustomerDecision({
       spendingLimits: body.spendingLimits,
       blockMerchant: body.blockMerchant,
     });
-    const decision = await readDecision(trx, deps.config.NETWORK_TIMEZONE, params.id);
+    const decision = await readDecision(trx, deps.config.NETWORK_TIMEZONE, caller, params.id);
     return {
       message: `The decision is ${decision.decision} from the next charge on`,
       data: decisionData(decision),
@@ -82,21 +82,27 @@ export async function updateCustomerDecision({
 }
 
 function decisionData(decision: DecisionRecord) {
-  const { currency, dailyLimit, monthlyLimit } = decision;
   return {
     id: decision.id,
     customerId: decision.customerId,
     lookupID: decision.lookupId,
     merchant: { id: decision.merchantId, name: decision.merchantName },
     customerDecision: decision.decision,
+    blockMerchant: decision.blocked,
+    ...termsOf(decision),
+  };
+}
+
+/** What an agreement allows, what is spent of it, and since when. */
+export function termsOf({ currency, dailyLimit, monthlyLimit, ...agreement }: DecisionRecord) {
+  return {
+    currency,
     spendingLimits: {
       daily: dailyLimit === null ? null : formatAmount(dailyLimit, currency),
       monthly: monthlyLimit === null ? null : formatAmount(monthlyLimit, currency),
     },
-    spent: shownSums({ daily: decision.spentToday, monthly: decision.spentThisMonth }, currency),
-    blockMerchant: decision.blocked,
-    currency,
-    createdAt: formatInstant(decision.createdAt),
-    updatedAt: formatInstant(decision.updatedAt),
+    spent: shownSums({ daily: agreement.spentToday, monthly: agreement.spentThisMonth }, currency),
+    createdAt: formatInstant(agreement.createdAt),
+    updatedAt: formatInstant(agreement.updatedAt),
   };
 }

@@ -8,6 +8,7 @@ import {
   decidedItem,
   declineReason,
   lookupID,
+  metadataForMerchants,
   moment,
   money,
   paymentID,
@@ -59,6 +60,7 @@ const billingRequest = z
     scheduleId: shownId('schedule')
       .nullable()
       .meta({ description: 'The recurring schedule that it belongs to; `null` if none', example: null }),
+    metadata: metadataForMerchants,
     bankTransactionId: z.string().nullable().optional().meta({
       description: 'The bank’s identifier of the debit; shown only to the bank',
       example: 'FT26081XK2',
@@ -142,6 +144,35 @@ export const CHARGES = {
           }),
         }),
         example: { status: 'declined' },
+      },
+    },
+  },
+  'POST /v1/billing/requests/:billingRequestId/cancel': {
+    id: 'cancelBillingRequest',
+    tag: 'Billing',
+    summary: 'Cancel a billing request',
+    description:
+      'Takes back a charge that waits for its customer’s approval (`approvalRequired`). The charge becomes `declined` with the `declineReason` `cancelled`, and counts in no spending limit any more. You receive the webhook `billing.response`, and the bank `billing.closed`. Cancelling it again changes nothing and is a 200. A charge under a standing approval cannot be cancelled, since its bank debits without asking: refund it. Should the bank approve a cancelled charge all the same, its answer gets a 409 and opens a reconciliation exception.',
+    answers: {
+      200: {
+        description: 'The charge is cancelled',
+        data: z.strictObject({
+          billingRequestId: shownId('billingRequest'),
+          status: z.literal('declined'),
+          declineReason: z.literal('cancelled'),
+        }),
+      },
+    },
+    refusals: {
+      404: 'You have no such billing request',
+      409: {
+        description:
+          'The charge has ended (`data.status`), or it is `pending` and does not wait for its customer',
+        data: z.strictObject({
+          billingRequestId: shownId('billingRequest'),
+          status: z.enum(BILLING_REQUEST_STATUSES).meta({ description: 'Status of the charge' }),
+        }),
+        example: { status: 'successful' },
       },
     },
   },

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AGREEMENT_DECISIONS } from '../../domain/lifecycle';
 import type { Operation } from './operation';
-import { currencyCode, exactSums, lookupID, moment, pageOf, shownId, words } from './parts';
+import { currencyCode, exactSums, lookupID, moment, pageOf, paymentID, shownId, words } from './parts';
 
 const limit = (span: string, example: number) =>
   z
@@ -33,6 +33,18 @@ export const customerDecision = z.enum(AGREEMENT_DECISIONS).meta({
   example: 'approve_recurring',
 });
 
+const terms = {
+  currency: currencyCode,
+  spendingLimits: z.strictObject({ daily: limit('day', 10_000), monthly: limit('month', 50_000) }),
+  spent: z.strictObject({
+    daily: spent('day', 1500.5),
+    monthly: spent('month', 6001),
+    exact: exactSums({ daily: inFull, monthly: inFull }),
+  }),
+  createdAt: moment('When the merchant first asked'),
+  updatedAt: moment('When the decision last changed'),
+};
+
 const decision = z
   .strictObject({
     id: shownId('agreement'),
@@ -40,20 +52,42 @@ const decision = z
     lookupID,
     merchant: z.strictObject({ id: shownId('merchant'), name: words('Name', 'Palm Grocers') }),
     customerDecision,
-    spendingLimits: z.strictObject({ daily: limit('day', 10_000), monthly: limit('month', 50_000) }),
-    spent: z.strictObject({
-      daily: spent('day', 1500.5),
-      monthly: spent('month', 6001),
-      exact: exactSums({ daily: inFull, monthly: inFull }),
-    }),
     blockMerchant: z.boolean().meta({ description: 'Whether the customer has blocked the merchant' }),
-    currency: currencyCode,
-    createdAt: moment('When the merchant first asked'),
-    updatedAt: moment('When the decision last changed'),
+    ...terms,
   })
   .meta({ id: 'Decision' });
 
+const agreement = z
+  .strictObject({
+    agreementId: shownId('agreement'),
+    paymentID: paymentID.nullable().meta({
+      description:
+        'Used to bill, and the same for good; `null` as long as the customer has never approved the agreement',
+    }),
+    customerId: shownId('customer'),
+    bankId: shownId('bank'),
+    merchantId: shownId('merchant'),
+    decision: customerDecision,
+    ...terms,
+  })
+  .meta({ id: 'Agreement' });
+
 export const DECISIONS = {
+  'GET /v1/agreements': {
+    id: 'listAgreements',
+    tag: 'Billing intents',
+    summary: 'List agreements',
+    description:
+      'Your agreements with customers, as a provider those of your merchants: one entry per merchant and customer, from the first intent on. It brings back each `paymentID` that you have been sent. `spent` counts by calendar days and months in the network’s time zone, each charge on the day on which it was accepted.',
+    answers: { 200: { description: '1 agreement', data: pageOf('agreements', agreement) } },
+  },
+  'GET /v1/agreements/:agreementId': {
+    id: 'getAgreement',
+    tag: 'Billing intents',
+    summary: 'Retrieve an agreement',
+    description: 'For the merchant, and for its provider.',
+    answers: { 200: { description: 'The agreement is approve_recurring', data: agreement } },
+  },
   'GET /v1/bank/customer-decisions': {
     id: 'listDecisions',
     tag: 'Customer decisions',

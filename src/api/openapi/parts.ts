@@ -81,9 +81,19 @@ export const reference = z
   .regex(/^[0-9A-HJKMNP-TV-Z]{24}$/)
   .meta({ description: 'Transaction reference, unique in the network', example: EXAMPLE_REFERENCE });
 
+/** What a merchant sent with what it made; banks are not shown it. */
+export const metadata = z
+  .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+  .meta({ description: 'The merchant’s own data, as it was sent', example: { orderId: '6735' } });
+
+/** The same of what banks see, too. */
+export const metadataForMerchants = metadata
+  .optional()
+  .meta({ description: 'The merchant’s own data, as it was sent; not shown to banks' });
+
 export const declineReason = z.string().nullable().meta({
   description:
-    'Why it was declined: the reason that the bank gave, or `expired` (not answered in time: the bank may have debited all the same, and a reconciliation exception is opened), `not_delivered` (no byte of it can have reached the bank, so that it may be billed again) or `limit_reached` (a spending limit). `null` unless declined',
+    'Why it was declined: the reason that the bank gave, or `expired` (not answered in time: the bank may have debited all the same, and a reconciliation exception is opened), `not_delivered` (no byte of it can have reached the bank, so that it may be billed again) `cancelled` (by the merchant) or `limit_reached` (a spending limit). `null` unless declined',
   example: null,
 });
 

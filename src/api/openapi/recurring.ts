@@ -6,6 +6,7 @@ import {
   currencyCode,
   declineReason,
   lookupID,
+  metadata,
   moment,
   money,
   pageOf,
@@ -67,9 +68,7 @@ const schedule = z
     merchantId: shownId('merchant'),
     customerId: shownId('customer'),
     ...terms,
-    metadata: z
-      .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
-      .meta({ description: 'As the merchant sent it', example: { branch: 'Ikeja' } }),
+    metadata,
     ...progress,
   })
   .meta({ id: 'Schedule' });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { BILLING_REQUEST_STATUSES, REFUND_STATUSES } from '../../domain/lifecycle';
 import { EXAMPLE_REFUND_REFERENCE } from './example';
 import type { Operation } from './operation';
-import { currencyCode, moment, money, pageOf, reference, shownId } from './parts';
+import { currencyCode, metadataForMerchants, moment, money, pageOf, reference, shownId } from './parts';
 
 const status = z.enum(REFUND_STATUSES).meta({ description: 'Status of the refund', example: 'pending' });
 
@@ -22,6 +22,7 @@ const refund = z
       .string()
       .nullable()
       .meta({ description: 'The reason that the merchant gave', example: 'Wrong size' }),
+    metadata: metadataForMerchants,
     status,
     overdue: z
       .boolean()

@@ -6,6 +6,7 @@ import {
   currencyCode,
   declineReason,
   lookupID,
+  metadataForMerchants,
   moment,
   money,
   pageOf,
@@ -65,6 +66,7 @@ const transaction = z
       'When it settled: money moved, or came back by a reversal; `null` unless `status` is `successful` or `completed`',
       '2026-03-02T08:05:00.000Z',
     ).nullable(),
+    metadata: metadataForMerchants,
   })
   .meta({ id: 'Transaction' });
 

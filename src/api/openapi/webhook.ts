@@ -9,6 +9,8 @@ import {
   currencyCode,
   declineReason,
   lookupID,
+  metadata,
+  metadataForMerchants,
   moment,
   money,
   paymentID,
@@ -121,6 +123,7 @@ export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
       customerAction: z.enum(['approved', 'declined']),
       currency: currencyCode,
       paymentID: paymentID.optional(),
+      metadata,
     }),
   },
   'billing.request': {
@@ -158,13 +161,15 @@ export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
     to: ['bank'],
     summary: 'A charge was closed without your answer',
     description:
-      'Its response window has ended. Do not debit the customer any more. If you already have, reverse the debit and still send your answer: it gets a 409 and is recorded for reconciliation. Where `sequence` is 1, you were never sent its `billing.request`, nor will be, and there is nothing to do.',
+      'Its response window has ended, or the merchant has cancelled it. Stop asking the customer, and do not debit any more. If you already have, reverse the debit and still send your answer: it gets a 409 and is recorded for reconciliation. Where `sequence` is 1, you were never sent its `billing.request`, nor will be, and there is nothing to do.',
     item: z.strictObject({
       billingRequestId: shownId('billingRequest'),
       sequence,
       reference,
       status: z.literal('declined'),
-      declineReason: z.string().meta({ description: '`expired` or `not_delivered`', example: 'expired' }),
+      declineReason: z
+        .string()
+        .meta({ description: '`expired`, `not_delivered` or `cancelled`', example: 'expired' }),
     }),
   },
   'billing.credit': {
@@ -194,6 +199,7 @@ export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
       reversalReference: reference.meta({ description: 'Reference of the reversal' }),
       amount: money('The amount reversed: what was left of the charge'),
       currency: currencyCode,
+      metadata: metadataForMerchants,
     }),
   },
   'billing.response': {
@@ -219,6 +225,7 @@ export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
         description: 'The recurring schedule that it belongs to; `null` if none',
         example: null,
       }),
+      metadata: metadataForMerchants,
     }),
   },
   'decision.updated': {
@@ -279,6 +286,7 @@ export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
         .nullable()
         .meta({ description: 'The reason that the bank gave for a rejection', example: null }),
       expectedBy,
+      metadata,
     }),
   },
   'exception.opened': {

@@ -3,6 +3,7 @@ import type { ReconciliationException, Schedule } from '../../../packages/client
 /* What the API has codes for, in words. A code that is new to this page is shown as it is. */
 
 const REASONS: Record<string, string> = {
+  cancelled: 'Cancelled by the merchant',
   denied: 'The customer said no',
   expired: 'No answer in time',
   insufficient_funds: 'Not enough money',

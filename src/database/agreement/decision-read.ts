@@ -1,10 +1,13 @@
+import { Failure } from '../../domain/failures';
 import type { Decision } from '../../domain/lifecycle';
 import { SPENT_THIS_MONTH, SPENT_TODAY } from './agreement';
 import { row, type Executor } from '../connection';
-import { allOf, listPage, type Listed, type Page } from '../list';
+import { allOf, listPage, literal, type Listed, type Page } from '../list';
+import { OWN, type Viewer } from '../viewer';
 
 /**
- * Customers' decisions, as their bank reads them: with the limits, and what is spent under them.
+ * Agreements with the customers' decisions, the limits, and what is spent under them: as the
+ * customers' bank reads them, the merchant, and its provider.
  */
 
 export interface DecisionRecord {
@@ -13,8 +16,12 @@ export interface DecisionRecord {
   merchantId: string;
   merchantName: string;
   customerId: string;
+  bankId: string;
   lookupId: string;
   decision: Decision;
+  /** Now, or at any time before. */
+  approved: boolean;
+  paymentIdKey: string;
   blocked: boolean;
   currency: string;
   dailyLimit: bigint | null;
@@ -30,23 +37,27 @@ export interface DecisionRecord {
 }
 
 const DECISIONS = `SELECT a.id, a.merchant_id AS "merchantId", m.name AS "merchantName",
-    a.customer_id AS "customerId", c.lookup_id AS "lookupId", a.decision, a.blocked, a.currency,
+    a.customer_id AS "customerId", a.bank_id AS "bankId", c.lookup_id AS "lookupId", a.decision, a.approved,
+    a.payment_id_key AS "paymentIdKey", a.blocked, a.currency,
     a.daily_limit AS "dailyLimit", a.monthly_limit AS "monthlyLimit", ${SPENT_TODAY} AS "spentToday",
     ${SPENT_THIS_MONTH} AS "spentThisMonth", a.created_at AS "createdAt", a.updated_at AS "updatedAt"
   FROM agreements a JOIN customers c ON c.id = a.customer_id JOIN entities m ON m.id = a.merchant_id,
     LATERAL (SELECT today AS day, date_trunc('month', today)::date AS month
              FROM CAST(business_now(a.merchant_id) AT TIME ZONE :timeZone AS date) AS today) AS period`;
 
+/** @throws Failure not_found */
 export async function readDecision(
   db: Executor,
   timeZone: string,
+  { entityId, role }: Viewer,
   agreementId: string,
 ): Promise<DecisionRecord> {
-  const found = await row<DecisionRecord>(db, `${DECISIONS} WHERE a.id = :agreementId`, {
+  const found = await row<DecisionRecord>(db, `${DECISIONS} WHERE a.id = :agreementId AND a.${OWN[role]}`, {
     timeZone,
     agreementId,
+    entityId,
   });
-  if (!found) throw new Error(`there is no agreement ${agreementId}`);
+  if (!found) throw new Failure('not_found', 'There is no such agreement.');
   return found;
 }
 
@@ -58,7 +69,7 @@ export const DECISION_SORTS = {
 export async function listDecisions(
   db: Executor,
   timeZone: string,
-  bankId: string,
+  { entityId, role }: Viewer,
   filter: {
     customerId?: string | undefined;
     merchantId?: string | undefined;
@@ -67,17 +78,17 @@ export async function listDecisions(
   page: Page<keyof typeof DECISION_SORTS>,
 ): Promise<Listed<DecisionRecord>> {
   const where = allOf(
-    'a.bank_id = :bankId',
+    `a.${OWN[role]}`,
     filter.customerId !== undefined && 'a.customer_id = :customerId',
     filter.merchantId !== undefined && 'a.merchant_id = :merchantId',
-    filter.decision !== undefined && 'a.decision = :decision',
+    filter.decision !== undefined && `a.decision = ${literal(filter.decision)}`,
   );
   return listPage<DecisionRecord>(
     db,
     {
       select: () => `${DECISIONS} WHERE ${where}`,
       counted: (limit) => `agreements a WHERE ${where} ORDER BY a.id ${limit}`,
-      bindings: { ...filter, bankId, timeZone },
+      bindings: { ...filter, entityId, timeZone },
       id: 'a.id',
       sort: DECISION_SORTS[page.sortBy],
       instead: 'narrow it with customerId, merchantId or decision',

@@ -48,7 +48,7 @@ export async function applyDecision(
   }>(
     trx,
     `UPDATE agreements a SET
-       decision = :decision, blocked = :blocked, sequence = sequence + 1, updated_at = at,
+       decision = :decision, approved = approved OR starts_with(:decision, 'approve'), blocked = :blocked, sequence = sequence + 1, updated_at = at,
        spent_day_total = CASE WHEN currency = coalesce(:currency, currency) THEN spent_day_total ELSE 0 END,
        spent_month_total = CASE WHEN currency = coalesce(:currency, currency) THEN spent_month_total ELSE 0 END,
        daily_limit = CASE WHEN :replace THEN :dailyLimit::bigint ELSE daily_limit END,

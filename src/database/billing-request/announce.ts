@@ -1,4 +1,5 @@
 import type { BillingRequestStatus } from '../../domain/lifecycle';
+import type { Metadata } from '../../domain/metadata';
 import { formatAmount } from '../../domain/money';
 import { rows, type Executor } from '../connection';
 import type { AuditEvent } from '../event';
@@ -8,6 +9,9 @@ import { makePaymentId } from '../agreement/payment-id';
 import { announce, perBatch, type Announcement } from '../webhook/webhook';
 
 /** Charges as they ended, and how both sides hear of it. */
+
+/** A merchant, or its provider, ends a charge by cancelling it. */
+export type ClosedBy = 'bank' | 'network' | 'merchant' | 'provider';
 
 export interface Outcome {
   id: string;
@@ -36,8 +40,9 @@ export interface Outcome {
   /** Its workflow is to be signalled when it ends. */
   asleep: boolean;
   closedAt: Date | null;
-  closedBy: 'bank' | 'network' | null;
+  closedBy: ClosedBy | null;
   approvalRequired: boolean;
+  metadata: Metadata;
 }
 
 export const OUTCOME_COLUMNS = `b.id, b.reference, b.batch_id AS "batchId", b.merchant_id AS "merchantId",
@@ -47,7 +52,8 @@ export const OUTCOME_COLUMNS = `b.id, b.reference, b.batch_id AS "batchId", b.me
   b.schedule_id AS "scheduleId", b.amount, b.currency, b.status, b.decline_reason AS "declineReason",
   b.bank_transaction_id AS "bankTransactionId", b.answer_action AS "answerAction",
   b.counted_day::text AS "countedDay", b.counted_month::text AS "countedMonth", b.sequence,
-  b.workflow_id AS "workflowId", b.asleep, b.closed_at AS "closedAt", b.closed_by AS "closedBy", b.approval_required AS "approvalRequired"`;
+  b.workflow_id AS "workflowId", b.asleep, b.closed_at AS "closedAt", b.closed_by AS "closedBy", b.approval_required AS "approvalRequired",
+  b.metadata`;
 
 /** Tells the sides of requests that were declined as they were made. */
 export async function announceDeclinedAtOnce(
@@ -73,7 +79,7 @@ export async function announceEnds(
   keyring: Keyring,
   billingRequestIds: string[],
 ): Promise<void> {
-  const ended = await rows<Outcome & { closedBy: 'bank' | 'network' }>(
+  const ended = await rows<Outcome & { closedBy: ClosedBy }>(
     trx,
     `SELECT ${OUTCOME_COLUMNS} FROM billing_requests b
      WHERE b.id = ANY(:billingRequestIds) AND b.status <> 'pending' AND NOT b.credit_settled`,
@@ -137,6 +143,7 @@ export async function announceOutcomes(
       status: request.status,
       declineReason: request.declineReason,
       scheduleId: request.scheduleId,
+      ...(request.merchantId !== null && { metadata: request.metadata }),
     })),
   }));
   // The bank hears of what ended without its answer, if it was asked at all.

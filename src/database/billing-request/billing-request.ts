@@ -2,6 +2,7 @@ import { approvalRequired, chargeRefusal } from '../../domain/charge';
 import type { BillingRules } from '../../domain/billing-rules';
 import { Failure } from '../../domain/failures';
 import { groupBy } from '../../domain/group';
+import type { Metadata } from '../../domain/metadata';
 import { formatAmount } from '../../domain/money';
 import { countSpending, lockAgreements, type Agreement, type Counted } from '../agreement/agreement';
 import { announceDeclinedAtOnce } from './announce';
@@ -27,6 +28,8 @@ export interface Charge {
   amount: bigint;
   currency: string;
   description: string;
+  /** The merchant's notes; of a schedule's charge those that the schedule has. */
+  metadata?: Metadata | undefined;
 }
 
 /** One line of a bill: who is to pay, as the biller named them. */
@@ -148,13 +151,17 @@ export async function acceptCharges(
 }
 
 /** A charge that the customer is asked about, and that no agreement stands behind. */
-export function oneTimeRequest(payer: Payer, { amount, currency, description }: Charge): NewRequest {
+export function oneTimeRequest(
+  payer: Payer,
+  { amount, currency, description, metadata }: Charge,
+): NewRequest {
   return {
     id: newId('billingRequest'),
     reference: newReference(),
     amount,
     currency,
     description,
+    metadata,
     payer,
     doubtedBy: undefined,
     agreement: undefined,
@@ -266,17 +273,19 @@ async function insertRequests(
       `INSERT INTO billing_requests (id, transaction_id, reference, batch_id, merchant_id, customer_id, bank_id,
        lookup_id, agreement_id, schedule_id, billing_n, attempt, amount, currency, description, approval_required,
        status, closed_by, decline_reason, counted_day, counted_month, expires_at, closed_at, workflow_id, bank_delivery_id,
-       created_at, payee_customer_id, payee_bank_id, payee_lookup_id)
+       created_at, payee_customer_id, payee_bank_id, payee_lookup_id, metadata)
      SELECT r.id, r.transaction_id, r.reference, :batchId, :merchantId, r.customer_id, r.bank_id,
        r.lookup_id, r.agreement_id, r.schedule_id, r.billing_n, r.attempt, r.amount, r.currency, r.description,
        r.approval_required, CASE WHEN r.decline_reason IS NULL THEN 'pending' ELSE 'declined' END,
        CASE WHEN r.decline_reason IS NULL THEN NULL ELSE 'network' END, r.decline_reason,
        r.counted_day, r.counted_month, r.expires_at, CASE WHEN r.decline_reason IS NULL THEN NULL ELSE at END,
-       :workflowId, r.bank_delivery_id, at, :payeeCustomerId, :payeeBankId, :payeeLookupId
+       :workflowId, r.bank_delivery_id, at, :payeeCustomerId, :payeeBankId, :payeeLookupId,
+       coalesce(r.metadata, (SELECT metadata FROM schedules WHERE id = r.schedule_id), '{}')
      FROM CAST(:at AS timestamptz) AS at, jsonb_to_recordset(:requests::jsonb) AS r (id text, transaction_id text,
        reference text, customer_id text, bank_id text, lookup_id text, agreement_id text, schedule_id text,
        billing_n int, attempt int, amount bigint, currency text, description text, approval_required boolean,
-       decline_reason text, counted_day date, counted_month date, expires_at timestamptz, bank_delivery_id text)`,
+       decline_reason text, counted_day date, counted_month date, expires_at timestamptz, bank_delivery_id text,
+       metadata jsonb)`,
       {
         batchId: batch.id,
         merchantId: merchant?.id ?? null,
@@ -300,6 +309,7 @@ async function insertRequests(
             amount: request.amount.toString(),
             currency: request.currency,
             description: request.description,
+            metadata: request.metadata,
             approval_required: request.approvalRequired,
             decline_reason: request.declined,
             counted_day: request.counted?.day,

@@ -22,9 +22,10 @@ import { signalAnswered } from '../recurring/schedule';
 import { withdraw } from '../webhook/withdrawal';
 
 /**
- * How a charge ends: by the bank's answer or by its window passing.
+ * How a charge ends: by the bank's answer, or by its window passing; and by its merchant, see
+ * `cancel.ts`.
  *
- * Both are one UPDATE on the same row, `WHERE status = 'pending' AND now < expires_at` against `now
+ * Each is one UPDATE on the same row, `WHERE status = 'pending' AND now < expires_at` against `now
  * >= expires_at`, judged by the database's clock. However they race, one of them finds the row
  * pending and in its half of time, and the other finds nothing.
  *
@@ -296,7 +297,7 @@ export async function closeExpiredRequests(
 }
 
 /** What follows every end: sums released, both sides told, the transition on record. */
-async function close(
+export async function close(
   trx: Executor,
   keyring: Keyring,
   closed: Outcome[],

@@ -1,9 +1,11 @@
 import { formatInstant } from '../../domain/calendar';
 import { Failure } from '../../domain/failures';
 import type { BillingRequestStatus } from '../../domain/lifecycle';
+import type { Metadata } from '../../domain/metadata';
 import { row, rows, type Executor } from '../connection';
 import { afterS } from '../moment';
 import { CREDIT_WAITS } from '../customer/payment-credit';
+import type { ClosedBy } from './announce';
 
 /** Charges, as they are read: by the workflow that waits for them, and by the two parties. */
 
@@ -15,6 +17,7 @@ export interface AwaitedCharge {
   bankId: string;
   status: string;
   declineReason: string | null;
+  closedBy: ClosedBy | null;
   /** The customer must say yes to this very charge. */
   approvalRequired: boolean;
   /** It has succeeded, and the payee's bank is still to be told of the money. */
@@ -44,7 +47,7 @@ async function readAwaited(db: Executor, which: string, of: string | string[]): 
   const found = await rows<Omit<AwaitedCharge, 'endsAt'> & { endsAt: Date }>(
     db,
     `SELECT b.id, b.reference, b.amount::bigint, b.currency, b.bank_id AS "bankId", b.status, b.decline_reason AS "declineReason",
-       b.approval_required AS "approvalRequired", ${CREDIT_WAITS} AS "creditWaits", ends_at AS "endsAt",
+       b.closed_by AS "closedBy", b.approval_required AS "approvalRequired", ${CREDIT_WAITS} AS "creditWaits", ends_at AS "endsAt",
        ceil(extract(epoch FROM ends_at - business_now(b.owner_id)) * 1000)::float8 AS "leftMs",
        ${afterS('b')}
      FROM billing_requests b, LATERAL (SELECT coalesce(b.credit_due_at, b.expires_at) AS ends_at) AS t
@@ -86,6 +89,7 @@ export interface BillingRequestRecord {
   amount: bigint;
   currency: string;
   description: string;
+  metadata: Metadata;
   approvalRequired: boolean;
   customerId: string;
   merchantId: string | null;
@@ -118,7 +122,7 @@ export async function readBillingRequest(
   const found = await row<BillingRequestRecord>(
     db,
     `SELECT b.id AS "billingRequestId", b.batch_id AS "batchId", b.transaction_id AS "transactionId", b.reference,
-       b.status, b.decline_reason AS "declineReason", b.amount, b.currency, b.description,
+       b.status, b.decline_reason AS "declineReason", b.amount, b.currency, b.description, b.metadata,
        b.approval_required AS "approvalRequired", b.customer_id AS "customerId", b.merchant_id AS "merchantId",
        b.owner_id AS "ownerId", b.payee_bank_id AS "payeeBankId", b.payee_lookup_id AS "payeeLookupId",
        b.bank_id AS "bankId", b.lookup_id AS "lookupId", b.agreement_id AS "agreementId",

@@ -1,6 +1,7 @@
 import type { BillingRules } from '../../domain/billing-rules';
 import { Failure } from '../../domain/failures';
 import { groupBy } from '../../domain/group';
+import type { Metadata } from '../../domain/metadata';
 import { blockersOf, openAgreements, type Agreement } from '../agreement/agreement';
 import { row, rows, type Executor } from '../connection';
 import { takeIntents } from '../customer/prompt';
@@ -20,6 +21,7 @@ export interface IntentRequest {
   lookupIds: { phrase: string; lookupId: string }[];
   currency: string;
   description: string;
+  metadata?: Metadata | undefined;
   dueDate: Date | undefined;
 }
 
@@ -170,9 +172,9 @@ async function insertIntents(
   await rows(
     trx,
     `INSERT INTO intents (id, reference, agreement_id, merchant_id, customer_id, bank_id, lookup_id, batch_id, currency,
-       description, due_date, expires_at, workflow_id, bank_delivery_id, created_at)
+       description, metadata, due_date, expires_at, workflow_id, bank_delivery_id, created_at)
      SELECT i.id, i.reference, i.agreement_id, :merchantId, i.customer_id, i.bank_id, i.lookup_id, :batchId, :currency,
-       :description, :dueDate::timestamptz, :expiresAt, i.workflow_id, i.bank_delivery_id, :at
+       :description, :metadata::jsonb, :dueDate::timestamptz, :expiresAt, i.workflow_id, i.bank_delivery_id, :at
      FROM jsonb_to_recordset(:intents::jsonb) AS i (id text, reference text, agreement_id text, customer_id text,
        bank_id text, lookup_id text, workflow_id text, bank_delivery_id text)`,
     {
@@ -180,6 +182,7 @@ async function insertIntents(
       batchId,
       currency: request.currency,
       description: request.description,
+      metadata: JSON.stringify(request.metadata ?? {}),
       dueDate: request.dueDate ?? null,
       expiresAt,
       at,

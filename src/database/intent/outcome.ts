@@ -1,4 +1,5 @@
 import { Failure, type Problem } from '../../domain/failures';
+import type { Metadata } from '../../domain/metadata';
 import { parseAmount } from '../../domain/money';
 import { AGREEMENT_COLUMNS, lockAgreements, type Agreement } from '../agreement/agreement';
 import { row, rows, type Executor } from '../connection';
@@ -38,6 +39,7 @@ export interface EndedIntent {
   /** Its workflow sleeps, and is to be signalled. */
   asleep: boolean;
   closedAt: Date;
+  metadata: Metadata;
 }
 
 export type CustomerDecision = 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
@@ -47,7 +49,7 @@ export const ENDED_COLUMNS = `i.id, i.reference, i.agreement_id AS "agreementId"
   i.currency, i.status, i.reason, i.customer_decision AS "customerDecision", i.daily_limit AS "dailyLimit",
   i.monthly_limit AS "monthlyLimit", i.block_merchant AS "blockMerchant",
   (SELECT payment_id_key FROM agreements WHERE id = i.agreement_id) AS "paymentIdKey", i.sequence,
-  i.workflow_id AS "workflowId", i.asleep, i.closed_at AS "closedAt"`;
+  i.workflow_id AS "workflowId", i.asleep, i.closed_at AS "closedAt", i.metadata`;
 
 /**
  * The customer's answer, as the bank relays it. Limits are numbers in major units of the intent's
@@ -370,6 +372,7 @@ export function endAnnouncements(
         ...(intent.status === 'approved' && {
           paymentID: makePaymentId(keyring, intent.paymentIdKey, intent.agreementId, intent.merchantId),
         }),
+        metadata: intent.metadata,
       },
     ],
   }));

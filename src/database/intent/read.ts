@@ -1,6 +1,7 @@
 import { formatInstant } from '../../domain/calendar';
 import { Failure } from '../../domain/failures';
 import type { IntentStatus } from '../../domain/lifecycle';
+import type { Metadata } from '../../domain/metadata';
 import type { Moment } from '../../domain/workflow/moment';
 import { row, type Executor } from '../connection';
 import { afterS } from '../moment';
@@ -61,6 +62,7 @@ export interface IntentRecord {
   customerDecision: CustomerDecision | null;
   currency: string;
   description: string;
+  metadata: Metadata;
   customerId: string;
   merchantId: string;
   bankId: string;
@@ -83,7 +85,7 @@ export async function readIntent(db: Executor, entityId: string, intentId: strin
   const found = await row<IntentRecord>(
     db,
     `SELECT i.id AS "intentId", i.batch_id AS "batchId", i.reference, i.status, i.reason,
-       i.customer_decision AS "customerDecision", i.currency, i.description, i.customer_id AS "customerId",
+       i.customer_decision AS "customerDecision", i.currency, i.description, i.metadata, i.customer_id AS "customerId",
        i.merchant_id AS "merchantId", i.bank_id AS "bankId", i.lookup_id AS "lookupId",
        i.agreement_id AS "agreementId", a.payment_id_key AS "paymentIdKey", i.workflow_id AS "workflowId",
        i.due_date AS "dueDate", i.expires_at AS "expiresAt", i.created_at AS "createdAt", i.closed_at AS "closedAt"

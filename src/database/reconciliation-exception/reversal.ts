@@ -1,3 +1,4 @@
+import type { Metadata } from '../../domain/metadata';
 import { formatAmount } from '../../domain/money';
 import { row, rows, type Executor } from '../connection';
 import { recordEvents, type AuditEvent } from '../event';
@@ -20,6 +21,7 @@ interface Reversed {
   reference: string;
   ownerId: string;
   merchantId: string | null;
+  metadata: Metadata;
   bankId: string;
   sequence: number;
   at: Date;
@@ -49,7 +51,7 @@ export async function reverseRest(
        WHERE id = :billingRequestId AND status = 'successful' FOR UPDATE)
      UPDATE billing_requests b SET reversed_amount = b.reversed_amount + c.rest, sequence = b.sequence + 1
      FROM charge c WHERE b.id = c.id AND c.rest > 0
-     RETURNING c.rest AS amount, b.currency, b.reference, b.owner_id AS "ownerId", b.merchant_id AS "merchantId", b.bank_id AS "bankId", b.sequence,
+     RETURNING c.rest AS amount, b.currency, b.reference, b.owner_id AS "ownerId", b.merchant_id AS "merchantId", b.metadata, b.bank_id AS "bankId", b.sequence,
        settling_now(b.owner_id) AS at,
        (SELECT count(*)::int FROM reversals v WHERE v.billing_request_id = b.id) AS earlier`,
     { billingRequestId },
@@ -62,9 +64,9 @@ export async function reverseRest(
     trx,
     `INSERT INTO reversals (transaction_id, reference, exception_id, refund_id, billing_request_id, merchant_id,
        provider_id, customer_id, bank_id, payee_customer_id, payee_bank_id, amount, currency, bank_transaction_id,
-       created_at)
+       created_at, metadata)
      SELECT :transactionId, :reversalReference, x.id, :refundId, b.id, b.merchant_id, b.provider_id, b.customer_id,
-       b.bank_id, b.payee_customer_id, b.payee_bank_id, :amount, b.currency, x.reversal_bank_transaction_id, :at
+       b.bank_id, b.payee_customer_id, b.payee_bank_id, :amount, b.currency, x.reversal_bank_transaction_id, :at, b.metadata
      FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id WHERE x.id = :exceptionId`,
     { ...of, transactionId, reversalReference, amount, at },
   );
@@ -91,7 +93,7 @@ export async function reverseRest(
 
 export interface AnnouncedReversal extends Pick<
   Reversed,
-  'amount' | 'currency' | 'reference' | 'ownerId' | 'bankId' | 'earlier'
+  'amount' | 'currency' | 'reference' | 'ownerId' | 'merchantId' | 'metadata' | 'bankId' | 'earlier'
 > {
   billingRequestId: string;
   reversalReference: string;
@@ -101,7 +103,7 @@ export interface AnnouncedReversal extends Pick<
 
 /** What its owner hears of it. */
 export function reversalAnnouncement(reversed: AnnouncedReversal): Announcement {
-  const { billingRequestId, reference, reversalReference, amount, currency } = reversed;
+  const { billingRequestId, reference, reversalReference, amount, currency, merchantId, metadata } = reversed;
   return {
     entityId: reversed.ownerId,
     webhookType: 'billing.reversed',
@@ -113,6 +115,7 @@ export function reversalAnnouncement(reversed: AnnouncedReversal): Announcement 
         reversalReference,
         amount: formatAmount(amount, currency),
         currency,
+        ...(merchantId !== null && { metadata }),
       },
     ],
   };

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { formatInstant } from '../../domain/calendar';
 import { Failure, type Problem } from '../../domain/failures';
+import type { Metadata } from '../../domain/metadata';
 import { parseAmount } from '../../domain/money';
 import { accept } from '../../domain/parsed';
 import { hasEnded, statusOf } from '../../domain/recurring/recurring';
@@ -28,7 +29,7 @@ export interface ScheduleChange {
   maxBillings?: number | null | undefined;
   description?: string | null | undefined;
   /** Replaces all that there is. */
-  metadata?: Record<string, string | number | boolean> | undefined;
+  metadata?: Metadata | undefined;
 }
 
 /**
@@ -204,8 +205,8 @@ function refuseEnded({ status }: ScheduleRow): void {
 async function readRest(
   trx: Transaction,
   scheduleId: string,
-): Promise<{ metadata: Record<string, string | number | boolean>; hasOpen: boolean }> {
-  const rest = await row<{ metadata: Record<string, string | number | boolean>; hasOpen: boolean }>(
+): Promise<{ metadata: Metadata; hasOpen: boolean }> {
+  const rest = await row<{ metadata: Metadata; hasOpen: boolean }>(
     trx,
     `SELECT metadata, EXISTS (SELECT FROM billings b
                               WHERE b.schedule_id = s.id AND b.status IN ('pending', 'retrying')) AS "hasOpen"

@@ -1,5 +1,6 @@
 import type { Frequency } from '../../domain/calendar';
 import { Failure, type Problem } from '../../domain/failures';
+import type { Metadata } from '../../domain/metadata';
 import { permitted } from '../../domain/recurring/recurring';
 import { lockAgreement } from '../agreement/agreement';
 import { row, rows, type Transaction } from '../connection';
@@ -22,7 +23,7 @@ export interface ScheduleTerms {
   endAt: Date | undefined;
   maxBillings: number | undefined;
   description: string | undefined;
-  metadata: Record<string, string | number | boolean>;
+  metadata: Metadata;
 }
 
 export interface CreatedSchedule {

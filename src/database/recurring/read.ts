@@ -1,6 +1,7 @@
 import type { Frequency } from '../../domain/calendar';
 import { Failure } from '../../domain/failures';
 import type { BillingRequestStatus } from '../../domain/lifecycle';
+import type { Metadata } from '../../domain/metadata';
 import type { ScheduleStatus } from '../../domain/recurring/recurring';
 import { row, rows, type Executor } from '../connection';
 import { allOf, listPage, type Listed, type Page } from '../list';
@@ -18,7 +19,7 @@ export interface ScheduleRecord {
   amount: bigint;
   currency: string;
   description: string | null;
-  metadata: Record<string, string | number | boolean>;
+  metadata: Metadata;
   frequency: Frequency;
   interval: number;
   startAt: Date;

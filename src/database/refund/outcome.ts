@@ -232,6 +232,7 @@ export function refundAnnouncement(
         overdue: refund.overdue,
         reason: refund.rejectReason,
         expectedBy: refund.expectedBy.toISOString(),
+        metadata: refund.metadata,
       },
     ],
   };

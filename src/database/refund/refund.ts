@@ -1,6 +1,7 @@
 import { addBusinessDays } from '../../domain/business-day';
 import { Failure } from '../../domain/failures';
 import type { BillingRequestStatus, RefundStatus } from '../../domain/lifecycle';
+import type { Metadata } from '../../domain/metadata';
 import { formatAmount, parseAmount } from '../../domain/money';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { row, type Executor } from '../connection';
@@ -29,6 +30,7 @@ export interface RefundRecord {
   amount: bigint;
   currency: string;
   reason: string | null;
+  metadata: Metadata;
   status: RefundStatus;
   overdue: boolean;
   reminders: number;
@@ -43,7 +45,7 @@ export interface RefundRecord {
 export const REFUND_COLUMNS = `id AS "refundId", transaction_id AS "transactionId", reference,
   (SELECT b.reference FROM billing_requests b WHERE b.id = billing_request_id) AS "originalReference",
   billing_request_id AS "billingRequestId", merchant_id AS "merchantId", customer_id AS "customerId",
-  bank_id AS "bankId", amount, currency, reason, status, overdue, reminders, reject_reason AS "rejectReason",
+  bank_id AS "bankId", amount, currency, reason, metadata, status, overdue, reminders, reject_reason AS "rejectReason",
   bank_transaction_id AS "bankTransactionId", expected_by AS "expectedBy", sequence, created_at AS "createdAt",
   closed_at AS "closedAt"`;
 
@@ -70,7 +72,12 @@ export async function initiateRefund(
   keyring: Keyring,
   timeZone: string,
   merchantId: string,
-  wish: { reference: string; amount: number | undefined; reason: string | undefined },
+  wish: {
+    reference: string;
+    amount: number | undefined;
+    reason: string | undefined;
+    metadata?: Metadata | undefined;
+  },
 ): Promise<RefundRecord> {
   const charge = await findCharge(trx, merchantId, wish.reference);
   const amount = await takePart(trx, charge, wish.amount);
@@ -80,9 +87,9 @@ export async function initiateRefund(
   const refund = await row<RefundRecord>(
     trx,
     `INSERT INTO refunds (id, transaction_id, reference, billing_request_id, merchant_id, customer_id, bank_id,
-       amount, currency, reason, expected_by, acts_at, created_at)
+       amount, currency, reason, metadata, expected_by, acts_at, created_at)
      SELECT :refundId, :transactionId, :reference, id, merchant_id, customer_id, bank_id, :amount, currency, :reason,
-       :expectedBy, :expectedBy, :now
+       :metadata::jsonb, :expectedBy, :expectedBy, :now
      FROM billing_requests WHERE id = :billingRequestId
      RETURNING ${REFUND_COLUMNS}`,
     {
@@ -91,6 +98,7 @@ export async function initiateRefund(
       reference: newReference(),
       amount: amount.toString(),
       reason: wish.reason ?? null,
+      metadata: JSON.stringify(wish.metadata ?? {}),
       expectedBy,
       now: merchant.now,
       billingRequestId: charge.id,
