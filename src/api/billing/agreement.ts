@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { readDecision, listDecisions, type DecisionRecord } from '../../database/agreement/decision-read';
 import { makePaymentId } from '../../database/agreement/payment-id';
-import { decisionsQuery, termsOf } from '../customer/decision';
+import { termsOf, type decisionsQuery } from '../customer/decision';
 import { id } from '../http/fields';
 import { listAnswer } from '../http/list';
 import type { ApiDeps } from '../deps';

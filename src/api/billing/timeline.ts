@@ -7,9 +7,9 @@ import { sentenceOf } from '../../domain/words/story-words';
 import type { Caller } from '../access/authentication';
 
 /**
- * The story of a charge, as far as it is a party's own. In which limits of a customer it counted is
- * between him and his bank, which has them with his decisions; the workflow that carries it is
- * where nobody but an operator can look.
+ * The story of a charge, as far as it is a party's own. The limits in which it counted stand with
+ * the customer's decisions and agreements. The workflow that carries it is where nobody but an
+ * operator can look.
  */
 
 export interface TimelineEntry {

@@ -82,7 +82,7 @@ export async function listHistory({ caller, query, prefersCsv, deps }: QueryCall
   if (format === 'csv' || (format === undefined && prefersCsv)) {
     return {
       fileName: 'transactions.csv',
-      columns: [...columnsFor(caller.role), ...(caller.role === 'bank' ? [] : ['metadata'])],
+      columns: columnsFor(caller.role),
       pages: csvPages(readTransactions(deps.db, caller, filter, { sortBy, sortOrder }), caller),
     };
   }
@@ -114,7 +114,8 @@ const COLUMNS = [
 /** What banks have beyond that. */
 const BANK_COLUMNS = ['bankTransactionId', 'payeeBankId', 'payeeLookupID'] as const;
 
-export const columnsFor = (role: Role) => (role === 'bank' ? [...COLUMNS, ...BANK_COLUMNS] : COLUMNS);
+export const columnsFor = (role: Role) =>
+  role === 'bank' ? [...COLUMNS, ...BANK_COLUMNS] : [...COLUMNS, 'metadata'];
 
 async function* csvPages(pages: AsyncIterable<TransactionRecord[]>, viewer: Viewer) {
   for await (const page of pages) yield page.map((record) => shown(record, viewer));

@@ -246,6 +246,8 @@ export interface StatementLine extends Omit<TransactionRecord, 'type' | 'transac
 
 /** Lines in memory at once: a megabyte, and some ten milliseconds of Postgres. */
 const PAGE = 1000;
+/** A page ends early where the metadata of its lines come to more. */
+const PAGE_BYTES = 1_000_000;
 
 /**
  * The lines of a statement in the order in which they were posted, a provider's merchant by
@@ -267,7 +269,7 @@ export async function* readLines(
       );
       const lines = page.filter((line) => line.isKnown);
       if (lines.length > 0) yield lines;
-      after = page[PAGE - 1]?.entryId;
+      after = page.at(-1)?.entryId;
     }
   }
 }
@@ -286,7 +288,7 @@ async function postedTo(db: Executor, { party, date, currency }: StatementOf): P
 }
 
 const IMMUTABLE = `transaction_id, reference, type, status, currency, description, customer_id, merchant_id, bank_id,
-  billing_request_id, schedule_id, bank_transaction_id, decline_reason, created_at, payee_bank_id, payee_lookup_id`;
+  billing_request_id, schedule_id, bank_transaction_id, decline_reason, created_at, payee_bank_id, payee_lookup_id, metadata`;
 
 /** What came back of a charge by the end of the day. */
 const backBy = (kind: 'refund' | 'reversal', of: string) =>
@@ -303,7 +305,7 @@ const LINES = `
     FROM ledger_postings p JOIN ledger_entries e ON e.id = p.entry_id
     WHERE p.party_id = :partyId AND ${SHOWN} AND ${OF_THE_DAY} AND p.entry_id > :after::bigint
     GROUP BY p.entry_id ORDER BY p.entry_id LIMIT ${PAGE})
-  SELECT e.id AS "entryId", t.reference IS NOT NULL AS "isKnown",
+  SELECT * FROM (SELECT e.id AS "entryId", t.reference IS NOT NULL AS "isKnown",
     t.transaction_id AS "transactionId", t.reference, t.type, t.status, page.amount, t.currency,
     t.description, t.customer_id AS "customerId", t.merchant_id AS "merchantId", t.bank_id AS "bankId",
     t.billing_request_id AS "billingRequestId", t.schedule_id AS "scheduleId",
@@ -311,18 +313,19 @@ const LINES = `
     ${backBy('refund', 'refunds part')} AS "refundedAmount",
     ${backBy('reversal', '(SELECT transaction_id AS id, billing_request_id FROM reversals) AS part')} AS "reversedAmount",
     t.created_at AS "createdAt", e.settled_at AS "settledAt", t.payee_bank_id AS "payeeBankId",
-    t.payee_lookup_id AS "payeeLookupID"
+    t.payee_lookup_id AS "payeeLookupID", t.metadata,
+    sum(coalesce(octet_length(t.metadata::text), 0)) OVER (ORDER BY e.id) AS bytes
   FROM page JOIN ledger_entries e ON e.id = page.id LEFT JOIN LATERAL (
     SELECT ${IMMUTABLE} FROM transactions WHERE id = e.resource_id AND e.kind <> 'write_off'
     UNION ALL
     -- It follows an exception, or a refund that was rejected after one.
     SELECT NULL, b.reference, 'write_off', 'completed', b.currency, b.description, b.customer_id, b.merchant_id, b.bank_id,
-      b.id, b.schedule_id, NULL, NULL, e.settled_at, b.payee_bank_id, b.payee_lookup_id
+      b.id, b.schedule_id, NULL, NULL, e.settled_at, b.payee_bank_id, b.payee_lookup_id, b.metadata
     FROM billing_requests b
     WHERE e.kind = 'write_off' AND b.id = coalesce(
       (SELECT x.billing_request_id FROM reconciliation_exceptions x WHERE x.id = e.resource_id),
-      (SELECT r.billing_request_id FROM refunds r WHERE r.id = e.resource_id))) AS t ON true
-  ORDER BY e.id`;
+      (SELECT r.billing_request_id FROM refunds r WHERE r.id = e.resource_id))) AS t ON true) AS lines
+  WHERE bytes <= ${PAGE_BYTES} ORDER BY "entryId"`;
 
 /** The SHA-256 of the file of a day that is over, where it has been made in the form of now. */
 export async function readDigest(

@@ -7,9 +7,10 @@ import type { Role } from '../entity';
  *
  * It is 2, although no release has kept any before it was counted. What is kept as 1 may be of
  * three kinds: without the line of a write-off that follows a rejected refund, with the bank's id
- * of a reversal in the file of the payee's bank, or as it is now; and no row says which.
+ * of a reversal in the file of the payee's bank, or as in 2; and no row says which. In 3 a
+ * merchant's file has its metadata.
  */
-export const STATEMENT_FORM = 2;
+export const STATEMENT_FORM = 3;
 
 /**
  * Lines of a statement whose SHA-256 is worked out while somebody waits: less than a second. That

@@ -40,7 +40,8 @@ const decide = (decision: 'approve_once' | 'deny' | 'suspended', agreementId = s
 /** An agreement that the merchant has asked for, with another customer of the bank. */
 async function asked(): Promise<string> {
   const onboarded = await bank.send('POST', '/v1/bank/customers', { customers: [person()] });
-  const [customer] = onboarded.body.data?.['customers'] as { customerId: string; lookupID: string }[];
+  const { customers } = onboarded.body.data as { customers: { customerId: string; lookupID: string }[] };
+  const [customer] = customers;
   await merchant.send('POST', '/v1/billing/intent', {
     lookupIDs: [customer?.lookupID],
     currency: 'NGN',
@@ -56,7 +57,8 @@ const shown = (agreementId = standing.agreementId, by = merchant) =>
 async function ids(query = '', by = merchant): Promise<unknown[]> {
   const { status, body } = await by.send('GET', `/v1/agreements${query}`);
   expect(status).toBe(200);
-  return (body.data?.['agreements'] as Record<string, unknown>[]).map(({ agreementId }) => agreementId);
+  const { agreements } = body.data as { agreements: { agreementId: string }[] };
+  return agreements.map(({ agreementId }) => agreementId);
 }
 
 describe('an agreement', () => {

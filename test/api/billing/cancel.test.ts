@@ -54,8 +54,8 @@ const agreed = async () => (await bill({ paymentIDs: [standing.paymentId] }))[0]
 
 async function anotherCustomer(): Promise<string> {
   const { body } = await bank.send('POST', '/v1/bank/customers', { customers: [person()] });
-  const [customer] = body.data?.['customers'] as { lookupID: string }[];
-  return String(customer?.lookupID);
+  const { customers } = body.data as { customers: { lookupID: string }[] };
+  return String(customers[0]?.lookupID);
 }
 
 const mustApprove = () =>
@@ -118,15 +118,15 @@ describe('cancelling a charge that waits for its customer', () => {
   it('wakes its workflow, which tells that the merchant has cancelled', async () => {
     const id = await oneTime();
     const patience = { waitForAnswers: () => Promise.resolve(), stop: () => undefined };
-    const { awaitAnswer } = createBillingRequestActivities(db, api.deps.ring, patience);
-    expect(await awaitAnswer([id], `billing-request/${id}`)).toMatchObject({ open: [id] });
+    const activities = createBillingRequestActivities(db, api.deps.ring, patience);
+    expect(await activities.awaitAnswer([id], `billing-request/${id}`)).toMatchObject({ open: [id] });
     await cancel(id);
 
     const signals = await rows(db, `SELECT signal FROM outbox WHERE kind = 'signal' AND workflow_id = :of`, {
       of: `billing-request/${id}`,
     });
     expect(signals).toEqual([{ signal: 'cancelled' }]);
-    expect(await awaitAnswer([id], `billing-request/${id}`)).toMatchObject({
+    expect(await activities.awaitAnswer([id], `billing-request/${id}`)).toMatchObject({
       open: [],
       ended: [{ declineReason: 'cancelled', cancelledBy: 'merchant' }],
     });
@@ -146,7 +146,7 @@ describe('cancelling a charge that waits for its customer', () => {
     const { body } = await merchant.send('GET', `/v1/billing/requests/${id}`);
     const details = await merchant.send(
       'GET',
-      `/v1/transaction-details?reference=${body.data?.['reference']}`,
+      `/v1/transaction-details?reference=${String(body.data?.['reference'])}`,
     );
     expect(details.body.data?.['events']).toEqual([
       expect.objectContaining({ type: 'billing_request.accepted' }),
@@ -185,12 +185,12 @@ describe('cancelling a charge that waits for its customer', () => {
   });
 });
 
-describe('a charge that cannot be cancelled', () => {
-  const refusal = async (id: string) => {
-    const { status, body } = await cancel(id);
-    return [status, body.data];
-  };
+const refusal = async (id: string) => {
+  const { status, body } = await cancel(id);
+  return [status, body.data];
+};
 
+describe('a charge that cannot be cancelled', () => {
   it('is one under a standing approval: its bank debits without asking', async () => {
     const billingRequestId = await agreed();
     expect(await refusal(billingRequestId)).toEqual([409, { billingRequestId, status: 'pending' }]);
@@ -221,7 +221,7 @@ test('of a cancellation and an approval at once exactly one wins', async () => {
   const ids = await Promise.all(Array.from({ length: 8 }, oneTime));
   for (const id of ids) {
     const [cancelled, approved] = await Promise.all([cancel(id), approve(id)]);
-    expect([cancelled.status, approved.status].toSorted()).toEqual([200, 409]);
+    expect([cancelled.status, approved.status].toSorted((a, b) => a - b)).toEqual([200, 409]);
     const { body } = await merchant.send('GET', `/v1/billing/requests/${id}`);
     expect(body.data?.['status']).toBe(cancelled.status === 200 ? 'declined' : 'successful');
   }

@@ -68,11 +68,13 @@ async function charge(metadata?: object, more?: object): Promise<Charged> {
   return item;
 }
 
-async function history(who: Who, query = ''): Promise<Record<string, unknown>[]> {
-  const { status, body } = await as(who, 'GET', `/v1/transaction-history${query}`);
+async function list(who: Who, path: string, name: string): Promise<Record<string, unknown>[]> {
+  const { status, body } = await as(who, 'GET', path);
   expect(status).toBe(200);
-  return body.data?.['transactions'] as Record<string, unknown>[];
+  return body.data?.[name] as Record<string, unknown>[];
 }
+
+const history = (who: Who, query = '') => list(who, `/v1/transaction-history${query}`, 'transactions');
 
 const referencesBy = async (query: string, who: Who = 'merchant') =>
   (await history(who, `?${query}`)).map(({ reference }) => reference);
@@ -114,10 +116,8 @@ describe('metadata of a charge', () => {
     const { billingRequestId } = await charge(ORDER);
     await answerCharges(db, api.deps.ring, standing);
     await as('bank', 'POST', '/v1/billing/bank-response', { billingRequestId, declineReason: 'denied' });
-    const [exception] = (await as('bank', 'GET', '/v1/reconciliation/exceptions')).body.data?.[
-      'exceptions'
-    ] as { exceptionId: string }[];
-    await as('bank', 'POST', `/v1/reconciliation/exceptions/${exception?.exceptionId}/respond`, {
+    const [exception] = await list('bank', '/v1/reconciliation/exceptions', 'exceptions');
+    await as('bank', 'POST', `/v1/reconciliation/exceptions/${String(exception?.['exceptionId'])}/respond`, {
       resolution: 'no_money_moved',
     });
 
@@ -193,8 +193,7 @@ describe('metadata of a refund', () => {
     });
 
     const shown = await as('merchant', 'GET', `/v1/refunds/${refundId}`);
-    const list = await as('provider', 'GET', '/v1/refunds');
-    const [listed] = list.body.data?.['refunds'] as Record<string, unknown>[];
+    const [listed] = await list('provider', '/v1/refunds', 'refunds');
     const [inHistory] = await history('merchant', '?type=refund');
     const [told] = await announced(standing.merchantId, 'refund.response');
 
