@@ -84,6 +84,12 @@ const TABLE = {
     meaning: 'Only a successful charge can be refunded; `data.status` says how this one stands.',
     kept: true,
   },
+  not_cancellable: {
+    status: 409,
+    meaning:
+      'Only a charge that waits for its customer can be cancelled; `data.status` says how this one stands.',
+    kept: true,
+  },
   exceeds_remaining: {
     status: 409,
     meaning: 'The refund is more than what is left of the charge. Refund less.',

@@ -343,7 +343,7 @@ export async function cancelCharge({ accept, caller, params, deps }: PathCall<ty
         status === 'pending'
           ? 'The charge needs no approval of the customer, so the bank may have debited already.'
           : `The charge is ${status} already.`;
-      throw new Failure('conflict', message, { data: { billingRequestId, status } });
+      throw new Failure('not_cancellable', message, { data: { billingRequestId, status } });
     }
     const data = { billingRequestId, status: 'declined', declineReason: 'cancelled' } as const;
     return { message: 'The charge is cancelled', data };

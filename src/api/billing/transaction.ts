@@ -115,7 +115,7 @@ const COLUMNS = [
 const BANK_COLUMNS = ['bankTransactionId', 'payeeBankId', 'payeeLookupID'] as const;
 
 export const columnsFor = (role: Role) =>
-  role === 'bank' ? [...COLUMNS, ...BANK_COLUMNS] : [...COLUMNS, 'metadata'];
+  role === 'bank' ? ([...COLUMNS, ...BANK_COLUMNS] as const) : ([...COLUMNS, 'metadata'] as const);
 
 async function* csvPages(pages: AsyncIterable<TransactionRecord[]>, viewer: Viewer) {
   for await (const page of pages) yield page.map((record) => shown(record, viewer));

@@ -164,10 +164,12 @@ export const CHARGES = {
       },
     },
     refusals: {
-      404: 'You have no such billing request',
+      not_found: 'You have no such billing request',
+      not_cancellable:
+        'The charge has ended (`data.status`), or it is `pending` and does not wait for its customer',
+    },
+    refusedWith: {
       409: {
-        description:
-          'The charge has ended (`data.status`), or it is `pending` and does not wait for its customer',
         data: z.strictObject({
           billingRequestId: shownId('billingRequest'),
           status: z.enum(BILLING_REQUEST_STATUSES).meta({ description: 'Status of the charge' }),

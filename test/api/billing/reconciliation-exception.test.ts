@@ -278,6 +278,7 @@ describe('the bank that is asked', () => {
       ({ type }) => type === 'billing.reversed',
     );
     expect(told?.item).toEqual({
+      metadata: {},
       billingRequestId: id,
       sequence: 2,
       reference,

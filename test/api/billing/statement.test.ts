@@ -370,27 +370,27 @@ describe('a statement', () => {
 
 /** By the form: what a file of each kind is, with names in place of what is new each time. */
 const FILES: Record<number, Record<string, string[]>> = {
-  2: {
+  3: {
     merchant: [
-      'transactionId,reference,type,status,amount,currency,description,customerId,merchantId,bankId,billingRequestId,scheduleId,declineReason,refundedAmount,reversedAmount,createdAt,settledAt',
-      `txn-1,REF-13,charge,successful,1,NGN,"'=1+1, ""two""\n pairs",cus-2,mch-3,bnk-4,brq-5,sch-6,,0.3,0,TIME,TIME`,
-      `txn-7,REF-14,refund,completed,0.3,NGN,"'=1+1, ""two""\n pairs",cus-2,mch-3,bnk-4,brq-5,sch-6,,0,0,TIME,TIME`,
-      'txn-8,REF-15,charge,successful,1,NGN,Shoes,cus-2,mch-3,bnk-4,brq-9,,,0,1,TIME,TIME',
-      'txn-10,REF-16,reversal,completed,1,NGN,Shoes,cus-2,mch-3,bnk-4,brq-9,,,0,0,TIME,TIME',
-      'txn-11,REF-17,charge,successful,1,NGN,Shoes,cus-2,mch-3,bnk-4,brq-12,,,0,0,TIME,TIME',
-      'total,5,4.3,,,,,,,,,,,,,,',
+      'transactionId,reference,type,status,amount,currency,description,customerId,merchantId,bankId,billingRequestId,scheduleId,declineReason,refundedAmount,reversedAmount,createdAt,settledAt,metadata',
+      `txn-1,REF-13,charge,successful,1,NGN,"'=1+1, ""two""\n pairs",cus-2,mch-3,bnk-4,brq-5,sch-6,,0.3,0,TIME,TIME,{}`,
+      `txn-7,REF-14,refund,completed,0.3,NGN,"'=1+1, ""two""\n pairs",cus-2,mch-3,bnk-4,brq-5,sch-6,,0,0,TIME,TIME,{}`,
+      'txn-8,REF-15,charge,successful,1,NGN,Shoes,cus-2,mch-3,bnk-4,brq-9,,,0,1,TIME,TIME,{}',
+      'txn-10,REF-16,reversal,completed,1,NGN,Shoes,cus-2,mch-3,bnk-4,brq-9,,,0,0,TIME,TIME,{}',
+      'txn-11,REF-17,charge,successful,1,NGN,Shoes,cus-2,mch-3,bnk-4,brq-12,,,0,0,TIME,TIME,{}',
+      'total,5,4.3,,,,,,,,,,,,,,,',
       '',
     ],
     provider: [
-      'transactionId,reference,type,status,amount,currency,description,customerId,merchantId,bankId,billingRequestId,scheduleId,declineReason,refundedAmount,reversedAmount,createdAt,settledAt',
-      `txn-1,REF-20,charge,successful,1,NGN,"'=1+1, ""two""\n pairs",cus-2,mch-3,bnk-4,brq-5,sch-6,,0.3,0,TIME,TIME`,
-      `txn-7,REF-21,refund,completed,0.3,NGN,"'=1+1, ""two""\n pairs",cus-2,mch-3,bnk-4,brq-5,sch-6,,0,0,TIME,TIME`,
-      'txn-8,REF-22,charge,successful,1,NGN,Shoes,cus-2,mch-3,bnk-4,brq-9,,,0,1,TIME,TIME',
-      'txn-10,REF-23,reversal,completed,1,NGN,Shoes,cus-2,mch-3,bnk-4,brq-9,,,0,0,TIME,TIME',
-      'txn-11,REF-24,charge,successful,1,NGN,Shoes,cus-2,mch-3,bnk-4,brq-12,,,0,0,TIME,TIME',
-      'txn-13,REF-25,charge,successful,1,NGN,Shoes,cus-14,mch-15,bnk-16,brq-17,,,0,0,TIME,TIME',
-      'txn-18,REF-26,charge,successful,1,NGN,Shoes,cus-14,mch-15,bnk-16,brq-19,,,0,0,TIME,TIME',
-      'total,7,6.3,,,,,,,,,,,,,,',
+      'transactionId,reference,type,status,amount,currency,description,customerId,merchantId,bankId,billingRequestId,scheduleId,declineReason,refundedAmount,reversedAmount,createdAt,settledAt,metadata',
+      `txn-1,REF-20,charge,successful,1,NGN,"'=1+1, ""two""\n pairs",cus-2,mch-3,bnk-4,brq-5,sch-6,,0.3,0,TIME,TIME,{}`,
+      `txn-7,REF-21,refund,completed,0.3,NGN,"'=1+1, ""two""\n pairs",cus-2,mch-3,bnk-4,brq-5,sch-6,,0,0,TIME,TIME,{}`,
+      'txn-8,REF-22,charge,successful,1,NGN,Shoes,cus-2,mch-3,bnk-4,brq-9,,,0,1,TIME,TIME,{}',
+      'txn-10,REF-23,reversal,completed,1,NGN,Shoes,cus-2,mch-3,bnk-4,brq-9,,,0,0,TIME,TIME,{}',
+      'txn-11,REF-24,charge,successful,1,NGN,Shoes,cus-2,mch-3,bnk-4,brq-12,,,0,0,TIME,TIME,{}',
+      'txn-13,REF-25,charge,successful,1,NGN,Shoes,cus-14,mch-15,bnk-16,brq-17,,,0,0,TIME,TIME,{}',
+      'txn-18,REF-26,charge,successful,1,NGN,Shoes,cus-14,mch-15,bnk-16,brq-19,,,0,0,TIME,TIME,{}',
+      'total,7,6.3,,,,,,,,,,,,,,,',
       '',
     ],
     payersBank: [

@@ -44,6 +44,7 @@ async function enterAll(): Promise<Record<Role, Party>> {
 /** Well formed, and nobody's. */
 const NOBODYS = {
   customerId: 'cus_00000000000000000000000000',
+  billingRequestId: 'brq_00000000000000000000000000',
   deliveryId: 'dlv_00000000000000000000000000',
   deviceId: `dev_${'A'.repeat(60)}`,
   lookupID: 'quiet-river-seven-lamps-11',
@@ -102,7 +103,11 @@ async function onEvery(
   return answers;
 }
 
-const pathOf = ({ path }: Route) => path.replace(':deliveryId', NOBODYS.deliveryId).replaceAll(/:\w+/g, 'x');
+const pathOf = ({ path }: Route) =>
+  path
+    .replace(':deliveryId', NOBODYS.deliveryId)
+    .replace(':billingRequestId', NOBODYS.billingRequestId)
+    .replaceAll(/:\w+/g, 'x');
 
 const any = () => true;
 /** What takes a file has its own tests. */
