@@ -35,7 +35,7 @@ type Result = Pick<Statement, 'status' | 'summary'> & { statementId: string; dif
 export function addStatementCommands(program: Command): void {
   const statements = program.command('statement').description('what banks say that they booked');
   command(statements, 'match', 'compare a file with what the network has, and open what differs')
-    .argument('<file>', 'CSV, or camt.053.001.08 where its name ends in .xml')
+    .argument('<file>', 'CSV, or camt.053 where its name ends in .xml')
     .requiredOption('--bank <id>', 'whose file it is')
     .addOption(new Option('--type <type>', 'in place of what its name says').choices(Object.keys(FORMATS)))
     .addOption(reasonOption())

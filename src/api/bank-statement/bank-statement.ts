@@ -71,7 +71,7 @@ const EXAMPLES: Record<StatementType, { description: string; example: string }> 
       'bankTransactionId,bookingDate,amount,currency,direction,reference\r\nFT26081XK2,2026-03-22,1500.00,NGN,debit,\r\n',
   },
   'application/xml': {
-    description: 'ISO 20022 `camt.053.001.08` in UTF-8, without a document type',
+    description: 'ISO 20022 `camt.053.001.02` to `camt.053.001.13` in UTF-8, without a document type',
     example: '<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><BkToCstmrStmt/></Document>',
   },
 };

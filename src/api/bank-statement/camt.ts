@@ -14,7 +14,7 @@ import {
 import { Utf8Reader } from './utf8';
 
 /**
- * A statement as ISO 20022 has it, `camt.053.001.08`, read while it arrives.
+ * A statement as ISO 20022 has it, `camt.053.001.02` to `.13`, read while it arrives.
  *
  * An entry (`Ntry`) that is booked is one line, with its `AcctSvcrRef` as the bank's id. Where it
  * stands for several transactions (`TxDtls`) that have ids of their own, each of these is a line,
@@ -25,7 +25,8 @@ import { Utf8Reader } from './utf8';
  * another, is refused by its first character.
  */
 
-const NAMESPACE = 'urn:iso:std:iso:20022:tech:xsd:camt.053.001.08';
+/** The versions have the same elements for all that is read, but for the form of `Sts`. */
+const NAMESPACE = /^urn:iso:std:iso:20022:tech:xsd:camt\.053\.001\.(?:0[2-9]|1[0-3])$/;
 const STATEMENT = '/Document/BkToCstmrStmt/Stmt';
 const ENTRY = `${STATEMENT}/Ntry`;
 const DETAILS = `${ENTRY}/NtryDtls/TxDtls`;
@@ -68,6 +69,8 @@ const FIELDS: readonly [path: string, field: keyof Said][] = [
   ['/Amt', 'amount'],
   ['/AmtDtls/TxAmt/Amt', 'ownAmount'],
   ['/CdtDbtInd', 'direction'],
+  // The code itself until version .07, one of several elements since.
+  ['/Sts', 'status'],
   ['/Sts/Cd', 'status'],
   ['/BookgDt/Dt', 'date'],
   ['/BookgDt/DtTm', 'date'],
@@ -121,6 +124,7 @@ class CamtReader {
   private lines: ReadLine[] = [];
   /** Of each element that is open, outermost first; of one that nothing is read of, none. */
   private readonly paths: (string | undefined)[] = [];
+  private namespace = '';
   private isStatement = false;
   /** Characters since something was complete. */
   private pending = 0;
@@ -193,9 +197,12 @@ class CamtReader {
   private open({ local, uri, attributes }: SaxesTagNS): void {
     this.pending = 0;
     const isRoot = this.paths.length === 0;
-    if (isRoot && (local !== 'Document' || uri !== NAMESPACE)) fail(WRONG);
+    if (isRoot) {
+      if (local !== 'Document' || !NAMESPACE.test(uri)) fail(WRONG);
+      this.namespace = uri;
+    }
     const outer = isRoot ? '' : this.paths.at(-1);
-    const named = outer !== undefined && uri === NAMESPACE ? `${outer}/${local}` : '';
+    const named = outer !== undefined && uri === this.namespace ? `${outer}/${local}` : '';
     const path = PATHS.has(named) ? named : undefined;
     this.paths.push(path);
     if (this.paths.length > DEPTH_MAX) fail(`has elements ${DEPTH_MAX} deep`);
@@ -229,7 +236,8 @@ class CamtReader {
     this.text = '';
     if (path === undefined) return;
     const said = this.fieldAt(path);
-    if (said) said.of[said.field] = text.trim();
+    // An element around another has no text of its own.
+    if (said) said.of[said.field] = text.trim() || (said.of[said.field] ?? '');
     const end = PERIOD.get(path);
     if (end) {
       const day = bookingDay(text.trim(), this.days.timeZone);
@@ -312,7 +320,7 @@ const oneOfSeveral = ({ ownAmount, ownCurrency, ...detail }: Said) => ({
   ...(ownCurrency !== undefined && { currency: ownCurrency }),
 });
 
-const WRONG = `must be a statement of ISO 20022, ${NAMESPACE.slice(NAMESPACE.lastIndexOf(':') + 1)}`;
+const WRONG = 'must be a statement of ISO 20022, camt.053.001.02 to camt.053.001.13';
 
 function fail(message: string): never {
   throw invalidRequest([{ path: 'body', message }]);

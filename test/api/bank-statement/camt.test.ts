@@ -153,11 +153,30 @@ test('an entry outside of the period that its statement is of is an error of tha
   ]);
 });
 
-test('another prefix is the same message', async () => {
-  const prefixed = (OPEN + entry() + CLOSE)
+test('a file of prefixed elements has the lines of one without', async () => {
+  const prefixed = SAMPLE.toString()
     .replaceAll(/<(\/?)(\w)/g, '<$1d:$2')
     .replace('xmlns=', 'xmlns:d=');
-  expect(await read(prefixed)).toMatchObject([{ bankTransactionId: 'FT1' }]);
+  expect(await read(prefixed)).toEqual(await read(SAMPLE));
+});
+
+const VERSIONS = Array.from({ length: 12 }, (_, n) => String(n + 2).padStart(2, '0'));
+
+test.each(VERSIONS)('version .%s has the lines that every other has', async (version) => {
+  const versioned = SAMPLE.toString().replace('camt.053.001.08', `camt.053.001.${version}`);
+  expect(await read(versioned)).toEqual(await read(SAMPLE));
+});
+
+test('before version .08 the status is the code itself', async () => {
+  const open = OPEN.replace('001.08', '001.02');
+  const plain = entry().replace('<Sts><Cd>BOOK</Cd></Sts>', '<Sts>BOOK</Sts>');
+  const pending = plain.replace('BOOK', 'PDNG');
+  expect(await read(open + pending + plain + CLOSE)).toEqual([line(1, 'FT1', '2026-03-02', 1_000n)]);
+});
+
+test('an element of another version than its document is none of the message', async () => {
+  const other = entry().replace('<Ntry>', `<Ntry xmlns="${NAMESPACE.replace('.08', '.02')}">`);
+  expect(await read(OPEN + other + CLOSE)).toEqual([]);
 });
 
 const LONG = 'a'.repeat(4_096);
@@ -216,13 +235,16 @@ test('a field is read whole or not at all, whatever blanks are in it', async () 
   ]);
 });
 
+const WRONG = /must be a statement of ISO 20022, camt\.053\.001\.02 to camt\.053\.001\.13/;
 const BOMB = `<!DOCTYPE a [<!ENTITY b "${'x'.repeat(100)}"><!ENTITY c "&b;&b;&b;">]>`;
 
 test.each([
   ['nothing', '', /is not well-formed|must be a statement/],
-  ['another message', OPEN.replace('camt.053.001.08', 'camt.053.001.02') + CLOSE, /camt\.053\.001\.08/],
-  ['another root', `<Doc xmlns="${NAMESPACE}"/>`, /camt\.053\.001\.08/],
-  ['a root alone', `<Document xmlns="${NAMESPACE}"/>`, /camt\.053\.001\.08/],
+  ['another message', OPEN.replace('camt.053', 'camt.052') + CLOSE, WRONG],
+  ['a version before the first', OPEN.replace('001.08', '001.01') + CLOSE, WRONG],
+  ['a version behind the last', OPEN.replace('001.08', '001.14') + CLOSE, WRONG],
+  ['another root', `<Doc xmlns="${NAMESPACE}"/>`, WRONG],
+  ['a root alone', `<Document xmlns="${NAMESPACE}"/>`, WRONG],
   ['a tag that is not closed', OPEN + entry(), /is not well-formed/],
   [
     'a tag that is closed by another',
