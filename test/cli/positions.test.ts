@@ -166,7 +166,7 @@ describe('assent positions', () => {
       code: 0,
       out: [
         'partyId,name,counterpartyId,currency,owedToIt,owedByIt,net',
-        `${bankId},'=1+1,${merchantId},NGN,0,0.01,-0.01`,
+        `${bankId},"'=1+1",${merchantId},NGN,0,0.01,-0.01`,
         `${merchantId},"'-1, Ada",${bankId},NGN,0.01,0,0.01`,
         'total,,,NGN,0.01,0.01,0',
         '',

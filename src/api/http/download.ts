@@ -46,7 +46,7 @@ export interface Download {
    * written.
    */
   columns: readonly string[];
-  /** Columns of numbers, which nobody types: there a leading minus is not escaped. */
+  /** Columns of numbers, which nobody types: there a leading minus is no formula. */
   numbers?: readonly string[];
   /**
    * Read only as fast as the receiver takes it, so what is in memory stays the same however long
@@ -58,8 +58,8 @@ export interface Download {
 }
 
 /**
- * Sends the file, in the form of RFC 4180. Cells that a spreadsheet would run as a formula are led
- * by an apostrophe, for people type some of what is in them.
+ * Sends the file, in the form of RFC 4180. Text is quoted, and each formula in it is led by an
+ * apostrophe (`harmless`), for people type some of the cells.
  *
  * Whatever goes wrong before the first row is ready is thrown with nothing sent; later the
  * connection is cut, which is how a receiver tells a broken file from a whole one.
@@ -100,23 +100,28 @@ export async function writeCsv(
   await pipeline(Readable.from(recordsOf(file.pages)), csvOf(file), to, { end: false });
 }
 
-const csvOf = ({ columns, numbers }: Pick<Download, 'columns' | 'numbers'>) =>
+/** Our ids, dates, states and amounts: they are the same cell in every spreadsheet. */
+const TEXT = /[^\w.:+-]/;
+
+const csvOf = ({ columns, numbers = [] }: Pick<Download, 'columns' | 'numbers'>) =>
   stringify({
     header: true,
     columns: [...columns],
-    escape_formulas: true,
-    ...(numbers && {
-      cast: {
-        string: (value: string, { column }: { column?: PropertyKey }) =>
-          value.startsWith('-') && numbers.includes(String(column))
-            ? { value, escape_formulas: false }
-            : value,
-      },
-    }),
+    cast: {
+      string: (value: string, { column }) => (numbers.includes(String(column)) ? value : harmless(value)),
+    },
     record_delimiter: 'windows',
-    // Of line breaks, the writer by itself quotes its own delimiter alone.
-    quoted_match: /[\r\n]/,
+    quoted_match: TEXT,
   });
+
+/**
+ * A spreadsheet runs a cell that begins like this, be it behind blanks or quotes. One that splits
+ * lines at semicolons or tabs heeds no quotes behind our commas, and finds cells within a cell.
+ */
+const FORMULA = /(^|[;\t\r\n])([\s"]*)([=+\-@＝＋－＠])/g;
+
+/** The text with an apostrophe before each formula that a spreadsheet could find in it. */
+const harmless = (text: string): string => text.replace(FORMULA, "$1$2'$3");
 
 async function* recordsOf(
   pages: AsyncGenerator<object[], void, void>,

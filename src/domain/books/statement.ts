@@ -8,7 +8,8 @@ import type { Role } from '../entity';
  * It is 2, although no release has kept any before it was counted. What is kept as 1 may be of
  * three kinds: without the line of a write-off that follows a rejected refund, with the bank's id
  * of a reversal in the file of the payee's bank, or as in 2; and no row says which. In 3 a
- * merchant's file has its metadata.
+ * merchant's file has its metadata, text is quoted, and an apostrophe leads a formula behind a
+ * semicolon or a tab, too.
  */
 export const STATEMENT_FORM = 3;
 

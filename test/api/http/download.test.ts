@@ -1,8 +1,11 @@
 import { EventEmitter, once } from 'node:events';
 import { createServer, request, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Writable } from 'node:stream';
 import express, { type ErrorRequestHandler } from 'express';
-import { createDownloads, sendDownload, type Download } from '../../../src/api/http/download';
+import { array, assert, asyncProperty, constantFrom, string } from 'fast-check';
+import { CsvReader } from '../../../src/api/bank-statement/csv-reader';
+import { createDownloads, sendDownload, writeCsv, type Download } from '../../../src/api/http/download';
 
 let failures: unknown[];
 
@@ -51,11 +54,17 @@ test.each([
   ['a comma', 'a,b', '"a,b"'],
   ['a quote', 'say "no"', '"say ""no"""'],
   ['a line break', 'a\nb', '"a\nb"'],
-  ['a sum', '=1+1', "'=1+1"],
-  ['a plus', '+234', "'+234"],
-  ['a minus', '-1', "'-1"],
-  ['an at sign', '@SUM(A1)', "'@SUM(A1)"],
-  ['a full-width equals sign', '＝1', "'＝1"],
+  ['a sum', '=1+1', `"'=1+1"`],
+  ['a plus', '+234', `"'+234"`],
+  ['a minus', '-1', `"'-1"`],
+  ['an at sign', '@SUM(A1)', `"'@SUM(A1)"`],
+  ['a full-width equals sign', '＝1', `"'＝1"`],
+  ['a sum behind a semicolon', 'x;=1+2', `"x;'=1+2"`],
+  ['a sum behind a tab', 'x\t=1+2', `"x\t'=1+2"`],
+  ['a sum behind a line break', 'x\r\n=1+2', `"x\r\n'=1+2"`],
+  ['a sum behind a semicolon, blanks and a quote', 'x; "=1+2', `"x; ""'=1+2"`],
+  ['two words', 'x y', '"x y"'],
+  ['a semicolon', 'x;y', '"x;y"'],
   ['nothing', null, ''],
 ])('%s reaches a spreadsheet as text', async (_, note, written) => {
   const pages = (async function* () {
@@ -63,6 +72,38 @@ test.each([
   })();
 
   expect((await served(pages, whole)).text).toBe(`id,note\r\n1,${written}\r\n`);
+});
+
+const typed = string({
+  unit: constantFrom('=', '+', '-', '@', ';', '\t', '\r', '\n', '"', ',', ' ', "'", 'x', '1', '＝'),
+  maxLength: 12,
+});
+test('no spreadsheet finds a formula, whatever is typed and wherever it splits; our reader finds the text', async () => {
+  await assert(
+    asyncProperty(
+      array(
+        typed.filter((note) => note !== ''),
+        { minLength: 1 },
+      ),
+      async (notes) => {
+        const chunks: Buffer[] = [];
+        const to = new Writable({ write: (chunk: Buffer, _, done) => (chunks.push(chunk), done()) });
+        const pages = (async function* () {
+          yield notes.map((note, id) => ({ id, note }));
+        })();
+        await writeCsv({ columns: ['id', 'note'], pages }, to);
+        const file = Buffer.concat(chunks).toString();
+        const reader = new CsvReader(() => new Error('too long'));
+        const [, ...read] = [...reader.read(file), ...reader.end()].map(({ fields }) => fields);
+        expect(read.map((fields) => fields?.[0])).toEqual(notes.map((_, id) => String(id)));
+        expect(read.map((fields) => fields?.[1]?.replaceAll("'", ''))).toEqual(
+          notes.map((note) => note.replaceAll("'", '')),
+        );
+        const cells = [...read.map((fields) => fields?.[1] ?? ''), ...file.split(/[;\t\r\n]/)];
+        expect(cells.filter((cell) => /^[\s"]*[=+\-@＝]/.test(cell))).toEqual([]);
+      },
+    ),
+  );
 });
 
 test('what fails before the first row is an answer like any other', async () => {
