@@ -76,6 +76,8 @@ const settings = z.object({
   APPROVAL_WINDOW_S: seconds(900),
   SETTLEMENT_WINDOW_S: seconds(86_400),
   INTENTS_PER_CUSTOMER_DAY: wholeNumber(1, 1_000_000).default(20),
+  // A file of the largest size has 20 million lines, as short as banks write them.
+  STATEMENT_LINES_PER_DAY: wholeNumber(1, 20_000_000).default(2_000_000),
   APPROVALS_PER_CUSTOMER_DAY: wholeNumber(1, 1_000_000).default(1_000),
   RECURRING_RETRY_DAYS: numbers('1,3,5', 365, 'days'),
   CATCH_UP_PER_DAY: wholeNumber(1, 1000, 'due dates').default(3),

@@ -312,7 +312,12 @@ export function routes(deps: Pick<ApiDeps, 'config'>) {
     route(
       'post',
       '/v1/bank/statements',
-      { ...BANK, upload: bankStatement.statementUpload(), idempotent: true },
+      {
+        ...BANK,
+        query: bankStatement.statementQuery,
+        upload: bankStatement.statementUpload(),
+        idempotent: true,
+      },
       bankStatement.sendStatement,
     ),
     route('get', STATEMENT, { ...BANK, params: bankStatement.statementPath }, bankStatement.showStatement),

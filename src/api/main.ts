@@ -2,6 +2,7 @@ import type { Server, ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import { ConfigError, readConfig, requireServers, type Config } from '../config';
 import type { Database } from '../database/connection';
+import { deleteCounted } from '../database/bank-statement/difference';
 import { deleteAbandonedPages } from '../database/bank-statement/statement';
 import { foldDailyTotals } from '../database/daily-total';
 import { deleteAbandoned } from '../database/customer/migration';
@@ -152,6 +153,7 @@ function expired(
     prompts: () => forgetPrompts(db, NETWORK_TIMEZONE),
     'batches of customers': () => deleteAbandoned(db),
     statements: () => deleteAbandonedPages(db),
+    'counted differences': () => deleteCounted(db),
     'console sessions': () => forgetEndedSessions(db),
     webhooks: () => forgetDeliveries(db, ring, WEBHOOK_KEPT_DAYS),
     receipts: () => forgetReceipts(db, RECEIPT_KEPT_DAYS),

@@ -1,12 +1,21 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
-import { Option, type Command } from 'commander';
-import { FORMATS, stageStatement, startStatement, type StatementType } from '../api/bank-statement/intake';
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import {
+  coveredDays,
+  FORMATS,
+  linesLimit,
+  stageStatement,
+  startStatement,
+  type StatementType,
+} from '../api/bank-statement/intake';
+import type { Config } from '../config';
 import { recordAct } from '../database/audit';
 import { discardPages, statementProgress, type Statement } from '../database/bank-statement/statement';
 import type { Database } from '../database/connection';
 import { findEntity } from '../database/entity/entity';
+import { parseDay } from '../domain/calendar';
 import { counted } from '../domain/words/counted';
 import { Failure } from '../domain/failures';
 import { workerProblems } from '../temporal/readiness';
@@ -27,6 +36,8 @@ const STANDS_STILL_MS = 120_000;
 interface Given extends Explained {
   bank: string;
   type?: StatementType;
+  from?: string | undefined;
+  through?: string | undefined;
 }
 
 /** What is told of it, with the differences where the API serves them. */
@@ -38,19 +49,27 @@ export function addStatementCommands(program: Command): void {
     .argument('<file>', 'CSV, or camt.053 where its name ends in .xml')
     .requiredOption('--bank <id>', 'whose file it is')
     .addOption(new Option('--type <type>', 'in place of what its name says').choices(Object.keys(FORMATS)))
+    .addOption(new Option('--from <date>', 'the file covers its days from this one on').argParser(aDay))
+    .addOption(new Option('--through <date>', 'the file covers its days up to this one').argParser(aDay))
     .addOption(reasonOption())
     .action(
-      onEngine(async ({ db }, config, file: string, { bank, type, ...explained }: Given) => {
+      onEngine(async ({ db }, config, file: string, { bank, type, from, through, ...explained }: Given) => {
         const by = operator(explained);
         if ((await findEntity(db, bank))?.type !== 'bank') {
           throw new CommandError(`${bank} is no bank. See "assent entity list".`);
         }
-        const statementId = await handIn(db, file, type ?? typeOf(file), bank, config.NETWORK_TIMEZONE, by);
+        const days = { from, through };
+        const statementId = await handIn(db, config, file, type ?? typeOf(file), bank, days, by);
         const result = await followed(db, statementId);
         if (result.status === 'failed') process.exitCode = 1;
         return outcome(result);
       }, anyRing),
     );
+}
+
+function aDay(given: string): string {
+  if (!parseDay(given).ok) throw new InvalidArgumentError('Write it as in 2026-11-01.');
+  return given;
 }
 
 const typeOf = (file: string): StatementType =>
@@ -59,20 +78,23 @@ const typeOf = (file: string): StatementType =>
 /** @returns the statement's id; that of an earlier one where it is the same file */
 async function handIn(
   db: Database,
+  config: Config,
   file: string,
   type: StatementType,
   bankId: string,
-  timeZone: string,
+  days: Pick<Given, 'from' | 'through'>,
   by: ReturnType<typeof operator>,
 ): Promise<string> {
   const { size } = await stat(file).catch((cause: unknown) => {
     throw new CommandError(`${file} cannot be read`, { cause });
   });
+  const limit = linesLimit(config);
   try {
-    const arrived = await stageStatement(db, type, readWith(file, size), timeZone);
+    const covered = await coveredDays(db, bankId, limit.timeZone, days);
+    const arrived = await stageStatement(db, type, readWith(file, size), covered, limit);
     try {
       const { statementId } = await db.transaction(async (trx) => {
-        const statement = await startStatement(trx, bankId, arrived);
+        const statement = await startStatement(trx, bankId, arrived, limit);
         if (statement.isNew) {
           await recordAct(trx, by, {
             action: 'statement.handed_in',

@@ -138,6 +138,16 @@ test('a statement is matched by its workflow, settles what it names, and both si
   });
   const { code, err } = await cli.run('statement', 'match', name, '--bank', merchant.entityId);
   expect([code, err]).toEqual([1, expect.stringContaining('is no bank')]);
+  // A file that covers a day has that day, whatever its lines are of.
+  const covering = (...days: string[]) =>
+    cli.run('statement', 'match', name, '--bank', bank.entityId, ...days);
+  await writeFile(name, HEADER);
+  const covered = await covering('--from', '2026-03-01', '--through', '2026-03-02');
+  expect([covered.code, covered.out]).toEqual([0, expect.stringContaining('0 lines, 0 matched')]);
+  const coming = await covering('--through', '2999-01-01');
+  expect([coming.code, coming.err]).toEqual([1, expect.stringContaining('query.through is later than')]);
+  const noDay = await covering('--from', 'monday');
+  expect([noDay.code, noDay.err]).toEqual([1, expect.stringContaining('2026-11-01')]);
 });
 
 test('a worker that dies amid a statement costs no line and counts none twice', async () => {
@@ -162,6 +172,11 @@ test('a worker that dies amid a statement costs no line and counts none twice', 
     `SELECT count(*)::int AS all, count(DISTINCT bank_transaction_id)::int AS each FROM reconciliation_exceptions
      WHERE bank_transaction_id LIKE 'FT-KILLED-%'`,
   );
-  expect(rows).toEqual([{ all: 1_100, each: 1_100 }]);
+  expect(rows).toEqual([{ all: 1_000, each: 1_000 }]);
+  const counted = await engine.database.db.query(
+    `SELECT sum(jsonb_array_length(differences))::int AS lines FROM bank_statement_counted WHERE statement_id = $1`,
+    [statementId],
+  );
+  expect(counted.rows).toEqual([{ lines: 100 }]);
   expect(await cast.gaps()).toEqual([]);
 });

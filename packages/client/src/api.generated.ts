@@ -3177,6 +3177,18 @@ export interface Operations {
   };
   /** Send what you have booked */
   sendBankStatement: {
+    query?: {
+      /**
+       * The file covers its days from this one on, also where its lines begin later; in
+       * the network’s time zone
+       */
+      from?: string | undefined;
+      /**
+       * The file covers its days up to this one, also where its lines end earlier; at most
+       * the bank’s today
+       */
+      through?: string | undefined;
+    };
     body: string | Uint8Array | Blob;
     contentType: 'text/csv' | 'application/xml';
     answer: {

@@ -14,11 +14,18 @@ import { formatAmount } from '../../domain/money';
 import type { ApiDeps } from '../deps';
 import { bodyChunks, requireType } from '../http/body';
 import type { Download } from '../http/download';
-import { id } from '../http/fields';
+import { day, id } from '../http/fields';
 import { CallerPlaces } from '../http/caller-places';
 import type { Call, PathCall, Received, Upload } from '../http/route';
 import { unhurried } from '../http/server';
-import { FORMATS, stageStatement, startStatement, type StatementType } from './intake';
+import {
+  coveredDays,
+  FORMATS,
+  linesLimit,
+  stageStatement,
+  startStatement,
+  type StatementType,
+} from './intake';
 
 /** A bank's statements: what it says that it booked, compared with what the network has. */
 
@@ -32,17 +39,42 @@ const PACE = { graceMs: 30_000, leastBytesPerS: 256 * 1024 };
 const UPLOADS = { all: 8, ofCaller: 2 };
 const UPLOADS_RETRY_S = 10;
 
-export function statementUpload(): Upload<ArrivedStatement> {
+export const statementQuery = z.strictObject({
+  from: day
+    .meta({
+      description:
+        'The file covers its days from this one on, also where its lines begin later; in the network’s time zone',
+    })
+    .optional(),
+  through: day
+    .meta({
+      description:
+        'The file covers its days up to this one, also where its lines end earlier; at most the bank’s today',
+      example: '2026-03-03',
+    })
+    .optional(),
+});
+
+type CoveredQuery = z.output<typeof statementQuery>;
+
+export function statementUpload(): Upload<ArrivedStatement, CoveredQuery> {
   const uploads = new CallerPlaces(UPLOADS);
 
-  async function receive(req: Request, deps: ApiDeps, bankId: string): Promise<Received<ArrivedStatement>> {
+  async function receive(
+    req: Request,
+    deps: ApiDeps,
+    bankId: string,
+    query: CoveredQuery,
+  ): Promise<Received<ArrivedStatement>> {
     const type = requireType(req, Object.keys(FORMATS) as StatementType[]);
+    const limit = linesLimit(deps.config);
+    const covered = await coveredDays(deps.db, bankId, limit.timeZone, query);
     if (!uploads.enter(bankId)) throw busy();
     try {
       unhurried(req);
       const bytes = bodyChunks(req, GIBIBYTE, PACE);
-      const arrived = await stageStatement(deps.db, type, bytes, deps.config.NETWORK_TIMEZONE);
-      const said = `${type} ${arrived.sha256.toString('hex')}`;
+      const arrived = await stageStatement(deps.db, type, bytes, covered, limit);
+      const said = `${type} ${arrived.sha256.toString('hex')} ${JSON.stringify(covered)}`;
       return {
         body: arrived,
         indexes: deps.ring.blindIndexes('idempotency.body', said),
@@ -76,9 +108,14 @@ const EXAMPLES: Record<StatementType, { description: string; example: string }> 
   },
 };
 
-export function sendStatement({ accept, body, caller }: Call<ArrivedStatement>) {
+export function sendStatement({ accept, body, caller, deps }: Call<ArrivedStatement, CoveredQuery>) {
   return accept(async (trx) => {
-    const { isNew: _, ...statement } = await startStatement(trx, caller.entityId, body);
+    const { isNew: _, ...statement } = await startStatement(
+      trx,
+      caller.entityId,
+      body,
+      linesLimit(deps.config),
+    );
     const { statementId, status } = statement;
     return { message: messageOf(statement), data: { statementId, status } };
   });
@@ -128,12 +165,12 @@ export async function differencesFile({
   deps,
   params,
 }: PathCall<typeof statementPath>): Promise<Download> {
-  const { statementId } = await readStatement(deps.db, caller.entityId, params.statementId);
-  return { fileName: 'differences.csv', columns: COLUMNS, pages: shownPages(deps, statementId) };
+  const statement = await readStatement(deps.db, caller.entityId, params.statementId);
+  return { fileName: 'differences.csv', columns: COLUMNS, pages: shownPages(deps, statement) };
 }
 
-async function* shownPages({ db }: ApiDeps, statementId: string): AsyncGenerator<object[], void, void> {
-  for await (const page of readDifferences(db, statementId)) yield page.map(shown);
+async function* shownPages({ db }: ApiDeps, statement: Statement): AsyncGenerator<object[], void, void> {
+  for await (const page of readDifferences(db, statement)) yield page.map(shown);
 }
 
 function shown({ amount, currency, networkAmount, networkCurrency, ...record }: DifferenceRecord) {

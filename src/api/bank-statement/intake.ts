@@ -5,7 +5,11 @@ import {
   discardPages,
   PAGE_LINES,
   stagePage,
+  todayOf,
+  tooManyLines,
   type ArrivedStatement,
+  type CoveredDays,
+  type LinesLimit,
   type Statement,
 } from '../../database/bank-statement/statement';
 import type { Database, Transaction } from '../../database/connection';
@@ -14,9 +18,11 @@ import { enqueueStarts } from '../../database/outbox';
 import { isMalformed, type ReadLine } from '../../domain/books/bank-statement';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { workflowSummary } from '../../domain/workflow/workflow-summary';
+import type { Config } from '../../config';
 import { readCamt } from './camt';
 import { readCsv } from './csv';
-import { MALFORMED_MAX, tooMany, tooManyMalformed } from './line';
+import { invalidRequest } from '../http/validation';
+import { MALFORMED_MAX, tooManyMalformed } from './line';
 
 /**
  * Takes a statement in, while it arrives: a file of any length costs the same memory. Its lines
@@ -27,28 +33,52 @@ import { MALFORMED_MAX, tooMany, tooManyMalformed } from './line';
 export const FORMATS = { 'text/csv': readCsv, 'application/xml': readCamt } as const;
 export type StatementType = keyof typeof FORMATS;
 
+export const linesLimit = (
+  config: Pick<Config, 'STATEMENT_LINES_PER_DAY' | 'NETWORK_TIMEZONE'>,
+): LinesLimit => ({
+  linesPerDay: config.STATEMENT_LINES_PER_DAY,
+  timeZone: config.NETWORK_TIMEZONE,
+});
+
 /**
- * As many as a file of the largest size has, of lines as short as banks write them. Of shorter
- * ones, which a compressed file has by the hundred million, it is no statement.
+ * The days that a bank says its file covers.
+ *
+ * @throws Failure invalid_request
  */
-const LINES_MAX = 20_000_000;
+export async function coveredDays(
+  db: Database,
+  bankId: string,
+  timeZone: string,
+  { from, through }: { from?: string | undefined; through?: string | undefined },
+): Promise<CoveredDays> {
+  const today = through === undefined ? undefined : await todayOf(db, bankId, timeZone);
+  if (through !== undefined && today !== undefined && through > today) {
+    const message = `is later than ${today}, the day that it is for the bank`;
+    throw invalidRequest([{ path: 'query.through', message }]);
+  }
+  if (from !== undefined && through !== undefined && from > through) {
+    throw invalidRequest([{ path: 'query.from', message: 'must not be later than through' }]);
+  }
+  return { from: from ?? null, through: through ?? null };
+}
 
 /**
  * Reads a file to its end, and has its lines wait.
  *
- * @param timeZone of the network
- * @throws Failure invalid_request where it is no statement; nothing of it stays then
+ * @throws Failure invalid_request where it is no statement, rate_limited where it alone has more
+ *   lines than a day; nothing of it stays then
  */
 export async function stageStatement(
   db: Database,
   type: StatementType,
   bytes: AsyncIterable<Buffer>,
-  timeZone: string,
+  covered: CoveredDays,
+  limit: LinesLimit,
 ): Promise<ArrivedStatement> {
   const statementId = newId('statement');
   const hash = createHash('sha256');
   const facts = new Facts();
-  const days = await bookableDays(db, timeZone);
+  const days = await bookableDays(db, limit.timeZone);
   let page: ReadLine[] = [];
   async function stage(): Promise<void> {
     await stagePage(db, statementId, facts.lines - page.length, page);
@@ -57,14 +87,22 @@ export async function stageStatement(
   try {
     for await (const line of FORMATS[type](hashed(bytes, hash), days)) {
       facts.add(line);
-      if (facts.lines > LINES_MAX) throw tooMany(LINES_MAX, 'lines');
+      if (facts.lines > limit.linesPerDay) throw await tooManyLines(db, limit);
       if (facts.malformed > MALFORMED_MAX) throw tooManyMalformed();
       page.push(line);
       if (page.length === PAGE_LINES) await stage();
     }
     if (page.length > 0) await stage();
     const { lines, firstDay, lastDay, currencies } = facts;
-    return { statementId, sha256: hash.digest(), lines, firstDay, lastDay, currencies: [...currencies] };
+    return {
+      statementId,
+      sha256: hash.digest(),
+      lines,
+      firstDay,
+      lastDay,
+      currencies: [...currencies],
+      covered,
+    };
   } catch (error) {
     // What cannot be discarded now is swept away later.
     await discardPages(db, statementId).catch(() => undefined);
@@ -106,13 +144,16 @@ async function* hashed(
 /**
  * Has a statement matched by its workflow; one that is there already is not matched again, and its
  * pages are the caller's to discard.
+ *
+ * @throws Failure rate_limited where the bank has sent enough lines today
  */
 export async function startStatement(
   trx: Transaction,
   bankId: string,
   arrived: ArrivedStatement,
+  limit: LinesLimit,
 ): Promise<Statement & { isNew: boolean }> {
-  const statement = await acceptStatement(trx, bankId, arrived);
+  const statement = await acceptStatement(trx, bankId, arrived, limit);
   if (statement.isNew) {
     const { statementId, lines } = arrived;
     await enqueueStarts(trx, [

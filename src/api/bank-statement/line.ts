@@ -11,11 +11,8 @@ import { invalidRequest } from '../http/validation';
 /** Each is kept with what is wrong about it. Who has more has sent something else. */
 export const MALFORMED_MAX = 100_000;
 
-export function tooMany(limit: number, what: string) {
-  return invalidRequest([{ path: 'body', message: `has more than ${limit} ${what}` }]);
-}
-
-export const tooManyMalformed = () => tooMany(MALFORMED_MAX, 'lines that cannot be read');
+export const tooManyMalformed = () =>
+  invalidRequest([{ path: 'body', message: `has more than ${MALFORMED_MAX} lines that cannot be read` }]);
 
 /** A line as it is written, whatever the format; what is not there is empty or left out. */
 export interface WrittenLine {

@@ -93,7 +93,7 @@ interface RouteOptions<Body, Query, Params> {
   /** Takes the body in as it arrives, in place of `body`, for which it is whole in memory. */
   receiver?: Receiver<Body>;
   /** Takes a file in as it arrives, in place of a JSON body. */
-  upload?: Upload<Body>;
+  upload?: Upload<Body, Query>;
 }
 
 export interface Receiver<Body> {
@@ -104,12 +104,12 @@ export interface Receiver<Body> {
   receive(req: Request, deps: ApiDeps, callerId: string): Promise<Received<Body>>;
 }
 
-export interface Upload<Body> {
+export interface Upload<Body, Query> {
   /** The types of the files that it takes, and how each is documented. */
   types: Record<string, { description: string; example: string }>;
   limitBytes: number;
   /** Reads and checks it. */
-  receive(req: Request, deps: ApiDeps, callerId: string): Promise<Received<Body>>;
+  receive(req: Request, deps: ApiDeps, callerId: string, query: Query): Promise<Received<Body>>;
 }
 
 /**
@@ -190,7 +190,7 @@ export function serve(
     const own = { ...deps, db: deps.db.on(requestId) };
     const prefersCsv = req.accepts(['json', 'csv']) === 'csv';
     // It is long: what is wrong with the rest of the request is said before.
-    const received = await (options.receiver ?? options.upload)?.receive(req, deps, caller.entityId);
+    const received = await (options.receiver ?? options.upload)?.receive(req, deps, caller.entityId, query);
     const indexes = () =>
       received?.indexes ??
       deps.ring.blindIndexes('idempotency.body', canonicalJson(options.body ? input : null));

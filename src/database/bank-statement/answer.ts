@@ -6,7 +6,7 @@ import type { Keyring } from '../keys/keyring';
 import { answerRefund } from '../refund/outcome';
 import { networks, stated, writeDifferences } from './difference';
 import { knownOf } from './known';
-import { nextPage, type StatementStatus } from './statement';
+import { countExceptions, EXCEPTIONS_OF_FILE, nextPage, type StatementStatus } from './statement';
 
 /** What the lines of a statement are judged with. */
 export interface Matching {
@@ -30,13 +30,14 @@ export async function takeAnswers(
   { db, keyring, timeZone, beat }: Matching,
   statementId: string,
 ): Promise<number | undefined> {
-  const statement = await row<{ bankId: string; status: StatementStatus }>(
+  const statement = await row<{ bankId: string; status: StatementStatus; exceptions: number }>(
     db,
-    `SELECT bank_id AS "bankId", status FROM bank_statements WHERE id = :statementId`,
+    `SELECT bank_id AS "bankId", status, exceptions FROM bank_statements WHERE id = :statementId`,
     { statementId },
   );
   if (statement?.status !== 'processing') return undefined;
   const { bankId } = statement;
+  let { exceptions } = statement;
   const page = await nextPage(db, statementId);
   if (!page) return undefined;
   const lines = page.lines.flatMap((one, n) => (isMalformed(one) ? [] : [{ ...one, n }]));
@@ -50,6 +51,8 @@ export async function takeAnswers(
   for (const { n, ...line } of lines) {
     const verdict = judge(line, known.get(line.line));
     if (verdict.is !== 'answer' || taken.has(line.bankTransactionId)) continue;
+    // An answer to what has ended would be an exception.
+    if (!verdict.known.pending && exceptions >= EXCEPTIONS_OF_FILE) continue;
     taken.add(line.bankTransactionId);
     beat?.();
     const { billingRequestId, refundId } = verdict.known;
@@ -72,7 +75,11 @@ export async function takeAnswers(
                 bankTransactionId,
                 reason: null,
               });
-        if (!agreed) return;
+        if (!agreed) {
+          exceptions += 1;
+          await countExceptions(trx, statementId, 1);
+          return;
+        }
         const position = page.position + n;
         await writeDifferences(trx, statementId, [
           { ...stated(line), ...networks(verdict.known), difference: 'settled', position },

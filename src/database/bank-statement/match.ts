@@ -12,15 +12,16 @@ import { row, rows, type Transaction } from '../connection';
 import {
   endExceptions,
   exceptionsEndedBy,
+  keyOf,
   lockCharges,
   openStatementExceptions,
   type Booked,
   type StatementException,
 } from '../reconciliation-exception/statement';
 import { takeAnswers, type Matching } from './answer';
-import { networks, stated, writeDifferences, type NewDifference } from './difference';
+import { keepDifferences, networks, stated, type NewDifference } from './difference';
 import { knownOf, NOTED_BEFORE } from './known';
-import { takePage, type StatementStatus } from './statement';
+import { countExceptions, EXCEPTIONS_OF_FILE, takePage, type StatementStatus } from './statement';
 
 /**
  * Judges the lines of a statement, page by page.
@@ -36,6 +37,8 @@ interface Processing {
   status: StatementStatus;
   lines: number;
   done: number;
+  /** That it has opened so far. */
+  exceptions: number;
 }
 
 /**
@@ -60,7 +63,7 @@ async function matchPage(
   position: number,
 ): Promise<number | 'taken' | undefined> {
   return db.transaction(async (trx) => {
-    const { bankId, status, done } = await lockStatement(trx, statementId);
+    const { bankId, status, done, exceptions } = await lockStatement(trx, statementId);
     if (status !== 'processing') return undefined;
     const page = await takePage(trx, statementId, position);
     if (!page) return 'taken';
@@ -76,12 +79,10 @@ async function matchPage(
       toLock.filter((id) => id !== null),
     );
     const fresh = await noteMatches(trx, statementId, judged.matches);
-    const opened = await openStatementExceptions(trx, keyring, bankId, judged.toOpen, workflowId);
-    const before = await listedBefore(
-      trx,
-      statementId,
-      opened.flatMap((one) => (one.isNew ? [] : [one.exceptionId])),
-    );
+    const room = EXCEPTIONS_OF_FILE - exceptions;
+    const opened = await openStatementExceptions(trx, keyring, bankId, judged.toOpen, workflowId, room);
+    await countExceptions(trx, statementId, opened.filter(({ isNew }) => isNew).length);
+    const told = await tell(trx, statementId, judged.told);
     await endExceptions(
       trx,
       keyring,
@@ -91,9 +92,9 @@ async function matchPage(
     const { differences, counts } = judged.result(
       fresh,
       opened.map((one) => one.exceptionId),
-      before,
+      told,
     );
-    await writeDifferences(trx, statementId, differences);
+    await keepDifferences(trx, statementId, position, differences);
     await count(trx, statementId, counts, judged.days);
     return done + page.length;
   });
@@ -126,7 +127,7 @@ export async function lockStatement(trx: Transaction, statementId: string): Prom
   const found = await row<Processing>(
     trx,
     `SELECT bank_id AS "bankId", status, lines,
-       matched + duplicates + unknown_here + amount_differs + malformed AS done
+       matched + duplicates + unknown_here + amount_differs + malformed AS done, exceptions
      FROM bank_statements WHERE id = :statementId FOR UPDATE`,
     { statementId },
   );
@@ -143,6 +144,8 @@ interface Judged {
   toOpenIndex?: number;
   /** The exception that there is already. */
   exceptionId?: string;
+  /** By which another line is seen to tell the same. */
+  toldKey?: string;
   /** As it is noted that a statement has it. */
   matchKey?: string;
 }
@@ -157,6 +160,8 @@ class PageJudgement {
   readonly matches = new Map<string, number>();
   /** What its lines are booked on. A known one vouches for its day, by its charge. */
   readonly days = { known: new Set<string>(), unknown: new Set<string>() };
+  /** What its lines tell that the network has otherwise. */
+  readonly told = new Set<string>();
   private readonly judged: Judged[] = [];
 
   constructor(
@@ -191,28 +196,38 @@ class PageJudgement {
         });
         return;
       }
-      case 'told':
-        this.judged.push({
-          position,
-          line,
-          difference: 'unknown_here',
-          known,
-          exceptionId: verdict.exceptionId,
-        });
+      case 'told': {
+        const { exceptionId } = verdict;
+        const toldKey = this.tell(exceptionId);
+        this.judged.push({ position, line, difference: 'unknown_here', known, exceptionId, toldKey });
         return;
+      }
       case 'amount_differs': {
         if (verdict.known.role !== 'open') this.match(line, verdict.known);
-        const toOpenIndex = this.toOpen.push(differing(line, verdict.known)) - 1;
-        this.judged.push({ position, line, difference: 'amount_differs', known, toOpenIndex });
+        this.open(position, line, known, differing(line, verdict.known));
         return;
       }
       // Named by a reference since the answers were taken: the next file of the bank has it again.
       case 'answer':
-      case 'unknown_here': {
-        const toOpenIndex = this.toOpen.push(unknown(line)) - 1;
-        this.judged.push({ position, line, difference: 'unknown_here', known, toOpenIndex });
-      }
+      case 'unknown_here':
+        this.open(position, line, known, unknown(line));
     }
+  }
+
+  private open(
+    position: number,
+    line: StatementLine,
+    known: Known | undefined,
+    exception: StatementException & { kind: 'amount_differs' | 'unknown_here' },
+  ): void {
+    const toOpenIndex = this.toOpen.push(exception) - 1;
+    const toldKey = this.tell(keyOf(exception));
+    this.judged.push({ position, line, difference: exception.kind, known, toOpenIndex, toldKey });
+  }
+
+  private tell(key: string): string {
+    this.told.add(key);
+    return key;
   }
 
   /**
@@ -233,21 +248,18 @@ class PageJudgement {
 
   /**
    * @param fresh those of the match keys that no earlier page of this file had
-   * @param exceptionIds the exceptions of `toOpen`, in its order
-   * @param before exceptions that earlier pages of this file have named: another line for one of
-   *   these is a duplicate
+   * @param exceptionIds the exceptions of `toOpen`, in its order; undefined of what is counted alone
+   * @param told what no earlier page of this file has told: another line that tells it is a duplicate
    */
-  result(fresh: ReadonlySet<string>, exceptionIds: string[], before: ReadonlySet<string>) {
+  result(fresh: ReadonlySet<string>, exceptionIds: (string | undefined)[], told: Set<string>) {
     const counts = { matched: 0, duplicate: 0, unknown_here: 0, amount_differs: 0, malformed: 0 };
     const differences: NewDifference[] = [];
-    const said = new Set(before);
     const matched = new Set<string>();
-    for (const { position, line, known, toOpenIndex, matchKey, ...one } of this.judged) {
-      let { difference, exceptionId } = one;
-      if (toOpenIndex !== undefined) {
-        exceptionId = exceptionIds[toOpenIndex] ?? '';
-        if (said.has(exceptionId)) difference = 'duplicate';
-        said.add(exceptionId);
+    for (const { position, line, known, toOpenIndex, toldKey, matchKey, ...one } of this.judged) {
+      let { difference } = one;
+      const exceptionId = toOpenIndex === undefined ? one.exceptionId : exceptionIds[toOpenIndex];
+      if (toldKey !== undefined) {
+        if (!told.delete(toldKey)) difference = 'duplicate';
       } else if (matchKey !== undefined) {
         if (matched.has(matchKey) || !fresh.has(matchKey)) difference = 'duplicate';
         matched.add(matchKey);
@@ -268,10 +280,10 @@ class PageJudgement {
   }
 }
 
-function differing(line: StatementLine, known: Known): StatementException {
+function differing(line: StatementLine, known: Known) {
   const { bankTransactionId, direction } = line;
   return {
-    kind: 'amount_differs',
+    kind: 'amount_differs' as const,
     billingRequestId: known.billingRequestId,
     refundId: known.refundId,
     bankTransactionId,
@@ -285,15 +297,9 @@ function differing(line: StatementLine, known: Known): StatementException {
   };
 }
 
-function unknown({
-  bankTransactionId,
-  direction,
-  amount,
-  currency,
-  reference,
-}: StatementLine): StatementException {
+function unknown({ bankTransactionId, direction, amount, currency, reference }: StatementLine) {
   return {
-    kind: 'unknown_here',
+    kind: 'unknown_here' as const,
     billingRequestId: null,
     refundId: null,
     bankTransactionId,
@@ -324,19 +330,19 @@ async function noteMatches(
   return new Set(noted.map(({ id }) => id));
 }
 
-async function listedBefore(
-  trx: Transaction,
-  statementId: string,
-  exceptionIds: string[],
-): Promise<Set<string>> {
-  if (exceptionIds.length === 0) return new Set();
-  const listed = await rows<{ id: string }>(
+/** @returns those that this statement has not told before */
+async function tell(trx: Transaction, statementId: string, keys: ReadonlySet<string>): Promise<Set<string>> {
+  if (keys.size === 0) return new Set();
+  const told = await rows<{ key: string }>(
     trx,
-    `SELECT DISTINCT exception_id AS id FROM bank_statement_differences
-     WHERE exception_id = ANY(:exceptionIds) AND statement_id = :statementId`,
-    { statementId, exceptionIds },
+    `WITH given AS (SELECT key, hashtextextended(key, 0) AS difference FROM unnest(:keys::text[]) AS g (key)),
+     told AS (
+       INSERT INTO bank_statement_told (statement_id, difference) SELECT :statementId, difference FROM given
+       ON CONFLICT DO NOTHING RETURNING difference)
+     SELECT key FROM given WHERE difference IN (SELECT difference FROM told)`,
+    { statementId, keys: [...keys] },
   );
-  return new Set(listed.map(({ id }) => id));
+  return new Set(told.map(({ key }) => key));
 }
 
 async function count(

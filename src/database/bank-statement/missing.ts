@@ -6,9 +6,10 @@ import {
   type StatementException,
 } from '../reconciliation-exception/statement';
 import type { Matching } from './answer';
-import { writeDifferences } from './difference';
+import { keepDifferences } from './difference';
 import { isLetOff, isNoted, isListedStill } from './known';
 import { lockStatement } from './match';
+import { countExceptions, EXCEPTIONS_OF_FILE } from './statement';
 
 /**
  * What settled here in the days of a statement, and is in no statement of the bank so far.
@@ -47,7 +48,7 @@ export async function findMissing(
   statementId: string,
 ): Promise<number | undefined> {
   return db.transaction(async (trx) => {
-    const { bankId, status, done, lines } = await lockStatement(trx, statementId);
+    const { bankId, status, done, lines, exceptions } = await lockStatement(trx, statementId);
     if (status !== 'processing') return undefined;
     if (done < lines) {
       // Nobody can judge what is not there any more.
@@ -76,11 +77,14 @@ export async function findMissing(
         reference: null,
       })),
       workflowId,
+      EXCEPTIONS_OF_FILE - exceptions,
     );
+    await countExceptions(trx, statementId, opened.filter(({ isNew }) => isNew).length);
     const before = await counted(trx, statementId, missing.length, page);
-    await writeDifferences(
+    await keepDifferences(
       trx,
       statementId,
+      lines + before,
       missing.map(({ bankTransactionId, direction, amount, currency, reference }, n) => ({
         // After all lines.
         position: lines + before + n,
@@ -102,14 +106,14 @@ export async function findMissing(
 }
 
 /**
- * The statement `s`, and the days it is about: those of its lines. A line that is unknown here
- * stands for its day only near those that are known, for its year may be wrong; where none is
- * known, there is nothing better to go by.
+ * The statement `s`, and the days it is about: those of its lines, and those that the bank says it
+ * covers. A line that is unknown here stands for its day only near those that are known, for its
+ * year may be wrong; where none is known, there is nothing better to go by.
  */
 const OF_DAYS = `(
-    SELECT *, least(known_first_day, (SELECT min(day) FROM unnest(unknown_days) AS u (day)
+    SELECT *, least(covered_from, known_first_day, (SELECT min(day) FROM unnest(unknown_days) AS u (day)
         WHERE known_first_day IS NULL OR day >= known_first_day - ${BOOKED_WITHIN_DAYS})) AS first,
-      greatest(known_last_day, (SELECT max(day) FROM unnest(unknown_days) AS u (day)
+      greatest(covered_through, known_last_day, (SELECT max(day) FROM unnest(unknown_days) AS u (day)
         WHERE known_last_day IS NULL OR day <= known_last_day + ${BOOKED_WITHIN_DAYS})) AS last
     FROM bank_statements WHERE id = :statementId) AS s`;
 
@@ -166,9 +170,8 @@ const MISSING = `
   FROM ours
   WHERE (bank_transaction_id IS NOT NULL OR to_customer) AND currency = ANY(currencies)
     AND NOT ${isNoted('ours.key')}
-    AND NOT EXISTS (
-      SELECT FROM bank_statement_differences d
-      WHERE d.statement_id = :statementId AND d.difference = 'malformed' AND d.bank_transaction_id = ours.bank_transaction_id)
+    AND (bank_transaction_id IN (
+      SELECT unnest(c.unread) FROM bank_statement_counted c WHERE c.statement_id = :statementId)) IS NOT TRUE
     AND NOT EXISTS (
       SELECT FROM reconciliation_exceptions u
       WHERE u.bank_id = :bankId AND u.bank_transaction_id = ours.bank_transaction_id AND u.direction = ours.direction
@@ -203,4 +206,5 @@ async function end(trx: Transaction, statementId: string, status: 'completed' | 
     `UPDATE bank_statements SET status = :status, ended_at = clock_timestamp() WHERE id = :statementId`,
     { statementId, status },
   );
+  await rows(trx, `DELETE FROM bank_statement_told WHERE statement_id = :statementId`, { statementId });
 }

@@ -1,6 +1,7 @@
 import { isMalformed, type Direction, type ReadLine } from '../../domain/books/bank-statement';
 import { Failure } from '../../domain/failures';
 import { oneRow, row, rows, type Executor, type Transaction } from '../connection';
+import { dayBegin } from '../day-begin';
 import { SWEEP, sweep } from '../sweep';
 
 /**
@@ -12,6 +13,21 @@ import { SWEEP, sweep } from '../sweep';
 
 /** Lines that one transaction judges: some tens of milliseconds. */
 export const PAGE_LINES = 1_000;
+
+/**
+ * Differences of a file that become exceptions: more than anybody looks into. Each costs some
+ * kilobytes and two webhooks; a file of another account has a difference for each of its lines.
+ */
+export const EXCEPTIONS_OF_FILE = 1_000;
+
+/** Adds to those that a file has opened. */
+export async function countExceptions(trx: Transaction, statementId: string, more: number): Promise<void> {
+  if (more === 0) return;
+  await rows(trx, `UPDATE bank_statements SET exceptions = exceptions + :more WHERE id = :statementId`, {
+    statementId,
+    more,
+  });
+}
 
 export type StatementStatus = 'processing' | 'completed' | 'failed';
 
@@ -45,6 +61,13 @@ export interface ArrivedStatement {
   firstDay: string | null;
   lastDay: string | null;
   currencies: string[];
+  covered: CoveredDays;
+}
+
+/** Days that the bank says its file covers, as `2026-11-21`; what it does not say is null. */
+export interface CoveredDays {
+  from: string | null;
+  through: string | null;
 }
 
 /** As short as it can be: a million of them wait. */
@@ -156,34 +179,46 @@ function readWaiting(waiting: WaitingLine): ReadLine {
   return { line, bankTransactionId, bookingDate, amount: BigInt(amount), currency, direction, reference };
 }
 
+/** What bounds the files of each bank. */
+export interface LinesLimit {
+  linesPerDay: number;
+  /** Of the network, by whose calendar a day is. */
+  timeZone: string;
+}
+
 /**
- * Takes the pages over as a statement; of a file that there is already, nothing is new.
+ * Takes the pages over as a statement; of a file that there is already, with the same days covered,
+ * nothing is new.
  *
  * @returns the statement, and whether it is new; the pages of one that is not are the caller's to
  *   discard
+ * @throws Failure rate_limited where the bank has sent enough lines today
  * @throws Error where not all pages are there: the file took so long that they were swept away
  */
 export async function acceptStatement(
   trx: Transaction,
   bankId: string,
-  { statementId, sha256, lines, firstDay, lastDay, currencies }: ArrivedStatement,
+  { statementId, sha256, lines, firstDay, lastDay, currencies, covered }: ArrivedStatement,
+  limit: LinesLimit,
 ): Promise<Statement & { isNew: boolean }> {
   const made = await row<Statement>(
     trx,
-    `INSERT INTO bank_statements (id, bank_id, sha256, lines, first_day, last_day, currencies)
-     VALUES (:statementId, :bankId, :sha256, :lines, :firstDay, :lastDay, :currencies)
-     ON CONFLICT (bank_id, sha256) DO NOTHING RETURNING ${STATEMENT_COLUMNS}`,
-    { statementId, bankId, sha256, lines, firstDay, lastDay, currencies },
+    `INSERT INTO bank_statements (id, bank_id, sha256, lines, first_day, last_day, currencies, covered_from, covered_through)
+     VALUES (:statementId, :bankId, :sha256, :lines, :firstDay, :lastDay, :currencies, :from, :through)
+     ON CONFLICT (bank_id, sha256, covered_from, covered_through) DO NOTHING RETURNING ${STATEMENT_COLUMNS}`,
+    { statementId, bankId, sha256, lines, firstDay, lastDay, currencies, ...covered },
   );
   if (!made) {
     // A statement of its own: it sees the one that the first may have waited for.
     const known = await row<Statement>(
       trx,
-      `SELECT ${STATEMENT_COLUMNS} FROM bank_statements WHERE bank_id = :bankId AND sha256 = :sha256`,
-      { bankId, sha256 },
+      `SELECT ${STATEMENT_COLUMNS} FROM bank_statements WHERE bank_id = :bankId AND sha256 = :sha256
+         AND (covered_from, covered_through) IS NOT DISTINCT FROM (:from::date, :through::date)`,
+      { bankId, sha256, ...covered },
     );
     return { ...found(known), isNew: false };
   }
+  await countLines(trx, bankId, lines, limit);
   const taken = await row<{ lines: number }>(
     trx,
     `WITH taken AS (
@@ -194,6 +229,56 @@ export async function acceptStatement(
   );
   if (taken?.lines !== lines) throw new Error(`${statementId} lacks staged pages`);
   return { ...made, isNew: true };
+}
+
+/**
+ * Counts the lines that a bank sends on a day of real time. One statement decides between files at
+ * the same time.
+ *
+ * @throws Failure rate_limited
+ */
+async function countLines(
+  trx: Transaction,
+  bankId: string,
+  lines: number,
+  { linesPerDay, timeZone }: LinesLimit,
+): Promise<void> {
+  const counted = await row(
+    trx,
+    `INSERT INTO bank_statement_days AS d (bank_id, day, lines)
+     SELECT :bankId, (clock_timestamp() AT TIME ZONE :timeZone)::date, :lines WHERE :lines::int <= :linesPerDay::int
+     ON CONFLICT (bank_id) DO UPDATE SET day = excluded.day,
+       lines = CASE WHEN d.day = excluded.day THEN d.lines ELSE 0 END + excluded.lines
+     WHERE d.day <> excluded.day OR d.lines + excluded.lines <= :linesPerDay
+     RETURNING true`,
+    { bankId, lines, linesPerDay, timeZone },
+  );
+  if (!counted) throw await tooManyLines(trx, { linesPerDay, timeZone });
+}
+
+/** What a file is refused with that passes the lines of a day. */
+export async function tooManyLines(db: Executor, { linesPerDay, timeZone }: LinesLimit): Promise<Failure> {
+  const { retryAfterS } = await oneRow<{ retryAfterS: number }>(
+    db,
+    `SELECT ceil(extract(epoch FROM ${dayBegin(`(clock_timestamp() AT TIME ZONE :timeZone)::date + 1`)} - clock_timestamp()))::int
+       AS "retryAfterS"`,
+    { timeZone },
+  );
+  return new Failure(
+    'rate_limited',
+    `A bank may send ${linesPerDay} lines a day: nothing of this file was accepted. Try again tomorrow.`,
+    { retryAfterS },
+  );
+}
+
+/** The bank's day of now, by its own clock. */
+export async function todayOf(db: Executor, bankId: string, timeZone: string): Promise<string> {
+  const { today } = await oneRow<{ today: string }>(
+    db,
+    `SELECT to_char(business_now(:bankId) AT TIME ZONE :timeZone, 'YYYY-MM-DD') AS today`,
+    { bankId, timeZone },
+  );
+  return today;
 }
 
 /**

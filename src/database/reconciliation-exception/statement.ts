@@ -44,13 +44,31 @@ export type Booked = Pick<StatementLine, 'bankTransactionId' | 'direction' | 'am
 /** Items of one webhook, as everywhere. */
 const ANNOUNCED_AT_ONCE = 100;
 
+/** Open at once for a bank: more than its people ever end. */
+const OPEN_OF_BANK = 10_000;
+
+/** What tells the same is one exception. */
+export const keyOf = (one: StatementException): string =>
+  JSON.stringify([
+    one.kind,
+    one.billingRequestId,
+    one.refundId,
+    one.bankTransactionId,
+    one.direction,
+    one.bookedAmount?.toString(),
+    one.bookedCurrency,
+  ]);
+
 /**
- * Opens those that are not there yet, and tells both sides of each. The caller holds the charges
- * locked (`lockCharges`), and has a page at most: each owner of one costs a lock of the clock.
+ * Opens those that are not there yet, as long as there is room for more, and tells both sides of
+ * each. The caller holds the charges locked (`lockCharges`), and has a page at most: each owner of
+ * one costs a lock of the clock.
  *
  * @param found two that say the same share one exception
  * @param workflowId of the workflow that makes the first attempts, where one does
- * @returns in the order given: the exception, and whether it was opened now
+ * @param room how many more its file may open, where a file tells of them
+ * @returns in the order given: the exception, and whether it was opened now; none of what there is
+ *   no room for
  */
 export async function openStatementExceptions(
   trx: Transaction,
@@ -58,8 +76,66 @@ export async function openStatementExceptions(
   bankId: string,
   found: StatementException[],
   workflowId?: string,
-): Promise<{ exceptionId: string; isNew: boolean }[]> {
+  room?: number,
+): Promise<{ exceptionId: string | undefined; isNew: boolean }[]> {
   if (found.length === 0) return [];
+  const keys = found.map(keyOf);
+  const there = await findExceptions(trx, bankId, found);
+  const fresh = new Map(found.flatMap((one, n) => (there.has(n) ? [] : [[keys[n] ?? '', one]])));
+  const toOpen = [...fresh.values()];
+  if (room !== undefined) toOpen.length = await roomOf(trx, bankId, Math.min(room, toOpen.length));
+  const opened = await open(trx, keyring, bankId, toOpen, workflowId);
+  const all = opened.size === 0 ? there : await findExceptions(trx, bankId, found);
+  return keys.map((_, n) => {
+    const exceptionId = all.get(n);
+    return { exceptionId, isNew: exceptionId !== undefined && opened.delete(exceptionId) };
+  });
+}
+
+/** @returns how many of those that are wanted the bank may have open beside what it has */
+async function roomOf(trx: Transaction, bankId: string, wanted: number): Promise<number> {
+  if (wanted <= 0) return 0;
+  const unresolved = await rows(
+    trx,
+    `SELECT FROM reconciliation_exceptions x
+     WHERE x.state <> 'resolved' AND x.kind IN ('unknown_here', 'missing_at_bank', 'amount_differs')
+       AND CASE WHEN ${IS_CREDIT_MISSING('x')} THEN x.payee_bank_id ELSE x.bank_id END = :bankId
+     LIMIT ${OPEN_OF_BANK}`,
+    { bankId },
+  );
+  return Math.min(wanted, OPEN_OF_BANK - unresolved.length);
+}
+
+/** @returns by the place of each that there is */
+async function findExceptions(
+  trx: Transaction,
+  bankId: string,
+  found: StatementException[],
+): Promise<Map<number, string>> {
+  const all = await rows<{ n: number; id: string }>(
+    trx,
+    `SELECT g.n, x.id FROM ${GIVEN} JOIN reconciliation_exceptions x ON g."bankTransactionId" IS NULL
+       AND x.billing_request_id = g."billingRequestId" AND ${IS_CREDIT_MISSING('x')} AND x.dismissed_with IS NULL
+     UNION ALL
+     SELECT g.n, x.id FROM ${GIVEN} JOIN reconciliation_exceptions x
+       ON x.bank_id = :bankId AND x.bank_transaction_id = g."bankTransactionId" AND x.kind = g.kind
+       AND x.kind IN ('unknown_here', 'missing_at_bank', 'amount_differs') AND x.dismissed_with IS NULL AND x.direction = g.direction
+       AND x.booked_amount IS NOT DISTINCT FROM g."bookedAmount" AND x.booked_currency IS NOT DISTINCT FROM g."bookedCurrency"
+       AND x.billing_request_id IS NOT DISTINCT FROM g."billingRequestId" AND x.refund_id IS NOT DISTINCT FROM g."refundId"`,
+    { bankId, given: jsonOf(found.map((one, n) => ({ ...one, n }))) },
+  );
+  return new Map(all.map(({ n, id }) => [n, id]));
+}
+
+/** @returns those that nobody else had opened meanwhile */
+async function open(
+  trx: Transaction,
+  keyring: Keyring,
+  bankId: string,
+  found: StatementException[],
+  workflowId?: string,
+): Promise<Set<string>> {
+  if (found.length === 0) return new Set();
   const given = jsonOf(found.map((one, n) => ({ ...one, n, id: newId('exception') })));
   const opened = await rows<{
     id: string;
@@ -115,27 +191,7 @@ export async function openStatementExceptions(
     const some = ids.slice(from, from + ANNOUNCED_AT_ONCE);
     await announceExceptions(trx, keyring, 'exception.opened', some, workflowId);
   }
-  const all = await rows<{ n: number; id: string }>(
-    trx,
-    `SELECT g.n, x.id FROM ${GIVEN} JOIN reconciliation_exceptions x ON g."bankTransactionId" IS NULL
-       AND x.billing_request_id = g."billingRequestId" AND ${IS_CREDIT_MISSING('x')} AND x.dismissed_with IS NULL
-     UNION ALL
-     SELECT g.n, x.id FROM ${GIVEN} JOIN reconciliation_exceptions x
-       ON x.bank_id = :bankId AND x.bank_transaction_id = g."bankTransactionId" AND x.kind = g.kind
-       AND x.kind IN ('unknown_here', 'missing_at_bank', 'amount_differs') AND x.dismissed_with IS NULL AND x.direction = g.direction
-       AND x.booked_amount IS NOT DISTINCT FROM g."bookedAmount" AND x.booked_currency IS NOT DISTINCT FROM g."bookedCurrency"
-       AND x.billing_request_id IS NOT DISTINCT FROM g."billingRequestId" AND x.refund_id IS NOT DISTINCT FROM g."refundId"
-     ORDER BY n`,
-    { bankId, given },
-  );
-  if (all.length !== found.length) throw new Error('each that a statement tells of has one exception');
-  const isNew = new Set(ids);
-  const seen = new Set<string>();
-  return all.map(({ id }) => {
-    const first = !seen.has(id);
-    seen.add(id);
-    return { exceptionId: id, isNew: first && isNew.has(id) };
-  });
+  return new Set(ids);
 }
 
 const GIVEN = `jsonb_to_recordset(:given::jsonb) AS g (n int, id text, kind text, "billingRequestId" text, "refundId" text,

@@ -240,7 +240,7 @@ test('each difference becomes an exception, and its file says line by line what 
     `4,duplicate,B2,${today},debit,90,NGN,,${differing.reference},100,NGN,${differs},`,
     `5,duplicate,B1,${today},debit,100,NGN,,${await referenceOf('B1')},100,NGN,,`,
     `6,unknown_here,B9,${today},debit,5,NGN,,,,,${unknown},`,
-    '7,malformed,,,,,,,,,,,bankTransactionId is missing; bookingDate is missing; currency is missing; direction is missing',
+    '7,malformed,,,,,,,,,,,"bankTransactionId is missing; bookingDate is missing; currency is missing; direction is missing"',
     `8,duplicate,B9,${today},debit,5,NGN,,,,,${unknown},`,
     `,missing_at_bank,B3,,debit,,,,${missing.reference},100,NGN,${lacking},`,
   ]);
@@ -852,7 +852,7 @@ test('what the file has in a line with a comma too many is not missing, and stay
     [HEADER.replace('reference', 'description'), ...lines, ''].join('\n'),
   );
   expect(summary).toEqual({ ...NOTHING, lines: 2, matched: 1, malformed: 1 });
-  expect(differences).toEqual(['3,malformed,X2,,,,,,,,,,it has more fields than the header']);
+  expect(differences).toEqual(['3,malformed,X2,,,,,,,,,,"it has more fields than the header"']);
   expect(await kinds()).toEqual([]);
   const refund = { reference, amount: 100 };
   expect((await post(tokens.merchant, '/v1/refunds/initiate', refund)).status).toBe(201);

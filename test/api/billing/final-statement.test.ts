@@ -104,14 +104,20 @@ async function sendFile(lines: { id: string; amount: bigint }[], day: string): P
   }));
   await stagePage(db, statementId, 0, read);
   await db.transaction((trx) =>
-    acceptStatement(trx, standing.bankId, {
-      statementId,
-      sha256: createHash('sha256').update(statementId).digest(),
-      lines: lines.length,
-      firstDay: day,
-      lastDay: day,
-      currencies: ['NGN'],
-    }),
+    acceptStatement(
+      trx,
+      standing.bankId,
+      {
+        statementId,
+        sha256: createHash('sha256').update(statementId).digest(),
+        lines: lines.length,
+        firstDay: day,
+        lastDay: day,
+        currencies: ['NGN'],
+        covered: { from: null, through: null },
+      },
+      { linesPerDay: 1_000, timeZone },
+    ),
   );
   const matching = { db, keyring: api.deps.ring, timeZone, workflowId: `bank-statement/${statementId}` };
   for (const step of [matchNextPage, findMissing]) while ((await step(matching, statementId)) !== undefined);

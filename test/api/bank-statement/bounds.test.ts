@@ -1,0 +1,317 @@
+import { deleteCounted } from '../../../src/database/bank-statement/difference';
+import { matchNextPage } from '../../../src/database/bank-statement/match';
+import { findMissing } from '../../../src/database/bank-statement/missing';
+import { oneRow } from '../../../src/database/connection';
+import { addDays, calendarDay } from '../../../src/domain/calendar';
+import { send, serveApi, tokenOf, type Answered, type ServedApi } from '../../support/api';
+import { asOwner, createTestDatabase, type TestDatabase } from '../../support/database';
+import { standingApproval, type Standing } from '../../support/standing';
+
+/** A bank's files: what they may cost at most, and the days that the bank says they cover. */
+
+const LAGOS = 'Africa/Lagos';
+const STATEMENTS = '/v1/bank/statements';
+const HEADER = 'bankTransactionId,bookingDate,amount,currency,direction,reference';
+const LINES_PER_DAY = 12_000;
+
+let database: TestDatabase;
+let api: ServedApi;
+let standing: Standing;
+let bank: string;
+let merchant: string;
+let today: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  api = await serveApi(database.db, {
+    settings: { RATE_LIMIT_TOKEN_ADDRESS: '999/999', STATEMENT_LINES_PER_DAY: String(LINES_PER_DAY) },
+  });
+});
+afterAll(async () => {
+  await api.close();
+  await database.drop();
+});
+beforeEach(async () => {
+  today = calendarDay(new Date(), LAGOS);
+  standing = await standingApproval(database.db, api.deps.ring);
+  bank = await tokenOf(api, standing.credentials.bank);
+  merchant = await tokenOf(api, standing.credentials.merchant);
+});
+
+const authorized = (token: string) => ({ authorization: `Bearer ${token}` });
+const get = (token: string, url: string) => send(api.url, 'GET', url, undefined, authorized(token));
+const post = (token: string, url: string, body: unknown) =>
+  send(api.url, 'POST', url, body, authorized(token));
+const upload = (file: string, query = '', token = bank): Promise<Answered> =>
+  send(api.url, 'POST', `${STATEMENTS}${query}`, file, { 'content-type': 'text/csv', ...authorized(token) });
+
+async function charged(): Promise<{ reference: string; id: string }> {
+  const { body } = await post(merchant, '/v1/customer/bill', {
+    paymentIDs: [standing.paymentId],
+    amount: 100,
+    currency: 'NGN',
+    description: 'Shoes',
+  });
+  const [item] = body as unknown as { reference: string; billingRequestId: string }[];
+  return { reference: String(item?.reference), id: String(item?.billingRequestId) };
+}
+
+async function paid(bankTransactionId: string): Promise<{ reference: string }> {
+  const { id, reference } = await charged();
+  const answer = { billingRequestId: id, bankTransactionId };
+  expect((await post(bank, '/v1/billing/bank-response', answer)).status).toBe(200);
+  return { reference };
+}
+
+const line = (id: string, { amount = 100, day = today, reference = '' } = {}) =>
+  `${id},${day},${amount},NGN,debit,${reference}`;
+const csv = (...lines: string[]) => [HEADER, ...lines, ''].join('\r\n');
+const unknownLines = (length: number, prefix = 'U') =>
+  Array.from({ length }, (_, n) => line(`${prefix}${n}`, { amount: 5 }));
+
+interface Matched {
+  id: string;
+  summary: Record<string, number>;
+  differences: string[][];
+}
+
+/** Sends a file, and does what its workflow does. */
+async function match(file: string, query = ''): Promise<Matched> {
+  const sent = await upload(file, query);
+  expect(sent).toMatchObject({ status: 202 });
+  const id = String(sent.body.data?.['statementId']);
+  const { db, ring } = api.deps;
+  const matching = { db, keyring: ring, timeZone: LAGOS, workflowId: `bank-statement/${id}` };
+  for (const step of [matchNextPage, findMissing]) while ((await step(matching, id)) !== undefined);
+  const { body } = await get(bank, `${STATEMENTS}/${id}`);
+  expect(body.data).toMatchObject({ status: 'completed' });
+  return { id, summary: body.data?.['summary'] as Matched['summary'], differences: await differencesOf(id) };
+}
+
+async function differencesOf(id: string): Promise<string[][]> {
+  const { body } = await get(bank, `${STATEMENTS}/${id}/differences.csv`);
+  const [, ...lines] = (body as unknown as string).trimEnd().split('\r\n');
+  return lines.map((one) => one.split(','));
+}
+const exceptionIdOf = (difference: string[] | undefined) => difference?.[11];
+
+const exceptions = async (query = '') =>
+  (await get(bank, `/v1/reconciliation/exceptions?limit=1${query}`)).body.data as {
+    total: number;
+    exceptions: { exceptionId: string }[];
+  };
+const count = async (sql: string) => (await oneRow<{ count: number }>(api.deps.db, sql, {})).count;
+
+test('of a file a thousand differences become exceptions; the rest stands in its differences, and holds nothing', async () => {
+  const { reference } = await paid('Z1');
+  const lines = [...unknownLines(8_000), line('Z1', { amount: 90 })];
+  const before = await count(`SELECT pg_database_size(current_database()) AS count`);
+  const { summary, differences } = await match(
+    csv(...lines, lines[0] ?? '', lines[7_500] ?? '', lines[8_000] ?? ''),
+  );
+
+  expect(summary).toMatchObject({ lines: 8_004, unknownHere: 8_000, amountDiffers: 1, duplicates: 3 });
+  expect((await exceptions()).total).toBe(1_000);
+  expect(differences.map(([at, difference]) => `${at} ${difference}`)).toEqual([
+    ...Array.from({ length: 8_000 }, (_, n) => `${n + 2} unknown_here`),
+    '8002 amount_differs',
+    '8003 duplicate',
+    '8004 duplicate',
+    '8005 duplicate',
+  ]);
+  expect(differences.slice(0, 1_000).map(exceptionIdOf)).not.toContain('');
+  expect(new Set(differences.slice(1_000, 8_001).map(exceptionIdOf))).toEqual(new Set(['']));
+  expect(differences[8_000]?.slice(2, 6)).toEqual(['Z1', today, 'debit', '90']);
+  const refund = { reference, amount: 100 };
+  expect((await post(merchant, '/v1/refunds/initiate', refund)).status).toBe(201);
+  // Some kilobytes for each exception; thirty bytes for each line that is counted.
+  const grown = (await count(`SELECT pg_database_size(current_database()) AS count`)) - before;
+  expect(grown).toBeLessThan(8_000_000);
+  expect(await count('SELECT count(*)::int FROM bank_statement_told')).toBe(0);
+});
+
+test('an answer to what has ended is no exception beyond a thousand, and what is open is settled all the same', async () => {
+  const { reference } = await paid('Y1');
+  const open = await charged();
+  const { summary, differences } = await match(
+    csv(
+      ...unknownLines(1_100, 'Y-'),
+      line('Y1'),
+      line('Y2', { reference }),
+      line('Y3', { reference: open.reference }),
+    ),
+  );
+  expect(summary).toMatchObject({ matched: 2, unknownHere: 1_101 });
+  expect((await exceptions('&kind=conflicting_answer')).total).toBe(0);
+  expect(differences.at(-2)?.slice(1, 3)).toEqual(['unknown_here', 'Y2']);
+  expect(exceptionIdOf(differences.at(-2))).toBe('');
+  expect(differences.at(-1)?.slice(1, 3)).toEqual(['settled', 'Y3']);
+});
+
+test('ten thousand are open for a bank at most, and each that ends makes room', async () => {
+  const { bankId } = standing;
+  await asOwner(
+    database.url,
+    `SET session_replication_role = replica;
+     INSERT INTO reconciliation_exceptions (id, kind, bank_id, amount, currency, bank_transaction_id, direction,
+       booked_amount, booked_currency, held, opened_at)
+     SELECT '${bankId.replace('bnk', 'exc')}' || n, 'unknown_here', '${bankId}', 5, 'NGN', 'O' || n, 'debit', 5, 'NGN', 0, now()
+     FROM generate_series(1, 9999) AS n`,
+  );
+  const first = await match(csv(line('N1'), line('N2'), line('N3')));
+  expect(first.summary).toMatchObject({ unknownHere: 3 });
+  expect(first.differences.map(exceptionIdOf).map(Boolean)).toEqual([true, false, false]);
+  expect((await exceptions('&state=open')).total).toBe(10_000);
+
+  const [opened] = first.differences.map(exceptionIdOf);
+  const found = { resolution: 'no_money_moved' };
+  const url = `/v1/reconciliation/exceptions/${String(opened)}/respond`;
+  expect((await post(bank, url, found)).status).toBe(200);
+  const second = await match(csv(line('N2'), line('N3'), line('N1')));
+  expect(second.summary).toMatchObject({ unknownHere: 3, duplicates: 0 });
+  expect(second.differences.map(exceptionIdOf)).toEqual([expect.stringMatching(/^exc_/), '', opened]);
+});
+
+test('what many files tell is one exception, in the differences of each, and linked to a week of them', async () => {
+  await paid('W1');
+  const opened = new Set<string | undefined>();
+  for (let n = 0; n < 9; n++) {
+    const { summary, differences } = await match(csv(line('W1'), line('W2'), line('W2'), line(`W-${n}`)));
+    // The charge that an earlier file had is matched again.
+    expect(summary).toMatchObject({ matched: 1, unknownHere: 2, duplicates: 1 });
+    opened.add(exceptionIdOf(differences[0]));
+  }
+  expect([...opened]).toEqual([expect.stringMatching(/^exc_/)]);
+  const linked = `SELECT count(*)::int FROM bank_statement_differences WHERE exception_id = '${String([...opened][0])}'`;
+  expect(await count(linked)).toBe(7);
+});
+
+test('a line that tells of a late answer twice is a duplicate the second time', async () => {
+  const { id } = await charged();
+  const decline = { billingRequestId: id, declineReason: 'insufficient_funds' };
+  expect((await post(bank, '/v1/billing/bank-response', decline)).status).toBe(200);
+  const approve = { billingRequestId: id, bankTransactionId: 'V1' };
+  expect((await post(bank, '/v1/billing/bank-response', approve)).status).toBe(409);
+  const { summary } = await match(csv(line('V1'), line('V1')));
+  expect(summary).toMatchObject({ unknownHere: 1, duplicates: 1 });
+});
+
+test('what is counted alone goes after five weeks, and exceptions stay', async () => {
+  const { id, differences } = await match(csv(line('T1'), line('T1'), ',,,,,'));
+  expect(differences.map(([, difference]) => difference)).toEqual(['unknown_here', 'duplicate', 'malformed']);
+  const aged = (age: string) =>
+    asOwner(
+      database.url,
+      `UPDATE bank_statement_counted SET counted_at = now() - interval '${age}' WHERE statement_id = '${id}'`,
+    );
+  await aged('34 days 23 hours');
+  await deleteCounted(api.deps.db);
+  expect(await differencesOf(id)).toEqual(differences);
+  await aged('35 days 1 minute');
+  await deleteCounted(api.deps.db);
+  expect(await differencesOf(id)).toEqual(differences.slice(0, 1));
+});
+
+const big = (prefix: string, length = LINES_PER_DAY / 2 + 1) =>
+  csv(...Array.from({ length }, (_, n) => line(`${prefix}${n}`)));
+const staged = () => count(`SELECT count(*)::int FROM bank_statement_pages WHERE NOT accepted`);
+const isRefused = ({ status, headers, body }: Answered) => {
+  expect({ status, body }).toMatchObject({
+    status: 429,
+    body: { message: expect.stringContaining('12000 lines a day') },
+  });
+  expect(headers.get('retry-after')).toMatch(/^\d{1,5}$/);
+};
+const earlier = () => addDays(today, -3);
+const later = () => addDays(today, 1);
+const keyed = (query: string) =>
+  send(api.url, 'POST', `${STATEMENTS}${query}`, csv(line('S1')), {
+    'content-type': 'text/csv',
+    'idempotency-key': 'monday',
+    ...authorized(bank),
+  });
+
+describe('the lines of a day', () => {
+  test('bound what a bank sends: the file that passes them is refused and leaves nothing', async () => {
+    const first = await upload(big('K'));
+    expect(first.status).toBe(202);
+    const before = await count('SELECT count(*)::int FROM bank_statements');
+    isRefused(await upload(big('L')));
+    isRefused(await upload(big('M', LINES_PER_DAY + 1)));
+    expect(await count('SELECT count(*)::int FROM bank_statements')).toBe(before);
+    expect(await staged()).toBe(0);
+    // A repeat counts nothing, and is answered.
+    expect((await upload(big('K'))).body.data).toEqual(first.body.data);
+    expect((await upload(big('N', LINES_PER_DAY / 2 - 1))).status).toBe(202);
+    isRefused(await upload(csv(line('O1'))));
+    // An empty file has no line; the same lines for other days are lines once more.
+    expect((await upload(csv())).status).toBe(202);
+    isRefused(await upload(big('K'), `?through=${today}`));
+  });
+
+  test('are of each bank, and of each day', async () => {
+    expect((await upload(big('K'))).status).toBe(202);
+    expect((await upload(big('L'))).status).toBe(429);
+    const { credentials, bankId } = await standingApproval(database.db, api.deps.ring);
+    expect((await upload(big('L'), '', await tokenOf(api, credentials.bank))).status).toBe(202);
+    await asOwner(database.url, `UPDATE bank_statement_days SET day = day - 1 WHERE bank_id <> '${bankId}'`);
+    expect((await upload(big('L'))).status).toBe(202);
+  });
+
+  test('are those of one file, where two come at once that pass them together', async () => {
+    const answers = await Promise.all([upload(big('K')), upload(big('L'))]);
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([202, 429]);
+    expect(await staged()).toBe(0);
+  });
+});
+
+describe('the days that a bank says its file covers', () => {
+  test('reach through a day without lines', async () => {
+    await paid('P1');
+    const file = csv(line('P0', { day: earlier() }));
+    const narrow = await match(file);
+    expect(narrow.summary).toMatchObject({ unknownHere: 1, missingAtBank: 0 });
+    const wide = await match(file, `?through=${today}`);
+    expect(wide.summary).toMatchObject({ unknownHere: 1, missingAtBank: 1 });
+    expect(wide.id).not.toBe(narrow.id);
+    expect((await upload(file, `?through=${today}`)).body.data).toMatchObject({ statementId: wide.id });
+    expect((await upload(file)).body.data).toMatchObject({ statementId: narrow.id });
+    expect((await upload(file, `?through=${today}&from=${today}`)).body.data).not.toMatchObject({
+      statementId: wide.id,
+    });
+  });
+
+  test('begin at a day without lines', async () => {
+    await paid('Q1');
+    const file = csv(line('Q0', { day: later() }));
+    expect((await match(file)).summary).toMatchObject({ missingAtBank: 0 });
+    expect((await match(file, `?from=${today}`)).summary).toMatchObject({ missingAtBank: 1 });
+  });
+
+  test('are in no currency that no line has', async () => {
+    await paid('R1');
+    expect((await match(csv(), `?from=${today}&through=${today}`)).summary).toMatchObject({
+      missingAtBank: 0,
+    });
+  });
+
+  test('end with the day that it is for the bank, and in their order', async () => {
+    const before = await count('SELECT count(*)::int FROM bank_statements');
+    expect(await upload(csv(), `?through=${later()}`)).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: 'query.through', message: expect.stringContaining(`later than ${today}`) }] },
+    });
+    expect(await upload(csv(), `?from=${today}&through=${earlier()}`)).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: 'query.from', message: 'must not be later than through' }] },
+    });
+    expect((await upload(csv(), '?through=2026-02-30')).status).toBe(400);
+    expect((await upload(csv(), '?until=2026-02-03')).status).toBe(400);
+    expect(await count('SELECT count(*)::int FROM bank_statements')).toBe(before);
+  });
+
+  test('are part of what an idempotency key stands for', async () => {
+    expect((await keyed('')).status).toBe(202);
+    expect((await keyed(`?through=${today}`)).status).toBe(422);
+  });
+});
