@@ -8,12 +8,11 @@ import { remember } from '../domain/remember';
  * stand behind hundreds of merchants. An owner is a provider with all its merchants, else the
  * entity itself: a provider makes merchants freely, each with an origin of its own.
  *
- * Anybody may name any origin, a bank's too, and have much sent there. So some of an origin's
- * places are for owners that have few retries under way there. Where an owner has few places left,
- * those come first whose origin and entity both have few under way: a healthy one does not wait
- * behind its silent siblings. Origins alone would not do, for an entity may give itself a new one
- * at each call; nor would entities, for many may share a silent server. The counts are of one
- * process: their purpose is to share its slots, not to spare the receiver.
+ * An owner has places in all, and fewer at one origin: others may name that origin, too. The last of
+ * an owner's places are for receivers that answered at once the last time, a few for each entity and
+ * origin. So a healthy merchant never waits for its silent siblings, however many origins they have
+ * or give themselves. The counts are of one process: their purpose is to share its slots, not to
+ * spare the receiver.
  */
 export interface WebhookLimiter {
   /**
@@ -31,53 +30,24 @@ interface Addressee {
   entityId: string;
   /** The provider of a provider's merchant, else the entity itself. */
   ownerId: string;
+  /** Its receiver answered at once when it was last attempted. */
+  prompt?: boolean;
 }
 
-type Places = Record<AttemptKind, number>;
-
-const RECEIVER_PLACES: Places = {
-  /**
-   * First attempts are short, and a healthy receiver may get a burst of them: what falls due
-   * together, of many owners behind one server. 64 at 20 ms each are 3 000 a second, more than a
-   * worker makes.
-   */
-  first: 64,
-  /**
-   * Retries go to receivers that have failed, and may hold a slot for the full time-out. 8 of a
-   * worker's 100 leave room for a dozen dead receivers, and bring one that has recovered back 8
-   * requests at a time.
-   */
-  retry: 8,
-};
-
 /**
- * Beside its 8, an origin has so many for owners that have fewer retries under way there than their
- * equal share, or none. Three for one beside another that asks for all it can: at 0.2 s each they
- * are 15 requests a second, and a free one takes the next of those 11.
+ * A quarter of a worker's 100 slots for webhooks: three owners whose receivers are all silent leave
+ * the rest to all others. At 0.2 s each it is 125 requests a second. As many first attempts, which
+ * are short: what finds no place is left to a retry, so no charge waits for it.
  */
-const RECEIVER_KEPT = 3;
-
-const OWNER_PLACES: Places = {
-  /**
-   * All of one bank that falls due together is of one owner, too: 40 at 20 ms each are 2 000 a
-   * second. Silent receivers, however many, hold at most so many of the 50 local activities of
-   * schedules or the 100 of calls. What finds no place is left to a retry, so no charge waits for
-   * it.
-   */
-  first: 40,
-  /**
-   * A quarter of a worker's 100: three owners whose receivers are all silent leave the rest to all
-   * others. At 0.2 s each it is 125 requests a second to a large provider's merchants.
-   */
-  retry: 25,
-};
-
-/**
- * Of an owner's retries, so many go only to origins and entities that have fewer under way than
- * their equal share, or none. Three silent origins hold the other 20. A healthy one beside them has
- * five at once; where silent ones hold all 25, the next place that is free is for none of them.
- */
-const KEPT_FOR_OTHERS = 5;
+const OWNER_PLACES = 25;
+/** Of an owner's retries, so many go only to receivers that answered at once the last time, */
+const KEPT_PLACES = 5;
+/** while their entity and their origin each have fewer than so many under way. */
+const KEPT_EACH = 2;
+/** One server may stand behind many owners, none of which is to have all its places. */
+const ORIGIN_PLACES = 25;
+/** A receiver that has recovered gets 8 retries at a time of an owner. */
+const OWNER_AT_ORIGIN_PLACES = 8;
 
 const SHORTEST_WAIT_MS = 1_000;
 /**
@@ -86,163 +56,81 @@ const SHORTEST_WAIT_MS = 1_000;
  */
 const LONGEST_WAIT_MS = 10 * 60_000;
 /**
- * Of so many origins, owners, and origins and entities of owners it is known when the last of those
- * sent away is to come: a few MB for each kind. Whose line is forgotten, the longest unchanged, is
- * told a short wait once more.
+ * Of so many owners, origins and entities it is known when the last of those sent away is to come:
+ * a few MB. Whose line is forgotten, the longest unchanged, is told a short wait once more.
  */
-const LINES_MAX = 10_000;
+const LINES_MAX = 30_000;
 
-/** One more is counted in: who comes next finds a place, too. */
-const shareOf = (places: number, sharers: number) => Math.max(1, Math.floor(places / (sharers + 1)));
-
-const originOf = ({ url }: Addressee) => (URL.canParse(url) ? new URL(url).origin : url);
+/** Places that several share. A sharer stands in the line for them once, with all that it sends. */
+interface Share {
+  of: string;
+  sharer: string;
+  most: number;
+}
 
 /** @param nowMs any clock that does not jump */
 export function createWebhookLimiter(nowMs: () => number): WebhookLimiter {
-  const receivers = createPlaces();
-  const owners = createPlaces();
-  /** Retries under way: of an origin by owner, of an owner by origin and by entity. */
-  const ownersAt = createTallies();
-  const originsOf = createTallies();
-  const entitiesOf = createTallies();
-  /** Of origins, in which one of each owner stands, and of what else an owner has for one. */
-  const receiverLines = createLines();
-  const ownerLines = createLines();
-  /** Of an owner's origins and entities. */
-  const siblingLines = createLines();
+  const underWay: Record<AttemptKind, Map<string, number>> = { first: new Map(), retry: new Map() };
+  /** When the last of those sent away finds a place, if each before it takes its full time. */
+  const lineEndsAt = new Map<string, number>();
 
-  function receiverIsFull(kind: AttemptKind, { ownerId }: Addressee, origin: string): boolean {
-    const atOrigin = ownersAt.of(origin);
-    const share = shareOf(RECEIVER_PLACES.retry + RECEIVER_KEPT, atOrigin.size);
-    const maySpare = kind === 'retry' && (atOrigin.get(ownerId) ?? 0) < share;
-    return receivers.taken(kind, origin) >= RECEIVER_PLACES[kind] + (maySpare ? RECEIVER_KEPT : 0);
+  const taken = (kind: AttemptKind, key: string) => underWay[kind].get(key) ?? 0;
+
+  function add(kind: AttemptKind, key: string, n: 1 | -1): void {
+    const left = taken(kind, key) + n;
+    if (left > 0) underWay[kind].set(key, left);
+    else underWay[kind].delete(key);
   }
 
-  function ownerIsFull(kind: AttemptKind, { ownerId, entityId }: Addressee, origin: string): boolean {
-    const [origins, entities] = [originsOf.of(ownerId), entitiesOf.of(ownerId)];
-    // Many entities may be behind one silent server, and many origins of one entity: the fewer are
-    // those that share.
-    const share = shareOf(OWNER_PLACES.retry, Math.min(origins.size, entities.size));
-    const most = Math.max(origins.get(origin) ?? 0, entities.get(entityId) ?? 0);
-    const hasShare = kind === 'retry' && most >= share;
-    return owners.taken(kind, ownerId) >= OWNER_PLACES[kind] - (hasShare ? KEPT_FOR_OTHERS : 0);
+  /** The first of its shares that has no place left, the narrowest first. */
+  function fullShare(kind: AttemptKind, to: Addressee): Share | undefined {
+    const { entityId, ownerId, prompt = false } = to;
+    const { origin, ownOrigin } = namesOf(to);
+    const isFew = [entityId, ownOrigin].every((key) => taken('retry', key) < KEPT_EACH);
+    const kept = kind === 'first' || (prompt && isFew) ? 0 : KEPT_PLACES;
+    const atOrigin = kind === 'first' ? ORIGIN_PLACES : OWNER_AT_ORIGIN_PLACES;
+    const shares: Share[] = [
+      { of: ownOrigin, sharer: entityId, most: atOrigin },
+      { of: origin, sharer: ownOrigin, most: ORIGIN_PLACES },
+      { of: ownerId, sharer: entityId, most: OWNER_PLACES - kept },
+    ];
+    return shares.find(({ of, most }) => taken(kind, of) >= most);
   }
 
   return {
     enter(kind, to) {
-      const origin = originOf(to);
-      const { entityId, ownerId } = to;
-      if (receiverIsFull(kind, to, origin) || ownerIsFull(kind, to, origin)) return undefined;
-      const leaveAll = [receivers.take(kind, origin), owners.take(kind, ownerId)];
-      if (kind === 'retry') {
-        leaveAll.push(
-          ownersAt.add(origin, ownerId),
-          originsOf.add(ownerId, origin),
-          entitiesOf.add(ownerId, entityId),
-        );
-      }
+      if (fullShare(kind, to)) return undefined;
+      const { origin, ownOrigin } = namesOf(to);
+      const keys = new Set([to.entityId, to.ownerId, origin, ownOrigin]);
+      for (const key of keys) add(kind, key, 1);
       return {
         leave() {
-          for (const leave of leaveAll) leave();
+          for (const key of keys) add(kind, key, -1);
         },
       };
     },
 
     comeBackInMs(to, timeoutMs) {
+      const full = fullShare('retry', to);
+      if (!full) return SHORTEST_WAIT_MS;
       const now = nowMs();
-      const origin = originOf(to);
-      const { entityId, ownerId } = to;
-      const pace = timeoutMs / RECEIVER_PLACES.retry;
-      const ownOrigin = `${ownerId} ${origin}`;
-      // Only those whom a receiver has no place for lengthen its line, and one of each owner: any
-      // may name it. What else an owner has comes no faster than that line is long.
-      if (!ownerIsFull('retry', to, origin)) {
-        const lineMs = receiverLines.waitMs(origin, now);
-        const own = receiverLines.waitMs(ownOrigin, now);
-        return own > 0
-          ? receiverLines.join([ownOrigin], now, own + Math.max(pace, lineMs))
-          : receiverLines.join([ownOrigin, origin], now, lineMs + pace);
+      const waitMs = (key: string) => Math.max(0, (lineEndsAt.get(key) ?? 0) - now);
+      const pace = timeoutMs / full.most;
+      const line = `line ${full.of}`;
+      const [lineMs, ownMs] = [waitMs(line), waitMs(full.sharer)];
+      // A sharer that waits already lengthens nobody else's line. What else it sends comes no faster
+      // than that line is long, so that all come no faster than places are free.
+      const wish = ownMs > 0 ? ownMs + Math.max(pace, lineMs) : lineMs + pace;
+      const wait = Math.round(Math.min(LONGEST_WAIT_MS, Math.max(SHORTEST_WAIT_MS, wish)));
+      for (const key of ownMs > 0 ? [full.sharer] : [full.sharer, line]) {
+        remember(lineEndsAt, LINES_MAX, key, now + wait);
       }
-
-      // The owner's places are shared by as many siblings as have some now, and no more are to come
-      // than find one.
-      const [origins, entities] = [originsOf.of(ownerId), entitiesOf.of(ownerId)];
-      const [ofOrigin, ofEntity] = [origins.get(origin) ?? 0, entities.get(entityId) ?? 0];
-      const [sharers, busier] = ofOrigin >= ofEntity ? [origins, ownOrigin] : [entities, entityId];
-      const sharedPace = Math.max(pace, (timeoutMs * sharers.size) / OWNER_PLACES.retry);
-      if (ofOrigin + ofEntity > 0)
-        return siblingLines.join([busier], now, siblingLines.waitMs(busier, now) + sharedPace);
-
-      // The next place is for the idle. Of each entity and each origin, one stands in the line of
-      // the owner, and what else it has comes no faster than that line is long, however many wait.
-      // An entity that waits already lengthens no origin's line: that may be its sibling's.
-      const turn = ownerLines.waitMs(ownerId, now);
-      const own = siblingLines.waitMs(entityId, now);
-      if (own > 0) return siblingLines.join([entityId], now, own + Math.max(sharedPace, turn));
-      const shared = siblingLines.waitMs(ownOrigin, now);
-      const inMs =
-        shared > 0
-          ? shared + Math.max(sharedPace, turn)
-          : ownerLines.join([ownerId], now, turn + timeoutMs / OWNER_PLACES.retry);
-      return siblingLines.join([entityId, ownOrigin], now, inMs);
-    },
-  };
-}
-
-/** How many requests are under way, of each. Who has none is forgotten. */
-type Counts = Map<string, number>;
-
-/** @returns what takes it back */
-function count(counts: Counts, key: string): () => void {
-  counts.set(key, (counts.get(key) ?? 0) + 1);
-  return () => {
-    const left = (counts.get(key) ?? 0) - 1;
-    if (left > 0) counts.set(key, left);
-    else counts.delete(key);
-  };
-}
-
-function createPlaces() {
-  const counts: Record<AttemptKind, Counts> = { first: new Map(), retry: new Map() };
-  return {
-    taken: (kind: AttemptKind, key: string) => counts[kind].get(key) ?? 0,
-    take: (kind: AttemptKind, key: string) => count(counts[kind], key),
-  };
-}
-
-const NONE: ReadonlyMap<string, number> = new Map();
-
-/** Counts of several, each forgotten with the last that it has. */
-function createTallies() {
-  const tallies = new Map<string, Counts>();
-  return {
-    of: (key: string) => tallies.get(key) ?? NONE,
-    /** @returns what takes it back */
-    add(key: string, member: string): () => void {
-      const counts = tallies.get(key) ?? new Map<string, number>();
-      tallies.set(key, counts);
-      const takeBack = count(counts, member);
-      return () => {
-        takeBack();
-        if (counts.size === 0) tallies.delete(key);
-      };
-    },
-  };
-}
-
-/**
- * When the last of those sent away will find a place, if each attempt before it takes its full
- * time. Each is told a later time than the one before, so that they do not all come at once.
- */
-function createLines() {
-  const endsAt = new Map<string, number>();
-  return {
-    waitMs: (key: string, now: number) => Math.max(0, (endsAt.get(key) ?? 0) - now),
-    /** What the one who joins these is told: `wishMs`, within the bounds of a wait. */
-    join(keys: readonly string[], now: number, wishMs: number) {
-      const wait = Math.round(Math.min(LONGEST_WAIT_MS, Math.max(SHORTEST_WAIT_MS, wishMs)));
-      for (const key of keys) remember(endsAt, LINES_MAX, key, now + wait);
       return wait;
     },
   };
+}
+
+function namesOf({ url, ownerId }: Addressee): { origin: string; ownOrigin: string } {
+  const origin = URL.canParse(url) ? new URL(url).origin : url;
+  return { origin, ownOrigin: `${ownerId} ${origin}` };
 }

@@ -174,7 +174,7 @@ export function createWebhookActivities({
 
   /** One request and its record. */
   async function attempt(
-    delivery: DeliveryToAttempt,
+    delivery: DeliveryToAttempt & { prompt?: boolean },
     kind: AttemptKind,
     withinMs: number,
   ): Promise<Attempted | Unmade> {
@@ -235,15 +235,15 @@ export function createWebhookActivities({
   }
 
   async function send(
-    delivery: DeliveryToAttempt,
+    delivery: DeliveryToAttempt & { prompt?: boolean },
     kind: AttemptKind,
     options: { timeoutMs: number; begin?: () => Promise<boolean> },
   ): Promise<SendOutcome | Unmade> {
     if (delivery.url === null) {
       return { durationMs: 0, reached: 'no', httpStatus: null, error: 'no URL is set', responseHead: null };
     }
-    const { url, entityId, ownerId } = delivery;
-    const place = limiter.enter(kind, { url, entityId, ownerId });
+    const { url, entityId } = delivery;
+    const place = limiter.enter(kind, { ...delivery, url });
     if (!place) return 'no place';
     try {
       const opened = openDelivery(keyring, delivery);
@@ -359,8 +359,7 @@ export function createWebhookActivities({
       const isQuick = delivery.attempts === 0 && !delivery.failing && !delivery.onlyOnce;
       const state = await attempt(delivery, 'retry', isQuick ? firstAttemptMs : timeoutMs);
       if (typeof state === 'string') {
-        const { url, entityId, ownerId } = delivery;
-        const inMs = limiter.comeBackInMs({ url: url ?? '', entityId, ownerId }, timeoutMs);
+        const inMs = limiter.comeBackInMs({ ...delivery, url: delivery.url ?? '' }, timeoutMs);
         if (state === 'no place' && delivery.attempts === 0) await awaitPlace(db, delivery, inMs);
         return later(delivery, UNMADE_WHY, inMs);
       }

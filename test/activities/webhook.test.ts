@@ -412,62 +412,74 @@ describe('first attempts', () => {
 });
 
 describe('a provider whose merchants’ receivers are silent', () => {
-  it('holds its own places alone: what a bank or a merchant beside them waits for goes out', async () => {
-    const provider = await db.transaction((trx) =>
-      createEntity(trx, keyring, { type: 'provider', name: 'provider' }),
-    );
-    let heard = 0;
-    const full = new EventEmitter();
-    const silent = await Promise.all(
-      Array.from({ length: 3 }, () =>
-        receiver(() => {
-          if (++heard === 20) full.emit('full');
-        }),
-      ),
-    );
-    const merchants = await db.transaction(async (trx) => {
-      const made: string[] = [];
-      // Seven on each of three origins, where an origin alone has eight places.
-      for (let n = 0; n < 21; n++) {
-        const webhookUrl = silent[n % 3]?.url;
-        const one = {
-          type: 'merchant',
-          name: `shop ${n}`,
-          providerId: provider?.entityId,
-          webhookUrl,
-        } as const;
-        made.push((await createEntity(trx, keyring, one))?.entityId ?? '');
-      }
-      return made;
-    });
-    // A first attempt would be cut off while the others are looked at.
-    await rows(db, `UPDATE webhook_endpoints SET failing_since = now() WHERE entity_id = ANY(:merchants)`, {
-      merchants,
-    });
-    const worker = activities();
-    const isFull = once(full, 'full');
-    const ids = await announceTo(merchants);
-    const attempts = ids.map((id) => worker.attemptDelivery(id));
-    await isFull;
-    const sentAway = await Promise.race(attempts);
-    expect(sentAway).toMatchObject({ status: 'pending', why: 'no attempt could be begun', attempts: 0 });
+  it.each([
+    ['21 of them on three origins', 21, 3],
+    ['60 of them, each on an origin of its own', 60, 60],
+  ])(
+    'holds its own places alone, with %s: what a bank or a merchant beside them waits for goes out',
+    async (_, shops, origins) => {
+      const provider = await db.transaction((trx) =>
+        createEntity(trx, keyring, { type: 'provider', name: 'provider' }),
+      );
+      let heard = 0;
+      const full = new EventEmitter();
+      const silent = await Promise.all(
+        Array.from({ length: origins }, () =>
+          receiver(() => {
+            if (++heard === 20) full.emit('full');
+          }),
+        ),
+      );
+      const merchants = await db.transaction(async (trx) => {
+        const made: string[] = [];
+        // An origin alone has eight places.
+        for (let n = 0; n < shops; n++) {
+          const webhookUrl = silent[n % origins]?.url;
+          const one = {
+            type: 'merchant',
+            name: `shop ${n}`,
+            providerId: provider?.entityId,
+            webhookUrl,
+          } as const;
+          made.push((await createEntity(trx, keyring, one))?.entityId ?? '');
+        }
+        return made;
+      });
+      // A first attempt would be cut off while the others are looked at.
+      await rows(db, `UPDATE webhook_endpoints SET failing_since = now() WHERE entity_id = ANY(:merchants)`, {
+        merchants,
+      });
+      const worker = activities();
+      const isFull = once(full, 'full');
+      const ids = await announceTo(merchants);
+      const attempts = ids.map((id) => worker.attemptDelivery(id));
+      await isFull;
+      const sentAway = await Promise.race(attempts);
+      expect(sentAway).toMatchObject({ status: 'pending', why: 'no attempt could be begun', attempts: 0 });
 
-    const [bankUp, shopUp] = [await receiver(taken), await receiver(taken)];
-    const shop = await db.transaction((trx) =>
-      createEntity(trx, keyring, {
-        type: 'merchant',
-        name: 'shop that answers',
-        providerId: provider?.entityId,
-        webhookUrl: shopUp.url,
-      }),
-    );
-    for (const id of await announceTo([(await bankAt(bankUp.url)).entityId, shop?.entityId ?? ''])) {
-      expect(await worker.attemptDelivery(id)).toMatchObject({ status: 'delivered' });
-    }
-    expect(heard).toBe(20);
-    await closeServers();
-    await Promise.all(attempts);
-  });
+      let shopAnswers = broken;
+      const [bankUp, shopUp] = [await receiver(taken), await receiver((response) => shopAnswers(response))];
+      const shop = await db.transaction((trx) =>
+        createEntity(trx, keyring, {
+          type: 'merchant',
+          name: 'shop that answers',
+          providerId: provider?.entityId,
+          webhookUrl: shopUp.url,
+        }),
+      );
+      const [ofBank = '', ofShop = ''] = await announceTo([
+        (await bankAt(bankUp.url)).entityId,
+        shop?.entityId ?? '',
+      ]);
+      expect(await worker.attemptDelivery(ofBank)).toMatchObject({ status: 'delivered' });
+      expect(await worker.attemptDelivery(ofShop)).toMatchObject({ status: 'pending', attempts: 1 });
+      shopAnswers = taken;
+      expect(await attemptInTime(ofShop, worker)).toMatchObject({ status: 'delivered', attempts: 2 });
+      expect(heard).toBe(20);
+      await closeServers();
+      await Promise.all(attempts);
+    },
+  );
 });
 
 const askAgain = (entityId: string, id: string) => db.transaction((trx) => redeliver(trx, entityId, id));

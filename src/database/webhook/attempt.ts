@@ -156,13 +156,25 @@ export async function claimUnattempted(
   return found.map((one) => ({ ...one, claimed: own.has(one.id) }));
 }
 
+/** A receiver whose answer, or refusal, took no longer holds nothing up. */
+const PROMPT_MS = 1_000;
+
+/**
+ * With whether its receiver was prompt at the last attempt: that of this delivery, where the
+ * receiver is failing.
+ */
 export async function deliveryToAttempt(
   db: Executor,
   deliveryId: string,
-): Promise<DeliveryToAttempt | undefined> {
-  return row<DeliveryToAttempt>(db, `SELECT ${TO_ATTEMPT} FROM ${DELIVERIES} WHERE d.id = :deliveryId`, {
-    deliveryId,
-  });
+): Promise<(DeliveryToAttempt & { prompt: boolean }) | undefined> {
+  return row<DeliveryToAttempt & { prompt: boolean }>(
+    db,
+    `SELECT ${TO_ATTEMPT}, d.old_url IS NULL AND (w.failing_since IS NULL OR EXISTS (
+       SELECT FROM webhook_attempts a
+       WHERE a.delivery_id = d.id AND a.n = d.attempts AND a.duration_ms < ${PROMPT_MS})) AS prompt
+     FROM ${DELIVERIES} WHERE d.id = :deliveryId`,
+    { deliveryId },
+  );
 }
 
 /**
