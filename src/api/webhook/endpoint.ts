@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Config } from '../../config';
 import { changeEndpoint } from '../../database/entity/control';
+import { refuseUnsent } from '../../database/webhook/delivery';
 import { announce } from '../../database/webhook/webhook';
 import {
   findWebhookUrl,
@@ -38,6 +39,7 @@ export async function showEndpoint({ caller, deps }: Call) {
 export async function putEndpoint(call: Call<z.output<ReturnType<typeof endpointBody>>>) {
   const { accept, body, caller, deps } = call;
   return accept(async (trx) => {
+    await refuseUnsent(trx, caller.entityId, 'webhook.endpoint_changed');
     await changeEndpoint(trx, deps.ring, actorOf(call), caller.entityId, body.url);
     return {
       message: body.url === null ? 'No more webhooks are sent' : 'Webhooks are sent here from now on',
@@ -70,6 +72,7 @@ export async function finishRotation(call: Call) {
 
 export async function sendTestEvent({ accept, caller, deps }: Call) {
   return accept(async (trx) => {
+    await refuseUnsent(trx, caller.entityId, 'webhook.test');
     const [deliveryId] = await announce(trx, deps.ring, [
       { entityId: caller.entityId, webhookType: 'webhook.test', items: [{ sequence: 1, text: 'It works' }] },
     ]);

@@ -159,3 +159,33 @@ async function notAgain(trx: Executor, entityId: string, deliveryId: string): Pr
     { data: { deliveryId, status: found.status } },
   );
 }
+
+/**
+ * Test events, and notices of a changed endpoint, that a caller may have waiting for their first
+ * attempt. Nothing else writes a webhook at each call, without work behind it.
+ */
+const UNSENT_MAX = 10;
+/** The time-out of an attempt, after which one that hangs waits no more. */
+const UNSENT_RETRY_S = 10;
+
+/** @throws Failure rate_limited where the latest of this type were all not attempted yet */
+export async function refuseUnsent(
+  trx: Executor,
+  entityId: string,
+  webhookType: 'webhook.test' | 'webhook.endpoint_changed',
+): Promise<void> {
+  const unsent = await row<{ count: number }>(
+    trx,
+    `SELECT count(*)::int AS count FROM (
+       SELECT status, attempts FROM webhook_deliveries WHERE entity_id = :entityId AND webhook_type = :webhookType
+       ORDER BY created_at DESC, id DESC LIMIT ${UNSENT_MAX}) AS latest
+     WHERE status = 'pending' AND attempts = 0`,
+    { entityId, webhookType },
+  );
+  if (unsent?.count !== UNSENT_MAX) return;
+  throw new Failure(
+    'rate_limited',
+    `${UNSENT_MAX} webhooks of type ${webhookType} still wait for their first attempt: try again in some seconds.`,
+    { retryAfterS: UNSENT_RETRY_S },
+  );
+}

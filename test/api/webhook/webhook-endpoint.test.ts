@@ -62,6 +62,19 @@ describe('the webhook endpoint', () => {
     expect((await provider.send('GET', ENDPOINT)).body.data).toEqual({ url: null });
   });
 
+  it('is not changed while ten old ones wait to be told', async () => {
+    const merchant = await enter(api, 'merchant', { webhookUrl: 'https://0.example/' });
+    for (let n = 1; n <= 10; n++) {
+      expect(await merchant.send('PUT', ENDPOINT, { url: `https://${n}.example/` })).toMatchObject({
+        status: 200,
+      });
+    }
+    expect(await merchant.send('PUT', ENDPOINT, { url: 'https://11.example/' })).toMatchObject({
+      status: 429,
+    });
+    expect((await merchant.send('GET', ENDPOINT)).body.data).toEqual({ url: 'https://10.example/' });
+  });
+
   it('takes http only where private webhooks are allowed', async () => {
     const strict = await serveApi(database.db, {
       settings: { ALLOW_PRIVATE_WEBHOOKS: 'false' },
@@ -171,6 +184,20 @@ describe('a test event', () => {
         id: `webhook-delivery/${deliveryId}`,
       }),
     ).toEqual([{ args: [deliveryId] }]);
+  });
+
+  it('is refused while ten wait for their first attempt, and goes out once one was made', async () => {
+    const party = await enter(api, 'merchant', { webhookUrl: 'http://127.0.0.1:9/hook' });
+    const statuses: number[] = [];
+    for (let n = 0; n < 11; n++) statuses.push((await party.send('POST', TEST)).status);
+    expect(statuses).toEqual([...Array.from({ length: 10 }, () => 202), 429]);
+    const refused = await party.send('POST', TEST);
+    expect(refused.headers.get('retry-after')).toBe('10');
+    // Its receiver answers badly: that it waits for a retry keeps its merchant from no other test.
+    await rows(database.db, `UPDATE webhook_deliveries SET attempts = 1 WHERE entity_id = :id`, {
+      id: party.entityId,
+    });
+    expect(await party.send('POST', TEST)).toMatchObject({ status: 202 });
   });
 
   it('without a URL goes to the feed alone, and says so', async () => {
